@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec: batches of finite-field and vector arithmetic on whatever is fastest
+ * on this machine. This is the whole public interface. It is C11 and C++17.
+ *
+ * Conventions, for every declaration below:
+ *   - zero means default: a struct set to {0} is valid wherever one is taken;
+ *   - nothing here prints, exits or aborts; messages go to gx_config.log;
+ *   - a pointer passed in is borrowed for the call unless its line says otherwise;
+ *   - "any thread" means any number of threads at once, on the same context.
+ */
+#ifndef GPUEXEC_H
+#define GPUEXEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The build reads its version from these three lines. */
+#define GX_VERSION_MAJOR 0
+#define GX_VERSION_MINOR 1
+#define GX_VERSION_PATCH 0
+
+#if defined(_WIN32)
+#define GX_API
+#else
+#define GX_API __attribute__((visibility("default")))
+#endif
+
+/* ---- status ------------------------------------------------------------ */
+
+/* X(symbol, value, message) */
+#define GX_STATUS_LIST(X)                                                                  \
+    X(GX_OK, 0, "ok")                                                                      \
+    X(GX_ERR_INVALID, -1, "invalid argument")                                              \
+    X(GX_ERR_OVERLAP, -2, "the output partly overlaps an operand")                         \
+    X(GX_ERR_NOT_CANONICAL, -3, "an element is not below the modulus")                     \
+    X(GX_ERR_UNSUPPORTED, -4, "the operation does not exist for this field or device")     \
+    X(GX_ERR_NO_DEVICE, -5, "no such device")                                              \
+    X(GX_ERR_OUT_OF_MEMORY, -6, "out of host memory")                                      \
+    X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                             \
+    X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                       \
+    X(GX_ERR_DEVICE, -9, "a device call failed")                                           \
+    X(GX_ERR_NOT_RUN, -10, "not run, because an earlier job of the same call failed")
+
+typedef enum gx_status {
+#define GX_X(symbol, value, message) symbol = value,
+    GX_STATUS_LIST(GX_X)
+#undef GX_X
+} gx_status;
+
+/* "GX_ERR_INVALID" and "invalid argument"; static strings, never NULL. Any thread. */
+GX_API const char *gx_status_name(gx_status s);
+GX_API const char *gx_status_message(gx_status s);
+
+/* "0.1.0" of the library in use, which may be newer than this header. Any thread. */
+GX_API const char *gx_version(void);
+
+/* ---- fields and operations --------------------------------------------- */
+
+/* X(symbol, value, name). Encoding of elements: doc/encoding.md. */
+#define GX_FIELD_LIST(X)                  \
+    X(GX_BLS12_381_FQ, 1, "bls12-381-fq") \
+    X(GX_BLS12_381_FR, 2, "bls12-381-fr") \
+    X(GX_BN254_FQ, 3, "bn254-fq")         \
+    X(GX_BN254_FR, 4, "bn254-fr")         \
+    X(GX_U32, 5, "u32")                   \
+    X(GX_F32, 6, "f32")
+
+typedef enum gx_field {
+#define GX_X(symbol, value, name) symbol = value,
+    GX_FIELD_LIST(GX_X)
+#undef GX_X
+} gx_field;
+
+/* X(symbol, value, name, operands, exists for u32 and f32 too, result) */
+#define GX_OP_LIST(X)                                                                      \
+    X(GX_ADD, 1, "add", 2, 1, "a + b")                                                     \
+    X(GX_SUB, 2, "sub", 2, 1, "a - b")                                                     \
+    X(GX_MUL, 3, "mul", 2, 1, "a * b")                                                     \
+    X(GX_NEG, 4, "neg", 1, 0, "-a")                                                        \
+    X(GX_SQR, 5, "sqr", 1, 0, "a * a")                                                     \
+    X(GX_INV, 6, "inv", 1, 0, "1 / a, and 0 where a is 0")                                 \
+    X(GX_DIV, 7, "div", 2, 0, "a / b, and 0 where b is 0")                                 \
+    X(GX_MUL_ADD, 8, "mul-add", 3, 0, "a * b + c")                                         \
+    X(GX_TO_MONT, 9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form")       \
+    X(GX_FROM_MONT, 10, "from-mont", 1, 0, "a / R: Montgomery form into a plain integer")
+
+typedef enum gx_op {
+#define GX_X(symbol, value, name, operands, vector, result) symbol = value,
+    GX_OP_LIST(GX_X)
+#undef GX_X
+} gx_op;
+
+typedef struct gx_field_info {
+    const char *name;        /* "bls12-381-fq" */
+    uint32_t element_bytes;  /* 48, 32 or 4 */
+    uint32_t limbs;          /* 64-bit limbs; 0 for u32 and f32 */
+    const uint64_t *modulus; /* `limbs` limbs, lowest first; NULL for u32 and f32 */
+} gx_field_info;
+
+typedef struct gx_op_info {
+    const char *name;   /* "mul-add" */
+    const char *result; /* "a * b + c" */
+    uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
+} gx_op_info;
+
+/* Static data, or NULL where the value is no field or operation. Any thread. */
+GX_API const gx_field_info *gx_field_get_info(gx_field field);
+GX_API const gx_op_info *gx_op_get_info(gx_op op);
+
+/* By name; 0 where there is none of that name. Any thread. */
+GX_API gx_field gx_field_by_name(const char *name);
+GX_API gx_op gx_op_by_name(const char *name);
+
+/* 1 where the operation exists for the field, else 0. Any thread. */
+GX_API int gx_op_exists(gx_op op, gx_field field);
+
+/* ---- context ------------------------------------------------------------ */
+
+typedef struct gx_ctx gx_ctx;
+
+typedef enum gx_log_level { GX_LOG_ERROR = 1, GX_LOG_WARNING, GX_LOG_INFO } gx_log_level;
+
+/* Called from any thread that is inside the library; `message` has no newline and
+ * is borrowed for the call. It must not call back into the same context. */
+typedef void (*gx_log_fn)(void *user, gx_log_level level, const char *message);
+
+/* Both or neither. alloc returns memory aligned to 16 bytes, or NULL, which the
+ * library survives. Called from any thread that is inside the library. */
+typedef struct gx_allocator {
+    void *(*alloc)(void *user, size_t bytes);
+    void (*free)(void *user, void *memory);
+    void *user;
+} gx_allocator;
+
+/* A field left 0 is taken from its environment variable (gx_options), and where
+ * that is unset, from the default. Strings are copied by gx_open. */
+typedef struct gx_config {
+    size_t struct_size;      /* sizeof(gx_config), or 0 for this version's */
+    const char *device;      /* device for jobs that name none; NULL: automatic */
+    const char *cpu_mask;    /* CPU tiers allowed: "portable,adx,avx512"; NULL: all */
+    uint32_t threads;        /* host threads of one job at most; 0: all */
+    uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */
+    gx_log_fn log;           /* NULL: no messages */
+    void *log_user;
+    gx_allocator allocator; /* {0}: malloc and free */
+} gx_config;
+
+typedef struct gx_option {
+    const char *name; /* "dispatch-elems": --dispatch-elems on the command line */
+    const char *env;  /* "GPUEXEC_DISPATCH_ELEMS" */
+    const char *arg;  /* "N", for help texts */
+    const char *help;
+} gx_option;
+
+/* The settings that also have an environment variable and a command-line option:
+ * a static table of *count rows. Any thread. */
+GX_API const gx_option *gx_options(size_t *count);
+
+/* Sets one of them from text. A string value is borrowed until gx_open returns.
+ * GX_ERR_INVALID for an unknown name or a bad value, with what is wrong in err
+ * (always terminated; err may be NULL where err_size is 0). Any thread. */
+GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *value, char *err,
+                               size_t err_size);
+
+/* Opens a context; config may be NULL. On success *ctx is the caller's, to be given
+ * to gx_close; on failure *ctx is NULL and nothing is kept. Opens no device yet.
+ * Any thread; does not block. */
+GX_API gx_status gx_open(const gx_config *config, gx_ctx **ctx);
+
+/* Closes it and clears the caller's pointer; NULL and a NULL context are fine. No
+ * other call on the context may be under way or follow. */
+GX_API void gx_close(gx_ctx **ctx);
+
+/* ---- devices ------------------------------------------------------------ */
+
+typedef enum gx_device_kind { GX_DEVICE_CPU = 1, GX_DEVICE_REFERENCE } gx_device_kind;
+
+typedef struct gx_device_info {
+    char name[48];         /* what gx_run_opts.device takes: "cpu" */
+    char description[128]; /* "AMD EPYC, 2 threads, portable adx avx512" */
+    gx_device_kind kind;
+    uint32_t threads;      /* host threads it uses at most */
+    uint64_t memory_bytes; /* memory it can use, 0 where unknown */
+    int automatic;         /* 1 where a job that names no device may run on it */
+} gx_device_info;
+
+/* Lists the devices. *count is the room in infos on entry, the number of devices
+ * there are on return; infos may be NULL to ask for the number. At most the room
+ * given is written. Any thread; may block while a driver is asked. */
+GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
+
+/* Device names: "cpu"; "ref", the slow reference every other device is checked
+ * against; and for tests "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its
+ * Nth call (doc/design.md): WHAT is fail, oom, lose or corrupt. */
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+typedef struct gx_operand {
+    void *host;    /* `n` elements, or one where broadcast; any alignment */
+    int broadcast; /* 1: one element that stands for all n */
+} gx_operand;
+
+static inline gx_operand gx_host(const void *elements)
+{
+    gx_operand o;
+    o.host = (void *)(uintptr_t)elements;
+    o.broadcast = 0;
+    return o;
+}
+
+static inline gx_operand gx_host_broadcast(const void *element)
+{
+    gx_operand o = gx_host(element);
+    o.broadcast = 1;
+    return o;
+}
+
+/* Inputs are known to be below the modulus: skip the check. Results for inputs that
+ * are not are unspecified (no memory is touched that would not be). */
+#define GX_JOB_TRUSTED 1u
+
+/* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation does not have must
+ * be {0}. out may be exactly an operand (in place) but not partly overlap one; a
+ * broadcast element may not lie inside out, except where n is 1. */
+typedef struct gx_job {
+    gx_op op;
+    gx_field field;
+    size_t n;
+    gx_operand a, b, c, out;
+    uint32_t flags;     /* GX_JOB_* */
+    const void *params; /* for operations that take more; none yet: NULL */
+} gx_job;
+
+typedef struct gx_run_opts {
+    size_t struct_size; /* sizeof(gx_run_opts), or 0 for this version's */
+    const char *device; /* NULL: the context's */
+} gx_run_opts;
+
+/* Why the job ran where it did. */
+typedef enum gx_reason {
+    GX_REASON_NONE = 0, /* it did not run */
+    GX_REASON_ASKED,    /* the caller or the configuration named the device */
+    GX_REASON_ONLY      /* the only device that may be chosen automatically */
+} gx_reason;
+
+typedef struct gx_report {
+    gx_status status;
+    gx_reason reason;
+    char device[48];
+    uint32_t threads;     /* host threads that worked on it */
+    uint32_t dispatches;  /* kernel launches */
+    uint64_t bad_index;   /* GX_ERR_NOT_CANONICAL: the first such element ... */
+    char bad_operand;     /* ... in 'a', 'b' or 'c' */
+    uint64_t total_ns;    /* inside the library, this job */
+    uint64_t compute_ns;  /* of that, inside the device */
+    char message[160];    /* what went wrong and what to do; empty on success */
+} gx_report;
+
+/* Runs jobs in order, as if one after the other, and returns when all are done.
+ * Every job is validated before any runs. The first failure stops the call, is
+ * returned, and the jobs after it get GX_ERR_NOT_RUN. Inputs are never written, and
+ * a job refused for what is in them leaves them as they were even in place. What a
+ * failed job left in its output is unspecified otherwise. opts and reports (one per
+ * job) may be NULL. Any thread; blocks; allocates nothing once warm. */
+GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                        gx_report *reports);
+
+/* ---- statistics ---------------------------------------------------------- */
+
+/* Since the context was opened. Failed jobs count in jobs_failed alone. */
+typedef struct gx_statistics {
+    uint64_t jobs_done;
+    uint64_t jobs_failed; /* includes those not run */
+    uint64_t elements;
+    uint64_t bytes_read;
+    uint64_t bytes_written;
+    uint64_t compute_ns;
+    uint64_t dispatches;
+    uint64_t scratch_hits;   /* scratch memory found ready ... */
+    uint64_t scratch_misses; /* ... and allocated */
+} gx_statistics;
+
+/* A copy; each number is exact, taken one after the other. Any thread; no blocking. */
+GX_API void gx_stats(gx_ctx *ctx, gx_statistics *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
