@@ -33,17 +33,17 @@ extern "C" {
 /* ---- status ------------------------------------------------------------ */
 
 /* X(symbol, value, message) */
-#define GX_STATUS_LIST(X)                                                                  \
-    X(GX_OK, 0, "ok")                                                                      \
-    X(GX_ERR_INVALID, -1, "invalid argument")                                              \
-    X(GX_ERR_OVERLAP, -2, "the output partly overlaps an operand")                         \
-    X(GX_ERR_NOT_CANONICAL, -3, "an element is not below the modulus")                     \
-    X(GX_ERR_UNSUPPORTED, -4, "the operation does not exist for this field or device")     \
-    X(GX_ERR_NO_DEVICE, -5, "no such device")                                              \
-    X(GX_ERR_OUT_OF_MEMORY, -6, "out of host memory")                                      \
-    X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                             \
-    X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                       \
-    X(GX_ERR_DEVICE, -9, "a device call failed")                                           \
+#define GX_STATUS_LIST(X)                                                                          \
+    X(GX_OK, 0, "ok")                                                                              \
+    X(GX_ERR_INVALID, -1, "invalid argument")                                                      \
+    X(GX_ERR_OVERLAP, -2, "the output partly overlaps an operand")                                 \
+    X(GX_ERR_NOT_CANONICAL, -3, "an element is not below the modulus")                             \
+    X(GX_ERR_UNSUPPORTED, -4, "the operation does not exist for this field or device")             \
+    X(GX_ERR_NO_DEVICE, -5, "no such device")                                                      \
+    X(GX_ERR_OUT_OF_MEMORY, -6, "out of host memory")                                              \
+    X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                                     \
+    X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                               \
+    X(GX_ERR_DEVICE, -9, "a device call failed")                                                   \
     X(GX_ERR_NOT_RUN, -10, "not run, because an earlier job of the same call failed")
 
 typedef enum gx_status {
@@ -62,12 +62,12 @@ GX_API const char *gx_version(void);
 /* ---- fields and operations --------------------------------------------- */
 
 /* X(symbol, value, name). Encoding of elements: doc/encoding.md. */
-#define GX_FIELD_LIST(X)                  \
-    X(GX_BLS12_381_FQ, 1, "bls12-381-fq") \
-    X(GX_BLS12_381_FR, 2, "bls12-381-fr") \
-    X(GX_BN254_FQ, 3, "bn254-fq")         \
-    X(GX_BN254_FR, 4, "bn254-fr")         \
-    X(GX_U32, 5, "u32")                   \
+#define GX_FIELD_LIST(X)                                                                           \
+    X(GX_BLS12_381_FQ, 1, "bls12-381-fq")                                                          \
+    X(GX_BLS12_381_FR, 2, "bls12-381-fr")                                                          \
+    X(GX_BN254_FQ, 3, "bn254-fq")                                                                  \
+    X(GX_BN254_FR, 4, "bn254-fr")                                                                  \
+    X(GX_U32, 5, "u32")                                                                            \
     X(GX_F32, 6, "f32")
 
 typedef enum gx_field {
@@ -77,16 +77,16 @@ typedef enum gx_field {
 } gx_field;
 
 /* X(symbol, value, name, operands, exists for u32 and f32 too, result) */
-#define GX_OP_LIST(X)                                                                      \
-    X(GX_ADD, 1, "add", 2, 1, "a + b")                                                     \
-    X(GX_SUB, 2, "sub", 2, 1, "a - b")                                                     \
-    X(GX_MUL, 3, "mul", 2, 1, "a * b")                                                     \
-    X(GX_NEG, 4, "neg", 1, 0, "-a")                                                        \
-    X(GX_SQR, 5, "sqr", 1, 0, "a * a")                                                     \
-    X(GX_INV, 6, "inv", 1, 0, "1 / a, and 0 where a is 0")                                 \
-    X(GX_DIV, 7, "div", 2, 0, "a / b, and 0 where b is 0")                                 \
-    X(GX_MUL_ADD, 8, "mul-add", 3, 0, "a * b + c")                                         \
-    X(GX_TO_MONT, 9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form")       \
+#define GX_OP_LIST(X)                                                                              \
+    X(GX_ADD, 1, "add", 2, 1, "a + b")                                                             \
+    X(GX_SUB, 2, "sub", 2, 1, "a - b")                                                             \
+    X(GX_MUL, 3, "mul", 2, 1, "a * b")                                                             \
+    X(GX_NEG, 4, "neg", 1, 0, "-a")                                                                \
+    X(GX_SQR, 5, "sqr", 1, 0, "a * a")                                                             \
+    X(GX_INV, 6, "inv", 1, 0, "1 / a, and 0 where a is 0")                                         \
+    X(GX_DIV, 7, "div", 2, 0, "a / b, and 0 where b is 0")                                         \
+    X(GX_MUL_ADD, 8, "mul-add", 3, 0, "a * b + c")                                                 \
+    X(GX_TO_MONT, 9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form")               \
     X(GX_FROM_MONT, 10, "from-mont", 1, 0, "a / R: Montgomery form into a plain integer")
 
 typedef enum gx_op {
@@ -252,13 +252,13 @@ typedef struct gx_report {
     gx_status status;
     gx_reason reason;
     char device[48];
-    uint32_t threads;     /* host threads that worked on it */
-    uint32_t dispatches;  /* kernel launches */
-    uint64_t bad_index;   /* GX_ERR_NOT_CANONICAL: the first such element ... */
-    char bad_operand;     /* ... in 'a', 'b' or 'c' */
-    uint64_t total_ns;    /* inside the library, this job */
-    uint64_t compute_ns;  /* of that, inside the device */
-    char message[160];    /* what went wrong and what to do; empty on success */
+    uint32_t threads;    /* host threads that worked on it */
+    uint32_t dispatches; /* kernel launches */
+    uint64_t bad_index;  /* GX_ERR_NOT_CANONICAL: the first such element ... */
+    char bad_operand;    /* ... in 'a', 'b' or 'c' */
+    uint64_t total_ns;   /* inside the library, this job */
+    uint64_t compute_ns; /* of that, inside the device */
+    char message[160];   /* what went wrong and what to do; empty on success */
 } gx_report;
 
 /* Runs jobs in order, as if one after the other, and returns when all are done.

@@ -12,25 +12,25 @@
 
 #include "gpuexec.h"
 
-#define GX_FIELD_END (GX_F32 + 1) /* fields are numbered 1 .. GX_FIELD_END - 1 */
-#define GX_LIMBS_MAX 6            /* 64-bit limbs */
-#define GX_LIMBS52_MAX 8          /* 52-bit limbs: the least number that holds one spare bit */
+#define GX_FIELD_END   (GX_F32 + 1) /* fields are numbered 1 .. GX_FIELD_END - 1 */
+#define GX_LIMBS_MAX   6            /* 64-bit limbs */
+#define GX_LIMBS52_MAX 8            /* 52-bit limbs: the least number that holds one spare bit */
 
 struct gx_prime {
     /* the row */
     gx_field field;
-    uint32_t limbs;              /* 4 or 6; the top bit of the top limb of p is clear */
-    uint64_t p[GX_LIMBS_MAX];    /* the modulus, lowest limb first */
+    uint32_t limbs;           /* 4 or 6; the top bit of the top limb of p is clear */
+    uint64_t p[GX_LIMBS_MAX]; /* the modulus, lowest limb first */
 
     /* derived: R = 2^(64 * limbs) */
-    uint64_t one[GX_LIMBS_MAX];  /* R mod p */
-    uint64_t r2[GX_LIMBS_MAX];   /* R^2 mod p */
-    uint64_t ninv64;             /* -1/p mod 2^64 */
+    uint64_t one[GX_LIMBS_MAX]; /* R mod p */
+    uint64_t r2[GX_LIMBS_MAX];  /* R^2 mod p */
+    uint64_t ninv64;            /* -1/p mod 2^64 */
 
     /* derived, radix 2^52 */
-    uint32_t limbs52;            /* 5 or 8 */
+    uint32_t limbs52; /* 5 or 8 */
     uint64_t p52[GX_LIMBS52_MAX];
-    uint64_t ninv52;             /* -1/p mod 2^52 */
+    uint64_t ninv52; /* -1/p mod 2^52 */
 };
 
 /* NULL for u32, f32 and what is no field. Thread-safe. */

@@ -34,20 +34,20 @@ enum gx_host_kernel {
 
 /* Elements of one inner batch of GX_HOST_INV and GX_HOST_DIV: one field inversion
  * each. Large enough to make it cheap, small enough for the scratch to stay in L2. */
-#define GX_INV_BATCH 4096u
+#define GX_INV_BATCH               4096u
 #define GX_INV_SCRATCH_PER_ELEMENT 64u /* bytes; 8 limbs of 52 bits, stored as 64 */
 
 struct gx_host_args {
-    void *out;           /* exactly an operand, or disjoint from it; any alignment */
+    void *out; /* exactly an operand, or disjoint from it; any alignment */
     const void *a, *b, *c;
     size_t n;
-    unsigned broadcast;  /* that operand is one element */
-    bool check;          /* look for elements not below p in the operands */
-    bool stream;         /* the data is much larger than the caches: prefetch, and
-                          * write around them where the tier can */
-    void *scratch;       /* GX_HOST_INV, GX_HOST_DIV: 64-byte aligned, min(n,
-                          * GX_INV_BATCH) rounded up to 16, times
-                          * GX_INV_SCRATCH_PER_ELEMENT bytes; else NULL */
+    unsigned broadcast; /* that operand is one element */
+    bool check;         /* look for elements not below p in the operands */
+    bool stream;        /* the data is much larger than the caches: prefetch, and
+                         * write around them where the tier can */
+    void *scratch;      /* GX_HOST_INV, GX_HOST_DIV: 64-byte aligned, min(n,
+                         * GX_INV_BATCH) rounded up to 16, times
+                         * GX_INV_SCRATCH_PER_ELEMENT bytes; else NULL */
 };
 
 #define GX_NONE_BAD SIZE_MAX
