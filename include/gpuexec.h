@@ -142,7 +142,7 @@ typedef struct gx_allocator {
 typedef struct gx_config {
     size_t struct_size;      /* sizeof(gx_config), or 0 for this version's */
     const char *device;      /* device for jobs that name none; NULL: automatic */
-    const char *cpu_mask;    /* CPU tiers allowed: "portable,adx,avx512"; NULL: all */
+    const char *cpumask;     /* CPU tiers allowed: "portable,adx,avx512"; NULL: all */
     uint32_t threads;        /* host threads of one job at most; 0: all */
     uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */
     gx_log_fn log;           /* NULL: no messages */

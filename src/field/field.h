@@ -16,6 +16,11 @@
 #define GX_LIMBS_MAX   6            /* 64-bit limbs */
 #define GX_LIMBS52_MAX 8            /* 52-bit limbs: the least number that holds one spare bit */
 
+/* Which operands are one element that stands for all. */
+#define GX_BROADCAST_A 1u
+#define GX_BROADCAST_B 2u
+#define GX_BROADCAST_C 4u
+
 struct gx_prime {
     /* the row */
     gx_field field;

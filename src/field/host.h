@@ -27,11 +27,6 @@ enum gx_host_kernel {
     GX_HOST_KERNELS
 };
 
-/* Bits of gx_host_args.broadcast */
-#define GX_BROADCAST_A 1u
-#define GX_BROADCAST_B 2u
-#define GX_BROADCAST_C 4u
-
 /* Elements of one inner batch of GX_HOST_INV and GX_HOST_DIV: one field inversion
  * each. Large enough to make it cheap, small enough for the scratch to stay in L2. */
 #define GX_INV_BATCH               4096u
@@ -41,7 +36,7 @@ struct gx_host_args {
     void *out; /* exactly an operand, or disjoint from it; any alignment */
     const void *a, *b, *c;
     size_t n;
-    unsigned broadcast; /* that operand is one element */
+    unsigned broadcast; /* GX_BROADCAST_*: that operand is one element */
     bool check;         /* look for elements not below p in the operands */
     bool stream;        /* the data is much larger than the caches: prefetch, and
                          * write around them where the tier can */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The public calls: everything a caller passes in is validated here, once; the layers
+ * below assert nothing about it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "route/route.h"
+
+struct gx_ctx {
+    struct gx_instance instance;
+    struct gx_router router;
+};
+
+/* ---- context ---- */
+
+static void log_to(const gx_config *config, const char *message)
+{
+    if (config->log)
+        config->log(config->log_user, GX_LOG_ERROR, message);
+}
+
+/* The context takes copies of the strings, which were only borrowed so far. */
+static gx_status own_strings(gx_config *config)
+{
+    const char **strings[] = {&config->device, &config->cpumask};
+    gx_status s = GX_OK;
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        if (!*strings[i])
+            continue;
+        *strings[i] = s == GX_OK ? gx__copy_text(&config->allocator, *strings[i]) : NULL;
+        if (!*strings[i])
+            s = GX_ERR_OUT_OF_MEMORY;
+    }
+    return s;
+}
+
+static void ctx_free(gx_ctx *ctx)
+{
+    gx_config config = ctx->instance.config;
+    gx__free(&config.allocator, (void *)(uintptr_t)config.device);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.cpumask);
+    gx__free(&config.allocator, ctx);
+}
+
+gx_status gx_open(const gx_config *caller, gx_ctx **out)
+{
+    if (!out)
+        return GX_ERR_INVALID;
+    *out = NULL;
+    gx_config config;
+    char message[GX_MESSAGE_BYTES] = "";
+    unsigned tiers;
+    gx_status s = gx__config_complete(&config, caller, message, sizeof message);
+    if (s == GX_OK)
+        s = gx__cpu_parse_mask(config.cpumask, &tiers, message, sizeof message);
+    if (s != GX_OK) {
+        log_to(&config, message);
+        return s;
+    }
+    gx_ctx *ctx = gx__alloc(&config.allocator, sizeof *ctx);
+    if (!ctx) {
+        log_to(&config, "no memory to open a context");
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    ctx->instance.config = config;
+    s = own_strings(&ctx->instance.config);
+    if (s != GX_OK) {
+        log_to(&config, "no memory to open a context");
+        ctx_free(ctx);
+        return s;
+    }
+    gx__router_init(&ctx->router, &ctx->instance);
+    *out = ctx;
+    return GX_OK;
+}
+
+void gx_close(gx_ctx **ctx)
+{
+    if (!ctx || !*ctx)
+        return;
+    gx__router_close(&(*ctx)->router);
+    ctx_free(*ctx);
+    *ctx = NULL;
+}
+
+gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count)
+{
+    if (!ctx || !count)
+        return GX_ERR_INVALID;
+    return gx__device_enumerate(&ctx->instance, infos, count);
+}
+
+void gx_stats(gx_ctx *ctx, gx_statistics *out)
+{
+    const struct gx_counters *c = &ctx->instance.counters;
+    *out = (gx_statistics){.jobs_done = c->jobs_done,
+                           .jobs_failed = c->jobs_failed,
+                           .elements = c->elements,
+                           .bytes_read = c->bytes_read,
+                           .bytes_written = c->bytes_written,
+                           .compute_ns = c->compute_ns,
+                           .dispatches = c->dispatches,
+                           .scratch_hits = c->scratch_hits,
+                           .scratch_misses = c->scratch_misses};
+}
+
+/* ---- validation ---- */
+
+__attribute__((format(printf, 3, 4))) static gx_status refuse(gx_report *report, gx_status status,
+                                                              const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(report->message, sizeof report->message, format, args);
+    va_end(args);
+    return status;
+}
+
+static gx_status validate_kind(const gx_job *job, gx_report *report)
+{
+    if (!gx_op_get_info(job->op))
+        return refuse(report, GX_ERR_INVALID, "op is %d, which is no operation", (int)job->op);
+    if (!gx_field_get_info(job->field))
+        return refuse(report, GX_ERR_INVALID, "field is %d, which is no field", (int)job->field);
+    if (!gx_op_exists(job->op, job->field))
+        return refuse(report, GX_ERR_UNSUPPORTED, "%s does not exist for %s",
+                      gx_op_get_info(job->op)->name, gx_field_get_info(job->field)->name);
+    if (job->flags & ~GX_JOB_TRUSTED)
+        return refuse(report, GX_ERR_INVALID, "flags 0x%x has bits that mean nothing", job->flags);
+    if (job->params)
+        return refuse(report, GX_ERR_INVALID, "params must be NULL for %s",
+                      gx_op_get_info(job->op)->name);
+    if (job->n > SIZE_MAX / 2 / gx__element_bytes(job->field))
+        return refuse(report, GX_ERR_INVALID, "n is %zu, more than memory can hold", job->n);
+    return GX_OK;
+}
+
+/* out may be exactly an operand of n elements, and else shares no byte with it. */
+static bool partly_overlaps(const gx_job *job, const gx_operand *o, size_t element_bytes)
+{
+    uintptr_t out = (uintptr_t)job->out.host, in = (uintptr_t)o->host;
+    size_t out_bytes = job->n * element_bytes;
+    size_t in_bytes = (o->broadcast ? 1 : job->n) * element_bytes;
+    if (out == in && out_bytes == in_bytes)
+        return false;
+    return out < in + in_bytes && in < out + out_bytes;
+}
+
+static gx_status validate_operand(const gx_job *job, char name, const gx_operand *o, bool wanted,
+                                  gx_report *report)
+{
+    const char *op = gx_op_get_info(job->op)->name;
+    if (!wanted && (o->host || o->broadcast))
+        return refuse(report, GX_ERR_INVALID, "%s takes no operand %c: leave it {0}", op, name);
+    if (!wanted || !job->n)
+        return GX_OK;
+    if (!o->host)
+        return refuse(report, GX_ERR_INVALID, "operand %c of %s is NULL", name, op);
+    size_t bytes = (o->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
+    if ((uintptr_t)o->host > UINTPTR_MAX - bytes)
+        return refuse(report, GX_ERR_INVALID, "operand %c runs past the end of memory", name);
+    if (partly_overlaps(job, o, gx__element_bytes(job->field)))
+        return refuse(report, GX_ERR_OVERLAP,
+                      "out partly overlaps operand %c: make them the same or apart", name);
+    return GX_OK;
+}
+
+static gx_status validate(const gx_job *job, gx_report *report)
+{
+    gx_status s = validate_kind(job, report);
+    if (s != GX_OK)
+        return s;
+    if (job->n && !job->out.host)
+        return refuse(report, GX_ERR_INVALID, "out is NULL");
+    if (job->out.broadcast)
+        return refuse(report, GX_ERR_INVALID, "out cannot be a broadcast operand");
+    if ((uintptr_t)job->out.host > UINTPTR_MAX - job->n * gx__element_bytes(job->field))
+        return refuse(report, GX_ERR_INVALID, "out runs past the end of memory");
+    uint32_t operands = gx_op_get_info(job->op)->operands;
+    const gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
+    for (uint32_t i = 0; i < 3 && s == GX_OK; i++)
+        s = validate_operand(job, (char)('a' + i), inputs[i], i < operands, report);
+    return s;
+}
+
+/* ---- running ---- */
+
+static void count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
+{
+    gx__count(&c->compute_ns, r->compute_ns);
+    gx__count(&c->dispatches, r->dispatches);
+    if (r->status != GX_OK) {
+        gx__count(&c->jobs_failed, 1);
+        return;
+    }
+    size_t bytes = gx__element_bytes(job->field);
+    size_t read = 0;
+    const gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
+    for (uint32_t i = 0; i < gx_op_get_info(job->op)->operands; i++)
+        read += (inputs[i]->broadcast && job->n ? 1 : job->n) * bytes;
+    gx__count(&c->jobs_done, 1);
+    gx__count(&c->elements, job->n);
+    gx__count(&c->bytes_read, read);
+    gx__count(&c->bytes_written, job->n * bytes);
+}
+
+/* The caller's report for job i, or the spare one, cleared. */
+static gx_report *report_for(gx_report *reports, gx_report *spare, size_t i)
+{
+    gx_report *r = reports ? &reports[i] : spare;
+    *r = (gx_report){.status = GX_ERR_NOT_RUN};
+    return r;
+}
+
+static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t first,
+                           gx_status status, const char *message)
+{
+    gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", first, message);
+    gx__count(&ctx->instance.counters.jobs_failed, njobs);
+    for (size_t i = 0; reports && i < njobs; i++) {
+        reports[i] = (gx_report){.status = GX_ERR_NOT_RUN};
+        if (i == first) {
+            reports[i].status = status;
+            snprintf(reports[i].message, sizeof reports[i].message, "%s", message);
+        }
+    }
+    return status;
+}
+
+static gx_status run_job(gx_ctx *ctx, const gx_job *job, const char *device, gx_report *r)
+{
+    uint64_t start = gx__now_ns();
+    struct gx_engine *engine;
+    gx_reason reason;
+    gx_status s = gx__route(&ctx->router, device, &engine, &reason, r->message, sizeof r->message);
+    if (s == GX_OK) {
+        r->reason = reason;
+        s = gx__engine_run(engine, job, r);
+    }
+    r->status = s;
+    r->total_ns = gx__now_ns() - start;
+    return s;
+}
+
+gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                 gx_report *reports)
+{
+    if (!ctx || (!jobs && njobs))
+        return GX_ERR_INVALID;
+    gx_report spare;
+    if (opts && opts->struct_size && opts->struct_size != sizeof *opts)
+        return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID,
+                         "gx_run_opts.struct_size is of another version: rebuild the caller");
+    for (size_t i = 0; i < njobs; i++) {
+        spare.message[0] = 0;
+        gx_status s = validate(&jobs[i], &spare);
+        if (s != GX_OK)
+            return fail_call(ctx, njobs, reports, i, s, spare.message);
+    }
+    gx_status first = GX_OK;
+    for (size_t i = 0; i < njobs; i++) {
+        gx_report *r = report_for(reports, &spare, i);
+        if (first == GX_OK) {
+            first = run_job(ctx, &jobs[i], opts ? opts->device : NULL, r);
+            if (first != GX_OK)
+                gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", i, r->message);
+        }
+        count_job(&ctx->instance.counters, &jobs[i], r);
+    }
+    return first;
+}

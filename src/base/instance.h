@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a context hands down to every layer: where memory comes from, where messages
+ * go, the settings, and the counters behind gx_stats.
+ */
+#ifndef GX_BASE_INSTANCE_H
+#define GX_BASE_INSTANCE_H
+
+#include <stdatomic.h>
+
+#include "gpuexec.h"
+
+struct gx_counters {
+    _Atomic uint64_t jobs_done, jobs_failed, elements, bytes_read, bytes_written, compute_ns,
+        dispatches, scratch_hits, scratch_misses;
+};
+
+struct gx_instance {
+    gx_config config; /* complete: environment and defaults applied; strings owned */
+    struct gx_counters counters;
+};
+
+static inline void gx__count(_Atomic uint64_t *counter, uint64_t by)
+{
+    atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+#endif

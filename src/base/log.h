@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages to the caller's callback. Nothing in the library prints.
+ */
+#ifndef GX_BASE_LOG_H
+#define GX_BASE_LOG_H
+
+#include "base/instance.h"
+
+#define GX_MESSAGE_BYTES 256
+
+__attribute__((format(printf, 3, 4))) void gx__log(const struct gx_instance *instance,
+                                                   gx_log_level level, const char *format, ...);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of settings and the parsing of their values.
+ */
+#include "base/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, U32, U64 };
+
+/* X(config field, kind, name, environment, argument, help) */
+#define OPTIONS(X)                                                                                 \
+    X(device, TEXT, "device", "GPUEXEC_DEVICE", "NAME",                                            \
+      "run on this device ('gpuexec devices' lists them)")                                         \
+    X(cpumask, TEXT, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                        \
+      "CPU tiers allowed, of portable,adx,avx512 (portable always is)")                            \
+    X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \
+    X(dispatch_elems, U64, "dispatch-elems", "GPUEXEC_DISPATCH_ELEMS", "N",                        \
+      "elements of one dispatch at most")
+
+static const gx_option options[] = {
+#define X(field, kind, name, env, arg, help) {name, env, arg, help},
+    OPTIONS(X)
+#undef X
+};
+
+static const struct {
+    enum kind kind;
+    size_t offset;
+} targets[] = {
+#define X(field, kind, name, env, arg, help) {kind, offsetof(gx_config, field)},
+    OPTIONS(X)
+#undef X
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof *options };
+
+const gx_option *gx_options(size_t *count)
+{
+    *count = OPTION_COUNT;
+    return options;
+}
+
+/* Digits only: strtoull alone would take a sign and leading blanks. */
+static int parse_number(const char *text, uint64_t max, uint64_t *value)
+{
+    if (!*text || text[strspn(text, "0123456789")])
+        return 0;
+    errno = 0;
+    unsigned long long v = strtoull(text, NULL, 10);
+    if (errno || v > max)
+        return 0;
+    *value = v;
+    return 1;
+}
+
+/* where: how the user knows the setting, for the message. */
+static gx_status set(gx_config *config, size_t i, const char *where, const char *value, char *err,
+                     size_t err_size)
+{
+    char *field = (char *)config + targets[i].offset;
+    uint64_t number;
+    switch (targets[i].kind) {
+    case TEXT:
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
+    case U32:
+    case U64:
+        break;
+    }
+    uint64_t max = targets[i].kind == U32 ? UINT32_MAX : UINT64_MAX;
+    if (!parse_number(value, max, &number)) {
+        snprintf(err, err_size, "%s: '%s' is not a whole number from 0 to %llu", where, value,
+                 (unsigned long long)max);
+        return GX_ERR_INVALID;
+    }
+    if (targets[i].kind == U32)
+        memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+    else
+        memcpy(field, &number, sizeof number);
+    return GX_OK;
+}
+
+static int is_zero(const gx_config *config, size_t i)
+{
+    static const char zero[sizeof(uint64_t)];
+    size_t bytes = targets[i].kind == U32    ? sizeof(uint32_t)
+                   : targets[i].kind == TEXT ? sizeof(char *)
+                                             : sizeof(uint64_t);
+    return !memcmp((const char *)config + targets[i].offset, zero, bytes);
+}
+
+gx_status gx_config_set(gx_config *config, const char *name, const char *value, char *err,
+                        size_t err_size)
+{
+    if (err_size)
+        err[0] = 0;
+    if (!config || !name || !value) {
+        snprintf(err, err_size, "config, name and value must not be NULL");
+        return GX_ERR_INVALID;
+    }
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (!strcmp(options[i].name, name))
+            return set(config, i, name, value, err, err_size);
+    snprintf(err, err_size, "there is no setting '%s'", name);
+    return GX_ERR_INVALID;
+}
+
+gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
+                              size_t err_size)
+{
+    *config = (gx_config){0};
+    if (caller) {
+        if (caller->struct_size && caller->struct_size != sizeof *config) {
+            snprintf(err, err_size,
+                     "gx_config.struct_size is %zu, this library's is %zu: rebuild "
+                     "against its header",
+                     caller->struct_size, sizeof *config);
+            return GX_ERR_INVALID;
+        }
+        *config = *caller;
+    }
+    config->struct_size = sizeof *config;
+    if (!config->allocator.alloc != !config->allocator.free) {
+        snprintf(err, err_size, "gx_config.allocator needs both alloc and free, or neither");
+        return GX_ERR_INVALID;
+    }
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const char *value = getenv(options[i].env);
+        if (!value || !*value || !is_zero(config, i))
+            continue;
+        gx_status s = set(config, i, options[i].env, value, err, err_size);
+        if (s != GX_OK)
+            return s;
+    }
+    return GX_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Settings: one table makes the config field, the environment variable and the
+ * command-line option of each.
+ */
+#ifndef GX_BASE_OPTIONS_H
+#define GX_BASE_OPTIONS_H
+
+#include "gpuexec.h"
+
+/* Copies the caller's config (NULL: all zero) into *config, then fills what is still
+ * zero from the environment. A bad size or value gives GX_ERR_INVALID and err. The
+ * strings are borrowed from the caller and the environment. */
+gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
+                              size_t err_size);
+
+#endif

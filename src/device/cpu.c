@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The CPU as a device: SHARED memory only, any host memory imports for free, commands
+ * run on the thread that submits them, large dispatches on an OpenMP team. It is also
+ * the device "ref", the same with the reference kernels in its table.
+ */
+#include "device/device.h"
+
+#include <fenv.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "field/host.h"
+
+/* Work that makes another thread worth waking: it costs a few microseconds. */
+#define WORKER_MIN_NS 20000u
+/* Elements that one worker takes at a time: some hundred KiB, so that stores stay in
+ * few pages and an unlucky worker holds the others up for little. */
+#define CHUNK_ELEMENTS 8192u
+/* Data beyond this would push everything else out of the caches. */
+#define STREAM_DEFAULT_BYTES ((size_t)16 << 20)
+#define STREAM_MAX_BYTES     ((size_t)64 << 20)
+
+enum { ENTRIES_INLINE = 8, IDLE_COMMANDS = 16 };
+
+struct cpu_kernel {
+    const struct gx_prime *prime; /* NULL for u32 and f32 */
+    gx_host_fn fn;
+    enum gx_host_kernel host;
+    uint32_t ns;       /* rough cost of one element, for choosing threads */
+    uint32_t operands; /* public ones: a, b, c */
+    size_t element_bytes;
+    bool floats;
+};
+
+struct cpu_entry {
+    bool is_copy;
+    union {
+        struct gx_dispatch dispatch;
+        struct gx_region region;
+    };
+};
+
+struct cpu_cmd {
+    struct gx_cmd base;
+    struct cpu_cmd *next_idle;
+    gx_status failed; /* recording ran out of memory */
+    size_t count, room;
+    struct cpu_entry *entries; /* `first` until it is too small */
+    struct cpu_entry first[ENTRIES_INLINE];
+};
+
+struct cpu {
+    struct cpu_kernel kernels[GX_FIELD_END][GX_OP_CHECK + 1];
+    uint32_t threads;
+    size_t stream_bytes;
+    pthread_mutex_t idle_lock;
+    struct cpu_cmd *idle;
+    size_t idle_count;
+    pthread_mutex_t team_lock; /* one dispatch uses all threads at a time */
+    _Atomic uint64_t submitted;
+};
+
+/* ---- enumerate ---- */
+
+static const char *const device_names[] = {"cpu", "ref"};
+
+static uint32_t thread_count(const struct gx_instance *instance)
+{
+    uint32_t procs = (uint32_t)omp_get_num_procs(), asked = instance->config.threads;
+    return asked && asked < procs ? asked : procs;
+}
+
+static void model_name(char *name, size_t size)
+{
+    snprintf(name, size, "CPU");
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    if (!f)
+        return;
+    char line[256];
+    while (fgets(line, sizeof line, f)) {
+        char *value = strchr(line, ':');
+        if (!strncmp(line, "model name", 10) && value && value[1] == ' ') {
+            value[strcspn(value, "\n")] = 0;
+            snprintf(name, size, "%s", value + 2);
+            break;
+        }
+    }
+    fclose(f);
+}
+
+gx_status gx__cpu_parse_mask(const char *mask, unsigned *bits, char *message, size_t message_size)
+{
+    *bits = mask ? 1u << GX_TIER_PORTABLE : ~0u;
+    while (mask && *mask) {
+        size_t length = strcspn(mask, ",");
+        int tier = GX_TIERS;
+        while (--tier >= 0)
+            if (strlen(gx__tier_names[tier]) == length &&
+                !memcmp(gx__tier_names[tier], mask, length))
+                break;
+        if (tier < 0) {
+            snprintf(message, message_size,
+                     "cpumask: there is no tier '%.*s': name some of portable,adx,avx512",
+                     (int)length, mask);
+            return GX_ERR_INVALID;
+        }
+        *bits |= 1u << tier;
+        mask += length + (mask[length] == ',');
+    }
+    return GX_OK;
+}
+
+static unsigned tier_bits(const struct gx_instance *instance)
+{
+    unsigned bits;
+    gx__cpu_parse_mask(instance->config.cpumask, &bits, NULL, 0); /* valid since gx_open */
+    return bits & gx__host_tiers();
+}
+
+static void describe(const struct gx_instance *instance, gx_device_info *info)
+{
+    char model[64], tiers[64] = "";
+    unsigned bits = tier_bits(instance);
+    for (int t = 0; t < GX_TIERS; t++)
+        if (bits >> t & 1)
+            snprintf(tiers + strlen(tiers), sizeof tiers - strlen(tiers), " %s", gx__tier_names[t]);
+    model_name(model, sizeof model);
+    snprintf(info->description, sizeof info->description, "%s,%s", model, tiers);
+}
+
+static gx_status cpu_enumerate(const struct gx_instance *instance, gx_device_info *infos,
+                               size_t *count)
+{
+    size_t room = infos ? *count : 0;
+    for (size_t i = 0; i < 2 && i < room; i++) {
+        bool reference = i == 1;
+        infos[i] = (gx_device_info){.kind = reference ? GX_DEVICE_REFERENCE : GX_DEVICE_CPU,
+                                    .threads = thread_count(instance),
+                                    .automatic = !reference};
+        snprintf(infos[i].name, sizeof infos[i].name, "%s", device_names[i]);
+        long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+        infos[i].memory_bytes = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+        if (reference)
+            snprintf(infos[i].description, sizeof infos[i].description,
+                     "slow plain reference that the others are checked against");
+        else
+            describe(instance, &infos[i]);
+    }
+    *count = 2;
+    return GX_OK;
+}
+
+/* ---- open and close ---- */
+
+/* The host kernel behind each operation, and a rough cost of one element with 6 limbs
+ * in the fastest tier: right to a factor of three is enough to choose threads. */
+static const struct {
+    gx_op op;
+    enum gx_host_kernel host;
+    uint32_t ns;
+} lowered[] = {
+    {GX_ADD, GX_HOST_ADD, 3},        {GX_SUB, GX_HOST_SUB, 3},
+    {GX_MUL, GX_HOST_MUL, 12},       {GX_NEG, GX_HOST_SUB, 3},
+    {GX_SQR, GX_HOST_SQR, 11},       {GX_INV, GX_HOST_INV, 40},
+    {GX_DIV, GX_HOST_DIV, 50},       {GX_MUL_ADD, GX_HOST_MUL_ADD, 14},
+    {GX_TO_MONT, GX_HOST_MUL, 12},   {GX_FROM_MONT, GX_HOST_MUL, 12},
+    {GX_OP_CHECK, GX_HOST_CHECK, 2},
+};
+
+static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
+{
+    for (gx_field field = 1; field < GX_FIELD_END; field++) {
+        for (size_t i = 0; i < sizeof lowered / sizeof *lowered; i++) {
+            const gx_op_info *info = gx_op_get_info(lowered[i].op);
+            cpu->kernels[field][lowered[i].op] =
+                (struct cpu_kernel){.prime = gx__prime(field),
+                                    .fn = table->fn[field][lowered[i].host],
+                                    .host = lowered[i].host,
+                                    .ns = gx__prime(field) ? lowered[i].ns : 1,
+                                    .operands = info ? info->operands : 1,
+                                    .element_bytes = gx__element_bytes(field),
+                                    .floats = field == GX_F32};
+        }
+    }
+}
+
+static size_t stream_threshold(void)
+{
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (l3 > 0)
+        return (size_t)l3 / 2 < STREAM_MAX_BYTES ? (size_t)l3 / 2 : STREAM_MAX_BYTES;
+#endif
+    return STREAM_DEFAULT_BYTES;
+}
+
+static gx_status cpu_open(struct gx_device *device)
+{
+    struct cpu *cpu = gx__alloc(&device->instance->config.allocator, sizeof *cpu);
+    if (!cpu)
+        return GX_ERR_OUT_OF_MEMORY;
+    device->impl = cpu;
+    pthread_mutex_init(&cpu->idle_lock, NULL);
+    pthread_mutex_init(&cpu->team_lock, NULL);
+    cpu->threads = device->info.threads;
+    cpu->stream_bytes = stream_threshold();
+
+    struct gx_host_table table;
+    if (device->info.kind == GX_DEVICE_REFERENCE)
+        gx__host_reference(&table);
+    else
+        gx__host_table(&table, tier_bits(device->instance));
+    fill_kernels(cpu, &table);
+
+    uint64_t limit = device->instance->config.dispatch_elems;
+    const uint64_t most = (uint64_t)1 << 31; /* indices in BAD are 32 bits */
+    device->facts = (struct gx_device_facts){.mem_kinds = GX_MEM_BIT(GX_MEM_SHARED),
+                                             .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
+                                             .dispatch_elems = limit && limit < most ? limit : most,
+                                             .binding_align = 1,
+                                             .import = true,
+                                             .resubmit = true};
+    return GX_OK;
+}
+
+static void cmd_free(const struct gx_device *device, struct cpu_cmd *cmd)
+{
+    if (cmd->entries != cmd->first)
+        gx__free(&device->instance->config.allocator, cmd->entries);
+    gx__free(&device->instance->config.allocator, cmd);
+}
+
+static void cpu_close(struct gx_device *device)
+{
+    struct cpu *cpu = device->impl;
+    if (!cpu)
+        return;
+    while (cpu->idle) {
+        struct cpu_cmd *cmd = cpu->idle;
+        cpu->idle = cmd->next_idle;
+        cmd_free(device, cmd);
+    }
+    pthread_mutex_destroy(&cpu->idle_lock);
+    pthread_mutex_destroy(&cpu->team_lock);
+    gx__free(&device->instance->config.allocator, cpu);
+    device->impl = NULL;
+}
+
+/* ---- memory ---- */
+
+static gx_status cpu_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                               struct gx_mem *mem)
+{
+    if (kind != GX_MEM_SHARED)
+        return GX_ERR_UNSUPPORTED;
+    void *host = gx__alloc(&device->instance->config.allocator, bytes);
+    if (!host)
+        return GX_ERR_OUT_OF_MEMORY;
+    *mem = (struct gx_mem){.kind = kind, .size = bytes, .host = host};
+    return GX_OK;
+}
+
+static gx_status cpu_mem_import(struct gx_device *device, void *host, size_t bytes,
+                                struct gx_mem *mem)
+{
+    (void)device;
+    *mem = (struct gx_mem){.kind = GX_MEM_SHARED, .size = bytes, .imported = true, .host = host};
+    return GX_OK;
+}
+
+static void cpu_mem_free(struct gx_device *device, struct gx_mem *mem)
+{
+    if (!mem->imported)
+        gx__free(&device->instance->config.allocator, mem->host);
+    *mem = (struct gx_mem){0};
+}
+
+static gx_status cpu_map(struct gx_device *device, struct gx_mem *mem, void **host)
+{
+    (void)device;
+    *host = mem->host;
+    return GX_OK;
+}
+
+static void cpu_unmap(struct gx_device *device, struct gx_mem *mem)
+{
+    (void)device;
+    (void)mem;
+}
+
+/* ---- kernels ---- */
+
+static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key *key,
+                            struct gx_kernel *kernel)
+{
+    struct cpu *cpu = device->impl;
+    const struct cpu_kernel *k = &cpu->kernels[key->field][key->op];
+    if (!k->fn)
+        return GX_ERR_UNSUPPORTED;
+    *kernel = (struct gx_kernel){.key = *key, .impl = k};
+    return GX_OK;
+}
+
+static uint32_t cpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    const struct cpu *cpu = device->impl;
+    const struct cpu_kernel *k = kernel->impl;
+    uint64_t useful = n * k->ns / WORKER_MIN_NS;
+    uint64_t chunks = n / CHUNK_ELEMENTS;
+    useful = useful < chunks ? useful : chunks;
+    return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
+}
+
+static bool needs_scratch(const struct cpu_kernel *k)
+{
+    return k->host == GX_HOST_INV || k->host == GX_HOST_DIV;
+}
+
+/* Scratch of one worker: what gx_host_args asks for, in whole cache lines. */
+static size_t worker_scratch(uint64_t n)
+{
+    uint64_t batch = n < GX_INV_BATCH ? (n + 15) / 16 * 16 : GX_INV_BATCH;
+    return (size_t)batch * GX_INV_SCRATCH_PER_ELEMENT;
+}
+
+static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    if (!needs_scratch(kernel->impl))
+        return 0;
+    return cpu_workers(device, kernel, n) * worker_scratch(n);
+}
+
+/* ---- running a dispatch ---- */
+
+static void *bound(const struct gx_binding *binding)
+{
+    return binding->mem ? (char *)binding->mem->host + binding->offset : NULL;
+}
+
+/* The arguments of the host kernel that does the public operation: those that have
+ * none of their own get a constant for a second operand. */
+static struct gx_host_args lower(const struct cpu_kernel *k, const struct gx_dispatch *d)
+{
+    static const uint64_t zero[GX_LIMBS_MAX], plain_one[GX_LIMBS_MAX] = {1};
+    struct gx_host_args args = {.out = bound(&d->bind[GX_BIND_OUT]),
+                                .a = bound(&d->bind[GX_BIND_A]),
+                                .b = bound(&d->bind[GX_BIND_B]),
+                                .c = bound(&d->bind[GX_BIND_C]),
+                                .n = (size_t)d->n,
+                                .broadcast = d->kernel.key.broadcast,
+                                .check = d->kernel.key.check,
+                                .scratch = bound(&d->bind[GX_BIND_SCRATCH])};
+    switch (d->kernel.key.op) {
+    case GX_NEG:
+        args.b = args.a;
+        args.a = zero;
+        args.broadcast = GX_BROADCAST_A | (args.broadcast & GX_BROADCAST_A ? GX_BROADCAST_B : 0);
+        break;
+    case GX_TO_MONT:
+        args.b = k->prime->r2;
+        args.broadcast |= GX_BROADCAST_B;
+        break;
+    case GX_FROM_MONT:
+        args.b = plain_one;
+        args.broadcast |= GX_BROADCAST_B;
+        break;
+    default:
+        break;
+    }
+    return args;
+}
+
+/* The calling thread may flush denormals or round otherwise, and its workers inherit
+ * that; results may not depend on it. */
+static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_host_args *args)
+{
+    fenv_t caller;
+    fegetenv(&caller);
+    fesetenv(FE_DFL_ENV);
+    size_t bad = k->fn(k->prime, args);
+    fesetenv(&caller);
+    return bad;
+}
+
+/* Elements from .. from + n of args, with the index of a bad one seen from the start. */
+static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
+                       size_t n, size_t worker)
+{
+    struct gx_host_args part = *args;
+    size_t skip = from * k->element_bytes;
+    part.n = n;
+    part.out = part.out ? (char *)part.out + skip : NULL;
+    if (!(part.broadcast & GX_BROADCAST_A))
+        part.a = (const char *)part.a + skip;
+    if (part.b && !(part.broadcast & GX_BROADCAST_B))
+        part.b = (const char *)part.b + skip;
+    if (part.c && !(part.broadcast & GX_BROADCAST_C))
+        part.c = (const char *)part.c + skip;
+    if (part.scratch)
+        part.scratch = (char *)part.scratch + worker * worker_scratch(args->n);
+    size_t bad = k->floats ? call_in_default_fenv(k, &part) : k->fn(k->prime, &part);
+    return bad == GX_NONE_BAD ? bad : from + bad;
+}
+
+static size_t run_on_team(struct cpu *cpu, const struct cpu_kernel *k,
+                          const struct gx_host_args *args, uint32_t workers)
+{
+    size_t chunks = (args->n + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS, bad = GX_NONE_BAD;
+    pthread_mutex_lock(&cpu->team_lock);
+#pragma omp parallel for num_threads(workers) schedule(dynamic) reduction(min : bad)
+    for (size_t i = 0; i < chunks; i++) {
+        size_t from = i * CHUNK_ELEMENTS, left = args->n - from;
+        if (from > bad) /* this worker has found an earlier one already */
+            continue;
+        size_t n = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
+        size_t b = run_part(k, args, from, n, (size_t)omp_get_thread_num());
+        bad = b < bad ? b : bad;
+    }
+    pthread_mutex_unlock(&cpu->team_lock);
+    return bad;
+}
+
+static void lower_bad(uint32_t *slot, size_t bad)
+{
+    uint32_t known;
+    memcpy(&known, slot, sizeof known);
+    if (bad < known)
+        memcpy(slot, &(uint32_t){(uint32_t)bad}, sizeof known);
+}
+
+static void run_dispatch(struct gx_device *device, const struct gx_dispatch *d)
+{
+    struct cpu *cpu = device->impl;
+    const struct cpu_kernel *k = d->kernel.impl;
+    struct gx_host_args args = lower(k, d);
+    uint32_t workers = cpu_workers(device, &d->kernel, d->n);
+    args.stream = args.n * k->element_bytes * (k->operands + 1) > cpu->stream_bytes;
+
+    size_t bad =
+        workers > 1 ? run_on_team(cpu, k, &args, workers) : run_part(k, &args, 0, args.n, 0);
+    if (bad != GX_NONE_BAD && args.check)
+        lower_bad(bound(&d->bind[GX_BIND_BAD]), bad);
+}
+
+/* ---- commands ---- */
+
+static gx_status cpu_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **out)
+{
+    (void)queue;
+    struct cpu *cpu = device->impl;
+    pthread_mutex_lock(&cpu->idle_lock);
+    struct cpu_cmd *cmd = cpu->idle;
+    if (cmd) {
+        cpu->idle = cmd->next_idle;
+        cpu->idle_count--;
+    }
+    pthread_mutex_unlock(&cpu->idle_lock);
+    if (!cmd) {
+        cmd = gx__alloc(&device->instance->config.allocator, sizeof *cmd);
+        if (!cmd)
+            return GX_ERR_OUT_OF_MEMORY;
+        cmd->base.device = device;
+        cmd->entries = cmd->first;
+        cmd->room = ENTRIES_INLINE;
+    }
+    cmd->count = 0;
+    cmd->failed = GX_OK;
+    *out = &cmd->base;
+    return GX_OK;
+}
+
+static void cpu_recycle(struct gx_cmd *base)
+{
+    struct cpu_cmd *cmd = (struct cpu_cmd *)base;
+    struct cpu *cpu = base->device->impl;
+    pthread_mutex_lock(&cpu->idle_lock);
+    bool keep = cpu->idle_count < IDLE_COMMANDS;
+    if (keep) {
+        cmd->next_idle = cpu->idle;
+        cpu->idle = cmd;
+        cpu->idle_count++;
+    }
+    pthread_mutex_unlock(&cpu->idle_lock);
+    if (!keep)
+        cmd_free(base->device, cmd);
+}
+
+/* Room for one more entry, or NULL with the failure noted. */
+static struct cpu_entry *append(struct cpu_cmd *cmd)
+{
+    if (cmd->failed != GX_OK)
+        return NULL;
+    if (cmd->count == cmd->room) {
+        const gx_allocator *allocator = &cmd->base.device->instance->config.allocator;
+        struct cpu_entry *more = gx__alloc(allocator, 2 * cmd->room * sizeof *more);
+        if (!more) {
+            cmd->failed = GX_ERR_OUT_OF_MEMORY;
+            return NULL;
+        }
+        memcpy(more, cmd->entries, cmd->count * sizeof *more);
+        if (cmd->entries != cmd->first)
+            gx__free(allocator, cmd->entries);
+        cmd->entries = more;
+        cmd->room *= 2;
+    }
+    return &cmd->entries[cmd->count++];
+}
+
+static void cpu_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct cpu_entry *e = append((struct cpu_cmd *)cmd);
+        if (!e)
+            return;
+        e->is_copy = true;
+        e->region = regions[i];
+    }
+}
+
+static void cpu_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch)
+{
+    struct cpu_entry *e = append((struct cpu_cmd *)cmd);
+    if (!e)
+        return;
+    e->is_copy = false;
+    e->dispatch = *dispatch;
+}
+
+static void cpu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier)
+{
+    (void)cmd; /* entries run one after the other */
+    (void)barrier;
+}
+
+/* Runs everything now, on this thread: any point of this device that exists has been
+ * reached, so there is nothing to wait for, before or after. */
+static gx_status cpu_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
+                            struct gx_point *done)
+{
+    (void)waits;
+    (void)count;
+    struct cpu_cmd *cmd = (struct cpu_cmd *)base;
+    struct cpu *cpu = base->device->impl;
+    if (cmd->failed != GX_OK)
+        return cmd->failed;
+    for (size_t i = 0; i < cmd->count; i++) {
+        const struct cpu_entry *e = &cmd->entries[i];
+        if (e->is_copy)
+            memcpy(bound(&e->region.to), bound(&e->region.from), e->region.size);
+        else
+            run_dispatch(base->device, &e->dispatch);
+    }
+    *done = (struct gx_point){GX_QUEUE_COMPUTE, atomic_fetch_add(&cpu->submitted, 1) + 1};
+    return GX_OK;
+}
+
+static gx_status cpu_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
+{
+    (void)device;
+    (void)point;
+    (void)timeout_ns;
+    return GX_OK;
+}
+
+static bool cpu_reached(struct gx_device *device, struct gx_point point)
+{
+    (void)device;
+    (void)point;
+    return true;
+}
+
+const struct gx_device_ops gx__cpu_ops = {
+    .name = "cpu",
+    .enumerate = cpu_enumerate,
+    .open = cpu_open,
+    .close = cpu_close,
+    .mem_alloc = cpu_mem_alloc,
+    .mem_import = cpu_mem_import,
+    .mem_free = cpu_mem_free,
+    .map = cpu_map,
+    .unmap = cpu_unmap,
+    .kernel = cpu_kernel,
+    .scratch = cpu_scratch,
+    .workers = cpu_workers,
+    .begin = cpu_begin,
+    .copy = cpu_copy,
+    .dispatch = cpu_dispatch,
+    .barrier = cpu_barrier,
+    .stamp = NULL,
+    .submit = cpu_submit,
+    .recycle = cpu_recycle,
+    .wait = cpu_wait,
+    .reached = cpu_reached,
+};

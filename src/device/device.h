@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device contract: the only file that the author of a backend reads. A device
+ * offers memory of a few kinds, kernels, commands on a few queues, and points in time.
+ * It holds no policy: what runs where, in which pieces and over which memory is
+ * decided above, in exec/ and route/.
+ *
+ * Threads: calls on one device may come from any number of threads at once, except
+ * that one object (a gx_cmd, a gx_mem) is used by one thread at a time. The device
+ * locks what it shares. open and close are alone on their device.
+ *
+ * Failure: every call that returns a gx_status may fail and then has changed nothing.
+ * Recording (copy, dispatch, barrier) cannot fail: what goes wrong there is kept in
+ * the command and comes out of submit.
+ */
+#ifndef GX_DEVICE_DEVICE_H
+#define GX_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+
+#include "base/instance.h"
+#include "field/field.h"
+
+struct gx_device;
+
+/* ---- memory ---- */
+
+enum gx_mem_kind {
+    GX_MEM_DEVICE,   /* fastest for kernels; the host may not see it */
+    GX_MEM_UPLOAD,   /* the host writes it in order, copies read it */
+    GX_MEM_READBACK, /* copies write it, the host reads it */
+    GX_MEM_SHARED    /* kernels and host both use it where it is */
+};
+#define GX_MEM_BIT(kind) (1u << (kind))
+
+struct gx_mem {
+    enum gx_mem_kind kind;
+    size_t size;
+    bool imported; /* the caller's memory, borrowed until mem_free */
+    void *host;    /* the device's own; use map */
+    void *handle;  /* likewise */
+};
+
+struct gx_binding {
+    const struct gx_mem *mem; /* NULL: not bound */
+    size_t offset;            /* bytes */
+};
+
+/* ---- kernels ---- */
+
+/* Not a public operation: reads A, writes nothing but BAD. */
+#define GX_OP_CHECK ((gx_op)64)
+
+struct gx_kernel_key {
+    gx_op op;
+    gx_field field;
+    unsigned broadcast; /* GX_BROADCAST_*: the binding holds one element, not n */
+    bool check;         /* look for elements not below the modulus, see GX_BIND_BAD */
+};
+
+/* Filled by the device's `kernel`; valid until the device is closed; never freed. */
+struct gx_kernel {
+    struct gx_kernel_key key;
+    const void *impl;
+};
+
+enum gx_bind {
+    GX_BIND_OUT, /* may be exactly an operand */
+    GX_BIND_A,
+    GX_BIND_B,
+    GX_BIND_C,
+    GX_BIND_SCRATCH, /* as much as `scratch` says; contents of no meaning before, after */
+    GX_BIND_BAD,     /* where key.check: one uint32_t, lowered to the index (in this
+                        dispatch) of the first element not below the modulus */
+    GX_BINDINGS
+};
+
+/* One launch. An operation may be several: nothing here assumes that it is one. */
+struct gx_dispatch {
+    struct gx_kernel kernel;
+    struct gx_binding bind[GX_BINDINGS];
+    uint64_t n; /* elements, 1 .. facts.dispatch_elems */
+};
+
+struct gx_region {
+    struct gx_binding from, to;
+    size_t size; /* bytes */
+};
+
+/* ---- queues, commands, points ---- */
+
+enum gx_queue { GX_QUEUE_COMPUTE, GX_QUEUE_UPLOAD, GX_QUEUE_DOWNLOAD };
+#define GX_QUEUE_BIT(queue) (1u << (queue))
+
+enum gx_barrier {
+    GX_BARRIER_COPY_TO_KERNEL,
+    GX_BARRIER_KERNEL_TO_KERNEL,
+    GX_BARRIER_KERNEL_TO_COPY,
+    GX_BARRIER_TO_HOST /* kernels' and copies' results, before the host reads them */
+};
+
+/* Every backend's command begins with this. */
+struct gx_cmd {
+    struct gx_device *device;
+};
+
+/* A point in time of one queue: the counter only rises, and reaching a point means
+ * having reached all earlier ones of that queue. */
+struct gx_point {
+    enum gx_queue queue;
+    uint64_t value;
+};
+
+#define GX_WAIT_FOREVER UINT64_MAX
+
+/* ---- the device ---- */
+
+/* What exec/ plans with; set by open, constant until close. */
+struct gx_device_facts {
+    uint32_t mem_kinds;      /* GX_MEM_BIT of the kinds mem_alloc offers */
+    uint32_t queues;         /* GX_QUEUE_BIT of the queues that are really separate */
+    uint64_t dispatch_elems; /* most elements of one dispatch; below 2^32 */
+    size_t binding_align;    /* offsets of bindings are multiples of this */
+    bool import;             /* mem_import takes any host memory */
+    bool resubmit;           /* a recorded command may be submitted again */
+    bool timestamps;         /* stamp works */
+};
+
+struct gx_device_ops {
+    const char *name;
+
+    /* The devices there are: the same rules as gx_devices, for this backend alone. */
+    gx_status (*enumerate)(const struct gx_instance *instance, gx_device_info *infos,
+                           size_t *count);
+
+    /* device->instance and ->info are set. On failure the core calls close, which
+     * accepts a half-opened device. */
+    gx_status (*open)(struct gx_device *device);
+    void (*close)(struct gx_device *device);
+
+    gx_status (*mem_alloc)(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                           struct gx_mem *mem);
+    /* Optional. Borrows host memory as SHARED memory until mem_free. */
+    gx_status (*mem_import)(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
+    void (*mem_free)(struct gx_device *device, struct gx_mem *mem);
+
+    /* Between the two the host may touch the memory and the device may not. */
+    gx_status (*map)(struct gx_device *device, struct gx_mem *mem, void **host);
+    void (*unmap)(struct gx_device *device, struct gx_mem *mem);
+
+    /* GX_ERR_UNSUPPORTED where the device has no such kernel. */
+    gx_status (*kernel)(struct gx_device *device, const struct gx_kernel_key *key,
+                        struct gx_kernel *kernel);
+    /* Bytes of GX_BIND_SCRATCH that a dispatch of n elements needs; often 0. */
+    size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+    /* Host threads that a dispatch of n elements keeps busy; 0 on a GPU. */
+    uint32_t (*workers)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+
+    /* An empty command, to be recorded, submitted and given back with `recycle`, also
+     * after a failed submit; not before the point of its last submit is reached. */
+    gx_status (*begin)(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
+    void (*copy)(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
+    void (*dispatch)(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
+    void (*barrier)(struct gx_cmd *cmd, enum gx_barrier barrier);
+    /* Called only where facts.timestamps. */
+    void (*stamp)(struct gx_cmd *cmd, uint32_t slot);
+    /* Starts it after all of waits (points of this device) are reached. */
+    gx_status (*submit)(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
+                        struct gx_point *done);
+    void (*recycle)(struct gx_cmd *cmd);
+
+    gx_status (*wait)(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
+    bool (*reached)(struct gx_device *device, struct gx_point point);
+};
+
+struct gx_device {
+    const struct gx_device_ops *ops;
+    const struct gx_instance *instance;
+    gx_device_info info;
+    struct gx_device_facts facts;
+    void *impl;
+};
+
+/* ---- the registry (registry.c) ---- */
+
+/* All devices of all backends; the rules of gx_devices. */
+gx_status gx__device_enumerate(const struct gx_instance *instance, gx_device_info *infos,
+                               size_t *count);
+
+/* Opens by name ("cpu", "fault:lose@3:cpu"). On failure nothing is open and message
+ * says what to do. On success gx__device_close ends it. */
+gx_status gx__device_open(const struct gx_instance *instance, const char *name,
+                          struct gx_device *device, char *message, size_t message_size);
+void gx__device_close(struct gx_device *device);
+
+/* ---- backends ---- */
+
+extern const struct gx_device_ops gx__cpu_ops;
+
+/* GX_ERR_INVALID with a message where `mask` is no list of tiers; sets bits. */
+gx_status gx__cpu_parse_mask(const char *mask, unsigned *bits, char *message, size_t message_size);
+
+/* "fault:WHAT@N:DEVICE": wraps any device and breaks at its Nth call. The inner
+ * device is opened through gx__device_open. */
+#define GX_FAULT_PREFIX "fault:"
+gx_status gx__fault_open(struct gx_device *device, const char *name, char *message,
+                         size_t message_size);
+
+#endif

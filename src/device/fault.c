@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A device that wraps another and breaks on purpose, to test that nothing is lost:
+ *
+ *   fault:fail@N:DEVICE     the Nth call fails, once
+ *   fault:oom@N:DEVICE      the Nth call that needs memory has none, once
+ *   fault:lose@N:DEVICE     the device is lost at the Nth call and stays lost
+ *   fault:corrupt@N:DEVICE  the Nth submit that writes results flips one bit of them
+ *
+ * Calls are those that can fail, counted from 1 since the device was opened.
+ */
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum mode { FAIL, OOM, LOSE, CORRUPT, MODES };
+static const char *const mode_names[MODES] = {"fail", "oom", "lose", "corrupt"};
+
+struct fault {
+    struct gx_device inner;
+    enum mode mode;
+    uint64_t at;
+    _Atomic uint64_t calls;
+    atomic_bool lost;
+};
+
+struct fault_cmd {
+    struct gx_cmd base;
+    struct gx_cmd *inner;
+    struct gx_binding out; /* of the last dispatch that writes results */
+};
+
+static struct fault *fault_of(const struct gx_device *device)
+{
+    return device->impl;
+}
+
+/* Every call that can fail asks here first. */
+static gx_status call(struct gx_device *device, bool needs_memory)
+{
+    struct fault *f = fault_of(device);
+    if (atomic_load(&f->lost))
+        return GX_ERR_DEVICE_LOST;
+    if (f->mode == CORRUPT || (f->mode == OOM && !needs_memory))
+        return GX_OK;
+    if (atomic_fetch_add(&f->calls, 1) + 1 != f->at)
+        return GX_OK;
+    if (f->mode == LOSE)
+        atomic_store(&f->lost, true);
+    return f->mode == LOSE  ? GX_ERR_DEVICE_LOST
+           : f->mode == OOM ? GX_ERR_OUT_OF_DEVICE_MEMORY
+                            : GX_ERR_DEVICE;
+}
+
+static void fault_close(struct gx_device *device)
+{
+    struct fault *f = fault_of(device);
+    if (!f)
+        return;
+    gx__device_close(&f->inner);
+    gx__free(&device->instance->config.allocator, f);
+    device->impl = NULL;
+}
+
+static gx_status fault_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                                 struct gx_mem *mem)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, true);
+    return s == GX_OK ? inner->ops->mem_alloc(inner, kind, bytes, mem) : s;
+}
+
+static gx_status fault_mem_import(struct gx_device *device, void *host, size_t bytes,
+                                  struct gx_mem *mem)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, true);
+    return s == GX_OK ? inner->ops->mem_import(inner, host, bytes, mem) : s;
+}
+
+static void fault_mem_free(struct gx_device *device, struct gx_mem *mem)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    inner->ops->mem_free(inner, mem);
+}
+
+static gx_status fault_map(struct gx_device *device, struct gx_mem *mem, void **host)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, false);
+    return s == GX_OK ? inner->ops->map(inner, mem, host) : s;
+}
+
+static void fault_unmap(struct gx_device *device, struct gx_mem *mem)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    inner->ops->unmap(inner, mem);
+}
+
+static gx_status fault_kernel(struct gx_device *device, const struct gx_kernel_key *key,
+                              struct gx_kernel *kernel)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, true);
+    return s == GX_OK ? inner->ops->kernel(inner, key, kernel) : s;
+}
+
+static size_t fault_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->scratch(inner, kernel, n);
+}
+
+static uint32_t fault_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->workers(inner, kernel, n);
+}
+
+static gx_status fault_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **out)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, true);
+    if (s != GX_OK)
+        return s;
+    struct fault_cmd *cmd = gx__alloc(&device->instance->config.allocator, sizeof *cmd);
+    if (!cmd)
+        return GX_ERR_OUT_OF_MEMORY;
+    cmd->base.device = device;
+    s = inner->ops->begin(inner, queue, &cmd->inner);
+    if (s != GX_OK)
+        gx__free(&device->instance->config.allocator, cmd);
+    else
+        *out = &cmd->base;
+    return s;
+}
+
+static void fault_recycle(struct gx_cmd *base)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    cmd->inner->device->ops->recycle(cmd->inner);
+    gx__free(&base->device->instance->config.allocator, cmd);
+}
+
+static void fault_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    cmd->inner->device->ops->copy(cmd->inner, regions, count);
+}
+
+static void fault_dispatch(struct gx_cmd *base, const struct gx_dispatch *dispatch)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    if (dispatch->bind[GX_BIND_OUT].mem)
+        cmd->out = dispatch->bind[GX_BIND_OUT];
+    cmd->inner->device->ops->dispatch(cmd->inner, dispatch);
+}
+
+static void fault_barrier(struct gx_cmd *base, enum gx_barrier barrier)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    cmd->inner->device->ops->barrier(cmd->inner, barrier);
+}
+
+static void fault_stamp(struct gx_cmd *base, uint32_t slot)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    cmd->inner->device->ops->stamp(cmd->inner, slot);
+}
+
+/* Flips the lowest bit of the first result, once the inner device is done with it. */
+static gx_status corrupt(struct gx_device *inner, const struct gx_binding *out,
+                         struct gx_point done)
+{
+    void *host;
+    struct gx_mem mem = *out->mem;
+    gx_status s = inner->ops->wait(inner, done, GX_WAIT_FOREVER);
+    if (s == GX_OK)
+        s = inner->ops->map(inner, &mem, &host);
+    if (s != GX_OK)
+        return s;
+    ((unsigned char *)host)[out->offset] ^= 1;
+    inner->ops->unmap(inner, &mem);
+    return GX_OK;
+}
+
+static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
+                              struct gx_point *done)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    struct fault *f = fault_of(base->device);
+    gx_status s = call(base->device, false);
+    if (s == GX_OK)
+        s = f->inner.ops->submit(cmd->inner, waits, count, done);
+    if (s == GX_OK && f->mode == CORRUPT && cmd->out.mem &&
+        atomic_fetch_add(&f->calls, 1) + 1 == f->at)
+        s = corrupt(&f->inner, &cmd->out, *done);
+    return s;
+}
+
+static gx_status fault_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, false);
+    return s == GX_OK ? inner->ops->wait(inner, point, timeout_ns) : s;
+}
+
+static bool fault_reached(struct gx_device *device, struct gx_point point)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->reached(inner, point);
+}
+
+static const struct gx_device_ops fault_ops = {
+    .name = "fault",
+    .close = fault_close,
+    .mem_alloc = fault_mem_alloc,
+    .mem_import = fault_mem_import,
+    .mem_free = fault_mem_free,
+    .map = fault_map,
+    .unmap = fault_unmap,
+    .kernel = fault_kernel,
+    .scratch = fault_scratch,
+    .workers = fault_workers,
+    .begin = fault_begin,
+    .copy = fault_copy,
+    .dispatch = fault_dispatch,
+    .barrier = fault_barrier,
+    .stamp = fault_stamp,
+    .submit = fault_submit,
+    .recycle = fault_recycle,
+    .wait = fault_wait,
+    .reached = fault_reached,
+};
+
+/* "WHAT@N:" at *text, which is moved behind it. */
+static bool parse(const char **text, enum mode *mode, uint64_t *at)
+{
+    for (*mode = 0; *mode < MODES; ++*mode) {
+        size_t length = strlen(mode_names[*mode]);
+        if (strncmp(*text, mode_names[*mode], length) || (*text)[length] != '@')
+            continue;
+        const char *digits = *text + length + 1;
+        size_t count = strspn(digits, "0123456789");
+        if (!count || count > 18 || digits[count] != ':')
+            return false;
+        *at = strtoull(digits, NULL, 10);
+        *text = digits + count + 1;
+        return *at > 0;
+    }
+    return false;
+}
+
+gx_status gx__fault_open(struct gx_device *device, const char *name, char *message,
+                         size_t message_size)
+{
+    const gx_allocator *allocator = &device->instance->config.allocator;
+    const char *rest = name + strlen(GX_FAULT_PREFIX);
+    enum mode mode;
+    uint64_t at;
+    if (!parse(&rest, &mode, &at) || strlen(name) >= sizeof device->info.name) {
+        snprintf(message, message_size,
+                 "'%.48s' is not fault:WHAT@N:DEVICE with WHAT of fail, oom, lose, corrupt, N from "
+                 "1, and at most %zu characters",
+                 name, sizeof device->info.name - 1);
+        return GX_ERR_NO_DEVICE;
+    }
+    struct fault *f = gx__alloc(allocator, sizeof *f);
+    if (!f) {
+        snprintf(message, message_size, "no memory to open '%s'", name);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    f->mode = mode;
+    f->at = at;
+    gx_status s = gx__device_open(device->instance, rest, &f->inner, message, message_size);
+    if (s != GX_OK) {
+        gx__free(allocator, f);
+        return s;
+    }
+    device->ops = &fault_ops;
+    device->impl = f;
+    device->info = f->inner.info;
+    device->facts = f->inner.facts;
+    device->info.automatic = 0;
+    snprintf(device->info.name, sizeof device->info.name, "%s", name);
+    return GX_OK;
+}
