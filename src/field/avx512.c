@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The AVX-512 tier of the host kernels: 8 elements of a prime field at a time, one
+ * instantiation per number of limbs with the field's numbers as data, and the vector
+ * types. This file is the element-wise kernels and the table; the pieces are in the
+ * headers avx512_*.h, which nothing else includes. Compiled with its own flags: no code
+ * of it may run before the CPU has been asked.
+ */
+#include "field/host.h"
+
+#if defined(__x86_64__)
+
+#include "field/avx512_io.h"
+#include "field/avx512_invert.h"
+
+/* ---- add and sub, on rows --------------------------------------------------
+ *
+ * No transposition: a comparison of a row gives a bit per limb, and the bits of a whole
+ * block fit in one word, element after element. A limb sends a carry on if it made one
+ * (made) or if one comes in and it is all ones (passes); both together never happen.
+ * So the carries run through all elements as those of one integer addition. None leaves
+ * an element with inputs below p: p has its top bit clear. */
+
+struct rows {
+    vec p[3]; /* p over and over: rows of both 4 and 6 limbs repeat after three */
+};
+
+#define ROW(k)  (8 * (k))                                  /* first bit of row k */
+#define TOPS(L) ((L) == 4 ? 0x88888888u : 0x820820820820u) /* bits of the top limbs */
+
+INLINE uint64_t incoming(uint64_t made, uint64_t passes)
+{
+    return (passes + 2 * made) ^ passes;
+}
+
+/* From bits at top limbs to bits at all limbs of those elements. */
+INLINE uint64_t whole_elements(const int L, uint64_t tops)
+{
+    return (tops << 1) - (tops >> (L - 1));
+}
+
+static void rows_init(struct rows *f, const struct gx_prime *prime)
+{
+    uint64_t p[24];
+    for (unsigned i = 0; i < 24; i++)
+        p[i] = prime->p[i % prime->limbs];
+    for (unsigned k = 0; k < 3; k++)
+        f->p[k] = _mm512_loadu_si512(p + 8 * k);
+}
+
+INLINE uint64_t less_than(vec x, vec y, int k)
+{
+    return (uint64_t)_mm512_cmplt_epu64_mask(x, y) << ROW(k);
+}
+
+INLINE uint64_t equal(vec x, vec y, int k)
+{
+    return (uint64_t)_mm512_cmpeq_epu64_mask(x, y) << ROW(k);
+}
+
+/* s = a + b, then s - p where that is not negative. */
+INLINE void add_rows(const int L, vec *s, const vec *a, const vec *b, const struct rows *f)
+{
+    const uint64_t tops = TOPS(L);
+    const vec ones = splat(UINT64_MAX);
+    uint64_t made = 0, passes = 0, less = 0, same = 0;
+    UNROLL for (int k = 0; k < L; k++)
+    {
+        s[k] = _mm512_add_epi64(a[k], b[k]);
+        made |= less_than(s[k], a[k], k);
+        passes |= equal(s[k], ones, k);
+    }
+    uint64_t carry = incoming(made, passes);
+    UNROLL for (int k = 0; k < L; k++)
+    {
+        s[k] = _mm512_mask_sub_epi64(s[k], (__mmask8)(carry >> ROW(k)), s[k], ones);
+        less |= less_than(s[k], f->p[k % 3], k);
+        same |= equal(s[k], f->p[k % 3], k);
+    }
+    uint64_t borrow = incoming(less & ~tops, same & ~tops);
+    uint64_t subtract = ~whole_elements(L, (less | (same & borrow)) & tops);
+    borrow &= subtract;
+    UNROLL for (int k = 0; k < L; k++)
+    {
+        s[k] = _mm512_mask_sub_epi64(s[k], (__mmask8)(subtract >> ROW(k)), s[k], f->p[k % 3]);
+        s[k] = _mm512_mask_add_epi64(s[k], (__mmask8)(borrow >> ROW(k)), s[k], ones);
+    }
+}
+
+/* d = a - b, then d + p where that was negative. */
+INLINE void sub_rows(const int L, vec *d, const vec *a, const vec *b, const struct rows *f)
+{
+    const uint64_t tops = TOPS(L);
+    const vec ones = splat(UINT64_MAX);
+    uint64_t made = 0, passes = 0, less = 0, same = 0;
+    UNROLL for (int k = 0; k < L; k++)
+    {
+        d[k] = _mm512_sub_epi64(a[k], b[k]);
+        less |= less_than(a[k], b[k], k);
+        same |= equal(a[k], b[k], k);
+    }
+    uint64_t borrow = incoming(less & ~tops, same & ~tops);
+    uint64_t negative = whole_elements(L, (less | (same & borrow)) & tops);
+    UNROLL for (int k = 0; k < L; k++)
+    {
+        vec x = _mm512_mask_add_epi64(d[k], (__mmask8)(borrow >> ROW(k)), d[k], ones);
+        d[k] = _mm512_mask_add_epi64(x, (__mmask8)(negative >> ROW(k)), x, f->p[k % 3]);
+        made |= less_than(d[k], x, k);
+        passes |= equal(d[k], ones, k);
+    }
+    uint64_t carry = incoming(made & ~tops, passes & negative & ~tops);
+    UNROLL for (int k = 0; k < L; k++) d[k] =
+        _mm512_mask_sub_epi64(d[k], (__mmask8)(carry >> ROW(k)), d[k], ones);
+}
+
+/* ---- the quick test for elements not below p ---------------------------------
+ *
+ * Only the top limbs are looked at, where they are at hand, and only their maximum is
+ * kept (in some lane or other) for a group of blocks. One that is not below the top limb
+ * of p calls for the exact test; with inputs below p that is rare, not wrong. */
+
+#define GROUP 64 /* blocks */
+
+INLINE vec larger_top_of_rows(const int L, vec top, const vec *rows)
+{
+    UNROLL for (int k = 0; k < L; k++) top =
+        _mm512_mask_max_epu64(top, (__mmask8)(TOPS(L) >> ROW(k)), top, rows[k]);
+    return top;
+}
+
+/* ---- groups of blocks ----------------------------------------------------------
+ *
+ * Each reads and writes `blocks` blocks and returns the largest top limbs it has read. */
+
+struct numbers {
+    struct rows rows;
+    struct mont mont;
+};
+
+INLINE vec check_group(const int L, struct io *io, size_t blocks)
+{
+    vec top = _mm512_setzero_si512();
+    for (size_t i = 0; i < blocks; i++) {
+        vec a[GX_LIMBS_MAX];
+        io_read(L, 1, io);
+        load_rows(L, a, io->source[0].at);
+        top = larger_top_of_rows(L, top, a);
+        io_next(L, 1, io);
+    }
+    return top;
+}
+
+INLINE vec add_group(const int L, const int kernel, struct io *io, const struct rows *f,
+                     size_t blocks)
+{
+    vec top = _mm512_setzero_si512();
+    for (size_t i = 0; i < blocks; i++) {
+        vec a[GX_LIMBS_MAX], b[GX_LIMBS_MAX], r[GX_LIMBS_MAX];
+        io_read(L, 2, io);
+        load_rows(L, a, io->source[0].at);
+        load_rows(L, b, io->source[1].at);
+        io_next(L, 2, io);
+        if (kernel == GX_HOST_ADD)
+            add_rows(L, r, a, b, f);
+        else
+            sub_rows(L, r, a, b, f);
+        top = larger_top_of_rows(L, larger_top_of_rows(L, top, a), b);
+        io_write(L, io, r);
+    }
+    return top;
+}
+
+/* The operands of a product, split. */
+struct factors {
+    vec a[GX_LIMBS52_MAX], b[GX_LIMBS52_MAX], c[GX_LIMBS52_MAX];
+};
+
+INLINE vec load_split(const int L, const enum shift shift, vec *limbs, const struct source *s,
+                      vec top)
+{
+    vec planes[GX_LIMBS_MAX];
+    load_planes(L, planes, s->at);
+    split(L, shift, limbs, planes);
+    return _mm512_max_epu64(top, planes[L - 1]);
+}
+
+INLINE vec load_factors(const int L, const int kernel, struct factors *x, struct io *io, vec top)
+{
+    const int operands = kernel == GX_HOST_SQR ? 1 : kernel == GX_HOST_MUL ? 2 : 3;
+    io_read(L, operands, io);
+    top = load_split(L, operands == 1 ? SHIFT_HALF : SHIFT_FULL, x->a, &io->source[0], top);
+    if (operands > 1)
+        top = load_split(L, SHIFT_NONE, x->b, &io->source[1], top);
+    if (operands > 2) {
+        top = load_split(L, SHIFT_NONE, x->c, &io->source[2], top);
+        clean_limbs(L, x->c);
+    }
+    io_next(L, operands, io);
+    return top;
+}
+
+/* sums < 2p, or with c < 3p */
+INLINE void multiply_factors(const int L, const int kernel, vec *sums, const struct factors *x,
+                             const struct mont *f)
+{
+    if (kernel == GX_HOST_SQR)
+        mont_sqr(L, sums, x->a, f);
+    else
+        mont_mul(L, sums, x->a, x->b, kernel == GX_HOST_MUL_ADD ? x->c : NULL, f);
+}
+
+INLINE void write_product(const int L, const int kernel, struct io *io, vec *sums,
+                          const struct mont *f)
+{
+    vec planes[GX_LIMBS_MAX], rows[GX_LIMBS_MAX];
+    if (kernel == GX_HOST_MUL_ADD) {
+        subtract_p(L, sums, f);
+        clean_limbs(L, sums);
+    }
+    subtract_p(L, sums, f);
+    join(L, planes, sums);
+    planes_to_rows(L, rows, planes);
+    io_write(L, io, rows);
+}
+
+/* The next block is loaded before the results of this one are looked at: it is ready when
+ * the multiplier is, which would idle otherwise, as the CPU does not see that far ahead. */
+INLINE vec product_group(const int L, const int kernel, struct io *io, const struct mont *f,
+                         size_t blocks)
+{
+    struct factors x;
+    vec sums[GX_LIMBS52_MAX];
+    vec top = load_factors(L, kernel, &x, io, _mm512_setzero_si512());
+    for (;;) {
+        multiply_factors(L, kernel, sums, &x, f);
+        if (--blocks > 0)
+            top = load_factors(L, kernel, &x, io, top);
+        write_product(L, kernel, io, sums, f);
+        if (blocks == 0)
+            return top;
+    }
+}
+
+/* ---- element-wise kernels of prime fields --------------------------------------- */
+
+INLINE size_t elementwise(const int L, const int kernel, const int operands,
+                          const struct gx_prime *prime, const struct gx_host_args *args, bool check)
+{
+    const bool adds = kernel == GX_HOST_ADD || kernel == GX_HOST_SUB;
+    const vec p_top = splat(prime->p[L - 1]);
+    struct numbers f;
+    struct io io;
+    if (adds)
+        rows_init(&f.rows, prime);
+    else if (kernel != GX_HOST_CHECK)
+        mont_init(&f.mont, prime);
+    io_open(L, operands, &io, args, 8 * L);
+    size_t bad = GX_NONE_BAD;
+    for (size_t i = 0, end; i < args->n && bad == GX_NONE_BAD; i = end) {
+        end = args->n - i < GROUP * BLOCK ? args->n : i + GROUP * BLOCK;
+        size_t blocks = (end - i + BLOCK - 1) / BLOCK;
+        vec top = kernel == GX_HOST_CHECK ? check_group(L, &io, blocks)
+                  : adds                  ? add_group(L, kernel, &io, &f.rows, blocks)
+                                          : product_group(L, kernel, &io, &f.mont, blocks);
+        if (check && _mm512_cmpge_epu64_mask(top, p_top) != 0)
+            bad = gx__first_bad_args(prime, args, (1u << operands) - 1, i, end);
+    }
+    if (kernel != GX_HOST_CHECK)
+        sink_close(&io.sink);
+    return bad;
+}
+
+/* In place, results replace what the exact test would look at, so it comes first. */
+INLINE size_t prime_kernel(const int L, const int kernel, const int operands,
+                           const struct gx_prime *prime, const struct gx_host_args *args)
+{
+    bool check = args->check || kernel == GX_HOST_CHECK;
+    bool in_place = args->out == args->a || (operands > 1 && args->out == args->b) ||
+                    (operands > 2 && args->out == args->c);
+    if (check && in_place) {
+        size_t bad = gx__first_bad_args(prime, args, (1u << operands) - 1, 0, args->n);
+        if (bad != GX_NONE_BAD)
+            return bad;
+        check = false;
+    }
+    if (kernel == GX_HOST_INV || kernel == GX_HOST_DIV)
+        return invert_all(L, kernel == GX_HOST_DIV, prime, args, check);
+    return elementwise(L, kernel, operands, prime, args, check);
+}
+
+#define PRIME_KERNEL(name, L, kernel, operands)                                                    \
+    static size_t name(const struct gx_prime *prime, const struct gx_host_args *args)              \
+    {                                                                                              \
+        return prime_kernel(L, kernel, operands, prime, args);                                     \
+    }
+
+/* X(name, kernel, operands) */
+#define PRIME_KERNELS(X)                                                                           \
+    X(add, GX_HOST_ADD, 2)                                                                         \
+    X(sub, GX_HOST_SUB, 2)                                                                         \
+    X(mul, GX_HOST_MUL, 2)                                                                         \
+    X(sqr, GX_HOST_SQR, 1)                                                                         \
+    X(inv, GX_HOST_INV, 1)                                                                         \
+    X(div, GX_HOST_DIV, 2)                                                                         \
+    X(mul_add, GX_HOST_MUL_ADD, 3)                                                                 \
+    X(check, GX_HOST_CHECK, 1)
+
+#define X(name, kernel, operands)                                                                  \
+    PRIME_KERNEL(name##4, 4, kernel, operands) PRIME_KERNEL(name##6, 6, kernel, operands)
+PRIME_KERNELS(X)
+#undef X
+
+/* ---- u32 and f32 ------------------------------------------------------------------ */
+
+#define WORD_ROWS 4
+
+INLINE vec u32_row(const int kernel, vec a, vec b)
+{
+    if (kernel == GX_HOST_ADD)
+        return _mm512_add_epi32(a, b);
+    if (kernel == GX_HOST_SUB)
+        return _mm512_sub_epi32(a, b);
+    return _mm512_mullo_epi32(a, b);
+}
+
+/* Every NaN comes out as the same one. */
+INLINE vec f32_row(const int kernel, vec a, vec b)
+{
+    __m512 x = _mm512_castsi512_ps(a), y = _mm512_castsi512_ps(b), r;
+    if (kernel == GX_HOST_ADD)
+        r = _mm512_add_ps(x, y);
+    else if (kernel == GX_HOST_SUB)
+        r = _mm512_sub_ps(x, y);
+    else
+        r = _mm512_mul_ps(x, y);
+    __mmask16 nan = _mm512_cmp_ps_mask(r, r, _CMP_UNORD_Q);
+    return _mm512_mask_mov_epi32(_mm512_castps_si512(r), nan, _mm512_set1_epi32(0x7fc00000));
+}
+
+INLINE size_t word_kernel(const int field, const int kernel, const struct gx_host_args *args)
+{
+    struct io io;
+    io_open(WORD_ROWS, 2, &io, args, 4);
+    for (size_t i = 0; i < args->n; i += WORD_ROWS * 16) {
+        vec a[WORD_ROWS], b[WORD_ROWS];
+        io_read(WORD_ROWS, 2, &io);
+        load_rows(WORD_ROWS, a, io.source[0].at);
+        load_rows(WORD_ROWS, b, io.source[1].at);
+        UNROLL for (int k = 0; k < WORD_ROWS; k++) a[k] =
+            field == GX_U32 ? u32_row(kernel, a[k], b[k]) : f32_row(kernel, a[k], b[k]);
+        io_write(WORD_ROWS, &io, a);
+        io_next(WORD_ROWS, 2, &io);
+    }
+    sink_close(&io.sink);
+    return GX_NONE_BAD;
+}
+
+#define WORD_KERNEL(name, field, kernel)                                                           \
+    static size_t name(const struct gx_prime *prime, const struct gx_host_args *args)              \
+    {                                                                                              \
+        (void)prime;                                                                               \
+        return word_kernel(field, kernel, args);                                                   \
+    }
+WORD_KERNEL(u32_add, GX_U32, GX_HOST_ADD)
+WORD_KERNEL(u32_sub, GX_U32, GX_HOST_SUB)
+WORD_KERNEL(u32_mul, GX_U32, GX_HOST_MUL)
+WORD_KERNEL(f32_add, GX_F32, GX_HOST_ADD)
+WORD_KERNEL(f32_sub, GX_F32, GX_HOST_SUB)
+WORD_KERNEL(f32_mul, GX_F32, GX_HOST_MUL)
+
+/* ---- table ------------------------------------------------------------------------ */
+
+#define X(name, kernel, operands) [kernel] = name##4,
+static const gx_host_fn kernels4[GX_HOST_KERNELS] = {PRIME_KERNELS(X)};
+#undef X
+#define X(name, kernel, operands) [kernel] = name##6,
+static const gx_host_fn kernels6[GX_HOST_KERNELS] = {PRIME_KERNELS(X)};
+#undef X
+static const gx_host_fn kernels_u32[GX_HOST_KERNELS] = {
+    [GX_HOST_ADD] = u32_add, [GX_HOST_SUB] = u32_sub, [GX_HOST_MUL] = u32_mul};
+static const gx_host_fn kernels_f32[GX_HOST_KERNELS] = {
+    [GX_HOST_ADD] = f32_add, [GX_HOST_SUB] = f32_sub, [GX_HOST_MUL] = f32_mul};
+
+static const gx_host_fn *kernels_of(int field)
+{
+    const struct gx_prime *prime = gx__prime((gx_field)field);
+    if (prime && mont_usable(prime))
+        return prime->limbs == 4 ? kernels4 : prime->limbs == 6 ? kernels6 : NULL;
+    return field == GX_U32 ? kernels_u32 : field == GX_F32 ? kernels_f32 : NULL;
+}
+
+void gx__host_fill_avx512(struct gx_host_table *table)
+{
+    for (int field = 1; field < GX_FIELD_END; field++) {
+        const gx_host_fn *fn = kernels_of(field);
+        for (int k = 0; k < GX_HOST_KERNELS && fn; k++) {
+            if (!fn[k])
+                continue;
+            table->fn[field][k] = fn[k];
+            table->tier[field][k] = GX_TIER_AVX512;
+        }
+    }
+}
+
+#else
+
+void gx__host_fill_avx512(struct gx_host_table *table)
+{
+    (void)table;
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The portable tier: 64-bit C with unsigned __int128, for every CPU. The base that
+ * other tiers overwrite, and all there is where the CPU is not x86-64.
+ */
+#include "field/scalar_loops.h"
+
+typedef unsigned __int128 u128;
+
+/* ---- prime fields: element functions ---------------------------------------- */
+
+/* a + b + carry and a - b - carry; carry is 0 or 1 in and out. Compilers know these
+ * builtins as a carry flag; they do not know the same in 128-bit arithmetic as one. */
+TEMPLATE uint64_t add_carry(uint64_t a, uint64_t b, uint64_t *carry)
+{
+    uint64_t sum;
+    bool first = __builtin_add_overflow(a, b, &sum);
+    *carry = first | __builtin_add_overflow(sum, *carry, &sum);
+    return sum;
+}
+
+TEMPLATE uint64_t sub_borrow(uint64_t a, uint64_t b, uint64_t *borrow)
+{
+    uint64_t difference;
+    bool first = __builtin_sub_overflow(a, b, &difference);
+    *borrow = first | __builtin_sub_overflow(difference, *borrow, &difference);
+    return difference;
+}
+
+/* r = t - p if t >= p, else t, without a branch; t < 2p, out < p. */
+TEMPLATE void subtract_once(unsigned limbs, uint64_t *r, const uint64_t *t,
+                            const struct gx_prime *prime)
+{
+    uint64_t less[GX_LIMBS_MAX];
+    uint64_t borrow = 0;
+    for (unsigned i = 0; i < limbs; i++)
+        less[i] = sub_borrow(t[i], prime->p[i], &borrow);
+    uint64_t keep = 0 - borrow;
+    for (unsigned i = 0; i < limbs; i++)
+        r[i] = (t[i] & keep) | (less[i] & ~keep);
+}
+
+/* a, b < p, so the sum is below 2p, which fits: the top bit of p is clear. */
+TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                     const struct gx_prime *prime)
+{
+    uint64_t sum[GX_LIMBS_MAX];
+    uint64_t carry = 0;
+    for (unsigned i = 0; i < limbs; i++)
+        sum[i] = add_carry(load_limb(a, i), load_limb(b, i), &carry);
+    subtract_once(limbs, r, sum, prime);
+}
+
+/* a - b, plus p where that borrowed; a, b < p, out < p. */
+TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                     const struct gx_prime *prime)
+{
+    uint64_t difference[GX_LIMBS_MAX];
+    uint64_t borrow = 0, carry = 0;
+    for (unsigned i = 0; i < limbs; i++)
+        difference[i] = sub_borrow(load_limb(a, i), load_limb(b, i), &borrow);
+    uint64_t add = 0 - borrow;
+    for (unsigned i = 0; i < limbs; i++)
+        r[i] = add_carry(difference[i], prime->p[i] & add, &carry);
+}
+
+/* Montgomery product a * b / R, CIOS. With a, b < p the invariant is t < a + p < 2p at
+ * the end of every round: (t + a * b[i] + m * p) / 2^64 < (a + p) * 2^64 / 2^64. So t
+ * fits in `limbs` limbs between rounds and one more inside, as p's top bit is clear. */
+TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                     const struct gx_prime *prime)
+{
+    uint64_t x[GX_LIMBS_MAX], y[GX_LIMBS_MAX], t[GX_LIMBS_MAX] = {0};
+    load_limbs(limbs, x, a);
+    load_limbs(limbs, y, b);
+    for (unsigned i = 0; i < limbs; i++) {
+        u128 product = (u128)x[0] * y[i] + t[0];
+        uint64_t m = (uint64_t)product * prime->ninv64;
+        u128 multiple = (u128)m * prime->p[0] + (uint64_t)product;
+        for (unsigned j = 1; j < limbs; j++) {
+            product = (u128)x[j] * y[i] + t[j] + (uint64_t)(product >> 64);
+            multiple = (u128)m * prime->p[j] + (uint64_t)product + (uint64_t)(multiple >> 64);
+            t[j - 1] = (uint64_t)multiple;
+        }
+        t[limbs - 1] = (uint64_t)(product >> 64) + (uint64_t)(multiple >> 64);
+    }
+    subtract_once(limbs, r, t, prime);
+}
+
+/* A squaring of its own saves multiplications but, in C, costs more in carries. */
+TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
+{
+    fe_mul(limbs, r, a, a, prime);
+}
+
+static size_t kernel_check(const struct gx_prime *prime, const struct gx_host_args *args)
+{
+    if (!args->check)
+        return GX_NONE_BAD;
+    return gx__first_bad_args(prime, args, OPERANDS_A, 0, args->n);
+}
+
+/* ---- u32 and f32 ------------------------------------------------------------ */
+
+typedef uint32_t unaligned_u32 __attribute__((aligned(1), may_alias));
+typedef uint32_t (*word_fn)(uint32_t a, uint32_t b);
+
+/* out is exactly an operand or disjoint, so no iteration depends on another. */
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed" /* sanitizer builds do not vectorise */
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+TEMPLATE void word_loop(word_fn op, const struct gx_host_args *args, bool one_a, bool one_b)
+{
+    const unaligned_u32 *a = args->a, *b = args->b;
+    unaligned_u32 *out = args->out;
+    const uint32_t a0 = *a, b0 = *b;
+    const size_t n = args->n; /* as far as the compiler knows, out may be where args is */
+    INDEPENDENT
+    for (size_t i = 0; i < n; i++)
+        out[i] = op(one_a ? a0 : a[i], one_b ? b0 : b[i]);
+}
+
+/* One loop per combination, so that each can be vectorised. */
+TEMPLATE size_t wordwise(word_fn op, const struct gx_host_args *args)
+{
+    if (args->n == 0)
+        return GX_NONE_BAD;
+    switch (args->broadcast & OPERANDS_AB) {
+    case 0:
+        word_loop(op, args, false, false);
+        break;
+    case GX_BROADCAST_A:
+        word_loop(op, args, true, false);
+        break;
+    case GX_BROADCAST_B:
+        word_loop(op, args, false, true);
+        break;
+    default:
+        word_loop(op, args, true, true);
+        break;
+    }
+    return GX_NONE_BAD;
+}
+
+TEMPLATE float f32_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* The bits of f; every NaN becomes the one quiet NaN, as CPUs differ in which they
+ * make. Tested on the bits: an integer compare vectorises where isnan does not. */
+TEMPLATE uint32_t f32_result(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : bits;
+}
+
+#define WORD_KERNEL(name, expression)                                                              \
+    TEMPLATE uint32_t name##_word(uint32_t a, uint32_t b)                                          \
+    {                                                                                              \
+        return expression;                                                                         \
+    }                                                                                              \
+    static size_t name(const struct gx_prime *prime, const struct gx_host_args *args)              \
+    {                                                                                              \
+        (void)prime;                                                                               \
+        return wordwise(name##_word, args);                                                        \
+    }
+
+WORD_KERNEL(u32_add, a + b)
+WORD_KERNEL(u32_sub, a - b)
+WORD_KERNEL(u32_mul, a *b)
+WORD_KERNEL(f32_add, f32_result(f32_of(a) + f32_of(b)))
+WORD_KERNEL(f32_sub, f32_result(f32_of(a) - f32_of(b)))
+WORD_KERNEL(f32_mul, f32_result(f32_of(a) * f32_of(b)))
+
+/* ---- table ------------------------------------------------------------------ */
+
+void gx__host_fill_portable(struct gx_host_table *table)
+{
+    static const struct {
+        gx_field field;
+        gx_host_fn add, sub, mul;
+    } words[] = {
+        {GX_U32, u32_add, u32_sub, u32_mul},
+        {GX_F32, f32_add, f32_sub, f32_mul},
+    };
+    fill_tier(table, GX_TIER_PORTABLE);
+    fill_kernel(table, GX_TIER_PORTABLE, GX_HOST_CHECK, kernel_check, kernel_check);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        table->fn[words[i].field][GX_HOST_ADD] = words[i].add;
+        table->fn[words[i].field][GX_HOST_SUB] = words[i].sub;
+        table->fn[words[i].field][GX_HOST_MUL] = words[i].mul;
+        memset(table->tier[words[i].field], GX_TIER_PORTABLE, GX_HOST_KERNELS);
+    }
+}
