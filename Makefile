@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The commands people type. The build itself is CMakeLists.txt and CMakePresets.json.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 30
+BENCH ?=
+
+.PHONY: help build run test bench lint format fuzz install clean
+
+help:
+	@echo 'make run      set up, build, and show what this machine can do'
+	@echo 'make test     set up, build and test in every configuration'
+	@echo 'make bench    speeds of every operation (BENCH="--field bn254-fr" for options)'
+	@echo 'make lint     formatting and static analysis'
+	@echo 'make format   put every file into the project'"'"'s format'
+	@echo 'make fuzz     FUZZ_SECONDS=$(FUZZ_SECONDS) of each fuzz target'
+	@echo 'make install  PREFIX=$(PREFIX) and DESTDIR are heeded'
+	@echo 'make clean    remove everything built'
+	@echo 'One configuration: scripts/test.sh release, or cmake --preset release'
+
+build:
+	@scripts/setup.sh run
+	@cmake --preset release -DGPUEXEC_TESTS=OFF -DGPUEXEC_WERROR=OFF --log-level=WARNING >/dev/null
+	@cmake --build --preset release
+
+run: build
+	@build/release/gpuexec demo
+
+bench: build
+	@build/release/gpuexec bench $(BENCH)
+
+install: build
+	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+test:
+	@scripts/setup.sh test
+	@scripts/test.sh
+
+lint:
+	@scripts/setup.sh test
+	@scripts/lint.sh
+
+format:
+	@scripts/lint.sh --fix
+
+fuzz:
+	@scripts/setup.sh test
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# lint.sh: formatting, static analysis of C, static analysis of the scripts.
+# lint.sh --fix: puts the C files into the project's format instead.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0 failed=0 skipped=0
+count() { # NAME STATUS
+    if [[ $2 -eq 0 ]]; then
+        passed=$((passed + 1))
+        echo "-- $1: ok"
+    else
+        failed=$((failed + 1))
+        echo "-- $1: FAILED"
+    fi
+}
+
+# Files of the project, new ones too, but nothing that git ignores.
+files() {
+    git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r file; do
+        if [[ -f $file ]]; then echo "$file"; fi
+    done
+}
+
+# Versions disagree about details, so one version decides.
+formatter=
+for candidate in clang-format-14 clang-format; do
+    if "$candidate" --version 2>/dev/null | grep -q 'version 14\.'; then
+        formatter=$candidate
+        break
+    fi
+done
+
+if [[ ${1:-} == --fix ]]; then
+    if [[ -z $formatter ]]; then
+        echo "lint: clang-format 14 is needed" >&2
+        exit 1
+    fi
+    files '*.c' '*.h' | xargs -r "$formatter" -i
+    exit 0
+fi
+
+if [[ -n $formatter ]]; then
+    status=0
+    files '*.c' '*.h' | xargs -r "$formatter" --dry-run -Werror || status=$?
+    count clang-format $status
+else
+    echo "-- clang-format: SKIPPED, version 14 is not here"
+    skipped=$((skipped + 1))
+fi
+
+# Every file that the build compiles, with the flags it is compiled with.
+tidy() {
+    cmake --preset clang -DGPUEXEC_TESTS=ON --log-level=WARNING >/dev/null || return 1
+    sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/clang/compile_commands.json | sort -u |
+        xargs -r -P "$(nproc)" -n 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*' 2>build/lint.tidy.log || {
+        grep -v '^[0-9]* warnings\{0,1\} ' build/lint.tidy.log >&2
+        return 1
+    }
+}
+status=0
+tidy || status=$?
+count clang-tidy $status
+
+status=0
+{
+    files '*.sh'
+    echo .ci/run
+} | xargs shellcheck || status=$?
+count shellcheck $status
+
+echo "lint: $passed passed, $failed failed, $skipped skipped"
+[[ $failed -eq 0 ]]

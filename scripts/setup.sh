@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# setup.sh run|test: installs what packages.txt names and this machine lacks. Quick, and
+# asks nobody anything, when nothing is missing. Exits 1 with the command to type where
+# it may not install.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in
+run) groups="run" ;;
+test) groups="run test" ;;
+*)
+    echo "usage: scripts/setup.sh run|test" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "setup: not a Debian or Ubuntu system: install by hand what packages.txt lists" >&2
+    exit 0
+fi
+# shellcheck source=/dev/null
+distribution=$(. /etc/os-release && echo "${ID:-unknown}")
+machine=$(dpkg --print-architecture)
+
+# The arm64 libraries: only where the archive in use has them (packages.txt).
+foreign=$(dpkg --print-foreign-architectures | tr '\n' ' ')
+if [[ $groups == *test* && $machine == amd64 ]] &&
+    [[ $distribution == debian || " $foreign" == *" arm64 "* ]]; then
+    groups+=" arm64"
+fi
+
+# The entries of the groups, one per line: a|b|c
+wanted=$(awk -v groups=" $groups " '!/^#/ && NF >= 2 && index(groups, " " $1 " ") { print $2 }' packages.txt)
+if [[ $machine != amd64 ]]; then # the cross compiler is for machines that are not ARM
+    wanted=$(grep -v 'aarch64\|arm64\|qemu' <<<"$wanted")
+fi
+
+installed=$(dpkg-query -W -f '${db:Status-Status} ${Package} ${Package}:${Architecture}\n' |
+    awk '$1 == "installed" { print $2; print $3 }')
+
+is_there() { # a|b|c
+    local one
+    for one in ${1//|/ }; do
+        if [[ $one == cmd:* ]]; then
+            command -v "${one#cmd:}" >/dev/null && return 0
+        elif grep -qxF -- "$one" <<<"$installed"; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+missing=()
+for entry in $wanted; do
+    is_there "$entry" || missing+=("$entry")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+add_arm64=false
+if [[ " ${missing[*]}" == *:arm64* && " $foreign" != *" arm64 "* ]]; then
+    add_arm64=true
+fi
+
+# Root needs nothing before the command; others sudo, if it can be had.
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+    if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -t 2 ]]; }; then
+        as_root=(sudo)
+    else
+        # Which alternative this machine's archive has is not known before the update.
+        names=()
+        for entry in "${missing[@]}"; do
+            entry=${entry#cmd:*|}
+            names+=("${entry%%|*}")
+        done
+        {
+            echo "setup: packages are missing, and installing them needs root. Type:"
+            echo
+            if $add_arm64; then echo "  sudo dpkg --add-architecture arm64"; fi
+            echo "  sudo apt-get update && sudo apt-get install --no-install-recommends ${names[*]}"
+            echo
+        } >&2
+        exit 1
+    fi
+fi
+
+echo "setup: installing ${missing[*]}" >&2
+if $add_arm64; then "${as_root[@]}" dpkg --add-architecture arm64; fi
+# A broken source of somebody else's is no reason to stop: the install will tell.
+"${as_root[@]}" apt-get -q update >&2 || echo "setup: apt-get update had errors; going on" >&2
+
+# The first alternative that can be installed; its own name where none can, so that
+# apt-get says what is wrong.
+choose() {
+    local one first=
+    for one in ${1//|/ }; do
+        [[ $one == cmd:* ]] && continue
+        first=${first:-$one}
+        if apt-cache policy "$one" | grep -q '^  Candidate: [^(]'; then
+            echo "$one"
+            return
+        fi
+    done
+    echo "$first"
+}
+names=()
+for entry in "${missing[@]}"; do
+    names+=("$(choose "$entry")")
+done
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q install -y --no-install-recommends "${names[@]}" >&2

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# test.sh [LEG...]: the whole test, or some legs of it. A leg is a preset that is
+# configured, built and run through CTest; lint is a leg of its own. The last line says
+# what came out over all legs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+all="release asan-ubsan tsan clang aarch64 lint"
+legs=("$@")
+[[ $# -gt 0 ]] || read -ra legs <<<"$all"
+for leg in "${legs[@]}"; do
+    if [[ " $all debug " != *" $leg "* ]]; then
+        echo "test: no leg '$leg'; there are: $all debug" >&2
+        exit 2
+    fi
+done
+
+passed=0 failed=0 skipped=0
+started=$SECONDS
+finish() {
+    local status=$?
+    # Stopped before its end, by a signal or an error in this file: not a pass.
+    if [[ $status -ne 0 && $failed -eq 0 ]]; then failed=1; fi
+    printf '%d s\n%d passed, %d failed, %d skipped\n' $((SECONDS - started)) $passed $failed $skipped
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# Sanitizers want an address space that is not randomised further than they know.
+unrandomised=()
+if setarch "$(uname -m)" -R true 2>/dev/null; then
+    unrandomised=(setarch "$(uname -m)" -R)
+fi
+
+# quietly LEG WHAT COMMAND...: output to a log, shown only where it fails.
+quietly() {
+    local leg=$1 what=$2 log=build/$1.$2.log from=$SECONDS
+    shift 2
+    mkdir -p build
+    if ! "$@" >"$log" 2>&1; then
+        echo "-- $leg: $what FAILED"
+        tail -n 60 "$log"
+        return 1
+    fi
+    echo "-- $leg: $what, $((SECONDS - from)) s"
+}
+
+# Number NAME of a JUnit file's <testsuite>.
+junit() {
+    tr '\n\t' '  ' <"$1" | grep -o '<testsuite [^>]*' | grep -o " $2=\"[0-9]*\"" | tr -dc 0-9
+}
+
+run_preset() {
+    local leg=$1 results=$PWD/build/$1/junit.xml status=0 tests bad skips
+    if ! quietly "$leg" configure cmake --preset "$leg" -DGPUEXEC_TESTS=ON -DGPUEXEC_WERROR=ON ||
+        ! quietly "$leg" build cmake --build --preset "$leg"; then
+        failed=$((failed + 1))
+        return
+    fi
+    rm -f "$results"
+    "${unrandomised[@]}" ctest --preset "$leg" --no-tests=error -j "$(nproc)" \
+        --output-junit "$results" || status=$?
+    if [[ ! -s $results ]]; then
+        echo "-- $leg: no results"
+        failed=$((failed + 1))
+        return
+    fi
+    tests=$(junit "$results" tests)
+    bad=$(junit "$results" failures)
+    skips=$(($(junit "$results" skipped) + $(junit "$results" disabled)))
+    if [[ $status -ne 0 && $bad -eq 0 ]]; then # a test that could not be started
+        bad=1
+        skips=$((skips > 0 ? skips - 1 : 0))
+    fi
+    passed=$((passed + tests - bad - skips))
+    failed=$((failed + bad))
+    skipped=$((skipped + skips))
+}
+
+run_aarch64() {
+    local why=
+    if [[ $(uname -m) == aarch64 ]]; then
+        why="this machine is one: the other legs are that test"
+    elif grep -qs '^ID=ubuntu' /etc/os-release && [[ ! -e /usr/lib/aarch64-linux-gnu/libgmp.so ]]; then
+        why="Ubuntu keeps the arm64 packages in another archive (packages.txt)"
+    fi
+    if [[ -n $why ]]; then
+        echo "-- aarch64: SKIPPED, $why"
+        skipped=$((skipped + 1))
+        return
+    fi
+    run_preset aarch64
+}
+
+run_lint() {
+    local counts
+    mkdir -p build
+    scripts/lint.sh 2>&1 | tee build/lint.log || true
+    counts=$(tail -n 1 build/lint.log)
+    if [[ ! $counts =~ ^lint:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        failed=$((failed + 1))
+        return
+    fi
+    passed=$((passed + BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[2]))
+    skipped=$((skipped + BASH_REMATCH[3]))
+}
+
+for leg in "${legs[@]}"; do
+    echo "== $leg"
+    case $leg in
+    aarch64) run_aarch64 ;;
+    lint) run_lint ;;
+    *) run_preset "$leg" ;;
+    esac
+done
+[[ $failed -eq 0 ]]
