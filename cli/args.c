@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Option parsing and option help, from tables (args.h).
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "args.h"
+
+/* ---- numbers and names ---------------------------------------------------- */
+
+bool parse_number(const char *text, uint64_t *value)
+{
+    uint64_t v = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v))
+            return false;
+    if (p == text)
+        return false;
+    if (*p) {
+        static const char suffixes[] = "kKmMgG";
+        const char *suffix = strchr(suffixes, *p);
+        if (!suffix || p[1])
+            return false;
+        unsigned shift = 10 * (unsigned)((suffix - suffixes) / 2 + 1);
+        if (v > UINT64_MAX >> shift)
+            return false;
+        v <<= shift;
+    }
+    *value = v;
+    return true;
+}
+
+/* Levenshtein distance, or SIZE_MAX for words too long to be names of ours. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    size_t na = strlen(a), nb = strlen(b), row[LONGEST + 1];
+    if (na > LONGEST || nb > LONGEST)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+            size_t gap = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = replace < gap ? replace : gap;
+        }
+    }
+    return row[nb];
+}
+
+void suggestion_try(suggestion *s, const char *candidate)
+{
+    size_t length = strlen(s->word);
+    size_t d = distance(s->word, candidate);
+    bool begins = length >= 2 && !strncmp(s->word, candidate, length);
+    bool near = begins || (d <= 3 && d * 2 <= strlen(candidate));
+    if (near && (!s->best || d < s->distance)) {
+        s->best = candidate;
+        s->distance = d;
+    }
+}
+
+static const char *field_name(int value)
+{
+    const gx_field_info *info = gx_field_get_info((gx_field)value);
+    return info ? info->name : NULL;
+}
+
+static const char *op_name(int value)
+{
+    const gx_op_info *info = gx_op_get_info((gx_op)value);
+    return info ? info->name : NULL;
+}
+
+typedef const char *(*name_fn)(int value);
+
+/* The value of a name that need not be terminated; 0, and an error, where there is none. */
+static int find_name(const char *word, size_t length, const char *what, name_fn name, char *err)
+{
+    for (int v = 1; name(v); v++)
+        if (strlen(name(v)) == length && !strncmp(name(v), word, length))
+            return v;
+
+    size_t used = (size_t)snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%.*s'; there are", what,
+                                   (int)(length < 64 ? length : 64), word);
+    for (int v = 1; name(v) && used < ARGS_ERROR_SIZE; v++)
+        used += (size_t)snprintf(err + used, ARGS_ERROR_SIZE - used, " %s", name(v));
+    return 0;
+}
+
+/* "add,mul" or "all", as bits. */
+static bool parse_names(const char *text, const char *what, name_fn name, uint32_t *mask, char *err)
+{
+    uint32_t bits = 0;
+    if (!strcmp(text, "all")) {
+        for (int v = 1; name(v); v++)
+            bits |= 1u << v;
+        *mask = bits;
+        return true;
+    }
+    for (const char *p = text;; p++) {
+        size_t length = strcspn(p, ",");
+        int v = find_name(p, length, what, name, err);
+        if (!v)
+            return false;
+        bits |= 1u << v;
+        p += length;
+        if (!*p)
+            break;
+    }
+    *mask = bits;
+    return true;
+}
+
+/* ---- one option ------------------------------------------------------------ */
+
+/* An option as it was typed and what it stands for: a row of a command's table or
+ * one of the library's settings. */
+typedef struct found_arg {
+    const char *typed;
+    const arg_spec *spec;
+    const gx_option *setting;
+} found_arg;
+
+static bool number_in_range(const arg_spec *spec, const char *text, uint64_t *value, char *err)
+{
+    char name[3] = {'-', spec->letter, 0};
+    const char *dashes = spec->name ? "--" : "";
+    const char *shown = spec->name ? spec->name : name;
+    if (!parse_number(text, value)) {
+        snprintf(err, ARGS_ERROR_SIZE,
+                 "%s%s: '%.64s' is not a whole number below 2^64; write 4096, 64K or 1M (powers of "
+                 "1024)",
+                 dashes, shown, text);
+        return false;
+    }
+    if (*value < spec->min || *value > spec->max) {
+        snprintf(err, ARGS_ERROR_SIZE,
+                 "%s%s: %.64s is out of range; it must be from %" PRIu64 " to %" PRIu64, dashes,
+                 shown, text, spec->min, spec->max);
+        return false;
+    }
+    return true;
+}
+
+static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
+{
+    number_list *list = spec->value;
+    list->count = 0;
+    for (const char *p = text;; p++) {
+        char word[32];
+        size_t length = strcspn(p, ",");
+        if (list->count == NUMBER_LIST_MAX) {
+            snprintf(err, ARGS_ERROR_SIZE, "more than %d numbers in '%.64s'", NUMBER_LIST_MAX,
+                     text);
+            return false;
+        }
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), p);
+        if (!number_in_range(spec, word, &list->values[list->count++], err))
+            return false;
+        p += length;
+        if (!*p)
+            return true;
+    }
+}
+
+static bool set_value(const arg_spec *spec, const char *text, char *err)
+{
+    int v = 0;
+    switch (spec->kind) {
+    case ARG_FLAG:
+        *(int *)spec->value = spec->set;
+        return true;
+    case ARG_TEXT:
+        *(const char **)spec->value = text;
+        return true;
+    case ARG_NUMBER:
+        return number_in_range(spec, text, spec->value, err);
+    case ARG_NUMBERS:
+        return parse_numbers(spec, text, err);
+    case ARG_FIELD:
+        v = find_name(text, strlen(text), "field", field_name, err);
+        *(gx_field *)spec->value = (gx_field)v;
+        return v != 0;
+    case ARG_OP:
+        v = find_name(text, strlen(text), "operation", op_name, err);
+        *(gx_op *)spec->value = (gx_op)v;
+        return v != 0;
+    case ARG_FIELDS:
+        return parse_names(text, "field", field_name, spec->value, err);
+    case ARG_OPS:
+        return parse_names(text, "operation", op_name, spec->value, err);
+    }
+    return false;
+}
+
+static bool find_long(const arg_table *tables, size_t ntables, const char *name, size_t length,
+                      found_arg *found)
+{
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const arg_spec *spec = &tables[t].specs[i];
+            if (spec->name && strlen(spec->name) == length && !strncmp(spec->name, name, length)) {
+                found->spec = spec;
+                return true;
+            }
+        }
+    size_t count;
+    const gx_option *settings = gx_options(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(settings[i].name) == length && !strncmp(settings[i].name, name, length)) {
+            found->setting = &settings[i];
+            return true;
+        }
+    return false;
+}
+
+static bool find_letter(const arg_table *tables, size_t ntables, char letter, found_arg *found)
+{
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t i = 0; i < tables[t].count; i++)
+            if (tables[t].specs[i].letter == letter) {
+                found->spec = &tables[t].specs[i];
+                return true;
+            }
+    return false;
+}
+
+static void unknown_option(const arg_table *tables, size_t ntables, const char *typed,
+                           const char *name, char *err)
+{
+    suggestion s = {.word = name};
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t i = 0; i < tables[t].count; i++)
+            if (tables[t].specs[i].name)
+                suggestion_try(&s, tables[t].specs[i].name);
+    size_t count;
+    const gx_option *settings = gx_options(&count);
+    for (size_t i = 0; i < count; i++)
+        suggestion_try(&s, settings[i].name);
+
+    if (s.best)
+        snprintf(err, ARGS_ERROR_SIZE, "unknown option '%.64s'; did you mean '--%s'?", typed,
+                 s.best);
+    else
+        snprintf(err, ARGS_ERROR_SIZE, "unknown option '%.64s'", typed);
+}
+
+static bool apply(const found_arg *found, const char *value, gx_config *config, char *err)
+{
+    if (found->spec)
+        return set_value(found->spec, value, err);
+    char why[200], digits[24];
+    uint64_t number; /* the suffixes are the program's own */
+    if (!strcmp(found->setting->arg, "N") && parse_number(value, &number)) {
+        snprintf(digits, sizeof digits, "%" PRIu64, number);
+        value = digits;
+    }
+    if (gx_config_set(config, found->setting->name, value, why, sizeof why) == GX_OK)
+        return true;
+    snprintf(err, ARGS_ERROR_SIZE, "--%s", why); /* begins with the name */
+    return false;
+}
+
+/* ---- the command line ------------------------------------------------------ */
+
+/* Splits "--name=value" or "-xvalue" and finds what it names; *value is NULL where the
+ * value, if there is one, is the next word. */
+static bool recognise(const arg_table *tables, size_t ntables, const char *word, found_arg *found,
+                      const char **value, char *err)
+{
+    *found = (found_arg){.typed = word};
+    *value = NULL;
+    if (word[1] == '-') {
+        const char *name = word + 2;
+        size_t length = strcspn(name, "=");
+        if (name[length])
+            *value = name + length + 1;
+        if (find_long(tables, ntables, name, length, found))
+            return true;
+        unknown_option(tables, ntables, word, name, err);
+        return false;
+    }
+    if (word[2])
+        *value = word + 2;
+    if (find_letter(tables, ntables, word[1], found))
+        return true;
+    unknown_option(tables, ntables, word, word + 1, err);
+    return false;
+}
+
+args_result args_parse(const arg_table *tables, size_t ntables, gx_config *config, int argc,
+                       char *const *argv, char *err)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *value;
+        found_arg found;
+        if (!strcmp(word, "-h"))
+            return ARGS_HELP;
+        if (!strcmp(word, "--help"))
+            return ARGS_LONG_HELP;
+        if (word[0] != '-' || !word[1] || !strcmp(word, "--")) {
+            snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'", word);
+            return ARGS_WRONG;
+        }
+        if (!recognise(tables, ntables, word, &found, &value, err))
+            return ARGS_WRONG;
+
+        bool flag = found.spec && found.spec->kind == ARG_FLAG;
+        if (flag && value) {
+            snprintf(err, ARGS_ERROR_SIZE, "'%.64s': this option takes no value", word);
+            return ARGS_WRONG;
+        }
+        if (!flag && !value && i + 1 < argc)
+            value = argv[++i];
+        if (!flag && !value) {
+            snprintf(err, ARGS_ERROR_SIZE, "'%.64s' needs a value (%s)", word,
+                     found.spec ? found.spec->arg : found.setting->arg);
+            return ARGS_WRONG;
+        }
+        if (!apply(&found, value, config, err))
+            return ARGS_WRONG;
+    }
+    return ARGS_OK;
+}
+
+/* ---- help ------------------------------------------------------------------- */
+
+enum { HELP_COLUMN = 24, HELP_WIDTH = 80 };
+
+/* Two columns, the second one wrapped at spaces. */
+static void print_help_line(FILE *out, const char *left, const char *text)
+{
+    int column = fprintf(out, "  %s", left);
+    const char *p = text;
+    if (column > HELP_COLUMN - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    while (*p) {
+        size_t room = HELP_WIDTH - HELP_COLUMN, length = strlen(p);
+        if (length > room) {
+            length = room;
+            while (length && p[length] != ' ')
+                length--;
+            if (!length)
+                length = strcspn(p, " ");
+        }
+        fprintf(out, "%*s%.*s\n", HELP_COLUMN - column, "", (int)length, p);
+        column = 0;
+        p += length;
+        p += strspn(p, " ");
+    }
+}
+
+/* The help text of an option that takes names ends in the names there are. */
+static void help_text(const arg_spec *s, char *text, size_t size)
+{
+    bool field = s->kind == ARG_FIELD || s->kind == ARG_FIELDS;
+    bool op = s->kind == ARG_OP || s->kind == ARG_OPS;
+    size_t used = (size_t)snprintf(text, size, "%s%s", s->help, field || op ? ":" : "");
+    name_fn name = field ? field_name : op_name;
+    for (int v = 1; (field || op) && name(v) && used < size; v++)
+        used += (size_t)snprintf(text + used, size - used, " %s", name(v));
+}
+
+void args_print_help(FILE *out, const arg_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const arg_spec *s = &table->specs[i];
+        char left[64], text[320], letter[] = {'-', s->letter, 0};
+        snprintf(left, sizeof left, "%s%s%s%s%s%s", s->letter ? letter : "",
+                 s->letter && s->name ? ", " : "", s->name ? "--" : "", s->name ? s->name : "",
+                 s->arg ? " " : "", s->arg ? s->arg : "");
+        help_text(s, text, sizeof text);
+        print_help_line(out, left, text);
+    }
+}
+
+void args_print_settings(FILE *out, bool env)
+{
+    size_t count;
+    const gx_option *settings = gx_options(&count);
+    for (size_t i = 0; i < count; i++) {
+        char left[96], text[320];
+        snprintf(left, sizeof left, "--%s %s", settings[i].name, settings[i].arg);
+        snprintf(text, sizeof text, env ? "%s (%s)" : "%s", settings[i].help, settings[i].env);
+        print_help_line(out, left, text);
+    }
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options from tables. A command lists its options once; parsing, checking and help
+ * come from that list. The library's own settings come from gx_options(). Nothing
+ * here prints an error or exits, so that a fuzzer can drive it.
+ */
+#ifndef ARGS_H
+#define ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gpuexec.h"
+
+typedef enum arg_kind {
+    ARG_FLAG,    /* int: becomes `set` */
+    ARG_TEXT,    /* const char * */
+    ARG_NUMBER,  /* uint64_t, from min to max */
+    ARG_NUMBERS, /* number_list, each from min to max */
+    ARG_FIELD,   /* gx_field */
+    ARG_OP,      /* gx_op */
+    ARG_FIELDS,  /* uint32_t, one bit per gx_field */
+    ARG_OPS      /* uint32_t, one bit per gx_op */
+} arg_kind;
+
+enum { NUMBER_LIST_MAX = 32 };
+
+typedef struct number_list {
+    size_t count;
+    uint64_t values[NUMBER_LIST_MAX];
+} number_list;
+
+typedef struct arg_spec {
+    const char *name; /* "samples" for --samples, or NULL */
+    const char *arg;  /* "K"; NULL for a flag */
+    const char *help;
+    void *value;
+    uint64_t min, max;
+    arg_kind kind;
+    int set;
+    char letter; /* 'n' for -n, or 0 */
+} arg_spec;
+
+typedef struct arg_table {
+    const arg_spec *specs;
+    size_t count;
+} arg_table;
+
+typedef enum args_result { ARGS_OK, ARGS_WRONG, ARGS_HELP, ARGS_LONG_HELP } args_result;
+
+enum { ARGS_ERROR_SIZE = 320 };
+
+/* Reads argv[0..argc) into the values of the tables and the library's settings into
+ * config. On ARGS_WRONG err, which holds ARGS_ERROR_SIZE, says what is
+ * wrong. Texts are borrowed from argv. */
+args_result args_parse(const arg_table *tables, size_t ntables, gx_config *config, int argc,
+                       char *const *argv, char *err);
+
+/* The help lines of a table, and of the library's settings (with their environment
+ * variables where `env`). */
+void args_print_help(FILE *out, const arg_table *table);
+void args_print_settings(FILE *out, bool env);
+
+/* "64", "64K", "1M", "2G": K, M and G are powers of 1024. */
+bool parse_number(const char *text, uint64_t *value);
+
+/* The nearest of the candidates tried, for "did you mean". */
+typedef struct suggestion {
+    const char *word; /* what was typed */
+    const char *best; /* NULL while nothing is near */
+    size_t distance;
+} suggestion;
+
+void suggestion_try(suggestion *s, const char *candidate);
+
+#endif

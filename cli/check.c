@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparison with the reference device (check.h).
+ */
+#include "check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* Large enough for a device to use all its threads and its way past the caches. */
+enum { LARGE_ELEMENTS = 1 << 18, SAMPLE_MAX = 256 };
+
+static const gx_run_opts on_reference = {.device = "ref"};
+
+/* From 1 to 3, which is what there is room for here. */
+static unsigned operand_count(gx_op op)
+{
+    unsigned n = gx_op_get_info(op)->operands;
+    return n < 1 ? 1 : n > 3 ? 3 : n;
+}
+
+bool check_data_make(check_data *d, gx_field field, size_t n, uint64_t seed)
+{
+    size_t bytes = gx_field_get_info(field)->element_bytes, total;
+    *d = (check_data){.field = field, .n = n, .seed = seed, .repeats = 1};
+    if (n < LARGE_ELEMENTS)
+        d->repeats = (LARGE_ELEMENTS + n - 1) / n;
+    if (__builtin_mul_overflow(n * d->repeats, bytes, &total))
+        return false;
+    d->expected = data_alloc(n * bytes);
+    d->got = data_alloc(total);
+    if (!d->expected || !d->got)
+        return false;
+    for (unsigned k = 0; k < 3; k++) {
+        d->operand[k] = data_alloc(total);
+        if (!d->operand[k])
+            return false;
+        data_mixed(field, d->operand[k], n, seed, k);
+        for (size_t r = 1; r < d->repeats; r++)
+            memcpy(d->operand[k] + r * n * bytes, d->operand[k], n * bytes);
+    }
+    return true;
+}
+
+void check_data_free(check_data *d)
+{
+    for (unsigned k = 0; k < 3; k++)
+        free(d->operand[k]);
+    free(d->expected);
+    free(d->got);
+    *d = (check_data){0};
+}
+
+/* ---- jobs over check_data --------------------------------------------------------- */
+
+typedef struct variant {
+    unsigned broadcast; /* bit i: operand i */
+    bool in_place;
+    size_t repeats;
+} variant;
+
+static gx_operand *job_operand(gx_job *job, unsigned k)
+{
+    return k == 0 ? &job->a : k == 1 ? &job->b : &job->c;
+}
+
+/* The broadcast element is the last one: random, and the same in every repetition. */
+static gx_job make_job(gx_op op, const check_data *d, const variant *v, void *out)
+{
+    size_t bytes = gx_field_get_info(d->field)->element_bytes;
+    gx_job job = {.op = op, .field = d->field, .n = d->n * v->repeats, .out = gx_host(out)};
+    for (unsigned k = 0; k < operand_count(op); k++) {
+        const unsigned char *p = d->operand[k];
+        *job_operand(&job, k) =
+            v->broadcast >> k & 1 ? gx_host_broadcast(p + (d->n - 1) * bytes) : gx_host(p);
+    }
+    return job;
+}
+
+/* Moves the first operand that is not broadcast into the output. */
+static void make_in_place(gx_job *job, const variant *v, size_t bytes)
+{
+    unsigned k = 0;
+    while (v->broadcast >> k & 1)
+        k++;
+    gx_operand *o = job_operand(job, k);
+    memcpy(job->out.host, o->host, job->n * bytes);
+    o->host = job->out.host;
+}
+
+static void keep_difference(check_result *result, const gx_job *job, size_t bytes, uint64_t index,
+                            const unsigned char *expected, const unsigned char *got)
+{
+    gx_operand operands[3] = {job->a, job->b, job->c};
+    result->differs = true;
+    result->op = job->op;
+    result->field = job->field;
+    result->index = index;
+    result->n = job->n;
+    memcpy(result->expected, expected, bytes);
+    memcpy(result->got, got, bytes);
+    for (unsigned k = 0; k < 3 && operands[k].host; k++) {
+        size_t at = operands[k].broadcast ? 0 : index;
+        memcpy(result->operand[k], (const unsigned char *)operands[k].host + at * bytes, bytes);
+        if (operands[k].broadcast)
+            result->broadcast |= 1u << k;
+    }
+}
+
+/* Compares `got` with `expected`, which is repeated as often as needed. */
+static void compare(check_result *result, const gx_job *job, const check_data *d, size_t repeats)
+{
+    size_t bytes = gx_field_get_info(d->field)->element_bytes, block = d->n * bytes;
+    for (size_t r = 0; r < repeats; r++) {
+        const unsigned char *got = d->got + r * block;
+        if (!memcmp(got, d->expected, block))
+            continue;
+        size_t i = 0;
+        while (!memcmp(got + i * bytes, d->expected + i * bytes, bytes))
+            i++;
+        keep_difference(result, job, bytes, r * d->n + i, d->expected + i * bytes, got + i * bytes);
+        return;
+    }
+    result->compared += d->n * repeats;
+}
+
+static gx_status check_variant(gx_ctx *ctx, const gx_run_opts *opts, gx_op op, const check_data *d,
+                               const variant *v, check_result *result)
+{
+    size_t bytes = gx_field_get_info(d->field)->element_bytes;
+    gx_job job = make_job(op, d, v, d->got), original = job;
+    if (v->in_place)
+        make_in_place(&job, v, bytes);
+    else
+        memset(d->got, 0xa5, job.n * bytes);
+    gx_status s = gx_run(ctx, &job, 1, opts, &result->report);
+    if (s != GX_OK)
+        return s;
+    result->in_place = v->in_place;
+    compare(result, &original, d, v->repeats);
+    return GX_OK;
+}
+
+gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
+                   check_result *result)
+{
+    gx_run_opts opts = {.device = device};
+    unsigned operands = operand_count(op);
+    *result = (check_result){0};
+
+    /* none broadcast, then one after the other */
+    for (unsigned form = 0; form <= (operands > 1 ? operands : 0); form++) {
+        variant plain = {.broadcast = form ? 1u << (form - 1) : 0, .repeats = 1};
+        variant in_place = plain, large = plain;
+        in_place.in_place = true;
+        large.repeats = d->repeats;
+        const variant *variants[] = {&plain, &in_place, &large};
+
+        gx_job job = make_job(op, d, &plain, d->expected);
+        gx_status s = gx_run(ctx, &job, 1, &on_reference, &result->report);
+        for (size_t i = 0; s == GX_OK && !result->differs && i < 3; i++)
+            s = check_variant(ctx, &opts, op, d, variants[i], result);
+        if (s != GX_OK || result->differs)
+            return s;
+    }
+    return GX_OK;
+}
+
+/* ---- a sample of a job that has run -------------------------------------------------- */
+
+gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
+{
+    size_t bytes = gx_field_get_info(job->field)->element_bytes;
+    size_t count = job->n < SAMPLE_MAX ? job->n : SAMPLE_MAX;
+    unsigned char gathered[3][SAMPLE_MAX * ELEMENT_BYTES_MAX];
+    unsigned char expected[SAMPLE_MAX * ELEMENT_BYTES_MAX];
+    size_t at[SAMPLE_MAX];
+    gx_job whole = *job;
+    gx_job sample = {.op = job->op, .field = job->field, .n = count, .out = gx_host(expected)};
+
+    *result = (check_result){0};
+    for (size_t i = 0; i < count; i++) /* the first and the last among them */
+        at[i] = count > 1 ? (size_t)((double)(job->n - 1) * (double)i / (double)(count - 1)) : 0;
+    for (unsigned k = 0; k < operand_count(job->op); k++) {
+        const unsigned char *p = job_operand(&whole, k)->host;
+        for (size_t i = 0; i < count; i++)
+            memcpy(gathered[k] + i * bytes, p + at[i] * bytes, bytes);
+        *job_operand(&sample, k) = gx_host(gathered[k]);
+    }
+    gx_status s = gx_run(ctx, &sample, 1, &on_reference, &result->report);
+    const unsigned char *got = job->out.host;
+    for (size_t i = 0; s == GX_OK && i < count && !result->differs; i++)
+        if (memcmp(got + at[i] * bytes, expected + i * bytes, bytes) != 0)
+            keep_difference(result, job, bytes, at[i], expected + i * bytes, got + at[i] * bytes);
+    result->compared = count;
+    return s;
+}
+
+/* ---- showing ------------------------------------------------------------------------ */
+
+/* As a number: highest digit first, the elements being little-endian. */
+static void print_hex(const char *label, const unsigned char *element, size_t bytes)
+{
+    fprintf(stderr, "  %-9s 0x", label);
+    for (size_t i = bytes; i-- > 0;)
+        fprintf(stderr, "%02x", element[i]);
+    fputc('\n', stderr);
+}
+
+void check_print(const char *device, const check_result *r)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    const gx_field_info *field = gx_field_get_info(r->field);
+    const gx_op_info *op = gx_op_get_info(r->op);
+
+    cli_error("%s %s on %s differs from ref", field->name, op->name, device);
+    fprintf(stderr, "  %-9s %" PRIu64 " of %" PRIu64, "element", r->index, r->n);
+    for (unsigned k = 0; k < operand_count(r->op); k++)
+        if (r->broadcast >> k & 1)
+            fprintf(stderr, ", %s broadcast", names[k]);
+    fputs(r->in_place ? ", in place\n" : "\n", stderr);
+    for (unsigned k = 0; k < operand_count(r->op); k++)
+        print_hex(names[k], r->operand[k], field->element_bytes);
+    print_hex("expected", r->expected, field->element_bytes);
+    print_hex("got", r->got, field->element_bytes);
+}

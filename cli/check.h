@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparison of a device with the reference device, bit by bit. `verify` and `demo`
+ * check an operation in all its forms; `bench` checks a sample of what it is about
+ * to time.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data.h"
+#include "gpuexec.h"
+
+/* The operands of one field: n elements, repeated so that a large job can be compared
+ * with what the slow reference says about n. */
+typedef struct check_data {
+    gx_field field;
+    size_t n, repeats;
+    uint64_t seed;
+    unsigned char *operand[3];
+    unsigned char *expected, *got;
+} check_data;
+
+/* False where memory ran out; free it in any case. */
+bool check_data_make(check_data *d, gx_field field, size_t n, uint64_t seed);
+void check_data_free(check_data *d);
+
+typedef struct check_result {
+    uint64_t compared; /* elements */
+    bool differs;
+    gx_report report; /* of the job that failed, where check_* returned a failure */
+
+    /* the first difference */
+    gx_op op;
+    gx_field field;
+    uint64_t index, n;
+    unsigned broadcast; /* bit i: operand i */
+    bool in_place;
+    unsigned char operand[3][ELEMENT_BYTES_MAX];
+    unsigned char expected[ELEMENT_BYTES_MAX], got[ELEMENT_BYTES_MAX];
+} check_result;
+
+/* Each operand broadcast and none, in place and not, small and large. Stops at the
+ * first difference, which is no failure. */
+gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
+                   check_result *result);
+
+/* Compares up to 256 elements, spread evenly, of a job that has run. */
+gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result);
+
+/* Shows the first difference on stderr. */
+void check_print(const char *device, const check_result *result);
+
+#endif

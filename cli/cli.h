@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every part of the program shares: exit codes, the options common to all
+ * commands, how a command describes itself, and how errors are shown.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "gpuexec.h"
+#include "args.h"
+#include "output.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_DIFFERS = 4 };
+
+typedef struct common_opts {
+    gx_config config; /* the library's own settings */
+    int format;       /* output_format */
+    int verbose;
+} common_opts;
+
+typedef struct command {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *synopsis; /* what follows "gpuexec NAME " */
+    const char *about;    /* paragraphs for --help */
+    const char *examples; /* lines for --help */
+    arg_table args;
+    bool formats; /* takes --csv and --json */
+    int (*run)(const common_opts *common);
+} command;
+
+extern const command cmd_devices, cmd_verify, cmd_run, cmd_bench, cmd_demo;
+
+/* "gpuexec: ..." and a newline on stderr, after taking a progress bar away. */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, and EXIT_USAGE with a pointer to the command's help. */
+int cli_usage(const command *cmd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says that memory ran out, and returns EXIT_FAILED. */
+int cli_no_memory(void);
+
+/* Shows why a job failed; returns the exit code that stands for it. */
+int cli_job_failed(const gx_report *report);
+
+/* Opens a context whose messages go to stderr; returns an exit code. */
+int cli_open(const common_opts *common, gx_ctx **ctx);
+
+typedef struct device_list {
+    gx_device_info *infos;
+    size_t count;
+} device_list;
+
+/* Lists the devices into memory that device_list_free frees; returns an exit code. */
+int device_list_get(gx_ctx *ctx, device_list *list);
+void device_list_free(device_list *list);
+
+/* The device named by --device or its environment variable, or NULL. */
+const char *cli_named_device(const common_opts *common);
+
+/* The devices to work on: the named one, or else every automatic one. */
+typedef struct target_list {
+    const char **names; /* borrowed from `all` or from the options */
+    size_t count;
+    unsigned threads; /* the most host threads any automatic device uses */
+    int width;        /* of a table column for the names */
+    device_list all;
+} target_list;
+
+/* Returns an exit code; EXIT_NO_DEVICE where there is none. Free it in any case. */
+int target_list_get(gx_ctx *ctx, const common_opts *common, target_list *targets);
+void target_list_free(target_list *targets);
+
+#endif

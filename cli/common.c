@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Errors, contexts and devices: the part of the program between the options and
+ * the library that every command goes through.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "progress.h"
+
+void cli_error(const char *format, ...)
+{
+    va_list ap;
+    progress_hide();
+    fflush(stdout);
+    fputs("gpuexec: ", stderr);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+int cli_usage(const command *cmd, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    cli_error("%s", text);
+    fprintf(stderr, "try 'gpuexec %s --help'\n", cmd->name);
+    return EXIT_USAGE;
+}
+
+int cli_no_memory(void)
+{
+    cli_error("out of memory; try a smaller -n");
+    return EXIT_FAILED;
+}
+
+static int exit_code(gx_status status)
+{
+    return status == GX_OK ? EXIT_DONE : status == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
+}
+
+int cli_job_failed(const gx_report *report)
+{
+    const char *what = report->message[0] ? report->message : gx_status_message(report->status);
+    cli_error("%s", what);
+    return exit_code(report->status);
+}
+
+/* Its address says that a context's messages are all wanted. */
+static char verbose_log;
+
+/* Why gx_open failed, which only the log says. Every later error is in a report, and
+ * shown from there. */
+static char open_error[256];
+
+static void log_message(void *user, gx_log_level level, const char *message)
+{
+    if (level == GX_LOG_ERROR)
+        snprintf(open_error, sizeof open_error, "%s", message);
+    if (level != GX_LOG_WARNING && user != &verbose_log)
+        return;
+    const char *kind = level == GX_LOG_ERROR     ? "error"
+                       : level == GX_LOG_WARNING ? "warning"
+                                                 : "info";
+    cli_error("%s: %s", kind, message);
+}
+
+int cli_open(const common_opts *common, gx_ctx **ctx)
+{
+    gx_config config = common->config;
+    config.log = log_message;
+    config.log_user = common->verbose ? &verbose_log : NULL;
+    open_error[0] = 0;
+    gx_status s = gx_open(&config, ctx);
+    if (s != GX_OK)
+        cli_error("%s", open_error[0] ? open_error : gx_status_message(s));
+    return exit_code(s);
+}
+
+int device_list_get(gx_ctx *ctx, device_list *list)
+{
+    *list = (device_list){0};
+    size_t room = 0;
+    gx_status s = gx_devices(ctx, NULL, &room);
+    if (s == GX_OK && room) {
+        list->infos = calloc(room, sizeof *list->infos);
+        if (!list->infos)
+            return cli_no_memory();
+        list->count = room;
+        s = gx_devices(ctx, list->infos, &list->count);
+        if (list->count > room)
+            list->count = room;
+    }
+    if (s != GX_OK)
+        cli_error("cannot list the devices: %s", gx_status_message(s));
+    return exit_code(s);
+}
+
+void device_list_free(device_list *list)
+{
+    free(list->infos);
+    *list = (device_list){0};
+}
+
+const char *cli_named_device(const common_opts *common)
+{
+    if (common->config.device)
+        return common->config.device;
+    size_t count;
+    const gx_option *options = gx_options(&count);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = strcmp(options[i].name, "device") ? NULL : getenv(options[i].env);
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+static void add_target(target_list *targets, const char *name)
+{
+    int width = (int)strlen(name);
+    targets->names[targets->count++] = name;
+    if (width > targets->width)
+        targets->width = width;
+}
+
+int target_list_get(gx_ctx *ctx, const common_opts *common, target_list *targets)
+{
+    const char *named = cli_named_device(common);
+    *targets = (target_list){.threads = 1, .width = 6};
+    int rc = device_list_get(ctx, &targets->all);
+    if (rc != EXIT_DONE)
+        return rc;
+    targets->names = calloc(targets->all.count + 1, sizeof *targets->names);
+    if (!targets->names)
+        return cli_no_memory();
+    if (named)
+        add_target(targets, named);
+    for (size_t i = 0; i < targets->all.count; i++) {
+        const gx_device_info *info = &targets->all.infos[i];
+        if (!info->automatic)
+            continue;
+        if (!named)
+            add_target(targets, info->name);
+        if (info->threads > targets->threads)
+            targets->threads = info->threads;
+    }
+    if (targets->count)
+        return EXIT_DONE;
+    cli_error("no usable device; 'gpuexec devices' lists what there is");
+    return EXIT_NO_DEVICE;
+}
+
+void target_list_free(target_list *targets)
+{
+    free(targets->names);
+    device_list_free(&targets->all);
+    *targets = (target_list){0};
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Elements to work on: the same seed gives the same bytes on every machine, and
+ * every element is below its modulus.
+ */
+#ifndef DATA_H
+#define DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpuexec.h"
+
+/* The widest element there is. */
+enum { ELEMENT_BYTES_MAX = 48 };
+
+/* Memory for large arrays, in huge pages where there are any, so that every
+ * measurement of this program sees the same kind of memory. NULL where there is none. */
+void *data_alloc(size_t bytes);
+
+/* n random elements. u32: all values; f32: finite ones of ordinary size. */
+void data_random(gx_field field, void *out, size_t n, uint64_t seed);
+
+/* Up to half of the n elements are the field's edges (0, 1, p - 1, ...), laid out so
+ * that operand 0, 1 and 2 of the same seed together hold every pair of them where n
+ * allows; the rest is random. */
+void data_mixed(gx_field field, void *out, size_t n, uint64_t seed, unsigned operand);
+
+#endif

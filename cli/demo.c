@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec demo: the devices, a verification, the speed against the portable tier,
+ * and what to try next. `make run` ends here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cli.h"
+#include "measure.h"
+#include "progress.h"
+
+enum { VERIFY_ELEMENTS = 200, BAR_WIDTH = 20, BAR_FULL = 10 };
+
+static void heading(const char *text)
+{
+    printf("\n%s%s%s\n\n", style_bold(), text, style_off());
+    fflush(stdout);
+}
+
+/* ---- verification ------------------------------------------------------------------ */
+
+static const column verify_columns[] = {
+    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
+    {.key = "operations", .title = "operations", .kind = COL_COUNT, .width = 10},
+    {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
+    {.key = "result", .title = "result", .kind = COL_TEXT, .width = 20},
+};
+
+static int verify_field(gx_ctx *ctx, const char *device, const check_data *d, output *out)
+{
+    uint64_t operations = 0, elements = 0;
+    for (int o = 1; gx_op_get_info((gx_op)o); o++) {
+        check_result r;
+        if (!gx_op_exists((gx_op)o, d->field))
+            continue;
+        if (check_op(ctx, device, (gx_op)o, d, &r) != GX_OK)
+            return cli_job_failed(&r.report);
+        if (r.differs) {
+            check_print(device, &r);
+            return EXIT_DIFFERS;
+        }
+        operations++;
+        elements += r.compared;
+    }
+    char same[64];
+    snprintf(same, sizeof same, "%ssame bits as ref%s", style_good(), style_off());
+    cell cells[] = {CELL_TEXT(gx_field_get_info(d->field)->name), CELL_COUNT(operations),
+                    CELL_COUNT(elements), CELL_TEXT(same)};
+    return output_row(out, cells) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int verify_all(gx_ctx *ctx, const char *device)
+{
+    int rc = EXIT_DONE;
+    output *out = output_open(OUT_TABLE, "demo", verify_columns,
+                              sizeof verify_columns / sizeof *verify_columns);
+    if (!out)
+        return cli_no_memory();
+    for (int f = 1; rc == EXIT_DONE && gx_field_get_info((gx_field)f); f++) {
+        check_data d;
+        rc = check_data_make(&d, (gx_field)f, VERIFY_ELEMENTS, 1)
+                 ? verify_field(ctx, device, &d, out)
+                 : cli_no_memory();
+        check_data_free(&d);
+    }
+    return output_close(out) || rc != EXIT_DONE ? rc : EXIT_FAILED;
+}
+
+/* ---- speed against the portable tier -------------------------------------------------- */
+
+static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR};
+static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV};
+static const size_t sizes[] = {4096, 1 << 20};
+
+enum { FIELDS = 2, OPS = 3, SIZES = 2, MOST = 1 << 20 };
+
+static const column speed_columns[] = {
+    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
+    {.key = "op", .title = "op", .kind = COL_TEXT, .width = 3},
+    {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 8},
+    {.key = "threads", .title = "threads", .kind = COL_COUNT, .width = 7},
+    {.key = "portable_ns", .title = "portable", .kind = COL_REAL, .width = 8, .decimals = 2},
+    {.key = "ns", .title = "gpuexec", .kind = COL_REAL, .width = 7, .decimals = 2},
+    {.key = "ratio", .title = "faster", .kind = COL_REAL, .width = 6, .decimals = 1},
+    {.key = "bar", .title = "", .kind = COL_TEXT, .width = BAR_WIDTH},
+};
+
+enum { SPEED_COLUMNS = sizeof speed_columns / sizeof *speed_columns };
+
+/* One context per number of threads (one, all) and tier (best, portable). */
+typedef struct race {
+    gx_ctx *best[2], *portable[2];
+    unsigned threads;
+    unsigned char *a, *b, *result;
+    output *out;
+    uint64_t steps;
+} race;
+
+static int time_element(gx_ctx *ctx, const gx_job *job, double *ns, unsigned *threads)
+{
+    static const measure_plan plan = {.samples = 9, .budget_s = 0.25, .shortest_ns = 200e3};
+    measurement m;
+    gx_report report;
+    if (measure_job(ctx, job, "cpu", &plan, &m, &report) != GX_OK)
+        return cli_job_failed(&report);
+    *ns = m.wall_ns.median / (double)job->n;
+    *threads = m.threads;
+    return EXIT_DONE;
+}
+
+/* Small batches may stay on one thread: then there is no second row to show. */
+static int race_job(race *r, const gx_job *job, size_t all)
+{
+    double ns = 0, portable_ns = 0;
+    unsigned threads = 1, portable_threads;
+    int rc = time_element(r->best[all], job, &ns, &threads);
+    if (rc != EXIT_DONE || (all && threads < 2))
+        return rc;
+    rc = time_element(r->portable[all], job, &portable_ns, &portable_threads);
+    if (rc != EXIT_DONE)
+        return rc;
+    char bar[4 * BAR_WIDTH + 1];
+    cell cells[SPEED_COLUMNS] = {
+        CELL_TEXT(gx_field_get_info(job->field)->name),
+        CELL_TEXT(gx_op_get_info(job->op)->name),
+        CELL_COUNT(job->n),
+        CELL_COUNT(threads),
+        CELL_REAL(portable_ns),
+        CELL_REAL(ns),
+        CELL_REAL(portable_ns / ns),
+        CELL_TEXT(output_bar(bar, BAR_WIDTH, portable_ns / ns / BAR_FULL)),
+    };
+    progress_hide();
+    return output_row(r->out, cells) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int race_field(race *r, gx_field field)
+{
+    int rc = EXIT_DONE;
+    data_random(field, r->a, MOST, 1);
+    data_random(field, r->b, MOST, 2);
+    for (size_t cell = 0; rc == EXIT_DONE && cell < OPS * SIZES * 2; cell++) {
+        size_t all = cell % 2;
+        gx_job job = {.op = ops[cell / 2 / SIZES], .field = field, .n = sizes[cell / 2 % SIZES]};
+        job.a = gx_host(r->a);
+        if (gx_op_get_info(job.op)->operands > 1)
+            job.b = gx_host(r->b);
+        job.out = gx_host(r->result);
+        if (!all || r->threads > 1)
+            rc = race_job(r, &job, all);
+        progress_at(++r->steps);
+    }
+    return rc;
+}
+
+static int open_contexts(race *r, const common_opts *common)
+{
+    int rc = EXIT_DONE;
+    for (size_t all = 0; rc == EXIT_DONE && all < 2; all++) {
+        common_opts c = *common;
+        if (!all)
+            c.config.threads = 1;
+        rc = cli_open(&c, &r->best[all]);
+        c.config.cpumask = "portable";
+        if (rc == EXIT_DONE)
+            rc = cli_open(&c, &r->portable[all]);
+    }
+    return rc;
+}
+
+static int race_all(race *r)
+{
+    size_t bytes = MOST * ELEMENT_BYTES_MAX;
+    r->a = data_alloc(bytes);
+    r->b = data_alloc(bytes);
+    r->result = data_alloc(bytes);
+    r->out = output_open(OUT_TABLE, "demo", speed_columns, SPEED_COLUMNS);
+    if (!r->a || !r->b || !r->result || !r->out)
+        return cli_no_memory();
+    progress_start("measuring", FIELDS * OPS * SIZES * 2, "rows");
+    int rc = EXIT_DONE;
+    for (size_t f = 0; rc == EXIT_DONE && f < FIELDS; f++)
+        rc = race_field(r, fields[f]);
+    progress_end();
+    return rc;
+}
+
+static int speed(const common_opts *common, unsigned threads)
+{
+    race r = {.threads = threads};
+    int rc = open_contexts(&r, common);
+    if (rc == EXIT_DONE)
+        rc = race_all(&r);
+    output_close(r.out);
+    free(r.a);
+    free(r.b);
+    free(r.result);
+    for (size_t all = 0; all < 2; all++) {
+        gx_close(&r.best[all]);
+        gx_close(&r.portable[all]);
+    }
+    return rc;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static void next_steps(void)
+{
+    heading("What to try next");
+    puts("  gpuexec verify -n 10000           a longer check of every operation");
+    puts("  gpuexec bench                     all sizes, against this machine's memory speed");
+    puts("  gpuexec bench --op add -n 4M      one operation out of cache");
+    puts("  gpuexec run --help                operations over your own files of elements");
+}
+
+static int run_demo(const common_opts *common)
+{
+    gx_ctx *ctx = NULL;
+    target_list targets = {0};
+    printf("%sgpuexec %s%s: batches of finite-field arithmetic\n", style_bold(), gx_version(),
+           style_off());
+    heading("Devices");
+    int rc = cmd_devices.run(common);
+    if (rc == EXIT_DONE)
+        rc = cli_open(common, &ctx);
+    if (rc == EXIT_DONE)
+        rc = target_list_get(ctx, common, &targets);
+    for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++) {
+        char title[96];
+        snprintf(title, sizeof title, "Verification of %s against the reference", targets.names[i]);
+        heading(title);
+        rc = verify_all(ctx, targets.names[i]);
+    }
+    if (rc == EXIT_DONE) {
+        heading("Speed against plain portable C: ns per element, times faster");
+        rc = speed(common, targets.threads);
+    }
+    if (rc == EXIT_DONE)
+        next_steps();
+    target_list_free(&targets);
+    gx_close(&ctx);
+    return rc;
+}
+
+const command cmd_demo = {
+    .name = "demo",
+    .summary = "see it work, in less than half a minute",
+    .synopsis = "[OPTIONS]",
+    .about =
+        "Shows the devices, verifies them briefly, measures add, mul and inv of the BLS12-381\n"
+        "fields against this library's own portable C code on the same CPU, and says what to\n"
+        "try next. Takes less than 30 seconds.",
+    .examples = "  gpuexec demo\n"
+                "  NO_COLOR=1 gpuexec demo > demo.txt\n",
+    .run = run_demo,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec devices: what there is to compute on.
+ */
+#include "cli.h"
+
+static const column columns[] = {
+    {.key = "name", .title = "name", .kind = COL_TEXT, .width = 8},
+    {.key = "kind", .title = "kind", .kind = COL_TEXT, .width = 9},
+    {.key = "threads", .title = "threads", .kind = COL_COUNT, .width = 7},
+    {.key = "automatic", .title = "automatic", .kind = COL_BOOL, .width = 9},
+    {.key = "description", .title = "description", .kind = COL_TEXT, .width = 40},
+    {.key = "memory_bytes", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *kind_name(gx_device_kind kind)
+{
+    switch (kind) {
+    case GX_DEVICE_CPU:
+        return "cpu";
+    case GX_DEVICE_REFERENCE:
+        return "reference";
+    }
+    return "other";
+}
+
+static bool show(output *out, const gx_device_info *d)
+{
+    cell cells[COLUMNS] = {
+        CELL_TEXT(d->name),        CELL_TEXT(kind_name(d->kind)),
+        CELL_COUNT(d->threads),    CELL_COUNT(d->automatic != 0),
+        CELL_TEXT(d->description), d->memory_bytes ? CELL_COUNT(d->memory_bytes) : CELL_MISSING,
+    };
+    return output_row(out, cells);
+}
+
+static int run_devices(const common_opts *common)
+{
+    gx_ctx *ctx = NULL;
+    device_list list = {0};
+    int rc = cli_open(common, &ctx);
+    if (rc == EXIT_DONE)
+        rc = device_list_get(ctx, &list);
+    if (rc == EXIT_DONE) {
+        output *out = output_open((output_format)common->format, "devices", columns, COLUMNS);
+        bool ok = out != NULL;
+        for (size_t i = 0; ok && i < list.count; i++)
+            ok = show(out, &list.infos[i]);
+        if (!output_close(out) || !ok)
+            rc = EXIT_FAILED;
+    }
+    device_list_free(&list);
+    gx_close(&ctx);
+    return rc;
+}
+
+const command cmd_devices = {
+    .name = "devices",
+    .summary = "list what there is to compute on",
+    .synopsis = "[--csv | --json]",
+    .about = "Lists every device: the name that --device takes, what it is, how many host\n"
+             "threads it uses at most, and whether jobs that name no device may run on it.\n"
+             "The reference device is slow and exact; the others are checked against it.",
+    .examples = "  gpuexec devices\n"
+                "  gpuexec devices --json | jq -r '.rows[].name'\n",
+    .formats = true,
+    .run = run_devices,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The gpuexec program: finds the command, reads its options, shows help, and turns
+ * what the command says into an exit code.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { COMMANDS = 5 };
+
+static const command *const commands[COMMANDS] = {&cmd_demo, &cmd_devices, &cmd_verify, &cmd_run,
+                                                  &cmd_bench};
+
+static common_opts common;
+
+static const arg_spec format_specs[] = {
+    {.name = "csv",
+     .kind = ARG_FLAG,
+     .value = &common.format,
+     .set = OUT_CSV,
+     .help = "comma-separated values with a heading"},
+    {.name = "json",
+     .kind = ARG_FLAG,
+     .value = &common.format,
+     .set = OUT_JSON,
+     .help = "one JSON object"},
+};
+
+static const arg_spec general_specs[] = {
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = ARG_FLAG,
+     .value = &common.verbose,
+     .set = 1,
+     .help = "show the library's messages too"},
+};
+
+static const arg_table formats = {format_specs, sizeof format_specs / sizeof *format_specs};
+static const arg_table general = {general_specs, sizeof general_specs / sizeof *general_specs};
+
+/* ---- help ------------------------------------------------------------------------- */
+
+static void print_usage(FILE *out)
+{
+    fputs("gpuexec: batches of finite-field and vector arithmetic, on what is fastest here\n\n"
+          "usage: gpuexec COMMAND [OPTIONS]\n\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\nA newcomer starts with 'gpuexec demo'. 'gpuexec COMMAND --help' tells more.\n", out);
+}
+
+static void print_conventions(FILE *out)
+{
+    fputs("\nNumbers take K, M and G, powers of 1024: 64K is 65536.\n"
+          "Data goes to standard output, everything else to standard error.\n"
+          "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no usable device, 4 results differ.\n",
+          out);
+}
+
+static void print_all_usage(FILE *out)
+{
+    print_usage(out);
+    fputs("\nEvery command takes these; each has an environment variable too:\n", out);
+    args_print_settings(out, true);
+    args_print_help(out, &general);
+    fputs("\nAlso: gpuexec --version\n", out);
+    print_conventions(out);
+}
+
+static void print_command_help(const command *cmd, bool whole)
+{
+    printf("usage: gpuexec %s %s\n\n", cmd->name, cmd->synopsis);
+    if (whole)
+        printf("%s\n\n", cmd->about);
+    else
+        printf("%s\n\n", cmd->summary);
+    puts("options:");
+    args_print_help(stdout, &cmd->args);
+    if (cmd->formats)
+        args_print_help(stdout, &formats);
+    args_print_settings(stdout, whole);
+    args_print_help(stdout, &general);
+    if (!whole) {
+        printf("\n'gpuexec %s --help' tells more, with examples.\n", cmd->name);
+        return;
+    }
+    printf("\nexamples:\n%s", cmd->examples);
+    print_conventions(stdout);
+}
+
+/* ---- dispatch ------------------------------------------------------------------------ */
+
+static const command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+    suggestion s = {.word = word};
+    for (size_t i = 0; i < COMMANDS; i++)
+        suggestion_try(&s, commands[i]->name);
+    suggestion_try(&s, "--help");
+    suggestion_try(&s, "--version");
+    const char *kind = word[0] == '-' ? "option" : "command";
+    if (s.best)
+        cli_error("unknown %s '%s'; did you mean '%s'?", kind, word, s.best);
+    else
+        cli_error("unknown %s '%s'; 'gpuexec --help' lists the commands", kind, word);
+    return EXIT_USAGE;
+}
+
+static int run_command(const command *cmd, int argc, char **argv)
+{
+    char err[ARGS_ERROR_SIZE] = "";
+    arg_table tables[] = {cmd->args, general, formats};
+    switch (args_parse(tables, cmd->formats ? 3 : 2, &common.config, argc, argv, err)) {
+    case ARGS_HELP:
+        print_command_help(cmd, false);
+        return EXIT_DONE;
+    case ARGS_LONG_HELP:
+        print_command_help(cmd, true);
+        return EXIT_DONE;
+    case ARGS_WRONG:
+        return cli_usage(cmd, "%s", err);
+    case ARGS_OK:
+        break;
+    }
+    return cmd->run(&common);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "-h")) {
+        print_usage(stdout);
+        return EXIT_DONE;
+    }
+    if (!strcmp(argv[1], "--help")) {
+        print_all_usage(stdout);
+        return EXIT_DONE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("gpuexec %s\n", gx_version());
+        return EXIT_DONE;
+    }
+    const command *cmd = find_command(argv[1]);
+    return cmd ? run_command(cmd, argc - 2, argv + 2) : unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no noise */
+    setlocale(LC_CTYPE, "");
+    int rc = dispatch(argc, argv);
+    if (!output_flush()) {
+        if (output_error() != EPIPE)
+            cli_error("cannot write standard output: %s", strerror(output_error()));
+        rc = rc == EXIT_DONE ? EXIT_FAILED : rc;
+    }
+    return rc;
+}

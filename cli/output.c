@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One row mechanism, three formats (output.h).
+ */
+#include "output.h"
+
+#include <inttypes.h>
+#include <errno.h>
+#include <jansson.h>
+#include <langinfo.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "gpuexec.h"
+
+struct output {
+    output_format format;
+    const char *command;
+    const column *columns;
+    size_t count;
+    unsigned hidden; /* column flags that are not shown */
+    bool headed;     /* a table's heading comes with its first row */
+    json_t *rows;    /* JSON only */
+};
+
+/* ---- the terminal ---------------------------------------------------------- */
+
+bool output_colour(void)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+bool output_utf8(void)
+{
+    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+const char *style_bold(void)
+{
+    return output_colour() ? "\033[1m" : "";
+}
+
+const char *style_good(void)
+{
+    return output_colour() ? "\033[32m" : "";
+}
+
+const char *style_bad(void)
+{
+    return output_colour() ? "\033[1;31m" : "";
+}
+
+const char *style_off(void)
+{
+    return output_colour() ? "\033[0m" : "";
+}
+
+const char *output_bar(char *buffer, int width, double fraction)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    double length = fmin(fmax(fraction, 0), 1) * width;
+    int whole = (int)length;
+    char *p = buffer;
+    *p = 0;
+    for (int i = 0; i < whole; i++)
+        p = stpcpy(p, output_utf8() ? "█" : "#");
+    if (output_utf8() && whole < width)
+        stpcpy(p, eighths[(int)((length - whole) * 8)]);
+    return buffer;
+}
+
+static int terminal_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+        return 1000;
+    return size.ws_col;
+}
+
+static int first_error;
+
+bool output_flush(void)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return true;
+    if (!first_error)
+        first_error = errno ? errno : EIO;
+    return false;
+}
+
+int output_error(void)
+{
+    return first_error;
+}
+
+/* ---- table ------------------------------------------------------------------ */
+
+static const char gap[] = "  ";
+
+static bool shown(const output *out, size_t i)
+{
+    return !(out->columns[i].flags & out->hidden);
+}
+
+static int table_width(const output *out)
+{
+    int width = 0;
+    for (size_t i = 0; i < out->count; i++)
+        if (shown(out, i))
+            width += out->columns[i].width + (width ? (int)strlen(gap) : 0);
+    return width;
+}
+
+/* Text goes left and is not padded at the end of a line. */
+static void table_cell(const output *out, size_t i, const char *text, bool *first)
+{
+    const column *c = &out->columns[i];
+    bool last = true;
+    for (size_t j = i + 1; j < out->count; j++)
+        last = last && !shown(out, j);
+    int width = c->kind != COL_TEXT ? c->width : last ? 0 : -c->width;
+    if (*text || !last)
+        printf("%s%*s", *first ? "" : gap, width, text);
+    *first = false;
+}
+
+static void table_head(const output *out)
+{
+    bool first = true;
+    fputs(style_bold(), stdout);
+    for (size_t i = 0; i < out->count; i++)
+        if (shown(out, i))
+            table_cell(out, i, out->columns[i].title, &first);
+    printf("%s\n", style_off());
+}
+
+/* The text of a cell; CSV gets every digit, a table what its column says. */
+static const char *cell_text(const output *out, size_t i, const cell *c, char buffer[64])
+{
+    const column *col = &out->columns[i];
+    bool table = out->format == OUT_TABLE;
+    if (c->missing || (col->kind == COL_REAL && !isfinite(c->real)))
+        return table ? "-" : "";
+    switch (col->kind) {
+    case COL_TEXT:
+        return c->text;
+    case COL_COUNT:
+        snprintf(buffer, 64, "%" PRIu64, c->count);
+        return buffer;
+    case COL_BOOL:
+        return table ? (c->count ? "yes" : "no") : c->count ? "true" : "false";
+    case COL_REAL:
+        if (table)
+            snprintf(buffer, 64, "%.*f", col->decimals,
+                     c->real * (col->scale != 0 ? col->scale : 1));
+        else
+            snprintf(buffer, 64, "%.9g", c->real);
+        return buffer;
+    }
+    return "";
+}
+
+static void table_row(output *out, const cell *cells)
+{
+    bool first = true;
+    char buffer[64];
+    if (!out->headed)
+        table_head(out);
+    out->headed = true;
+    for (size_t i = 0; i < out->count; i++)
+        if (shown(out, i))
+            table_cell(out, i, cell_text(out, i, &cells[i], buffer), &first);
+    putchar('\n');
+}
+
+/* ---- CSV ---------------------------------------------------------------------- */
+
+static void csv_field(const char *text, bool first)
+{
+    if (!first)
+        putchar(',');
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, stdout);
+        return;
+    }
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void csv_row(const output *out, const cell *cells)
+{
+    bool first = true;
+    char buffer[64];
+    for (size_t i = 0; i < out->count; i++)
+        if (shown(out, i)) {
+            csv_field(cells ? cell_text(out, i, &cells[i], buffer) : out->columns[i].key, first);
+            first = false;
+        }
+    putchar('\n');
+}
+
+/* ---- JSON --------------------------------------------------------------------- */
+
+static json_t *json_cell(const column *col, const cell *c)
+{
+    if (c->missing || (col->kind == COL_REAL && !isfinite(c->real)))
+        return json_null();
+    switch (col->kind) {
+    case COL_TEXT:
+        return json_string(c->text);
+    case COL_COUNT:
+        return json_integer((json_int_t)c->count);
+    case COL_BOOL:
+        return json_boolean(c->count);
+    case COL_REAL:
+        return json_real(c->real);
+    }
+    return NULL;
+}
+
+static bool json_row(output *out, const cell *cells)
+{
+    json_t *row = json_object();
+    bool ok = row != NULL;
+    for (size_t i = 0; ok && i < out->count; i++)
+        if (shown(out, i))
+            ok = !json_object_set_new(row, out->columns[i].key,
+                                      json_cell(&out->columns[i], &cells[i]));
+    if (!ok) {
+        json_decref(row);
+        return false;
+    }
+    return !json_array_append_new(out->rows, row);
+}
+
+static bool json_end(output *out)
+{
+    json_t *root = json_pack("{s:s, s:s, s:O}", "command", out->command, "version", gx_version(),
+                             "rows", out->rows);
+    bool ok = root && !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_decref(root);
+    putchar('\n');
+    return ok;
+}
+
+/* ---- all three ------------------------------------------------------------------ */
+
+output *output_open(output_format format, const char *command, const column *columns, size_t count)
+{
+    output *out = calloc(1, sizeof *out);
+    if (!out)
+        return NULL;
+    *out = (output){.format = format, .command = command, .columns = columns, .count = count};
+    out->hidden = format == OUT_TABLE ? COL_MACHINE_ONLY : COL_TABLE_ONLY;
+    if (format == OUT_TABLE && table_width(out) > terminal_width())
+        out->hidden |= COL_WIDE;
+
+    if (format == OUT_CSV)
+        csv_row(out, NULL);
+    if (format == OUT_JSON && !(out->rows = json_array())) {
+        free(out);
+        return NULL;
+    }
+    output_flush();
+    return out;
+}
+
+bool output_row(output *out, const cell *cells)
+{
+    if (out->format == OUT_JSON)
+        return json_row(out, cells);
+    if (out->format == OUT_CSV)
+        csv_row(out, cells);
+    else
+        table_row(out, cells);
+    return output_flush();
+}
+
+bool output_close(output *out)
+{
+    if (!out)
+        return true;
+    bool ok = out->format != OUT_JSON || json_end(out);
+    json_decref(out->rows);
+    free(out);
+    return output_flush() && ok;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec run: one operation over files of elements, in chunks and constant memory.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "elements.h"
+#include "progress.h"
+
+/* 6 MiB of Fq elements: all threads have work, and memory stays small. */
+enum { CHUNK = 128 << 10 };
+
+static struct {
+    gx_op op;
+    gx_field field;
+    const char *in[3], *out, *broadcast;
+} opts = {.broadcast = ""};
+
+static const arg_spec specs[] = {
+    {.name = "op", .arg = "OP", .kind = ARG_OP, .value = &opts.op, .help = "the operation"},
+    {.name = "field",
+     .arg = "FIELD",
+     .kind = ARG_FIELD,
+     .value = &opts.field,
+     .help = "what the elements are"},
+    {.letter = 'a',
+     .arg = "FILE",
+     .kind = ARG_TEXT,
+     .value = &opts.in[0],
+     .help = "first operand; - is standard input"},
+    {.letter = 'b',
+     .arg = "FILE",
+     .kind = ARG_TEXT,
+     .value = &opts.in[1],
+     .help = "second operand, where the operation has one"},
+    {.letter = 'c',
+     .arg = "FILE",
+     .kind = ARG_TEXT,
+     .value = &opts.in[2],
+     .help = "third operand, of mul-add"},
+    {.letter = 'o',
+     .arg = "FILE",
+     .kind = ARG_TEXT,
+     .value = &opts.out,
+     .help = "the result; - is standard output; may be one of the operands"},
+    {.name = "broadcast",
+     .arg = "LETTERS",
+     .kind = ARG_TEXT,
+     .value = &opts.broadcast,
+     .help = "operands that are one element, used for all: b, or bc"},
+};
+
+typedef struct operand {
+    bool present, broadcast;
+    element_reader reader;
+    unsigned char *data;
+} operand;
+
+typedef struct transfer {
+    gx_ctx *ctx;
+    size_t element_bytes;
+    operand in[3];
+    element_writer writer;
+    unsigned char *result;
+    uint64_t done; /* elements */
+    char err[ELEMENTS_ERROR_SIZE];
+} transfer;
+
+static char letter(size_t k)
+{
+    return (char)('a' + k);
+}
+
+/* ---- options --------------------------------------------------------------------- */
+
+static int check_operands(const gx_op_info *op)
+{
+    unsigned piped = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        if (k < op->operands && !opts.in[k])
+            return cli_usage(&cmd_run, "%s needs operand %c (%s): give -%c FILE", op->name,
+                             letter(k), op->result, letter(k));
+        if (k >= op->operands && opts.in[k])
+            return cli_usage(&cmd_run, "%s has no operand %c (%s): leave out -%c", op->name,
+                             letter(k), op->result, letter(k));
+        piped += opts.in[k] && !strcmp(opts.in[k], "-");
+    }
+    if (piped > 1)
+        return cli_usage(&cmd_run, "only one operand can come from standard input");
+    return EXIT_DONE;
+}
+
+static int check_broadcast(const gx_op_info *op)
+{
+    for (const char *p = opts.broadcast; *p; p++)
+        if (*p < 'a' || *p >= letter(op->operands))
+            return cli_usage(&cmd_run, "--broadcast: %s has no operand '%c'", op->name, *p);
+    bool all = true;
+    for (unsigned k = 0; k < op->operands; k++)
+        all = all && strchr(opts.broadcast, letter(k));
+    if (all)
+        return cli_usage(&cmd_run, "--broadcast: at least one operand must be a whole file");
+    return EXIT_DONE;
+}
+
+static int check_options(void)
+{
+    if (!opts.op)
+        return cli_usage(&cmd_run, "no operation: give --op, for example --op mul");
+    if (!opts.field)
+        return cli_usage(&cmd_run, "no field: give --field, for example --field bls12-381-fq");
+    const gx_op_info *op = gx_op_get_info(opts.op);
+    if (!gx_op_exists(opts.op, opts.field))
+        return cli_usage(&cmd_run, "%s has no %s", gx_field_get_info(opts.field)->name, op->name);
+    int rc = check_operands(op);
+    if (rc == EXIT_DONE)
+        rc = check_broadcast(op);
+    if (rc == EXIT_DONE && !opts.out)
+        rc = cli_usage(&cmd_run, "no output: give -o FILE, or -o - for standard output");
+    return rc;
+}
+
+/* ---- opening ----------------------------------------------------------------------- */
+
+static int failed(const transfer *t)
+{
+    if (!t->writer.closed_pipe)
+        cli_error("%s", t->err);
+    return EXIT_FAILED;
+}
+
+static int read_broadcast(transfer *t, operand *o)
+{
+    size_t got;
+    if (!reader_read(&o->reader, o->data, 2, &got, t->err))
+        return failed(t);
+    if (got == 1)
+        return EXIT_DONE;
+    cli_error("%s: a broadcast operand is one element, and this has %s", o->reader.name,
+              got ? "more" : "none");
+    return EXIT_FAILED;
+}
+
+static int open_operand(transfer *t, unsigned k)
+{
+    operand *o = &t->in[k];
+    o->reader.fd = -1;
+    if (!opts.in[k])
+        return EXIT_DONE;
+    o->present = true;
+    o->broadcast = strchr(opts.broadcast, letter(k)) != NULL;
+    if (!reader_open(&o->reader, opts.in[k], t->element_bytes, t->err))
+        return failed(t);
+    o->data = malloc((o->broadcast ? 2 : CHUNK) * t->element_bytes);
+    if (!o->data)
+        return cli_no_memory();
+    return o->broadcast ? read_broadcast(t, o) : EXIT_DONE;
+}
+
+static int unequal(const element_reader *x, uint64_t nx, const element_reader *y, uint64_t ny)
+{
+    cli_error("%s has %" PRIu64 " elements and %s has %" PRIu64
+              "; operands must be of one length (for one "
+              "element that stands for all: --broadcast)",
+              x->name, nx, y->name, ny);
+    return EXIT_FAILED;
+}
+
+/* Before anything is computed, where the lengths are known. */
+static int check_lengths(const transfer *t)
+{
+    const element_reader *known = NULL;
+    for (unsigned k = 0; k < 3; k++) {
+        const element_reader *r = &t->in[k].reader;
+        if (!t->in[k].present || t->in[k].broadcast || r->total == ELEMENTS_UNKNOWN)
+            continue;
+        if (known && known->total != r->total)
+            return unequal(known, known->total, r, r->total);
+        known = r;
+    }
+    return EXIT_DONE;
+}
+
+static int open_all(transfer *t)
+{
+    int rc = EXIT_DONE;
+    for (unsigned k = 0; k < 3; k++) {
+        int opened = open_operand(t, k);
+        rc = rc == EXIT_DONE ? opened : rc;
+    }
+    if (rc == EXIT_DONE)
+        rc = check_lengths(t);
+    if (rc != EXIT_DONE)
+        return rc;
+    t->result = malloc(CHUNK * t->element_bytes);
+    if (!t->result)
+        return cli_no_memory();
+    if (!writer_open(&t->writer, opts.out, t->err))
+        return failed(t);
+    for (unsigned k = 0; k < 3; k++)
+        if (t->in[k].present && writer_overwrites(&t->writer, &t->in[k].reader)) {
+            cli_error("the output would overwrite %s while it is read; use -o with its name, "
+                      "which replaces it at the end",
+                      t->in[k].reader.name);
+            return EXIT_FAILED;
+        }
+    return EXIT_DONE;
+}
+
+static void close_all(transfer *t)
+{
+    for (unsigned k = 0; k < 3; k++) {
+        reader_close(&t->in[k].reader);
+        free(t->in[k].data);
+    }
+    free(t->result);
+    writer_close(&t->writer);
+    gx_close(&t->ctx);
+}
+
+/* ---- chunks -------------------------------------------------------------------------- */
+
+/* Reads the next chunk of every operand; *n is 0 at the end. */
+static int read_chunk(transfer *t, size_t *n)
+{
+    const operand *first = NULL;
+    size_t first_got = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        operand *o = &t->in[k];
+        size_t got;
+        if (!o->present || o->broadcast)
+            continue;
+        if (!reader_read(&o->reader, o->data, CHUNK, &got, t->err))
+            return failed(t);
+        if (first && got != first_got) {
+            cli_error("%s and %s are not of one length: one ends after %" PRIu64 " elements",
+                      first->reader.name, o->reader.name,
+                      (t->done + (got < first_got ? got : first_got)));
+            return EXIT_FAILED;
+        }
+        first = o;
+        first_got = got;
+    }
+    *n = first_got;
+    return EXIT_DONE;
+}
+
+static int chunk_failed(const transfer *t, const gx_report *report)
+{
+    unsigned k = (unsigned)(report->bad_operand - 'a');
+    if (report->status != GX_ERR_NOT_CANONICAL || k > 2)
+        return cli_job_failed(report);
+    uint64_t index = report->bad_index + (t->in[k].broadcast ? 0 : t->done);
+    cli_error("%s: element %" PRIu64 ", at byte offset %" PRIu64
+              ", is not below the modulus of %s; reduce it "
+              "first, or check that --field is right",
+              t->in[k].reader.name, index, (index * t->element_bytes),
+              gx_field_get_info(opts.field)->name);
+    return EXIT_FAILED;
+}
+
+static gx_operand as_operand(const operand *o)
+{
+    return (gx_operand){.host = o->data, .broadcast = o->broadcast};
+}
+
+static int run_chunk(transfer *t, size_t n)
+{
+    gx_report report;
+    gx_job job = {.op = opts.op,
+                  .field = opts.field,
+                  .n = n,
+                  .a = as_operand(&t->in[0]),
+                  .b = as_operand(&t->in[1]),
+                  .c = as_operand(&t->in[2]),
+                  .out = gx_host(t->result)};
+    if (gx_run(t->ctx, &job, 1, NULL, &report) != GX_OK)
+        return chunk_failed(t, &report);
+    if (!writer_write(&t->writer, t->result, n * t->element_bytes, t->err))
+        return failed(t);
+    t->done += n;
+    return EXIT_DONE;
+}
+
+static int run_chunks(transfer *t)
+{
+    uint64_t total = 0;
+    for (unsigned k = 0; k < 3; k++)
+        if (t->in[k].present && !t->in[k].broadcast && t->in[k].reader.total != ELEMENTS_UNKNOWN)
+            total = t->in[k].reader.total;
+
+    progress_start(gx_op_get_info(opts.op)->name, total, "elements");
+    int rc;
+    size_t n;
+    while ((rc = read_chunk(t, &n)) == EXIT_DONE && n) {
+        rc = run_chunk(t, n);
+        if (rc != EXIT_DONE)
+            break;
+        progress_at(t->done);
+    }
+    progress_end();
+    return rc;
+}
+
+static int run_run(const common_opts *common)
+{
+    int rc = check_options();
+    if (rc != EXIT_DONE)
+        return rc;
+    transfer t = {.element_bytes = gx_field_get_info(opts.field)->element_bytes,
+                  .writer = {.fd = -1}};
+    rc = open_all(&t);
+    if (rc == EXIT_DONE)
+        rc = cli_open(common, &t.ctx);
+    if (rc == EXIT_DONE)
+        rc = run_chunks(&t);
+    if (rc == EXIT_DONE && !writer_commit(&t.writer, t.err))
+        rc = failed(&t);
+    close_all(&t);
+    return rc;
+}
+
+const command cmd_run = {
+    .name = "run",
+    .summary = "one operation over files of elements",
+    .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE\n"
+                "                   [--broadcast LETTERS] [--device D] [--threads T]",
+    .about =
+        "Streams raw element files of any size through one operation. A file holds elements and\n"
+        "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
+        "and f32, little-endian, prime fields in Montgomery form (doc/encoding.md; --op to-mont\n"
+        "and from-mont convert). At most one operand is '-', standard input.\n"
+        "\n"
+        "The result is written to a temporary file beside the output and renamed at the end:\n"
+        "the output may be one of the inputs, and a run that fails leaves nothing behind.",
+    .examples = "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin\n"
+                "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"
+                "  gpuexec run --op mul --field bn254-fr -a x.bin -b k.bin --broadcast b -o y.bin\n"
+                "  zstdcat a.zst | gpuexec run --op sqr --field bn254-fq -a - -o - | sha256sum\n",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .run = run_run,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Measures the streaming limit (stream.h). Arrays are as large as those of 4M Fq
+ * elements, the largest that `bench` times by default.
+ */
+#include "stream.h"
+
+#include <omp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "data.h"
+#include "stats.h"
+
+enum { PASSES = 9, REMEMBERED = 8, AHEAD = 4096 };
+
+static const size_t array_bytes = (size_t)192 << 20;
+
+typedef void (*stream_fn)(char *out, const char *a, const char *b, size_t bytes);
+
+static void stream_plain(char *out, const char *a, const char *b, size_t bytes)
+{
+    uint64_t *o = (uint64_t *)(void *)out;
+    const uint64_t *x = (const uint64_t *)(const void *)a, *y = (const uint64_t *)(const void *)b;
+    for (size_t i = 0; i < bytes / 8; i++)
+        o[i] = x[i] + y[i];
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+__attribute__((target("avx512f"))) static void stream_avx512(char *out, const char *a,
+                                                             const char *b, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 64) {
+        _mm_prefetch(a + i + AHEAD, _MM_HINT_T0);
+        _mm_prefetch(b + i + AHEAD, _MM_HINT_T0);
+        __m512i x = _mm512_load_si512((const void *)(a + i));
+        __m512i y = _mm512_load_si512((const void *)(b + i));
+        _mm512_stream_si512((void *)(out + i), _mm512_add_epi64(x, y));
+    }
+    _mm_sfence();
+}
+
+static void stream_sse2(char *out, const char *a, const char *b, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 64) {
+        _mm_prefetch(a + i + AHEAD, _MM_HINT_T0);
+        _mm_prefetch(b + i + AHEAD, _MM_HINT_T0);
+        for (size_t j = i; j < i + 64; j += 16) {
+            __m128i x = _mm_load_si128((const __m128i *)(const void *)(a + j));
+            __m128i y = _mm_load_si128((const __m128i *)(const void *)(b + j));
+            _mm_stream_si128((__m128i *)(void *)(out + j), _mm_add_epi64(x, y));
+        }
+    }
+    _mm_sfence();
+}
+
+static stream_fn non_temporal(void)
+{
+    return __builtin_cpu_supports("avx512f") ? stream_avx512 : stream_sse2;
+}
+#else
+static stream_fn non_temporal(void)
+{
+    return stream_plain;
+}
+#endif
+
+/* One pass; each thread takes one run of whole cache lines. */
+static double pass_seconds(stream_fn fn, unsigned threads, char *const arrays[3])
+{
+    uint64_t start = now_ns();
+#pragma omp parallel num_threads(threads)
+    {
+        size_t team = (size_t)omp_get_num_threads(), me = (size_t)omp_get_thread_num();
+        size_t lines = array_bytes / 64;
+        size_t from = lines * me / team * 64, to = lines * (me + 1) / team * 64;
+        fn(arrays[0] + from, arrays[1] + from, arrays[2] + from, to - from);
+    }
+    return (double)(now_ns() - start) / 1e9;
+}
+
+static double median_rate(stream_fn fn, unsigned threads, char *const arrays[3])
+{
+    double rates[PASSES];
+    pass_seconds(fn, threads, arrays);
+    for (int i = 0; i < PASSES; i++)
+        rates[i] = 3 * (double)array_bytes / pass_seconds(fn, threads, arrays) / 1e9;
+    return stats_of(rates, PASSES).median;
+}
+
+static double measure(unsigned threads)
+{
+    char *arrays[3] = {data_alloc(array_bytes), data_alloc(array_bytes), data_alloc(array_bytes)};
+    double best = 0;
+    if (arrays[0] && arrays[1] && arrays[2]) {
+        for (int i = 0; i < 3; i++)
+            memset(arrays[i], i, array_bytes);
+        double plain = median_rate(stream_plain, threads, arrays);
+        double streamed = median_rate(non_temporal(), threads, arrays);
+        best = plain > streamed ? plain : streamed;
+    }
+    for (int i = 0; i < 3; i++)
+        free(arrays[i]);
+    return best;
+}
+
+double stream_limit(unsigned threads)
+{
+    static struct {
+        unsigned threads;
+        double rate;
+    } known[REMEMBERED];
+    size_t i = 0;
+    while (i < REMEMBERED && known[i].threads && known[i].threads != threads)
+        i++;
+    if (i == REMEMBERED)
+        return measure(threads);
+    if (!known[i].threads) {
+        known[i].rate = measure(threads);
+        known[i].threads = threads;
+    }
+    return known[i].rate;
+}

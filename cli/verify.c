@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec verify: every device against the reference, bit by bit.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "check.h"
+#include "cli.h"
+#include "clock.h"
+#include "progress.h"
+
+static struct {
+    uint32_t fields, ops;
+    uint64_t n, seed;
+} opts = {.fields = UINT32_MAX, .ops = UINT32_MAX, .n = 1000, .seed = 1};
+
+static const arg_spec specs[] = {
+    {.name = "field",
+     .arg = "F[,F...]",
+     .kind = ARG_FIELDS,
+     .value = &opts.fields,
+     .help = "of these (default: all)"},
+    {.name = "op",
+     .arg = "O[,O...]",
+     .kind = ARG_OPS,
+     .value = &opts.ops,
+     .help = "of these (default: all)"},
+    {.letter = 'n',
+     .arg = "N",
+     .kind = ARG_NUMBER,
+     .value = &opts.n,
+     .min = 1,
+     .max = 1u << 30,
+     .help = "different elements per operand (1000)"},
+    {.name = "seed",
+     .arg = "S",
+     .kind = ARG_NUMBER,
+     .value = &opts.seed,
+     .max = UINT64_MAX,
+     .help = "seed of the random elements (1)"},
+};
+
+static column columns[] = {
+    {.key = "device", .title = "device", .kind = COL_TEXT},
+    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
+    {.key = "op", .title = "op", .kind = COL_TEXT, .width = 9},
+    {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
+    {.key = "result", .title = "result", .kind = COL_TEXT, .width = 9},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+typedef struct verification {
+    gx_ctx *ctx;
+    output *out;
+    bool table;
+    uint64_t steps;
+    uint64_t elements, same, differing, failed, unsupported;
+} verification;
+
+static bool wanted(gx_field field, gx_op op)
+{
+    return opts.fields >> field & 1 && opts.ops >> op & 1 && gx_op_exists(op, field);
+}
+
+static uint64_t count_wanted(void)
+{
+    uint64_t n = 0;
+    for (int f = 1; gx_field_get_info((gx_field)f); f++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+            n += wanted((gx_field)f, (gx_op)o);
+    return n;
+}
+
+/* Counts the outcome and names it; the first difference and every failure are shown. */
+static const char *outcome(verification *v, const char *device, gx_status s, const check_result *r)
+{
+    if (s == GX_ERR_UNSUPPORTED) {
+        v->unsupported++;
+        return "not supported";
+    }
+    if (s != GX_OK) {
+        v->failed++;
+        cli_job_failed(&r->report);
+        return "FAILED";
+    }
+    v->elements += r->compared;
+    if (!r->differs) {
+        v->same++;
+        return "ok";
+    }
+    if (!v->differing++)
+        check_print(device, r);
+    return "DIFFERS";
+}
+
+static int verify_op(verification *v, const char *device, gx_op op, const check_data *d)
+{
+    check_result r;
+    gx_status s = check_op(v->ctx, device, op, d, &r);
+    if (s == GX_ERR_NO_DEVICE)
+        return cli_job_failed(&r.report);
+    const char *result = outcome(v, device, s, &r);
+
+    char styled[64];
+    bool good = s == GX_OK && !r.differs;
+    snprintf(styled, sizeof styled, "%s%s%s", good ? style_good() : style_bad(), result,
+             style_off());
+    progress_hide();
+    cell cells[COLUMNS] = {
+        CELL_TEXT(device),
+        CELL_TEXT(gx_field_get_info(d->field)->name),
+        CELL_TEXT(gx_op_get_info(op)->name),
+        CELL_COUNT(r.compared),
+        CELL_TEXT(v->table ? styled : result),
+    };
+    bool ok = output_row(v->out, cells);
+    progress_at(++v->steps);
+    return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int verify_field(verification *v, const char *device, gx_field field)
+{
+    check_data d;
+    if (!check_data_make(&d, field, opts.n, opts.seed)) {
+        check_data_free(&d);
+        return cli_no_memory();
+    }
+    int rc = EXIT_DONE;
+    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
+        if (wanted(field, (gx_op)o))
+            rc = verify_op(v, device, (gx_op)o, &d);
+    check_data_free(&d);
+    return rc;
+}
+
+static int verify_device(verification *v, const char *device)
+{
+    int rc = EXIT_DONE;
+    for (int f = 1; rc == EXIT_DONE && gx_field_get_info((gx_field)f); f++)
+        if (opts.fields >> f & 1)
+            rc = verify_field(v, device, (gx_field)f);
+    return rc;
+}
+
+static int summary(const verification *v, double seconds)
+{
+    fflush(stdout);
+    fprintf(stderr,
+            "%" PRIu64 " of %" PRIu64 " operations verified against ref (%" PRIu64
+            " elements, %.1f s): ",
+            v->same, v->steps, v->elements, seconds);
+    if (!v->differing && !v->failed)
+        fprintf(stderr, "no difference");
+    else
+        fprintf(stderr, "%" PRIu64 " different, %" PRIu64 " failed", v->differing, v->failed);
+    if (v->unsupported)
+        fprintf(stderr, ", %" PRIu64 " not supported", v->unsupported);
+    fputc('\n', stderr);
+    return v->differing ? EXIT_DIFFERS : v->failed ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int verify_targets(verification *v, const target_list *targets, output_format format)
+{
+    uint64_t start = now_ns();
+    int rc = EXIT_DONE;
+    columns[0].width = targets->width;
+    v->out = output_open(format, "verify", columns, COLUMNS);
+    if (!v->out)
+        return cli_no_memory();
+    for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++)
+        rc = verify_device(v, targets->names[i]);
+    progress_hide();
+    if (!output_close(v->out) && rc == EXIT_DONE)
+        rc = EXIT_FAILED;
+    return rc == EXIT_DONE ? summary(v, (double)(now_ns() - start) / 1e9) : rc;
+}
+
+static int run_verify(const common_opts *common)
+{
+    const char *named = cli_named_device(common);
+    if (named && !strcmp(named, "ref"))
+        return cli_usage(&cmd_verify, "ref is what the others are compared with; name another");
+    uint64_t per_device = count_wanted();
+    if (!per_device)
+        return cli_usage(&cmd_verify, "no such operation on this field");
+
+    verification v = {.table = common->format == OUT_TABLE};
+    target_list targets = {0};
+    int rc = cli_open(common, &v.ctx);
+    if (rc == EXIT_DONE)
+        rc = target_list_get(v.ctx, common, &targets);
+    if (rc == EXIT_DONE) {
+        progress_start("verifying", targets.count * per_device, "operations");
+        rc = verify_targets(&v, &targets, (output_format)common->format);
+        progress_end();
+    }
+    target_list_free(&targets);
+    gx_close(&v.ctx);
+    return rc;
+}
+
+const command cmd_verify = {
+    .name = "verify",
+    .summary = "compare devices with the reference, bit by bit",
+    .synopsis = "[--device D] [--field F] [--op O] [-n N] [--seed S] [--csv | --json]",
+    .about =
+        "Compares every automatic device, or the one named, with the device 'ref' on random\n"
+        "and edge inputs (0, 1, p - 1, ...): every operation of every field, with no operand and\n"
+        "with each operand one element that stands for all, in place and not, and once repeated\n"
+        "to 256K elements so that all threads work.\n"
+        "\n"
+        "Where something differs, the first such element is shown (index, operands, expected,\n"
+        "got) and the exit code is 4. The reference is slow: n = 1000 takes a few seconds.",
+    .examples =
+        "  gpuexec verify\n"
+        "  gpuexec verify --field bls12-381-fq --op mul,inv -n 100K --seed 7\n"
+        "  gpuexec verify --device fault:corrupt@1:cpu   # a device that lies: exit code 4\n",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .formats = true,
+    .run = run_verify,
+};

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the program as a user would: each cases/NAME/cmd is a script, run in an empty
+# directory with $GPUEXEC set and helpers.sh read; its stdout, stderr and exit code
+# must be what expected.stdout, expected.stderr (default: nothing) and expected.code
+# (default: 0) say. A line "re:X" there stands for any line that matches the whole of
+# the extended regular expression X. A script that exits with 77 is skipped.
+#
+# usage: run.sh PROGRAM [CASE...]
+
+if [ $# -lt 1 ]; then
+    echo "usage: run.sh PROGRAM [CASE...]" >&2
+    exit 2
+fi
+if ! command -v jq >/dev/null; then
+    echo "run.sh: jq is needed (Debian, Ubuntu: apt-get install jq)" >&2
+    exit 1
+fi
+
+here=$(cd "$(dirname "$0")" && pwd)
+GPUEXEC=$(realpath "$1") || exit 1
+if [ ! -x "$GPUEXEC" ]; then
+    echo "run.sh: $1 is not a program" >&2
+    exit 1
+fi
+shift
+export GPUEXEC LC_ALL=C TERM=dumb
+unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_ELEMS
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# matches EXPECTED ACTUAL: compares line by line
+matches() {
+    local wanted=() got=() i
+    [ -e "$1" ] && mapfile -t wanted <"$1"
+    mapfile -t got <"$2"
+    [ ${#wanted[@]} -eq ${#got[@]} ] || return 1
+    for i in "${!wanted[@]}"; do
+        if [[ ${wanted[i]} == re:* ]]; then
+            [[ ${got[i]} =~ ^(${wanted[i]#re:})$ ]] || return 1
+        elif [ "${wanted[i]}" != "${got[i]}" ]; then
+            return 1
+        fi
+    done
+}
+
+# run_case NAME: 0 passed, 1 failed (and shown), 77 skipped
+run_case() {
+    local case=$here/cases/$1 work=$scratch/$1 want=0 code ok=0 part
+    mkdir "$work" "$work/dir"
+    (cd "$work/dir" && exec bash -c '. "$0"; . "$1"' "$here/helpers.sh" "$case/cmd") \
+        >"$work/stdout" 2>"$work/stderr" </dev/null
+    code=$?
+    [ $code -eq 77 ] && return 77
+    [ -e "$case/expected.code" ] && want=$(cat "$case/expected.code")
+    if [ "$code" -ne "$want" ]; then
+        echo "  exit code $code, expected $want"
+        ok=1
+    fi
+    for part in stdout stderr; do
+        matches "$case/expected.$part" "$work/$part" && continue
+        ok=1
+        echo "  $part differs (< expected, > got):"
+        diff -N "$case/expected.$part" "$work/$part" | head -60 | sed 's/^/    /'
+    done
+    return $ok
+}
+
+if [ $# -eq 0 ]; then
+    cd "$here/cases" && set -- *
+fi
+passed=0 failed=0 skipped=0
+for name; do
+    shown=$(run_case "$name")
+    case $? in
+    0) passed=$((passed + 1)) && echo "ok    $name" ;;
+    77) skipped=$((skipped + 1)) && echo "skip  $name" ;;
+    *) failed=$((failed + 1)) && printf 'FAIL  %s\n%s\n' "$name" "$shown" ;;
+    esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
