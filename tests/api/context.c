@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The public interface around running jobs: statuses, version, the tables of fields
+ * and operations, settings from text and from the environment, opening and closing,
+ * listing devices, the log. One test per promise of gpuexec.h.
+ */
+#include <stdio.h>
+
+#include "support/harness.h"
+#include "support/heap.h"
+
+#define GUARD 0x5c
+
+/* ---- the log ---- */
+
+struct messages {
+    int count, bad; /* bad: no text, a newline, or no level */
+    gx_log_level last_level;
+    char last[512];
+};
+
+static void keep_message(void *user, gx_log_level level, const char *message)
+{
+    struct messages *m = user;
+    m->count++;
+    m->last_level = level;
+    if (!message || !*message || strchr(message, '\n') || level < GX_LOG_ERROR ||
+        level > GX_LOG_INFO)
+        m->bad++;
+    if (message)
+        snprintf(m->last, sizeof m->last, "%s", message);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    return 0;
+}
+
+/* ---- status, version, tables ---- */
+
+static void statuses_have_names_and_messages(void **state)
+{
+    (void)state;
+#define GX_X(symbol, value, message)                                                               \
+    assert_int_equal(symbol, value);                                                               \
+    assert_string_equal(gx_status_name(symbol), #symbol);                                          \
+    assert_string_equal(gx_status_message(symbol), message);
+    GX_STATUS_LIST(GX_X)
+#undef GX_X
+}
+
+static void unknown_statuses_have_some_text(void **state)
+{
+    (void)state;
+    const int unknown[] = {1, -11, -12, 1000, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < GXT_COUNT(unknown); i++) {
+        const char *name = gx_status_name((gx_status)unknown[i]);
+        const char *message = gx_status_message((gx_status)unknown[i]);
+        assert_non_null(name);
+        assert_non_null(message);
+        assert_true(*name && *message);
+        assert_string_not_equal(name, "GX_OK");
+        assert_string_not_equal(message, "ok");
+    }
+}
+
+static void version_is_the_headers(void **state)
+{
+    (void)state;
+    char want[64];
+    snprintf(want, sizeof want, "%d.%d.%d", GX_VERSION_MAJOR, GX_VERSION_MINOR, GX_VERSION_PATCH);
+    assert_string_equal(gx_version(), want);
+}
+
+static void check_field(gx_field field, const char *name, uint32_t bytes, uint32_t limbs)
+{
+    const gx_field_info *info = gx_field_get_info(field);
+    assert_non_null(info);
+    assert_string_equal(info->name, name);
+    assert_int_equal(info->element_bytes, bytes);
+    assert_int_equal(info->limbs, limbs);
+    assert_int_equal(gx_field_by_name(name), field);
+    assert_int_equal(info->modulus != NULL, limbs != 0);
+    if (limbs) {
+        assert_int_equal(info->element_bytes, 8 * limbs);
+        assert_int_equal(info->modulus[0] & 1, 1);
+        assert_true(info->modulus[limbs - 1] != 0);
+    }
+}
+
+static void field_table(void **state)
+{
+    (void)state;
+    check_field(GX_BLS12_381_FQ, "bls12-381-fq", 48, 6);
+    check_field(GX_BLS12_381_FR, "bls12-381-fr", 32, 4);
+    check_field(GX_BN254_FQ, "bn254-fq", 32, 4);
+    check_field(GX_BN254_FR, "bn254-fr", 32, 4);
+    check_field(GX_U32, "u32", 4, 0);
+    check_field(GX_F32, "f32", 4, 0);
+}
+
+/* From the curves' papers, not from our tables. */
+static void moduli_are_the_published_ones(void **state)
+{
+    (void)state;
+    static const uint64_t bls_q[] = {0xb9feffffffffaaab, 0x1eabfffeb153ffff, 0x6730d2a0f6b0f624,
+                                     0x64774b84f38512bf, 0x4b1ba7b6434bacd7, 0x1a0111ea397fe69a};
+    static const uint64_t bls_r[] = {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805,
+                                     0x73eda753299d7d48};
+    static const uint64_t bn_q[] = {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d,
+                                    0x30644e72e131a029};
+    static const uint64_t bn_r[] = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d,
+                                    0x30644e72e131a029};
+    assert_memory_equal(gx_field_get_info(GX_BLS12_381_FQ)->modulus, bls_q, sizeof bls_q);
+    assert_memory_equal(gx_field_get_info(GX_BLS12_381_FR)->modulus, bls_r, sizeof bls_r);
+    assert_memory_equal(gx_field_get_info(GX_BN254_FQ)->modulus, bn_q, sizeof bn_q);
+    assert_memory_equal(gx_field_get_info(GX_BN254_FR)->modulus, bn_r, sizeof bn_r);
+}
+
+static void check_op(gx_op op, const char *name, uint32_t operands, int vector, const char *result)
+{
+    const gx_op_info *info = gx_op_get_info(op);
+    assert_non_null(info);
+    assert_string_equal(info->name, name);
+    assert_string_equal(info->result, result);
+    assert_int_equal(info->operands, operands);
+    assert_int_equal(gx_op_by_name(name), op);
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+        int word = gxt_fields[f] == GX_U32 || gxt_fields[f] == GX_F32;
+        assert_int_equal(gx_op_exists(op, gxt_fields[f]), !word || vector);
+    }
+    assert_int_equal(gx_op_exists(op, (gx_field)0), 0);
+    assert_int_equal(gx_op_exists(op, (gx_field)7), 0);
+    assert_int_equal(gx_op_exists(op, (gx_field)-1), 0);
+}
+
+static void operation_table(void **state)
+{
+    (void)state;
+#define GX_X(symbol, value, name, operands, vector, result)                                        \
+    check_op(symbol, name, operands, vector, result);
+    GX_OP_LIST(GX_X)
+#undef GX_X
+}
+
+static void what_is_no_field_or_operation(void **state)
+{
+    (void)state;
+    const int none[] = {0, -1, 7, 11, 64, 1000, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < GXT_COUNT(none); i++) {
+        if (none[i] != 7) { /* an operation */
+            assert_null(gx_op_get_info((gx_op)none[i]));
+            assert_int_equal(gx_op_exists((gx_op)none[i], GX_BN254_FQ), 0);
+            assert_int_equal(gx_op_exists((gx_op)none[i], GX_U32), 0);
+        }
+        assert_null(gx_field_get_info((gx_field)none[i]));
+    }
+    const char *names[] = {NULL, "", "bn254", "BN254-FQ", "bn254-fq ", " add", "ADD", "mul_add"};
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        assert_int_equal(gx_field_by_name(names[i]), 0);
+        assert_int_equal(gx_op_by_name(names[i]), 0);
+    }
+}
+
+/* ---- settings from text ---- */
+
+static void options_table(void **state)
+{
+    (void)state;
+    static const char *const want[][2] = {{"device", "GPUEXEC_DEVICE"},
+                                          {"cpumask", "GPUEXEC_CPUMASK"},
+                                          {"threads", "GPUEXEC_THREADS"},
+                                          {"dispatch-elems", "GPUEXEC_DISPATCH_ELEMS"}};
+    size_t count = 0;
+    const gx_option *options = gx_options(&count);
+    assert_non_null(options);
+    assert_int_equal(count, GXT_COUNT(want));
+    for (size_t w = 0; w < GXT_COUNT(want); w++) {
+        size_t i = 0;
+        while (i < count && strcmp(options[i].name, want[w][0]) != 0)
+            i++;
+        assert_true(i < count);
+        assert_string_equal(options[i].env, want[w][1]);
+        assert_true(options[i].arg && *options[i].arg);
+        assert_true(options[i].help && *options[i].help);
+    }
+}
+
+static void settings_from_text(void **state)
+{
+    (void)state;
+    gx_config config = {0};
+    char err[100];
+    const char *device = "ref", *mask = "portable,adx";
+    assert_int_equal(gx_config_set(&config, "device", device, err, sizeof err), GX_OK);
+    assert_int_equal(gx_config_set(&config, "cpumask", mask, err, sizeof err), GX_OK);
+    assert_int_equal(gx_config_set(&config, "threads", "3", err, sizeof err), GX_OK);
+    assert_int_equal(gx_config_set(&config, "dispatch-elems", "0100", err, sizeof err), GX_OK);
+    assert_ptr_equal(config.device, device); /* borrowed */
+    assert_ptr_equal(config.cpumask, mask);
+    assert_int_equal(config.threads, 3);
+    assert_int_equal(config.dispatch_elems, 100);
+    assert_int_equal(gx_config_set(&config, "threads", "4294967295", NULL, 0), GX_OK);
+    assert_int_equal(config.threads, UINT32_MAX);
+    assert_int_equal(
+        gx_config_set(&config, "dispatch-elems", "18446744073709551615", err, sizeof err), GX_OK);
+    assert_true(config.dispatch_elems == UINT64_MAX);
+    assert_int_equal(gx_config_set(&config, "threads", "0", err, sizeof err), GX_OK);
+    assert_int_equal(config.threads, 0);
+}
+
+static void expect_bad_setting(const char *name, const char *value)
+{
+    const gx_config before = {
+        .device = "ref", .cpumask = "adx", .threads = 7, .dispatch_elems = 1234};
+    gx_config config = before;
+    char err[200] = "";
+    assert_int_equal(gx_config_set(&config, name, value, err, sizeof err), GX_ERR_INVALID);
+    assert_true(*err);
+    if (name && value)
+        assert_non_null(strstr(err, name));
+    assert_memory_equal(&config, &before, sizeof config);
+}
+
+static void bad_settings_are_refused(void **state)
+{
+    (void)state;
+    const char *bad[] = {"",    " ",   "-1",   "+1",      " 1",          "1 ",
+                         "abc", "1k",  "0x10", "1.0",     "1e3",         "99999999999999999999",
+                         "１",  "1\n", "--",   "1,2,3,4", "\xff\xfe\x31"};
+    for (size_t i = 0; i < GXT_COUNT(bad); i++) {
+        expect_bad_setting("threads", bad[i]);
+        expect_bad_setting("dispatch-elems", bad[i]);
+    }
+    expect_bad_setting("threads", "4294967296");
+    expect_bad_setting("dispatch-elems", "18446744073709551616");
+    const char *unknown[] = {"", "thread", "Threads", "dispatch_elems", "GPUEXEC_THREADS", "log"};
+    for (size_t i = 0; i < GXT_COUNT(unknown); i++)
+        expect_bad_setting(unknown[i], "1");
+    expect_bad_setting(NULL, "1");
+    expect_bad_setting("threads", NULL);
+    expect_bad_setting("device", NULL);
+    char err[50] = "";
+    assert_int_equal(gx_config_set(NULL, "threads", "1", err, sizeof err), GX_ERR_INVALID);
+    assert_true(*err);
+}
+
+static void messages_fit_their_buffer(void **state)
+{
+    (void)state;
+    gx_config config = {0};
+    assert_int_equal(gx_config_set(&config, "threads", "x", NULL, 0), GX_ERR_INVALID);
+    assert_int_equal(gx_config_set(&config, "nope", "x", NULL, 0), GX_ERR_INVALID);
+    assert_int_equal(gx_config_set(NULL, NULL, NULL, NULL, 0), GX_ERR_INVALID);
+    for (size_t size = 0; size < 80; size++) {
+        char err[100];
+        memset(err, GUARD, sizeof err);
+        const char *name = size & 1 ? "threads" : "there-is-no-such-setting-at-all";
+        assert_int_equal(gx_config_set(&config, name, "x", err, size), GX_ERR_INVALID);
+        if (size)
+            assert_true(memchr(err, 0, size) != NULL);
+        for (size_t i = size; i < sizeof err; i++)
+            assert_int_equal(err[i], GUARD);
+    }
+}
+
+/* ---- the environment ---- */
+
+static void run_big(gx_ctx *ctx, size_t n, gx_report *report)
+{
+    uint32_t *a = calloc(n, sizeof *a), *out = calloc(n, sizeof *out);
+    assert_true(a && out);
+    gx_job job = gxt_job(GX_ADD, GX_U32, n, a, a, NULL, out);
+    job.flags = GX_JOB_TRUSTED;
+    gx_status status = gx_run(ctx, &job, 1, NULL, report);
+    free(a);
+    free(out);
+    assert_int_equal(status, report->status);
+}
+
+static gx_report with_config(const gx_config *config, size_t n)
+{
+    gx_report report;
+    gx_ctx *ctx = gxt_open(config);
+    run_big(ctx, n, &report);
+    gx_close(&ctx);
+    return report;
+}
+
+static void device_from_the_environment(void **state)
+{
+    (void)state;
+    assert_string_equal(with_config(NULL, 10).device, "cpu");
+    setenv("GPUEXEC_DEVICE", "ref", 1);
+    gx_report r = with_config(NULL, 10);
+    assert_int_equal(r.status, GX_OK);
+    assert_string_equal(r.device, "ref");
+    assert_int_equal(r.reason, GX_REASON_ASKED);
+    assert_string_equal(with_config(&(gx_config){0}, 10).device, "ref");
+    r = with_config(&(gx_config){.device = "cpu"}, 10);
+    assert_string_equal(r.device, "cpu");
+    assert_int_equal(r.reason, GX_REASON_ASKED);
+    setenv("GPUEXEC_DEVICE", "nope", 1);
+    assert_int_equal(with_config(NULL, 10).status, GX_ERR_NO_DEVICE);
+    assert_int_equal(with_config(&(gx_config){.device = "cpu"}, 10).status, GX_OK);
+    setenv("GPUEXEC_DEVICE", "", 1);
+    assert_string_equal(with_config(NULL, 10).device, "cpu");
+}
+
+static void numbers_from_the_environment(void **state)
+{
+    (void)state;
+    size_t many = gxt_small() ? 100000 : 1000000;
+    setenv("GPUEXEC_DISPATCH_ELEMS", "10", 1);
+    assert_int_equal(with_config(NULL, 95).dispatches, 10);
+    assert_int_equal(with_config(&(gx_config){.dispatch_elems = 50}, 95).dispatches, 2);
+    unsetenv("GPUEXEC_DISPATCH_ELEMS");
+    assert_int_equal(with_config(NULL, 95).dispatches, 1);
+    setenv("GPUEXEC_THREADS", "1", 1);
+    assert_int_equal(with_config(NULL, many).threads, 1);
+    assert_true(with_config(&(gx_config){.threads = 2}, many).threads <= 2);
+    setenv("GPUEXEC_THREADS", "0", 1);
+    assert_true(with_config(NULL, many).threads >= 1);
+}
+
+static void cpumask_from_the_environment(void **state)
+{
+    (void)state;
+    char description[sizeof((gx_device_info *)0)->description];
+    gx_device_info info[8];
+    setenv("GPUEXEC_CPUMASK", "portable", 1);
+    for (int explicit = 0; explicit < 2; explicit ++) {
+        gx_config config = {.cpumask = explicit ? "portable,adx,avx512" : NULL};
+        gx_ctx *ctx = gxt_open(&config);
+        size_t count = GXT_COUNT(info);
+        assert_int_equal(gx_devices(ctx, info, &count), GX_OK);
+        size_t i = 0;
+        while (i < count && strcmp(info[i].name, "cpu") != 0)
+            i++;
+        assert_true(i < count);
+        if (!explicit)
+            memcpy(description, info[i].description, sizeof description);
+        gx_report r;
+        run_big(ctx, 100, &r);
+        assert_int_equal(r.status, GX_OK);
+        gx_close(&ctx);
+    }
+    assert_non_null(strstr(description, "portable"));
+    assert_null(strstr(description, "adx"));
+    assert_null(strstr(description, "avx512"));
+}
+
+static void bad_environment_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"GPUEXEC_THREADS", "many"},       {"GPUEXEC_THREADS", "-1"},
+        {"GPUEXEC_THREADS", "4294967296"}, {"GPUEXEC_DISPATCH_ELEMS", " 1"},
+        {"GPUEXEC_DISPATCH_ELEMS", "1x"},  {"GPUEXEC_CPUMASK", "sse9"},
+        {"GPUEXEC_CPUMASK", "portable,"},  {"GPUEXEC_CPUMASK", "adx avx512"}};
+    for (size_t i = 0; i < GXT_COUNT(bad); i++) {
+        struct messages log = {0};
+        gx_config config = {.log = keep_message, .log_user = &log};
+        gx_ctx *ctx = (gx_ctx *)&log;
+        setenv(bad[i][0], bad[i][1], 1);
+        assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
+        assert_null(ctx);
+        assert_true(log.count >= 1);
+        assert_int_equal(log.bad, 0);
+        assert_int_equal(log.last_level, GX_LOG_ERROR);
+        assert_non_null(strstr(log.last, bad[i][0]));
+        assert_int_equal(gx_open(NULL, &ctx), GX_ERR_INVALID);
+        assert_null(ctx);
+        unsetenv(bad[i][0]);
+    }
+}
+
+static void explicit_settings_hide_a_bad_environment(void **state)
+{
+    (void)state;
+    setenv("GPUEXEC_THREADS", "many", 1);
+    setenv("GPUEXEC_CPUMASK", "sse9", 1);
+    gx_config config = {.threads = 1, .cpumask = "portable"};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_close(&ctx);
+}
+
+/* ---- opening and closing ---- */
+
+static void open_and_close(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_close(&ctx);
+    assert_null(ctx);
+    gx_close(&ctx); /* twice */
+    assert_null(ctx);
+    gx_close(NULL);
+    gx_config config = {.struct_size = sizeof config};
+    ctx = gxt_open(&config);
+    gx_ctx *other = gxt_open(&config); /* several at once */
+    assert_ptr_not_equal(ctx, other);
+    gx_close(&ctx);
+    gx_report r;
+    run_big(other, 100, &r);
+    assert_int_equal(r.status, GX_OK);
+    gx_close(&other);
+    assert_int_equal(gx_open(NULL, NULL), GX_ERR_INVALID);
+    assert_int_equal(gx_open(&config, NULL), GX_ERR_INVALID);
+}
+
+static void expect_refused(gx_config config, const char *named)
+{
+    struct messages log = {0};
+    config.log = keep_message;
+    config.log_user = &log;
+    gx_ctx *ctx = (gx_ctx *)&log;
+    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
+    assert_null(ctx);
+    assert_true(log.count >= 1);
+    assert_int_equal(log.bad, 0);
+    assert_int_equal(log.last_level, GX_LOG_ERROR);
+    assert_non_null(strstr(log.last, named));
+}
+
+static void bad_configs_are_refused(void **state)
+{
+    (void)state;
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gx_allocator whole = gxt_heap_allocator(&heap);
+    expect_refused((gx_config){.cpumask = "sse9", .allocator = whole}, "cpumask");
+    expect_refused((gx_config){.cpumask = ",", .allocator = whole}, "cpumask");
+    expect_refused((gx_config){.cpumask = "Portable", .allocator = whole}, "cpumask");
+    expect_refused((gx_config){.allocator.alloc = whole.alloc}, "allocator");
+    expect_refused((gx_config){.allocator.free = whole.free}, "allocator");
+    gxt_heap_end(&heap);
+}
+
+static void wrong_struct_sizes_are_refused(void **state)
+{
+    (void)state;
+    const size_t wrong[] = {1, 4, 8, sizeof(gx_config) - 1, sizeof(gx_config) + 1, SIZE_MAX};
+    for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
+        gx_config config = {.struct_size = wrong[i]};
+        gx_ctx *ctx = (gx_ctx *)&config;
+        assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
+        assert_null(ctx);
+    }
+}
+
+static void strings_are_copied(void **state)
+{
+    (void)state;
+    char *device = strdup("ref"), *mask = strdup("portable");
+    assert_true(device && mask);
+    gx_config config = {.device = device, .cpumask = mask};
+    gx_ctx *ctx = gxt_open(&config);
+    memset(device, 'x', strlen(device));
+    memset(mask, 'x', strlen(mask));
+    free(device);
+    free(mask);
+    gx_report r;
+    run_big(ctx, 10, &r);
+    assert_int_equal(r.status, GX_OK);
+    assert_string_equal(r.device, "ref");
+    gx_device_info infos[8];
+    size_t count = GXT_COUNT(infos);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    gx_close(&ctx);
+}
+
+static void the_environment_may_change_after_open(void **state)
+{
+    (void)state;
+    setenv("GPUEXEC_DEVICE", "ref", 1);
+    gx_ctx *ctx = gxt_open(NULL);
+    setenv("GPUEXEC_DEVICE", "nope", 1);
+    gx_report r;
+    run_big(ctx, 10, &r);
+    assert_int_equal(r.status, GX_OK);
+    assert_string_equal(r.device, "ref");
+    gx_close(&ctx);
+}
+
+static void cpumasks_that_are_taken(void **state)
+{
+    (void)state;
+    const char *masks[] = {"portable",     "adx",           "avx512",
+                           "portable,adx", "adx,avx512",    "avx512,portable",
+                           "adx,adx",      "avx512,adx,adx"};
+    for (size_t i = 0; i < GXT_COUNT(masks); i++)
+        assert_int_equal(with_config(&(gx_config){.cpumask = masks[i]}, 100).status, GX_OK);
+}
+
+static void open_opens_no_device(void **state)
+{
+    (void)state;
+    gx_config config = {.device = "nope"};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_report r;
+    run_big(ctx, 10, &r);
+    assert_int_equal(r.status, GX_ERR_NO_DEVICE);
+    gx_close(&ctx);
+}
+
+/* ---- devices ---- */
+
+static int has_device(const gx_device_info *infos, size_t count, const char *name,
+                      gx_device_kind kind, int automatic)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(infos[i].name, name) == 0)
+            return infos[i].kind == kind && infos[i].automatic == automatic &&
+                   infos[i].threads >= 1;
+    return 0;
+}
+
+static void devices_are_listed(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_device_info infos[16];
+    size_t number = 0, count = GXT_COUNT(infos);
+    assert_int_equal(gx_devices(ctx, NULL, &number), GX_OK);
+    assert_true(number >= 2 && number <= 16);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    assert_int_equal(count, number);
+    assert_true(has_device(infos, count, "cpu", GX_DEVICE_CPU, 1));
+    assert_true(has_device(infos, count, "ref", GX_DEVICE_REFERENCE, 0));
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(memchr(infos[i].name, 0, sizeof infos[i].name));
+        assert_non_null(memchr(infos[i].description, 0, sizeof infos[i].description));
+        assert_true(*infos[i].description);
+    }
+    gx_close(&ctx);
+}
+
+static void no_more_devices_are_written_than_there_is_room(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    size_t number = 77; /* the room means nothing without infos */
+    assert_int_equal(gx_devices(ctx, NULL, &number), GX_OK);
+    gx_device_info *infos = gxt_alloc((number + 1) * sizeof *infos);
+    for (size_t room = 0; room <= number; room++) {
+        size_t count = room;
+        memset(infos, GUARD, (number + 1) * sizeof *infos);
+        assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+        assert_int_equal(count, number);
+        const char *bytes = (const char *)infos;
+        for (size_t i = room * sizeof *infos; i < (number + 1) * sizeof *infos; i++)
+            assert_int_equal(bytes[i], GUARD);
+        for (size_t i = 0; i < room; i++)
+            assert_true(infos[i].name[0] != GUARD && infos[i].name[0]);
+    }
+    free(infos);
+    gx_close(&ctx);
+}
+
+static void devices_with_bad_arguments(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_device_info info;
+    size_t count = 1;
+    assert_int_equal(gx_devices(ctx, &info, NULL), GX_ERR_INVALID);
+    assert_int_equal(gx_devices(NULL, &info, &count), GX_ERR_INVALID);
+    gx_close(&ctx);
+}
+
+static void device_threads_follow_the_config(void **state)
+{
+    (void)state;
+    gx_config config = {.threads = 1};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_device_info infos[16];
+    size_t count = GXT_COUNT(infos);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++)
+        if (infos[i].kind == GX_DEVICE_CPU)
+            assert_int_equal(infos[i].threads, 1);
+    gx_close(&ctx);
+}
+
+/* Whatever is logged by ordinary use has a level, has text, has no newline. */
+static void the_log_is_well_formed(void **state)
+{
+    (void)state;
+    struct messages log = {0};
+    gx_config config = {.log = keep_message, .log_user = &log};
+    gx_ctx *ctx = gxt_open(&config);
+    const char *names[] = {"cpu", "ref", "nope", "fault:", "a\nb", "fault:lose@1:cpu"};
+    uint32_t x[4] = {0};
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        gx_job job = gxt_job(GX_ADD, GX_U32, 4, x, x, NULL, x);
+        gxt_run(ctx, &job, names[i], NULL);
+    }
+    gx_close(&ctx);
+    assert_int_equal(log.bad, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(statuses_have_names_and_messages, start),
+        cmocka_unit_test_setup(unknown_statuses_have_some_text, start),
+        cmocka_unit_test_setup(version_is_the_headers, start),
+        cmocka_unit_test_setup(field_table, start),
+        cmocka_unit_test_setup(moduli_are_the_published_ones, start),
+        cmocka_unit_test_setup(operation_table, start),
+        cmocka_unit_test_setup(what_is_no_field_or_operation, start),
+        cmocka_unit_test_setup(options_table, start),
+        cmocka_unit_test_setup(settings_from_text, start),
+        cmocka_unit_test_setup(bad_settings_are_refused, start),
+        cmocka_unit_test_setup(messages_fit_their_buffer, start),
+        cmocka_unit_test_setup(device_from_the_environment, start),
+        cmocka_unit_test_setup(numbers_from_the_environment, start),
+        cmocka_unit_test_setup(cpumask_from_the_environment, start),
+        cmocka_unit_test_setup(bad_environment_is_refused, start),
+        cmocka_unit_test_setup(explicit_settings_hide_a_bad_environment, start),
+        cmocka_unit_test_setup(open_and_close, start),
+        cmocka_unit_test_setup(bad_configs_are_refused, start),
+        cmocka_unit_test_setup(wrong_struct_sizes_are_refused, start),
+        cmocka_unit_test_setup(strings_are_copied, start),
+        cmocka_unit_test_setup(the_environment_may_change_after_open, start),
+        cmocka_unit_test_setup(cpumasks_that_are_taken, start),
+        cmocka_unit_test_setup(open_opens_no_device, start),
+        cmocka_unit_test_setup(devices_are_listed, start),
+        cmocka_unit_test_setup(no_more_devices_are_written_than_there_is_room, start),
+        cmocka_unit_test_setup(devices_with_bad_arguments, start),
+        cmocka_unit_test_setup(device_threads_follow_the_config, start),
+        cmocka_unit_test_setup(the_log_is_well_formed, start),
+    };
+    return cmocka_run_group_tests_name("context", tests, NULL, NULL);
+}

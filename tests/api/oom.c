@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory runs out at every allocation in turn: the Kth one fails, for K = 1, 2, ...
+ * until a whole scenario needs no more than that. Each time: no crash, the right
+ * status, inputs as they were, nothing leaked or freed twice, and the same context
+ * works once there is memory again. Then: once warm, gx_run allocates nothing.
+ */
+#include <stdio.h>
+
+#include "support/harness.h"
+#include "support/heap.h"
+#include "support/oracle.h"
+
+enum { N = 150, GUARD = 0x5c, K_MAX = 5000 };
+
+static const gx_field field = GX_BLS12_381_FQ;
+static const size_t bytes = N * 48;
+
+struct step {
+    gx_op op;
+    int in_place;
+    const char *device;
+};
+
+static const struct step steps[] = {
+    {GX_ADD, 0, "cpu"},
+    {GX_INV, 0, "cpu"},
+    {GX_INV, 1, "cpu"},
+    {GX_DIV, 0, "cpu"},
+    {GX_DIV, 1, "cpu"},
+    {GX_ADD, 0, "fault:fail@1000000:cpu"},
+    {GX_INV, 1, "fault:fail@1000000:cpu"},
+    {GX_DIV, 0, "fault:fail@1000000:cpu"},
+    {GX_MUL_ADD, 1, "ref"},
+};
+
+static unsigned char a[N * 48], b[N * 48], c[N * 48], want[GXT_COUNT(steps)][N * 48];
+
+static int prepare(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {5};
+    gxt_clear_environment();
+    oracle_fill(field, &rng, a, N);
+    oracle_fill(field, &rng, b, N);
+    oracle_fill(field, &rng, c, N);
+    for (size_t i = 0; i < GXT_COUNT(steps); i++)
+        oracle_run(steps[i].op, field, N, want[i], a, b, c, 0);
+    return 0;
+}
+
+/* ---- the scenario ---- */
+
+struct memory { /* the operands, and their copies to compare with */
+    unsigned char a[N * 48], b[N * 48], c[N * 48], out[N * 48];
+};
+
+static struct memory fresh(void)
+{
+    struct memory m;
+    memcpy(m.a, a, bytes);
+    memcpy(m.b, b, bytes);
+    memcpy(m.c, c, bytes);
+    memset(m.out, GUARD, bytes);
+    return m;
+}
+
+static gx_status run_step(gx_ctx *ctx, size_t i)
+{
+    struct memory m = fresh();
+    unsigned char *out = steps[i].in_place ? m.a : m.out;
+    gx_job job = gxt_job(steps[i].op, field, N, m.a, m.b, m.c, out);
+    gx_report r;
+    gx_status status = gxt_run(ctx, &job, steps[i].device, &r);
+    assert_int_equal(r.status, status);
+    assert_int_equal(r.message[0] != 0, status != GX_OK);
+    if (!steps[i].in_place)
+        assert_memory_equal(m.a, a, bytes);
+    assert_memory_equal(m.b, b, bytes);
+    assert_memory_equal(m.c, c, bytes);
+    if (status == GX_OK)
+        assert_memory_equal(out, want[i], bytes);
+    return status;
+}
+
+/* A call that may fail for want of memory, and works once there is some. */
+static void step_with_failures(gx_ctx *ctx, struct gxt_heap *heap, size_t i)
+{
+    uint64_t failed = heap->failed;
+    gx_status status = run_step(ctx, i);
+    assert_true(status == GX_OK || status == GX_ERR_OUT_OF_MEMORY);
+    if (status == GX_OK)
+        return;
+    assert_true(heap->failed > failed);
+    uint64_t from = heap->fail_from;
+    gxt_heap_heal(heap);
+    assert_int_equal(run_step(ctx, i), GX_OK);
+    heap->fail_from = from;
+}
+
+static void list_devices(gx_ctx *ctx)
+{
+    gx_device_info infos[8];
+    size_t count = GXT_COUNT(infos);
+    gx_status status = gx_devices(ctx, infos, &count);
+    assert_true(status == GX_OK || status == GX_ERR_OUT_OF_MEMORY);
+    if (status == GX_OK)
+        assert_true(count >= 2);
+}
+
+/* The scenario with allocations from..to failing. 1 where none was asked for that. */
+static int scenario(uint64_t at, uint64_t more)
+{
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gxt_heap_fail(&heap, at, more);
+    gx_config config = {.device = "cpu",
+                        .cpumask = "portable,adx,avx512",
+                        .dispatch_elems = 10, /* fifteen dispatches */
+                        .allocator = gxt_heap_allocator(&heap)};
+    gx_ctx *ctx = (gx_ctx *)&heap;
+    gx_status status = gx_open(&config, &ctx);
+    if (status != GX_OK) {
+        assert_int_equal(status, GX_ERR_OUT_OF_MEMORY);
+        assert_true(heap.failed > 0);
+        assert_null(ctx);
+        assert_int_equal(heap.count, 0); /* nothing is kept */
+    } else {
+        gx_statistics stats;
+        list_devices(ctx);
+        for (size_t i = 0; i < GXT_COUNT(steps); i++)
+            step_with_failures(ctx, &heap, i);
+        gx_stats(ctx, &stats);
+        assert_int_equal(stats.jobs_done, GXT_COUNT(steps));
+        gx_close(&ctx);
+    }
+    int whole = heap.failed == 0;
+    gxt_heap_end(&heap);
+    return whole;
+}
+
+static void sweep(uint64_t more)
+{
+    uint64_t k = 1;
+    while (!scenario(k, more)) {
+        k++;
+        assert_true(k < K_MAX);
+    }
+    print_message("%llu allocations failed in turn\n", (unsigned long long)(k - 1));
+    assert_true(k > 8);
+}
+
+static void every_allocation_fails_once(void **state)
+{
+    (void)state;
+    sweep(0);
+}
+
+static void from_every_allocation_on_all_fail(void **state)
+{
+    (void)state;
+    sweep(UINT64_MAX);
+}
+
+/* Each step alone on a fresh context: what it allocates is its own. */
+static void every_allocation_of_every_step(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(steps); i++) {
+        int whole = 0;
+        for (uint64_t k = 1; !whole; k++) {
+            struct gxt_heap heap;
+            gxt_heap_start(&heap);
+            gx_config config = {.dispatch_elems = 10, .allocator = gxt_heap_allocator(&heap)};
+            gx_ctx *ctx = gxt_open(&config);
+            gxt_heap_fail(&heap, k, 0);
+            step_with_failures(ctx, &heap, i);
+            whole = heap.failed == 0;
+            assert_true(k > 1 || !whole); /* a device cannot be opened for nothing */
+            gx_close(&ctx);
+            gxt_heap_end(&heap);
+        }
+    }
+}
+
+/* ---- once warm, nothing ---- */
+
+static void steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gx_config config = {.dispatch_elems = 10, .allocator = gxt_heap_allocator(&heap)};
+    gx_ctx *ctx = gxt_open(&config);
+    for (size_t i = 0; i < GXT_COUNT(steps); i++)
+        assert_int_equal(run_step(ctx, i), GX_OK);
+    uint64_t warm = gxt_heap_calls(&heap);
+    for (size_t i = 0; i < (gxt_small() ? 90 : 1800); i++) {
+        const struct step *s = &steps[i % GXT_COUNT(steps)];
+        if (strncmp(s->device, "fault:", 6) == 0) /* made to test with, not to be fast */
+            continue;
+        assert_int_equal(run_step(ctx, i % GXT_COUNT(steps)), GX_OK);
+        if (gxt_heap_calls(&heap) != warm) {
+            print_error("%s on %s, in place %d, allocates\n", gx_op_get_info(s->op)->name,
+                        s->device, s->in_place);
+            fail();
+        }
+    }
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+}
+
+/* The same for calls of several jobs, larger ones too, and refused ones. */
+static void steady_state_of_other_calls(void **state)
+{
+    (void)state;
+    enum { MANY = 30000 };
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gx_config config = {.allocator = gxt_heap_allocator(&heap)};
+    gx_ctx *ctx = gxt_open(&config);
+    unsigned char *in = gxt_alloc((size_t)MANY * 32), *out = gxt_alloc((size_t)MANY * 32);
+    uint64_t seed = 3, warm = 0;
+    gxt_fill(&seed, GX_BN254_FR, in, MANY);
+    const gx_job jobs[] = {gxt_job(GX_MUL, GX_BN254_FR, MANY, in, in, NULL, out),
+                           gxt_job(GX_INV, GX_BN254_FR, MANY, out, NULL, NULL, out),
+                           gxt_job(GX_SUB, GX_BN254_FR, 10, in, out, NULL, out)};
+    for (int round = 0; round < 20; round++) {
+        assert_int_equal(gx_run(ctx, jobs, GXT_COUNT(jobs), NULL, NULL), GX_OK);
+        gx_job bad = jobs[2];
+        bad.flags = 8;
+        assert_int_equal(gx_run(ctx, &bad, 1, NULL, NULL), GX_ERR_INVALID);
+        if (round == 0)
+            warm = gxt_heap_calls(&heap);
+    }
+    assert_int_equal(gxt_heap_calls(&heap), warm);
+    free(in);
+    free(out);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(from_every_allocation_on_all_fail),
+        cmocka_unit_test(every_allocation_of_every_step),
+        cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(steady_state_of_other_calls),
+    };
+    return cmocka_run_group_tests_name("oom", tests, prepare, NULL);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Many threads on one context: mixed operations, fields, sizes and devices, some of
+ * them opened for the first time by several threads at once, failing jobs among them.
+ * Every result is checked and the statistics must add up exactly. cmocka's asserts do
+ * not work outside the main thread, so that the threads count what is wrong.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "support/harness.h"
+#include "support/heap.h"
+#include "support/oracle.h"
+
+enum { THREADS = 8, CASES = 24, LARGE = 20000, GUARD = 0x5c };
+
+static const char *const devices[] = {"cpu", "ref", "fault:fail@1000000:cpu",
+                                      "fault:fail@1000000:ref"};
+
+/* What the threads share and only read. */
+struct job_case {
+    gx_op op;
+    gx_field field;
+    size_t n;
+    int bad; /* has an element not below the modulus, at index n / 2 of a */
+    unsigned char *in[3], *want;
+};
+
+static struct job_case cases[CASES];
+
+struct worker {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    gx_ctx *ctx;
+    int number, rounds;
+    int wrong;          /* how often something was not as it must be */
+    gx_statistics want; /* this thread's part */
+};
+
+/* ---- cases ---- */
+
+static size_t size_of_case(size_t i)
+{
+    static const size_t sizes[] = {1, 7, 64, 0, 300, 33};
+    if (i % 8 == 5) /* large enough for several host threads */
+        return gxt_small() ? LARGE / 4 : LARGE;
+    return sizes[i % GXT_COUNT(sizes)];
+}
+
+static void make_case(struct job_case *c, size_t i, struct oracle_rng *rng)
+{
+    c->field = gxt_fields[i % GXT_COUNT(gxt_fields)];
+    c->op = gxt_ops[i % GXT_COUNT(gxt_ops)];
+    if (!gx_op_exists(c->op, c->field))
+        c->op = i & 1 ? GX_ADD : GX_MUL;
+    c->n = size_of_case(i);
+    size_t element = gxt_element(c->field), bytes = c->n * element;
+    for (int w = 0; w < 3; w++) {
+        c->in[w] = gxt_alloc(bytes);
+        oracle_fill(c->field, rng, c->in[w], c->n);
+    }
+    c->want = gxt_alloc(bytes);
+    oracle_run(c->op, c->field, c->n, c->want, c->in[0], c->in[1], c->in[2], 0);
+    c->bad = i % 5 == 2 && gx_field_get_info(c->field)->limbs && c->n;
+    if (c->bad)
+        gxt_put_modulus(c->field, c->in[0] + c->n / 2 * element);
+}
+
+static int make_cases(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {77};
+    int bad = 0;
+    gxt_clear_environment();
+    for (size_t i = 0; i < CASES; i++) {
+        make_case(&cases[i], i, &rng);
+        bad += cases[i].bad;
+    }
+    return bad ? 0 : -1;
+}
+
+static int free_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        for (int w = 0; w < 3; w++)
+            free(cases[i].in[w]);
+        free(cases[i].want);
+    }
+    return 0;
+}
+
+/* ---- one thread ---- */
+
+static void count(struct worker *w, const struct job_case *c, const gx_report *r)
+{
+    size_t bytes = c->n * gxt_element(c->field);
+    w->want.jobs_done++;
+    w->want.elements += c->n;
+    w->want.bytes_read += gx_op_get_info(c->op)->operands * bytes;
+    w->want.bytes_written += bytes;
+    w->want.dispatches += r->dispatches;
+    w->want.compute_ns += r->compute_ns;
+}
+
+static void run_good(struct worker *w, const struct job_case *c, const char *device,
+                     unsigned char *out, int in_place)
+{
+    size_t bytes = c->n * gxt_element(c->field);
+    memset(out, GUARD, bytes);
+    if (in_place)
+        memcpy(out, c->in[0], bytes);
+    gx_job job = {.op = c->op, .field = c->field, .n = c->n, .out = gx_host(out)};
+    job.a = gx_host(in_place ? out : c->in[0]);
+    if (gx_op_get_info(c->op)->operands > 1)
+        job.b = gx_host(c->in[1]);
+    if (gx_op_get_info(c->op)->operands > 2)
+        job.c = gx_host(c->in[2]);
+    gx_run_opts opts = {.device = device};
+    gx_report r;
+    gx_status status = gx_run(w->ctx, &job, 1, &opts, &r);
+    if (c->bad) {
+        w->wrong +=
+            status != GX_ERR_NOT_CANONICAL || r.bad_index != c->n / 2 || r.bad_operand != 'a';
+        w->want.jobs_failed++;
+        return;
+    }
+    w->wrong += status != GX_OK || r.status != GX_OK || strcmp(r.device, device) != 0 ||
+                memcmp(out, c->want, bytes) != 0;
+    count(w, c, &r);
+}
+
+/* A call of two jobs on a device that does not exist: one fails, one is not run. */
+static void run_nowhere(struct worker *w)
+{
+    uint32_t x[2] = {1, 2}, out[2] = {3, 4};
+    gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 2};
+    job.a = job.b = gx_host(x);
+    job.out = gx_host(out);
+    const gx_job jobs[2] = {job, job};
+    gx_report r[2];
+    gx_run_opts opts = {.device = "nowhere"};
+    w->wrong += gx_run(w->ctx, jobs, 2, &opts, r) != GX_ERR_NO_DEVICE ||
+                r[0].status != GX_ERR_NO_DEVICE || r[1].status != GX_ERR_NOT_RUN || out[0] != 3;
+    w->want.jobs_failed += 2;
+}
+
+static void look_around(struct worker *w)
+{
+    gx_statistics s;
+    gx_stats(w->ctx, &s);
+    gx_device_info infos[4];
+    size_t room = GXT_COUNT(infos);
+    w->wrong += s.jobs_done < w->want.jobs_done || s.jobs_failed < w->want.jobs_failed ||
+                gx_devices(w->ctx, infos, &room) != GX_OK || room < 2;
+}
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    uint64_t seed = 1000 + (uint64_t)w->number;
+    unsigned char *out = malloc((size_t)LARGE * 48);
+    w->wrong += !out;
+    pthread_barrier_wait(w->start);
+    for (int i = 0; out && i < w->rounds; i++) {
+        uint64_t random = gxt_next(&seed);
+        const struct job_case *c = &cases[random % CASES];
+        size_t d = random >> 32 & 3;
+        if (c->n > 500 && d) /* the reference takes long */
+            d = 2;
+        if (random >> 40 & 15)
+            run_good(w, c, devices[i < 4 ? (size_t)i : d], out, random >> 50 & 1);
+        else
+            run_nowhere(w);
+        if (i % 16 == 0)
+            look_around(w);
+    }
+    free(out);
+    return NULL;
+}
+
+/* ---- all of them ---- */
+
+static void expect_sum(gx_ctx *ctx, const struct worker *workers)
+{
+    gx_statistics got, want = {0};
+    for (int i = 0; i < THREADS; i++) {
+        want.jobs_done += workers[i].want.jobs_done;
+        want.jobs_failed += workers[i].want.jobs_failed;
+        want.elements += workers[i].want.elements;
+        want.bytes_read += workers[i].want.bytes_read;
+        want.bytes_written += workers[i].want.bytes_written;
+        want.dispatches += workers[i].want.dispatches;
+        want.compute_ns += workers[i].want.compute_ns;
+    }
+    gx_stats(ctx, &got);
+    assert_int_equal(got.jobs_done, want.jobs_done);
+    assert_int_equal(got.jobs_failed, want.jobs_failed);
+    assert_int_equal(got.elements, want.elements);
+    assert_int_equal(got.bytes_read, want.bytes_read);
+    assert_int_equal(got.bytes_written, want.bytes_written);
+    assert_int_equal(got.dispatches, want.dispatches);
+    assert_int_equal(got.compute_ns, want.compute_ns);
+}
+
+static void run_threads(gx_ctx *ctx, int rounds)
+{
+    struct worker workers[THREADS];
+    pthread_barrier_t start;
+    assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.start = &start, .ctx = ctx, .number = i, .rounds = rounds};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    int wrong = 0;
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        wrong += workers[i].wrong;
+    }
+    pthread_barrier_destroy(&start);
+    assert_int_equal(wrong, 0);
+    expect_sum(ctx, workers);
+}
+
+static void one_context_many_threads(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    run_threads(ctx, gxt_small() ? 40 : 300);
+    gx_close(&ctx);
+}
+
+static void in_small_dispatches(void **state)
+{
+    (void)state;
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gx_config config = {.dispatch_elems = 50, .allocator = gxt_heap_allocator(&heap)};
+    gx_ctx *ctx = gxt_open(&config);
+    run_threads(ctx, gxt_small() ? 20 : 200);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+}
+
+/* Opening a device is where threads meet first: again and again, on fresh contexts. */
+static void first_use_at_once(void **state)
+{
+    (void)state;
+    int times = gxt_small() ? 5 : 60;
+    for (int i = 0; i < times; i++) {
+        gx_ctx *ctx = gxt_open(NULL);
+        run_threads(ctx, 4);
+        gx_close(&ctx);
+    }
+}
+
+/* Contexts have nothing in common. */
+static void *own_context(void *argument)
+{
+    _Atomic int *wrong = argument;
+    for (int i = 0; i < 20; i++) {
+        gx_ctx *ctx = NULL;
+        gx_config config = {.dispatch_elems = 7};
+        if (gx_open(&config, &ctx) != GX_OK) {
+            atomic_fetch_add(wrong, 1);
+            continue;
+        }
+        pthread_barrier_t none;
+        pthread_barrier_init(&none, NULL, 1);
+        struct worker w = {.start = &none, .ctx = ctx, .number = i, .rounds = 4};
+        work(&w);
+        gx_statistics s;
+        gx_stats(ctx, &s);
+        if (w.wrong || s.jobs_done != w.want.jobs_done || s.jobs_failed != w.want.jobs_failed)
+            atomic_fetch_add(wrong, 1);
+        pthread_barrier_destroy(&none);
+        gx_close(&ctx);
+    }
+    return NULL;
+}
+
+static void a_context_for_each_thread(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    _Atomic int wrong = 0;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, own_context, &wrong), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_context_many_threads),
+        cmocka_unit_test(in_small_dispatches),
+        cmocka_unit_test(first_use_at_once),
+        cmocka_unit_test(a_context_for_each_thread),
+    };
+    return cmocka_run_group_tests_name("threads", tests, make_cases, free_cases);
+}

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One suite for every device: each device there is, each tier of the CPU, in one
+ * dispatch and in many, x field x operation x size x broadcast x in place x alignment
+ * x trusted, against GMP. Beyond the results: inputs and the bytes around the output
+ * stay as they were. A tile of a prime number of elements is computed once by the
+ * oracle and repeated, so that large batches cost little to check.
+ */
+#include <fenv.h>
+#include <stdio.h>
+
+#include "support/harness.h"
+#include "support/oracle.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <xmmintrin.h>
+#endif
+
+enum { TILE = 509, MARGIN = 64, OFFSET_MAX = 17, GUARD = 0x5c, TARGETS_MAX = 32 };
+
+struct target {
+    gx_ctx *ctx;
+    char device[48];
+    const char *mask;
+    uint64_t elems; /* of one dispatch */
+    size_t most;    /* elements of a batch that take reasonable time */
+    uint32_t threads;
+};
+
+struct shape {
+    gx_op op;
+    gx_field field;
+    size_t n;
+    unsigned broadcast; /* ORACLE_* */
+    int in_place;       /* the operand that is the output, or -1 */
+    size_t offset;      /* bytes off a cache line */
+    uint32_t flags;
+};
+
+/* Operands and result of one batch, to copy from and compare with. */
+struct batch {
+    unsigned char *in[3], *want;
+};
+
+static struct target targets[TARGETS_MAX];
+static size_t target_count;
+static size_t largest;
+static uint32_t most_threads;  /* that any job reported */
+static unsigned char *slab[4]; /* a, b, c, out */
+static unsigned char tile[3][TILE * 48], tile_want[TILE * 48];
+static struct oracle_rng rng = {20240229};
+
+/* ---- targets ---- */
+
+static int is_reference(const char *device)
+{
+    return strcmp(device, "ref") == 0;
+}
+
+static void add_target(const char *device, const char *mask, uint64_t elems, uint32_t threads)
+{
+    assert_true(target_count < TARGETS_MAX);
+    struct target *t = &targets[target_count++];
+    gx_config config = {.cpumask = mask, .dispatch_elems = elems};
+    t->ctx = gxt_open(&config);
+    assert_true(strlen(device) < sizeof t->device);
+    memcpy(t->device, device, strlen(device) + 1);
+    t->mask = mask;
+    t->elems = elems;
+    t->threads = threads;
+    t->most = elems == 1 ? 257 : elems ? 8193 : largest;
+    if (is_reference(device))
+        t->most = elems ? 9 : 65;
+}
+
+static void add_devices(void)
+{
+    gx_device_info infos[16];
+    size_t count = GXT_COUNT(infos);
+    gx_ctx *ctx = gxt_open(NULL);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    assert_true(count <= GXT_COUNT(infos));
+    gx_close(&ctx);
+    int cpu = 0, ref = 0;
+    for (size_t i = 0; i < count; i++) {
+        add_target(infos[i].name, NULL, 0, infos[i].threads);
+        add_target(infos[i].name, NULL, 100, infos[i].threads);
+        add_target(infos[i].name, NULL, 1, infos[i].threads);
+        cpu |= strcmp(infos[i].name, "cpu") == 0;
+        ref |= is_reference(infos[i].name);
+    }
+    assert_true(cpu && ref);
+}
+
+static int open_targets(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    largest = gxt_small() ? 20011 : 150001;
+    add_devices();
+    add_target("cpu", "portable", 0, 1);
+    add_target("cpu", "adx", 0, 1);
+    add_target("cpu", "avx512", 0, 1);
+    for (int s = 0; s < 4; s++)
+        slab[s] = gxt_alloc(largest * 48 + 3 * MARGIN);
+    return 0;
+}
+
+static int close_targets(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++)
+        gx_close(&targets[i].ctx);
+    for (int s = 0; s < 4; s++)
+        free(slab[s]);
+    return 0;
+}
+
+/* ---- one job ---- */
+
+static void tell(const struct target *t, const struct shape *s, const char *what)
+{
+    print_error("%s: device %s, tiers %s, %llu per dispatch: %s %s, n %zu, broadcast %u, in place "
+                "%d, offset %zu, flags %u\n",
+                what, t->device, t->mask ? t->mask : "all", (unsigned long long)t->elems,
+                gx_op_get_info(s->op)->name, gx_field_get_info(s->field)->name, s->n, s->broadcast,
+                s->in_place, s->offset, s->flags);
+}
+
+static unsigned char *elements_of(int which, size_t offset)
+{
+    uintptr_t at = (uintptr_t)slab[which];
+    size_t to_line = (MARGIN - at % MARGIN) % MARGIN;
+    /* different operands, different alignments */
+    size_t own = offset ? (offset + 8 * (size_t)which) % 32 : 0;
+    return slab[which] + to_line + MARGIN + own;
+}
+
+static size_t bytes_of(const struct shape *s, int which)
+{
+    int one = which < 3 && (s->broadcast >> which & 1);
+    return (one ? 1 : s->n) * gxt_element(s->field);
+}
+
+static void lay(unsigned char *at, const unsigned char *content, size_t bytes)
+{
+    memset(at - MARGIN, GUARD, MARGIN);
+    if (content)
+        memcpy(at, content, bytes);
+    else
+        memset(at, GUARD, bytes);
+    memset(at + bytes, GUARD, MARGIN);
+}
+
+static int lies_as(const unsigned char *at, const unsigned char *content, size_t bytes)
+{
+    unsigned char guard[MARGIN];
+    memset(guard, GUARD, sizeof guard);
+    return !memcmp(at - MARGIN, guard, MARGIN) && !memcmp(at, content, bytes) &&
+           !memcmp(at + bytes, guard, MARGIN);
+}
+
+static void tell_difference(const struct shape *s, const unsigned char *got,
+                            const unsigned char *want)
+{
+    size_t element = gxt_element(s->field);
+    for (size_t i = 0; i < s->n; i++) {
+        if (!memcmp(got + i * element, want + i * element, element))
+            continue;
+        print_error("element %zu (highest byte first)\n  got  ", i);
+        for (size_t k = element; k-- > 0;)
+            print_error("%02x", got[i * element + k]);
+        print_error("\n  want ");
+        for (size_t k = element; k-- > 0;)
+            print_error("%02x", want[i * element + k]);
+        print_error("\n");
+        return;
+    }
+}
+
+static gx_job lay_job(const struct shape *s, const struct batch *b)
+{
+    int operands = (int)gx_op_get_info(s->op)->operands;
+    for (int w = 0; w < operands; w++)
+        lay(elements_of(w, s->offset), b->in[w], bytes_of(s, w));
+    int out = s->in_place < 0 ? 3 : s->in_place;
+    if (out == 3)
+        lay(elements_of(3, s->offset), NULL, bytes_of(s, 3));
+    gx_job job =
+        gxt_job(s->op, s->field, s->n, elements_of(0, s->offset), elements_of(1, s->offset),
+                elements_of(2, s->offset), elements_of(out, s->offset));
+    job.a.broadcast = (int)(s->broadcast & 1);
+    job.b.broadcast = (int)(s->broadcast >> 1 & 1);
+    job.c.broadcast = (int)(s->broadcast >> 2 & 1);
+    job.flags = s->flags;
+    return job;
+}
+
+static void check_batch(const struct target *t, const struct shape *s, const struct batch *b)
+{
+    int operands = (int)gx_op_get_info(s->op)->operands;
+    int out = s->in_place < 0 ? 3 : s->in_place;
+    const unsigned char *got = elements_of(out, s->offset);
+    if (!lies_as(got, b->want, bytes_of(s, 3))) {
+        tell(t, s, "wrong result, or a byte beside it was written");
+        tell_difference(s, got, b->want);
+        fail();
+    }
+    for (int w = 0; w < operands; w++) {
+        if (w != out && !lies_as(elements_of(w, s->offset), b->in[w], bytes_of(s, w))) {
+            tell(t, s, "an input was written");
+            fail();
+        }
+    }
+}
+
+static void run_shape(const struct target *t, const struct shape *s, const struct batch *b)
+{
+    gx_job job = lay_job(s, b);
+    gx_report r;
+    gx_status status = gxt_run(t->ctx, &job, t->device, &r);
+    if (status != GX_OK) {
+        tell(t, s, r.message);
+        assert_int_equal(status, GX_OK);
+    }
+    check_batch(t, s, b);
+    if (!is_reference(t->device) && r.threads > most_threads)
+        most_threads = r.threads;
+}
+
+/* ---- batches ---- */
+
+/* n elements of the tile, from element `from` on; one where broadcast. */
+static unsigned char *spread(const unsigned char *of, gx_field field, size_t n, size_t from)
+{
+    size_t element = gxt_element(field);
+    unsigned char *all = gxt_alloc(n * element);
+    for (size_t i = 0; i < n; i++)
+        memcpy(all + i * element, of + (i + from) % TILE * element, element);
+    return all;
+}
+
+/* The tile of operand w starts with its broadcast element, so that the oracle's tile
+ * and any batch cut from it agree on it. */
+static struct batch make_batch(const struct shape *s)
+{
+    struct batch b;
+    for (int w = 0; w < 3; w++)
+        b.in[w] = s->broadcast >> w & 1 ? spread(tile[w], s->field, 1, 0)
+                                        : spread(tile[w], s->field, s->n, s->n);
+    b.want = spread(tile_want, s->field, s->n, s->n);
+    return b;
+}
+
+static void free_batch(struct batch *b)
+{
+    for (int w = 0; w < 3; w++)
+        free(b->in[w]);
+    free(b->want);
+}
+
+static void vary_flags_and_offset(const struct target *t, struct shape s, const struct batch *b)
+{
+    static const size_t offsets[] = {0, 1, 4, 8, OFFSET_MAX};
+    size_t step = gxt_small() || is_reference(t->device) || s.n > 257 ? 4 : 1;
+    for (size_t k = 0; k < GXT_COUNT(offsets); k += step) {
+        s.offset = offsets[k];
+        for (s.flags = 0; s.flags <= GX_JOB_TRUSTED; s.flags++)
+            run_shape(t, &s, b);
+    }
+}
+
+static void vary_place(const struct target *t, struct shape s, const struct batch *b)
+{
+    int operands = (int)gx_op_get_info(s.op)->operands;
+    for (s.in_place = -1; s.in_place < operands; s.in_place++) {
+        int shared = s.in_place >= 0 && (s.broadcast >> s.in_place & 1);
+        if (!shared || s.n == 1)
+            vary_flags_and_offset(t, s, b);
+    }
+}
+
+static void on_every_target(const struct shape *s)
+{
+    struct batch b = make_batch(s);
+    for (size_t i = 0; i < target_count; i++)
+        if (s->n <= targets[i].most)
+            vary_place(&targets[i], *s, &b);
+    free_batch(&b);
+}
+
+static void every_size(struct shape s)
+{
+    const size_t sizes[] = {0,   1,   2,   7,    8,    9,    63,   64,   65,
+                            255, 256, 257, 1000, 4096, 4097, 8191, 8192, 8193};
+    for (size_t i = 0; i < GXT_COUNT(sizes); i++) {
+        s.n = sizes[i];
+        int several = s.broadcast & (s.broadcast - 1); /* operands are broadcast */
+        if (gxt_small() ? s.n < 10 || s.n == 65 || s.n == 257 : s.n <= 1000 || !several)
+            on_every_target(&s);
+    }
+}
+
+/* One job for several host threads: out of place and trusted, in place and checked. */
+static void large_batch(struct shape s)
+{
+    s.n = largest;
+    struct batch b = make_batch(&s);
+    for (size_t i = 0; i < target_count; i++) {
+        if (s.n > targets[i].most)
+            continue;
+        s.in_place = -1;
+        s.flags = GX_JOB_TRUSTED;
+        run_shape(&targets[i], &s, &b);
+        s.in_place = 0;
+        s.flags = 0;
+        run_shape(&targets[i], &s, &b);
+    }
+    free_batch(&b);
+}
+
+static void check_operation(gx_op op, gx_field field)
+{
+    unsigned operands = gx_op_get_info(op)->operands;
+    for (int w = 0; w < 3; w++)
+        oracle_fill(field, &rng, tile[w], TILE);
+    for (unsigned broadcast = 0; broadcast < 1u << operands; broadcast++) {
+        struct shape s = {.op = op, .field = field, .broadcast = broadcast};
+        oracle_run(op, field, TILE, tile_want, tile[0], tile[1], tile[2], broadcast);
+        every_size(s);
+        if (broadcast == 0 || (broadcast == ORACLE_B && !gxt_small()))
+            large_batch(s);
+    }
+}
+
+static void check_field(gx_field field)
+{
+    for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
+        if (gx_op_exists(gxt_ops[o], field))
+            check_operation(gxt_ops[o], field);
+}
+
+#define FIELD_TEST(name, field)                                                                    \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        check_field(field);                                                                        \
+    }
+FIELD_TEST(bls12_381_fq, GX_BLS12_381_FQ)
+FIELD_TEST(bls12_381_fr, GX_BLS12_381_FR)
+FIELD_TEST(bn254_fq, GX_BN254_FQ)
+FIELD_TEST(bn254_fr, GX_BN254_FR)
+FIELD_TEST(u32, GX_U32)
+FIELD_TEST(f32, GX_F32)
+
+/* Without this the suite would not have tried what it says. */
+static void several_threads_were_used(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++)
+        if (strcmp(targets[i].device, "cpu") == 0 && targets[i].threads > 1)
+            assert_true(most_threads > 1);
+}
+
+/* ---- edges ---- */
+
+/* Every edge against every edge; the third operand runs through them too. */
+static void edges_of(gx_op op, gx_field field, unsigned broadcast)
+{
+    size_t edges = oracle_edges(field), n = edges * edges, element = gxt_element(field);
+    struct batch b;
+    for (int w = 0; w < 3; w++)
+        b.in[w] = gxt_alloc(n * element);
+    b.want = gxt_alloc(n * element);
+    for (size_t i = 0; i < n; i++) {
+        oracle_edge(field, i % edges, b.in[0] + i * element);
+        oracle_edge(field, i / edges, b.in[1] + i * element);
+        oracle_edge(field, i % edges * 5 + i / edges * 3, b.in[2] + i * element);
+    }
+    oracle_run(op, field, n, b.want, b.in[0], b.in[1], b.in[2], broadcast);
+    struct shape s = {.op = op, .field = field, .n = n, .broadcast = broadcast, .in_place = -1};
+    for (size_t i = 0; i < target_count; i++)
+        if (targets[i].elems != 1 && !(gxt_small() && is_reference(targets[i].device)))
+            run_shape(&targets[i], &s, &b);
+    free_batch(&b);
+}
+
+static void every_pair_of_edges(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
+        for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
+            if (gx_op_exists(gxt_ops[o], gxt_fields[f]))
+                edges_of(gxt_ops[o], gxt_fields[f], 0);
+}
+
+/* One edge for all, on either side. */
+static void broadcast_edge(gx_op op, gx_field field, unsigned side, const void *edge)
+{
+    enum { SOME = 33 };
+    struct batch b;
+    for (int w = 0; w < 3; w++) {
+        b.in[w] = gxt_alloc(SOME * gxt_element(field));
+        oracle_fill(field, &rng, b.in[w], SOME);
+        if (side >> w & 1)
+            memcpy(b.in[w], edge, gxt_element(field));
+    }
+    b.want = gxt_alloc(SOME * gxt_element(field));
+    oracle_run(op, field, SOME, b.want, b.in[0], b.in[1], b.in[2], side);
+    struct shape s = {.op = op, .field = field, .n = SOME, .broadcast = side, .in_place = -1};
+    for (size_t i = 0; i < target_count; i++)
+        if (targets[i].elems == 0 && !(gxt_small() && is_reference(targets[i].device)))
+            run_shape(&targets[i], &s, &b);
+    free_batch(&b);
+}
+
+static void every_broadcast_edge(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+        for (size_t e = 0; e < oracle_edges(gxt_fields[f]); e++) {
+            unsigned char edge[48];
+            oracle_edge(gxt_fields[f], e, edge);
+            for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
+                if (gx_op_exists(gxt_ops[o], gxt_fields[f]))
+                    for (unsigned w = 0; w < gx_op_get_info(gxt_ops[o])->operands; w++)
+                        broadcast_edge(gxt_ops[o], gxt_fields[f], 1u << w, edge);
+        }
+    }
+}
+
+/* Nothing but zeros to invert, one zero among others, one other among zeros. */
+static void inversion_with_zeros(void **state)
+{
+    (void)state;
+    enum { SOME = 130 };
+    for (size_t f = 0; f < 4; f++) {
+        size_t element = gxt_element(gxt_fields[f]);
+        for (size_t at = 0; at <= 64; at += gxt_small() ? 13 : 1) {
+            for (int kind = 0; kind < 2; kind++) {
+                unsigned char in[SOME * 48] = {0}, want[SOME * 48];
+                oracle_fill_random(gxt_fields[f], &rng, in, kind ? SOME : 1);
+                memmove(in + at * element, in, kind ? 0 : element);
+                memset(in, 0, kind || !at ? 0 : element);
+                memset(in + at * element, 0, kind ? element : 0);
+                oracle_run(GX_INV, gxt_fields[f], SOME, want, in, NULL, NULL, 0);
+                struct batch b = {{in, in, in}, want};
+                struct shape s = {.op = GX_INV, .field = gxt_fields[f], .n = SOME, .in_place = -1};
+                for (size_t i = 0; i < target_count; i++)
+                    if (!is_reference(targets[i].device))
+                        run_shape(&targets[i], &s, &b);
+            }
+        }
+    }
+}
+
+/* ---- f32: the exact bits, whatever the caller's thread has set ---- */
+
+struct float_case {
+    gx_op op;
+    uint32_t a, b, want;
+};
+
+static const struct float_case float_cases[] = {
+    /* NaN is one value, whatever made it */
+    {GX_ADD, 0x7f800000, 0xff800000, 0x7fc00000},
+    {GX_SUB, 0x7f800000, 0x7f800000, 0x7fc00000},
+    {GX_MUL, 0x7f800000, 0x00000000, 0x7fc00000},
+    {GX_MUL, 0x80000000, 0xff800000, 0x7fc00000},
+    {GX_ADD, 0x7fc00001, 0x3f800000, 0x7fc00000},
+    {GX_ADD, 0x3f800000, 0xffc12345, 0x7fc00000},
+    {GX_SUB, 0xffffffff, 0x7fc00000, 0x7fc00000},
+    {GX_MUL, 0x7f800001, 0x3f800000, 0x7fc00000},
+    {GX_MUL, 0xff800001, 0xffbfffff, 0x7fc00000},
+    /* denormals in, out, and in between */
+    {GX_ADD, 0x00000001, 0x00000001, 0x00000002},
+    {GX_ADD, 0x00000001, 0x80000000, 0x00000001},
+    {GX_SUB, 0x00800000, 0x00000001, 0x007fffff},
+    {GX_SUB, 0x00000001, 0x00800000, 0x807fffff},
+    {GX_MUL, 0x00800000, 0x3f000000, 0x00400000},
+    {GX_MUL, 0x00000001, 0x3f800000, 0x00000001},
+    {GX_MUL, 0x00400000, 0x40000000, 0x00800000},
+    {GX_MUL, 0x00000001, 0x3f000000, 0x00000000},
+    {GX_MUL, 0x00000003, 0x3f000000, 0x00000002},
+    {GX_MUL, 0x80000001, 0x3f000000, 0x80000000},
+    /* infinities and the way there, to nearest */
+    {GX_ADD, 0x7f7fffff, 0x7f7fffff, 0x7f800000},
+    {GX_MUL, 0x7f7fffff, 0xc0000000, 0xff800000},
+    {GX_ADD, 0x7f7fffff, 0x72ffffff, 0x7f7fffff},
+    {GX_ADD, 0x7f800000, 0x3f800000, 0x7f800000},
+    {GX_MUL, 0xff800000, 0xbf800000, 0x7f800000},
+    /* signed zeros */
+    {GX_ADD, 0x80000000, 0x80000000, 0x80000000},
+    {GX_ADD, 0x00000000, 0x80000000, 0x00000000},
+    {GX_ADD, 0x3f800000, 0xbf800000, 0x00000000},
+    {GX_SUB, 0x80000000, 0x00000000, 0x80000000},
+    {GX_SUB, 0x00000000, 0x00000000, 0x00000000},
+    {GX_MUL, 0x80000000, 0x3f800000, 0x80000000},
+    {GX_MUL, 0x80000000, 0x80000000, 0x00000000},
+    /* ties to even, both ways */
+    {GX_ADD, 0x3f800000, 0x33800000, 0x3f800000},
+    {GX_ADD, 0x3f800001, 0x33800000, 0x3f800002},
+    {GX_ADD, 0xbf800000, 0xb3800001, 0xbf800001},
+    {GX_SUB, 0x3f800000, 0x33000000, 0x3f800000},
+    {GX_MUL, 0x3f800001, 0x3f800001, 0x3f800002},
+    {GX_MUL, 0x3f7fffff, 0x3f7fffff, 0x3f7ffffe},
+};
+
+static void check_floats(const struct target *t, const struct float_case *c, size_t n)
+{
+    uint32_t *a = gxt_alloc(3 * n * sizeof *a), *b = a + n, *out = b + n;
+    for (size_t i = 0; i < n; i++) {
+        a[i] = c->a;
+        b[i] = c->b;
+        out[i] = 0x12345678;
+    }
+    gx_job job = gxt_job(c->op, GX_F32, n, a, b, NULL, out);
+    assert_int_equal(gxt_run(t->ctx, &job, t->device, NULL), GX_OK);
+    for (size_t i = 0; i < n; i++) {
+        if (out[i] == c->want)
+            continue;
+        print_error("device %s, tiers %s: %s of %08x and %08x is %08x, want %08x (%zu of %zu)\n",
+                    t->device, t->mask ? t->mask : "all", gx_op_get_info(c->op)->name, c->a, c->b,
+                    out[i], c->want, i, n);
+        fail();
+    }
+    free(a);
+}
+
+static void float_cases_on(const struct target *t)
+{
+    for (size_t i = 0; i < GXT_COUNT(float_cases); i++) {
+        check_floats(t, &float_cases[i], 1);
+        check_floats(t, &float_cases[i], 37);
+    }
+}
+
+static void f32_exact_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++)
+        float_cases_on(&targets[i]);
+}
+
+/* The control word that decides about rounding, denormals and traps, with the sticky
+ * flags where they share it. */
+#if defined(__x86_64__) || defined(__i386__)
+static const uint64_t fp_modes[] = {
+    0x1f80,          /* the default */
+    0x1f80 | 0x8000, /* flush to zero */
+    0x1f80 | 0x0040, /* denormals are zero */
+    0x1f80 | 0x8040, 0x1f80 | 0x2000, 0x1f80 | 0x4000,
+    0x1f80 | 0x6000, 0x1f80 | 0xe040, 0x0000, /* every exception traps */
+    0x1fbf,                                   /* every flag is up */
+};
+
+static uint64_t fp_get(void)
+{
+    return _mm_getcsr();
+}
+
+static void fp_set(uint64_t mode)
+{
+    _mm_setcsr((unsigned)mode);
+}
+#elif defined(__aarch64__)
+static const uint64_t fp_modes[] = {
+    0, 1u << 24, 1u << 25, 1u << 22, 2u << 22, 3u << 22, (3u << 22) | (3u << 24)};
+
+static uint64_t fp_get(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+
+static void fp_set(uint64_t mode)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+#else
+static const uint64_t fp_modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+static uint64_t fp_get(void)
+{
+    return (uint64_t)fegetround();
+}
+
+static void fp_set(uint64_t mode)
+{
+    fesetround((int)mode);
+}
+#endif
+
+static void floats_in_mode(const struct target *t, const struct float_case *c, uint64_t mode,
+                           size_t n)
+{
+    uint32_t *a = gxt_alloc(3 * n * sizeof *a), *b = a + n, *out = b + n;
+    for (size_t i = 0; i < n; i++) {
+        a[i] = c->a;
+        b[i] = c->b;
+    }
+    gx_job job = gxt_job(c->op, GX_F32, n, a, b, NULL, out);
+    gx_run_opts opts = {.device = t->device};
+    uint64_t before = fp_get();
+    fp_set(mode);
+    gx_status status = gx_run(t->ctx, &job, 1, &opts, NULL);
+    uint64_t after = fp_get();
+    fp_set(before);
+    assert_int_equal(status, GX_OK);
+    assert_int_equal(after, mode);
+    for (size_t i = 0; i < n; i++) {
+        if (out[i] == c->want)
+            continue;
+        print_error("mode %llx, device %s: %s of %08x and %08x is %08x, want %08x (%zu of %zu)\n",
+                    (unsigned long long)mode, t->device, gx_op_get_info(c->op)->name, c->a, c->b,
+                    out[i], c->want, i, n);
+        fail();
+    }
+    free(a);
+}
+
+static void f32_in_any_floating_point_mode(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++)
+        for (size_t m = 0; m < GXT_COUNT(fp_modes); m++)
+            for (size_t c = 0; c < GXT_COUNT(float_cases); c++)
+                floats_in_mode(&targets[i], &float_cases[c], fp_modes[m], 9);
+}
+
+/* Helper threads have modes of their own, and may be born in the caller's. */
+static void f32_in_any_mode_on_several_threads(void **state)
+{
+    (void)state;
+    size_t n = gxt_small() ? 200000 : 1000000;
+    for (size_t m = 0; m < GXT_COUNT(fp_modes); m++) {
+        gx_ctx *ctx = gxt_open(NULL);
+        struct target t = {.ctx = ctx, .device = "cpu"};
+        for (size_t c = 0; c < GXT_COUNT(float_cases); c += gxt_small() ? 18 : 9)
+            floats_in_mode(&t, &float_cases[c], fp_modes[m], n);
+        gx_close(&ctx);
+    }
+}
+
+/* The other fields keep their hands off it too. */
+static void no_job_changes_the_callers_mode(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++) {
+        for (size_t m = 0; m < GXT_COUNT(fp_modes); m++) {
+            unsigned char x[9 * 48] = {0}, out[9 * 48];
+            gx_job job = gxt_job(GX_INV, GX_BLS12_381_FQ, 9, x, NULL, NULL, out);
+            gx_run_opts opts = {.device = targets[i].device};
+            uint64_t before = fp_get();
+            fp_set(fp_modes[m]);
+            gx_status status = gx_run(targets[i].ctx, &job, 1, &opts, NULL);
+            uint64_t after = fp_get();
+            fp_set(before);
+            assert_int_equal(status, GX_OK);
+            assert_int_equal(after, fp_modes[m]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bls12_381_fq),
+        cmocka_unit_test(bls12_381_fr),
+        cmocka_unit_test(bn254_fq),
+        cmocka_unit_test(bn254_fr),
+        cmocka_unit_test(u32),
+        cmocka_unit_test(f32),
+        cmocka_unit_test(several_threads_were_used),
+        cmocka_unit_test(every_pair_of_edges),
+        cmocka_unit_test(every_broadcast_edge),
+        cmocka_unit_test(inversion_with_zeros),
+        cmocka_unit_test(f32_exact_bits),
+        cmocka_unit_test(f32_in_any_floating_point_mode),
+        cmocka_unit_test(f32_in_any_mode_on_several_threads),
+        cmocka_unit_test(no_job_changes_the_callers_mode),
+    };
+    return cmocka_run_group_tests_name("conformance", tests, open_targets, close_targets);
+}

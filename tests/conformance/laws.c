@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Algebraic laws over random batches, through the public API alone. They need no
+ * oracle, so they would also find what the oracle and the library got wrong alike.
+ * Every law runs on every device, in every prime field; u32 has those of a ring.
+ */
+#include "support/harness.h"
+#include "support/oracle.h"
+
+enum { DEVICES_MAX = 16 };
+
+static gx_ctx *ctx;
+static gx_device_info devices[DEVICES_MAX];
+static size_t device_count;
+
+/* Where the law at hand is tried, and the batches it is tried on. */
+static const char *device;
+static gx_field field;
+static size_t n, bytes;
+static unsigned char *a, *b, *c, *zero, *one; /* one: in Montgomery form */
+static struct oracle_rng rng = {1729};
+
+/* ---- batches ---- */
+
+static unsigned char *batch(void)
+{
+    return gxt_alloc(bytes);
+}
+
+/* A fresh batch that is op of up to three others, which stay. */
+static unsigned char *op(gx_op which, const void *x, const void *y, const void *z)
+{
+    unsigned char *out = batch();
+    gx_job job = gxt_job(which, field, n, x, y, z, out);
+    assert_int_equal(gxt_run(ctx, &job, device, NULL), GX_OK);
+    return out;
+}
+
+/* The same, and the first operand is given back. */
+static unsigned char *then(unsigned char *x, gx_op which, const void *y, const void *z)
+{
+    unsigned char *out = op(which, x, y, z);
+    free(x);
+    return out;
+}
+
+/* Both sides of a law, which are given back. */
+static void same(unsigned char *left, unsigned char *right, const char *law)
+{
+    if (memcmp(left, right, bytes) != 0) {
+        print_error("%s, %s: not %s\n", device, gx_field_get_info(field)->name, law);
+        fail();
+    }
+    free(left);
+    free(right);
+}
+
+static unsigned char *copy(const unsigned char *of)
+{
+    return memcpy(batch(), of, bytes);
+}
+
+/* ---- laws of a ring: add, sub, mul ---- */
+
+static void ring_laws(void)
+{
+    same(op(GX_ADD, a, b, NULL), op(GX_ADD, b, a, NULL), "a + b = b + a");
+    same(op(GX_MUL, a, b, NULL), op(GX_MUL, b, a, NULL), "a b = b a");
+    unsigned char *bc = op(GX_ADD, b, c, NULL);
+    same(then(op(GX_ADD, a, b, NULL), GX_ADD, c, NULL), op(GX_ADD, a, bc, NULL),
+         "(a + b) + c = a + (b + c)");
+    unsigned char *ab = op(GX_MUL, a, b, NULL), *ac = op(GX_MUL, a, c, NULL);
+    same(op(GX_MUL, a, bc, NULL), op(GX_ADD, ab, ac, NULL), "a (b + c) = a b + a c");
+    free(bc);
+    bc = op(GX_MUL, b, c, NULL);
+    same(op(GX_MUL, ab, c, NULL), op(GX_MUL, a, bc, NULL), "(a b) c = a (b c)");
+    free(bc);
+    bc = op(GX_SUB, b, c, NULL);
+    same(op(GX_MUL, a, bc, NULL), op(GX_SUB, ab, ac, NULL), "a (b - c) = a b - a c");
+    same(then(op(GX_SUB, a, b, NULL), GX_ADD, b, NULL), copy(a), "(a - b) + b = a");
+    same(op(GX_SUB, a, a, NULL), copy(zero), "a - a = 0");
+    same(op(GX_ADD, a, zero, NULL), copy(a), "a + 0 = a");
+    same(op(GX_MUL, a, zero, NULL), copy(zero), "a 0 = 0");
+    same(op(GX_MUL, a, one, NULL), copy(a), "a 1 = a");
+    free(ab);
+    free(ac);
+    free(bc);
+}
+
+/* ---- laws of the other operations ---- */
+
+static void negation_and_products(void)
+{
+    unsigned char *minus_b = op(GX_NEG, b, NULL, NULL), *ab = op(GX_MUL, a, b, NULL);
+    same(op(GX_ADD, a, minus_b, NULL), op(GX_SUB, a, b, NULL), "a + (-b) = a - b");
+    same(op(GX_NEG, minus_b, NULL, NULL), copy(b), "-(-b) = b");
+    same(op(GX_NEG, b, NULL, NULL), op(GX_SUB, zero, b, NULL), "-b = 0 - b");
+    same(op(GX_MUL, a, minus_b, NULL), op(GX_NEG, ab, NULL, NULL), "a (-b) = -(a b)");
+    same(op(GX_SQR, a, NULL, NULL), op(GX_MUL, a, a, NULL), "a^2 = a a");
+    same(op(GX_MUL_ADD, a, b, c), op(GX_ADD, ab, c, NULL), "mul-add = mul, then add");
+    same(op(GX_MUL_ADD, a, b, zero), copy(ab), "a b + 0 = a b");
+    same(op(GX_MUL_ADD, a, one, c), op(GX_ADD, a, c, NULL), "a 1 + c = a + c");
+    free(minus_b);
+    free(ab);
+}
+
+/* 1 where x is not 0, and 0 where it is. */
+static unsigned char *one_or_zero(const unsigned char *x)
+{
+    size_t element = gxt_element(field);
+    unsigned char *out = copy(one);
+    for (size_t i = 0; i < n; i++)
+        if (!memcmp(x + i * element, zero, element))
+            memset(out + i * element, 0, element);
+    return out;
+}
+
+static void inverses(void)
+{
+    unsigned char *inv_a = op(GX_INV, a, NULL, NULL), *inv_b = op(GX_INV, b, NULL, NULL);
+    same(op(GX_MUL, a, inv_a, NULL), one_or_zero(a), "a (1 / a) = 1, or 0");
+    same(op(GX_INV, inv_a, NULL, NULL), copy(a), "1 / (1 / a) = a");
+    same(op(GX_DIV, a, b, NULL), op(GX_MUL, a, inv_b, NULL), "a / b = a (1 / b)");
+    same(op(GX_DIV, a, a, NULL), one_or_zero(a), "a / a = 1, or 0");
+    same(op(GX_DIV, one, a, NULL), copy(inv_a), "1 / a");
+    same(op(GX_DIV, a, one, NULL), copy(a), "a / 1 = a");
+    same(op(GX_DIV, a, zero, NULL), copy(zero), "a / 0 = 0");
+    unsigned char *ab = op(GX_MUL, a, b, NULL);
+    same(op(GX_INV, ab, NULL, NULL), op(GX_MUL, inv_a, inv_b, NULL), "1 / (a b) = (1 / a) (1 / b)");
+    unsigned char *q = op(GX_DIV, a, b, NULL), *where = one_or_zero(b);
+    same(op(GX_MUL, q, b, NULL), op(GX_MUL, a, where, NULL), "(a / b) b = a, or 0");
+    free(inv_a);
+    free(inv_b);
+    free(ab);
+    free(q);
+    free(where);
+}
+
+static void conversions(void)
+{
+    same(then(op(GX_TO_MONT, a, NULL, NULL), GX_FROM_MONT, NULL, NULL), copy(a), "out of and into");
+    same(then(op(GX_FROM_MONT, a, NULL, NULL), GX_TO_MONT, NULL, NULL), copy(a), "into and out of");
+    unsigned char *plain_one = copy(zero);
+    for (size_t i = 0; i < n; i++)
+        plain_one[i * gxt_element(field)] = 1;
+    same(op(GX_TO_MONT, plain_one, NULL, NULL), copy(one), "to-mont(1) = Montgomery's one");
+    same(op(GX_FROM_MONT, one, NULL, NULL), copy(plain_one), "from-mont(R) = 1");
+    same(op(GX_MUL, a, plain_one, NULL), op(GX_FROM_MONT, a, NULL, NULL), "a 1 / R = from-mont(a)");
+    unsigned char *ma = op(GX_TO_MONT, a, NULL, NULL), *mb = op(GX_TO_MONT, b, NULL, NULL);
+    unsigned char *sum = op(GX_ADD, a, b, NULL);
+    same(op(GX_TO_MONT, sum, NULL, NULL), op(GX_ADD, ma, mb, NULL), "to-mont is additive");
+    free(plain_one);
+    free(ma);
+    free(mb);
+    free(sum);
+}
+
+/* x^(p - 1) by squaring and multiplying, highest bit first. */
+static unsigned char *fermat(const unsigned char *x)
+{
+    const gx_field_info *info = gx_field_get_info(field);
+    unsigned char *power = copy(one);
+    for (size_t bit = 64 * (size_t)info->limbs; bit-- > 0;) {
+        uint64_t limb = info->modulus[bit / 64] - (bit < 64); /* p is odd */
+        power = then(power, GX_SQR, NULL, NULL);
+        if (limb >> bit % 64 & 1)
+            power = then(power, GX_MUL, x, NULL);
+    }
+    return power;
+}
+
+static void fermats_little_theorem(void)
+{
+    same(fermat(a), one_or_zero(a), "a^(p - 1) = 1, or 0");
+}
+
+/* ---- every device, every field ---- */
+
+/* Montgomery's one from the modulus alone: 2^(64 limbs) mod p, on GMP. */
+static void put_one(void)
+{
+    const gx_field_info *info = gx_field_get_info(field);
+    memset(one, 0, bytes);
+    if (!info->limbs) {
+        for (size_t i = 0; i < n; i++)
+            one[i * 4] = 1;
+        return;
+    }
+    mpz_t p, r;
+    mpz_inits(p, r, NULL);
+    oracle_modulus(p, field);
+    mpz_setbit(r, 64 * (mp_bitcnt_t)info->limbs);
+    mpz_mod(r, r, p);
+    for (size_t i = 0; i < n; i++)
+        oracle_export(one + i * info->element_bytes, info->limbs, r);
+    mpz_clears(p, r, NULL);
+}
+
+static void start_law(const gx_device_info *on, gx_field in)
+{
+    device = on->name;
+    field = in;
+    n = on->kind == GX_DEVICE_REFERENCE ? 37 : gxt_small() ? 100 : 5000;
+    bytes = n * gxt_element(field);
+    unsigned char **all[] = {&a, &b, &c, &zero, &one};
+    for (size_t i = 0; i < GXT_COUNT(all); i++)
+        *all[i] = batch();
+    oracle_fill(field, &rng, a, n);
+    oracle_fill(field, &rng, b, n);
+    oracle_fill(field, &rng, c, n);
+    memset(zero, 0, bytes);
+    put_one();
+}
+
+static void end_law(void)
+{
+    free(a);
+    free(b);
+    free(c);
+    free(zero);
+    free(one);
+}
+
+static void everywhere(void (*law)(void), int words)
+{
+    for (size_t d = 0; d < device_count; d++) {
+        for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+            if (gxt_fields[f] == GX_F32 || (gxt_fields[f] == GX_U32 && !words))
+                continue;
+            start_law(&devices[d], gxt_fields[f]);
+            law();
+            end_law();
+        }
+    }
+}
+
+static void ring(void **state)
+{
+    (void)state;
+    everywhere(ring_laws, 1);
+}
+
+static void negation(void **state)
+{
+    (void)state;
+    everywhere(negation_and_products, 0);
+}
+
+static void inversion(void **state)
+{
+    (void)state;
+    everywhere(inverses, 0);
+}
+
+static void conversion(void **state)
+{
+    (void)state;
+    everywhere(conversions, 0);
+}
+
+static void fermat_everywhere(void **state)
+{
+    (void)state;
+    everywhere(fermats_little_theorem, 0);
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    ctx = gxt_open(NULL);
+    device_count = DEVICES_MAX;
+    assert_int_equal(gx_devices(ctx, devices, &device_count), GX_OK);
+    assert_true(device_count <= DEVICES_MAX);
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    gx_close(&ctx);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ring),
+        cmocka_unit_test(negation),
+        cmocka_unit_test(inversion),
+        cmocka_unit_test(conversion),
+        cmocka_unit_test(fermat_everywhere),
+    };
+    return cmocka_run_group_tests_name("laws", tests, open_context, close_context);
+}

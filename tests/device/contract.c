@@ -1,0 +1,817 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device contract of src/device/device.h itself, below exec/: memory, copies,
+ * kernels, commands, points, failures, for every device that can be had on any
+ * machine. Internal: it links the static library. Written so that a device without
+ * shared memory passes it too: data goes in and out by copies where it must.
+ */
+#include <stdio.h>
+
+#include "base/options.h"
+#include "device/device.h"
+#include "support/harness.h"
+#include "support/heap.h"
+#include "support/oracle.h"
+
+enum { N = 100, GUARD = 0x5c };
+
+static const char *const device_names[] = {"cpu", "ref", "fault:fail@1000000:cpu"};
+
+static struct gxt_heap heap;
+static struct gx_instance instance;
+static struct gx_device device;
+static struct oracle_rng rng = {11};
+
+/* ---- opening ---- */
+
+static void open_device(const char *name, uint64_t dispatch_elems)
+{
+    char message[160] = "";
+    gxt_heap_start(&heap);
+    memset(&instance, 0, sizeof instance);
+    gx_config config = {.dispatch_elems = dispatch_elems, .allocator = gxt_heap_allocator(&heap)};
+    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
+                     GX_OK);
+    assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
+}
+
+static void close_device(void)
+{
+    gx__device_close(&device);
+    gxt_heap_end(&heap);
+}
+
+static void on_every_device(void (*test)(void))
+{
+    gxt_clear_environment();
+    for (size_t i = 0; i < GXT_COUNT(device_names); i++) {
+        open_device(device_names[i], 0);
+        test();
+        close_device();
+    }
+}
+
+/* ---- shorthands ---- */
+
+static bool offers(enum gx_mem_kind kind)
+{
+    return (device.facts.mem_kinds & GX_MEM_BIT(kind)) != 0;
+}
+
+static enum gx_mem_kind or_shared(enum gx_mem_kind kind)
+{
+    return offers(kind) ? kind : GX_MEM_SHARED;
+}
+
+static struct gx_mem alloc_mem(enum gx_mem_kind kind, size_t bytes)
+{
+    struct gx_mem mem;
+    memset(&mem, 0, sizeof mem);
+    assert_int_equal(device.ops->mem_alloc(&device, kind, bytes, &mem), GX_OK);
+    assert_int_equal(mem.kind, kind);
+    assert_true(mem.size >= bytes);
+    assert_false(mem.imported);
+    return mem;
+}
+
+static void free_mem(struct gx_mem *mem)
+{
+    device.ops->mem_free(&device, mem);
+}
+
+static void write_mapped(struct gx_mem *mem, const void *data, size_t bytes)
+{
+    void *host = NULL;
+    assert_int_equal(device.ops->map(&device, mem, &host), GX_OK);
+    assert_non_null(host);
+    memcpy(host, data, bytes);
+    device.ops->unmap(&device, mem);
+}
+
+static void read_mapped(struct gx_mem *mem, void *data, size_t bytes)
+{
+    void *host = NULL;
+    assert_int_equal(device.ops->map(&device, mem, &host), GX_OK);
+    assert_non_null(host);
+    memcpy(data, host, bytes);
+    device.ops->unmap(&device, mem);
+}
+
+static struct gx_cmd *begin(void)
+{
+    struct gx_cmd *cmd = NULL;
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+    assert_non_null(cmd);
+    assert_ptr_equal(cmd->device, &device);
+    return cmd;
+}
+
+static struct gx_point submit_and_wait(struct gx_cmd *cmd)
+{
+    struct gx_point point = {0};
+    assert_int_equal(device.ops->submit(cmd, NULL, 0, &point), GX_OK);
+    assert_int_equal(device.ops->wait(&device, point, GX_WAIT_FOREVER), GX_OK);
+    assert_true(device.ops->reached(&device, point));
+    return point;
+}
+
+static void end(struct gx_cmd *cmd)
+{
+    device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    submit_and_wait(cmd);
+    device.ops->recycle(cmd);
+}
+
+static struct gx_binding at(const struct gx_mem *mem, size_t offset)
+{
+    return (struct gx_binding){.mem = mem, .offset = offset};
+}
+
+static void copy_all(const struct gx_mem *from, const struct gx_mem *to, size_t bytes)
+{
+    struct gx_cmd *cmd = begin();
+    struct gx_region region = {.from = at(from, 0), .to = at(to, 0), .size = bytes};
+    device.ops->copy(cmd, &region, 1);
+    end(cmd);
+}
+
+/* Memory for kernels with `bytes` of data in it. */
+static struct gx_mem put(const void *data, size_t bytes)
+{
+    struct gx_mem mem = alloc_mem(or_shared(GX_MEM_DEVICE), bytes);
+    if (mem.kind == GX_MEM_SHARED) {
+        write_mapped(&mem, data, bytes);
+        return mem;
+    }
+    struct gx_mem up = alloc_mem(or_shared(GX_MEM_UPLOAD), bytes);
+    write_mapped(&up, data, bytes);
+    copy_all(&up, &mem, bytes);
+    free_mem(&up);
+    return mem;
+}
+
+static void get(struct gx_mem *mem, void *data, size_t bytes)
+{
+    if (mem->kind == GX_MEM_SHARED) {
+        read_mapped(mem, data, bytes);
+        return;
+    }
+    struct gx_mem down = alloc_mem(or_shared(GX_MEM_READBACK), bytes);
+    copy_all(mem, &down, bytes);
+    read_mapped(&down, data, bytes);
+    free_mem(&down);
+}
+
+static struct gx_kernel kernel_for(gx_op op, gx_field field, unsigned broadcast, bool check)
+{
+    struct gx_kernel_key key = {.op = op, .field = field, .broadcast = broadcast, .check = check};
+    struct gx_kernel kernel = {0};
+    assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_OK);
+    assert_int_equal(kernel.key.op, op);
+    assert_int_equal(kernel.key.field, field);
+    return kernel;
+}
+
+/* ---- the registry and the facts ---- */
+
+static void facts_are_plausible(void)
+{
+    const struct gx_device_facts *f = &device.facts;
+    assert_true(f->mem_kinds != 0);
+    assert_true(offers(GX_MEM_SHARED) || offers(GX_MEM_UPLOAD));
+    assert_true(f->queues & GX_QUEUE_BIT(GX_QUEUE_COMPUTE));
+    assert_true(f->dispatch_elems >= 1 && f->dispatch_elems <= UINT32_MAX);
+    assert_true(f->binding_align >= 1 && (f->binding_align & (f->binding_align - 1)) == 0);
+    assert_true(!f->import || device.ops->mem_import);
+    assert_true(!f->timestamps || device.ops->stamp);
+}
+
+static void facts(void **state)
+{
+    (void)state;
+    on_every_device(facts_are_plausible);
+    for (size_t i = 0; i < GXT_COUNT(device_names); i++) {
+        open_device(device_names[i], 123);
+        assert_string_equal(device.info.name, device_names[i]);
+        assert_int_equal(device.facts.dispatch_elems, 123);
+        close_device();
+    }
+}
+
+static void unknown_devices(void **state)
+{
+    (void)state;
+    const char *names[] = {"", "nope", "fault:", "fault:fail@1:nope"};
+    gxt_heap_start(&heap);
+    memset(&instance, 0, sizeof instance);
+    instance.config.allocator = gxt_heap_allocator(&heap);
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        char message[160] = "";
+        assert_int_equal(gx__device_open(&instance, names[i], &device, message, sizeof message),
+                         GX_ERR_NO_DEVICE);
+        assert_true(message[0]);
+    }
+    gxt_heap_end(&heap); /* nothing is open */
+}
+
+/* ---- memory ---- */
+
+static void memory_of_each_kind(void)
+{
+    const size_t sizes[] = {1, 63, 64, 4096, 100001};
+    for (int kind = GX_MEM_DEVICE; kind <= GX_MEM_SHARED; kind++) {
+        if (!offers((enum gx_mem_kind)kind))
+            continue;
+        for (size_t s = 0; s < GXT_COUNT(sizes); s++) {
+            struct gx_mem mem = alloc_mem((enum gx_mem_kind)kind, sizes[s]);
+            unsigned char *data = gxt_alloc(sizes[s]), *back = gxt_alloc(sizes[s]);
+            memset(data, (int)(s + 1), sizes[s]);
+            if (kind != GX_MEM_DEVICE) {
+                write_mapped(&mem, data, sizes[s]);
+                read_mapped(&mem, back, sizes[s]);
+                assert_memory_equal(data, back, sizes[s]);
+            }
+            free_mem(&mem);
+            free(data);
+            free(back);
+        }
+    }
+}
+
+static void memory_kinds(void **state)
+{
+    (void)state;
+    on_every_device(memory_of_each_kind);
+}
+
+static void too_much_memory(void)
+{
+    for (int kind = GX_MEM_DEVICE; kind <= GX_MEM_SHARED; kind++) {
+        struct gx_mem mem, before;
+        if (!offers((enum gx_mem_kind)kind))
+            continue;
+        memset(&mem, GUARD, sizeof mem);
+        before = mem;
+        const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2};
+        for (size_t s = 0; s < GXT_COUNT(sizes); s++) {
+            gx_status status =
+                device.ops->mem_alloc(&device, (enum gx_mem_kind)kind, sizes[s], &mem);
+            assert_true(status == GX_ERR_OUT_OF_MEMORY || status == GX_ERR_OUT_OF_DEVICE_MEMORY);
+            assert_memory_equal(&mem, &before, sizeof mem); /* changed nothing */
+        }
+    }
+}
+
+static void more_memory_than_there_is(void **state)
+{
+    (void)state;
+    on_every_device(too_much_memory);
+}
+
+static struct gx_mem import_mem(void *host, size_t bytes)
+{
+    struct gx_mem mem;
+    memset(&mem, 0, sizeof mem);
+    assert_int_equal(device.ops->mem_import(&device, host, bytes, &mem), GX_OK);
+    assert_int_equal(mem.kind, GX_MEM_SHARED);
+    assert_true(mem.imported);
+    assert_int_equal(mem.size, bytes);
+    return mem;
+}
+
+/* Any host memory, where facts.import says so; the kernel works where it lies. */
+static void import_any_alignment(void)
+{
+    enum { SOME = 9 };
+    if (!device.facts.import)
+        return;
+    for (size_t offset = 0; offset < 20; offset++) {
+        unsigned char host[SOME * 32 + 64], in[SOME * 32], want[SOME * 32];
+        memset(host, GUARD, sizeof host);
+        oracle_fill(GX_BN254_FQ, &rng, in, SOME);
+        memcpy(host + offset, in, sizeof in);
+        struct gx_mem mem = import_mem(host + offset, sizeof in);
+        struct gx_dispatch d = {.kernel = kernel_for(GX_SQR, GX_BN254_FQ, 0, false), .n = SOME};
+        d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = at(&mem, 0);
+        struct gx_cmd *cmd = begin();
+        device.ops->dispatch(cmd, &d);
+        end(cmd);
+        free_mem(&mem);
+        oracle_run(GX_SQR, GX_BN254_FQ, SOME, want, in, NULL, NULL, 0);
+        assert_memory_equal(host + offset, want, sizeof want);
+        for (size_t i = 0; i < sizeof host; i++)
+            if (i < offset || i >= offset + sizeof want)
+                assert_int_equal(host[i], GUARD);
+    }
+}
+
+static void import(void **state)
+{
+    (void)state;
+    on_every_device(import_any_alignment);
+}
+
+static void copy_regions(void)
+{
+    unsigned char data[256], back[256], want[256];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (unsigned char)i;
+    memset(want, GUARD, sizeof want);
+    struct gx_mem from = put(data, sizeof data), to = put(want, sizeof want);
+    const struct gx_region regions[] = {{.from = at(&from, 0), .to = at(&to, 128), .size = 64},
+                                        {.from = at(&from, 192), .to = at(&to, 0), .size = 64},
+                                        {.from = at(&from, 64), .to = at(&to, 192), .size = 32}};
+    memcpy(want + 128, data, 64);
+    memcpy(want, data + 192, 64);
+    memcpy(want + 192, data + 64, 32);
+    struct gx_cmd *cmd = begin();
+    device.ops->copy(cmd, regions, GXT_COUNT(regions));
+    device.ops->copy(cmd, NULL, 0);
+    end(cmd);
+    get(&to, back, sizeof back);
+    assert_memory_equal(back, want, sizeof want);
+    get(&from, back, sizeof back);
+    assert_memory_equal(back, data, sizeof data);
+    free_mem(&from);
+    free_mem(&to);
+}
+
+static void copies(void **state)
+{
+    (void)state;
+    on_every_device(copy_regions);
+}
+
+/* ---- kernels ---- */
+
+/* One dispatch of any operation with everything it needs; fresh memory each time. */
+static void dispatch_matches_oracle(gx_op op, gx_field field, unsigned broadcast)
+{
+    size_t bytes = N * gxt_element(field);
+    unsigned char in[3][N * 48], got[N * 48], want[N * 48];
+    struct gx_mem mem[3], out, scratch = {0};
+    struct gx_dispatch d = {.kernel = kernel_for(op, field, broadcast, false), .n = N};
+    for (int w = 0; w < 3; w++) {
+        oracle_fill(field, &rng, in[w], N);
+        mem[w] = put(in[w], bytes);
+        if (w < (int)gx_op_get_info(op)->operands)
+            d.bind[GX_BIND_A + w] = at(&mem[w], 0);
+    }
+    memset(got, GUARD, sizeof got);
+    out = put(got, bytes);
+    d.bind[GX_BIND_OUT] = at(&out, 0);
+    size_t need = device.ops->scratch(&device, &d.kernel, N);
+    if (need) {
+        scratch = alloc_mem(or_shared(GX_MEM_DEVICE), need);
+        d.bind[GX_BIND_SCRATCH] = at(&scratch, 0);
+    }
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, &d);
+    end(cmd);
+    get(&out, got, bytes);
+    oracle_run(op, field, N, want, in[0], in[1], in[2], broadcast);
+    assert_memory_equal(got, want, bytes);
+    for (int w = 0; w < 3; w++)
+        free_mem(&mem[w]);
+    free_mem(&out);
+    if (need)
+        free_mem(&scratch);
+}
+
+static void every_kernel_works(void)
+{
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
+        for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
+            if (gx_op_exists(gxt_ops[o], gxt_fields[f]))
+                for (unsigned b = 0; b < 1u << gx_op_get_info(gxt_ops[o])->operands; b++)
+                    dispatch_matches_oracle(gxt_ops[o], gxt_fields[f], b);
+}
+
+static void every_kernel(void **state)
+{
+    (void)state;
+    on_every_device(every_kernel_works);
+}
+
+static void kernels_that_do_not_exist(void)
+{
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+        for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++) {
+            struct gx_kernel_key key = {.op = gxt_ops[o], .field = gxt_fields[f]};
+            struct gx_kernel kernel, before;
+            if (gx_op_exists(key.op, key.field))
+                continue;
+            memset(&kernel, GUARD, sizeof kernel);
+            before = kernel;
+            gx_status status = device.ops->kernel(&device, &key, &kernel);
+            if (status != GX_ERR_UNSUPPORTED)
+                print_error("%s: %s for %s\n", device.info.name, gx_op_get_info(key.op)->name,
+                            gx_field_get_info(key.field)->name);
+            assert_int_equal(status, GX_ERR_UNSUPPORTED);
+            assert_memory_equal(&kernel, &before, sizeof kernel);
+        }
+    }
+}
+
+static void unsupported_kernels(void **state)
+{
+    (void)state;
+    on_every_device(kernels_that_do_not_exist);
+}
+
+static void workers_of_a_dispatch(void)
+{
+    struct gx_kernel add = kernel_for(GX_ADD, GX_BLS12_381_FQ, 0, true);
+    uint32_t few = device.ops->workers(&device, &add, 64);
+    uint32_t many = device.ops->workers(&device, &add, 10000000);
+    assert_true(few <= 1);
+    assert_true(many >= few && many <= (device.info.threads ? device.info.threads : 1));
+}
+
+static void workers(void **state)
+{
+    (void)state;
+    on_every_device(workers_of_a_dispatch);
+}
+
+/* ---- commands ---- */
+
+/* x = a * b; out = x + c, in one command: the second needs the first. */
+static struct gx_cmd *record_chain(const struct gx_mem *mem, gx_field field)
+{
+    struct gx_dispatch mul = {.kernel = kernel_for(GX_MUL, field, 0, false), .n = N};
+    struct gx_dispatch add = {.kernel = kernel_for(GX_ADD, field, 0, false), .n = N};
+    mul.bind[GX_BIND_A] = at(&mem[0], 0);
+    mul.bind[GX_BIND_B] = at(&mem[1], 0);
+    mul.bind[GX_BIND_OUT] = add.bind[GX_BIND_A] = at(&mem[3], 0);
+    add.bind[GX_BIND_B] = at(&mem[2], 0);
+    add.bind[GX_BIND_OUT] = at(&mem[4], 0);
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, &mul);
+    device.ops->barrier(cmd, GX_BARRIER_KERNEL_TO_KERNEL);
+    device.ops->dispatch(cmd, &add);
+    device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    return cmd;
+}
+
+static void check_chain(struct gx_mem *mem, gx_field field, unsigned char in[3][N * 48])
+{
+    unsigned char got[N * 48], want[N * 48];
+    size_t bytes = N * gxt_element(field);
+    oracle_run(GX_MUL, field, N, want, in[0], in[1], NULL, 0);
+    oracle_run(GX_ADD, field, N, want, want, in[2], NULL, 0);
+    get(&mem[4], got, bytes);
+    assert_memory_equal(got, want, bytes);
+}
+
+static void chain_and_resubmit(void)
+{
+    gx_field field = GX_BLS12_381_FQ;
+    unsigned char in[3][N * 48], junk[N * 48];
+    struct gx_mem mem[5];
+    memset(junk, 0, sizeof junk);
+    for (int w = 0; w < 3; w++) {
+        oracle_fill(field, &rng, in[w], N);
+        mem[w] = put(in[w], sizeof in[w]);
+    }
+    mem[3] = put(junk, sizeof junk);
+    mem[4] = put(junk, sizeof junk);
+    struct gx_cmd *cmd = record_chain(mem, field);
+    struct gx_point before = submit_and_wait(cmd);
+    check_chain(mem, field, in);
+    for (int again = 0; device.facts.resubmit && again < 3; again++) {
+        if (mem[0].kind == GX_MEM_SHARED) { /* new data, old command */
+            oracle_fill(field, &rng, in[0], N);
+            write_mapped(&mem[0], in[0], sizeof in[0]);
+        }
+        struct gx_point now = submit_and_wait(cmd);
+        assert_int_equal(now.queue, before.queue);
+        assert_true(now.value > before.value);
+        before = now;
+        check_chain(mem, field, in);
+    }
+    device.ops->recycle(cmd);
+    for (int i = 0; i < 5; i++)
+        free_mem(&mem[i]);
+}
+
+static void chains(void **state)
+{
+    (void)state;
+    on_every_device(chain_and_resubmit);
+}
+
+/* A copy in, a kernel, a copy out, in one command. */
+static void copy_kernel_copy(void)
+{
+    uint32_t in[64], got[64], want[64];
+    gxt_bytes(&rng.state, in, sizeof in);
+    memset(got, 0, sizeof got);
+    struct gx_mem from = put(in, sizeof in), work = put(got, sizeof got);
+    struct gx_mem to = put(got, sizeof got);
+    struct gx_dispatch d = {.kernel = kernel_for(GX_MUL, GX_U32, 0, false), .n = 64};
+    d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&work, 0);
+    struct gx_region up = {.from = at(&from, 0), .to = at(&work, 0), .size = sizeof in};
+    struct gx_region down = {.from = at(&work, 0), .to = at(&to, 0), .size = sizeof in};
+    struct gx_cmd *cmd = begin();
+    device.ops->copy(cmd, &up, 1);
+    device.ops->barrier(cmd, GX_BARRIER_COPY_TO_KERNEL);
+    device.ops->dispatch(cmd, &d);
+    device.ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
+    device.ops->copy(cmd, &down, 1);
+    end(cmd);
+    get(&to, got, sizeof got);
+    oracle_run(GX_MUL, GX_U32, 64, want, in, in, NULL, 0);
+    assert_memory_equal(got, want, sizeof want);
+    free_mem(&from);
+    free_mem(&work);
+    free_mem(&to);
+}
+
+static void copies_around_a_kernel(void **state)
+{
+    (void)state;
+    on_every_device(copy_kernel_copy);
+}
+
+/* Each over its own piece, and nothing beside it. */
+static void hundred_dispatches(void)
+{
+    enum { PIECES = 100, PIECE = 8, SPAN = 64 }; /* elements; SPAN: aligned for any device */
+    static uint32_t in[PIECES * SPAN], got[PIECES * SPAN], want[PIECES * SPAN];
+    gxt_bytes(&rng.state, in, sizeof in);
+    memset(want, GUARD, sizeof want);
+    struct gx_mem a = put(in, sizeof in), out = put(want, sizeof want);
+    struct gx_cmd *cmd = begin();
+    for (size_t i = 0; i < PIECES; i++) {
+        struct gx_dispatch d = {.kernel = kernel_for(GX_ADD, GX_U32, 0, false), .n = PIECE};
+        size_t offset = i * SPAN * sizeof(uint32_t);
+        d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&a, offset);
+        d.bind[GX_BIND_OUT] = at(&out, offset);
+        device.ops->dispatch(cmd, &d);
+        for (size_t k = 0; k < PIECE; k++)
+            want[i * SPAN + k] = 2 * in[i * SPAN + k];
+    }
+    end(cmd);
+    get(&out, got, sizeof got);
+    assert_memory_equal(got, want, sizeof want);
+    free_mem(&a);
+    free_mem(&out);
+}
+
+static void many_dispatches(void **state)
+{
+    (void)state;
+    on_every_device(hundred_dispatches);
+}
+
+static void points_in_order(void)
+{
+    struct gx_point points[20];
+    struct gx_cmd *cmds[20];
+    for (size_t i = 0; i < GXT_COUNT(points); i++) {
+        cmds[i] = begin();
+        assert_int_equal(device.ops->submit(cmds[i], i ? points : NULL, i, &points[i]), GX_OK);
+        assert_int_equal(points[i].queue, GX_QUEUE_COMPUTE);
+        if (i)
+            assert_true(points[i].value > points[i - 1].value);
+    }
+    struct gx_point last = points[GXT_COUNT(points) - 1];
+    assert_int_equal(device.ops->wait(&device, last, GX_WAIT_FOREVER), GX_OK);
+    for (size_t i = 0; i < GXT_COUNT(points); i++) { /* the last means all before */
+        assert_true(device.ops->reached(&device, points[i]));
+        assert_int_equal(device.ops->wait(&device, points[i], 0), GX_OK);
+        device.ops->recycle(cmds[i]);
+    }
+}
+
+static void points(void **state)
+{
+    (void)state;
+    on_every_device(points_in_order);
+}
+
+static void commands_given_back(void)
+{
+    struct gx_cmd *cmds[40];
+    for (int round = 0; round < 3; round++) { /* more at once than may be kept */
+        for (size_t i = 0; i < GXT_COUNT(cmds); i++)
+            cmds[i] = begin();
+        for (size_t i = 0; i < GXT_COUNT(cmds); i++)
+            device.ops->recycle(cmds[i]); /* never submitted */
+    }
+    /* one that comes back is empty: what was recorded before is gone */
+    uint32_t x[4] = {1, 2, 3, 4}, got[4];
+    struct gx_mem mem = put(x, sizeof x);
+    struct gx_dispatch d = {.kernel = kernel_for(GX_ADD, GX_U32, 0, false), .n = 4};
+    d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&mem, 0);
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, &d);
+    device.ops->recycle(cmd);
+    for (size_t i = 0; i < GXT_COUNT(cmds); i++)
+        end(begin());
+    get(&mem, got, sizeof got);
+    assert_memory_equal(got, x, sizeof x);
+    free_mem(&mem);
+}
+
+static void recycling(void **state)
+{
+    (void)state;
+    on_every_device(commands_given_back);
+}
+
+/* ---- BAD ---- */
+
+/* What is in the slot after a dispatch over elements of which `bads` are not below. */
+static uint32_t slot_after(gx_op op, uint32_t before, const size_t *bads, size_t count, int which)
+{
+    gx_field field = GX_BLS12_381_FR;
+    unsigned char in[3][N * 48], out[N * 48];
+    struct gx_mem mem[5], scratch = {0};
+    struct gx_dispatch d = {.kernel = kernel_for(op, field, 0, true), .n = N};
+    unsigned operands = op == GX_OP_CHECK ? 1 : gx_op_get_info(op)->operands;
+    memset(out, GUARD, sizeof out);
+    for (unsigned w = 0; w < 3; w++) {
+        oracle_fill(field, &rng, in[w], N);
+        for (size_t i = 0; w == (unsigned)which && i < count; i++)
+            oracle_bad(field, i, in[w] + bads[i] * 32);
+        mem[w] = put(in[w], (size_t)N * 32);
+        if (w < operands)
+            d.bind[GX_BIND_A + w] = at(&mem[w], 0);
+    }
+    mem[3] = put(out, (size_t)N * 32);
+    mem[4] = put(&before, sizeof before);
+    if (op != GX_OP_CHECK)
+        d.bind[GX_BIND_OUT] = at(&mem[3], 0);
+    d.bind[GX_BIND_BAD] = at(&mem[4], 0);
+    size_t need = device.ops->scratch(&device, &d.kernel, N);
+    if (need) {
+        scratch = alloc_mem(or_shared(GX_MEM_DEVICE), need);
+        d.bind[GX_BIND_SCRATCH] = at(&scratch, 0);
+    }
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, &d);
+    end(cmd);
+    uint32_t after;
+    get(&mem[4], &after, sizeof after);
+    for (int i = 0; i < 5; i++)
+        free_mem(&mem[i]);
+    if (need)
+        free_mem(&scratch);
+    return after;
+}
+
+static void slot_is_lowered(void)
+{
+    static const size_t bads[] = {9, 10, 50, 99};
+    const gx_op ops[] = {GX_ADD, GX_SUB,     GX_MUL,     GX_NEG,       GX_SQR,     GX_INV,
+                         GX_DIV, GX_MUL_ADD, GX_TO_MONT, GX_FROM_MONT, GX_OP_CHECK};
+    for (size_t o = 0; o < GXT_COUNT(ops); o++) {
+        int operands = ops[o] == GX_OP_CHECK ? 1 : (int)gx_op_get_info(ops[o])->operands;
+        assert_int_equal(slot_after(ops[o], UINT32_MAX, bads, 0, 0), UINT32_MAX);
+        assert_int_equal(slot_after(ops[o], 33, bads, 0, 0), 33);
+        for (int w = 0; w < operands; w++) {
+            assert_int_equal(slot_after(ops[o], UINT32_MAX, bads, 4, w), 9);
+            assert_int_equal(slot_after(ops[o], 20, bads, 4, w), 9);
+            assert_int_equal(slot_after(ops[o], 9, bads, 4, w), 9);
+            assert_int_equal(slot_after(ops[o], 5, bads, 4, w), 5); /* never raised */
+            assert_int_equal(slot_after(ops[o], 0, bads, 4, w), 0);
+            assert_int_equal(slot_after(ops[o], UINT32_MAX, bads + 3, 1, w), 99);
+        }
+    }
+}
+
+static void bad_slot(void **state)
+{
+    (void)state;
+    on_every_device(slot_is_lowered);
+}
+
+/* ---- failures ---- */
+
+/* Adds a to itself, as exec/ would. Any call may fail; everything is given back. */
+static gx_status try_once(uint32_t *data, size_t n, bool *submitted)
+{
+    struct gx_mem mem = {0};
+    struct gx_cmd *cmd = NULL;
+    struct gx_point point = {0};
+    struct gx_dispatch d = {.n = n};
+    struct gx_kernel_key key = {.op = GX_ADD, .field = GX_U32};
+    *submitted = false;
+    gx_status s = device.ops->mem_import(&device, data, n * sizeof *data, &mem);
+    if (s != GX_OK)
+        return s;
+    s = device.ops->kernel(&device, &key, &d.kernel);
+    if (s == GX_OK)
+        s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
+    if (s == GX_OK) {
+        d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&mem, 0);
+        device.ops->dispatch(cmd, &d);
+        s = device.ops->submit(cmd, NULL, 0, &point);
+        *submitted = s == GX_OK;
+        if (s == GX_OK)
+            s = device.ops->wait(&device, point, GX_WAIT_FOREVER);
+        device.ops->recycle(cmd);
+    }
+    device.ops->mem_free(&device, &mem);
+    return s;
+}
+
+/* A failed call has changed nothing, a failed submit is recycled, the next one works. */
+static void failures(void **state)
+{
+    (void)state;
+    int failed = 0, before_submit = 0;
+    for (unsigned call = 1;; call++) {
+        char name[48];
+        uint32_t data[4] = {1, 2, 3, 4};
+        const uint32_t once[4] = {2, 4, 6, 8}, untouched[4] = {1, 2, 3, 4};
+        bool submitted;
+        snprintf(name, sizeof name, "fault:fail@%u:cpu", call);
+        open_device(name, 0);
+        gx_status s = try_once(data, 4, &submitted);
+        if (s != GX_OK) {
+            assert_int_equal(s, GX_ERR_DEVICE);
+            failed++;
+            before_submit += !submitted;
+            if (!submitted)
+                assert_memory_equal(data, untouched, sizeof data);
+            memcpy(data, untouched, sizeof data);
+            assert_int_equal(try_once(data, 4, &submitted), GX_OK);
+        }
+        assert_memory_equal(data, once, sizeof data);
+        close_device();
+        if (s == GX_OK)
+            break;
+    }
+    assert_true(failed >= 3);
+    assert_true(before_submit >= 2);
+}
+
+/* Recording has no way to say that memory ran out: submit says it. */
+static void recording_without_memory(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    static uint32_t x[MANY];
+    open_device("cpu", 0);
+    struct gx_mem mem = import_mem(x, sizeof x);
+    struct gx_dispatch d = {.kernel = kernel_for(GX_ADD, GX_U32, 0, false), .n = 1};
+    struct gx_cmd *cmd = begin();
+    gxt_heap_fail(&heap, 1, UINT64_MAX);
+    for (size_t i = 0; i < MANY; i++) {
+        d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&mem, 4 * i);
+        device.ops->dispatch(cmd, &d);
+    }
+    struct gx_point point;
+    gx_status s = device.ops->submit(cmd, NULL, 0, &point);
+    assert_int_equal(s, heap.failed ? GX_ERR_OUT_OF_MEMORY : GX_OK);
+    gxt_heap_heal(&heap);
+    device.ops->recycle(cmd);
+    end(begin());
+    free_mem(&mem);
+    close_device();
+}
+
+/* Two of the same at once know nothing of each other. */
+static void two_devices(void **state)
+{
+    (void)state;
+    struct gx_device other;
+    char message[160];
+    for (size_t i = 0; i < GXT_COUNT(device_names); i++) {
+        open_device(device_names[i], 0);
+        assert_int_equal(
+            gx__device_open(&instance, device_names[i], &other, message, sizeof message), GX_OK);
+        end(begin());
+        gx__device_close(&other);
+        end(begin());
+        close_device();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(facts),
+        cmocka_unit_test(unknown_devices),
+        cmocka_unit_test(memory_kinds),
+        cmocka_unit_test(more_memory_than_there_is),
+        cmocka_unit_test(import),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(every_kernel),
+        cmocka_unit_test(unsupported_kernels),
+        cmocka_unit_test(workers),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(copies_around_a_kernel),
+        cmocka_unit_test(many_dispatches),
+        cmocka_unit_test(points),
+        cmocka_unit_test(recycling),
+        cmocka_unit_test(bad_slot),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(recording_without_memory),
+        cmocka_unit_test(two_devices),
+    };
+    return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
+}

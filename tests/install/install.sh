@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# install.sh ROOT BUILD: installs BUILD into an empty prefix, moves it elsewhere, and
+# builds and runs every example against it as a stranger would: pkg-config (shared and
+# static), find_package, C, C++ and Rust.
+set -euo pipefail
+root=$1 build=$2
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+DESTDIR='' cmake --install "$build" --prefix "$scratch/first" >"$scratch/log" || {
+    cat "$scratch/log"
+    exit 1
+}
+# Nothing installed may know where it was installed, nor where it was built.
+mv "$scratch/first" "$scratch/prefix"
+prefix=$scratch/prefix
+cd "$scratch"
+
+status=0
+fail() {
+    echo "FAIL  $*"
+    status=1
+}
+
+pc=$(find "$prefix" -name gpuexec.pc)
+libdir=$(dirname "$(dirname "$pc")")
+for file in include/gpuexec.h bin/gpuexec; do
+    [[ -e $prefix/$file ]] || fail "$file is not installed"
+done
+for file in libgpuexec.so libgpuexec.a cmake/gpuexec/gpuexecConfig.cmake \
+    cmake/gpuexec/gpuexecConfigVersion.cmake; do
+    [[ -e $libdir/$file ]] || fail "$file is not installed"
+done
+if grep -rIl -e "$root" -e "$scratch/first" "$prefix"; then
+    fail "the files above name a folder of this machine"
+fi
+
+export PKG_CONFIG_PATH=${pc%/*}
+version=$(awk '$2 ~ /^GX_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' "$prefix/include/gpuexec.h")
+[[ $(pkg-config --modversion gpuexec) == "$version" ]] || fail "pkg-config does not say $version"
+read -ra cflags <<<"$(pkg-config --cflags gpuexec)"
+read -ra libs <<<"$(pkg-config --libs gpuexec)"
+# With -lgpuexec of the static library itself: the shared one would be taken otherwise.
+read -ra static_libs <<<"$(pkg-config --static --libs gpuexec)"
+static_libs=("${static_libs[@]/#-lgpuexec/-l:libgpuexec.a}")
+warnings=(-Wall -Wextra -Wpedantic -Werror)
+
+# runs NAME EXPECTED PROGRAM: its output must have a line that matches, its exit code be 0.
+runs() {
+    local name=$1 expected=$2 out
+    shift 2
+    if out=$("$@" 2>&1) && grep -qE "$expected" <<<"$out"; then
+        echo "ok    $name"
+    else
+        fail "$name"
+        echo "$out"
+    fi
+}
+# The shared library is not in the loader's path; the program finds it by itself.
+with_libdir=(env "LD_LIBRARY_PATH=$libdir")
+needs_no_shared() {
+    if readelf -d "$1" | grep -q 'NEEDED.*libgpuexec'; then fail "$1 still needs the shared library"; fi
+}
+
+mul='^all as expected: 100000 \* 100999 = 10099900000$'
+batch='^as expected$'
+inverse='^10000 inverses, each x \* 1/x is 1$'
+
+runs "the program" "$version" "$prefix/bin/gpuexec" --version
+runs "the program verifies" . "$prefix/bin/gpuexec" verify -n 64
+
+if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/mul.c" "${libs[@]}" -o mul; then
+    runs "mul.c, pkg-config, shared" "$mul" "${with_libdir[@]}" ./mul
+else fail "mul.c, shared, does not build"; fi
+if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/mul.c" "${static_libs[@]}" -o mul-static; then
+    needs_no_shared mul-static
+    runs "mul.c, pkg-config, static" "$mul" ./mul-static
+else fail "mul.c, static, does not build"; fi
+
+if g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$root/examples/batch.cpp" "${libs[@]}" -o batch; then
+    runs "batch.cpp, pkg-config, shared" "$batch" "${with_libdir[@]}" ./batch
+else fail "batch.cpp, shared, does not build"; fi
+if g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$root/examples/batch.cpp" "${static_libs[@]}" -o batch-static; then
+    needs_no_shared batch-static
+    runs "batch.cpp, pkg-config, static" "$batch" ./batch-static
+else fail "batch.cpp, static, does not build"; fi
+
+read -ra lib_paths <<<"$(pkg-config --libs-only-L gpuexec)"
+if rustc -O -D warnings "${lib_paths[@]}" -l gpuexec "$root/examples/inverse.rs" -o inverse; then
+    runs "inverse.rs, shared" "$inverse" "${with_libdir[@]}" ./inverse
+else fail "inverse.rs, shared, does not build"; fi
+read -ra private <<<"$(pkg-config --static --libs-only-l gpuexec | sed 's/-lgpuexec//')"
+if rustc -O -D warnings "${lib_paths[@]}" -l static=gpuexec "${private[@]/#/-Clink-arg=}" \
+    "$root/examples/inverse.rs" -o inverse-static; then
+    needs_no_shared inverse-static
+    runs "inverse.rs, static" "$inverse" ./inverse-static
+else fail "inverse.rs, static, does not build"; fi
+
+if cmake -S "$root/examples" -B cmake -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+    >log 2>&1 && cmake --build cmake >>log 2>&1; then
+    needs_no_shared cmake/mul-static
+    needs_no_shared cmake/batch-static
+    runs "mul.c, find_package, shared" "$mul" cmake/mul
+    runs "mul.c, find_package, static" "$mul" cmake/mul-static
+    runs "batch.cpp, find_package, shared" "$batch" cmake/batch
+    runs "batch.cpp, find_package, static" "$batch" cmake/batch-static
+else
+    cat log
+    fail "examples with find_package do not build"
+fi
+exit $status

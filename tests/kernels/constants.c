@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The numbers every kernel stands on: the moduli against the published strings, and
+ * all that is derived from them against GMP.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "field/field.h"
+#include "support/oracle.h"
+
+static void assert_limbs(const uint64_t *limbs, uint32_t count, const mpz_t expected)
+{
+    mpz_t z;
+    mpz_init(z);
+    oracle_import(z, limbs, count);
+    assert_int_equal(mpz_cmp(z, expected), 0);
+    mpz_clear(z);
+    for (uint32_t i = count; i < GX_LIMBS_MAX; i++)
+        assert_int_equal(limbs[i], 0);
+}
+
+/* -1/p mod 2^bits */
+static uint64_t negative_inverse(const mpz_t p, unsigned bits)
+{
+    uint64_t v;
+    mpz_t z, base;
+    mpz_inits(z, base, NULL);
+    mpz_setbit(base, bits);
+    assert_true(mpz_invert(z, p, base));
+    mpz_sub(z, base, z);
+    oracle_export(&v, 1, z);
+    mpz_clears(z, base, NULL);
+    return v;
+}
+
+static void check_row(const struct gx_prime *f)
+{
+    mpz_t p, z;
+    mpz_inits(p, z, NULL);
+    oracle_modulus(p, f->field);
+    assert_limbs(f->p, f->limbs, p);
+    assert_int_equal(f->limbs, (mpz_sizeinbase(p, 2) + 63) / 64);
+    assert_true(f->limbs == 4 || f->limbs == 6);
+    assert_int_equal(f->p[f->limbs - 1] >> 63, 0);
+    assert_true(mpz_probab_prime_p(p, 40) > 0);
+
+    mpz_setbit(z, 64 * f->limbs);
+    mpz_mod(z, z, p);
+    assert_limbs(f->one, f->limbs, z);
+    mpz_mul(z, z, z);
+    mpz_mod(z, z, p);
+    assert_limbs(f->r2, f->limbs, z);
+    assert_true(f->ninv64 == negative_inverse(p, 64));
+    mpz_clears(p, z, NULL);
+}
+
+static void check_row52(const struct gx_prime *f)
+{
+    mpz_t p, z;
+    mpz_inits(p, z, NULL);
+    oracle_modulus(p, f->field);
+    assert_true(f->limbs52 <= GX_LIMBS52_MAX);
+    assert_true(52 * f->limbs52 > 64 * f->limbs);        /* holds one spare bit ... */
+    assert_true(52 * (f->limbs52 - 1) <= 64 * f->limbs); /* ... and is the least that does */
+    for (uint32_t i = GX_LIMBS52_MAX; i-- > 0;) {
+        assert_int_equal(f->p52[i] >> 52, 0);
+        mpz_t limb;
+        mpz_init(limb);
+        oracle_import(limb, &f->p52[i], 1);
+        mpz_mul_2exp(z, z, 52);
+        mpz_add(z, z, limb);
+        mpz_clear(limb);
+        if (i >= f->limbs52)
+            assert_int_equal(f->p52[i], 0);
+    }
+    assert_int_equal(mpz_cmp(z, p), 0);
+    assert_true(f->ninv52 == negative_inverse(p, 52));
+    mpz_clears(p, z, NULL);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+#define GX_X(symbol, value, name)                                                                  \
+    if (gx__prime(symbol))                                                                         \
+        check_row(gx__prime(symbol));
+    GX_FIELD_LIST(GX_X)
+#undef GX_X
+}
+
+static void test_rows52(void **state)
+{
+    (void)state;
+#define GX_X(symbol, value, name)                                                                  \
+    if (gx__prime(symbol))                                                                         \
+        check_row52(gx__prime(symbol));
+    GX_FIELD_LIST(GX_X)
+#undef GX_X
+}
+
+/* Every field of the public list is a row of its own or one of the two without a
+ * modulus, and the numbers run from 1 to the end without a hole. */
+static void test_list(void **state)
+{
+    (void)state;
+    unsigned next = 1;
+#define GX_X(symbol, value, name)                                                                  \
+    assert_int_equal(symbol, next++);                                                              \
+    assert_int_equal(gx__element_bytes(symbol), oracle_element_bytes(symbol));                     \
+    if (symbol == GX_U32 || symbol == GX_F32) {                                                    \
+        assert_null(gx__prime(symbol));                                                            \
+        assert_null(oracle_modulus_hex(symbol));                                                   \
+    } else {                                                                                       \
+        assert_non_null(gx__prime(symbol));                                                        \
+        assert_int_equal(gx__prime(symbol)->field, symbol);                                        \
+        assert_non_null(oracle_modulus_hex(symbol));                                               \
+    }
+    GX_FIELD_LIST(GX_X)
+#undef GX_X
+    assert_int_equal(next, GX_FIELD_END);
+    assert_null(gx__prime((gx_field)0));
+    assert_null(gx__prime((gx_field)GX_FIELD_END));
+    assert_int_equal(gx__element_bytes((gx_field)0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows52),
+    };
+    return cmocka_run_group_tests_name("constants", tests, NULL, NULL);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every test program of ours begins with: cmocka and what it needs before it,
+ * the public header, quick random elements, and opening a context or failing. Values
+ * to compare with come from oracle.h; nothing here computes any.
+ */
+#ifndef GX_TESTS_SUPPORT_HARNESS_H
+#define GX_TESTS_SUPPORT_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpuexec.h"
+
+#define GXT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+extern const gx_field gxt_fields[6];
+extern const gx_op gxt_ops[10];
+
+/* GX_TEST_EFFORT=small: sanitizers and emulators. */
+int gxt_small(void);
+
+/* A small random generator; any state but the same one twice. */
+uint64_t gxt_next(uint64_t *state);
+void gxt_bytes(uint64_t *state, void *out, size_t bytes);
+
+size_t gxt_element(gx_field field);
+/* Random elements below the modulus (f32: random small whole numbers, exact sums). */
+void gxt_fill(uint64_t *state, gx_field field, void *out, size_t n);
+/* The modulus itself, the least element that is not canonical. */
+void gxt_put_modulus(gx_field field, void *element);
+
+/* Memory, or the test fails. */
+void *gxt_alloc(size_t bytes);
+
+/* An open context, or the test fails. NULL: no settings. */
+gx_ctx *gxt_open(const gx_config *config);
+/* No device setting from outside may change what a test means. */
+void gxt_clear_environment(void);
+
+/* A job over n elements; operands that the operation has not are left out. */
+gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b, const void *c,
+               void *out);
+/* Runs one job on the named device (NULL: the context's). */
+gx_status gxt_run(gx_ctx *ctx, const gx_job *job, const char *device, gx_report *report);
+
+#endif

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# includes.sh ROOT: includes point down the layers only, and the program and the examples
+# see nothing of the library but its public header. First it is run on a small tree with
+# known mistakes, to see that it finds each.
+set -euo pipefail
+
+layers="base field device exec route" # lowest first; src/*.c, the API, is above them all
+
+# Prints FILE:LINE: why, for each include of ROOT that is not allowed.
+offences() {
+    cd "$1"
+    find include src cli examples -type f \
+        \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' \) -print0 | sort -z |
+        xargs -0 -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
+        awk -v layers="$layers" '
+            BEGIN { n = split(layers, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
+            function bad(why) { print file ":" line ": " text "  (" why ")" }
+            {
+                split($0, part, ":"); file = part[1]; line = part[2]
+                text = substr($0, length(file) + length(line) + 3)
+                target = text; sub(/^[ \t]*#[ \t]*include[ \t]*/, "", target)
+                if (target !~ /^["<]/) { bad("not a plain name"); next }
+                quoted = substr(target, 1, 1) == "\""
+                target = substr(target, 2); sub(/[">].*/, "", target)
+                folder = target; if (!sub(/\/.*/, "", folder)) folder = ""
+                ours = quoted || folder in rank || target ~ /(^|\/)(src|cli|\.\.)(\/|$)/
+
+                if (!ours || target == "gpuexec.h") {
+                    if (file ~ /^include\// && ours) bad("the public header stands alone")
+                } else if (target ~ /(^|\/)\.\.(\/|$)/) {
+                    bad("no way up")
+                } else if (file ~ /^include\//) {
+                    bad("the public header stands alone")
+                } else if (file ~ /^(cli|examples)\//) {
+                    own = file; sub(/\/.*/, "", own)
+                    if (target ~ /\// || system("test -f " own "/" target))
+                        bad("only gpuexec.h and the files beside it")
+                } else if (!(folder in rank)) {
+                    bad("not the path of a layer")
+                } else {
+                    own = file; sub(/^src\//, "", own)
+                    mine = n + 1
+                    if (own ~ /\//) { sub(/\/.*/, "", own); mine = own in rank ? rank[own] : 0 }
+                    if (!mine) bad(own " is not a layer")
+                    else if (rank[folder] > mine) bad(own " is below " folder)
+                }
+            }'
+}
+
+prove_it_fails() {
+    local tree found expected=0
+    tree=$(mktemp -d)
+    # shellcheck disable=SC2064 # this very folder
+    trap "rm -rf '$tree'" EXIT
+    mkdir -p "$tree"/{include,cli,examples} "$tree"/src/{base,field,device,exec,route,other}
+    touch "$tree/cli/cli.h"
+    put() { # good|bad FILE INCLUDE
+        printf '%s /* %s */\n' "$3" "$1" >>"$tree/$2"
+        if [[ $1 == bad ]]; then expected=$((expected + 1)); fi
+    }
+    put good include/gpuexec.h '#include <stdint.h>'
+    put bad include/gpuexec.h '#include "base/log.h"'
+    put good src/api.c '#include "route/route.h"'
+    put good src/route/route.c '#include "exec/run.h"'
+    put good src/base/log.c '#include "base/log.h"'
+    put good src/base/log.c '#include "gpuexec.h"'
+    put good src/base/log.c '#include <stdio.h>'
+    put bad src/base/log.c '#include "field/field.h"'
+    put bad src/field/field.c '#  include <device/device.h>'
+    put bad src/device/cpu.c '#include "exec/run.h"'
+    put bad src/exec/run.c '#include "route/route.h"'
+    put bad src/exec/run.c '#include "run.h"'
+    put bad src/exec/run.c '#include "../route/route.h"'
+    put bad src/exec/run.c '#include HEADER'
+    put bad src/other/x.c '#include "base/log.h"'
+    put good cli/main.c '#include "cli.h"'
+    put good cli/main.c '#include <jansson.h>'
+    put bad cli/main.c '#include "base/log.h"'
+    put bad cli/main.c '#include "../src/base/log.h"'
+    put bad cli/main.c '#include "log.h"'
+    put good examples/mul.c '#include <gpuexec.h>'
+    put bad examples/batch.cpp '#include "field/field.h"'
+
+    found=$(offences "$tree")
+    if [[ $(grep -c . <<<"$found") -ne $expected ]] || grep -q '/\* good' <<<"$found"; then
+        echo "FAIL  of $expected mistakes made on purpose, this was found:"
+        echo "$found"
+        exit 1
+    fi
+}
+
+(prove_it_fails)
+found=$(offences "$1")
+if [[ -n $found ]]; then
+    echo "$found"
+    exit 1
+fi
+echo "ok    includes point down only"
