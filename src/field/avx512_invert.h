@@ -5,7 +5,6 @@
  * of all elements so far on the way up, kept in scratch, and on the way down the inverse
  * of that product, from which one element after the other is divided out. The 16
  * products become one, and one inverse 16 again, through rotations of the lanes.
- * Data past the caches needs nothing here: arithmetic takes far longer than memory.
  */
 #ifndef GX_FIELD_AVX512_INVERT_H
 #define GX_FIELD_AVX512_INVERT_H
@@ -48,8 +47,9 @@ INLINE const uint8_t *batch_at(const struct batch *s, size_t stride)
 struct inverter {
     struct mont mont;
     const struct gx_prime *prime;
-    vec one[GX_LIMBS_MAX]; /* planes */
-    vec top;               /* the largest top limbs read, in any lane */
+    const uint8_t *ahead[3]; /* see prefetch_batch(); NULL: nothing */
+    vec one[GX_LIMBS_MAX];   /* planes */
+    vec top;                 /* the largest top limbs read, in any lane */
 };
 
 /* Reads 8 elements into planes, with ones for zeros; returns which lanes those are. */
@@ -66,6 +66,18 @@ INLINE __mmask8 load_nonzero(const int L, vec *x, const uint8_t *from, struct in
     return zero;
 }
 
+/* Past the caches: what the way down is going to touch is brought in on the way up, since
+ * going backwards it would come late; and what the way up reads, a few strides early. A
+ * prefetch never faults. */
+INLINE void prefetch_batch(const int L, size_t stride, const struct inverter *v)
+{
+    for (int k = 0; k < 3; k++) {
+        uintptr_t at = (uintptr_t)v->ahead[k] + stride * STRIDE_BYTES(L);
+        for (size_t i = 0; i < STRIDE_BYTES(L) && v->ahead[k]; i += 64)
+            _mm_prefetch((const char *)(at + i), _MM_HINT_T1);
+    }
+}
+
 /* product[c] *= all elements of the batch in chain c, and what it was before each of them
  * into scratch. product < 2p before and after: the elements are shifted, F x with x < p. */
 INLINE void batch_up(const int L, vec product[CHAINS][GX_LIMBS52_MAX], vec *scratch,
@@ -74,12 +86,13 @@ INLINE void batch_up(const int L, vec product[CHAINS][GX_LIMBS52_MAX], vec *scra
     const int N = LIMBS52(L);
     for (size_t i = 0; i < strides; i++) {
         const uint8_t *from = batch_at(b, i);
+        prefetch_batch(L, i, v);
         for (int c = 0; c < CHAINS; c++) {
             vec x[GX_LIMBS_MAX], t[GX_LIMBS52_MAX];
             load_nonzero(L, x, from + c * STRIDE_BYTES(L) / CHAINS, v);
             split(L, SHIFT_FULL, t, x);
             UNROLL for (int j = 0; j < N; j++) scratch[(i * CHAINS + c) * N + j] = product[c][j];
-            mont_mul(L, product[c], t, product[c], NULL, &v->mont);
+            mont_mul(L, product[c], t, product[c], &v->mont);
             carry_limbs(L, product[c]);
         }
     }
@@ -97,16 +110,16 @@ INLINE void batch_down_stride(const int L, const int divide, uint8_t *out, const
         const size_t at = c * STRIDE_BYTES(L) / CHAINS;
         vec x[GX_LIMBS_MAX], t[GX_LIMBS52_MAX], r[GX_LIMBS52_MAX];
         __mmask8 zero = load_nonzero(L, x, b + at, v);
-        mont_mul(L, r, inverse[c], scratch + c * N, NULL, &v->mont);
+        mont_mul(L, r, inverse[c], scratch + c * N, &v->mont);
         split(L, SHIFT_FULL, t, x);
-        mont_mul(L, inverse[c], t, inverse[c], NULL, &v->mont);
+        mont_mul(L, inverse[c], t, inverse[c], &v->mont);
         carry_limbs(L, inverse[c]);
         if (divide) {
             load_planes(L, x, a + at);
             v->top = _mm512_max_epu64(v->top, x[L - 1]);
             split(L, SHIFT_FULL, t, x);
             carry_limbs(L, r);
-            mont_mul(L, r, t, r, NULL, &v->mont);
+            mont_mul(L, r, t, r, &v->mont);
         }
         subtract_p(L, r, &v->mont);
         join(L, x, r);
@@ -142,7 +155,7 @@ INLINE void multiply(const int L, vec *r, const vec *x, const vec *y, const stru
     subtract_p(L, t, f);
     join(L, planes, t);
     split(L, SHIFT_FULL, t, planes);
-    mont_mul(L, r, s, t, NULL, f);
+    mont_mul(L, r, s, t, f);
 }
 
 /* Inverse of x, which is the same in all lanes; sums. Elements that were not below p can
@@ -208,9 +221,12 @@ INLINE void invert_batch(const int L, const int divide, const struct gx_host_arg
     vec product[CHAINS][GX_LIMBS52_MAX], inverse[CHAINS][GX_LIMBS52_MAX];
     for (int c = 0; c < CHAINS; c++)
         split(L, SHIFT_NONE, product[c], v->one);
+    uint8_t *out = (uint8_t *)args->out + start * 8 * L;
+    v->ahead[0] = args->stream && b.step ? b.from + 8 * STRIDE_BYTES(L) : NULL;
+    v->ahead[1] = args->stream && divide && a.step ? a.from : NULL;
+    v->ahead[2] = args->stream ? out : NULL;
     batch_up(L, product, args->scratch, &b, (n + STRIDE - 1) / STRIDE, v);
     invert_lanes(L, inverse, product, v);
-    uint8_t *out = (uint8_t *)args->out + start * 8 * L;
     batch_down(L, divide, out, n, &a, &b, inverse, args->scratch, v);
 }
 

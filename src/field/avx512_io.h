@@ -2,7 +2,7 @@
  *
  * Part of the AVX-512 tier (avx512.c): how the element-wise kernels read operands and
  * write results, whatever the alignment and the length, broadcast or not, past the
- * caches or not. A block is a constant number of bytes, at most BLOCK_BYTES_MAX.
+ * caches or not. A block is `rows` vectors of 64 bytes, a constant of the kernel.
  */
 #ifndef GX_FIELD_AVX512_IO_H
 #define GX_FIELD_AVX512_IO_H
@@ -11,154 +11,144 @@
 
 #include "field/avx512_layout.h"
 
+#define OPERANDS_MAX    3
 #define BLOCK_BYTES_MAX (64 * GX_LIMBS_MAX)
+#define GROUP           64   /* blocks, at most, that a kernel does in one go */
 #define PREFETCH_AHEAD  4096 /* bytes; 2 to 8 KiB measure alike */
 
-/* Where the next block of an operand is. A broadcast element is expanded to a block,
- * over which the source does not move. */
-struct source {
-    const uint8_t *at;
-    size_t step; /* bytes of a block, or 0 where broadcast */
-    uint8_t block[BLOCK_BYTES_MAX];
+/* Where the next blocks are. Kernels work on a copy, which stays in registers.
+ *
+ * Stores around the caches must be whole aligned lines, and arrays start anywhere (16 bytes
+ * into a line, as a rule). So past the first block, which is stored as it comes, what is
+ * written lags `lead` words behind the result: each line is the end of the vector before and
+ * the start of this one. */
+struct cursor {
+    const uint8_t *at[OPERANDS_MAX];
+    size_t step[OPERANDS_MAX]; /* bytes of a block, or 0 where broadcast */
+    bool prefetch;
+    uint8_t *out;
+    bool stream;    /* asked for, and possible: a multiple of 4 bytes */
+    bool streaming; /* under way: `lead` words of `last` are to be written */
+    uint32_t lead;  /* 32-bit words from the start of a line to `out` */
+    vec last;       /* the vector before `out` */
+    vec rotate;     /* index of a line's words in (last, next vector) */
 };
-
-INLINE void source_open(struct source *s, const void *operand, bool broadcast, size_t block_bytes,
-                        size_t element_bytes)
-{
-    s->at = operand;
-    s->step = broadcast ? 0 : block_bytes;
-    if (!broadcast)
-        return;
-    for (size_t i = 0; i < block_bytes; i += element_bytes)
-        memcpy(s->block + i, operand, element_bytes);
-    s->at = s->block;
-}
-
-/* Only `bytes` of the block are there: copies them, so that a whole block can be read.
- * The rest is 0, which is below p. */
-static void source_shorten(struct source *s, size_t bytes)
-{
-    if (s->step == 0)
-        return;
-    memset(s->block, 0, sizeof s->block);
-    memcpy(s->block, s->at, bytes);
-    s->at = s->block;
-}
-
-/* Addresses past the end are fine: a prefetch never faults. */
-INLINE void source_prefetch(const struct source *s, size_t block_bytes)
-{
-    if (s->step == 0)
-        return;
-    for (size_t i = 0; i < block_bytes; i += 64)
-        _mm_prefetch((const char *)((uintptr_t)s->at + PREFETCH_AHEAD + i), _MM_HINT_T0);
-}
-
-/* Where the next block of the result goes. Stores around the caches must be whole
- * aligned lines, and arrays start anywhere (16 bytes into a line, as a rule). So past
- * the first block, which is stored as it comes, what is written lags `lead` words behind
- * what was put: each line is the end of the vector before and the start of this one. */
-struct sink {
-    uint8_t *at;    /* of the next block */
-    uint32_t lead;  /* 32-bit words from the start of a line to `at` */
-    bool stream;    /* asked for, and possible */
-    bool streaming; /* under way: `last` holds words to be written */
-    vec last;       /* the vector before `at` */
-    vec rotate;     /* index of the line's words in (last, next vector) */
-};
-
-INLINE void sink_open(struct sink *s, void *out, bool stream)
-{
-    s->at = out;
-    s->lead = (uint32_t)((uintptr_t)out % 64 / 4);
-    s->stream = stream && (uintptr_t)out % 4 == 0;
-    s->streaming = false;
-    s->last = _mm512_setzero_si512();
-    vec count = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    s->rotate = _mm512_add_epi32(count, _mm512_set1_epi32(16 - (int)s->lead));
-}
-
-INLINE void sink_put(const int rows, struct sink *s, const vec *r)
-{
-    if (s->streaming) {
-        uint8_t *line = s->at - 4 * s->lead;
-        UNROLL for (int k = 0; k < rows; k++)
-        {
-            vec before = k == 0 ? s->last : r[k - 1];
-            _mm512_stream_si512((vec *)(void *)(line + 64 * k),
-                                _mm512_permutex2var_epi32(before, s->rotate, r[k]));
-        }
-    } else {
-        store_rows(rows, s->at, r);
-        s->streaming = s->stream;
-    }
-    s->last = r[rows - 1];
-    s->at += 64 * rows;
-}
-
-/* The last block, of which only `bytes` exist. */
-INLINE void sink_put_short(const int rows, struct sink *s, const vec *r, size_t bytes)
-{
-    uint8_t block[BLOCK_BYTES_MAX];
-    store_rows(rows, block, r);
-    memcpy(s->at, block, bytes);
-}
-
-INLINE void sink_close(struct sink *s)
-{
-    if (!s->streaming)
-        return;
-    vec line = _mm512_permutex2var_epi32(s->last, s->rotate, s->last);
-    _mm512_mask_storeu_epi32(s->at - 4 * s->lead, (__mmask16)((1u << s->lead) - 1), line);
-    _mm_sfence();
-}
-
-/* ---- a kernel's operands and result ------------------------------------------- */
 
 struct io {
-    struct source source[3];
-    struct sink sink;
-    size_t to_read, to_write; /* bytes left of an operand and of the result */
-    bool prefetch;
+    struct cursor cursor;
+    /* what operands are read from where they are one element or less than a block */
+    uint8_t block[OPERANDS_MAX][BLOCK_BYTES_MAX];
+    uint8_t out_block[BLOCK_BYTES_MAX]; /* in the latter case, the result: */
+    uint8_t *short_out;                 /* where it belongs */
+    size_t short_bytes;                 /* 0 where there is none */
 };
+
+INLINE void io_open_operand(struct io *io, int k, const void *operand, bool broadcast,
+                            size_t block_bytes, size_t element_bytes)
+{
+    io->cursor.at[k] = broadcast ? io->block[k] : operand;
+    io->cursor.step[k] = broadcast ? 0 : block_bytes;
+    for (size_t i = 0; i < block_bytes && broadcast; i += element_bytes)
+        memcpy(io->block[k] + i, operand, element_bytes);
+}
 
 INLINE void io_open(const int rows, const int operands, struct io *io,
                     const struct gx_host_args *args, size_t element_bytes)
 {
-    const void *operand[3] = {args->a, args->b, args->c};
-    UNROLL for (int k = 0; k < operands; k++)
-        source_open(&io->source[k], operand[k], args->broadcast >> k & 1, 64 * rows, element_bytes);
-    sink_open(&io->sink, args->out, args->stream);
-    io->to_read = io->to_write = args->n * element_bytes;
-    io->prefetch = args->stream;
+    const void *operand[OPERANDS_MAX] = {args->a, args->b, args->c};
+    struct cursor *c = &io->cursor;
+    io->short_bytes = 0;
+    for (int k = 0; k < operands; k++)
+        io_open_operand(io, k, operand[k], args->broadcast >> k & 1, 64 * rows, element_bytes);
+    c->prefetch = args->stream;
+    c->out = args->out;
+    c->stream = args->stream && (uintptr_t)args->out % 4 == 0;
+    c->streaming = false;
+    c->lead = (uint32_t)((uintptr_t)args->out % 64 / 4);
+    c->last = _mm512_setzero_si512();
+    vec count = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    c->rotate = _mm512_add_epi32(count, _mm512_set1_epi32(16 - (int)c->lead));
 }
 
-/* Before a block is read: makes all of it readable. */
-INLINE void io_read(const int rows, const int operands, struct io *io)
+/* Before a block is read. Addresses past the end are fine: a prefetch never faults. */
+INLINE void cursor_prefetch(const int rows, const int operands, const struct cursor *c)
 {
-    if (__builtin_expect(io->to_read < 64 * (size_t)rows, 0)) {
-        for (int k = 0; k < operands; k++)
-            source_shorten(&io->source[k], io->to_read);
-    }
-    if (io->prefetch) {
-        UNROLL for (int k = 0; k < operands; k++) source_prefetch(&io->source[k], 64 * rows);
-    }
+    if (!c->prefetch)
+        return;
+    for (int k = 0; k < operands; k++)
+        for (int i = 0; i < rows && c->step[k]; i++)
+            _mm_prefetch((const char *)((uintptr_t)c->at[k] + PREFETCH_AHEAD + 64 * (unsigned)i),
+                         _MM_HINT_T0);
 }
 
 /* After it was read. */
-INLINE void io_next(const int rows, const int operands, struct io *io)
+INLINE void cursor_next(const int operands, struct cursor *c)
 {
-    UNROLL for (int k = 0; k < operands; k++) io->source[k].at += io->source[k].step;
-    io->to_read -= 64 * (size_t)rows; /* wraps past the last block, whose size no one asks */
+    for (int k = 0; k < operands; k++)
+        c->at[k] += c->step[k];
 }
 
-INLINE void io_write(const int rows, struct io *io, const vec *r)
+INLINE void cursor_write(const int rows, struct cursor *c, const vec *r)
 {
-    if (__builtin_expect(io->to_write < 64 * (size_t)rows, 0))
-        sink_put_short(rows, &io->sink, r, io->to_write);
-    else
-        sink_put(rows, &io->sink, r);
-    io->to_write -= 64 * (size_t)rows;
+    if (c->streaming) {
+        uint8_t *line = c->out - 4 * c->lead;
+        UNROLL for (int k = 0; k < rows; k++)
+        {
+            vec before = k == 0 ? c->last : r[k - 1];
+            _mm512_stream_si512((vec *)(void *)(line + 64 * k),
+                                _mm512_permutex2var_epi32(before, c->rotate, r[k]));
+        }
+    } else {
+        store_rows(rows, c->out, r);
+        c->streaming = c->stream;
+    }
+    c->last = r[rows - 1];
+    c->out += 64 * rows;
+}
+
+/* Writes what lags behind; nothing streams from here on. */
+static void cursor_flush(struct cursor *c)
+{
+    if (!c->streaming)
+        return;
+    vec line = _mm512_permutex2var_epi32(c->last, c->rotate, c->last);
+    _mm512_mask_storeu_epi32(c->out - 4 * c->lead, (__mmask16)((1u << c->lead) - 1), line);
+    _mm_sfence();
+    c->stream = c->streaming = false;
+}
+
+/* Only `bytes` are left: has them read from and written to blocks of the io's own, as one
+ * more whole block. What is read beyond them is 0, which is below p. */
+static void io_shorten(struct io *io, int operands, size_t bytes)
+{
+    cursor_flush(&io->cursor);
+    for (int k = 0; k < operands; k++) {
+        if (io->cursor.step[k] == 0)
+            continue;
+        memset(io->block[k], 0, sizeof io->block[k]);
+        memcpy(io->block[k], io->cursor.at[k], bytes);
+        io->cursor.at[k] = io->block[k];
+    }
+    io->short_out = io->cursor.out;
+    io->short_bytes = bytes;
+    io->cursor.out = io->out_block;
+}
+
+/* How many blocks to do next, with `bytes` of each operand left. */
+INLINE size_t io_group(const int rows, const int operands, struct io *io, size_t bytes)
+{
+    size_t blocks = bytes / (64 * (size_t)rows);
+    if (blocks > 0)
+        return blocks < GROUP ? blocks : GROUP;
+    io_shorten(io, operands, bytes);
+    return 1;
+}
+
+static void io_close(struct io *io)
+{
+    cursor_flush(&io->cursor);
+    if (io->short_bytes)
+        memcpy(io->short_out, io->out_block, io->short_bytes);
 }
 
 #endif

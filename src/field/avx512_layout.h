@@ -14,10 +14,26 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+/* Everything is inlined, for L to be a constant, and loops over limbs are unrolled, for their
+ * arrays to live in registers. Not under a sanitizer: it puts checks at every access, and
+ * compiling would take minutes. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer) ||             \
+    __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#endif
+
+#if defined(SANITIZED)
+#define INLINE static __attribute__((noinline))
+#define UNROLL
+#elif defined(__clang__)
 #define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
+#define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
@@ -32,9 +48,15 @@ INLINE vec splat(uint64_t x)
     return _mm512_set1_epi64((long long)x);
 }
 
+/* The empty statement makes the compiler load once: it would repeat the load in each use, and
+ * one that crosses a line, as most do in arrays of any alignment, is not for free. */
 INLINE void load_rows(const int L, vec *rows, const uint8_t *from)
 {
-    UNROLL for (int k = 0; k < L; k++) rows[k] = _mm512_loadu_si512(from + 64 * k);
+    UNROLL for (int k = 0; k < L; k++)
+    {
+        rows[k] = _mm512_loadu_si512(from + 64 * k);
+        __asm__("" : "+v"(rows[k]));
+    }
 }
 
 INLINE void store_rows(const int L, uint8_t *to, const vec *rows)

@@ -95,35 +95,59 @@ INLINE void reduce_limb(const int N, const int i, vec *t, const struct mont *f)
         reduce_step(N, t, f);
 }
 
-/* t = a b / M + c as sums, from dirty limbs, but c (or NULL) clean. With c = 0, below 2p where
- * the factors are F x and y with x < p and y < 2p or the other way round: F x y / M < (1 -
- * 2^-40) p. Interleaved, so that few accumulators live at a time. */
-INLINE void mont_mul(const int L, vec *t, const vec *a, const vec *b, const vec *c,
-                     const struct mont *f)
+/* A product comes in two parts, for other work to be placed between them (see
+ * product_group() in avx512.c); w[2 N] is what is under way.
+ *
+ * a b / M + c as sums, from dirty limbs, but c (or NULL) clean. With c = 0, below 2p where the
+ * factors are F x and y with x < p and y < 2p or the other way round: F x y / M < (1 - 2^-40) p.
+ * Product and reduction are interleaved, so that few accumulators live at a time. */
+#define MUL_BEGINS 2 /* limbs of b in the first part */
+
+INLINE void mont_mul_limbs(const int L, const int from, const int to, vec *w, const vec *a,
+                           const vec *b, const struct mont *f)
 {
     const int N = LIMBS52(L);
-    vec w[2 * GX_LIMBS52_MAX];
+    UNROLL for (int i = from; i < to; i++)
+    {
+        if (i + 1 < N)
+            mul_limb(N, w + i + 1, a, b[i + 1]);
+        reduce_limb(N, i, w + i, f);
+    }
+}
+
+INLINE void mont_mul_begin(const int L, vec *w, const vec *a, const vec *b, const vec *c,
+                           const struct mont *f)
+{
+    const int N = LIMBS52(L);
     UNROLL for (int j = 0; j < N; j++)
     {
         w[j] = _mm512_setzero_si512();
         w[N + j] = c ? c[j] : _mm512_setzero_si512();
     }
     mul_limb(N, w, a, b[0]);
-    UNROLL for (int i = 0; i < N; i++)
-    {
-        if (i + 1 < N)
-            mul_limb(N, w + i + 1, a, b[i + 1]);
-        reduce_limb(N, i, w + i, f);
-    }
+    mont_mul_limbs(L, 0, MUL_BEGINS, w, a, b, f);
+}
+
+INLINE void mont_mul_end(const int L, vec *t, vec *w, const vec *a, const vec *b,
+                         const struct mont *f)
+{
+    const int N = LIMBS52(L);
+    mont_mul_limbs(L, MUL_BEGINS, N, w, a, b, f);
     UNROLL for (int j = 0; j < N; j++) t[j] = w[N + j];
 }
 
-/* t = a^2 / M likewise. Products of different limbs once, then doubled: no
- * accumulator is larger for it than with each added twice. */
-INLINE void mont_sqr(const int L, vec *t, const vec *a, const struct mont *f)
+INLINE void mont_mul(const int L, vec *t, const vec *a, const vec *b, const struct mont *f)
+{
+    vec w[2 * GX_LIMBS52_MAX];
+    mont_mul_begin(L, w, a, b, NULL, f);
+    mont_mul_end(L, t, w, a, b, f);
+}
+
+/* a^2 / M likewise. Products of different limbs once, then doubled: no accumulator is larger
+ * for it than with each added twice. */
+INLINE void mont_sqr_begin(const int L, vec *w, const vec *a)
 {
     const int N = LIMBS52(L);
-    vec w[2 * GX_LIMBS52_MAX];
     UNROLL for (int j = 0; j < 2 * N; j++) w[j] = _mm512_setzero_si512();
     UNROLL for (int i = 0; i < N - 1; i++) mul_limb(N - 1 - i, w + 2 * i + 1, a + i + 1, a[i]);
     UNROLL for (int j = 1; j < 2 * N - 1; j++) w[j] = _mm512_add_epi64(w[j], w[j]);
@@ -132,6 +156,11 @@ INLINE void mont_sqr(const int L, vec *t, const vec *a, const struct mont *f)
         w[2 * i] = mul_low(w[2 * i], a[i], a[i]);
         w[2 * i + 1] = mul_high(w[2 * i + 1], a[i], a[i]);
     }
+}
+
+INLINE void mont_sqr_end(const int L, vec *t, vec *w, const struct mont *f)
+{
+    const int N = LIMBS52(L);
     UNROLL for (int i = 0; i < N; i++) reduce_limb(N, i, w + i, f);
     UNROLL for (int j = 0; j < N; j++) t[j] = w[N + j];
 }

@@ -67,10 +67,14 @@ void gx__host_table(struct gx_host_table *table, unsigned mask)
     unsigned tiers = gx__host_tiers() & mask;
     memset(table, 0, sizeof *table);
     gx__host_fill_portable(table);
+#if defined(__x86_64__) /* elsewhere these files need not be linked */
     if (tiers & 1u << GX_TIER_ADX)
         gx__host_fill_adx(table);
     if (tiers & 1u << GX_TIER_AVX512)
         gx__host_fill_avx512(table);
+#else
+    (void)tiers;
+#endif
 }
 
 /* ---- canonicity ----------------------------------------------------------- */

@@ -37,23 +37,18 @@ static void to_signed62(struct signed62 *out, const uint64_t *in, uint32_t limbs
     for (uint32_t k = 0; k < limbs62(limbs64); k++) {
         uint32_t word = 62 * k / 64, shift = 62 * k % 64;
         uint64_t v = in[word] >> shift;
-        if (shift > 2 && word + 1 < limbs64)
+        if (shift && word + 1 < limbs64)
             v |= in[word + 1] << (64 - shift);
         out->v[k] = (int64_t)(v & MASK62);
     }
 }
 
-/* in: normalised, in [0, 2^(64 * limbs64)). */
+/* in: normalised, in [0, 2^(64 * limbs64)). Word w begins 2w bits into limb w, and
+ * 2w <= 10, so it ends in limb w + 1. */
 static void from_signed62(uint64_t *out, const struct signed62 *in, uint32_t limbs64)
 {
-    for (uint32_t w = 0; w < limbs64; w++) {
-        uint32_t k = 64 * w / 62, shift = 64 * w % 62;
-        uint64_t v = (uint64_t)in->v[k] >> shift;
-        v |= (uint64_t)in->v[k + 1] << (62 - shift);
-        if (shift > 60 && k + 2 < limbs62(limbs64))
-            v |= (uint64_t)in->v[k + 2] << (124 - shift);
-        out[w] = v;
-    }
+    for (uint32_t w = 0; w < limbs64; w++)
+        out[w] = (uint64_t)in->v[w] >> 2 * w | (uint64_t)in->v[w + 1] << (62 - 2 * w);
 }
 
 /* 62 divsteps on the low 62 bits of f and g, which is all they depend on; f odd.
@@ -169,7 +164,7 @@ static bool is_zero(const struct signed62 *x, uint32_t len)
 
 /* Invariants: f = d * in / R^2 and g = e * in / R^2 modulo p, up to the same power of 2
  * on both sides. It ends with g = 0 and f = +-1, as p is prime. Bound: (49 b + 57) / 17
- * divsteps for b bits, which is 1106 or 18 rounds for 384 and 741 or 12 for 256.
+ * divsteps for b bits, which is 1110 or 18 rounds for 384 and 741 or 12 for 256.
  * Starting e at R^2 in place of 1 makes the result come out in Montgomery form. */
 static inline __attribute__((always_inline)) void
 invert(const struct gx_prime *prime, uint64_t *out, const uint64_t *in, uint32_t limbs)

@@ -87,7 +87,7 @@ TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
     subtract_once(limbs, r, t, prime);
 }
 
-/* A squaring of its own saves multiplications but, in C, costs more in carries. */
+/* No squaring of its own: it would save 15 of 78 multiplications (6 limbs), 6 of 36 (4). */
 TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
 {
     fe_mul(limbs, r, a, a, prime);
@@ -191,7 +191,7 @@ void gx__host_fill_portable(struct gx_host_table *table)
         {GX_U32, u32_add, u32_sub, u32_mul},
         {GX_F32, f32_add, f32_sub, f32_mul},
     };
-    fill_tier(table, GX_TIER_PORTABLE);
+    fill_tier(table, GX_TIER_PORTABLE, true);
     fill_kernel(table, GX_TIER_PORTABLE, GX_HOST_CHECK, kernel_check, kernel_check);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         table->fn[words[i].field][GX_HOST_ADD] = words[i].add;

@@ -307,10 +307,13 @@ static void fill_kernel(struct gx_host_table *table, enum gx_tier tier, enum gx_
     }
 }
 
-static void fill_tier(struct gx_host_table *table, enum gx_tier tier)
+/* add_sub: false where the tier has nothing better than portable's. */
+static void fill_tier(struct gx_host_table *table, enum gx_tier tier, bool add_sub)
 {
-    fill_kernel(table, tier, GX_HOST_ADD, kernel_add_4, kernel_add_6);
-    fill_kernel(table, tier, GX_HOST_SUB, kernel_sub_4, kernel_sub_6);
+    if (add_sub) {
+        fill_kernel(table, tier, GX_HOST_ADD, kernel_add_4, kernel_add_6);
+        fill_kernel(table, tier, GX_HOST_SUB, kernel_sub_4, kernel_sub_6);
+    }
     fill_kernel(table, tier, GX_HOST_MUL, kernel_mul_4, kernel_mul_6);
     fill_kernel(table, tier, GX_HOST_SQR, kernel_sqr_4, kernel_sqr_6);
     fill_kernel(table, tier, GX_HOST_MUL_ADD, kernel_mul_add_4, kernel_mul_add_6);

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# stage.sh [FOLDER]: builds the release preset and packs what a measuring session needs
+# (the program, the tests, their libraries, session.sh) into FOLDER, default stage/, to
+# be taken to another machine of the same kind that has none of the build's packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+stage=${1:-stage}
+
+cmake --preset release >/dev/null
+cmake --build --preset release >/dev/null
+rm -rf "$stage"
+mkdir -p "$stage/bin" "$stage/lib"
+cp build/release/gpuexec build/release/tests/test-conformance build/release/tests/test-kernels \
+    "$stage/bin/"
+cp -L build/release/libgpuexec.so.*.* "$stage/lib/"
+# Everything the binaries want that is no part of the C library.
+ldd "$stage"/bin/* | awk '$3 ~ /lib(gmp|cmocka|jansson|gomp)\.so/ {print $3}' | sort -u |
+    xargs -I{} cp -L {} "$stage/lib/"
+cp bench/session.sh "$stage/"
+git describe --always --dirty >"$stage/revision"
+du -sh "$stage"
