@@ -208,7 +208,7 @@ typedef struct gx_operand {
 static inline gx_operand gx_host(const void *elements)
 {
     gx_operand o;
-    o.host = (void *)(uintptr_t)elements;
+    o.host = (void *)elements; /* jobs never write an input */
     o.broadcast = 0;
     return o;
 }

@@ -255,6 +255,88 @@ static void first_use_at_once(void **state)
     }
 }
 
+/* Where all come at once, the device is still opened once: its first call fails once. */
+static void *first_call(void *argument)
+{
+    struct worker *w = argument;
+    uint32_t x[2] = {1, 2}, out[2];
+    gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 2};
+    job.a = job.b = gx_host(x);
+    job.out = gx_host(out);
+    gx_run_opts opts = {.device = "fault:fail@1:cpu"};
+    pthread_barrier_wait(w->start);
+    gx_status status = gx_run(w->ctx, &job, 1, &opts, NULL);
+    w->want.jobs_failed = status == GX_ERR_DEVICE;
+    w->wrong = status != GX_OK && status != GX_ERR_DEVICE;
+    return NULL;
+}
+
+static void one_device_for_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < (gxt_small() ? 50 : 500); i++) {
+        gx_ctx *ctx = gxt_open(NULL);
+        struct worker workers[THREADS];
+        pthread_barrier_t start;
+        uint64_t failed = 0;
+        assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+        for (int t = 0; t < THREADS; t++) {
+            workers[t] = (struct worker){.start = &start, .ctx = ctx, .number = t};
+            assert_int_equal(pthread_create(&workers[t].thread, NULL, first_call, &workers[t]), 0);
+        }
+        for (int t = 0; t < THREADS; t++) {
+            assert_int_equal(pthread_join(workers[t].thread, NULL), 0);
+            assert_int_equal(workers[t].wrong, 0);
+            failed += workers[t].want.jobs_failed;
+        }
+        pthread_barrier_destroy(&start);
+        gx_close(&ctx);
+        assert_int_equal(failed, 1);
+    }
+}
+
+/* Nothing but the smallest jobs, so that the counters are what threads meet at. */
+static void *hammer(void *argument)
+{
+    struct worker *w = argument;
+    uint32_t x = (uint32_t)w->number, out;
+    gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 1};
+    job.a = job.b = gx_host(&x);
+    job.out = gx_host(&out);
+    pthread_barrier_wait(w->start);
+    for (int i = 0; i < w->rounds; i++)
+        w->wrong += gx_run(w->ctx, &job, 1, NULL, NULL) != GX_OK || out != 2 * x;
+    return NULL;
+}
+
+static void counters_lose_nothing(void **state)
+{
+    (void)state;
+    int rounds = gxt_small() ? 5000 : 50000;
+    gx_ctx *ctx = gxt_open(NULL);
+    struct worker workers[THREADS];
+    pthread_barrier_t start;
+    assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.start = &start, .ctx = ctx, .number = i, .rounds = rounds};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, hammer, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_int_equal(workers[i].wrong, 0);
+    }
+    pthread_barrier_destroy(&start);
+    gx_statistics s;
+    gx_stats(ctx, &s);
+    uint64_t jobs = (uint64_t)rounds * THREADS;
+    assert_int_equal(s.jobs_done, jobs);
+    assert_int_equal(s.elements, jobs);
+    assert_int_equal(s.bytes_read, 8 * jobs);
+    assert_int_equal(s.bytes_written, 4 * jobs);
+    assert_int_equal(s.dispatches, jobs);
+    gx_close(&ctx);
+}
+
 /* Contexts have nothing in common. */
 static void *own_context(void *argument)
 {
@@ -295,10 +377,9 @@ static void a_context_for_each_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_context_many_threads),
-        cmocka_unit_test(in_small_dispatches),
-        cmocka_unit_test(first_use_at_once),
-        cmocka_unit_test(a_context_for_each_thread),
+        cmocka_unit_test(one_context_many_threads), cmocka_unit_test(in_small_dispatches),
+        cmocka_unit_test(first_use_at_once),        cmocka_unit_test(one_device_for_all),
+        cmocka_unit_test(counters_lose_nothing),    cmocka_unit_test(a_context_for_each_thread),
     };
     return cmocka_run_group_tests_name("threads", tests, make_cases, free_cases);
 }
