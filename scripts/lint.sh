@@ -17,10 +17,17 @@ count() { # NAME STATUS
     fi
 }
 
-# Files of the project, new ones too, but nothing that git ignores.
+# files EXTENSION...: of the project, new ones too, but nothing that git ignores.
 files() {
-    git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r file; do
-        if [[ -f $file ]]; then echo "$file"; fi
+    local patterns=("${@/#/*.}") file
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files --cached --others --exclude-standard -- "${patterns[@]}"
+    else # an unpacked archive
+        for file in "${patterns[@]}"; do
+            find . -path ./build -prune -o -type f -name "$file" -print
+        done
+    fi | sort -u | while read -r file; do
+        if [[ -f $file ]]; then echo "$file"; fi # not one that was just deleted
     done
 }
 
@@ -38,13 +45,13 @@ if [[ ${1:-} == --fix ]]; then
         echo "lint: clang-format 14 is needed" >&2
         exit 1
     fi
-    files '*.c' '*.h' | xargs -r "$formatter" -i
+    files c h | xargs -r "$formatter" -i
     exit 0
 fi
 
 if [[ -n $formatter ]]; then
     status=0
-    files '*.c' '*.h' | xargs -r "$formatter" --dry-run -Werror || status=$?
+    files c h | xargs -r "$formatter" --dry-run -Werror || status=$?
     count clang-format $status
 else
     echo "-- clang-format: SKIPPED, version 14 is not here"
@@ -66,7 +73,7 @@ count clang-tidy $status
 
 status=0
 {
-    files '*.sh'
+    files sh
     echo .ci/run
 } | xargs shellcheck || status=$?
 count shellcheck $status

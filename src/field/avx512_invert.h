@@ -207,7 +207,8 @@ INLINE void invert_lanes(const int L, vec inverse[CHAINS][GX_LIMBS52_MAX],
     }
 }
 
-/* Scalar layout of args: b is what is inverted, a what is divided by it, if anything is. */
+/* One batch: b is what is inverted, which in args is the last operand, and a what is divided
+ * by it, if anything is. */
 INLINE void invert_batch(const int L, const int divide, const struct gx_host_args *args,
                          size_t start, size_t n, struct inverter *v)
 {
