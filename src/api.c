@@ -20,12 +20,6 @@ struct gx_ctx {
 
 /* ---- context ---- */
 
-static void log_to(const gx_config *config, const char *message)
-{
-    if (config->log)
-        config->log(config->log_user, GX_LOG_ERROR, message);
-}
-
 /* The context takes copies of the strings, which were only borrowed so far. */
 static gx_status own_strings(gx_config *config)
 {
@@ -61,18 +55,18 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     if (s == GX_OK)
         s = gx__cpu_parse_mask(config.cpumask, &tiers, message, sizeof message);
     if (s != GX_OK) {
-        log_to(&config, message);
+        gx__log_line(&config, GX_LOG_ERROR, message);
         return s;
     }
     gx_ctx *ctx = gx__alloc(&config.allocator, sizeof *ctx);
     if (!ctx) {
-        log_to(&config, "no memory to open a context");
+        gx__log_line(&config, GX_LOG_ERROR, "no memory to open a context");
         return GX_ERR_OUT_OF_MEMORY;
     }
     ctx->instance.config = config;
     s = own_strings(&ctx->instance.config);
     if (s != GX_OK) {
-        log_to(&config, "no memory to open a context");
+        gx__log_line(&config, GX_LOG_ERROR, "no memory to open a context");
         ctx_free(ctx);
         return s;
     }
@@ -194,8 +188,6 @@ static gx_status validate(const gx_job *job, gx_report *report)
 
 static void count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
 {
-    gx__count(&c->compute_ns, r->compute_ns);
-    gx__count(&c->dispatches, r->dispatches);
     if (r->status != GX_OK) {
         gx__count(&c->jobs_failed, 1);
         return;
@@ -209,14 +201,14 @@ static void count_job(struct gx_counters *c, const gx_job *job, const gx_report 
     gx__count(&c->elements, job->n);
     gx__count(&c->bytes_read, read);
     gx__count(&c->bytes_written, job->n * bytes);
+    gx__count(&c->compute_ns, r->compute_ns);
+    gx__count(&c->dispatches, r->dispatches);
 }
 
-/* The caller's report for job i, or the spare one, cleared. */
-static gx_report *report_for(gx_report *reports, gx_report *spare, size_t i)
+static void mark_not_run(gx_report *r)
 {
-    gx_report *r = reports ? &reports[i] : spare;
     *r = (gx_report){.status = GX_ERR_NOT_RUN};
-    return r;
+    snprintf(r->message, sizeof r->message, "%s", gx_status_message(GX_ERR_NOT_RUN));
 }
 
 static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t first,
@@ -225,7 +217,7 @@ static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t
     gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", first, message);
     gx__count(&ctx->instance.counters.jobs_failed, njobs);
     for (size_t i = 0; reports && i < njobs; i++) {
-        reports[i] = (gx_report){.status = GX_ERR_NOT_RUN};
+        mark_not_run(&reports[i]);
         if (i == first) {
             reports[i].status = status;
             snprintf(reports[i].message, sizeof reports[i].message, "%s", message);
@@ -266,8 +258,11 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
     }
     gx_status first = GX_OK;
     for (size_t i = 0; i < njobs; i++) {
-        gx_report *r = report_for(reports, &spare, i);
-        if (first == GX_OK) {
+        gx_report *r = reports ? &reports[i] : &spare;
+        if (first != GX_OK) {
+            mark_not_run(r);
+        } else {
+            *r = (gx_report){0};
             first = run_job(ctx, &jobs[i], opts ? opts->device : NULL, r);
             if (first != GX_OK)
                 gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", i, r->message);

@@ -9,6 +9,10 @@
 
 #define GX_MESSAGE_BYTES 256
 
+/* One line: what is no printable character in message (it may quote the user) becomes
+ * '?'. For the time before there is an instance. */
+void gx__log_line(const gx_config *config, gx_log_level level, const char *message);
+
 __attribute__((format(printf, 3, 4))) void gx__log(const struct gx_instance *instance,
                                                    gx_log_level level, const char *format, ...);
 

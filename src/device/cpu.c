@@ -105,7 +105,8 @@ gx_status gx__cpu_parse_mask(const char *mask, unsigned *bits, char *message, si
                 break;
         if (tier < 0) {
             snprintf(message, message_size,
-                     "cpumask: there is no tier '%.*s': name some of portable,adx,avx512",
+                     "cpumask (GPUEXEC_CPUMASK): there is no tier '%.*s': name some of "
+                     "portable,adx,avx512",
                      (int)length, mask);
             return GX_ERR_INVALID;
         }
@@ -176,7 +177,9 @@ static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 {
     for (gx_field field = 1; field < GX_FIELD_END; field++) {
         for (size_t i = 0; i < sizeof lowered / sizeof *lowered; i++) {
-            const gx_op_info *info = gx_op_get_info(lowered[i].op);
+            const gx_op_info *info = gx_op_get_info(lowered[i].op); /* NULL for GX_OP_CHECK */
+            if (info && !gx_op_exists(lowered[i].op, field))
+                continue;
             cpu->kernels[field][lowered[i].op] =
                 (struct cpu_kernel){.prime = gx__prime(field),
                                     .fn = table->fn[field][lowered[i].host],

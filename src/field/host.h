@@ -48,9 +48,9 @@ struct gx_host_args {
 #define GX_NONE_BAD SIZE_MAX
 
 /* Returns the least i for which an operand's element i (element 0 where broadcast) is
- * not below p, or GX_NONE_BAD. With one found, out is unspecified from there on and
- * the kernel may stop early. Without args->check it returns GX_NONE_BAD, and inputs
- * not below p give unspecified results, nothing worse. */
+ * not below p, or GX_NONE_BAD. With one found, out is unspecified and the kernel may
+ * stop early. Without args->check it returns GX_NONE_BAD, and inputs not below p give
+ * unspecified results, nothing worse. GX_HOST_CHECK is called with args->check set. */
 typedef size_t (*gx_host_fn)(const struct gx_prime *prime, const struct gx_host_args *args);
 
 struct gx_host_table {

@@ -616,7 +616,7 @@ static void first_bad_element(void **state)
 static void first_bad_element_of_many(void **state)
 {
     (void)state;
-    size_t n = gxt_small() ? 20000 : 300000; /* several host threads */
+    size_t n = gxt_small() ? 20000 : 100000; /* several host threads */
     const gx_op ops[] = {GX_ADD, GX_MUL_ADD, GX_DIV};
     for (size_t o = 0; o < GXT_COUNT(ops); o++)
         for (size_t f = 0; f < 2; f++)

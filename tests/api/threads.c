@@ -259,7 +259,7 @@ static void first_use_at_once(void **state)
 static void *first_call(void *argument)
 {
     struct worker *w = argument;
-    uint32_t x[2] = {1, 2}, out[2];
+    uint32_t x[2] = {1, 2}, out[2] = {0};
     gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 2};
     job.a = job.b = gx_host(x);
     job.out = gx_host(out);
@@ -299,7 +299,7 @@ static void one_device_for_all(void **state)
 static void *hammer(void *argument)
 {
     struct worker *w = argument;
-    uint32_t x = (uint32_t)w->number, out;
+    uint32_t x = (uint32_t)w->number, out = 0;
     gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 1};
     job.a = job.b = gx_host(&x);
     job.out = gx_host(&out);

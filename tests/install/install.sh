@@ -34,7 +34,7 @@ for file in libgpuexec.so libgpuexec.a cmake/gpuexec/gpuexecConfig.cmake \
     cmake/gpuexec/gpuexecConfigVersion.cmake; do
     [[ -e $libdir/$file ]] || fail "$file is not installed"
 done
-if grep -rIl -e "$root" -e "$scratch/first" "$prefix"; then
+if grep -rIlF -e "$build" -e "$root/include" -e "$root/src" -e "$scratch/first" "$prefix"; then
     fail "the files above name a folder of this machine"
 fi
 
