@@ -96,22 +96,22 @@ static void model_name(char *name, size_t size)
 gx_status gx__cpu_parse_mask(const char *mask, unsigned *bits, char *message, size_t message_size)
 {
     *bits = mask ? 1u << GX_TIER_PORTABLE : ~0u;
-    while (mask && *mask) {
-        size_t length = strcspn(mask, ",");
+    for (const char *name = mask; name;) {
+        size_t length = strcspn(name, ",");
         int tier = GX_TIERS;
         while (--tier >= 0)
             if (strlen(gx__tier_names[tier]) == length &&
-                !memcmp(gx__tier_names[tier], mask, length))
+                !memcmp(gx__tier_names[tier], name, length))
                 break;
         if (tier < 0) {
             snprintf(message, message_size,
                      "cpumask (GPUEXEC_CPUMASK): there is no tier '%.*s': name some of "
                      "portable,adx,avx512",
-                     (int)length, mask);
+                     (int)length, name);
             return GX_ERR_INVALID;
         }
         *bits |= 1u << tier;
-        mask += length + (mask[length] == ',');
+        name = name[length] ? name + length + 1 : NULL;
     }
     return GX_OK;
 }
