@@ -31,4 +31,5 @@ gpuexec verify
 
 run kernels.csv test-kernels --bench --csv
 run bench-1-thread.csv gpuexec bench --threads 1 --csv
+run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
 run bench-all-threads.csv gpuexec bench --csv
