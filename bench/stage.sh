@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 stage=${1:-stage}
 
-cmake --preset release >/dev/null
+cmake --preset release -DGPUEXEC_TESTS=ON >/dev/null
 cmake --build --preset release >/dev/null
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib"

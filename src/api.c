@@ -195,7 +195,7 @@ static void count_job(struct gx_counters *c, const gx_job *job, const gx_report 
     size_t bytes = gx__element_bytes(job->field);
     size_t read = 0;
     const gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
-    for (uint32_t i = 0; i < gx_op_get_info(job->op)->operands; i++)
+    for (uint32_t i = 0; i < 3 && i < gx_op_get_info(job->op)->operands; i++)
         read += (inputs[i]->broadcast && job->n ? 1 : job->n) * bytes;
     gx__count(&c->jobs_done, 1);
     gx__count(&c->elements, job->n);

@@ -15,12 +15,15 @@
 #include "kernels/rig.h"
 #include "support/oracle.h"
 
-#define SMALL_N     4096u
-#define LARGE_N     (4u << 20)
-#define SMALL_REPS  15
-#define LARGE_REPS  5
-#define REP_NS      1e6
-#define DISTINCT    SMALL_N /* elements; repeated to fill the arrays */
+#define SMALL_N    4096u
+#define LARGE_N    (4u << 20)
+#define SMALL_REPS 15
+#define LARGE_REPS 5
+#define REP_NS     1e6
+#define DISTINCT   SMALL_N /* elements; repeated to fill the arrays */
+/* Arrays that lie alike within their pages make a load wait for a store to another array
+ * whose address ends in the same 12 bits, which measures the allocator. */
+#define STAGGER     1088
 #define ARRAY_BYTES ((size_t)LARGE_N * GX_LIMBS_MAX * sizeof(uint64_t))
 
 struct timing {
@@ -66,14 +69,16 @@ static struct timing measure(gx_host_fn fn, const struct gx_prime *prime,
 
 /* ---- arrays ------------------------------------------------------------------------ */
 
-static unsigned char *arrays[5]; /* a, b, c, out, scratch */
+static void *memory[5];
+static unsigned char *arrays[5]; /* a, b, c, out, scratch: in memory[], staggered */
 
 static bool allocate(void)
 {
     for (unsigned k = 0; k < 5; k++) {
-        arrays[k] = aligned_alloc(64, ARRAY_BYTES);
-        if (!arrays[k])
+        memory[k] = aligned_alloc(64, ARRAY_BYTES + 5 * STAGGER);
+        if (!memory[k])
             return false;
+        arrays[k] = (unsigned char *)memory[k] + k * STAGGER;
         memset(arrays[k], 0, ARRAY_BYTES);
     }
     return true;
@@ -158,6 +163,6 @@ int bench(int argc, char **argv)
         }
     }
     for (unsigned k = 0; k < 5; k++)
-        free(arrays[k]);
+        free(memory[k]);
     return 0;
 }
