@@ -162,7 +162,11 @@ static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
                      text);
             return false;
         }
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), p);
+        if (length >= sizeof word) {
+            snprintf(err, ARGS_ERROR_SIZE, "'%.64s' is too long for a number", p);
+            return false;
+        }
+        snprintf(word, sizeof word, "%.*s", (int)length, p);
         if (!number_in_range(spec, word, &list->values[list->count++], err))
             return false;
         p += length;

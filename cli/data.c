@@ -6,6 +6,7 @@
 #include "data.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,8 +142,9 @@ static size_t field_edges(const gx_field_info *f, unsigned char *out)
 static size_t word_edges(gx_field field, unsigned char *out)
 {
     static const uint32_t words[] = {0, 1, 2, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff};
-    static const float floats[] = {0.0f,    -0.0f,    1.0f,     -1.0f,           FLT_MIN,
-                                   FLT_MAX, -FLT_MAX, 1.0f / 3, FLT_EPSILON / 2, FLT_TRUE_MIN};
+    static const float floats[] = {0.0f,     -0.0f,     1.0f,     -1.0f,           FLT_MIN,
+                                   FLT_MAX,  -FLT_MAX,  1.0f / 3, FLT_EPSILON / 2, FLT_TRUE_MIN,
+                                   INFINITY, -INFINITY, NAN};
     if (field == GX_F32) {
         memcpy(out, floats, sizeof floats);
         return sizeof floats / sizeof *floats;

@@ -249,15 +249,19 @@ bool writer_commit(element_writer *w, char *err)
 {
     int fd = w->fd;
     w->fd = -1;
-    if (close(fd))
-        return cannot_write(w, errno, err);
+    /* On disk before it gets its name: else a power cut could leave the name alone. */
+    int error = w->temporary && fsync(fd) ? errno : 0;
+    if (close(fd) && !error)
+        error = errno;
+    if (error)
+        return cannot_write(w, error, err);
     if (!w->temporary)
         return true;
 
     sigset_t old;
     block_signals(&old);
     bool ok = !rename(w->temporary, w->path);
-    int error = errno;
+    error = errno;
     if (ok)
         unfinished[0] = 0;
     unblock_signals(&old);

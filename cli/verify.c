@@ -158,7 +158,8 @@ static int summary(const verification *v, double seconds)
     if (v->unsupported)
         fprintf(stderr, ", %" PRIu64 " not supported", v->unsupported);
     fputc('\n', stderr);
-    return v->differing ? EXIT_DIFFERS : v->failed ? EXIT_FAILED : EXIT_DONE;
+    /* To have compared nothing is no success. */
+    return v->differing ? EXIT_DIFFERS : v->failed || !v->same ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int verify_targets(verification *v, const target_list *targets, output_format format)

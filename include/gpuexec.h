@@ -44,7 +44,7 @@ extern "C" {
     X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                                     \
     X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                               \
     X(GX_ERR_DEVICE, -9, "a device call failed")                                                   \
-    X(GX_ERR_NOT_RUN, -10, "not run, because an earlier job of the same call failed")
+    X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")
 
 typedef enum gx_status {
 #define GX_X(symbol, value, message) symbol = value,
@@ -129,6 +129,9 @@ typedef enum gx_log_level { GX_LOG_ERROR = 1, GX_LOG_WARNING, GX_LOG_INFO } gx_l
  * is borrowed for the call. It must not call back into the same context. */
 typedef void (*gx_log_fn)(void *user, gx_log_level level, const char *message);
 
+/* X(name): the kinds of host code the CPU device chooses from, the plainest first. */
+#define GX_TIER_LIST(X) X(portable) X(adx) X(avx512)
+
 /* Both or neither. alloc returns memory aligned to 16 bytes, or NULL, which the
  * library survives. Called from any thread that is inside the library. */
 typedef struct gx_allocator {
@@ -142,7 +145,7 @@ typedef struct gx_allocator {
 typedef struct gx_config {
     size_t struct_size;      /* sizeof(gx_config), or 0 for this version's */
     const char *device;      /* device for jobs that name none; NULL: automatic */
-    const char *cpumask;     /* CPU tiers allowed: "portable,adx,avx512"; NULL: all */
+    const char *cpumask;     /* CPU tiers allowed, of GX_TIER_LIST, comma-separated; NULL: all */
     uint32_t threads;        /* host threads of one job at most; 0: all */
     uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */
     gx_log_fn log;           /* NULL: no messages */
@@ -169,7 +172,7 @@ GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *
 
 /* Opens a context; config may be NULL. On success *ctx is the caller's, to be given
  * to gx_close; on failure *ctx is NULL and nothing is kept. Opens no device yet.
- * Any thread; does not block. */
+ * Any thread; does not block. A context does not survive fork(). */
 GX_API gx_status gx_open(const gx_config *config, gx_ctx **ctx);
 
 /* Closes it and clears the caller's pointer; NULL and a NULL context are fine. No
@@ -182,7 +185,7 @@ typedef enum gx_device_kind { GX_DEVICE_CPU = 1, GX_DEVICE_REFERENCE } gx_device
 
 typedef struct gx_device_info {
     char name[48];         /* what gx_run_opts.device takes: "cpu" */
-    char description[128]; /* "AMD EPYC, 2 threads, portable adx avx512" */
+    char description[128]; /* "AMD EPYC, portable adx avx512" */
     gx_device_kind kind;
     uint32_t threads;      /* host threads it uses at most */
     uint64_t memory_bytes; /* memory it can use, 0 where unknown */
@@ -220,8 +223,8 @@ static inline gx_operand gx_host_broadcast(const void *element)
     return o;
 }
 
-/* Inputs are known to be below the modulus: skip the check. Results for inputs that
- * are not are unspecified (no memory is touched that would not be). */
+/* Inputs are known to be below the modulus: skip the check. One that is not makes every
+ * result of the job unspecified (no memory is touched that would not be). */
 #define GX_JOB_TRUSTED 1u
 
 /* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation does not have must
@@ -252,7 +255,7 @@ typedef struct gx_report {
     gx_status status;
     gx_reason reason;
     char device[48];
-    uint32_t threads;    /* host threads that worked on it */
+    uint32_t threads;    /* host threads it was spread over */
     uint32_t dispatches; /* kernel launches */
     uint64_t bad_index;  /* GX_ERR_NOT_CANONICAL: the first such element ... */
     char bad_operand;    /* ... in 'a', 'b' or 'c' */
@@ -263,7 +266,7 @@ typedef struct gx_report {
 
 /* Runs jobs in order, as if one after the other, and returns when all are done.
  * Every job is validated before any runs. The first failure stops the call, is
- * returned, and the jobs after it get GX_ERR_NOT_RUN. Inputs are never written, and
+ * returned, and the jobs not run get GX_ERR_NOT_RUN. Inputs are never written, and
  * a job refused for what is in them leaves them as they were even in place. What a
  * failed job left in its output is unspecified otherwise. opts and reports (one per
  * job) may be NULL. Any thread; blocks; allocates nothing once warm. */

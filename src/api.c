@@ -50,10 +50,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     *out = NULL;
     gx_config config;
     char message[GX_MESSAGE_BYTES] = "";
-    unsigned tiers;
     gx_status s = gx__config_complete(&config, caller, message, sizeof message);
-    if (s == GX_OK)
-        s = gx__cpu_parse_mask(config.cpumask, &tiers, message, sizeof message);
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, message);
         return s;

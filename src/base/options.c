@@ -9,14 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, U32, U64 };
+enum kind { TEXT, TIERS, U32, U64 };
+
+#define TIER_NAME(name) #name,
+static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
+#define TIER_TEXT(name) " " #name
 
 /* X(config field, kind, name, environment, argument, help) */
 #define OPTIONS(X)                                                                                 \
     X(device, TEXT, "device", "GPUEXEC_DEVICE", "NAME",                                            \
       "run on this device ('gpuexec devices' lists them)")                                         \
-    X(cpumask, TEXT, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                        \
-      "CPU tiers allowed, of portable,adx,avx512 (portable always is)")                            \
+    X(cpumask, TIERS, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                       \
+      "CPU tiers allowed, comma-separated, of" GX_TIER_LIST(TIER_TEXT))                            \
     X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \
     X(dispatch_elems, U64, "dispatch-elems", "GPUEXEC_DISPATCH_ELEMS", "N",                        \
       "elements of one dispatch at most")
@@ -57,13 +61,38 @@ static int parse_number(const char *text, uint64_t max, uint64_t *value)
     return 1;
 }
 
+bool gx__parse_tiers(const char *text, unsigned *bits)
+{
+    *bits = text ? 1 : ~0u;
+    while (text) {
+        size_t length = strcspn(text, ","), t = sizeof tiers / sizeof *tiers;
+        while (t-- > 0)
+            if (strlen(tiers[t]) == length && !memcmp(tiers[t], text, length))
+                break;
+        if (t == SIZE_MAX)
+            return false;
+        *bits |= 1u << t;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return true;
+}
+
 /* where: how the user knows the setting, for the message. */
 static gx_status set(gx_config *config, size_t i, const char *where, const char *value, char *err,
                      size_t err_size)
 {
     char *field = (char *)config + targets[i].offset;
     uint64_t number;
+    unsigned bits;
     switch (targets[i].kind) {
+    case TIERS:
+        if (!gx__parse_tiers(value, &bits)) {
+            snprintf(err, err_size, "%s: '%s' names something else than" GX_TIER_LIST(TIER_TEXT),
+                     where, value);
+            return GX_ERR_INVALID;
+        }
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
     case TEXT:
         memcpy(field, &value, sizeof value);
         return GX_OK;
@@ -87,9 +116,9 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
 static int is_zero(const gx_config *config, size_t i)
 {
     static const char zero[sizeof(uint64_t)];
-    size_t bytes = targets[i].kind == U32    ? sizeof(uint32_t)
-                   : targets[i].kind == TEXT ? sizeof(char *)
-                                             : sizeof(uint64_t);
+    size_t bytes = targets[i].kind == U32     ? sizeof(uint32_t)
+                   : targets[i].kind <= TIERS ? sizeof(char *)
+                                              : sizeof(uint64_t);
     return !memcmp((const char *)config + targets[i].offset, zero, bytes);
 }
 
@@ -114,19 +143,19 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
 {
     *config = (gx_config){0};
     if (caller) {
-        if (caller->struct_size && caller->struct_size != sizeof *config) {
-            snprintf(err, err_size,
-                     "gx_config.struct_size is %zu, this library's is %zu: rebuild "
-                     "against its header",
-                     caller->struct_size, sizeof *config);
-            return GX_ERR_INVALID;
-        }
+        if (caller->struct_size && caller->struct_size != sizeof *config)
+            return GX_ERR_INVALID; /* another version's: where its log is nobody knows */
         *config = *caller;
     }
     config->struct_size = sizeof *config;
     if (!config->allocator.alloc != !config->allocator.free) {
         snprintf(err, err_size, "gx_config.allocator needs both alloc and free, or neither");
         return GX_ERR_INVALID;
+    }
+    if (config->cpumask) { /* what gx_config_set would have looked at */
+        gx_status s = gx_config_set(config, "cpumask", config->cpumask, err, err_size);
+        if (s != GX_OK)
+            return s;
     }
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const char *value = getenv(options[i].env);

@@ -6,6 +6,8 @@
 #ifndef GX_BASE_OPTIONS_H
 #define GX_BASE_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "gpuexec.h"
 
 /* Copies the caller's config (NULL: all zero) into *config, then fills what is still
@@ -13,5 +15,9 @@
  * strings are borrowed from the caller and the environment. */
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
                               size_t err_size);
+
+/* Bit t set: the t-th of GX_TIER_LIST is named in the comma-separated text; the first always
+ * is, and all are where text is NULL. False where something else is named. */
+bool gx__parse_tiers(const char *text, unsigned *bits);
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "field/host.h"
 
 /* Work that makes another thread worth waking: it costs a few microseconds. */
@@ -25,7 +26,7 @@
 #define STREAM_DEFAULT_BYTES ((size_t)16 << 20)
 #define STREAM_MAX_BYTES     ((size_t)64 << 20)
 
-enum { ENTRIES_INLINE = 8, IDLE_COMMANDS = 16 };
+enum { ENTRIES_INLINE = 8, IDLE_COMMANDS = 32 };
 
 struct cpu_kernel {
     const struct gx_prime *prime; /* NULL for u32 and f32 */
@@ -93,33 +94,10 @@ static void model_name(char *name, size_t size)
     fclose(f);
 }
 
-gx_status gx__cpu_parse_mask(const char *mask, unsigned *bits, char *message, size_t message_size)
-{
-    *bits = mask ? 1u << GX_TIER_PORTABLE : ~0u;
-    for (const char *name = mask; name;) {
-        size_t length = strcspn(name, ",");
-        int tier = GX_TIERS;
-        while (--tier >= 0)
-            if (strlen(gx__tier_names[tier]) == length &&
-                !memcmp(gx__tier_names[tier], name, length))
-                break;
-        if (tier < 0) {
-            snprintf(message, message_size,
-                     "cpumask (GPUEXEC_CPUMASK): there is no tier '%.*s': name some of "
-                     "portable,adx,avx512",
-                     (int)length, name);
-            return GX_ERR_INVALID;
-        }
-        *bits |= 1u << tier;
-        name = name[length] ? name + length + 1 : NULL;
-    }
-    return GX_OK;
-}
-
 static unsigned tier_bits(const struct gx_instance *instance)
 {
     unsigned bits;
-    gx__cpu_parse_mask(instance->config.cpumask, &bits, NULL, 0); /* valid since gx_open */
+    gx__parse_tiers(instance->config.cpumask, &bits); /* valid since gx_open */
     return bits & gx__host_tiers();
 }
 

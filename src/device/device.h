@@ -169,6 +169,7 @@ struct gx_device_ops {
                         struct gx_point *done);
     void (*recycle)(struct gx_cmd *cmd);
 
+    /* Where it fails, nothing of the device is under way any more: it is lost. */
     gx_status (*wait)(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
     bool (*reached)(struct gx_device *device, struct gx_point point);
 };
@@ -196,9 +197,6 @@ void gx__device_close(struct gx_device *device);
 /* ---- backends ---- */
 
 extern const struct gx_device_ops gx__cpu_ops;
-
-/* GX_ERR_INVALID with a message where `mask` is no list of tiers; sets bits. */
-gx_status gx__cpu_parse_mask(const char *mask, unsigned *bits, char *message, size_t message_size);
 
 /* "fault:WHAT@N:DEVICE": wraps any device and breaks at its Nth call. The inner
  * device is opened through gx__device_open. */

@@ -32,20 +32,28 @@ static struct gx_mem take(struct gx_pool *pool, size_t i)
     return mem;
 }
 
+/* The smallest idle piece that will do, or count. */
+static size_t best_fit(const struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes)
+{
+    size_t best = pool->count;
+    for (size_t i = 0; i < pool->count; i++)
+        if (pool->idle[i].kind == kind && pool->idle[i].size >= bytes &&
+            (best == pool->count || pool->idle[i].size < pool->idle[best].size))
+            best = i;
+    return best;
+}
+
 gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                        struct gx_mem *mem)
 {
-    size_t size = bucket(bytes);
-    bool found = false;
     pthread_mutex_lock(&pool->lock);
-    for (size_t i = pool->count; i-- > 0 && !found;) {
-        found = pool->idle[i].kind == kind && pool->idle[i].size == size;
-        if (found)
-            *mem = take(pool, i);
-    }
+    size_t i = best_fit(pool, kind, bytes);
+    bool found = i < pool->count;
+    if (found)
+        *mem = take(pool, i);
     pthread_mutex_unlock(&pool->lock);
     gx__count(found ? &pool->counters->scratch_hits : &pool->counters->scratch_misses, 1);
-    return found ? GX_OK : pool->device->ops->mem_alloc(pool->device, kind, size, mem);
+    return found ? GX_OK : pool->device->ops->mem_alloc(pool->device, kind, bucket(bytes), mem);
 }
 
 void gx__pool_put(struct gx_pool *pool, struct gx_mem *mem)

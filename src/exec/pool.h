@@ -10,7 +10,8 @@
 
 #include "device/device.h"
 
-#define GX_POOL_IDLE_MAX 16
+/* A job holds two pieces at most: enough for 16 jobs under way at once. */
+#define GX_POOL_IDLE_MAX 32
 
 struct gx_pool {
     struct gx_device *device;

@@ -54,6 +54,8 @@ static gx_status import_operands(struct job_run *run)
 {
     struct gx_device *device = &run->engine->device;
     int last = (int)gx_op_get_info(run->job->op)->operands;
+    if (!device->facts.import)
+        return GX_ERR_UNSUPPORTED;
     for (int i = OUT; i <= last; i++) {
         const gx_operand *o = operand(run->job, i);
         size_t n = o->broadcast ? 1 : run->job->n;

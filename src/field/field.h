@@ -12,9 +12,11 @@
 
 #include "gpuexec.h"
 
-#define GX_FIELD_END   (GX_F32 + 1) /* fields are numbered 1 .. GX_FIELD_END - 1 */
-#define GX_LIMBS_MAX   6            /* 64-bit limbs */
-#define GX_LIMBS52_MAX 8            /* 52-bit limbs: the least number that holds one spare bit */
+/* Fields are numbered from 1 up, without gaps, to GX_FIELD_END - 1. */
+#define GX_ONE_MORE(symbol, value, name) +1
+#define GX_FIELD_END                     (1 GX_FIELD_LIST(GX_ONE_MORE))
+#define GX_LIMBS_MAX                     6 /* 64-bit limbs */
+#define GX_LIMBS52_MAX                   8 /* 52-bit limbs: the least number that holds one spare bit */
 
 /* Which operands are one element that stands for all. */
 #define GX_BROADCAST_A 1u

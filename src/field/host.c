@@ -12,7 +12,9 @@
 #include <cpuid.h>
 #endif
 
-const char *const gx__tier_names[GX_TIERS] = {"portable", "adx", "avx512"};
+#define TIER_NAME(name) #name,
+const char *const gx__tier_names[] = {GX_TIER_LIST(TIER_NAME)};
+_Static_assert(sizeof gx__tier_names / sizeof *gx__tier_names == GX_TIERS, "one name each");
 
 /* ---- detection ------------------------------------------------------------ */
 

@@ -59,6 +59,7 @@ struct gx_host_table {
     uint8_t tier[GX_FIELD_END][GX_HOST_KERNELS];
 };
 
+/* In the order of GX_TIER_LIST. */
 enum gx_tier { GX_TIER_PORTABLE, GX_TIER_ADX, GX_TIER_AVX512, GX_TIERS };
 extern const char *const gx__tier_names[GX_TIERS]; /* "portable", "adx", "avx512" */
 

@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { FIELDS = GX_FIELD_END, OPS = GX_FROM_MONT + 1 };
+/* Operations too are numbered from 1 up, without gaps. */
+#define ONE_MORE(symbol, value, name, operands, vector, result) +1
+enum { FIELDS = GX_FIELD_END, OPS = 1 GX_OP_LIST(ONE_MORE) };
 
 static const char *const field_names[FIELDS] = {
 #define GX_X(symbol, value, name) [value] = name,

@@ -4,13 +4,13 @@
  */
 #include "support/harness.h"
 
-const gx_field gxt_fields[6] = {
+const gx_field gxt_fields[] = {
 #define GX_X(symbol, value, name) symbol,
     GX_FIELD_LIST(GX_X)
 #undef GX_X
 };
 
-const gx_op gxt_ops[10] = {
+const gx_op gxt_ops[] = {
 #define GX_X(symbol, value, name, operands, vector, result) symbol,
     GX_OP_LIST(GX_X)
 #undef GX_X

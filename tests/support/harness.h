@@ -20,8 +20,10 @@
 
 #define GXT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-extern const gx_field gxt_fields[6];
-extern const gx_op gxt_ops[10];
+/* All of them, as numbered in the lists of gpuexec.h. */
+#define GXT_ONE_MORE(...) +1
+extern const gx_field gxt_fields[GX_FIELD_LIST(GXT_ONE_MORE)];
+extern const gx_op gxt_ops[GX_OP_LIST(GXT_ONE_MORE)];
 
 /* GX_TEST_EFFORT=small: sanitizers and emulators. */
 int gxt_small(void);
