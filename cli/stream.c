@@ -12,8 +12,9 @@
 
 #include "clock.h"
 #include "data.h"
+#include "stats.h"
 
-enum { PASSES = 10, REMEMBERED = 8, AHEAD = 4096, PIECE_BYTES = 1 << 19 };
+enum { PASSES = 11, REMEMBERED = 8, AHEAD = 4096, PIECE_BYTES = 1 << 19 };
 
 static const size_t array_bytes = (size_t)192 << 20;
 
@@ -79,15 +80,14 @@ static double pass_seconds(stream_fn fn, unsigned threads, char *const arrays[3]
     return (double)(now_ns() - start) / 1e9;
 }
 
-/* A limit is what was reached at best. */
-static double best_rate(stream_fn fn, unsigned threads, char *const arrays[3])
+/* The median, as for the rows of `bench`: like is compared with like. */
+static double median_rate(stream_fn fn, unsigned threads, char *const arrays[3])
 {
-    double best = 0;
-    for (int i = 0; i < PASSES; i++) {
-        double rate = 3 * (double)array_bytes / pass_seconds(fn, threads, arrays) / 1e9;
-        best = rate > best ? rate : best;
-    }
-    return best;
+    double rates[PASSES];
+    pass_seconds(fn, threads, arrays);
+    for (int i = 0; i < PASSES; i++)
+        rates[i] = 3 * (double)array_bytes / pass_seconds(fn, threads, arrays) / 1e9;
+    return stats_of(rates, PASSES).median;
 }
 
 static double measure(unsigned threads)
@@ -97,8 +97,8 @@ static double measure(unsigned threads)
     if (arrays[0] && arrays[1] && arrays[2]) {
         for (int i = 0; i < 3; i++)
             memset(arrays[i], i, array_bytes);
-        double plain = best_rate(stream_plain, threads, arrays);
-        double streamed = best_rate(non_temporal(), threads, arrays);
+        double plain = median_rate(stream_plain, threads, arrays);
+        double streamed = median_rate(non_temporal(), threads, arrays);
         best = plain > streamed ? plain : streamed;
     }
     for (int i = 0; i < 3; i++)
