@@ -29,6 +29,7 @@ test-kernels
 test-conformance
 gpuexec verify
 
+run demo.txt gpuexec demo
 run kernels.csv test-kernels --bench --csv
 run bench-1-thread.csv gpuexec bench --threads 1 --csv
 run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
