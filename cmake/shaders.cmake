@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Compiles the kernels of src/kernel: the constants of a field (a program of ours, from
+# field.c) -> glslc -> spirv-opt -> spirv-val (shader.cmake) -> one C file with the table
+# gx__shaders. A message of any of them stops the build. Needs glslc (shaderc) and
+# spirv-tools.
+#
+#   gx_add_shaders(TARGET)    adds that C file to TARGET
+#
+# The fields come from GX_FIELD_LIST in gpuexec.h: a new one needs no change here.
+
+find_program(GX_GLSLC glslc REQUIRED)
+find_program(GX_SPIRV_OPT spirv-opt REQUIRED)
+find_program(GX_SPIRV_VAL spirv-val REQUIRED)
+
+set(GX_SPIRV_ENV vulkan1.2)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH GX_SOURCE_DIR)
+set(GX_KERNEL_DIR "${GX_SOURCE_DIR}/src/kernel")
+set(GX_SHADER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/shader.cmake")
+
+# The depths of Karatsuba in mul64.glsl that are built: 1 is the fastest on an H200 for 6 limbs,
+# 2 for 4; 0 and 3 lost (doc/tuning.md).
+set(GX_KARATSUBA_DEPTHS 1 2)
+
+# Names of the fields, and of the prime ones among them, and the symbol of each.
+function(gx_read_fields names primes)
+  set(header "${GX_SOURCE_DIR}/include/gpuexec.h")
+  file(READ "${header}" text)
+  string(REGEX MATCH "#define GX_FIELD_LIST\\(X\\)([^#]*)typedef" list "${text}")
+  string(REGEX MATCHALL "X\\(GX_[A-Z0-9_]+, *[0-9]+, *\"[^\"]+\"\\)" rows "${list}")
+  if(NOT rows)
+    message(FATAL_ERROR "no GX_FIELD_LIST in ${header}")
+  endif()
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE ".*\\((GX_[A-Z0-9_]+),.*" "\\1" symbol "${row}")
+    string(REGEX REPLACE ".*\"([^\"]+)\".*" "\\1" name "${row}")
+    set(GX_SYMBOL_${name} ${symbol} PARENT_SCOPE)
+    list(APPEND all ${name})
+    if(NOT name MATCHES "^[uf][0-9]+$")
+      list(APPEND prime ${name})
+    endif()
+  endforeach()
+  set(${names} ${all} PARENT_SCOPE)
+  set(${primes} ${prime} PARENT_SCOPE)
+endfunction()
+
+# One module: a line in GX_MODULE_LIST and a file in GX_MODULE_FILES of the caller. FIELD
+# is a name, or NONE.
+macro(gx_module family field needs variant source)
+  string(TOLOWER "${family}-${field}-${variant}" module)
+  set(spirv "${GX_SHADER_DIR}/${module}.spv")
+  set(symbol 0)
+  set(include)
+  if(NOT "${field}" STREQUAL "NONE")
+    set(symbol ${GX_SYMBOL_${field}})
+    set(include "${GX_SHADER_DIR}/${field}/constants.glsl")
+  endif()
+  add_custom_command(
+    OUTPUT "${spirv}"
+    COMMAND "${CMAKE_COMMAND}" "-DGLSLC=${GX_GLSLC}" "-DSPIRV_OPT=${GX_SPIRV_OPT}"
+            "-DSPIRV_VAL=${GX_SPIRV_VAL}" "-DENV=${GX_SPIRV_ENV}" "-DCACHE=${GPUEXEC_SHADER_CACHE}"
+            "-DTOOLS=${GX_SHADER_TOOLS}" "-DSOURCE=${GX_KERNEL_DIR}/${source}" "-DOUTPUT=${spirv}"
+            -P "${GX_SHADER_SCRIPT}" -- "-I${GX_KERNEL_DIR}" "-I${GX_SHADER_DIR}/${field}" ${ARGN}
+    DEPENDS ${include} ${GX_KERNEL_SOURCES} "${GX_SHADER_SCRIPT}"
+    COMMENT "Kernel ${module}"
+    VERBATIM)
+  list(APPEND GX_MODULE_FILES "${spirv}")
+  string(APPEND GX_MODULE_LIST
+         "GX_SHADER_${family} ${symbol} ${needs} ${variant} ${spirv}\n")
+endmacro()
+
+macro(gx_prime_modules field)
+  set(int64 GX_SHADER_NEEDS_INT64)
+  list(GET GX_KARATSUBA_DEPTHS 0 best)
+  gx_module(LINEAR ${field} 0 plain linear.comp)
+  foreach(depth IN LISTS GX_KARATSUBA_DEPTHS)
+    gx_module(MUL ${field} ${int64} int64-k${depth} mul.comp -DINT64=1 -DKARATSUBA=${depth})
+  endforeach()
+  gx_module(MUL ${field} 0 int32 mul.comp -DINT64=0)
+  foreach(stage up top down)
+    string(TOUPPER ${stage} upper)
+    gx_module(INVERT_${upper} ${field} ${int64} int64 invert_${stage}.comp
+              -DINT64=1 -DKARATSUBA=${best})
+    gx_module(INVERT_${upper} ${field} 0 int32 invert_${stage}.comp -DINT64=0)
+  endforeach()
+endmacro()
+
+function(gx_add_shaders target)
+  set(GX_SHADER_DIR "${CMAKE_CURRENT_BINARY_DIR}/shaders")
+  file(GLOB GX_KERNEL_SOURCES CONFIGURE_DEPENDS "${GX_KERNEL_DIR}/*.glsl" "${GX_KERNEL_DIR}/*.comp"
+       "${GX_KERNEL_DIR}/interface.h")
+  gx_read_fields(names primes)
+  # Another version of a tool makes other code from the same text.
+  set(GX_SHADER_TOOLS)
+  foreach(tool "${GX_GLSLC}" "${GX_SPIRV_OPT}" "${GX_SPIRV_VAL}")
+    execute_process(COMMAND "${tool}" --version OUTPUT_VARIABLE version
+                    ERROR_VARIABLE version COMMAND_ERROR_IS_FATAL ANY)
+    string(APPEND GX_SHADER_TOOLS "${version}")
+  endforeach()
+  string(SHA256 GX_SHADER_TOOLS "${GX_SHADER_TOOLS}")
+
+  # Both run while building, so on the building machine or in CMAKE_CROSSCOMPILING_EMULATOR,
+  # which COMMAND puts before a target's name by itself.
+  find_package(Threads REQUIRED)
+  add_executable(gx_constants "${GX_KERNEL_DIR}/constants.c" "${GX_SOURCE_DIR}/src/field/field.c")
+  target_include_directories(gx_constants PRIVATE "${GX_SOURCE_DIR}/include" "${GX_SOURCE_DIR}/src")
+  target_link_libraries(gx_constants PRIVATE Threads::Threads)
+  add_executable(gx_embed "${GX_KERNEL_DIR}/embed.c")
+  set_target_properties(gx_constants gx_embed PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
+
+  foreach(field IN LISTS names)
+    file(MAKE_DIRECTORY "${GX_SHADER_DIR}/${field}")
+    add_custom_command(
+      OUTPUT "${GX_SHADER_DIR}/${field}/constants.glsl"
+      COMMAND gx_constants ${field} > "${GX_SHADER_DIR}/${field}/constants.glsl"
+      DEPENDS gx_constants
+      VERBATIM)
+  endforeach()
+
+  foreach(field IN LISTS primes)
+    gx_prime_modules(${field})
+  endforeach()
+  gx_module(WORDS u32 0 plain words.comp -DKIND=0)
+  gx_module(WORDS f32 GX_SHADER_NEEDS_DENORM32 native words.comp -DKIND=1)
+  gx_module(WORDS f32 0 soft words.comp -DKIND=2)
+  gx_module(COPY NONE 0 plain copy.comp)
+  gx_module(ROOF NONE GX_SHADER_NEEDS_INT64 plain roof.comp)
+
+  file(GENERATE OUTPUT "${GX_SHADER_DIR}/modules.txt" CONTENT "${GX_MODULE_LIST}")
+  add_custom_command(
+    OUTPUT "${GX_SHADER_DIR}/shaders.c"
+    COMMAND gx_embed < "${GX_SHADER_DIR}/modules.txt" > "${GX_SHADER_DIR}/shaders.c"
+    DEPENDS gx_embed "${GX_SHADER_DIR}/modules.txt" ${GX_MODULE_FILES}
+    COMMENT "Embedding the kernels"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${GX_SHADER_DIR}/shaders.c")
+endfunction()

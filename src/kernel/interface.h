@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What host code and shaders agree on. Included by C and by GLSL: only #define.
+ */
+#ifndef GX_KERNEL_INTERFACE_H
+#define GX_KERNEL_INTERFACE_H
+
+/* Descriptor set 0, storage buffers; the order of enum gx_bind. A module names all of
+ * its bindings whatever OP and CHECK are: a slot that the operation does not use must
+ * still hold some valid buffer, which is then not touched. */
+#define GX_K_OUT     0
+#define GX_K_A       1
+#define GX_K_B       2
+#define GX_K_C       3
+#define GX_K_SCRATCH 4
+#define GX_K_BAD     5
+
+/* Specialization constants. */
+#define GX_K_WORKGROUP 0 /* local_size_x */
+#define GX_K_OP        1 /* enum gx_op, or GX_OP_CHECK */
+#define GX_K_CHECK     2 /* 1: lower BAD to the first element not below p */
+#define GX_K_REPEAT    3 /* benchmarks only: the operation this many times per load */
+#define GX_K_STAGED                                                                                \
+    4 /* 1: elements go through shared memory, so that neighbouring                                \
+         invocations touch neighbouring 16 bytes: linear.comp and mul.comp */
+
+/* Push constants, all uint, in this order:
+ *   n           elements of this dispatch
+ *   out a b c   where element 0 lies in its binding: in units of 16 bytes for prime
+ *               fields, of 4 bytes for u32 and f32
+ *   broadcast   GX_BROADCAST_* bits
+ *   stage[3]    for operations of several dispatches (inverse_plan.h)
+ *
+ * A dispatch is x * y workgroups of which the first ceil(n / WORKGROUP), counted along
+ * x first, have work: y is for devices that allow few in x. n is at most 2^29, so that
+ * with bindings below 8 GiB no index (3 * n + offset, in 16 bytes) passes 2^32. */
+#define GX_K_PUSH_WORDS 9
+
+/* words.comp: elements per invocation, so a dispatch has ceil(n / (WORKGROUP * this))
+ * workgroups. */
+#define GX_K_WORDS_EACH 4
+
+/* roof.comp does this many multiply-adds per invocation and REPEAT (a multiple of 4). */
+#define GX_K_ROOF_CHAINS 16
+
+#endif

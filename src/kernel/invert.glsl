@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the stages of inv and div share (inverse_plan.h). The elements to invert are in
+ * slot A, for div the numerators are in slot C.
+ */
+#include "prime.glsl"
+#if INT64
+#include "mul64.glsl"
+#else
+#include "mul32.glsl"
+#endif
+
+layout(std430, binding = GX_K_SCRATCH) buffer Scratch { uvec4 quad[]; } mem_scratch;
+
+/* Invocations, and where in SCRATCH the products before elements THREADS .. n lie. */
+#define THREADS push.stage[0]
+#define AT_PREFIX push.stage[1]
+
+/* x, or 1 in place of 0. */
+Element not_zero(Element x)
+{
+    bool none = is_zero(x);
+    [[unroll]] for (int i = 0; i < WORDS; i++)
+        x.word[i] = none ? ONE[i] : x.word[i];
+    return x;
+}
+
+Element zero_where(bool none, Element x)
+{
+    [[unroll]] for (int i = 0; i < WORDS; i++)
+        x.word[i] = none ? 0 : x.word[i];
+    return x;
+}

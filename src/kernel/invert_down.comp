@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * inv, div: the way back of invert_up.comp. Element t of B is now the inverse of the
+ * product of the elements t, t + THREADS, ... of A. From the last of them to the first,
+ * times the product before it is its inverse; times itself is what the next one needs.
+ */
+#version 450
+#include "invert.glsl"
+
+void main()
+{
+    uint t = own_index();
+    if (t >= THREADS)
+        return;
+    Element inverse;
+    LOAD(inverse, mem_b, push.at_b, t);
+    Limbs rest = factor(inverse);
+    uint count = (push.n - t + THREADS - 1) / THREADS;
+    for (uint k = count; k-- > 0;) {
+        uint i = t + k * THREADS;
+        Element x, before = Element(ONE);
+        LOAD(x, mem_a, push.at_a, operand_index(GX_BROADCAST_A, i)); /* checked on the way up */
+        if (k > 0)
+            LOAD(before, mem_scratch, AT_PREFIX, i - THREADS);
+        Limbs own = multiply(rest, cofactor(before));
+        if (OP == GX_DIV)
+            own = multiply(own, cofactor(load_c(i)));
+        rest = multiply(rest, cofactor(not_zero(x)));
+        Element r = zero_where(is_zero(x), canonical(own));
+        STORE(mem_out, push.at_out, i, r);
+    }
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * inv, div: invocation t multiplies the elements t, t + THREADS, ... of A into element t
+ * of OUT. The product before element i >= THREADS goes to element i - THREADS of the
+ * prefixes in SCRATCH.
+ */
+#version 450
+#include "invert.glsl"
+
+void main()
+{
+    uint t = own_index();
+    if (t >= THREADS)
+        return;
+    Limbs all = factor(not_zero(load_a(t))); /* THREADS <= n */
+    for (uint i = t + THREADS; i < push.n; i += THREADS) {
+        Element before = canonical(all);
+        STORE(mem_scratch, AT_PREFIX, i - THREADS, before);
+        all = multiply(all, cofactor(not_zero(load_a(i))));
+    }
+    Element product = canonical(all);
+    STORE(mem_out, push.at_out, t, product);
+}

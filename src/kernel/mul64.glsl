@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Montgomery product with 64-bit integers: limbs of LIMB_BITS (30 or 29) bits, sums
+ * of products in 64-bit columns, no carry until the end. What counts on a GPU is the
+ * number of 32 x 32 + 64 multiply-adds; additions run beside them. So the product is
+ * first taken by subtractive Karatsuba, KARATSUBA levels deep, and then reduced.
+ *
+ * R is 2^(32 * WORDS) but the limbs shift out 2^(LIMBS * LIMB_BITS), which is 2^SHIFT
+ * more. One factor is split shifted left by SHIFT, and the mismatch is gone.
+ *
+ * Bounds: x < 2p, y < p, result < 2p (see reduce). constants.c proves for each field
+ * that no column passes 2^64.
+ */
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+
+/* Limbs 0 .. LIMB_MASK: as int because their differences are signed. */
+struct Limbs {
+    int limb[LIMBS];
+};
+
+/* ---- between words and limbs ----------------------------------------------------- */
+
+/* x << shift in limbs; the top limb takes what is left: x << shift < 2^(LIMBS * LIMB_BITS). */
+Limbs split(Element x, int shift)
+{
+    Limbs r;
+    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+        int bit = LIMB_BITS * k - shift;
+        int word = bit >> 5, offset = bit & 31;
+        uint low = word >= 0 && word < WORDS ? x.word[clamp(word, 0, WORDS - 1)] : 0;
+        uint high = word + 1 < WORDS ? x.word[clamp(word + 1, 0, WORDS - 1)] : 0;
+        uint both = offset == 0 ? low : low >> offset | high << (32 - offset & 31);
+        r.limb[k] = int(both & LIMB_MASK);
+    }
+    return r;
+}
+
+Limbs factor(Element x) { return split(x, 0); }
+Limbs cofactor(Element y) { return split(y, SHIFT); }
+
+/* x < 2p, out < p. Both chains, of x - p and of the borrow, run on 32-bit limbs. */
+Element canonical(Limbs x)
+{
+    int less[LIMBS];
+    int carry = 0;
+    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+        carry += x.limb[k] - int(MODULUS_LIMBS[k]);
+        less[k] = carry & int(LIMB_MASK);
+        carry >>= LIMB_BITS;
+    }
+    [[unroll]] for (int k = 0; k < LIMBS; k++)
+        x.limb[k] = carry < 0 ? x.limb[k] : less[k];
+
+    Element r;
+    [[unroll]] for (int w = 0; w < WORDS; w++) {
+        int k = 32 * w / LIMB_BITS, offset = 32 * w % LIMB_BITS;
+        uint word = uint(x.limb[k]) >> offset;
+        word |= uint(x.limb[min(k + 1, LIMBS - 1)]) << (LIMB_BITS - offset);
+        if (2 * LIMB_BITS - offset < 32 && k + 2 < LIMBS)
+            word |= uint(x.limb[min(k + 2, LIMBS - 1)]) << (2 * LIMB_BITS - offset & 31);
+        r.word[w] = word;
+    }
+    return r;
+}
+
+/* ---- products: z += x * y in columns, z[k] += sum of x[i] * y[k - i] ---------------
+ *
+ * Integer arithmetic wraps modulo 2^64, and every column's true value is that of the
+ * schoolbook, so only the final value matters. A difference of limbs needs one bit more
+ * each time: |x| < 2^30, |x - x'| < 2^30 as signed, differences of those < 2^31. So
+ * differences may be taken twice on the way down, not three times.
+ */
+#define SCHOOLBOOK(name, N)                                                                      \
+    void name(inout int64_t z[2 * N - 1], int x[N], int y[N])                                    \
+    {                                                                                            \
+        [[unroll]] for (int i = 0; i < N; i++)                                                   \
+            [[unroll]] for (int j = 0; j < N; j++)                                               \
+                z[i + j] += int64_t(x[i]) * int64_t(y[j]);                                       \
+    }
+
+/* x = lo + B hi with LOW and HIGH <= LOW limbs:
+ * lo lo' + B (lo lo' + hi hi' + (lo - hi)(hi' - lo')) + B^2 hi hi'. */
+#define KARATSUBA_2(name, N, LOW, HIGH, product_low, product_high, product_middle)               \
+    void name(inout int64_t z[2 * N - 1], int x[N], int y[N])                                    \
+    {                                                                                            \
+        int x_low[LOW], y_low[LOW], dx[LOW], dy[LOW], x_high[HIGH], y_high[HIGH];                \
+        [[unroll]] for (int i = 0; i < LOW; i++) {                                               \
+            x_low[i] = x[i];                                                                     \
+            y_low[i] = y[i];                                                                     \
+            dx[i] = x[i] - (i < HIGH ? x[min(LOW + i, N - 1)] : 0);                              \
+            dy[i] = (i < HIGH ? y[min(LOW + i, N - 1)] : 0) - y[i];                              \
+        }                                                                                        \
+        [[unroll]] for (int i = 0; i < HIGH; i++) {                                              \
+            x_high[i] = x[LOW + i];                                                              \
+            y_high[i] = y[LOW + i];                                                              \
+        }                                                                                        \
+        int64_t low[2 * LOW - 1], high[2 * HIGH - 1], middle[2 * LOW - 1];                       \
+        [[unroll]] for (int i = 0; i < 2 * LOW - 1; i++)                                         \
+            low[i] = 0;                                                                          \
+        [[unroll]] for (int i = 0; i < 2 * HIGH - 1; i++)                                        \
+            high[i] = 0;                                                                         \
+        product_low(low, x_low, y_low);                                                          \
+        product_high(high, x_high, y_high);                                                      \
+        [[unroll]] for (int i = 0; i < 2 * LOW - 1; i++)                                         \
+            middle[i] = low[i] + (i < 2 * HIGH - 1 ? high[min(i, 2 * HIGH - 2)] : 0);            \
+        product_middle(middle, dx, dy);                                                          \
+        [[unroll]] for (int i = 0; i < 2 * LOW - 1; i++) {                                       \
+            z[i] += low[i];                                                                      \
+            z[LOW + i] += middle[i];                                                             \
+        }                                                                                        \
+        [[unroll]] for (int i = 0; i < 2 * HIGH - 1; i++)                                        \
+            z[2 * LOW + i] += high[i];                                                           \
+    }
+
+/* Three parts of M limbs: six products instead of nine. The coefficient of B^(i + j) is
+ * a_i b_j + a_j b_i = a_i b_i + a_j b_j + (a_i - a_j)(b_j - b_i), and that of B^2 has
+ * a_1 b_1 besides. */
+#define KARATSUBA_3(name, M, product, product_middle)                                            \
+    void name(inout int64_t z[6 * M - 1], int x[3 * M], int y[3 * M])                            \
+    {                                                                                            \
+        int part_x[3][M], part_y[3][M];                                                          \
+        int64_t square[3][2 * M - 1];                                                            \
+        [[unroll]] for (int i = 0; i < 3; i++) {                                                 \
+            [[unroll]] for (int k = 0; k < M; k++) {                                             \
+                part_x[i][k] = x[M * i + k];                                                     \
+                part_y[i][k] = y[M * i + k];                                                     \
+            }                                                                                    \
+            [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                       \
+                square[i][k] = 0;                                                                \
+            product(square[i], part_x[i], part_y[i]);                                            \
+        }                                                                                        \
+        int64_t low[2 * M - 1];                                                                  \
+        [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                           \
+            low[k] = square[0][k] + square[1][k];                                                \
+        [[unroll]] for (int i = 0; i < 3; i++) {                                                 \
+            const int p = i == 2 ? 1 : 0, q = i == 0 ? 1 : 2; /* 01, 02, 12 */                   \
+            int dx[M], dy[M];                                                                    \
+            int64_t middle[2 * M - 1];                                                           \
+            [[unroll]] for (int k = 0; k < M; k++) {                                             \
+                dx[k] = part_x[p][k] - part_x[q][k];                                             \
+                dy[k] = part_y[q][k] - part_y[p][k];                                             \
+            }                                                                                    \
+            [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                       \
+                middle[k] = (i == 2 ? square[1][k] : low[k]) + (i == 0 ? 0 : square[2][k]);      \
+            product_middle(middle, dx, dy);                                                      \
+            [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                       \
+                z[M * (p + q) + k] += middle[k];                                                 \
+        }                                                                                        \
+        [[unroll]] for (int k = 0; k < 2 * M - 1; k++) {                                         \
+            z[k] += square[0][k];                                                                \
+            z[4 * M + k] += square[2][k];                                                        \
+        }                                                                                        \
+    }
+
+#if LIMBS == 13 && KARATSUBA == 0
+SCHOOLBOOK(product, 13) /* 169 multiply-adds */
+#elif LIMBS == 13 && KARATSUBA == 1
+SCHOOLBOOK(product7, 7)
+SCHOOLBOOK(product6, 6)
+KARATSUBA_2(product, 13, 7, 6, product7, product6, product7) /* 134 */
+#elif LIMBS == 13 && KARATSUBA == 2
+SCHOOLBOOK(product4, 4)
+SCHOOLBOOK(product3, 3)
+KARATSUBA_2(product7, 7, 4, 3, product4, product3, product4)
+KARATSUBA_2(product6, 6, 3, 3, product3, product3, product3)
+KARATSUBA_2(product, 13, 7, 6, product7, product6, product7) /* 109 */
+#elif LIMBS == 13 && KARATSUBA == 3
+SCHOOLBOOK(product4_flat, 4)
+SCHOOLBOOK(product3, 3)
+SCHOOLBOOK(product2, 2)
+KARATSUBA_2(product4, 4, 2, 2, product2, product2, product2)
+KARATSUBA_2(product7, 7, 4, 3, product4, product3, product4)
+KARATSUBA_2(product7_middle, 7, 4, 3, product4, product3, product4_flat)
+KARATSUBA_2(product6, 6, 3, 3, product3, product3, product3)
+KARATSUBA_2(product, 13, 7, 6, product7, product6, product7_middle) /* 97 */
+#elif LIMBS == 9 && KARATSUBA == 0
+SCHOOLBOOK(product, 9) /* 81 */
+#elif LIMBS == 9 && KARATSUBA == 1
+SCHOOLBOOK(product5, 5)
+SCHOOLBOOK(product4, 4)
+KARATSUBA_2(product, 9, 5, 4, product5, product4, product5) /* 66 */
+#elif LIMBS == 9 && KARATSUBA == 2
+SCHOOLBOOK(product3, 3)
+KARATSUBA_3(product, 3, product3, product3) /* 54 */
+#elif LIMBS == 9 && KARATSUBA == 3
+SCHOOLBOOK(product1, 1)
+SCHOOLBOOK(product3, 3)
+KARATSUBA_3(product3_deep, 1, product1, product1)
+KARATSUBA_3(product, 3, product3_deep, product3) /* 45 */
+#endif
+
+/* ---- reduction --------------------------------------------------------------------- */
+
+#if SPARSE_LOW_LIMBS
+/* z / 2^(LIMBS * LIMB_BITS) modulo p, z < 2^SHIFT * 2p * p, out < 2p.
+ *
+ * p = 1 - 2^(32 - LIMB_BITS) B + (p_2 + 1) B^2 + p_3 B^3 ... with B = 2^LIMB_BITS. Taking
+ * m = z mod B times p away from z clears its low limb; what m adds one limb up is
+ * m << (32 - LIMB_BITS), a shift that also drops the bits of z above m. So one step is
+ * LIMBS - 2 multiply-adds. The sum taken away is below p * 2^(LIMBS * LIMB_BITS): adding p
+ * at the end keeps the result positive, between 0 and z / 2^(LIMBS * LIMB_BITS) + p.
+ * Columns are signed: at most 2 * LIMBS * 2^58 above 0 (a square's terms are doubled) and
+ * LIMBS * 2^58 below, within 2^63. z / 2^(LIMBS * LIMB_BITS) < 2p * p / R < 0.92 p. */
+Limbs reduce(int64_t z[2 * LIMBS - 1])
+{
+    int64_t t[2 * LIMBS];
+    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
+        t[k] = z[k];
+    t[2 * LIMBS - 1] = 0;
+    [[unroll]] for (int i = 0; i < LIMBS; i++) {
+        int m = int(t[i]) & int(LIMB_MASK);
+        t[i + 1] += (t[i] >> LIMB_BITS) + int64_t(uint(t[i]) << (32 - LIMB_BITS));
+        [[unroll]] for (int j = 2; j < LIMBS; j++)
+            t[i + j] += int64_t(m) * int64_t(-int(MODULUS_LIMBS[j] + (j == 2 ? 1 : 0)));
+    }
+    Limbs r;
+    int64_t carry = 0;
+    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+        carry += t[LIMBS + k] + int64_t(MODULUS_LIMBS[k]);
+        r.limb[k] = int(carry) & int(LIMB_MASK);
+        carry >>= LIMB_BITS;
+    }
+    return r;
+}
+#else
+/* z / 2^(LIMBS * LIMB_BITS) modulo p, z < 2^SHIFT * 2p * p, out < 2p.
+ *
+ * All steps but the last two add multiples of N = FOLD * B - 1, B = 2^LIMB_BITS, which is
+ * a multiple of p: adding z mod B times N clears the low limb and needs no multiplication
+ * to find out how often. N is at most 2^40 p, so two steps with p itself follow, after which
+ * N's share is below N / B^2 < 2^-19 p. The result is below
+ * z / B^LIMBS + p (1 + 1/B + 2^-19) < 2p, as 2p * p / R < 0.92 p (constants.c). */
+Limbs reduce(int64_t z[2 * LIMBS - 1])
+{
+    uint64_t t[2 * LIMBS];
+    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
+        t[k] = uint64_t(z[k]);
+    t[2 * LIMBS - 1] = 0;
+    [[unroll]] for (int i = 0; i < LIMBS - 2; i++) {
+        uint m = uint(t[i]) & LIMB_MASK;
+        t[i + 1] += t[i] >> LIMB_BITS;
+        [[unroll]] for (int j = 0; j < LIMBS; j++)
+            t[i + 1 + j] += uint64_t(m) * uint64_t(FOLD[j]);
+    }
+    [[unroll]] for (int s = 0; s < 2; s++) {
+        const int i = LIMBS - 2 + s;
+        uint m = uint(t[i]) * LIMB_NEG_INVERSE & LIMB_MASK;
+        [[unroll]] for (int j = 0; j < LIMBS; j++)
+            t[i + j] += uint64_t(m) * uint64_t(MODULUS_LIMBS[j]);
+        t[i + 1] += t[i] >> LIMB_BITS;
+    }
+    Limbs r;
+    uint64_t carry = 0;
+    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+        carry += t[LIMBS + k];
+        r.limb[k] = int(uint(carry) & LIMB_MASK);
+        carry >>= LIMB_BITS;
+    }
+    return r;
+}
+#endif
+
+/* ---- the interface that mul32.glsl has too ------------------------------------------ */
+
+/* x y / R: x < 2p by factor() or from here, y < p by cofactor(); result < 2p. */
+Limbs multiply(Limbs x, Limbs y)
+{
+    int64_t z[2 * LIMBS - 1];
+    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
+        z[k] = 0;
+    product(z, x.limb, y.limb);
+    return reduce(z);
+}
+
+/* x^2 / R, x < p, result < 2p: half the products. The shift is shared by both factors,
+ * and where it is odd, every term is doubled once more: off the diagonal by doubling
+ * both limbs (30 bits each, since odd shifts come with 29-bit limbs). */
+Limbs square(Element x)
+{
+    const bool odd = SHIFT % 2 != 0;
+    Limbs root = split(x, SHIFT / 2);
+    uint twice[LIMBS];
+    [[unroll]] for (int i = 0; i < LIMBS; i++)
+        twice[i] = uint(root.limb[i]) << 1;
+    uint64_t z[2 * LIMBS - 1];
+    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
+        z[k] = 0;
+    [[unroll]] for (int i = 0; i < LIMBS; i++) {
+        uint once = uint(root.limb[i]);
+        z[2 * i] += uint64_t(once) * uint64_t(odd ? twice[i] : once);
+        [[unroll]] for (int j = 0; j < LIMBS; j++)
+            if (j > i)
+                z[i + j] += uint64_t(odd ? twice[i] : once) * uint64_t(twice[j]);
+    }
+    int64_t columns[2 * LIMBS - 1];
+    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
+        columns[k] = int64_t(z[k]);
+    return reduce(columns);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The compiled kernels, embedded by the build (cmake/shaders.cmake) in one table.
+ */
+#ifndef GX_KERNEL_SHADERS_H
+#define GX_KERNEL_SHADERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpuexec.h"
+#include "kernel/interface.h"
+
+/* What a module does; which of its operations is specialization constant GX_K_OP. */
+enum gx_shader_family {
+    GX_SHADER_LINEAR,    /* prime: add, sub, neg, check */
+    GX_SHADER_MUL,       /* prime: mul, sqr, mul-add, to-mont, from-mont */
+    GX_SHADER_INVERT_UP, /* prime: stages of inv and div, see inverse_plan.h */
+    GX_SHADER_INVERT_TOP,
+    GX_SHADER_INVERT_DOWN,
+    GX_SHADER_WORDS, /* u32 or f32: add, sub, mul */
+    GX_SHADER_COPY,  /* field 0: 16 bytes per element */
+    GX_SHADER_ROOF,  /* field 0: 32 x 32 + 64 multiply-adds */
+    GX_SHADER_FAMILIES
+};
+
+/* What a module needs from the device, beyond Vulkan 1.2. */
+#define GX_SHADER_NEEDS_INT64 1u /* shaderInt64 */
+/* shaderDenormPreserve-, shaderSignedZeroInfNanPreserve- and shaderRoundingModeRTE-Float32 */
+#define GX_SHADER_NEEDS_DENORM32 2u
+
+/* Variants of one family and field give the same results: the fastest is chosen by
+ * measurement among those whose needs are met. */
+struct gx_shader {
+    enum gx_shader_family family;
+    gx_field field;
+    uint32_t needs;
+    const char *variant; /* "int64-k2": for reports and for remembering the choice */
+    const uint32_t *code;
+    size_t bytes;
+};
+
+extern const struct gx_shader gx__shaders[];
+extern const size_t gx__shader_count;
+
+#endif
