@@ -12,12 +12,13 @@
 
 struct gx_counters {
     _Atomic uint64_t jobs_done, jobs_failed, elements, bytes_read, bytes_written, compute_ns,
-        dispatches, scratch_hits, scratch_misses;
+        dispatches, scratch_hits, scratch_misses, validation_messages;
 };
 
 struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
+    void *vulkan; /* the Vulkan backend's own, under a lock of its own; ended by its `stop` */
 };
 
 static inline void gx__count(_Atomic uint64_t *counter, uint64_t by)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, TIERS, U32, U64 };
+enum kind { TEXT, TIERS, PATH, U32, U64, BOOL };
 
 #define TIER_NAME(name) #name,
 static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
@@ -23,7 +23,13 @@ static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
       "CPU tiers allowed, comma-separated, of" GX_TIER_LIST(TIER_TEXT))                            \
     X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \
     X(dispatch_elems, U64, "dispatch-elems", "GPUEXEC_DISPATCH_ELEMS", "N",                        \
-      "elements of one dispatch at most")
+      "elements of one dispatch at most")                                                          \
+    X(path, PATH, "path", "GPUEXEC_PATH", "PATH",                                                  \
+      "auto, host-visible or device-local: how a GPU gets operands")                               \
+    X(validate, BOOL, "validate", "GPUEXEC_VALIDATE", "0|1",                                       \
+      "watch drivers with their validation layer")                                                 \
+    X(cache_dir, TEXT, "cache-dir", "GPUEXEC_CACHE_DIR", "FOLDER",                                 \
+      "folder of the cache files, 'none' for no files")
 
 static const gx_option options[] = {
 #define X(field, kind, name, env, arg, help) {name, env, arg, help},
@@ -61,6 +67,22 @@ static int parse_number(const char *text, uint64_t max, uint64_t *value)
     return 1;
 }
 
+gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
+                         size_t err_size)
+{
+    static const char *const names[] = {[GX_PATH_AUTO] = "auto",
+                                        [GX_PATH_HOST_VISIBLE] = "host-visible",
+                                        [GX_PATH_DEVICE_LOCAL] = "device-local"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(text, names[i])) {
+            *path = (gx_path)i;
+            return GX_OK;
+        }
+    }
+    snprintf(err, err_size, "%s: '%.48s' is none of auto, host-visible, device-local", where, text);
+    return GX_ERR_INVALID;
+}
+
 bool gx__parse_tiers(const char *text, unsigned *bits)
 {
     *bits = text ? 1 : ~0u;
@@ -83,8 +105,14 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
 {
     char *field = (char *)config + targets[i].offset;
     uint64_t number;
+    gx_path path;
     unsigned bits;
     switch (targets[i].kind) {
+    case PATH:
+        if (gx__parse_path(value, &path, where, err, err_size) != GX_OK)
+            return GX_ERR_INVALID;
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
     case TIERS:
         if (!gx__parse_tiers(value, &bits)) {
             snprintf(err, err_size, "%s: '%s' names something else than" GX_TIER_LIST(TIER_TEXT),
@@ -98,9 +126,10 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
         return GX_OK;
     case U32:
     case U64:
+    case BOOL:
         break;
     }
-    uint64_t max = targets[i].kind == U32 ? UINT32_MAX : UINT64_MAX;
+    uint64_t max = targets[i].kind == U32 ? UINT32_MAX : targets[i].kind == BOOL ? 1 : UINT64_MAX;
     if (!parse_number(value, max, &number)) {
         snprintf(err, err_size, "%s: '%s' is not a whole number from 0 to %llu", where, value,
                  (unsigned long long)max);
@@ -108,6 +137,8 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
     }
     if (targets[i].kind == U32)
         memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+    else if (targets[i].kind == BOOL)
+        memcpy(field, &(int){(int)number}, sizeof(int));
     else
         memcpy(field, &number, sizeof number);
     return GX_OK;
@@ -116,9 +147,10 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
 static int is_zero(const gx_config *config, size_t i)
 {
     static const char zero[sizeof(uint64_t)];
-    size_t bytes = targets[i].kind == U32     ? sizeof(uint32_t)
-                   : targets[i].kind <= TIERS ? sizeof(char *)
-                                              : sizeof(uint64_t);
+    size_t bytes = targets[i].kind == U32    ? sizeof(uint32_t)
+                   : targets[i].kind == BOOL ? sizeof(int)
+                   : targets[i].kind == U64  ? sizeof(uint64_t)
+                                             : sizeof(char *);
     return !memcmp((const char *)config + targets[i].offset, zero, bytes);
 }
 
@@ -136,6 +168,20 @@ gx_status gx_config_set(gx_config *config, const char *name, const char *value, 
             return set(config, i, name, value, err, err_size);
     snprintf(err, err_size, "there is no setting '%s'", name);
     return GX_ERR_INVALID;
+}
+
+/* The name that this setting had in the programs the library grew from. */
+static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
+{
+    const char *value = getenv("GPU_DEVICE_LOCAL");
+    if (!value || !*value || config->path)
+        return GX_OK;
+    if (strcmp(value, "0") && strcmp(value, "1")) {
+        snprintf(err, err_size, "GPU_DEVICE_LOCAL: '%.48s' is neither 0 nor 1", value);
+        return GX_ERR_INVALID;
+    }
+    config->path = *value == '1' ? "device-local" : "host-visible";
+    return GX_OK;
 }
 
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
@@ -165,5 +211,5 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
         if (s != GX_OK)
             return s;
     }
-    return GX_OK;
+    return take_old_path(config, err, err_size);
 }

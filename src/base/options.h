@@ -16,6 +16,10 @@
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
                               size_t err_size);
 
+/* "host-visible" and the like. GX_ERR_INVALID and err, with `where` in front, for others. */
+gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
+                         size_t err_size);
+
 /* Bit t set: the t-th of GX_TIER_LIST is named in the comma-separated text; the first always
  * is, and all are where text is NULL. False where something else is named. */
 bool gx__parse_tiers(const char *text, unsigned *bits);

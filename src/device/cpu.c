@@ -6,7 +6,6 @@
  */
 #include "device/device.h"
 
-#include <fenv.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/float_env.h"
 #include "base/options.h"
 #include "field/host.h"
 
@@ -112,15 +112,15 @@ static void describe(const struct gx_instance *instance, gx_device_info *info)
     snprintf(info->description, sizeof info->description, "%s,%s", model, tiers);
 }
 
-static gx_status cpu_enumerate(const struct gx_instance *instance, gx_device_info *infos,
-                               size_t *count)
+static gx_status cpu_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
 {
     size_t room = infos ? *count : 0;
     for (size_t i = 0; i < 2 && i < room; i++) {
         bool reference = i == 1;
         infos[i] = (gx_device_info){.kind = reference ? GX_DEVICE_REFERENCE : GX_DEVICE_CPU,
                                     .threads = thread_count(instance),
-                                    .automatic = !reference};
+                                    .automatic = !reference,
+                                    .usable = 1};
         snprintf(infos[i].name, sizeof infos[i].name, "%s", device_names[i]);
         long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
         infos[i].memory_bytes = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
@@ -361,10 +361,9 @@ static struct gx_host_args lower(const struct cpu_kernel *k, const struct gx_dis
 static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_host_args *args)
 {
     fenv_t caller;
-    fegetenv(&caller);
-    fesetenv(FE_DFL_ENV);
+    gx__float_env_default(&caller);
     size_t bad = k->fn(k->prime, args);
-    fesetenv(&caller);
+    gx__float_env_restore(&caller);
     return bad;
 }
 

@@ -29,7 +29,8 @@ enum gx_mem_kind {
     GX_MEM_DEVICE,   /* fastest for kernels; the host may not see it */
     GX_MEM_UPLOAD,   /* the host writes it in order, copies read it */
     GX_MEM_READBACK, /* copies write it, the host reads it */
-    GX_MEM_SHARED    /* kernels and host both use it where it is */
+    GX_MEM_SHARED,   /* kernels and host both use it where it is */
+    GX_MEM_KINDS
 };
 #define GX_MEM_BIT(kind) (1u << (kind))
 
@@ -39,6 +40,13 @@ struct gx_mem {
     bool imported; /* the caller's memory, borrowed until mem_free */
     void *host;    /* the device's own; use map */
     void *handle;  /* likewise */
+};
+
+/* GB/s, measured on this machine, never guessed from flags; 0: not measured. */
+struct gx_mem_speed {
+    float host_write, host_read; /* one host thread, memcpy */
+    float copy_in, copy_out;     /* the device copying from it, and into it */
+    float kernel_read, kernel_write;
 };
 
 struct gx_binding {
@@ -69,11 +77,16 @@ enum gx_bind {
     GX_BIND_A,
     GX_BIND_B,
     GX_BIND_C,
-    GX_BIND_SCRATCH, /* as much as `scratch` says; contents of no meaning before, after */
+    GX_BIND_SCRATCH, /* as much as `scratch` says; contents of no meaning before, after;
+                        at a multiple of GX_SLOT_ALIGN, as is BAD */
     GX_BIND_BAD,     /* where key.check: one uint32_t, lowered to the index (in this
                         dispatch) of the first element not below the modulus */
     GX_BINDINGS
 };
+
+/* What any GPU can bind at. Operands may begin at any multiple of facts.binding_align,
+ * because kernels are told the rest; the other bindings have nobody to tell. */
+#define GX_SLOT_ALIGN 256
 
 /* One launch. An operation may be several: nothing here assumes that it is one. */
 struct gx_dispatch {
@@ -112,6 +125,7 @@ struct gx_point {
 };
 
 #define GX_WAIT_FOREVER UINT64_MAX
+#define GX_STAMPS       8 /* slots of a command */
 
 /* ---- the device ---- */
 
@@ -121,17 +135,24 @@ struct gx_device_facts {
     uint32_t queues;         /* GX_QUEUE_BIT of the queues that are really separate */
     uint64_t dispatch_elems; /* most elements of one dispatch; below 2^32 */
     size_t binding_align;    /* offsets of bindings are multiples of this */
-    bool import;             /* mem_import takes any host memory */
+    bool import;             /* mem_import takes any host memory, at no cost */
+    size_t import_align;     /* else it takes multiples of this; 0: no import */
     bool resubmit;           /* a recorded command may be submitted again */
-    bool timestamps;         /* stamp works */
+    struct gx_mem_speed speed[GX_MEM_KINDS];
+    bool timestamps; /* stamp works */
 };
 
 struct gx_device_ops {
     const char *name;
 
     /* The devices there are: the same rules as gx_devices, for this backend alone. */
-    gx_status (*enumerate)(const struct gx_instance *instance, gx_device_info *infos,
-                           size_t *count);
+    gx_status (*enumerate)(struct gx_instance *instance, gx_device_info *infos, size_t *count);
+    /* Optional. The device that `name` means, which is this backend's name alone or with
+     * ":" and whatever the backend understands. On failure message says what to do. */
+    gx_status (*find)(struct gx_instance *instance, const char *name, gx_device_info *info,
+                      char *message, size_t message_size);
+    /* Optional. The context ends; all its devices are closed. */
+    void (*stop)(struct gx_instance *instance);
 
     /* device->instance and ->info are set. On failure the core calls close, which
      * accepts a half-opened device. */
@@ -164,6 +185,9 @@ struct gx_device_ops {
     void (*barrier)(struct gx_cmd *cmd, enum gx_barrier barrier);
     /* Called only where facts.timestamps. */
     void (*stamp)(struct gx_cmd *cmd, uint32_t slot);
+    /* Nanoseconds of slots 0 .. count of a command whose point is reached, from an
+     * arbitrary start that all commands of the device share. */
+    gx_status (*stamps)(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
     /* Starts it after all of waits (points of this device) are reached. */
     gx_status (*submit)(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
                         struct gx_point *done);
@@ -176,7 +200,7 @@ struct gx_device_ops {
 
 struct gx_device {
     const struct gx_device_ops *ops;
-    const struct gx_instance *instance;
+    struct gx_instance *instance;
     gx_device_info info;
     struct gx_device_facts facts;
     void *impl;
@@ -185,18 +209,26 @@ struct gx_device {
 /* ---- the registry (registry.c) ---- */
 
 /* All devices of all backends; the rules of gx_devices. */
-gx_status gx__device_enumerate(const struct gx_instance *instance, gx_device_info *infos,
-                               size_t *count);
+gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
+
+/* The one entry of that list that `name` means, by any of its names. On failure message
+ * says what to do. */
+gx_status gx__device_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                          char *message, size_t message_size);
 
 /* Opens by name ("cpu", "fault:lose@3:cpu"). On failure nothing is open and message
  * says what to do. On success gx__device_close ends it. */
-gx_status gx__device_open(const struct gx_instance *instance, const char *name,
-                          struct gx_device *device, char *message, size_t message_size);
+gx_status gx__device_open(struct gx_instance *instance, const char *name, struct gx_device *device,
+                          char *message, size_t message_size);
 void gx__device_close(struct gx_device *device);
+
+/* Ends what the backends keep for a context; all its devices are closed. */
+void gx__device_stop(struct gx_instance *instance);
 
 /* ---- backends ---- */
 
 extern const struct gx_device_ops gx__cpu_ops;
+extern const struct gx_device_ops gx__vulkan_ops;
 
 /* "fault:WHAT@N:DEVICE": wraps any device and breaks at its Nth call. The inner
  * device is opened through gx__device_open. */

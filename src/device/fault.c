@@ -172,6 +172,13 @@ static void fault_stamp(struct gx_cmd *base, uint32_t slot)
     cmd->inner->device->ops->stamp(cmd->inner, slot);
 }
 
+static gx_status fault_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+{
+    struct fault_cmd *cmd = (struct fault_cmd *)base;
+    gx_status s = call(base->device, false);
+    return s == GX_OK ? cmd->inner->device->ops->stamps(cmd->inner, ns, count) : s;
+}
+
 /* Flips the lowest bit of the first result, once the inner device is done with it. */
 static gx_status corrupt(struct gx_device *inner, const struct gx_binding *out,
                          struct gx_point done)
@@ -231,6 +238,7 @@ static const struct gx_device_ops fault_ops = {
     .dispatch = fault_dispatch,
     .barrier = fault_barrier,
     .stamp = fault_stamp,
+    .stamps = fault_stamps,
     .submit = fault_submit,
     .recycle = fault_recycle,
     .wait = fault_wait,

@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct gx_device_ops *const backends[] = {&gx__cpu_ops};
+static const struct gx_device_ops *const backends[] = {&gx__cpu_ops, &gx__vulkan_ops};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-gx_status gx__device_enumerate(const struct gx_instance *instance, gx_device_info *infos,
-                               size_t *count)
+gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
 {
     size_t room = infos ? *count : 0, total = 0;
     for (size_t i = 0; i < BACKENDS; i++) {
@@ -26,39 +25,65 @@ gx_status gx__device_enumerate(const struct gx_instance *instance, gx_device_inf
     return GX_OK;
 }
 
-/* Finds the backend that has a device of this name. */
-static const struct gx_device_ops *find(const struct gx_instance *instance, const char *name,
-                                        gx_device_info *found)
+/* Whether name is the backend's own, alone or before a ':'. */
+static bool speaks_of(const char *name, const struct gx_device_ops *backend)
 {
-    for (size_t i = 0; i < BACKENDS; i++) {
-        gx_device_info infos[16];
-        size_t n = sizeof infos / sizeof *infos;
-        if (backends[i]->enumerate(instance, infos, &n) != GX_OK)
-            continue;
-        for (size_t k = 0; k < n && k < sizeof infos / sizeof *infos; k++) {
-            if (!strcmp(infos[k].name, name)) {
-                *found = infos[k];
-                return backends[i];
-            }
-        }
-    }
-    return NULL;
+    size_t length = strlen(backend->name);
+    return !strncmp(name, backend->name, length) && (!name[length] || name[length] == ':');
 }
 
-gx_status gx__device_open(const struct gx_instance *instance, const char *name,
-                          struct gx_device *device, char *message, size_t message_size)
+static bool listed(struct gx_instance *instance, const struct gx_device_ops *backend,
+                   const char *name, gx_device_info *found)
+{
+    gx_device_info infos[16];
+    size_t n = sizeof infos / sizeof *infos;
+    if (backend->enumerate(instance, infos, &n) != GX_OK)
+        return false;
+    for (size_t k = 0; k < n && k < sizeof infos / sizeof *infos; k++) {
+        if (!strcmp(infos[k].name, name)) {
+            *found = infos[k];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the backend that has a device of this name. */
+static gx_status find(struct gx_instance *instance, const char *name,
+                      const struct gx_device_ops **backend, gx_device_info *found, char *message,
+                      size_t message_size)
+{
+    for (size_t i = 0; i < BACKENDS; i++) {
+        *backend = backends[i];
+        if (backends[i]->find && speaks_of(name, backends[i]))
+            return backends[i]->find(instance, name, found, message, message_size);
+        if (!backends[i]->find && listed(instance, backends[i], name, found))
+            return GX_OK;
+    }
+    snprintf(message, message_size,
+             "there is no device '%.48s': 'gpuexec devices' and gx_devices list them", name);
+    return GX_ERR_NO_DEVICE;
+}
+
+gx_status gx__device_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                          char *message, size_t message_size)
+{
+    const struct gx_device_ops *backend;
+    return find(instance, name, &backend, info, message, message_size);
+}
+
+gx_status gx__device_open(struct gx_instance *instance, const char *name, struct gx_device *device,
+                          char *message, size_t message_size)
 {
     *device = (struct gx_device){.instance = instance};
     if (!strncmp(name, GX_FAULT_PREFIX, strlen(GX_FAULT_PREFIX)))
         return gx__fault_open(device, name, message, message_size);
-    const struct gx_device_ops *ops = find(instance, name, &device->info);
-    if (!ops) {
-        snprintf(message, message_size,
-                 "there is no device '%.48s': 'gpuexec devices' and gx_devices list them", name);
-        return GX_ERR_NO_DEVICE;
-    }
+    const struct gx_device_ops *ops;
+    gx_status s = find(instance, name, &ops, &device->info, message, message_size);
+    if (s != GX_OK)
+        return s;
     device->ops = ops;
-    gx_status s = ops->open(device);
+    s = ops->open(device);
     if (s != GX_OK) {
         snprintf(message, message_size, "device '%s' could not be opened: %s", name,
                  gx_status_message(s));
@@ -72,4 +97,11 @@ void gx__device_close(struct gx_device *device)
     if (device->ops)
         device->ops->close(device);
     device->ops = NULL;
+}
+
+void gx__device_stop(struct gx_instance *instance)
+{
+    for (size_t i = 0; i < BACKENDS; i++)
+        if (backends[i]->stop)
+            backends[i]->stop(instance);
 }

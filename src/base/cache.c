@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A cache file is a header, then the data. The checksum covers both, so that a file cut
+ * short by a full disk or mixed up by anything else is seen as such.
+ */
+#include "base/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+#define FILE_BYTES_MAX ((size_t)256 << 20)
+#define PATH_BYTES     4096
+
+struct header {
+    char magic[8];
+    uint32_t header_bytes; /* also tells the byte order */
+    uint32_t reserved;
+    uint64_t data_bytes;
+    uint64_t checksum; /* of the header with 0 here, then of the data */
+    uint8_t key[GX_CACHE_KEY_BYTES];
+};
+
+static const char magic[8] = {'g', 'p', 'u', 'e', 'x', 'e', 'c', '1'};
+
+/* FNV-1a over 64-bit words, the last one filled with zeros: `data_bytes` tells lengths
+ * apart. Against accidents, not against attackers: the folder is the user's own. */
+static uint64_t checksum(uint64_t sum, const void *data, size_t size)
+{
+    const char *bytes = data;
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
+        sum = (sum ^ word) * 0x100000001b3u;
+        sum ^= sum >> 32; /* high bits would never come down again */
+    }
+    return sum;
+}
+
+static uint64_t file_checksum(const struct header *header, const void *data)
+{
+    struct header h = *header;
+    h.checksum = 0;
+    return checksum(checksum(0xcbf29ce484222325u, &h, sizeof h), data, (size_t)h.data_bytes);
+}
+
+/* ---- where ---- */
+
+static bool enabled(const struct gx_instance *instance)
+{
+    return !instance->config.cache_dir || strcmp(instance->config.cache_dir, "none") != 0;
+}
+
+static bool folder(const struct gx_instance *instance, char *path, size_t size)
+{
+    const char *asked = instance->config.cache_dir;
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n;
+    if (!enabled(instance))
+        return false;
+    if (asked)
+        n = snprintf(path, size, "%s", asked);
+    else if (xdg && xdg[0] == '/') /* a relative one is to be ignored, says the XDG */
+        n = snprintf(path, size, "%s/gpuexec", xdg);
+    else if (home && home[0] == '/')
+        n = snprintf(path, size, "%s/.cache/gpuexec", home);
+    else
+        return false;
+    return n > 0 && (size_t)n < size;
+}
+
+static bool file_path(const struct gx_instance *instance, const char *name, char *path, size_t size)
+{
+    if (!folder(instance, path, size))
+        return false;
+    size_t used = strlen(path);
+    int n = snprintf(path + used, size - used, "/%s", name);
+    return n > 0 && (size_t)n < size - used;
+}
+
+/* All folders above the file, for the user alone where they are new. */
+static bool make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* ---- bytes ---- */
+
+static bool read_all(int fd, void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = read(fd, (char *)data + done, size - done);
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static bool write_all(int fd, const void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(fd, (const char *)data + done, size - done);
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* ---- reading ---- */
+
+/* A plain file of this user's, of the size its header says. */
+static bool plausible(int fd, const struct header *h, const uint8_t *key)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           !memcmp(h->magic, magic, sizeof magic) && h->header_bytes == sizeof *h &&
+           !memcmp(h->key, key, GX_CACHE_KEY_BYTES) && h->data_bytes <= FILE_BYTES_MAX &&
+           st.st_size >= 0 && (uint64_t)st.st_size == sizeof *h + h->data_bytes;
+}
+
+static bool read_file(const struct gx_instance *instance, int fd, const uint8_t *key, void **data,
+                      size_t *size)
+{
+    struct header h;
+    if (!read_all(fd, &h, sizeof h) || !plausible(fd, &h, key))
+        return false;
+    void *bytes = gx__alloc(&instance->config.allocator, (size_t)h.data_bytes);
+    if (!bytes)
+        return false;
+    if (!read_all(fd, bytes, (size_t)h.data_bytes) || file_checksum(&h, bytes) != h.checksum) {
+        gx__free(&instance->config.allocator, bytes);
+        return false;
+    }
+    *data = bytes;
+    *size = (size_t)h.data_bytes;
+    return true;
+}
+
+bool gx__cache_read(const struct gx_instance *instance, const char *name,
+                    const uint8_t key[GX_CACHE_KEY_BYTES], void **data, size_t *size)
+{
+    char path[PATH_BYTES];
+    if (!file_path(instance, name, path, sizeof path))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe there must not block */
+    if (fd < 0)
+        return false;
+    bool ok = read_file(instance, fd, key, data, size);
+    close(fd);
+    return ok;
+}
+
+/* ---- writing ---- */
+
+static bool write_file(const char *temporary, const struct header *h, const void *data)
+{
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    bool ok = write_all(fd, h, sizeof *h) && write_all(fd, data, (size_t)h->data_bytes);
+    return close(fd) == 0 && ok;
+}
+
+bool gx__cache_write(const struct gx_instance *instance, const char *name,
+                     const uint8_t key[GX_CACHE_KEY_BYTES], const void *data, size_t size)
+{
+    static _Atomic unsigned serial; /* temporary names differ within the process too */
+    char path[PATH_BYTES], temporary[PATH_BYTES + 48];
+    if (!enabled(instance))
+        return true;
+    if (size > FILE_BYTES_MAX || !file_path(instance, name, path, sizeof path) ||
+        !make_folders(path))
+        return false;
+    struct header h = {.header_bytes = sizeof h, .data_bytes = size};
+    memcpy(h.magic, magic, sizeof magic);
+    memcpy(h.key, key, sizeof h.key);
+    h.checksum = file_checksum(&h, data);
+    snprintf(temporary, sizeof temporary, "%s.%ld.%u", path, (long)getpid(),
+             atomic_fetch_add(&serial, 1));
+    bool ok = write_file(temporary, &h, data) && rename(temporary, path) == 0;
+    if (!ok)
+        unlink(temporary);
+    return ok;
+}

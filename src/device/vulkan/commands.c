@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recording: copies, barriers, time stamps, and the pools behind a command. A command
+ * that is given back keeps its pools, so that steady work makes nothing new.
+ */
+#include "device/vulkan/commands.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "kernel/interface.h"
+
+#define REGIONS_AT_ONCE 16
+
+/* ---- labels ---- */
+
+void gx__vk_label(struct vk_cmd *cmd, const char *format, ...)
+{
+    struct vk_device *device = vk_cmd_device(cmd);
+    if (!device->names || !device->loader->fn.CmdBeginDebugUtilsLabelEXT)
+        return;
+    char text[80];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = text};
+    device->loader->fn.CmdBeginDebugUtilsLabelEXT(cmd->buffer, &label);
+}
+
+void gx__vk_label_end(struct vk_cmd *cmd)
+{
+    struct vk_device *device = vk_cmd_device(cmd);
+    if (device->names && device->loader->fn.CmdEndDebugUtilsLabelEXT)
+        device->loader->fn.CmdEndDebugUtilsLabelEXT(cmd->buffer);
+}
+
+/* ---- making and ending commands ---- */
+
+void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd)
+{
+    for (struct vk_set_block *b = cmd->blocks, *next; b; b = next) {
+        next = b->next;
+        device->fn.vkDestroyDescriptorPool(device->handle, b->pool, NULL);
+        gx__free(vk_allocator(device), b);
+    }
+    device->fn.vkDestroyQueryPool(device->handle, cmd->queries, NULL);
+    device->fn.vkDestroyCommandPool(device->handle, cmd->pool, NULL);
+    gx__free(vk_allocator(device), cmd);
+}
+
+static VkResult create_queries(struct vk_device *device, struct vk_cmd *cmd)
+{
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = GX_STAMPS};
+    VkResult r = device->fn.vkCreateQueryPool(device->handle, &info, NULL, &cmd->queries);
+    if (r != VK_SUCCESS)
+        cmd->queries = VK_NULL_HANDLE;
+    return r;
+}
+
+static VkResult create_buffer(struct vk_device *device, struct vk_cmd *cmd)
+{
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = device->queue[cmd->queue].family};
+    VkResult r = device->fn.vkCreateCommandPool(device->handle, &pool, NULL, &cmd->pool);
+    if (r != VK_SUCCESS) {
+        cmd->pool = VK_NULL_HANDLE;
+        return r;
+    }
+    VkCommandBufferAllocateInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                          .commandPool = cmd->pool,
+                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                          .commandBufferCount = 1};
+    return device->fn.vkAllocateCommandBuffers(device->handle, &buffer, &cmd->buffer);
+}
+
+static gx_status create(struct vk_device *device, enum gx_queue queue, struct vk_cmd **out)
+{
+    struct vk_cmd *cmd = gx__alloc(vk_allocator(device), sizeof *cmd);
+    if (!cmd)
+        return GX_ERR_OUT_OF_MEMORY;
+    cmd->base.device = device->base;
+    cmd->queue = queue;
+    gx_status s = gx__vk_status(device, create_buffer(device, cmd), "vkCreateCommandPool");
+    if (s == GX_OK && device->base->facts.timestamps)
+        s = gx__vk_status(device, create_queries(device, cmd), "vkCreateQueryPool");
+    if (s == GX_OK)
+        *out = cmd;
+    else
+        gx__vk_cmd_free(device, cmd);
+    return s;
+}
+
+static struct vk_cmd *take_idle(struct vk_device *device, enum gx_queue queue)
+{
+    pthread_mutex_lock(&device->idle_lock);
+    struct vk_cmd *cmd = device->idle[queue];
+    if (cmd)
+        device->idle[queue] = cmd->next_idle;
+    pthread_mutex_unlock(&device->idle_lock);
+    return cmd;
+}
+
+static gx_status restart(struct vk_device *device, struct vk_cmd *cmd)
+{
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkResult r = device->fn.vkResetCommandPool(device->handle, cmd->pool, 0);
+    if (r == VK_SUCCESS)
+        r = device->fn.vkBeginCommandBuffer(cmd->buffer, &info);
+    cmd->failed = GX_OK;
+    cmd->recording = true;
+    cmd->stamped = 0;
+    cmd->point = 0;
+    cmd->block = cmd->blocks;
+    cmd->block_used = 0;
+    return gx__vk_status(device, r, "vkBeginCommandBuffer");
+}
+
+gx_status gx__vk_begin(struct gx_device *base, enum gx_queue queue, struct gx_cmd **out)
+{
+    struct vk_device *device = vk_of(base);
+    struct vk_cmd *cmd = NULL;
+    gx_status s = gx__vk_alive(device);
+    if (s != GX_OK)
+        return s;
+    queue = device->alias[queue];
+    cmd = take_idle(device, queue);
+    if (!cmd)
+        s = create(device, queue, &cmd);
+    if (s == GX_OK)
+        s = restart(device, cmd);
+    if (s == GX_OK)
+        *out = &cmd->base;
+    else if (cmd)
+        gx__vk_cmd_free(device, cmd);
+    return s;
+}
+
+void gx__vk_commands_close(struct vk_device *device)
+{
+    for (int q = 0; q < VK_QUEUES; q++)
+        for (struct vk_cmd *cmd = device->idle[q], *next; cmd; cmd = next) {
+            next = cmd->next_idle;
+            gx__vk_cmd_free(device, cmd);
+        }
+}
+
+/* ---- descriptor sets ---- */
+
+static VkResult fill_block(struct vk_device *device, struct vk_set_block *b)
+{
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                 GX_BINDINGS * VK_SETS_PER_BLOCK};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = VK_SETS_PER_BLOCK,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
+    VkResult r = device->fn.vkCreateDescriptorPool(device->handle, &pool, NULL, &b->pool);
+    if (r != VK_SUCCESS) {
+        b->pool = VK_NULL_HANDLE;
+        return r;
+    }
+    VkDescriptorSetLayout layouts[VK_SETS_PER_BLOCK];
+    for (int i = 0; i < VK_SETS_PER_BLOCK; i++)
+        layouts[i] = device->set_layout;
+    VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                        .descriptorPool = b->pool,
+                                        .descriptorSetCount = VK_SETS_PER_BLOCK,
+                                        .pSetLayouts = layouts};
+    return device->fn.vkAllocateDescriptorSets(device->handle, &sets, b->sets);
+}
+
+static gx_status add_block(struct vk_device *device, struct vk_cmd *cmd)
+{
+    struct vk_set_block *b = gx__alloc(vk_allocator(device), sizeof *b);
+    if (!b)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = gx__vk_status(device, fill_block(device, b), "vkAllocateDescriptorSets");
+    if (s != GX_OK) {
+        device->fn.vkDestroyDescriptorPool(device->handle, b->pool, NULL);
+        gx__free(vk_allocator(device), b);
+        return s;
+    }
+    if (cmd->block)
+        cmd->block->next = b;
+    else
+        cmd->blocks = b;
+    cmd->block = b;
+    cmd->block_used = 0;
+    return GX_OK;
+}
+
+VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd)
+{
+    if (cmd->block && cmd->block_used == VK_SETS_PER_BLOCK && cmd->block->next) {
+        cmd->block = cmd->block->next;
+        cmd->block_used = 0;
+    }
+    if (!cmd->block || cmd->block_used == VK_SETS_PER_BLOCK)
+        cmd->failed = add_block(vk_cmd_device(cmd), cmd);
+    return cmd->failed == GX_OK ? cmd->block->sets[cmd->block_used++] : VK_NULL_HANDLE;
+}
+
+/* ---- copies ---- */
+
+/* How many regions from here on are between the same two buffers. */
+static size_t same_buffers(const struct gx_region *regions, size_t count)
+{
+    size_t n = 1;
+    while (n < count && n < REGIONS_AT_ONCE && regions[n].from.mem == regions[0].from.mem &&
+           regions[n].to.mem == regions[0].to.mem)
+        n++;
+    return n;
+}
+
+void gx__vk_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
+{
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
+    struct vk_device *device = vk_cmd_device(cmd);
+    if (cmd->failed != GX_OK)
+        return;
+    gx__vk_label(cmd, "copy, %zu regions", count);
+    for (size_t i = 0, n; i < count; i += n) {
+        VkBufferCopy copies[REGIONS_AT_ONCE];
+        uint32_t used = 0;
+        n = same_buffers(regions + i, count - i);
+        for (size_t k = i; k < i + n; k++)
+            if (regions[k].size)
+                copies[used++] = (VkBufferCopy){.srcOffset = regions[k].from.offset,
+                                                .dstOffset = regions[k].to.offset,
+                                                .size = regions[k].size};
+        if (used)
+            device->fn.vkCmdCopyBuffer(cmd->buffer, vk_mem_of(regions[i].from.mem)->buffer,
+                                       vk_mem_of(regions[i].to.mem)->buffer, used, copies);
+    }
+    gx__vk_label_end(cmd);
+}
+
+/* ---- barriers ---- */
+
+struct scope {
+    VkPipelineStageFlags stages;
+    VkAccessFlags accesses;
+};
+
+/* On a queue that only copies there are no kernels to wait for: points order those. */
+static bool scopes(bool copies_only, enum gx_barrier barrier, struct scope *from, struct scope *to)
+{
+    const struct scope wrote = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
+    const struct scope kernel = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                 VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+    const struct scope copied = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
+    const struct scope copy = {VK_PIPELINE_STAGE_TRANSFER_BIT,
+                               VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+    switch (barrier) {
+    case GX_BARRIER_COPY_TO_KERNEL:
+        *from = copied, *to = kernel;
+        return !copies_only;
+    case GX_BARRIER_KERNEL_TO_KERNEL:
+        *from = wrote, *to = kernel;
+        return !copies_only;
+    case GX_BARRIER_KERNEL_TO_COPY:
+        *from = wrote, *to = copy;
+        return !copies_only;
+    case GX_BARRIER_TO_HOST:
+        *from = copied;
+        if (!copies_only) {
+            from->stages |= wrote.stages;
+            from->accesses |= wrote.accesses;
+        }
+        *to = (struct scope){VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT};
+        return true;
+    }
+    return false;
+}
+
+void gx__vk_barrier(struct gx_cmd *base, enum gx_barrier barrier)
+{
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
+    struct vk_device *device = vk_cmd_device(cmd);
+    struct scope from, to;
+    if (cmd->failed != GX_OK || !scopes(device->queue[cmd->queue].copies_only, barrier, &from, &to))
+        return;
+    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                              .srcAccessMask = from.accesses,
+                              .dstAccessMask = to.accesses};
+    device->fn.vkCmdPipelineBarrier(cmd->buffer, from.stages, to.stages, 0, 1, &memory, 0, NULL, 0,
+                                    NULL);
+}
+
+/* ---- time stamps ---- */
+
+void gx__vk_stamp(struct gx_cmd *base, uint32_t slot)
+{
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
+    if (cmd->failed != GX_OK || slot >= GX_STAMPS)
+        return;
+    vk_cmd_device(cmd)->fn.vkCmdWriteTimestamp(cmd->buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                               cmd->queries, slot);
+    cmd->stamped |= 1u << slot;
+}
+
+gx_status gx__vk_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+{
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
+    struct vk_device *device = vk_cmd_device(cmd);
+    if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
+        return GX_ERR_INVALID; /* waiting for a slot that nothing writes would be forever */
+    VkResult r = device->fn.vkGetQueryPoolResults(
+        device->handle, cmd->queries, 0, count, count * sizeof *ns, ns, sizeof *ns,
+        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    double tick = (double)device->limits.tick_ns;
+    for (uint32_t i = 0; i < count && r == VK_SUCCESS; i++) {
+        uint64_t ticks = ns[i] & device->queue[cmd->queue].stamp_mask;
+        ns[i] = tick == 1 ? ticks : (uint64_t)((double)ticks * tick);
+    }
+    return gx__vk_status(device, r, "vkGetQueryPoolResults");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command: everything that recording and submitting needs, kept for the next use.
+ */
+#ifndef GX_DEVICE_VULKAN_COMMANDS_H
+#define GX_DEVICE_VULKAN_COMMANDS_H
+
+#include "device/vulkan/vulkan.h"
+
+#define VK_SETS_PER_BLOCK 16
+
+/* Descriptor sets are made in blocks, and only written anew after that. */
+struct vk_set_block {
+    struct vk_set_block *next;
+    VkDescriptorPool pool;
+    VkDescriptorSet sets[VK_SETS_PER_BLOCK];
+};
+
+struct vk_cmd {
+    struct gx_cmd base;
+    struct vk_cmd *next_idle;
+    enum gx_queue queue; /* the one that does the work, see vk_device.alias */
+    gx_status failed;    /* what recording ran into */
+    bool recording;
+    VkCommandPool pool;
+    VkCommandBuffer buffer;
+    VkQueryPool queries;
+    uint32_t stamped; /* a bit for each slot */
+    uint64_t point;   /* of the last submit; 0: none */
+    struct vk_set_block *blocks, *block;
+    uint32_t block_used; /* sets of `block` */
+};
+
+static inline struct vk_device *vk_cmd_device(const struct vk_cmd *cmd)
+{
+    return vk_of(cmd->base.device);
+}
+
+/* A set for the next dispatch of this recording, or VK_NULL_HANDLE and cmd->failed. */
+VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd);
+/* Labels for capture tools around what follows, until the other. */
+void gx__vk_label(struct vk_cmd *cmd, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void gx__vk_label_end(struct vk_cmd *cmd);
+void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd);
+
+#endif

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening and closing a Vulkan device: what it can do, its queues, the facts that the
+ * layers above plan with, and the one place where a VkResult becomes a status.
+ */
+#include "device/vulkan/vulkan.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cache.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernel/inverse_plan.h"
+
+#define EXTENSIONS_MAX  512
+#define FAMILIES_MAX    32
+#define WORKGROUP_MAX   256
+#define ELEMENT_MAX     48u                 /* bytes of the largest element */
+#define ELEMENTS_MAX    ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
+#define BINDING_ALIGN   16u /* of offsets in the contract; the rest is done by kernels */
+#define CALIBRATION_AGE 1u  /* raised when struct vk_calibration or its meaning changes */
+
+/* ---- results ---- */
+
+static gx_status translate(VkResult result)
+{
+    switch (result) {
+    case VK_SUCCESS:
+        return GX_OK;
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+        return GX_ERR_OUT_OF_MEMORY;
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+    case VK_ERROR_OUT_OF_POOL_MEMORY:
+    case VK_ERROR_FRAGMENTATION:
+    case VK_ERROR_FRAGMENTED_POOL:
+    case VK_ERROR_TOO_MANY_OBJECTS:
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    case VK_ERROR_DEVICE_LOST:
+        return GX_ERR_DEVICE_LOST;
+    case VK_TIMEOUT:
+    case VK_NOT_READY:
+        return GX_ERR_TIMEOUT;
+    case VK_ERROR_INVALID_EXTERNAL_HANDLE:
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+    case VK_ERROR_EXTENSION_NOT_PRESENT:
+        return GX_ERR_UNSUPPORTED;
+    default:
+        return GX_ERR_DEVICE;
+    }
+}
+
+gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what)
+{
+    gx_status s = translate(result);
+    if (s == GX_OK || s == GX_ERR_TIMEOUT)
+        return s;
+    if (s == GX_ERR_DEVICE_LOST)
+        atomic_store(&device->lost, true);
+    gx__log(device->base->instance, GX_LOG_WARNING, "%s: %s failed with %d: %s",
+            device->base->info.name, what, (int)result, gx_status_message(s));
+    return s;
+}
+
+gx_status gx__vk_alive(const struct vk_device *device)
+{
+    return atomic_load_explicit(&device->lost, memory_order_relaxed) ? GX_ERR_DEVICE_LOST : GX_OK;
+}
+
+void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
+                 ...)
+{
+    if (!device->names || !device->loader->fn.SetDebugUtilsObjectNameEXT || !handle)
+        return;
+    char name[64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    VkDebugUtilsObjectNameInfoEXT info = {.sType =
+                                              VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                          .objectType = type,
+                                          .objectHandle = handle,
+                                          .pObjectName = name};
+    device->loader->fn.SetDebugUtilsObjectNameEXT(device->handle, &info);
+}
+
+/* ---- cache files ---- */
+
+static void cache_key(const struct vk_device *device, uint8_t key[GX_CACHE_KEY_BYTES])
+{
+    const struct vk_physical *p = device->physical;
+    const uint32_t words[4] = {p->properties.driverVersion, p->properties.vendorID,
+                               p->properties.deviceID,
+                               GX_VERSION_MAJOR << 24 | GX_VERSION_MINOR << 12 | GX_VERSION_PATCH};
+    memcpy(key, p->uuid, 16);
+    memcpy(key + 16, p->driver_uuid, 16);
+    memcpy(key + 32, p->properties.pipelineCacheUUID, 16);
+    memcpy(key + 48, words, 16);
+}
+
+static void cache_name(const uint8_t key[GX_CACHE_KEY_BYTES], const char *what, char *name,
+                       size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the file holds the whole key */
+    for (size_t i = 0; i < GX_CACHE_KEY_BYTES; i++)
+        hash = (hash ^ key[i]) * 0x100000001b3u;
+    snprintf(name, size, "vulkan-%016llx.%s", (unsigned long long)hash, what);
+}
+
+bool gx__vk_cache_read(struct vk_device *device, const char *what, void **data, size_t *size)
+{
+    uint8_t key[GX_CACHE_KEY_BYTES];
+    char name[64];
+    cache_key(device, key);
+    cache_name(key, what, name, sizeof name);
+    return gx__cache_read(device->base->instance, name, key, data, size);
+}
+
+void gx__vk_cache_write(struct vk_device *device, const char *what, const void *data, size_t size)
+{
+    uint8_t key[GX_CACHE_KEY_BYTES];
+    char name[64];
+    cache_key(device, key);
+    cache_name(key, what, name, sizeof name);
+    if (!gx__cache_write(device->base->instance, name, key, data, size))
+        gx__log(device->base->instance, GX_LOG_INFO, "%s: cache file %s was not written",
+                device->base->info.name, name);
+}
+
+/* What is in the file may be of an older build of this same version: its size, its age
+ * and its memory types are looked at before it is believed. */
+static bool load_calibration(struct vk_device *device)
+{
+    void *data;
+    size_t size;
+    if (!gx__vk_cache_read(device, "calibration", &data, &size))
+        return false;
+    struct vk_calibration found = {0};
+    bool ok = size == sizeof found;
+    if (ok)
+        memcpy(&found, data, sizeof found);
+    gx__free(vk_allocator(device), data);
+    ok = ok && found.age == device->calibration.age && found.shaders == device->calibration.shaders;
+    for (int kind = 0; ok && kind < GX_MEM_KINDS; kind++)
+        ok = found.type_of[kind] < device->memory.memoryTypeCount &&
+             device->buffer_types >> found.type_of[kind] & 1 &&
+             (kind == GX_MEM_DEVICE ||
+              gx__vk_type_flags(device, found.type_of[kind]) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+    if (ok)
+        device->calibration = found;
+    return ok;
+}
+
+static gx_status calibrate(struct vk_device *device)
+{
+    device->calibration.age = CALIBRATION_AGE;
+    device->calibration.shaders = gx__vk_shaders_hash();
+    if (load_calibration(device))
+        return GX_OK;
+    uint64_t start = gx__now_ns();
+    gx_status s = gx__vk_measure_memory(device);
+    device->calibration_changed = s == GX_OK;
+    gx__log(device->base->instance, GX_LOG_INFO, "%s: memory measured in %.1f ms",
+            device->base->info.name, (double)(gx__now_ns() - start) / 1e6);
+    return gx__vk_alive(device); /* on a device too full to try it, the guess has to do */
+}
+
+/* ---- what the device can do ---- */
+
+/* Which of the extensions and features that we use are there; their names in `names`. */
+static gx_status find_extensions(struct vk_device *device, const char **names, uint32_t *count)
+{
+    const struct vk_instance_fn *fn = &device->loader->fn;
+    VkPhysicalDevice handle = device->physical->handle;
+    uint32_t n = EXTENSIONS_MAX;
+    VkExtensionProperties *list = gx__alloc(vk_allocator(device), n * sizeof *list);
+    if (!list)
+        return GX_ERR_OUT_OF_MEMORY;
+    VkResult r = fn->EnumerateDeviceExtensionProperties(handle, NULL, &n, list);
+    if (r != VK_SUCCESS && r != VK_INCOMPLETE)
+        n = 0;
+    device->has_budget = gx__vk_has_extension(list, n, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    device->has_memory_host =
+        gx__vk_has_extension(list, n, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    bool portability = gx__vk_has_extension(list, n, "VK_KHR_portability_subset");
+    gx__free(vk_allocator(device), list);
+
+    *count = 0;
+    if (device->has_budget)
+        names[(*count)++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
+    if (device->has_memory_host)
+        names[(*count)++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (portability) /* has to be asked for where it is there */
+        names[(*count)++] = "VK_KHR_portability_subset";
+    return GX_OK;
+}
+
+static void find_limits(struct vk_device *device)
+{
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceVulkan12Properties v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES,
+        .pNext = device->has_memory_host ? &host : NULL};
+    VkPhysicalDeviceVulkan11Properties v11 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &v12};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       .pNext = &v11};
+    device->loader->fn.GetPhysicalDeviceProperties2(device->physical->handle, &all);
+    const VkPhysicalDeviceLimits *l = &all.properties.limits;
+    uint32_t workgroup = l->maxComputeWorkGroupInvocations < l->maxComputeWorkGroupSize[0]
+                             ? l->maxComputeWorkGroupInvocations
+                             : l->maxComputeWorkGroupSize[0];
+    if (v12.shaderDenormPreserveFloat32 && v12.shaderSignedZeroInfNanPreserveFloat32)
+        device->meets |= GX_SHADER_NEEDS_DENORM32;
+    device->limits =
+        (struct vk_limits){.bytes = v11.maxMemoryAllocationSize,
+                           .range = l->maxStorageBufferRange,
+                           .bind_align = l->minStorageBufferOffsetAlignment,
+                           .import_align = host.minImportedHostPointerAlignment,
+                           .atom = l->nonCoherentAtomSize,
+                           .allocations = l->maxMemoryAllocationCount,
+                           .groups = l->maxComputeWorkGroupCount[0],
+                           .workgroup = workgroup < WORKGROUP_MAX ? workgroup : WORKGROUP_MAX,
+                           .tick_ns = l->timestampPeriod};
+}
+
+/* A layer that records or shows what is going on wants names. */
+static bool watched(const struct vk_device *device)
+{
+    static const char *const signs[] = {"ENABLE_VULKAN_RENDERDOC_CAPTURE", "VK_INSTANCE_LAYERS",
+                                        "NSYS_PROFILING_SESSION_ID", "VK_LOADER_LAYERS_ENABLE"};
+    if (!device->loader->debug_utils)
+        return false;
+    if (device->base->instance->config.validate)
+        return true;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (getenv(signs[i]))
+            return true;
+    return false;
+}
+
+/* ---- queues ---- */
+
+/* A family that does all of `with` and nothing of `without`; FAMILIES_MAX: none. */
+static uint32_t find_family(const VkQueueFamilyProperties *families, uint32_t count,
+                            VkQueueFlags with, VkQueueFlags without)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if ((families[i].queueFlags & with) == with && !(families[i].queueFlags & without) &&
+            families[i].queueCount)
+            return i;
+    return FAMILIES_MAX;
+}
+
+static void set_queue(struct vk_device *device, enum gx_queue q, uint32_t family,
+                      const VkQueueFamilyProperties *properties)
+{
+    uint32_t bits = properties->timestampValidBits;
+    device->queue[q].family = family;
+    device->queue[q].copies_only =
+        !(properties->queueFlags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT));
+    device->queue[q].stamp_mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    device->alias[q] = q;
+    for (uint32_t i = 0; i < device->families; i++)
+        if (device->family[i] == family)
+            return;
+    device->family[device->families++] = family;
+}
+
+/* Copies get queues of their own where the device has engines for that alone: two where
+ * there are two. Otherwise all is one queue: a second one of the compute family would
+ * share the same engine. */
+static gx_status choose_queues(struct vk_device *device)
+{
+    VkQueueFamilyProperties families[FAMILIES_MAX];
+    uint32_t count = FAMILIES_MAX;
+    const VkQueueFlags shaders = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
+    const VkQueueFlags special =
+        0x20 | 0x40; /* video decoding and encoding, in headers newer than some we build with */
+    device->loader->fn.GetPhysicalDeviceQueueFamilyProperties(device->physical->handle, &count,
+                                                              families);
+    uint32_t compute = find_family(families, count, VK_QUEUE_COMPUTE_BIT, 0);
+    if (compute == FAMILIES_MAX)
+        return GX_ERR_UNSUPPORTED;
+    set_queue(device, GX_QUEUE_COMPUTE, compute, &families[compute]);
+    device->alias[GX_QUEUE_UPLOAD] = device->alias[GX_QUEUE_DOWNLOAD] = GX_QUEUE_COMPUTE;
+    uint32_t copies = find_family(families, count, VK_QUEUE_TRANSFER_BIT, shaders | special);
+    if (copies == FAMILIES_MAX)
+        return GX_OK;
+    set_queue(device, GX_QUEUE_UPLOAD, copies, &families[copies]);
+    device->alias[GX_QUEUE_DOWNLOAD] = GX_QUEUE_UPLOAD;
+    if (families[copies].queueCount > 1)
+        set_queue(device, GX_QUEUE_DOWNLOAD, copies, &families[copies]);
+    return GX_OK;
+}
+
+static gx_status open_queue(struct vk_device *device, enum gx_queue q)
+{
+    static const char *const names[VK_QUEUES] = {"compute", "upload", "download"};
+    struct vk_queue *queue = &device->queue[q];
+    uint32_t index = q == GX_QUEUE_DOWNLOAD && device->alias[q] == q; /* beside the upload's */
+    device->fn.vkGetDeviceQueue(device->handle, queue->family, index, &queue->handle);
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VkResult r = device->fn.vkCreateSemaphore(device->handle, &info, NULL, &queue->timeline);
+    if (r != VK_SUCCESS)
+        queue->timeline = VK_NULL_HANDLE;
+    gx__vk_name(device, VK_OBJECT_TYPE_SEMAPHORE, (uint64_t)queue->timeline, "gx %s", names[q]);
+    return gx__vk_status(device, r, "vkCreateSemaphore");
+}
+
+/* ---- open ---- */
+
+static gx_status create_device(struct vk_device *device)
+{
+    const char *extensions[4];
+    uint32_t extension_count;
+    gx_status s = find_extensions(device, extensions, &extension_count);
+    if (s != GX_OK)
+        return s;
+    find_limits(device);
+    VkPhysicalDeviceVulkan12Features have12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDeviceFeatures2 have = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                      .pNext = &have12};
+    device->loader->fn.GetPhysicalDeviceFeatures2(device->physical->handle, &have);
+    device->meets |= have.features.shaderInt64 ? GX_SHADER_NEEDS_INT64 : 0;
+    device->has_query_reset = have12.hostQueryReset;
+
+    VkPhysicalDeviceVulkan12Features use12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .timelineSemaphore = VK_TRUE,
+        .hostQueryReset = have12.hostQueryReset};
+    VkPhysicalDeviceFeatures use = {.shaderInt64 = have.features.shaderInt64};
+    const float priorities[2] = {1, 1};
+    VkDeviceQueueCreateInfo queues[VK_QUEUES];
+    for (uint32_t i = 0; i < device->families; i++)
+        queues[i] = (VkDeviceQueueCreateInfo){
+            .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+            .queueFamilyIndex = device->family[i],
+            .queueCount = 1 + (i && device->alias[GX_QUEUE_DOWNLOAD] == GX_QUEUE_DOWNLOAD),
+            .pQueuePriorities = priorities};
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = &use12,
+                               .queueCreateInfoCount = device->families,
+                               .pQueueCreateInfos = queues,
+                               .enabledExtensionCount = extension_count,
+                               .ppEnabledExtensionNames = extensions,
+                               .pEnabledFeatures = &use};
+    VkResult r =
+        device->loader->fn.CreateDevice(device->physical->handle, &info, NULL, &device->handle);
+    if (r != VK_SUCCESS) {
+        device->handle = VK_NULL_HANDLE;
+        return gx__vk_status(device, r, "vkCreateDevice");
+    }
+    gx__vk_device_functions(device->loader->fn.GetDeviceProcAddr, device->handle, &device->fn);
+    return GX_OK;
+}
+
+static uint64_t dispatch_limit(const struct vk_device *device)
+{
+    const struct vk_limits *l = &device->limits;
+    /* The scratch of inv and div is a little more than n elements, see inverse_plan.h. */
+    uint64_t most = (l->range - l->bind_align) / ELEMENT_MAX;
+    most = (most - 2 * GX_INVERSE_DIRECT_INT64) / 33 * 32;
+    uint64_t asked = device->base->instance->config.dispatch_elems;
+    most = most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
+    return asked && asked < most ? asked : most;
+}
+
+static void set_facts(struct vk_device *device)
+{
+    struct gx_device_facts *facts = &device->base->facts;
+    *facts = (struct gx_device_facts){
+        .mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
+                     GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED),
+        .dispatch_elems = dispatch_limit(device),
+        .binding_align = BINDING_ALIGN,
+        .import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0,
+        .resubmit = true,
+        .timestamps = device->has_query_reset};
+    for (int q = 0; q < VK_QUEUES; q++) {
+        if ((int)device->alias[q] != q)
+            continue;
+        facts->queues |= GX_QUEUE_BIT(q);
+        facts->timestamps = facts->timestamps && device->queue[q].stamp_mask;
+    }
+}
+
+static gx_status open_parts(struct vk_device *device)
+{
+    gx_status s = choose_queues(device);
+    if (s == GX_OK)
+        s = create_device(device);
+    for (enum gx_queue q = 0; q < VK_QUEUES && s == GX_OK; q++)
+        if (device->alias[q] == q)
+            s = open_queue(device, q);
+    if (s != GX_OK)
+        return s;
+    set_facts(device);
+    s = gx__vk_memory_open(device);
+    if (s == GX_OK)
+        s = gx__vk_pipelines_open(device);
+    if (s == GX_OK)
+        s = calibrate(device);
+    memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
+    return s;
+}
+
+static gx_status vulkan_open(struct gx_device *base)
+{
+    struct vk_loader *loader = gx__vk_loader(base->instance);
+    struct vk_device *device = gx__alloc(&base->instance->config.allocator, sizeof *device);
+    if (!loader || !device) {
+        gx__free(&base->instance->config.allocator, device);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    base->impl = device;
+    device->base = base;
+    device->loader = loader;
+    device->physical = gx__vk_match(loader, strchr(base->info.name, ':') + 1);
+    pthread_mutex_init(&device->pipeline_lock, NULL);
+    pthread_mutex_init(&device->kernel_lock, NULL);
+    pthread_mutex_init(&device->idle_lock, NULL);
+    for (int q = 0; q < VK_QUEUES; q++)
+        pthread_mutex_init(&device->queue[q].lock, NULL);
+    device->names = watched(device);
+    return open_parts(device);
+}
+
+/* ---- close ---- */
+
+static void close_handle(struct vk_device *device)
+{
+    if (!device->handle)
+        return;
+    if (!atomic_load(&device->hung))
+        device->fn.vkDeviceWaitIdle(device->handle); /* where it is lost, that ends at once */
+    gx__vk_commands_close(device);
+    gx__vk_kernels_close(device);
+    gx__vk_pipelines_close(device);
+    gx__vk_memory_close(device);
+    for (int q = 0; q < VK_QUEUES; q++)
+        device->fn.vkDestroySemaphore(device->handle, device->queue[q].timeline, NULL);
+    device->fn.vkDestroyDevice(device->handle, NULL);
+}
+
+static void vulkan_close(struct gx_device *base)
+{
+    struct vk_device *device = base->impl;
+    if (!device)
+        return;
+    if (device->calibration_changed)
+        gx__vk_cache_write(device, "calibration", &device->calibration, sizeof device->calibration);
+    close_handle(device);
+    for (int q = 0; q < VK_QUEUES; q++)
+        pthread_mutex_destroy(&device->queue[q].lock);
+    pthread_mutex_destroy(&device->pipeline_lock);
+    pthread_mutex_destroy(&device->kernel_lock);
+    pthread_mutex_destroy(&device->idle_lock);
+    gx__free(&base->instance->config.allocator, device);
+    base->impl = NULL;
+}
+
+const struct gx_device_ops gx__vulkan_ops = {
+    .name = "vulkan",
+    .enumerate = gx__vk_enumerate,
+    .find = gx__vk_find,
+    .stop = gx__vk_stop,
+    .open = vulkan_open,
+    .close = vulkan_close,
+    .mem_alloc = gx__vk_mem_alloc,
+    .mem_import = gx__vk_mem_import,
+    .mem_free = gx__vk_mem_free,
+    .map = gx__vk_map,
+    .unmap = gx__vk_unmap,
+    .kernel = gx__vk_kernel,
+    .scratch = gx__vk_scratch,
+    .workers = gx__vk_workers,
+    .begin = gx__vk_begin,
+    .copy = gx__vk_copy,
+    .dispatch = gx__vk_dispatch,
+    .barrier = gx__vk_barrier,
+    .stamp = gx__vk_stamp,
+    .stamps = gx__vk_stamps,
+    .submit = gx__vk_submit,
+    .recycle = gx__vk_recycle,
+    .wait = gx__vk_wait,
+    .reached = gx__vk_reached,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Public operations as pipelines: which module does what for which field, and the table
+ * of those that were asked for.
+ */
+#include "device/vulkan/vulkan.h"
+
+#include "base/alloc.h"
+#include "kernel/inverse_plan.h"
+
+#define DEFAULT_WORKGROUP 128
+
+static enum gx_shader_family family_of(gx_field field, gx_op op)
+{
+    if (!gx__prime(field)) /* one module does them all */
+        return GX_SHADER_WORDS;
+    switch (op) {
+    case GX_MUL:
+    case GX_SQR:
+    case GX_MUL_ADD:
+    case GX_TO_MONT:
+    case GX_FROM_MONT:
+        return GX_SHADER_MUL;
+    case GX_INV:
+    case GX_DIV:
+        return GX_SHADER_INVERT_UP;
+    default:
+        return GX_SHADER_LINEAR;
+    }
+}
+
+/* ---- modules ---- */
+
+static bool usable(const struct vk_device *device, const struct gx_shader *shader)
+{
+    return !(shader->needs & ~device->meets);
+}
+
+/* The variant-th module for a field and family, or gx__shader_count. */
+static uint32_t find_module(const struct vk_device *device, gx_field field,
+                            enum gx_shader_family family, uint32_t variant)
+{
+    uint32_t i = 0;
+    for (; i < gx__shader_count; i++)
+        if (gx__shaders[i].field == field && gx__shaders[i].family == family &&
+            usable(device, &gx__shaders[i]) && !variant--)
+            break;
+    return i;
+}
+
+uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,
+                         enum gx_shader_family family)
+{
+    uint32_t n = 0;
+    while (find_module(device, field, family, n) < gx__shader_count)
+        n++;
+    return n;
+}
+
+/* ---- building ---- */
+
+struct vk_choice gx__vk_default_choice(const struct vk_device *device)
+{
+    uint32_t most = device->limits.workgroup;
+    return (struct vk_choice){.workgroup =
+                                  (uint16_t)(most < DEFAULT_WORKGROUP ? most : DEFAULT_WORKGROUP)};
+}
+
+/* The module of a family that the choice means; a family of fewer takes its last. */
+static uint32_t choose_module(const struct vk_device *device, gx_field field,
+                              enum gx_shader_family family, uint32_t variant)
+{
+    uint32_t variants = gx__vk_variants(device, field, family);
+    return variants
+               ? find_module(device, field, family, variant < variants ? variant : variants - 1)
+               : (uint32_t)gx__shader_count;
+}
+
+gx_status gx__vk_stage_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
+                                const struct gx_inverse_stage *stage, VkPipeline *pipeline)
+{
+    struct vk_pipeline_key key = {
+        .module = choose_module(device, kernel->key.field, stage->family, kernel->choice.variant),
+        .workgroup = kernel->choice.workgroup,
+        .op = (uint32_t)stage->op,
+        .check = stage->check && kernel->key.check};
+    return key.module < gx__shader_count ? gx__vk_pipeline(device, &key, pipeline)
+                                         : GX_ERR_UNSUPPORTED;
+}
+
+static gx_status make_pipeline(struct vk_device *device, struct vk_kernel *kernel, uint32_t module)
+{
+    struct vk_pipeline_key key = {.module = module,
+                                  .workgroup = kernel->choice.workgroup,
+                                  .op = (uint32_t)kernel->key.op,
+                                  .check = kernel->key.check,
+                                  .staged = kernel->choice.staged && kernel->key.op != GX_OP_CHECK};
+    return gx__vk_pipeline(device, &key, &kernel->pipeline);
+}
+
+gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key,
+                       struct vk_choice choice, struct vk_kernel **out)
+{
+    enum gx_shader_family family = family_of(key->field, key->op);
+    uint32_t module = choose_module(device, key->field, family, choice.variant);
+    if (module == gx__shader_count)
+        return GX_ERR_UNSUPPORTED;
+    struct vk_kernel *kernel = gx__alloc(vk_allocator(device), sizeof *kernel);
+    if (!kernel)
+        return GX_ERR_OUT_OF_MEMORY;
+    kernel->key = *key;
+    kernel->family = family;
+    kernel->choice = choice;
+    kernel->unit = gx__prime(key->field) ? 16 : 4;
+    gx_status s = GX_OK;
+    if (family != GX_SHADER_INVERT_UP)
+        s = make_pipeline(device, kernel, module);
+    else /* its pipelines are made when it is known how many elements there are */
+        kernel->direct = gx__shaders[module].needs & GX_SHADER_NEEDS_INT64
+                             ? GX_INVERSE_DIRECT_INT64
+                             : GX_INVERSE_DIRECT_INT32;
+    if (s == GX_OK)
+        *out = kernel;
+    else
+        gx__free(vk_allocator(device), kernel);
+    return s;
+}
+
+/* ---- the table ---- */
+
+static struct vk_kernel **place(struct vk_device *device, const struct gx_kernel_key *key)
+{
+    size_t op = key->op == GX_OP_CHECK ? VK_OPS - 1 : (size_t)key->op;
+    return op < VK_OPS && (size_t)key->field < GX_FIELD_END
+               ? &device->kernels[key->field][op][key->check]
+               : NULL;
+}
+
+static gx_status build_best(struct vk_device *device, const struct gx_kernel_key *key,
+                            struct vk_kernel **kernel)
+{
+    enum gx_shader_family family = family_of(key->field, key->op);
+    struct vk_choice *choice = &device->calibration.tuned[key->field][family];
+    if (find_module(device, key->field, family, 0) == gx__shader_count)
+        return GX_ERR_UNSUPPORTED;
+    if (!choice->workgroup || choice->workgroup > device->limits.workgroup ||
+        choice->variant >= gx__vk_variants(device, key->field, family)) {
+        *choice = gx__vk_tune(device, key->field, family);
+        device->calibration_changed = true;
+    }
+    return gx__vk_build(device, key, *choice, kernel);
+}
+
+gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
+                        struct gx_kernel *kernel)
+{
+    struct vk_device *device = vk_of(base);
+    struct vk_kernel **known = place(device, key);
+    gx_status s = gx__vk_alive(device);
+    if (s == GX_OK && (!known || (key->op != GX_OP_CHECK && !gx_op_exists(key->op, key->field))))
+        s = GX_ERR_UNSUPPORTED;
+    if (s != GX_OK)
+        return s;
+    pthread_mutex_lock(&device->kernel_lock);
+    if (!*known)
+        s = build_best(device, key, known);
+    if (s == GX_OK)
+        *kernel = (struct gx_kernel){.key = *key, .impl = *known};
+    pthread_mutex_unlock(&device->kernel_lock);
+    return s;
+}
+
+void gx__vk_kernels_close(struct vk_device *device)
+{
+    for (size_t f = 0; f < GX_FIELD_END; f++)
+        for (size_t op = 0; op < VK_OPS; op++)
+            for (size_t check = 0; check < 2; check++)
+                gx__free(vk_allocator(device), device->kernels[f][op][check]);
+}
+
+size_t gx__vk_scratch(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)
+{
+    (void)base;
+    const struct vk_kernel *k = kernel->impl;
+    if (!k->direct)
+        return 0;
+    struct gx_inverse_plan plan;
+    gx__inverse_plan(kernel->key.op, kernel->key.broadcast, n,
+                     (uint32_t)gx__element_bytes(kernel->key.field) / 16, k->direct, &plan);
+    return (size_t)plan.scratch_quads * 16;
+}
+
+uint32_t gx__vk_workers(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)
+{
+    (void)base;
+    (void)kernel;
+    (void)n;
+    return 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Is there Vulkan here? One VkInstance per context, made when devices are first asked
+ * for and ended with the context. Whatever is missing becomes one line that says so and
+ * what to install; the library goes on without.
+ */
+#include "device/vulkan/vulkan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#define BACKEND_NAME     "vulkan"
+#define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
+#define LAYERS_MAX       64
+#define EXTENSIONS_MAX   128
+
+/* Makes and ends the loaders of all contexts, one at a time. */
+static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- validation ---- */
+
+/* What the layer says is an error of ours and counted; drivers and the loader itself may
+ * talk here too, and are only passed on. */
+static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                 VkDebugUtilsMessageTypeFlagsEXT type,
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                 void *user)
+{
+    (void)severity;
+    struct gx_instance *instance = user;
+    bool ours = type & (VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                        VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT);
+    if (ours)
+        gx__count(&instance->counters.validation_messages, 1);
+    if (!instance->config.log)
+        return VK_FALSE;
+    char message[2048]; /* gx__log's is too short for these */
+    snprintf(message, sizeof message, "%s: %s", ours ? "vulkan validation" : "vulkan",
+             data->pMessage);
+    for (char *c = message; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    instance->config.log(instance->config.log_user, ours ? GX_LOG_ERROR : GX_LOG_WARNING, message);
+    return VK_FALSE;
+}
+
+static VkDebugUtilsMessengerCreateInfoEXT messenger_info(struct gx_instance *instance)
+{
+    return (VkDebugUtilsMessengerCreateInfoEXT){
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
+                       VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                       VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
+        .pfnUserCallback = on_message,
+        .pUserData = instance};
+}
+
+static bool has_layer(const struct vk_entry *entry, const char *name)
+{
+    VkLayerProperties layers[LAYERS_MAX];
+    uint32_t count = LAYERS_MAX;
+    VkResult r = entry->EnumerateInstanceLayerProperties(&count, layers);
+    if (r != VK_SUCCESS && r != VK_INCOMPLETE)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(layers[i].layerName, name))
+            return true;
+    return false;
+}
+
+/* ---- the instance ---- */
+
+bool gx__vk_has_extension(const VkExtensionProperties *list, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(list[i].extensionName, name))
+            return true;
+    return false;
+}
+
+static bool load_functions(struct vk_loader *loader, const struct vk_entry *entry)
+{
+    bool complete = true;
+#define X(name)                                                                                    \
+    loader->fn.name =                                                                              \
+        (PFN_vk##name)(void (*)(void))entry->GetInstanceProcAddr(loader->handle, "vk" #name);
+    VK_INSTANCE_FUNCTIONS(X)
+    VK_OPTIONAL_FUNCTIONS(X)
+#undef X
+#define X(name) complete = complete && loader->fn.name;
+    VK_INSTANCE_FUNCTIONS(X)
+#undef X
+    return complete;
+}
+
+/* Room for the names that vkCreateInstance is given. */
+struct instance_setup {
+    const char *layers[1];
+    const char *extensions[2];
+    VkApplicationInfo app;
+    VkDebugUtilsMessengerCreateInfoEXT messenger;
+    VkInstanceCreateInfo info;
+};
+
+static VkResult set_up(struct instance_setup *setup, struct vk_loader *loader,
+                       struct gx_instance *instance, const struct vk_entry *entry)
+{
+    static const char portability[] = "VK_KHR_portability_enumeration";
+    VkExtensionProperties list[EXTENSIONS_MAX];
+    uint32_t count = EXTENSIONS_MAX;
+    VkResult r = entry->EnumerateInstanceExtensionProperties(NULL, &count, list);
+    if (r != VK_SUCCESS && r != VK_INCOMPLETE)
+        return r;
+    setup->app = (VkApplicationInfo){.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                     .pApplicationName = "gpuexec",
+                                     .pEngineName = "gpuexec",
+                                     .apiVersion = VK_API_VERSION_1_2};
+    VkInstanceCreateInfo *info = &setup->info;
+    *info = (VkInstanceCreateInfo){.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                   .pApplicationInfo = &setup->app,
+                                   .ppEnabledLayerNames = setup->layers,
+                                   .ppEnabledExtensionNames = setup->extensions};
+    loader->debug_utils = gx__vk_has_extension(list, count, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    if (loader->debug_utils)
+        setup->extensions[info->enabledExtensionCount++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+    if (gx__vk_has_extension(list, count, portability)) {
+        setup->extensions[info->enabledExtensionCount++] = portability;
+        info->flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    }
+    if (!instance->config.validate)
+        return VK_SUCCESS;
+    setup->layers[info->enabledLayerCount++] = VALIDATION_LAYER;
+    setup->messenger = messenger_info(instance);
+    if (loader->debug_utils)
+        info->pNext = &setup->messenger; /* also hears about the instance itself */
+    return VK_SUCCESS;
+}
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct vk_loader *loader, const char *format,
+                                                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(loader->why_none, sizeof loader->why_none, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool create_instance(struct vk_loader *loader, struct gx_instance *instance,
+                            const struct vk_entry *entry)
+{
+    uint32_t version = VK_API_VERSION_1_0;
+    if (entry->EnumerateInstanceVersion)
+        entry->EnumerateInstanceVersion(&version);
+    if (version < VK_API_VERSION_1_1)
+        return fail(loader, "no Vulkan: the loader is older than 1.1: upgrade libvulkan1");
+    if (instance->config.validate && !has_layer(entry, VALIDATION_LAYER))
+        return fail(loader, "no Vulkan: validation was asked for, but its layer is missing: "
+                            "install vulkan-validationlayers");
+    struct instance_setup setup;
+    VkResult r = set_up(&setup, loader, instance, entry);
+    if (r == VK_SUCCESS && instance->config.validate && !loader->debug_utils)
+        return fail(loader, "no Vulkan: validation was asked for, but the loader has no "
+                            "VK_EXT_debug_utils: upgrade libvulkan1");
+    if (r == VK_SUCCESS)
+        r = entry->CreateInstance(&setup.info, NULL, &loader->handle);
+    if (r != VK_SUCCESS) {
+        loader->handle = VK_NULL_HANDLE;
+        return fail(loader,
+                    "no Vulkan driver could be loaded (%d): install the GPU's own or "
+                    "mesa-vulkan-drivers, or correct VK_ICD_FILENAMES",
+                    (int)r);
+    }
+    if (!load_functions(loader, entry))
+        return fail(loader, "no Vulkan: the loader lacks Vulkan 1.1: upgrade libvulkan1");
+    if (instance->config.validate) {
+        r = loader->fn.CreateDebugUtilsMessengerEXT(loader->handle, &setup.messenger, NULL,
+                                                    &loader->messenger);
+        if (r != VK_SUCCESS)
+            return fail(loader, "no Vulkan: the validation layer takes no messenger (%d)", (int)r);
+    }
+    return true;
+}
+
+static void destroy_instance(struct vk_loader *loader)
+{
+    if (loader->messenger)
+        loader->fn.DestroyDebugUtilsMessengerEXT(loader->handle, loader->messenger, NULL);
+    loader->messenger = VK_NULL_HANDLE;
+    if (loader->handle && loader->fn.DestroyInstance)
+        loader->fn.DestroyInstance(loader->handle, NULL);
+    loader->handle = VK_NULL_HANDLE;
+}
+
+static void start(struct vk_loader *loader, struct gx_instance *instance)
+{
+    struct vk_entry entry;
+    if (!gx__vk_entry(&entry))
+        fail(loader, "no Vulkan loader (libvulkan.so.1) is installed: install libvulkan1 and a "
+                     "driver, such as mesa-vulkan-drivers");
+    else if (create_instance(loader, instance, &entry))
+        gx__vk_list_devices(loader);
+    if (loader->count)
+        return;
+    if (!loader->why_none[0])
+        fail(loader, "no Vulkan device was found: install the driver of the GPU, or "
+                     "mesa-vulkan-drivers for a software device");
+    gx__log(instance, instance->config.validate ? GX_LOG_ERROR : GX_LOG_INFO, "%s",
+            loader->why_none);
+    destroy_instance(loader);
+}
+
+/* The context's loader, made if there is none yet; NULL: no memory. */
+static struct vk_loader *get_loader(struct gx_instance *instance)
+{
+    pthread_mutex_lock(&loader_lock);
+    struct vk_loader *loader = instance->vulkan;
+    if (!loader) {
+        loader = gx__alloc(&instance->config.allocator, sizeof *loader);
+        if (loader)
+            start(loader, instance);
+        instance->vulkan = loader;
+    }
+    pthread_mutex_unlock(&loader_lock);
+    return loader;
+}
+
+struct vk_loader *gx__vk_loader(struct gx_instance *instance)
+{
+    return get_loader(instance);
+}
+
+void gx__vk_stop(struct gx_instance *instance)
+{
+    pthread_mutex_lock(&loader_lock);
+    struct vk_loader *loader = instance->vulkan;
+    if (loader) {
+        destroy_instance(loader);
+        gx__free(&instance->config.allocator, loader);
+    }
+    instance->vulkan = NULL;
+    pthread_mutex_unlock(&loader_lock);
+}
+
+/* ---- asking ---- */
+
+gx_status gx__vk_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
+{
+    struct vk_loader *loader = get_loader(instance);
+    if (!loader)
+        return GX_ERR_OUT_OF_MEMORY;
+    size_t room = infos ? *count : 0;
+    *count = loader->count ? loader->count : 1;
+    if (!loader->count && room) {
+        infos[0] = (gx_device_info){.name = BACKEND_NAME, .kind = GX_DEVICE_VULKAN};
+        memcpy(infos[0].description, loader->why_none, sizeof infos[0].description);
+    }
+    for (size_t i = 0; i < loader->count && i < room; i++)
+        infos[i] = loader->physical[i].info;
+    return GX_OK;
+}
+
+gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                      char *message, size_t message_size)
+{
+    struct vk_loader *loader = get_loader(instance);
+    const char *selector = name + strlen(BACKEND_NAME);
+    selector += *selector == ':';
+    if (!loader) {
+        snprintf(message, message_size, "no memory to look for '%.48s'", name);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    const struct vk_physical *found = gx__vk_match(loader, selector);
+    if (!loader->count)
+        snprintf(message, message_size, "%s", loader->why_none);
+    else if (!found)
+        snprintf(message, message_size,
+                 "no Vulkan device is '%.48s': 'gpuexec devices' and gx_devices list them", name);
+    else if (!found->info.usable)
+        snprintf(message, message_size, "%s", found->info.description);
+    else {
+        *info = found->info;
+        return GX_OK;
+    }
+    return GX_ERR_NO_DEVICE;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which memory type is best for what: flags do not tell (memory that host and device
+ * both see may be a hundred times slower to read than memory of the host alone), so
+ * every type is tried once, and the result is saved with the calibration.
+ */
+#include "device/vulkan/vulkan.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* All of it together; what is not measured by then keeps the guess from its flags. */
+#define BUDGET_NS 120000000u
+
+#define MIB         ((size_t)1 << 20)
+#define FIRST_BYTES ((size_t)64 << 10) /* a slow read is known after this */
+#define SLOW_GBS    0.5f
+#define FIELD       GX_BLS12_381_FR /* 32-byte elements, read as kernels read them */
+
+/* Heaps below both are windows onto a larger one: too small to work in. */
+#define SMALL_HEAP       ((VkDeviceSize)1 << 30)
+#define SMALL_HEAP_SHARE 8
+
+struct probe {
+    struct vk_device *device;
+    uint64_t deadline;
+    size_t bytes;        /* of memory for copies and of the host's */
+    size_t device_bytes; /* of device memory, more than its caches hold */
+    char *host;          /* ordinary memory of `bytes` */
+    struct gx_mem in_device, out_device;
+    struct gx_kernel kernel;
+    struct vk_kernel *storage;
+};
+
+static float gbs(size_t bytes, uint64_t ns)
+{
+    return ns ? (float)bytes / (float)ns : 0;
+}
+
+static bool late(const struct probe *p)
+{
+    return gx__now_ns() > p->deadline;
+}
+
+/* ---- running one command ---- */
+
+gx_status gx__vk_time(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns)
+{
+    struct gx_point done;
+    uint64_t start = gx__now_ns(), stamps[2];
+    gx_status s = gx__vk_submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = gx__vk_wait(device->base, done, GX_WAIT_FOREVER);
+    *ns = gx__now_ns() - start;
+    if (s != GX_OK || !device->base->facts.timestamps)
+        return s;
+    s = gx__vk_stamps(cmd, stamps, 2);
+    if (s == GX_OK && stamps[1] > stamps[0])
+        *ns = stamps[1] - stamps[0];
+    return s;
+}
+
+static void stamp(struct vk_device *device, struct gx_cmd *cmd, uint32_t slot)
+{
+    if (device->base->facts.timestamps)
+        gx__vk_stamp(cmd, slot);
+}
+
+/* The better of two runs: the first one also wakes things up. */
+static gx_status time_twice(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns)
+{
+    uint64_t first, second;
+    gx_status s = gx__vk_time(device, cmd, &first);
+    if (s == GX_OK)
+        s = gx__vk_time(device, cmd, &second);
+    if (s == GX_OK)
+        *ns = first < second ? first : second;
+    return s;
+}
+
+static gx_status time_copy(struct probe *p, enum gx_queue queue, const struct gx_mem *from,
+                           const struct gx_mem *to, float *speed)
+{
+    struct gx_cmd *cmd;
+    uint64_t ns;
+    gx_status s = gx__vk_begin(p->device->base, queue, &cmd);
+    if (s != GX_OK)
+        return s;
+    stamp(p->device, cmd, 0);
+    gx__vk_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, p->bytes}, 1);
+    stamp(p->device, cmd, 1);
+    s = time_twice(p->device, cmd, &ns);
+    gx__vk_recycle(cmd);
+    if (s == GX_OK)
+        *speed = gbs(p->bytes, ns);
+    return s;
+}
+
+/* out = a + b with one b for all: reads `bytes` of a, writes as many. */
+static gx_status time_kernel(struct probe *p, const struct gx_mem *a, const struct gx_mem *out,
+                             size_t bytes, float *speed)
+{
+    struct gx_cmd *cmd;
+    uint64_t ns;
+    gx_status s = gx__vk_begin(p->device->base, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    struct gx_dispatch d = {.kernel = p->kernel, .n = bytes / gx__element_bytes(FIELD)};
+    uint64_t most = p->device->base->facts.dispatch_elems;
+    d.n = d.n < most ? d.n : most;
+    d.bind[GX_BIND_A].mem = a;
+    d.bind[GX_BIND_B].mem = &p->device->nothing;
+    d.bind[GX_BIND_OUT].mem = out;
+    stamp(p->device, cmd, 0);
+    gx__vk_dispatch(cmd, &d);
+    stamp(p->device, cmd, 1);
+    s = time_twice(p->device, cmd, &ns);
+    gx__vk_recycle(cmd);
+    if (s == GX_OK)
+        *speed = gbs((size_t)d.n * gx__element_bytes(FIELD), ns);
+    return s;
+}
+
+/* ---- one type ---- */
+
+static float time_memcpy(void *to, const void *from, size_t bytes)
+{
+    uint64_t start = gx__now_ns();
+    memcpy(to, from, bytes);
+    __asm__ volatile("" : : "r"(to) : "memory");
+    return gbs(bytes, gx__now_ns() - start);
+}
+
+static void measure_host(struct probe *p, const struct gx_mem *mem, struct gx_mem_speed *speed)
+{
+    time_memcpy(mem->host, p->host, p->bytes); /* page faults and the like */
+    speed->host_write = time_memcpy(mem->host, p->host, p->bytes);
+    speed->host_read = time_memcpy(p->host, mem->host, FIRST_BYTES);
+    if (speed->host_read > SLOW_GBS)
+        speed->host_read = time_memcpy(p->host, mem->host, p->bytes);
+}
+
+/* Kernels on the type alone where it is the device's own, else against that. */
+static gx_status measure_kernels(struct probe *p, const struct gx_mem *mem, bool local,
+                                 struct gx_mem_speed *speed)
+{
+    if (local) {
+        gx_status s = time_kernel(p, &p->in_device, mem, mem->size, &speed->kernel_read);
+        speed->kernel_read *= 2; /* both ways at once, over the same wires */
+        speed->kernel_write = speed->kernel_read;
+        return s;
+    }
+    gx_status s = time_kernel(p, mem, &p->out_device, mem->size, &speed->kernel_read);
+    return s == GX_OK ? time_kernel(p, &p->in_device, mem, mem->size, &speed->kernel_write) : s;
+}
+
+static gx_status measure_type(struct probe *p, uint32_t type, struct gx_mem_speed *speed)
+{
+    VkMemoryPropertyFlags flags = gx__vk_type_flags(p->device, type);
+    bool visible = flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    bool local = flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    struct gx_mem mem;
+    gx_status s = gx__vk_alloc_type(p->device, type, GX_MEM_SHARED,
+                                    visible ? p->bytes : p->device_bytes, &mem);
+    if (s != GX_OK)
+        return s;
+    if (visible)
+        measure_host(p, &mem, speed);
+    s = measure_kernels(p, &mem, local, speed);
+    if (s == GX_OK)
+        s = time_copy(p, GX_QUEUE_UPLOAD, &mem, &p->out_device, &speed->copy_in);
+    if (s == GX_OK)
+        s = time_copy(p, GX_QUEUE_DOWNLOAD, &p->in_device, &mem, &speed->copy_out);
+    gx__vk_mem_free(p->device->base, &mem);
+    return s;
+}
+
+/* ---- choosing ---- */
+
+static float seconds_per_gb(float speed)
+{
+    return speed > 0 ? 1 / speed : 1e9f;
+}
+
+/* What a byte costs on its whole way when a kind is of this type. */
+static float cost(enum gx_mem_kind kind, const struct gx_mem_speed *s)
+{
+    switch (kind) {
+    case GX_MEM_DEVICE:
+        return seconds_per_gb(s->kernel_read) + seconds_per_gb(s->kernel_write);
+    case GX_MEM_UPLOAD:
+        return seconds_per_gb(s->host_write) + seconds_per_gb(s->copy_in);
+    case GX_MEM_READBACK:
+        return seconds_per_gb(s->copy_out) + seconds_per_gb(s->host_read);
+    default:
+        return seconds_per_gb(s->host_write) + seconds_per_gb(s->kernel_read) +
+               seconds_per_gb(s->kernel_write) + seconds_per_gb(s->host_read);
+    }
+}
+
+static bool window(const struct vk_device *device, uint32_t type)
+{
+    VkDeviceSize own = device->memory.memoryHeaps[device->memory.memoryTypes[type].heapIndex].size;
+    VkDeviceSize largest = 0;
+    for (uint32_t i = 0; i < device->memory.memoryHeapCount; i++)
+        largest = device->memory.memoryHeaps[i].size > largest ? device->memory.memoryHeaps[i].size
+                                                               : largest;
+    return own < SMALL_HEAP && own < largest / SMALL_HEAP_SHARE;
+}
+
+/* The same memory under a second number, which some drivers have. */
+static bool seen_before(const struct vk_device *device, uint32_t type)
+{
+    const VkMemoryType *types = device->memory.memoryTypes;
+    for (uint32_t i = 0; i < type; i++)
+        if (device->buffer_types >> i & 1 && types[i].propertyFlags == types[type].propertyFlags &&
+            types[i].heapIndex == types[type].heapIndex)
+            return true;
+    return false;
+}
+
+static bool worth_trying(const struct vk_device *device, uint32_t type)
+{
+    VkMemoryPropertyFlags useful =
+        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    return device->buffer_types >> type & 1 && gx__vk_type_flags(device, type) & useful &&
+           !seen_before(device, type) && !window(device, type);
+}
+
+/* Takes the cheapest type that was measured; for DEVICE, noise must not give away the
+ * memory that the host does not see for the scarcer one that it does. */
+static void choose(struct vk_device *device, enum gx_mem_kind kind, uint32_t measured,
+                   const struct gx_mem_speed *speeds)
+{
+    uint32_t guess = device->calibration.type_of[kind], best = guess;
+    float margin = kind == GX_MEM_DEVICE ? 0.8f : 1;
+    float least = measured >> guess & 1 ? cost(kind, &speeds[guess]) * margin : 1e18f;
+    for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
+        bool fits = kind == GX_MEM_DEVICE ||
+                    gx__vk_type_flags(device, i) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+        if (measured >> i & 1 && fits && cost(kind, &speeds[i]) < least) {
+            least = cost(kind, &speeds[i]);
+            best = i;
+        }
+    }
+    device->calibration.type_of[kind] = best;
+    device->calibration.speed[kind] = speeds[best];
+}
+
+/* ---- all ---- */
+
+static gx_status open_probe(struct probe *p)
+{
+    struct gx_kernel_key key = {.op = GX_ADD, .field = FIELD, .broadcast = GX_BROADCAST_B};
+    struct vk_device *device = p->device;
+    p->bytes = device->physical->software ? MIB : 8 * MIB;
+    p->device_bytes = device->physical->software ? MIB : 64 * MIB;
+    p->deadline = gx__now_ns() + BUDGET_NS;
+    p->host = gx__alloc(vk_allocator(device), p->bytes);
+    if (!p->host)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = gx__vk_mem_alloc(device->base, GX_MEM_DEVICE, p->device_bytes, &p->in_device);
+    if (s == GX_OK)
+        s = gx__vk_mem_alloc(device->base, GX_MEM_DEVICE, p->device_bytes, &p->out_device);
+    if (s == GX_OK)
+        s = gx__vk_build(device, &key, gx__vk_default_choice(device), &p->storage);
+    p->kernel = (struct gx_kernel){.key = key, .impl = p->storage};
+    return s;
+}
+
+static void close_probe(struct probe *p)
+{
+    gx__free(vk_allocator(p->device), p->storage);
+    if (p->in_device.handle)
+        gx__vk_mem_free(p->device->base, &p->in_device);
+    if (p->out_device.handle)
+        gx__vk_mem_free(p->device->base, &p->out_device);
+    gx__free(vk_allocator(p->device), p->host);
+}
+
+gx_status gx__vk_measure_memory(struct vk_device *device)
+{
+    struct probe p = {.device = device};
+    struct gx_mem_speed speeds[VK_MAX_MEMORY_TYPES] = {{0}};
+    uint32_t measured = 0;
+    gx_status s = open_probe(&p);
+    for (uint32_t i = 0; i < device->memory.memoryTypeCount && s == GX_OK && !late(&p); i++) {
+        if (!worth_trying(device, i))
+            continue;
+        gx_status tried = measure_type(&p, i, &speeds[i]);
+        measured |= tried == GX_OK ? 1u << i : 0;
+        s = gx__vk_alive(device); /* a type that cannot be used is only not chosen */
+    }
+    close_probe(&p);
+    for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS && s == GX_OK; kind++)
+        choose(device, kind, measured, speeds);
+    return s;
+}

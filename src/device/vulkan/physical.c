@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which devices there are: those that can be used come first, and a GPU that two drivers
+ * offer is listed once, with its vendor's driver. Software devices are never taken for
+ * one another: two driver files of one software driver report the same UUID and are
+ * still two devices.
+ */
+#include "device/vulkan/vulkan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXTENSIONS_MAX 512
+
+/* ---- describing one ---- */
+
+static void describe(struct vk_physical *p, const VkPhysicalDeviceDriverProperties *driver)
+{
+    uint32_t v = p->properties.apiVersion;
+    snprintf(p->info.description, sizeof p->info.description,
+             "%.48s, %.16s %.26s, Vulkan %u.%u.%u, %.1f GiB", p->properties.deviceName,
+             driver->driverName, driver->driverInfo, VK_API_VERSION_MAJOR(v),
+             VK_API_VERSION_MINOR(v), VK_API_VERSION_PATCH(v),
+             (double)p->info.memory_bytes / (1 << 30));
+}
+
+static uint64_t device_local_bytes(const struct vk_loader *loader, VkPhysicalDevice handle)
+{
+    VkPhysicalDeviceMemoryProperties memory;
+    loader->fn.GetPhysicalDeviceMemoryProperties(handle, &memory);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
+        if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT &&
+            memory.memoryHeaps[i].size > most)
+            most = memory.memoryHeaps[i].size;
+    return most;
+}
+
+static bool has_timeline(const struct vk_loader *loader, VkPhysicalDevice handle)
+{
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &v12};
+    loader->fn.GetPhysicalDeviceFeatures2(handle, &features);
+    return v12.timelineSemaphore;
+}
+
+static bool offers_pci(const struct vk_loader *loader, VkPhysicalDevice handle)
+{
+    uint32_t count = EXTENSIONS_MAX;
+    VkExtensionProperties list[EXTENSIONS_MAX];
+    VkResult r = loader->fn.EnumerateDeviceExtensionProperties(handle, NULL, &count, list);
+    return (r == VK_SUCCESS || r == VK_INCOMPLETE) &&
+           gx__vk_has_extension(list, count, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+}
+
+/* Only for devices of Vulkan 1.2 and newer. */
+static void look_closer(const struct vk_loader *loader, struct vk_physical *p)
+{
+    VkPhysicalDevicePCIBusInfoPropertiesEXT pci = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
+    VkPhysicalDeviceDriverProperties driver = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES,
+                                       .pNext = &driver};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       .pNext = &id};
+    p->has_pci = offers_pci(loader, p->handle);
+    if (p->has_pci)
+        driver.pNext = &pci;
+    loader->fn.GetPhysicalDeviceProperties2(p->handle, &all);
+    p->driver_id = driver.driverID;
+    memcpy(p->uuid, id.deviceUUID, sizeof p->uuid);
+    memcpy(p->driver_uuid, id.driverUUID, sizeof p->driver_uuid);
+    memcpy(p->pci, (uint32_t[]){pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction},
+           sizeof p->pci);
+    describe(p, &driver);
+}
+
+static void inspect(const struct vk_loader *loader, struct vk_physical *p)
+{
+    loader->fn.GetPhysicalDeviceProperties(p->handle, &p->properties);
+    uint32_t v = p->properties.apiVersion;
+    p->software = p->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    p->info = (gx_device_info){.kind = GX_DEVICE_VULKAN};
+    p->info.memory_bytes = device_local_bytes(loader, p->handle);
+    if (v >= VK_API_VERSION_1_2) {
+        look_closer(loader, p);
+        p->info.usable = has_timeline(loader, p->handle);
+    }
+    p->info.automatic = p->info.usable && !p->software;
+    if (!p->info.usable)
+        snprintf(p->info.description, sizeof p->info.description,
+                 "%.40s has Vulkan %u.%u, 1.2 with timeline semaphores is needed: install a newer "
+                 "driver",
+                 p->properties.deviceName, VK_API_VERSION_MAJOR(v), VK_API_VERSION_MINOR(v));
+}
+
+/* ---- the same GPU twice ---- */
+
+/* The vendor's own driver before a free one, and both before a layer over another API. */
+static int rank(const struct vk_physical *p)
+{
+    if (!p->info.usable)
+        return -2;
+    switch (p->driver_id) {
+    case VK_DRIVER_ID_NVIDIA_PROPRIETARY:
+    case VK_DRIVER_ID_AMD_PROPRIETARY:
+    case VK_DRIVER_ID_AMD_OPEN_SOURCE:
+    case VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS:
+    case VK_DRIVER_ID_QUALCOMM_PROPRIETARY:
+    case VK_DRIVER_ID_ARM_PROPRIETARY:
+        return 1;
+    case VK_DRIVER_ID_MESA_DOZEN:
+        return -1;
+    default:
+        return 0;
+    }
+}
+
+static bool same_gpu(const struct vk_physical *a, const struct vk_physical *b)
+{
+    static const uint8_t none[VK_UUID_SIZE];
+    if (a->software || b->software)
+        return false;
+    if (a->has_pci && b->has_pci)
+        return !memcmp(a->pci, b->pci, sizeof a->pci);
+    return !memcmp(a->uuid, b->uuid, sizeof a->uuid) && memcmp(a->uuid, none, sizeof none);
+}
+
+static void add(struct vk_loader *loader, const struct vk_physical *p)
+{
+    for (size_t i = 0; i < loader->count; i++) {
+        struct vk_physical *known = &loader->physical[i];
+        if (!same_gpu(known, p))
+            continue;
+        if (rank(p) > rank(known))
+            *known = *p;
+        return;
+    }
+    if (loader->count < VK_DEVICES_MAX)
+        loader->physical[loader->count++] = *p;
+}
+
+/* Keeps the driver's order otherwise: "vulkan:0" is the first that can be used. */
+static void usable_first(struct vk_loader *loader)
+{
+    for (size_t i = 1; i < loader->count; i++)
+        for (size_t k = i; k > 0; k--) {
+            struct vk_physical *a = &loader->physical[k - 1], *b = &loader->physical[k], swap = *a;
+            if (a->info.usable || !b->info.usable)
+                break;
+            *a = *b;
+            *b = swap;
+        }
+}
+
+void gx__vk_list_devices(struct vk_loader *loader)
+{
+    VkPhysicalDevice handles[VK_DEVICES_MAX * 2];
+    uint32_t count = sizeof handles / sizeof *handles;
+    VkResult r = loader->fn.EnumeratePhysicalDevices(loader->handle, &count, handles);
+    if (r != VK_SUCCESS && r != VK_INCOMPLETE)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        struct vk_physical p = {.handle = handles[i]};
+        inspect(loader, &p);
+        add(loader, &p);
+    }
+    usable_first(loader);
+    for (size_t i = 0; i < loader->count; i++)
+        snprintf(loader->physical[i].info.name, sizeof loader->physical[i].info.name, "vulkan:%zu",
+                 i);
+}
+
+/* ---- finding one ---- */
+
+/* Whether the hexadecimal text, in which '-' means nothing, begins the UUID. */
+static bool uuid_begins(const uint8_t *uuid, const char *text)
+{
+    size_t digit = 0;
+    for (; *text; text++) {
+        if (*text == '-')
+            continue;
+        if (!isxdigit((unsigned char)*text) || digit == 2 * VK_UUID_SIZE)
+            return false;
+        char c[2] = {*text, 0};
+        unsigned value = (unsigned)strtoul(c, NULL, 16);
+        if ((uuid[digit / 2] >> (digit % 2 ? 0 : 4) & 15u) != value)
+            return false;
+        digit++;
+    }
+    return digit > 0;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    for (; *text; text++) {
+        size_t i = 0;
+        while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+            i++;
+        if (!part[i])
+            return true;
+    }
+    return false;
+}
+
+static bool matches(const struct vk_physical *p, const char *selector)
+{
+    static const char uuid[] = "uuid=";
+    if (!*selector)
+        return true;
+    if (!selector[strspn(selector, "0123456789")])
+        return !strcmp(strchr(p->info.name, ':') + 1, selector);
+    if (!strncmp(selector, uuid, strlen(uuid)))
+        return uuid_begins(p->uuid, selector + strlen(uuid));
+    return contains(p->properties.deviceName, selector);
+}
+
+const struct vk_physical *gx__vk_match(const struct vk_loader *loader, const char *selector)
+{
+    for (size_t i = 0; i < loader->count; i++)
+        if (matches(&loader->physical[i], selector))
+            return &loader->physical[i];
+    return NULL;
+}

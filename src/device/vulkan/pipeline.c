@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pipelines: one layout for all, each made at its first use and kept until the device is
+ * closed. What the driver compiled is saved in a cache file, so that the next process
+ * has it ready.
+ */
+#include "device/vulkan/vulkan.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* ---- the table ---- */
+
+static size_t slot_of(const struct vk_pipeline_key *key)
+{
+    uint32_t h = 2166136261u; /* FNV-1a over words */
+    const uint32_t words[] = {key->module, key->workgroup, key->op, key->check, key->staged};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        h = (h ^ words[i]) * 16777619u;
+    return (h ^ h >> 15) & (VK_PIPELINE_SLOTS - 1);
+}
+
+/* The slot that has the key, or the free one where it belongs; NULL: the table is full. */
+static struct vk_pipeline *find_slot(struct vk_device *device, const struct vk_pipeline_key *key)
+{
+    for (size_t i = 0, at = slot_of(key); i < VK_PIPELINE_SLOTS; i++) {
+        struct vk_pipeline *p = &device->pipelines[(at + i) & (VK_PIPELINE_SLOTS - 1)];
+        if (!p->handle || !memcmp(&p->key, key, sizeof *key))
+            return p;
+    }
+    return NULL;
+}
+
+/* ---- making one ---- */
+
+uint64_t gx__vk_shaders_hash(void)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < gx__shader_count; i++)
+        for (size_t k = 0; k < gx__shaders[i].bytes / 4; k++)
+            h = (h ^ gx__shaders[i].code[k]) * 0x100000001b3u;
+    return h;
+}
+
+static VkResult get_module(struct vk_device *device, uint32_t index, VkShaderModule *module)
+{
+    VkResult r = VK_SUCCESS;
+    if (!device->modules[index]) {
+        VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                         .codeSize = gx__shaders[index].bytes,
+                                         .pCode = gx__shaders[index].code};
+        r = device->fn.vkCreateShaderModule(device->handle, &info, NULL, &device->modules[index]);
+        if (r != VK_SUCCESS)
+            device->modules[index] = VK_NULL_HANDLE;
+    }
+    *module = device->modules[index];
+    return r;
+}
+
+static VkResult compile(struct vk_device *device, const struct vk_pipeline_key *key,
+                        VkShaderModule module, VkPipeline *pipeline)
+{
+    static const uint32_t ids[] = {GX_K_WORKGROUP, GX_K_OP, GX_K_CHECK, GX_K_REPEAT, GX_K_STAGED};
+    enum { CONSTANTS = sizeof ids / sizeof *ids };
+    const uint32_t values[CONSTANTS] = {key->workgroup, key->op, key->check, 1, key->staged};
+    VkSpecializationMapEntry entries[CONSTANTS];
+    for (uint32_t i = 0; i < CONSTANTS; i++)
+        entries[i] = (VkSpecializationMapEntry){ids[i], i * sizeof *values, sizeof *values};
+    VkSpecializationInfo constants = {CONSTANTS, entries, sizeof values, values};
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main",
+                  .pSpecializationInfo = &constants},
+        .layout = device->layout};
+    VkResult r = device->fn.vkCreateComputePipelines(device->handle, device->cache, 1, &info, NULL,
+                                                     pipeline);
+    if (r != VK_SUCCESS)
+        *pipeline = VK_NULL_HANDLE;
+    return r;
+}
+
+static gx_status make(struct vk_device *device, const struct vk_pipeline_key *key,
+                      VkPipeline *pipeline)
+{
+    VkShaderModule module;
+    VkResult r = get_module(device, key->module, &module);
+    if (r == VK_SUCCESS)
+        r = compile(device, key, module, pipeline);
+    if (r == VK_SUCCESS)
+        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)*pipeline, "gx %s op %u x%u",
+                    gx__shaders[key->module].variant, key->op, key->workgroup);
+    return gx__vk_status(device, r, "vkCreateComputePipelines");
+}
+
+gx_status gx__vk_pipeline(struct vk_device *device, const struct vk_pipeline_key *key,
+                          VkPipeline *pipeline)
+{
+    gx_status s = GX_OK;
+    pthread_mutex_lock(&device->pipeline_lock);
+    struct vk_pipeline *p = find_slot(device, key);
+    if (!p)
+        s = GX_ERR_OUT_OF_DEVICE_MEMORY;
+    else if (!p->handle) {
+        s = make(device, key, &p->handle);
+        p->key = *key;
+    }
+    if (s == GX_OK)
+        *pipeline = p->handle;
+    pthread_mutex_unlock(&device->pipeline_lock);
+    return s;
+}
+
+/* ---- the cache file ---- */
+
+/* Drivers look at their own header too, but not all with care. */
+static bool header_fits(const struct vk_device *device, const void *data, size_t size)
+{
+    const VkPhysicalDeviceProperties *p = &device->physical->properties;
+    VkPipelineCacheHeaderVersionOne header;
+    if (size < sizeof header)
+        return false;
+    memcpy(&header, data, sizeof header);
+    return header.headerSize >= sizeof header && header.headerSize <= size &&
+           header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
+           header.vendorID == p->vendorID && header.deviceID == p->deviceID &&
+           !memcmp(header.pipelineCacheUUID, p->pipelineCacheUUID, VK_UUID_SIZE);
+}
+
+static VkResult create_cache(struct vk_device *device, const void *data, size_t size)
+{
+    VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+                                      .initialDataSize = size,
+                                      .pInitialData = data};
+    VkResult r = device->fn.vkCreatePipelineCache(device->handle, &info, NULL, &device->cache);
+    if (r != VK_SUCCESS)
+        device->cache = VK_NULL_HANDLE;
+    return r;
+}
+
+static gx_status open_cache(struct vk_device *device)
+{
+    void *data = NULL;
+    size_t size = 0;
+    if (gx__vk_cache_read(device, "pipelines", &data, &size) && header_fits(device, data, size) &&
+        create_cache(device, data, size) == VK_SUCCESS)
+        device->cache_loaded = size;
+    gx__free(vk_allocator(device), data);
+    if (device->cache)
+        return GX_OK;
+    return gx__vk_status(device, create_cache(device, NULL, 0), "vkCreatePipelineCache");
+}
+
+static void save_cache(struct vk_device *device)
+{
+    size_t size = 0;
+    if (!device->cache || gx__vk_alive(device) != GX_OK ||
+        device->fn.vkGetPipelineCacheData(device->handle, device->cache, &size, NULL) !=
+            VK_SUCCESS ||
+        size <= device->cache_loaded)
+        return;
+    void *data = gx__alloc(vk_allocator(device), size);
+    if (data &&
+        device->fn.vkGetPipelineCacheData(device->handle, device->cache, &size, data) == VK_SUCCESS)
+        gx__vk_cache_write(device, "pipelines", data, size);
+    gx__free(vk_allocator(device), data);
+}
+
+/* ---- open and close ---- */
+
+static VkResult create_layouts(struct vk_device *device)
+{
+    VkDescriptorSetLayoutBinding bindings[GX_BINDINGS];
+    for (uint32_t i = 0; i < GX_BINDINGS; i++)
+        bindings[i] =
+            (VkDescriptorSetLayoutBinding){.binding = i,
+                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                           .descriptorCount = 1,
+                                           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = GX_BINDINGS,
+                                           .pBindings = bindings};
+    VkResult r =
+        device->fn.vkCreateDescriptorSetLayout(device->handle, &set, NULL, &device->set_layout);
+    if (r != VK_SUCCESS) {
+        device->set_layout = VK_NULL_HANDLE;
+        return r;
+    }
+    VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, GX_K_PUSH_WORDS * 4};
+    VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                       .setLayoutCount = 1,
+                                       .pSetLayouts = &device->set_layout,
+                                       .pushConstantRangeCount = 1,
+                                       .pPushConstantRanges = &push};
+    r = device->fn.vkCreatePipelineLayout(device->handle, &info, NULL, &device->layout);
+    if (r != VK_SUCCESS)
+        device->layout = VK_NULL_HANDLE;
+    return r;
+}
+
+gx_status gx__vk_pipelines_open(struct vk_device *device)
+{
+    device->modules = gx__alloc(vk_allocator(device), gx__shader_count * sizeof *device->modules);
+    if (!device->modules)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = gx__vk_status(device, create_layouts(device), "vkCreatePipelineLayout");
+    return s == GX_OK ? open_cache(device) : s;
+}
+
+void gx__vk_pipelines_close(struct vk_device *device)
+{
+    save_cache(device);
+    for (size_t i = 0; i < VK_PIPELINE_SLOTS; i++)
+        device->fn.vkDestroyPipeline(device->handle, device->pipelines[i].handle, NULL);
+    for (size_t i = 0; device->modules && i < gx__shader_count; i++)
+        device->fn.vkDestroyShaderModule(device->handle, device->modules[i], NULL);
+    gx__free(vk_allocator(device), device->modules);
+    device->fn.vkDestroyPipelineCache(device->handle, device->cache, NULL);
+    device->fn.vkDestroyPipelineLayout(device->handle, device->layout, NULL);
+    device->fn.vkDestroyDescriptorSetLayout(device->handle, device->set_layout, NULL);
+}

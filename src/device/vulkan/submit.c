@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Submitting and points in time. Each queue has one timeline semaphore, whose value
+ * after the Nth submit is N: that is the point.
+ */
+#include "device/vulkan/commands.h"
+
+#include "base/clock.h"
+
+/* A small job is done within this, and waking up from a sleeping wait costs as much. */
+#define SPIN_NS 100000u
+/* A sleeping wait looks up this often whether the device was lost meanwhile. */
+#define SLICE_NS 500000000u
+/* A command given back while it still runs; after that long it never ends. */
+#define ABANDON_NS 30000000000u
+
+#define IDLE_COMMANDS 32
+
+static inline void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* ---- points ---- */
+
+static void note_reached(struct vk_queue *queue, uint64_t value)
+{
+    uint64_t known = atomic_load_explicit(&queue->reached, memory_order_relaxed);
+    while (known < value &&
+           !atomic_compare_exchange_weak_explicit(&queue->reached, &known, value,
+                                                  memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* Whether the queue is at `value` already, by asking the driver if need be. */
+static gx_status look(struct vk_device *device, struct vk_queue *queue, uint64_t value, bool *done)
+{
+    uint64_t now;
+    *done = atomic_load_explicit(&queue->reached, memory_order_acquire) >= value;
+    if (*done)
+        return GX_OK;
+    VkResult r = device->fn.vkGetSemaphoreCounterValue(device->handle, queue->timeline, &now);
+    if (r != VK_SUCCESS)
+        return gx__vk_status(device, r, "vkGetSemaphoreCounterValue");
+    if (now >= value)
+        note_reached(queue, now);
+    *done = now >= value;
+    return GX_OK;
+}
+
+static gx_status sleep_until(struct vk_device *device, struct vk_queue *queue, uint64_t value,
+                             uint64_t deadline)
+{
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                .semaphoreCount = 1,
+                                .pSemaphores = &queue->timeline,
+                                .pValues = &value};
+    for (;;) {
+        uint64_t now = gx__now_ns(), left = deadline > now ? deadline - now : 0;
+        VkResult r =
+            device->fn.vkWaitSemaphores(device->handle, &info, left < SLICE_NS ? left : SLICE_NS);
+        gx_status s =
+            r == VK_TIMEOUT ? gx__vk_alive(device) : gx__vk_status(device, r, "vkWaitSemaphores");
+        if (r == VK_SUCCESS)
+            note_reached(queue, value);
+        if (r != VK_TIMEOUT || s != GX_OK)
+            return s;
+        if (left <= SLICE_NS)
+            return GX_ERR_TIMEOUT;
+    }
+}
+
+static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, uint64_t value,
+                            uint64_t timeout_ns)
+{
+    uint64_t start = gx__now_ns(), spin = device->physical->software ? 0 : SPIN_NS;
+    uint64_t deadline = timeout_ns < UINT64_MAX - start ? start + timeout_ns : UINT64_MAX;
+    bool done;
+    gx_status s;
+    do {
+        s = look(device, queue, value, &done);
+        if (s != GX_OK || done)
+            return s;
+        pause_briefly();
+    } while (gx__now_ns() - start < (spin < timeout_ns ? spin : timeout_ns));
+    return timeout_ns ? sleep_until(device, queue, value, deadline) : GX_ERR_TIMEOUT;
+}
+
+gx_status gx__vk_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
+{
+    struct vk_device *device = vk_of(base);
+    gx_status s = gx__vk_alive(device);
+    if (s != GX_OK)
+        return s;
+    return wait_value(device, &device->queue[device->alias[point.queue]], point.value, timeout_ns);
+}
+
+/* On a lost device everything is over: whoever polls goes on, and hears it from wait. */
+bool gx__vk_reached(struct gx_device *base, struct gx_point point)
+{
+    struct vk_device *device = vk_of(base);
+    bool done;
+    return gx__vk_alive(device) != GX_OK ||
+           look(device, &device->queue[device->alias[point.queue]], point.value, &done) != GX_OK ||
+           done;
+}
+
+/* ---- submit ---- */
+
+/* The latest of the points of each queue is all there is to wait for. */
+static uint32_t merge_waits(struct vk_device *device, const struct gx_point *waits, size_t count,
+                            VkSemaphore *semaphores, uint64_t *values)
+{
+    uint64_t latest[VK_QUEUES] = {0};
+    uint32_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        enum gx_queue q = device->alias[waits[i].queue];
+        latest[q] = waits[i].value > latest[q] ? waits[i].value : latest[q];
+    }
+    for (int q = 0; q < VK_QUEUES; q++) {
+        if (!latest[q])
+            continue;
+        semaphores[n] = device->queue[q].timeline;
+        values[n++] = latest[q];
+    }
+    return n;
+}
+
+/* Values are given out and submitted under one lock: the timeline must only rise. */
+static gx_status enqueue(struct vk_device *device, struct vk_cmd *cmd, const struct gx_point *waits,
+                         size_t count)
+{
+    struct vk_queue *queue = &device->queue[cmd->queue];
+    VkSemaphore semaphores[VK_QUEUES];
+    uint64_t values[VK_QUEUES], signal;
+    VkPipelineStageFlags stages[VK_QUEUES];
+    uint32_t n = merge_waits(device, waits, count, semaphores, values);
+    for (uint32_t i = 0; i < n; i++)
+        stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkTimelineSemaphoreSubmitInfo timeline = {.sType =
+                                                  VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                              .waitSemaphoreValueCount = n,
+                                              .pWaitSemaphoreValues = values,
+                                              .signalSemaphoreValueCount = 1,
+                                              .pSignalSemaphoreValues = &signal};
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .pNext = &timeline,
+                         .waitSemaphoreCount = n,
+                         .pWaitSemaphores = n ? semaphores : NULL,
+                         .pWaitDstStageMask = n ? stages : NULL,
+                         .commandBufferCount = 1,
+                         .pCommandBuffers = &cmd->buffer,
+                         .signalSemaphoreCount = 1,
+                         .pSignalSemaphores = &queue->timeline};
+    pthread_mutex_lock(&queue->lock);
+    signal = queue->submitted + 1;
+    VkResult r = device->fn.vkQueueSubmit(queue->handle, 1, &info, VK_NULL_HANDLE);
+    if (r == VK_SUCCESS) {
+        queue->submitted = signal;
+        cmd->point = signal;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return gx__vk_status(device, r, "vkQueueSubmit");
+}
+
+gx_status gx__vk_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
+                        struct gx_point *done)
+{
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
+    struct vk_device *device = vk_cmd_device(cmd);
+    gx_status s = gx__vk_alive(device);
+    if (s == GX_OK)
+        s = cmd->failed;
+    if (s == GX_OK && cmd->recording) {
+        s = gx__vk_status(device, device->fn.vkEndCommandBuffer(cmd->buffer), "vkEndCommandBuffer");
+        cmd->recording = false;
+        cmd->failed = s;
+    }
+    if (s != GX_OK)
+        return s;
+    if (cmd->stamped)
+        device->fn.vkResetQueryPool(device->handle, cmd->queries, 0, GX_STAMPS);
+    s = enqueue(device, cmd, waits, count);
+    if (s == GX_OK)
+        *done = (struct gx_point){cmd->queue, cmd->point};
+    return s;
+}
+
+/* ---- give back ---- */
+
+/* A caller whose wait failed may give back what still runs; the memory that it uses is
+ * freed next, so it has to end here. */
+static void finish(struct vk_device *device, struct vk_cmd *cmd)
+{
+    struct vk_queue *queue = &device->queue[cmd->queue];
+    if (!cmd->point || atomic_load(&device->hung))
+        return;
+    gx_status s = gx__vk_alive(device);
+    if (s == GX_OK)
+        s = wait_value(device, queue, cmd->point, ABANDON_NS);
+    if (s == GX_ERR_TIMEOUT) {
+        atomic_store(&device->lost, true);
+        atomic_store(&device->hung, true);
+    } else if (s != GX_OK) { /* the semaphore does not tell; on a lost device this ends at once */
+        pthread_mutex_lock(&queue->lock);
+        device->fn.vkQueueWaitIdle(queue->handle);
+        pthread_mutex_unlock(&queue->lock);
+    }
+}
+
+void gx__vk_recycle(struct gx_cmd *base)
+{
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
+    struct vk_device *device = vk_cmd_device(cmd);
+    finish(device, cmd);
+    bool keep = gx__vk_alive(device) == GX_OK;
+    size_t count = 0;
+    pthread_mutex_lock(&device->idle_lock);
+    for (const struct vk_cmd *c = device->idle[cmd->queue]; c && keep; c = c->next_idle)
+        keep = ++count < IDLE_COMMANDS;
+    if (keep) {
+        cmd->next_idle = device->idle[cmd->queue];
+        device->idle[cmd->queue] = cmd;
+    }
+    pthread_mutex_unlock(&device->idle_lock);
+    if (!keep)
+        gx__vk_cmd_free(device, cmd);
+}

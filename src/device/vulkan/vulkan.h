@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the Vulkan device share. One file per concern: entry.c (volk),
+ * loader.c (is there Vulkan), physical.c (which devices), device.c (open, close,
+ * queues), memory.c, measure.c (speeds of memory), pipeline.c, kernel.c (operations as
+ * pipelines), tune.c (workgroup sizes and variants), commands.c (recording), submit.c.
+ */
+#ifndef GX_DEVICE_VULKAN_VULKAN_H
+#define GX_DEVICE_VULKAN_VULKAN_H
+
+#include <pthread.h>
+#include <volk.h>
+
+#include "device/device.h"
+#include "kernel/shaders.h"
+
+#define VK_DEVICES_MAX 16
+#define VK_QUEUES      3 /* one per enum gx_queue */
+
+/* Nothing but entry.c touches volk's global functions: with several contexts they would
+ * be written under the feet of others. What an instance needs is here. */
+#define VK_INSTANCE_FUNCTIONS(X)                                                                   \
+    X(DestroyInstance)                                                                             \
+    X(EnumeratePhysicalDevices)                                                                    \
+    X(EnumerateDeviceExtensionProperties)                                                          \
+    X(GetPhysicalDeviceProperties)                                                                 \
+    X(GetPhysicalDeviceProperties2)                                                                \
+    X(GetPhysicalDeviceFeatures2)                                                                  \
+    X(GetPhysicalDeviceMemoryProperties)                                                           \
+    X(GetPhysicalDeviceMemoryProperties2)                                                          \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                      \
+    X(CreateDevice)                                                                                \
+    X(GetDeviceProcAddr)
+
+/* NULL where the driver or loader has none. */
+#define VK_OPTIONAL_FUNCTIONS(X)                                                                   \
+    X(CreateDebugUtilsMessengerEXT)                                                                \
+    X(DestroyDebugUtilsMessengerEXT)                                                               \
+    X(SetDebugUtilsObjectNameEXT)                                                                  \
+    X(CmdBeginDebugUtilsLabelEXT)                                                                  \
+    X(CmdEndDebugUtilsLabelEXT)                                                                    \
+    X(GetPhysicalDeviceToolPropertiesEXT)
+
+struct vk_instance_fn {
+#define X(name) PFN_vk##name name;
+    VK_INSTANCE_FUNCTIONS(X)
+    VK_OPTIONAL_FUNCTIONS(X)
+#undef X
+};
+
+/* ---- entry.c ---- */
+
+struct vk_entry {
+    PFN_vkGetInstanceProcAddr GetInstanceProcAddr;
+    PFN_vkCreateInstance CreateInstance;
+    PFN_vkEnumerateInstanceVersion EnumerateInstanceVersion; /* NULL: Vulkan 1.0 */
+    PFN_vkEnumerateInstanceLayerProperties EnumerateInstanceLayerProperties;
+    PFN_vkEnumerateInstanceExtensionProperties EnumerateInstanceExtensionProperties;
+};
+
+/* Opens the system's Vulkan loader, once per process; false where there is none. */
+bool gx__vk_entry(struct vk_entry *entry);
+void gx__vk_device_functions(PFN_vkGetDeviceProcAddr get, VkDevice device,
+                             struct VolkDeviceTable *table);
+
+/* ---- loader.c, physical.c: one VkInstance for the life of a context ---- */
+
+struct vk_physical {
+    VkPhysicalDevice handle;
+    VkPhysicalDeviceProperties properties;
+    VkDriverId driver_id;
+    uint8_t uuid[VK_UUID_SIZE];
+    uint8_t driver_uuid[VK_UUID_SIZE];
+    bool has_pci;
+    uint32_t pci[4]; /* domain, bus, device, function */
+    bool software;   /* runs on the host's processor */
+    gx_device_info info;
+};
+
+struct vk_loader {
+    VkInstance handle;
+    VkDebugUtilsMessengerEXT messenger;
+    struct vk_instance_fn fn;
+    bool debug_utils;
+    size_t count;
+    struct vk_physical physical[VK_DEVICES_MAX];
+    char why_none[sizeof((gx_device_info *)0)->description]; /* where count is 0 */
+};
+
+gx_status gx__vk_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
+gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                      char *message, size_t message_size);
+void gx__vk_stop(struct gx_instance *instance);
+/* The loader that enumerating has made, NULL before. */
+struct vk_loader *gx__vk_loader(struct gx_instance *instance);
+
+/* Fills loader->physical: the usable ones first, each GPU once. */
+void gx__vk_list_devices(struct vk_loader *loader);
+const struct vk_physical *gx__vk_match(const struct vk_loader *loader, const char *selector);
+bool gx__vk_has_extension(const VkExtensionProperties *list, uint32_t count, const char *name);
+
+/* ---- device.c ---- */
+
+struct vk_queue {
+    VkQueue handle;
+    uint32_t family;
+    bool copies_only;
+    uint64_t stamp_mask; /* of the bits that timestamps have; 0: no timestamps */
+    pthread_mutex_t lock;
+    VkSemaphore timeline;
+    uint64_t submitted;       /* last value given out; under lock */
+    _Atomic uint64_t reached; /* last value seen */
+};
+
+/* How a family's kernels are built. */
+struct vk_choice {
+    uint16_t workgroup; /* 0: not chosen yet */
+    uint8_t variant;    /* the how-manieth of its modules that this device can use */
+    uint8_t staged;
+};
+
+/* What measuring has found; saved as it is. */
+struct vk_calibration {
+    uint32_t age;     /* of this struct */
+    uint64_t shaders; /* a hash of them: other ones have other speeds */
+    uint32_t type_of[GX_MEM_KINDS];
+    struct gx_mem_speed speed[GX_MEM_KINDS];
+    struct vk_choice tuned[GX_FIELD_END][GX_SHADER_FAMILIES];
+};
+
+struct vk_limits {
+    VkDeviceSize bytes;        /* of one allocation */
+    VkDeviceSize range;        /* of one binding */
+    VkDeviceSize bind_align;   /* of a binding's offset */
+    VkDeviceSize import_align; /* 0: no import */
+    VkDeviceSize atom;         /* granularity of flushing */
+    uint32_t allocations;
+    uint32_t groups;
+    uint32_t workgroup;
+    float tick_ns;
+};
+
+#define VK_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
+struct vk_pipeline_key {
+    uint32_t module, workgroup, op, check, staged;
+};
+struct vk_pipeline {
+    struct vk_pipeline_key key;
+    VkPipeline handle; /* VK_NULL_HANDLE: free slot */
+};
+
+/* A public operation, made of one or more pipelines. */
+#define VK_OPS 12 /* 1 .. 10, and the last for GX_OP_CHECK */
+struct vk_kernel {
+    struct gx_kernel_key key; /* but for broadcast, which is no part of it */
+    enum gx_shader_family family;
+    struct vk_choice choice;
+    uint32_t unit;   /* in which push constants count offsets: 16 or 4 bytes */
+    uint32_t direct; /* of inv and div, see inverse_plan.h; 0: one stage, which is: */
+    VkPipeline pipeline;
+};
+
+struct vk_cmd;
+
+struct vk_device {
+    struct gx_device *base;
+    const struct vk_loader *loader;
+    const struct vk_physical *physical;
+    VkDevice handle;
+    struct VolkDeviceTable fn;
+    atomic_bool lost;
+    atomic_bool hung; /* lost because work never ended: waiting for it would not end either */
+
+    bool has_memory_host, has_budget, has_query_reset, names;
+    uint32_t meets; /* the GX_SHADER_NEEDS_* that this device meets */
+    struct vk_limits limits;
+
+    enum gx_queue alias[VK_QUEUES]; /* the queue that really does the work of each */
+    struct vk_queue queue[VK_QUEUES];
+    uint32_t family[VK_QUEUES], families; /* distinct ones, for sharing buffers */
+
+    VkPhysicalDeviceMemoryProperties memory;
+    uint32_t buffer_types; /* memory types that buffers can use */
+    _Atomic uint64_t heap_used[VK_MAX_MEMORY_HEAPS];
+    _Atomic uint32_t allocations;
+    struct gx_mem nothing; /* bound where a kernel has no operand */
+
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout layout;
+    VkPipelineCache cache;
+    size_t cache_loaded;           /* bytes that came from the file */
+    pthread_mutex_t pipeline_lock; /* these two: */
+    VkShaderModule *modules;
+    struct vk_pipeline pipelines[VK_PIPELINE_SLOTS];
+    pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
+    struct vk_kernel *kernels[GX_FIELD_END][VK_OPS][2]; /* by field, op, check */
+    struct vk_calibration calibration;
+    bool calibration_changed;
+
+    pthread_mutex_t idle_lock;
+    struct vk_cmd *idle[VK_QUEUES];
+};
+
+static inline struct vk_device *vk_of(const struct gx_device *device)
+{
+    return device->impl;
+}
+
+static inline const gx_allocator *vk_allocator(const struct vk_device *device)
+{
+    return &device->base->instance->config.allocator;
+}
+
+/* Every VkResult becomes a status here: a lost device is remembered, and what failed is
+ * logged. `what` names the call. */
+gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what);
+/* GX_ERR_DEVICE_LOST where that is remembered. */
+gx_status gx__vk_alive(const struct vk_device *device);
+
+/* For capture tools and the validation layer; nothing where there are none. */
+void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
+
+/* Cache files are for this device under this driver and this library alone. `what` is
+ * "pipelines" or "calibration". */
+bool gx__vk_cache_read(struct vk_device *device, const char *what, void **data, size_t *size);
+void gx__vk_cache_write(struct vk_device *device, const char *what, const void *data, size_t size);
+
+/* ---- memory.c ---- */
+
+struct vk_mem {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDeviceSize bytes; /* of memory */
+    uint32_t type;
+    bool coherent;
+};
+
+static inline const struct vk_mem *vk_mem_of(const struct gx_mem *mem)
+{
+    return mem->handle;
+}
+
+/* Which types buffers can have, and the first guess at type_of, from flags. */
+gx_status gx__vk_memory_open(struct vk_device *device);
+void gx__vk_memory_close(struct vk_device *device);
+/* As mem_alloc, in memory of one type. */
+gx_status gx__vk_alloc_type(struct vk_device *device, uint32_t type, enum gx_mem_kind kind,
+                            size_t bytes, struct gx_mem *mem);
+VkMemoryPropertyFlags gx__vk_type_flags(const struct vk_device *device, uint32_t type);
+
+gx_status gx__vk_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                           struct gx_mem *mem);
+gx_status gx__vk_mem_import(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
+void gx__vk_mem_free(struct gx_device *device, struct gx_mem *mem);
+gx_status gx__vk_map(struct gx_device *device, struct gx_mem *mem, void **host);
+void gx__vk_unmap(struct gx_device *device, struct gx_mem *mem);
+
+/* ---- measure.c ---- */
+
+/* Sets calibration.type_of and .speed by trying; what cannot be tried keeps the guess. */
+gx_status gx__vk_measure_memory(struct vk_device *device);
+/* Submits cmd, waits, and gives the time its work took in *ns. */
+gx_status gx__vk_time(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns);
+
+/* ---- pipeline.c ---- */
+
+gx_status gx__vk_pipelines_open(struct vk_device *device);
+void gx__vk_pipelines_close(struct vk_device *device);
+uint64_t gx__vk_shaders_hash(void);
+/* Made at the first call for a key. Any thread. */
+gx_status gx__vk_pipeline(struct vk_device *device, const struct vk_pipeline_key *key,
+                          VkPipeline *pipeline);
+
+/* ---- kernel.c, tune.c ---- */
+
+/* A kernel of its own, built as `choice` says, to be given to gx__free. */
+gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key,
+                       struct vk_choice choice, struct vk_kernel **kernel);
+/* The pipeline of one stage of inv or div. Any thread. */
+struct gx_inverse_stage;
+gx_status gx__vk_stage_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
+                                const struct gx_inverse_stage *stage, VkPipeline *pipeline);
+struct vk_choice gx__vk_default_choice(const struct vk_device *device);
+/* How many modules there are for it that this device can use. */
+uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,
+                         enum gx_shader_family family);
+/* The best way to build the family's kernels, by trying. */
+struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field,
+                             enum gx_shader_family family);
+
+gx_status gx__vk_kernel(struct gx_device *device, const struct gx_kernel_key *key,
+                        struct gx_kernel *kernel);
+size_t gx__vk_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+uint32_t gx__vk_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+void gx__vk_kernels_close(struct vk_device *device);
+
+/* ---- commands.c, submit.c ---- */
+
+gx_status gx__vk_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
+void gx__vk_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
+void gx__vk_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
+void gx__vk_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
+void gx__vk_stamp(struct gx_cmd *cmd, uint32_t slot);
+gx_status gx__vk_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+gx_status gx__vk_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
+                        struct gx_point *done);
+void gx__vk_recycle(struct gx_cmd *cmd);
+void gx__vk_commands_close(struct vk_device *device);
+gx_status gx__vk_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
+bool gx__vk_reached(struct gx_device *device, struct gx_point point);
+
+#endif
