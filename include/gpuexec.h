@@ -44,7 +44,8 @@ extern "C" {
     X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                                     \
     X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                               \
     X(GX_ERR_DEVICE, -9, "a device call failed")                                                   \
-    X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")
+    X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")                 \
+    X(GX_ERR_TIMEOUT, -11, "the device did not finish in time")
 
 typedef enum gx_status {
 #define GX_X(symbol, value, message) symbol = value,
@@ -148,6 +149,11 @@ typedef struct gx_config {
     const char *cpumask;     /* CPU tiers allowed, of GX_TIER_LIST, comma-separated; NULL: all */
     uint32_t threads;        /* host threads of one job at most; 0: all */
     uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */
+    int validate;            /* 1: drivers are watched by their validation layer */
+    const char *path;        /* "auto", "host-visible" or "device-local" (gx_path), for jobs
+                                that ask for none; NULL: auto */
+    const char *cache_dir;   /* folder of the cache files, "none": no files; NULL:
+                                $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
     gx_log_fn log;           /* NULL: no messages */
     void *log_user;
     gx_allocator allocator; /* {0}: malloc and free */
@@ -181,7 +187,11 @@ GX_API void gx_close(gx_ctx **ctx);
 
 /* ---- devices ------------------------------------------------------------ */
 
-typedef enum gx_device_kind { GX_DEVICE_CPU = 1, GX_DEVICE_REFERENCE } gx_device_kind;
+typedef enum gx_device_kind {
+    GX_DEVICE_CPU = 1,
+    GX_DEVICE_REFERENCE,
+    GX_DEVICE_VULKAN
+} gx_device_kind;
 
 typedef struct gx_device_info {
     char name[48];         /* what gx_run_opts.device takes: "cpu" */
@@ -190,6 +200,7 @@ typedef struct gx_device_info {
     uint32_t threads;      /* host threads it uses at most */
     uint64_t memory_bytes; /* memory it can use, 0 where unknown */
     int automatic;         /* 1 where a job that names no device may run on it */
+    int usable;            /* 0: it cannot be opened, description says why and what to do */
 } gx_device_info;
 
 /* Lists the devices. *count is the room in infos on entry, the number of devices
@@ -198,13 +209,45 @@ typedef struct gx_device_info {
 GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
 
 /* Device names: "cpu"; "ref", the slow reference every other device is checked
- * against; and for tests "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its
- * Nth call (doc/design.md): WHAT is fail, oom, lose or corrupt. */
+ * against; "vulkan:0", "vulkan:1", which may also be named by a part of what the
+ * driver calls them ("vulkan:H200"), by the beginning of their UUID
+ * ("vulkan:uuid=6d65"), or as "vulkan" for the first; and for tests
+ * "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its Nth call
+ * (doc/design.md): WHAT is fail, oom, lose or corrupt. */
+
+/* ---- buffers that stay on a device --------------------------------------- */
+
+typedef struct gx_buf gx_buf;
+
+/* Memory that the host can map; slower for the device on most. */
+#define GX_BUF_MAPPABLE 1u
+
+/* Creates a buffer on the named device (NULL: as for a job), contents unspecified. On
+ * success *buf is the caller's, to be given to gx_buf_destroy before gx_close; on
+ * failure *buf is NULL. Any thread; may block while the device is opened. */
+GX_API gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags,
+                               gx_buf **buf);
+
+/* Destroys it and clears the caller's pointer; NULL and a NULL buffer are fine. No job
+ * that uses it may be under way. */
+GX_API void gx_buf_destroy(gx_buf **buf);
+
+/* Copies bytes into or out of the buffer, from byte `offset` on. Any thread; two calls
+ * under way must not write what the other uses. Blocks until the copy is done. */
+GX_API gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes);
+GX_API gx_status gx_buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes);
+
+/* The memory of a GX_BUF_MAPPABLE buffer, for the host alone until gx_buf_unmap: no job
+ * may use the buffer meanwhile. */
+GX_API gx_status gx_buf_map(gx_buf *buf, void **memory);
+GX_API void gx_buf_unmap(gx_buf *buf);
 
 /* ---- jobs ---------------------------------------------------------------- */
 
 typedef struct gx_operand {
-    void *host;    /* `n` elements, or one where broadcast; any alignment */
+    void *host;    /* `n` elements, or one where broadcast; any alignment; or: */
+    gx_buf *buf;   /* they lie in a buffer, */
+    size_t offset; /* from this byte on, a multiple of 16 (u32, f32: of 4) */
     int broadcast; /* 1: one element that stands for all n */
 } gx_operand;
 
@@ -212,7 +255,17 @@ static inline gx_operand gx_host(const void *elements)
 {
     gx_operand o;
     o.host = (void *)elements; /* jobs never write an input */
+    o.buf = NULL;
+    o.offset = 0;
     o.broadcast = 0;
+    return o;
+}
+
+static inline gx_operand gx_dev(gx_buf *buf, size_t offset)
+{
+    gx_operand o = gx_host(NULL);
+    o.buf = buf;
+    o.offset = offset;
     return o;
 }
 
@@ -239,16 +292,26 @@ typedef struct gx_job {
     const void *params; /* for operations that take more; none yet: NULL */
 } gx_job;
 
+/* How host operands reach a device that cannot use host memory as it is. */
+typedef enum gx_path {
+    GX_PATH_AUTO = 0,     /* whichever is faster, from the speeds measured on the device */
+    GX_PATH_HOST_VISIBLE, /* kernels work on mapped memory: one submit, no copies */
+    GX_PATH_DEVICE_LOCAL, /* copied to device memory and back */
+    GX_PATH_DIRECT        /* reported only: all operands were usable where they were */
+} gx_path;
+
 typedef struct gx_run_opts {
     size_t struct_size; /* sizeof(gx_run_opts), or 0 for this version's */
-    const char *device; /* NULL: the context's */
+    const char *device; /* NULL: that of the job's buffers, else the context's */
+    gx_path path;       /* GX_PATH_AUTO: the context's */
 } gx_run_opts;
 
 /* Why the job ran where it did. */
 typedef enum gx_reason {
     GX_REASON_NONE = 0, /* it did not run */
     GX_REASON_ASKED,    /* the caller or the configuration named the device */
-    GX_REASON_ONLY      /* the only device that may be chosen automatically */
+    GX_REASON_ONLY,     /* the only device that may be chosen automatically */
+    GX_REASON_RESIDENT  /* its buffers are there */
 } gx_reason;
 
 typedef struct gx_report {
@@ -259,9 +322,16 @@ typedef struct gx_report {
     uint32_t dispatches; /* kernel launches */
     uint64_t bad_index;  /* GX_ERR_NOT_CANONICAL: the first such element ... */
     char bad_operand;    /* ... in 'a', 'b' or 'c' */
-    uint64_t total_ns;   /* inside the library, this job */
-    uint64_t compute_ns; /* of that, inside the device */
-    char message[160];   /* what went wrong and what to do; empty on success */
+    gx_path path;
+    uint32_t submits;
+    uint64_t total_ns;    /* inside the library, this job; of that: */
+    uint64_t host_in_ns;  /* copying operands into staging memory */
+    uint64_t device_ns;   /* from submitting to having waited */
+    uint64_t host_out_ns; /* copying the result out of it */
+    uint64_t upload_ns;   /* by the device's own clock, 0 where it has none: */
+    uint64_t compute_ns;  /* (on a host device: as device_ns) */
+    uint64_t download_ns;
+    char message[160]; /* what went wrong and what to do; empty on success */
 } gx_report;
 
 /* Runs jobs in order, as if one after the other, and returns when all are done.
@@ -284,8 +354,9 @@ typedef struct gx_statistics {
     uint64_t bytes_written;
     uint64_t compute_ns;
     uint64_t dispatches;
-    uint64_t scratch_hits;   /* scratch memory found ready ... */
-    uint64_t scratch_misses; /* ... and allocated */
+    uint64_t scratch_hits;        /* scratch memory found ready ... */
+    uint64_t scratch_misses;      /* ... and allocated */
+    uint64_t validation_messages; /* where gx_config.validate is set; should stay 0 */
 } gx_statistics;
 
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */

@@ -9,13 +9,17 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/float_env.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "exec/buffer.h"
+#include "exec/plan.h"
 #include "route/route.h"
 
 struct gx_ctx {
     struct gx_instance instance;
     struct gx_router router;
+    gx_path path;
 };
 
 /* ---- context ---- */
@@ -23,7 +27,7 @@ struct gx_ctx {
 /* The context takes copies of the strings, which were only borrowed so far. */
 static gx_status own_strings(gx_config *config)
 {
-    const char **strings[] = {&config->device, &config->cpumask};
+    const char **strings[] = {&config->device, &config->cpumask, &config->cache_dir};
     gx_status s = GX_OK;
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         if (!*strings[i])
@@ -40,6 +44,7 @@ static void ctx_free(gx_ctx *ctx)
     gx_config config = ctx->instance.config;
     gx__free(&config.allocator, (void *)(uintptr_t)config.device);
     gx__free(&config.allocator, (void *)(uintptr_t)config.cpumask);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.cache_dir);
     gx__free(&config.allocator, ctx);
 }
 
@@ -51,6 +56,10 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     gx_config config;
     char message[GX_MESSAGE_BYTES] = "";
     gx_status s = gx__config_complete(&config, caller, message, sizeof message);
+    gx_path path = GX_PATH_AUTO;
+    if (s == GX_OK && config.path)
+        s = gx__parse_path(config.path, &path, "gx_config.path", message, sizeof message);
+    config.path = NULL; /* borrowed, and done with */
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, message);
         return s;
@@ -61,6 +70,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
         return GX_ERR_OUT_OF_MEMORY;
     }
     ctx->instance.config = config;
+    ctx->path = path;
     s = own_strings(&ctx->instance.config);
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, "no memory to open a context");
@@ -76,7 +86,11 @@ void gx_close(gx_ctx **ctx)
 {
     if (!ctx || !*ctx)
         return;
+    fenv_t caller;
+    gx__float_env_default(&caller);
     gx__router_close(&(*ctx)->router);
+    gx__device_stop(&(*ctx)->instance);
+    gx__float_env_restore(&caller);
     ctx_free(*ctx);
     *ctx = NULL;
 }
@@ -85,7 +99,11 @@ gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count)
 {
     if (!ctx || !count)
         return GX_ERR_INVALID;
-    return gx__device_enumerate(&ctx->instance, infos, count);
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    gx_status s = gx__device_enumerate(&ctx->instance, infos, count);
+    gx__float_env_restore(&caller);
+    return s;
 }
 
 void gx_stats(gx_ctx *ctx, gx_statistics *out)
@@ -99,7 +117,32 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .compute_ns = c->compute_ns,
                            .dispatches = c->dispatches,
                            .scratch_hits = c->scratch_hits,
-                           .scratch_misses = c->scratch_misses};
+                           .scratch_misses = c->scratch_misses,
+                           .validation_messages = c->validation_messages};
+}
+
+/* ---- buffers ---- */
+
+gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags, gx_buf **buf)
+{
+    if (!buf)
+        return GX_ERR_INVALID;
+    *buf = NULL;
+    if (!ctx || flags & ~GX_BUF_MAPPABLE)
+        return GX_ERR_INVALID;
+    struct gx_engine *engine;
+    gx_reason reason;
+    char message[GX_MESSAGE_BYTES] = "";
+    gx_status s = gx__route(&ctx->router, device, &engine, &reason, message, sizeof message);
+    if (s != GX_OK) {
+        gx__log(&ctx->instance, GX_LOG_ERROR, "buffer of %zu bytes: %s", bytes, message);
+        return s;
+    }
+    s = gx__buf_create(engine, bytes, flags, buf);
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "buffer of %zu bytes on '%s': %s", bytes,
+                engine->device.info.name, gx_status_message(s));
+    return s;
 }
 
 /* ---- validation ---- */
@@ -133,33 +176,83 @@ static gx_status validate_kind(const gx_job *job, gx_report *report)
     return GX_OK;
 }
 
-/* out may be exactly an operand of n elements, and else shares no byte with it. */
-static bool partly_overlaps(const gx_job *job, const gx_operand *o, size_t element_bytes)
+static size_t operand_bytes(const gx_job *job, const gx_operand *o)
 {
-    uintptr_t out = (uintptr_t)job->out.host, in = (uintptr_t)o->host;
-    size_t out_bytes = job->n * element_bytes;
-    size_t in_bytes = (o->broadcast ? 1 : job->n) * element_bytes;
-    if (out == in && out_bytes == in_bytes)
+    return (o->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
+}
+
+/* Where an operand begins: comparable between operands of the same buffer, or of none. */
+static uintptr_t operand_start(const gx_operand *o)
+{
+    return o->buf ? o->offset : (uintptr_t)o->host;
+}
+
+/* out may be exactly an operand of n elements, and else shares no byte with it. */
+static bool partly_overlaps(const gx_job *job, const gx_operand *o)
+{
+    uintptr_t out = operand_start(&job->out), in = operand_start(o);
+    size_t out_bytes = operand_bytes(job, &job->out), in_bytes = operand_bytes(job, o);
+    if (job->out.buf != o->buf || (out == in && out_bytes == in_bytes))
         return false;
     return out < in + in_bytes && in < out + out_bytes;
 }
 
-static gx_status validate_operand(const gx_job *job, char name, const gx_operand *o, bool wanted,
+/* One operand by itself, out included. */
+static gx_status validate_place(const gx_job *job, const char *name, const gx_operand *o,
+                                gx_report *report)
+{
+    size_t bytes = operand_bytes(job, o);
+    if (o->host && o->buf)
+        return refuse(report, GX_ERR_INVALID, "%s has both host memory and a buffer", name);
+    if (!job->n)
+        return GX_OK;
+    if (!o->host && !o->buf)
+        return refuse(report, GX_ERR_INVALID, "%s is NULL", name);
+    if (!o->buf)
+        return (uintptr_t)o->host <= UINTPTR_MAX - bytes
+                   ? GX_OK
+                   : refuse(report, GX_ERR_INVALID, "%s runs past the end of memory", name);
+    size_t align = gx__prime(job->field) ? 16 : 4;
+    if (o->offset % align)
+        return refuse(report, GX_ERR_INVALID, "%s: offset %zu is not a multiple of %zu", name,
+                      o->offset, align);
+    if (o->offset > o->buf->size || bytes > o->buf->size - o->offset)
+        return refuse(report, GX_ERR_INVALID, "%s runs past the end of its buffer", name);
+    if (o->buf->mapped)
+        return refuse(report, GX_ERR_INVALID, "%s lies in a buffer that is mapped: unmap it", name);
+    return GX_OK;
+}
+
+static gx_status validate_operand(const gx_job *job, char letter, const gx_operand *o, bool wanted,
                                   gx_report *report)
 {
-    const char *op = gx_op_get_info(job->op)->name;
-    if (!wanted && (o->host || o->broadcast))
-        return refuse(report, GX_ERR_INVALID, "%s takes no operand %c: leave it {0}", op, name);
-    if (!wanted || !job->n)
+    char name[] = "operand ?";
+    name[sizeof name - 2] = letter;
+    if (!wanted && (o->host || o->buf || o->broadcast))
+        return refuse(report, GX_ERR_INVALID, "%s takes no %s: leave it {0}",
+                      gx_op_get_info(job->op)->name, name);
+    if (!wanted)
         return GX_OK;
-    if (!o->host)
-        return refuse(report, GX_ERR_INVALID, "operand %c of %s is NULL", name, op);
-    size_t bytes = (o->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
-    if ((uintptr_t)o->host > UINTPTR_MAX - bytes)
-        return refuse(report, GX_ERR_INVALID, "operand %c runs past the end of memory", name);
-    if (partly_overlaps(job, o, gx__element_bytes(job->field)))
-        return refuse(report, GX_ERR_OVERLAP,
-                      "out partly overlaps operand %c: make them the same or apart", name);
+    gx_status s = validate_place(job, name, o, report);
+    if (s == GX_OK && job->n && partly_overlaps(job, o))
+        return refuse(report, GX_ERR_OVERLAP, "out partly overlaps %s: make them the same or apart",
+                      name);
+    return s;
+}
+
+/* The engine of the job's buffers in *engine, NULL where it has none. */
+static gx_status validate_buffers(const gx_job *job, struct gx_engine **engine, gx_report *report)
+{
+    *engine = NULL;
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        const gx_buf *buf = gx__operand(job, i)->buf;
+        if (!buf)
+            continue;
+        if (*engine && *engine != buf->engine)
+            return refuse(report, GX_ERR_INVALID, "its buffers are on '%s' and '%s'",
+                          (*engine)->device.info.name, buf->engine->device.info.name);
+        *engine = buf->engine;
+    }
     return GX_OK;
 }
 
@@ -168,17 +261,15 @@ static gx_status validate(const gx_job *job, gx_report *report)
     gx_status s = validate_kind(job, report);
     if (s != GX_OK)
         return s;
-    if (job->n && !job->out.host)
-        return refuse(report, GX_ERR_INVALID, "out is NULL");
     if (job->out.broadcast)
         return refuse(report, GX_ERR_INVALID, "out cannot be a broadcast operand");
-    if ((uintptr_t)job->out.host > UINTPTR_MAX - job->n * gx__element_bytes(job->field))
-        return refuse(report, GX_ERR_INVALID, "out runs past the end of memory");
+    s = validate_place(job, "out", &job->out, report);
     uint32_t operands = gx_op_get_info(job->op)->operands;
     const gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
     for (uint32_t i = 0; i < 3 && s == GX_OK; i++)
         s = validate_operand(job, (char)('a' + i), inputs[i], i < operands, report);
-    return s;
+    struct gx_engine *engine;
+    return s == GX_OK ? validate_buffers(job, &engine, report) : s;
 }
 
 /* ---- running ---- */
@@ -223,16 +314,34 @@ static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t
     return status;
 }
 
-static gx_status run_job(gx_ctx *ctx, const gx_job *job, const char *device, gx_report *r)
+/* A job with buffers runs where they are. */
+static gx_status route_job(gx_ctx *ctx, const gx_job *job, const char *device,
+                           struct gx_engine **engine, gx_report *r)
+{
+    struct gx_engine *home;
+    gx_reason reason = GX_REASON_RESIDENT;
+    validate_buffers(job, &home, r); /* valid, as gx_run has seen */
+    gx_status s = GX_OK;
+    if (!home || device)
+        s = gx__route(&ctx->router, device, engine, &reason, r->message, sizeof r->message);
+    else
+        *engine = home;
+    if (s == GX_OK && home && *engine != home)
+        return refuse(r, GX_ERR_INVALID, "asked to run on '%s', but its buffers are on '%s'",
+                      device, home->device.info.name);
+    if (s == GX_OK)
+        r->reason = reason;
+    return s;
+}
+
+static gx_status run_job(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts, gx_report *r)
 {
     uint64_t start = gx__now_ns();
     struct gx_engine *engine;
-    gx_reason reason;
-    gx_status s = gx__route(&ctx->router, device, &engine, &reason, r->message, sizeof r->message);
-    if (s == GX_OK) {
-        r->reason = reason;
-        s = gx__engine_run(engine, job, r);
-    }
+    gx_path path = opts->path ? opts->path : ctx->path;
+    gx_status s = route_job(ctx, job, opts->device, &engine, r);
+    if (s == GX_OK)
+        s = gx__engine_run(engine, job, path, r);
     r->status = s;
     r->total_ns = gx__now_ns() - start;
     return s;
@@ -244,6 +353,9 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
     if (!ctx || (!jobs && njobs))
         return GX_ERR_INVALID;
     gx_report spare;
+    if (opts && (unsigned)opts->path > GX_PATH_DEVICE_LOCAL)
+        return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID,
+                         "gx_run_opts.path is none of auto, host-visible, device-local");
     if (opts && opts->struct_size && opts->struct_size != sizeof *opts)
         return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID,
                          "gx_run_opts.struct_size is of another version: rebuild the caller");
@@ -260,7 +372,7 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
             mark_not_run(r);
         } else {
             *r = (gx_report){0};
-            first = run_job(ctx, &jobs[i], opts ? opts->device : NULL, r);
+            first = run_job(ctx, &jobs[i], opts ? opts : &(gx_run_opts){0}, r);
             if (first != GX_OK)
                 gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", i, r->message);
         }

@@ -20,8 +20,9 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
 /* No job may be under way. */
 void gx__engine_close(struct gx_engine *engine);
 
-/* Runs one valid job and returns when it is done. Fills everything in *report but the
- * reason and the total time. Any thread. */
-gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_report *report);
+/* Runs one valid job and returns when it is done; its buffers are this engine's. Fills
+ * everything in *report but the reason and the total time. Any thread. */
+gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_path path,
+                         gx_report *report);
 
 #endif

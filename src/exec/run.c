@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One job on one device: host operands are imported, the range is cut into dispatches
- * the device can take, and the inputs are checked by the kernel that reads them. Only
- * a job that works in place is checked before, in a pass of its own: its kernel would
- * overwrite what it has to leave alone if an element turns out bad.
+ * One job on one device, as planned: in rounds, each one submit. In a round host
+ * operands that the device cannot use where they are go through staging memory, whose
+ * inputs lie side by side so that they are one copy. Inputs are checked by the kernel
+ * that reads them; only where it would overwrite them are they checked in a pass before.
  */
 #include "exec/engine.h"
 
@@ -11,71 +11,121 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/float_env.h"
+#include "exec/buffer.h"
+#include "exec/plan.h"
 #include "field/host.h"
 
-/* Dispatches of one submit, each with its own slot for a bad index. */
-#define DISPATCHES_PER_SUBMIT 64u
+#define NO_BAD      UINT32_MAX
+#define SLOTS_BYTES (GX_DISPATCHES_PER_SUBMIT * (size_t)GX_SLOT_ALIGN)
 
-#define NO_BAD UINT32_MAX
-
-enum { OUT, A, B, C, OPERANDS };
+enum { STAMP_START, STAMP_UPLOADED, STAMP_COMPUTED, STAMP_DONE, STAMPS };
 
 struct job_run {
     struct gx_engine *engine;
     const gx_job *job;
     gx_report *report;
     size_t element_bytes;
-    struct gx_mem operand[OPERANDS]; /* imported; size 0 where there is none */
+    struct gx_plan plan;
+    struct gx_mem imported[GX_OPERANDS]; /* size 0 where not */
+    struct gx_mem up;                    /* staging: the host writes it ... */
+    struct gx_mem device;                /* ... kernels work on it (size 0: on up) ... */
+    struct gx_mem down;                  /* ... and the host reads it (size 0: from up) */
     struct gx_mem scratch, slots;
 };
 
-gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance,
-                          const char *device_name, char *message, size_t message_size)
-{
-    *engine = (struct gx_engine){.instance = instance};
-    gx_status s = gx__device_open(instance, device_name, &engine->device, message, message_size);
-    if (s == GX_OK)
-        gx__pool_init(&engine->pool, &engine->device, &instance->counters);
-    return s;
-}
-
-void gx__engine_close(struct gx_engine *engine)
-{
-    gx__pool_close(&engine->pool);
-    gx__device_close(&engine->device);
-}
-
-static const gx_operand *operand(const gx_job *job, int which)
-{
-    return which == OUT ? &job->out : which == A ? &job->a : which == B ? &job->b : &job->c;
-}
+/* ---- memory ---- */
 
 static gx_status import_operands(struct job_run *run)
 {
     struct gx_device *device = &run->engine->device;
-    int last = (int)gx_op_get_info(run->job->op)->operands;
-    if (!device->facts.import)
-        return GX_ERR_UNSUPPORTED;
-    for (int i = OUT; i <= last; i++) {
-        const gx_operand *o = operand(run->job, i);
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        const gx_operand *o = gx__operand(run->job, i);
+        if (!run->plan.used[i] || run->plan.staged[i] || o->buf)
+            continue;
         size_t n = o->broadcast ? 1 : run->job->n;
         gx_status s =
-            device->ops->mem_import(device, o->host, n * run->element_bytes, &run->operand[i]);
+            device->ops->mem_import(device, o->host, n * run->element_bytes, &run->imported[i]);
         if (s != GX_OK)
             return s;
     }
     return GX_OK;
 }
 
+static gx_status get_staging(struct job_run *run)
+{
+    struct gx_pool *pool = &run->engine->pool;
+    const struct gx_plan *plan = &run->plan;
+    if (!plan->all_bytes)
+        return GX_OK;
+    if (plan->path == GX_PATH_HOST_VISIBLE)
+        return gx__pool_get(pool, GX_MEM_SHARED, plan->all_bytes, &run->up);
+    gx_status s = gx__pool_get(pool, GX_MEM_DEVICE, plan->all_bytes, &run->device);
+    if (s == GX_OK && plan->in_bytes)
+        s = gx__pool_get(pool, GX_MEM_UPLOAD, plan->in_bytes, &run->up);
+    if (s == GX_OK && plan->staged[GX_OUT])
+        s = gx__pool_get(pool, GX_MEM_READBACK, plan->bytes[GX_OUT], &run->down);
+    return s;
+}
+
 static void release(struct job_run *run)
 {
     struct gx_device *device = &run->engine->device;
-    for (int i = OUT; i < OPERANDS; i++)
-        if (run->operand[i].size)
-            device->ops->mem_free(device, &run->operand[i]);
-    gx__pool_put(&run->engine->pool, &run->scratch);
-    gx__pool_put(&run->engine->pool, &run->slots);
+    struct gx_mem *const pooled[] = {&run->up, &run->device, &run->down, &run->scratch,
+                                     &run->slots};
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (run->imported[i].size)
+            device->ops->mem_free(device, &run->imported[i]);
+    for (size_t i = 0; i < sizeof pooled / sizeof *pooled; i++)
+        gx__pool_put(&run->engine->pool, pooled[i]);
 }
+
+/* ---- host copies ---- */
+
+/* Elements first .. first + n of the host inputs into staging memory. */
+static gx_status copy_in(struct job_run *run, uint64_t first, uint64_t n)
+{
+    struct gx_device *device = &run->engine->device;
+    void *staging;
+    if (!run->plan.in_bytes)
+        return GX_OK;
+    gx_status s = device->ops->map(device, &run->up, &staging);
+    if (s != GX_OK)
+        return s;
+    uint64_t start = gx__now_ns();
+    for (int i = GX_A; i < GX_OPERANDS; i++) {
+        const gx_operand *o = gx__operand(run->job, i);
+        if (!run->plan.staged[i])
+            continue;
+        size_t from = o->broadcast ? 0 : (size_t)first, count = o->broadcast ? 1 : (size_t)n;
+        memcpy((char *)staging + run->plan.offset[i],
+               (const char *)o->host + from * run->element_bytes, count * run->element_bytes);
+    }
+    run->report->host_in_ns += gx__now_ns() - start;
+    device->ops->unmap(device, &run->up);
+    return GX_OK;
+}
+
+static gx_status copy_out(struct job_run *run, uint64_t first, uint64_t n)
+{
+    struct gx_device *device = &run->engine->device;
+    struct gx_mem *from = run->down.size ? &run->down : &run->up;
+    size_t offset = run->down.size ? 0 : run->plan.offset[GX_OUT];
+    void *staging;
+    if (!run->plan.staged[GX_OUT])
+        return GX_OK;
+    gx_status s = device->ops->map(device, from, &staging);
+    if (s != GX_OK)
+        return s;
+    uint64_t start = gx__now_ns();
+    memcpy((char *)run->job->out.host + first * run->element_bytes, (char *)staging + offset,
+           (size_t)n * run->element_bytes);
+    run->report->host_out_ns += gx__now_ns() - start;
+    device->ops->unmap(device, from);
+    return GX_OK;
+}
+
+/* ---- slots for bad indices ---- */
 
 static gx_status clear_slots(struct job_run *run)
 {
@@ -84,53 +134,145 @@ static gx_status clear_slots(struct job_run *run)
     gx_status s = device->ops->map(device, &run->slots, &host);
     if (s != GX_OK)
         return s;
-    memset(host, 0xff, DISPATCHES_PER_SUBMIT * sizeof(uint32_t));
+    memset(host, 0xff, SLOTS_BYTES);
     device->ops->unmap(device, &run->slots);
     return GX_OK;
 }
 
 /* *bad is the element that the first slot in use tells of; slot i is for the dispatch
  * that began at element first + i * step. */
-static gx_status read_slots(struct job_run *run, uint64_t first, uint64_t step, uint64_t *bad)
+static gx_status read_slots(struct job_run *run, uint64_t first, uint64_t *bad)
 {
     struct gx_device *device = &run->engine->device;
     void *host;
     gx_status s = device->ops->map(device, &run->slots, &host);
     if (s != GX_OK)
         return s;
-    const uint32_t *slots = host;
-    for (uint64_t i = 0; i < DISPATCHES_PER_SUBMIT && *bad == UINT64_MAX; i++)
-        if (slots[i] != NO_BAD)
-            *bad = first + i * step + slots[i];
+    for (uint64_t i = 0; i < GX_DISPATCHES_PER_SUBMIT && *bad == UINT64_MAX; i++) {
+        uint32_t slot = *(const uint32_t *)((const char *)host + i * GX_SLOT_ALIGN);
+        if (slot != NO_BAD)
+            *bad = first + i * run->plan.step + slot;
+    }
     device->ops->unmap(device, &run->slots);
     return GX_OK;
 }
 
-/* Records up to DISPATCHES_PER_SUBMIT dispatches from element `first` on, each of at
- * most `step`. Returns the element after the last. */
-static uint64_t record(struct job_run *run, struct gx_cmd *cmd, struct gx_dispatch *d,
-                       const struct gx_mem *const mems[OPERANDS], uint64_t n, uint64_t first,
-                       uint64_t step)
+/* ---- recording ---- */
+
+/* Where element `first` of operand i lies for a kernel, in the round that began at
+ * element `round`. */
+static struct gx_binding bind(const struct job_run *run, int i, uint64_t round, uint64_t first)
 {
-    static const unsigned broadcast_bit[OPERANDS] = {0, GX_BROADCAST_A, GX_BROADCAST_B,
-                                                     GX_BROADCAST_C};
+    const gx_operand *o = gx__operand(run->job, i);
+    const struct gx_plan *plan = &run->plan;
+    if (plan->staged[i]) {
+        size_t skip = o->broadcast ? 0 : (size_t)(first - round) * run->element_bytes;
+        return (struct gx_binding){run->device.size ? &run->device : &run->up,
+                                   plan->offset[i] + skip};
+    }
+    size_t skip = o->broadcast ? 0 : (size_t)first * run->element_bytes;
+    if (o->buf)
+        return (struct gx_binding){gx__buf_mem(o->buf), o->offset + skip};
+    return (struct gx_binding){&run->imported[i], skip};
+}
+
+/* A kernel over elements `round` .. `end`, which are one round. */
+struct work {
+    struct gx_kernel kernel;
+    int operand[GX_OPERANDS]; /* which operand of the job is bound where, or -1 */
+    bool moves;               /* staged operands are uploaded before, results after */
+};
+
+static void record_dispatches(struct job_run *run, struct gx_cmd *cmd, const struct work *work,
+                              uint64_t round, uint64_t end)
+{
     const struct gx_device_ops *ops = run->engine->device.ops;
-    for (size_t slot = 0; slot < DISPATCHES_PER_SUBMIT && first < n; slot++) {
-        d->n = n - first < step ? n - first : step;
-        for (int i = OUT; i < OPERANDS; i++) {
-            bool whole = !(d->kernel.key.broadcast & broadcast_bit[i]);
-            d->bind[i] = (struct gx_binding){mems[i], whole ? first * run->element_bytes : 0};
-        }
-        if (d->kernel.key.check)
-            d->bind[GX_BIND_BAD] = (struct gx_binding){&run->slots, slot * sizeof(uint32_t)};
+    size_t slot = 0;
+    for (uint64_t first = round; first < end; first += run->plan.step, slot++) {
+        struct gx_dispatch d = {.kernel = work->kernel};
+        d.n = end - first < run->plan.step ? end - first : run->plan.step;
+        for (int k = 0; k < GX_OPERANDS; k++)
+            if (work->operand[k] >= 0)
+                d.bind[k] = bind(run, work->operand[k], round, first);
+        if (work->kernel.key.check)
+            d.bind[GX_BIND_BAD] = (struct gx_binding){&run->slots, slot * GX_SLOT_ALIGN};
+        if (run->scratch.size)
+            d.bind[GX_BIND_SCRATCH].mem = &run->scratch;
         if (slot && run->scratch.size) /* the dispatch before used it too */
             ops->barrier(cmd, GX_BARRIER_KERNEL_TO_KERNEL);
-        ops->dispatch(cmd, d);
+        ops->dispatch(cmd, &d);
         run->report->dispatches++;
-        first += d->n;
     }
-    ops->barrier(cmd, GX_BARRIER_TO_HOST);
-    return first;
+}
+
+static void stamp(struct job_run *run, struct gx_cmd *cmd, uint32_t slot)
+{
+    if (run->engine->device.facts.timestamps)
+        run->engine->device.ops->stamp(cmd, slot);
+}
+
+/* Inputs are one piece of memory on both sides, so they are one region for each. */
+static void record_upload(struct job_run *run, struct gx_cmd *cmd, uint64_t n)
+{
+    struct gx_region regions[GX_OPERANDS];
+    size_t count = 0;
+    for (int i = GX_A; i < GX_OPERANDS; i++) {
+        if (!run->plan.staged[i])
+            continue;
+        size_t offset = run->plan.offset[i];
+        uint64_t elements = gx__operand(run->job, i)->broadcast ? 1 : n;
+        regions[count++] = (struct gx_region){
+            {&run->up, offset}, {&run->device, offset}, (size_t)elements * run->element_bytes};
+    }
+    if (!count)
+        return;
+    run->engine->device.ops->copy(cmd, regions, count);
+    run->engine->device.ops->barrier(cmd, GX_BARRIER_COPY_TO_KERNEL);
+}
+
+static void record_download(struct job_run *run, struct gx_cmd *cmd, uint64_t n)
+{
+    const struct gx_device_ops *ops = run->engine->device.ops;
+    struct gx_region region = {
+        {&run->device, run->plan.offset[GX_OUT]}, {&run->down, 0}, (size_t)n * run->element_bytes};
+    ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
+    ops->copy(cmd, &region, 1);
+}
+
+static void record_round(struct job_run *run, struct gx_cmd *cmd, const struct work *work,
+                         uint64_t round, uint64_t end)
+{
+    stamp(run, cmd, STAMP_START);
+    if (work->moves && run->device.size)
+        record_upload(run, cmd, end - round);
+    stamp(run, cmd, STAMP_UPLOADED);
+    record_dispatches(run, cmd, work, round, end);
+    stamp(run, cmd, STAMP_COMPUTED);
+    if (work->moves && run->down.size)
+        record_download(run, cmd, end - round);
+    run->engine->device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    stamp(run, cmd, STAMP_DONE);
+}
+
+/* ---- running ---- */
+
+static gx_status read_stamps(struct job_run *run, struct gx_cmd *cmd, uint64_t device_ns)
+{
+    struct gx_device *device = &run->engine->device;
+    uint64_t ns[STAMPS];
+    if (!device->facts.timestamps) {
+        run->report->compute_ns += device_ns;
+        return GX_OK;
+    }
+    gx_status s = device->ops->stamps(cmd, ns, STAMPS);
+    if (s != GX_OK)
+        return s;
+    /* Two stamps with no copy between them still differ: no copy, no time. */
+    bool uploads = run->device.size && run->up.size;
+    run->report->upload_ns += uploads ? ns[STAMP_UPLOADED] - ns[STAMP_START] : 0;
+    run->report->compute_ns += ns[STAMP_COMPUTED] - ns[STAMP_UPLOADED];
+    run->report->download_ns += run->down.size ? ns[STAMP_DONE] - ns[STAMP_COMPUTED] : 0;
+    return GX_OK;
 }
 
 static gx_status submit_and_wait(struct job_run *run, struct gx_cmd *cmd)
@@ -141,58 +283,90 @@ static gx_status submit_and_wait(struct job_run *run, struct gx_cmd *cmd)
     gx_status s = device->ops->submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
         s = device->ops->wait(device, done, GX_WAIT_FOREVER);
-    run->report->compute_ns += gx__now_ns() - start;
+    uint64_t device_ns = gx__now_ns() - start;
+    run->report->submits++;
+    run->report->device_ns += device_ns;
+    return s == GX_OK ? read_stamps(run, cmd, device_ns) : s;
+}
+
+/* One submit; *bad is the first bad element in it, or UINT64_MAX. */
+static gx_status run_round(struct job_run *run, const struct work *work, uint64_t round,
+                           uint64_t end, uint64_t *bad)
+{
+    struct gx_device *device = &run->engine->device;
+    bool check = work->kernel.key.check;
+    struct gx_cmd *cmd;
+    gx_status s = GX_OK;
+    if (work->moves)
+        s = copy_in(run, round, end - round);
+    if (s == GX_OK && check)
+        s = clear_slots(run);
+    if (s == GX_OK)
+        s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    record_round(run, cmd, work, round, end);
+    s = submit_and_wait(run, cmd);
+    device->ops->recycle(cmd);
+    if (s == GX_OK && check)
+        s = read_slots(run, round, bad);
+    if (s == GX_OK && *bad == UINT64_MAX && work->moves)
+        s = copy_out(run, round, end - round);
     return s;
 }
 
-/* Runs one kernel over elements 0 .. n of mems; *bad is the first bad element, or
- * UINT64_MAX. Stops at the submit that found one. */
-static gx_status run_kernel(struct job_run *run, const struct gx_kernel_key *key,
-                            const struct gx_mem *const mems[OPERANDS], uint64_t n, uint64_t *bad)
+/* One kernel over all n elements. Stops at the round that found a bad one. */
+static gx_status run_work(struct job_run *run, struct work *work, const struct gx_kernel_key *key,
+                          uint64_t n, uint64_t *bad)
 {
     struct gx_device *device = &run->engine->device;
-    struct gx_dispatch d = {.n = 0};
-    gx_status s = device->ops->kernel(device, key, &d.kernel);
+    gx_status s = device->ops->kernel(device, key, &work->kernel);
     if (s != GX_OK)
         return s;
-    uint64_t step = device->facts.dispatch_elems < n ? device->facts.dispatch_elems : n;
-    size_t scratch = device->ops->scratch(device, &d.kernel, step);
+    uint64_t step = run->plan.step < n ? run->plan.step : n;
+    size_t scratch = device->ops->scratch(device, &work->kernel, step);
     if (scratch) {
-        s = gx__pool_get(&run->engine->pool, GX_MEM_SHARED, scratch, &run->scratch);
+        enum gx_mem_kind kind =
+            device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE) ? GX_MEM_DEVICE : GX_MEM_SHARED;
+        s = gx__pool_get(&run->engine->pool, kind, scratch, &run->scratch);
         if (s != GX_OK)
             return s;
-        d.bind[GX_BIND_SCRATCH].mem = &run->scratch;
     }
-    uint32_t workers = device->ops->workers(device, &d.kernel, step);
+    uint32_t workers = device->ops->workers(device, &work->kernel, step);
     if (workers > run->report->threads)
         run->report->threads = workers;
     *bad = UINT64_MAX;
-    for (uint64_t first = 0, next; first < n && *bad == UINT64_MAX && s == GX_OK; first = next) {
-        struct gx_cmd *cmd;
-        if (key->check && (s = clear_slots(run)) != GX_OK)
-            return s;
-        if ((s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd)) != GX_OK)
-            return s;
-        next = record(run, cmd, &d, mems, n, first, step);
-        s = submit_and_wait(run, cmd);
-        device->ops->recycle(cmd);
-        if (s == GX_OK && key->check)
-            s = read_slots(run, first, step, bad);
+    for (uint64_t round = 0, end; round < n && *bad == UINT64_MAX && s == GX_OK; round = end) {
+        end = n - round < run->plan.round ? n : round + run->plan.round;
+        s = run_round(run, work, round, end, bad);
     }
     return s;
 }
 
-/* The pass before a job in place: every operand is only looked at. */
+/* The pass before a job whose output replaces an operand: every operand is only looked
+ * at, where it is; a staged one by the host, which has it at hand. */
+static gx_status check_operand(struct job_run *run, int i, uint64_t *bad)
+{
+    const gx_operand *o = gx__operand(run->job, i);
+    uint64_t n = o->broadcast ? 1 : run->job->n;
+    if (run->plan.staged[i]) {
+        size_t first = gx__first_bad(gx__prime(run->job->field), o->host, (size_t)n, false);
+        *bad = first == GX_NONE_BAD ? UINT64_MAX : first;
+        return GX_OK;
+    }
+    struct gx_kernel_key key = {.op = GX_OP_CHECK, .field = run->job->field, .check = true};
+    struct work work = {.operand = {-1, i, -1, -1}};
+    return run_work(run, &work, &key, n, bad);
+}
+
 static gx_status check_operands(struct job_run *run, uint64_t *bad)
 {
     *bad = UINT64_MAX;
-    for (int i = A; i < OPERANDS; i++) {
-        if (!run->operand[i].size)
+    for (int i = GX_A; i < GX_OPERANDS; i++) {
+        uint64_t found;
+        if (!run->plan.used[i])
             continue;
-        struct gx_kernel_key key = {.op = GX_OP_CHECK, .field = run->job->field, .check = true};
-        const struct gx_mem *mems[OPERANDS] = {[A] = &run->operand[i]};
-        uint64_t n = operand(run->job, i)->broadcast ? 1 : run->job->n, found;
-        gx_status s = run_kernel(run, &key, mems, n, &found);
+        gx_status s = check_operand(run, i, &found);
         if (s != GX_OK)
             return s;
         *bad = found < *bad ? found : *bad;
@@ -200,65 +374,68 @@ static gx_status check_operands(struct job_run *run, uint64_t *bad)
     return GX_OK;
 }
 
-static bool in_place(const gx_job *job)
-{
-    return job->out.host == job->a.host || job->out.host == job->b.host ||
-           job->out.host == job->c.host;
-}
-
-/* Runs the job's kernels; *bad as in run_kernel. */
 static gx_status run_operation(struct job_run *run, uint64_t *bad)
 {
     const gx_job *job = run->job;
-    const struct gx_mem *mems[OPERANDS] = {NULL};
-    for (int i = OUT; i < OPERANDS; i++)
-        mems[i] = run->operand[i].size ? &run->operand[i] : NULL;
-    struct gx_kernel_key key = {.op = job->op,
-                                .field = job->field,
-                                .broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
-                                             (job->b.broadcast ? GX_BROADCAST_B : 0u) |
-                                             (job->c.broadcast ? GX_BROADCAST_C : 0u),
-                                .check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field)};
-
+    struct work work = {.operand = {-1, -1, -1, -1}, .moves = true};
+    struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = run->plan.check};
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (run->plan.used[i])
+            work.operand[i] = i;
+    key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
+                    (job->b.broadcast ? GX_BROADCAST_B : 0u) |
+                    (job->c.broadcast ? GX_BROADCAST_C : 0u);
     gx_status s;
-    if (key.check) {
-        s = gx__pool_get(&run->engine->pool, GX_MEM_SHARED,
-                         DISPATCHES_PER_SUBMIT * sizeof(uint32_t), &run->slots);
+    if (run->plan.check) {
+        s = gx__pool_get(&run->engine->pool, GX_MEM_SHARED, SLOTS_BYTES, &run->slots);
         if (s != GX_OK)
             return s;
     }
-    if (key.check && in_place(job)) {
+    if (run->plan.check_first) {
         s = check_operands(run, bad);
         if (s != GX_OK || *bad != UINT64_MAX)
             return s;
         key.check = false;
     }
-    return run_kernel(run, &key, mems, job->n, bad);
+    return run_work(run, &work, &key, job->n, bad);
 }
 
-/* Says which operand has the bad element, by looking again. */
+/* ---- reporting ---- */
+
+/* Which operand has the bad element, by looking again; 0 where a copy fails. */
+static char find_bad_operand(struct job_run *run, uint64_t index)
+{
+    const struct gx_prime *prime = gx__prime(run->job->field);
+    for (int i = GX_A; i < GX_OPERANDS; i++) {
+        if (!run->plan.used[i])
+            continue;
+        const gx_operand *o = gx__operand(run->job, i);
+        size_t skip = o->broadcast ? 0 : (size_t)index * run->element_bytes;
+        uint64_t element[GX_LIMBS_MAX];
+        if (!o->buf)
+            memcpy(element, (const char *)o->host + skip, run->element_bytes);
+        else if (gx_buf_read(o->buf, o->offset + skip, element, run->element_bytes) != GX_OK)
+            return 0;
+        if (gx__first_bad(prime, element, 1, false) != GX_NONE_BAD)
+            return (char)('a' + i - GX_A);
+    }
+    return 0;
+}
+
 static gx_status report_bad(struct job_run *run, uint64_t index)
 {
-    const gx_job *job = run->job;
     gx_report *r = run->report;
     r->bad_index = index;
-    for (int i = A; i < OPERANDS && !r->bad_operand; i++) {
-        if (!run->operand[i].size)
-            continue;
-        const gx_operand *o = operand(job, i);
-        const char *element =
-            (const char *)o->host + (o->broadcast ? 0 : index) * run->element_bytes;
-        if (gx__first_bad(gx__prime(job->field), element, 1, false) != GX_NONE_BAD)
-            r->bad_operand = (char)('a' + i - A);
-    }
+    r->bad_operand = find_bad_operand(run, index);
     snprintf(r->message, sizeof r->message,
              "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
              (unsigned long long)index, r->bad_operand ? r->bad_operand : '?',
-             gx_field_get_info(job->field)->name);
+             gx_field_get_info(run->job->field)->name);
     return GX_ERR_NOT_CANONICAL;
 }
 
-gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_report *report)
+static gx_status run_job(struct gx_engine *engine, const gx_job *job, gx_path path,
+                         gx_report *report)
 {
     struct job_run run = {.engine = engine,
                           .job = job,
@@ -266,8 +443,14 @@ gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_report 
                           .element_bytes = gx__element_bytes(job->field)};
     uint64_t bad = UINT64_MAX;
     memcpy(report->device, engine->device.info.name, sizeof report->device);
-    gx_status s = job->n ? import_operands(&run) : GX_OK;
-    if (s == GX_OK && job->n)
+    if (!job->n)
+        return GX_OK;
+    gx__plan(job, &engine->device.facts, path, &run.plan);
+    report->path = run.plan.path;
+    gx_status s = import_operands(&run);
+    if (s == GX_OK)
+        s = get_staging(&run);
+    if (s == GX_OK)
         s = run_operation(&run, &bad);
     if (s == GX_OK && bad != UINT64_MAX)
         s = report_bad(&run, bad);
@@ -275,5 +458,17 @@ gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_report 
         snprintf(report->message, sizeof report->message, "device '%s': %s",
                  engine->device.info.name, gx_status_message(s));
     release(&run);
+    return s;
+}
+
+gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_path path,
+                         gx_report *report)
+{
+    fenv_t caller;
+    if (engine->device.facts.import) /* a host device has no driver, and small jobs to hurry for */
+        return run_job(engine, job, path, report);
+    gx__float_env_default(&caller);
+    gx_status s = run_job(engine, job, path, report);
+    gx__float_env_restore(&caller);
     return s;
 }

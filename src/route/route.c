@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/float_env.h"
 #include "base/log.h"
 
 /* The one device that may be chosen without being named. */
@@ -76,11 +77,17 @@ gx_status gx__route(struct gx_router *router, const char *device, struct gx_engi
     *engine = find(router, name);
     if (*engine)
         return GX_OK;
+    fenv_t caller;
+    gx__float_env_default(&caller);
     pthread_mutex_lock(&router->lock);
     gx_status s = GX_OK;
     *engine = find(router, name); /* another thread may have been faster */
+    gx_device_info info;          /* a device of several names is opened once */
+    if (!*engine && gx__device_find(router->instance, name, &info, NULL, 0) == GX_OK)
+        *engine = find(router, info.name);
     if (!*engine)
         s = open_engine(router, name, engine, message, message_size);
     pthread_mutex_unlock(&router->lock);
+    gx__float_env_restore(&caller);
     return s;
 }

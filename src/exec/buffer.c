@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies go through pooled staging memory in pieces, or straight where the host can
+ * see the buffer.
+ */
+#include "exec/buffer.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/float_env.h"
+#include "base/log.h"
+
+#define PIECE_BYTES ((size_t)8 << 20)
+
+const struct gx_mem *gx__buf_mem(const gx_buf *buf)
+{
+    return &buf->mem;
+}
+
+gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **out)
+{
+    struct gx_device *device = &engine->device;
+    bool mappable = flags & GX_BUF_MAPPABLE;
+    enum gx_mem_kind kind = !mappable && device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE)
+                                ? GX_MEM_DEVICE
+                                : GX_MEM_SHARED;
+    gx_buf *buf = gx__alloc(&engine->instance->config.allocator, sizeof *buf);
+    if (!buf)
+        return GX_ERR_OUT_OF_MEMORY;
+    buf->engine = engine;
+    buf->size = bytes;
+    buf->mappable = kind == GX_MEM_SHARED;
+    gx_status s = device->ops->mem_alloc(device, kind, bytes ? bytes : 1, &buf->mem);
+    if (s != GX_OK)
+        gx__free(&engine->instance->config.allocator, buf);
+    else
+        *out = buf;
+    return s;
+}
+
+void gx_buf_destroy(gx_buf **buf)
+{
+    if (!buf || !*buf)
+        return;
+    struct gx_engine *engine = (*buf)->engine;
+    gx_buf_unmap(*buf);
+    engine->device.ops->mem_free(&engine->device, &(*buf)->mem);
+    gx__free(&engine->instance->config.allocator, *buf);
+    *buf = NULL;
+}
+
+static gx_status refuse(const gx_buf *buf, const char *message)
+{
+    gx__log(buf->engine->instance, GX_LOG_ERROR, "buffer on '%s': %s",
+            buf->engine->device.info.name, message);
+    return GX_ERR_INVALID;
+}
+
+gx_status gx_buf_map(gx_buf *buf, void **memory)
+{
+    if (!buf || !memory)
+        return GX_ERR_INVALID;
+    if (!buf->mappable)
+        return refuse(buf, "not mappable: create it with GX_BUF_MAPPABLE");
+    if (buf->mapped)
+        return refuse(buf, "mapped already");
+    struct gx_device *device = &buf->engine->device;
+    gx_status s = device->ops->map(device, &buf->mem, memory);
+    buf->mapped = s == GX_OK;
+    return s;
+}
+
+void gx_buf_unmap(gx_buf *buf)
+{
+    if (!buf || !buf->mapped)
+        return;
+    struct gx_device *device = &buf->engine->device;
+    device->ops->unmap(device, &buf->mem);
+    buf->mapped = false;
+}
+
+/* One copy by the device, waited for. */
+static gx_status device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
+                             size_t bytes)
+{
+    struct gx_device *device = &engine->device;
+    struct gx_region region = {from, to, bytes};
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    device->ops->copy(cmd, &region, 1);
+    device->ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    s = device->ops->submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = device->ops->wait(device, done, GX_WAIT_FOREVER);
+    device->ops->recycle(cmd);
+    return s;
+}
+
+/* The host's side of a copy: mem from byte `at` on, to or from the caller's memory. */
+static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t at, void *to,
+                           const void *from, size_t bytes)
+{
+    void *memory;
+    gx_status s = engine->device.ops->map(&engine->device, mem, &memory);
+    if (s != GX_OK)
+        return s;
+    if (to)
+        memcpy(to, (const char *)memory + at, bytes);
+    else
+        memcpy((char *)memory + at, from, bytes);
+    engine->device.ops->unmap(&engine->device, mem);
+    return GX_OK;
+}
+
+/* Exactly one of to and from is not NULL. */
+static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    struct gx_engine *engine = buf->engine;
+    struct gx_mem staging = {0};
+    size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+    gx_status s =
+        gx__pool_get(&engine->pool, to ? GX_MEM_READBACK : GX_MEM_UPLOAD, piece, &staging);
+    for (size_t done = 0; s == GX_OK && done < bytes; done += piece) {
+        size_t n = bytes - done < piece ? bytes - done : piece;
+        struct gx_binding here = {&buf->mem, offset + done}, there = {&staging, 0};
+        if (from)
+            s = host_copy(engine, &staging, 0, NULL, (const char *)from + done, n);
+        if (s == GX_OK)
+            s = device_copy(engine, to ? here : there, to ? there : here, n);
+        if (s == GX_OK && to)
+            s = host_copy(engine, &staging, 0, (char *)to + done, NULL, n);
+    }
+    gx__pool_put(&engine->pool, &staging);
+    return s;
+}
+
+static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    if (offset > buf->size || bytes > buf->size - offset)
+        return refuse(buf, "a copy that runs past its end");
+    if (!bytes)
+        return GX_OK;
+    if (!to && !from)
+        return refuse(buf, "a copy with NULL");
+    if (buf->mapped)
+        return refuse(buf, "mapped: unmap it first");
+    if (buf->mappable)
+        return host_copy(buf->engine, &buf->mem, offset, to, from, bytes);
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    gx_status s = staged_copy(buf, offset, to, from, bytes);
+    gx__float_env_restore(&caller);
+    return s;
+}
+
+gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes)
+{
+    return buf ? copy(buf, offset, NULL, from, bytes) : GX_ERR_INVALID;
+}
+
+gx_status gx_buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes)
+{
+    return buf ? copy(buf, offset, to, NULL, bytes) : GX_ERR_INVALID;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Buffers that stay on a device between jobs.
+ */
+#ifndef GX_EXEC_BUFFER_H
+#define GX_EXEC_BUFFER_H
+
+#include "exec/engine.h"
+
+struct gx_buf {
+    struct gx_engine *engine;
+    struct gx_mem mem;
+    size_t size; /* as asked for */
+    bool mappable, mapped;
+};
+
+/* The device's memory behind it. */
+const struct gx_mem *gx__buf_mem(const gx_buf *buf);
+
+gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
+
+#endif
