@@ -11,6 +11,7 @@ static const column columns[] = {
     {.key = "automatic", .title = "automatic", .kind = COL_BOOL, .width = 9},
     {.key = "description", .title = "description", .kind = COL_TEXT, .width = 40},
     {.key = "memory_bytes", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
+    {.key = "usable", .kind = COL_BOOL, .flags = COL_MACHINE_ONLY},
 };
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
@@ -22,6 +23,8 @@ static const char *kind_name(gx_device_kind kind)
         return "cpu";
     case GX_DEVICE_REFERENCE:
         return "reference";
+    case GX_DEVICE_VULKAN:
+        return "vulkan";
     }
     return "other";
 }
@@ -29,9 +32,10 @@ static const char *kind_name(gx_device_kind kind)
 static bool show(output *out, const gx_device_info *d)
 {
     cell cells[COLUMNS] = {
-        CELL_TEXT(d->name),        CELL_TEXT(kind_name(d->kind)),
-        CELL_COUNT(d->threads),    CELL_COUNT(d->automatic != 0),
-        CELL_TEXT(d->description), d->memory_bytes ? CELL_COUNT(d->memory_bytes) : CELL_MISSING,
+        CELL_TEXT(d->name),         CELL_TEXT(kind_name(d->kind)),
+        CELL_COUNT(d->threads),     CELL_COUNT(d->automatic != 0),
+        CELL_TEXT(d->description),  d->memory_bytes ? CELL_COUNT(d->memory_bytes) : CELL_MISSING,
+        CELL_COUNT(d->usable != 0),
     };
     return output_row(out, cells);
 }
@@ -62,7 +66,8 @@ const command cmd_devices = {
     .synopsis = "[--csv | --json]",
     .about = "Lists every device: the name that --device takes, what it is, how many host\n"
              "threads it uses at most, and whether jobs that name no device may run on it.\n"
-             "The reference device is slow and exact; the others are checked against it.",
+             "The reference device is slow and exact; the others are checked against it. Where\n"
+             "a device cannot be used, its description says why and what to do.",
     .examples = "  gpuexec devices\n"
                 "  gpuexec devices --json | jq -r '.rows[].name'\n",
     .formats = true,

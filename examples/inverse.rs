@@ -13,6 +13,8 @@ use std::ptr;
 #[derive(Clone, Copy)]
 struct Operand {
     host: *mut c_void,
+    buf: *mut c_void,
+    offset: usize,
     broadcast: c_int,
 }
 
@@ -43,16 +45,16 @@ const GX_FROM_MONT: c_int = 10;
 
 type Element = [u64; 4];
 
-const NONE: Operand = Operand { host: ptr::null_mut(), broadcast: 0 };
+const NONE: Operand = Operand { host: ptr::null_mut(), buf: ptr::null_mut(), offset: 0, broadcast: 0 };
 
 // The library reads operands and writes `out`.
 fn operand(elements: &[Element]) -> Operand {
-    Operand { host: elements.as_ptr() as *mut c_void, broadcast: 0 }
+    Operand { host: elements.as_ptr() as *mut c_void, ..NONE }
 }
 
 fn job(op: c_int, a: &[Element], b: Option<&[Element]>, out: &mut [Element]) -> Job {
     assert!(a.len() == out.len() && b.map_or(true, |b| b.len() == out.len()));
-    let out_operand = Operand { host: out.as_mut_ptr() as *mut c_void, broadcast: 0 };
+    let out_operand = Operand { host: out.as_mut_ptr() as *mut c_void, ..NONE };
     Job {
         op,
         field: GX_BLS12_381_FR,

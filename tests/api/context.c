@@ -169,10 +169,11 @@ static void what_is_no_field_or_operation(void **state)
 static void options_table(void **state)
 {
     (void)state;
-    static const char *const want[][2] = {{"device", "GPUEXEC_DEVICE"},
-                                          {"cpumask", "GPUEXEC_CPUMASK"},
-                                          {"threads", "GPUEXEC_THREADS"},
-                                          {"dispatch-elems", "GPUEXEC_DISPATCH_ELEMS"}};
+    static const char *const want[][2] = {
+        {"device", "GPUEXEC_DEVICE"},      {"cpumask", "GPUEXEC_CPUMASK"},
+        {"threads", "GPUEXEC_THREADS"},    {"dispatch-elems", "GPUEXEC_DISPATCH_ELEMS"},
+        {"path", "GPUEXEC_PATH"},          {"validate", "GPUEXEC_VALIDATE"},
+        {"cache-dir", "GPUEXEC_CACHE_DIR"}};
     size_t count = 0;
     const gx_option *options = gx_options(&count);
     assert_non_null(options);
@@ -233,7 +234,12 @@ static void bad_settings_are_refused(void **state)
     for (size_t i = 0; i < GXT_COUNT(bad); i++) {
         expect_bad_setting("threads", bad[i]);
         expect_bad_setting("dispatch-elems", bad[i]);
+        expect_bad_setting("path", bad[i]);
+        expect_bad_setting("validate", bad[i]);
     }
+    expect_bad_setting("path", "direct"); /* is only reported */
+    expect_bad_setting("path", "Auto");
+    expect_bad_setting("validate", "2");
     expect_bad_setting("threads", "4294967296");
     expect_bad_setting("dispatch-elems", "18446744073709551616");
     const char *unknown[] = {"", "thread", "Threads", "dispatch_elems", "GPUEXEC_THREADS", "log"};
@@ -359,7 +365,10 @@ static void bad_environment_is_refused(void **state)
         {"GPUEXEC_THREADS", "many"},       {"GPUEXEC_THREADS", "-1"},
         {"GPUEXEC_THREADS", "4294967296"}, {"GPUEXEC_DISPATCH_ELEMS", " 1"},
         {"GPUEXEC_DISPATCH_ELEMS", "1x"},  {"GPUEXEC_CPUMASK", "sse9"},
-        {"GPUEXEC_CPUMASK", "portable,"},  {"GPUEXEC_CPUMASK", "adx avx512"}};
+        {"GPUEXEC_CPUMASK", "portable,"},  {"GPUEXEC_CPUMASK", "adx avx512"},
+        {"GPUEXEC_PATH", "fast"},          {"GPUEXEC_PATH", "direct"},
+        {"GPUEXEC_VALIDATE", "2"},         {"GPU_DEVICE_LOCAL", "2"},
+        {"GPU_DEVICE_LOCAL", "yes"}};
     for (size_t i = 0; i < GXT_COUNT(bad); i++) {
         struct messages log = {0};
         gx_config config = {.log = keep_message, .log_user = &log};

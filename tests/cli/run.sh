@@ -26,7 +26,11 @@ if [ ! -x "$GPUEXEC" ]; then
 fi
 shift
 export GPUEXEC LC_ALL=C TERM=dumb
-unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_ELEMS
+unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_ELEMS GPUEXEC_PATH \
+    GPUEXEC_VALIDATE GPUEXEC_CACHE_DIR GPU_DEVICE_LOCAL
+# What the cases see must not depend on the drivers that are installed; a case that wants
+# a driver names its file.
+export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One suite for every device: each device there is, each tier of the CPU, in one
- * dispatch and in many, x field x operation x size x broadcast x in place x alignment
- * x trusted, against GMP. Beyond the results: inputs and the bytes around the output
- * stay as they were. A tile of a prime number of elements is computed once by the
- * oracle and repeated, so that large batches cost little to check.
+ * One suite for every device: each device there is, each tier of the CPU, each path to a
+ * GPU's memory, in one dispatch and in many, x field x operation x size x broadcast x in place x
+ * alignment x trusted, against GMP. Beyond the results: inputs and the bytes around the output stay
+ * as they were. A tile of a prime number of elements is computed once by the oracle and repeated,
+ * so that large batches cost little to check.
  */
 #include <dirent.h>
 #include <fenv.h>
@@ -18,15 +18,17 @@
 #include <xmmintrin.h>
 #endif
 
-enum { TILE = 509, MARGIN = 64, OFFSET_MAX = 17, GUARD = 0x5c, TARGETS_MAX = 32 };
+enum { TILE = 509, MARGIN = 64, OFFSET_MAX = 17, GUARD = 0x5c, TARGETS_MAX = 64 };
 
 struct target {
     gx_ctx *ctx;
     char device[48];
-    const char *mask;
+    const char *mask, *path;
     uint64_t elems; /* of one dispatch */
     size_t most;    /* elements of a batch that take reasonable time */
     uint32_t threads;
+    gx_path expected;
+    int slow; /* every job costs much: fewer of them */
 };
 
 struct shape {
@@ -59,35 +61,68 @@ static int is_reference(const char *device)
     return strcmp(device, "ref") == 0;
 }
 
-static void add_target(const char *device, const char *mask, uint64_t elems, uint32_t threads)
+static struct target *add_target(const char *device, const char *mask, const char *path,
+                                 uint64_t elems, uint32_t threads)
 {
     assert_true(target_count < TARGETS_MAX);
     struct target *t = &targets[target_count++];
-    gx_config config = {.cpumask = mask, .dispatch_elems = elems};
+    gx_config config = {.cpumask = mask, .path = path, .dispatch_elems = elems};
+    gxt_watch(&config);
     t->ctx = gxt_open(&config);
     assert_true(strlen(device) < sizeof t->device);
     memcpy(t->device, device, strlen(device) + 1);
     t->mask = mask;
+    t->path = path;
+    t->expected = GX_PATH_DIRECT; /* a host device */
     t->elems = elems;
     t->threads = threads;
     t->most = elems == 1 ? 257 : elems ? 8193 : largest;
+    t->slow = is_reference(device);
     if (is_reference(device))
         t->most = elems ? 9 : 65;
+    return t;
+}
+
+/* One dispatch of a software Vulkan device costs as much as thousands on the CPU. */
+static void add_vulkan(const gx_device_info *info)
+{
+    static const char *const paths[] = {"host-visible", "device-local"};
+    static const uint64_t elems[] = {0, 100, 1};
+    static const size_t most[] = {20011, 257, 65}; /* the last: more than one submit */
+    int software = strstr(info->description, "llvmpipe") != NULL;
+    for (size_t p = 0; p < GXT_COUNT(paths); p++) {
+        for (size_t e = 0; e < GXT_COUNT(elems); e++) {
+            struct target *t = add_target(info->name, NULL, paths[p], elems[e], 0);
+            t->expected = p ? GX_PATH_DEVICE_LOCAL : GX_PATH_HOST_VISIBLE;
+            t->slow = software;
+            if (software)
+                t->most = most[e];
+        }
+    }
 }
 
 static void add_devices(void)
 {
     gx_device_info infos[16];
     size_t count = GXT_COUNT(infos);
-    gx_ctx *ctx = gxt_open(NULL);
+    gxt_vulkan();
+    gx_config config = {0};
+    gxt_watch(&config);
+    gx_ctx *ctx = gxt_open(&config);
     assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
     assert_true(count <= GXT_COUNT(infos));
     gx_close(&ctx);
     int cpu = 0, ref = 0;
     for (size_t i = 0; i < count; i++) {
-        add_target(infos[i].name, NULL, 0, infos[i].threads);
-        add_target(infos[i].name, NULL, 100, infos[i].threads);
-        add_target(infos[i].name, NULL, 1, infos[i].threads);
+        if (!infos[i].usable)
+            continue;
+        if (infos[i].kind == GX_DEVICE_VULKAN) {
+            add_vulkan(&infos[i]);
+            continue;
+        }
+        add_target(infos[i].name, NULL, NULL, 0, infos[i].threads);
+        add_target(infos[i].name, NULL, NULL, 100, infos[i].threads);
+        add_target(infos[i].name, NULL, NULL, 1, infos[i].threads);
         cpu |= strcmp(infos[i].name, "cpu") == 0;
         ref |= is_reference(infos[i].name);
     }
@@ -100,9 +135,9 @@ static int open_targets(void **state)
     gxt_clear_environment();
     largest = gxt_small() ? 20011 : 150001;
     add_devices();
-    add_target("cpu", "portable", 0, 1);
-    add_target("cpu", "adx", 0, 1);
-    add_target("cpu", "avx512", 0, 1);
+    add_target("cpu", "portable", NULL, 0, 1);
+    add_target("cpu", "adx", NULL, 0, 1);
+    add_target("cpu", "avx512", NULL, 0, 1);
     for (int s = 0; s < 4; s++)
         slab[s] = gxt_alloc(largest * 48 + 3 * MARGIN);
     return 0;
@@ -111,22 +146,34 @@ static int open_targets(void **state)
 static int close_targets(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < target_count; i++)
-        gx_close(&targets[i].ctx);
     for (int s = 0; s < 4; s++)
         free(slab[s]);
     return 0;
+}
+
+/* The last test, as closing is watched too. */
+static void no_driver_complained(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++) {
+        gx_statistics stats;
+        gx_stats(targets[i].ctx, &stats);
+        assert_int_equal(stats.validation_messages, 0);
+        gx_close(&targets[i].ctx);
+    }
+    assert_int_equal(gxt_complaints(), 0);
 }
 
 /* ---- one job ---- */
 
 static void tell(const struct target *t, const struct shape *s, const char *what)
 {
-    print_error("%s: device %s, tiers %s, %llu per dispatch: %s %s, n %zu, broadcast %u, in place "
-                "%d, offset %zu, flags %u\n",
-                what, t->device, t->mask ? t->mask : "all", (unsigned long long)t->elems,
-                gx_op_get_info(s->op)->name, gx_field_get_info(s->field)->name, s->n, s->broadcast,
-                s->in_place, s->offset, s->flags);
+    print_error("%s: device %s, tiers %s, path %s, %llu per dispatch: %s %s, n %zu, broadcast %u, "
+                "in place %d, offset %zu, flags %u\n",
+                what, t->device, t->mask ? t->mask : "all", t->path ? t->path : "auto",
+                (unsigned long long)t->elems, gx_op_get_info(s->op)->name,
+                gx_field_get_info(s->field)->name, s->n, s->broadcast, s->in_place, s->offset,
+                s->flags);
 }
 
 static unsigned char *elements_of(int which, size_t offset)
@@ -226,6 +273,8 @@ static void run_shape(const struct target *t, const struct shape *s, const struc
         assert_int_equal(status, GX_OK);
     }
     check_batch(t, s, b);
+    if (s->n)
+        assert_int_equal(r.path, t->expected);
     if (!is_reference(t->device) && r.threads > most_threads)
         most_threads = r.threads;
 }
@@ -264,7 +313,7 @@ static void free_batch(struct batch *b)
 static void vary_flags_and_offset(const struct target *t, struct shape s, const struct batch *b)
 {
     static const size_t offsets[] = {0, 1, 4, 8, OFFSET_MAX};
-    size_t step = gxt_small() || is_reference(t->device) || s.n > 257 ? 4 : 1;
+    size_t step = gxt_small() || t->slow || s.n > 257 ? 4 : 1;
     for (size_t k = 0; k < GXT_COUNT(offsets); k += step) {
         s.offset = offsets[k];
         for (s.flags = 0; s.flags <= GX_JOB_TRUSTED; s.flags++)
@@ -285,9 +334,13 @@ static void vary_place(const struct target *t, struct shape s, const struct batc
 static void on_every_target(const struct shape *s)
 {
     struct batch b = make_batch(s);
-    for (size_t i = 0; i < target_count; i++)
-        if (s->n <= targets[i].most)
-            vary_place(&targets[i], *s, &b);
+    for (size_t i = 0; i < target_count; i++) {
+        const struct target *t = &targets[i];
+        /* a dispatch per element, where each costs much: not for every broadcast too */
+        int too_long = t->slow && t->elems == 1 && s->broadcast && s->n > 9;
+        if (s->n <= t->most && !too_long)
+            vary_place(t, *s, &b);
+    }
     free_batch(&b);
 }
 
@@ -737,6 +790,7 @@ int main(void)
         cmocka_unit_test(f32_in_any_floating_point_mode),
         cmocka_unit_test(f32_in_any_mode_on_several_threads),
         cmocka_unit_test(no_job_changes_the_callers_mode),
+        cmocka_unit_test(no_driver_complained),
     };
     return cmocka_run_group_tests_name("conformance", tests, open_targets, close_targets);
 }

@@ -268,10 +268,16 @@ static int open_context(void **state)
 {
     (void)state;
     gxt_clear_environment();
-    ctx = gxt_open(NULL);
-    device_count = DEVICES_MAX;
-    assert_int_equal(gx_devices(ctx, devices, &device_count), GX_OK);
-    assert_true(device_count <= DEVICES_MAX);
+    gxt_vulkan();
+    gx_config config = {0};
+    gxt_watch(&config);
+    ctx = gxt_open(&config);
+    size_t listed = DEVICES_MAX;
+    assert_int_equal(gx_devices(ctx, devices, &listed), GX_OK);
+    assert_true(listed <= DEVICES_MAX);
+    for (size_t i = 0; i < listed; i++)
+        if (devices[i].usable)
+            devices[device_count++] = devices[i];
     return 0;
 }
 
@@ -279,7 +285,7 @@ static int close_context(void **state)
 {
     (void)state;
     gx_close(&ctx);
-    return 0;
+    return gxt_complaints() ? -1 : 0;
 }
 
 int main(void)

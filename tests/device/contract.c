@@ -15,7 +15,10 @@
 
 enum { N = 100, GUARD = 0x5c };
 
-static const char *const device_names[] = {"cpu", "ref", "fault:fail@1000000:cpu"};
+enum { DEVICES_MAX = 4 };
+
+static const char *device_names[DEVICES_MAX] = {"cpu", "ref", "fault:fail@1000000:cpu"};
+static size_t device_count = DEVICES_MAX - 1;
 
 static struct gxt_heap heap;
 static struct gx_instance instance;
@@ -30,6 +33,7 @@ static void open_device(const char *name, uint64_t dispatch_elems)
     gxt_heap_start(&heap);
     memset(&instance, 0, sizeof instance);
     gx_config config = {.dispatch_elems = dispatch_elems, .allocator = gxt_heap_allocator(&heap)};
+    gxt_watch(&config);
     assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
                      GX_OK);
     assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
@@ -38,13 +42,16 @@ static void open_device(const char *name, uint64_t dispatch_elems)
 static void close_device(void)
 {
     gx__device_close(&device);
+    gx__device_stop(&instance);
     gxt_heap_end(&heap);
+    assert_int_equal(instance.counters.validation_messages, 0);
+    assert_int_equal(gxt_complaints(), 0);
 }
 
 static void on_every_device(void (*test)(void))
 {
     gxt_clear_environment();
-    for (size_t i = 0; i < GXT_COUNT(device_names); i++) {
+    for (size_t i = 0; i < device_count; i++) {
         open_device(device_names[i], 0);
         test();
         close_device();
@@ -190,7 +197,7 @@ static void facts(void **state)
 {
     (void)state;
     on_every_device(facts_are_plausible);
-    for (size_t i = 0; i < GXT_COUNT(device_names); i++) {
+    for (size_t i = 0; i < device_count; i++) {
         open_device(device_names[i], 123);
         assert_string_equal(device.info.name, device_names[i]);
         assert_int_equal(device.facts.dispatch_elems, 123);
@@ -780,7 +787,7 @@ static void two_devices(void **state)
     (void)state;
     struct gx_device other;
     char message[160];
-    for (size_t i = 0; i < GXT_COUNT(device_names); i++) {
+    for (size_t i = 0; i < device_count; i++) {
         open_device(device_names[i], 0);
         assert_int_equal(
             gx__device_open(&instance, device_names[i], &other, message, sizeof message), GX_OK);
@@ -789,6 +796,15 @@ static void two_devices(void **state)
         end(begin());
         close_device();
     }
+}
+
+static int find_devices(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    device_names[DEVICES_MAX - 1] = gxt_vulkan();
+    device_count = device_names[DEVICES_MAX - 1] ? DEVICES_MAX : DEVICES_MAX - 1;
+    return 0;
 }
 
 int main(void)
@@ -813,5 +829,5 @@ int main(void)
         cmocka_unit_test(recording_without_memory),
         cmocka_unit_test(two_devices),
     };
-    return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("contract", tests, find_devices, NULL);
 }

@@ -4,6 +4,8 @@
  */
 #include "support/harness.h"
 
+#include <stdatomic.h>
+
 const gx_field gxt_fields[] = {
 #define GX_X(symbol, value, name) symbol,
     GX_FIELD_LIST(GX_X)
@@ -20,6 +22,59 @@ int gxt_small(void)
 {
     const char *effort = getenv("GX_TEST_EFFORT");
     return effort && strcmp(effort, "small") == 0;
+}
+
+const char *gxt_vulkan(void)
+{
+    static char name[sizeof((gx_device_info *)0)->name];
+    const char *wanted = getenv("GX_TEST_VULKAN");
+    if (getenv("GX_TEST_NO_VULKAN"))
+        return NULL;
+    if (!wanted)
+        wanted = "llvmpipe";
+    gx_device_info infos[16];
+    size_t count = GXT_COUNT(infos);
+    gx_config config = {0};
+    gxt_watch(&config);
+    gx_ctx *ctx = gxt_open(&config);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    gx_close(&ctx);
+    for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++) {
+        if (infos[i].kind != GX_DEVICE_VULKAN)
+            continue;
+        if (!infos[i].usable)
+            print_error("%s: %s\n", infos[i].name, infos[i].description);
+        else if (strstr(infos[i].description, wanted))
+            return memcpy(name, infos[i].name, sizeof name);
+    }
+    fail_msg(
+        "no Vulkan device like '%s': install mesa-vulkan-drivers and vulkan-validationlayers, or "
+        "name another by GX_TEST_VULKAN",
+        wanted);
+    return NULL;
+}
+
+static atomic_uint complaints;
+
+static void on_message(void *user, gx_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    if (strncmp(message, "vulkan validation", strlen("vulkan validation")) != 0)
+        return;
+    complaints++;
+    print_error("%s\n", message);
+}
+
+void gxt_watch(gx_config *config)
+{
+    config->validate = 1;
+    config->log = on_message;
+}
+
+unsigned gxt_complaints(void)
+{
+    return complaints;
 }
 
 uint64_t gxt_next(uint64_t *state)
@@ -109,6 +164,7 @@ void gxt_clear_environment(void)
     const gx_option *options = gx_options(&count);
     for (size_t i = 0; i < count; i++)
         unsetenv(options[i].env);
+    unsetenv("GPU_DEVICE_LOCAL");
 }
 
 gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b, const void *c,

@@ -28,6 +28,16 @@ extern const gx_op gxt_ops[GX_OP_LIST(GXT_ONE_MORE)];
 /* GX_TEST_EFFORT=small: sanitizers and emulators. */
 int gxt_small(void);
 
+/* The Vulkan device under test: lavapipe, Mesa's on the CPU, or the one whose description
+ * contains GX_TEST_VULKAN. Fails the test where there is none, unless GX_TEST_NO_VULKAN says
+ * that there cannot be one: a run without it tests too little to pass. */
+const char *gxt_vulkan(void);
+
+/* Part of a config: drivers are watched, and any word of theirs is printed and counted. */
+void gxt_watch(gx_config *config);
+/* What they said so far, in this process. */
+unsigned gxt_complaints(void);
+
 /* A small random generator; any state but the same one twice. */
 uint64_t gxt_next(uint64_t *state);
 void gxt_bytes(uint64_t *state, void *out, size_t bytes);
