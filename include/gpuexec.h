@@ -199,7 +199,8 @@ typedef struct gx_device_info {
     gx_device_kind kind;
     uint32_t threads;      /* host threads it uses at most */
     uint64_t memory_bytes; /* memory it can use, 0 where unknown */
-    int automatic;         /* 1 where a job that names no device may run on it */
+    int automatic;         /* 1 where it may be chosen for jobs that name no device; of
+                              these "cpu" is, always, in this version */
     int usable;            /* 0: it cannot be opened, description says why and what to do */
 } gx_device_info;
 

@@ -127,32 +127,37 @@ static gx_status copy_out(struct job_run *run, uint64_t first, uint64_t n)
 
 /* ---- slots for bad indices ---- */
 
-static gx_status clear_slots(struct job_run *run)
+/* The slots of the dispatches over elements round .. end: slot i is for the one that begins
+ * at element round + i * step. */
+static uint32_t *slot_of(void *slots, uint64_t i)
+{
+    return (uint32_t *)(void *)((char *)slots + i * GX_SLOT_ALIGN);
+}
+
+static gx_status clear_slots(struct job_run *run, uint64_t round, uint64_t end)
 {
     struct gx_device *device = &run->engine->device;
-    void *host;
-    gx_status s = device->ops->map(device, &run->slots, &host);
+    void *slots;
+    gx_status s = device->ops->map(device, &run->slots, &slots);
     if (s != GX_OK)
         return s;
-    memset(host, 0xff, SLOTS_BYTES);
+    for (uint64_t i = 0; round + i * run->plan.step < end; i++)
+        *slot_of(slots, i) = NO_BAD;
     device->ops->unmap(device, &run->slots);
     return GX_OK;
 }
 
-/* *bad is the element that the first slot in use tells of; slot i is for the dispatch
- * that began at element first + i * step. */
-static gx_status read_slots(struct job_run *run, uint64_t first, uint64_t *bad)
+/* *bad is the element that the first slot in use tells of. */
+static gx_status read_slots(struct job_run *run, uint64_t round, uint64_t end, uint64_t *bad)
 {
     struct gx_device *device = &run->engine->device;
-    void *host;
-    gx_status s = device->ops->map(device, &run->slots, &host);
+    void *slots;
+    gx_status s = device->ops->map(device, &run->slots, &slots);
     if (s != GX_OK)
         return s;
-    for (uint64_t i = 0; i < GX_DISPATCHES_PER_SUBMIT && *bad == UINT64_MAX; i++) {
-        uint32_t slot = *(const uint32_t *)((const char *)host + i * GX_SLOT_ALIGN);
-        if (slot != NO_BAD)
-            *bad = first + i * run->plan.step + slot;
-    }
+    for (uint64_t i = 0; round + i * run->plan.step < end && *bad == UINT64_MAX; i++)
+        if (*slot_of(slots, i) != NO_BAD)
+            *bad = round + i * run->plan.step + *slot_of(slots, i);
     device->ops->unmap(device, &run->slots);
     return GX_OK;
 }
@@ -300,7 +305,7 @@ static gx_status run_round(struct job_run *run, const struct work *work, uint64_
     if (work->moves)
         s = copy_in(run, round, end - round);
     if (s == GX_OK && check)
-        s = clear_slots(run);
+        s = clear_slots(run, round, end);
     if (s == GX_OK)
         s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
@@ -309,7 +314,7 @@ static gx_status run_round(struct job_run *run, const struct work *work, uint64_
     s = submit_and_wait(run, cmd);
     device->ops->recycle(cmd);
     if (s == GX_OK && check)
-        s = read_slots(run, round, bad);
+        s = read_slots(run, round, end, bad);
     if (s == GX_OK && *bad == UINT64_MAX && work->moves)
         s = copy_out(run, round, end - round);
     return s;
