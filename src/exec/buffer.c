@@ -13,11 +13,6 @@
 
 #define PIECE_BYTES ((size_t)8 << 20)
 
-const struct gx_mem *gx__buf_mem(const gx_buf *buf)
-{
-    return &buf->mem;
-}
-
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **out)
 {
     struct gx_device *device = &engine->device;

@@ -14,9 +14,6 @@ struct gx_buf {
     bool mappable, mapped;
 };
 
-/* The device's memory behind it. */
-const struct gx_mem *gx__buf_mem(const gx_buf *buf);
-
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
 
 #endif

@@ -177,7 +177,7 @@ static struct gx_binding bind(const struct job_run *run, int i, uint64_t round, 
     }
     size_t skip = o->broadcast ? 0 : (size_t)first * run->element_bytes;
     if (o->buf)
-        return (struct gx_binding){gx__buf_mem(o->buf), o->offset + skip};
+        return (struct gx_binding){&o->buf->mem, o->offset + skip};
     return (struct gx_binding){&run->imported[i], skip};
 }
 
