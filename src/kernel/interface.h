@@ -40,7 +40,11 @@
  * workgroups. */
 #define GX_K_WORDS_EACH 4
 
-/* roof.comp does this many multiply-adds per invocation and REPEAT (a multiple of 4). */
+/* roof.comp: sums that do not wait for each other, how often each is added to in one round
+ * of the loop, the rounds; and the multiply-adds of one invocation. */
 #define GX_K_ROOF_CHAINS 16
+#define GX_K_ROOF_STEPS  8
+#define GX_K_ROOF_ROUNDS 128
+#define GX_K_ROOF_EACH   (GX_K_ROOF_CHAINS * GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS)
 
 #endif

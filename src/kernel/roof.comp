@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The roof for arithmetic in benchmarks: 32 x 32 + 64 multiply-adds and nothing else,
- * GX_K_ROOF_CHAINS * REPEAT of them per invocation. Every step needs the one before, so none can
- * be left out; the chains are independent, so that latency does not count. Reads 16
- * bytes of A and writes 16 to OUT per invocation.
+ * The roof for arithmetic in benchmarks: how many 32 x 32 + 64 multiply-adds a second the
+ * device can do, GX_K_ROOF_EACH of them per invocation between reading 16 bytes of A and
+ * writing 16 to OUT.
+ *
+ * Every factor is the low half of another sum, so that none can be left out, computed
+ * ahead or taken apart: of lo(x) * y + x with x on both sides a compiler may make a
+ * product and two additions. A sum is needed again GX_K_ROOF_CHAINS - 1 multiply-adds
+ * later at the earliest, so latency does not count; a round is long enough for its loop
+ * not to count.
  */
 #version 450
 #include "common.glsl"
@@ -20,11 +25,11 @@ void main()
     uvec4 seed = mem_a.quad[push.at_a + i];
     uint64_t sum[GX_K_ROOF_CHAINS];
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-        sum[k] = uint64_t(seed.x + k) << 32 | uint64_t(seed.y ^ k);
-    [[dont_unroll]] for (uint r = 0; r < REPEAT / 4; r++)
-        [[unroll]] for (int step = 0; step < 4; step++)
+        sum[k] = uint64_t(seed.x + k);
+    [[dont_unroll]] for (uint r = 0; r < GX_K_ROOF_ROUNDS; r++)
+        [[unroll]] for (int step = 0; step < GX_K_ROOF_STEPS; step++)
             [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-                sum[k] += uint64_t(uint(sum[k])) * uint64_t(seed.z);
+                sum[k] += uint64_t(uint(sum[(k + 1) % GX_K_ROOF_CHAINS])) * uint64_t(seed.y);
     uint64_t all = 0;
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
         all ^= sum[k];
