@@ -280,6 +280,8 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
                             struct gx_kernel *kernel)
 {
     struct cpu *cpu = device->impl;
+    if (key->op > GX_OP_CHECK || key->repeat)
+        return GX_ERR_UNSUPPORTED;
     const struct cpu_kernel *k = &cpu->kernels[key->field][key->op];
     if (!k->fn)
         return GX_ERR_UNSUPPORTED;

@@ -58,12 +58,17 @@ struct gx_binding {
 
 /* Not a public operation: reads A, writes nothing but BAD. */
 #define GX_OP_CHECK ((gx_op)64)
+/* Not public either, field 0, for benchmarks, optional: the roofs. An element is 16 bytes. */
+#define GX_OP_COPY ((gx_op)65) /* OUT = A */
+#define GX_OP_ROOF ((gx_op)66) /* GX_K_ROOF_EACH multiply-adds per element, from A to OUT */
 
 struct gx_kernel_key {
     gx_op op;
     gx_field field;
     unsigned broadcast; /* GX_BROADCAST_*: the binding holds one element, not n */
     bool check;         /* look for elements not below the modulus, see GX_BIND_BAD */
+    uint32_t repeat;    /* benchmarks: out = a * b * b ... (sqr: a squared again and again), this
+                           many times per load; 0: once; may be unsupported */
 };
 
 /* Filled by the device's `kernel`; valid until the device is closed; never freed. */

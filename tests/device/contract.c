@@ -426,6 +426,75 @@ static void unsupported_kernels(void **state)
     on_every_device(kernels_that_do_not_exist);
 }
 
+/* The kernels that benchmarks ask for, where the device has them: a GPU does. */
+static bool benchmark_kernel(const struct gx_kernel_key *key, struct gx_kernel *kernel)
+{
+    gx_status status = device.ops->kernel(&device, key, kernel);
+    assert_int_equal(status, device.info.kind == GX_DEVICE_VULKAN ? GX_OK : GX_ERR_UNSUPPORTED);
+    return status == GX_OK;
+}
+
+static void repeated_kernel(void)
+{
+    gx_field field = GX_BLS12_381_FR;
+    struct gx_kernel_key key = {.op = GX_MUL, .field = field, .repeat = 3};
+    unsigned char in[2][N * 32], got[N * 32] = {0}, want[N * 32];
+    struct gx_dispatch d = {.n = N};
+    if (!benchmark_kernel(&key, &d.kernel))
+        return;
+    /* the ordinary one is another, before and after */
+    assert_ptr_not_equal(kernel_for(GX_MUL, field, 0, false).impl, d.kernel.impl);
+    oracle_fill(field, &rng, in[0], N);
+    oracle_fill(field, &rng, in[1], N);
+    struct gx_mem a = put(in[0], sizeof in[0]), b = put(in[1], sizeof in[1]);
+    struct gx_mem out = put(got, sizeof got);
+    d.bind[GX_BIND_A] = at(&a, 0);
+    d.bind[GX_BIND_B] = at(&b, 0);
+    d.bind[GX_BIND_OUT] = at(&out, 0);
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, &d);
+    end(cmd);
+    get(&out, got, sizeof got);
+    memcpy(want, in[0], sizeof want);
+    for (uint32_t i = 0; i < key.repeat; i++)
+        oracle_run(GX_MUL, field, N, want, want, in[1], NULL, 0);
+    assert_memory_equal(got, want, sizeof want);
+    free_mem(&a);
+    free_mem(&b);
+    free_mem(&out);
+}
+
+static void copy_kernel(void)
+{
+    struct gx_kernel_key key = {.op = GX_OP_COPY}, roof = {.op = GX_OP_ROOF};
+    struct gx_kernel_key wrong[] = {{.op = GX_OP_COPY, .field = GX_U32},
+                                    {.op = GX_ADD, .field = GX_U32, .repeat = 2}};
+    unsigned char in[N * 16], got[N * 16] = {0};
+    struct gx_dispatch d = {.n = N};
+    for (size_t i = 0; i < GXT_COUNT(wrong); i++)
+        assert_int_equal(device.ops->kernel(&device, &wrong[i], &d.kernel), GX_ERR_UNSUPPORTED);
+    if (!benchmark_kernel(&roof, &d.kernel) || !benchmark_kernel(&key, &d.kernel))
+        return;
+    gxt_bytes(&rng.state, in, sizeof in);
+    struct gx_mem from = put(in, sizeof in), to = put(got, sizeof got);
+    d.bind[GX_BIND_A] = at(&from, 0);
+    d.bind[GX_BIND_OUT] = at(&to, 0);
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, &d);
+    end(cmd);
+    get(&to, got, sizeof got);
+    assert_memory_equal(got, in, sizeof in);
+    free_mem(&from);
+    free_mem(&to);
+}
+
+static void benchmark_kernels(void **state)
+{
+    (void)state;
+    on_every_device(repeated_kernel);
+    on_every_device(copy_kernel);
+}
+
 static void workers_of_a_dispatch(void)
 {
     struct gx_kernel add = kernel_for(GX_ADD, GX_BLS12_381_FQ, 0, true);
@@ -818,6 +887,7 @@ int main(void)
         cmocka_unit_test(copies),
         cmocka_unit_test(every_kernel),
         cmocka_unit_test(unsupported_kernels),
+        cmocka_unit_test(benchmark_kernels),
         cmocka_unit_test(workers),
         cmocka_unit_test(chains),
         cmocka_unit_test(copies_around_a_kernel),

@@ -9,9 +9,15 @@
 #include "kernel/inverse_plan.h"
 
 #define DEFAULT_WORKGROUP 128
+/* The copy kernel's best on an H200. A roof is built, not tuned: in the same way every time. */
+#define COPY_WORKGROUP 512
 
 static enum gx_shader_family family_of(gx_field field, gx_op op)
 {
+    if (op == GX_OP_COPY)
+        return GX_SHADER_COPY;
+    if (op == GX_OP_ROOF)
+        return GX_SHADER_ROOF;
     if (!gx__prime(field)) /* one module does them all */
         return GX_SHADER_WORDS;
     switch (op) {
@@ -94,7 +100,8 @@ static gx_status make_pipeline(struct vk_device *device, struct vk_kernel *kerne
                                   .workgroup = kernel->choice.workgroup,
                                   .op = (uint32_t)kernel->key.op,
                                   .check = kernel->key.check,
-                                  .staged = kernel->choice.staged && kernel->key.op != GX_OP_CHECK};
+                                  .staged = kernel->choice.staged && kernel->key.op != GX_OP_CHECK,
+                                  .repeat = kernel->key.repeat};
     return gx__vk_pipeline(device, &key, &kernel->pipeline);
 }
 
@@ -111,7 +118,7 @@ gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key
     kernel->key = *key;
     kernel->family = family;
     kernel->choice = choice;
-    kernel->unit = gx__prime(key->field) ? 16 : 4;
+    kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
     gx_status s = GX_OK;
     if (family != GX_SHADER_INVERT_UP)
         s = make_pipeline(device, kernel, module);
@@ -128,12 +135,32 @@ gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key
 
 /* ---- the table ---- */
 
+static bool exists(const struct gx_kernel_key *key)
+{
+    if (key->op == GX_OP_COPY || key->op == GX_OP_ROOF)
+        return !key->field && !key->repeat;
+    if (key->repeat && family_of(key->field, key->op) != GX_SHADER_MUL)
+        return false;
+    return key->op == GX_OP_CHECK || gx_op_exists(key->op, key->field);
+}
+
+/* Where the kernel of an existing key is, or belongs. */
 static struct vk_kernel **place(struct vk_device *device, const struct gx_kernel_key *key)
 {
-    size_t op = key->op == GX_OP_CHECK ? VK_OPS - 1 : (size_t)key->op;
-    return op < VK_OPS && (size_t)key->field < GX_FIELD_END
-               ? &device->kernels[key->field][op][key->check]
-               : NULL;
+    size_t op =
+        key->op < GX_OP_CHECK ? (size_t)key->op : VK_OPS_OWN + (size_t)key->op - GX_OP_CHECK;
+    struct vk_kernel **at = &device->kernels[key->field][op][key->check];
+    while (*at && (*at)->key.repeat != key->repeat)
+        at = &(*at)->next;
+    return at;
+}
+
+static struct vk_choice roof_choice(const struct vk_device *device, gx_op op)
+{
+    struct vk_choice choice = gx__vk_default_choice(device);
+    if (op == GX_OP_COPY && device->limits.workgroup >= COPY_WORKGROUP)
+        choice.workgroup = COPY_WORKGROUP;
+    return choice;
 }
 
 static gx_status build_best(struct vk_device *device, const struct gx_kernel_key *key,
@@ -143,6 +170,8 @@ static gx_status build_best(struct vk_device *device, const struct gx_kernel_key
     struct vk_choice *choice = &device->calibration.tuned[key->field][family];
     if (find_module(device, key->field, family, 0) == gx__shader_count)
         return GX_ERR_UNSUPPORTED;
+    if (!key->field)
+        return gx__vk_build(device, key, roof_choice(device, key->op), kernel);
     if (!choice->workgroup || choice->workgroup > device->limits.workgroup ||
         choice->variant >= gx__vk_variants(device, key->field, family)) {
         *choice = gx__vk_tune(device, key->field, family);
@@ -155,13 +184,13 @@ gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel)
 {
     struct vk_device *device = vk_of(base);
-    struct vk_kernel **known = place(device, key);
     gx_status s = gx__vk_alive(device);
-    if (s == GX_OK && (!known || (key->op != GX_OP_CHECK && !gx_op_exists(key->op, key->field))))
+    if (s == GX_OK && !exists(key))
         s = GX_ERR_UNSUPPORTED;
     if (s != GX_OK)
         return s;
     pthread_mutex_lock(&device->kernel_lock);
+    struct vk_kernel **known = place(device, key);
     if (!*known)
         s = build_best(device, key, known);
     if (s == GX_OK)
@@ -175,7 +204,10 @@ void gx__vk_kernels_close(struct vk_device *device)
     for (size_t f = 0; f < GX_FIELD_END; f++)
         for (size_t op = 0; op < VK_OPS; op++)
             for (size_t check = 0; check < 2; check++)
-                gx__free(vk_allocator(device), device->kernels[f][op][check]);
+                for (struct vk_kernel *k = device->kernels[f][op][check], *next; k; k = next) {
+                    next = k->next;
+                    gx__free(vk_allocator(device), k);
+                }
 }
 
 size_t gx__vk_scratch(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)

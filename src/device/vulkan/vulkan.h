@@ -142,7 +142,7 @@ struct vk_limits {
 
 #define VK_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
 struct vk_pipeline_key {
-    uint32_t module, workgroup, op, check, staged;
+    uint32_t module, workgroup, op, check, staged, repeat;
 };
 struct vk_pipeline {
     struct vk_pipeline_key key;
@@ -150,7 +150,8 @@ struct vk_pipeline {
 };
 
 /* A public operation, made of one or more pipelines. */
-#define VK_OPS 12 /* 1 .. 10, and the last for GX_OP_CHECK */
+#define VK_OPS     14 /* 1 .. 10, and from VK_OPS_OWN on GX_OP_CHECK and those after it */
+#define VK_OPS_OWN 11
 struct vk_kernel {
     struct gx_kernel_key key; /* but for broadcast, which is no part of it */
     enum gx_shader_family family;
@@ -158,6 +159,7 @@ struct vk_kernel {
     uint32_t unit;   /* in which push constants count offsets: 16 or 4 bytes */
     uint32_t direct; /* of inv and div, see inverse_plan.h; 0: one stage, which is: */
     VkPipeline pipeline;
+    struct vk_kernel *next; /* the same with another key.repeat */
 };
 
 struct vk_cmd;
