@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec bench: how fast each operation is, and how near to what this machine's
- * memory allows. Every cell is verified before it is timed.
+ * gpuexec bench: its options, its help and the list of its suites. A new suite is a file
+ * suite_NAME.c and a line here.
  */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "cli.h"
 #include "measure.h"
-#include "progress.h"
-#include "stream.h"
+#include "suite.h"
 
-/* What a cell of the default run may cost; 24 cells then stay below a minute. */
-#define CELL_BUDGET_S 1.5
+static const suite *const suites[] = {&suite_ops, &suite_persistence};
+enum { SUITES = sizeof suites / sizeof *suites };
 
-static const uint32_t default_fields = 1u << GX_BLS12_381_FQ | 1u << GX_BLS12_381_FR;
-static const uint32_t default_ops = 1u << GX_ADD | 1u << GX_MUL | 1u << GX_INV;
-static const number_list default_sizes = {4, {64, 4096, 65536, 4194304}};
-
-enum { DEFAULT_SAMPLES = 21 };
-
-static struct {
-    uint32_t fields, ops; /* 0: the defaults */
-    number_list sizes;
-    uint64_t samples, seed;
-} opts = {.seed = 1};
+static const char *asked = "ops";
+static bench_opts opts = {.seed = 1};
 
 static const arg_spec specs[] = {
+    {.name = "suite",
+     .arg = "NAME",
+     .kind = ARG_TEXT,
+     .value = &asked,
+     .help = "what to measure: ops or persistence (ops)"},
     {.name = "field",
      .arg = "F[,F...]",
      .kind = ARG_FIELDS,
@@ -45,14 +36,14 @@ static const arg_spec specs[] = {
      .value = &opts.sizes,
      .min = 1,
      .max = 1u << 30,
-     .help = "elements of a job (64,4096,64K,4M)"},
+     .help = "elements of a job (64,4096,64K,4M; persistence: 64,1024,16K,64K)"},
     {.name = "samples",
      .arg = "K",
      .kind = ARG_NUMBER,
      .value = &opts.samples,
      .min = 1,
      .max = SAMPLES_MAX,
-     .help = "exactly this many samples per row (21, fewer where they take long)"},
+     .help = "exactly this many samples per row (ops: 21, fewer where they take long)"},
     {.name = "seed",
      .arg = "S",
      .kind = ARG_NUMBER,
@@ -61,267 +52,39 @@ static const arg_spec specs[] = {
      .help = "seed of the random elements (1)"},
 };
 
-static column columns[] = {
-    {.key = "device", .title = "device", .kind = COL_TEXT, .flags = COL_WIDE},
-    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    {.key = "op", .title = "op", .kind = COL_TEXT, .width = 7},
-    {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 7},
-    {.key = "threads", .title = "thr", .kind = COL_COUNT, .width = 3},
-    {.key = "samples", .title = "n", .kind = COL_COUNT, .width = 3, .flags = COL_WIDE},
-    {.key = "median_us", .title = "median us", .kind = COL_REAL, .width = 9, .decimals = 2},
-    {.key = "p90_us",
-     .title = "P90 us",
-     .kind = COL_REAL,
-     .width = 9,
-     .decimals = 2,
-     .flags = COL_WIDE},
-    {.key = "min_us",
-     .title = "min us",
-     .kind = COL_REAL,
-     .width = 9,
-     .decimals = 2,
-     .flags = COL_WIDE},
-    {.key = "max_us",
-     .title = "max us",
-     .kind = COL_REAL,
-     .width = 9,
-     .decimals = 2,
-     .flags = COL_WIDE},
-    {.key = "elements_per_s",
-     .title = "M elem/s",
-     .kind = COL_REAL,
-     .width = 8,
-     .decimals = 1,
-     .scale = 1e-6},
-    {.key = "gb_per_s", .title = "GB/s", .kind = COL_REAL, .width = 5, .decimals = 1},
-    {.key = "limit_gb_per_s", .kind = COL_REAL, .flags = COL_MACHINE_ONLY},
-    {.key = "of_limit", .title = "limit%", .kind = COL_REAL, .width = 6, .scale = 100},
-    {.key = "overhead_ns", .title = "over ns", .kind = COL_REAL, .width = 7},
-};
-
-enum { COLUMNS = sizeof columns / sizeof *columns };
-
-typedef struct benchmark {
-    gx_ctx *ctx;
-    output *out;
-    measure_plan plan;
-    uint32_t fields, ops;
-    number_list sizes;
-    unsigned char *operand[3], *result;
-    uint64_t steps;
-} benchmark;
-
-static bool wanted(const benchmark *b, gx_field field, gx_op op)
+static int unknown_suite(void)
 {
-    return b->fields >> field & 1 && b->ops >> op & 1 && gx_op_exists(op, field);
-}
-
-static bool show(const benchmark *b, const char *device, const gx_job *job, const measurement *m)
-{
-    const gx_field_info *field = gx_field_get_info(job->field);
-    const gx_op_info *op = gx_op_get_info(job->op);
-    double seconds = m->wall_ns.median / 1e9, n = (double)job->n;
-    double rate = n * (op->operands + 1) * field->element_bytes / seconds / 1e9;
-    double limit = stream_limit(m->threads ? m->threads : 1);
-    cell cells[COLUMNS] = {
-        CELL_TEXT(device),
-        CELL_TEXT(field->name),
-        CELL_TEXT(op->name),
-        CELL_COUNT(job->n),
-        CELL_COUNT(m->threads),
-        CELL_COUNT(m->samples),
-        CELL_REAL(m->wall_ns.median / 1e3),
-        CELL_REAL(m->wall_ns.p90 / 1e3),
-        CELL_REAL(m->wall_ns.min / 1e3),
-        CELL_REAL(m->wall_ns.max / 1e3),
-        CELL_REAL(n / seconds),
-        CELL_REAL(rate),
-        limit > 0 ? CELL_REAL(limit) : CELL_MISSING,
-        limit > 0 ? CELL_REAL(rate / limit) : CELL_MISSING,
-        CELL_REAL(m->overhead_ns),
-    };
-    progress_hide();
-    return output_row(b->out, cells);
-}
-
-/* Runs it once and compares a sample with the reference. */
-static int verify_cell(benchmark *b, const char *device, const gx_job *job)
-{
-    gx_run_opts on = {.device = device};
-    check_result r = {0};
-    /* A device that writes nothing must not pass with the results of the cell before. */
-    memset(job->out.host, 0xa5, job->n * gx_field_get_info(job->field)->element_bytes);
-    gx_status s = gx_run(b->ctx, job, 1, &on, &r.report);
-    if (s == GX_OK)
-        s = check_sample(b->ctx, job, &r);
-    if (s != GX_OK)
-        return cli_job_failed(&r.report);
-    if (!r.differs)
-        return EXIT_DONE;
-    check_print(device, &r);
-    return EXIT_DIFFERS;
-}
-
-/* *ns_per_element: of the size before, 0 at first; updated. */
-static int bench_cell(benchmark *b, const char *device, const gx_job *job, double *ns_per_element)
-{
-    double expected_s = *ns_per_element * (double)job->n / 1e9;
-    if (!opts.sizes.count && expected_s > CELL_BUDGET_S) {
-        cli_error("skipped %s %s of %zu elements on %s, which would take %.0f s a call; ask for "
-                  "it with -n %zu",
-                  gx_field_get_info(job->field)->name, gx_op_get_info(job->op)->name, job->n,
-                  device, expected_s, job->n);
-        return EXIT_DONE;
+    char names[128] = "";
+    for (size_t i = 0; i < SUITES; i++) {
+        strncat(names, " ", sizeof names - strlen(names) - 1);
+        strncat(names, suites[i]->name, sizeof names - strlen(names) - 1);
     }
-    int rc = verify_cell(b, device, job);
-    if (rc != EXIT_DONE)
-        return rc;
-    measurement m;
-    gx_report report;
-    if (measure_job(b->ctx, job, device, &b->plan, &m, &report) != GX_OK)
-        return cli_job_failed(&report);
-    *ns_per_element = m.wall_ns.median / (double)job->n;
-    return show(b, device, job, &m) ? EXIT_DONE : EXIT_FAILED;
-}
-
-static int bench_op(benchmark *b, const char *device, gx_field field, gx_op op)
-{
-    unsigned operands = gx_op_get_info(op)->operands;
-    double ns_per_element = 0;
-    int rc = EXIT_DONE;
-    for (size_t i = 0; rc == EXIT_DONE && i < b->sizes.count; i++) {
-        gx_job job = {.op = op, .field = field, .n = b->sizes.values[i]};
-        job.a = gx_host(b->operand[0]);
-        if (operands > 1)
-            job.b = gx_host(b->operand[1]);
-        if (operands > 2)
-            job.c = gx_host(b->operand[2]);
-        job.out = gx_host(b->result);
-        rc = bench_cell(b, device, &job, &ns_per_element);
-        progress_at(++b->steps);
-    }
-    return rc;
-}
-
-static void free_arrays(benchmark *b)
-{
-    for (unsigned k = 0; k < 3; k++) {
-        free(b->operand[k]);
-        b->operand[k] = NULL;
-    }
-    free(b->result);
-    b->result = NULL;
-}
-
-/* Operands of the largest size, for every operation of one field. */
-static bool make_arrays(benchmark *b, gx_field field)
-{
-    unsigned operands = 0;
-    uint64_t most = 0;
-    for (int o = 1; gx_op_get_info((gx_op)o); o++)
-        if (wanted(b, field, (gx_op)o) && gx_op_get_info((gx_op)o)->operands > operands)
-            operands = gx_op_get_info((gx_op)o)->operands;
-    for (size_t i = 0; i < b->sizes.count; i++)
-        most = b->sizes.values[i] > most ? b->sizes.values[i] : most;
-
-    size_t bytes = most * gx_field_get_info(field)->element_bytes;
-    for (unsigned k = 0; k < operands; k++) {
-        b->operand[k] = data_alloc(bytes);
-        if (!b->operand[k])
-            return false;
-        data_random(field, b->operand[k], most, opts.seed + k);
-    }
-    b->result = data_alloc(bytes);
-    return b->result != NULL;
-}
-
-static int bench_field(benchmark *b, const char *device, gx_field field)
-{
-    int rc = make_arrays(b, field) ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
-        if (wanted(b, field, (gx_op)o))
-            rc = bench_op(b, device, field, (gx_op)o);
-    free_arrays(b);
-    return rc;
-}
-
-static int bench_device(benchmark *b, const char *device)
-{
-    int rc = EXIT_DONE;
-    for (int f = 1; rc == EXIT_DONE && gx_field_get_info((gx_field)f); f++)
-        if (b->fields >> f & 1)
-            rc = bench_field(b, device, (gx_field)f);
-    return rc;
-}
-
-/* Measured before anything else so that the table can start with it. */
-static void show_limits(unsigned threads, bool table)
-{
-    double one = stream_limit(1), all = stream_limit(threads);
-    if (!table)
-        return;
-    printf("streaming limit, two reads and one write: %.1f GB/s (1 thread)", one);
-    if (threads > 1)
-        printf(", %.1f GB/s (%u)", all, threads);
-    printf("\n\n");
-}
-
-static uint64_t count_steps(const benchmark *b)
-{
-    uint64_t n = 0;
-    for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
-            n += wanted(b, (gx_field)f, (gx_op)o) ? b->sizes.count : 0;
-    return n;
-}
-
-static int bench_targets(benchmark *b, const target_list *targets, output_format format)
-{
-    show_limits(targets->threads, format == OUT_TABLE);
-    columns[0].width = targets->width;
-    b->out = output_open(format, "bench", columns, COLUMNS);
-    if (!b->out)
-        return cli_no_memory();
-    progress_start("measuring", targets->count * count_steps(b), "rows");
-    int rc = EXIT_DONE;
-    for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++)
-        rc = bench_device(b, targets->names[i]);
-    progress_end();
-    return output_close(b->out) || rc != EXIT_DONE ? rc : EXIT_FAILED;
+    return cli_usage(&cmd_bench, "unknown suite '%.64s'; there are%s", asked, names);
 }
 
 static int run_bench(const common_opts *common)
 {
-    benchmark b = {
-        .plan = {.samples = opts.samples ? opts.samples : DEFAULT_SAMPLES,
-                 .budget_s = opts.samples ? 0 : CELL_BUDGET_S,
-                 .shortest_ns = 200e3},
-        .fields = opts.fields ? opts.fields : default_fields,
-        .ops = opts.ops ? opts.ops : default_ops,
-        .sizes = opts.sizes.count ? opts.sizes : default_sizes,
-    };
-    if (!count_steps(&b))
-        return cli_usage(&cmd_bench, "no such operation on this field");
-    target_list targets = {0};
-    int rc = cli_open(common, &b.ctx);
-    if (rc == EXIT_DONE)
-        rc = target_list_get(b.ctx, common, &targets);
-    if (rc == EXIT_DONE)
-        rc = bench_targets(&b, &targets, (output_format)common->format);
-    target_list_free(&targets);
-    gx_close(&b.ctx);
-    return rc;
+    const suite *found = NULL;
+    for (size_t i = 0; i < SUITES; i++)
+        if (!strcmp(suites[i]->name, asked))
+            found = suites[i];
+    if (!found)
+        return unknown_suite();
+    if (!found->chooses && (opts.fields || opts.ops))
+        return cli_usage(&cmd_bench, "suite %s has its own operations: leave out --field and --op",
+                         found->name);
+    return found->run(common, &opts);
 }
 
 const command cmd_bench = {
     .name = "bench",
     .summary = "measure speed, against this machine's own limit",
-    .synopsis = "[--device D] [--field F] [--op O] [-n N[,N...]] [--samples K] [--seed S]\n"
-                "                     [--threads T] [--csv | --json]",
+    .synopsis = "[--suite S] [--device D] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
+                "                     [--seed S] [--threads T] [--csv | --json]",
     .about =
-        "Times every automatic device, or the one named: add, mul and inv on the two BLS12-381\n"
-        "fields at four sizes unless told otherwise, in less than a minute. A sample of each\n"
-        "result is compared with the reference first; if it differs the exit code is 4.\n"
+        "Suite ops times every automatic device, or the one named: add, mul and inv on the two\n"
+        "BLS12-381 fields at four sizes unless told otherwise, in less than a minute. A sample\n"
+        "of each result is compared with the reference first; if it differs the exit code is 4.\n"
         "\n"
         "  median, P90, min, max   of one gx_run call, in microseconds\n"
         "  GB/s                    bytes of the operands read and the result written\n"
@@ -330,10 +93,23 @@ const command cmd_bench = {
         "                          same run; more than 100 where the data fits a cache\n"
         "  over ns                 what the call costs over the device's own work\n"
         "\n"
+        "Suite persistence shows what keeping a device open is worth, on the one named or the\n"
+        "one that jobs go to by themselves; its cache files lie in a folder of its own:\n"
+        "\n"
+        "  open, no files          gx_open and the first add, mul and inv on the two BLS12-381\n"
+        "                          fields, in a new process with an empty cache folder\n"
+        "  open, files             the same again, in another process, with the files of the "
+        "first\n"
+        "  one-shot, no files      gx_open, one Fq addition job and gx_close, without cache files\n"
+        "  one-shot, files         the same with cache files\n"
+        "  persistent              gx_run alone on a context that stays open\n"
+        "  times                   the median over that of the last row of its kind and size\n"
+        "\n"
         "A terminal too narrow for all columns gets the most important; --csv has them all.",
     .examples = "  gpuexec bench\n"
                 "  gpuexec bench --op add -n 4M --threads 1\n"
-                "  gpuexec bench --field all --op all -n 64K --samples 51 --csv > bench.csv\n",
+                "  gpuexec bench --field all --op all -n 64K --samples 51 --csv > bench.csv\n"
+                "  gpuexec bench --suite persistence --device vulkan:0\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_bench,

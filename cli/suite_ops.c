@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suite ops of gpuexec bench: how fast each operation is, and how near to what this
+ * machine's memory allows. Every cell is verified before it is timed.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "measure.h"
+#include "progress.h"
+#include "stream.h"
+#include "suite.h"
+
+/* What a cell of the default run may cost; 24 cells then stay below a minute. */
+#define CELL_BUDGET_S 1.5
+
+static const uint32_t default_fields = 1u << GX_BLS12_381_FQ | 1u << GX_BLS12_381_FR;
+static const uint32_t default_ops = 1u << GX_ADD | 1u << GX_MUL | 1u << GX_INV;
+static const number_list default_sizes = {4, {64, 4096, 65536, 4194304}};
+
+enum { DEFAULT_SAMPLES = 21 };
+
+static column columns[] = {
+    {.key = "device", .title = "device", .kind = COL_TEXT, .flags = COL_WIDE},
+    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
+    {.key = "op", .title = "op", .kind = COL_TEXT, .width = 7},
+    {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 7},
+    {.key = "threads", .title = "thr", .kind = COL_COUNT, .width = 3},
+    {.key = "samples", .title = "n", .kind = COL_COUNT, .width = 3, .flags = COL_WIDE},
+    {.key = "median_us", .title = "median us", .kind = COL_REAL, .width = 9, .decimals = 2},
+    {.key = "p90_us",
+     .title = "P90 us",
+     .kind = COL_REAL,
+     .width = 9,
+     .decimals = 2,
+     .flags = COL_WIDE},
+    {.key = "min_us",
+     .title = "min us",
+     .kind = COL_REAL,
+     .width = 9,
+     .decimals = 2,
+     .flags = COL_WIDE},
+    {.key = "max_us",
+     .title = "max us",
+     .kind = COL_REAL,
+     .width = 9,
+     .decimals = 2,
+     .flags = COL_WIDE},
+    {.key = "elements_per_s",
+     .title = "M elem/s",
+     .kind = COL_REAL,
+     .width = 8,
+     .decimals = 1,
+     .scale = 1e-6},
+    {.key = "gb_per_s", .title = "GB/s", .kind = COL_REAL, .width = 5, .decimals = 1},
+    {.key = "limit_gb_per_s", .kind = COL_REAL, .flags = COL_MACHINE_ONLY},
+    {.key = "of_limit", .title = "limit%", .kind = COL_REAL, .width = 6, .scale = 100},
+    {.key = "overhead_ns", .title = "over ns", .kind = COL_REAL, .width = 7},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+typedef struct benchmark {
+    gx_ctx *ctx;
+    output *out;
+    measure_plan plan;
+    const bench_opts *opts;
+    uint32_t fields, ops;
+    number_list sizes;
+    unsigned char *operand[3], *result;
+    uint64_t steps;
+} benchmark;
+
+static bool wanted(const benchmark *b, gx_field field, gx_op op)
+{
+    return b->fields >> field & 1 && b->ops >> op & 1 && gx_op_exists(op, field);
+}
+
+static bool show(const benchmark *b, const char *device, const gx_job *job, const measurement *m)
+{
+    const gx_field_info *field = gx_field_get_info(job->field);
+    const gx_op_info *op = gx_op_get_info(job->op);
+    double seconds = m->wall_ns.median / 1e9, n = (double)job->n;
+    double rate = n * (op->operands + 1) * field->element_bytes / seconds / 1e9;
+    double limit = stream_limit(m->threads ? m->threads : 1);
+    cell cells[COLUMNS] = {
+        CELL_TEXT(device),
+        CELL_TEXT(field->name),
+        CELL_TEXT(op->name),
+        CELL_COUNT(job->n),
+        CELL_COUNT(m->threads),
+        CELL_COUNT(m->samples),
+        CELL_REAL(m->wall_ns.median / 1e3),
+        CELL_REAL(m->wall_ns.p90 / 1e3),
+        CELL_REAL(m->wall_ns.min / 1e3),
+        CELL_REAL(m->wall_ns.max / 1e3),
+        CELL_REAL(n / seconds),
+        CELL_REAL(rate),
+        limit > 0 ? CELL_REAL(limit) : CELL_MISSING,
+        limit > 0 ? CELL_REAL(rate / limit) : CELL_MISSING,
+        CELL_REAL(m->overhead_ns),
+    };
+    progress_hide();
+    return output_row(b->out, cells);
+}
+
+/* Runs it once and compares a sample with the reference. */
+static int verify_cell(benchmark *b, const char *device, const gx_job *job)
+{
+    gx_run_opts on = {.device = device};
+    check_result r = {0};
+    /* A device that writes nothing must not pass with the results of the cell before. */
+    memset(job->out.host, 0xa5, job->n * gx_field_get_info(job->field)->element_bytes);
+    gx_status s = gx_run(b->ctx, job, 1, &on, &r.report);
+    if (s == GX_OK)
+        s = check_sample(b->ctx, job, &r);
+    if (s != GX_OK)
+        return cli_job_failed(&r.report);
+    if (!r.differs)
+        return EXIT_DONE;
+    check_print(device, &r);
+    return EXIT_DIFFERS;
+}
+
+/* *ns_per_element: of the size before, 0 at first; updated. */
+static int bench_cell(benchmark *b, const char *device, const gx_job *job, double *ns_per_element)
+{
+    double expected_s = *ns_per_element * (double)job->n / 1e9;
+    if (!b->opts->sizes.count && expected_s > CELL_BUDGET_S) {
+        cli_error("skipped %s %s of %zu elements on %s, which would take %.0f s a call; ask for "
+                  "it with -n %zu",
+                  gx_field_get_info(job->field)->name, gx_op_get_info(job->op)->name, job->n,
+                  device, expected_s, job->n);
+        return EXIT_DONE;
+    }
+    int rc = verify_cell(b, device, job);
+    if (rc != EXIT_DONE)
+        return rc;
+    measurement m;
+    gx_report report;
+    if (measure_job(b->ctx, job, device, &b->plan, &m, &report) != GX_OK)
+        return cli_job_failed(&report);
+    *ns_per_element = m.wall_ns.median / (double)job->n;
+    return show(b, device, job, &m) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int bench_op(benchmark *b, const char *device, gx_field field, gx_op op)
+{
+    unsigned operands = gx_op_get_info(op)->operands;
+    double ns_per_element = 0;
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < b->sizes.count; i++) {
+        gx_job job = {.op = op, .field = field, .n = b->sizes.values[i]};
+        job.a = gx_host(b->operand[0]);
+        if (operands > 1)
+            job.b = gx_host(b->operand[1]);
+        if (operands > 2)
+            job.c = gx_host(b->operand[2]);
+        job.out = gx_host(b->result);
+        rc = bench_cell(b, device, &job, &ns_per_element);
+        progress_at(++b->steps);
+    }
+    return rc;
+}
+
+static void free_arrays(benchmark *b)
+{
+    for (unsigned k = 0; k < 3; k++) {
+        free(b->operand[k]);
+        b->operand[k] = NULL;
+    }
+    free(b->result);
+    b->result = NULL;
+}
+
+/* Operands of the largest size, for every operation of one field. */
+static bool make_arrays(benchmark *b, gx_field field)
+{
+    unsigned operands = 0;
+    uint64_t most = 0;
+    for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        if (wanted(b, field, (gx_op)o) && gx_op_get_info((gx_op)o)->operands > operands)
+            operands = gx_op_get_info((gx_op)o)->operands;
+    for (size_t i = 0; i < b->sizes.count; i++)
+        most = b->sizes.values[i] > most ? b->sizes.values[i] : most;
+
+    size_t bytes = most * gx_field_get_info(field)->element_bytes;
+    for (unsigned k = 0; k < operands; k++) {
+        b->operand[k] = data_alloc(bytes);
+        if (!b->operand[k])
+            return false;
+        data_random(field, b->operand[k], most, b->opts->seed + k);
+    }
+    b->result = data_alloc(bytes);
+    return b->result != NULL;
+}
+
+static int bench_field(benchmark *b, const char *device, gx_field field)
+{
+    int rc = make_arrays(b, field) ? EXIT_DONE : cli_no_memory();
+    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
+        if (wanted(b, field, (gx_op)o))
+            rc = bench_op(b, device, field, (gx_op)o);
+    free_arrays(b);
+    return rc;
+}
+
+static int bench_device(benchmark *b, const char *device)
+{
+    int rc = EXIT_DONE;
+    for (int f = 1; rc == EXIT_DONE && gx_field_get_info((gx_field)f); f++)
+        if (b->fields >> f & 1)
+            rc = bench_field(b, device, (gx_field)f);
+    return rc;
+}
+
+/* Measured before anything else so that the table can start with it. */
+static void show_limits(unsigned threads, bool table)
+{
+    double one = stream_limit(1), all = stream_limit(threads);
+    if (!table)
+        return;
+    printf("streaming limit, two reads and one write: %.1f GB/s (1 thread)", one);
+    if (threads > 1)
+        printf(", %.1f GB/s (%u)", all, threads);
+    printf("\n\n");
+}
+
+static uint64_t count_steps(const benchmark *b)
+{
+    uint64_t n = 0;
+    for (int f = 1; gx_field_get_info((gx_field)f); f++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+            n += wanted(b, (gx_field)f, (gx_op)o) ? b->sizes.count : 0;
+    return n;
+}
+
+static int bench_targets(benchmark *b, const target_list *targets, output_format format)
+{
+    show_limits(targets->threads, format == OUT_TABLE);
+    columns[0].width = targets->width;
+    b->out = output_open(format, "bench", columns, COLUMNS);
+    if (!b->out)
+        return cli_no_memory();
+    progress_start("measuring", targets->count * count_steps(b), "rows");
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++)
+        rc = bench_device(b, targets->names[i]);
+    progress_end();
+    return output_close(b->out) || rc != EXIT_DONE ? rc : EXIT_FAILED;
+}
+
+static int run_ops(const common_opts *common, const bench_opts *opts)
+{
+    benchmark b = {
+        .plan = {.samples = opts->samples ? opts->samples : DEFAULT_SAMPLES,
+                 .budget_s = opts->samples ? 0 : CELL_BUDGET_S,
+                 .shortest_ns = 200e3},
+        .opts = opts,
+        .fields = opts->fields ? opts->fields : default_fields,
+        .ops = opts->ops ? opts->ops : default_ops,
+        .sizes = opts->sizes.count ? opts->sizes : default_sizes,
+    };
+    if (!count_steps(&b))
+        return cli_usage(&cmd_bench, "no such operation on this field");
+    target_list targets = {0};
+    int rc = cli_open(common, &b.ctx);
+    if (rc == EXIT_DONE)
+        rc = target_list_get(b.ctx, common, &targets);
+    if (rc == EXIT_DONE)
+        rc = bench_targets(&b, &targets, (output_format)common->format);
+    target_list_free(&targets);
+    gx_close(&b.ctx);
+    return rc;
+}
+
+const suite suite_ops = {.name = "ops", .chooses = true, .run = run_ops};

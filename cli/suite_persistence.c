@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suite persistence of gpuexec bench: what it is worth that a context, its device and
+ * their cache files outlive a call. Opening is measured in processes of its own, because
+ * drivers keep in a process what they once compiled there; they are forked before this
+ * one has opened anything, which a context would not survive.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "clock.h"
+#include "measure.h"
+#include "progress.h"
+#include "suite.h"
+
+#define FIELD GX_BLS12_381_FQ
+
+/* Fewer of the samples that take long, but at least SAMPLES_MIN, past BUDGET_S. */
+#define BUDGET_S 4.0
+enum {
+    OPEN_SAMPLES = 3,
+    ONE_SHOT_SAMPLES = 5,
+    CALL_SAMPLES = 1001,
+    WARM_UP = 100,
+    SAMPLES_MIN = 2
+};
+
+/* Elements of the jobs that opening includes. */
+enum { FIRST_JOB = 64 };
+
+static const number_list default_sizes = {4, {64, 1024, 16384, 65536}};
+
+static const column columns[] = {
+    {.key = "device", .title = "device", .kind = COL_TEXT, .width = 8, .flags = COL_WIDE},
+    {.key = "what", .title = "what", .kind = COL_TEXT, .width = 18},
+    {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 7},
+    {.key = "samples", .title = "n", .kind = COL_COUNT, .width = 5, .flags = COL_WIDE},
+    {.key = "median_us", .title = "median us", .kind = COL_REAL, .width = 12, .decimals = 2},
+    {.key = "p90_us", .title = "P90 us", .kind = COL_REAL, .width = 12, .decimals = 2},
+    {.key = "min_us",
+     .title = "min us",
+     .kind = COL_REAL,
+     .width = 12,
+     .decimals = 2,
+     .flags = COL_WIDE},
+    {.key = "max_us",
+     .title = "max us",
+     .kind = COL_REAL,
+     .width = 12,
+     .decimals = 2,
+     .flags = COL_WIDE},
+    {.key = "times", .title = "times", .kind = COL_REAL, .width = 9, .decimals = 2},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+typedef struct persistence {
+    const common_opts *common;
+    const bench_opts *opts;
+    output *out;
+    char device[sizeof((gx_report *)0)->device];
+    char folder[256]; /* of cache files, ours */
+    unsigned char *a, *b, *result, *expected;
+    uint64_t steps;
+} persistence;
+
+/* One row before it is shown. */
+typedef struct row {
+    const char *what;
+    uint64_t elements; /* 0: opening */
+    size_t samples;
+    stats ns;
+} row;
+
+/* ---- the folder ---- */
+
+static bool make_folder(persistence *p)
+{
+    const char *parent = getenv("TMPDIR");
+    parent = parent && *parent ? parent : "/tmp";
+    snprintf(p->folder, sizeof p->folder, "%s/gpuexec-XXXXXX", parent);
+    if (mkdtemp(p->folder))
+        return true;
+    cli_error("cannot make a folder for cache files in %s: %s; set TMPDIR", parent,
+              strerror(errno));
+    p->folder[0] = 0;
+    return false;
+}
+
+static void empty_folder(const persistence *p)
+{
+    DIR *dir = p->folder[0] ? opendir(p->folder) : NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+}
+
+static int open_with(const persistence *p, const char *cache_dir, gx_ctx **ctx)
+{
+    common_opts with = *p->common;
+    with.config.cache_dir = cache_dir;
+    return cli_open(&with, ctx);
+}
+
+/* ---- opening ---- */
+
+typedef struct opening {
+    uint64_t ns;
+    char device[sizeof((gx_report *)0)->device];
+} opening;
+
+static int first_jobs(gx_ctx *ctx, opening *result)
+{
+    static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV};
+    static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR};
+    unsigned char x[FIRST_JOB * ELEMENT_BYTES_MAX], out[sizeof x];
+    gx_report report;
+    for (size_t f = 0; f < 2; f++) {
+        data_random(fields[f], x, FIRST_JOB, 1);
+        for (size_t o = 0; o < 3; o++) {
+            gx_job job = {.op = ops[o], .field = fields[f], .n = FIRST_JOB};
+            job.a = gx_host(x);
+            if (gx_op_get_info(ops[o])->operands > 1)
+                job.b = job.a;
+            job.out = gx_host(out);
+            if (gx_run(ctx, &job, 1, NULL, &report) != GX_OK)
+                return cli_job_failed(&report);
+        }
+    }
+    snprintf(result->device, sizeof result->device, "%s", report.device);
+    return EXIT_DONE;
+}
+
+static int open_once(const persistence *p, opening *result)
+{
+    gx_ctx *ctx = NULL;
+    uint64_t start = now_ns();
+    int rc = open_with(p, p->folder, &ctx);
+    if (rc == EXIT_DONE)
+        rc = first_jobs(ctx, result);
+    result->ns = now_ns() - start;
+    gx_close(&ctx);
+    return rc;
+}
+
+/* The same in a new process, whose exit code is returned. */
+static int open_elsewhere(persistence *p, double *ns)
+{
+    int ends[2], status;
+    opening result = {0};
+    progress_hide();
+    fflush(NULL);
+    if (pipe(ends)) {
+        cli_error("cannot make a pipe");
+        return EXIT_FAILED;
+    }
+    pid_t child = fork();
+    if (!child) {
+        int rc = open_once(p, &result);
+        _exit(write(ends[1], &result, sizeof result) == sizeof result ? rc : EXIT_FAILED);
+    }
+    close(ends[1]);
+    bool told = child > 0 && read(ends[0], &result, sizeof result) == sizeof result;
+    close(ends[0]);
+    bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+    *ns = (double)result.ns;
+    memcpy(p->device, result.device, sizeof p->device);
+    if (ended && WEXITSTATUS(status) != EXIT_DONE)
+        return WEXITSTATUS(status);
+    if (told && ended)
+        return EXIT_DONE;
+    cli_error("the process that opened the device ended before its time");
+    return EXIT_FAILED;
+}
+
+static bool enough(const persistence *p, size_t taken, size_t usual, uint64_t start)
+{
+    if (p->opts->samples)
+        return taken >= p->opts->samples;
+    return taken >= usual || (taken >= SAMPLES_MIN && (double)(now_ns() - start) / 1e9 > BUDGET_S);
+}
+
+/* ---- rows ---- */
+
+/* Those of one kind; the last is what the others are compared with. */
+static int show(persistence *p, const row *rows, size_t count)
+{
+    progress_hide();
+    for (size_t i = 0; i < count; i++) {
+        const row *r = &rows[i];
+        cell cells[COLUMNS] = {
+            CELL_TEXT(p->device),
+            CELL_TEXT(r->what),
+            r->elements ? CELL_COUNT(r->elements) : CELL_MISSING,
+            CELL_COUNT(r->samples),
+            CELL_REAL(r->ns.median / 1e3),
+            CELL_REAL(r->ns.p90 / 1e3),
+            CELL_REAL(r->ns.min / 1e3),
+            CELL_REAL(r->ns.max / 1e3),
+            CELL_REAL(r->ns.median / rows[count - 1].ns.median),
+        };
+        if (!output_row(p->out, cells))
+            return EXIT_FAILED;
+    }
+    progress_at(++p->steps);
+    return EXIT_DONE;
+}
+
+static int bench_opening(persistence *p)
+{
+    static double ns[2][SAMPLES_MAX];
+    row rows[2] = {{.what = "open, no files"}, {.what = "open, files"}};
+    uint64_t start = now_ns();
+    size_t taken = 0;
+    int rc = EXIT_DONE;
+    for (; rc == EXIT_DONE && !enough(p, taken, OPEN_SAMPLES, start); taken++) {
+        empty_folder(p);
+        for (size_t i = 0; i < 2 && rc == EXIT_DONE; i++)
+            rc = open_elsewhere(p, &ns[i][taken]);
+    }
+    if (rc != EXIT_DONE)
+        return rc;
+    for (size_t i = 0; i < 2; i++) {
+        rows[i].samples = taken;
+        rows[i].ns = stats_of(ns[i], taken);
+    }
+    return show(p, rows, 2);
+}
+
+/* Opens, runs, closes; the result must be what the persistent context gave. */
+static int one_shot(persistence *p, const gx_job *job, const char *cache_dir, double *ns)
+{
+    size_t bytes = job->n * gx_field_get_info(FIELD)->element_bytes;
+    gx_ctx *ctx = NULL;
+    gx_report report;
+    memset(p->result, 0xa5, bytes);
+    uint64_t start = now_ns();
+    int rc = open_with(p, cache_dir, &ctx);
+    if (rc == EXIT_DONE && gx_run(ctx, job, 1, NULL, &report) != GX_OK)
+        rc = cli_job_failed(&report);
+    gx_close(&ctx);
+    *ns = (double)(now_ns() - start);
+    if (rc != EXIT_DONE || !memcmp(p->result, p->expected, bytes))
+        return rc;
+    cli_error("%s: another result of %zu additions than before", p->device, job->n);
+    return EXIT_DIFFERS;
+}
+
+static int bench_one_shot(persistence *p, const gx_job *job, const char *cache_dir, row *r)
+{
+    static double ns[SAMPLES_MAX];
+    r->elements = job->n;
+    int rc = one_shot(p, job, cache_dir, &ns[0]); /* the first also loads the driver */
+    uint64_t start = now_ns();
+    while (rc == EXIT_DONE && !enough(p, r->samples, ONE_SHOT_SAMPLES, start))
+        rc = one_shot(p, job, cache_dir, &ns[r->samples++]);
+    if (rc == EXIT_DONE)
+        r->ns = stats_of(ns, r->samples);
+    return rc;
+}
+
+static int bench_calls(persistence *p, gx_ctx *ctx, const gx_job *job, row *r)
+{
+    measure_plan warm_up = {.samples = WARM_UP, .budget_s = BUDGET_S / 10};
+    measure_plan plan = {.samples = p->opts->samples ? p->opts->samples : CALL_SAMPLES,
+                         .budget_s = p->opts->samples ? 0 : BUDGET_S / 2};
+    measurement m;
+    check_result checked = {0};
+    gx_status s = measure_job(ctx, job, NULL, &warm_up, &m, &checked.report);
+    if (s == GX_OK)
+        s = check_sample(ctx, job, &checked);
+    if (s == GX_OK && checked.differs) {
+        check_print(p->device, &checked);
+        return EXIT_DIFFERS;
+    }
+    if (s == GX_OK)
+        s = measure_job(ctx, job, NULL, &plan, &m, &checked.report);
+    if (s != GX_OK)
+        return cli_job_failed(&checked.report);
+    *r = (row){r->what, job->n, m.samples, m.wall_ns};
+    memcpy(p->expected, p->result, job->n * gx_field_get_info(FIELD)->element_bytes);
+    return EXIT_DONE;
+}
+
+static int bench_size(persistence *p, size_t n)
+{
+    row rows[3] = {
+        {.what = "one-shot, no files"}, {.what = "one-shot, files"}, {.what = "persistent"}};
+    gx_job job = {.op = GX_ADD, .field = FIELD, .n = n};
+    gx_ctx *ctx = NULL;
+    job.a = gx_host(p->a);
+    job.b = gx_host(p->b);
+    job.out = gx_host(p->result);
+    int rc = open_with(p, p->folder, &ctx);
+    if (rc == EXIT_DONE)
+        rc = bench_calls(p, ctx, &job, &rows[2]);
+    gx_close(&ctx);
+    if (rc == EXIT_DONE)
+        rc = bench_one_shot(p, &job, "none", &rows[0]);
+    if (rc == EXIT_DONE)
+        rc = bench_one_shot(p, &job, p->folder, &rows[1]);
+    return rc == EXIT_DONE ? show(p, rows, 3) : rc;
+}
+
+/* ---- all ---- */
+
+static bool make_arrays(persistence *p, const number_list *sizes)
+{
+    unsigned char **const arrays[] = {&p->a, &p->b, &p->result, &p->expected};
+    uint64_t most = 0;
+    for (size_t i = 0; i < sizes->count; i++)
+        most = sizes->values[i] > most ? sizes->values[i] : most;
+    for (size_t i = 0; i < 4; i++) {
+        *arrays[i] = data_alloc(most * gx_field_get_info(FIELD)->element_bytes);
+        if (!*arrays[i])
+            return false;
+    }
+    data_random(FIELD, p->a, most, p->opts->seed);
+    data_random(FIELD, p->b, most, p->opts->seed + 1);
+    return true;
+}
+
+static int bench_all(persistence *p, const number_list *sizes)
+{
+    if (p->common->format == OUT_TABLE)
+        puts("Fq additions. The drivers' own caches on disk are off, in every row: only the cache\n"
+             "files of this library count.\n");
+    p->out = output_open((output_format)p->common->format, "bench", columns, COLUMNS);
+    if (!p->out)
+        return cli_no_memory();
+    progress_start("measuring", 1 + sizes->count, "groups of rows");
+    int rc = bench_opening(p);
+    for (size_t i = 0; i < sizes->count && rc == EXIT_DONE; i++)
+        rc = bench_size(p, sizes->values[i]);
+    progress_end();
+    return output_close(p->out) || rc != EXIT_DONE ? rc : EXIT_FAILED;
+}
+
+static int run_persistence(const common_opts *common, const bench_opts *opts)
+{
+    persistence p = {.common = common, .opts = opts};
+    const number_list *sizes = opts->sizes.count ? &opts->sizes : &default_sizes;
+    setenv("__GL_SHADER_DISK_CACHE", "0", 1);
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+    if (!make_folder(&p))
+        return EXIT_FAILED;
+    int rc = make_arrays(&p, sizes) ? bench_all(&p, sizes) : cli_no_memory();
+    empty_folder(&p);
+    rmdir(p.folder);
+    free(p.a);
+    free(p.b);
+    free(p.result);
+    free(p.expected);
+    return rc;
+}
+
+const suite suite_persistence = {.name = "persistence", .run = run_persistence};
