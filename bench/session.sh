@@ -1,36 +1,121 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# session.sh RESULTS: the whole measuring session, from a staged folder (stage.sh): first
-# the tests, which must pass, then every benchmark, each into a file of the folder RESULTS.
+# session.sh RESULTS [PART...]: a measuring session, from a staged folder (stage.sh), into
+# files of the folder RESULTS, each of which begins with its command. Parts, all unless named:
+#   check   the tests, on the GPU where there is one, under the validation layer; the first
+#           failure ends the session
+#   cpu     the benchmarks of the CPU
+#   gpu     those of the GPU, the first Vulkan device that is hardware, or GX_SESSION_DEVICE
+# A machine whose Vulkan loader is somewhere unusual needs it in the environment; then the
+# whole session is started in that: .gpu/with-gpu stage/session.sh RESULTS check gpu
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 results=${1:?where to write the results}
+shift
+parts=("$@")
+[[ $# -gt 0 ]] || parts=(check cpu gpu)
+for part in "${parts[@]}"; do
+    if [[ " check cpu gpu " != *" $part "* ]]; then
+        echo "session: no part '$part'; there are: check cpu gpu" >&2
+        exit 2
+    fi
+done
 mkdir -p "$results"
 export PATH="$here/bin:$PATH" LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
+# No cache file of the user's is used or written. The tests have a folder of their own:
+# what they tune kernels with is no basis for a benchmark.
+caches=$(mktemp -d)
+trap 'rm -rf "$caches"' EXIT
+
+# as_typed COMMAND...: one line that a shell would read as it.
+as_typed() {
+    local line
+    printf -v line '%q ' "$@"
+    echo "${line% }"
+}
+
 # run FILE COMMAND...: the output of the command, with the command above it.
 run() {
-    local file=$results/$1
+    local file=$results/$1 from=$SECONDS
     shift
-    echo "== $*"
-    { echo "# $*"; "$@"; } >"$file"
+    echo "== $(as_typed "$@")"
+    { echo "# $(as_typed "$@")" && XDG_CACHE_HOME=$caches/bench "$@"; } >"$file"
+    echo "   $((SECONDS - from)) s"
 }
+
+# check COMMAND...: appended to check.txt, shown where it fails.
+check() {
+    local file=$results/check.txt from=$SECONDS
+    echo "== $(as_typed "$@")"
+    echo "# $(as_typed "$@")" >>"$file"
+    if ! XDG_CACHE_HOME=$caches/check "$@" >>"$file" 2>&1; then
+        tail -n 40 "$file" >&2
+        echo "session: $* failed: nothing is measured" >&2
+        exit 1
+    fi
+    echo "   $((SECONDS - from)) s"
+}
+
+# The row of the GPU in the list of devices.
+gpu_row() {
+    if [[ -n ${GX_SESSION_DEVICE:-} ]]; then
+        grep "^$GX_SESSION_DEVICE," <<<"$devices"
+    else
+        grep '^vulkan:.*,true$' <<<"$devices" | grep -v llvmpipe | head -n 1
+    fi
+}
+
+devices=$(gpuexec devices --csv)
+row=$(gpu_row || true)
+gpu=${row%%,*}
+model=${row#*\"}
+model=${model%%,*}
 
 {
     echo "date: $(date -u +%Y-%m-%d)"
     echo "revision: $(cat "$here/revision")"
     echo "kernel: $(uname -sr)"
     lscpu | grep -E '^(Model name|CPU\(s\)|L2|L3|Thread|Core)' | sed 's/  */ /g'
-    gpuexec devices --csv
+    echo "$devices"
+    if command -v nvidia-smi >/dev/null; then
+        nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem \
+            --format=csv || true
+    fi
 } >"$results/machine.txt"
 
-test-kernels
-test-conformance
-gpuexec verify
+part_check() {
+    : >"$results/check.txt"
+    # Every test has the validation layer on, and fails at any word of it.
+    local environment=(GX_TEST_NO_VULKAN=1)
+    [[ -z $gpu ]] || environment=("GX_TEST_VULKAN=$model")
+    check test-kernels
+    for test in conformance contract api-buffers laws; do
+        check env GX_TEST_EFFORT=small "${environment[@]}" "test-$test"
+    done
+    check gpuexec verify
+    [[ -z $gpu ]] || check gpuexec verify --device "$gpu" --validate 1
+}
 
-run demo.txt gpuexec demo
-run kernels.csv test-kernels --bench --csv
-run bench-1-thread.csv gpuexec bench --threads 1 --csv
-run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
-run bench-all-threads.csv gpuexec bench --csv
+part_cpu() {
+    run demo.txt gpuexec demo
+    run kernels.csv test-kernels --bench --csv
+    run bench-1-thread.csv gpuexec bench --threads 1 --csv
+    run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
+    run bench-all-threads.csv gpuexec bench --csv
+}
+
+part_gpu() {
+    if [[ -z $gpu ]]; then
+        echo "session: no GPU here, its part is left out"
+        return
+    fi
+    run resident.csv bench-resident --device "$gpu" --csv
+    run bench-gpu.csv gpuexec bench --device "$gpu" --op add,mul,inv -n 64,1024,16K,64K,1M,4M --csv
+    run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
+}
+
+for part in "${parts[@]}"; do
+    "part_$part"
+done

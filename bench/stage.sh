@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # stage.sh [FOLDER]: builds the release preset and packs what a measuring session needs
-# (the program, the tests, their libraries, session.sh) into FOLDER, default stage/, to
+# (the programs, the tests, their libraries, session.sh) into FOLDER, default stage/, to
 # be taken to another machine of the same kind that has none of the build's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,8 +12,10 @@ cmake --preset release -DGPUEXEC_TESTS=ON >/dev/null
 cmake --build --preset release >/dev/null
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib"
-cp build/release/gpuexec build/release/tests/test-conformance build/release/tests/test-kernels \
-    "$stage/bin/"
+cp build/release/gpuexec build/release/tests/bench-resident "$stage/bin/"
+for test in kernels conformance contract api-buffers laws; do
+    cp "build/release/tests/test-$test" "$stage/bin/"
+done
 cp -L build/release/libgpuexec.so.*.* "$stage/lib/"
 # Everything the binaries want that is no part of the C library.
 ldd "$stage"/bin/* | awk '$3 ~ /lib(gmp|cmocka|jansson|gomp)\.so/ {print $3}' | sort -u |
