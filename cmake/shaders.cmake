@@ -18,9 +18,8 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH GX_SOURCE_DIR)
 set(GX_KERNEL_DIR "${GX_SOURCE_DIR}/src/kernel")
 set(GX_SHADER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/shader.cmake")
 
-# The depths of Karatsuba in mul64.glsl that are built: 1 is the fastest on an H200 for 6 limbs,
-# 2 for 4; 0 and 3 lost (doc/tuning.md).
-set(GX_KARATSUBA_DEPTHS 1 2)
+# Elements per invocation in words.comp.
+set(GX_WORDS_EACH 4)
 
 # Names of the fields, and of the prime ones among them, and the symbol of each.
 function(gx_read_fields names primes)
@@ -45,8 +44,8 @@ function(gx_read_fields names primes)
 endfunction()
 
 # One module: a line in GX_MODULE_LIST and a file in GX_MODULE_FILES of the caller. FIELD
-# is a name, or NONE.
-macro(gx_module family field needs variant source)
+# is a name, or NONE; EACH the elements per invocation.
+macro(gx_module family field needs each variant source)
   string(TOLOWER "${family}-${field}-${variant}" module)
   set(spirv "${GX_SHADER_DIR}/${module}.spv")
   set(symbol 0)
@@ -60,28 +59,27 @@ macro(gx_module family field needs variant source)
     COMMAND "${CMAKE_COMMAND}" "-DGLSLC=${GX_GLSLC}" "-DSPIRV_OPT=${GX_SPIRV_OPT}"
             "-DSPIRV_VAL=${GX_SPIRV_VAL}" "-DENV=${GX_SPIRV_ENV}" "-DCACHE=${GPUEXEC_SHADER_CACHE}"
             "-DTOOLS=${GX_SHADER_TOOLS}" "-DSOURCE=${GX_KERNEL_DIR}/${source}" "-DOUTPUT=${spirv}"
-            -P "${GX_SHADER_SCRIPT}" -- "-I${GX_KERNEL_DIR}" "-I${GX_SHADER_DIR}/${field}" ${ARGN}
+            -P "${GX_SHADER_SCRIPT}" -- "-I${GX_KERNEL_DIR}" "-I${GX_SHADER_DIR}/${field}"
+            -DEACH=${each} ${ARGN}
     DEPENDS ${include} ${GX_KERNEL_SOURCES} "${GX_SHADER_SCRIPT}"
     COMMENT "Kernel ${module}"
     VERBATIM)
   list(APPEND GX_MODULE_FILES "${spirv}")
   string(APPEND GX_MODULE_LIST
-         "GX_SHADER_${family} ${symbol} ${needs} ${variant} ${spirv}\n")
+         "GX_SHADER_${family} ${symbol} ${needs} ${each} ${variant} ${spirv}\n")
 endmacro()
 
 macro(gx_prime_modules field)
   set(int64 GX_SHADER_NEEDS_INT64)
-  list(GET GX_KARATSUBA_DEPTHS 0 best)
-  gx_module(LINEAR ${field} 0 plain linear.comp)
-  foreach(depth IN LISTS GX_KARATSUBA_DEPTHS)
-    gx_module(MUL ${field} ${int64} int64-k${depth} mul.comp -DINT64=1 -DKARATSUBA=${depth})
-  endforeach()
-  gx_module(MUL ${field} 0 int32 mul.comp -DINT64=0)
+  gx_module(LINEAR ${field} 0 1 plain linear.comp -DSHUFFLED=0)
+  gx_module(LINEAR ${field} GX_SHADER_NEEDS_SHUFFLE 1 shuffled linear.comp -DSHUFFLED=1)
+  gx_module(MUL ${field} ${int64} 1 int64 mul.comp -DINT64=1)
+  gx_module(MUL ${field} ${int64} 2 int64-x2 mul.comp -DINT64=1)
+  gx_module(MUL ${field} 0 1 int32 mul.comp -DINT64=0)
   foreach(stage up top down)
     string(TOUPPER ${stage} upper)
-    gx_module(INVERT_${upper} ${field} ${int64} int64 invert_${stage}.comp
-              -DINT64=1 -DKARATSUBA=${best})
-    gx_module(INVERT_${upper} ${field} 0 int32 invert_${stage}.comp -DINT64=0)
+    gx_module(INVERT_${upper} ${field} ${int64} 1 int64 invert_${stage}.comp -DINT64=1)
+    gx_module(INVERT_${upper} ${field} 0 1 int32 invert_${stage}.comp -DINT64=0)
   endforeach()
 endmacro()
 
@@ -120,11 +118,11 @@ function(gx_add_shaders target)
   foreach(field IN LISTS primes)
     gx_prime_modules(${field})
   endforeach()
-  gx_module(WORDS u32 0 plain words.comp -DKIND=0)
-  gx_module(WORDS f32 GX_SHADER_NEEDS_DENORM32 native words.comp -DKIND=1)
-  gx_module(WORDS f32 0 soft words.comp -DKIND=2)
-  gx_module(COPY NONE 0 plain copy.comp)
-  gx_module(ROOF NONE GX_SHADER_NEEDS_INT64 plain roof.comp)
+  gx_module(WORDS u32 0 ${GX_WORDS_EACH} plain words.comp -DKIND=0)
+  gx_module(WORDS f32 GX_SHADER_NEEDS_DENORM32 ${GX_WORDS_EACH} native words.comp -DKIND=1)
+  gx_module(WORDS f32 0 ${GX_WORDS_EACH} soft words.comp -DKIND=2)
+  gx_module(COPY NONE 0 1 plain copy.comp)
+  gx_module(ROOF NONE GX_SHADER_NEEDS_INT64 1 plain roof.comp)
 
   file(GENERATE OUTPUT "${GX_SHADER_DIR}/modules.txt" CONTENT "${GX_MODULE_LIST}")
   add_custom_command(

@@ -11,7 +11,6 @@ layout(local_size_x_id = GX_K_WORKGROUP) in;
 layout(constant_id = GX_K_OP) const uint OP = 0;
 layout(constant_id = GX_K_CHECK) const uint CHECK = 0;
 layout(constant_id = GX_K_REPEAT) const uint REPEAT = 1;
-layout(constant_id = GX_K_STAGED) const uint STAGED = 0;
 
 layout(push_constant) uniform Push {
     uint n;

@@ -20,9 +20,6 @@
 #define GX_K_OP        1 /* enum gx_op, or GX_OP_CHECK */
 #define GX_K_CHECK     2 /* 1: lower BAD to the first element not below p */
 #define GX_K_REPEAT    3 /* benchmarks only: the operation this many times per load */
-#define GX_K_STAGED                                                                                \
-    4 /* 1: elements go through shared memory, so that neighbouring                                \
-         invocations touch neighbouring 16 bytes: linear.comp and mul.comp */
 
 /* Push constants, all uint, in this order:
  *   n           elements of this dispatch
@@ -31,14 +28,11 @@
  *   broadcast   GX_BROADCAST_* bits
  *   stage[3]    for operations of several dispatches (inverse_plan.h)
  *
- * A dispatch is x * y workgroups of which the first ceil(n / WORKGROUP), counted along
- * x first, have work: y is for devices that allow few in x. n is at most 2^29, so that
+ * A dispatch is x * y workgroups of which the first ceil(n / (WORKGROUP * EACH)), counted
+ * along x first, have work: y is for devices that allow few in x. EACH is how many elements
+ * an invocation of that module takes (gx_shader.each). n is at most 2^29, so that
  * with bindings below 8 GiB no index (3 * n + offset, in 16 bytes) passes 2^32. */
 #define GX_K_PUSH_WORDS 9
-
-/* words.comp: elements per invocation, so a dispatch has ceil(n / (WORKGROUP * this))
- * workgroups. */
-#define GX_K_WORDS_EACH 4
 
 /* roof.comp: sums that do not wait for each other, how often each is added to in one round
  * of the loop, the rounds; and the multiply-adds of one invocation. */

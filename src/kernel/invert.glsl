@@ -16,6 +16,21 @@ layout(std430, binding = GX_K_SCRATCH) buffer Scratch { uvec4 quad[]; } mem_scra
 #define THREADS push.stage[0]
 #define AT_PREFIX push.stage[1]
 
+/* Of an operand, checked. */
+Element checked_a(uint i)
+{
+    Element x = load_a(i);
+    check_element(x, i);
+    return x;
+}
+
+Element checked_c(uint i)
+{
+    Element x = load_c(i);
+    check_element(x, i);
+    return x;
+}
+
 /* x, or 1 in place of 0. */
 Element not_zero(Element x)
 {

@@ -24,7 +24,7 @@ void main()
             LOAD(before, mem_scratch, AT_PREFIX, i - THREADS);
         Limbs own = multiply(rest, cofactor(before));
         if (OP == GX_DIV)
-            own = multiply(own, cofactor(load_c(i)));
+            own = multiply(own, cofactor(checked_c(i)));
         rest = multiply(rest, cofactor(not_zero(x)));
         Element r = zero_where(is_zero(x), canonical(own));
         STORE(mem_out, push.at_out, i, r);

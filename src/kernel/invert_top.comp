@@ -158,9 +158,9 @@ void main()
     uint i = own_index();
     if (i >= push.n)
         return;
-    Limbs r = inverse(load_a(i));
+    Limbs r = inverse(checked_a(i));
     if (OP == GX_DIV)
-        r = multiply(r, cofactor(load_c(i)));
+        r = multiply(r, cofactor(checked_c(i)));
     Element result = canonical(r);
     STORE(mem_out, push.at_out, i, result);
 }

@@ -12,11 +12,11 @@ void main()
     uint t = own_index();
     if (t >= THREADS)
         return;
-    Limbs all = factor(not_zero(load_a(t))); /* THREADS <= n */
+    Limbs all = factor(not_zero(checked_a(t))); /* THREADS <= n */
     for (uint i = t + THREADS; i < push.n; i += THREADS) {
         Element before = canonical(all);
         STORE(mem_scratch, AT_PREFIX, i - THREADS, before);
-        all = multiply(all, cofactor(not_zero(load_a(i))));
+        all = multiply(all, cofactor(not_zero(checked_a(i))));
     }
     Element product = canonical(all);
     STORE(mem_out, push.at_out, t, product);

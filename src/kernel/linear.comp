@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * add, sub, neg and the check alone (OP = GX_OP_CHECK with CHECK = 1, STAGED = 0; it
- * writes nothing but BAD). Bound by memory on any GPU.
+ * add, sub, neg and the check alone (OP = GX_OP_CHECK with CHECK = 1; it writes nothing but
+ * BAD). Bound by memory on any GPU. Built with SHUFFLED = 1 (shuffled.glsl) or 0.
  */
 #version 450
 #include "prime.glsl"
@@ -17,4 +17,8 @@ Element compute(Element a, Element b, Element c)
     return sub(zero(), a);
 }
 
+#if SHUFFLED
+#include "shuffled.glsl"
+#else
 #include "elementwise.glsl"
+#endif

@@ -3,7 +3,7 @@
  * The Montgomery product with 64-bit integers: limbs of LIMB_BITS (30 or 29) bits, sums
  * of products in 64-bit columns, no carry until the end. What counts on a GPU is the
  * number of 32 x 32 + 64 multiply-adds; additions run beside them. So the product is
- * first taken by subtractive Karatsuba, KARATSUBA levels deep, and then reduced.
+ * first taken by subtractive Karatsuba, one level deep (two saved nothing), and then reduced.
  *
  * R is 2^(32 * WORDS) but the limbs shift out 2^(LIMBS * LIMB_BITS), which is 2^SHIFT
  * more. One factor is split shifted left by SHIFT, and the mismatch is gone.
@@ -17,6 +17,14 @@
 struct Limbs {
     int limb[LIMBS];
 };
+
+/* Signed on purpose, although most factors are not negative: NVIDIA's compiler makes one
+ * instruction of this and two of uint64_t(a) * uint64_t(b), which adds the zeros of the upper
+ * halves (doc/tuning.md). */
+int64_t wide(int a, int b)
+{
+    return int64_t(a) * int64_t(b);
+}
 
 /* ---- between words and limbs ----------------------------------------------------- */
 
@@ -66,21 +74,19 @@ Element canonical(Limbs x)
 /* ---- products: z += x * y in columns, z[k] += sum of x[i] * y[k - i] ---------------
  *
  * Integer arithmetic wraps modulo 2^64, and every column's true value is that of the
- * schoolbook, so only the final value matters. A difference of limbs needs one bit more
- * each time: |x| < 2^30, |x - x'| < 2^30 as signed, differences of those < 2^31. So
- * differences may be taken twice on the way down, not three times.
+ * schoolbook, so only the final value matters.
  */
 #define SCHOOLBOOK(name, N)                                                                      \
     void name(inout int64_t z[2 * N - 1], int x[N], int y[N])                                    \
     {                                                                                            \
         [[unroll]] for (int i = 0; i < N; i++)                                                   \
             [[unroll]] for (int j = 0; j < N; j++)                                               \
-                z[i + j] += int64_t(x[i]) * int64_t(y[j]);                                       \
+                z[i + j] += wide(x[i], y[j]);                                                    \
     }
 
 /* x = lo + B hi with LOW and HIGH <= LOW limbs:
  * lo lo' + B (lo lo' + hi hi' + (lo - hi)(hi' - lo')) + B^2 hi hi'. */
-#define KARATSUBA_2(name, N, LOW, HIGH, product_low, product_high, product_middle)               \
+#define KARATSUBA(name, N, LOW, HIGH, product_low, product_high)                                 \
     void name(inout int64_t z[2 * N - 1], int x[N], int y[N])                                    \
     {                                                                                            \
         int x_low[LOW], y_low[LOW], dx[LOW], dy[LOW], x_high[HIGH], y_high[HIGH];                \
@@ -103,7 +109,7 @@ Element canonical(Limbs x)
         product_high(high, x_high, y_high);                                                      \
         [[unroll]] for (int i = 0; i < 2 * LOW - 1; i++)                                         \
             middle[i] = low[i] + (i < 2 * HIGH - 1 ? high[min(i, 2 * HIGH - 2)] : 0);            \
-        product_middle(middle, dx, dy);                                                          \
+        product_low(middle, dx, dy);                                                             \
         [[unroll]] for (int i = 0; i < 2 * LOW - 1; i++) {                                       \
             z[i] += low[i];                                                                      \
             z[LOW + i] += middle[i];                                                             \
@@ -112,81 +118,14 @@ Element canonical(Limbs x)
             z[2 * LOW + i] += high[i];                                                           \
     }
 
-/* Three parts of M limbs: six products instead of nine. The coefficient of B^(i + j) is
- * a_i b_j + a_j b_i = a_i b_i + a_j b_j + (a_i - a_j)(b_j - b_i), and that of B^2 has
- * a_1 b_1 besides. */
-#define KARATSUBA_3(name, M, product, product_middle)                                            \
-    void name(inout int64_t z[6 * M - 1], int x[3 * M], int y[3 * M])                            \
-    {                                                                                            \
-        int part_x[3][M], part_y[3][M];                                                          \
-        int64_t square[3][2 * M - 1];                                                            \
-        [[unroll]] for (int i = 0; i < 3; i++) {                                                 \
-            [[unroll]] for (int k = 0; k < M; k++) {                                             \
-                part_x[i][k] = x[M * i + k];                                                     \
-                part_y[i][k] = y[M * i + k];                                                     \
-            }                                                                                    \
-            [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                       \
-                square[i][k] = 0;                                                                \
-            product(square[i], part_x[i], part_y[i]);                                            \
-        }                                                                                        \
-        int64_t low[2 * M - 1];                                                                  \
-        [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                           \
-            low[k] = square[0][k] + square[1][k];                                                \
-        [[unroll]] for (int i = 0; i < 3; i++) {                                                 \
-            const int p = i == 2 ? 1 : 0, q = i == 0 ? 1 : 2; /* 01, 02, 12 */                   \
-            int dx[M], dy[M];                                                                    \
-            int64_t middle[2 * M - 1];                                                           \
-            [[unroll]] for (int k = 0; k < M; k++) {                                             \
-                dx[k] = part_x[p][k] - part_x[q][k];                                             \
-                dy[k] = part_y[q][k] - part_y[p][k];                                             \
-            }                                                                                    \
-            [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                       \
-                middle[k] = (i == 2 ? square[1][k] : low[k]) + (i == 0 ? 0 : square[2][k]);      \
-            product_middle(middle, dx, dy);                                                      \
-            [[unroll]] for (int k = 0; k < 2 * M - 1; k++)                                       \
-                z[M * (p + q) + k] += middle[k];                                                 \
-        }                                                                                        \
-        [[unroll]] for (int k = 0; k < 2 * M - 1; k++) {                                         \
-            z[k] += square[0][k];                                                                \
-            z[4 * M + k] += square[2][k];                                                        \
-        }                                                                                        \
-    }
-
-#if LIMBS == 13 && KARATSUBA == 0
-SCHOOLBOOK(product, 13) /* 169 multiply-adds */
-#elif LIMBS == 13 && KARATSUBA == 1
+#if LIMBS == 13
 SCHOOLBOOK(product7, 7)
 SCHOOLBOOK(product6, 6)
-KARATSUBA_2(product, 13, 7, 6, product7, product6, product7) /* 134 */
-#elif LIMBS == 13 && KARATSUBA == 2
-SCHOOLBOOK(product4, 4)
-SCHOOLBOOK(product3, 3)
-KARATSUBA_2(product7, 7, 4, 3, product4, product3, product4)
-KARATSUBA_2(product6, 6, 3, 3, product3, product3, product3)
-KARATSUBA_2(product, 13, 7, 6, product7, product6, product7) /* 109 */
-#elif LIMBS == 13 && KARATSUBA == 3
-SCHOOLBOOK(product4_flat, 4)
-SCHOOLBOOK(product3, 3)
-SCHOOLBOOK(product2, 2)
-KARATSUBA_2(product4, 4, 2, 2, product2, product2, product2)
-KARATSUBA_2(product7, 7, 4, 3, product4, product3, product4)
-KARATSUBA_2(product7_middle, 7, 4, 3, product4, product3, product4_flat)
-KARATSUBA_2(product6, 6, 3, 3, product3, product3, product3)
-KARATSUBA_2(product, 13, 7, 6, product7, product6, product7_middle) /* 97 */
-#elif LIMBS == 9 && KARATSUBA == 0
-SCHOOLBOOK(product, 9) /* 81 */
-#elif LIMBS == 9 && KARATSUBA == 1
+KARATSUBA(product, 13, 7, 6, product7, product6) /* 134 multiply-adds instead of 169 */
+#elif LIMBS == 9
 SCHOOLBOOK(product5, 5)
 SCHOOLBOOK(product4, 4)
-KARATSUBA_2(product, 9, 5, 4, product5, product4, product5) /* 66 */
-#elif LIMBS == 9 && KARATSUBA == 2
-SCHOOLBOOK(product3, 3)
-KARATSUBA_3(product, 3, product3, product3) /* 54 */
-#elif LIMBS == 9 && KARATSUBA == 3
-SCHOOLBOOK(product1, 1)
-SCHOOLBOOK(product3, 3)
-KARATSUBA_3(product3_deep, 1, product1, product1)
-KARATSUBA_3(product, 3, product3_deep, product3) /* 45 */
+KARATSUBA(product, 9, 5, 4, product5, product4) /* 66 instead of 81 */
 #endif
 
 /* ---- reduction --------------------------------------------------------------------- */
@@ -211,7 +150,7 @@ Limbs reduce(int64_t z[2 * LIMBS - 1])
         int m = int(t[i]) & int(LIMB_MASK);
         t[i + 1] += (t[i] >> LIMB_BITS) + int64_t(uint(t[i]) << (32 - LIMB_BITS));
         [[unroll]] for (int j = 2; j < LIMBS; j++)
-            t[i + j] += int64_t(m) * int64_t(-int(MODULUS_LIMBS[j] + (j == 2 ? 1 : 0)));
+            t[i + j] += wide(m, -int(MODULUS_LIMBS[j] + (j == 2 ? 1 : 0)));
     }
     Limbs r;
     int64_t carry = 0;
@@ -237,16 +176,16 @@ Limbs reduce(int64_t z[2 * LIMBS - 1])
         t[k] = uint64_t(z[k]);
     t[2 * LIMBS - 1] = 0;
     [[unroll]] for (int i = 0; i < LIMBS - 2; i++) {
-        uint m = uint(t[i]) & LIMB_MASK;
+        int m = int(t[i]) & int(LIMB_MASK);
         t[i + 1] += t[i] >> LIMB_BITS;
         [[unroll]] for (int j = 0; j < LIMBS; j++)
-            t[i + 1 + j] += uint64_t(m) * uint64_t(FOLD[j]);
+            t[i + 1 + j] += uint64_t(wide(m, int(FOLD[j])));
     }
     [[unroll]] for (int s = 0; s < 2; s++) {
         const int i = LIMBS - 2 + s;
-        uint m = uint(t[i]) * LIMB_NEG_INVERSE & LIMB_MASK;
+        int m = int(uint(t[i]) * LIMB_NEG_INVERSE & LIMB_MASK);
         [[unroll]] for (int j = 0; j < LIMBS; j++)
-            t[i + j] += uint64_t(m) * uint64_t(MODULUS_LIMBS[j]);
+            t[i + j] += uint64_t(wide(m, int(MODULUS_LIMBS[j])));
         t[i + 1] += t[i] >> LIMB_BITS;
     }
     Limbs r;
@@ -279,21 +218,18 @@ Limbs square(Element x)
 {
     const bool odd = SHIFT % 2 != 0;
     Limbs root = split(x, SHIFT / 2);
-    uint twice[LIMBS];
+    int twice[LIMBS];
     [[unroll]] for (int i = 0; i < LIMBS; i++)
-        twice[i] = uint(root.limb[i]) << 1;
-    uint64_t z[2 * LIMBS - 1];
+        twice[i] = root.limb[i] << 1;
+    int64_t z[2 * LIMBS - 1];
     [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
         z[k] = 0;
     [[unroll]] for (int i = 0; i < LIMBS; i++) {
-        uint once = uint(root.limb[i]);
-        z[2 * i] += uint64_t(once) * uint64_t(odd ? twice[i] : once);
+        int once = root.limb[i];
+        z[2 * i] += wide(once, odd ? twice[i] : once);
         [[unroll]] for (int j = 0; j < LIMBS; j++)
             if (j > i)
-                z[i + j] += uint64_t(odd ? twice[i] : once) * uint64_t(twice[j]);
+                z[i + j] += wide(odd ? twice[i] : once, twice[j]);
     }
-    int64_t columns[2 * LIMBS - 1];
-    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
-        columns[k] = int64_t(z[k]);
-    return reduce(columns);
+    return reduce(z);
 }

@@ -23,14 +23,14 @@ void main()
     if (i >= push.n)
         return;
     uvec4 seed = mem_a.quad[push.at_a + i];
-    uint64_t sum[GX_K_ROOF_CHAINS];
+    int64_t sum[GX_K_ROOF_CHAINS];
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-        sum[k] = uint64_t(seed.x + k);
+        sum[k] = int64_t(seed.x + k);
     [[dont_unroll]] for (uint r = 0; r < GX_K_ROOF_ROUNDS; r++)
         [[unroll]] for (int step = 0; step < GX_K_ROOF_STEPS; step++)
             [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-                sum[k] += uint64_t(uint(sum[(k + 1) % GX_K_ROOF_CHAINS])) * uint64_t(seed.y);
-    uint64_t all = 0;
+                sum[k] += int64_t(int(sum[(k + 1) % GX_K_ROOF_CHAINS])) * int64_t(int(seed.y));
+    int64_t all = 0;
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
         all ^= sum[k];
     mem_out.quad[push.at_out + i] = uvec4(uint(all), uint(all >> 32), seed.z, seed.w);

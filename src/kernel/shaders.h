@@ -28,6 +28,7 @@ enum gx_shader_family {
 #define GX_SHADER_NEEDS_INT64 1u /* shaderInt64 */
 /* shaderDenormPreserve-, shaderSignedZeroInfNanPreserve- and shaderRoundingModeRTE-Float32 */
 #define GX_SHADER_NEEDS_DENORM32 2u
+#define GX_SHADER_NEEDS_SHUFFLE  4u /* subgroup shuffles in compute shaders */
 
 /* Variants of one family and field give the same results: the fastest is chosen by
  * measurement among those whose needs are met. */
@@ -35,7 +36,8 @@ struct gx_shader {
     enum gx_shader_family family;
     gx_field field;
     uint32_t needs;
-    const char *variant; /* "int64-k2": for reports and for remembering the choice */
+    uint32_t each;       /* elements per invocation */
+    const char *variant; /* "int64-x2": for reports and for remembering the choice */
     const uint32_t *code;
     size_t bytes;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * add, sub and mul of u32 and f32, GX_K_WORDS_EACH elements per invocation. KIND says
+ * add, sub and mul of u32 and f32, EACH elements per invocation. KIND says
  * which: KIND_U32; KIND_F32, the device's own arithmetic, told to keep denormals and to
  * round to nearest; KIND_SOFT_F32, the same bits from integers (soft_f32.glsl), for
  * devices that cannot be told so.
@@ -52,8 +52,8 @@ uint compute(uint a, uint b)
 /* An invocation's elements are a workgroup apart, so that accesses are contiguous. */
 void main()
 {
-    uint first = first_index() * GX_K_WORDS_EACH + gl_LocalInvocationID.x;
-    [[unroll]] for (uint k = 0; k < GX_K_WORDS_EACH; k++) {
+    uint first = first_index() * EACH + gl_LocalInvocationID.x;
+    [[unroll]] for (uint k = 0; k < EACH; k++) {
         uint i = first + k * gl_WorkGroupSize.x;
         if (i < push.n) {
             uint a = mem_a.word[push.at_a + ((push.broadcast & GX_BROADCAST_A) != 0 ? 0 : i)];

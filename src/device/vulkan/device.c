@@ -20,10 +20,11 @@
 #define EXTENSIONS_MAX  512
 #define FAMILIES_MAX    32
 #define WORKGROUP_MAX   256
+#define SUBGROUP_MIN    2u                  /* of shuffled.glsl */
 #define ELEMENT_MAX     48u                 /* bytes of the largest element */
 #define ELEMENTS_MAX    ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
 #define BINDING_ALIGN   16u /* of offsets in the contract; the rest is done by kernels */
-#define CALIBRATION_AGE 1u  /* raised when struct vk_calibration or its meaning changes */
+#define CALIBRATION_AGE 2u  /* raised when struct vk_calibration or its meaning changes */
 
 /* ---- results ---- */
 
@@ -200,6 +201,14 @@ static gx_status find_extensions(struct vk_device *device, const char **names, u
     return GX_OK;
 }
 
+static uint64_t dispatch_limit(const struct vk_limits *l)
+{
+    /* The scratch of inv and div is a little more than n elements, see inverse_plan.h. */
+    uint64_t most = (l->range - l->bind_align) / ELEMENT_MAX;
+    most = (most - 2 * GX_INVERSE_DIRECT_INT64) / 33 * 32;
+    return most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
+}
+
 static void find_limits(struct vk_device *device)
 {
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
@@ -218,6 +227,10 @@ static void find_limits(struct vk_device *device)
                              : l->maxComputeWorkGroupSize[0];
     if (v12.shaderDenormPreserveFloat32 && v12.shaderSignedZeroInfNanPreserveFloat32)
         device->meets |= GX_SHADER_NEEDS_DENORM32;
+    if (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
+        v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT &&
+        v11.subgroupSize >= SUBGROUP_MIN)
+        device->meets |= GX_SHADER_NEEDS_SHUFFLE;
     device->limits =
         (struct vk_limits){.bytes = v11.maxMemoryAllocationSize,
                            .range = l->maxStorageBufferRange,
@@ -228,6 +241,7 @@ static void find_limits(struct vk_device *device)
                            .groups = l->maxComputeWorkGroupCount[0],
                            .workgroup = workgroup < WORKGROUP_MAX ? workgroup : WORKGROUP_MAX,
                            .tick_ns = l->timestampPeriod};
+    device->limits.elements = dispatch_limit(&device->limits);
 }
 
 /* A layer that records or shows what is going on wants names. */
@@ -364,24 +378,15 @@ static gx_status create_device(struct vk_device *device)
     return GX_OK;
 }
 
-static uint64_t dispatch_limit(const struct vk_device *device)
-{
-    const struct vk_limits *l = &device->limits;
-    /* The scratch of inv and div is a little more than n elements, see inverse_plan.h. */
-    uint64_t most = (l->range - l->bind_align) / ELEMENT_MAX;
-    most = (most - 2 * GX_INVERSE_DIRECT_INT64) / 33 * 32;
-    uint64_t asked = device->base->instance->config.dispatch_elems;
-    most = most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
-    return asked && asked < most ? asked : most;
-}
-
 static void set_facts(struct vk_device *device)
 {
     struct gx_device_facts *facts = &device->base->facts;
+    uint64_t asked = device->base->instance->config.dispatch_elems;
     *facts = (struct gx_device_facts){
         .mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
                      GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED),
-        .dispatch_elems = dispatch_limit(device),
+        .dispatch_elems =
+            asked && asked < device->limits.elements ? asked : device->limits.elements,
         .binding_align = BINDING_ALIGN,
         .import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0,
         .resubmit = true,

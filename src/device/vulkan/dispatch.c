@@ -133,6 +133,6 @@ void gx__vk_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
     if (k->direct)
         launch_inverse(cmd, d);
     else
-        launch(cmd, k, k->pipeline, d->bind, &push, d->n);
+        launch(cmd, k, k->pipeline, d->bind, &push, (d->n + k->each - 1) / k->each);
     gx__vk_label_end(cmd);
 }

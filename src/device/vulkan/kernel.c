@@ -100,7 +100,6 @@ static gx_status make_pipeline(struct vk_device *device, struct vk_kernel *kerne
                                   .workgroup = kernel->choice.workgroup,
                                   .op = (uint32_t)kernel->key.op,
                                   .check = kernel->key.check,
-                                  .staged = kernel->choice.staged && kernel->key.op != GX_OP_CHECK,
                                   .repeat = kernel->key.repeat};
     return gx__vk_pipeline(device, &key, &kernel->pipeline);
 }
@@ -118,6 +117,7 @@ gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key
     kernel->key = *key;
     kernel->family = family;
     kernel->choice = choice;
+    kernel->each = gx__shaders[module].each;
     kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
     gx_status s = GX_OK;
     if (family != GX_SHADER_INVERT_UP)

@@ -15,8 +15,7 @@
 static size_t slot_of(const struct vk_pipeline_key *key)
 {
     uint32_t h = 2166136261u; /* FNV-1a over words */
-    const uint32_t words[] = {key->module, key->workgroup, key->op,
-                              key->check,  key->staged,    key->repeat};
+    const uint32_t words[] = {key->module, key->workgroup, key->op, key->check, key->repeat};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = (h ^ words[i]) * 16777619u;
     return (h ^ h >> 15) & (VK_PIPELINE_SLOTS - 1);
@@ -62,10 +61,10 @@ static VkResult get_module(struct vk_device *device, uint32_t index, VkShaderMod
 static VkResult compile(struct vk_device *device, const struct vk_pipeline_key *key,
                         VkShaderModule module, VkPipeline *pipeline)
 {
-    static const uint32_t ids[] = {GX_K_WORKGROUP, GX_K_OP, GX_K_CHECK, GX_K_REPEAT, GX_K_STAGED};
+    static const uint32_t ids[] = {GX_K_WORKGROUP, GX_K_OP, GX_K_CHECK, GX_K_REPEAT};
     enum { CONSTANTS = sizeof ids / sizeof *ids };
     const uint32_t values[CONSTANTS] = {key->workgroup, key->op, key->check,
-                                        key->repeat ? key->repeat : 1, key->staged};
+                                        key->repeat ? key->repeat : 1};
     VkSpecializationMapEntry entries[CONSTANTS];
     for (uint32_t i = 0; i < CONSTANTS; i++)
         entries[i] = (VkSpecializationMapEntry){ids[i], i * sizeof *values, sizeof *values};

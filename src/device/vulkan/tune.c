@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a family's kernels are built on this device: which module, staged or not, how large
- * a workgroup. Tried at the first use of the family, one after the other and within a
- * bound, and remembered in the calibration.
+ * How a family's kernels are built on this device: which module, how large a workgroup. Tried at
+ * the first use of the family, one after the other and within a bound, and remembered in the
+ * calibration.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -15,8 +15,9 @@
 /* Compiling included, and that is most of it. What was not tried by then is not chosen. */
 #define BUDGET_NS          400000000u
 #define SOFTWARE_BUDGET_NS 120000000u
-#define ELEMENTS           131072u
-#define SOFTWARE_ELEMENTS  2048u
+/* More than caches hold. */
+#define ELEMENTS          1048576u
+#define SOFTWARE_ELEMENTS 2048u
 /* A change must be worth more than the noise. */
 #define GAIN 0.97
 
@@ -110,11 +111,6 @@ static struct vk_choice search(struct bench *bench, enum gx_shader_family family
         next.variant = (uint8_t)v;
         consider(bench, next, &best, &ns);
     }
-    if (family == GX_SHADER_LINEAR || family == GX_SHADER_MUL) {
-        next = best;
-        next.staged = 1;
-        consider(bench, next, &best, &ns);
-    }
     for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
         next = best;
         next.workgroup = workgroups[i];
@@ -158,7 +154,7 @@ static bool borrow(const struct vk_device *device, gx_field field, enum gx_shade
 struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_shader_family family)
 {
     bool software = device->physical->software;
-    uint64_t most = device->base->facts.dispatch_elems, start = gx__now_ns();
+    uint64_t most = device->limits.elements, start = gx__now_ns();
     struct bench bench = {.device = device,
                           .key = {.op = example_of(family), .field = field},
                           .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
@@ -171,9 +167,8 @@ struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_s
         best = search(&bench, family);
     close_bench(&bench);
     gx__log(device->base->instance, GX_LOG_INFO,
-            "%s: %s %s tuned in %.1f ms: workgroup %u, variant %u, %s", device->base->info.name,
+            "%s: %s %s tuned in %.1f ms: workgroup %u, variant %u", device->base->info.name,
             gx_field_get_info(field)->name, gx_op_get_info(example_of(family))->name,
-            (double)(gx__now_ns() - start) / 1e6, best.workgroup, best.variant,
-            best.staged ? "staged" : "straight");
+            (double)(gx__now_ns() - start) / 1e6, best.workgroup, best.variant);
     return best;
 }

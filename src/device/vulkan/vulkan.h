@@ -116,7 +116,6 @@ struct vk_queue {
 struct vk_choice {
     uint16_t workgroup; /* 0: not chosen yet */
     uint8_t variant;    /* the how-manieth of its modules that this device can use */
-    uint8_t staged;
 };
 
 /* What measuring has found; saved as it is. */
@@ -134,6 +133,7 @@ struct vk_limits {
     VkDeviceSize bind_align;   /* of a binding's offset */
     VkDeviceSize import_align; /* 0: no import */
     VkDeviceSize atom;         /* granularity of flushing */
+    uint64_t elements;         /* of one dispatch, whatever is asked for */
     uint32_t allocations;
     uint32_t groups;
     uint32_t workgroup;
@@ -142,7 +142,7 @@ struct vk_limits {
 
 #define VK_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
 struct vk_pipeline_key {
-    uint32_t module, workgroup, op, check, staged, repeat;
+    uint32_t module, workgroup, op, check, repeat;
 };
 struct vk_pipeline {
     struct vk_pipeline_key key;
@@ -156,6 +156,7 @@ struct vk_kernel {
     struct gx_kernel_key key; /* but for broadcast, which is no part of it */
     enum gx_shader_family family;
     struct vk_choice choice;
+    uint32_t each;   /* elements per invocation */
     uint32_t unit;   /* in which push constants count offsets: 16 or 4 bytes */
     uint32_t direct; /* of inv and div, see inverse_plan.h; 0: one stage, which is: */
     VkPipeline pipeline;
