@@ -100,7 +100,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static struct gx_instance instance;
 static struct gx_device device;
 static struct gx_host_table reference;
-static struct gx_mem mem_a, mem_b, mem_out, mem_scratch, upload, readback;
+static struct gx_mem mem_a, mem_b, mem_out, mem_bad, mem_scratch, upload, readback;
 static unsigned char *host_a, *host_b; /* the first `distinct` elements of mem_a, mem_b */
 static size_t distinct;
 static output *table;
@@ -218,6 +218,8 @@ static gx_status alloc_all(void)
     gx_status s = alloc(GX_MEM_UPLOAD, distinct * ELEMENT_BYTES_MAX, &upload);
     if (s == GX_OK)
         s = alloc(GX_MEM_READBACK, (size_t)PIECE * ELEMENT_BYTES_MAX, &readback);
+    if (s == GX_OK)
+        s = alloc(GX_MEM_DEVICE, GX_SLOT_ALIGN, &mem_bad);
     for (size_t i = 0; i < 3 && s == GX_OK; i++)
         s = alloc(GX_MEM_DEVICE, bytes, large[i]);
     return s;
@@ -225,7 +227,8 @@ static gx_status alloc_all(void)
 
 static void release_all(void)
 {
-    struct gx_mem *const all[] = {&mem_a, &mem_b, &mem_out, &mem_scratch, &upload, &readback};
+    struct gx_mem *const all[] = {&mem_a,       &mem_b,  &mem_out, &mem_bad,
+                                  &mem_scratch, &upload, &readback};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         release(all[i]);
     free(host_a);
@@ -287,7 +290,8 @@ static void expect_roof(unsigned char *out, const unsigned char *a, size_t n)
             sum[k] = seed[0] + k;
         for (int step = 0; step < GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS; step++)
             for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-                sum[k] += (sum[(k + 1) % GX_K_ROOF_CHAINS] & UINT32_MAX) * seed[1];
+                sum[k] += (uint64_t)((int64_t)(int32_t)sum[(k + 1) % GX_K_ROOF_CHAINS] *
+                                     (int32_t)seed[1]);
         for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
             all ^= sum[k];
         memcpy(out + i * QUAD, &all, sizeof all);
@@ -407,6 +411,8 @@ static int try_subject(struct subject *s, const struct gx_kernel_key *key, stats
     d->bind[GX_BIND_OUT].mem = &mem_out;
     d->bind[GX_BIND_A].mem = &mem_a;
     d->bind[GX_BIND_B].mem = key->op == GX_ADD || key->op == GX_MUL ? &mem_b : NULL;
+    if (key->check) /* no element is bad, so whatever is there stays there */
+        d->bind[GX_BIND_BAD].mem = &mem_bad;
     status = get_scratch(d);
     if (status == GX_OK)
         status = verify(s, &differs);
@@ -469,7 +475,8 @@ static int bench_op(gx_field field, gx_op op, unsigned per_load)
                         .per_load = per_load,
                         .bytes = (info->operands + 1) * gx__element_bytes(field),
                         .multiply_adds = multiply_adds(field, op)};
-    struct gx_kernel_key key = {.op = op, .field = field, .repeat = per_load > 1 ? per_load : 0};
+    struct gx_kernel_key key = {
+        .op = op, .field = field, .check = true, .repeat = per_load > 1 ? per_load : 0};
     stats ns;
     s.dispatch.n = opts.n;
     int rc = try_subject(&s, &key, &ns);
