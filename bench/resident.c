@@ -288,10 +288,11 @@ static void expect_roof(unsigned char *out, const unsigned char *a, size_t n)
         memcpy(seed, a + i * QUAD, sizeof seed);
         for (uint32_t k = 0; k < GX_K_ROOF_CHAINS; k++)
             sum[k] = seed[0] + k;
-        for (int step = 0; step < GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS; step++)
+        for (int step = 0; step < GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS; step++) {
+            int64_t factor = (int32_t)sum[step % GX_K_ROOF_STEPS];
             for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-                sum[k] += (uint64_t)((int64_t)(int32_t)sum[(k + 1) % GX_K_ROOF_CHAINS] *
-                                     (int32_t)seed[1]);
+                sum[k] += (uint64_t)(factor * (GX_K_ROOF_FACTOR + k));
+        }
         for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
             all ^= sum[k];
         memcpy(out + i * QUAD, &all, sizeof all);

@@ -37,8 +37,9 @@
 /* roof.comp: sums that do not wait for each other, how often each is added to in one round
  * of the loop, the rounds; and the multiply-adds of one invocation. */
 #define GX_K_ROOF_CHAINS 16
-#define GX_K_ROOF_STEPS  8
+#define GX_K_ROOF_STEPS  8 /* at most the sums */
 #define GX_K_ROOF_ROUNDS 128
+#define GX_K_ROOF_FACTOR 0x1e3779b1 /* the first sum's; the next ones' follow */
 #define GX_K_ROOF_EACH   (GX_K_ROOF_CHAINS * GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS)
 
 #endif

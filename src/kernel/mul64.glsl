@@ -2,8 +2,9 @@
  *
  * The Montgomery product with 64-bit integers: limbs of LIMB_BITS (30 or 29) bits, sums
  * of products in 64-bit columns, no carry until the end. What counts on a GPU is the
- * number of 32 x 32 + 64 multiply-adds; additions run beside them. So the product is
- * first taken by subtractive Karatsuba, one level deep (two saved nothing), and then reduced.
+ * number of 32 x 32 + 64 multiply-adds; additions run beside them. So a
+ * product of many limbs is taken by subtractive Karatsuba, one level deep (two saved nothing),
+ * and then reduced.
  *
  * R is 2^(32 * WORDS) but the limbs shift out 2^(LIMBS * LIMB_BITS), which is 2^SHIFT
  * more. One factor is split shifted left by SHIFT, and the mismatch is gone.
@@ -122,10 +123,8 @@ Element canonical(Limbs x)
 SCHOOLBOOK(product7, 7)
 SCHOOLBOOK(product6, 6)
 KARATSUBA(product, 13, 7, 6, product7, product6) /* 134 multiply-adds instead of 169 */
-#elif LIMBS == 9
-SCHOOLBOOK(product5, 5)
-SCHOOLBOOK(product4, 4)
-KARATSUBA(product, 9, 5, 4, product5, product4) /* 66 instead of 81 */
+#else
+SCHOOLBOOK(product, LIMBS) /* 81 with 9 limbs: too few for Karatsuba to pay */
 #endif
 
 /* ---- reduction --------------------------------------------------------------------- */

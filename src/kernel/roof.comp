@@ -4,11 +4,10 @@
  * device can do, GX_K_ROOF_EACH of them per invocation between reading 16 bytes of A and
  * writing 16 to OUT.
  *
- * Every factor is the low half of another sum, so that none can be left out, computed
- * ahead or taken apart: of lo(x) * y + x with x on both sides a compiler may make a
- * product and two additions. A sum is needed again GX_K_ROOF_CHAINS - 1 multiply-adds
- * later at the earliest, so latency does not count; a round is long enough for its loop
- * not to count.
+ * Like the rows of a product: in every step all sums get the low half of one of them times
+ * a constant of their own. So none can be left out or computed ahead, and a sum is needed
+ * again GX_K_ROOF_CHAINS multiply-adds later at the earliest, so latency does not count; a
+ * round is long enough for its loop not to count. Signed, as in mul64.glsl.
  */
 #version 450
 #include "common.glsl"
@@ -27,9 +26,11 @@ void main()
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
         sum[k] = int64_t(seed.x + k);
     [[dont_unroll]] for (uint r = 0; r < GX_K_ROOF_ROUNDS; r++)
-        [[unroll]] for (int step = 0; step < GX_K_ROOF_STEPS; step++)
+        [[unroll]] for (int step = 0; step < GX_K_ROOF_STEPS; step++) {
+            int factor = int(sum[step]);
             [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-                sum[k] += int64_t(int(sum[(k + 1) % GX_K_ROOF_CHAINS])) * int64_t(int(seed.y));
+                sum[k] += int64_t(factor) * int64_t(GX_K_ROOF_FACTOR + k);
+        }
     int64_t all = 0;
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
         all ^= sum[k];

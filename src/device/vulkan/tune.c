@@ -15,8 +15,9 @@
 /* Compiling included, and that is most of it. What was not tried by then is not chosen. */
 #define BUDGET_NS          400000000u
 #define SOFTWARE_BUDGET_NS 120000000u
-/* More than caches hold. */
-#define ELEMENTS          1048576u
+/* More than caches hold, and a small part of the memory. */
+#define ELEMENTS          4194304u
+#define MEMORY_PART       64u
 #define SOFTWARE_ELEMENTS 2048u
 /* A change must be worth more than the noise. */
 #define GAIN 0.97
@@ -159,6 +160,8 @@ struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_s
                           .key = {.op = example_of(family), .field = field},
                           .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
                           .deadline = start + (software ? SOFTWARE_BUDGET_NS : BUDGET_NS)};
+    uint64_t fits = device->base->info.memory_bytes / MEMORY_PART / gx__element_bytes(field);
+    most = fits && fits < most ? fits : most;
     bench.n = bench.n < most ? bench.n : most;
     struct vk_choice best = gx__vk_default_choice(device);
     if (borrow(device, field, family, &best))
