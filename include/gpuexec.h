@@ -214,7 +214,12 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
  * driver calls them ("vulkan:H200"), by the beginning of their UUID
  * ("vulkan:uuid=6d65"), or as "vulkan" for the first; and for tests
  * "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its Nth call
- * (doc/design.md): WHAT is fail, oom, lose or corrupt. */
+ * (doc/design.md): WHAT is fail, oom, lose, hang or corrupt.
+ *
+ * A device that is lost stays in the list, and the next job or buffer that names it opens
+ * it anew. Buffers on it are lost with it: they answer GX_ERR_DEVICE_LOST, and so do jobs
+ * over them, until they are destroyed and created anew. The same holds after
+ * GX_ERR_TIMEOUT: a submit that takes a minute and 50 us per element has hung. */
 
 /* ---- buffers that stay on a device --------------------------------------- */
 
@@ -230,7 +235,7 @@ GX_API gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, ui
                                gx_buf **buf);
 
 /* Destroys it and clears the caller's pointer; NULL and a NULL buffer are fine. No job
- * that uses it may be under way. */
+ * that uses it may be under way. The device may have been lost. */
 GX_API void gx_buf_destroy(gx_buf **buf);
 
 /* Copies bytes into or out of the buffer, from byte `offset` on. Any thread; two calls

@@ -142,6 +142,7 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
     if (s != GX_OK)
         gx__log(&ctx->instance, GX_LOG_ERROR, "buffer of %zu bytes on '%s': %s", bytes,
                 engine->device.info.name, gx_status_message(s));
+    gx__engine_release(engine); /* the buffer is a user by itself */
     return s;
 }
 
@@ -218,6 +219,10 @@ static gx_status validate_place(const gx_job *job, const char *name, const gx_op
                       o->offset, align);
     if (o->offset > o->buf->size || bytes > o->buf->size - o->offset)
         return refuse(report, GX_ERR_INVALID, "%s runs past the end of its buffer", name);
+    if (atomic_load(&o->buf->engine->lost))
+        return refuse(report, GX_ERR_DEVICE_LOST,
+                      "%s lies in a buffer of '%s', which was lost: destroy it and create it anew",
+                      name, o->buf->engine->device.info.name);
     if (o->buf->mapped)
         return refuse(report, GX_ERR_INVALID, "%s lies in a buffer that is mapped: unmap it", name);
     return GX_OK;
@@ -314,7 +319,7 @@ static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t
     return status;
 }
 
-/* A job with buffers runs where they are. */
+/* A job with buffers runs where they are. On success the caller is a user of *engine. */
 static gx_status route_job(gx_ctx *ctx, const gx_job *job, const char *device,
                            struct gx_engine **engine, gx_report *r)
 {
@@ -325,10 +330,15 @@ static gx_status route_job(gx_ctx *ctx, const gx_job *job, const char *device,
     if (!home || device)
         s = gx__route(&ctx->router, device, engine, &reason, r->message, sizeof r->message);
     else
-        *engine = home;
-    if (s == GX_OK && home && *engine != home)
+        *engine = gx__engine_acquire(home);
+    if (s == GX_OK && home && *engine != home) {
+        gx__engine_release(*engine);
+        if (atomic_load(&home->lost)) /* just now: it was opened anew under the same name */
+            return refuse(r, GX_ERR_DEVICE_LOST, "device '%s': %s", home->device.info.name,
+                          gx_status_message(GX_ERR_DEVICE_LOST));
         return refuse(r, GX_ERR_INVALID, "asked to run on '%s', but its buffers are on '%s'",
                       device, home->device.info.name);
+    }
     if (s == GX_OK)
         r->reason = reason;
     return s;
@@ -340,8 +350,10 @@ static gx_status run_job(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts
     struct gx_engine *engine;
     gx_path path = opts->path ? opts->path : ctx->path;
     gx_status s = route_job(ctx, job, opts->device, &engine, r);
-    if (s == GX_OK)
+    if (s == GX_OK) {
         s = gx__engine_run(engine, job, path, r);
+        gx__engine_release(engine);
+    }
     r->status = s;
     r->total_ns = gx__now_ns() - start;
     return s;

@@ -5,9 +5,12 @@
  *   fault:fail@N:DEVICE     the Nth call fails, once
  *   fault:oom@N:DEVICE      the Nth call that needs memory has none, once
  *   fault:lose@N:DEVICE     the device is lost at the Nth call and stays lost
+ *   fault:hang@N:DEVICE     the Nth wait does not end before its time is up, and as it
+ *                           never would, the device is lost; a wait without a limit ends
  *   fault:corrupt@N:DEVICE  the Nth submit that writes results flips one bit of them
  *
- * Calls are those that can fail, counted from 1 since the device was opened.
+ * Calls are those that can fail, counted from 1 since the device was opened, also when
+ * that was because it had been lost.
  */
 #include "device/device.h"
 
@@ -17,8 +20,8 @@
 
 #include "base/alloc.h"
 
-enum mode { FAIL, OOM, LOSE, CORRUPT, MODES };
-static const char *const mode_names[MODES] = {"fail", "oom", "lose", "corrupt"};
+enum mode { FAIL, OOM, LOSE, HANG, CORRUPT, MODES };
+static const char *const mode_names[MODES] = {"fail", "oom", "lose", "hang", "corrupt"};
 
 struct fault {
     struct gx_device inner;
@@ -31,7 +34,7 @@ struct fault {
 struct fault_cmd {
     struct gx_cmd base;
     struct gx_cmd *inner;
-    struct gx_binding out; /* of the last dispatch that writes results */
+    struct gx_binding out; /* of the last dispatch that writes results, or their last copy */
 };
 
 static struct fault *fault_of(const struct gx_device *device)
@@ -45,7 +48,7 @@ static gx_status call(struct gx_device *device, bool needs_memory)
     struct fault *f = fault_of(device);
     if (atomic_load(&f->lost))
         return GX_ERR_DEVICE_LOST;
-    if (f->mode == CORRUPT || (f->mode == OOM && !needs_memory))
+    if (f->mode == HANG || f->mode == CORRUPT || (f->mode == OOM && !needs_memory))
         return GX_OK;
     if (atomic_fetch_add(&f->calls, 1) + 1 != f->at)
         return GX_OK;
@@ -146,9 +149,20 @@ static void fault_recycle(struct gx_cmd *base)
     gx__free(&base->device->instance->config.allocator, cmd);
 }
 
+/* Where results are copied on, their copy is what counts. */
+static void follow(struct gx_binding *out, const struct gx_region *copy)
+{
+    if (out->mem == copy->from.mem && out->offset >= copy->from.offset &&
+        out->offset - copy->from.offset < copy->size)
+        *out =
+            (struct gx_binding){copy->to.mem, copy->to.offset + (out->offset - copy->from.offset)};
+}
+
 static void fault_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
 {
     struct fault_cmd *cmd = (struct fault_cmd *)base;
+    for (size_t i = 0; i < count; i++)
+        follow(&cmd->out, &regions[i]);
     cmd->inner->device->ops->copy(cmd->inner, regions, count);
 }
 
@@ -179,20 +193,45 @@ static gx_status fault_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
     return s == GX_OK ? cmd->inner->device->ops->stamps(cmd->inner, ns, count) : s;
 }
 
-/* Flips the lowest bit of the first result, once the inner device is done with it. */
-static gx_status corrupt(struct gx_device *inner, const struct gx_binding *out,
-                         struct gx_point done)
+/* One copy of a word, after a point, waited for. */
+static gx_status copy_word(struct gx_device *inner, struct gx_binding from, struct gx_binding to,
+                           struct gx_point after)
 {
-    void *host;
-    struct gx_mem mem = *out->mem;
-    gx_status s = inner->ops->wait(inner, done, GX_WAIT_FOREVER);
-    if (s == GX_OK)
-        s = inner->ops->map(inner, &mem, &host);
+    struct gx_region region = {from, to, sizeof(uint32_t)};
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    gx_status s = inner->ops->begin(inner, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
-    ((unsigned char *)host)[out->offset] ^= 1;
-    inner->ops->unmap(inner, &mem);
-    return GX_OK;
+    inner->ops->copy(cmd, &region, 1);
+    inner->ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    s = inner->ops->submit(cmd, &after, 1, &done);
+    if (s == GX_OK)
+        s = inner->ops->wait(inner, done, GX_WAIT_FOREVER);
+    inner->ops->recycle(cmd);
+    return s;
+}
+
+/* Flips the lowest bit of the first result, once the inner device is done with it: in
+ * memory of our own, because the host may not see the result. */
+static gx_status corrupt(struct gx_device *inner, struct gx_binding out, struct gx_point done)
+{
+    uint32_t *word;
+    struct gx_mem mem;
+    gx_status s = inner->ops->mem_alloc(inner, GX_MEM_SHARED, sizeof *word, &mem);
+    if (s != GX_OK)
+        return s;
+    struct gx_binding ours = {&mem, 0};
+    s = copy_word(inner, out, ours, done);
+    if (s == GX_OK)
+        s = inner->ops->map(inner, &mem, (void **)&word);
+    if (s == GX_OK) {
+        *word ^= 1;
+        inner->ops->unmap(inner, &mem);
+        s = copy_word(inner, ours, out, done);
+    }
+    inner->ops->mem_free(inner, &mem);
+    return s;
 }
 
 static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
@@ -205,15 +244,23 @@ static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits,
         s = f->inner.ops->submit(cmd->inner, waits, count, done);
     if (s == GX_OK && f->mode == CORRUPT && cmd->out.mem &&
         atomic_fetch_add(&f->calls, 1) + 1 == f->at)
-        s = corrupt(&f->inner, &cmd->out, *done);
+        s = corrupt(&f->inner, cmd->out, *done);
     return s;
 }
 
 static gx_status fault_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
 {
-    struct gx_device *inner = &fault_of(device)->inner;
+    struct fault *f = fault_of(device);
     gx_status s = call(device, false);
-    return s == GX_OK ? inner->ops->wait(inner, point, timeout_ns) : s;
+    bool hang = f->mode == HANG && timeout_ns != GX_WAIT_FOREVER &&
+                atomic_fetch_add(&f->calls, 1) + 1 == f->at;
+    if (s == GX_OK) /* what seems to hang must be over, as its memory is freed next */
+        s = f->inner.ops->wait(&f->inner, point, hang ? GX_WAIT_FOREVER : timeout_ns);
+    if (s == GX_OK && hang) {
+        atomic_store(&f->lost, true);
+        s = GX_ERR_TIMEOUT;
+    }
+    return s;
 }
 
 static bool fault_reached(struct gx_device *device, struct gx_point point)
@@ -271,10 +318,11 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
     enum mode mode;
     uint64_t at;
     if (!parse(&rest, &mode, &at) || strlen(name) >= sizeof device->info.name) {
-        snprintf(message, message_size,
-                 "'%.48s' is not fault:WHAT@N:DEVICE with WHAT of fail, oom, lose, corrupt, N from "
-                 "1, and at most %zu characters",
-                 name, sizeof device->info.name - 1);
+        snprintf(
+            message, message_size,
+            "'%.48s' is not fault:WHAT@N:DEVICE with WHAT of fail, oom, lose, hang, corrupt, N "
+            "from 1, and at most %zu characters",
+            name, sizeof device->info.name - 1);
         return GX_ERR_NO_DEVICE;
     }
     struct fault *f = gx__alloc(allocator, sizeof *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Copies go through pooled staging memory in pieces, or straight where the host can
- * see the buffer.
+ * see the buffer. A buffer keeps its engine open, also one that was lost.
  */
 #include "exec/buffer.h"
 
@@ -15,6 +15,7 @@
 
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **out)
 {
+    fenv_t caller;
     struct gx_device *device = &engine->device;
     bool mappable = flags & GX_BUF_MAPPABLE;
     enum gx_mem_kind kind = !mappable && device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE)
@@ -26,12 +27,24 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
     buf->engine = engine;
     buf->size = bytes;
     buf->mappable = kind == GX_MEM_SHARED;
+    gx__float_env_default(&caller);
     gx_status s = device->ops->mem_alloc(device, kind, bytes ? bytes : 1, &buf->mem);
-    if (s != GX_OK)
+    gx__float_env_restore(&caller);
+    if (s != GX_OK) {
         gx__free(&engine->instance->config.allocator, buf);
-    else
-        *out = buf;
-    return s;
+        return gx__engine_status(engine, s);
+    }
+    gx__engine_acquire(engine);
+    *out = buf;
+    return GX_OK;
+}
+
+static void unmap(gx_buf *buf)
+{
+    struct gx_device *device = &buf->engine->device;
+    if (buf->mapped)
+        device->ops->unmap(device, &buf->mem);
+    buf->mapped = false;
 }
 
 void gx_buf_destroy(gx_buf **buf)
@@ -39,17 +52,31 @@ void gx_buf_destroy(gx_buf **buf)
     if (!buf || !*buf)
         return;
     struct gx_engine *engine = (*buf)->engine;
-    gx_buf_unmap(*buf);
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    unmap(*buf);
     engine->device.ops->mem_free(&engine->device, &(*buf)->mem);
+    gx__float_env_restore(&caller);
     gx__free(&engine->instance->config.allocator, *buf);
+    gx__engine_release(engine);
     *buf = NULL;
 }
 
-static gx_status refuse(const gx_buf *buf, const char *message)
+static gx_status refuse(const gx_buf *buf, gx_status status, const char *message)
 {
     gx__log(buf->engine->instance, GX_LOG_ERROR, "buffer on '%s': %s",
             buf->engine->device.info.name, message);
-    return GX_ERR_INVALID;
+    return status;
+}
+
+static gx_status check_usable(const gx_buf *buf)
+{
+    if (atomic_load(&buf->engine->lost))
+        return refuse(buf, GX_ERR_DEVICE_LOST,
+                      "the device was lost: destroy the buffer and create it anew");
+    if (buf->mapped)
+        return refuse(buf, GX_ERR_INVALID, "mapped: unmap it first");
+    return GX_OK;
 }
 
 gx_status gx_buf_map(gx_buf *buf, void **memory)
@@ -57,22 +84,27 @@ gx_status gx_buf_map(gx_buf *buf, void **memory)
     if (!buf || !memory)
         return GX_ERR_INVALID;
     if (!buf->mappable)
-        return refuse(buf, "not mappable: create it with GX_BUF_MAPPABLE");
-    if (buf->mapped)
-        return refuse(buf, "mapped already");
+        return refuse(buf, GX_ERR_INVALID, "not mappable: create it with GX_BUF_MAPPABLE");
+    gx_status s = check_usable(buf);
+    if (s != GX_OK)
+        return s;
+    fenv_t caller;
     struct gx_device *device = &buf->engine->device;
-    gx_status s = device->ops->map(device, &buf->mem, memory);
+    gx__float_env_default(&caller);
+    s = device->ops->map(device, &buf->mem, memory);
+    gx__float_env_restore(&caller);
     buf->mapped = s == GX_OK;
-    return s;
+    return gx__engine_status(buf->engine, s);
 }
 
 void gx_buf_unmap(gx_buf *buf)
 {
-    if (!buf || !buf->mapped)
+    if (!buf)
         return;
-    struct gx_device *device = &buf->engine->device;
-    device->ops->unmap(device, &buf->mem);
-    buf->mapped = false;
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    unmap(buf);
+    gx__float_env_restore(&caller);
 }
 
 /* One copy by the device, waited for. */
@@ -90,7 +122,7 @@ static gx_status device_copy(struct gx_engine *engine, struct gx_binding from, s
     device->ops->barrier(cmd, GX_BARRIER_TO_HOST);
     s = device->ops->submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
-        s = device->ops->wait(device, done, GX_WAIT_FOREVER);
+        s = gx__engine_wait(engine, done, 0);
     device->ops->recycle(cmd);
     return s;
 }
@@ -136,20 +168,20 @@ static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *f
 static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     if (offset > buf->size || bytes > buf->size - offset)
-        return refuse(buf, "a copy that runs past its end");
+        return refuse(buf, GX_ERR_INVALID, "a copy that runs past its end");
     if (!bytes)
         return GX_OK;
     if (!to && !from)
-        return refuse(buf, "a copy with NULL");
-    if (buf->mapped)
-        return refuse(buf, "mapped: unmap it first");
-    if (buf->mappable)
-        return host_copy(buf->engine, &buf->mem, offset, to, from, bytes);
+        return refuse(buf, GX_ERR_INVALID, "a copy with NULL");
+    gx_status s = check_usable(buf);
+    if (s != GX_OK)
+        return s;
     fenv_t caller;
     gx__float_env_default(&caller);
-    gx_status s = staged_copy(buf, offset, to, from, bytes);
+    s = buf->mappable ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
+                      : staged_copy(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
-    return s;
+    return gx__engine_status(buf->engine, s);
 }
 
 gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes)

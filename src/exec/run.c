@@ -280,14 +280,14 @@ static gx_status read_stamps(struct job_run *run, struct gx_cmd *cmd, uint64_t d
     return GX_OK;
 }
 
-static gx_status submit_and_wait(struct job_run *run, struct gx_cmd *cmd)
+static gx_status submit_and_wait(struct job_run *run, struct gx_cmd *cmd, uint64_t elements)
 {
     struct gx_device *device = &run->engine->device;
     struct gx_point done;
     uint64_t start = gx__now_ns();
     gx_status s = device->ops->submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
-        s = device->ops->wait(device, done, GX_WAIT_FOREVER);
+        s = gx__engine_wait(run->engine, done, elements);
     uint64_t device_ns = gx__now_ns() - start;
     run->report->submits++;
     run->report->device_ns += device_ns;
@@ -311,7 +311,7 @@ static gx_status run_round(struct job_run *run, const struct work *work, uint64_
     if (s != GX_OK)
         return s;
     record_round(run, cmd, work, round, end);
-    s = submit_and_wait(run, cmd);
+    s = submit_and_wait(run, cmd, end - round);
     device->ops->recycle(cmd);
     if (s == GX_OK && check)
         s = read_slots(run, round, end, bad);
@@ -463,7 +463,7 @@ static gx_status run_job(struct gx_engine *engine, const gx_job *job, gx_path pa
         snprintf(report->message, sizeof report->message, "device '%s': %s",
                  engine->device.info.name, gx_status_message(s));
     release(&run);
-    return s;
+    return gx__engine_status(engine, s);
 }
 
 gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_path path,

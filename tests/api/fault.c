@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The fault device: every call of a device fails in turn, has no memory in turn, is
- * where the device is lost in turn, until a whole scenario passes untouched. Each
+ * where the device is lost or hangs in turn, until a whole scenario passes untouched. Each
  * time: the right status and a message that names the device, inputs as they were,
- * nothing leaked, and the context goes on. And corrupted results, of which each must
- * be off by exactly one bit.
+ * nothing leaked, and the context goes on, with the device opened anew. And corrupted results, of
+ * which each must be off by exactly one bit.
  */
 #include <stdio.h>
 
@@ -161,43 +161,71 @@ static void memory_runs_out_in_turn(void **state)
 
 /* ---- lose: for good ---- */
 
-/* 1 where the device was lost on the way. */
-static int steps_until_lost(gx_ctx *ctx, const char *device)
+/* How often the device was lost on the way; it is opened anew each time, and counts anew. */
+static int losses_in_steps(gx_ctx *ctx, const char *device, gx_status expected)
 {
-    int lost = 0;
+    int losses = 0;
     for (size_t i = 0; i < STEPS; i++) {
         struct result r;
         gx_status status = run_step(ctx, device, i, &r);
-        assert_int_equal(status, lost || status != GX_OK ? GX_ERR_DEVICE_LOST : GX_OK);
-        lost = status != GX_OK;
-        if (!lost)
+        assert_int_equal(status, status != GX_OK ? expected : GX_OK);
+        losses += status != GX_OK;
+        if (status == GX_OK)
             assert_memory_equal(r.got, want[i], BYTES);
         expect_right(ctx, "cpu", i);
     }
-    return lost;
+    return losses;
 }
 
-static void sweep_loss(uint64_t dispatch_elems)
+static void sweep_loss(const char *what, gx_status expected, uint64_t dispatch_elems)
 {
-    unsigned at = 1;
-    for (int lost = 1; lost; at++) {
+    unsigned at = 1, recovered = 0;
+    for (int losses = STEPS; losses; at++) {
         struct gxt_heap heap;
         gx_ctx *ctx = open_counted(&heap, dispatch_elems);
         char device[48];
-        snprintf(device, sizeof device, "fault:lose@%u:cpu", at);
-        lost = steps_until_lost(ctx, device);
+        snprintf(device, sizeof device, "fault:%s@%u:cpu", what, at);
+        losses = losses_in_steps(ctx, device, expected);
+        recovered += losses > 0 && losses < STEPS;
         close_counted(ctx, &heap);
+        if (at == 1)
+            assert_int_equal(losses, STEPS); /* each time at the first call */
         assert_true(at < N_MAX);
     }
-    assert_true(at > STEPS);
+    assert_true(recovered > STEPS / 2);
 }
 
 static void the_device_is_lost_in_turn(void **state)
 {
     (void)state;
-    sweep_loss(0);
-    sweep_loss(9);
-    sweep_loss(gxt_small() ? 40 : 1);
+    sweep_loss("lose", GX_ERR_DEVICE_LOST, 0);
+    sweep_loss("lose", GX_ERR_DEVICE_LOST, 9);
+    sweep_loss("lose", GX_ERR_DEVICE_LOST, gxt_small() ? 40 : 1);
+}
+
+static void the_device_hangs_in_turn(void **state)
+{
+    (void)state;
+    sweep_loss("hang", GX_ERR_TIMEOUT, 0);
+    sweep_loss("hang", GX_ERR_TIMEOUT, 1);
+}
+
+/* Engines that were lost go as soon as nobody uses them: what is allocated stays the same. */
+static void lost_a_hundred_times(void **state)
+{
+    (void)state;
+    static const char device[] = "fault:lose@1:cpu";
+    struct gxt_heap heap;
+    struct result r;
+    gx_ctx *ctx = open_counted(&heap, 0);
+    assert_int_equal(run_step(ctx, device, 0, &r), GX_ERR_DEVICE_LOST);
+    size_t live = heap.count;
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(run_step(ctx, device, 0, &r), GX_ERR_DEVICE_LOST);
+        assert_int_equal(heap.count, live);
+    }
+    expect_right(ctx, "cpu", 0);
+    close_counted(ctx, &heap);
 }
 
 static void a_lost_device_stops_the_call(void **state)
@@ -386,6 +414,8 @@ int main(void)
         cmocka_unit_test(every_call_fails_in_turn),
         cmocka_unit_test(memory_runs_out_in_turn),
         cmocka_unit_test(the_device_is_lost_in_turn),
+        cmocka_unit_test(the_device_hangs_in_turn),
+        cmocka_unit_test(lost_a_hundred_times),
         cmocka_unit_test(a_lost_device_stops_the_call),
         cmocka_unit_test(every_result_is_corrupted_in_turn),
         cmocka_unit_test(faults_nest),

@@ -13,6 +13,8 @@
 
 /* All of it together; what is not measured by then keeps the guess from its flags. */
 #define BUDGET_NS 120000000u
+/* Each takes milliseconds: after that long it never ends. */
+#define HUNG_NS 60000000000u
 
 #define MIB         ((size_t)1 << 20)
 #define FIRST_BYTES ((size_t)64 << 10) /* a slow read is known after this */
@@ -52,7 +54,7 @@ gx_status gx__vk_time(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns
     uint64_t start = gx__now_ns(), stamps[2];
     gx_status s = gx__vk_submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
-        s = gx__vk_wait(device->base, done, GX_WAIT_FOREVER);
+        s = gx__vk_wait(device->base, done, HUNG_NS);
     *ns = gx__now_ns() - start;
     if (s != GX_OK || !device->base->facts.timestamps)
         return s;
