@@ -198,7 +198,8 @@ struct gx_device_ops {
                         struct gx_point *done);
     void (*recycle)(struct gx_cmd *cmd);
 
-    /* Where it fails, nothing of the device is under way any more: it is lost. */
+    /* Where it fails, nothing of the device is under way any more: it is lost. Only after
+     * GX_ERR_TIMEOUT something may be, and then `recycle` sees to its end. */
     gx_status (*wait)(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
     bool (*reached)(struct gx_device *device, struct gx_point point);
 };

@@ -5,8 +5,8 @@
  *   fault:fail@N:DEVICE     the Nth call fails, once
  *   fault:oom@N:DEVICE      the Nth call that needs memory has none, once
  *   fault:lose@N:DEVICE     the device is lost at the Nth call and stays lost
- *   fault:hang@N:DEVICE     the Nth wait does not end before its time is up, and as it
- *                           never would, the device is lost; a wait without a limit ends
+ *   fault:hang@N:DEVICE     the Nth wait is not over before its time is up, once; one
+ *                           without a limit is
  *   fault:corrupt@N:DEVICE  the Nth submit that writes results flips one bit of them
  *
  * Calls are those that can fail, counted from 1 since the device was opened, also when
@@ -256,11 +256,7 @@ static gx_status fault_wait(struct gx_device *device, struct gx_point point, uin
                 atomic_fetch_add(&f->calls, 1) + 1 == f->at;
     if (s == GX_OK) /* what seems to hang must be over, as its memory is freed next */
         s = f->inner.ops->wait(&f->inner, point, hang ? GX_WAIT_FOREVER : timeout_ns);
-    if (s == GX_OK && hang) {
-        atomic_store(&f->lost, true);
-        s = GX_ERR_TIMEOUT;
-    }
-    return s;
+    return s == GX_OK && hang ? GX_ERR_TIMEOUT : s;
 }
 
 static bool fault_reached(struct gx_device *device, struct gx_point point)
