@@ -49,6 +49,9 @@ int cli_job_failed(const gx_report *report);
 
 /* Opens a context whose messages go to stderr; returns an exit code. */
 int cli_open(const common_opts *common, gx_ctx **ctx);
+/* Closes it (NULL is fine) and returns rc, or EXIT_FAILED where all went well but for what
+ * the validation layer had to say. */
+int cli_close(gx_ctx **ctx, int rc);
 
 typedef struct device_list {
     gx_device_info *infos;

@@ -83,6 +83,19 @@ int cli_open(const common_opts *common, gx_ctx **ctx)
     return exit_code(s);
 }
 
+int cli_close(gx_ctx **ctx, int rc)
+{
+    gx_statistics stats = {0};
+    if (*ctx)
+        gx_stats(*ctx, &stats);
+    gx_close(ctx);
+    if (!stats.validation_messages)
+        return rc;
+    cli_error("the validation layer said %llu things, which are errors of gpuexec: report them",
+              (unsigned long long)stats.validation_messages);
+    return rc == EXIT_DONE ? EXIT_FAILED : rc;
+}
+
 int device_list_get(gx_ctx *ctx, device_list *list)
 {
     *list = (device_list){0};

@@ -198,8 +198,8 @@ static int speed(const common_opts *common, unsigned threads)
     free(r.b);
     free(r.result);
     for (size_t all = 0; all < 2; all++) {
-        gx_close(&r.best[all]);
-        gx_close(&r.portable[all]);
+        rc = cli_close(&r.best[all], rc);
+        rc = cli_close(&r.portable[all], rc);
     }
     return rc;
 }
@@ -240,8 +240,7 @@ static int run_demo(const common_opts *common)
     if (rc == EXIT_DONE)
         next_steps();
     target_list_free(&targets);
-    gx_close(&ctx);
-    return rc;
+    return cli_close(&ctx, rc);
 }
 
 const command cmd_demo = {

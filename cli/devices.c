@@ -56,8 +56,7 @@ static int run_devices(const common_opts *common)
             rc = EXIT_FAILED;
     }
     device_list_free(&list);
-    gx_close(&ctx);
-    return rc;
+    return cli_close(&ctx, rc);
 }
 
 const command cmd_devices = {

@@ -210,7 +210,7 @@ static int open_all(transfer *t)
     return EXIT_DONE;
 }
 
-static void close_all(transfer *t)
+static int close_all(transfer *t, int rc)
 {
     for (unsigned k = 0; k < 3; k++) {
         reader_close(&t->in[k].reader);
@@ -218,7 +218,7 @@ static void close_all(transfer *t)
     }
     free(t->result);
     writer_close(&t->writer);
-    gx_close(&t->ctx);
+    return cli_close(&t->ctx, rc);
 }
 
 /* ---- chunks -------------------------------------------------------------------------- */
@@ -319,8 +319,7 @@ static int run_run(const common_opts *common)
         rc = run_chunks(&t);
     if (rc == EXIT_DONE && !writer_commit(&t.writer, t.err))
         rc = failed(&t);
-    close_all(&t);
-    return rc;
+    return close_all(&t, rc);
 }
 
 const command cmd_run = {

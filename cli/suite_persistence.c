@@ -145,8 +145,7 @@ static int open_once(const persistence *p, opening *result)
     if (rc == EXIT_DONE)
         rc = first_jobs(ctx, result);
     result->ns = now_ns() - start;
-    gx_close(&ctx);
-    return rc;
+    return cli_close(&ctx, rc);
 }
 
 /* The same in a new process, whose exit code is returned. */
@@ -244,7 +243,7 @@ static int one_shot(persistence *p, const gx_job *job, const char *cache_dir, do
     int rc = open_with(p, cache_dir, &ctx);
     if (rc == EXIT_DONE && gx_run(ctx, job, 1, NULL, &report) != GX_OK)
         rc = cli_job_failed(&report);
-    gx_close(&ctx);
+    rc = cli_close(&ctx, rc);
     *ns = (double)(now_ns() - start);
     if (rc != EXIT_DONE || !memcmp(p->result, p->expected, bytes))
         return rc;
@@ -300,7 +299,7 @@ static int bench_size(persistence *p, size_t n)
     int rc = open_with(p, p->folder, &ctx);
     if (rc == EXIT_DONE)
         rc = bench_calls(p, ctx, &job, &rows[2]);
-    gx_close(&ctx);
+    rc = cli_close(&ctx, rc);
     if (rc == EXIT_DONE)
         rc = bench_one_shot(p, &job, "none", &rows[0]);
     if (rc == EXIT_DONE)

@@ -198,8 +198,7 @@ static int run_verify(const common_opts *common)
         progress_end();
     }
     target_list_free(&targets);
-    gx_close(&v.ctx);
-    return rc;
+    return cli_close(&v.ctx, rc);
 }
 
 const command cmd_verify = {

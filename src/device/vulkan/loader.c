@@ -43,7 +43,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
              data->pMessage);
     for (char *c = message; *c; c++)
         *c = *c == '\n' ? ' ' : *c;
-    instance->config.log(instance->config.log_user, ours ? GX_LOG_ERROR : GX_LOG_WARNING, message);
+    instance->config.log(instance->config.log_user, GX_LOG_WARNING, message);
     return VK_FALSE;
 }
 
