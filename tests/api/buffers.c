@@ -3,6 +3,7 @@
  * Buffers that stay on a device: creating, copying, mapping, and jobs over them, on the
  * CPU and on lavapipe, watched by the validation layer. Results are compared with GMP.
  */
+#include <fenv.h>
 #include <stdbool.h>
 
 #include "support/harness.h"
@@ -477,6 +478,61 @@ static void wrong_device(void **state)
     gxt_heap_end(&heap);
 }
 
+/* ---- the caller's floating-point mode ---- */
+
+/* An allocator that sees in which mode the inside of the library works. */
+static unsigned nearest_inside;
+
+static void *alloc_watching(void *user, size_t bytes)
+{
+    (void)user;
+    nearest_inside += fegetround() == FE_TONEAREST;
+    return malloc(bytes);
+}
+
+static void free_watching(void *user, void *memory)
+{
+    (void)user;
+    nearest_inside += fegetround() == FE_TONEAREST;
+    free(memory);
+}
+
+static void expect_mode(unsigned inside)
+{
+    assert_int_equal(fegetround(), FE_UPWARD);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+    assert_true(inside ? nearest_inside > 0 : nearest_inside == 0);
+    nearest_inside = 0;
+}
+
+/* The driver has the default mode, the caller finds its own again. */
+static void floating_point_mode(void **state)
+{
+    (void)state;
+    if (device_count < 2)
+        skip();
+    gx_config config = {.allocator = {alloc_watching, free_watching, NULL}};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_buf *open = create(ctx, devices[1], 64, 0), *buf = NULL;
+    void *memory = NULL;
+    uint32_t x = 1;
+    fesetround(FE_UPWARD);
+    feclearexcept(FE_ALL_EXCEPT);
+    nearest_inside = 0;
+    gx_status s = gx_buf_create(ctx, devices[1], 64, GX_BUF_MAPPABLE, &buf);
+    expect_mode(1);
+    assert_int_equal(s, GX_OK);
+    assert_int_equal(gx_buf_write(buf, 0, &x, sizeof x), GX_OK);
+    assert_int_equal(gx_buf_map(buf, &memory), GX_OK);
+    gx_buf_unmap(buf);
+    expect_mode(0);
+    gx_buf_destroy(&buf);
+    expect_mode(1);
+    fesetround(FE_TONEAREST);
+    gx_buf_destroy(&open);
+    gx_close(&ctx);
+}
+
 static int find_devices(void **state)
 {
     (void)state;
@@ -494,7 +550,7 @@ int main(void)
         cmocka_unit_test(operands_mix),   cmocka_unit_test(chains),
         cmocka_unit_test(offsets),        cmocka_unit_test(broadcast),
         cmocka_unit_test(bad_elements),   cmocka_unit_test(overlap_and_alignment),
-        cmocka_unit_test(wrong_device),
+        cmocka_unit_test(wrong_device),   cmocka_unit_test(floating_point_mode),
     };
     return cmocka_run_group_tests_name("buffers", tests, find_devices, NULL);
 }
