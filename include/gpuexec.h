@@ -316,7 +316,7 @@ typedef struct gx_run_opts {
 typedef enum gx_reason {
     GX_REASON_NONE = 0, /* it did not run */
     GX_REASON_ASKED,    /* the caller or the configuration named the device */
-    GX_REASON_ONLY,     /* the only device that may be chosen automatically */
+    GX_REASON_ONLY,     /* the only device that this version chooses by itself */
     GX_REASON_RESIDENT  /* its buffers are there */
 } gx_reason;
 
