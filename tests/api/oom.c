@@ -183,6 +183,61 @@ static void every_allocation_of_every_step(void **state)
     }
 }
 
+/* A job on each path and a buffer, on a Vulkan device. */
+static gx_status vulkan_scenario(gx_ctx *ctx, const char *device)
+{
+    struct memory m = fresh();
+    gx_buf *buf = NULL;
+    gx_status s = GX_OK;
+    for (int path = GX_PATH_HOST_VISIBLE; path <= GX_PATH_DEVICE_LOCAL && s == GX_OK; path++) {
+        gx_job job = gxt_job(steps[0].op, field, N, m.a, m.b, m.c, m.out);
+        gx_run_opts opts = {.device = device, .path = (gx_path)path};
+        s = gx_run(ctx, &job, 1, &opts, NULL);
+        if (s == GX_OK)
+            assert_memory_equal(m.out, want[0], bytes);
+    }
+    if (s == GX_OK)
+        s = gx_buf_create(ctx, device, bytes, 0, &buf);
+    if (s == GX_OK)
+        s = gx_buf_write(buf, 0, a, bytes);
+    if (s == GX_OK)
+        s = gx_buf_read(buf, 0, m.out, bytes);
+    if (s == GX_OK)
+        assert_memory_equal(m.out, a, bytes);
+    gx_buf_destroy(&buf);
+    return s;
+}
+
+/* Some are survived without a word: a cache file that is not read, a speed not measured. */
+static void every_allocation_on_vulkan(void **state)
+{
+    (void)state;
+    const char *device = gxt_vulkan();
+    unsigned refused = 0;
+    if (!device)
+        skip();
+    for (uint64_t k = 1, failed = 1; failed; k++) {
+        struct gxt_heap heap;
+        gxt_heap_start(&heap);
+        gx_config config = {.dispatch_elems = 10, .allocator = gxt_heap_allocator(&heap)};
+        gxt_watch(&config);
+        gx_ctx *ctx = gxt_open(&config);
+        gxt_heap_fail(&heap, k, 0);
+        gx_status s = vulkan_scenario(ctx, device);
+        assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY);
+        failed = heap.failed;
+        assert_true(failed || s == GX_OK);
+        refused += s != GX_OK;
+        gxt_heap_heal(&heap);
+        assert_int_equal(vulkan_scenario(ctx, device), GX_OK);
+        gx_close(&ctx);
+        gxt_heap_end(&heap);
+        assert_int_equal(gxt_complaints(), 0);
+        assert_true(k < K_MAX);
+    }
+    assert_true(refused > 8);
+}
+
 /* ---- once warm, nothing ---- */
 
 static void steady_state_allocates_nothing(void **state)
@@ -285,6 +340,7 @@ int main(void)
         cmocka_unit_test(every_allocation_fails_once),
         cmocka_unit_test(from_every_allocation_on_all_fail),
         cmocka_unit_test(every_allocation_of_every_step),
+        cmocka_unit_test(every_allocation_on_vulkan),
         cmocka_unit_test(steady_state_allocates_nothing),
         cmocka_unit_test(steady_state_of_other_calls),
         cmocka_unit_test(steady_state_on_vulkan),
