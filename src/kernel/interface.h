@@ -39,7 +39,8 @@
 #define GX_K_ROOF_CHAINS 16
 #define GX_K_ROOF_STEPS  8 /* at most the sums */
 #define GX_K_ROOF_ROUNDS 128
-#define GX_K_ROOF_FACTOR 0x1e3779b1 /* the first sum's; the next ones' follow */
-#define GX_K_ROOF_EACH   (GX_K_ROOF_CHAINS * GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS)
+/* What sum k is multiplied by: nothing that could be made of a neighbour's product. */
+#define GX_K_ROOF_FACTOR(k) (0x9e3779b9u * (2u * (k) + 1u) >> 2)
+#define GX_K_ROOF_EACH      (GX_K_ROOF_CHAINS * GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS)
 
 #endif

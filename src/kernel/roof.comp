@@ -29,7 +29,7 @@ void main()
         [[unroll]] for (int step = 0; step < GX_K_ROOF_STEPS; step++) {
             int factor = int(sum[step]);
             [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
-                sum[k] += int64_t(factor) * int64_t(GX_K_ROOF_FACTOR + k);
+                sum[k] += int64_t(factor) * int64_t(int(GX_K_ROOF_FACTOR(k)));
         }
     int64_t all = 0;
     [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
