@@ -45,7 +45,8 @@ extern "C" {
     X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                               \
     X(GX_ERR_DEVICE, -9, "a device call failed")                                                   \
     X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")                 \
-    X(GX_ERR_TIMEOUT, -11, "the device did not finish in time")
+    X(GX_ERR_TIMEOUT, -11, "the device did not finish in time")                                    \
+    X(GX_ERR_CANCELLED, -12, "cancelled before it ran")
 
 typedef enum gx_status {
 #define GX_X(symbol, value, message) symbol = value,
@@ -152,9 +153,14 @@ typedef struct gx_config {
     int validate;            /* 1: drivers are watched by their validation layer */
     const char *path;        /* "auto", "host-visible" or "device-local" (gx_path), for jobs
                                 that ask for none; NULL: auto */
-    const char *cache_dir;   /* folder of the cache files, "none": no files; NULL:
-                                $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
-    gx_log_fn log;           /* NULL: no messages */
+    const char *mode;        /* "auto", "sequential", "single-submit" or "pipelined" (gx_mode),
+                                for calls that ask for none; NULL: auto */
+    uint64_t stream_chunk_elems; /* elements of one piece of a large job; 0: 524288 */
+    uint64_t device_memory;      /* bytes a device may hold at once for this context, buffers
+                                    included; larger work is cut; 0: what the device has */
+    const char *cache_dir;       /* folder of the cache files, "none": no files; NULL:
+                                    $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
+    gx_log_fn log;               /* NULL: no messages */
     void *log_user;
     gx_allocator allocator; /* {0}: malloc and free */
 } gx_config;
@@ -306,10 +312,19 @@ typedef enum gx_path {
     GX_PATH_DIRECT        /* reported only: all operands were usable where they were */
 } gx_path;
 
+/* How the jobs of one call that run on the same device follow each other. */
+typedef enum gx_mode {
+    GX_MODE_AUTO = 0,      /* whichever the plan expects to be fastest */
+    GX_MODE_SEQUENTIAL,    /* one after the other */
+    GX_MODE_SINGLE_SUBMIT, /* as many as fit in one submit */
+    GX_MODE_PIPELINED      /* copies of one job while another is computed */
+} gx_mode;
+
 typedef struct gx_run_opts {
     size_t struct_size; /* sizeof(gx_run_opts), or 0 for this version's */
     const char *device; /* NULL: that of the job's buffers, else the context's */
     gx_path path;       /* GX_PATH_AUTO: the context's */
+    gx_mode mode;       /* GX_MODE_AUTO: the context's */
 } gx_run_opts;
 
 /* Why the job ran where it did. */
@@ -327,15 +342,20 @@ typedef struct gx_report {
     uint32_t threads;    /* host threads it was spread over */
     uint32_t dispatches; /* kernel launches */
     uint64_t bad_index;  /* GX_ERR_NOT_CANONICAL: the first such element ... */
-    char bad_operand;    /* ... in 'a', 'b' or 'c' */
+    char bad_operand;    /* ... in 'a', 'b' or 'c'; 0: a later job has replaced it since */
     gx_path path;
-    uint32_t submits;
-    uint64_t total_ns;    /* inside the library, this job; of that: */
-    uint64_t host_in_ns;  /* copying operands into staging memory */
-    uint64_t device_ns;   /* from submitting to having waited */
-    uint64_t host_out_ns; /* copying the result out of it */
-    uint64_t upload_ns;   /* by the device's own clock, 0 where it has none: */
-    uint64_t compute_ns;  /* (on a host device: as device_ns) */
+    gx_mode mode;          /* of the call */
+    uint32_t groups;       /* batches of work, shared with other jobs or not, it was part of */
+    uint32_t submits;      /* of the groups that begin with this job */
+    uint32_t command_hits; /* of these, commands that were ready from before */
+    uint64_t queued_ns;    /* waiting for its turn, where it was submitted and not run */
+    uint64_t total_ns;     /* inside the library, this job, from its first group to its last;
+                              where groups are shared, this job's part of: */
+    uint64_t host_in_ns;   /* copying operands into staging memory */
+    uint64_t device_ns;    /* from submitting to having waited */
+    uint64_t host_out_ns;  /* copying the result out of it */
+    uint64_t upload_ns;    /* by the device's own clock, 0 where it has none: */
+    uint64_t compute_ns;   /* (on a host device: as device_ns) */
     uint64_t download_ns;
     char message[160]; /* what went wrong and what to do; empty on success */
 } gx_report;
@@ -344,12 +364,17 @@ typedef struct gx_report {
  * Every job is validated before any runs. The first failure stops the call, is
  * returned, and the jobs not run get GX_ERR_NOT_RUN. Inputs are never written, and
  * a job refused for what is in them leaves them as they were even in place. What a
- * failed job left in its output is unspecified otherwise. opts and reports (one per
- * job) may be NULL. Any thread; blocks; allocates nothing once warm. */
+ * failed job left in its output is unspecified otherwise. Of jobs not run no host memory
+ * is written, but jobs overlap: what is in buffers, or in registered memory that is an
+ * output and no operand, is unspecified for those after the one that failed. opts and
+ * reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm. */
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);
 
 /* ---- statistics ---------------------------------------------------------- */
+
+/* Of pooled memory: bucket i is for pieces of 4096 << i bytes, the last for all above. */
+#define GX_BUCKETS 20
 
 /* Since the context was opened. Failed jobs count in jobs_failed alone. */
 typedef struct gx_statistics {
@@ -360,8 +385,14 @@ typedef struct gx_statistics {
     uint64_t bytes_written;
     uint64_t compute_ns;
     uint64_t dispatches;
-    uint64_t scratch_hits;        /* scratch memory found ready ... */
-    uint64_t scratch_misses;      /* ... and allocated */
+    uint64_t pool_hits;           /* staging and scratch memory found ready ... */
+    uint64_t pool_misses;         /* ... and allocated */
+    uint64_t buckets[GX_BUCKETS]; /* both, by size */
+    uint64_t pool_bytes;          /* that the pools hold now, idle or in use */
+    uint64_t device_bytes;        /* that devices hold now: pools and buffers */
+    uint64_t device_bytes_peak;   /* the most a single device ever held */
+    uint64_t command_hits;        /* commands that were ready from before ... */
+    uint64_t command_misses;      /* ... and recorded */
     uint64_t validation_messages; /* where gx_config.validate is set; should stay 0 */
 } gx_statistics;
 

@@ -20,6 +20,7 @@ struct gx_ctx {
     struct gx_instance instance;
     struct gx_router router;
     gx_path path;
+    gx_mode mode;
 };
 
 /* ---- context ---- */
@@ -59,7 +60,10 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     gx_path path = GX_PATH_AUTO;
     if (s == GX_OK && config.path)
         s = gx__parse_path(config.path, &path, "gx_config.path", message, sizeof message);
-    config.path = NULL; /* borrowed, and done with */
+    gx_mode mode = GX_MODE_AUTO;
+    if (s == GX_OK && config.mode)
+        s = gx__parse_mode(config.mode, &mode, "gx_config.mode", message, sizeof message);
+    config.path = config.mode = NULL; /* borrowed, and done with */
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, message);
         return s;
@@ -71,6 +75,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     }
     ctx->instance.config = config;
     ctx->path = path;
+    ctx->mode = mode;
     s = own_strings(&ctx->instance.config);
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, "no memory to open a context");
@@ -116,9 +121,16 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .bytes_written = c->bytes_written,
                            .compute_ns = c->compute_ns,
                            .dispatches = c->dispatches,
-                           .scratch_hits = c->scratch_hits,
-                           .scratch_misses = c->scratch_misses,
+                           .pool_hits = c->pool_hits,
+                           .pool_misses = c->pool_misses,
+                           .pool_bytes = c->pool_bytes,
+                           .device_bytes = c->device_bytes,
+                           .device_bytes_peak = c->device_bytes_peak,
+                           .command_hits = c->command_hits,
+                           .command_misses = c->command_misses,
                            .validation_messages = c->validation_messages};
+    for (size_t i = 0; i < GX_BUCKETS; i++)
+        out->buckets[i] = c->buckets[i];
 }
 
 /* ---- buffers ---- */
@@ -279,38 +291,13 @@ static gx_status validate(const gx_job *job, gx_report *report)
 
 /* ---- running ---- */
 
-static void count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
-{
-    if (r->status != GX_OK) {
-        gx__count(&c->jobs_failed, 1);
-        return;
-    }
-    size_t bytes = gx__element_bytes(job->field);
-    size_t read = 0;
-    const gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
-    for (uint32_t i = 0; i < 3 && i < gx_op_get_info(job->op)->operands; i++)
-        read += (inputs[i]->broadcast && job->n ? 1 : job->n) * bytes;
-    gx__count(&c->jobs_done, 1);
-    gx__count(&c->elements, job->n);
-    gx__count(&c->bytes_read, read);
-    gx__count(&c->bytes_written, job->n * bytes);
-    gx__count(&c->compute_ns, r->compute_ns);
-    gx__count(&c->dispatches, r->dispatches);
-}
-
-static void mark_not_run(gx_report *r)
-{
-    *r = (gx_report){.status = GX_ERR_NOT_RUN};
-    snprintf(r->message, sizeof r->message, "%s", gx_status_message(GX_ERR_NOT_RUN));
-}
-
 static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t first,
                            gx_status status, const char *message)
 {
     gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", first, message);
     gx__count(&ctx->instance.counters.jobs_failed, njobs);
     for (size_t i = 0; reports && i < njobs; i++) {
-        mark_not_run(&reports[i]);
+        gx__report_not_run(&reports[i], GX_ERR_NOT_RUN);
         if (i == first) {
             reports[i].status = status;
             snprintf(reports[i].message, sizeof reports[i].message, "%s", message);
@@ -344,51 +331,78 @@ static gx_status route_job(gx_ctx *ctx, const gx_job *job, const char *device,
     return s;
 }
 
-static gx_status run_job(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts, gx_report *r)
+/* Jobs first .. until the first that runs elsewhere, or cannot be routed, are one batch. */
+static size_t run_segment(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t njobs,
+                          const gx_run_opts *opts, gx_report *reports, struct gx_batch *batch)
 {
-    uint64_t start = gx__now_ns();
-    struct gx_engine *engine;
-    gx_path path = opts->path ? opts->path : ctx->path;
-    gx_status s = route_job(ctx, job, opts->device, &engine, r);
-    if (s == GX_OK) {
-        s = gx__engine_run(engine, job, path, r);
-        gx__engine_release(engine);
+    gx_report spare, *r = reports ? &reports[first] : &spare;
+    struct gx_engine *engine, *next;
+    *r = (gx_report){0};
+    *batch = (struct gx_batch){.jobs = jobs + first,
+                               .count = 1,
+                               .reports = reports ? reports + first : NULL,
+                               .path = opts->path ? opts->path : ctx->path,
+                               .mode = opts->mode ? opts->mode : ctx->mode};
+    batch->status = route_job(ctx, &jobs[first], opts->device, &engine, r);
+    if (batch->status != GX_OK) {
+        r->status = batch->status;
+        memcpy(batch->message, r->message, sizeof batch->message);
+        gx__count(&ctx->instance.counters.jobs_failed, 1);
+        return 1;
     }
-    r->status = s;
-    r->total_ns = gx__now_ns() - start;
-    return s;
+    for (size_t i = first + 1; i < njobs; i++, batch->count++) {
+        r = reports ? &reports[i] : &spare;
+        *r = (gx_report){0};
+        if (route_job(ctx, &jobs[i], opts->device, &next, r) != GX_OK)
+            break;
+        gx__engine_release(next); /* the first job's keeps it open */
+        if (next != engine)
+            break;
+    }
+    gx__engine_run(engine, batch);
+    gx__engine_release(engine);
+    return batch->count;
+}
+
+static gx_status check_opts(const gx_run_opts *opts, const char **why)
+{
+    *why = NULL;
+    if ((unsigned)opts->path > GX_PATH_DEVICE_LOCAL)
+        *why = "gx_run_opts.path is none of auto, host-visible, device-local";
+    if ((unsigned)opts->mode > GX_MODE_PIPELINED)
+        *why = "gx_run_opts.mode is none of auto, sequential, single-submit, pipelined";
+    if (opts->struct_size && opts->struct_size != sizeof *opts)
+        *why = "gx_run_opts.struct_size is of another version: rebuild the caller";
+    return *why ? GX_ERR_INVALID : GX_OK;
 }
 
 gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                  gx_report *reports)
 {
+    static const gx_run_opts none;
     if (!ctx || (!jobs && njobs))
         return GX_ERR_INVALID;
-    gx_report spare;
-    if (opts && (unsigned)opts->path > GX_PATH_DEVICE_LOCAL)
-        return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID,
-                         "gx_run_opts.path is none of auto, host-visible, device-local");
-    if (opts && opts->struct_size && opts->struct_size != sizeof *opts)
-        return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID,
-                         "gx_run_opts.struct_size is of another version: rebuild the caller");
+    opts = opts ? opts : &none;
+    const char *why;
+    if (check_opts(opts, &why) != GX_OK)
+        return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID, why);
     for (size_t i = 0; i < njobs; i++) {
+        gx_report spare;
         spare.message[0] = 0;
         gx_status s = validate(&jobs[i], &spare);
         if (s != GX_OK)
             return fail_call(ctx, njobs, reports, i, s, spare.message);
     }
-    gx_status first = GX_OK;
-    for (size_t i = 0; i < njobs; i++) {
-        gx_report *r = reports ? &reports[i] : &spare;
-        if (first != GX_OK) {
-            mark_not_run(r);
-        } else {
-            *r = (gx_report){0};
-            first = run_job(ctx, &jobs[i], opts ? opts : &(gx_run_opts){0}, r);
-            if (first != GX_OK)
-                gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", i, r->message);
-        }
-        count_job(&ctx->instance.counters, &jobs[i], r);
+    struct gx_batch batch;
+    for (size_t i = 0, n; i < njobs; i += n) {
+        n = run_segment(ctx, jobs, i, njobs, opts, reports, &batch);
+        if (batch.status == GX_OK)
+            continue;
+        gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", i + batch.failed, batch.message);
+        gx__count(&ctx->instance.counters.jobs_failed, njobs - i - n);
+        for (size_t k = i + n; reports && k < njobs; k++)
+            gx__report_not_run(&reports[k], GX_ERR_NOT_RUN);
+        return batch.status;
     }
-    return first;
+    return GX_OK;
 }

@@ -12,7 +12,8 @@
 
 struct gx_counters {
     _Atomic uint64_t jobs_done, jobs_failed, elements, bytes_read, bytes_written, compute_ns,
-        dispatches, scratch_hits, scratch_misses, validation_messages;
+        dispatches, pool_hits, pool_misses, pool_bytes, device_bytes, device_bytes_peak,
+        command_hits, command_misses, buckets[GX_BUCKETS], validation_messages;
 };
 
 struct gx_instance {

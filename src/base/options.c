@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, TIERS, PATH, U32, U64, BOOL };
+enum kind { TEXT, TIERS, PATH, MODE, U32, U64, BYTES, BOOL };
 
 #define TIER_NAME(name) #name,
 static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
 #define TIER_TEXT(name) " " #name
+
+static const char *const mode_names[] = {[GX_MODE_AUTO] = "auto",
+                                         [GX_MODE_SEQUENTIAL] = "sequential",
+                                         [GX_MODE_SINGLE_SUBMIT] = "single-submit",
+                                         [GX_MODE_PIPELINED] = "pipelined"};
 
 /* X(config field, kind, name, environment, argument, help) */
 #define OPTIONS(X)                                                                                 \
@@ -26,6 +31,12 @@ static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
       "elements of one dispatch at most")                                                          \
     X(path, PATH, "path", "GPUEXEC_PATH", "PATH",                                                  \
       "auto, host-visible or device-local: how a GPU gets operands")                               \
+    X(mode, MODE, "mode", "GPUEXEC_MODE", "MODE",                                                  \
+      "auto, sequential, single-submit or pipelined: how jobs of one call follow each other")      \
+    X(stream_chunk_elems, U64, "stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS", "N",            \
+      "elements of one piece of a large job (default 524288)")                                     \
+    X(device_memory, BYTES, "device-memory", "GPUEXEC_DEVICE_MEMORY", "BYTES",                     \
+      "memory to use of a device at most, such as 256M; larger work is cut")                       \
     X(validate, BOOL, "validate", "GPUEXEC_VALIDATE", "0|1",                                       \
       "watch drivers with their validation layer")                                                 \
     X(cache_dir, TEXT, "cache-dir", "GPUEXEC_CACHE_DIR", "FOLDER",                                 \
@@ -67,6 +78,39 @@ static int parse_number(const char *text, uint64_t max, uint64_t *value)
     return 1;
 }
 
+/* "256M": a number with K, M, G or T for powers of 1024. */
+static int parse_bytes(const char *text, uint64_t *value)
+{
+    static const char suffixes[] = "KMGT";
+    char digits[24];
+    size_t length = strlen(text);
+    const char *suffix = length ? strchr(suffixes, text[length - 1]) : NULL;
+    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+    length -= suffix != NULL;
+    if (length >= sizeof digits)
+        return 0;
+    memcpy(digits, text, length);
+    digits[length] = 0;
+    if (!parse_number(digits, UINT64_MAX >> shift, value))
+        return 0;
+    *value <<= shift;
+    return 1;
+}
+
+gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
+                         size_t err_size)
+{
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
+        if (!strcmp(text, mode_names[i])) {
+            *mode = (gx_mode)i;
+            return GX_OK;
+        }
+    }
+    snprintf(err, err_size, "%s: '%.48s' is none of auto, sequential, single-submit, pipelined",
+             where, text);
+    return GX_ERR_INVALID;
+}
+
 gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
                          size_t err_size)
 {
@@ -106,12 +150,27 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
     char *field = (char *)config + targets[i].offset;
     uint64_t number;
     gx_path path;
+    gx_mode mode;
     unsigned bits;
     switch (targets[i].kind) {
     case PATH:
         if (gx__parse_path(value, &path, where, err, err_size) != GX_OK)
             return GX_ERR_INVALID;
         memcpy(field, &value, sizeof value);
+        return GX_OK;
+    case MODE:
+        if (gx__parse_mode(value, &mode, where, err, err_size) != GX_OK)
+            return GX_ERR_INVALID;
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
+    case BYTES:
+        if (!parse_bytes(value, &number)) {
+            snprintf(err, err_size,
+                     "%s: '%.48s' is not a number of bytes, with K, M, G or T behind it or not",
+                     where, value);
+            return GX_ERR_INVALID;
+        }
+        memcpy(field, &number, sizeof number);
         return GX_OK;
     case TIERS:
         if (!gx__parse_tiers(value, &bits)) {
@@ -147,10 +206,10 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
 static int is_zero(const gx_config *config, size_t i)
 {
     static const char zero[sizeof(uint64_t)];
-    size_t bytes = targets[i].kind == U32    ? sizeof(uint32_t)
-                   : targets[i].kind == BOOL ? sizeof(int)
-                   : targets[i].kind == U64  ? sizeof(uint64_t)
-                                             : sizeof(char *);
+    size_t bytes = targets[i].kind == U32                               ? sizeof(uint32_t)
+                   : targets[i].kind == BOOL                            ? sizeof(int)
+                   : targets[i].kind == U64 || targets[i].kind == BYTES ? sizeof(uint64_t)
+                                                                        : sizeof(char *);
     return !memcmp((const char *)config + targets[i].offset, zero, bytes);
 }
 
@@ -170,7 +229,7 @@ gx_status gx_config_set(gx_config *config, const char *name, const char *value, 
     return GX_ERR_INVALID;
 }
 
-/* The name that this setting had in the programs the library grew from. */
+/* The names that these settings had in the programs the library grew from. */
 static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
 {
     const char *value = getenv("GPU_DEVICE_LOCAL");
@@ -182,6 +241,17 @@ static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
     }
     config->path = *value == '1' ? "device-local" : "host-visible";
     return GX_OK;
+}
+
+static gx_status take_old_chunk(gx_config *config, char *err, size_t err_size)
+{
+    const char *value = getenv("GPU_STREAM_CHUNK_ELEMS");
+    if (!value || !*value || config->stream_chunk_elems)
+        return GX_OK;
+    if (parse_number(value, UINT64_MAX, &config->stream_chunk_elems))
+        return GX_OK;
+    snprintf(err, err_size, "GPU_STREAM_CHUNK_ELEMS: '%.48s' is not a whole number", value);
+    return GX_ERR_INVALID;
 }
 
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
@@ -211,5 +281,6 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
         if (s != GX_OK)
             return s;
     }
-    return take_old_path(config, err, err_size);
+    gx_status s = take_old_path(config, err, err_size);
+    return s == GX_OK ? take_old_chunk(config, err, err_size) : s;
 }

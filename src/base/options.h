@@ -20,6 +20,10 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
 gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
                          size_t err_size);
 
+/* The same for "pipelined" and the like. */
+gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
+                         size_t err_size);
+
 /* Bit t set: the t-th of GX_TIER_LIST is named in the comma-separated text; the first always
  * is, and all are where text is NULL. False where something else is named. */
 bool gx__parse_tiers(const char *text, unsigned *bits);

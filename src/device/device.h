@@ -105,9 +105,24 @@ struct gx_region {
     size_t size; /* bytes */
 };
 
+/* A copy that the host does. */
+struct gx_host_region {
+    void *to;
+    const void *from;
+    size_t size; /* bytes */
+};
+
 /* ---- queues, commands, points ---- */
 
-enum gx_queue { GX_QUEUE_COMPUTE, GX_QUEUE_UPLOAD, GX_QUEUE_DOWNLOAD };
+/* The last two have no commands: they are the host's copies into and out of staging
+ * memory, on a device that models those (host_copy). */
+enum gx_queue {
+    GX_QUEUE_COMPUTE,
+    GX_QUEUE_UPLOAD,
+    GX_QUEUE_DOWNLOAD,
+    GX_QUEUE_HOST_IN,
+    GX_QUEUE_HOST_OUT
+};
 #define GX_QUEUE_BIT(queue) (1u << (queue))
 
 enum gx_barrier {
@@ -144,7 +159,10 @@ struct gx_device_facts {
     size_t import_align;     /* else it takes multiples of this; 0: no import */
     bool resubmit;           /* a recorded command may be submitted again */
     struct gx_mem_speed speed[GX_MEM_KINDS];
-    bool timestamps; /* stamp works */
+    bool timestamps;    /* stamp works */
+    uint32_t submit_ns; /* an empty submit and waiting for it; 0: not measured */
+    float mul_rate;     /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
+    uint64_t memory;    /* bytes that all mem_alloc together may take; 0: not known */
 };
 
 struct gx_device_ops {
@@ -177,13 +195,15 @@ struct gx_device_ops {
     /* GX_ERR_UNSUPPORTED where the device has no such kernel. */
     gx_status (*kernel)(struct gx_device *device, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel);
-    /* Bytes of GX_BIND_SCRATCH that a dispatch of n elements needs; often 0. */
+    /* Bytes of GX_BIND_SCRATCH that a dispatch of n elements needs; often 0, never less for
+     * more elements. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
     /* Host threads that a dispatch of n elements keeps busy; 0 on a GPU. */
     uint32_t (*workers)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
 
     /* An empty command, to be recorded, submitted and given back with `recycle`, also
-     * after a failed submit; not before the point of its last submit is reached. */
+     * after a failed submit; not before the point of its last submit is reached. What it
+     * names (gx_mem) stays where it is until then. */
     gx_status (*begin)(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
     void (*copy)(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
     void (*dispatch)(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
@@ -202,6 +222,15 @@ struct gx_device_ops {
      * GX_ERR_TIMEOUT something may be, and then `recycle` sees to its end. */
     gx_status (*wait)(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
     bool (*reached)(struct gx_device *device, struct gx_point point);
+
+    /* Both or neither: a device that models time. `now` is the clock of everything that is
+     * reported. host_copy does the copies at once and models that they began when all of
+     * waits were reached; `queue` is GX_QUEUE_HOST_IN or GX_QUEUE_HOST_OUT, *done a point of
+     * it, for wait, reached and the waits of submit. The staging memory is mapped. */
+    uint64_t (*now)(struct gx_device *device);
+    gx_status (*host_copy)(struct gx_device *device, enum gx_queue queue,
+                           const struct gx_host_region *regions, size_t count,
+                           const struct gx_point *waits, size_t wait_count, struct gx_point *done);
 };
 
 struct gx_device {

@@ -25,6 +25,7 @@ static const char *const mode_names[MODES] = {"fail", "oom", "lose", "hang", "co
 
 struct fault {
     struct gx_device inner;
+    struct gx_device_ops ops;
     enum mode mode;
     uint64_t at;
     _Atomic uint64_t calls;
@@ -265,6 +266,23 @@ static bool fault_reached(struct gx_device *device, struct gx_point point)
     return inner->ops->reached(inner, point);
 }
 
+static uint64_t fault_now(struct gx_device *device)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->now(inner);
+}
+
+static gx_status fault_host_copy(struct gx_device *device, enum gx_queue queue,
+                                 const struct gx_host_region *regions, size_t count,
+                                 const struct gx_point *waits, size_t wait_count,
+                                 struct gx_point *done)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, false);
+    return s == GX_OK ? inner->ops->host_copy(inner, queue, regions, count, waits, wait_count, done)
+                      : s;
+}
+
 static const struct gx_device_ops fault_ops = {
     .name = "fault",
     .close = fault_close,
@@ -286,6 +304,8 @@ static const struct gx_device_ops fault_ops = {
     .recycle = fault_recycle,
     .wait = fault_wait,
     .reached = fault_reached,
+    .now = fault_now,
+    .host_copy = fault_host_copy,
 };
 
 /* "WHAT@N:" at *text, which is moved behind it. */
@@ -333,7 +353,12 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
         gx__free(allocator, f);
         return s;
     }
-    device->ops = &fault_ops;
+    f->ops = fault_ops;
+    if (!f->inner.ops->now) { /* what is optional is there where the inner device has it */
+        f->ops.now = NULL;
+        f->ops.host_copy = NULL;
+    }
+    device->ops = &f->ops;
     device->impl = f;
     device->info = f->inner.info;
     device->facts = f->inner.facts;

@@ -49,9 +49,39 @@ void gx__engine_close(struct gx_engine *engine);
 /* Waits for work over so many elements; GX_ERR_TIMEOUT where that takes absurdly long. */
 gx_status gx__engine_wait(struct gx_engine *engine, struct gx_point point, uint64_t elements);
 
-/* Runs one valid job and returns when it is done; its buffers are this engine's. Fills
- * everything in *report but the reason and the total time. Any thread. */
-gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_path path,
-                         gx_report *report);
+/* The jobs of one call on one engine, valid, in order; their buffers are this engine's. */
+struct gx_batch {
+    const gx_job *jobs; /* valid until done */
+    size_t count;
+    gx_report *reports; /* one per job, zeroed but for the reason; NULL: not wanted */
+    gx_path path;
+    gx_mode mode;
+    atomic_bool *cancel;             /* NULL: cannot be; looked at before each group starts */
+    void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
+                                        way; NULL: the caller waits by other means */
+    gx_status status;                /* the first failure, set before done */
+    size_t failed;                   /* the job that failed, where status is not GX_OK ... */
+    char message[160];               /* ... and why */
+};
+
+/* Of a job that did not run: everything in *r is set. */
+void gx__report_not_run(gx_report *r, gx_status why);
+/* Into the counters behind gx_stats; a failed job counts as that alone. */
+void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r);
+
+/* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
+gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);
+
+/* A pipe takes batches one after the other and lets them overlap. One thread at a time
+ * uses it. */
+struct gx_pipe;
+gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe);
+/* Returns when all groups of the batch are started; `done` may be called before that. */
+void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch);
+/* Finishes the oldest group in flight; false where there is none. */
+bool gx__pipe_step(struct gx_pipe *pipe);
+/* Finishes all, and gives back the memory of the pipe. */
+void gx__pipe_drain(struct gx_pipe *pipe);
+void gx__pipe_close(struct gx_pipe *pipe); /* drains; NULL is fine */
 
 #endif

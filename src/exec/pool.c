@@ -52,7 +52,7 @@ gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes
     if (found)
         *mem = take(pool, i);
     pthread_mutex_unlock(&pool->lock);
-    gx__count(found ? &pool->counters->scratch_hits : &pool->counters->scratch_misses, 1);
+    gx__count(found ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
     return found ? GX_OK : pool->device->ops->mem_alloc(pool->device, kind, bucket(bytes), mem);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "exec/buffer.h"
@@ -439,6 +440,30 @@ static gx_status report_bad(struct job_run *run, uint64_t index)
     return GX_ERR_NOT_CANONICAL;
 }
 
+void gx__report_not_run(gx_report *r, gx_status why)
+{
+    *r = (gx_report){.status = why};
+    snprintf(r->message, sizeof r->message, "%s", gx_status_message(why));
+}
+
+void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
+{
+    if (r->status != GX_OK) {
+        gx__count(&c->jobs_failed, 1);
+        return;
+    }
+    size_t bytes = gx__element_bytes(job->field);
+    size_t read = 0;
+    for (int i = GX_A; i < GX_OPERANDS && i <= (int)gx_op_get_info(job->op)->operands; i++)
+        read += (gx__operand(job, i)->broadcast && job->n ? 1 : job->n) * bytes;
+    gx__count(&c->jobs_done, 1);
+    gx__count(&c->elements, job->n);
+    gx__count(&c->bytes_read, read);
+    gx__count(&c->bytes_written, job->n * bytes);
+    gx__count(&c->compute_ns, r->compute_ns);
+    gx__count(&c->dispatches, r->dispatches);
+}
+
 static gx_status run_job(struct gx_engine *engine, const gx_job *job, gx_path path,
                          gx_report *report)
 {
@@ -466,14 +491,82 @@ static gx_status run_job(struct gx_engine *engine, const gx_job *job, gx_path pa
     return gx__engine_status(engine, s);
 }
 
-gx_status gx__engine_run(struct gx_engine *engine, const gx_job *job, gx_path path,
-                         gx_report *report)
+/* ---- batches ---- */
+
+static void run_batch(struct gx_engine *engine, struct gx_batch *batch)
+{
+    gx_report spare;
+    batch->status = GX_OK;
+    for (size_t i = 0; i < batch->count; i++) {
+        gx_report *r = batch->reports ? &batch->reports[i] : &spare;
+        if (!batch->reports)
+            spare = (gx_report){0};
+        uint64_t start = gx__now_ns();
+        if (batch->status == GX_OK) {
+            r->status = run_job(engine, &batch->jobs[i], batch->path, r);
+            r->mode = GX_MODE_SEQUENTIAL;
+            batch->status = r->status;
+            batch->failed = i;
+            memcpy(batch->message, r->message, sizeof batch->message);
+        } else {
+            gx__report_not_run(r, GX_ERR_NOT_RUN);
+        }
+        r->total_ns = gx__now_ns() - start;
+        gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
+    }
+    if (batch->done)
+        batch->done(batch);
+}
+
+struct gx_pipe {
+    struct gx_engine *engine;
+};
+
+gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **out)
+{
+    struct gx_pipe *pipe = gx__alloc(&engine->instance->config.allocator, sizeof *pipe);
+    if (!pipe)
+        return GX_ERR_OUT_OF_MEMORY;
+    pipe->engine = engine;
+    *out = pipe;
+    return GX_OK;
+}
+
+void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     fenv_t caller;
-    if (engine->device.facts.import) /* a host device has no driver, and small jobs to hurry for */
-        return run_job(engine, job, path, report);
     gx__float_env_default(&caller);
-    gx_status s = run_job(engine, job, path, report);
+    run_batch(pipe->engine, batch);
     gx__float_env_restore(&caller);
-    return s;
+}
+
+bool gx__pipe_step(struct gx_pipe *pipe)
+{
+    (void)pipe;
+    return false;
+}
+
+void gx__pipe_drain(struct gx_pipe *pipe)
+{
+    (void)pipe;
+}
+
+void gx__pipe_close(struct gx_pipe *pipe)
+{
+    if (pipe)
+        gx__free(&pipe->engine->instance->config.allocator, pipe);
+}
+
+gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
+{
+    fenv_t caller;
+    if (engine->device.facts
+            .import) { /* a host device has no driver, and small jobs to hurry for */
+        run_batch(engine, batch);
+        return batch->status;
+    }
+    gx__float_env_default(&caller);
+    run_batch(engine, batch);
+    gx__float_env_restore(&caller);
+    return batch->status;
 }

@@ -390,6 +390,7 @@ static void set_facts(struct vk_device *device)
         .binding_align = BINDING_ALIGN,
         .import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0,
         .resubmit = true,
+        .memory = device->base->info.memory_bytes,
         .timestamps = device->has_query_reset};
     for (int q = 0; q < VK_QUEUES; q++) {
         if ((int)device->alias[q] != q)
