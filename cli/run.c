@@ -8,16 +8,19 @@
 
 #include "cli.h"
 #include "elements.h"
+#include "explain.h"
 #include "progress.h"
 
 /* 6 MiB of Fq elements: all threads have work, and memory stays small. */
-enum { CHUNK = 128 << 10 };
+enum { CHUNK = 128 << 10, CHUNK_MAX = 1 << 30 };
 
 static struct {
     gx_op op;
     gx_field field;
     const char *in[3], *out, *broadcast;
-} opts = {.broadcast = ""};
+    uint64_t chunk;
+    int explain;
+} opts = {.broadcast = "", .chunk = CHUNK};
 
 static const arg_spec specs[] = {
     {.name = "op", .arg = "OP", .kind = ARG_OP, .value = &opts.op, .help = "the operation"},
@@ -51,6 +54,18 @@ static const arg_spec specs[] = {
      .kind = ARG_TEXT,
      .value = &opts.broadcast,
      .help = "operands that are one element, used for all: b, or bc"},
+    {.name = "chunk",
+     .arg = "N",
+     .kind = ARG_NUMBER,
+     .value = &opts.chunk,
+     .min = 1,
+     .max = CHUNK_MAX,
+     .help = "elements read and computed at a time (default 128K)"},
+    {.name = "explain",
+     .kind = ARG_FLAG,
+     .value = &opts.explain,
+     .set = 1,
+     .help = "print how the first chunk would be done, and do nothing"},
 };
 
 typedef struct operand {
@@ -118,7 +133,7 @@ static int check_options(void)
     int rc = check_operands(op);
     if (rc == EXIT_DONE)
         rc = check_broadcast(op);
-    if (rc == EXIT_DONE && !opts.out)
+    if (rc == EXIT_DONE && !opts.out && !opts.explain)
         rc = cli_usage(&cmd_run, "no output: give -o FILE, or -o - for standard output");
     return rc;
 }
@@ -154,7 +169,7 @@ static int open_operand(transfer *t, unsigned k)
     o->broadcast = strchr(opts.broadcast, letter(k)) != NULL;
     if (!reader_open(&o->reader, opts.in[k], t->element_bytes, t->err))
         return failed(t);
-    o->data = malloc((o->broadcast ? 2 : CHUNK) * t->element_bytes);
+    o->data = malloc((o->broadcast ? 2 : (size_t)opts.chunk) * t->element_bytes);
     if (!o->data)
         return cli_no_memory();
     return o->broadcast ? read_broadcast(t, o) : EXIT_DONE;
@@ -195,9 +210,11 @@ static int open_all(transfer *t)
         rc = check_lengths(t);
     if (rc != EXIT_DONE)
         return rc;
-    t->result = malloc(CHUNK * t->element_bytes);
+    t->result = malloc((size_t)opts.chunk * t->element_bytes);
     if (!t->result)
         return cli_no_memory();
+    if (opts.explain)
+        return EXIT_DONE;
     if (!writer_open(&t->writer, opts.out, t->err))
         return failed(t);
     for (unsigned k = 0; k < 3; k++)
@@ -233,7 +250,7 @@ static int read_chunk(transfer *t, size_t *n)
         size_t got;
         if (!o->present || o->broadcast)
             continue;
-        if (!reader_read(&o->reader, o->data, CHUNK, &got, t->err))
+        if (!reader_read(&o->reader, o->data, (size_t)opts.chunk, &got, t->err))
             return failed(t);
         if (first && got != first_got) {
             cli_error("%s and %s are not of one length: one ends after %" PRIu64 " elements",
@@ -267,16 +284,21 @@ static gx_operand as_operand(const operand *o)
     return (gx_operand){.host = o->data, .broadcast = o->broadcast};
 }
 
+static gx_job chunk_job(const transfer *t, size_t n)
+{
+    return (gx_job){.op = opts.op,
+                    .field = opts.field,
+                    .n = n,
+                    .a = as_operand(&t->in[0]),
+                    .b = as_operand(&t->in[1]),
+                    .c = as_operand(&t->in[2]),
+                    .out = gx_host(t->result)};
+}
+
 static int run_chunk(transfer *t, size_t n)
 {
     gx_report report;
-    gx_job job = {.op = opts.op,
-                  .field = opts.field,
-                  .n = n,
-                  .a = as_operand(&t->in[0]),
-                  .b = as_operand(&t->in[1]),
-                  .c = as_operand(&t->in[2]),
-                  .out = gx_host(t->result)};
+    gx_job job = chunk_job(t, n);
     if (gx_run(t->ctx, &job, 1, NULL, &report) != GX_OK)
         return chunk_failed(t, &report);
     if (!writer_write(&t->writer, t->result, n * t->element_bytes, t->err))
@@ -285,13 +307,26 @@ static int run_chunk(transfer *t, size_t n)
     return EXIT_DONE;
 }
 
-static int run_chunks(transfer *t)
+/* 0: not known. */
+static uint64_t total_elements(const transfer *t)
 {
     uint64_t total = 0;
     for (unsigned k = 0; k < 3; k++)
         if (t->in[k].present && !t->in[k].broadcast && t->in[k].reader.total != ELEMENTS_UNKNOWN)
             total = t->in[k].reader.total;
+    return total;
+}
 
+static int explain_chunk(const transfer *t)
+{
+    uint64_t total = total_elements(t);
+    gx_job job = chunk_job(t, (size_t)(total && total < opts.chunk ? total : opts.chunk));
+    return explain_job(t->ctx, &job);
+}
+
+static int run_chunks(transfer *t)
+{
+    uint64_t total = total_elements(t);
     progress_start(gx_op_get_info(opts.op)->name, total, "elements");
     int rc;
     size_t n;
@@ -316,8 +351,8 @@ static int run_run(const common_opts *common)
     if (rc == EXIT_DONE)
         rc = cli_open(common, &t.ctx);
     if (rc == EXIT_DONE)
-        rc = run_chunks(&t);
-    if (rc == EXIT_DONE && !writer_commit(&t.writer, t.err))
+        rc = opts.explain ? explain_chunk(&t) : run_chunks(&t);
+    if (rc == EXIT_DONE && !opts.explain && !writer_commit(&t.writer, t.err))
         rc = failed(&t);
     return close_all(&t, rc);
 }
@@ -326,7 +361,8 @@ const command cmd_run = {
     .name = "run",
     .summary = "one operation over files of elements",
     .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE\n"
-                "                   [--broadcast LETTERS] [--device D] [--threads T]",
+                "                   [--broadcast LETTERS] [--device D] [--threads T]\n"
+                "                   [--chunk N] [--mode MODE] [--explain]",
     .about =
         "Streams raw element files of any size through one operation. A file holds elements and\n"
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
@@ -335,7 +371,8 @@ const command cmd_run = {
         "\n"
         "The result is written to a temporary file beside the output and renamed at the end:\n"
         "the output may be one of the inputs, and a run that fails leaves nothing behind.",
-    .examples = "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin\n"
+    .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
+                "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"
                 "  gpuexec run --op mul --field bn254-fr -a x.bin -b k.bin --broadcast b -o y.bin\n"
                 "  zstdcat a.zst | gpuexec run --op sqr --field bn254-fq -a - -o - | sha256sum\n",

@@ -371,6 +371,36 @@ typedef struct gx_report {
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);
 
+/* Says that a range of host memory will be used for operands again and again: devices
+ * that can copy it directly do so, without staging. Memory that a device cannot use so is
+ * staged as ever. Ranges may not overlap. Borrowed until gx_host_unregister or gx_close;
+ * must stay allocated until then. Any thread; the device's part is done at the first job. */
+GX_API gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes);
+
+/* memory: where a registered range begins. No job that uses it may be under way. */
+GX_API gx_status gx_host_unregister(gx_ctx *ctx, void *memory);
+
+/* What gx_run would do with the jobs. */
+typedef struct gx_estimate_info {
+    char device[48]; /* of the first job, as are reason, path, mode, sets and chunk_elems */
+    gx_reason reason;
+    gx_path path;
+    gx_mode mode;
+    uint32_t sets;        /* groups in flight at once */
+    uint64_t chunk_elems; /* elements of one piece at most */
+    uint64_t groups, submits, dispatches;
+    uint64_t bytes_up, bytes_down; /* copied by the device */
+    uint64_t bytes_staged;         /* copied by the host, in and out */
+    uint64_t memory_bytes;         /* that the device allocates for it, at once */
+    uint64_t predicted_ns;         /* of all of it, as chosen; 0: nothing is known */
+    uint64_t mode_ns[4];           /* by gx_mode, [GX_MODE_AUTO]: 0 */
+} gx_estimate_info;
+
+/* Plans without running: nothing is computed, copied or allocated for the jobs, though
+ * devices are opened. The same rules as gx_run. Any thread. */
+GX_API gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                             gx_estimate_info *info);
+
 /* ---- statistics ---------------------------------------------------------- */
 
 /* Of pooled memory: bucket i is for pieces of 4096 << i bytes, the last for all above. */

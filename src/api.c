@@ -19,6 +19,7 @@
 struct gx_ctx {
     struct gx_instance instance;
     struct gx_router router;
+    struct gx_hosts hosts;
     gx_path path;
     gx_mode mode;
 };
@@ -82,6 +83,8 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
         ctx_free(ctx);
         return s;
     }
+    gx__hosts_init(&ctx->hosts);
+    ctx->instance.hosts = &ctx->hosts;
     gx__router_init(&ctx->router, &ctx->instance);
     *out = ctx;
     return GX_OK;
@@ -94,6 +97,7 @@ void gx_close(gx_ctx **ctx)
     fenv_t caller;
     gx__float_env_default(&caller);
     gx__router_close(&(*ctx)->router);
+    gx__hosts_close(&(*ctx)->hosts);
     gx__device_stop(&(*ctx)->instance);
     gx__float_env_restore(&caller);
     ctx_free(*ctx);
@@ -331,37 +335,52 @@ static gx_status route_job(gx_ctx *ctx, const gx_job *job, const char *device,
     return s;
 }
 
-/* Jobs first .. until the first that runs elsewhere, or cannot be routed, are one batch. */
+/* Jobs from `first` on until one that runs elsewhere, or cannot be routed, are one batch.
+ * Their reports are cleared but for the reason; *r is the first one's, wanted or not. On
+ * success the caller is a user of *engine. */
+static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t njobs,
+                        const gx_run_opts *opts, gx_report *reports, struct gx_batch *batch,
+                        struct gx_engine **engine, gx_report *r)
+{
+    struct gx_engine *next;
+    batch->jobs = jobs + first; /* one by one: most of it is run.c's to set */
+    batch->count = 1;
+    batch->reports = reports ? reports + first : NULL;
+    batch->path = opts->path ? opts->path : ctx->path;
+    batch->mode = opts->mode ? opts->mode : ctx->mode;
+    batch->cancel = NULL;
+    batch->done = NULL;
+    batch->failed = 0;
+    gx_status s = route_job(ctx, &jobs[first], opts->device, engine, r);
+    for (size_t i = first + 1; s == GX_OK && i < njobs; i++, batch->count++) {
+        gx_report spare, *report = reports ? &reports[i] : &spare;
+        *report = (gx_report){0};
+        if (route_job(ctx, &jobs[i], opts->device, &next, report) != GX_OK)
+            break;
+        gx__engine_release(next); /* the first job's use keeps it open */
+        if (next != *engine)
+            break;
+    }
+    return s;
+}
+
+/* Runs the batch that begins at job `first`, and returns how many jobs it has. */
 static size_t run_segment(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t njobs,
                           const gx_run_opts *opts, gx_report *reports, struct gx_batch *batch)
 {
     gx_report spare, *r = reports ? &reports[first] : &spare;
-    struct gx_engine *engine, *next;
+    struct gx_engine *engine;
     *r = (gx_report){0};
-    *batch = (struct gx_batch){.jobs = jobs + first,
-                               .count = 1,
-                               .reports = reports ? reports + first : NULL,
-                               .path = opts->path ? opts->path : ctx->path,
-                               .mode = opts->mode ? opts->mode : ctx->mode};
-    batch->status = route_job(ctx, &jobs[first], opts->device, &engine, r);
-    if (batch->status != GX_OK) {
-        r->status = batch->status;
-        memcpy(batch->message, r->message, sizeof batch->message);
-        gx__count(&ctx->instance.counters.jobs_failed, 1);
-        return 1;
+    gx_status s = gather(ctx, jobs, first, njobs, opts, reports, batch, &engine, r);
+    if (s == GX_OK) {
+        gx__engine_run(engine, batch);
+        gx__engine_release(engine);
+        return batch->count;
     }
-    for (size_t i = first + 1; i < njobs; i++, batch->count++) {
-        r = reports ? &reports[i] : &spare;
-        *r = (gx_report){0};
-        if (route_job(ctx, &jobs[i], opts->device, &next, r) != GX_OK)
-            break;
-        gx__engine_release(next); /* the first job's keeps it open */
-        if (next != engine)
-            break;
-    }
-    gx__engine_run(engine, batch);
-    gx__engine_release(engine);
-    return batch->count;
+    r->status = batch->status = s;
+    memcpy(batch->message, r->message, sizeof batch->message);
+    gx__count(&ctx->instance.counters.jobs_failed, 1);
+    return 1;
 }
 
 static gx_status check_opts(const gx_run_opts *opts, const char **why)
@@ -376,13 +395,10 @@ static gx_status check_opts(const gx_run_opts *opts, const char **why)
     return *why ? GX_ERR_INVALID : GX_OK;
 }
 
-gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
-                 gx_report *reports)
+/* Everything that is looked at before anything runs; logs and reports what is wrong. */
+static gx_status check_call(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                            gx_report *reports)
 {
-    static const gx_run_opts none;
-    if (!ctx || (!jobs && njobs))
-        return GX_ERR_INVALID;
-    opts = opts ? opts : &none;
     const char *why;
     if (check_opts(opts, &why) != GX_OK)
         return fail_call(ctx, njobs, reports, 0, GX_ERR_INVALID, why);
@@ -393,6 +409,20 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
         if (s != GX_OK)
             return fail_call(ctx, njobs, reports, i, s, spare.message);
     }
+    return GX_OK;
+}
+
+static const gx_run_opts no_opts;
+
+gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                 gx_report *reports)
+{
+    if (!ctx || (!jobs && njobs))
+        return GX_ERR_INVALID;
+    opts = opts ? opts : &no_opts;
+    gx_status s = check_call(ctx, jobs, njobs, opts, reports);
+    if (s != GX_OK)
+        return s;
     struct gx_batch batch;
     for (size_t i = 0, n; i < njobs; i += n) {
         n = run_segment(ctx, jobs, i, njobs, opts, reports, &batch);
@@ -405,4 +435,82 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
         return batch.status;
     }
     return GX_OK;
+}
+
+/* ---- planning without running ---- */
+
+static void add_plan(gx_estimate_info *info, const struct gx_plan *plan)
+{
+    info->groups += plan->groups;
+    info->submits += plan->submits;
+    info->dispatches += plan->dispatches;
+    info->bytes_up += plan->bytes_up;
+    info->bytes_down += plan->bytes_down;
+    info->bytes_staged += plan->bytes_staged;
+    info->memory_bytes = plan->memory > info->memory_bytes ? plan->memory : info->memory_bytes;
+    info->predicted_ns += (uint64_t)plan->predicted[plan->mode];
+    for (int m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
+        info->mode_ns[m] += (uint64_t)plan->predicted[m];
+}
+
+static void describe(gx_estimate_info *info, const struct gx_engine *engine, gx_reason reason,
+                     const struct gx_plan *plan)
+{
+    memcpy(info->device, engine->device.info.name, sizeof info->device);
+    info->reason = reason;
+    info->path = plan->path;
+    info->mode = plan->mode;
+    info->sets = plan->sets;
+    info->chunk_elems = plan->chunk;
+}
+
+/* Of the jobs from `first` on that are one batch; *count says how many. */
+static gx_status estimate_segment(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t njobs,
+                                  const gx_run_opts *opts, gx_estimate_info *info, size_t *count)
+{
+    struct gx_batch batch;
+    struct gx_engine *engine;
+    struct gx_asked asked;
+    struct gx_plan plan;
+    gx_report r = {0};
+    uint64_t chunk = ctx->instance.config.stream_chunk_elems;
+    gx_status s = gather(ctx, jobs, first, njobs, opts, NULL, &batch, &engine, &r);
+    if (s == GX_OK) {
+        s = gx__engine_status(engine, gx__engine_plan(engine, &batch, chunk, &asked, &plan));
+        if (s == GX_OK && !first)
+            describe(info, engine, r.reason, &plan);
+        if (s == GX_OK)
+            add_plan(info, &plan);
+        gx__engine_release(engine);
+    }
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", first,
+                r.message[0] ? r.message : gx_status_message(s));
+    *count = batch.count;
+    return s;
+}
+
+gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                      gx_estimate_info *info)
+{
+    if (!ctx || (!jobs && njobs) || !info)
+        return GX_ERR_INVALID;
+    *info = (gx_estimate_info){0};
+    opts = opts ? opts : &no_opts;
+    gx_status s = check_call(ctx, jobs, njobs, opts, NULL);
+    for (size_t i = 0, n; i < njobs && s == GX_OK; i += n)
+        s = estimate_segment(ctx, jobs, i, njobs, opts, info, &n);
+    return s;
+}
+
+/* ---- registered memory ---- */
+
+gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes)
+{
+    return ctx ? gx__host_register(&ctx->hosts, memory, bytes) : GX_ERR_INVALID;
+}
+
+gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
+{
+    return ctx ? gx__host_unregister(&ctx->hosts, memory) : GX_ERR_INVALID;
 }

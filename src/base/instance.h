@@ -19,6 +19,7 @@ struct gx_counters {
 struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
+    struct gx_hosts *hosts; /* exec/'s: memory that the caller registered */
     void *vulkan; /* the Vulkan backend's own, under a lock of its own; ended by its `stop` */
 };
 

@@ -10,8 +10,32 @@
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "exec/plan.h"
 
 #define PIECE_BYTES ((size_t)8 << 20)
+
+/* Idle memory of the pool goes where a buffer needs it. */
+static gx_status alloc_memory(struct gx_engine *engine, enum gx_mem_kind kind, size_t bytes,
+                              struct gx_mem *mem)
+{
+    struct gx_device *device = &engine->device;
+    gx_status s = gx__budget_reserve(&engine->budget, bytes, true);
+    if (s != GX_OK)
+        return s;
+    bool taken = gx__budget_take(&engine->budget, bytes);
+    s = taken ? device->ops->mem_alloc(device, kind, bytes, mem) : GX_ERR_OUT_OF_DEVICE_MEMORY;
+    if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
+        gx__pool_trim(&engine->pool);
+        taken = taken || gx__budget_take(&engine->budget, bytes);
+        s = taken ? device->ops->mem_alloc(device, kind, bytes, mem) : s;
+    }
+    if (s == GX_OK)
+        return GX_OK;
+    if (taken)
+        gx__budget_give(&engine->budget, bytes);
+    gx__budget_release(&engine->budget, bytes, true);
+    return s;
+}
 
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **out)
 {
@@ -28,7 +52,7 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
     buf->size = bytes;
     buf->mappable = kind == GX_MEM_SHARED;
     gx__float_env_default(&caller);
-    gx_status s = device->ops->mem_alloc(device, kind, bytes ? bytes : 1, &buf->mem);
+    gx_status s = alloc_memory(engine, kind, bytes ? bytes : 1, &buf->mem);
     gx__float_env_restore(&caller);
     if (s != GX_OK) {
         gx__free(&engine->instance->config.allocator, buf);
@@ -52,11 +76,15 @@ void gx_buf_destroy(gx_buf **buf)
     if (!buf || !*buf)
         return;
     struct gx_engine *engine = (*buf)->engine;
+    size_t held = (*buf)->size ? (*buf)->size : 1;
     fenv_t caller;
     gx__float_env_default(&caller);
     unmap(*buf);
+    gx__records_forget(&engine->records, &(*buf)->mem);
     engine->device.ops->mem_free(&engine->device, &(*buf)->mem);
     gx__float_env_restore(&caller);
+    gx__budget_give(&engine->budget, held);
+    gx__budget_release(&engine->budget, held, true);
     gx__free(&engine->instance->config.allocator, *buf);
     gx__engine_release(engine);
     *buf = NULL;
@@ -144,24 +172,40 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
 }
 
 /* Exactly one of to and from is not NULL. */
-static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+static gx_status copy_pieces(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes,
+                             struct gx_mem *staging)
 {
     struct gx_engine *engine = buf->engine;
-    struct gx_mem staging = {0};
-    size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-    gx_status s =
-        gx__pool_get(&engine->pool, to ? GX_MEM_READBACK : GX_MEM_UPLOAD, piece, &staging);
-    for (size_t done = 0; s == GX_OK && done < bytes; done += piece) {
-        size_t n = bytes - done < piece ? bytes - done : piece;
-        struct gx_binding here = {&buf->mem, offset + done}, there = {&staging, 0};
+    gx_status s = GX_OK;
+    for (size_t done = 0, n; s == GX_OK && done < bytes; done += n) {
+        n = bytes - done < staging->size ? bytes - done : staging->size;
+        struct gx_binding here = {&buf->mem, offset + done}, there = {staging, 0};
         if (from)
-            s = host_copy(engine, &staging, 0, NULL, (const char *)from + done, n);
+            s = host_copy(engine, staging, 0, NULL, (const char *)from + done, n);
         if (s == GX_OK)
             s = device_copy(engine, to ? here : there, to ? there : here, n);
         if (s == GX_OK && to)
-            s = host_copy(engine, &staging, 0, (char *)to + done, NULL, n);
+            s = host_copy(engine, staging, 0, (char *)to + done, NULL, n);
     }
+    return s;
+}
+
+static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    struct gx_engine *engine = buf->engine;
+    struct gx_mem *staging = NULL;
+    size_t piece = gx__bucket(bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
+    size_t room = gx__budget_room(&engine->budget);
+    while (piece > room && piece > gx__bucket(1))
+        piece /= 2;
+    gx_status s = gx__budget_reserve(&engine->budget, piece, false);
+    if (s != GX_OK)
+        return s;
+    s = gx__pool_get(&engine->pool, to ? GX_MEM_READBACK : GX_MEM_UPLOAD, piece, &staging);
+    if (s == GX_OK)
+        s = copy_pieces(buf, offset, to, from, bytes, staging);
     gx__pool_put(&engine->pool, &staging);
+    gx__budget_release(&engine->budget, piece, false);
     return s;
 }
 

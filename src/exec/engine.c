@@ -4,11 +4,37 @@
  */
 #include "exec/engine.h"
 
+#include <unistd.h>
+
 /* Far above what the slowest device takes that works at all, with other work before it in
  * the queue: who waits longer waits for nothing. Drivers that notice a hang themselves do
  * so within seconds. */
 #define WAIT_NS         60000000000u
 #define WAIT_ELEMENT_NS 50000u
+
+static void forget(void *user, const struct gx_mem *mem)
+{
+    gx__records_forget(user, mem);
+}
+
+/* Threads of host copies: as many as jobs may use, none where the device models them. */
+static uint32_t copy_threads(const struct gx_engine *engine)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t asked = engine->instance->config.threads;
+    if (engine->device.facts.import || engine->device.ops->host_copy)
+        return 1;
+    return asked ? asked : cores > 1 ? (uint32_t)cores : 1;
+}
+
+/* A host device takes what the host gives: it has no memory of its own to run out of. */
+static size_t memory_limit(const struct gx_engine *engine)
+{
+    uint64_t asked = engine->instance->config.device_memory;
+    uint64_t own = engine->device.facts.import ? 0 : engine->device.facts.memory;
+    uint64_t limit = asked && (!own || asked < own) ? asked : own;
+    return limit < SIZE_MAX ? (size_t)limit : SIZE_MAX;
+}
 
 gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance,
                           const char *device_name, char *message, size_t message_size)
@@ -16,16 +42,31 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     engine->instance = instance;
     atomic_store(&engine->lost, false);
     gx_status s = gx__device_open(instance, device_name, &engine->device, message, message_size);
-    if (s == GX_OK)
-        gx__pool_init(&engine->pool, &engine->device, &instance->counters);
-    return s;
+    if (s != GX_OK)
+        return s;
+    gx__budget_init(&engine->budget, memory_limit(engine), &instance->counters);
+    gx__pool_init(&engine->pool, &engine->device, &engine->budget, &instance->counters);
+    gx__records_init(&engine->records, &engine->device, &instance->counters);
+    engine->pool.forget = forget;
+    engine->pool.user = &engine->records;
+    gx__imports_open(&engine->imports, &engine->device, &engine->records);
+    gx__copier_init(&engine->copier, copy_threads(engine));
+    pthread_mutex_init(&engine->pipes_lock, NULL);
+    return GX_OK;
 }
 
 void gx__engine_close(struct gx_engine *engine)
 {
     if (!engine->device.ops)
         return;
+    gx__copier_close(&engine->copier);
+    gx__pipes_free(engine);
+    gx__records_close(&engine->records);
+    engine->pool.forget = NULL;
+    gx__imports_close(&engine->imports);
     gx__pool_close(&engine->pool);
+    gx__budget_close(&engine->budget);
+    pthread_mutex_destroy(&engine->pipes_lock);
     gx__device_close(&engine->device);
 }
 

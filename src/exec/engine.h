@@ -6,13 +6,22 @@
 #ifndef GX_EXEC_ENGINE_H
 #define GX_EXEC_ENGINE_H
 
+#include "exec/copier.h"
+#include "exec/hosts.h"
 #include "exec/pool.h"
+#include "exec/record.h"
 
 struct gx_engine {
     struct gx_device device;
     struct gx_instance *instance;
     atomic_bool lost; /* for good; the router opens another */
+    struct gx_budget budget;
     struct gx_pool pool;
+    struct gx_records records;
+    struct gx_imports imports;
+    struct gx_copier copier;
+    pthread_mutex_t pipes_lock;
+    struct gx_pipe *pipes; /* idle ones */
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */
     _Atomic size_t users;
@@ -60,8 +69,15 @@ struct gx_batch {
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
                                         way; NULL: the caller waits by other means */
     gx_status status;                /* the first failure, set before done */
-    size_t failed;                   /* the job that failed, where status is not GX_OK ... */
+    size_t failed;                   /* the first job that failed; GX_NO_JOB: none ... */
     char message[160];               /* ... and why */
+
+    /* run.c's, under the lock of the pipe: */
+    size_t open; /* groups in flight */
+    bool fed;    /* all are started */
+    /* and of whoever finishes its groups, one after the other: */
+    gx_report spare;    /* of the job at hand, where no reports are wanted */
+    uint64_t job_start; /* of the job at hand */
 };
 
 /* Of a job that did not run: everything in *r is set. */
@@ -71,6 +87,12 @@ void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
 
 /* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);
+
+/* What it would do, without doing it. */
+struct gx_plan;
+struct gx_asked;
+gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                          struct gx_asked *asked, struct gx_plan *plan);
 
 /* A pipe takes batches one after the other and lets them overlap. One thread at a time
  * uses it. */
@@ -83,5 +105,7 @@ bool gx__pipe_step(struct gx_pipe *pipe);
 /* Finishes all, and gives back the memory of the pipe. */
 void gx__pipe_drain(struct gx_pipe *pipe);
 void gx__pipe_close(struct gx_pipe *pipe); /* drains; NULL is fine */
+/* All that were closed; the engine ends. */
+void gx__pipes_free(struct gx_engine *engine);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The choice of path, the cutting into rounds and dispatches, the layout of staging
- * memory. No device is touched, so all of it can be tested on tables.
+ * Cutting into pieces, laying groups out, staying within the memory there is, and the
+ * choice of path and mode by what cost.c predicts. No device is touched, so all of it
+ * can be tested on tables.
  */
 #include "exec/plan.h"
+
+#include <string.h>
 
 /* Parts of staging memory start at multiples of this: the largest alignment Vulkan
  * allows a device to ask for storage buffers, and of non-coherent mapped ranges. */
@@ -12,8 +15,17 @@
 /* Without measured speeds: the size from which on copying to device memory pays. */
 #define DEVICE_LOCAL_ELEMS ((uint64_t)1 << 20)
 
-/* What the two copies and their barriers cost on top of their bytes. */
-#define COPIES_NS 8000.0
+/* In a pipeline, jobs below this share a group: a submit costs more than they do. */
+#define PIPE_GROUP_ELEMS 16384u
+/* In a single submit: this many times the chunk, so that staging memory is bounded. */
+#define SINGLE_GROUP_CHUNKS 2u
+
+/* Pipelining has to promise this much to be chosen: the estimate is one. */
+#define PIPE_GAIN 0.97
+/* Sets worth trying; more than one per stage cannot help. */
+#define PIPE_SETS_TRIED 4u
+
+#define SMALLEST_BUCKET 4096u
 
 const gx_operand *gx__operand(const gx_job *job, int which)
 {
@@ -29,35 +41,14 @@ const gx_operand *gx__operand(const gx_job *job, int which)
     }
 }
 
-static bool same_place(const gx_operand *a, const gx_operand *b)
+size_t gx__bucket(size_t bytes)
 {
-    return a->host == b->host && a->buf == b->buf && a->offset == b->offset;
-}
-
-/* Time in ns for bytes at GB/s; 0 GB/s is not known. */
-static double transfer(double bytes, float speed)
-{
-    return speed > 0 ? bytes / speed : 0;
-}
-
-static gx_path choose_path(const struct gx_device_facts *facts, double in, double out, uint64_t n)
-{
-    const uint32_t staged =
-        GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK);
-    const struct gx_mem_speed *shared = &facts->speed[GX_MEM_SHARED];
-    const struct gx_mem_speed *up = &facts->speed[GX_MEM_UPLOAD];
-    const struct gx_mem_speed *down = &facts->speed[GX_MEM_READBACK];
-    if ((facts->mem_kinds & staged) != staged)
-        return GX_PATH_HOST_VISIBLE;
-    if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED)))
-        return GX_PATH_DEVICE_LOCAL;
-    if (!shared->host_write || !up->host_write)
-        return n < DEVICE_LOCAL_ELEMS ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL;
-    double host_visible = transfer(in, shared->host_write) + transfer(in, shared->kernel_read) +
-                          transfer(out, shared->kernel_write) + transfer(out, shared->host_read);
-    double device_local = COPIES_NS + transfer(in, up->host_write) + transfer(in, up->copy_in) +
-                          transfer(out, down->copy_out) + transfer(out, down->host_read);
-    return host_visible <= device_local ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL;
+    size_t size = SMALLEST_BUCKET;
+    if (!bytes)
+        return 0;
+    while (size < bytes && size <= SIZE_MAX / 2)
+        size *= 2;
+    return size < bytes ? bytes : size;
 }
 
 static size_t align_up(size_t bytes)
@@ -65,54 +56,503 @@ static size_t align_up(size_t bytes)
     return (bytes + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
 }
 
-/* Inputs first, then the output: the inputs of a round are one piece of memory. */
-static void lay_out(const gx_job *job, size_t element_bytes, struct gx_plan *plan)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    size_t at = 0;
-    for (int k = 0; k < GX_OPERANDS; k++) {
-        int i = (k + 1) % GX_OPERANDS; /* a, b, c, out */
-        if (!plan->staged[i])
-            continue;
-        plan->offset[i] = at;
-        plan->bytes[i] = (size_t)(gx__operand(job, i)->broadcast ? 1 : plan->round) * element_bytes;
-        at += align_up(plan->bytes[i]);
-        if (i != GX_OUT)
-            plan->in_bytes = at;
-    }
-    plan->all_bytes = at;
+    return a < b ? a : b;
 }
 
-void gx__plan(const gx_job *job, const struct gx_device_facts *facts, gx_path path,
-              struct gx_plan *plan)
+/* ---- one job ---- */
+
+static enum gx_where place_of(const struct gx_plan *plan, const struct gx_piece *p, int i)
 {
-    size_t element_bytes = gx__element_bytes(job->field);
-    int last = (int)gx_op_get_info(job->op)->operands;
-    bool staged = false, replaces = false;
-    double in = 0, out = 0;
-    *plan = (struct gx_plan){.path = GX_PATH_DIRECT};
-    for (int i = GX_OUT; i <= last; i++) {
-        const gx_operand *o = gx__operand(job, i);
-        plan->used[i] = true;
-        plan->staged[i] = o->host && !facts->import;
-        staged |= plan->staged[i];
-        replaces |= i != GX_OUT && !plan->staged[i] && same_place(o, &job->out);
-        if (plan->staged[i])
-            *(i == GX_OUT ? &out : &in) +=
-                (double)(o->broadcast ? 1 : job->n) * (double)element_bytes;
+    const gx_operand *o = gx__operand(p->job, i);
+    if (i > p->operands)
+        return GX_PLACE_NONE;
+    if (o->buf || plan->facts->import)
+        return GX_PLACE_DIRECT;
+    if (plan->path == GX_PATH_DEVICE_LOCAL && plan->asked->registered &&
+        plan->asked->registered(plan->asked->user, o->host,
+                                (o->broadcast ? 1 : p->job->n) * p->element))
+        return GX_PLACE_REGISTERED;
+    return GX_PLACE_STAGED;
+}
+
+static bool same_place(const gx_operand *a, const gx_operand *b)
+{
+    return a->host == b->host && a->buf == b->buf && a->offset == b->offset && !a->broadcast;
+}
+
+static bool in_place(const struct gx_piece *p)
+{
+    for (int i = GX_A; i <= p->operands; i++)
+        if (same_place(gx__operand(p->job, i), &p->job->out))
+            return true;
+    return false;
+}
+
+/* The first piece of a job, as large as it may be. *before: its operands are checked in a
+ * pass before, as what it does to them cannot be undone: a kernel overwrites them, or the
+ * first piece is out before the last one is looked at. */
+static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piece *p, bool *before)
+{
+    const gx_job *job = &plan->jobs[index];
+    bool direct = true;
+    p->job = job;
+    p->index = index;
+    p->element = gx__element_bytes(job->field);
+    p->operands = (int)gx_op_get_info(job->op)->operands;
+    bool replaces = in_place(p);
+    p->first = 0;
+    p->only = 0;
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        p->place[i] = place_of(plan, p, i);
+        direct &= p->place[i] <= GX_PLACE_DIRECT;
     }
-    plan->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
-    plan->check_first = plan->check && replaces;
-    plan->step = job->n < facts->dispatch_elems ? job->n : facts->dispatch_elems;
-    plan->round = plan->step * GX_DISPATCHES_PER_SUBMIT;
-    if (staged) {
-        gx_path best = choose_path(facts, in, out, job->n);
-        plan->path = path == GX_PATH_AUTO ? best : path;
-        if (plan->round > GX_ROUND_ELEMS)
-            plan->round = plan->step > GX_ROUND_ELEMS ? GX_ROUND_ELEMS : plan->step;
-        if (plan->step > plan->round)
-            plan->step = plan->round;
+    /* Downloads do not wait for what was found in pieces before; the host's copies do. */
+    if (replaces && p->place[GX_OUT] == GX_PLACE_REGISTERED)
+        p->place[GX_OUT] = GX_PLACE_STAGED;
+    p->n = least(job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+    if (!direct)
+        p->n = least(p->n, plan->chunk);
+    p->step = least(p->n, plan->facts->dispatch_elems);
+    p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
+    *before = p->check && replaces && (p->place[GX_OUT] == GX_PLACE_DIRECT || p->n < job->n);
+    p->check = p->check && !*before;
+}
+
+static uint32_t dispatches(const struct gx_piece *p)
+{
+    return (uint32_t)((p->n + p->step - 1) / p->step);
+}
+
+/* ---- host memory that pieces share ---- */
+
+static void find_ranges(struct gx_piece *p)
+{
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        const gx_operand *o = gx__operand(p->job, i);
+        p->from[i] = p->to[i] = 0;
+        if (p->place[i] < GX_PLACE_STAGED)
+            continue;
+        p->from[i] = (uintptr_t)o->host + (o->broadcast ? 0 : (size_t)p->first * p->element);
+        p->to[i] = p->from[i] + (o->broadcast ? 1 : (size_t)p->n) * p->element;
     }
-    if (plan->round > job->n)
-        plan->round = job->n;
-    lay_out(job, element_bytes, plan);
+}
+
+static bool overlap(const struct gx_piece *x, int i, const struct gx_piece *y, int k)
+{
+    return x->from[i] < y->to[k] && y->from[k] < x->to[i];
+}
+
+/* What is staged is read before anything of the group is written, and written in order. So
+ * only reading what an earlier piece will write has to wait, and a download by the device,
+ * which keeps no order. */
+bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *later,
+                       bool same_group)
+{
+    bool downloads = later->place[GX_OUT] == GX_PLACE_REGISTERED;
+    for (int i = GX_A; i < GX_OPERANDS; i++) {
+        if (overlap(earlier, GX_OUT, later, i))
+            return true;
+        if (downloads && !same_group && overlap(earlier, i, later, GX_OUT))
+            return true;
+    }
+    downloads |= same_group && earlier->place[GX_OUT] == GX_PLACE_REGISTERED;
+    return downloads && overlap(earlier, GX_OUT, later, GX_OUT);
+}
+
+/* ---- groups ---- */
+
+static bool joins(const struct gx_plan *plan, const struct gx_group *group,
+                  const struct gx_piece *p)
+{
+    if (plan->mode == GX_MODE_SEQUENTIAL || group->elements + p->n > plan->group_elems ||
+        group->dispatches + dispatches(p) > GX_GROUP_DISPATCHES)
+        return false;
+    bool near = false; /* most are not, and need no look at each */
+    for (int i = 0; i < GX_OPERANDS; i++)
+        near |= p->from[i] < group->writes_to && group->writes_from < p->to[i];
+    for (size_t k = 0; k < group->count && near; k++)
+        if (gx__plan_conflict(&group->pieces[k], p, true))
+            return false;
+    return true;
+}
+
+/* Adds the piece behind what is there. Its offsets are from the start of their zone until
+ * lay_out has all of them: registered inputs in `in`, staged ones in `slots`, staged
+ * outputs in `end`, registered ones in `bytes`. */
+static void add(struct gx_group *group, struct gx_piece *p)
+{
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        bool staged = p->place[i] == GX_PLACE_STAGED;
+        size_t *zone = i != GX_OUT ? staged ? &group->slots : &group->in
+                       : staged    ? &group->end
+                                   : &group->bytes;
+        if (p->place[i] < GX_PLACE_STAGED)
+            continue;
+        p->offset[i] = *zone;
+        *zone += align_up((gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * p->element);
+    }
+    if (p->to[GX_OUT]) {
+        group->writes_from =
+            p->from[GX_OUT] < group->writes_from ? p->from[GX_OUT] : group->writes_from;
+        group->writes_to = p->to[GX_OUT] > group->writes_to ? p->to[GX_OUT] : group->writes_to;
+    }
+    p->slot = (uint32_t)(group->out / GX_SLOT_ALIGN);
+    if (p->check)
+        group->out += dispatches(p) * (size_t)GX_SLOT_ALIGN;
+    group->dispatches += dispatches(p);
+    group->elements += p->n;
+    group->count++;
+}
+
+static void lay_out(struct gx_group *group)
+{
+    size_t in = group->in, slots = in + group->slots, out = slots + group->out,
+           end = out + group->end;
+    for (size_t k = 0; k < group->count; k++) {
+        struct gx_piece *p = &group->pieces[k];
+        for (int i = 0; i < GX_OPERANDS; i++) {
+            bool staged = p->place[i] == GX_PLACE_STAGED;
+            p->offset[i] += i != GX_OUT ? staged ? in : 0 : staged ? out : end;
+        }
+    }
+    group->slots = slots;
+    group->out = out;
+    group->end = end;
+    group->bytes += end;
+}
+
+static void clear(struct gx_group *group)
+{
+    group->count = group->elements = group->dispatches = 0;
+    group->in = group->slots = group->out = group->end = group->bytes = 0;
+    group->writes_from = UINTPTR_MAX;
+    group->writes_to = 0;
+    group->drain = false;
+}
+
+bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct gx_group *group)
+{
+    clear(group);
+    while (group->count < GX_GROUP_DISPATCHES) {
+        struct gx_piece *p = &group->pieces[group->count];
+        bool before;
+        while (cursor->job < plan->count && cursor->first == plan->jobs[cursor->job].n) {
+            cursor->job++;
+            cursor->first = 0;
+        }
+        if (cursor->job == plan->count)
+            break;
+        first_piece(plan, cursor->job, p, &before);
+        p->first = cursor->first;
+        p->n = least(p->n, p->job->n - p->first);
+        p->last = p->first + p->n == p->job->n;
+        find_ranges(p);
+        before = before && !p->first;
+        if (group->count && (before || !joins(plan, group, p)))
+            break;
+        group->drain |= before;
+        add(group, p);
+        cursor->first += p->n;
+    }
+    lay_out(group);
+    return group->count > 0;
+}
+
+uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
+                        uint64_t first, struct gx_group *group)
+{
+    struct gx_piece *p = &group->pieces[0];
+    uint64_t n = gx__operand(piece->job, operand)->broadcast ? 1 : piece->job->n;
+    clear(group);
+    if (first >= n)
+        return 0;
+    *p = *piece;
+    p->first = first;
+    p->n = least(n - first, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+    p->step = least(p->n, plan->facts->dispatch_elems);
+    p->check = true;
+    p->only = operand;
+    memset(p->from, 0, sizeof p->from);
+    memset(p->to, 0, sizeof p->to);
+    for (int i = 0; i < GX_OPERANDS; i++)
+        p->place[i] = i == operand ? GX_PLACE_DIRECT : GX_PLACE_NONE;
+    add(group, p);
+    lay_out(group);
+    return p->n;
+}
+
+/* Copies get commands of their own only in a pipeline, and on queues of their own: the
+ * download that has none goes with the kernels, or it would hold up the uploads behind it. */
+uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group)
+{
+    uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
+    if (plan->mode != GX_MODE_PIPELINED || plan->path != GX_PATH_DEVICE_LOCAL)
+        return own;
+    if (group->out && plan->facts->queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
+        own |= GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+    if (group->bytes > group->slots && plan->facts->queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD))
+        own |= GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    return own;
+}
+
+/* ---- memory ---- */
+
+static void raise_to(size_t *most, size_t bytes)
+{
+    *most = *most < bytes ? bytes : *most;
+}
+
+static void count_group(struct gx_plan *plan, const struct gx_group *g)
+{
+    if (plan->path == GX_PATH_DEVICE_LOCAL) {
+        raise_to(&plan->set.up, g->out - g->in);
+        raise_to(&plan->set.down, g->end - g->slots);
+        plan->bytes_up += g->out;
+        plan->bytes_down += g->bytes - g->slots;
+    }
+    raise_to(&plan->set.device, g->bytes);
+    plan->bytes_staged += (g->slots - g->in) + (g->end - g->out);
+    for (size_t k = 0; k < g->count && g->bytes > g->out - g->slots; k++)
+        plan->piece = g->pieces[k].n > plan->piece ? g->pieces[k].n : plan->piece;
+    plan->groups++;
+    plan->submits += (uint64_t)__builtin_popcount(gx__plan_queues(plan, g));
+    plan->dispatches += g->dispatches;
+}
+
+/* The pass before an in-place job, and the scratch of a job's dispatches. */
+static gx_status count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
+{
+    uint64_t most = least(p->job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+    uint64_t step = least(most, plan->facts->dispatch_elems);
+    size_t slots = (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN, scratch = 0;
+    if (before && plan->path == GX_PATH_DEVICE_LOCAL) {
+        raise_to(&plan->set.up, slots);
+        raise_to(&plan->set.down, slots);
+    }
+    if (before)
+        raise_to(&plan->set.device, slots);
+    gx_status s = GX_OK;
+    if (plan->asked->scratch)
+        s = plan->asked->scratch(plan->asked->user, p->job, p->check, p->step, &scratch);
+    raise_to(&plan->set.scratch, scratch);
+    return s;
+}
+
+/* On a host device every piece is a group, and has no memory but scratch. */
+static gx_status measure_direct(struct gx_plan *plan)
+{
+    gx_status s = GX_OK;
+    for (size_t i = 0; i < plan->count && s == GX_OK; i++) {
+        struct gx_piece p;
+        bool before;
+        if (!plan->jobs[i].n)
+            continue;
+        first_piece(plan, i, &p, &before);
+        plan->groups += (p.job->n + p.n - 1) / p.n;
+        plan->dispatches += (p.job->n + p.step - 1) / p.step;
+        s = count_job(plan, &p, false);
+    }
+    plan->submits = plan->groups;
+    plan->memory = plan->set.scratch = gx__bucket(plan->set.scratch);
+    return s;
+}
+
+/* Sizes and totals of the plan as it is. */
+static gx_status measure(struct gx_plan *plan)
+{
+    struct gx_cursor cursor = {0};
+    struct gx_group group;
+    plan->set = (struct gx_set_bytes){0};
+    plan->groups = plan->submits = plan->dispatches = plan->piece = 0;
+    plan->bytes_up = plan->bytes_down = plan->bytes_staged = 0;
+    if (plan->facts->import)
+        return measure_direct(plan);
+    while (gx__plan_next(plan, &cursor, &group)) {
+        count_group(plan, &group);
+        for (size_t k = 0; k < group.count; k++) {
+            if (group.pieces[k].first)
+                continue;
+            gx_status s = count_job(plan, &group.pieces[k], !k && group.drain);
+            if (s != GX_OK)
+                return s;
+        }
+    }
+    struct gx_set_bytes *set = &plan->set;
+    if (plan->groups && plan->sets > plan->groups)
+        plan->sets = (uint32_t)plan->groups;
+    set->up = gx__bucket(set->up);
+    set->device = gx__bucket(set->device);
+    set->down = gx__bucket(set->down);
+    set->scratch = gx__bucket(set->scratch);
+    /* In the memory of a host device slots cost nothing: they are the engine's own. */
+    plan->memory =
+        plan->sets * (set->up + set->down + set->scratch + (plan->facts->import ? 0 : set->device));
+    return GX_OK;
+}
+
+static void set_chunk(struct gx_plan *plan, uint64_t chunk)
+{
+    plan->chunk = chunk;
+    plan->group_elems = plan->mode == GX_MODE_SINGLE_SUBMIT ? chunk * SINGLE_GROUP_CHUNKS
+                                                            : least(chunk, PIPE_GROUP_ELEMS);
+}
+
+static uint64_t largest(const gx_job *jobs, size_t count)
+{
+    uint64_t most = 1;
+    for (size_t i = 0; i < count; i++)
+        most = jobs[i].n > most ? jobs[i].n : most;
+    return most;
+}
+
+/* Fewer sets first, down to two; then smaller pieces; at last one set. */
+static gx_status fit(struct gx_plan *plan)
+{
+    gx_status s = measure(plan);
+    if (s != GX_OK || !plan->asked->memory || plan->memory <= plan->asked->memory)
+        return s;
+    uint64_t most = largest(plan->jobs, plan->count);
+    if (plan->chunk > most)
+        set_chunk(plan, most);
+    while (plan->memory > plan->asked->memory) {
+        if (plan->sets > 2)
+            plan->sets--;
+        else if (plan->chunk > 1 || plan->group_elems > 1)
+            set_chunk(plan, plan->chunk > 1 ? plan->chunk / 2 : 1);
+        else if (plan->sets > 1)
+            plan->sets = 1;
+        else
+            return GX_ERR_OUT_OF_DEVICE_MEMORY;
+        if (plan->chunk == 1)
+            plan->group_elems = 1;
+        s = measure(plan);
+        if (s != GX_OK)
+            return s;
+    }
+    return GX_OK;
+}
+
+/* ---- choosing ---- */
+
+static bool needs_staging(const gx_job *job)
+{
+    for (int i = 0; i <= (int)gx_op_get_info(job->op)->operands && job->n; i++)
+        if (gx__operand(job, i)->host)
+            return true;
+    return false;
+}
+
+/* The paths worth trying, the cheaper to set up first; one where it is known. */
+static size_t paths(const struct gx_plan *plan, gx_path tried[2])
+{
+    const struct gx_device_facts *facts = plan->facts;
+    const uint32_t staged =
+        GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK);
+    bool any = false;
+    for (size_t i = 0; i < plan->count && !any; i++)
+        any = needs_staging(&plan->jobs[i]);
+    tried[0] = GX_PATH_HOST_VISIBLE;
+    tried[1] = GX_PATH_DEVICE_LOCAL;
+    if (!any)
+        tried[0] = GX_PATH_DIRECT;
+    else if (plan->asked->path != GX_PATH_AUTO)
+        tried[0] = plan->asked->path;
+    else if ((facts->mem_kinds & staged) != staged)
+        tried[0] = GX_PATH_HOST_VISIBLE;
+    else if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED)))
+        tried[0] = GX_PATH_DEVICE_LOCAL;
+    else if (facts->speed[GX_MEM_SHARED].host_write > 0 &&
+             facts->speed[GX_MEM_UPLOAD].host_write > 0)
+        return 2;
+    else if (largest(plan->jobs, plan->count) >= DEVICE_LOCAL_ELEMS)
+        tried[0] = GX_PATH_DEVICE_LOCAL;
+    return 1;
+}
+
+static void try_plan(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets)
+{
+    uint64_t chunk = plan->asked->chunk_elems;
+    plan->path = path;
+    plan->mode = mode;
+    plan->sets = sets;
+    set_chunk(plan, chunk ? chunk : GX_CHUNK_ELEMS);
+}
+
+/* Whether one group does it all, so that the mode makes no difference. */
+static bool one_group(const struct gx_plan *plan)
+{
+    return plan->count == 1 &&
+           plan->jobs[0].n <= least(plan->chunk, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+}
+
+struct choice {
+    gx_path path;
+    gx_mode mode;
+    uint32_t sets;
+    double cost;
+};
+
+/* Returns the groups that it saw. */
+static uint64_t consider(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets,
+                         double gain, struct choice *best)
+{
+    double *known = &plan->predicted[mode];
+    uint64_t groups;
+    try_plan(plan, path, mode, sets);
+    double cost = gx__plan_cost(plan, &groups);
+    if (!*known || cost < *known)
+        *known = cost;
+    if (!best->sets || cost < best->cost * gain)
+        *best = (struct choice){path, mode, sets, cost};
+    return groups;
+}
+
+/* As many sets as it pays to have; where it was asked for, at least two. */
+static void consider_pipes(struct gx_plan *plan, gx_path path, bool asked, struct choice *best)
+{
+    uint64_t groups = PIPE_SETS_TRIED;
+    for (uint32_t sets = 2; sets <= PIPE_SETS_TRIED && sets <= groups; sets++)
+        groups =
+            consider(plan, path, GX_MODE_PIPELINED, sets, asked && sets == 2 ? 1 : PIPE_GAIN, best);
+}
+
+static void choose(struct gx_plan *plan)
+{
+    if (plan->facts->import) { /* it works on the caller's thread, on the caller's memory */
+        try_plan(plan, GX_PATH_DIRECT, GX_MODE_SEQUENTIAL, 1);
+        return;
+    }
+    gx_path tried[2];
+    size_t count = paths(plan, tried);
+    gx_mode asked = plan->asked->mode;
+    struct choice best = {0};
+    try_plan(plan, tried[0], asked, 1);
+    bool alone = one_group(plan);
+    if (asked == GX_MODE_AUTO && alone)
+        asked = GX_MODE_SEQUENTIAL;
+    if (count == 1 && asked && (asked != GX_MODE_PIPELINED || alone)) {
+        try_plan(plan, tried[0], asked, asked == GX_MODE_PIPELINED ? 2 : 1);
+        return;
+    }
+    for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
+        if (asked && mode != asked)
+            continue;
+        for (size_t p = 0; p < count; p++) {
+            if (mode != GX_MODE_PIPELINED)
+                consider(plan, tried[p], mode, 1, 1, &best);
+            else
+                consider_pipes(plan, tried[p], asked == mode, &best);
+        }
+    }
+    try_plan(plan, best.path, best.mode, best.sets);
+}
+
+gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
+                         const struct gx_asked *asked, struct gx_plan *plan)
+{
+    *plan = (struct gx_plan){.jobs = jobs, .count = count, .facts = facts, .asked = asked};
+    choose(plan);
+    return fit(plan);
 }

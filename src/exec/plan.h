@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a job will run on a device, decided before anything is touched: a pure function
- * of the job, the facts of the device and what the caller asked for.
+ * How a batch will run on a device, decided before anything is touched: a pure function
+ * of the jobs, the facts of the device and what the caller asked for. Jobs are cut into
+ * pieces, pieces travel in groups that share staging memory, and the three modes are
+ * groups of other sizes, with more or fewer of them in flight. The plan is an iterator:
+ * nothing is stored per group, however many there are.
  */
 #ifndef GX_EXEC_PLAN_H
 #define GX_EXEC_PLAN_H
@@ -11,29 +14,122 @@
 /* Operands of a job, in the order of enum gx_bind. */
 enum { GX_OUT, GX_A, GX_B, GX_C, GX_OPERANDS };
 
-/* Dispatches of one submit, each with its own slot for a bad index. */
-#define GX_DISPATCHES_PER_SUBMIT 64u
+/* Dispatches of one group, each with its own slot for a bad index. */
+#define GX_GROUP_DISPATCHES 64u
+/* Elements of one piece where nothing else is asked for. */
+#define GX_CHUNK_ELEMS ((uint64_t)524288)
+/* Groups in flight at most. */
+#define GX_SETS_MAX 8u
 
-/* Elements of a staged round where nothing limits it further. */
-#define GX_ROUND_ELEMS ((uint64_t)1 << 22)
+/* How a kernel gets at an operand. */
+enum gx_where {
+    GX_PLACE_NONE,       /* the operation has no such operand */
+    GX_PLACE_DIRECT,     /* where it is: a buffer, or host memory that imports for free */
+    GX_PLACE_STAGED,     /* the host copies it into or out of staging memory */
+    GX_PLACE_REGISTERED, /* the device copies it from or to the caller's memory */
+};
+
+/* A range of elements of one job. */
+struct gx_piece {
+    const gx_job *job;
+    size_t index;            /* of the job in its batch */
+    size_t element;          /* bytes of one */
+    int operands;            /* the last one it has */
+    uint64_t first, n, step; /* step: elements of one dispatch */
+    uint32_t slot;           /* of its first dispatch, where it is checked */
+    bool check, last;        /* last: it ends the job */
+    int only;                /* not 0: a pass that only looks at this operand */
+    enum gx_where place[GX_OPERANDS];
+    size_t offset[GX_OPERANDS]; /* in the memory of the group, where it is not direct */
+    uintptr_t from[GX_OPERANDS], to[GX_OPERANDS]; /* in the caller's, else both 0 */
+};
+
+/* The memory of a group, from byte 0 on: registered inputs, staged inputs (from `in`),
+ * slots (from `slots`), staged outputs (from `out`), registered outputs (from `end`). So
+ * what the host writes is one range, in .. out, and what it reads is one, slots .. end. */
+struct gx_group {
+    size_t count;
+    struct gx_piece pieces[GX_GROUP_DISPATCHES];
+    uint32_t dispatches;
+    uint64_t elements;
+    size_t in, slots, out, end, bytes;
+    uintptr_t writes_from, writes_to; /* all that it writes of the caller's memory lies here */
+    bool drain; /* nothing may be in flight when it starts: it begins with a job whose
+                   operands are checked in a pass before, see gx__plan_check */
+};
+
+/* Bytes of the memory of one group in flight, as the pool rounds them. Without `up` all
+ * is `device`, in memory that the host sees. */
+struct gx_set_bytes {
+    size_t up, device, down, scratch;
+};
+
+struct gx_asked {
+    gx_path path;
+    gx_mode mode;
+    uint64_t chunk_elems;  /* 0: GX_CHUNK_ELEMS */
+    size_t memory;         /* bytes that all sets together may take; 0: no limit */
+    uint32_t copy_threads; /* of host copies; 0: one */
+    void *user;            /* for these two: */
+    /* NULL: never. The device can copy this memory by itself. */
+    bool (*registered)(void *user, const void *host, size_t bytes);
+    /* NULL: none. The scratch of a dispatch of n elements of the job. */
+    gx_status (*scratch)(void *user, const gx_job *job, bool check, uint64_t n, size_t *bytes);
+};
 
 struct gx_plan {
-    gx_path path;
-    bool used[GX_OPERANDS];
-    bool staged[GX_OPERANDS];   /* goes through staging memory; else used where it is */
-    size_t offset[GX_OPERANDS]; /* where its part of a round lies in staging memory */
-    size_t bytes[GX_OPERANDS];  /* size of that part */
-    size_t in_bytes, all_bytes; /* staging memory: inputs alone; with the output */
-    uint64_t step;              /* elements of one dispatch */
-    uint64_t round;             /* elements of one submit */
-    bool check;                 /* look for elements not below the modulus ... */
-    bool check_first;           /* ... in a pass before, as the output replaces an operand */
+    const gx_job *jobs;
+    size_t count;
+    const struct gx_device_facts *facts;
+    const struct gx_asked *asked;
+    gx_path path; /* of what is not direct; GX_PATH_DIRECT where everything is */
+    gx_mode mode;
+    uint32_t sets;        /* groups in flight */
+    uint64_t chunk;       /* elements of one piece at most, */
+    uint64_t piece;       /* and of the largest that there is, where it is not direct */
+    uint64_t group_elems; /* a piece joins a group while it stays within this */
+    struct gx_set_bytes set;
+    size_t memory; /* of all sets together */
+    uint64_t groups, submits, dispatches;
+    uint64_t bytes_up, bytes_down, bytes_staged;
+    double predicted[GX_MODE_PIPELINED + 1]; /* ns, by mode; 0: not looked at */
+};
+
+struct gx_cursor {
+    size_t job;
+    uint64_t first;
 };
 
 const gx_operand *gx__operand(const gx_job *job, int which);
 
-/* path: as asked for, GX_PATH_AUTO where not. The job is valid and n is not 0. */
-void gx__plan(const gx_job *job, const struct gx_device_facts *facts, gx_path path,
-              struct gx_plan *plan);
+/* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY where not even one element at a time
+ * fits asked->memory; what asked->scratch returns. facts, asked and jobs outlive the plan. */
+gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
+                         const struct gx_asked *asked, struct gx_plan *plan);
+
+/* The group after the one at *cursor, which begins as {0}; false at the end. */
+bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct gx_group *group);
+
+/* The pass before a group that asks for `drain`, over its first job: elements from `first`
+ * on of one operand, which is direct. Returns how many elements it covers; 0 past the end. */
+uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
+                        uint64_t first, struct gx_group *group);
+
+/* The commands of a group: bits of the queues that have one. */
+uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group);
+
+/* Whether a later piece has to wait for an earlier one to be done, because of host memory:
+ * in the same group or, where not, in another one in flight. */
+bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *later,
+                       bool same_group);
+
+/* Bytes that a request of the pool is rounded up to; 0 stays 0. */
+size_t gx__bucket(size_t bytes);
+
+/* ---- cost.c ---- */
+
+/* Predicted ns of the plan as it is (path, mode, sets, chunk), and how many groups were
+ * looked at for that. */
+double gx__plan_cost(const struct gx_plan *plan, uint64_t *groups);
 
 #endif

@@ -1,80 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A short list of idle pieces in the order of their last use. Sizes are powers of
- * two, so that jobs of nearly equal size share them.
+ * Short lists of idle pieces, by kind, in the order of their last use. A piece serves
+ * requests of exactly its size, so that what is reserved is what is held.
  */
 #include "exec/pool.h"
 
 #include <string.h>
 
-#define SMALLEST_BYTES 4096u
+#include "base/alloc.h"
+#include "exec/plan.h"
 
-void gx__pool_init(struct gx_pool *pool, struct gx_device *device, struct gx_counters *counters)
+void gx__pool_init(struct gx_pool *pool, struct gx_device *device, struct gx_budget *budget,
+                   struct gx_counters *counters)
 {
-    *pool = (struct gx_pool){.device = device, .counters = counters};
+    *pool = (struct gx_pool){.device = device, .budget = budget, .counters = counters};
     pthread_mutex_init(&pool->lock, NULL);
 }
 
-static size_t bucket(size_t bytes)
+static const gx_allocator *allocator(const struct gx_pool *pool)
 {
-    size_t size = SMALLEST_BYTES;
-    while (size < bytes && size <= SIZE_MAX / 2)
-        size *= 2;
-    return size < bytes ? bytes : size;
+    return &pool->device->instance->config.allocator;
 }
 
-/* Takes entry i out of the list, keeping the order of the others. */
-static struct gx_mem take(struct gx_pool *pool, size_t i)
+static void count_get(struct gx_pool *pool, size_t size, bool hit)
 {
-    struct gx_mem mem = pool->idle[i];
-    pool->count--;
-    memmove(&pool->idle[i], &pool->idle[i + 1], (pool->count - i) * sizeof mem);
+    size_t bucket = (size_t)__builtin_ctzll((unsigned long long)size) - 12;
+    gx__count(hit ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
+    gx__count(&pool->counters->buckets[bucket < GX_BUCKETS ? bucket : GX_BUCKETS - 1], 1);
+}
+
+/* ---- idle pieces, under the lock ---- */
+
+static struct gx_mem *take(struct gx_pool *pool, enum gx_mem_kind kind, size_t i)
+{
+    struct gx_mem **idle = pool->idle[kind], *mem = idle[i];
+    pool->count[kind]--;
+    memmove(&idle[i], &idle[i + 1], (pool->count[kind] - i) * sizeof *idle);
     return mem;
 }
 
-/* The smallest idle piece that will do, or count. */
-static size_t best_fit(const struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes)
+static void free_piece(struct gx_pool *pool, struct gx_mem *mem)
 {
-    size_t best = pool->count;
-    for (size_t i = 0; i < pool->count; i++)
-        if (pool->idle[i].kind == kind && pool->idle[i].size >= bytes &&
-            (best == pool->count || pool->idle[i].size < pool->idle[best].size))
-            best = i;
-    return best;
+    size_t size = mem->size;
+    if (pool->forget)
+        pool->forget(pool->user, mem);
+    pool->device->ops->mem_free(pool->device, mem);
+    gx__free(allocator(pool), mem);
+    gx__budget_give(pool->budget, size);
+    gx__count(&pool->counters->pool_bytes, (uint64_t)0 - size);
 }
+
+/* Frees the idle piece that was not used for longest, of any kind; false: none is idle. */
+static bool free_one(struct gx_pool *pool)
+{
+    for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS; kind++) {
+        if (pool->count[kind]) {
+            free_piece(pool, take(pool, kind, 0));
+            return true;
+        }
+    }
+    return false;
+}
+
+static void free_idle(struct gx_pool *pool)
+{
+    while (free_one(pool))
+        ;
+}
+
+static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t size)
+{
+    for (size_t i = pool->count[kind]; i-- > 0;) /* the warmest one */
+        if (pool->idle[kind][i]->size == size)
+            return take(pool, kind, i);
+    return NULL;
+}
+
+/* ---- new pieces, under the lock ---- */
+
+static gx_status allocate(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
+                          struct gx_mem **out)
+{
+    struct gx_mem *mem = gx__alloc(allocator(pool), sizeof *mem);
+    if (!mem)
+        return GX_ERR_OUT_OF_MEMORY;
+    while (!gx__budget_take(pool->budget, size)) {
+        if (!free_one(pool)) {
+            gx__free(allocator(pool), mem);
+            return GX_ERR_OUT_OF_DEVICE_MEMORY;
+        }
+    }
+    gx_status s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
+    if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
+        free_idle(pool);
+        s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
+    }
+    if (s != GX_OK) {
+        gx__budget_give(pool->budget, size);
+        gx__free(allocator(pool), mem);
+        return s;
+    }
+    gx__count(&pool->counters->pool_bytes, size);
+    *out = mem;
+    return GX_OK;
+}
+
+/* ---- the interface ---- */
 
 gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
-                       struct gx_mem *mem)
+                       struct gx_mem **mem)
 {
+    size_t size = gx__bucket(bytes);
+    *mem = NULL;
+    if (!size)
+        return GX_OK;
+    gx_status s = GX_OK;
     pthread_mutex_lock(&pool->lock);
-    size_t i = best_fit(pool, kind, bytes);
-    bool found = i < pool->count;
-    if (found)
-        *mem = take(pool, i);
+    *mem = find(pool, kind, size);
+    count_get(pool, size, *mem != NULL);
+    if (!*mem)
+        s = allocate(pool, kind, size, mem);
     pthread_mutex_unlock(&pool->lock);
-    gx__count(found ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
-    return found ? GX_OK : pool->device->ops->mem_alloc(pool->device, kind, bucket(bytes), mem);
+    return s;
 }
 
-void gx__pool_put(struct gx_pool *pool, struct gx_mem *mem)
+void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
 {
-    if (!mem->size)
+    if (!*mem)
         return;
-    struct gx_mem oldest = {0};
+    enum gx_mem_kind kind = (*mem)->kind;
     pthread_mutex_lock(&pool->lock);
-    if (pool->count == GX_POOL_IDLE_MAX)
-        oldest = take(pool, 0);
-    pool->idle[pool->count++] = *mem;
+    if (pool->count[kind] == GX_POOL_IDLE_MAX)
+        free_piece(pool, take(pool, kind, 0));
+    pool->idle[kind][pool->count[kind]++] = *mem;
     pthread_mutex_unlock(&pool->lock);
-    if (oldest.size)
-        pool->device->ops->mem_free(pool->device, &oldest);
-    *mem = (struct gx_mem){0};
+    *mem = NULL;
+}
+
+void gx__pool_trim(struct gx_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    free_idle(pool);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void gx__pool_close(struct gx_pool *pool)
 {
-    for (size_t i = 0; i < pool->count; i++)
-        pool->device->ops->mem_free(pool->device, &pool->idle[i]);
-    pool->count = 0;
+    free_idle(pool);
     pthread_mutex_destroy(&pool->lock);
 }

@@ -1,444 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One job on one device, as planned: in rounds, each one submit. In a round host
- * operands that the device cannot use where they are go through staging memory, whose
- * inputs lie side by side so that they are one copy. Inputs are checked by the kernel
- * that reads them; only where it would overwrite them are they checked in a pass before.
+ * Batches through a pipe. The thread that feeds starts groups in order, as many as there
+ * are sets; groups are finished in the same order, by that thread or by the copier's. So
+ * the first failure of a batch is the first in its order, and what comes after it is not
+ * copied out. Sequential is a pipe with one set and one piece per group.
  */
-#include "exec/engine.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/float_env.h"
-#include "exec/buffer.h"
-#include "exec/plan.h"
+#include "exec/pipe.h"
 #include "field/host.h"
 
-#define NO_BAD      UINT32_MAX
-#define SLOTS_BYTES (GX_DISPATCHES_PER_SUBMIT * (size_t)GX_SLOT_ALIGN)
+/* Pieces are not cut smaller than this where the device has no memory for larger ones. */
+#define FLOOR_ELEMS 1024u
 
-enum { STAMP_START, STAMP_UPLOADED, STAMP_COMPUTED, STAMP_DONE, STAMPS };
-
-struct job_run {
-    struct gx_engine *engine;
-    const gx_job *job;
-    gx_report *report;
-    size_t element_bytes;
-    struct gx_plan plan;
-    struct gx_mem imported[GX_OPERANDS]; /* size 0 where not */
-    struct gx_mem up;                    /* staging: the host writes it ... */
-    struct gx_mem device;                /* ... kernels work on it (size 0: on up) ... */
-    struct gx_mem down;                  /* ... and the host reads it (size 0: from up) */
-    struct gx_mem scratch, slots;
-};
-
-/* ---- memory ---- */
-
-static gx_status import_operands(struct job_run *run)
+/* A host device has no threads beside the caller's that could look into its pipes, and
+ * small jobs to hurry for. */
+static void lock(struct gx_pipe *pipe)
 {
-    struct gx_device *device = &run->engine->device;
-    for (int i = 0; i < GX_OPERANDS; i++) {
-        const gx_operand *o = gx__operand(run->job, i);
-        if (!run->plan.used[i] || run->plan.staged[i] || o->buf)
-            continue;
-        size_t n = o->broadcast ? 1 : run->job->n;
-        gx_status s =
-            device->ops->mem_import(device, o->host, n * run->element_bytes, &run->imported[i]);
-        if (s != GX_OK)
-            return s;
-    }
-    return GX_OK;
+    if (!pipe->engine->device.facts.import)
+        pthread_mutex_lock(&pipe->lock);
 }
 
-static gx_status get_staging(struct job_run *run)
+static void unlock(struct gx_pipe *pipe)
 {
-    struct gx_pool *pool = &run->engine->pool;
-    const struct gx_plan *plan = &run->plan;
-    if (!plan->all_bytes)
-        return GX_OK;
-    if (plan->path == GX_PATH_HOST_VISIBLE)
-        return gx__pool_get(pool, GX_MEM_SHARED, plan->all_bytes, &run->up);
-    gx_status s = gx__pool_get(pool, GX_MEM_DEVICE, plan->all_bytes, &run->device);
-    if (s == GX_OK && plan->in_bytes)
-        s = gx__pool_get(pool, GX_MEM_UPLOAD, plan->in_bytes, &run->up);
-    if (s == GX_OK && plan->staged[GX_OUT])
-        s = gx__pool_get(pool, GX_MEM_READBACK, plan->bytes[GX_OUT], &run->down);
-    return s;
+    if (!pipe->engine->device.facts.import)
+        pthread_mutex_unlock(&pipe->lock);
 }
 
-static void release(struct job_run *run)
-{
-    struct gx_device *device = &run->engine->device;
-    struct gx_mem *const pooled[] = {&run->up, &run->device, &run->down, &run->scratch,
-                                     &run->slots};
-    for (int i = 0; i < GX_OPERANDS; i++)
-        if (run->imported[i].size)
-            device->ops->mem_free(device, &run->imported[i]);
-    for (size_t i = 0; i < sizeof pooled / sizeof *pooled; i++)
-        gx__pool_put(&run->engine->pool, pooled[i]);
-}
-
-/* ---- host copies ---- */
-
-/* Elements first .. first + n of the host inputs into staging memory. */
-static gx_status copy_in(struct job_run *run, uint64_t first, uint64_t n)
-{
-    struct gx_device *device = &run->engine->device;
-    void *staging;
-    if (!run->plan.in_bytes)
-        return GX_OK;
-    gx_status s = device->ops->map(device, &run->up, &staging);
-    if (s != GX_OK)
-        return s;
-    uint64_t start = gx__now_ns();
-    for (int i = GX_A; i < GX_OPERANDS; i++) {
-        const gx_operand *o = gx__operand(run->job, i);
-        if (!run->plan.staged[i])
-            continue;
-        size_t from = o->broadcast ? 0 : (size_t)first, count = o->broadcast ? 1 : (size_t)n;
-        memcpy((char *)staging + run->plan.offset[i],
-               (const char *)o->host + from * run->element_bytes, count * run->element_bytes);
-    }
-    run->report->host_in_ns += gx__now_ns() - start;
-    device->ops->unmap(device, &run->up);
-    return GX_OK;
-}
-
-static gx_status copy_out(struct job_run *run, uint64_t first, uint64_t n)
-{
-    struct gx_device *device = &run->engine->device;
-    struct gx_mem *from = run->down.size ? &run->down : &run->up;
-    size_t offset = run->down.size ? 0 : run->plan.offset[GX_OUT];
-    void *staging;
-    if (!run->plan.staged[GX_OUT])
-        return GX_OK;
-    gx_status s = device->ops->map(device, from, &staging);
-    if (s != GX_OK)
-        return s;
-    uint64_t start = gx__now_ns();
-    memcpy((char *)run->job->out.host + first * run->element_bytes, (char *)staging + offset,
-           (size_t)n * run->element_bytes);
-    run->report->host_out_ns += gx__now_ns() - start;
-    device->ops->unmap(device, from);
-    return GX_OK;
-}
-
-/* ---- slots for bad indices ---- */
-
-/* The slots of the dispatches over elements round .. end: slot i is for the one that begins
- * at element round + i * step. */
-static uint32_t *slot_of(void *slots, uint64_t i)
-{
-    return (uint32_t *)(void *)((char *)slots + i * GX_SLOT_ALIGN);
-}
-
-static gx_status clear_slots(struct job_run *run, uint64_t round, uint64_t end)
-{
-    struct gx_device *device = &run->engine->device;
-    void *slots;
-    gx_status s = device->ops->map(device, &run->slots, &slots);
-    if (s != GX_OK)
-        return s;
-    for (uint64_t i = 0; round + i * run->plan.step < end; i++)
-        *slot_of(slots, i) = NO_BAD;
-    device->ops->unmap(device, &run->slots);
-    return GX_OK;
-}
-
-/* *bad is the element that the first slot in use tells of. */
-static gx_status read_slots(struct job_run *run, uint64_t round, uint64_t end, uint64_t *bad)
-{
-    struct gx_device *device = &run->engine->device;
-    void *slots;
-    gx_status s = device->ops->map(device, &run->slots, &slots);
-    if (s != GX_OK)
-        return s;
-    for (uint64_t i = 0; round + i * run->plan.step < end && *bad == UINT64_MAX; i++)
-        if (*slot_of(slots, i) != NO_BAD)
-            *bad = round + i * run->plan.step + *slot_of(slots, i);
-    device->ops->unmap(device, &run->slots);
-    return GX_OK;
-}
-
-/* ---- recording ---- */
-
-/* Where element `first` of operand i lies for a kernel, in the round that began at
- * element `round`. */
-static struct gx_binding bind(const struct job_run *run, int i, uint64_t round, uint64_t first)
-{
-    const gx_operand *o = gx__operand(run->job, i);
-    const struct gx_plan *plan = &run->plan;
-    if (plan->staged[i]) {
-        size_t skip = o->broadcast ? 0 : (size_t)(first - round) * run->element_bytes;
-        return (struct gx_binding){run->device.size ? &run->device : &run->up,
-                                   plan->offset[i] + skip};
-    }
-    size_t skip = o->broadcast ? 0 : (size_t)first * run->element_bytes;
-    if (o->buf)
-        return (struct gx_binding){&o->buf->mem, o->offset + skip};
-    return (struct gx_binding){&run->imported[i], skip};
-}
-
-/* A kernel over elements `round` .. `end`, which are one round. */
-struct work {
-    struct gx_kernel kernel;
-    int operand[GX_OPERANDS]; /* which operand of the job is bound where, or -1 */
-    bool moves;               /* staged operands are uploaded before, results after */
-};
-
-static void record_dispatches(struct job_run *run, struct gx_cmd *cmd, const struct work *work,
-                              uint64_t round, uint64_t end)
-{
-    const struct gx_device_ops *ops = run->engine->device.ops;
-    size_t slot = 0;
-    for (uint64_t first = round; first < end; first += run->plan.step, slot++) {
-        struct gx_dispatch d = {.kernel = work->kernel};
-        d.n = end - first < run->plan.step ? end - first : run->plan.step;
-        for (int k = 0; k < GX_OPERANDS; k++)
-            if (work->operand[k] >= 0)
-                d.bind[k] = bind(run, work->operand[k], round, first);
-        if (work->kernel.key.check)
-            d.bind[GX_BIND_BAD] = (struct gx_binding){&run->slots, slot * GX_SLOT_ALIGN};
-        if (run->scratch.size)
-            d.bind[GX_BIND_SCRATCH].mem = &run->scratch;
-        if (slot && run->scratch.size) /* the dispatch before used it too */
-            ops->barrier(cmd, GX_BARRIER_KERNEL_TO_KERNEL);
-        ops->dispatch(cmd, &d);
-        run->report->dispatches++;
-    }
-}
-
-static void stamp(struct job_run *run, struct gx_cmd *cmd, uint32_t slot)
-{
-    if (run->engine->device.facts.timestamps)
-        run->engine->device.ops->stamp(cmd, slot);
-}
-
-/* Inputs are one piece of memory on both sides, so they are one region for each. */
-static void record_upload(struct job_run *run, struct gx_cmd *cmd, uint64_t n)
-{
-    struct gx_region regions[GX_OPERANDS];
-    size_t count = 0;
-    for (int i = GX_A; i < GX_OPERANDS; i++) {
-        if (!run->plan.staged[i])
-            continue;
-        size_t offset = run->plan.offset[i];
-        uint64_t elements = gx__operand(run->job, i)->broadcast ? 1 : n;
-        regions[count++] = (struct gx_region){
-            {&run->up, offset}, {&run->device, offset}, (size_t)elements * run->element_bytes};
-    }
-    if (!count)
-        return;
-    run->engine->device.ops->copy(cmd, regions, count);
-    run->engine->device.ops->barrier(cmd, GX_BARRIER_COPY_TO_KERNEL);
-}
-
-static void record_download(struct job_run *run, struct gx_cmd *cmd, uint64_t n)
-{
-    const struct gx_device_ops *ops = run->engine->device.ops;
-    struct gx_region region = {
-        {&run->device, run->plan.offset[GX_OUT]}, {&run->down, 0}, (size_t)n * run->element_bytes};
-    ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
-    ops->copy(cmd, &region, 1);
-}
-
-static void record_round(struct job_run *run, struct gx_cmd *cmd, const struct work *work,
-                         uint64_t round, uint64_t end)
-{
-    stamp(run, cmd, STAMP_START);
-    if (work->moves && run->device.size)
-        record_upload(run, cmd, end - round);
-    stamp(run, cmd, STAMP_UPLOADED);
-    record_dispatches(run, cmd, work, round, end);
-    stamp(run, cmd, STAMP_COMPUTED);
-    if (work->moves && run->down.size)
-        record_download(run, cmd, end - round);
-    run->engine->device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
-    stamp(run, cmd, STAMP_DONE);
-}
-
-/* ---- running ---- */
-
-static gx_status read_stamps(struct job_run *run, struct gx_cmd *cmd, uint64_t device_ns)
-{
-    struct gx_device *device = &run->engine->device;
-    uint64_t ns[STAMPS];
-    if (!device->facts.timestamps) {
-        run->report->compute_ns += device_ns;
-        return GX_OK;
-    }
-    gx_status s = device->ops->stamps(cmd, ns, STAMPS);
-    if (s != GX_OK)
-        return s;
-    /* Two stamps with no copy between them still differ: no copy, no time. */
-    bool uploads = run->device.size && run->up.size;
-    run->report->upload_ns += uploads ? ns[STAMP_UPLOADED] - ns[STAMP_START] : 0;
-    run->report->compute_ns += ns[STAMP_COMPUTED] - ns[STAMP_UPLOADED];
-    run->report->download_ns += run->down.size ? ns[STAMP_DONE] - ns[STAMP_COMPUTED] : 0;
-    return GX_OK;
-}
-
-static gx_status submit_and_wait(struct job_run *run, struct gx_cmd *cmd, uint64_t elements)
-{
-    struct gx_device *device = &run->engine->device;
-    struct gx_point done;
-    uint64_t start = gx__now_ns();
-    gx_status s = device->ops->submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = gx__engine_wait(run->engine, done, elements);
-    uint64_t device_ns = gx__now_ns() - start;
-    run->report->submits++;
-    run->report->device_ns += device_ns;
-    return s == GX_OK ? read_stamps(run, cmd, device_ns) : s;
-}
-
-/* One submit; *bad is the first bad element in it, or UINT64_MAX. */
-static gx_status run_round(struct job_run *run, const struct work *work, uint64_t round,
-                           uint64_t end, uint64_t *bad)
-{
-    struct gx_device *device = &run->engine->device;
-    bool check = work->kernel.key.check;
-    struct gx_cmd *cmd;
-    gx_status s = GX_OK;
-    if (work->moves)
-        s = copy_in(run, round, end - round);
-    if (s == GX_OK && check)
-        s = clear_slots(run, round, end);
-    if (s == GX_OK)
-        s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    record_round(run, cmd, work, round, end);
-    s = submit_and_wait(run, cmd, end - round);
-    device->ops->recycle(cmd);
-    if (s == GX_OK && check)
-        s = read_slots(run, round, end, bad);
-    if (s == GX_OK && *bad == UINT64_MAX && work->moves)
-        s = copy_out(run, round, end - round);
-    return s;
-}
-
-/* One kernel over all n elements. Stops at the round that found a bad one. */
-static gx_status run_work(struct job_run *run, struct work *work, const struct gx_kernel_key *key,
-                          uint64_t n, uint64_t *bad)
-{
-    struct gx_device *device = &run->engine->device;
-    gx_status s = device->ops->kernel(device, key, &work->kernel);
-    if (s != GX_OK)
-        return s;
-    uint64_t step = run->plan.step < n ? run->plan.step : n;
-    size_t scratch = device->ops->scratch(device, &work->kernel, step);
-    if (scratch) {
-        enum gx_mem_kind kind =
-            device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE) ? GX_MEM_DEVICE : GX_MEM_SHARED;
-        s = gx__pool_get(&run->engine->pool, kind, scratch, &run->scratch);
-        if (s != GX_OK)
-            return s;
-    }
-    uint32_t workers = device->ops->workers(device, &work->kernel, step);
-    if (workers > run->report->threads)
-        run->report->threads = workers;
-    *bad = UINT64_MAX;
-    for (uint64_t round = 0, end; round < n && *bad == UINT64_MAX && s == GX_OK; round = end) {
-        end = n - round < run->plan.round ? n : round + run->plan.round;
-        s = run_round(run, work, round, end, bad);
-    }
-    return s;
-}
-
-/* The pass before a job whose output replaces an operand: every operand is only looked
- * at, where it is; a staged one by the host, which has it at hand. */
-static gx_status check_operand(struct job_run *run, int i, uint64_t *bad)
-{
-    const gx_operand *o = gx__operand(run->job, i);
-    uint64_t n = o->broadcast ? 1 : run->job->n;
-    if (run->plan.staged[i]) {
-        size_t first = gx__first_bad(gx__prime(run->job->field), o->host, (size_t)n, false);
-        *bad = first == GX_NONE_BAD ? UINT64_MAX : first;
-        return GX_OK;
-    }
-    struct gx_kernel_key key = {.op = GX_OP_CHECK, .field = run->job->field, .check = true};
-    struct work work = {.operand = {-1, i, -1, -1}};
-    return run_work(run, &work, &key, n, bad);
-}
-
-static gx_status check_operands(struct job_run *run, uint64_t *bad)
-{
-    *bad = UINT64_MAX;
-    for (int i = GX_A; i < GX_OPERANDS; i++) {
-        uint64_t found;
-        if (!run->plan.used[i])
-            continue;
-        gx_status s = check_operand(run, i, &found);
-        if (s != GX_OK)
-            return s;
-        *bad = found < *bad ? found : *bad;
-    }
-    return GX_OK;
-}
-
-static gx_status run_operation(struct job_run *run, uint64_t *bad)
-{
-    const gx_job *job = run->job;
-    struct work work = {.operand = {-1, -1, -1, -1}, .moves = true};
-    struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = run->plan.check};
-    for (int i = 0; i < GX_OPERANDS; i++)
-        if (run->plan.used[i])
-            work.operand[i] = i;
-    key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
-                    (job->b.broadcast ? GX_BROADCAST_B : 0u) |
-                    (job->c.broadcast ? GX_BROADCAST_C : 0u);
-    gx_status s;
-    if (run->plan.check) {
-        s = gx__pool_get(&run->engine->pool, GX_MEM_SHARED, SLOTS_BYTES, &run->slots);
-        if (s != GX_OK)
-            return s;
-    }
-    if (run->plan.check_first) {
-        s = check_operands(run, bad);
-        if (s != GX_OK || *bad != UINT64_MAX)
-            return s;
-        key.check = false;
-    }
-    return run_work(run, &work, &key, job->n, bad);
-}
-
-/* ---- reporting ---- */
-
-/* Which operand has the bad element, by looking again; 0 where a copy fails. */
-static char find_bad_operand(struct job_run *run, uint64_t index)
-{
-    const struct gx_prime *prime = gx__prime(run->job->field);
-    for (int i = GX_A; i < GX_OPERANDS; i++) {
-        if (!run->plan.used[i])
-            continue;
-        const gx_operand *o = gx__operand(run->job, i);
-        size_t skip = o->broadcast ? 0 : (size_t)index * run->element_bytes;
-        uint64_t element[GX_LIMBS_MAX];
-        if (!o->buf)
-            memcpy(element, (const char *)o->host + skip, run->element_bytes);
-        else if (gx_buf_read(o->buf, o->offset + skip, element, run->element_bytes) != GX_OK)
-            return 0;
-        if (gx__first_bad(prime, element, 1, false) != GX_NONE_BAD)
-            return (char)('a' + i - GX_A);
-    }
-    return 0;
-}
-
-static gx_status report_bad(struct job_run *run, uint64_t index)
-{
-    gx_report *r = run->report;
-    r->bad_index = index;
-    r->bad_operand = find_bad_operand(run, index);
-    snprintf(r->message, sizeof r->message,
-             "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
-             (unsigned long long)index, r->bad_operand ? r->bad_operand : '?',
-             gx_field_get_info(run->job->field)->name);
-    return GX_ERR_NOT_CANONICAL;
-}
+/* ---- the outcome of jobs ---- */
 
 void gx__report_not_run(gx_report *r, gx_status why)
 {
@@ -454,7 +46,7 @@ void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
     }
     size_t bytes = gx__element_bytes(job->field);
     size_t read = 0;
-    for (int i = GX_A; i < GX_OPERANDS && i <= (int)gx_op_get_info(job->op)->operands; i++)
+    for (int i = GX_A; i <= (int)gx_op_get_info(job->op)->operands; i++)
         read += (gx__operand(job, i)->broadcast && job->n ? 1 : job->n) * bytes;
     gx__count(&c->jobs_done, 1);
     gx__count(&c->elements, job->n);
@@ -464,109 +56,599 @@ void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
     gx__count(&c->dispatches, r->dispatches);
 }
 
-static gx_status run_job(struct gx_engine *engine, const gx_job *job, gx_path path,
-                         gx_report *report)
+static gx_report *report_of(struct gx_batch *batch, size_t i)
 {
-    struct job_run run = {.engine = engine,
-                          .job = job,
-                          .report = report,
-                          .element_bytes = gx__element_bytes(job->field)};
-    uint64_t bad = UINT64_MAX;
-    memcpy(report->device, engine->device.info.name, sizeof report->device);
-    if (!job->n)
-        return GX_OK;
-    gx__plan(job, &engine->device.facts, path, &run.plan);
-    report->path = run.plan.path;
-    gx_status s = import_operands(&run);
-    if (s == GX_OK)
-        s = get_staging(&run);
-    if (s == GX_OK)
-        s = run_operation(&run, &bad);
-    if (s == GX_OK && bad != UINT64_MAX)
-        s = report_bad(&run, bad);
-    else if (s != GX_OK)
-        snprintf(report->message, sizeof report->message, "device '%s': %s",
-                 engine->device.info.name, gx_status_message(s));
-    release(&run);
-    return gx__engine_status(engine, s);
+    return batch->reports ? &batch->reports[i] : &batch->spare;
 }
 
-/* ---- batches ---- */
-
-static void run_batch(struct gx_engine *engine, struct gx_batch *batch)
+/* The first in the order of jobs counts, whoever finds it first. Returns whether it is the
+ * first so far; under the lock. */
+static bool fail_locked(struct gx_batch *batch, size_t index, gx_status status)
 {
-    gx_report spare;
-    batch->status = GX_OK;
+    if (index >= batch->failed)
+        return false;
+    batch->failed = index;
+    batch->status = status;
+    return true;
+}
+
+static void fail_bad(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_piece *p,
+                     uint64_t bad)
+{
+    struct gx_batch *batch = f->batch;
+    gx_report *r = report_of(batch, p->index);
+    char operand = gx__stage_find(pipe, f, p, bad);
+    lock(pipe);
+    if (fail_locked(batch, p->index, GX_ERR_NOT_CANONICAL)) {
+        r->bad_index = bad;
+        r->bad_operand = operand;
+        snprintf(batch->message, sizeof batch->message,
+                 "element %llu of operand %c is not below the modulus of %s: reduce it before "
+                 "the call",
+                 (unsigned long long)bad, operand ? operand : '?',
+                 gx_field_get_info(p->job->field)->name);
+    }
+    unlock(pipe);
+}
+
+static void fail_device(struct gx_pipe *pipe, struct gx_batch *batch, size_t index, gx_status s)
+{
+    struct gx_engine *engine = pipe->engine;
+    gx__engine_status(engine, s);
+    size_t kept = engine->budget.limit - gx__budget_room(&engine->budget);
+    bool budget = s == GX_ERR_OUT_OF_DEVICE_MEMORY && engine->budget.limit != SIZE_MAX;
+    lock(pipe);
+    if (fail_locked(batch, index, s)) {
+        if (budget)
+            snprintf(batch->message, sizeof batch->message,
+                     "device '%s': %s: of %zu bytes it may use, buffers hold %zu",
+                     engine->device.info.name, gx_status_message(s), engine->budget.limit, kept);
+        else
+            snprintf(batch->message, sizeof batch->message, "device '%s': %s",
+                     engine->device.info.name, gx_status_message(s));
+    }
+    unlock(pipe);
+}
+
+static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t i)
+{
+    gx_report *r = report_of(batch, i);
+    memcpy(r->device, engine->device.info.name, sizeof r->device);
+    r->status = GX_OK;
+    gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
+    if (!batch->reports)
+        batch->spare = (gx_report){0};
+}
+
+/* Jobs of no elements, the one that failed, and those after it, which had no group or
+ * none that counts. */
+static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
+{
     for (size_t i = 0; i < batch->count; i++) {
-        gx_report *r = batch->reports ? &batch->reports[i] : &spare;
-        if (!batch->reports)
-            spare = (gx_report){0};
-        uint64_t start = gx__now_ns();
-        if (batch->status == GX_OK) {
-            r->status = run_job(engine, &batch->jobs[i], batch->path, r);
-            r->mode = GX_MODE_SEQUENTIAL;
-            batch->status = r->status;
-            batch->failed = i;
-            memcpy(batch->message, r->message, sizeof batch->message);
-        } else {
-            gx__report_not_run(r, GX_ERR_NOT_RUN);
+        gx_report *r = report_of(batch, i);
+        if (i < batch->failed && batch->jobs[i].n)
+            continue;
+        if (i < batch->failed) {
+            finish_job(engine, batch, i);
+            continue;
         }
-        r->total_ns = gx__now_ns() - start;
-        gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
+        if (i > batch->failed || batch->status == GX_ERR_CANCELLED) {
+            gx__report_not_run(r, batch->status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED
+                                                                    : GX_ERR_NOT_RUN);
+        } else {
+            memcpy(r->device, engine->device.info.name, sizeof r->device);
+            memcpy(r->message, batch->message, sizeof r->message);
+            r->status = batch->status;
+        }
+        gx__count(&engine->instance->counters.jobs_failed, 1);
     }
     if (batch->done)
         batch->done(batch);
 }
 
-struct gx_pipe {
-    struct gx_engine *engine;
-};
+/* ---- finishing a group ---- */
 
-gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **out)
+static void add_share(uint64_t *to, uint64_t ns, double share)
+{
+    *to += share < 1 ? (uint64_t)((double)ns * share) : ns;
+}
+
+/* A piece's part of what its group took. */
+static void report_piece(const struct gx_flight *f, size_t k, double share)
+{
+    const struct gx_piece *p = &f->group.pieces[k];
+    gx_report *r = report_of(f->batch, p->index);
+    bool staged = false;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        staged |= p->place[i] >= GX_PLACE_STAGED;
+    if (!r->groups)
+        f->batch->job_start = f->start_ns;
+    r->path = staged ? f->path : GX_PATH_DIRECT;
+    r->mode = f->mode;
+    r->groups++;
+    r->dispatches += (uint32_t)((p->n + p->step - 1) / p->step);
+    if (!k) {
+        r->submits += (uint32_t)f->commands;
+        r->command_hits += f->hits;
+        r->threads = f->threads > r->threads ? f->threads : r->threads;
+    }
+    add_share(&r->host_in_ns, f->host_in_ns, share);
+    add_share(&r->device_ns, f->device_ns, share);
+    add_share(&r->host_out_ns, f->host_out_ns, share);
+    add_share(&r->upload_ns, f->stage_ns[GX_QUEUE_UPLOAD], share);
+    add_share(&r->compute_ns, f->stage_ns[GX_QUEUE_COMPUTE], share);
+    add_share(&r->download_ns, f->stage_ns[GX_QUEUE_DOWNLOAD], share);
+    r->total_ns = f->end_ns - f->batch->job_start;
+}
+
+/* The first `count` pieces are done. */
+static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t count)
+{
+    double all = 0;
+    for (size_t k = 0; k < f->group.count; k++)
+        all += (double)f->group.pieces[k].n * (double)f->group.pieces[k].element;
+    for (size_t k = 0; k < count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        double part = (double)p->n * (double)p->element;
+        report_piece(f, k, f->group.count > 1 ? part / all : 1);
+        if (p->last && !p->only)
+            finish_job(pipe->engine, f->batch, p->index);
+    }
+}
+
+/* Pieces whose job may still succeed: those before the one that failed. */
+static size_t wanted(struct gx_pipe *pipe, const struct gx_flight *f)
+{
+    size_t count = 0;
+    lock(pipe);
+    while (count < f->group.count && f->group.pieces[count].index < f->batch->failed)
+        count++;
+    unlock(pipe);
+    return count;
+}
+
+static void finish_group(struct gx_pipe *pipe, struct gx_flight *f)
+{
+    const struct gx_piece *first = &f->group.pieces[0];
+    size_t found = f->group.count;
+    uint64_t bad = 0;
+    gx_status s = gx__stage_wait(pipe, f);
+    if (s == GX_OK)
+        s = gx__stage_check(pipe, f, &found, &bad);
+    if (s == GX_OK && found < f->group.count && first->only) {
+        pipe->bad = bad < pipe->bad ? bad : pipe->bad;
+        found = f->group.count;
+    } else if (s == GX_OK && found < f->group.count && found < wanted(pipe, f)) {
+        fail_bad(pipe, f, &f->group.pieces[found], bad);
+    }
+    size_t count = wanted(pipe, f);
+    if (s == GX_OK)
+        s = gx__stage_out(pipe, f, count);
+    if (s == GX_OK)
+        report_pieces(pipe, f, count);
+    else
+        fail_device(pipe, f->batch, first->index, s);
+}
+
+static struct gx_flight *flight_at(struct gx_pipe *pipe, uint64_t number)
+{
+    return &pipe->flight[number % (GX_SETS_MAX + 1)];
+}
+
+/* Under the lock, which it gives up meanwhile; there is a group and nobody is at it. */
+static void finish_head(struct gx_pipe *pipe)
+{
+    struct gx_flight *f = flight_at(pipe, pipe->head);
+    struct gx_batch *batch = f->batch;
+    pipe->finishing = true;
+    unlock(pipe);
+    finish_group(pipe, f);
+    lock(pipe);
+    if (!--batch->open && batch->fed) {
+        unlock(pipe);
+        finish_batch(pipe->engine, batch);
+        lock(pipe);
+    }
+    pipe->finishing = false;
+    pipe->head++;
+    pthread_cond_broadcast(&pipe->changed);
+}
+
+bool gx__pipe_try_step(struct gx_pipe *pipe)
+{
+    lock(pipe);
+    bool some = pipe->head != pipe->tail && !pipe->finishing;
+    if (some)
+        finish_head(pipe);
+    unlock(pipe);
+    return some;
+}
+
+bool gx__pipe_step(struct gx_pipe *pipe)
+{
+    lock(pipe);
+    uint64_t head = pipe->head;
+    bool some = head != pipe->tail;
+    if (some && !pipe->finishing)
+        finish_head(pipe);
+    while (some && pipe->head == head)
+        pthread_cond_wait(&pipe->changed, &pipe->lock);
+    unlock(pipe);
+    return some;
+}
+
+static void finish_all(struct gx_pipe *pipe)
+{
+    while (gx__pipe_step(pipe))
+        ;
+}
+
+/* ---- memory ---- */
+
+static void put_sets(struct gx_pipe *pipe)
+{
+    struct gx_pool *pool = &pipe->engine->pool;
+    for (uint32_t i = 0; i < pipe->sets; i++) {
+        struct gx_set *set = &pipe->set[i];
+        if (set->up == set->device)
+            set->up = set->down = NULL;
+        if (pipe->engine->device.facts.import)
+            set->device = NULL; /* the pipe's own */
+        gx__pool_put(pool, &set->up);
+        gx__pool_put(pool, &set->device);
+        gx__pool_put(pool, &set->down);
+        gx__pool_put(pool, &set->scratch);
+    }
+    gx__budget_release(&pipe->engine->budget, pipe->reserved, false);
+    pipe->sets = 0;
+    pipe->reserved = 0;
+}
+
+static gx_status get_set(struct gx_pipe *pipe, const struct gx_plan *plan, struct gx_set *set)
+{
+    struct gx_device *device = &pipe->engine->device;
+    struct gx_pool *pool = &pipe->engine->pool;
+    const struct gx_set_bytes *bytes = &plan->set;
+    bool has_device = device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE);
+    bool copies = plan->path == GX_PATH_DEVICE_LOCAL;
+    gx_status s = GX_OK;
+    *set = (struct gx_set){0};
+    if (device->facts.import)
+        set->device = &pipe->own;
+    else
+        s = gx__pool_get(pool, copies ? GX_MEM_DEVICE : GX_MEM_SHARED, bytes->device, &set->device);
+    if (s == GX_OK && copies)
+        s = gx__pool_get(pool, GX_MEM_UPLOAD, bytes->up, &set->up);
+    if (s == GX_OK && copies)
+        s = gx__pool_get(pool, GX_MEM_READBACK, bytes->down, &set->down);
+    if (!copies)
+        set->up = set->down = set->device;
+    if (s == GX_OK)
+        s = gx__pool_get(pool, has_device ? GX_MEM_DEVICE : GX_MEM_SHARED, bytes->scratch,
+                         &set->scratch);
+    return s;
+}
+
+static bool serves(const struct gx_pipe *pipe, const struct gx_plan *plan)
+{
+    const struct gx_set_bytes *have = &pipe->have, *want = &plan->set;
+    return pipe->sets >= plan->sets && pipe->path == plan->path && have->up >= want->up &&
+           have->device >= want->device && have->down >= want->down &&
+           have->scratch >= want->scratch;
+}
+
+/* Sets for the plan; on failure the pipe has none. */
+static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
+{
+    if (serves(pipe, plan))
+        return GX_OK;
+    gx__pipe_drain(pipe);
+    gx_status s = gx__budget_reserve(&pipe->engine->budget, plan->memory, false);
+    if (s != GX_OK)
+        return s;
+    pipe->reserved = plan->memory;
+    pipe->path = plan->path;
+    pipe->have = plan->set;
+    while (pipe->sets < plan->sets && s == GX_OK)
+        s = get_set(pipe, plan, &pipe->set[pipe->sets++]);
+    if (s != GX_OK)
+        put_sets(pipe);
+    return s;
+}
+
+/* ---- planning ---- */
+
+static bool is_registered(void *user, const void *host, size_t bytes)
+{
+    struct gx_engine *engine = user;
+    struct gx_binding binding;
+    return gx__import_find(&engine->imports, host, bytes, &binding);
+}
+
+static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t n, size_t *bytes)
+{
+    struct gx_engine *engine = user;
+    struct gx_kernel kernel;
+    gx_status s = gx__piece_kernel(engine, job, 0, check, &kernel);
+    *bytes = s == GX_OK ? engine->device.ops->scratch(&engine->device, &kernel, n) : 0;
+    return s;
+}
+
+gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                          struct gx_asked *asked, struct gx_plan *plan)
+{
+    size_t room = gx__budget_room(&engine->budget);
+    *asked = (struct gx_asked){.path = batch->path,
+                               .mode = batch->mode,
+                               .chunk_elems = chunk_elems,
+                               .memory = room == SIZE_MAX ? 0
+                                         : room           ? room
+                                                          : 1,
+                               .copy_threads = engine->copier.threads,
+                               .user = engine,
+                               .registered = is_registered,
+                               .scratch = scratch_of};
+    return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
+}
+
+/* Plans, and gets the memory; where the device has less than was thought, in smaller
+ * pieces. */
+static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx_asked *asked,
+                         struct gx_plan *plan)
+{
+    uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
+    for (;;) {
+        gx_status s = gx__engine_plan(pipe->engine, batch, chunk, asked, plan);
+        if (s != GX_OK)
+            return s;
+        s = get_sets(pipe, plan);
+        if ((s != GX_ERR_OUT_OF_MEMORY && s != GX_ERR_OUT_OF_DEVICE_MEMORY) ||
+            plan->piece <= FLOOR_ELEMS)
+            return s;
+        chunk = plan->piece / 2;
+    }
+}
+
+/* ---- feeding ---- */
+
+static bool conflicts(const struct gx_group *earlier, const struct gx_group *later)
+{
+    for (size_t e = 0; e < earlier->count; e++)
+        for (size_t k = 0; k < later->count; k++)
+            if (gx__plan_conflict(&earlier->pieces[e], &later->pieces[k], false))
+                return true;
+    return false;
+}
+
+/* Until a set is free and nothing in flight is in the way of the group. */
+static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_t sets)
+{
+    uint64_t until = group->drain ? pipe->tail : 0;
+    lock(pipe);
+    uint64_t head = pipe->head, tail = pipe->tail;
+    unlock(pipe);
+    if (tail - head >= sets)
+        until = until > tail - sets + 1 ? until : tail - sets + 1;
+    for (uint64_t i = tail; i-- > head && i >= until;)
+        if (conflicts(&flight_at(pipe, i)->group, group))
+            until = i + 1;
+    while (head < until) {
+        gx__pipe_step(pipe);
+        lock(pipe); /* others finish groups too */
+        head = pipe->head;
+        unlock(pipe);
+    }
+}
+
+static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *next)
+{
+    lock(pipe);
+    if (batch->cancel && atomic_load(batch->cancel) &&
+        fail_locked(batch, next->index, GX_ERR_CANCELLED))
+        snprintf(batch->message, sizeof batch->message, "%s", gx_status_message(GX_ERR_CANCELLED));
+    bool on = batch->failed == GX_NO_JOB;
+    unlock(pipe);
+    return on;
+}
+
+/* Copies out of it are worth a thread of their own while others are copied in. */
+static bool wants_watching(const struct gx_pipe *pipe, const struct gx_flight *f, uint32_t sets)
+{
+    return sets > 1 && f->group.end - f->group.out >= GX_COPY_SLICE &&
+           !pipe->engine->device.ops->host_copy;
+}
+
+/* The group that was planned at the tail. False where it could not be started. */
+static bool start_group(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
+{
+    struct gx_flight *f = flight_at(pipe, pipe->tail);
+    f->batch = batch;
+    f->set = &pipe->set[pipe->tail % pipe->sets];
+    gx_status s = gx__stage_start(pipe, f, plan);
+    if (s != GX_OK) {
+        fail_device(pipe, batch, f->group.pieces[0].index, s);
+        return false;
+    }
+    lock(pipe);
+    pipe->tail++;
+    batch->open++;
+    unlock(pipe);
+    if (wants_watching(pipe, f, plan->sets))
+        gx__copier_watch(&pipe->engine->copier, pipe);
+    return true;
+}
+
+/* The pass before a job that overwrites its operands: each is only looked at, one in host
+ * memory by the host. Nothing else is in flight. False where the job cannot go on. */
+static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan,
+                         const struct gx_piece *piece)
+{
+    struct gx_flight *f = flight_at(pipe, pipe->tail);
+    pipe->bad = UINT64_MAX;
+    for (int i = GX_A; i <= piece->operands; i++) {
+        const gx_operand *o = gx__operand(piece->job, i);
+        if (piece->place[i] != GX_PLACE_DIRECT) {
+            size_t bad = gx__first_bad(gx__prime(piece->job->field), o->host,
+                                       o->broadcast ? 1 : piece->job->n, false);
+            pipe->bad = bad != GX_NONE_BAD && bad < pipe->bad ? bad : pipe->bad;
+            continue;
+        }
+        uint64_t before = pipe->bad;
+        for (uint64_t first = 0, n; pipe->bad == before; first += n) {
+            f = flight_at(pipe, pipe->tail);
+            n = gx__plan_check(plan, piece, i, first, &f->group);
+            if (!n)
+                break;
+            if (!start_group(pipe, batch, plan))
+                return false;
+            finish_all(pipe);
+            if (!goes_on(pipe, batch, piece))
+                return false;
+        }
+    }
+    if (pipe->bad == UINT64_MAX)
+        return true;
+    f->batch = batch;
+    f->set = &pipe->set[0];
+    fail_bad(pipe, f, piece, pipe->bad);
+    return false;
+}
+
+static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
+{
+    struct gx_cursor cursor = {0}, next = {0};
+    for (;;) {
+        struct gx_group *group = &flight_at(pipe, pipe->tail)->group;
+        if (!gx__plan_next(plan, &next, group))
+            return;
+        make_way(pipe, group, plan->sets);
+        if (!goes_on(pipe, batch, &group->pieces[0]))
+            return;
+        if (group->drain) {
+            struct gx_piece first = group->pieces[0];
+            if (!check_before(pipe, batch, plan, &first))
+                return;
+            next = cursor; /* the pass was planned in the same place */
+            gx__plan_next(plan, &next, &flight_at(pipe, pipe->tail)->group);
+        }
+        if (!start_group(pipe, batch, plan))
+            return;
+        cursor = next;
+    }
+}
+
+void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
+{
+    struct gx_asked asked;
+    struct gx_plan plan;
+    fenv_t caller;
+    bool host = pipe->engine->device.facts.import; /* no driver */
+    batch->status = GX_OK;
+    batch->failed = GX_NO_JOB;
+    batch->message[0] = 0;
+    batch->open = 0;
+    batch->fed = false;
+    if (!batch->reports)
+        batch->spare = (gx_report){0};
+    if (!host)
+        gx__float_env_default(&caller);
+    gx_status s = prepare(pipe, batch, &asked, &plan);
+    if (s == GX_OK)
+        start_groups(pipe, batch, &plan);
+    else
+        fail_device(pipe, batch, 0, s);
+    lock(pipe);
+    batch->fed = true;
+    bool done = !batch->open;
+    unlock(pipe);
+    if (done)
+        finish_batch(pipe->engine, batch);
+    if (!host)
+        gx__float_env_restore(&caller);
+}
+
+void gx__pipe_drain(struct gx_pipe *pipe)
+{
+    finish_all(pipe);
+    put_sets(pipe);
+    lock(pipe);
+    pipe->head = pipe->tail = 0; /* the place in the ring that is warm */
+    unlock(pipe);
+}
+
+/* ---- pipes ---- */
+
+static gx_status new_pipe(struct gx_engine *engine, struct gx_pipe **out)
 {
     struct gx_pipe *pipe = gx__alloc(&engine->instance->config.allocator, sizeof *pipe);
     if (!pipe)
         return GX_ERR_OUT_OF_MEMORY;
     pipe->engine = engine;
+    pipe->record.steps = pipe->steps;
+    pipe->record.room = GX_STEPS_MAX;
+    gx_status s = GX_OK;
+    if (engine->device.facts.import)
+        s = engine->device.ops->mem_import(&engine->device, pipe->slots, sizeof pipe->slots,
+                                           &pipe->own);
+    if (s != GX_OK) {
+        gx__free(&engine->instance->config.allocator, pipe);
+        return s;
+    }
+    pthread_mutex_init(&pipe->lock, NULL);
+    pthread_cond_init(&pipe->changed, NULL);
     *out = pipe;
     return GX_OK;
 }
 
-void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
+void gx__pipes_free(struct gx_engine *engine)
 {
-    fenv_t caller;
-    gx__float_env_default(&caller);
-    run_batch(pipe->engine, batch);
-    gx__float_env_restore(&caller);
+    for (struct gx_pipe *pipe = engine->pipes, *next; pipe; pipe = next) {
+        next = pipe->next;
+        if (pipe->own.size)
+            engine->device.ops->mem_free(&engine->device, &pipe->own);
+        pthread_cond_destroy(&pipe->changed);
+        pthread_mutex_destroy(&pipe->lock);
+        gx__free(&engine->instance->config.allocator, pipe);
+    }
+    engine->pipes = NULL;
 }
 
-bool gx__pipe_step(struct gx_pipe *pipe)
+gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe)
 {
-    (void)pipe;
-    return false;
+    pthread_mutex_lock(&engine->pipes_lock);
+    *pipe = engine->pipes;
+    if (*pipe)
+        engine->pipes = (*pipe)->next;
+    pthread_mutex_unlock(&engine->pipes_lock);
+    return *pipe ? GX_OK : new_pipe(engine, pipe);
 }
 
-void gx__pipe_drain(struct gx_pipe *pipe)
-{
-    (void)pipe;
-}
-
+/* The copier may still have its eye on it, so it is never freed before the engine closes. */
 void gx__pipe_close(struct gx_pipe *pipe)
 {
-    if (pipe)
-        gx__free(&pipe->engine->instance->config.allocator, pipe);
+    if (!pipe)
+        return;
+    struct gx_engine *engine = pipe->engine;
+    gx__pipe_drain(pipe);
+    pthread_mutex_lock(&engine->pipes_lock);
+    pipe->next = engine->pipes;
+    engine->pipes = pipe;
+    pthread_mutex_unlock(&engine->pipes_lock);
 }
 
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
 {
-    fenv_t caller;
-    if (engine->device.facts
-            .import) { /* a host device has no driver, and small jobs to hurry for */
-        run_batch(engine, batch);
-        return batch->status;
+    struct gx_pipe *pipe;
+    gx_status s = gx__pipe_open(engine, &pipe);
+    if (s != GX_OK) {
+        batch->status = gx__engine_status(engine, s);
+        batch->failed = 0;
+        snprintf(batch->message, sizeof batch->message, "device '%s': %s", engine->device.info.name,
+                 gx_status_message(s));
+        finish_batch(engine, batch);
+        return s;
     }
-    gx__float_env_default(&caller);
-    run_batch(engine, batch);
-    gx__float_env_restore(&caller);
+    gx__pipe_feed(pipe, batch);
+    gx__pipe_close(pipe);
     return batch->status;
 }

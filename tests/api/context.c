@@ -169,11 +169,16 @@ static void what_is_no_field_or_operation(void **state)
 static void options_table(void **state)
 {
     (void)state;
-    static const char *const want[][2] = {
-        {"device", "GPUEXEC_DEVICE"},      {"cpumask", "GPUEXEC_CPUMASK"},
-        {"threads", "GPUEXEC_THREADS"},    {"dispatch-elems", "GPUEXEC_DISPATCH_ELEMS"},
-        {"path", "GPUEXEC_PATH"},          {"validate", "GPUEXEC_VALIDATE"},
-        {"cache-dir", "GPUEXEC_CACHE_DIR"}};
+    static const char *const want[][2] = {{"device", "GPUEXEC_DEVICE"},
+                                          {"cpumask", "GPUEXEC_CPUMASK"},
+                                          {"threads", "GPUEXEC_THREADS"},
+                                          {"dispatch-elems", "GPUEXEC_DISPATCH_ELEMS"},
+                                          {"path", "GPUEXEC_PATH"},
+                                          {"validate", "GPUEXEC_VALIDATE"},
+                                          {"cache-dir", "GPUEXEC_CACHE_DIR"},
+                                          {"mode", "GPUEXEC_MODE"},
+                                          {"stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS"},
+                                          {"device-memory", "GPUEXEC_DEVICE_MEMORY"}};
     size_t count = 0;
     const gx_option *options = gx_options(&count);
     assert_non_null(options);
@@ -187,6 +192,50 @@ static void options_table(void **state)
         assert_true(options[i].arg && *options[i].arg);
         assert_true(options[i].help && *options[i].help);
     }
+}
+
+static void sizes_and_modes_from_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t want; /* 0: refused */
+    } sizes[] = {{"1", 1},
+                 {"4096", 4096},
+                 {"3K", 3072},
+                 {"256M", 256u << 20},
+                 {"1G", 1u << 30},
+                 {"16777215T", 16777215ull << 40},
+                 {"16777216T", 0},
+                 {"M", 0},
+                 {"", 0},
+                 {"1k", 0},
+                 {"-1", 0},
+                 {"1 M", 0},
+                 {"1MM", 0},
+                 {"1.5G", 0},
+                 {"99999999999999999999999999999", 0}};
+    char err[100];
+    for (size_t i = 0; i < GXT_COUNT(sizes); i++) {
+        gx_config config = {0};
+        gx_status s = gx_config_set(&config, "device-memory", sizes[i].text, err, sizeof err);
+        assert_int_equal(s, sizes[i].want ? GX_OK : GX_ERR_INVALID);
+        assert_true(config.device_memory == sizes[i].want);
+    }
+    static const char *const modes[] = {"auto", "sequential", "single-submit", "pipelined"};
+    gx_config config = {0};
+    for (size_t i = 0; i < GXT_COUNT(modes); i++)
+        assert_int_equal(gx_config_set(&config, "mode", modes[i], err, sizeof err), GX_OK);
+    assert_int_equal(gx_config_set(&config, "mode", "fast", err, sizeof err), GX_ERR_INVALID);
+    assert_non_null(strstr(err, "pipelined"));
+    gx_ctx *ctx = NULL;
+    assert_int_equal(gx_open(&(gx_config){.mode = "fast"}, &ctx), GX_ERR_INVALID);
+    assert_int_equal(setenv("GPU_STREAM_CHUNK_ELEMS", "many", 1), 0);
+    assert_int_equal(gx_open(NULL, &ctx), GX_ERR_INVALID);
+    assert_int_equal(setenv("GPU_STREAM_CHUNK_ELEMS", "4096", 1), 0);
+    assert_int_equal(gx_open(NULL, &ctx), GX_OK);
+    gx_close(&ctx);
+    unsetenv("GPU_STREAM_CHUNK_ELEMS");
 }
 
 static void settings_from_text(void **state)
@@ -622,6 +671,7 @@ int main(void)
         cmocka_unit_test_setup(operation_table, start),
         cmocka_unit_test_setup(what_is_no_field_or_operation, start),
         cmocka_unit_test_setup(options_table, start),
+        cmocka_unit_test_setup(sizes_and_modes_from_text, start),
         cmocka_unit_test_setup(settings_from_text, start),
         cmocka_unit_test_setup(bad_settings_are_refused, start),
         cmocka_unit_test_setup(messages_fit_their_buffer, start),

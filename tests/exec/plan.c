@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx__plan on tables: which path, how many elements per dispatch and per submit, where
- * operands lie in staging memory, when inputs are checked in a pass of their own. No
+ * The plan on tables and on random batches: which path and mode, how jobs are cut into
+ * pieces and groups, where operands lie in staging memory, what may not share a group,
+ * when inputs are checked in a pass of their own, and that no budget is exceeded. No
  * device is opened: the facts are made up. Internal: it links the static library.
  */
 #include "exec/plan.h"
@@ -11,23 +12,44 @@ enum {
     STAGED = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK)
 };
 enum { SHARED = GX_MEM_BIT(GX_MEM_SHARED), ALL = STAGED | SHARED };
+enum {
+    ONE_QUEUE = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
+    THREE_QUEUES = ONE_QUEUE | GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD)
+};
 
 /* Never read: a plan only compares addresses. */
-static char a[64], b[64], c[64], out[64];
-static gx_buf *const buffer = (gx_buf *)(void *)a;
-static gx_buf *const other = (gx_buf *)(void *)b;
+static char memory[1 << 16];
+static char *const a = memory, *const b = memory + 8192, *const c = memory + 16384,
+                   *const out = memory + 24576;
+static gx_buf *const buffer = (gx_buf *)(void *)memory;
+static gx_buf *const other = (gx_buf *)(void *)(memory + 64);
 
-static struct gx_plan plan_of(const gx_job *job, const struct gx_device_facts *facts, gx_path path)
+static struct gx_plan plan_all(const gx_job *jobs, size_t count,
+                               const struct gx_device_facts *facts, const struct gx_asked *asked)
 {
     struct gx_plan plan;
     memset(&plan, 0x5c, sizeof plan); /* all of it is set */
-    gx__plan(job, facts, path, &plan);
+    assert_int_equal(gx__plan_batch(jobs, count, facts, asked, &plan), GX_OK);
+    return plan;
+}
+
+/* The plan of one job, and its first group. */
+static struct gx_group group;
+static struct gx_plan plan_of(const gx_job *job, const struct gx_device_facts *facts, gx_path path)
+{
+    static struct gx_asked asked;
+    struct gx_cursor cursor = {0};
+    asked = (struct gx_asked){.path = path};
+    struct gx_plan plan = plan_all(job, 1, facts, &asked);
+    memset(&group, 0x5c, sizeof group);
+    assert_true(gx__plan_next(&plan, &cursor, &group));
     return plan;
 }
 
 static struct gx_device_facts facts_of(uint32_t kinds, uint64_t dispatch_elems)
 {
-    return (struct gx_device_facts){.mem_kinds = kinds, .dispatch_elems = dispatch_elems};
+    return (struct gx_device_facts){
+        .mem_kinds = kinds, .dispatch_elems = dispatch_elems, .queues = ONE_QUEUE};
 }
 
 /* ---- path ---- */
@@ -41,11 +63,10 @@ static void a_host_device_uses_operands_where_they_are(void **state)
     for (int path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
         struct gx_plan plan = plan_of(&job, &facts, (gx_path)path);
         assert_int_equal(plan.path, GX_PATH_DIRECT);
-        assert_int_equal(plan.all_bytes, 0);
-        for (int i = 0; i < GX_OPERANDS; i++) {
-            assert_int_equal(plan.used[i], i != GX_C);
-            assert_false(plan.staged[i]);
-        }
+        assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL);
+        assert_int_equal(plan.memory, 0);
+        for (int i = 0; i < GX_OPERANDS; i++)
+            assert_int_equal(group.pieces[0].place[i], i == GX_C ? GX_PLACE_NONE : GX_PLACE_DIRECT);
     }
 }
 
@@ -60,7 +81,7 @@ static void buffers_alone_are_used_where_they_are(void **state)
     for (int path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
         struct gx_plan plan = plan_of(&job, &facts, (gx_path)path);
         assert_int_equal(plan.path, GX_PATH_DIRECT);
-        assert_int_equal(plan.all_bytes, 0);
+        assert_int_equal(plan.memory, 0);
     }
 }
 
@@ -130,75 +151,123 @@ static void the_only_possible_path_is_chosen(void **state)
     }
 }
 
-/* ---- rounds ---- */
+/* ---- pieces ---- */
 
-struct round_case {
+struct piece_case {
     size_t n;
-    uint64_t dispatch_elems, step, round;
+    uint64_t dispatch_elems, chunk, step, piece;
+    uint64_t groups;
     bool staged;
 };
 
-static void steps_and_rounds(void **state)
+static void pieces_and_steps(void **state)
 {
     (void)state;
-    enum { MANY = GX_DISPATCHES_PER_SUBMIT };
-    static const struct round_case cases[] = {
-        {1, UINT32_MAX, 1, 1, true},
-        {1000, UINT32_MAX, 1000, 1000, true},
-        {1000, 1000, 1000, 1000, true},
-        {1000, 999, 999, 1000, true},
-        {1000, 1, 1, MANY, true},
-        {1000, 100, 100, 1000, true},
-        {100 * MANY, 100, 100, 100 * MANY, true},
-        {100 * MANY + 1, 100, 100, 100 * MANY, true},
-        /* a staged round is bounded, so that staging memory is */
-        {GX_ROUND_ELEMS, UINT32_MAX, GX_ROUND_ELEMS, GX_ROUND_ELEMS, true},
-        {GX_ROUND_ELEMS + 1, UINT32_MAX, GX_ROUND_ELEMS, GX_ROUND_ELEMS, true},
-        {GX_ROUND_ELEMS * 9, GX_ROUND_ELEMS / 2, GX_ROUND_ELEMS / 2, GX_ROUND_ELEMS / 2, true},
-        /* what is used where it is needs no such bound */
-        {GX_ROUND_ELEMS * 9, UINT32_MAX, GX_ROUND_ELEMS * 9, GX_ROUND_ELEMS * 9, false},
-        {GX_ROUND_ELEMS * 9, GX_ROUND_ELEMS, GX_ROUND_ELEMS, GX_ROUND_ELEMS * 9, false},
-        {1000, 1, 1, MANY, false},
+    enum { MANY = GX_GROUP_DISPATCHES };
+    static const struct piece_case cases[] = {
+        {1, UINT32_MAX, 0, 1, 1, 1, true},
+        {1000, UINT32_MAX, 0, 1000, 1000, 1, true},
+        {1000, 1000, 0, 1000, 1000, 1, true},
+        {1000, 999, 0, 999, 1000, 1, true},
+        {1000, 1, 0, 1, MANY, 16, true},
+        {1000, 100, 0, 100, 1000, 1, true},
+        {100 * MANY, 100, 0, 100, 100 * MANY, 1, true},
+        {100 * MANY + 1, 100, 0, 100, 100 * MANY, 2, true},
+        {1000, UINT32_MAX, 300, 300, 300, 4, true},
+        {1000, 70, 300, 70, 300, 4, true},
+        {1000, UINT32_MAX, 1, 1, 1, 1000, true},
+        {GX_CHUNK_ELEMS, UINT32_MAX, 0, GX_CHUNK_ELEMS, GX_CHUNK_ELEMS, 1, true},
+        {GX_CHUNK_ELEMS + 1, UINT32_MAX, 0, GX_CHUNK_ELEMS, GX_CHUNK_ELEMS, 2, true},
+        /* what is used where it is needs no staging memory, and no chunks */
+        {GX_CHUNK_ELEMS * 9, UINT32_MAX, 0, GX_CHUNK_ELEMS * 9, GX_CHUNK_ELEMS * 9, 1, false},
+        {GX_CHUNK_ELEMS * 9, GX_CHUNK_ELEMS, 0, GX_CHUNK_ELEMS, GX_CHUNK_ELEMS * 9, 1, false},
+        {1000, 1, 0, 1, MANY, 16, false},
     };
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
-        const struct round_case *k = &cases[i];
+        const struct piece_case *k = &cases[i];
         struct gx_device_facts facts = facts_of(ALL, k->dispatch_elems);
+        struct gx_asked asked = {.mode = GX_MODE_SEQUENTIAL, .chunk_elems = k->chunk};
+        struct gx_cursor cursor = {0};
         facts.import = !k->staged;
         gx_job job = gxt_job(GX_ADD, GX_U32, k->n, a, b, NULL, out);
-        struct gx_plan plan = plan_of(&job, &facts, GX_PATH_AUTO);
-        if (plan.step != k->step || plan.round != k->round)
-            fail_msg("case %zu: %llu per dispatch, %llu per submit", i,
-                     (unsigned long long)plan.step, (unsigned long long)plan.round);
-        /* each dispatch of a submit has a slot */
-        assert_true((plan.round + plan.step - 1) / plan.step <= MANY);
+        struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
+        assert_true(gx__plan_next(&plan, &cursor, &group));
+        if (group.pieces[0].step != k->step || group.pieces[0].n != k->piece ||
+            plan.groups != k->groups)
+            fail_msg("case %zu: %llu per dispatch, %llu per piece, %llu groups", i,
+                     (unsigned long long)group.pieces[0].step,
+                     (unsigned long long)group.pieces[0].n, (unsigned long long)plan.groups);
     }
 }
 
 /* ---- layout ---- */
 
-static void inputs_lie_side_by_side_before_the_output(void **state)
+static bool all_registered(void *user, const void *host, size_t bytes)
+{
+    (void)host;
+    (void)bytes;
+    return user != NULL;
+}
+
+static void inputs_then_slots_then_outputs(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = facts_of(ALL, 6); /* two dispatches: two slots */
+    gx_job job = gxt_job(GX_MUL_ADD, GX_BLS12_381_FQ, 11, a, b, c, out); /* 528 bytes: 768 */
+    struct gx_plan plan = plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
+    const struct gx_piece *p = &group.pieces[0];
+    assert_int_equal(p->offset[GX_A], 0);
+    assert_int_equal(p->offset[GX_B], 768);
+    assert_int_equal(p->offset[GX_C], 1536);
+    assert_int_equal(group.in, 0);
+    assert_int_equal(group.slots, 2304);
+    assert_int_equal(group.out, 2304 + 512);
+    assert_int_equal(p->offset[GX_OUT], group.out);
+    assert_int_equal(group.end, group.out + 768);
+    assert_int_equal(group.bytes, group.end);
+    assert_int_equal(plan.bytes_up, group.out);
+    assert_int_equal(plan.bytes_down, 512 + 768);
+    assert_int_equal(plan.bytes_staged, 4 * 768);
+    assert_int_equal(plan.set.up, 4096);
+    assert_int_equal(plan.set.device, 4096);
+    assert_int_equal(plan.set.down, 4096);
+    assert_int_equal(plan.memory, 3 * 4096);
+
+    job.b.broadcast = 1;
+    plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
+    assert_int_equal(p->offset[GX_C], 1024);
+    assert_int_equal(group.slots, 1792);
+
+    plan = plan_of(&job, &facts, GX_PATH_HOST_VISIBLE); /* all in one */
+    assert_int_equal(plan.set.up + plan.set.down, 0);
+    assert_int_equal(plan.memory, 4096);
+    assert_int_equal(plan.bytes_up + plan.bytes_down, 0);
+}
+
+static void registered_operands_lie_outside(void **state)
 {
     (void)state;
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-    gx_job job = gxt_job(GX_MUL_ADD, GX_BLS12_381_FQ, 11, a, b, c, out); /* 528 bytes: 768 */
-    struct gx_plan plan = plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
-    for (int i = 0; i < GX_OPERANDS; i++) {
-        assert_true(plan.used[i] && plan.staged[i]);
-        assert_int_equal(plan.bytes[i], 528);
-    }
-    assert_int_equal(plan.offset[GX_A], 0);
-    assert_int_equal(plan.offset[GX_B], 768);
-    assert_int_equal(plan.offset[GX_C], 1536);
-    assert_int_equal(plan.in_bytes, 2304);
-    assert_int_equal(plan.offset[GX_OUT], 2304);
-    assert_int_equal(plan.all_bytes, 3072);
-
-    job.b.broadcast = 1;
-    plan = plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
-    assert_int_equal(plan.bytes[GX_B], 48);
-    assert_int_equal(plan.offset[GX_C], 1024);
-    assert_int_equal(plan.in_bytes, 1792);
-    assert_int_equal(plan.all_bytes, 2560);
+    struct gx_asked asked = {
+        .path = GX_PATH_DEVICE_LOCAL, .registered = all_registered, .user = memory};
+    struct gx_cursor cursor = {0};
+    gx_job job = gxt_job(GX_ADD, GX_BN254_FR, 8, a, b, NULL, out);
+    struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
+    assert_true(gx__plan_next(&plan, &cursor, &group));
+    assert_int_equal(group.in, 512);             /* a, b */
+    assert_int_equal(group.out - group.in, 256); /* the slot alone is staged */
+    assert_int_equal(group.end, group.out);
+    assert_int_equal(group.bytes, group.end + 256);
+    assert_int_equal(plan.bytes_staged, 0);
+    assert_int_equal(plan.bytes_up, 512 + 256);
+    assert_int_equal(plan.bytes_down, 256 + 256);
+    /* in place the result is staged: a download would not wait for the verdict */
+    job.out = job.a;
+    cursor = (struct gx_cursor){0};
+    plan = plan_all(&job, 1, &facts, &asked);
+    assert_true(gx__plan_next(&plan, &cursor, &group));
+    assert_int_equal(group.pieces[0].place[GX_A], GX_PLACE_REGISTERED);
+    assert_int_equal(group.pieces[0].place[GX_OUT], GX_PLACE_STAGED);
 }
 
 static void only_host_operands_are_staged(void **state)
@@ -207,31 +276,324 @@ static void only_host_operands_are_staged(void **state)
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
     gx_job job = gxt_job(GX_ADD, GX_U32, 100, a, b, NULL, out);
     job.a = gx_dev(buffer, 16);
-    struct gx_plan plan = plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
-    assert_false(plan.staged[GX_A]);
-    assert_true(plan.staged[GX_B] && plan.staged[GX_OUT]);
-    assert_int_equal(plan.offset[GX_B], 0);
-    assert_int_equal(plan.in_bytes, 512);
-    assert_int_equal(plan.all_bytes, 1024);
-    assert_int_equal(plan.path, GX_PATH_DEVICE_LOCAL);
-
-    job = gxt_job(GX_ADD, GX_U32, 100, a, b, NULL, out);
-    job.out = gx_dev(buffer, 0);
-    plan = plan_of(&job, &facts, GX_PATH_HOST_VISIBLE);
-    assert_false(plan.staged[GX_OUT]);
-    assert_int_equal(plan.in_bytes, 1024);
-    assert_int_equal(plan.all_bytes, 1024);
+    plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
+    assert_int_equal(group.pieces[0].place[GX_A], GX_PLACE_DIRECT);
+    assert_int_equal(group.pieces[0].place[GX_B], GX_PLACE_STAGED);
+    assert_int_equal(group.slots, 512);
+    assert_int_equal(group.bytes, 1024);
+    job.out = gx_dev(buffer, 512);
+    struct gx_plan plan = plan_of(&job, &facts, GX_PATH_HOST_VISIBLE);
+    assert_int_equal(group.bytes, 512);
+    assert_int_equal(plan.path, GX_PATH_HOST_VISIBLE);
 }
 
-static void staging_memory_is_for_one_round(void **state)
+/* ---- hazards ---- */
+
+struct hazard_case {
+    size_t a1, out1, a2, out2; /* where in memory; 32 elements of u32 each */
+    bool registered;
+    size_t groups; /* in a single submit */
+    bool wait;     /* in different groups */
+};
+
+static void what_one_writes_another_may_not_read(void **state)
 {
     (void)state;
-    struct gx_device_facts facts = facts_of(ALL, 4);
-    gx_job job = gxt_job(GX_ADD, GX_U32, 100000, a, b, NULL, out);
-    struct gx_plan plan = plan_of(&job, &facts, GX_PATH_HOST_VISIBLE);
-    assert_int_equal(plan.round, 4 * GX_DISPATCHES_PER_SUBMIT);
-    assert_int_equal(plan.bytes[GX_A], 4 * plan.round);
-    assert_int_equal(plan.all_bytes, 3 * 4 * plan.round);
+    static const struct hazard_case cases[] = {
+        {0, 1000, 2000, 3000, false, 1, false}, /* apart */
+        {0, 1000, 1000, 3000, false, 2, true},  /* read after write */
+        {0, 1000, 1124, 3000, false, 2, true},  /* by four bytes */
+        {0, 1000, 1128, 3000, false, 1, false},
+        {0, 1000, 2000, 0, false, 1, false},    /* write after read: it was read before */
+        {0, 1000, 2000, 1000, false, 1, false}, /* write after write: in order */
+        {0, 1000, 2000, 3000, true, 1, false},
+        {0, 1000, 1000, 3000, true, 2, true},
+        {0, 1000, 2000, 0, true, 1, true},    /* all uploads are before all downloads ... */
+        {0, 1000, 2000, 1000, true, 2, true}, /* ... which have no order */
+    };
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        const struct hazard_case *k = &cases[i];
+        struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+        struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .mode = GX_MODE_SINGLE_SUBMIT};
+        asked.registered = all_registered;
+        asked.user = k->registered ? memory : NULL;
+        gx_job jobs[2] = {gxt_job(GX_ADD, GX_U32, 32, memory + k->a1, b, NULL, memory + k->out1),
+                          gxt_job(GX_ADD, GX_U32, 32, memory + k->a2, b, NULL, memory + k->out2)};
+        struct gx_plan plan = plan_all(jobs, 2, &facts, &asked);
+        if (plan.groups != k->groups)
+            fail_msg("case %zu: %llu groups", i, (unsigned long long)plan.groups);
+        asked.mode = GX_MODE_SEQUENTIAL;
+        plan = plan_all(jobs, 2, &facts, &asked);
+        struct gx_cursor cursor = {0};
+        struct gx_group second;
+        assert_true(gx__plan_next(&plan, &cursor, &group));
+        assert_true(gx__plan_next(&plan, &cursor, &second));
+        if (gx__plan_conflict(&group.pieces[0], &second.pieces[0], false) != k->wait)
+            fail_msg("case %zu: wait", i);
+    }
+}
+
+/* ---- any batch ---- */
+
+static size_t scratch_bytes; /* of one element */
+static gx_status some_scratch(void *user, const gx_job *job, bool check, uint64_t n, size_t *bytes)
+{
+    (void)user;
+    (void)check;
+    *bytes = job->op == GX_INV ? scratch_bytes * (size_t)n : 0;
+    return GX_OK;
+}
+
+static gx_operand random_place(uint64_t *seed)
+{
+    size_t at = (size_t)(gxt_next(seed) % (sizeof memory / 64)) * 64;
+    return gxt_next(seed) % 3 ? gx_host(memory + at) : gx_dev(buffer, at);
+}
+
+static size_t random_batch(uint64_t *seed, gx_job *jobs, size_t most)
+{
+    size_t count = 1 + (size_t)(gxt_next(seed) % most);
+    for (size_t i = 0; i < count; i++) {
+        static const gx_op ops[] = {GX_ADD, GX_INV, GX_MUL_ADD};
+        unsigned op = (unsigned)(gxt_next(seed) % 3);
+        size_t n = (size_t)(gxt_next(seed) % (gxt_next(seed) % 5 ? 40 : 3000));
+        jobs[i] = (gx_job){.op = ops[op], .field = GX_BN254_FR, .n = n};
+        jobs[i].a = random_place(seed);
+        if (op != 1)
+            jobs[i].b = random_place(seed);
+        if (op == 2)
+            jobs[i].c = random_place(seed);
+        jobs[i].out = gxt_next(seed) % 3 ? random_place(seed) : jobs[i].a;
+        jobs[i].b.broadcast = op != 1 && gxt_next(seed) % 4 == 0;
+    }
+    return count;
+}
+
+/* Parts of a group lie within its zones, apart from each other. */
+static void check_layout(const struct gx_group *g)
+{
+    size_t used = 0;
+    assert_true(g->in <= g->slots && g->slots <= g->out && g->out <= g->end && g->end <= g->bytes);
+    for (size_t k = 0; k < g->count; k++) {
+        const struct gx_piece *p = &g->pieces[k];
+        for (int i = 0; i < GX_OPERANDS; i++) {
+            if (p->place[i] < GX_PLACE_STAGED)
+                continue;
+            bool staged = p->place[i] == GX_PLACE_STAGED;
+            size_t bytes = (gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * 32;
+            size_t from = i != GX_OUT ? staged ? g->in : 0 : staged ? g->out : g->end;
+            size_t to = i != GX_OUT ? staged ? g->slots : g->in : staged ? g->end : g->bytes;
+            assert_true(p->offset[i] >= from && p->offset[i] + bytes <= to);
+            used += (bytes + 255) / 256 * 256;
+        }
+    }
+    assert_int_equal(used, g->bytes - (g->out - g->slots)); /* no gaps, so no overlap */
+}
+
+static void check_slots(const struct gx_group *g)
+{
+    uint32_t next = 0;
+    for (size_t k = 0; k < g->count; k++) {
+        const struct gx_piece *p = &g->pieces[k];
+        if (!p->check)
+            continue;
+        assert_int_equal(p->slot, next);
+        next += (uint32_t)((p->n + p->step - 1) / p->step);
+    }
+    assert_int_equal(g->out - g->slots, next * (size_t)GX_SLOT_ALIGN);
+}
+
+static void check_plan(const struct gx_plan *plan, const struct gx_device_facts *facts)
+{
+    struct gx_cursor cursor = {0};
+    size_t job = 0, groups = 0;
+    uint64_t first = 0;
+    while (gx__plan_next(plan, &cursor, &group)) {
+        groups++;
+        uint32_t dispatches = 0;
+        for (size_t k = 0; k < group.count; k++) {
+            const struct gx_piece *p = &group.pieces[k];
+            while (first == plan->jobs[job].n) {
+                job++;
+                first = 0;
+            }
+            assert_int_equal(p->index, job); /* everything, once, in order */
+            assert_int_equal(p->first, first);
+            assert_true(p->n >= 1 && p->step >= 1 && p->step <= facts->dispatch_elems);
+            first += p->n;
+            assert_int_equal(p->last, first == plan->jobs[job].n);
+            dispatches += (uint32_t)((p->n + p->step - 1) / p->step);
+            for (size_t e = 0; e < k; e++)
+                assert_false(gx__plan_conflict(&group.pieces[e], p, true));
+        }
+        assert_int_equal(group.dispatches, dispatches);
+        assert_true(dispatches <= GX_GROUP_DISPATCHES);
+        assert_true(plan->mode != GX_MODE_SEQUENTIAL || group.count == 1);
+        check_layout(&group);
+        check_slots(&group);
+        assert_true(group.bytes <= plan->set.device);
+        if (plan->path == GX_PATH_DEVICE_LOCAL)
+            assert_true(group.out - group.in <= plan->set.up &&
+                        group.end - group.slots <= plan->set.down);
+    }
+    while (job < plan->count && first == plan->jobs[job].n) {
+        job++;
+        first = 0;
+    }
+    assert_int_equal(job, plan->count);
+    assert_int_equal(groups, plan->groups);
+    assert_true(plan->sets >= 1 && plan->sets <= GX_SETS_MAX);
+}
+
+static void any_batch_is_covered_within_its_budget(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    size_t refused = 0, cut = 0;
+    for (int round = 0; round < (gxt_small() ? 500 : 5000); round++) {
+        gx_job jobs[20];
+        size_t count = random_batch(&seed, jobs, GXT_COUNT(jobs));
+        struct gx_device_facts facts = facts_of(ALL, 1 + gxt_next(&seed) % 2000);
+        facts.queues = gxt_next(&seed) % 2 ? THREE_QUEUES : ONE_QUEUE;
+        struct gx_asked asked = {.path = (gx_path)(gxt_next(&seed) % 3),
+                                 .mode = (gx_mode)(gxt_next(&seed) % 4),
+                                 .chunk_elems = gxt_next(&seed) % 2 ? gxt_next(&seed) % 500 : 0,
+                                 .registered = all_registered,
+                                 .user = gxt_next(&seed) % 2 ? memory : NULL,
+                                 .scratch = some_scratch};
+        if (gxt_next(&seed) % 2)
+            asked.memory = 8192 << gxt_next(&seed) % 8;
+        scratch_bytes = gxt_next(&seed) % 64;
+        struct gx_plan plan;
+        gx_status s = gx__plan_batch(jobs, count, &facts, &asked, &plan);
+        if (s != GX_OK) { /* only where less than one set of the smallest pieces is allowed */
+            assert_int_equal(s, GX_ERR_OUT_OF_DEVICE_MEMORY);
+            assert_true(asked.memory && asked.memory < 4 * 65536);
+            refused++;
+            continue;
+        }
+        size_t set = plan.set.up + plan.set.device + plan.set.down + plan.set.scratch;
+        assert_int_equal(plan.memory, plan.sets * set);
+        assert_true(!asked.memory || plan.memory <= asked.memory);
+        assert_true(!asked.mode || plan.mode == asked.mode);
+        cut +=
+            asked.memory && plan.chunk < (asked.chunk_elems ? asked.chunk_elems : GX_CHUNK_ELEMS);
+        check_plan(&plan, &facts);
+    }
+    assert_true(refused > 0 && cut > 0); /* both happen */
+}
+
+static void one_element_at_a_time_if_need_be(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+    gx_job job = gxt_job(GX_ADD, GX_BLS12_381_FQ, 1000, a, b, NULL, out);
+    struct gx_plan plan;
+    struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .memory = 3 * 4096};
+    for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++) {
+        asked.mode = (gx_mode)mode;
+        asked.memory = 3 * 4096;
+        assert_int_equal(gx__plan_batch(&job, 1, &facts, &asked, &plan), GX_OK);
+        assert_true(plan.memory <= asked.memory);
+        asked.memory--;
+        assert_int_equal(gx__plan_batch(&job, 1, &facts, &asked, &plan),
+                         GX_ERR_OUT_OF_DEVICE_MEMORY);
+    }
+}
+
+/* ---- the mode ---- */
+
+/* Roughly an H200: copies over a bus at 50 GB/s, 15 us for a submit. */
+static struct gx_device_facts gpu(uint32_t queues)
+{
+    struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+    facts.queues = queues;
+    facts.submit_ns = 15000;
+    facts.mul_rate = 20;
+    facts.speed[GX_MEM_DEVICE] = (struct gx_mem_speed){.kernel_read = 3000, .kernel_write = 3000};
+    facts.speed[GX_MEM_UPLOAD] = (struct gx_mem_speed){.host_write = 10, .copy_in = 50};
+    facts.speed[GX_MEM_READBACK] = (struct gx_mem_speed){.host_read = 10, .copy_out = 50};
+    facts.speed[GX_MEM_SHARED] = (struct gx_mem_speed){
+        .host_write = 10, .host_read = 10, .kernel_read = 17, .kernel_write = 17};
+    return facts;
+}
+
+struct mode_case {
+    size_t jobs, n;
+    uint32_t queues;
+    gx_mode want;
+};
+
+static void the_cheapest_mode_is_chosen(void **state)
+{
+    (void)state;
+    static const struct mode_case cases[] = {
+        {1, 64, THREE_QUEUES, GX_MODE_SEQUENTIAL}, /* nothing to choose */
+        {1, GX_CHUNK_ELEMS, THREE_QUEUES, GX_MODE_SEQUENTIAL},
+        {64, 64, THREE_QUEUES, GX_MODE_SINGLE_SUBMIT}, /* submits are all there is */
+        {64, 64, ONE_QUEUE, GX_MODE_SINGLE_SUBMIT},
+        {4, 262144, THREE_QUEUES, GX_MODE_PIPELINED}, /* copies are */
+        {16, 1 << 20, THREE_QUEUES, GX_MODE_PIPELINED},
+        {16, 262144, ONE_QUEUE, GX_MODE_PIPELINED}, /* those of the host still overlap */
+        {1, GX_CHUNK_ELEMS * 16, THREE_QUEUES, GX_MODE_PIPELINED}, /* a stream */
+    };
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        const struct mode_case *k = &cases[i];
+        struct gx_device_facts facts = gpu(k->queues);
+        struct gx_asked asked = {.copy_threads = 1};
+        gx_job jobs[64];
+        for (size_t j = 0; j < k->jobs; j++) /* far apart; never read */
+            jobs[j] = gxt_job(GX_ADD, GX_BLS12_381_FQ, k->n, a + (j << 34), a + (j << 34), NULL,
+                              a + (j << 34) + (1ull << 33));
+        struct gx_plan plan = plan_all(jobs, k->jobs, &facts, &asked);
+        if (plan.mode != k->want)
+            fail_msg("case %zu: %d, of %.0f %.0f %.0f ns", i, plan.mode, plan.predicted[1],
+                     plan.predicted[2], plan.predicted[3]);
+        double best = plan.predicted[plan.mode];
+        for (int m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED && best > 0; m++)
+            assert_true(!plan.predicted[m] || best * 0.96 <= plan.predicted[m]);
+    }
+}
+
+/* With nothing to gain, one after the other. */
+static void a_tie_is_sequential(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = gpu(THREE_QUEUES);
+    struct gx_asked asked = {.copy_threads = 1};
+    gx_job chain[3]; /* each reads what the one before wrote */
+    for (size_t j = 0; j < 3; j++)
+        chain[j] = gxt_job(GX_ADD, GX_BLS12_381_FQ, 1000, a + (j << 20), a + (j << 20), NULL,
+                           a + ((j + 1) << 20));
+    struct gx_plan plan = plan_all(chain, 3, &facts, &asked);
+    assert_int_equal(plan.groups, 3);
+    assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL);
+}
+
+/* Commands: one each, unless copies have queues of their own and groups overlap. */
+static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
+{
+    (void)state;
+    static const struct {
+        gx_mode mode;
+        gx_path path;
+        uint32_t queues, want;
+    } cases[] = {
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, THREE_QUEUES},
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, ONE_QUEUE, ONE_QUEUE},
+        {GX_MODE_PIPELINED, GX_PATH_HOST_VISIBLE, THREE_QUEUES, ONE_QUEUE},
+        {GX_MODE_SEQUENTIAL, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, ONE_QUEUE},
+        {GX_MODE_SINGLE_SUBMIT, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, ONE_QUEUE},
+    };
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        struct gx_device_facts facts = gpu(cases[i].queues);
+        struct gx_asked asked = {.path = cases[i].path, .mode = cases[i].mode};
+        gx_job job = gxt_job(GX_ADD, GX_U32, 100, a, b, NULL, out);
+        struct gx_cursor cursor = {0};
+        struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
+        assert_true(gx__plan_next(&plan, &cursor, &group));
+        assert_int_equal(gx__plan_queues(&plan, &group), cases[i].want);
+    }
 }
 
 /* ---- checking ---- */
@@ -269,10 +631,60 @@ static void when_inputs_are_checked_before(void **state)
         job.a = k->a;
         job.b = k->b;
         job.out = k->out;
-        struct gx_plan plan = plan_of(&job, &facts, GX_PATH_AUTO);
-        if (plan.check != k->check || plan.check_first != k->first)
+        plan_of(&job, &facts, GX_PATH_AUTO);
+        if (group.drain != k->first || group.pieces[0].check != (k->check && !k->first))
             fail_msg("case %zu", i);
     }
+}
+
+/* A large job in place is out in part before its end is looked at. */
+static void large_jobs_in_place_are_checked_before(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+    struct gx_asked asked = {.mode = GX_MODE_SINGLE_SUBMIT, .chunk_elems = 100};
+    for (size_t n = 100; n <= 101; n++) {
+        gx_job jobs[2] = {gxt_job(GX_ADD, GX_BN254_FR, 10, c, c, NULL, out),
+                          gxt_job(GX_ADD, GX_BN254_FR, n, a, b, NULL, a)};
+        struct gx_plan plan = plan_all(jobs, 2, &facts, &asked);
+        struct gx_cursor cursor = {0};
+        assert_true(gx__plan_next(&plan, &cursor, &group));
+        assert_false(group.drain);
+        assert_int_equal(group.count, n == 100 ? 2 : 1); /* such a job begins a group */
+        if (n == 100)
+            continue;
+        assert_true(gx__plan_next(&plan, &cursor, &group));
+        assert_true(group.drain);
+        assert_int_equal(group.count, 2);
+        assert_false(group.pieces[0].check || group.pieces[1].check);
+    }
+}
+
+/* The pass before: every element of the operand, in groups of as many slots as there are. */
+static void the_pass_before_covers_all(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = facts_of(ALL, 10);
+    gx_job job = {.op = GX_ADD, .field = GX_BN254_FR, .n = 1000};
+    job.a = job.out = gx_dev(buffer, 0);
+    job.b = gx_dev(other, 0);
+    job.b.broadcast = 1;
+    struct gx_plan plan = plan_of(&job, &facts, GX_PATH_AUTO);
+    assert_true(group.drain);
+    struct gx_piece piece = group.pieces[0];
+    const uint64_t want[] = {640, 360, 0};
+    uint64_t first = 0;
+    for (size_t i = 0; i < GXT_COUNT(want); first += want[i++]) {
+        assert_int_equal(gx__plan_check(&plan, &piece, GX_A, first, &group), want[i]);
+        if (!want[i])
+            break;
+        assert_int_equal(group.pieces[0].only, GX_A);
+        assert_true(group.pieces[0].check);
+        assert_int_equal(group.bytes, want[i] / 10 * GX_SLOT_ALIGN);
+        assert_true(group.bytes <= plan.set.device);
+    }
+    assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 0, &group), 1);
+    assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 1, &group), 0);
 }
 
 int main(void)
@@ -283,11 +695,19 @@ int main(void)
         cmocka_unit_test(what_is_asked_for_is_done),
         cmocka_unit_test(the_faster_path_is_chosen),
         cmocka_unit_test(the_only_possible_path_is_chosen),
-        cmocka_unit_test(steps_and_rounds),
-        cmocka_unit_test(inputs_lie_side_by_side_before_the_output),
+        cmocka_unit_test(pieces_and_steps),
+        cmocka_unit_test(inputs_then_slots_then_outputs),
+        cmocka_unit_test(registered_operands_lie_outside),
         cmocka_unit_test(only_host_operands_are_staged),
-        cmocka_unit_test(staging_memory_is_for_one_round),
+        cmocka_unit_test(what_one_writes_another_may_not_read),
+        cmocka_unit_test(any_batch_is_covered_within_its_budget),
+        cmocka_unit_test(one_element_at_a_time_if_need_be),
+        cmocka_unit_test(the_cheapest_mode_is_chosen),
+        cmocka_unit_test(a_tie_is_sequential),
+        cmocka_unit_test(copies_get_commands_of_their_own_in_a_pipeline),
         cmocka_unit_test(when_inputs_are_checked_before),
+        cmocka_unit_test(large_jobs_in_place_are_checked_before),
+        cmocka_unit_test(the_pass_before_covers_all),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

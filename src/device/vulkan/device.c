@@ -17,14 +17,17 @@
 #include "base/log.h"
 #include "kernel/inverse_plan.h"
 
-#define EXTENSIONS_MAX  512
-#define FAMILIES_MAX    32
-#define WORKGROUP_MAX   256
-#define SUBGROUP_MIN    2u                  /* of shuffled.glsl */
-#define ELEMENT_MAX     48u                 /* bytes of the largest element */
-#define ELEMENTS_MAX    ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
-#define BINDING_ALIGN   16u /* of offsets in the contract; the rest is done by kernels */
-#define CALIBRATION_AGE 2u  /* raised when struct vk_calibration or its meaning changes */
+#define EXTENSIONS_MAX 512
+#define FAMILIES_MAX   32
+#define WORKGROUP_MAX  256
+#define SUBGROUP_MIN   2u                  /* of shuffled.glsl */
+#define ELEMENT_MAX    48u                 /* bytes of the largest element */
+#define ELEMENTS_MAX   ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
+/* Not measured: only the balance of copies and kernels hangs on it, and rarely. */
+#define MUL_RATE          10.0f
+#define MUL_RATE_SOFTWARE 0.02f
+#define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
+#define CALIBRATION_AGE   3u  /* raised when struct vk_calibration or its meaning changes */
 
 /* ---- results ---- */
 
@@ -391,6 +394,7 @@ static void set_facts(struct vk_device *device)
         .import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0,
         .resubmit = true,
         .memory = device->base->info.memory_bytes,
+        .mul_rate = device->physical->software ? MUL_RATE_SOFTWARE : MUL_RATE,
         .timestamps = device->has_query_reset};
     for (int q = 0; q < VK_QUEUES; q++) {
         if ((int)device->alias[q] != q)
@@ -417,6 +421,7 @@ static gx_status open_parts(struct vk_device *device)
     if (s == GX_OK)
         s = calibrate(device);
     memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
+    device->base->facts.submit_ns = device->calibration.submit_ns;
     return s;
 }
 

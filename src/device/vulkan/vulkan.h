@@ -124,6 +124,7 @@ struct vk_calibration {
     uint64_t shaders; /* a hash of them: other ones have other speeds */
     uint32_t type_of[GX_MEM_KINDS];
     struct gx_mem_speed speed[GX_MEM_KINDS];
+    uint32_t submit_ns; /* 0: not measured */
     struct vk_choice tuned[GX_FIELD_END][GX_SHADER_FAMILIES];
 };
 
@@ -261,7 +262,8 @@ void gx__vk_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- measure.c ---- */
 
-/* Sets calibration.type_of and .speed by trying; what cannot be tried keeps the guess. */
+/* Sets calibration.type_of, .speed and .submit_ns by trying; what cannot be tried keeps the guess.
+ */
 gx_status gx__vk_measure_memory(struct vk_device *device);
 /* Submits cmd, waits, and gives the time its work took in *ns. */
 gx_status gx__vk_time(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gx_estimate as lines of text.
+ */
+#include "explain.h"
+
+#include <inttypes.h>
+
+static const char *const reasons[] = {[GX_REASON_NONE] = "",
+                                      [GX_REASON_ASKED] = "asked for",
+                                      [GX_REASON_ONLY] = "the only automatic one",
+                                      [GX_REASON_RESIDENT] = "its buffers are there"};
+static const char *const paths[] = {[GX_PATH_AUTO] = "none",
+                                    [GX_PATH_HOST_VISIBLE] = "host-visible",
+                                    [GX_PATH_DEVICE_LOCAL] = "device-local",
+                                    [GX_PATH_DIRECT] = "direct"};
+static const char *const modes[] = {[GX_MODE_AUTO] = "auto",
+                                    [GX_MODE_SEQUENTIAL] = "sequential",
+                                    [GX_MODE_SINGLE_SUBMIT] = "single-submit",
+                                    [GX_MODE_PIPELINED] = "pipelined"};
+
+static void print_times(const gx_estimate_info *info)
+{
+    for (int m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
+        if (info->mode_ns[m])
+            printf("predicted    %.1f us %s%s\n", (double)info->mode_ns[m] / 1e3, modes[m],
+                   (gx_mode)m == info->mode ? ", chosen" : "");
+}
+
+int explain_job(gx_ctx *ctx, const gx_job *job)
+{
+    gx_estimate_info info;
+    gx_status s = gx_estimate(ctx, job, 1, NULL, &info);
+    if (s != GX_OK) {
+        gx_report report = {.status = s};
+        return cli_job_failed(&report);
+    }
+    printf("device       %s (%s)\n", info.device, reasons[info.reason]);
+    printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info.chunk_elems);
+    printf("path         %s\n", paths[info.path]);
+    printf("mode         %s, %u in flight\n", modes[info.mode], info.sets);
+    printf("work         %" PRIu64 " groups, %" PRIu64 " submits, %" PRIu64 " dispatches\n",
+           info.groups, info.submits, info.dispatches);
+    printf("copied       %" PRIu64 " bytes by the host, %" PRIu64 " up, %" PRIu64 " down\n",
+           info.bytes_staged, info.bytes_up, info.bytes_down);
+    printf("memory       %" PRIu64 " bytes of the device\n", info.memory_bytes);
+    print_times(&info);
+    return EXIT_DONE;
+}

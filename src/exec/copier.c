@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tasks lie on the stack of whoever wants them done; slices are handed out under one lock,
+ * which at 256 KiB a slice nobody waits for.
+ */
+#include "exec/copier.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "exec/pipe.h"
+
+struct gx_copy_task {
+    struct gx_copy_task *next;
+    const struct gx_host_region *regions;
+    size_t count;
+    size_t region, offset; /* the next slice */
+    size_t under_way;
+};
+
+void gx__copier_init(struct gx_copier *copier, uint32_t threads)
+{
+    *copier = (struct gx_copier){.threads =
+                                     threads < GX_COPY_THREADS_MAX ? threads : GX_COPY_THREADS_MAX};
+    pthread_mutex_init(&copier->lock, NULL);
+    pthread_cond_init(&copier->work, NULL);
+    pthread_cond_init(&copier->done, NULL);
+    pthread_cond_init(&copier->watch, NULL);
+}
+
+void gx__copier_close(struct gx_copier *copier)
+{
+    pthread_mutex_lock(&copier->lock);
+    copier->stop = true;
+    pthread_cond_broadcast(&copier->work);
+    pthread_cond_broadcast(&copier->watch);
+    pthread_mutex_unlock(&copier->lock);
+    for (uint32_t i = 0; i < copier->started; i++)
+        pthread_join(copier->thread[i], NULL);
+    pthread_cond_destroy(&copier->watch);
+    pthread_cond_destroy(&copier->done);
+    pthread_cond_destroy(&copier->work);
+    pthread_mutex_destroy(&copier->lock);
+}
+
+/* ---- slices ---- */
+
+/* Takes the next slice of a task off the list; under the lock. */
+static struct gx_host_region take(struct gx_copier *copier, struct gx_copy_task *task)
+{
+    const struct gx_host_region *r = &task->regions[task->region];
+    size_t left = r->size - task->offset, size = left < GX_COPY_SLICE ? left : GX_COPY_SLICE;
+    struct gx_host_region slice = {(char *)r->to + task->offset,
+                                   (const char *)r->from + task->offset, size};
+    task->offset += size;
+    if (task->offset == r->size) {
+        task->region++;
+        task->offset = 0;
+    }
+    if (task->region == task->count) {
+        struct gx_copy_task **at = &copier->tasks;
+        while (*at != task)
+            at = &(*at)->next;
+        *at = task->next;
+    }
+    task->under_way++;
+    return slice;
+}
+
+/* Copies a slice, giving up the lock meanwhile. */
+static void copy_slice(struct gx_copier *copier, struct gx_copy_task *task)
+{
+    struct gx_host_region slice = take(copier, task);
+    pthread_mutex_unlock(&copier->lock);
+    memcpy(slice.to, slice.from, slice.size);
+    pthread_mutex_lock(&copier->lock);
+    if (!--task->under_way && task->region == task->count)
+        pthread_cond_broadcast(&copier->done);
+}
+
+/* ---- threads ---- */
+
+static void *help(void *user)
+{
+    struct gx_copier *copier = user;
+    pthread_mutex_lock(&copier->lock);
+    while (!copier->stop) {
+        if (copier->tasks)
+            copy_slice(copier, copier->tasks);
+        else
+            pthread_cond_wait(&copier->work, &copier->lock);
+    }
+    pthread_mutex_unlock(&copier->lock);
+    return NULL;
+}
+
+static void *watch(void *user)
+{
+    struct gx_copier *copier = user;
+    pthread_mutex_lock(&copier->lock);
+    while (!copier->stop) {
+        struct gx_pipe *pipe = copier->watched;
+        if (!pipe) {
+            pthread_cond_wait(&copier->watch, &copier->lock);
+            continue;
+        }
+        copier->watched = pipe->next_watched;
+        pipe->watched = false;
+        pthread_mutex_unlock(&copier->lock);
+        if (gx__pipe_try_step(pipe))
+            gx__copier_watch(copier, pipe);
+        pthread_mutex_lock(&copier->lock);
+    }
+    pthread_mutex_unlock(&copier->lock);
+    return NULL;
+}
+
+/* The first is the one that watches. Where a thread cannot be had, there are fewer. Under
+ * the lock. */
+static void start(struct gx_copier *copier)
+{
+    sigset_t all, before; /* the process' signals are not for us */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (copier->started < copier->threads &&
+           !pthread_create(&copier->thread[copier->started], NULL, copier->started ? help : watch,
+                           copier))
+        copier->started++;
+    copier->threads = copier->started;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- the interface ---- */
+
+void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += regions[i].size;
+    if (bytes < GX_COPY_SLICE || copier->threads < 2) {
+        for (size_t i = 0; i < count; i++)
+            memcpy(regions[i].to, regions[i].from, regions[i].size);
+        return;
+    }
+    struct gx_copy_task task = {.regions = regions, .count = count};
+    pthread_mutex_lock(&copier->lock);
+    if (copier->started < copier->threads)
+        start(copier);
+    task.next = copier->tasks;
+    copier->tasks = &task;
+    pthread_cond_broadcast(&copier->work);
+    while (task.region < count)
+        copy_slice(copier, &task);
+    while (task.under_way)
+        pthread_cond_wait(&copier->done, &copier->lock);
+    pthread_mutex_unlock(&copier->lock);
+}
+
+void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe)
+{
+    pthread_mutex_lock(&copier->lock);
+    if (copier->threads > 1 && copier->started < copier->threads)
+        start(copier);
+    if (!pipe->watched && copier->started) {
+        struct gx_pipe **at = &copier->watched; /* the end of the list */
+        while (*at)
+            at = &(*at)->next_watched;
+        *at = pipe;
+        pipe->next_watched = NULL;
+        pipe->watched = true;
+        pthread_cond_signal(&copier->watch);
+    }
+    pthread_mutex_unlock(&copier->lock);
+}

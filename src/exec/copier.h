@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host copies by several threads: one core copies slower than a bus. Whoever wants a
+ * copy takes part in it; a few threads of the engine, started at the first copy that is
+ * large enough, help. One more thread finishes the oldest groups of pipes, so that copies
+ * out of staging memory go on while the pipe's own thread copies in.
+ */
+#ifndef GX_EXEC_COPIER_H
+#define GX_EXEC_COPIER_H
+
+#include <pthread.h>
+
+#include "device/device.h"
+
+/* Copies of fewer bytes are done by the caller alone; also what is handed out at a time. */
+#define GX_COPY_SLICE       ((size_t)262144)
+#define GX_COPY_THREADS_MAX 8u
+
+struct gx_copy_task;
+struct gx_pipe;
+
+struct gx_copier {
+    _Atomic uint32_t threads; /* that may copy at once, the caller's included; 1: no others */
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    bool stop;
+    uint32_t started;
+    pthread_t thread[GX_COPY_THREADS_MAX];
+    struct gx_copy_task *tasks; /* with slices left to take */
+    struct gx_pipe *watched;    /* pipes whose oldest group someone should finish */
+    pthread_cond_t watch;
+};
+
+void gx__copier_init(struct gx_copier *copier, uint32_t threads);
+/* Nothing is under way. */
+void gx__copier_close(struct gx_copier *copier);
+
+/* Does the copies and returns when they are done. Any thread. */
+void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, size_t count);
+
+/* Asks for gx__pipe_step in the background, as often as it finds something. */
+void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a plan will take, from the speeds of the device: each group goes through five
+ * stages, each stage works on one group at a time, and a group waits for a set. This is
+ * the recurrence of run.c, in numbers.
+ */
+#include "exec/plan.h"
+
+/* Enough to see the rhythm; what comes after is like what came before. */
+#define GROUPS_LOOKED_AT 64u
+
+/* For what the device has not measured. */
+#define DEFAULT_GBS       10.0
+#define DEFAULT_SUBMIT_NS 15000.0
+/* What a copy command and its barriers cost on top of their bytes. */
+#define COPY_NS 4000.0
+/* Of a submit and a wait, what the host spends on each further command of a group. */
+#define ISSUE_PART 0.25
+/* Copies below this are not worth a second thread. */
+#define SPREAD_BYTES 262144.0
+#define SPREAD_MOST  4.0
+#define SPREAD_GAIN  0.7
+/* What a job is worth beside its elements, where only some are looked at. */
+#define JOB_ELEMS 256.0
+
+struct stages {
+    double in, up, compute, down, out;
+};
+
+static double transfer(double bytes, float speed)
+{
+    return bytes / (speed > 0 ? (double)speed : DEFAULT_GBS);
+}
+
+/* Products of an element, roughly; the rest is bound by memory. */
+static double products(gx_op op)
+{
+    switch (op) {
+    case GX_MUL:
+    case GX_SQR:
+    case GX_MUL_ADD:
+    case GX_TO_MONT:
+    case GX_FROM_MONT:
+        return 1;
+    case GX_INV:
+        return 5;
+    case GX_DIV:
+        return 6;
+    default:
+        return 0;
+    }
+}
+
+static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
+{
+    bool shared = plan->path == GX_PATH_HOST_VISIBLE;
+    const struct gx_mem_speed *device = &plan->facts->speed[GX_MEM_DEVICE];
+    const struct gx_mem_speed *mapped = &plan->facts->speed[GX_MEM_SHARED];
+    double element = (double)p->element, memory = 0;
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        const struct gx_mem_speed *at = shared && p->place[i] == GX_PLACE_STAGED ? mapped : device;
+        double bytes = gx__operand(p->job, i)->broadcast ? element : (double)p->n * element;
+        if (p->place[i] != GX_PLACE_NONE)
+            memory += transfer(bytes, i == GX_OUT ? at->kernel_write : at->kernel_read);
+    }
+    if (!gx__prime(p->job->field) || plan->facts->mul_rate <= 0)
+        return memory;
+    double size = element / 48, rate = (double)plan->facts->mul_rate;
+    double arithmetic = (double)p->n * products(p->job->op) * size * size / rate;
+    return memory > arithmetic ? memory : arithmetic;
+}
+
+static double host_ns(const struct gx_plan *plan, double bytes, float speed)
+{
+    double threads = plan->asked->copy_threads;
+    threads = threads < 1 ? 1 : threads < SPREAD_MOST ? threads : SPREAD_MOST;
+    double ns = transfer(bytes, speed);
+    return bytes < SPREAD_BYTES ? ns : ns / (1 + SPREAD_GAIN * (threads - 1));
+}
+
+static struct stages stages_of(const struct gx_plan *plan, const struct gx_group *g)
+{
+    const struct gx_mem_speed *speed = plan->facts->speed;
+    bool copies = plan->path == GX_PATH_DEVICE_LOCAL;
+    double up = (double)g->out, down = (double)(g->bytes - g->slots);
+    struct stages s = {0};
+    for (size_t k = 0; k < g->count; k++)
+        s.compute += compute_ns(plan, &g->pieces[k]);
+    s.in = host_ns(plan, (double)(g->slots - g->in),
+                   speed[copies ? GX_MEM_UPLOAD : GX_MEM_SHARED].host_write);
+    s.out = host_ns(plan, (double)(g->end - g->out),
+                    speed[copies ? GX_MEM_READBACK : GX_MEM_SHARED].host_read);
+    if (copies && up > 0)
+        s.up = COPY_NS + transfer(up, speed[GX_MEM_UPLOAD].copy_in);
+    if (copies && down > 0)
+        s.down = COPY_NS + transfer(down, speed[GX_MEM_READBACK].copy_out);
+    return s;
+}
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* When each stage is free again. */
+struct clocks {
+    double host, up, compute, down, out;
+    double set[GX_SETS_MAX];
+};
+
+static void advance(struct clocks *c, const struct stages *s, uint32_t queues, double submit,
+                    double *set)
+{
+    double commands = (double)__builtin_popcount(queues);
+    c->host = later(c->host, *set) + s->in + submit * ISSUE_PART * commands;
+    double at = c->host;
+    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
+        at = c->up = later(at, c->up) + s->up;
+    else
+        at = later(at, c->compute) + s->up;
+    c->compute = at = later(at, c->compute) + s->compute;
+    if (queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD))
+        at = c->down = later(at, c->down) + s->down;
+    else
+        c->compute = at = at + s->down;
+    *set = c->out = later(at + submit * (1 - ISSUE_PART), c->out) + s->out;
+}
+
+/* Whether a group waits for an earlier one in flight to be done. Where groups are of many
+ * pieces this costs more than it tells. */
+#define PAIRS_LOOKED_AT 64u
+static bool waits_for(const struct gx_group *earlier, const struct gx_group *later)
+{
+    if (earlier->count * later->count > PAIRS_LOOKED_AT)
+        return false;
+    for (size_t e = 0; e < earlier->count; e++)
+        for (size_t k = 0; k < later->count; k++)
+            if (gx__plan_conflict(&earlier->pieces[e], &later->pieces[k], false))
+                return true;
+    return false;
+}
+
+static double work(const gx_job *jobs, size_t count)
+{
+    double all = 0;
+    for (size_t i = 0; i < count; i++)
+        all += (double)jobs[i].n + JOB_ELEMS;
+    return all;
+}
+
+double gx__plan_cost(const struct gx_plan *plan, uint64_t *seen)
+{
+    double submit = plan->facts->submit_ns ? (double)plan->facts->submit_ns : DEFAULT_SUBMIT_NS;
+    struct gx_cursor cursor = {0};
+    struct clocks c = {0};
+    struct gx_group group[2], *g = &group[0], *before = &group[1], *swap;
+    uint64_t groups = 0;
+    before->count = 0;
+    while (groups < GROUPS_LOOKED_AT && gx__plan_next(plan, &cursor, g)) {
+        struct stages s = stages_of(plan, g);
+        if (g->drain || waits_for(before, g))
+            c.host = later(c.host, c.out);
+        advance(&c, &s, gx__plan_queues(plan, g), submit, &c.set[groups % plan->sets]);
+        groups++;
+        swap = g;
+        g = before;
+        before = swap;
+    }
+    *seen = groups;
+    if (cursor.job >= plan->count)
+        return c.out;
+    double part = work(plan->jobs, cursor.job) + (double)cursor.first;
+    return c.out * work(plan->jobs, plan->count) / part;
+}

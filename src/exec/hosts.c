@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One lock for the ranges and all imports: both change rarely, and a look-up is short.
+ */
+#include "exec/hosts.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "exec/record.h"
+
+void gx__hosts_init(struct gx_hosts *hosts)
+{
+    pthread_mutex_init(&hosts->lock, NULL);
+}
+
+void gx__hosts_close(struct gx_hosts *hosts)
+{
+    pthread_mutex_destroy(&hosts->lock);
+}
+
+/* ---- ranges ---- */
+
+static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes)
+{
+    size_t free = GX_HOSTS_MAX;
+    for (size_t i = GX_HOSTS_MAX; i-- > 0;) {
+        const char *start = hosts->range[i].start;
+        if (!start)
+            free = i;
+        else if (start < memory + bytes && memory < start + hosts->range[i].bytes)
+            return GX_ERR_INVALID;
+    }
+    if (free == GX_HOSTS_MAX)
+        return GX_ERR_INVALID;
+    hosts->range[free].start = memory;
+    hosts->range[free].bytes = bytes;
+    atomic_fetch_add(&hosts->count, 1);
+    return GX_OK;
+}
+
+gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes)
+{
+    if (!memory || !bytes || (uintptr_t)memory > UINTPTR_MAX - bytes)
+        return GX_ERR_INVALID;
+    pthread_mutex_lock(&hosts->lock);
+    gx_status s = add_range(hosts, memory, bytes);
+    pthread_mutex_unlock(&hosts->lock);
+    return s;
+}
+
+static void drop_import(struct gx_imports *imports, size_t i)
+{
+    struct gx_mem *mem = &imports->mem[i];
+    if (mem->size) {
+        gx__records_forget(imports->records, mem);
+        imports->device->ops->mem_free(imports->device, mem);
+    }
+    *mem = (struct gx_mem){0};
+    imports->tried[i] = false;
+}
+
+gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory)
+{
+    gx_status s = GX_ERR_INVALID;
+    pthread_mutex_lock(&hosts->lock);
+    for (size_t i = 0; i < GX_HOSTS_MAX && memory; i++) {
+        if (hosts->range[i].start != memory)
+            continue;
+        for (struct gx_imports *e = hosts->imports; e; e = e->next)
+            drop_import(e, i);
+        hosts->range[i].start = NULL;
+        atomic_fetch_sub(&hosts->count, 1);
+        s = GX_OK;
+    }
+    pthread_mutex_unlock(&hosts->lock);
+    return s;
+}
+
+/* ---- imports ---- */
+
+void gx__imports_open(struct gx_imports *imports, struct gx_device *device,
+                      struct gx_records *records)
+{
+    struct gx_hosts *hosts = device->instance->hosts;
+    *imports = (struct gx_imports){.device = device, .records = records};
+    pthread_mutex_lock(&hosts->lock);
+    imports->next = hosts->imports;
+    hosts->imports = imports;
+    pthread_mutex_unlock(&hosts->lock);
+}
+
+void gx__imports_close(struct gx_imports *imports)
+{
+    struct gx_hosts *hosts = imports->device->instance->hosts;
+    pthread_mutex_lock(&hosts->lock);
+    for (size_t i = 0; i < GX_HOSTS_MAX; i++)
+        drop_import(imports, i);
+    struct gx_imports **at = &hosts->imports;
+    while (*at != imports)
+        at = &(*at)->next;
+    *at = imports->next;
+    pthread_mutex_unlock(&hosts->lock);
+}
+
+/* Whole pages: what else lies in them is not touched. */
+static void try_import(struct gx_imports *imports, const char *start, size_t bytes, size_t i)
+{
+    struct gx_device *device = imports->device;
+    size_t align = device->facts.import_align;
+    uintptr_t first = (uintptr_t)start / align * align;
+    uintptr_t end = ((uintptr_t)start + bytes + align - 1) / align * align;
+    imports->tried[i] = true;
+    gx_status s =
+        device->ops->mem_import(device, (void *)first, (size_t)(end - first), &imports->mem[i]);
+    if (s == GX_OK)
+        return;
+    imports->mem[i] = (struct gx_mem){0};
+    gx__log(device->instance, GX_LOG_INFO, "%s: registered memory of %zu bytes is staged: %s",
+            device->info.name, bytes, gx_status_message(s));
+}
+
+bool gx__import_find(struct gx_imports *imports, const void *memory, size_t bytes,
+                     struct gx_binding *binding)
+{
+    struct gx_hosts *hosts = imports->device->instance->hosts;
+    const char *at = memory;
+    bool found = false;
+    if (!atomic_load_explicit(&hosts->count, memory_order_acquire) ||
+        !imports->device->facts.import_align || !imports->device->ops->mem_import)
+        return false;
+    pthread_mutex_lock(&hosts->lock);
+    for (size_t i = 0; i < GX_HOSTS_MAX && !found; i++) {
+        const char *start = hosts->range[i].start;
+        if (!start || at < start || (size_t)(at - start) > hosts->range[i].bytes ||
+            bytes > hosts->range[i].bytes - (size_t)(at - start))
+            continue;
+        if (!imports->tried[i])
+            try_import(imports, start, hosts->range[i].bytes, i);
+        found = imports->mem[i].size != 0;
+        uintptr_t base = (uintptr_t)start - (uintptr_t)start % imports->device->facts.import_align;
+        *binding = (struct gx_binding){&imports->mem[i], (size_t)((uintptr_t)at - base)};
+    }
+    pthread_mutex_unlock(&hosts->lock);
+    return found;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host memory that the caller registered, and what each engine made of it: imported when
+ * a job first uses it, and never asked for again where that failed.
+ */
+#ifndef GX_EXEC_HOSTS_H
+#define GX_EXEC_HOSTS_H
+
+#include <pthread.h>
+
+#include "device/device.h"
+
+#define GX_HOSTS_MAX 64
+
+struct gx_records;
+
+/* Of one engine, in the slots of the ranges of gx_hosts. */
+struct gx_imports {
+    struct gx_imports *next;
+    struct gx_device *device;
+    struct gx_records *records;
+    bool tried[GX_HOSTS_MAX];
+    struct gx_mem mem[GX_HOSTS_MAX]; /* size 0: not imported */
+};
+
+/* Of a context. */
+struct gx_hosts {
+    pthread_mutex_t lock;
+    _Atomic size_t count;
+    struct {
+        char *start; /* NULL: free */
+        size_t bytes;
+    } range[GX_HOSTS_MAX];
+    struct gx_imports *imports; /* of all engines */
+};
+
+void gx__hosts_init(struct gx_hosts *hosts);
+void gx__hosts_close(struct gx_hosts *hosts);
+
+/* GX_ERR_INVALID for what overlaps a range there is, and for one too many. */
+gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes);
+/* GX_ERR_INVALID where no range begins there. */
+gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory);
+
+void gx__imports_open(struct gx_imports *imports, struct gx_device *device,
+                      struct gx_records *records);
+void gx__imports_close(struct gx_imports *imports);
+
+/* The imported memory that holds all of these bytes, and where; false: none does, or the
+ * device cannot use it. */
+bool gx__import_find(struct gx_imports *imports, const void *memory, size_t bytes,
+                     struct gx_binding *binding);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A list of commands, each busy or idle. Lookups compare a hash, then everything.
+ */
+#include "exec/record.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct gx_step *gx__record_add(struct gx_record *record, enum gx_step_kind kind)
+{
+    struct gx_step *step = &record->steps[record->count++];
+    memset(step, 0, sizeof *step);
+    step->kind = kind;
+    return step;
+}
+
+void gx__records_init(struct gx_records *records, struct gx_device *device,
+                      struct gx_counters *counters)
+{
+    *records = (struct gx_records){.device = device, .counters = counters};
+    pthread_mutex_init(&records->lock, NULL);
+}
+
+static const gx_allocator *allocator(const struct gx_records *records)
+{
+    return &records->device->instance->config.allocator;
+}
+
+static void drop_command(struct gx_records *records, struct gx_ready *ready)
+{
+    if (ready->cmd)
+        records->device->ops->recycle(ready->cmd);
+    ready->cmd = NULL;
+    ready->record.count = 0;
+}
+
+void gx__records_close(struct gx_records *records)
+{
+    for (struct gx_ready *r = records->all, *next; r; r = next) {
+        next = r->next;
+        drop_command(records, r);
+        gx__free(allocator(records), r->record.steps);
+        gx__free(allocator(records), r);
+    }
+    pthread_mutex_destroy(&records->lock);
+}
+
+/* ---- comparing ---- */
+
+/* FNV-1a, in words. */
+static uint64_t hash_of(const struct gx_record *record)
+{
+    const char *bytes = (const char *)record->steps;
+    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)record->queue, word;
+    for (size_t i = 0; i < record->count * sizeof *record->steps; i += sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        hash = (hash ^ word) * 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static bool equal(const struct gx_record *x, const struct gx_record *y)
+{
+    return x->queue == y->queue && x->count == y->count &&
+           !memcmp(x->steps, y->steps, x->count * sizeof *x->steps);
+}
+
+static bool names(const struct gx_step *step, const struct gx_mem *mem)
+{
+    if (step->kind == GX_STEP_COPY)
+        return step->region.from.mem == mem || step->region.to.mem == mem;
+    for (int i = 0; i < GX_BINDINGS && step->kind == GX_STEP_DISPATCH; i++)
+        if (step->dispatch.bind[i].mem == mem)
+            return true;
+    return false;
+}
+
+/* ---- recording ---- */
+
+void gx__record_replay(const struct gx_record *record, struct gx_cmd *cmd)
+{
+    const struct gx_device_ops *ops = cmd->device->ops;
+    for (size_t i = 0; i < record->count; i++) {
+        const struct gx_step *step = &record->steps[i];
+        switch (step->kind) {
+        case GX_STEP_COPY:
+            ops->copy(cmd, &step->region, 1);
+            break;
+        case GX_STEP_DISPATCH:
+            ops->dispatch(cmd, &step->dispatch);
+            break;
+        case GX_STEP_BARRIER:
+            ops->barrier(cmd, step->barrier);
+            break;
+        case GX_STEP_STAMP:
+            ops->stamp(cmd, step->stamp);
+            break;
+        }
+    }
+}
+
+static gx_status copy_record(struct gx_records *records, const struct gx_record *from,
+                             struct gx_record *to)
+{
+    if (to->room < from->count) {
+        struct gx_step *steps = gx__alloc(allocator(records), from->room * sizeof *steps);
+        if (!steps)
+            return GX_ERR_OUT_OF_MEMORY;
+        gx__free(allocator(records), to->steps);
+        to->steps = steps;
+        to->room = from->room;
+    }
+    memcpy(to->steps, from->steps, from->count * sizeof *from->steps);
+    to->count = from->count;
+    to->queue = from->queue;
+    return GX_OK;
+}
+
+static gx_status record_anew(struct gx_records *records, const struct gx_record *record,
+                             struct gx_ready *ready)
+{
+    struct gx_device *device = records->device;
+    gx_status s = copy_record(records, record, &ready->record);
+    if (s == GX_OK)
+        s = device->ops->begin(device, record->queue, &ready->cmd);
+    if (s == GX_OK)
+        gx__record_replay(record, ready->cmd);
+    else
+        ready->cmd = NULL;
+    return s;
+}
+
+/* ---- the list, under the lock ---- */
+
+static struct gx_ready *find(struct gx_records *records, const struct gx_record *record,
+                             uint64_t hash)
+{
+    for (struct gx_ready *r = records->all; r; r = r->next)
+        if (!r->busy && r->cmd && r->hash == hash && equal(&r->record, record))
+            return r;
+    return NULL;
+}
+
+static struct gx_ready *least_used(struct gx_records *records)
+{
+    struct gx_ready *oldest = NULL;
+    for (struct gx_ready *r = records->all; r; r = r->next)
+        if (!r->busy && (!oldest || r->used < oldest->used))
+            oldest = r;
+    return oldest;
+}
+
+static struct gx_ready *vacate(struct gx_records *records)
+{
+    struct gx_ready *r = NULL;
+    if (records->count < GX_READY_KEPT || !least_used(records)) {
+        r = gx__alloc(allocator(records), sizeof *r);
+        if (r) {
+            r->next = records->all;
+            records->all = r;
+            records->count++;
+        }
+    }
+    return r ? r : least_used(records);
+}
+
+/* ---- the interface ---- */
+
+gx_status gx__ready_get(struct gx_records *records, const struct gx_record *record,
+                        struct gx_ready **out, bool *hit)
+{
+    uint64_t hash = hash_of(record);
+    struct gx_cmd *evicted = NULL;
+    pthread_mutex_lock(&records->lock);
+    struct gx_ready *r = records->device->facts.resubmit ? find(records, record, hash) : NULL;
+    *hit = r != NULL;
+    if (!r && (r = vacate(records))) {
+        evicted = r->cmd;
+        r->cmd = NULL;
+        r->record.count = 0;
+    }
+    if (r) {
+        r->busy = true;
+        r->used = ++records->lookups;
+        r->hash = hash;
+    }
+    pthread_mutex_unlock(&records->lock);
+    if (evicted)
+        records->device->ops->recycle(evicted);
+    gx__count(*hit ? &records->counters->command_hits : &records->counters->command_misses, 1);
+    gx_status s = !r ? GX_ERR_OUT_OF_MEMORY : *hit ? GX_OK : record_anew(records, record, r);
+    if (s != GX_OK)
+        gx__ready_put(records, r, false);
+    else
+        *out = r;
+    return s;
+}
+
+void gx__ready_put(struct gx_records *records, struct gx_ready *ready, bool keep)
+{
+    if (!ready)
+        return;
+    if (!keep || !records->device->facts.resubmit)
+        drop_command(records, ready);
+    pthread_mutex_lock(&records->lock);
+    ready->busy = false;
+    pthread_mutex_unlock(&records->lock);
+}
+
+void gx__records_forget(struct gx_records *records, const struct gx_mem *mem)
+{
+    pthread_mutex_lock(&records->lock);
+    for (struct gx_ready *r = records->all; r; r = r->next) {
+        bool named = false; /* a busy one has memory of its own, which nobody frees */
+        for (size_t i = 0; !r->busy && i < r->record.count; i++)
+            named |= names(&r->record.steps[i], mem);
+        if (named)
+            drop_command(records, r);
+    }
+    pthread_mutex_unlock(&records->lock);
+}

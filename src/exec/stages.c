@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happens to one group: host operands go into staging memory, the device copies,
+ * computes and copies back, the host looks at the slots and copies out. The staged inputs
+ * of a group lie side by side with its slots, so that they are one copy, and so do its
+ * slots and staged results.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+#include "field/host.h"
+
+uint64_t gx__engine_now(struct gx_engine *engine)
+{
+    const struct gx_device_ops *ops = engine->device.ops;
+    return ops->now ? ops->now(&engine->device) : gx__now_ns();
+}
+
+static size_t operand_bytes(const struct gx_piece *p, int i)
+{
+    return (gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * p->element;
+}
+
+/* Where element p->first of operand i lies in the caller's memory. */
+static char *host_of(const struct gx_piece *p, int i)
+{
+    const gx_operand *o = gx__operand(p->job, i);
+    return (char *)o->host + (o->broadcast ? 0 : (size_t)p->first * p->element);
+}
+
+/* The staging memory that the host writes and reads holds only its own part of the group. */
+static size_t up_shift(const struct gx_flight *f)
+{
+    return f->path == GX_PATH_DEVICE_LOCAL ? f->group.in : 0;
+}
+
+static size_t down_shift(const struct gx_flight *f)
+{
+    return f->path == GX_PATH_DEVICE_LOCAL ? f->group.slots : 0;
+}
+
+/* ---- host-in ---- */
+
+static size_t list_inputs(struct gx_pipe *pipe, const struct gx_flight *f, char *staging)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < f->group.count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        for (int i = GX_A; i < GX_OPERANDS; i++)
+            if (p->place[i] == GX_PLACE_STAGED)
+                pipe->in[count++] = (struct gx_host_region){staging + p->offset[i] - up_shift(f),
+                                                            host_of(p, i), operand_bytes(p, i)};
+    }
+    return count;
+}
+
+/* *ready: where the device models host copies, when it may read. */
+static gx_status host_in(struct gx_pipe *pipe, struct gx_flight *f, struct gx_point *ready)
+{
+    struct gx_device *device = &pipe->engine->device;
+    char *staging;
+    if (f->group.out == f->group.in)
+        return GX_OK;
+    gx_status s = device->ops->map(device, f->set->up, (void **)&staging);
+    if (s != GX_OK)
+        return s;
+    size_t count = list_inputs(pipe, f, staging);
+    for (size_t at = f->group.slots; at < f->group.out; at += GX_SLOT_ALIGN)
+        memcpy(staging + at - up_shift(f), &(uint32_t){GX_NO_BAD}, sizeof(uint32_t));
+    if (count && device->ops->host_copy)
+        s = device->ops->host_copy(device, GX_QUEUE_HOST_IN, pipe->in, count, NULL, 0, ready);
+    else if (count)
+        gx__copy(&pipe->engine->copier, pipe->in, count);
+    f->submit_ns = count ? gx__engine_now(pipe->engine) : f->start_ns;
+    f->host_in_ns = f->submit_ns - f->start_ns;
+    device->ops->unmap(device, f->set->up);
+    return s;
+}
+
+/* ---- recording: copies ---- */
+
+static void add_copy(struct gx_record *record, struct gx_binding from, struct gx_binding to,
+                     size_t size)
+{
+    if (size)
+        gx__record_add(record, GX_STEP_COPY)->region = (struct gx_region){from, to, size};
+}
+
+static void add_barrier(struct gx_record *record, enum gx_barrier barrier)
+{
+    gx__record_add(record, GX_STEP_BARRIER)->barrier = barrier;
+}
+
+/* The registered inputs (outputs: from >= GX_OUT) one by one. */
+static void add_registered(struct gx_pipe *pipe, const struct gx_flight *f, bool outputs)
+{
+    for (size_t k = 0; k < f->group.count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        for (int i = outputs ? GX_OUT : GX_A; i < (outputs ? GX_A : GX_OPERANDS); i++) {
+            struct gx_binding host, here = {f->set->device, p->offset[i]};
+            if (p->place[i] == GX_PLACE_REGISTERED &&
+                gx__import_find(&pipe->engine->imports, host_of(p, i), operand_bytes(p, i), &host))
+                add_copy(&pipe->record, outputs ? here : host, outputs ? host : here,
+                         operand_bytes(p, i));
+        }
+    }
+}
+
+static void add_upload(struct gx_pipe *pipe, const struct gx_flight *f)
+{
+    const struct gx_group *g = &f->group;
+    add_copy(&pipe->record, (struct gx_binding){f->set->up, 0},
+             (struct gx_binding){f->set->device, g->in}, g->out - g->in);
+    add_registered(pipe, f, false);
+    add_barrier(&pipe->record, GX_BARRIER_COPY_TO_KERNEL);
+}
+
+static void add_download(struct gx_pipe *pipe, const struct gx_flight *f)
+{
+    const struct gx_group *g = &f->group;
+    add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_COPY);
+    add_copy(&pipe->record, (struct gx_binding){f->set->device, g->slots},
+             (struct gx_binding){f->set->down, 0}, g->end - g->slots);
+    add_registered(pipe, f, true);
+}
+
+/* ---- recording: kernels ---- */
+
+gx_status gx__piece_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
+                           struct gx_kernel *kernel)
+{
+    struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
+    if (only)
+        key.op = GX_OP_CHECK;
+    else
+        key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
+                        (job->b.broadcast ? GX_BROADCAST_B : 0u) |
+                        (job->c.broadcast ? GX_BROADCAST_C : 0u);
+    return engine->device.ops->kernel(&engine->device, &key, kernel);
+}
+
+/* Where element p->first + at of operand i lies for a kernel. */
+static struct gx_binding bind(const struct gx_flight *f, const struct gx_piece *p, int i,
+                              uint64_t at)
+{
+    const gx_operand *o = gx__operand(p->job, i);
+    size_t skip = o->broadcast ? 0 : (size_t)at * p->element;
+    if (p->place[i] != GX_PLACE_DIRECT)
+        return (struct gx_binding){f->set->device, p->offset[i] + skip};
+    if (o->host)
+        return (struct gx_binding){&f->imported[i], skip};
+    return (struct gx_binding){
+        &o->buf->mem, o->offset + skip + (o->broadcast ? 0 : (size_t)p->first * p->element)};
+}
+
+static void add_dispatch(struct gx_pipe *pipe, const struct gx_flight *f, const struct gx_piece *p,
+                         const struct gx_kernel *kernel, bool scratch, uint64_t at)
+{
+    struct gx_dispatch *d = &gx__record_add(&pipe->record, GX_STEP_DISPATCH)->dispatch;
+    /* one by one: bytes between them would spoil the comparison of records */
+    d->kernel.key.op = kernel->key.op;
+    d->kernel.key.field = kernel->key.field;
+    d->kernel.key.broadcast = kernel->key.broadcast;
+    d->kernel.key.check = kernel->key.check;
+    d->kernel.impl = kernel->impl;
+    d->n = p->n - at < p->step ? p->n - at : p->step;
+    if (p->only)
+        d->bind[GX_BIND_A] = bind(f, p, p->only, at);
+    for (int i = 0; i < GX_OPERANDS && !p->only; i++)
+        if (p->place[i] != GX_PLACE_NONE)
+            d->bind[i] = bind(f, p, i, at);
+    if (p->check)
+        d->bind[GX_BIND_BAD] = (struct gx_binding){
+            f->set->device, f->group.slots + (p->slot + (size_t)(at / p->step)) * GX_SLOT_ALIGN};
+    if (scratch)
+        d->bind[GX_BIND_SCRATCH].mem = f->set->scratch;
+}
+
+static bool buffers_meet(const struct gx_piece *x, int i, const struct gx_piece *y, int k)
+{
+    const gx_operand *a = gx__operand(x->job, i), *b = gx__operand(y->job, k);
+    size_t a_bytes = operand_bytes(x, i), b_bytes = operand_bytes(y, k);
+    if (x->place[i] != GX_PLACE_DIRECT || y->place[k] != GX_PLACE_DIRECT || !a->buf ||
+        a->buf != b->buf)
+        return false;
+    size_t at = a->offset + (a->broadcast ? 0 : (size_t)x->first * x->element);
+    size_t bt = b->offset + (b->broadcast ? 0 : (size_t)y->first * y->element);
+    return at < bt + b_bytes && bt < at + a_bytes;
+}
+
+/* Whether the later of two pieces touches what the earlier wrote, or writes what it read. */
+static bool depends(const struct gx_piece *earlier, const struct gx_piece *later)
+{
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (buffers_meet(earlier, GX_OUT, later, i) || buffers_meet(earlier, i, later, GX_OUT))
+            return true;
+    return false;
+}
+
+static bool uses_buffers(const struct gx_group *g)
+{
+    for (size_t k = 0; k < g->count; k++)
+        for (int i = 0; i < GX_OPERANDS; i++)
+            if (g->pieces[k].place[i] == GX_PLACE_DIRECT && gx__operand(g->pieces[k].job, i)->buf)
+                return true;
+    return false;
+}
+
+/* Kernels of one command may overlap unless a barrier is between them. */
+static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
+{
+    struct gx_device *device = &pipe->engine->device;
+    size_t since = 0; /* the first piece since the last barrier */
+    bool scratch = false, buffers = uses_buffers(&f->group);
+    if (buffers) /* what commands before wrote there */
+        add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
+    for (size_t k = 0; k < f->group.count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        struct gx_kernel kernel;
+        gx_status s = gx__piece_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
+        if (s != GX_OK)
+            return s;
+        bool needs = f->set->scratch && device->ops->scratch(device, &kernel, p->step);
+        bool waits = needs && scratch;
+        for (size_t e = since; e < k && buffers; e++)
+            waits |= depends(&f->group.pieces[e], p);
+        for (uint64_t at = 0; at < p->n; at += p->step) {
+            if (waits || (at && needs)) {
+                add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
+                since = k;
+            }
+            waits = false;
+            add_dispatch(pipe, f, p, &kernel, needs, at);
+        }
+        scratch |= needs;
+        uint32_t threads = device->ops->workers(device, &kernel, p->step);
+        f->threads = threads > f->threads ? threads : f->threads;
+    }
+    return GX_OK;
+}
+
+/* ---- recording: commands ---- */
+
+/* A stage of the command begins; at the end: GX_COMMANDS. */
+static void add_stamp(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queue stage)
+{
+    uint32_t *count = &f->stamps[f->commands];
+    if (!pipe->engine->device.facts.timestamps)
+        return;
+    f->stage[f->commands][*count] = stage;
+    gx__record_add(&pipe->record, GX_STEP_STAMP)->stamp = (*count)++;
+}
+
+static gx_status get_command(struct gx_pipe *pipe, struct gx_flight *f)
+{
+    struct gx_engine *engine = pipe->engine;
+    size_t c = f->commands;
+    bool hit = false;
+    gx_status s;
+    if (engine->device.facts.import) { /* recording costs it nothing, and memory is new each time */
+        s = engine->device.ops->begin(&engine->device, pipe->record.queue, &f->cmd[c]);
+        if (s == GX_OK)
+            gx__record_replay(&pipe->record, f->cmd[c]);
+    } else {
+        s = gx__ready_get(&engine->records, &pipe->record, &f->ready[c], &hit);
+        f->cmd[c] = s == GX_OK ? f->ready[c]->cmd : NULL;
+    }
+    f->hits += hit;
+    f->commands += s == GX_OK;
+    return s;
+}
+
+static gx_status submit(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_point *after)
+{
+    struct gx_point done;
+    size_t waits = after->value ? 1 : 0;
+    gx_status s = get_command(pipe, f);
+    if (s == GX_OK)
+        s = pipe->engine->device.ops->submit(f->cmd[f->commands - 1], after, waits, &done);
+    if (s == GX_OK)
+        f->done = done;
+    return s;
+}
+
+static void start_record(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queue queue)
+{
+    pipe->record.queue = queue;
+    pipe->record.count = 0;
+    f->stamps[f->commands] = 0;
+    f->ready[f->commands] = NULL;
+}
+
+/* Up to three commands, each after the one before. */
+static gx_status submit_all(struct gx_pipe *pipe, struct gx_flight *f, uint32_t queues,
+                            struct gx_point after)
+{
+    bool copies = f->path == GX_PATH_DEVICE_LOCAL;
+    bool uploads = copies && f->group.out, downloads = copies && f->group.bytes > f->group.slots;
+    bool first = queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+    bool last = queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    gx_status s = GX_OK;
+    start_record(pipe, f, first ? GX_QUEUE_UPLOAD : GX_QUEUE_COMPUTE);
+    if (uploads) {
+        add_stamp(pipe, f, GX_QUEUE_UPLOAD);
+        add_upload(pipe, f);
+    }
+    if (first) {
+        add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
+        s = submit(pipe, f, &after);
+        after = f->done;
+        if (s != GX_OK)
+            return s;
+        start_record(pipe, f, GX_QUEUE_COMPUTE);
+    }
+    add_stamp(pipe, f, GX_QUEUE_COMPUTE);
+    s = add_kernels(pipe, f);
+    if (s != GX_OK)
+        return s;
+    if (last) {
+        add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
+        s = submit(pipe, f, &after);
+        after = f->done;
+        if (s != GX_OK)
+            return s;
+        start_record(pipe, f, GX_QUEUE_DOWNLOAD);
+    }
+    if (downloads) {
+        add_stamp(pipe, f, GX_QUEUE_DOWNLOAD);
+        add_download(pipe, f);
+    }
+    add_barrier(&pipe->record, GX_BARRIER_TO_HOST);
+    add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
+    return submit(pipe, f, &after);
+}
+
+/* ---- start and wait ---- */
+
+static gx_status import_operands(struct gx_pipe *pipe, struct gx_flight *f)
+{
+    struct gx_device *device = &pipe->engine->device;
+    const struct gx_piece *p = &f->group.pieces[0];
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        f->imported[i].size = 0;
+        if (p->place[i] != GX_PLACE_DIRECT || !gx__operand(p->job, i)->host)
+            continue;
+        gx_status s =
+            device->ops->mem_import(device, host_of(p, i), operand_bytes(p, i), &f->imported[i]);
+        if (s != GX_OK) {
+            f->imported[i].size = 0;
+            return s;
+        }
+    }
+    return GX_OK;
+}
+
+/* keep: its commands may be submitted again. */
+static void let_go(struct gx_pipe *pipe, struct gx_flight *f, bool keep)
+{
+    struct gx_device *device = &pipe->engine->device;
+    for (size_t c = 0; c < f->commands; c++) {
+        if (f->ready[c])
+            gx__ready_put(&pipe->engine->records, f->ready[c], keep);
+        else
+            device->ops->recycle(f->cmd[c]);
+    }
+    f->commands = 0;
+    for (int i = 0; i < GX_OPERANDS && device->facts.import; i++)
+        if (f->imported[i].size)
+            device->ops->mem_free(device, &f->imported[i]);
+}
+
+gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_plan *plan)
+{
+    struct gx_device *device = &pipe->engine->device;
+    struct gx_point ready = {0};
+    gx_status s = GX_OK;
+    f->path = plan->path;
+    f->mode = plan->mode;
+    f->commands = 0;
+    f->threads = f->hits = 0;
+    f->host_in_ns = f->host_out_ns = f->device_ns = 0;
+    memset(f->stage_ns, 0, sizeof f->stage_ns);
+    f->done = (struct gx_point){0};
+    f->submit_ns = f->start_ns = gx__engine_now(pipe->engine);
+    if (device->facts.import)
+        s = import_operands(pipe, f);
+    if (s == GX_OK)
+        s = host_in(pipe, f, &ready);
+    if (s == GX_OK)
+        s = submit_all(pipe, f, gx__plan_queues(plan, &f->group), ready);
+    if (s != GX_OK) {
+        if (f->done.value)
+            gx__engine_wait(pipe->engine, f->done, f->group.elements);
+        let_go(pipe, f, false);
+    }
+    return s;
+}
+
+static gx_status read_stamps(struct gx_pipe *pipe, struct gx_flight *f)
+{
+    struct gx_device *device = &pipe->engine->device;
+    if (!device->facts.timestamps) {
+        f->stage_ns[GX_QUEUE_COMPUTE] = f->device_ns;
+        return GX_OK;
+    }
+    for (size_t c = 0; c < f->commands; c++) {
+        uint64_t ns[GX_STAMPS];
+        gx_status s = device->ops->stamps(f->cmd[c], ns, f->stamps[c]);
+        if (s != GX_OK)
+            return s;
+        for (uint32_t i = 0; i + 1 < f->stamps[c]; i++)
+            f->stage_ns[f->stage[c][i]] += ns[i + 1] - ns[i];
+    }
+    return GX_OK;
+}
+
+gx_status gx__stage_wait(struct gx_pipe *pipe, struct gx_flight *f)
+{
+    gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
+    f->end_ns = gx__engine_now(pipe->engine);
+    f->device_ns = f->end_ns - f->submit_ns;
+    uint32_t submits = (uint32_t)f->commands;
+    if (s == GX_OK)
+        s = read_stamps(pipe, f);
+    let_go(pipe, f, s == GX_OK);
+    f->commands = submits; /* for the report */
+    return s;
+}
+
+/* ---- the results ---- */
+
+gx_status gx__stage_check(struct gx_pipe *pipe, struct gx_flight *f, size_t *found, uint64_t *bad)
+{
+    struct gx_device *device = &pipe->engine->device;
+    char *results;
+    *found = f->group.count;
+    if (f->group.out == f->group.slots)
+        return GX_OK;
+    gx_status s = device->ops->map(device, f->set->down, (void **)&results);
+    if (s != GX_OK)
+        return s;
+    const char *slots = results + f->group.slots - down_shift(f);
+    for (size_t k = 0; k < f->group.count && *found == f->group.count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        for (uint64_t at = 0; at < p->n && p->check; at += p->step) {
+            uint32_t index;
+            memcpy(&index, slots + (p->slot + (size_t)(at / p->step)) * GX_SLOT_ALIGN,
+                   sizeof index);
+            if (index == GX_NO_BAD)
+                continue;
+            *found = k;
+            *bad = p->first + at + index;
+            break;
+        }
+    }
+    device->ops->unmap(device, f->set->down);
+    return GX_OK;
+}
+
+gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces)
+{
+    struct gx_device *device = &pipe->engine->device;
+    char *results;
+    size_t count = 0;
+    struct gx_point done;
+    if (f->group.end == f->group.out || !pieces)
+        return GX_OK;
+    gx_status s = device->ops->map(device, f->set->down, (void **)&results);
+    if (s != GX_OK)
+        return s;
+    uint64_t start = gx__engine_now(pipe->engine); /* others may have been finished meanwhile */
+    for (size_t k = 0; k < pieces; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        if (p->place[GX_OUT] == GX_PLACE_STAGED)
+            pipe->out[count++] = (struct gx_host_region){
+                host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f),
+                operand_bytes(p, GX_OUT)};
+    }
+    if (!count || !device->ops->host_copy) {
+        gx__copy(&pipe->engine->copier, pipe->out, count);
+    } else {
+        s = device->ops->host_copy(device, GX_QUEUE_HOST_OUT, pipe->out, count, &f->done, 1, &done);
+        if (s == GX_OK)
+            s = gx__engine_wait(pipe->engine, done, f->group.elements);
+    }
+    f->end_ns = gx__engine_now(pipe->engine);
+    f->host_out_ns = f->end_ns - start;
+    device->ops->unmap(device, f->set->down);
+    return s;
+}
+
+/* ---- looking again ---- */
+
+/* An element of a buffer, by way of the group's own memory, whose results nobody wants. */
+static gx_status read_element(struct gx_pipe *pipe, struct gx_flight *f, struct gx_binding from,
+                              void *element, size_t bytes)
+{
+    struct gx_device *device = &pipe->engine->device;
+    struct gx_region region = {from, {f->set->down, 0}, bytes};
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    void *memory;
+    gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    device->ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
+    device->ops->copy(cmd, &region, 1);
+    device->ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    s = device->ops->submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = gx__engine_wait(pipe->engine, done, f->group.elements);
+    device->ops->recycle(cmd);
+    if (s == GX_OK)
+        s = device->ops->map(device, f->set->down, &memory);
+    if (s != GX_OK)
+        return s;
+    memcpy(element, memory, bytes);
+    device->ops->unmap(device, f->set->down);
+    return GX_OK;
+}
+
+char gx__stage_find(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_piece *p,
+                    uint64_t index)
+{
+    const struct gx_prime *prime = gx__prime(p->job->field);
+    for (int i = GX_A; i <= p->operands; i++) {
+        const gx_operand *o = gx__operand(p->job, i);
+        size_t skip = o->broadcast ? 0 : (size_t)index * p->element;
+        uint64_t element[GX_LIMBS_MAX];
+        if (!o->buf)
+            memcpy(element, (const char *)o->host + skip, p->element);
+        else if (read_element(pipe, f, (struct gx_binding){&o->buf->mem, o->offset + skip}, element,
+                              p->element) != GX_OK)
+            return 0;
+        if (gx__first_bad(prime, element, 1, false) != GX_NONE_BAD)
+            return (char)('a' + i - GX_A);
+    }
+    return 0;
+}
