@@ -61,10 +61,9 @@ void gx__engine_close(struct gx_engine *engine)
         return;
     gx__copier_close(&engine->copier);
     gx__pipes_free(engine);
-    gx__records_close(&engine->records);
-    engine->pool.forget = NULL;
     gx__imports_close(&engine->imports);
     gx__pool_close(&engine->pool);
+    gx__records_close(&engine->records); /* which the memory before has to be forgotten by */
     gx__budget_close(&engine->budget);
     pthread_mutex_destroy(&engine->pipes_lock);
     gx__device_close(&engine->device);

@@ -479,6 +479,36 @@ static void budgets_are_kept(void **state)
     assert_int_equal(gxt_complaints(), 0);
 }
 
+/* ---- copies ---- */
+
+static void copies_by_threads(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {1, GX_COPY_SLICE, GX_COPY_SLICE + 1, 5 * GX_COPY_SLICE + 777, 3000};
+    enum { REGIONS = GXT_COUNT(sizes) };
+    for (uint32_t threads = 1; threads <= 4; threads++) {
+        struct gx_copier copier;
+        struct gx_host_region regions[REGIONS];
+        uint64_t seed = threads;
+        gx__copier_init(&copier, threads);
+        for (size_t i = 0; i < REGIONS; i++) {
+            unsigned char *from = gxt_alloc(sizes[i]), *to = gxt_alloc(sizes[i] + 1);
+            gxt_bytes(&seed, from, sizes[i]);
+            memset(to, 0x5c, sizes[i] + 1);
+            regions[i] = (struct gx_host_region){to, from, sizes[i]};
+        }
+        gx__copy(&copier, regions, REGIONS);
+        gx__copy(&copier, regions, 0);
+        gx__copier_close(&copier);
+        for (size_t i = 0; i < REGIONS; i++) {
+            assert_memory_equal(regions[i].to, regions[i].from, sizes[i]);
+            assert_int_equal(((unsigned char *)regions[i].to)[sizes[i]], 0x5c);
+            free(regions[i].to);
+            free((void *)(uintptr_t)regions[i].from);
+        }
+    }
+}
+
 /* ---- a long run ---- */
 
 static void memory_stays_flat(void **state)
@@ -908,6 +938,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_modes_give_the_same_bits),
         cmocka_unit_test(budgets_are_kept),
+        cmocka_unit_test(copies_by_threads),
         cmocka_unit_test(memory_stays_flat),
         cmocka_unit_test(a_repeated_job_records_nothing),
         cmocka_unit_test(registered_memory_is_not_staged),
