@@ -10,4 +10,14 @@
 /* Nanoseconds that never go back, from an arbitrary start. */
 uint64_t gx__now_ns(void);
 
+/* In a loop that waits without sleeping. */
+static inline void gx__pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

@@ -7,7 +7,12 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
+#include "base/clock.h"
 #include "exec/pipe.h"
 
 struct gx_copy_task {
@@ -15,13 +20,18 @@ struct gx_copy_task {
     const struct gx_host_region *regions;
     size_t count;
     size_t region, offset; /* the next slice */
-    size_t under_way;
+    _Atomic size_t under_way;
 };
+
+/* A thread that has nothing to do looks out for more this long before it sleeps: waking up
+ * costs as much as a copy of a megabyte. */
+#define SPIN_NS 100000u
 
 void gx__copier_init(struct gx_copier *copier, uint32_t threads)
 {
-    *copier = (struct gx_copier){.threads =
-                                     threads < GX_COPY_THREADS_MAX ? threads : GX_COPY_THREADS_MAX};
+    threads = threads < GX_COPY_THREADS_MAX ? threads : GX_COPY_THREADS_MAX;
+    *copier = (struct gx_copier){.threads = threads,
+                                 .spins = sysconf(_SC_NPROCESSORS_ONLN) > (long)threads};
     pthread_mutex_init(&copier->lock, NULL);
     pthread_cond_init(&copier->work, NULL);
     pthread_cond_init(&copier->done, NULL);
@@ -44,6 +54,28 @@ void gx__copier_close(struct gx_copier *copier)
 }
 
 /* ---- slices ---- */
+
+/* Past the caches: staging memory is read by the device next, and results of this size do
+ * not fit them. It spares memory the reading of what is overwritten. */
+static void copy_past_caches(void *to, const void *from, size_t size)
+{
+#ifdef __SSE2__
+    enum { LINE = 64 };
+    char *d = to;
+    const char *s = from;
+    size_t head = -(uintptr_t)d % LINE;
+    head = head < size ? head : size;
+    memcpy(d, s, head);
+    for (d += head, s += head, size -= head; size >= LINE; d += LINE, s += LINE, size -= LINE)
+        for (size_t i = 0; i < LINE; i += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)(void *)(d + i),
+                             _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
+    memcpy(d, s, size);
+    _mm_sfence(); /* before anyone is told */
+#else
+    memcpy(to, from, size);
+#endif
+}
 
 /* Takes the next slice of a task off the list; under the lock. */
 static struct gx_host_region take(struct gx_copier *copier, struct gx_copy_task *task)
@@ -72,7 +104,7 @@ static void copy_slice(struct gx_copier *copier, struct gx_copy_task *task)
 {
     struct gx_host_region slice = take(copier, task);
     pthread_mutex_unlock(&copier->lock);
-    memcpy(slice.to, slice.from, slice.size);
+    copy_past_caches(slice.to, slice.from, slice.size);
     pthread_mutex_lock(&copier->lock);
     if (!--task->under_way && task->region == task->count)
         pthread_cond_broadcast(&copier->done);
@@ -80,14 +112,40 @@ static void copy_slice(struct gx_copier *copier, struct gx_copy_task *task)
 
 /* ---- threads ---- */
 
+/* Under the lock, which it gives up meanwhile: until something was posted or it is time to
+ * sleep. */
+static void look_out(struct gx_copier *copier)
+{
+    uint64_t seen = atomic_load(&copier->posted), until = gx__now_ns() + SPIN_NS;
+    if (!copier->spins)
+        return;
+    pthread_mutex_unlock(&copier->lock);
+    while (atomic_load(&copier->posted) == seen && gx__now_ns() < until)
+        gx__pause();
+    pthread_mutex_lock(&copier->lock);
+}
+
+static void wait_for_others(struct gx_copier *copier, struct gx_copy_task *task)
+{
+    uint64_t until = gx__now_ns() + SPIN_NS;
+    pthread_mutex_unlock(&copier->lock);
+    while (copier->spins && atomic_load(&task->under_way) && gx__now_ns() < until)
+        gx__pause();
+    pthread_mutex_lock(&copier->lock);
+    while (atomic_load(&task->under_way))
+        pthread_cond_wait(&copier->done, &copier->lock);
+}
+
 static void *help(void *user)
 {
     struct gx_copier *copier = user;
     pthread_mutex_lock(&copier->lock);
     while (!copier->stop) {
+        if (!copier->tasks)
+            look_out(copier);
         if (copier->tasks)
             copy_slice(copier, copier->tasks);
-        else
+        else if (!copier->stop)
             pthread_cond_wait(&copier->work, &copier->lock);
     }
     pthread_mutex_unlock(&copier->lock);
@@ -99,11 +157,13 @@ static void *watch(void *user)
     struct gx_copier *copier = user;
     pthread_mutex_lock(&copier->lock);
     while (!copier->stop) {
+        if (!copier->watched)
+            look_out(copier);
         struct gx_pipe *pipe = copier->watched;
-        if (!pipe) {
+        if (!pipe && !copier->stop)
             pthread_cond_wait(&copier->watch, &copier->lock);
+        if (!pipe)
             continue;
-        }
         copier->watched = pipe->next_watched;
         pipe->watched = false;
         pthread_mutex_unlock(&copier->lock);
@@ -148,11 +208,11 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
         start(copier);
     task.next = copier->tasks;
     copier->tasks = &task;
+    atomic_fetch_add(&copier->posted, 1);
     pthread_cond_broadcast(&copier->work);
     while (task.region < count)
         copy_slice(copier, &task);
-    while (task.under_way)
-        pthread_cond_wait(&copier->done, &copier->lock);
+    wait_for_others(copier, &task);
     pthread_mutex_unlock(&copier->lock);
 }
 
@@ -168,6 +228,7 @@ void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe)
         *at = pipe;
         pipe->next_watched = NULL;
         pipe->watched = true;
+        atomic_fetch_add(&copier->posted, 1);
         pthread_cond_signal(&copier->watch);
     }
     pthread_mutex_unlock(&copier->lock);

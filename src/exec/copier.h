@@ -14,16 +14,18 @@
 
 /* Copies of fewer bytes are done by the caller alone; also what is handed out at a time. */
 #define GX_COPY_SLICE       ((size_t)262144)
-#define GX_COPY_THREADS_MAX 8u
+#define GX_COPY_THREADS_MAX 12u
 
 struct gx_copy_task;
 struct gx_pipe;
 
 struct gx_copier {
     _Atomic uint32_t threads; /* that may copy at once, the caller's included; 1: no others */
+    bool spins;               /* there are cores to spare */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     bool stop;
+    _Atomic uint64_t posted; /* tasks and pipes so far: what those who spin look at */
     uint32_t started;
     pthread_t thread[GX_COPY_THREADS_MAX];
     struct gx_copy_task *tasks; /* with slices left to take */

@@ -283,12 +283,26 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
     return p->n;
 }
 
+/* What copies of a group must take for queues of their own to pay: each further submit, and
+ * each wait of one queue for another, costs some ten microseconds. */
+#define OWN_QUEUES_NS 300000.0
+
+static bool long_copies(const struct gx_plan *plan, const struct gx_group *g)
+{
+    const struct gx_mem_speed *speed = plan->facts->speed;
+    double up = speed[GX_MEM_UPLOAD].copy_in, down = speed[GX_MEM_READBACK].copy_out;
+    if (up <= 0 || down <= 0)
+        return true;
+    return (double)g->out / up + (double)(g->bytes - g->slots) / down >= OWN_QUEUES_NS;
+}
+
 /* Copies get commands of their own only in a pipeline, and on queues of their own: the
  * download that has none goes with the kernels, or it would hold up the uploads behind it. */
 uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group)
 {
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
-    if (plan->mode != GX_MODE_PIPELINED || plan->path != GX_PATH_DEVICE_LOCAL)
+    if (plan->mode != GX_MODE_PIPELINED || plan->path != GX_PATH_DEVICE_LOCAL ||
+        !long_copies(plan, group))
         return own;
     if (group->out && plan->facts->queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
         own |= GX_QUEUE_BIT(GX_QUEUE_UPLOAD);

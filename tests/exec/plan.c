@@ -574,21 +574,26 @@ static void a_tie_is_sequential(void **state)
 static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
 {
     (void)state;
+    enum { LARGE = 1 << 24 };
     static const struct {
         gx_mode mode;
         gx_path path;
-        uint32_t queues, want;
+        uint32_t queues;
+        size_t n;
+        uint32_t want;
     } cases[] = {
-        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, THREE_QUEUES},
-        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, ONE_QUEUE, ONE_QUEUE},
-        {GX_MODE_PIPELINED, GX_PATH_HOST_VISIBLE, THREE_QUEUES, ONE_QUEUE},
-        {GX_MODE_SEQUENTIAL, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, ONE_QUEUE},
-        {GX_MODE_SINGLE_SUBMIT, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, ONE_QUEUE},
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, LARGE, THREE_QUEUES},
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, 100, ONE_QUEUE},
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, ONE_QUEUE, LARGE, ONE_QUEUE},
+        {GX_MODE_PIPELINED, GX_PATH_HOST_VISIBLE, THREE_QUEUES, LARGE, ONE_QUEUE},
+        {GX_MODE_SEQUENTIAL, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, LARGE, ONE_QUEUE},
+        {GX_MODE_SINGLE_SUBMIT, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, LARGE, ONE_QUEUE},
     };
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         struct gx_device_facts facts = gpu(cases[i].queues);
-        struct gx_asked asked = {.path = cases[i].path, .mode = cases[i].mode};
-        gx_job job = gxt_job(GX_ADD, GX_U32, 100, a, b, NULL, out);
+        struct gx_asked asked = {
+            .path = cases[i].path, .mode = cases[i].mode, .chunk_elems = LARGE};
+        gx_job job = gxt_job(GX_ADD, GX_U32, cases[i].n, a, b, NULL, out);
         struct gx_cursor cursor = {0};
         struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
         assert_true(gx__plan_next(&plan, &cursor, &group));

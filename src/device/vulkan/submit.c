@@ -16,15 +16,6 @@
 
 #define IDLE_COMMANDS 32
 
-static inline void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* ---- points ---- */
 
 static void note_reached(struct vk_queue *queue, uint64_t value)
@@ -85,7 +76,7 @@ static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, ui
         s = look(device, queue, value, &done);
         if (s != GX_OK || done)
             return s;
-        pause_briefly();
+        gx__pause();
     } while (gx__now_ns() - start < (spin < timeout_ns ? spin : timeout_ns));
     return timeout_ns ? sleep_until(device, queue, value, deadline) : GX_ERR_TIMEOUT;
 }
