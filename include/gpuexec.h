@@ -196,7 +196,8 @@ GX_API void gx_close(gx_ctx **ctx);
 typedef enum gx_device_kind {
     GX_DEVICE_CPU = 1,
     GX_DEVICE_REFERENCE,
-    GX_DEVICE_VULKAN
+    GX_DEVICE_VULKAN,
+    GX_DEVICE_SIM /* real results, modelled time */
 } gx_device_kind;
 
 typedef struct gx_device_info {
@@ -220,7 +221,8 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
  * driver calls them ("vulkan:H200"), by the beginning of their UUID
  * ("vulkan:uuid=6d65"), or as "vulkan" for the first; and for tests
  * "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its Nth call
- * (doc/design.md): WHAT is fail, oom, lose, hang or corrupt.
+ * (doc/design.md): WHAT is fail, oom, lose, hang or corrupt; and "sim:FILE", whose
+ * results are real and whose times are those of the machine that FILE describes.
  *
  * A device that is lost stays in the list, and the next job or buffer that names it opens
  * it anew. Buffers on it are lost with it: they answer GX_ERR_DEVICE_LOST, and so do jobs

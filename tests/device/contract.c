@@ -15,9 +15,10 @@
 
 enum { N = 100, GUARD = 0x5c };
 
-enum { DEVICES_MAX = 4 };
+enum { DEVICES_MAX = 6 };
 
-static const char *device_names[DEVICES_MAX] = {"cpu", "ref", "fault:fail@1000000:cpu"};
+static const char *device_names[DEVICES_MAX] = {"cpu", "ref", "fault:fail@1000000:cpu",
+                                                "sim:server-h200", "sim:laptop-integrated"};
 static size_t device_count = DEVICES_MAX - 1;
 
 static struct gxt_heap heap;
@@ -871,6 +872,7 @@ static int find_devices(void **state)
 {
     (void)state;
     gxt_clear_environment();
+    gxt_enter_machines();
     device_names[DEVICES_MAX - 1] = gxt_vulkan();
     device_count = device_names[DEVICES_MAX - 1] ? DEVICES_MAX : DEVICES_MAX - 1;
     return 0;

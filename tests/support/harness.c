@@ -5,6 +5,7 @@
 #include "support/harness.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 const gx_field gxt_fields[] = {
 #define GX_X(symbol, value, name) symbol,
@@ -22,6 +23,11 @@ int gxt_small(void)
 {
     const char *effort = getenv("GX_TEST_EFFORT");
     return effort && strcmp(effort, "small") == 0;
+}
+
+void gxt_enter_machines(void)
+{
+    assert_int_equal(chdir(GXT_MACHINES), 0);
 }
 
 const char *gxt_vulkan(void)

@@ -33,6 +33,10 @@ int gxt_small(void);
  * that there cannot be one: a run without it tests too little to pass. */
 const char *gxt_vulkan(void);
 
+/* The files of tests/machines are in the working folder from now on, so that "sim:desktop"
+ * is a device. */
+void gxt_enter_machines(void);
+
 /* Part of a config: drivers are watched, and any word of theirs is printed and counted. */
 void gxt_watch(gx_config *config);
 /* What they said so far, in this process. */

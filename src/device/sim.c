@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * "sim:FILE": a device that does not exist. Results are real, because a CPU device inside
+ * it does the work as soon as it is submitted; time is not, because a virtual clock says
+ * when that work would have begun and ended on the machine that FILE describes. So what
+ * overlaps, and how well a choice was made, can be tested to the nanosecond anywhere.
+ *
+ * A point's value is the virtual time at which it is reached. "sim:FILE#2" is one more
+ * machine of the same kind.
+ */
+#include "device/sim.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define PREFIX "sim:"
+
+struct sim {
+    struct gx_device inner;
+    pthread_mutex_t lock; /* these two: */
+    struct gx_sim_clock clock;
+    uint64_t memory_used;
+};
+
+struct sim_cmd {
+    struct gx_cmd base;
+    struct gx_cmd *inner;
+    enum gx_queue queue;
+    gx_status failed; /* recording ran out of memory */
+    size_t count, room;
+    struct gx_sim_work *work;
+    uint64_t stamps[GX_STAMPS];
+    uint32_t stamped; /* a bit for each slot */
+};
+
+static struct sim *sim_of(const struct gx_device *device)
+{
+    return device->impl;
+}
+
+/* ---- finding ---- */
+
+/* "sim:FILE" or "sim:FILE#N" becomes FILE. */
+static void file_of(const char *name, char *path, size_t size)
+{
+    snprintf(path, size, "%s", name + strlen(PREFIX));
+    char *hash = strrchr(path, '#');
+    if (hash && hash[1] && !hash[1 + strspn(hash + 1, "0123456789")])
+        *hash = 0;
+}
+
+static gx_status read_machine(const char *name, struct gx_machine *machine, char *message,
+                              size_t message_size)
+{
+    char path[sizeof((gx_device_info *)0)->name];
+    if (strncmp(name, PREFIX, strlen(PREFIX)) || !name[strlen(PREFIX)] ||
+        strlen(name) >= sizeof path) {
+        snprintf(message, message_size,
+                 "'%.48s' is not sim:FILE or sim:FILE#N with at most %zu characters", name,
+                 sizeof path - 1);
+        return GX_ERR_NO_DEVICE;
+    }
+    file_of(name, path, sizeof path);
+    return gx__machine_read(machine, path, message, message_size) == GX_OK ? GX_OK
+                                                                           : GX_ERR_NO_DEVICE;
+}
+
+static void describe(const char *name, const struct gx_machine *machine, gx_device_info *info)
+{
+    *info = (gx_device_info){
+        .kind = GX_DEVICE_SIM, .memory_bytes = machine->start.of[GX_MACHINE_MEMORY], .usable = 1};
+    snprintf(info->name, sizeof info->name, "%s", name);
+    snprintf(info->description, sizeof info->description, "%s, modelled time", machine->name);
+}
+
+static gx_status sim_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                          char *message, size_t message_size)
+{
+    (void)instance;
+    struct gx_machine machine;
+    gx_status s = read_machine(name, &machine, message, message_size);
+    if (s == GX_OK)
+        describe(name, &machine, info);
+    return s;
+}
+
+/* Only the configured device is listed: any file could be one. */
+static gx_status sim_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
+{
+    const char *name = instance->config.device;
+    size_t room = infos ? *count : 0;
+    *count = name && !strncmp(name, PREFIX, strlen(PREFIX));
+    if (!*count || !room)
+        return GX_OK;
+    struct gx_machine machine;
+    char message[sizeof infos->description];
+    if (read_machine(name, &machine, message, sizeof message) == GX_OK) {
+        describe(name, &machine, infos);
+    } else {
+        *infos = (gx_device_info){.kind = GX_DEVICE_SIM};
+        snprintf(infos->name, sizeof infos->name, "%s", name);
+        snprintf(infos->description, sizeof infos->description, "%s", message);
+    }
+    return GX_OK;
+}
+
+/* ---- open and close ---- */
+
+static float gb_s(uint64_t rate)
+{
+    return (float)rate / 1000;
+}
+
+/* What a Vulkan device measures, the file says. */
+static void set_speeds(const struct gx_machine_values *v, struct gx_mem_speed *speed)
+{
+    const uint64_t *of = v->of;
+    for (int kind = 0; kind < GX_MEM_KINDS; kind++) {
+        uint64_t kernel = of[kind == GX_MEM_DEVICE ? GX_MACHINE_KERNEL : GX_MACHINE_SHARED];
+        speed[kind] = (struct gx_mem_speed){.host_write = gb_s(of[GX_MACHINE_HOST_IN]),
+                                            .host_read = gb_s(of[GX_MACHINE_HOST_OUT]),
+                                            .copy_in = gb_s(of[GX_MACHINE_UPLOAD]),
+                                            .copy_out = gb_s(of[GX_MACHINE_DOWNLOAD]),
+                                            .kernel_read = gb_s(kernel),
+                                            .kernel_write = gb_s(kernel)};
+    }
+    speed[GX_MEM_DEVICE].host_write = speed[GX_MEM_DEVICE].host_read = 0;
+}
+
+static void set_facts(struct gx_device *device)
+{
+    const struct gx_machine_values *v = &sim_of(device)->clock.machine.start;
+    uint64_t limit = device->instance->config.dispatch_elems,
+             most = v->of[GX_MACHINE_DISPATCH_ELEMS];
+    uint64_t inner = sim_of(device)->inner.facts.dispatch_elems;
+    limit = limit && limit < inner ? limit : inner;
+    device->facts = (struct gx_device_facts){
+        .mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
+                     GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED),
+        .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
+        .dispatch_elems = limit < most ? limit : most,
+        .binding_align = (size_t)v->of[GX_MACHINE_BINDING_ALIGN],
+        .import_align = (size_t)v->of[GX_MACHINE_IMPORT_ALIGN],
+        .resubmit = true,
+        .timestamps = true,
+        .submit_ns = (uint32_t)(v->of[GX_MACHINE_SUBMIT] + v->of[GX_MACHINE_START]),
+        .mul_rate = gb_s(v->of[GX_MACHINE_MUL]),
+        .memory = v->of[GX_MACHINE_MEMORY]};
+    if (v->of[GX_MACHINE_QUEUES] > 1)
+        device->facts.queues |= GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    set_speeds(v, device->facts.speed);
+}
+
+static gx_status sim_open(struct gx_device *device)
+{
+    char message[160];
+    struct sim *sim = gx__alloc(&device->instance->config.allocator, sizeof *sim);
+    if (!sim)
+        return GX_ERR_OUT_OF_MEMORY;
+    device->impl = sim;
+    pthread_mutex_init(&sim->lock, NULL);
+    gx_status s = read_machine(device->info.name, &sim->clock.machine, message, sizeof message);
+    if (s == GX_OK)
+        s = gx__device_open(device->instance, "cpu", &sim->inner, message, sizeof message);
+    if (s == GX_OK)
+        set_facts(device);
+    return s;
+}
+
+static void sim_close(struct gx_device *device)
+{
+    struct sim *sim = sim_of(device);
+    if (!sim)
+        return;
+    gx__device_close(&sim->inner);
+    pthread_mutex_destroy(&sim->lock);
+    gx__free(&device->instance->config.allocator, sim);
+    device->impl = NULL;
+}
+
+/* ---- memory ---- */
+
+static bool reserve(struct sim *sim, enum gx_mem_kind kind, size_t bytes)
+{
+    if (kind != GX_MEM_DEVICE)
+        return true;
+    pthread_mutex_lock(&sim->lock);
+    bool fits = bytes <= sim->clock.machine.start.of[GX_MACHINE_MEMORY] - sim->memory_used;
+    sim->memory_used += fits ? bytes : 0;
+    pthread_mutex_unlock(&sim->lock);
+    return fits;
+}
+
+static void unreserve(struct sim *sim, enum gx_mem_kind kind, size_t bytes)
+{
+    pthread_mutex_lock(&sim->lock);
+    sim->memory_used -= kind == GX_MEM_DEVICE ? bytes : 0;
+    pthread_mutex_unlock(&sim->lock);
+}
+
+static gx_status sim_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                               struct gx_mem *mem)
+{
+    struct sim *sim = sim_of(device);
+    if (!reserve(sim, kind, bytes))
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    gx_status s = sim->inner.ops->mem_alloc(&sim->inner, GX_MEM_SHARED, bytes, mem);
+    if (s == GX_OK)
+        mem->kind = kind;
+    else
+        unreserve(sim, kind, bytes);
+    return s;
+}
+
+static gx_status sim_mem_import(struct gx_device *device, void *host, size_t bytes,
+                                struct gx_mem *mem)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    size_t align = device->facts.import_align;
+    if (!align || (uintptr_t)host % align || bytes % align)
+        return GX_ERR_UNSUPPORTED;
+    return inner->ops->mem_import(inner, host, bytes, mem);
+}
+
+static void sim_mem_free(struct gx_device *device, struct gx_mem *mem)
+{
+    struct sim *sim = sim_of(device);
+    unreserve(sim, mem->kind, mem->size);
+    sim->inner.ops->mem_free(&sim->inner, mem);
+}
+
+static gx_status sim_map(struct gx_device *device, struct gx_mem *mem, void **host)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    return inner->ops->map(inner, mem, host);
+}
+
+static void sim_unmap(struct gx_device *device, struct gx_mem *mem)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    inner->ops->unmap(inner, mem);
+}
+
+/* ---- kernels ---- */
+
+static gx_status sim_kernel(struct gx_device *device, const struct gx_kernel_key *key,
+                            struct gx_kernel *kernel)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    return inner->ops->kernel(inner, key, kernel);
+}
+
+static size_t sim_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    return inner->ops->scratch(inner, kernel, n);
+}
+
+static uint32_t sim_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    (void)device;
+    (void)kernel;
+    (void)n;
+    return 0;
+}
+
+/* ---- recording ---- */
+
+static gx_status sim_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **out)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    struct sim_cmd *cmd = gx__alloc(&device->instance->config.allocator, sizeof *cmd);
+    if (!cmd)
+        return GX_ERR_OUT_OF_MEMORY;
+    cmd->base.device = device;
+    cmd->queue = device->facts.queues & GX_QUEUE_BIT(queue) ? queue : GX_QUEUE_COMPUTE;
+    gx_status s = inner->ops->begin(inner, GX_QUEUE_COMPUTE, &cmd->inner);
+    if (s == GX_OK)
+        *out = &cmd->base;
+    else
+        gx__free(&device->instance->config.allocator, cmd);
+    return s;
+}
+
+static void sim_recycle(struct gx_cmd *base)
+{
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    const gx_allocator *allocator = &base->device->instance->config.allocator;
+    cmd->inner->device->ops->recycle(cmd->inner);
+    gx__free(allocator, cmd->work);
+    gx__free(allocator, cmd);
+}
+
+static void append(struct sim_cmd *cmd, const struct gx_sim_work *work)
+{
+    const gx_allocator *allocator = &cmd->base.device->instance->config.allocator;
+    if (cmd->failed != GX_OK)
+        return;
+    if (cmd->count == cmd->room) {
+        size_t room = cmd->room ? 2 * cmd->room : 8;
+        struct gx_sim_work *more = gx__alloc(allocator, room * sizeof *more);
+        if (!more) {
+            cmd->failed = GX_ERR_OUT_OF_MEMORY;
+            return;
+        }
+        if (cmd->count)
+            memcpy(more, cmd->work, cmd->count * sizeof *more);
+        gx__free(allocator, cmd->work);
+        cmd->work = more;
+        cmd->room = room;
+    }
+    cmd->work[cmd->count++] = *work;
+}
+
+static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
+{
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    cmd->inner->device->ops->copy(cmd->inner, regions, count);
+    struct gx_sim_work work = {.kind = GX_SIM_COPY};
+    for (size_t i = 0; i < count; i++) {
+        bool from = regions[i].from.mem->kind == GX_MEM_DEVICE;
+        bool to = regions[i].to.mem->kind == GX_MEM_DEVICE;
+        uint64_t *bytes = from && to ? &work.local_bytes
+                          : to       ? &work.upload_bytes
+                          : from     ? &work.download_bytes
+                                     : &work.shared_bytes;
+        *bytes += from == to ? 2 * regions[i].size : regions[i].size; /* read and written */
+    }
+    append(cmd, &work);
+}
+
+/* Field products of an operation on one element. */
+static uint64_t products(gx_op op)
+{
+    switch (op) {
+    case GX_MUL:
+    case GX_SQR:
+    case GX_MUL_ADD:
+    case GX_TO_MONT:
+    case GX_FROM_MONT:
+        return 1;
+    case GX_INV: /* Montgomery's trick: three, and its share of the one inversion */
+        return 4;
+    case GX_DIV:
+        return 5;
+    default:
+        return 0;
+    }
+}
+
+static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
+{
+    static const unsigned broadcast[] = {
+        [GX_BIND_A] = GX_BROADCAST_A, [GX_BIND_B] = GX_BROADCAST_B, [GX_BIND_C] = GX_BROADCAST_C};
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    const struct gx_kernel_key *key = &d->kernel.key;
+    struct gx_sim_work work = {.kind = GX_SIM_KERNEL};
+    cmd->inner->device->ops->dispatch(cmd->inner, d);
+    for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++) {
+        if (!d->bind[i].mem)
+            continue;
+        uint64_t n = key->broadcast & broadcast[i] ? 1 : d->n;
+        *(d->bind[i].mem->kind == GX_MEM_DEVICE ? &work.local_bytes : &work.shared_bytes) +=
+            n * gx__element_bytes(key->field);
+    }
+    const struct gx_prime *prime = gx__prime(key->field);
+    if (prime)
+        work.products[prime->limbs < 6] = d->n * products(key->op);
+    append(cmd, &work);
+}
+
+static void sim_barrier(struct gx_cmd *base, enum gx_barrier barrier)
+{
+    (void)base; /* work on a queue is one after the other */
+    (void)barrier;
+}
+
+static void sim_stamp(struct gx_cmd *base, uint32_t slot)
+{
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    append(cmd, &(struct gx_sim_work){.kind = GX_SIM_STAMP, .slot = slot});
+    cmd->stamped |= 1u << slot;
+}
+
+static gx_status sim_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+{
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
+        return GX_ERR_INVALID;
+    memcpy(ns, cmd->stamps, count * sizeof *ns);
+    return GX_OK;
+}
+
+/* ---- time ---- */
+
+static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
+                            struct gx_point *done)
+{
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    struct sim *sim = sim_of(base->device);
+    struct gx_point inner;
+    gx_status s = cmd->failed;
+    if (s == GX_OK)
+        s = sim->inner.ops->submit(cmd->inner, NULL, 0, &inner);
+    if (s != GX_OK)
+        return s;
+    pthread_mutex_lock(&sim->lock);
+    uint64_t end =
+        gx__sim_submit(&sim->clock, cmd->queue, waits, count, cmd->work, cmd->count, cmd->stamps);
+    pthread_mutex_unlock(&sim->lock);
+    *done = (struct gx_point){cmd->queue, end};
+    return GX_OK;
+}
+
+static gx_status sim_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
+{
+    struct sim *sim = sim_of(device);
+    pthread_mutex_lock(&sim->lock);
+    bool in_time = gx__sim_wait(&sim->clock, point.value, timeout_ns);
+    pthread_mutex_unlock(&sim->lock);
+    return in_time ? GX_OK : GX_ERR_TIMEOUT;
+}
+
+static uint64_t sim_now(struct gx_device *device)
+{
+    struct sim *sim = sim_of(device);
+    pthread_mutex_lock(&sim->lock);
+    uint64_t now = sim->clock.now;
+    pthread_mutex_unlock(&sim->lock);
+    return now;
+}
+
+/* The copies are made at once: what they wait for was done when it was submitted. */
+static gx_status sim_host_copy(struct gx_device *device, enum gx_queue queue,
+                               const struct gx_host_region *regions, size_t count,
+                               const struct gx_point *waits, size_t wait_count,
+                               struct gx_point *done)
+{
+    struct sim *sim = sim_of(device);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(regions[i].to, regions[i].from, regions[i].size);
+        bytes += regions[i].size;
+    }
+    pthread_mutex_lock(&sim->lock);
+    uint64_t end = gx__sim_host_copy(&sim->clock, queue, waits, wait_count, bytes);
+    pthread_mutex_unlock(&sim->lock);
+    *done = (struct gx_point){queue, end};
+    return GX_OK;
+}
+
+static bool sim_reached(struct gx_device *device, struct gx_point point)
+{
+    return point.value <= sim_now(device);
+}
+
+const struct gx_device_ops gx__sim_ops = {
+    .name = "sim",
+    .enumerate = sim_enumerate,
+    .find = sim_find,
+    .open = sim_open,
+    .close = sim_close,
+    .mem_alloc = sim_mem_alloc,
+    .mem_import = sim_mem_import,
+    .mem_free = sim_mem_free,
+    .map = sim_map,
+    .unmap = sim_unmap,
+    .kernel = sim_kernel,
+    .scratch = sim_scratch,
+    .workers = sim_workers,
+    .begin = sim_begin,
+    .copy = sim_copy,
+    .dispatch = sim_dispatch,
+    .barrier = sim_barrier,
+    .stamp = sim_stamp,
+    .stamps = sim_stamps,
+    .submit = sim_submit,
+    .recycle = sim_recycle,
+    .wait = sim_wait,
+    .reached = sim_reached,
+    .now = sim_now,
+    .host_copy = sim_host_copy,
+};

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sim device by itself: the files it reads, what it says of wrong ones, and its
+ * virtual clock, against times worked out by hand.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "device/sim.h"
+#include "support/harness.h"
+
+static struct gx_instance instance;
+static struct gx_device device;
+
+/* ---- files ---- */
+
+static gx_status parse(const char *text, struct gx_machine *machine, char *message, size_t size)
+{
+    return gx__machine_parse(machine, text, strlen(text), "f", message, size);
+}
+
+static void expect_wrong(const char *text, const char *want)
+{
+    struct gx_machine machine;
+    char message[160] = "";
+    assert_int_equal(parse(text, &machine, message, sizeof message), GX_ERR_INVALID);
+    assert_string_equal(message, want);
+}
+
+static void wrong_files(void **state)
+{
+    (void)state;
+    expect_wrong("queues 3\nspeed 3\n", "f:2: unknown key 'speed'; doc/design.md lists them");
+    expect_wrong("queues 2", "f:1: queues: '2' is neither 1 nor 3");
+    expect_wrong("\n\nmemory", "f:3: memory has no value");
+    expect_wrong("memory 3 4", "f:1: one value is expected after memory");
+    expect_wrong("memory 3T", "f:1: memory: '3T' is no whole number (K, M, G may follow)");
+    expect_wrong("memory -3", "f:1: memory: '-3' is no whole number (K, M, G may follow)");
+    expect_wrong("memory 1.5", "f:1: memory: '1.5' is no whole number (K, M, G may follow)");
+    expect_wrong("memory 9999999999999999999999", "f:1: memory: '9999999999999999999999' is no "
+                                                  "whole number (K, M, G may follow)");
+    expect_wrong("memory 0", "f:1: memory: must not be 0");
+    expect_wrong("binding_align 48", "f:1: binding_align: '48' is no power of two");
+    expect_wrong("kernel_gb_s 1.2345",
+                 "f:1: kernel_gb_s: '1.2345' is no number with at most three decimals");
+    expect_wrong("kernel_gb_s 1.",
+                 "f:1: kernel_gb_s: '1.' is no number with at most three decimals");
+    expect_wrong("kernel_gb_s 0.0004", "f:1: kernel_gb_s: '0.0004' is no number with at most "
+                                       "three decimals");
+    expect_wrong("kernel_gb_s 0.000", "f:1: kernel_gb_s: must not be 0");
+    expect_wrong("launch_us 1\nlaunch_us 2", "f:2: launch_us is there twice");
+    expect_wrong("at 2 mul_g_s 1",
+                 "f:1: expected: at TIME KEY VALUE, with a TIME like 2.5s, 300ms or 10us");
+    expect_wrong("at 2s", "f:1: expected: at TIME KEY VALUE, with a TIME like 2.5s, 300ms or 10us");
+    expect_wrong("at 2s memory 1G", "f:1: memory cannot change: only times and rates can");
+    expect_wrong("at 2s mul_g_s 1\nat 1.999s mul_g_s 2",
+                 "f:2: changes must be in the order of their times");
+    struct gx_machine machine;
+    char message[160];
+    assert_int_equal(gx__machine_parse(&machine, "a\0b", 3, "f", message, sizeof message),
+                     GX_ERR_INVALID);
+    assert_string_equal(message, "f:1: this is no text");
+    assert_int_equal(gx__machine_read(&machine, "/nowhere/x", message, sizeof message),
+                     GX_ERR_INVALID);
+    assert_string_equal(message, "/nowhere/x: No such file or directory");
+}
+
+static void right_files(void **state)
+{
+    (void)state;
+    struct gx_machine m;
+    char message[160];
+    assert_int_equal(parse("", &m, message, sizeof message), GX_OK);
+    assert_int_equal(m.start.of[GX_MACHINE_QUEUES], 1);
+    assert_int_equal(m.start.of[GX_MACHINE_BOTH], 20000);
+    assert_int_equal(m.start.of[GX_MACHINE_MUL4], 20000);
+    const char *text = "# a machine\r\n name  One of two words # not this\n"
+                       "\tqueues 3\nmemory 2M\nlaunch_us 0.25\nupload_gb_s 49\nmul_g_s 1.5\n"
+                       "at 1.5s upload_gb_s 7\nat 1500ms mul_g_s 0.125\nat 2000001us launch_us 9";
+    assert_int_equal(parse(text, &m, message, sizeof message), GX_OK);
+    assert_string_equal(m.name, "One of two words");
+    assert_int_equal(m.start.of[GX_MACHINE_QUEUES], 3);
+    assert_int_equal(m.start.of[GX_MACHINE_MEMORY], 2 << 20);
+    assert_int_equal(m.start.of[GX_MACHINE_LAUNCH], 250);
+    assert_int_equal(m.start.of[GX_MACHINE_UPLOAD], 49000);
+    assert_int_equal(m.start.of[GX_MACHINE_BOTH], 59000);
+    assert_int_equal(m.start.of[GX_MACHINE_MUL4], 3000);
+    struct gx_machine_values before = gx__machine_at(&m, 1499999999);
+    struct gx_machine_values after = gx__machine_at(&m, 1500000000);
+    assert_memory_equal(&before, &m.start, sizeof before);
+    assert_int_equal(after.of[GX_MACHINE_UPLOAD], 7000);
+    assert_int_equal(after.of[GX_MACHINE_MUL], 125);
+    assert_int_equal(after.of[GX_MACHINE_LAUNCH], 250);
+    assert_int_equal(gx__machine_at(&m, UINT64_MAX).of[GX_MACHINE_LAUNCH], 9000);
+}
+
+/* ---- the clock ---- */
+
+/* 1 GB/s is 1 byte per ns, so that bytes are ns. */
+static struct gx_sim_clock clock_of(const char *text)
+{
+    struct gx_sim_clock clock = {0};
+    char message[160] = "";
+    if (parse(text, &clock.machine, message, sizeof message) != GX_OK)
+        fail_msg("%s", message);
+    return clock;
+}
+
+static uint64_t submit(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t after,
+                       struct gx_sim_work work)
+{
+    struct gx_point wait = {.value = after};
+    return gx__sim_submit(clock, queue, &wait, 1, &work, 1, NULL);
+}
+
+static uint64_t up(struct gx_sim_clock *clock, uint64_t after, uint64_t bytes)
+{
+    return submit(clock, GX_QUEUE_UPLOAD, after,
+                  (struct gx_sim_work){.kind = GX_SIM_COPY, .upload_bytes = bytes});
+}
+
+static uint64_t down(struct gx_sim_clock *clock, uint64_t after, uint64_t bytes)
+{
+    return submit(clock, GX_QUEUE_DOWNLOAD, after,
+                  (struct gx_sim_work){.kind = GX_SIM_COPY, .download_bytes = bytes});
+}
+
+static void queues_and_waits(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of("start_us 0.1\nsubmit_us 0.02\nlaunch_us 0.003\n"
+                                     "upload_gb_s 1\ndownload_gb_s 1\nkernel_gb_s 1\n"
+                                     "shared_gb_s 0.5\nmul_g_s 0.5\nmul4_g_s 1");
+    assert_int_equal(up(&c, 0, 1000), 20 + 100 + 1000);
+    assert_int_equal(c.now, 20); /* a submit takes the host's time and no more */
+    struct gx_sim_work kernel = {.kind = GX_SIM_KERNEL, .local_bytes = 50, .shared_bytes = 10};
+    assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 1120, kernel), 1120 + 100 + 3 + 50 + 20);
+    kernel.products[0] = 40; /* 80 ns: more than the traffic */
+    assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 0, kernel), 1293 + 100 + 3 + 80);
+    kernel.products[1] = 7;
+    assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 0, kernel), 1476 + 100 + 3 + 87);
+    assert_int_equal(down(&c, 0, 5), 5 * 20 + 100 + 5); /* its queue is idle */
+    assert_false(gx__sim_wait(&c, 1120, 1000));
+    assert_int_equal(c.now, 1100);
+    assert_true(gx__sim_wait(&c, 1120, 20));
+    assert_true(gx__sim_wait(&c, 7, 0));
+    assert_int_equal(c.now, 1120);
+}
+
+static void nothing_still_takes_a_moment(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of("start_us 0");
+    assert_int_equal(up(&c, 0, 0), 1); /* or two points would be one */
+    assert_int_equal(up(&c, 0, 0), 2);
+}
+
+/* 3 and 4 bytes per ns alone, 5 together. */
+static const char link_text[] = "start_us 0\nupload_gb_s 3\ndownload_gb_s 4\nboth_gb_s 5";
+
+static void both_directions(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of(link_text);
+    assert_int_equal(up(&c, 0, 3000), 1000);
+    assert_int_equal(down(&c, 0, 1000), 500);         /* at 5 - 3 */
+    assert_int_equal(down(&c, 0, 1000 + 400), 1100);  /* 500 ns at 2, then 100 at 4 */
+    assert_int_equal(up(&c, 0, 100 + 30), 1100 + 10); /* 100 ns at 5 - 4, then 3 */
+    assert_int_equal(down(&c, 2000, 400), 2100);      /* alone again */
+}
+
+/* One that was settled earlier but begins later is met on the way, and is not moved. */
+static void a_copy_that_begins_later(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of(link_text);
+    assert_int_equal(down(&c, 100, 400), 200);
+    assert_int_equal(up(&c, 0, 300 + 100 + 30), 100 + 100 + 10);
+    c = clock_of(link_text);
+    assert_int_equal(down(&c, 100, 400), 200);
+    struct gx_sim_work other = {.kind = GX_SIM_COPY, .download_bytes = 800};
+    assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 0, other), 300); /* in two pieces around it */
+}
+
+static void no_room_for_both(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of("start_us 0\nupload_gb_s 3\ndownload_gb_s 4\nboth_gb_s 3");
+    assert_int_equal(up(&c, 0, 3000), 1000);
+    assert_int_equal(down(&c, 0, 400), 1100);
+}
+
+static void more_copies_than_are_noted(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of(link_text);
+    for (uint64_t i = 1; i <= 3 * GX_SIM_SPANS; i++)
+        assert_int_equal(down(&c, 10 * i, 4), 10 * i + 1);
+    assert_true(up(&c, 0, 3000) >= 1000);
+    assert_true(gx__sim_wait(&c, 1000000, GX_WAIT_FOREVER));
+    assert_int_equal(up(&c, 0, 3), 1000001);
+    assert_int_equal(c.link[1].count, 0);
+}
+
+static void rates_that_change(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of("start_us 0\nupload_gb_s 4\nboth_gb_s 100\n"
+                                     "at 1us upload_gb_s 1\nat 3us submit_us 0.5");
+    assert_int_equal(up(&c, 999, 4000), 1999); /* what held at its start holds for it all */
+    assert_int_equal(up(&c, 0, 1000), 2999);
+    assert_true(gx__sim_wait(&c, 3000, 1000000));
+    assert_int_equal(up(&c, 0, 1), 3501);
+}
+
+static void host_copies(void **state)
+{
+    (void)state;
+    struct gx_sim_clock c = clock_of("host_in_gb_s 1\nhost_out_gb_s 2\nhost_threads 3");
+    struct gx_point wait = {.value = 50};
+    const uint64_t slice = 256 << 10;
+    assert_int_equal(gx__sim_host_copy(&c, GX_QUEUE_HOST_IN, &wait, 1, 100), 150);
+    assert_int_equal(gx__sim_host_copy(&c, GX_QUEUE_HOST_IN, NULL, 0, 2 * slice), 150 + slice);
+    assert_int_equal(gx__sim_host_copy(&c, GX_QUEUE_HOST_OUT, NULL, 0, 12 * slice), 2 * slice);
+    assert_int_equal(c.now, 0);
+}
+
+/* ---- the device ---- */
+
+static void open_device(const char *name)
+{
+    char message[160] = "";
+    memset(&instance, 0, sizeof instance);
+    assert_int_equal(gx__config_complete(&instance.config, NULL, message, sizeof message), GX_OK);
+    if (gx__device_open(&instance, name, &device, message, sizeof message) != GX_OK)
+        fail_msg("%s", message);
+}
+
+static void write_file(char *path, const char *text)
+{
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void memory_is_what_the_file_says(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gx-sim-XXXXXX", name[40];
+    write_file(path, "memory 1M\nimport_align 64\n");
+    snprintf(name, sizeof name, "sim:%s", path);
+    open_device(name);
+    struct gx_mem half, rest, more, host;
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 600000, &half), GX_OK);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 448577, &more),
+                     GX_ERR_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 448576, &rest), GX_OK);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_UPLOAD, 10, &host), GX_OK);
+    device.ops->mem_free(&device, &host);
+    device.ops->mem_free(&device, &half);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 600000, &more), GX_OK);
+    device.ops->mem_free(&device, &more);
+    device.ops->mem_free(&device, &rest);
+    _Alignas(64) char memory[192];
+    assert_int_equal(device.ops->mem_import(&device, memory + 1, 64, &host), GX_ERR_UNSUPPORTED);
+    assert_int_equal(device.ops->mem_import(&device, memory, 65, &host), GX_ERR_UNSUPPORTED);
+    assert_int_equal(device.ops->mem_import(&device, memory + 64, 128, &host), GX_OK);
+    device.ops->mem_free(&device, &host);
+    gx__device_close(&device);
+    unlink(path);
+}
+
+/* Listed where it is the configured device, and nowhere else; several of one file. */
+static void names(void **state)
+{
+    (void)state;
+    gx_device_info infos[8], one;
+    size_t plain = GXT_COUNT(infos), more = GXT_COUNT(infos);
+    gx_ctx *ctx = gxt_open(NULL);
+    assert_int_equal(gx_devices(ctx, infos, &plain), GX_OK);
+    for (size_t i = 0; i < plain; i++)
+        assert_int_not_equal(infos[i].kind, GX_DEVICE_SIM);
+    uint32_t x[4] = {1, 2, 3, 4}, out[4];
+    gx_job job = gxt_job(GX_ADD, GX_U32, 4, x, x, NULL, out);
+    gx_report report;
+    const char *asked[] = {"sim:desktop", "sim:desktop#1", "sim:desktop#22"};
+    for (size_t i = 0; i < GXT_COUNT(asked); i++) {
+        assert_int_equal(gxt_run(ctx, &job, asked[i], &report), GX_OK);
+        assert_string_equal(report.device, asked[i]);
+        assert_int_equal(out[3], 8);
+    }
+    assert_int_equal(gxt_run(ctx, &job, "sim:desktop#", &report), GX_ERR_NO_DEVICE);
+    assert_int_equal(gxt_run(ctx, &job, "sim:", &report), GX_ERR_NO_DEVICE);
+    assert_int_equal(gxt_run(ctx, &job, "sim", &report), GX_ERR_NO_DEVICE);
+    gx_close(&ctx);
+    ctx = gxt_open(&(gx_config){.device = "sim:desktop"});
+    assert_int_equal(gx_devices(ctx, infos, &more), GX_OK);
+    assert_int_equal(more, plain + 1);
+    one = infos[more - 1];
+    assert_string_equal(one.name, "sim:desktop");
+    assert_int_equal(one.kind, GX_DEVICE_SIM);
+    assert_false(one.automatic);
+    assert_true(one.usable);
+    assert_int_equal(one.memory_bytes, (uint64_t)12 << 30);
+    gx_close(&ctx);
+    ctx = gxt_open(&(gx_config){.device = "sim:nowhere"});
+    assert_int_equal(gx_devices(ctx, infos, &more), GX_OK);
+    assert_false(infos[more - 1].usable);
+    assert_string_equal(infos[more - 1].description, "nowhere: No such file or directory");
+    gx_close(&ctx);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    gxt_enter_machines();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_files),
+        cmocka_unit_test(right_files),
+        cmocka_unit_test(queues_and_waits),
+        cmocka_unit_test(nothing_still_takes_a_moment),
+        cmocka_unit_test(both_directions),
+        cmocka_unit_test(a_copy_that_begins_later),
+        cmocka_unit_test(no_room_for_both),
+        cmocka_unit_test(more_copies_than_are_noted),
+        cmocka_unit_test(rates_that_change),
+        cmocka_unit_test(host_copies),
+        cmocka_unit_test(memory_is_what_the_file_says),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests_name("sim", tests, enter, NULL);
+}
