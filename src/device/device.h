@@ -210,8 +210,9 @@ struct gx_device_ops {
     void (*barrier)(struct gx_cmd *cmd, enum gx_barrier barrier);
     /* Called only where facts.timestamps. */
     void (*stamp)(struct gx_cmd *cmd, uint32_t slot);
-    /* Nanoseconds of slots 0 .. count of a command whose point is reached, from an
-     * arbitrary start that all commands of the device share. */
+    /* Nanoseconds of slots 0 .. count of a command whose point is reached, on the host's
+     * axis (gx__now_ns, or `now` where the device has it) and between its submit and now;
+     * stamps were recorded in the order of their slots. */
     gx_status (*stamps)(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
     /* Starts it after all of waits (points of this device) are reached. */
     gx_status (*submit)(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,

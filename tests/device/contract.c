@@ -6,7 +6,9 @@
  * shared memory passes it too: data goes in and out by copies where it must.
  */
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "device/device.h"
 #include "support/harness.h"
@@ -668,6 +670,44 @@ static void points(void **state)
     on_every_device(points_in_order);
 }
 
+/* Device time is on the host's axis: between submitting and having waited. */
+static uint64_t now(void)
+{
+    return device.ops->now ? device.ops->now(&device) : gx__now_ns();
+}
+
+static void stamps_between_submit_and_wait(void)
+{
+    if (!device.facts.timestamps)
+        return;
+    static uint32_t x[4096];
+    struct gx_mem mem = put(x, sizeof x);
+    struct gx_dispatch d = {.kernel = kernel_for(GX_ADD, GX_U32, 0, false), .n = GXT_COUNT(x)};
+    d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&mem, 0);
+    struct gx_cmd *cmd = begin();
+    device.ops->stamp(cmd, 0);
+    device.ops->dispatch(cmd, &d);
+    device.ops->stamp(cmd, 1);
+    for (int again = 0; again < 3; again++) {
+        uint64_t ns[2] = {0}, before = now();
+        submit_and_wait(cmd);
+        assert_int_equal(device.ops->stamps(cmd, ns, 2), GX_OK);
+        assert_true(before <= ns[0]);
+        assert_true(ns[0] <= ns[1]);
+        assert_true(ns[1] <= now());
+        usleep(again ? 110000 : 0); /* long enough to be calibrated anew */
+    }
+    assert_int_equal(device.ops->stamps(cmd, (uint64_t[3]){0}, 3), GX_ERR_INVALID);
+    device.ops->recycle(cmd);
+    free_mem(&mem);
+}
+
+static void stamps(void **state)
+{
+    (void)state;
+    on_every_device(stamps_between_submit_and_wait);
+}
+
 static void commands_given_back(void)
 {
     struct gx_cmd *cmds[40];
@@ -895,6 +935,7 @@ int main(void)
         cmocka_unit_test(copies_around_a_kernel),
         cmocka_unit_test(many_dispatches),
         cmocka_unit_test(points),
+        cmocka_unit_test(stamps),
         cmocka_unit_test(recycling),
         cmocka_unit_test(bad_slot),
         cmocka_unit_test(failures),

@@ -313,10 +313,8 @@ gx_status gx__vk_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
     VkResult r = device->fn.vkGetQueryPoolResults(
         device->handle, cmd->queries, 0, count, count * sizeof *ns, ns, sizeof *ns,
         VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-    double tick = (double)device->limits.tick_ns;
-    for (uint32_t i = 0; i < count && r == VK_SUCCESS; i++) {
-        uint64_t ticks = ns[i] & device->queue[cmd->queue].stamp_mask;
-        ns[i] = tick == 1 ? ticks : (uint64_t)((double)ticks * tick);
-    }
+    if (r == VK_SUCCESS)
+        gx__vk_clock_convert(device, device->queue[cmd->queue].stamp_mask, cmd->submitted_ns, ns,
+                             count);
     return gx__vk_status(device, r, "vkGetQueryPoolResults");
 }

@@ -27,6 +27,7 @@ struct vk_cmd {
     VkQueryPool queries;
     uint32_t stamped; /* a bit for each slot */
     uint64_t point;   /* of the last submit; 0: none */
+    uint64_t submitted_ns;
     struct vk_set_block *blocks, *block;
     uint32_t block_used; /* sets of `block` */
 };

@@ -191,6 +191,8 @@ static gx_status find_extensions(struct vk_device *device, const char **names, u
     device->has_budget = gx__vk_has_extension(list, n, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     device->has_memory_host =
         gx__vk_has_extension(list, n, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    device->has_calibration =
+        gx__vk_has_extension(list, n, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     bool portability = gx__vk_has_extension(list, n, "VK_KHR_portability_subset");
     gx__free(vk_allocator(device), list);
 
@@ -199,6 +201,8 @@ static gx_status find_extensions(struct vk_device *device, const char **names, u
         names[(*count)++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
     if (device->has_memory_host)
         names[(*count)++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (device->has_calibration)
+        names[(*count)++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
     if (portability) /* has to be asked for where it is there */
         names[(*count)++] = "VK_KHR_portability_subset";
     return GX_OK;
@@ -337,7 +341,7 @@ static gx_status open_queue(struct vk_device *device, enum gx_queue q)
 
 static gx_status create_device(struct vk_device *device)
 {
-    const char *extensions[4];
+    const char *extensions[5];
     uint32_t extension_count;
     gx_status s = find_extensions(device, extensions, &extension_count);
     if (s != GX_OK)
@@ -419,6 +423,8 @@ static gx_status open_parts(struct vk_device *device)
     if (s == GX_OK)
         s = gx__vk_pipelines_open(device);
     if (s == GX_OK)
+        s = gx__vk_clock_open(device);
+    if (s == GX_OK)
         s = calibrate(device);
     memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
     device->base->facts.submit_ns = device->calibration.submit_ns;
@@ -440,6 +446,7 @@ static gx_status vulkan_open(struct gx_device *base)
     pthread_mutex_init(&device->pipeline_lock, NULL);
     pthread_mutex_init(&device->kernel_lock, NULL);
     pthread_mutex_init(&device->idle_lock, NULL);
+    pthread_mutex_init(&device->clock.lock, NULL);
     for (int q = 0; q < VK_QUEUES; q++)
         pthread_mutex_init(&device->queue[q].lock, NULL);
     device->names = watched(device);
@@ -476,6 +483,7 @@ static void vulkan_close(struct gx_device *base)
     pthread_mutex_destroy(&device->pipeline_lock);
     pthread_mutex_destroy(&device->kernel_lock);
     pthread_mutex_destroy(&device->idle_lock);
+    pthread_mutex_destroy(&device->clock.lock);
     gx__free(&base->instance->config.allocator, device);
     base->impl = NULL;
 }

@@ -173,8 +173,10 @@ gx_status gx__vk_submit(struct gx_cmd *base, const struct gx_point *waits, size_
     }
     if (s != GX_OK)
         return s;
-    if (cmd->stamped)
+    if (cmd->stamped) {
         device->fn.vkResetQueryPool(device->handle, cmd->queries, 0, GX_STAMPS);
+        cmd->submitted_ns = gx__now_ns();
+    }
     s = enqueue(device, cmd, waits, count);
     if (s == GX_OK)
         *done = (struct gx_point){cmd->queue, cmd->point};

@@ -3,7 +3,8 @@
  * What the files of the Vulkan device share. One file per concern: entry.c (volk),
  * loader.c (is there Vulkan), physical.c (which devices), device.c (open, close,
  * queues), memory.c, measure.c (speeds of memory), pipeline.c, kernel.c (operations as
- * pipelines), tune.c (workgroup sizes and variants), commands.c (recording), submit.c.
+ * pipelines), tune.c (workgroup sizes and variants), commands.c (recording), submit.c,
+ * clock.c (time stamps on the host's clock).
  */
 #ifndef GX_DEVICE_VULKAN_VULKAN_H
 #define GX_DEVICE_VULKAN_VULKAN_H
@@ -39,7 +40,8 @@
     X(SetDebugUtilsObjectNameEXT)                                                                  \
     X(CmdBeginDebugUtilsLabelEXT)                                                                  \
     X(CmdEndDebugUtilsLabelEXT)                                                                    \
-    X(GetPhysicalDeviceToolPropertiesEXT)
+    X(GetPhysicalDeviceToolPropertiesEXT)                                                          \
+    X(GetPhysicalDeviceCalibrateableTimeDomainsEXT)
 
 struct vk_instance_fn {
 #define X(name) PFN_vk##name name;
@@ -141,6 +143,14 @@ struct vk_limits {
     float tick_ns;
 };
 
+/* Where the device's clock and the host's stand at one moment. */
+struct vk_clock {
+    pthread_mutex_t lock;
+    bool calibrates; /* the driver reads both at once */
+    uint64_t calibrated_at;
+    uint64_t ticks, host_ns;
+};
+
 #define VK_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
 struct vk_pipeline_key {
     uint32_t module, workgroup, op, check, repeat;
@@ -175,13 +185,15 @@ struct vk_device {
     atomic_bool lost;
     atomic_bool hung; /* lost because work never ended: waiting for it would not end either */
 
-    bool has_memory_host, has_budget, has_query_reset, names;
+    bool has_memory_host, has_budget, has_calibration, has_query_reset, names;
     uint32_t meets; /* the GX_SHADER_NEEDS_* that this device meets */
     struct vk_limits limits;
 
     enum gx_queue alias[VK_QUEUES]; /* the queue that really does the work of each */
     struct vk_queue queue[VK_QUEUES];
     uint32_t family[VK_QUEUES], families; /* distinct ones, for sharing buffers */
+
+    struct vk_clock clock;
 
     VkPhysicalDeviceMemoryProperties memory;
     uint32_t buffer_types; /* memory types that buffers can use */
@@ -312,6 +324,15 @@ gx_status gx__vk_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t
                         struct gx_point *done);
 void gx__vk_recycle(struct gx_cmd *cmd);
 void gx__vk_commands_close(struct vk_device *device);
+
+/* ---- clock.c ---- */
+
+gx_status gx__vk_clock_open(struct vk_device *device);
+/* Ticks of a queue whose counter has the bits of mask, in rising order, become gx__now_ns's
+ * nanoseconds: of work that was submitted then and is done now. */
+void gx__vk_clock_convert(struct vk_device *device, uint64_t mask, uint64_t submitted_ns,
+                          uint64_t *stamps, uint32_t count);
+
 gx_status gx__vk_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
 bool gx__vk_reached(struct gx_device *device, struct gx_point point);
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The device's ticks on the host's clock. Where the driver can read both clocks at one
+ * moment (VK_EXT_calibrated_timestamps), it is asked again from time to time, as clocks
+ * drift. Where it cannot, one stamp at open tells the difference roughly. Either way
+ * work lies between its submit and the moment it is seen done, and the difference is
+ * corrected until it does.
+ */
+#include "device/vulkan/commands.h"
+
+#include "base/clock.h"
+
+#define CALIBRATION_NS 100000000u
+
+/* ---- reading both clocks ---- */
+
+static bool can_calibrate(const struct vk_device *device)
+{
+    enum { DOMAINS_MAX = 16 };
+    VkTimeDomainEXT domains[DOMAINS_MAX];
+    uint32_t count = DOMAINS_MAX;
+    bool ticks = false, monotonic = false;
+    PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT list =
+        device->loader->fn.GetPhysicalDeviceCalibrateableTimeDomainsEXT;
+    if (!device->has_calibration || !list || !device->fn.vkGetCalibratedTimestampsEXT)
+        return false;
+    VkResult r = list(device->physical->handle, &count, domains);
+    for (uint32_t i = 0; (r == VK_SUCCESS || r == VK_INCOMPLETE) && i < count; i++) {
+        ticks |= domains[i] == VK_TIME_DOMAIN_DEVICE_EXT;
+        monotonic |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT; /* what gx__now_ns reads */
+    }
+    return ticks && monotonic;
+}
+
+/* Under the clock's lock. Where it fails, the old pair goes on. */
+static void calibrate(struct vk_device *device, uint64_t now)
+{
+    const VkCalibratedTimestampInfoEXT infos[] = {
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
+         .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
+         .timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT}};
+    struct vk_clock *clock = &device->clock;
+    uint64_t read[2], deviation;
+    clock->calibrated_at = now;
+    if (device->fn.vkGetCalibratedTimestampsEXT(device->handle, 2, infos, read, &deviation) !=
+        VK_SUCCESS)
+        return;
+    clock->ticks = read[0];
+    clock->host_ns = read[1];
+}
+
+/* ---- without that: one stamp ---- */
+
+static gx_status stamp_once(struct vk_device *device)
+{
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    gx_status s = gx__vk_begin(device->base, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    gx__vk_stamp(cmd, 0);
+    s = gx__vk_submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = gx__vk_wait(device->base, done, GX_WAIT_FOREVER);
+    uint64_t ticks, now = gx__now_ns();
+    if (s == GX_OK)
+        s = gx__vk_status(device,
+                          device->fn.vkGetQueryPoolResults(
+                              device->handle, ((struct vk_cmd *)cmd)->queries, 0, 1, sizeof ticks,
+                              &ticks, sizeof ticks,
+                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+                          "vkGetQueryPoolResults");
+    if (s == GX_OK) {
+        device->clock.ticks = ticks;
+        device->clock.host_ns = now;
+    }
+    gx__vk_recycle(cmd);
+    return s;
+}
+
+gx_status gx__vk_clock_open(struct vk_device *device)
+{
+    device->clock.calibrates = can_calibrate(device);
+    if (!device->base->facts.timestamps)
+        return GX_OK;
+    if (!device->clock.calibrates)
+        return stamp_once(device);
+    calibrate(device, gx__now_ns());
+    return GX_OK;
+}
+
+/* ---- conversion ---- */
+
+/* Counters have as many bits as the mask, and go round: the way from one to the other is
+ * the shorter one. */
+static int64_t ticks_between(uint64_t from, uint64_t to, uint64_t mask)
+{
+    uint64_t forth = (to - from) & mask, back = (from - to) & mask;
+    return forth <= back ? (int64_t)forth : -(int64_t)back;
+}
+
+static uint64_t convert(const struct vk_device *device, uint64_t ticks, uint64_t mask)
+{
+    int64_t way = ticks_between(device->clock.ticks, ticks, mask);
+    double tick = (double)device->limits.tick_ns;
+    return device->clock.host_ns + (uint64_t)(tick == 1 ? way : (int64_t)((double)way * tick));
+}
+
+void gx__vk_clock_convert(struct vk_device *device, uint64_t mask, uint64_t submitted_ns,
+                          uint64_t *stamps, uint32_t count)
+{
+    struct vk_clock *clock = &device->clock;
+    if (!count)
+        return;
+    pthread_mutex_lock(&clock->lock);
+    uint64_t now = gx__now_ns();
+    if (clock->calibrates && now - clock->calibrated_at > CALIBRATION_NS)
+        calibrate(device, now);
+    uint64_t first = convert(device, stamps[0], mask);
+    uint64_t last = convert(device, stamps[count - 1], mask);
+    if (last > now)
+        clock->host_ns -= last - now;
+    else if (first < submitted_ns)
+        clock->host_ns += submitted_ns - first < now - last ? submitted_ns - first : now - last;
+    for (uint32_t i = 0; i < count; i++)
+        stamps[i] = convert(device, stamps[i], mask);
+    pthread_mutex_unlock(&clock->lock);
+}
