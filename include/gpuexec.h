@@ -46,7 +46,8 @@ extern "C" {
     X(GX_ERR_DEVICE, -9, "a device call failed")                                                   \
     X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")                 \
     X(GX_ERR_TIMEOUT, -11, "the device did not finish in time")                                    \
-    X(GX_ERR_CANCELLED, -12, "cancelled before it ran")
+    X(GX_ERR_CANCELLED, -12, "cancelled before it ran")                                            \
+    X(GX_ERR_FILE, -13, "a file cannot be written")
 
 typedef enum gx_status {
 #define GX_X(symbol, value, message) symbol = value,
@@ -158,6 +159,7 @@ typedef struct gx_config {
     uint64_t stream_chunk_elems; /* elements of one piece of a large job; 0: 524288 */
     uint64_t device_memory;      /* bytes a device may hold at once for this context, buffers
                                     included; larger work is cut; 0: what the device has */
+    const char *trace;           /* file that gx_open begins a trace in; NULL: none */
     const char *cache_dir;       /* folder of the cache files, "none": no files; NULL:
                                     $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
     gx_log_fn log;               /* NULL: no messages */
@@ -430,6 +432,18 @@ typedef struct gx_statistics {
 
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */
 GX_API void gx_stats(gx_ctx *ctx, gx_statistics *out);
+
+/* ---- trace --------------------------------------------------------------- */
+
+/* Writes every stage of every job from now on to a file in the Chrome trace format, which
+ * https://ui.perfetto.dev and chrome://tracing open: a process per device, a lane per
+ * stage, host and device on one axis. GX_ERR_INVALID where a trace is being written
+ * already, GX_ERR_FILE where the file cannot be created. Any thread. */
+GX_API gx_status gx_trace_start(gx_ctx *ctx, const char *path);
+
+/* Ends it; GX_ERR_FILE where the file is not whole. Fine without a trace. gx_close does it
+ * too. A process that ends otherwise leaves a file that viewers still open. Any thread. */
+GX_API gx_status gx_trace_stop(gx_ctx *ctx);
 
 #ifdef __cplusplus
 }

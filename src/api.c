@@ -12,6 +12,7 @@
 #include "base/float_env.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/trace.h"
 #include "exec/buffer.h"
 #include "exec/plan.h"
 #include "route/route.h"
@@ -64,7 +65,8 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     gx_mode mode = GX_MODE_AUTO;
     if (s == GX_OK && config.mode)
         s = gx__parse_mode(config.mode, &mode, "gx_config.mode", message, sizeof message);
-    config.path = config.mode = NULL; /* borrowed, and done with */
+    const char *trace = config.trace;
+    config.path = config.mode = config.trace = NULL; /* borrowed, and done with by the end */
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, message);
         return s;
@@ -85,9 +87,14 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     }
     gx__hosts_init(&ctx->hosts);
     ctx->instance.hosts = &ctx->hosts;
+    gx__trace_init(&ctx->instance);
     gx__router_init(&ctx->router, &ctx->instance);
-    *out = ctx;
-    return GX_OK;
+    s = trace ? gx_trace_start(ctx, trace) : GX_OK;
+    if (s == GX_OK)
+        *out = ctx;
+    else
+        gx_close(&ctx);
+    return s;
 }
 
 void gx_close(gx_ctx **ctx)
@@ -99,6 +106,7 @@ void gx_close(gx_ctx **ctx)
     gx__router_close(&(*ctx)->router);
     gx__hosts_close(&(*ctx)->hosts);
     gx__device_stop(&(*ctx)->instance);
+    gx__trace_end(&(*ctx)->instance);
     gx__float_env_restore(&caller);
     ctx_free(*ctx);
     *ctx = NULL;
@@ -135,6 +143,30 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .validation_messages = c->validation_messages};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         out->buckets[i] = c->buckets[i];
+}
+
+/* ---- trace ---- */
+
+gx_status gx_trace_start(gx_ctx *ctx, const char *path)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx || !path)
+        return GX_ERR_INVALID;
+    gx_status s = gx__trace_start(&ctx->instance, path, message, sizeof message);
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "%s", message);
+    return s;
+}
+
+gx_status gx_trace_stop(gx_ctx *ctx)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx)
+        return GX_ERR_INVALID;
+    gx_status s = gx__trace_stop(&ctx->instance, message, sizeof message);
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "%s", message);
+    return s;
 }
 
 /* ---- buffers ---- */

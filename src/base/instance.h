@@ -6,6 +6,7 @@
 #ifndef GX_BASE_INSTANCE_H
 #define GX_BASE_INSTANCE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "gpuexec.h"
@@ -20,6 +21,10 @@ struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
     struct gx_hosts *hosts; /* exec/'s: memory that the caller registered */
+    atomic_bool tracing;
+    _Atomic uint64_t traced_jobs;
+    pthread_mutex_t trace_lock;
+    struct gx_trace *trace; /* under the lock; NULL: no trace. See trace.h */
     void *vulkan; /* the Vulkan backend's own, under a lock of its own; ended by its `stop` */
 };
 

@@ -39,6 +39,8 @@ static const char *const mode_names[] = {[GX_MODE_AUTO] = "auto",
       "memory to use of a device at most, such as 256M; larger work is cut")                       \
     X(validate, BOOL, "validate", "GPUEXEC_VALIDATE", "0|1",                                       \
       "watch drivers with their validation layer")                                                 \
+    X(trace, TEXT, "trace", "GPUEXEC_TRACE", "FILE",                                               \
+      "write what ran when, for ui.perfetto.dev or chrome://tracing")                              \
     X(cache_dir, TEXT, "cache-dir", "GPUEXEC_CACHE_DIR", "FOLDER",                                 \
       "folder of the cache files, 'none' for no files")
 

@@ -178,7 +178,8 @@ static void options_table(void **state)
                                           {"cache-dir", "GPUEXEC_CACHE_DIR"},
                                           {"mode", "GPUEXEC_MODE"},
                                           {"stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS"},
-                                          {"device-memory", "GPUEXEC_DEVICE_MEMORY"}};
+                                          {"device-memory", "GPUEXEC_DEVICE_MEMORY"},
+                                          {"trace", "GPUEXEC_TRACE"}};
     size_t count = 0;
     const gx_option *options = gx_options(&count);
     assert_non_null(options);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace file is one JSON array of events, written in pieces that end between two
+ * events: a process that is killed leaves a file that only misses its last bracket, which
+ * the format allows. Memory is one buffer, however long the trace.
+ */
+#include "base/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define BUFFER_BYTES  ((size_t)64 << 10)
+#define EVENT_BYTES   ((size_t)768) /* more than any event needs */
+#define FLUSH_NS      1000000000u   /* what a killed process may lose */
+#define DEVICES_MAX   32
+#define LANES_MAX     8
+
+static const char *const stage_names[GX_STAGES] = {
+#define X(symbol, name) name,
+    GX_STAGE_LIST(X)
+#undef X
+};
+
+/* Spans on one lane may not overlap in part, or viewers misplace them: a stage has as
+ * many lanes as it needs, up to a limit. */
+struct trace_device {
+    char name[48];
+    uint64_t lane_end[GX_STAGES][LANES_MAX]; /* 0: not used yet */
+};
+
+struct gx_trace {
+    int fd;
+    int error; /* errno of the first write that failed; nothing more is written then */
+    size_t used;
+    uint64_t flushed_ns;
+    size_t devices;
+    struct trace_device device[DEVICES_MAX];
+    char buffer[BUFFER_BYTES];
+};
+
+/* ---- writing ---- */
+
+static void flush(struct gx_trace *trace)
+{
+    for (size_t at = 0; at < trace->used && !trace->error;) {
+        ssize_t n = write(trace->fd, trace->buffer + at, trace->used - at);
+        if (n < 0 && errno != EINTR)
+            trace->error = errno;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    trace->used = 0;
+    trace->flushed_ns = gx__now_ns();
+}
+
+__attribute__((format(printf, 2, 3))) static void put(struct gx_trace *trace, const char *format,
+                                                      ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(trace->buffer + trace->used, BUFFER_BYTES - trace->used, format, args);
+    va_end(args);
+    trace->used += n > 0 ? (size_t)n : 0;
+}
+
+/* Names of devices come from files and drivers: nothing in them may end a string. */
+static void put_text(struct gx_trace *trace, const char *text)
+{
+    for (; *text; text++) {
+        bool plain = *text >= ' ' && *text <= '~' && *text != '"' && *text != '\\';
+        put(trace, "%c", plain ? *text : '?');
+    }
+}
+
+static void put_metadata(struct gx_trace *trace, const char *what, size_t pid, size_t tid,
+                         const char *name, size_t number)
+{
+    put(trace, ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%zu,\"tid\":%zu,\"args\":{\"name\":\"",
+        what, pid, tid);
+    put_text(trace, name);
+    if (number)
+        put(trace, " %zu", number + 1);
+    put(trace, "\"}}");
+}
+
+/* ---- lanes ---- */
+
+static struct trace_device *find_device(struct gx_trace *trace, const char *name)
+{
+    size_t i = 0;
+    while (i < trace->devices && strcmp(trace->device[i].name, name))
+        i++;
+    if (i == trace->devices) {
+        if (i == DEVICES_MAX)
+            return &trace->device[i - 1]; /* more than can be open at once: they share */
+        snprintf(trace->device[i].name, sizeof trace->device[i].name, "%s", name);
+        trace->devices++;
+        put_metadata(trace, "process_name", i + 1, 0, name, 0);
+    }
+    return &trace->device[i];
+}
+
+/* The first lane that is free by then; its number in the file. */
+static size_t take_lane(struct gx_trace *trace, struct trace_device *device,
+                        const struct gx_span *span)
+{
+    uint64_t *end = device->lane_end[span->stage];
+    size_t lane = 0, pid = (size_t)(device - trace->device) + 1;
+    while (lane < LANES_MAX - 1 && end[lane] > span->start_ns)
+        lane++;
+    size_t tid = span->stage * LANES_MAX + lane + 1;
+    if (!end[lane]) {
+        put_metadata(trace, "thread_name", pid, tid, stage_names[span->stage], lane);
+        put(trace,
+            ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%zu,\"tid\":%zu,"
+            "\"args\":{\"sort_index\":%zu}}",
+            pid, tid, tid);
+    }
+    end[lane] = span->end_ns > end[lane] ? span->end_ns : end[lane];
+    end[lane] += !end[lane]; /* used, even if by nothing at time 0 */
+    return tid;
+}
+
+static void put_span(struct gx_trace *trace, const struct gx_span *span)
+{
+    struct trace_device *device = find_device(trace, span->device);
+    size_t tid = take_lane(trace, device, span);
+    const gx_op_info *op = gx_op_get_info(span->op);
+    const gx_field_info *field = gx_field_get_info(span->field);
+    uint64_t took = span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0;
+    put(trace,
+        ",\n{\"ph\":\"X\",\"name\":\"%s %llu\",\"cat\":\"%s\",\"pid\":%zu,\"tid\":%zu,"
+        "\"ts\":%llu.%03u,\"dur\":%llu.%03u,\"args\":{\"job\":%llu,\"jobs\":%llu,"
+        "\"elements\":%llu,\"bytes\":%llu",
+        stage_names[span->stage], (unsigned long long)span->job, stage_names[span->stage],
+        (size_t)(device - trace->device) + 1, tid, (unsigned long long)(span->start_ns / 1000),
+        (unsigned)(span->start_ns % 1000), (unsigned long long)(took / 1000),
+        (unsigned)(took % 1000), (unsigned long long)span->job,
+        (unsigned long long)(span->jobs ? span->jobs : 1), (unsigned long long)span->elements,
+        (unsigned long long)span->bytes);
+    if (op)
+        put(trace, ",\"op\":\"%s\"", op->name);
+    if (field)
+        put(trace, ",\"field\":\"%s\"", field->name);
+    put(trace, "}}");
+}
+
+void gx__trace_span(struct gx_instance *instance, const struct gx_span *span)
+{
+    if (!gx__tracing(instance))
+        return;
+    pthread_mutex_lock(&instance->trace_lock);
+    struct gx_trace *trace = instance->trace;
+    if (trace) { /* it may have ended meanwhile */
+        put_span(trace, span);
+        if (trace->used > BUFFER_BYTES - 4 * EVENT_BYTES ||
+            gx__now_ns() - trace->flushed_ns > FLUSH_NS)
+            flush(trace);
+    }
+    pthread_mutex_unlock(&instance->trace_lock);
+}
+
+uint64_t gx__trace_jobs(struct gx_instance *instance, uint64_t count)
+{
+    return atomic_fetch_add_explicit(&instance->traced_jobs, count, memory_order_relaxed) + 1;
+}
+
+/* ---- start and stop ---- */
+
+void gx__trace_init(struct gx_instance *instance)
+{
+    pthread_mutex_init(&instance->trace_lock, NULL);
+}
+
+static gx_status start(struct gx_instance *instance, const char *path, char *message,
+                       size_t message_size)
+{
+    const gx_allocator *allocator = &instance->config.allocator;
+    if (instance->trace) {
+        snprintf(message, message_size, "a trace is being written already: stop it first");
+        return GX_ERR_INVALID;
+    }
+    struct gx_trace *trace = gx__alloc(allocator, sizeof *trace);
+    if (!trace) {
+        snprintf(message, message_size, "no memory for a trace");
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (trace->fd < 0) {
+        snprintf(message, message_size, "trace '%.120s': %s", path, strerror(errno));
+        gx__free(allocator, trace);
+        return GX_ERR_FILE;
+    }
+    put(trace, "[{\"ph\":\"M\",\"name\":\"gpuexec\",\"pid\":0,\"args\":{\"version\":\"%s\"}}",
+        gx_version());
+    flush(trace);
+    instance->trace = trace;
+    atomic_store_explicit(&instance->tracing, true, memory_order_relaxed);
+    return GX_OK;
+}
+
+gx_status gx__trace_start(struct gx_instance *instance, const char *path, char *message,
+                          size_t message_size)
+{
+    pthread_mutex_lock(&instance->trace_lock);
+    gx_status s = start(instance, path, message, message_size);
+    pthread_mutex_unlock(&instance->trace_lock);
+    return s;
+}
+
+gx_status gx__trace_stop(struct gx_instance *instance, char *message, size_t message_size)
+{
+    pthread_mutex_lock(&instance->trace_lock);
+    struct gx_trace *trace = instance->trace;
+    atomic_store_explicit(&instance->tracing, false, memory_order_relaxed);
+    instance->trace = NULL;
+    pthread_mutex_unlock(&instance->trace_lock);
+    if (!trace)
+        return GX_OK;
+    put(trace, "\n]\n");
+    flush(trace);
+    if (close(trace->fd) && !trace->error)
+        trace->error = errno;
+    gx_status s = trace->error ? GX_ERR_FILE : GX_OK;
+    if (trace->error)
+        snprintf(message, message_size, "the trace is not whole: %s", strerror(trace->error));
+    gx__free(&instance->config.allocator, trace);
+    return s;
+}
+
+void gx__trace_end(struct gx_instance *instance)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (gx__trace_stop(instance, message, sizeof message) != GX_OK)
+        gx__log(instance, GX_LOG_WARNING, "%s", message);
+    pthread_mutex_destroy(&instance->trace_lock);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trace file by itself: that it is JSON whatever goes in and however it ends, that
+ * no lane has two spans at once, that memory stays bounded, and what is said when it
+ * cannot be written. What the engine writes into it is tests/exec/trace.c.
+ */
+#include "base/trace.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "support/harness.h"
+#include "support/heap.h"
+
+static struct gxt_heap heap;
+static struct gx_instance instance;
+static char path[32];
+static char message[160];
+
+/* ---- shorthands ---- */
+
+static void start(void)
+{
+    gxt_heap_start(&heap);
+    memset(&instance, 0, sizeof instance);
+    instance.config.allocator = gxt_heap_allocator(&heap);
+    gx__trace_init(&instance);
+    strcpy(path, "/tmp/gx-trace-XXXXXX");
+    close(mkstemp(path));
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+}
+
+static void end(void)
+{
+    gx__trace_end(&instance);
+    gxt_heap_end(&heap);
+    unlink(path);
+}
+
+static json_t *load(void)
+{
+    json_error_t error;
+    json_t *events = json_load_file(path, 0, &error);
+    if (!events)
+        fail_msg("line %d: %s", error.line, error.text);
+    assert_true(json_is_array(events));
+    return events;
+}
+
+static const char *text_of(const json_t *event, const char *key)
+{
+    const char *text = json_string_value(json_object_get(event, key));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *event, const char *key)
+{
+    return json_number_value(json_object_get(event, key));
+}
+
+static size_t count_of(const json_t *events, const char *phase)
+{
+    size_t i, count = 0;
+    json_t *event;
+    json_array_foreach(events, i, event) count += strcmp(text_of(event, "ph"), phase) == 0;
+    return count;
+}
+
+static void span(const char *device, enum gx_stage stage, uint64_t job, uint64_t from, uint64_t to)
+{
+    gx__trace_span(&instance, &(struct gx_span){.device = device,
+                                                .stage = stage,
+                                                .job = job,
+                                                .op = GX_MUL,
+                                                .field = GX_BN254_FR,
+                                                .elements = 7,
+                                                .bytes = 224,
+                                                .start_ns = from,
+                                                .end_ns = to});
+}
+
+/* ---- what is in it ---- */
+
+static void one_span(void **state)
+{
+    (void)state;
+    start();
+    span("cpu", GX_STAGE_COMPUTE, 3, 1234567, 1240000);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    json_t *events = load(), *event, *found = NULL, *args;
+    size_t i, names = 0;
+    json_array_foreach(events, i, event)
+    {
+        const char *name = text_of(json_object_get(event, "args"), "name");
+        if (!strcmp(text_of(event, "ph"), "X"))
+            found = event;
+        names += !strcmp(text_of(event, "name"), "process_name") && !strcmp(name, "cpu");
+        names += !strcmp(text_of(event, "name"), "thread_name") && !strcmp(name, "compute");
+    }
+    assert_int_equal(names, 2);
+    assert_non_null(found);
+    assert_string_equal(text_of(found, "name"), "compute 3");
+    assert_string_equal(text_of(found, "cat"), "compute");
+    assert_true(number_of(found, "ts") == 1234.567);
+    assert_true(number_of(found, "dur") == 5.433);
+    args = json_object_get(found, "args");
+    assert_true(number_of(args, "job") == 3);
+    assert_true(number_of(args, "jobs") == 1);
+    assert_true(number_of(args, "elements") == 7);
+    assert_true(number_of(args, "bytes") == 224);
+    assert_string_equal(text_of(args, "op"), "mul");
+    assert_string_equal(text_of(args, "field"), "bn254-fr");
+    json_decref(events);
+    end();
+}
+
+static void names_that_would_break_it(void **state)
+{
+    (void)state;
+    start();
+    span("sim:a\"b\\c\n\xff", GX_STAGE_JOB, 1, 5, 4); /* and it ends before it begins */
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    json_t *events = load(), *event;
+    size_t i;
+    json_array_foreach(events, i, event)
+    {
+        if (!strcmp(text_of(event, "name"), "process_name"))
+            assert_string_equal(text_of(json_object_get(event, "args"), "name"), "sim:a?b?c??");
+        if (!strcmp(text_of(event, "ph"), "X"))
+            assert_true(number_of(event, "dur") == 0);
+    }
+    json_decref(events);
+    end();
+}
+
+/* Viewers cannot show two spans of a lane that overlap in part. */
+static void lanes(void **state)
+{
+    (void)state;
+    start();
+    for (uint64_t i = 0; i < 100; i++) /* three at a time, in each of two stages */
+        for (int s = 0; s < 2; s++)
+            span("a", s ? GX_STAGE_JOB : GX_STAGE_UPLOAD, i, 1000 * i, 1000 * i + 3000);
+    span("b", GX_STAGE_UPLOAD, 7, 0, 0);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    json_t *events = load(), *event;
+    double busy[3][100] = {{0}};
+    unsigned used = 0;
+    size_t i;
+    json_array_foreach(events, i, event)
+    {
+        if (strcmp(text_of(event, "ph"), "X") != 0)
+            continue;
+        double *until = &busy[(int)number_of(event, "pid")][(int)number_of(event, "tid")];
+        used += *until == 0;
+        assert_true(*until <= number_of(event, "ts"));
+        *until = number_of(event, "ts") + number_of(event, "dur");
+    }
+    assert_int_equal(used, 3 + 3 + 1);
+    json_decref(events);
+    end();
+}
+
+/* ---- how long, how it ends ---- */
+
+static void *many_spans(void *unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < 10000; i++)
+        span("cpu", (enum gx_stage)(i % GX_STAGES), i, i, i + 1);
+    return NULL;
+}
+
+static void many_from_many_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    start();
+    uint64_t calls = gxt_heap_calls(&heap);
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, many_spans, NULL), 0);
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+    assert_int_equal(gxt_heap_calls(&heap), calls); /* one buffer, however many */
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    json_t *events = load();
+    assert_int_equal(count_of(events, "X"), THREADS * 10000);
+    json_decref(events);
+    end();
+}
+
+/* What is on disk when the process dies: whole events, and no closing bracket. */
+static void killed_half_way(void **state)
+{
+    (void)state;
+    start();
+    for (uint64_t i = 0; i < 1000; i++)
+        span("cpu", GX_STAGE_COMPUTE, i, i, i + 1);
+    FILE *f = fopen(path, "a+");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    assert_true(ftell(f) > 100000); /* most of it */
+    assert_true(fputs("]", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    json_t *events = load();
+    assert_true(count_of(events, "X") > 500);
+    json_decref(events);
+    end();
+}
+
+static void start_and_stop(void **state)
+{
+    (void)state;
+    start();
+    assert_true(gx__tracing(&instance));
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_INVALID);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_false(gx__tracing(&instance));
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    span("cpu", GX_STAGE_JOB, 1, 2, 3); /* goes nowhere */
+    assert_int_equal(gx__trace_start(&instance, "/nowhere/t", message, sizeof message),
+                     GX_ERR_FILE);
+    assert_string_equal(message, "trace '/nowhere/t': No such file or directory");
+    gxt_heap_fail(&heap, 1, 0);
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message),
+                     GX_ERR_OUT_OF_MEMORY);
+    gxt_heap_heal(&heap);
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_jobs(&instance, 3), 1);
+    assert_int_equal(gx__trace_jobs(&instance, 1), 4);
+    end(); /* stops it */
+}
+
+static void disk_full(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    if (access("/dev/full", W_OK) == 0) {
+        assert_int_equal(gx__trace_start(&instance, "/dev/full", message, sizeof message), GX_OK);
+        many_spans(NULL);
+        assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_ERR_FILE);
+        assert_string_equal(message, "the trace is not whole: No space left on device");
+    }
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_span),        cmocka_unit_test(names_that_would_break_it),
+        cmocka_unit_test(lanes),           cmocka_unit_test(many_from_many_threads),
+        cmocka_unit_test(killed_half_way), cmocka_unit_test(start_and_stop),
+        cmocka_unit_test(disk_full),
+    };
+    return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}
