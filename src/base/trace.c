@@ -17,11 +17,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define BUFFER_BYTES  ((size_t)64 << 10)
-#define EVENT_BYTES   ((size_t)768) /* more than any event needs */
-#define FLUSH_NS      1000000000u   /* what a killed process may lose */
-#define DEVICES_MAX   32
-#define LANES_MAX     8
+#define BUFFER_BYTES ((size_t)64 << 10)
+#define EVENT_BYTES  ((size_t)768) /* more than any event needs */
+#define FLUSH_NS     1000000000u   /* what a killed process may lose */
+#define DEVICES_MAX  32
+#define LANES_MAX    8
 
 static const char *const stage_names[GX_STAGES] = {
 #define X(symbol, name) name,

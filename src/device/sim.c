@@ -15,13 +15,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 #define PREFIX "sim:"
 
 struct sim {
     struct gx_device inner;
-    pthread_mutex_t lock; /* these two: */
+    pthread_mutex_t lock; /* these three: */
     struct gx_sim_clock clock;
+    struct gx_sim_accesses accesses;
     uint64_t memory_used;
 };
 
@@ -30,8 +32,9 @@ struct sim_cmd {
     struct gx_cmd *inner;
     enum gx_queue queue;
     gx_status failed; /* recording ran out of memory */
-    size_t count, room;
+    size_t works, works_room, ranges, ranges_room;
     struct gx_sim_work *work;
+    struct gx_sim_range *range;
     uint64_t stamps[GX_STAMPS];
     uint32_t stamped; /* a bit for each slot */
 };
@@ -291,28 +294,49 @@ static void sim_recycle(struct gx_cmd *base)
     const gx_allocator *allocator = &base->device->instance->config.allocator;
     cmd->inner->device->ops->recycle(cmd->inner);
     gx__free(allocator, cmd->work);
+    gx__free(allocator, cmd->range);
     gx__free(allocator, cmd);
 }
 
-static void append(struct sim_cmd *cmd, const struct gx_sim_work *work)
+/* The items with room for one more, moved or not; NULL with the failure noted. */
+static void *grow(struct sim_cmd *cmd, void *items, size_t count, size_t *room, size_t size)
 {
     const gx_allocator *allocator = &cmd->base.device->instance->config.allocator;
     if (cmd->failed != GX_OK)
-        return;
-    if (cmd->count == cmd->room) {
-        size_t room = cmd->room ? 2 * cmd->room : 8;
-        struct gx_sim_work *more = gx__alloc(allocator, room * sizeof *more);
-        if (!more) {
-            cmd->failed = GX_ERR_OUT_OF_MEMORY;
-            return;
-        }
-        if (cmd->count)
-            memcpy(more, cmd->work, cmd->count * sizeof *more);
-        gx__free(allocator, cmd->work);
-        cmd->work = more;
-        cmd->room = room;
+        return NULL;
+    if (count < *room)
+        return items;
+    size_t wanted = *room ? 2 * *room : 8;
+    void *more = gx__alloc(allocator, wanted * size);
+    if (!more) {
+        cmd->failed = GX_ERR_OUT_OF_MEMORY;
+        return NULL;
     }
-    cmd->work[cmd->count++] = *work;
+    if (count)
+        memcpy(more, items, count * size);
+    gx__free(allocator, items);
+    *room = wanted;
+    return more;
+}
+
+static void add_work(struct sim_cmd *cmd, const struct gx_sim_work *work)
+{
+    void *items = grow(cmd, cmd->work, cmd->works, &cmd->works_room, sizeof *work);
+    if (!items)
+        return;
+    cmd->work = items;
+    cmd->work[cmd->works++] = *work;
+}
+
+static void add_range(struct sim_cmd *cmd, const struct gx_binding *binding, size_t bytes,
+                      bool write)
+{
+    uintptr_t from = (uintptr_t)binding->mem->host + binding->offset;
+    void *items = grow(cmd, cmd->range, cmd->ranges, &cmd->ranges_room, sizeof *cmd->range);
+    if (!items)
+        return;
+    cmd->range = items;
+    cmd->range[cmd->ranges++] = (struct gx_sim_range){from, from + bytes, write};
 }
 
 static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
@@ -328,8 +352,10 @@ static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_
                           : from     ? &work.download_bytes
                                      : &work.shared_bytes;
         *bytes += from == to ? 2 * regions[i].size : regions[i].size; /* read and written */
+        add_range(cmd, &regions[i].from, regions[i].size, false);
+        add_range(cmd, &regions[i].to, regions[i].size, true);
     }
-    append(cmd, &work);
+    add_work(cmd, &work);
 }
 
 /* Field products of an operation on one element. */
@@ -362,14 +388,19 @@ static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
     for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++) {
         if (!d->bind[i].mem)
             continue;
-        uint64_t n = key->broadcast & broadcast[i] ? 1 : d->n;
-        *(d->bind[i].mem->kind == GX_MEM_DEVICE ? &work.local_bytes : &work.shared_bytes) +=
-            n * gx__element_bytes(key->field);
+        uint64_t bytes = (key->broadcast & broadcast[i] ? 1 : d->n) * gx__element_bytes(key->field);
+        *(d->bind[i].mem->kind == GX_MEM_DEVICE ? &work.local_bytes : &work.shared_bytes) += bytes;
+        add_range(cmd, &d->bind[i], (size_t)bytes, i == GX_BIND_OUT);
     }
+    if (d->bind[GX_BIND_SCRATCH].mem)
+        add_range(cmd, &d->bind[GX_BIND_SCRATCH], sim_scratch(base->device, &d->kernel, d->n),
+                  true);
+    if (d->bind[GX_BIND_BAD].mem)
+        add_range(cmd, &d->bind[GX_BIND_BAD], sizeof(uint32_t), true);
     const struct gx_prime *prime = gx__prime(key->field);
     if (prime)
         work.products[prime->limbs < 6] = d->n * products(key->op);
-    append(cmd, &work);
+    add_work(cmd, &work);
 }
 
 static void sim_barrier(struct gx_cmd *base, enum gx_barrier barrier)
@@ -381,7 +412,7 @@ static void sim_barrier(struct gx_cmd *base, enum gx_barrier barrier)
 static void sim_stamp(struct gx_cmd *base, uint32_t slot)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
-    append(cmd, &(struct gx_sim_work){.kind = GX_SIM_STAMP, .slot = slot});
+    add_work(cmd, &(struct gx_sim_work){.kind = GX_SIM_STAMP, .slot = slot});
     cmd->stamped |= 1u << slot;
 }
 
@@ -396,6 +427,19 @@ static gx_status sim_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
 
 /* ---- time ---- */
 
+/* Under the lock. */
+static gx_status use(struct gx_device *device, enum gx_queue queue, struct gx_sim_time time,
+                     const struct gx_sim_range *ranges, size_t count)
+{
+    struct sim *sim = sim_of(device);
+    char message[GX_MESSAGE_BYTES];
+    if (gx__sim_use(&sim->accesses, queue, sim->clock.now, time.start, time.end, ranges, count,
+                    message, sizeof message))
+        return GX_OK;
+    gx__log(device->instance, GX_LOG_ERROR, "%s: %s", device->info.name, message);
+    return GX_ERR_DEVICE;
+}
+
 static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
                             struct gx_point *done)
 {
@@ -408,11 +452,13 @@ static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, s
     if (s != GX_OK)
         return s;
     pthread_mutex_lock(&sim->lock);
-    uint64_t end =
-        gx__sim_submit(&sim->clock, cmd->queue, waits, count, cmd->work, cmd->count, cmd->stamps);
+    struct gx_sim_time time =
+        gx__sim_submit(&sim->clock, cmd->queue, waits, count, cmd->work, cmd->works, cmd->stamps);
+    s = use(base->device, cmd->queue, time, cmd->range, cmd->ranges);
     pthread_mutex_unlock(&sim->lock);
-    *done = (struct gx_point){cmd->queue, end};
-    return GX_OK;
+    if (s == GX_OK)
+        *done = (struct gx_point){cmd->queue, time.end};
+    return s;
 }
 
 static gx_status sim_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
@@ -446,10 +492,17 @@ static gx_status sim_host_copy(struct gx_device *device, enum gx_queue queue,
         bytes += regions[i].size;
     }
     pthread_mutex_lock(&sim->lock);
-    uint64_t end = gx__sim_host_copy(&sim->clock, queue, waits, wait_count, bytes);
+    struct gx_sim_time time = gx__sim_host_copy(&sim->clock, queue, waits, wait_count, bytes);
+    gx_status s = GX_OK;
+    for (size_t i = 0; i < count && s == GX_OK; i++) {
+        uintptr_t to = (uintptr_t)regions[i].to, from = (uintptr_t)regions[i].from;
+        const struct gx_sim_range ranges[] = {{to, to + regions[i].size, true},
+                                              {from, from + regions[i].size, false}};
+        s = use(device, queue, time, ranges, 2);
+    }
     pthread_mutex_unlock(&sim->lock);
-    *done = (struct gx_point){queue, end};
-    return GX_OK;
+    *done = (struct gx_point){queue, time.end};
+    return s;
 }
 
 static bool sim_reached(struct gx_device *device, struct gx_point point)

@@ -38,17 +38,47 @@ struct gx_sim_clock {
     struct gx_sim_link link[2];   /* up, down */
 };
 
-/* When the work of one command ends, which also is the value of its point; the stamps in
- * it go to `stamps`. */
-uint64_t gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
-                        const struct gx_point *waits, size_t wait_count,
-                        const struct gx_sim_work *work, size_t work_count, uint64_t *stamps);
+/* When the work of one command begins, and when it ends, which also is the value of its
+ * point; the stamps in it go to `stamps`. */
+struct gx_sim_time {
+    uint64_t start, end;
+};
+struct gx_sim_time gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
+                                  const struct gx_point *waits, size_t wait_count,
+                                  const struct gx_sim_work *work, size_t work_count,
+                                  uint64_t *stamps);
 
 /* The same for copying by host threads. */
-uint64_t gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
-                           const struct gx_point *waits, size_t wait_count, uint64_t bytes);
+struct gx_sim_time gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
+                                     const struct gx_point *waits, size_t wait_count,
+                                     uint64_t bytes);
 
 /* Moves to the point, or by timeout_ns and false. */
 bool gx__sim_wait(struct gx_sim_clock *clock, uint64_t point, uint64_t timeout_ns);
+
+/* ---- sim_access.c ---- */
+
+struct gx_sim_range {
+    uintptr_t from, to;
+    bool write;
+};
+
+/* More at once are not looked at. */
+#define GX_SIM_ACCESSES 4096
+
+struct gx_sim_accesses {
+    size_t count;
+    struct gx_sim_access {
+        struct gx_sim_range range;
+        enum gx_queue queue;
+        uint64_t start, end;
+    } access[GX_SIM_ACCESSES];
+};
+
+/* Work that uses these ranges from start to end. False and a message where other work does
+ * at the same time, and one of them writes. */
+bool gx__sim_use(struct gx_sim_accesses *log, enum gx_queue queue, uint64_t now, uint64_t start,
+                 uint64_t end, const struct gx_sim_range *ranges, size_t count, char *message,
+                 size_t message_size);
 
 #endif

@@ -137,16 +137,17 @@ static uint64_t finish(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t
     return clock->free[queue];
 }
 
-uint64_t gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
-                        const struct gx_point *waits, size_t wait_count,
-                        const struct gx_sim_work *work, size_t work_count, uint64_t *stamps)
+struct gx_sim_time gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
+                                  const struct gx_point *waits, size_t wait_count,
+                                  const struct gx_sim_work *work, size_t work_count,
+                                  uint64_t *stamps)
 {
     clock->now += gx__machine_at(&clock->machine, clock->now).of[GX_MACHINE_SUBMIT];
     for (int way = UP; way <= DOWN; way++)
         forget(&clock->link[way], clock->now);
-    uint64_t t = ready(clock, queue, waits, wait_count);
-    const struct gx_machine_values v = gx__machine_at(&clock->machine, t);
-    t += v.of[GX_MACHINE_START];
+    uint64_t start = ready(clock, queue, waits, wait_count);
+    const struct gx_machine_values v = gx__machine_at(&clock->machine, start);
+    uint64_t t = start + v.of[GX_MACHINE_START];
     for (size_t i = 0; i < work_count; i++) {
         const struct gx_sim_work *w = &work[i];
         switch (w->kind) {
@@ -163,22 +164,23 @@ uint64_t gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
             break;
         }
     }
-    return finish(clock, queue, t);
+    return (struct gx_sim_time){start, finish(clock, queue, t)};
 }
 
 /* ---- the host ---- */
 
-uint64_t gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
-                           const struct gx_point *waits, size_t wait_count, uint64_t bytes)
+struct gx_sim_time gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
+                                     const struct gx_point *waits, size_t wait_count,
+                                     uint64_t bytes)
 {
-    uint64_t t = ready(clock, queue, waits, wait_count);
-    const struct gx_machine_values v = gx__machine_at(&clock->machine, t);
+    uint64_t start = ready(clock, queue, waits, wait_count), t = start;
+    const struct gx_machine_values v = gx__machine_at(&clock->machine, start);
     uint64_t slices = (bytes + HOST_SLICE - 1) / HOST_SLICE,
              threads = v.of[GX_MACHINE_HOST_THREADS];
     uint64_t rate = v.of[queue == GX_QUEUE_HOST_IN ? GX_MACHINE_HOST_IN : GX_MACHINE_HOST_OUT];
     if (bytes)
         t += duration(bytes, rate * (slices < threads ? slices : threads));
-    return finish(clock, queue, t);
+    return (struct gx_sim_time){start, finish(clock, queue, t)};
 }
 
 bool gx__sim_wait(struct gx_sim_clock *clock, uint64_t point, uint64_t timeout_ns)

@@ -111,7 +111,7 @@ static uint64_t submit(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t
                        struct gx_sim_work work)
 {
     struct gx_point wait = {.value = after};
-    return gx__sim_submit(clock, queue, &wait, 1, &work, 1, NULL);
+    return gx__sim_submit(clock, queue, &wait, 1, &work, 1, NULL).end;
 }
 
 static uint64_t up(struct gx_sim_clock *clock, uint64_t after, uint64_t bytes)
@@ -124,6 +124,13 @@ static uint64_t down(struct gx_sim_clock *clock, uint64_t after, uint64_t bytes)
 {
     return submit(clock, GX_QUEUE_DOWNLOAD, after,
                   (struct gx_sim_work){.kind = GX_SIM_COPY, .download_bytes = bytes});
+}
+
+static uint64_t host_copy(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t after,
+                          uint64_t bytes)
+{
+    struct gx_point wait = {.value = after};
+    return gx__sim_host_copy(clock, queue, &wait, 1, bytes).end;
 }
 
 static void queues_and_waits(void **state)
@@ -218,11 +225,10 @@ static void host_copies(void **state)
 {
     (void)state;
     struct gx_sim_clock c = clock_of("host_in_gb_s 1\nhost_out_gb_s 2\nhost_threads 3");
-    struct gx_point wait = {.value = 50};
     const uint64_t slice = 256 << 10;
-    assert_int_equal(gx__sim_host_copy(&c, GX_QUEUE_HOST_IN, &wait, 1, 100), 150);
-    assert_int_equal(gx__sim_host_copy(&c, GX_QUEUE_HOST_IN, NULL, 0, 2 * slice), 150 + slice);
-    assert_int_equal(gx__sim_host_copy(&c, GX_QUEUE_HOST_OUT, NULL, 0, 12 * slice), 2 * slice);
+    assert_int_equal(host_copy(&c, GX_QUEUE_HOST_IN, 50, 100), 150);
+    assert_int_equal(host_copy(&c, GX_QUEUE_HOST_IN, 0, 2 * slice), 150 + slice);
+    assert_int_equal(host_copy(&c, GX_QUEUE_HOST_OUT, 0, 12 * slice), 2 * slice);
     assert_int_equal(c.now, 0);
 }
 
@@ -270,6 +276,41 @@ static void memory_is_what_the_file_says(void **state)
     device.ops->mem_free(&device, &host);
     gx__device_close(&device);
     unlink(path);
+}
+
+/* Work that overlaps other work on the same memory, one of them writing, is refused. */
+static void missing_waits(void **state)
+{
+    (void)state;
+    open_device("sim:desktop");
+    struct gx_mem up_mem, local;
+    struct gx_cmd *copy, *back;
+    struct gx_point done, last, host;
+    char data[64] = {0};
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_UPLOAD, 64, &up_mem), GX_OK);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 64, &local), GX_OK);
+    struct gx_region there = {{&up_mem, 0}, {&local, 0}, 64},
+                     here = {{&local, 0}, {&up_mem, 0}, 64};
+    struct gx_host_region in = {up_mem.host, data, 64}, out = {data, up_mem.host, 64};
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_UPLOAD, &copy), GX_OK);
+    device.ops->copy(copy, &there, 1);
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_DOWNLOAD, &back), GX_OK);
+    device.ops->copy(back, &here, 1);
+    assert_int_equal(device.ops->submit(copy, NULL, 0, &done), GX_OK);
+    assert_int_equal(device.ops->submit(back, NULL, 0, &last), GX_ERR_DEVICE);
+    assert_int_equal(device.ops->host_copy(&device, GX_QUEUE_HOST_IN, &in, 1, NULL, 0, &host),
+                     GX_ERR_DEVICE);
+    assert_int_equal(device.ops->host_copy(&device, GX_QUEUE_HOST_OUT, &out, 1, NULL, 0, &host),
+                     GX_OK); /* both only read it */
+    struct gx_point waits[] = {done, host};
+    assert_int_equal(device.ops->submit(back, waits, 2, &last), GX_OK);
+    assert_int_equal(device.ops->wait(&device, last, GX_WAIT_FOREVER), GX_OK);
+    assert_int_equal(device.ops->submit(copy, NULL, 0, &done), GX_OK); /* all is past */
+    device.ops->recycle(copy);
+    device.ops->recycle(back);
+    device.ops->mem_free(&device, &up_mem);
+    device.ops->mem_free(&device, &local);
+    gx__device_close(&device);
 }
 
 /* Listed where it is the configured device, and nowhere else; several of one file. */
@@ -334,6 +375,7 @@ int main(void)
         cmocka_unit_test(rates_that_change),
         cmocka_unit_test(host_copies),
         cmocka_unit_test(memory_is_what_the_file_says),
+        cmocka_unit_test(missing_waits),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests_name("sim", tests, enter, NULL);

@@ -65,12 +65,12 @@ static gx_status stamp_once(struct vk_device *device)
         s = gx__vk_wait(device->base, done, GX_WAIT_FOREVER);
     uint64_t ticks, now = gx__now_ns();
     if (s == GX_OK)
-        s = gx__vk_status(device,
-                          device->fn.vkGetQueryPoolResults(
-                              device->handle, ((struct vk_cmd *)cmd)->queries, 0, 1, sizeof ticks,
-                              &ticks, sizeof ticks,
-                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-                          "vkGetQueryPoolResults");
+        s = gx__vk_status(
+            device,
+            device->fn.vkGetQueryPoolResults(device->handle, ((struct vk_cmd *)cmd)->queries, 0, 1,
+                                             sizeof ticks, &ticks, sizeof ticks,
+                                             VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+            "vkGetQueryPoolResults");
     if (s == GX_OK) {
         device->clock.ticks = ticks;
         device->clock.host_ns = now;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who uses which memory when, in virtual time. Results of a sim device are right even
+ * where a wait is missing, because work is done in the order of submitting; on a real one
+ * they would be right most of the time. So a sim device refuses such work.
+ */
+#include "device/sim.h"
+
+#include <stdio.h>
+
+static const char *const queue_names[GX_SIM_QUEUES] = {"compute", "upload", "download", "host-in",
+                                                       "host-out"};
+
+static bool share(const struct gx_sim_range *a, const struct gx_sim_range *b)
+{
+    return a->from < b->to && b->from < a->to && (a->write || b->write);
+}
+
+/* Nothing new can begin before now. */
+static void forget(struct gx_sim_accesses *log, uint64_t now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < log->count; i++)
+        if (log->access[i].end > now)
+            log->access[kept++] = log->access[i];
+    log->count = kept;
+}
+
+/* Of those under way at the time, one that must not be; NULL: none. */
+static const struct gx_sim_access *find(const struct gx_sim_accesses *log,
+                                        const struct gx_sim_range *range, uint64_t start,
+                                        uint64_t end)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        const struct gx_sim_access *a = &log->access[i];
+        if (a->start < end && start < a->end && share(&a->range, range))
+            return a;
+    }
+    return NULL;
+}
+
+bool gx__sim_use(struct gx_sim_accesses *log, enum gx_queue queue, uint64_t now, uint64_t start,
+                 uint64_t end, const struct gx_sim_range *ranges, size_t count, char *message,
+                 size_t message_size)
+{
+    forget(log, now);
+    for (size_t i = 0; i < count; i++) {
+        const struct gx_sim_access *a = find(log, &ranges[i], start, end);
+        if (!a)
+            continue;
+        snprintf(message, message_size,
+                 "a wait is missing: %s work from %llu to %llu ns %s memory that %s work from %llu "
+                 "to %llu ns %s",
+                 queue_names[queue], (unsigned long long)start, (unsigned long long)end,
+                 ranges[i].write ? "writes" : "reads", queue_names[a->queue],
+                 (unsigned long long)a->start, (unsigned long long)a->end,
+                 a->range.write ? "writes" : "reads");
+        return false;
+    }
+    for (size_t i = 0; i < count && log->count < GX_SIM_ACCESSES; i++)
+        log->access[log->count++] =
+            (struct gx_sim_access){.range = ranges[i], .queue = queue, .start = start, .end = end};
+    return true;
+}
