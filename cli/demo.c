@@ -221,8 +221,10 @@ static int run_demo(const common_opts *common)
     target_list targets = {0};
     printf("%sgpuexec %s%s: batches of finite-field arithmetic\n", style_bold(), gx_version(),
            style_off());
+    common_opts others = *common; /* one context writes the trace */
+    others.config.trace = "";
     heading("Devices");
-    int rc = cmd_devices.run(common);
+    int rc = cmd_devices.run(&others);
     if (rc == EXIT_DONE)
         rc = cli_open(common, &ctx);
     if (rc == EXIT_DONE)
@@ -235,7 +237,7 @@ static int run_demo(const common_opts *common)
     }
     if (rc == EXIT_DONE) {
         heading("Speed against plain portable C: ns per element, times faster");
-        rc = speed(common, targets.threads);
+        rc = speed(&others, targets.threads);
     }
     if (rc == EXIT_DONE)
         next_steps();

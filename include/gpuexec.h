@@ -159,7 +159,8 @@ typedef struct gx_config {
     uint64_t stream_chunk_elems; /* elements of one piece of a large job; 0: 524288 */
     uint64_t device_memory;      /* bytes a device may hold at once for this context, buffers
                                     included; larger work is cut; 0: what the device has */
-    const char *trace;           /* file that gx_open begins a trace in; NULL: none */
+    const char *trace;           /* file that gx_open begins a trace in, unless another context
+                                    has; NULL or "": none */
     const char *cache_dir;       /* folder of the cache files, "none": no files; NULL:
                                     $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
     gx_log_fn log;               /* NULL: no messages */
@@ -437,8 +438,9 @@ GX_API void gx_stats(gx_ctx *ctx, gx_statistics *out);
 
 /* Writes every stage of every job from now on to a file in the Chrome trace format, which
  * https://ui.perfetto.dev and chrome://tracing open: a process per device, a lane per
- * stage, host and device on one axis. GX_ERR_INVALID where a trace is being written
- * already, GX_ERR_FILE where the file cannot be created. Any thread. */
+ * stage, host and device on one axis. GX_ERR_INVALID where the context is writing a trace
+ * already, or another context is writing to that file; GX_ERR_FILE where it cannot be
+ * created. Any thread. */
 GX_API gx_status gx_trace_start(gx_ctx *ctx, const char *path);
 
 /* Ends it; GX_ERR_FILE where the file is not whole. Fine without a trace. gx_close does it

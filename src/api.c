@@ -89,7 +89,9 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     ctx->instance.hosts = &ctx->hosts;
     gx__trace_init(&ctx->instance);
     gx__router_init(&ctx->router, &ctx->instance);
-    s = trace ? gx_trace_start(ctx, trace) : GX_OK;
+    s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
+    if (s == GX_ERR_INVALID) /* another context has the same setting, and the file */
+        s = GX_OK;
     if (s == GX_OK)
         *out = ctx;
     else

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -179,6 +180,20 @@ void gx__trace_init(struct gx_instance *instance)
     pthread_mutex_init(&instance->trace_lock, NULL);
 }
 
+/* Two contexts that have the same setting must not write into one file: EWOULDBLOCK. */
+static int open_alone(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        close(fd);
+        errno = EWOULDBLOCK;
+        return -1;
+    }
+    if (fd >= 0 && ftruncate(fd, 0)) /* a pipe, say, has nothing to cut off */
+        errno = 0;
+    return fd;
+}
+
 static gx_status start(struct gx_instance *instance, const char *path, char *message,
                        size_t message_size)
 {
@@ -192,11 +207,13 @@ static gx_status start(struct gx_instance *instance, const char *path, char *mes
         snprintf(message, message_size, "no memory for a trace");
         return GX_ERR_OUT_OF_MEMORY;
     }
-    trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    trace->fd = open_alone(path);
     if (trace->fd < 0) {
-        snprintf(message, message_size, "trace '%.120s': %s", path, strerror(errno));
+        bool taken = errno == EWOULDBLOCK;
+        snprintf(message, message_size, "trace '%.120s': %s", path,
+                 taken ? "another context is writing it" : strerror(errno));
         gx__free(allocator, trace);
-        return GX_ERR_FILE;
+        return taken ? GX_ERR_INVALID : GX_ERR_FILE;
     }
     put(trace, "[{\"ph\":\"M\",\"name\":\"gpuexec\",\"pid\":0,\"args\":{\"version\":\"%s\"}}",
         gx_version());

@@ -112,6 +112,10 @@ struct gx_host_region {
     size_t size; /* bytes */
 };
 
+struct gx_times {
+    uint64_t start_ns, end_ns;
+};
+
 /* ---- queues, commands, points ---- */
 
 /* The last two have no commands: they are the host's copies into and out of staging
@@ -227,11 +231,13 @@ struct gx_device_ops {
     /* Both or neither: a device that models time. `now` is the clock of everything that is
      * reported. host_copy does the copies at once and models that they began when all of
      * waits were reached; `queue` is GX_QUEUE_HOST_IN or GX_QUEUE_HOST_OUT, *done a point of
-     * it, for wait, reached and the waits of submit. The staging memory is mapped. */
+     * it, for wait, reached and the waits of submit; *time is when they began and ended. The
+     * staging memory is mapped. */
     uint64_t (*now)(struct gx_device *device);
     gx_status (*host_copy)(struct gx_device *device, enum gx_queue queue,
                            const struct gx_host_region *regions, size_t count,
-                           const struct gx_point *waits, size_t wait_count, struct gx_point *done);
+                           const struct gx_point *waits, size_t wait_count, struct gx_point *done,
+                           struct gx_times *time);
 };
 
 struct gx_device {

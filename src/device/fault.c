@@ -275,11 +275,12 @@ static uint64_t fault_now(struct gx_device *device)
 static gx_status fault_host_copy(struct gx_device *device, enum gx_queue queue,
                                  const struct gx_host_region *regions, size_t count,
                                  const struct gx_point *waits, size_t wait_count,
-                                 struct gx_point *done)
+                                 struct gx_point *done, struct gx_times *time)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, false);
-    return s == GX_OK ? inner->ops->host_copy(inner, queue, regions, count, waits, wait_count, done)
+    return s == GX_OK ? inner->ops->host_copy(inner, queue, regions, count, waits, wait_count, done,
+                                              time)
                       : s;
 }
 

@@ -428,12 +428,12 @@ static gx_status sim_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
 /* ---- time ---- */
 
 /* Under the lock. */
-static gx_status use(struct gx_device *device, enum gx_queue queue, struct gx_sim_time time,
+static gx_status use(struct gx_device *device, enum gx_queue queue, struct gx_times time,
                      const struct gx_sim_range *ranges, size_t count)
 {
     struct sim *sim = sim_of(device);
     char message[GX_MESSAGE_BYTES];
-    if (gx__sim_use(&sim->accesses, queue, sim->clock.now, time.start, time.end, ranges, count,
+    if (gx__sim_use(&sim->accesses, queue, sim->clock.now, time.start_ns, time.end_ns, ranges, count,
                     message, sizeof message))
         return GX_OK;
     gx__log(device->instance, GX_LOG_ERROR, "%s: %s", device->info.name, message);
@@ -452,12 +452,12 @@ static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, s
     if (s != GX_OK)
         return s;
     pthread_mutex_lock(&sim->lock);
-    struct gx_sim_time time =
+    struct gx_times time =
         gx__sim_submit(&sim->clock, cmd->queue, waits, count, cmd->work, cmd->works, cmd->stamps);
     s = use(base->device, cmd->queue, time, cmd->range, cmd->ranges);
     pthread_mutex_unlock(&sim->lock);
     if (s == GX_OK)
-        *done = (struct gx_point){cmd->queue, time.end};
+        *done = (struct gx_point){cmd->queue, time.end_ns};
     return s;
 }
 
@@ -483,7 +483,7 @@ static uint64_t sim_now(struct gx_device *device)
 static gx_status sim_host_copy(struct gx_device *device, enum gx_queue queue,
                                const struct gx_host_region *regions, size_t count,
                                const struct gx_point *waits, size_t wait_count,
-                               struct gx_point *done)
+                               struct gx_point *done, struct gx_times *time)
 {
     struct sim *sim = sim_of(device);
     uint64_t bytes = 0;
@@ -492,16 +492,16 @@ static gx_status sim_host_copy(struct gx_device *device, enum gx_queue queue,
         bytes += regions[i].size;
     }
     pthread_mutex_lock(&sim->lock);
-    struct gx_sim_time time = gx__sim_host_copy(&sim->clock, queue, waits, wait_count, bytes);
+    *time = gx__sim_host_copy(&sim->clock, queue, waits, wait_count, bytes);
     gx_status s = GX_OK;
     for (size_t i = 0; i < count && s == GX_OK; i++) {
         uintptr_t to = (uintptr_t)regions[i].to, from = (uintptr_t)regions[i].from;
         const struct gx_sim_range ranges[] = {{to, to + regions[i].size, true},
                                               {from, from + regions[i].size, false}};
-        s = use(device, queue, time, ranges, 2);
+        s = use(device, queue, *time, ranges, 2);
     }
     pthread_mutex_unlock(&sim->lock);
-    *done = (struct gx_point){queue, time.end};
+    *done = (struct gx_point){queue, time->end_ns};
     return s;
 }
 

@@ -40,16 +40,13 @@ struct gx_sim_clock {
 
 /* When the work of one command begins, and when it ends, which also is the value of its
  * point; the stamps in it go to `stamps`. */
-struct gx_sim_time {
-    uint64_t start, end;
-};
-struct gx_sim_time gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
+struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
                                   const struct gx_point *waits, size_t wait_count,
                                   const struct gx_sim_work *work, size_t work_count,
                                   uint64_t *stamps);
 
 /* The same for copying by host threads. */
-struct gx_sim_time gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
+struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
                                      const struct gx_point *waits, size_t wait_count,
                                      uint64_t bytes);
 

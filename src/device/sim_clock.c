@@ -137,7 +137,7 @@ static uint64_t finish(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t
     return clock->free[queue];
 }
 
-struct gx_sim_time gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
+struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
                                   const struct gx_point *waits, size_t wait_count,
                                   const struct gx_sim_work *work, size_t work_count,
                                   uint64_t *stamps)
@@ -164,12 +164,12 @@ struct gx_sim_time gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queu
             break;
         }
     }
-    return (struct gx_sim_time){start, finish(clock, queue, t)};
+    return (struct gx_times){start, finish(clock, queue, t)};
 }
 
 /* ---- the host ---- */
 
-struct gx_sim_time gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
+struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
                                      const struct gx_point *waits, size_t wait_count,
                                      uint64_t bytes)
 {
@@ -180,7 +180,7 @@ struct gx_sim_time gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue q
     uint64_t rate = v.of[queue == GX_QUEUE_HOST_IN ? GX_MACHINE_HOST_IN : GX_MACHINE_HOST_OUT];
     if (bytes)
         t += duration(bytes, rate * (slices < threads ? slices : threads));
-    return (struct gx_sim_time){start, finish(clock, queue, t)};
+    return (struct gx_times){start, finish(clock, queue, t)};
 }
 
 bool gx__sim_wait(struct gx_sim_clock *clock, uint64_t point, uint64_t timeout_ns)

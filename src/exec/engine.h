@@ -73,7 +73,8 @@ struct gx_batch {
     char message[160];               /* ... and why */
 
     /* run.c's, under the lock of the pipe: */
-    size_t open; /* groups in flight */
+    uint64_t traced; /* number of its first job in the trace */
+    size_t open;     /* groups in flight */
     bool fed;    /* all are started */
     /* and of whoever finishes its groups, one after the other: */
     gx_report spare;    /* of the job at hand, where no reports are wanted */

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/float_env.h"
+#include "base/trace.h"
 #include "exec/pipe.h"
 #include "field/host.h"
 
@@ -181,6 +182,25 @@ static void report_piece(const struct gx_flight *f, size_t k, double share)
     r->total_ns = f->end_ns - f->batch->job_start;
 }
 
+static void trace_job(struct gx_engine *engine, const struct gx_flight *f,
+                      const struct gx_piece *p)
+{
+    size_t bytes = 0;
+    if (!gx__tracing(engine->instance))
+        return;
+    for (int i = 0; i <= p->operands; i++)
+        bytes += (gx__operand(p->job, i)->broadcast ? 1 : p->job->n) * p->element;
+    gx__trace_span(engine->instance, &(struct gx_span){.device = engine->device.info.name,
+                                                       .stage = GX_STAGE_JOB,
+                                                       .job = f->batch->traced + p->index,
+                                                       .op = p->job->op,
+                                                       .field = p->job->field,
+                                                       .elements = p->job->n,
+                                                       .bytes = bytes,
+                                                       .start_ns = f->batch->job_start,
+                                                       .end_ns = f->end_ns});
+}
+
 /* The first `count` pieces are done. */
 static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t count)
 {
@@ -191,8 +211,10 @@ static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t coun
         const struct gx_piece *p = &f->group.pieces[k];
         double part = (double)p->n * (double)p->element;
         report_piece(f, k, f->group.count > 1 ? part / all : 1);
-        if (p->last && !p->only)
+        if (p->last && !p->only) {
+            trace_job(pipe->engine, f, p);
             finish_job(pipe->engine, f->batch, p->index);
+        }
     }
 }
 
@@ -548,6 +570,8 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->message[0] = 0;
     batch->open = 0;
     batch->fed = false;
+    if (gx__tracing(pipe->engine->instance))
+        batch->traced = gx__trace_jobs(pipe->engine->instance, batch->count);
     if (!batch->reports)
         batch->spare = (gx_report){0};
     if (!host)

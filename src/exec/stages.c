@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/trace.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "field/host.h"
@@ -41,6 +42,41 @@ static size_t down_shift(const struct gx_flight *f)
     return f->path == GX_PATH_DEVICE_LOCAL ? f->group.slots : 0;
 }
 
+/* ---- what took how long ---- */
+
+/* A stage of a group, in the trace. */
+static void trace(struct gx_pipe *pipe, const struct gx_flight *f, enum gx_stage stage,
+                  size_t bytes, struct gx_times time)
+{
+    struct gx_instance *instance = pipe->engine->instance;
+    const struct gx_piece *first = &f->group.pieces[0], *last = first + f->group.count - 1;
+    if (!gx__tracing(instance))
+        return;
+    gx__trace_span(instance, &(struct gx_span){.device = pipe->engine->device.info.name,
+                                               .stage = stage,
+                                               .job = f->batch->traced + first->index,
+                                               .jobs = last->index - first->index + 1,
+                                               .op = first->job->op,
+                                               .field = first->job->field,
+                                               .elements = f->group.elements,
+                                               .bytes = bytes,
+                                               .start_ns = time.start_ns,
+                                               .end_ns = time.end_ns});
+}
+
+/* A stage of the device's, by its queue. */
+static void trace_device(struct gx_pipe *pipe, const struct gx_flight *f, enum gx_queue queue,
+                         struct gx_times time)
+{
+    const struct gx_group *g = &f->group;
+    if (queue == GX_QUEUE_UPLOAD)
+        trace(pipe, f, GX_STAGE_UPLOAD, g->out, time);
+    else if (queue == GX_QUEUE_DOWNLOAD)
+        trace(pipe, f, GX_STAGE_DOWNLOAD, g->bytes - g->slots, time);
+    else
+        trace(pipe, f, GX_STAGE_COMPUTE, g->bytes, time);
+}
+
 /* ---- host-in ---- */
 
 static size_t list_inputs(struct gx_pipe *pipe, const struct gx_flight *f, char *staging)
@@ -67,14 +103,19 @@ static gx_status host_in(struct gx_pipe *pipe, struct gx_flight *f, struct gx_po
     if (s != GX_OK)
         return s;
     size_t count = list_inputs(pipe, f, staging);
+    struct gx_times time = {f->start_ns, f->start_ns};
     for (size_t at = f->group.slots; at < f->group.out; at += GX_SLOT_ALIGN)
         memcpy(staging + at - up_shift(f), &(uint32_t){GX_NO_BAD}, sizeof(uint32_t));
     if (count && device->ops->host_copy)
-        s = device->ops->host_copy(device, GX_QUEUE_HOST_IN, pipe->in, count, NULL, 0, ready);
+        s = device->ops->host_copy(device, GX_QUEUE_HOST_IN, pipe->in, count, NULL, 0, ready,
+                                   &time);
     else if (count)
         gx__copy(&pipe->engine->copier, pipe->in, count);
-    f->submit_ns = count ? gx__engine_now(pipe->engine) : f->start_ns;
-    f->host_in_ns = f->submit_ns - f->start_ns;
+    if (count && !device->ops->host_copy)
+        f->submit_ns = time.end_ns = gx__engine_now(pipe->engine);
+    f->host_in_ns = time.end_ns - time.start_ns;
+    if (s == GX_OK && count)
+        trace(pipe, f, GX_STAGE_HOST_IN, f->group.slots - f->group.in, time);
     device->ops->unmap(device, f->set->up);
     return s;
 }
@@ -403,6 +444,8 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_flight *f)
     struct gx_device *device = &pipe->engine->device;
     if (!device->facts.timestamps || !f->batch->reports) {
         f->stage_ns[GX_QUEUE_COMPUTE] = f->device_ns;
+        trace_device(pipe, f, GX_QUEUE_COMPUTE,
+                     (struct gx_times){f->submit_ns, f->submit_ns + f->device_ns});
         return GX_OK;
     }
     for (size_t c = 0; c < f->commands; c++) {
@@ -410,8 +453,10 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_flight *f)
         gx_status s = device->ops->stamps(f->cmd[c], ns, f->stamps[c]);
         if (s != GX_OK)
             return s;
-        for (uint32_t i = 0; i + 1 < f->stamps[c]; i++)
+        for (uint32_t i = 0; i + 1 < f->stamps[c]; i++) {
             f->stage_ns[f->stage[c][i]] += ns[i + 1] - ns[i];
+            trace_device(pipe, f, f->stage[c][i], (struct gx_times){ns[i], ns[i + 1]});
+        }
     }
     return GX_OK;
 }
@@ -470,7 +515,7 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
     gx_status s = device->ops->map(device, f->set->down, (void **)&results);
     if (s != GX_OK)
         return s;
-    uint64_t start = gx__engine_now(pipe->engine); /* others may have been finished meanwhile */
+    struct gx_times time = {gx__engine_now(pipe->engine), 0}; /* others were finished meanwhile */
     for (size_t k = 0; k < pieces; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         if (p->place[GX_OUT] == GX_PLACE_STAGED)
@@ -481,12 +526,17 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
     if (!count || !device->ops->host_copy) {
         gx__copy(&pipe->engine->copier, pipe->out, count);
     } else {
-        s = device->ops->host_copy(device, GX_QUEUE_HOST_OUT, pipe->out, count, &f->done, 1, &done);
+        s = device->ops->host_copy(device, GX_QUEUE_HOST_OUT, pipe->out, count, &f->done, 1, &done,
+                                   &time);
         if (s == GX_OK)
             s = gx__engine_wait(pipe->engine, done, f->group.elements);
     }
     f->end_ns = gx__engine_now(pipe->engine);
-    f->host_out_ns = f->end_ns - start;
+    if (!device->ops->host_copy)
+        time.end_ns = f->end_ns;
+    f->host_out_ns = count ? time.end_ns - time.start_ns : 0;
+    if (s == GX_OK && count)
+        trace(pipe, f, GX_STAGE_HOST_OUT, f->group.end - f->group.out, time);
     device->ops->unmap(device, f->set->down);
     return s;
 }

@@ -217,6 +217,10 @@ static void start_and_stop(void **state)
     start();
     assert_true(gx__tracing(&instance));
     assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_INVALID);
+    struct gx_instance other = {.config.allocator = instance.config.allocator};
+    gx__trace_init(&other);
+    assert_int_equal(gx__trace_start(&other, path, message, sizeof message), GX_ERR_INVALID);
+    gx__trace_end(&other);
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
     assert_false(gx__tracing(&instance));
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);

@@ -111,7 +111,7 @@ static uint64_t submit(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t
                        struct gx_sim_work work)
 {
     struct gx_point wait = {.value = after};
-    return gx__sim_submit(clock, queue, &wait, 1, &work, 1, NULL).end;
+    return gx__sim_submit(clock, queue, &wait, 1, &work, 1, NULL).end_ns;
 }
 
 static uint64_t up(struct gx_sim_clock *clock, uint64_t after, uint64_t bytes)
@@ -130,7 +130,7 @@ static uint64_t host_copy(struct gx_sim_clock *clock, enum gx_queue queue, uint6
                           uint64_t bytes)
 {
     struct gx_point wait = {.value = after};
-    return gx__sim_host_copy(clock, queue, &wait, 1, bytes).end;
+    return gx__sim_host_copy(clock, queue, &wait, 1, bytes).end_ns;
 }
 
 static void queues_and_waits(void **state)
@@ -286,6 +286,7 @@ static void missing_waits(void **state)
     struct gx_mem up_mem, local;
     struct gx_cmd *copy, *back;
     struct gx_point done, last, host;
+    struct gx_times time;
     char data[64] = {0};
     assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_UPLOAD, 64, &up_mem), GX_OK);
     assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 64, &local), GX_OK);
@@ -298,9 +299,9 @@ static void missing_waits(void **state)
     device.ops->copy(back, &here, 1);
     assert_int_equal(device.ops->submit(copy, NULL, 0, &done), GX_OK);
     assert_int_equal(device.ops->submit(back, NULL, 0, &last), GX_ERR_DEVICE);
-    assert_int_equal(device.ops->host_copy(&device, GX_QUEUE_HOST_IN, &in, 1, NULL, 0, &host),
+    assert_int_equal(device.ops->host_copy(&device, GX_QUEUE_HOST_IN, &in, 1, NULL, 0, &host, &time),
                      GX_ERR_DEVICE);
-    assert_int_equal(device.ops->host_copy(&device, GX_QUEUE_HOST_OUT, &out, 1, NULL, 0, &host),
+    assert_int_equal(device.ops->host_copy(&device, GX_QUEUE_HOST_OUT, &out, 1, NULL, 0, &host, &time),
                      GX_OK); /* both only read it */
     struct gx_point waits[] = {done, host};
     assert_int_equal(device.ops->submit(back, waits, 2, &last), GX_OK);

@@ -28,8 +28,8 @@ static void use(const struct gx_machine *machine)
     for (int i = 0; i < 3 * GX_SIM_QUEUES; i++) {
         enum gx_queue queue = (enum gx_queue)(i % GX_SIM_QUEUES);
         uint64_t end = queue >= GX_QUEUE_HOST_IN
-                           ? gx__sim_host_copy(&clock, queue, NULL, 0, 1 << 20).end
-                           : gx__sim_submit(&clock, queue, NULL, 0, work, 2, NULL).end;
+                           ? gx__sim_host_copy(&clock, queue, NULL, 0, 1 << 20).end_ns
+                           : gx__sim_submit(&clock, queue, NULL, 0, work, 2, NULL).end_ns;
         require(end > last[queue]);
         last[queue] = end;
     }
