@@ -163,10 +163,11 @@ struct gx_device_facts {
     size_t import_align;     /* else it takes multiples of this; 0: no import */
     bool resubmit;           /* a recorded command may be submitted again */
     struct gx_mem_speed speed[GX_MEM_KINDS];
-    bool timestamps;    /* stamp works */
-    uint32_t submit_ns; /* an empty submit and waiting for it; 0: not measured */
-    float mul_rate;     /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
-    uint64_t memory;    /* bytes that all mem_alloc together may take; 0: not known */
+    bool timestamps;       /* stamp works */
+    uint32_t submit_ns;    /* an empty submit and waiting for it; 0: not measured */
+    float mul_rate;        /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
+    uint32_t copy_threads; /* of the host copies that it models; 0: it models none */
+    uint64_t memory;       /* bytes that all mem_alloc together may take; 0: not known */
 };
 
 struct gx_device_ops {

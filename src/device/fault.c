@@ -279,9 +279,9 @@ static gx_status fault_host_copy(struct gx_device *device, enum gx_queue queue,
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, false);
-    return s == GX_OK ? inner->ops->host_copy(inner, queue, regions, count, waits, wait_count, done,
-                                              time)
-                      : s;
+    return s == GX_OK
+               ? inner->ops->host_copy(inner, queue, regions, count, waits, wait_count, done, time)
+               : s;
 }
 
 static const struct gx_device_ops fault_ops = {

@@ -21,6 +21,7 @@
     X(SUBMIT, "submit_us", TIME, 0, 0)                                                             \
     X(START, "start_us", TIME, 10000, 0)                                                           \
     X(LAUNCH, "launch_us", TIME, 1000, 0)                                                          \
+    X(COPY, "copy_us", TIME, 0, 0)                                                                 \
     X(UPLOAD, "upload_gb_s", RATE, 10000, 1)                                                       \
     X(DOWNLOAD, "download_gb_s", RATE, 10000, 1)                                                   \
     X(BOTH, "both_gb_s", RATE, 0, 1)                                                               \

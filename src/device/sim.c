@@ -151,6 +151,7 @@ static void set_facts(struct gx_device *device)
         .timestamps = true,
         .submit_ns = (uint32_t)(v->of[GX_MACHINE_SUBMIT] + v->of[GX_MACHINE_START]),
         .mul_rate = gb_s(v->of[GX_MACHINE_MUL]),
+        .copy_threads = (uint32_t)v->of[GX_MACHINE_HOST_THREADS],
         .memory = v->of[GX_MACHINE_MEMORY]};
     if (v->of[GX_MACHINE_QUEUES] > 1)
         device->facts.queues |= GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
@@ -433,8 +434,8 @@ static gx_status use(struct gx_device *device, enum gx_queue queue, struct gx_ti
 {
     struct sim *sim = sim_of(device);
     char message[GX_MESSAGE_BYTES];
-    if (gx__sim_use(&sim->accesses, queue, sim->clock.now, time.start_ns, time.end_ns, ranges, count,
-                    message, sizeof message))
+    if (gx__sim_use(&sim->accesses, queue, sim->clock.now, time.start_ns, time.end_ns, ranges,
+                    count, message, sizeof message))
         return GX_OK;
     gx__log(device->instance, GX_LOG_ERROR, "%s: %s", device->info.name, message);
     return GX_ERR_DEVICE;

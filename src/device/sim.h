@@ -41,14 +41,12 @@ struct gx_sim_clock {
 /* When the work of one command begins, and when it ends, which also is the value of its
  * point; the stamps in it go to `stamps`. */
 struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
-                                  const struct gx_point *waits, size_t wait_count,
-                                  const struct gx_sim_work *work, size_t work_count,
-                                  uint64_t *stamps);
+                               const struct gx_point *waits, size_t wait_count,
+                               const struct gx_sim_work *work, size_t work_count, uint64_t *stamps);
 
 /* The same for copying by host threads. */
 struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
-                                     const struct gx_point *waits, size_t wait_count,
-                                     uint64_t bytes);
+                                  const struct gx_point *waits, size_t wait_count, uint64_t bytes);
 
 /* Moves to the point, or by timeout_ns and false. */
 bool gx__sim_wait(struct gx_sim_clock *clock, uint64_t point, uint64_t timeout_ns);

@@ -121,10 +121,10 @@ static uint64_t kernel(const struct gx_machine_values *v, const struct gx_sim_wo
     return v->of[GX_MACHINE_LAUNCH] + later(traffic(v, w), products);
 }
 
-static uint64_t ready(const struct gx_sim_clock *clock, enum gx_queue queue,
-                      const struct gx_point *waits, size_t count)
+/* When all that it waits for is there; its queue may still be busy then. */
+static uint64_t ready(const struct gx_sim_clock *clock, const struct gx_point *waits, size_t count)
 {
-    uint64_t t = later(clock->now, clock->free[queue]);
+    uint64_t t = clock->now;
     for (size_t i = 0; i < count; i++)
         t = later(t, waits[i].value);
     return t;
@@ -138,16 +138,17 @@ static uint64_t finish(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t
 }
 
 struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
-                                  const struct gx_point *waits, size_t wait_count,
-                                  const struct gx_sim_work *work, size_t work_count,
-                                  uint64_t *stamps)
+                               const struct gx_point *waits, size_t wait_count,
+                               const struct gx_sim_work *work, size_t work_count, uint64_t *stamps)
 {
     clock->now += gx__machine_at(&clock->machine, clock->now).of[GX_MACHINE_SUBMIT];
     for (int way = UP; way <= DOWN; way++)
         forget(&clock->link[way], clock->now);
-    uint64_t start = ready(clock, queue, waits, wait_count);
-    const struct gx_machine_values v = gx__machine_at(&clock->machine, start);
-    uint64_t t = start + v.of[GX_MACHINE_START];
+    uint64_t t = ready(clock, waits, wait_count);
+    const struct gx_machine_values v =
+        gx__machine_at(&clock->machine, later(t, clock->free[queue]));
+    const uint64_t start = later(t + v.of[GX_MACHINE_START], clock->free[queue]);
+    t = start;
     for (size_t i = 0; i < work_count; i++) {
         const struct gx_sim_work *w = &work[i];
         switch (w->kind) {
@@ -155,7 +156,7 @@ struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
             stamps[w->slot] = t;
             break;
         case GX_SIM_COPY:
-            t = cross(clock, &v, UP, t, w->upload_bytes);
+            t = cross(clock, &v, UP, t + v.of[GX_MACHINE_COPY], w->upload_bytes);
             t = cross(clock, &v, DOWN, t, w->download_bytes);
             t += traffic(&v, w);
             break;
@@ -169,17 +170,22 @@ struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
 
 /* ---- the host ---- */
 
-struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
-                                     const struct gx_point *waits, size_t wait_count,
-                                     uint64_t bytes)
+/* In tenths: threads share the way to memory, so each further one helps less. */
+static uint64_t gain(uint64_t threads)
 {
-    uint64_t start = ready(clock, queue, waits, wait_count), t = start;
+    return 10 + 7 * (threads - 1);
+}
+
+struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
+                                  const struct gx_point *waits, size_t wait_count, uint64_t bytes)
+{
+    uint64_t start = later(ready(clock, waits, wait_count), clock->free[queue]), t = start;
     const struct gx_machine_values v = gx__machine_at(&clock->machine, start);
-    uint64_t slices = (bytes + HOST_SLICE - 1) / HOST_SLICE,
-             threads = v.of[GX_MACHINE_HOST_THREADS];
+    uint64_t slices = (bytes + HOST_SLICE - 1) / HOST_SLICE;
+    uint64_t threads = v.of[GX_MACHINE_HOST_THREADS];
     uint64_t rate = v.of[queue == GX_QUEUE_HOST_IN ? GX_MACHINE_HOST_IN : GX_MACHINE_HOST_OUT];
     if (bytes)
-        t += duration(bytes, rate * (slices < threads ? slices : threads));
+        t += duration(10 * bytes, rate * gain(slices < threads ? slices : threads));
     return (struct gx_times){start, finish(clock, queue, t)};
 }
 

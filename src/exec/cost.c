@@ -16,7 +16,7 @@
 #define COPY_NS 4000.0
 /* Of a submit and a wait, what the host spends on each further command of a group. */
 #define ISSUE_PART 0.25
-/* Copies below this are not worth a second thread. */
+/* Each thread takes this much at a time, and helps less than the one before. */
 #define SPREAD_BYTES 262144.0
 #define SPREAD_MOST  4.0
 #define SPREAD_GAIN  0.7
@@ -72,10 +72,10 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
 
 static double host_ns(const struct gx_plan *plan, double bytes, float speed)
 {
-    double threads = plan->asked->copy_threads;
-    threads = threads < 1 ? 1 : threads < SPREAD_MOST ? threads : SPREAD_MOST;
-    double ns = transfer(bytes, speed);
-    return bytes < SPREAD_BYTES ? ns : ns / (1 + SPREAD_GAIN * (threads - 1));
+    double threads = plan->asked->copy_threads, slices = bytes / SPREAD_BYTES;
+    threads = threads < SPREAD_MOST ? threads : SPREAD_MOST;
+    threads = threads < slices ? threads : slices;
+    return transfer(bytes, speed) / (1 + SPREAD_GAIN * (threads > 1 ? threads - 1 : 0));
 }
 
 static struct stages stages_of(const struct gx_plan *plan, const struct gx_group *g)
@@ -111,19 +111,19 @@ struct clocks {
 static void advance(struct clocks *c, const struct stages *s, uint32_t queues, double submit,
                     double *set)
 {
-    double commands = (double)__builtin_popcount(queues);
+    double commands = (double)__builtin_popcount(queues), wait = submit * (1 - ISSUE_PART);
     c->host = later(c->host, *set) + s->in + submit * ISSUE_PART * commands;
     double at = c->host;
     if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
-        at = c->up = later(at, c->up) + s->up;
+        at = (c->up = later(at, c->up) + s->up) + wait;
     else
         at = later(at, c->compute) + s->up;
     c->compute = at = later(at, c->compute) + s->compute;
     if (queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD))
-        at = c->down = later(at, c->down) + s->down;
+        at = c->down = later(at + wait, c->down) + s->down;
     else
         c->compute = at = at + s->down;
-    *set = c->out = later(at + submit * (1 - ISSUE_PART), c->out) + s->out;
+    *set = c->out = later(at + wait, c->out) + s->out;
 }
 
 /* Whether a group waits for an earlier one in flight to be done. Where groups are of many

@@ -75,7 +75,7 @@ struct gx_batch {
     /* run.c's, under the lock of the pipe: */
     uint64_t traced; /* number of its first job in the trace */
     size_t open;     /* groups in flight */
-    bool fed;    /* all are started */
+    bool fed;        /* all are started */
     /* and of whoever finishes its groups, one after the other: */
     gx_report spare;    /* of the job at hand, where no reports are wanted */
     uint64_t job_start; /* of the job at hand */

@@ -182,8 +182,7 @@ static void report_piece(const struct gx_flight *f, size_t k, double share)
     r->total_ns = f->end_ns - f->batch->job_start;
 }
 
-static void trace_job(struct gx_engine *engine, const struct gx_flight *f,
-                      const struct gx_piece *p)
+static void trace_job(struct gx_engine *engine, const struct gx_flight *f, const struct gx_piece *p)
 {
     size_t bytes = 0;
     if (!gx__tracing(engine->instance))
@@ -406,7 +405,9 @@ gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint
                                .memory = room == SIZE_MAX ? 0
                                          : room           ? room
                                                           : 1,
-                               .copy_threads = engine->copier.threads,
+                               .copy_threads = engine->device.facts.copy_threads
+                                                   ? engine->device.facts.copy_threads
+                                                   : engine->copier.threads,
                                .user = engine,
                                .registered = is_registered,
                                .scratch = scratch_of};
