@@ -32,6 +32,7 @@ struct gx_flight {
     gx_mode mode;
     gx_status status;                    /* of starting it */
     struct gx_mem imported[GX_OPERANDS]; /* of a host device, whose groups are one piece */
+    bool stamped;                        /* its commands take times */
     size_t commands;
     struct gx_ready *ready[GX_COMMANDS];
     struct gx_cmd *cmd[GX_COMMANDS]; /* without ready: recorded for this once */
