@@ -283,26 +283,12 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
     return p->n;
 }
 
-/* What copies of a group must take for queues of their own to pay: each further submit, and
- * each wait of one queue for another, costs some ten microseconds. */
-#define OWN_QUEUES_NS 300000.0
-
-static bool long_copies(const struct gx_plan *plan, const struct gx_group *g)
-{
-    const struct gx_mem_speed *speed = plan->facts->speed;
-    double up = speed[GX_MEM_UPLOAD].copy_in, down = speed[GX_MEM_READBACK].copy_out;
-    if (up <= 0 || down <= 0)
-        return true;
-    return (double)g->out / up + (double)(g->bytes - g->slots) / down >= OWN_QUEUES_NS;
-}
-
 /* Copies get commands of their own only in a pipeline, and on queues of their own: the
  * download that has none goes with the kernels, or it would hold up the uploads behind it. */
 uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group)
 {
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
-    if (plan->mode != GX_MODE_PIPELINED || plan->path != GX_PATH_DEVICE_LOCAL ||
-        !long_copies(plan, group))
+    if (!plan->apart)
         return own;
     if (group->out && plan->facts->queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
         own |= GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
@@ -406,9 +392,38 @@ static gx_status measure(struct gx_plan *plan)
     return GX_OK;
 }
 
+/* How many times a submit the copies of the largest group must take for queues of their own
+ * to pay: they cost two more submits, and one queue waits for another. Measured on an H200. */
+#define OWN_QUEUES_SUBMITS 25.0
+
+/* Time of the copies of a job's largest piece. */
+static double copies_ns(const struct gx_plan *plan, const gx_job *job)
+{
+    const struct gx_mem_speed *speed = plan->facts->speed;
+    double rate[] = {speed[GX_MEM_READBACK].copy_out, speed[GX_MEM_UPLOAD].copy_in};
+    double bytes = (double)least(job->n, plan->chunk) * (double)gx__element_bytes(job->field);
+    double ns = 0;
+    for (int i = 0; i <= (int)gx_op_get_info(job->op)->operands; i++) {
+        const gx_operand *o = gx__operand(job, i);
+        if (!o->buf && !o->broadcast && rate[i != GX_OUT] > 0)
+            ns += bytes / rate[i != GX_OUT];
+    }
+    return ns;
+}
+
+static bool long_copies(const struct gx_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (copies_ns(plan, &plan->jobs[i]) >= OWN_QUEUES_SUBMITS * plan->facts->submit_ns)
+            return true;
+    return false;
+}
+
 static void set_chunk(struct gx_plan *plan, uint64_t chunk)
 {
     plan->chunk = chunk;
+    plan->apart =
+        plan->mode == GX_MODE_PIPELINED && plan->path == GX_PATH_DEVICE_LOCAL && long_copies(plan);
     plan->group_elems = plan->mode == GX_MODE_SINGLE_SUBMIT ? chunk * SINGLE_GROUP_CHUNKS
                                                             : least(chunk, PIPE_GROUP_ELEMS);
 }
