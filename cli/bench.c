@@ -8,7 +8,7 @@
 #include "measure.h"
 #include "suite.h"
 
-static const suite *const suites[] = {&suite_ops, &suite_persistence};
+static const suite *const suites[] = {&suite_ops, &suite_persistence, &suite_engine};
 enum { SUITES = sizeof suites / sizeof *suites };
 
 static const char *asked = "ops";
@@ -19,7 +19,7 @@ static const arg_spec specs[] = {
      .arg = "NAME",
      .kind = ARG_TEXT,
      .value = &asked,
-     .help = "what to measure: ops or persistence (ops)"},
+     .help = "what to measure: ops, persistence or engine (ops)"},
     {.name = "field",
      .arg = "F[,F...]",
      .kind = ARG_FIELDS,
@@ -36,7 +36,8 @@ static const arg_spec specs[] = {
      .value = &opts.sizes,
      .min = 1,
      .max = 1u << 30,
-     .help = "elements of a job (64,4096,64K,4M; persistence: 64,1024,16K,64K)"},
+     .help = "elements of a job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
+             "256K,1M)"},
     {.name = "samples",
      .arg = "K",
      .kind = ARG_NUMBER,
@@ -50,6 +51,31 @@ static const arg_spec specs[] = {
      .value = &opts.seed,
      .max = UINT64_MAX,
      .help = "seed of the random elements (1)"},
+    {.name = "jobs",
+     .arg = "N[,N...]",
+     .kind = ARG_NUMBERS,
+     .value = &opts.jobs,
+     .min = 1,
+     .max = 64,
+     .help = "engine: jobs of a batch (2,3,4,8,16)"},
+    {.name = "part",
+     .arg = "P[,P...]",
+     .kind = ARG_TEXT,
+     .value = &opts.parts,
+     .help = "engine: only these of batch, buckets, small, repeat, copy, stream"},
+    {.name = "stream",
+     .arg = "BYTES",
+     .kind = ARG_NUMBER,
+     .value = &opts.stream_bytes,
+     .min = 1,
+     .max = (uint64_t)1 << 40,
+     .help = "engine: all inputs of the stream (4G; less where there is no GPU)"},
+    {.name = "stats",
+     .kind = ARG_FLAG,
+     .value = &opts.stats,
+     .set = 1,
+     .help = "print what the library counted, after the suite; with --csv and --json on "
+             "standard error"},
 };
 
 static int unknown_suite(void)
@@ -73,14 +99,20 @@ static int run_bench(const common_opts *common)
     if (!found->chooses && (opts.fields || opts.ops))
         return cli_usage(&cmd_bench, "suite %s has its own operations: leave out --field and --op",
                          found->name);
-    return found->run(common, &opts);
+    if (!found->engine && (opts.parts || opts.jobs.count || opts.stream_bytes))
+        return cli_usage(&cmd_bench, "--part, --jobs and --stream are for suite engine");
+    int rc = found->run(common, &opts);
+    if (opts.stats)
+        bench_stats_print((output_format)common->format);
+    return rc;
 }
 
 const command cmd_bench = {
     .name = "bench",
     .summary = "measure speed, against this machine's own limit",
     .synopsis = "[--suite S] [--device D] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
-                "                     [--seed S] [--threads T] [--csv | --json]",
+                "                     [--seed S] [--threads T] [--part P[,P...]] [--jobs N[,N...]]\n"
+                "                     [--stream BYTES] [--stats] [--csv | --json]",
     .about =
         "Suite ops times every automatic device, or the one named: add, mul and inv on the two\n"
         "BLS12-381 fields at four sizes unless told otherwise, in less than a minute. A sample\n"
@@ -105,11 +137,27 @@ const command cmd_bench = {
         "  persistent              gx_run alone on a context that stays open\n"
         "  times                   the median over that of the last row of its kind and size\n"
         "\n"
+        "Suite engine shows what batches, pools, pipelines and streams are worth, on Fq additions\n"
+        "unless told otherwise. Every way is verified first; ways that are compared are timed in\n"
+        "turns. Its parts, of which --part takes some:\n"
+        "\n"
+        "  batch                   equal jobs in one call, in each mode; times: as fast as\n"
+        "                          sequential; of best: the median over the best mode's\n"
+        "  buckets                 batches of mixed sizes once warm: time per job, share of pooled\n"
+        "                          memory (pool%) and commands (ready%) that were reused, and\n"
+        "                          which sizes of memory how often\n"
+        "  small                   64 jobs of 64 elements: a call for each, and one call\n"
+        "  repeat                  a job of 20000 elements: the first call, the second, the others\n"
+        "  copy                    gx_buf_write and gx_buf_read of large blocks, each alone and both\n"
+        "                          at once, of memory registered (gx_host_register) and not\n"
+        "  stream                  one job with 4 GiB of operands, memory registered and not\n"
+        "\n"
         "A terminal too narrow for all columns gets the most important; --csv has them all.",
     .examples = "  gpuexec bench\n"
                 "  gpuexec bench --op add -n 4M --threads 1\n"
                 "  gpuexec bench --field all --op all -n 64K --samples 51 --csv > bench.csv\n"
-                "  gpuexec bench --suite persistence --device vulkan:0\n",
+                "  gpuexec bench --suite persistence --device vulkan:0\n"
+                "  gpuexec bench --suite engine --device vulkan --part batch,stream --csv\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_bench,

@@ -272,7 +272,7 @@ static int run_ops(const common_opts *common, const bench_opts *opts)
     if (rc == EXIT_DONE)
         rc = bench_targets(&b, &targets, (output_format)common->format);
     target_list_free(&targets);
-    return cli_close(&b.ctx, rc);
+    return bench_close(&b.ctx, rc);
 }
 
 const suite suite_ops = {.name = "ops", .chooses = true, .run = run_ops};

@@ -299,7 +299,7 @@ static int bench_size(persistence *p, size_t n)
     int rc = open_with(p, p->folder, &ctx);
     if (rc == EXIT_DONE)
         rc = bench_calls(p, ctx, &job, &rows[2]);
-    rc = cli_close(&ctx, rc);
+    rc = bench_close(&ctx, rc);
     if (rc == EXIT_DONE)
         rc = bench_one_shot(p, &job, "none", &rows[0]);
     if (rc == EXIT_DONE)

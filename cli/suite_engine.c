@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suite engine of gpuexec bench: what batches, pools, pipelines and streams are worth. Here
+ * is what its parts share (suite_engine.h); the parts are in suite_engine_batches.c and
+ * suite_engine_streams.c.
+ */
+#include "suite_engine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "progress.h"
+
+enum {
+    SAMPLES_MIN = 3,
+    PERIOD = 65537 /* random elements, repeated: no multiple of anything that is cut into */
+};
+
+#define GIB ((uint64_t)1 << 30)
+#define MIB ((uint64_t)1 << 20)
+
+static const engine_part *const parts[] = {&engine_batch,  &engine_buckets, &engine_small,
+                                           &engine_repeat, &engine_copy,    &engine_stream};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static const number_list default_jobs = {5, {2, 3, 4, 8, 16}};
+static const number_list default_sizes = {4, {16384, 65536, 262144, 1048576}};
+
+static column columns[ENGINE_COLUMNS] = {
+    [ENGINE_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT, .flags = COL_WIDE},
+    [ENGINE_PART] = {.key = "part", .title = "part", .kind = COL_TEXT, .width = 7},
+    [ENGINE_WHAT] = {.key = "what", .title = "what", .kind = COL_TEXT, .width = 22},
+    [ENGINE_MODE] = {.key = "mode", .title = "mode", .kind = COL_TEXT, .width = 13},
+    [ENGINE_JOBS] = {.key = "jobs", .title = "jobs", .kind = COL_COUNT, .width = 4},
+    [ENGINE_ELEMENTS] = {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 9},
+    [ENGINE_SAMPLES] =
+        {.key = "samples", .title = "n", .kind = COL_COUNT, .width = 4, .flags = COL_WIDE},
+    [ENGINE_MEDIAN] =
+        {.key = "median_us", .title = "median us", .kind = COL_REAL, .width = 11, .decimals = 1},
+    [ENGINE_P90] = {.key = "p90_us",
+                    .title = "P90 us",
+                    .kind = COL_REAL,
+                    .width = 11,
+                    .decimals = 1,
+                    .flags = COL_WIDE},
+    [ENGINE_MIN] = {.key = "min_us",
+                    .title = "min us",
+                    .kind = COL_REAL,
+                    .width = 11,
+                    .decimals = 1,
+                    .flags = COL_WIDE},
+    [ENGINE_MAX] = {.key = "max_us",
+                    .title = "max us",
+                    .kind = COL_REAL,
+                    .width = 11,
+                    .decimals = 1,
+                    .flags = COL_WIDE},
+    [ENGINE_PER_JOB] =
+        {.key = "per_job_us", .title = "per job us", .kind = COL_REAL, .width = 10, .decimals = 1},
+    [ENGINE_SPEEDUP] =
+        {.key = "speedup", .title = "times", .kind = COL_REAL, .width = 6, .decimals = 2},
+    [ENGINE_CHOSEN] = {.key = "chosen", .title = "chosen", .kind = COL_TEXT, .width = 13},
+    [ENGINE_OF_BEST] =
+        {.key = "of_best", .title = "of best", .kind = COL_REAL, .width = 7, .decimals = 3},
+    [ENGINE_POOL] = {.key = "pool_hit_rate",
+                     .title = "pool%",
+                     .kind = COL_REAL,
+                     .width = 6,
+                     .decimals = 1,
+                     .scale = 100},
+    [ENGINE_COMMANDS] = {.key = "command_hit_rate",
+                         .title = "ready%",
+                         .kind = COL_REAL,
+                         .width = 6,
+                         .decimals = 1,
+                         .scale = 100},
+    [ENGINE_BUCKETS] =
+        {.key = "buckets", .title = "buckets", .kind = COL_TEXT, .width = 16, .flags = COL_WIDE},
+    [ENGINE_IN] =
+        {.key = "in_gb_per_s", .title = "in GB/s", .kind = COL_REAL, .width = 8, .decimals = 2},
+    [ENGINE_OUT] =
+        {.key = "out_gb_per_s", .title = "out GB/s", .kind = COL_REAL, .width = 8, .decimals = 2},
+};
+
+/* ---- rows ---- */
+
+static cell text_or_none(const char *text)
+{
+    return text ? CELL_TEXT(text) : CELL_MISSING;
+}
+
+static cell count_or_none(uint64_t count)
+{
+    return count ? CELL_COUNT(count) : CELL_MISSING;
+}
+
+static cell rate_or_none(double rate)
+{
+    return rate >= 0 ? CELL_REAL(rate) : CELL_MISSING;
+}
+
+bool engine_show(engine *e, const engine_row *row)
+{
+    const cell all[ENGINE_COLUMNS] = {
+        [ENGINE_DEVICE] = CELL_TEXT(e->device),
+        [ENGINE_PART] = CELL_TEXT(e->part->name),
+        [ENGINE_WHAT] = text_or_none(row->what),
+        [ENGINE_MODE] = text_or_none(row->mode),
+        [ENGINE_JOBS] = count_or_none(row->jobs),
+        [ENGINE_ELEMENTS] = count_or_none(row->elements),
+        [ENGINE_SAMPLES] = CELL_COUNT(row->samples),
+        [ENGINE_MEDIAN] = CELL_REAL(row->ns.median / 1e3),
+        [ENGINE_P90] = CELL_REAL(row->ns.p90 / 1e3),
+        [ENGINE_MIN] = CELL_REAL(row->ns.min / 1e3),
+        [ENGINE_MAX] = CELL_REAL(row->ns.max / 1e3),
+        [ENGINE_PER_JOB] =
+            row->jobs ? CELL_REAL(row->ns.median / 1e3 / (double)row->jobs) : CELL_MISSING,
+        [ENGINE_SPEEDUP] = rate_or_none(row->speedup),
+        [ENGINE_CHOSEN] = text_or_none(row->chosen),
+        [ENGINE_OF_BEST] = rate_or_none(row->of_best),
+        [ENGINE_POOL] = rate_or_none(row->pool),
+        [ENGINE_COMMANDS] = rate_or_none(row->commands),
+        [ENGINE_BUCKETS] = text_or_none(row->buckets),
+        [ENGINE_IN] = rate_or_none(row->in),
+        [ENGINE_OUT] = rate_or_none(row->out),
+    };
+    cell shown[ENGINE_COLUMNS];
+    size_t count = 0;
+    for (size_t i = 0; i < ENGINE_COLUMNS; i++)
+        if (e->common->format != OUT_TABLE || e->part->columns & ENGINE_BIT(i))
+            shown[count++] = all[i];
+    progress_hide();
+    return output_row(e->out, shown);
+}
+
+void engine_step(engine *e)
+{
+    progress_at(++e->steps);
+}
+
+const char *engine_mode_name(gx_mode mode)
+{
+    static const char *const names[] = {"auto", "sequential", "single-submit", "pipelined"};
+    return (size_t)mode < sizeof names / sizeof *names ? names[mode] : "?";
+}
+
+/* ---- jobs ---- */
+
+gx_job engine_job(const engine *e, size_t first, size_t n)
+{
+    gx_job job = {.op = e->op, .field = e->field, .n = n};
+    gx_operand *const to[] = {&job.a, &job.b, &job.c};
+    for (unsigned k = 0; k < e->operands && k < 3; k++)
+        *to[k] = gx_host(e->operand[k] + first * e->element_bytes);
+    job.out = gx_host(e->result + first * e->element_bytes);
+    return job;
+}
+
+size_t engine_jobs(const engine *e, const uint64_t *sizes, size_t count, gx_job *jobs)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < count; first += sizes[i++])
+        jobs[i] = engine_job(e, first, sizes[i]);
+    return first;
+}
+
+static gx_report reports[ENGINE_JOBS_MAX];
+
+/* The report that says why: jobs not run have nothing to tell. */
+static int call_failed(size_t count)
+{
+    size_t at = 0;
+    for (size_t i = count; i-- > 0;)
+        if (reports[i].status != GX_OK && reports[i].status != GX_ERR_NOT_RUN)
+            at = i;
+    return cli_job_failed(&reports[at]);
+}
+
+int engine_call(engine *e, gx_ctx *ctx, contender *c)
+{
+    const gx_run_opts opts = {.device = e->device, .mode = c->mode};
+    size_t each = c->one_by_one ? 1 : c->count;
+    for (size_t i = 0; i < c->count; i += each)
+        if (gx_run(ctx, c->jobs + i, each, &opts, reports) != GX_OK)
+            return call_failed(each);
+    c->chosen = reports[0].mode;
+    return EXIT_DONE;
+}
+
+int engine_verify(engine *e, gx_ctx *ctx, contender *c)
+{
+    for (size_t i = 0; i < c->count; i++) /* what is there already must not pass */
+        memset(c->jobs[i].out.host, 0xa5, c->jobs[i].n * e->element_bytes);
+    int rc = engine_call(e, ctx, c);
+    for (size_t i = 0; rc == EXIT_DONE && i < c->count; i++) {
+        check_result r = {0};
+        if (check_sample(ctx, &c->jobs[i], &r) != GX_OK)
+            return cli_job_failed(&r.report);
+        if (!r.differs)
+            continue;
+        cli_error("job %zu of %zu, %s:", i + 1, c->count, engine_mode_name(c->mode));
+        check_print(e->device, &r);
+        rc = EXIT_DIFFERS;
+    }
+    return rc;
+}
+
+bool engine_enough(const engine *e, size_t taken, size_t samples, double budget_s, uint64_t start)
+{
+    if (e->opts->samples)
+        return taken >= e->opts->samples;
+    return taken >= samples ||
+           (taken >= SAMPLES_MIN && (double)(now_ns() - start) / 1e9 > budget_s);
+}
+
+/* There and back, so that none is always behind the same other. */
+static int round_of(engine *e, contender *contenders, size_t count, size_t taken,
+                    double (*ns)[SAMPLES_MAX])
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = taken % 2 ? count - 1 - i : i;
+        uint64_t start = now_ns();
+        int rc = engine_call(e, e->ctx, &contenders[at]);
+        ns[at][taken] = (double)(now_ns() - start);
+        if (rc != EXIT_DONE)
+            return rc;
+    }
+    return EXIT_DONE;
+}
+
+int engine_measure(engine *e, contender *contenders, size_t count, size_t samples, double budget_s)
+{
+    static double ns[4][SAMPLES_MAX];
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < count; i++)
+        rc = engine_verify(e, e->ctx, &contenders[i]);
+    if (rc == EXIT_DONE) /* the second call of each finds what the first one left */
+        rc = round_of(e, contenders, count, 0, ns);
+    size_t taken = 0;
+    for (uint64_t start = now_ns();
+         rc == EXIT_DONE && !engine_enough(e, taken, samples, budget_s, start); taken++)
+        rc = round_of(e, contenders, count, taken, ns);
+    for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
+        contenders[i].samples = taken;
+        contenders[i].ns = stats_of(ns[i], taken);
+    }
+    return rc;
+}
+
+/* ---- operands ---- */
+
+/* A number of bytes from the line of /proc/meminfo, or the whole of a cgroup file, that
+ * begins with `name`; UINT64_MAX where there is none. */
+static uint64_t read_bytes(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "r");
+    char line[128];
+    uint64_t value = UINT64_MAX;
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, name, strlen(name)) &&
+            sscanf(line + strlen(name), "%" SCNu64, &value) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return value;
+}
+
+static uint64_t host_memory(void)
+{
+    uint64_t kib = read_bytes("/proc/meminfo", "MemAvailable:");
+    uint64_t free = kib < UINT64_MAX / 1024 ? kib * 1024 : 4 * GIB;
+    uint64_t most = read_bytes("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = read_bytes("/sys/fs/cgroup/memory.current", "");
+    if (most != UINT64_MAX && used != UINT64_MAX) {
+        uint64_t left = most > used ? most - used : 0;
+        free = left < free ? left : free;
+    }
+    return free;
+}
+
+static void fill(const engine *e, unsigned char *to, uint64_t seed)
+{
+    size_t block = e->room < PERIOD ? e->room : PERIOD;
+    data_random(e->field, to, block, seed);
+    for (size_t at = block; at < e->room; at += block) {
+        size_t n = e->room - at < block ? e->room - at : block;
+        memcpy(to + at * e->element_bytes, to, n * e->element_bytes);
+    }
+}
+
+static void free_arrays(engine *e)
+{
+    for (unsigned k = 0; k < 3; k++) {
+        free(e->operand[k]);
+        e->operand[k] = NULL;
+    }
+    free(e->result);
+    e->result = NULL;
+}
+
+static bool make_arrays(engine *e)
+{
+    for (unsigned k = 0; k < e->operands && k < 3; k++) {
+        e->operand[k] = data_alloc(e->room * e->element_bytes);
+        if (!e->operand[k])
+            return false;
+        fill(e, e->operand[k], e->opts->seed + k);
+    }
+    e->result = data_alloc(e->room * e->element_bytes);
+    if (e->result)
+        memset(e->result, 0, e->room * e->element_bytes);
+    return e->result != NULL;
+}
+
+/* ---- what fits this device and this machine ---- */
+
+static bool part_wanted(const engine *e, const engine_part *part)
+{
+    size_t length = strlen(part->name);
+    for (const char *p = e->opts->parts; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, part->name, length) && (!p[length] || p[length] == ','))
+            return true;
+    return !e->opts->parts;
+}
+
+static int check_parts(const char *asked)
+{
+    for (const char *p = asked; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+        size_t length = strcspn(p, ",");
+        bool found = false;
+        for (size_t i = 0; i < PARTS; i++)
+            found |= strlen(parts[i]->name) == length && !strncmp(parts[i]->name, p, length);
+        if (!found)
+            return cli_usage(&cmd_bench,
+                             "no part '%.*s'; there are batch buckets small repeat copy stream",
+                             (int)(length < 64 ? length : 64), p);
+    }
+    return EXIT_DONE;
+}
+
+/* Sizes, given what kind of device it is. */
+static void choose_sizes(engine *e)
+{
+    static const uint64_t compositions = 6 * 524288; /* more than the largest has */
+    uint64_t stream = e->opts->stream_bytes ? e->opts->stream_bytes
+                      : e->gpu              ? 4 * GIB
+                      : e->software         ? 64 * MIB
+                                            : 256 * MIB;
+    uint64_t most = 0, want, jobs = 0;
+    e->jobs = e->opts->jobs.count ? e->opts->jobs : default_jobs;
+    e->sizes = e->opts->sizes.count ? e->opts->sizes : default_sizes;
+    if (e->software && !e->opts->sizes.count) {
+        e->sizes.count--;
+        if (part_wanted(e, &engine_batch))
+            cli_error("%s is no GPU: batches of up to %" PRIu64 " elements a job; more with -n",
+                      e->device, e->sizes.values[e->sizes.count - 1]);
+    }
+    for (size_t i = 0; i < e->jobs.count; i++)
+        jobs = e->jobs.values[i] > jobs ? e->jobs.values[i] : jobs;
+    for (size_t i = 0; i < e->sizes.count; i++)
+        most = e->sizes.values[i] > most ? e->sizes.values[i] : most;
+    e->stream_elements = stream / e->operands / e->element_bytes;
+    e->stream_elements += !e->stream_elements;
+    if (part_wanted(e, &engine_stream) && !e->opts->stream_bytes && !e->gpu)
+        cli_error("%s is no GPU: a stream of %" PRIu64 " MiB; more with --stream", e->device,
+                  stream / MIB);
+
+    want = part_wanted(e, &engine_batch) ? jobs * most : 64 * 64;
+    if (part_wanted(e, &engine_buckets) && want < compositions)
+        want = compositions;
+    if (want < 20000)
+        want = 20000; /* of part repeat */
+    bool streams = part_wanted(e, &engine_stream) || part_wanted(e, &engine_copy);
+    if (streams && want < e->stream_elements)
+        want = e->stream_elements;
+
+    uint64_t room = host_memory() / 10 * 6 / (e->operands + 1) / e->element_bytes;
+    e->room = want < room ? want : room;
+    if (streams && e->stream_elements > e->room) {
+        e->stream_elements = e->room;
+        cli_error("memory is short: a stream of %" PRIu64 " MiB",
+                  e->room * e->operands * e->element_bytes / MIB);
+    }
+}
+
+/* The device may have been named by any of its names: a job tells what it is called. */
+static int look_at_device(engine *e, const device_list *all)
+{
+    unsigned char x[3][ELEMENT_BYTES_MAX], out[ELEMENT_BYTES_MAX];
+    gx_report report;
+    gx_job job = {.op = e->op, .field = e->field, .n = 1, .out = gx_host(out)};
+    gx_operand *const to[] = {&job.a, &job.b, &job.c};
+    for (unsigned k = 0; k < e->operands && k < 3; k++) {
+        data_random(e->field, x[k], 1, e->opts->seed + k);
+        *to[k] = gx_host(x[k]);
+    }
+    if (gx_run(e->ctx, &job, 1, &(gx_run_opts){.device = e->device}, &report) != GX_OK)
+        return cli_job_failed(&report);
+    e->gpu = false;
+    e->software = true;
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->infos[i].name, report.device) != 0)
+            continue;
+        e->gpu = all->infos[i].kind == GX_DEVICE_VULKAN && all->infos[i].automatic;
+        e->software = !all->infos[i].automatic;
+    }
+    return EXIT_DONE;
+}
+
+/* ---- all parts ---- */
+
+static int open_table(engine *e)
+{
+    static column shown[ENGINE_COLUMNS];
+    size_t count = 0;
+    bool table = e->common->format == OUT_TABLE;
+    for (size_t i = 0; i < ENGINE_COLUMNS; i++)
+        if (!table || e->part->columns & ENGINE_BIT(i))
+            shown[count++] = columns[i];
+    if (table) {
+        progress_hide();
+        printf("%s%s\n\n", e->steps ? "\n" : "", e->part->title);
+    }
+    e->out = output_open((output_format)e->common->format, "bench", shown, count);
+    return e->out ? EXIT_DONE : cli_no_memory();
+}
+
+static int close_table(engine *e, int rc)
+{
+    bool whole = output_close(e->out);
+    e->out = NULL;
+    return whole || rc != EXIT_DONE ? rc : EXIT_FAILED;
+}
+
+static int run_parts(engine *e)
+{
+    bool table = e->common->format == OUT_TABLE;
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < PARTS; i++) {
+        if (!part_wanted(e, parts[i]))
+            continue;
+        e->part = parts[i];
+        if (!e->out)
+            rc = open_table(e);
+        if (rc == EXIT_DONE)
+            rc = e->part->run(e);
+        if (table)
+            rc = close_table(e, rc);
+    }
+    return rc;
+}
+
+static int bench_device(engine *e, const device_list *all)
+{
+    int rc = look_at_device(e, all);
+    if (rc != EXIT_DONE)
+        return rc;
+    choose_sizes(e);
+    uint64_t steps = 0;
+    for (size_t i = 0; i < PARTS; i++)
+        steps += part_wanted(e, parts[i]) ? parts[i]->steps(e) : 0;
+    e->steps = 0;
+    progress_start("measuring", steps, "groups of rows");
+    rc = make_arrays(e) ? run_parts(e) : cli_no_memory();
+    progress_end();
+    free_arrays(e);
+    return rc;
+}
+
+/* The only bit of a mask, as its number; 0 where there are more. */
+static int only_bit(uint32_t mask)
+{
+    return mask && !(mask & (mask - 1)) ? __builtin_ctz(mask) : 0;
+}
+
+static int run_engine(const common_opts *common, const bench_opts *opts)
+{
+    engine e = {.common = common,
+                .opts = opts,
+                .field = (gx_field)only_bit(opts->fields ? opts->fields : 1u << GX_BLS12_381_FQ),
+                .op = (gx_op)only_bit(opts->ops ? opts->ops : 1u << GX_ADD)};
+    if (!e.field || !e.op)
+        return cli_usage(&cmd_bench, "suite engine takes one --field and one --op");
+    if (!gx_op_exists(e.op, e.field))
+        return cli_usage(&cmd_bench, "no such operation on this field");
+    e.operands = gx_op_get_info(e.op)->operands;
+    e.element_bytes = gx_field_get_info(e.field)->element_bytes;
+    int rc = check_parts(opts->parts);
+    if (rc != EXIT_DONE)
+        return rc;
+    target_list targets = {0};
+    rc = cli_open(common, &e.ctx);
+    if (rc == EXIT_DONE)
+        rc = target_list_get(e.ctx, common, &targets);
+    columns[ENGINE_DEVICE].width = targets.width;
+    for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++) {
+        e.device = targets.names[i];
+        rc = bench_device(&e, &targets.all);
+    }
+    if (e.out)
+        rc = close_table(&e, rc);
+    target_list_free(&targets);
+    return bench_close(&e.ctx, rc);
+}
+
+const suite suite_engine = {.name = "engine", .chooses = true, .engine = true, .run = run_engine};

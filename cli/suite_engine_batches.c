@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suite engine: calls of many jobs in every mode, batches of mixed sizes and what the
+ * pools make of them, many tiny jobs, and a job that is repeated.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "clock.h"
+#include "suite_engine.h"
+
+enum { MODES = 4 };
+
+static const gx_mode modes[MODES] = {GX_MODE_SEQUENTIAL, GX_MODE_SINGLE_SUBMIT, GX_MODE_PIPELINED,
+                                     GX_MODE_AUTO};
+
+static uint64_t one_step(const engine *e)
+{
+    (void)e;
+    return 1;
+}
+
+/* ---- batch: jobs of one size, in every mode ---- */
+
+static int show_batch(engine *e, const contender *c, size_t n)
+{
+    double best = c[0].ns.median;
+    for (size_t i = 1; i < MODES && c[i].mode != GX_MODE_AUTO; i++)
+        best = c[i].ns.median < best ? c[i].ns.median : best;
+    for (size_t i = 0; i < MODES; i++) {
+        engine_row row = {.mode = engine_mode_name(c[i].mode),
+                          .chosen = engine_mode_name(c[i].chosen),
+                          .jobs = c[i].count,
+                          .elements = n,
+                          .samples = c[i].samples,
+                          .ns = c[i].ns,
+                          ENGINE_NO_RATES};
+        row.speedup = c[0].ns.median / c[i].ns.median;
+        row.of_best = c[i].ns.median / best;
+        if (!engine_show(e, &row))
+            return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+static int batch_cell(engine *e, size_t count, size_t n)
+{
+    gx_job jobs[ENGINE_JOBS_MAX];
+    contender c[MODES];
+    if (n > e->room / count) {
+        cli_error("skipped %zu jobs of %zu elements: memory is short", count, n);
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < count; i++)
+        jobs[i] = engine_job(e, i * n, n);
+    for (size_t i = 0; i < MODES; i++)
+        c[i] = (contender){.jobs = jobs, .count = count, .mode = modes[i]};
+    int rc = engine_measure(e, c, MODES, 31, 2.0);
+    return rc == EXIT_DONE ? show_batch(e, c, n) : rc;
+}
+
+static int run_batch(engine *e)
+{
+    int rc = EXIT_DONE;
+    for (size_t s = 0; s < e->sizes.count; s++)
+        for (size_t j = 0; rc == EXIT_DONE && j < e->jobs.count; j++) {
+            rc = batch_cell(e, e->jobs.values[j], e->sizes.values[s]);
+            engine_step(e);
+        }
+    return rc;
+}
+
+static uint64_t batch_steps(const engine *e)
+{
+    return (uint64_t)e->jobs.count * e->sizes.count;
+}
+
+const engine_part engine_batch = {
+    .name = "batch",
+    .title = "batches of equal jobs (times: as fast as sequential; of best: of the fastest mode)",
+    .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_MODE) | ENGINE_BIT(ENGINE_JOBS) |
+               ENGINE_BIT(ENGINE_ELEMENTS) | ENGINE_BIT(ENGINE_PER_JOB) |
+               ENGINE_BIT(ENGINE_SPEEDUP) | ENGINE_BIT(ENGINE_CHOSEN) | ENGINE_BIT(ENGINE_OF_BEST),
+    .run = run_batch,
+    .steps = batch_steps,
+};
+
+/* ---- buckets: the seven compositions of the seeds, and all of them in turn ---- */
+
+#define K 1024
+
+/* Where the seeds tell no sizes, these are ours: within one bucket, over four of them. */
+static const struct {
+    const char *name;
+    number_list sizes;
+} compositions[] = {
+    {"Uniform-32k", {4, {32 * K, 32 * K, 32 * K, 32 * K}}},
+    {"Uniform-64k", {4, {64 * K, 64 * K, 64 * K, 64 * K}}},
+    {"Mixed-Same-Bucket", {4, {20000, 24000, 28000, 32 * K}}},
+    {"Mixed-Adjacent-Buckets", {4, {32 * K, 64 * K, 32 * K, 64 * K}}},
+    {"Mixed-Diverse", {4, {16 * K, 32 * K, 128 * K, 256 * K}}},
+    {"Large-Uniform", {8, {256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K}}},
+    {"Large-Mixed", {6, {256 * K, 512 * K, 256 * K, 512 * K, 256 * K, 512 * K}}},
+};
+enum { COMPOSITIONS = sizeof compositions / sizeof *compositions, WARM_UP = 3 };
+
+typedef struct composition {
+    gx_job jobs[8];
+    contender call;
+    size_t elements;
+} composition;
+
+static double hit_rate(uint64_t hits, uint64_t misses)
+{
+    return hits + misses ? (double)hits / (double)(hits + misses) : -1;
+}
+
+/* What was counted between two moments. */
+static void show_counts(const gx_statistics *from, const gx_statistics *to, engine_row *row,
+                        char *buckets, size_t size)
+{
+    uint64_t used[GX_BUCKETS];
+    for (size_t i = 0; i < GX_BUCKETS; i++)
+        used[i] = to->buckets[i] - from->buckets[i];
+    bench_buckets_text(used, buckets, size);
+    row->pool = hit_rate(to->pool_hits - from->pool_hits, to->pool_misses - from->pool_misses);
+    row->commands = hit_rate(to->command_hits - from->command_hits,
+                             to->command_misses - from->command_misses);
+    row->buckets = buckets[0] ? buckets : NULL;
+}
+
+/* Calls of `count` compositions one after the other, once they are warm. */
+static int measure_compositions(engine *e, composition *all, size_t count, const char *name)
+{
+    static double ns[SAMPLES_MAX];
+    char buckets[GX_BUCKETS * 32];
+    engine_row row = {.what = name, ENGINE_NO_RATES};
+    gx_statistics from, to;
+    int rc = EXIT_DONE;
+    for (size_t i = 0; i < count; i++) {
+        row.jobs += all[i].call.count;
+        row.elements += all[i].elements;
+    }
+    for (size_t i = 0; i < WARM_UP * count && rc == EXIT_DONE; i++)
+        rc = engine_call(e, e->ctx, &all[i % count].call);
+    gx_stats(e->ctx, &from);
+    for (uint64_t begin = now_ns();
+         rc == EXIT_DONE && !engine_enough(e, row.samples, 51, 1.0, begin); row.samples++) {
+        uint64_t start = now_ns();
+        for (size_t i = 0; i < count && rc == EXIT_DONE; i++)
+            rc = engine_call(e, e->ctx, &all[i].call);
+        ns[row.samples] = (double)(now_ns() - start);
+    }
+    gx_stats(e->ctx, &to);
+    if (rc != EXIT_DONE)
+        return rc;
+    row.ns = stats_of(ns, row.samples);
+    row.mode = engine_mode_name(GX_MODE_AUTO);
+    row.chosen = count == 1 ? engine_mode_name(all->call.chosen) : NULL;
+    show_counts(&from, &to, &row, buckets, sizeof buckets);
+    engine_step(e);
+    return engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int run_buckets(engine *e)
+{
+    composition all[COMPOSITIONS];
+    int rc = EXIT_DONE;
+    for (size_t i = 0; i < COMPOSITIONS && rc == EXIT_DONE; i++) {
+        const number_list *sizes = &compositions[i].sizes;
+        uint64_t total = 0;
+        for (size_t j = 0; j < sizes->count; j++)
+            total += sizes->values[j];
+        if (total > e->room)
+            return cli_no_memory();
+        all[i].elements = engine_jobs(e, sizes->values, sizes->count, all[i].jobs);
+        all[i].call = (contender){.jobs = all[i].jobs, .count = sizes->count};
+        rc = engine_verify(e, e->ctx, &all[i].call);
+        if (rc == EXIT_DONE)
+            rc = measure_compositions(e, &all[i], 1, compositions[i].name);
+    }
+    return rc == EXIT_DONE ? measure_compositions(e, all, COMPOSITIONS, "all in turn") : rc;
+}
+
+static uint64_t bucket_steps(const engine *e)
+{
+    (void)e;
+    return COMPOSITIONS + 1;
+}
+
+const engine_part engine_buckets = {
+    .name = "buckets",
+    .title = "mixed batches, once warm (size: all jobs; pool%, ready%: memory and commands reused)",
+    .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_JOBS) |
+               ENGINE_BIT(ENGINE_ELEMENTS) | ENGINE_BIT(ENGINE_PER_JOB) |
+               ENGINE_BIT(ENGINE_CHOSEN) | ENGINE_BIT(ENGINE_POOL) | ENGINE_BIT(ENGINE_COMMANDS) |
+               ENGINE_BIT(ENGINE_BUCKETS),
+    .run = run_buckets,
+    .steps = bucket_steps,
+};
+
+/* ---- small: many jobs that hardly are any work ---- */
+
+enum { SMALL_JOBS = 64, SMALL_ELEMENTS = 64 };
+
+static int run_small(engine *e)
+{
+    gx_job jobs[SMALL_JOBS];
+    for (size_t i = 0; i < SMALL_JOBS; i++)
+        jobs[i] = engine_job(e, i * SMALL_ELEMENTS, SMALL_ELEMENTS);
+    contender c[] = {{.jobs = jobs, .count = SMALL_JOBS, .one_by_one = true},
+                     {.jobs = jobs, .count = SMALL_JOBS, .mode = GX_MODE_SEQUENTIAL},
+                     {.jobs = jobs, .count = SMALL_JOBS, .mode = GX_MODE_SINGLE_SUBMIT},
+                     {.jobs = jobs, .count = SMALL_JOBS}};
+    static const char *const what[] = {"64 calls", "one call", "one call", "one call"};
+    int rc = engine_measure(e, c, 4, 201, 2.0);
+    for (size_t i = 0; rc == EXIT_DONE && i < 4; i++) {
+        engine_row row = {.what = what[i],
+                          .mode = engine_mode_name(c[i].mode),
+                          .chosen = engine_mode_name(c[i].chosen),
+                          .jobs = SMALL_JOBS,
+                          .elements = SMALL_ELEMENTS,
+                          .samples = c[i].samples,
+                          .ns = c[i].ns,
+                          ENGINE_NO_RATES};
+        row.speedup = c[0].ns.median / c[i].ns.median;
+        rc = engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
+    }
+    engine_step(e);
+    return rc;
+}
+
+const engine_part engine_small = {
+    .name = "small",
+    .title = "64 jobs of 64 elements (times: as fast as a call for each)",
+    .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_MODE) |
+               ENGINE_BIT(ENGINE_JOBS) | ENGINE_BIT(ENGINE_ELEMENTS) | ENGINE_BIT(ENGINE_PER_JOB) |
+               ENGINE_BIT(ENGINE_SPEEDUP) | ENGINE_BIT(ENGINE_CHOSEN),
+    .run = run_small,
+    .steps = one_step,
+};
+
+/* ---- repeat: one job, again and again ---- */
+
+enum { REPEAT_ELEMENTS = 20000, REPEAT_CONTEXTS = 3, REPEAT_LATER = 101 };
+
+/* In a context whose device is open and whose kernels are built, but which knows no job of
+ * this size: what the first call prepares is all that differs. */
+static int repeat_once(engine *e, double *first, double *second, double *later, size_t *count)
+{
+    gx_job tiny = engine_job(e, 0, 64), job = engine_job(e, 0, REPEAT_ELEMENTS);
+    contender warm_up = {.jobs = &tiny, .count = 1}, call = {.jobs = &job, .count = 1};
+    gx_ctx *ctx = NULL;
+    int rc = cli_open(e->common, &ctx);
+    if (rc == EXIT_DONE)
+        rc = engine_call(e, ctx, &warm_up);
+    uint64_t begin = now_ns();
+    for (size_t i = 0; rc == EXIT_DONE; i++) {
+        if (i >= 2 && engine_enough(e, i - 2, REPEAT_LATER, 1.0, begin))
+            break;
+        uint64_t start = now_ns();
+        rc = engine_call(e, ctx, &call);
+        double ns = (double)(now_ns() - start);
+        *(i == 0 ? first : i == 1 ? second : &later[(*count)++]) = ns;
+    }
+    if (rc == EXIT_DONE)
+        rc = engine_verify(e, ctx, &call);
+    return bench_close(&ctx, rc);
+}
+
+static int run_repeat(engine *e)
+{
+    static double later[REPEAT_CONTEXTS * SAMPLES_MAX];
+    double first[REPEAT_CONTEXTS], second[REPEAT_CONTEXTS];
+    size_t count = 0;
+    int rc = EXIT_DONE;
+    for (size_t i = 0; i < REPEAT_CONTEXTS && rc == EXIT_DONE; i++)
+        rc = repeat_once(e, &first[i], &second[i], later, &count);
+    engine_step(e);
+    if (rc != EXIT_DONE)
+        return rc;
+    engine_row rows[] = {{.what = "first call", .samples = REPEAT_CONTEXTS, ENGINE_NO_RATES},
+                         {.what = "second call", .samples = REPEAT_CONTEXTS, ENGINE_NO_RATES},
+                         {.what = "later calls", .samples = count, ENGINE_NO_RATES}};
+    rows[0].ns = stats_of(first, REPEAT_CONTEXTS);
+    rows[1].ns = stats_of(second, REPEAT_CONTEXTS);
+    rows[2].ns = stats_of(later, count);
+    for (size_t i = 0; i < 3 && rc == EXIT_DONE; i++) {
+        rows[i].jobs = 1;
+        rows[i].elements = REPEAT_ELEMENTS;
+        rows[i].mode = engine_mode_name(GX_MODE_AUTO);
+        rows[i].speedup = rows[0].ns.median / rows[i].ns.median;
+        rc = engine_show(e, &rows[i]) ? EXIT_DONE : EXIT_FAILED;
+    }
+    return rc;
+}
+
+const engine_part engine_repeat = {
+    .name = "repeat",
+    .title = "one job of 20000 elements, repeated (times: as fast as the first call)",
+    .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_ELEMENTS) |
+               ENGINE_BIT(ENGINE_SPEEDUP),
+    .run = run_repeat,
+    .steps = one_step,
+};
