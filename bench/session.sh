@@ -114,6 +114,8 @@ part_gpu() {
     run resident.csv bench-resident --device "$gpu" --csv
     run bench-gpu.csv gpuexec bench --device "$gpu" --op add,mul,inv -n 64,1024,16K,64K,1M,4M --csv
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
+    run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
+    run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }
 
 for part in "${parts[@]}"; do

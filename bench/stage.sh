@@ -12,7 +12,8 @@ cmake --preset release -DGPUEXEC_TESTS=ON >/dev/null
 cmake --build --preset release >/dev/null
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib"
-cp build/release/gpuexec build/release/tests/bench-resident "$stage/bin/"
+cp build/release/gpuexec build/release/tests/bench-resident build/release/tests/bench-copies \
+    "$stage/bin/"
 for test in kernels conformance contract api-buffers laws; do
     cp "build/release/tests/test-$test" "$stage/bin/"
 done

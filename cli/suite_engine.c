@@ -31,7 +31,7 @@ static const number_list default_sizes = {4, {16384, 65536, 262144, 1048576}};
 static column columns[ENGINE_COLUMNS] = {
     [ENGINE_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT, .flags = COL_WIDE},
     [ENGINE_PART] = {.key = "part", .title = "part", .kind = COL_TEXT, .width = 7},
-    [ENGINE_WHAT] = {.key = "what", .title = "what", .kind = COL_TEXT, .width = 22},
+    [ENGINE_WHAT] = {.key = "what", .title = "what", .kind = COL_TEXT, .width = 28},
     [ENGINE_MODE] = {.key = "mode", .title = "mode", .kind = COL_TEXT, .width = 13},
     [ENGINE_JOBS] = {.key = "jobs", .title = "jobs", .kind = COL_COUNT, .width = 4},
     [ENGINE_ELEMENTS] = {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 9},
