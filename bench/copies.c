@@ -99,12 +99,12 @@ static struct gx_instance instance;
 static struct gx_device device;
 static struct gx_kernel copy_kernel; /* impl NULL: the device has none */
 static output *table;
-static unsigned char *host[3];       /* a, b and out, `half` bytes each */
+static unsigned char *host[3]; /* a, b and out, `half` bytes each */
 static size_t half, ring;
-static struct gx_mem imported[3];    /* the same, as the device sees it */
-static struct gx_mem allocated[2];   /* UPLOAD and READBACK memory of a row's size */
+static struct gx_mem imported[3];  /* the same, as the device sees it */
+static struct gx_mem allocated[2]; /* UPLOAD and READBACK memory of a row's size */
 static struct gx_mem ring_in, ring_out;
-static double stream_copy_ns;        /* the best row of the stream's bytes */
+static double stream_copy_ns; /* the best row of the stream's bytes */
 
 static void say(void *user, gx_log_level level, const char *message)
 {
@@ -184,8 +184,7 @@ static void *run_lane(void *argument)
             at += bytes;
             continue;
         }
-        gx_status waited =
-            device.ops->wait(&device, points[ended % opts.flight], GX_WAIT_FOREVER);
+        gx_status waited = device.ops->wait(&device, points[ended % opts.flight], GX_WAIT_FOREVER);
         s = s == GX_OK ? waited : s;
         device.ops->recycle(cmds[ended++ % opts.flight]);
     }
@@ -333,8 +332,8 @@ static bool show(const char *what, const char *memory, const char *in_by, const 
 }
 
 /* The lanes of one direction. */
-static size_t add_lanes(struct lane *lanes, size_t count, const struct way *way, const struct row *r,
-                        bool out)
+static size_t add_lanes(struct lane *lanes, size_t count, const struct way *way,
+                        const struct row *r, bool out)
 {
     struct lane lane = {.out = out,
                         .method = way->method,
@@ -417,10 +416,13 @@ static int bench_row(const struct row *r, bool like_stream)
                : EXIT_FAILURE;
 }
 
-#define C   GX_QUEUE_COMPUTE
-#define U   GX_QUEUE_UPLOAD
-#define D   GX_QUEUE_DOWNLOAD
-#define NOT {.queue = GX_QUEUE_HOST_IN}
+#define C GX_QUEUE_COMPUTE
+#define U GX_QUEUE_UPLOAD
+#define D GX_QUEUE_DOWNLOAD
+#define NOT                                                                                        \
+    {                                                                                              \
+        .queue = GX_QUEUE_HOST_IN                                                                  \
+    }
 
 static const struct pair {
     const char *what;
@@ -603,7 +605,8 @@ static void explain(void)
     printf("%s: %s\n", device.info.name, device.info.description);
     printf("Chunks of copies between host memory and the device, %u under way in each direction.\n",
            (unsigned)opts.flight);
-    puts("memory: the program's own, imported, or allocated by the device. 2 in 1: twice as much in\n"
+    puts("memory: the program's own, imported, or allocated by the device. 2 in 1: twice as much "
+         "in\n"
          "as out, the bytes of the stream below. copy%: what the best of those rows took, of what\n"
          "the stream took.\n");
 }
@@ -613,7 +616,7 @@ static int bench_device(void)
     struct gx_kernel_key key = {.op = GX_OP_COPY};
     if (device.ops->kernel(&device, &key, &copy_kernel) != GX_OK)
         copy_kernel.impl = NULL;
-    uint64_t bytes = opts.bytes           ? opts.bytes
+    uint64_t bytes = opts.bytes              ? opts.bytes
                      : device.info.automatic ? (uint64_t)4096 * MIB
                                              : 32 * MIB;
     half = 1 << 19; /* a power of two, so that every chunk and the ring divide it */
@@ -662,12 +665,14 @@ int main(int argc, char **argv)
 {
     gx_config config = {.log = say};
     char message[ARGS_ERROR_SIZE] = "";
-    switch (args_parse(&arguments, 1, &config, argc - 1, argv + 1, message)) {
-    case ARGS_OK:
-        if (powers_of_two())
-            break;
+    args_result parsed = args_parse(&arguments, 1, &config, argc - 1, argv + 1, message);
+    if (parsed == ARGS_OK && !powers_of_two()) {
+        parsed = ARGS_WRONG;
         snprintf(message, sizeof message, "--chunk takes powers of two");
-        /* fall through */
+    }
+    switch (parsed) {
+    case ARGS_OK:
+        break;
     case ARGS_WRONG:
         fprintf(stderr, "bench-copies: %s\n", message);
         return 2;

@@ -110,9 +110,10 @@ static int run_bench(const common_opts *common)
 const command cmd_bench = {
     .name = "bench",
     .summary = "measure speed, against this machine's own limit",
-    .synopsis = "[--suite S] [--device D] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
-                "                     [--seed S] [--threads T] [--part P[,P...]] [--jobs N[,N...]]\n"
-                "                     [--stream BYTES] [--stats] [--csv | --json]",
+    .synopsis =
+        "[--suite S] [--device D] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
+        "                     [--seed S] [--threads T] [--part P[,P...]] [--jobs N[,N...]]\n"
+        "                     [--stream BYTES] [--stats] [--csv | --json]",
     .about =
         "Suite ops times every automatic device, or the one named: add, mul and inv on the two\n"
         "BLS12-381 fields at four sizes unless told otherwise, in less than a minute. A sample\n"
@@ -143,12 +144,15 @@ const command cmd_bench = {
         "\n"
         "  batch                   equal jobs in one call, in each mode; times: as fast as\n"
         "                          sequential; of best: the median over the best mode's\n"
-        "  buckets                 batches of mixed sizes once warm: time per job, share of pooled\n"
+        "  buckets                 batches of mixed sizes once warm: time per job, share of "
+        "pooled\n"
         "                          memory (pool%) and commands (ready%) that were reused, and\n"
         "                          which sizes of memory how often\n"
         "  small                   64 jobs of 64 elements: a call for each, and one call\n"
-        "  repeat                  a job of 20000 elements: the first call, the second, the others\n"
-        "  copy                    gx_buf_write and gx_buf_read of large blocks, each alone and both\n"
+        "  repeat                  a job of 20000 elements: the first call, the second, the "
+        "others\n"
+        "  copy                    gx_buf_write and gx_buf_read of large blocks, each alone and "
+        "both\n"
         "                          at once, of memory registered (gx_host_register) and not\n"
         "  stream                  one job with 4 GiB of operands, memory registered and not\n"
         "\n"

@@ -43,8 +43,7 @@ static void bucket_name(size_t bucket, char *text, size_t size)
     uint64_t kib = (uint64_t)4 << bucket;
     const char *unit = kib < 1024 ? "K" : kib < 1024 * 1024 ? "M" : "G";
     uint64_t scale = kib < 1024 ? 1 : kib < 1024 * 1024 ? 1024 : 1024 * 1024;
-    snprintf(text, size, "%" PRIu64 "%s%s", kib / scale, unit,
-             bucket == GX_BUCKETS - 1 ? "+" : "");
+    snprintf(text, size, "%" PRIu64 "%s%s", kib / scale, unit, bucket == GX_BUCKETS - 1 ? "+" : "");
 }
 
 void bench_buckets_text(const uint64_t *buckets, char *text, size_t size)

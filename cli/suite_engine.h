@@ -83,7 +83,8 @@ typedef struct engine_row {
     double speedup, of_best, pool, commands, in, out; /* rates: below 0 is not there */
 } engine_row;
 
-#define ENGINE_NO_RATES .speedup = -1, .of_best = -1, .pool = -1, .commands = -1, .in = -1, .out = -1
+#define ENGINE_NO_RATES                                                                            \
+    .speedup = -1, .of_best = -1, .pool = -1, .commands = -1, .in = -1, .out = -1
 
 bool engine_show(engine *e, const engine_row *row);
 
@@ -116,8 +117,7 @@ int engine_verify(engine *e, gx_ctx *ctx, contender *c);
 /* Verifies each, then times all in turns, so that no drift favours one: `samples` times, or
  * fewer, but at least 3, where that takes longer than budget_s; the user's own number of
  * samples goes before both. */
-int engine_measure(engine *e, contender *contenders, size_t count, size_t samples,
-                   double budget_s);
+int engine_measure(engine *e, contender *contenders, size_t count, size_t samples, double budget_s);
 
 /* Whether that is enough, by the same rule. */
 bool engine_enough(const engine *e, size_t taken, size_t samples, double budget_s, uint64_t start);

@@ -99,7 +99,8 @@ static const struct {
     {"Mixed-Same-Bucket", {4, {20000, 24000, 28000, 32 * K}}},
     {"Mixed-Adjacent-Buckets", {4, {32 * K, 64 * K, 32 * K, 64 * K}}},
     {"Mixed-Diverse", {4, {16 * K, 32 * K, 128 * K, 256 * K}}},
-    {"Large-Uniform", {8, {256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K}}},
+    {"Large-Uniform",
+     {8, {256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K, 256 * K}}},
     {"Large-Mixed", {6, {256 * K, 512 * K, 256 * K, 512 * K, 256 * K, 512 * K}}},
 };
 enum { COMPOSITIONS = sizeof compositions / sizeof *compositions, WARM_UP = 3 };
@@ -124,8 +125,8 @@ static void show_counts(const gx_statistics *from, const gx_statistics *to, engi
         used[i] = to->buckets[i] - from->buckets[i];
     bench_buckets_text(used, buckets, size);
     row->pool = hit_rate(to->pool_hits - from->pool_hits, to->pool_misses - from->pool_misses);
-    row->commands = hit_rate(to->command_hits - from->command_hits,
-                             to->command_misses - from->command_misses);
+    row->commands =
+        hit_rate(to->command_hits - from->command_hits, to->command_misses - from->command_misses);
     row->buckets = buckets[0] ? buckets : NULL;
 }
 

@@ -23,9 +23,8 @@ static int set_registered(engine *e, bool registered)
     gx_status s = GX_OK;
     for (unsigned k = 0; k <= e->operands; k++) {
         void *memory = k < e->operands ? e->operand[k] : e->result;
-        gx_status one = registered
-                            ? gx_host_register(e->ctx, memory, e->room * e->element_bytes)
-                            : gx_host_unregister(e->ctx, memory);
+        gx_status one = registered ? gx_host_register(e->ctx, memory, e->room * e->element_bytes)
+                                   : gx_host_unregister(e->ctx, memory);
         s = s == GX_OK ? one : s;
     }
     if (s == GX_OK)
@@ -219,8 +218,8 @@ static uint64_t copy_steps(const engine *e)
 const engine_part engine_copy = {
     .name = "copy",
     .title = "copies into and out of buffers of the device, large blocks",
-    .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_IN) |
-               ENGINE_BIT(ENGINE_OUT),
+    .columns =
+        ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_IN) | ENGINE_BIT(ENGINE_OUT),
     .run = run_copy,
     .steps = copy_steps,
 };
