@@ -173,20 +173,21 @@ static void *run_lane(void *argument)
     struct lane *lane = argument;
     struct gx_cmd *cmds[FLIGHT_MAX];
     struct gx_point points[FLIGHT_MAX];
+    size_t flight = opts.flight ? opts.flight : 1;
     size_t started = 0, ended = 0, at = lane->from, end = lane->from + lane->bytes;
     gx_status s = GX_OK;
     while (ended < started || (at < end && s == GX_OK)) {
-        if (at < end && s == GX_OK && started - ended < opts.flight) {
-            size_t slot = started % opts.flight;
+        if (at < end && s == GX_OK && started - ended < flight) {
+            size_t slot = started % flight;
             size_t bytes = end - at < lane->chunk ? end - at : lane->chunk;
             s = start_chunk(lane, at, bytes, &cmds[slot], &points[slot]);
             started += s == GX_OK;
             at += bytes;
             continue;
         }
-        gx_status waited = device.ops->wait(&device, points[ended % opts.flight], GX_WAIT_FOREVER);
+        gx_status waited = device.ops->wait(&device, points[ended % flight], GX_WAIT_FOREVER);
         s = s == GX_OK ? waited : s;
-        device.ops->recycle(cmds[ended++ % opts.flight]);
+        device.ops->recycle(cmds[ended++ % flight]);
     }
     lane->status = s;
     return NULL;
@@ -527,7 +528,7 @@ static bool make_host(void)
     size_t element = gx_field_get_info(FIELD)->element_bytes, whole = half / element;
     size_t block = whole < PERIOD ? whole : PERIOD;
     for (size_t i = 0; i < 3; i++) {
-        host[i] = data_alloc(half);
+        host[i] = data_alloc(half < 2 * MIB ? 2 * MIB : half); /* that begins with a page */
         if (!host[i])
             return false;
         memset(host[i], 0, half);
@@ -545,12 +546,13 @@ static bool make_host(void)
 static gx_status make_memory(void)
 {
     size_t row_bytes = half < ROW_MAX ? half : ROW_MAX;
-    gx_status s = GX_OK;
-    for (size_t i = 0; i < 3 && s == GX_OK && device.ops->mem_import && device.facts.import_align;
-         i++)
+    bool imports = device.ops->mem_import && device.facts.import_align;
+    gx_status s = imports ? GX_OK : GX_ERR_UNSUPPORTED;
+    for (size_t i = 0; i < 3 && s == GX_OK; i++)
         s = device.ops->mem_import(&device, host[i], half, &imported[i]);
-    if (s == GX_OK)
-        s = device.ops->mem_alloc(&device, GX_MEM_UPLOAD, row_bytes, &allocated[0]);
+    if (s != GX_OK) /* imported[2] tells */
+        fprintf(stderr, "bench-copies: no rows of imported memory: %s\n", gx_status_message(s));
+    s = device.ops->mem_alloc(&device, GX_MEM_UPLOAD, row_bytes, &allocated[0]);
     if (s == GX_OK)
         s = device.ops->mem_alloc(&device, GX_MEM_READBACK, row_bytes, &allocated[1]);
     if (s == GX_OK)
