@@ -38,6 +38,7 @@ enum {
 static struct {
     uint64_t bytes, samples, flight;
     number_list chunks;
+    const char *only;
     int format;
 } opts = {.samples = 5, .flight = 4, .chunks = {4, {MIB, 4 * MIB, 16 * MIB, 64 * MIB}}};
 
@@ -64,6 +65,12 @@ static const arg_spec specs[] = {
      .min = 1,
      .max = FLIGHT_MAX,
      .help = "commands under way per direction (4)"},
+    {.name = "only",
+     .arg = "WHAT",
+     .kind = ARG_TEXT,
+     .value = &opts.only,
+     .help = "rows of in, out or both alone, and no stream: two programs at once can then be seen "
+             "from each"},
     {.name = "samples",
      .arg = "K",
      .kind = ARG_NUMBER,
@@ -485,6 +492,8 @@ static int bench_pair(const struct pair *p, bool from_imported, size_t chunk)
                     .outer_in = {from_imported ? &imported[0] : &allocated[0]},
                     .outer_out = from_imported ? &imported[2] : &allocated[1],
                     .in_first = SIZE_MAX};
+    if (opts.only && strcmp(opts.only, p->what) != 0)
+        return EXIT_SUCCESS;
     bool kernel = (r.in && r.in->method == KERNEL) || (r.out && r.out->method == KERNEL);
     if (kernel && !from_imported) /* that memory is for copies */
         return EXIT_SUCCESS;
@@ -672,6 +681,11 @@ int main(int argc, char **argv)
         parsed = ARGS_WRONG;
         snprintf(message, sizeof message, "--chunk takes powers of two");
     }
+    if (parsed == ARGS_OK && opts.only && strcmp(opts.only, "in") != 0 &&
+        strcmp(opts.only, "out") != 0 && strcmp(opts.only, "both") != 0) {
+        parsed = ARGS_WRONG;
+        snprintf(message, sizeof message, "--only takes in, out or both");
+    }
     switch (parsed) {
     case ARGS_OK:
         break;
@@ -680,7 +694,7 @@ int main(int argc, char **argv)
         return 2;
     default:
         puts("usage: bench-copies [--device D] [--bytes B] [--chunk B[,B...]] [--flight K]\n"
-             "                    [--samples K] [--csv | --json]");
+             "                    [--only WHAT] [--samples K] [--csv | --json]");
         args_print_help(stdout, &arguments);
         args_print_settings(stdout, false);
         return EXIT_SUCCESS;
@@ -700,7 +714,7 @@ int main(int argc, char **argv)
     gx__device_close(&device);
     gx__device_stop(&instance);
     device.info = info;
-    if (rc == EXIT_SUCCESS)
+    if (rc == EXIT_SUCCESS && !opts.only)
         rc = bench_streams(&config, name);
     if (!output_close(table) && rc == EXIT_SUCCESS)
         rc = EXIT_FAILURE;
