@@ -138,6 +138,7 @@ struct lane {
     size_t outer_first;            /* bytes of the first */
     size_t from, bytes;            /* part of it */
     size_t chunk;
+    size_t ring_at, ring_bytes; /* its part of the ring on the device */
     gx_status status;
 };
 
@@ -153,7 +154,8 @@ static gx_status start_chunk(const struct lane *lane, size_t at, size_t bytes, s
                              struct gx_point *done)
 {
     struct gx_binding outer = outer_at(lane, at);
-    struct gx_binding inner = {lane->out ? &ring_out : &ring_in, at % ring};
+    struct gx_binding inner = {lane->out ? &ring_out : &ring_in,
+                               lane->ring_at + at % lane->ring_bytes};
     gx_status s = device.ops->begin(&device, lane->queue, cmd);
     if (s != GX_OK)
         return s;
@@ -268,9 +270,11 @@ static gx_status poison(const struct lane *lane)
 static gx_status verify(const struct lane *lane, struct gx_mem *readback, bool *differs)
 {
     size_t end = lane->from + lane->bytes;
-    for (size_t at = lane->bytes > ring ? end - ring : lane->from; at < end; at += lane->chunk) {
+    for (size_t at = lane->bytes > lane->ring_bytes ? end - lane->ring_bytes : lane->from; at < end;
+         at += lane->chunk) {
         size_t n = end - at < PIECE ? end - at : PIECE;
-        struct gx_binding inner = {lane->out ? &ring_out : &ring_in, at % ring};
+        struct gx_binding inner = {lane->out ? &ring_out : &ring_in,
+                                   lane->ring_at + at % lane->ring_bytes};
         struct gx_mem *mapped;
         unsigned char got[PIECE];
         void *view;
@@ -349,7 +353,8 @@ static size_t add_lanes(struct lane *lanes, size_t count, const struct way *way,
                         .outer = {out ? r->outer_out : r->outer_in[0], r->outer_in[1]},
                         .outer_first = out ? SIZE_MAX : r->in_first,
                         .bytes = out ? r->out_bytes : r->in_bytes,
-                        .chunk = r->chunk};
+                        .chunk = r->chunk,
+                        .ring_bytes = way->split ? ring / 2 : ring};
     lanes[count++] = lane;
     if (!way->split)
         return count;
@@ -358,6 +363,7 @@ static size_t add_lanes(struct lane *lanes, size_t count, const struct way *way,
     lane.from = first;
     lane.bytes -= first;
     lane.queue = way->second;
+    lane.ring_at = lane.ring_bytes;
     lanes[count++] = lane;
     return count;
 }
@@ -508,7 +514,7 @@ static int bench_chunks(bool from_imported)
     int rc = EXIT_SUCCESS;
     for (size_t i = 0; i < PAIRS; i++)
         for (size_t c = 0; c < opts.chunks.count && rc == EXIT_SUCCESS; c++)
-            if (opts.chunks.values[c] <= ring)
+            if (opts.chunks.values[c] <= ring / 2)
                 rc = bench_pair(&pairs[i], from_imported, (size_t)opts.chunks.values[c]);
     return rc;
 }

@@ -289,7 +289,7 @@ static void expect_roof(unsigned char *out, const unsigned char *a, size_t n)
         for (uint32_t k = 0; k < GX_K_ROOF_CHAINS; k++)
             sum[k] = seed[0] + k;
         for (int step = 0; step < GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS; step++) {
-            int64_t factor = (int32_t)sum[step % GX_K_ROOF_STEPS];
+            int64_t factor = (int64_t)(sum[step % GX_K_ROOF_STEPS] & GX_K_ROOF_MASK);
             for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
                 sum[k] += (uint64_t)(factor * (int64_t)GX_K_ROOF_FACTOR((uint32_t)k));
         }

@@ -473,6 +473,15 @@ static bool needs_staging(const gx_job *job)
     return false;
 }
 
+/* A job of so little that two copies cost more than they could save: no need to work it
+ * out, which would take a tenth of the time that it takes to run. */
+#define SMALL_BYTES 65536u
+static bool is_small(const struct gx_plan *plan)
+{
+    const gx_job *job = &plan->jobs[0];
+    return plan->count == 1 && job->n * gx__element_bytes(job->field) <= SMALL_BYTES;
+}
+
 /* The paths worth trying, the cheaper to set up first; one where it is known. */
 static size_t paths(const struct gx_plan *plan, gx_path tried[2])
 {
@@ -494,7 +503,7 @@ static size_t paths(const struct gx_plan *plan, gx_path tried[2])
         tried[0] = GX_PATH_DEVICE_LOCAL;
     else if (facts->speed[GX_MEM_SHARED].host_write > 0 &&
              facts->speed[GX_MEM_UPLOAD].host_write > 0)
-        return 2;
+        return is_small(plan) ? 1 : 2;
     else if (largest(plan->jobs, plan->count) >= DEVICE_LOCAL_ELEMS)
         tried[0] = GX_PATH_DEVICE_LOCAL;
     return 1;

@@ -41,6 +41,7 @@
 #define GX_K_ROOF_ROUNDS 128
 /* What sum k is multiplied by: nothing that could be made of a neighbour's product. */
 #define GX_K_ROOF_FACTOR(k) (0x9e3779b9u * (2u * (k) + 1u) >> 2)
+#define GX_K_ROOF_MASK      0x3fffffff /* of the other factor, which is a limb */
 #define GX_K_ROOF_EACH      (GX_K_ROOF_CHAINS * GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS)
 
 #endif

@@ -27,7 +27,7 @@ void main()
         sum[k] = int64_t(seed.x + k);
     [[dont_unroll]] for (uint r = 0; r < GX_K_ROOF_ROUNDS; r++)
         [[unroll]] for (int step = 0; step < GX_K_ROOF_STEPS; step++) {
-            int factor = int(sum[step]);
+            int factor = int(sum[step]) & GX_K_ROOF_MASK;
             [[unroll]] for (int k = 0; k < GX_K_ROOF_CHAINS; k++)
                 sum[k] += int64_t(factor) * int64_t(int(GX_K_ROOF_FACTOR(k)));
         }

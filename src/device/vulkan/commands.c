@@ -113,6 +113,7 @@ static gx_status restart(struct vk_device *device, struct vk_cmd *cmd)
         r = device->fn.vkBeginCommandBuffer(cmd->buffer, &info);
     cmd->failed = GX_OK;
     cmd->recording = true;
+    cmd->bound = VK_NULL_HANDLE;
     cmd->stamped = 0;
     cmd->point = 0;
     cmd->block = cmd->blocks;

@@ -22,6 +22,7 @@ struct vk_cmd {
     enum gx_queue queue; /* the one that does the work, see vk_device.alias */
     gx_status failed;    /* what recording ran into */
     bool recording;
+    VkPipeline bound; /* the last one, in this recording */
     VkCommandPool pool;
     VkCommandBuffer buffer;
     VkQueryPool queries;

@@ -74,7 +74,9 @@ static void launch(struct vk_cmd *cmd, const struct vk_kernel *kernel, VkPipelin
     uint64_t groups = (count + kernel->choice.workgroup - 1) / kernel->choice.workgroup;
     uint64_t y = (groups + device->limits.groups - 1) / device->limits.groups;
     uint64_t x = (groups + y - 1) / y;
-    fn->vkCmdBindPipeline(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    if (cmd->bound != pipeline)
+        fn->vkCmdBindPipeline(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    cmd->bound = pipeline;
     fn->vkCmdBindDescriptorSets(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, device->layout, 0, 1,
                                 &set, 0, NULL);
     fn->vkCmdPushConstants(cmd->buffer, device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,

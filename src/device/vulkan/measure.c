@@ -20,6 +20,7 @@
 #define FIRST_BYTES ((size_t)64 << 10) /* a slow read is known after this */
 #define SLOW_GBS    0.5f
 #define SUBMITS     8
+#define THREADS     8 /* that copy into and out of staging memory, about as many as exec/ has */
 #define FIELD       GX_BLS12_381_FR /* 32-byte elements, read as kernels read them */
 
 /* Heaps below both are windows onto a larger one: too small to work in. */
@@ -32,6 +33,9 @@ struct probe {
     size_t bytes;        /* of memory for copies and of the host's */
     size_t device_bytes; /* of device memory, more than its caches hold */
     char *host;          /* ordinary memory of `bytes` */
+    struct {
+        float write, read;
+    } spread[VK_MAX_MEMORY_TYPES]; /* GB/s of THREADS host threads together */
     struct gx_mem in_device, out_device;
     struct gx_kernel kernel;
     struct vk_kernel *storage;
@@ -136,13 +140,34 @@ static float time_memcpy(void *to, const void *from, size_t bytes)
     return gbs(bytes, gx__now_ns() - start);
 }
 
-static void measure_host(struct probe *p, const struct gx_mem *mem, struct gx_mem_speed *speed)
+/* By several threads: memory behind a bus does not get faster by that, the host's own does. */
+static float time_spread(void *to, const void *from, size_t bytes)
+{
+    const size_t part = bytes / THREADS;
+    uint64_t best = UINT64_MAX;
+    for (int round = 0; round < 2; round++) { /* the first one also starts the threads */
+        uint64_t start = gx__now_ns();
+#pragma omp parallel for num_threads(THREADS)
+        for (int i = 0; i < THREADS; i++)
+            memcpy((char *)to + (size_t)i * part, (const char *)from + (size_t)i * part, part);
+        uint64_t ns = gx__now_ns() - start;
+        best = ns < best ? ns : best;
+    }
+    return gbs(part * THREADS, best);
+}
+
+static void measure_host(struct probe *p, uint32_t type, const struct gx_mem *mem,
+                         struct gx_mem_speed *speed)
 {
     time_memcpy(mem->host, p->host, p->bytes); /* page faults and the like */
     speed->host_write = time_memcpy(mem->host, p->host, p->bytes);
     speed->host_read = time_memcpy(p->host, mem->host, FIRST_BYTES);
-    if (speed->host_read > SLOW_GBS)
-        speed->host_read = time_memcpy(p->host, mem->host, p->bytes);
+    p->spread[type].write = time_spread(mem->host, p->host, p->bytes);
+    p->spread[type].read = speed->host_read;
+    if (speed->host_read <= SLOW_GBS)
+        return;
+    speed->host_read = time_memcpy(p->host, mem->host, p->bytes);
+    p->spread[type].read = time_spread(p->host, mem->host, p->bytes);
 }
 
 /* Kernels on the type alone where it is the device's own, else against that. */
@@ -170,7 +195,7 @@ static gx_status measure_type(struct probe *p, uint32_t type, struct gx_mem_spee
     if (s != GX_OK)
         return s;
     if (visible)
-        measure_host(p, &mem, speed);
+        measure_host(p, type, &mem, speed);
     s = measure_kernels(p, &mem, local, speed);
     if (s == GX_OK)
         s = time_copy(p, GX_QUEUE_UPLOAD, &mem, &p->out_device, &speed->copy_in);
@@ -212,16 +237,19 @@ static float seconds_per_gb(float speed)
     return speed > 0 ? 1 / speed : 1e9f;
 }
 
-/* What a byte costs on its whole way when a kind is of this type. */
-static float cost(enum gx_mem_kind kind, const struct gx_mem_speed *s)
+/* What a byte costs on its whole way when a kind is of this type. Large copies are done by
+ * several threads; what a shared piece of memory is used for is small. */
+static float cost(const struct probe *p, enum gx_mem_kind kind, const struct gx_mem_speed *speeds,
+                  uint32_t type)
 {
+    const struct gx_mem_speed *s = &speeds[type];
     switch (kind) {
     case GX_MEM_DEVICE:
         return seconds_per_gb(s->kernel_read) + seconds_per_gb(s->kernel_write);
     case GX_MEM_UPLOAD:
-        return seconds_per_gb(s->host_write) + seconds_per_gb(s->copy_in);
+        return seconds_per_gb(p->spread[type].write) + seconds_per_gb(s->copy_in);
     case GX_MEM_READBACK:
-        return seconds_per_gb(s->copy_out) + seconds_per_gb(s->host_read);
+        return seconds_per_gb(s->copy_out) + seconds_per_gb(p->spread[type].read);
     default:
         return seconds_per_gb(s->host_write) + seconds_per_gb(s->kernel_read) +
                seconds_per_gb(s->kernel_write) + seconds_per_gb(s->host_read);
@@ -259,17 +287,18 @@ static bool worth_trying(const struct vk_device *device, uint32_t type)
 
 /* Takes the cheapest type that was measured; for DEVICE, noise must not give away the
  * memory that the host does not see for the scarcer one that it does. */
-static void choose(struct vk_device *device, enum gx_mem_kind kind, uint32_t measured,
+static void choose(const struct probe *p, enum gx_mem_kind kind, uint32_t measured,
                    const struct gx_mem_speed *speeds)
 {
+    struct vk_device *device = p->device;
     uint32_t guess = device->calibration.type_of[kind], best = guess;
     float margin = kind == GX_MEM_DEVICE ? 0.8f : 1;
-    float least = measured >> guess & 1 ? cost(kind, &speeds[guess]) * margin : 1e18f;
+    float least = measured >> guess & 1 ? cost(p, kind, speeds, guess) * margin : 1e18f;
     for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
         bool fits = kind == GX_MEM_DEVICE ||
                     gx__vk_type_flags(device, i) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-        if (measured >> i & 1 && fits && cost(kind, &speeds[i]) < least) {
-            least = cost(kind, &speeds[i]);
+        if (measured >> i & 1 && fits && cost(p, kind, speeds, i) < least) {
+            least = cost(p, kind, speeds, i);
             best = i;
         }
     }
@@ -325,6 +354,6 @@ gx_status gx__vk_measure_memory(struct vk_device *device)
     if (s == GX_OK)
         s = measure_submit(device);
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS && s == GX_OK; kind++)
-        choose(device, kind, measured, speeds);
+        choose(&p, kind, measured, speeds);
     return s;
 }
