@@ -77,17 +77,47 @@ static void copy_past_caches(void *to, const void *from, size_t size)
 #endif
 }
 
-/* Takes the next slice of a task off the list; under the lock. */
-static struct gx_host_region take(struct gx_copier *copier, struct gx_copy_task *task)
+/* Below this a copy past the caches is slower than one through them. */
+#define PAST_CACHES_BYTES 16384u
+
+static void copy_region(void *to, const void *from, size_t size)
 {
-    const struct gx_host_region *r = &task->regions[task->region];
-    size_t left = r->size - task->offset, size = left < GX_COPY_SLICE ? left : GX_COPY_SLICE;
-    struct gx_host_region slice = {(char *)r->to + task->offset,
-                                   (const char *)r->from + task->offset, size};
-    task->offset += size;
-    if (task->offset == r->size) {
-        task->region++;
-        task->offset = 0;
+    if (size < PAST_CACHES_BYTES)
+        memcpy(to, from, size);
+    else
+        copy_past_caches(to, from, size);
+}
+
+/* Copies `bytes` from byte `offset` of region `i` on, across regions. */
+static void copy_range(const struct gx_host_region *regions, size_t i, size_t offset, size_t bytes)
+{
+    while (bytes) {
+        const struct gx_host_region *r = &regions[i];
+        size_t left = r->size - offset, n = left < bytes ? left : bytes;
+        copy_region((char *)r->to + offset, (const char *)r->from + offset, n);
+        bytes -= n;
+        offset += n;
+        if (offset == r->size) {
+            i++;
+            offset = 0;
+        }
+    }
+}
+
+/* Takes a slice off a task, and the task off the list with its last; under the lock. Returns
+ * its bytes. */
+static size_t take(struct gx_copier *copier, struct gx_copy_task *task)
+{
+    size_t bytes = 0;
+    while (task->region < task->count && bytes < GX_COPY_SLICE) {
+        size_t left = task->regions[task->region].size - task->offset;
+        size_t n = left < GX_COPY_SLICE - bytes ? left : GX_COPY_SLICE - bytes;
+        bytes += n;
+        task->offset += n;
+        if (n == left) {
+            task->region++;
+            task->offset = 0;
+        }
     }
     if (task->region == task->count) {
         struct gx_copy_task **at = &copier->tasks;
@@ -96,15 +126,15 @@ static struct gx_host_region take(struct gx_copier *copier, struct gx_copy_task 
         *at = task->next;
     }
     task->under_way++;
-    return slice;
+    return bytes;
 }
 
 /* Copies a slice, giving up the lock meanwhile. */
 static void copy_slice(struct gx_copier *copier, struct gx_copy_task *task)
 {
-    struct gx_host_region slice = take(copier, task);
+    size_t region = task->region, offset = task->offset, bytes = take(copier, task);
     pthread_mutex_unlock(&copier->lock);
-    copy_past_caches(slice.to, slice.from, slice.size);
+    copy_range(task->regions, region, offset, bytes);
     pthread_mutex_lock(&copier->lock);
     if (!--task->under_way && task->region == task->count)
         pthread_cond_broadcast(&copier->done);

@@ -24,6 +24,9 @@
 #define PIPE_GAIN 0.97
 /* Sets worth trying; more than one per stage cannot help. */
 #define PIPE_SETS_TRIED 4u
+/* Where no size of pieces is asked for, a pipeline may take smaller ones, which fill it
+ * sooner; down to this. */
+#define PIPE_PIECE_MIN ((uint64_t)131072)
 
 #define SMALLEST_BUCKET 4096u
 
@@ -509,69 +512,88 @@ static size_t paths(const struct gx_plan *plan, gx_path tried[2])
     return 1;
 }
 
-static void try_plan(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets)
+static uint64_t full_chunk(const struct gx_plan *plan)
 {
-    uint64_t chunk = plan->asked->chunk_elems;
+    return plan->asked->chunk_elems ? plan->asked->chunk_elems : GX_CHUNK_ELEMS;
+}
+
+static void try_plan(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets,
+                     uint64_t chunk)
+{
     plan->path = path;
     plan->mode = mode;
     plan->sets = sets;
-    set_chunk(plan, chunk ? chunk : GX_CHUNK_ELEMS);
+    set_chunk(plan, chunk);
 }
 
 /* Whether one group does it all, so that the mode makes no difference. */
 static bool one_group(const struct gx_plan *plan)
 {
+    uint64_t least_chunk = plan->asked->chunk_elems ? plan->asked->chunk_elems : PIPE_PIECE_MIN;
     return plan->count == 1 &&
-           plan->jobs[0].n <= least(plan->chunk, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+           plan->jobs[0].n <= least(least_chunk, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
 }
 
 struct choice {
     gx_path path;
     gx_mode mode;
     uint32_t sets;
+    uint64_t chunk;
     double cost;
 };
 
 /* Returns the groups that it saw. */
 static uint64_t consider(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets,
-                         double gain, struct choice *best)
+                         uint64_t chunk, double gain, struct choice *best)
 {
     double *known = &plan->predicted[mode];
     uint64_t groups;
-    try_plan(plan, path, mode, sets);
+    try_plan(plan, path, mode, sets, chunk);
     double cost = gx__plan_cost(plan, &groups);
     if (!*known || cost < *known)
         *known = cost;
     if (!best->sets || cost < best->cost * gain)
-        *best = (struct choice){path, mode, sets, cost};
+        *best = (struct choice){path, mode, sets, chunk, cost};
     return groups;
 }
 
 /* As many sets as it pays to have; where it was asked for, at least two. */
-static void consider_pipes(struct gx_plan *plan, gx_path path, bool asked, struct choice *best)
+static void consider_sets(struct gx_plan *plan, gx_path path, uint64_t chunk, bool asked,
+                          struct choice *best)
 {
     uint64_t groups = PIPE_SETS_TRIED;
     for (uint32_t sets = 2; sets <= PIPE_SETS_TRIED && sets <= groups; sets++)
-        groups =
-            consider(plan, path, GX_MODE_PIPELINED, sets, asked && sets == 2 ? 1 : PIPE_GAIN, best);
+        groups = consider(plan, path, GX_MODE_PIPELINED, sets, chunk,
+                          asked && sets == 2 ? 1 : PIPE_GAIN, best);
+}
+
+static void consider_pipes(struct gx_plan *plan, gx_path path, bool asked, struct choice *best)
+{
+    uint64_t most = largest(plan->jobs, plan->count), chunk = full_chunk(plan);
+    consider_sets(plan, path, chunk, asked, best);
+    while (!plan->asked->chunk_elems && chunk / 2 >= PIPE_PIECE_MIN) {
+        chunk /= 2;
+        if (chunk < most)
+            consider_sets(plan, path, chunk, false, best);
+    }
 }
 
 static void choose(struct gx_plan *plan)
 {
     if (plan->facts->import) { /* it works on the caller's thread, on the caller's memory */
-        try_plan(plan, GX_PATH_DIRECT, GX_MODE_SEQUENTIAL, 1);
+        try_plan(plan, GX_PATH_DIRECT, GX_MODE_SEQUENTIAL, 1, full_chunk(plan));
         return;
     }
     gx_path tried[2];
     size_t count = paths(plan, tried);
     gx_mode asked = plan->asked->mode;
     struct choice best = {0};
-    try_plan(plan, tried[0], asked, 1);
+    try_plan(plan, tried[0], asked, 1, full_chunk(plan));
     bool alone = one_group(plan);
     if (asked == GX_MODE_AUTO && alone)
         asked = GX_MODE_SEQUENTIAL;
     if (count == 1 && asked && (asked != GX_MODE_PIPELINED || alone)) {
-        try_plan(plan, tried[0], asked, asked == GX_MODE_PIPELINED ? 2 : 1);
+        try_plan(plan, tried[0], asked, asked == GX_MODE_PIPELINED ? 2 : 1, full_chunk(plan));
         return;
     }
     for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
@@ -579,12 +601,12 @@ static void choose(struct gx_plan *plan)
             continue;
         for (size_t p = 0; p < count; p++) {
             if (mode != GX_MODE_PIPELINED)
-                consider(plan, tried[p], mode, 1, 1, &best);
+                consider(plan, tried[p], mode, 1, full_chunk(plan), 1, &best);
             else
                 consider_pipes(plan, tried[p], asked == mode, &best);
         }
     }
-    try_plan(plan, best.path, best.mode, best.sets);
+    try_plan(plan, best.path, best.mode, best.sets, best.chunk);
 }
 
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
