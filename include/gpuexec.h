@@ -47,7 +47,8 @@ extern "C" {
     X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")                 \
     X(GX_ERR_TIMEOUT, -11, "the device did not finish in time")                                    \
     X(GX_ERR_CANCELLED, -12, "cancelled before it ran")                                            \
-    X(GX_ERR_FILE, -13, "a file cannot be written")
+    X(GX_ERR_FILE, -13, "a file cannot be written")                                                \
+    X(GX_PENDING, 1, "still under way")
 
 typedef enum gx_status {
 #define GX_X(symbol, value, message) symbol = value,
@@ -159,6 +160,8 @@ typedef struct gx_config {
     uint64_t stream_chunk_elems; /* elements of one piece of a large job; 0: 524288 */
     uint64_t device_memory;      /* bytes a device may hold at once for this context, buffers
                                     included; larger work is cut; 0: what the device has */
+    uint64_t queue_jobs;         /* jobs of tickets that are not done, at most: gx_submit
+                                    waits while there are more; 0: 4096 */
     const char *trace;           /* file that gx_open begins a trace in, unless another context
                                     has; NULL or "": none */
     const char *cache_dir;       /* folder of the cache files, "none": no files; NULL:
@@ -191,7 +194,8 @@ GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *
 GX_API gx_status gx_open(const gx_config *config, gx_ctx **ctx);
 
 /* Closes it and clears the caller's pointer; NULL and a NULL context are fine. No
- * other call on the context may be under way or follow. */
+ * other call on the context may be under way or follow, but calls on tickets may. Blocks
+ * until all submitted work is done; gx_cancel_all before it makes that short. */
 GX_API void gx_close(gx_ctx **ctx);
 
 /* ---- devices ------------------------------------------------------------ */
@@ -376,6 +380,46 @@ typedef struct gx_report {
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);
 
+/* ---- asynchronous work --------------------------------------------------- */
+
+/* Jobs that were submitted: what gx_run does, later, on threads of the library. */
+typedef struct gx_ticket gx_ticket;
+
+/* Checks the jobs as gx_run does, finds their devices, and returns when they are queued. On
+ * success *ticket is the caller's, to be given to gx_ticket_free, before or after gx_close;
+ * on failure *ticket is NULL, nothing is kept and nothing runs (why: gx_config.log). The
+ * jobs and opts are copied. The memory and the buffers of their operands are lent until the
+ * ticket is done. Jobs of one ticket run as if one after the other; tickets overlap and are
+ * done in any order, so that a job must not use what a job of another ticket that is not
+ * done writes, nor write what it uses: wait for that one first. Submitting threads take
+ * turns, ticket by ticket. Any thread; blocks while a device is opened and while the queue
+ * is full (gx_config.queue_jobs; a larger call waits until the queue is empty), first come,
+ * first served; allocates nothing once warm. */
+GX_API gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                           gx_ticket **ticket);
+
+/* GX_PENDING, or what gx_run would have returned. Any thread; no blocking. */
+GX_API gx_status gx_poll(gx_ticket *ticket);
+
+/* Waits until the ticket is done or the time is over (0: does not wait; UINT64_MAX: waits
+ * forever) and returns what gx_poll does. reports (one per job, or NULL) are written where
+ * it is done. May be called again, and by several threads at once. */
+GX_API gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports);
+
+/* Asks for the end: jobs that have not started get GX_ERR_CANCELLED and are not run, those
+ * under way are finished, and the ticket is done after that. NULL and a ticket that is done
+ * are fine. Any thread; no blocking. */
+GX_API void gx_cancel(gx_ticket *ticket);
+
+/* gx_cancel for all tickets of the context that are pending now. Any thread; no blocking. */
+GX_API void gx_cancel_all(gx_ctx *ctx);
+
+/* Frees it and clears the caller's pointer; NULL and a NULL ticket are fine. Waits where it
+ * is pending, and for threads inside gx_wait; no other call on it may follow. */
+GX_API void gx_ticket_free(gx_ticket **ticket);
+
+/* ---- registered memory and plans ------------------------------------------ */
+
 /* Says that a range of host memory will be used for operands again and again: devices
  * that can copy it directly do so, without staging. Memory that a device cannot use so is
  * staged as ever. Ranges may not overlap. Borrowed until gx_host_unregister or gx_close;
@@ -414,7 +458,7 @@ GX_API gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, cons
 /* Since the context was opened. Failed jobs count in jobs_failed alone. */
 typedef struct gx_statistics {
     uint64_t jobs_done;
-    uint64_t jobs_failed; /* includes those not run */
+    uint64_t jobs_failed; /* includes those not run, and cancelled */
     uint64_t elements;
     uint64_t bytes_read;
     uint64_t bytes_written;
@@ -428,6 +472,10 @@ typedef struct gx_statistics {
     uint64_t device_bytes_peak;   /* the most a single device ever held */
     uint64_t command_hits;        /* commands that were ready from before ... */
     uint64_t command_misses;      /* ... and recorded */
+    uint64_t tickets_submitted;
+    uint64_t tickets_done;        /* of these, whatever came out */
+    uint64_t tickets_cancelled;   /* of these, with a job that was cancelled */
+    uint64_t jobs_waiting;        /* of tickets that are not done, now */
     uint64_t validation_messages; /* where gx_config.validate is set; should stay 0 */
 } gx_statistics;
 

@@ -15,6 +15,7 @@
 #include "base/trace.h"
 #include "exec/buffer.h"
 #include "exec/plan.h"
+#include "exec/queue.h"
 #include "route/route.h"
 
 struct gx_ctx {
@@ -80,6 +81,10 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     ctx->path = path;
     ctx->mode = mode;
     s = own_strings(&ctx->instance.config);
+    if (s == GX_OK) {
+        ctx->instance.queue = gx__queue_open(&ctx->instance);
+        s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    }
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, "no memory to open a context");
         ctx_free(ctx);
@@ -105,10 +110,12 @@ void gx_close(gx_ctx **ctx)
         return;
     fenv_t caller;
     gx__float_env_default(&caller);
+    gx__queue_drain((*ctx)->instance.queue);
     gx__router_close(&(*ctx)->router);
     gx__hosts_close(&(*ctx)->hosts);
     gx__device_stop(&(*ctx)->instance);
     gx__trace_end(&(*ctx)->instance);
+    gx__queue_close((*ctx)->instance.queue);
     gx__float_env_restore(&caller);
     ctx_free(*ctx);
     *ctx = NULL;
@@ -142,6 +149,10 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .device_bytes_peak = c->device_bytes_peak,
                            .command_hits = c->command_hits,
                            .command_misses = c->command_misses,
+                           .tickets_submitted = c->tickets_submitted,
+                           .tickets_done = c->tickets_done,
+                           .tickets_cancelled = c->tickets_cancelled,
+                           .jobs_waiting = c->jobs_waiting,
                            .validation_messages = c->validation_messages};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         out->buckets[i] = c->buckets[i];
@@ -382,6 +393,7 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     batch->reports = reports ? reports + first : NULL;
     batch->path = opts->path ? opts->path : ctx->path;
     batch->mode = opts->mode ? opts->mode : ctx->mode;
+    batch->sets = 0;
     batch->cancel = NULL;
     batch->done = NULL;
     batch->failed = 0;
@@ -469,6 +481,85 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
         return batch.status;
     }
     return GX_OK;
+}
+
+/* ---- asynchronous work ---- */
+
+/* On failure *failed is the job that cannot be routed, and message says why. */
+static gx_status route_ticket(gx_ctx *ctx, gx_ticket *ticket, const gx_job *jobs, size_t njobs,
+                              const char *device, size_t *failed, char *message)
+{
+    for (size_t i = 0; i < njobs; i++) {
+        struct gx_engine *engine;
+        gx_report r = {0};
+        gx_status s = route_job(ctx, &jobs[i], device, &engine, &r);
+        if (s != GX_OK) {
+            *failed = i;
+            memcpy(message, r.message, sizeof r.message);
+            return s;
+        }
+        gx__ticket_route(ticket, i, engine, r.reason);
+    }
+    return GX_OK;
+}
+
+gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                    gx_ticket **out)
+{
+    if (!out)
+        return GX_ERR_INVALID;
+    *out = NULL;
+    if (!ctx || (!jobs && njobs))
+        return GX_ERR_INVALID;
+    opts = opts ? opts : &no_opts;
+    gx_status s = check_call(ctx, jobs, njobs, opts, NULL);
+    if (s != GX_OK)
+        return s;
+    size_t failed = 0;
+    char message[GX_MESSAGE_BYTES] = "no memory or no thread for asynchronous work";
+    gx_ticket *ticket = gx__ticket_get(ctx->instance.queue, jobs, njobs);
+    s = ticket ? route_ticket(ctx, ticket, jobs, njobs, opts->device, &failed, message)
+               : GX_ERR_OUT_OF_MEMORY;
+    if (s == GX_OK)
+        s = gx__ticket_submit(ticket, opts->path ? opts->path : ctx->path,
+                              opts->mode ? opts->mode : ctx->mode);
+    if (s == GX_OK) {
+        *out = ticket;
+        return GX_OK;
+    }
+    if (ticket)
+        gx__ticket_drop(ticket);
+    return fail_call(ctx, njobs, NULL, failed, s, message);
+}
+
+gx_status gx_poll(gx_ticket *ticket)
+{
+    return ticket ? gx__ticket_poll(ticket) : GX_ERR_INVALID;
+}
+
+gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports)
+{
+    return ticket ? gx__ticket_wait(ticket, timeout_ns, reports) : GX_ERR_INVALID;
+}
+
+void gx_cancel(gx_ticket *ticket)
+{
+    if (ticket)
+        gx__ticket_cancel(ticket);
+}
+
+void gx_cancel_all(gx_ctx *ctx)
+{
+    if (ctx)
+        gx__queue_cancel(ctx->instance.queue);
+}
+
+void gx_ticket_free(gx_ticket **ticket)
+{
+    if (!ticket || !*ticket)
+        return;
+    gx__ticket_free(*ticket);
+    *ticket = NULL;
 }
 
 /* ---- planning without running ---- */

@@ -14,13 +14,15 @@
 struct gx_counters {
     _Atomic uint64_t jobs_done, jobs_failed, elements, bytes_read, bytes_written, compute_ns,
         dispatches, pool_hits, pool_misses, pool_bytes, device_bytes, device_bytes_peak,
-        command_hits, command_misses, buckets[GX_BUCKETS], validation_messages;
+        command_hits, command_misses, buckets[GX_BUCKETS], tickets_submitted, tickets_done,
+        tickets_cancelled, jobs_waiting, validation_messages;
 };
 
 struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
     struct gx_hosts *hosts; /* exec/'s: memory that the caller registered */
+    struct gx_backlog *queue; /* exec/'s: asynchronous work */
     atomic_bool tracing;
     _Atomic uint64_t traced_jobs;
     pthread_mutex_t trace_lock;

@@ -37,6 +37,8 @@ static const char *const mode_names[] = {[GX_MODE_AUTO] = "auto",
       "elements of one piece of a large job (default 524288)")                                     \
     X(device_memory, BYTES, "device-memory", "GPUEXEC_DEVICE_MEMORY", "BYTES",                     \
       "memory to use of a device at most, such as 256M; larger work is cut")                       \
+    X(queue_jobs, U64, "queue-jobs", "GPUEXEC_QUEUE_JOBS", "N",                                    \
+      "submitted jobs that are not done at most, then submitting waits (default 4096)")            \
     X(validate, BOOL, "validate", "GPUEXEC_VALIDATE", "0|1",                                       \
       "watch drivers with their validation layer")                                                 \
     X(trace, TEXT, "trace", "GPUEXEC_TRACE", "FILE",                                               \

@@ -62,6 +62,16 @@ void gx__budget_release(struct gx_budget *budget, size_t bytes, bool keep)
     pthread_mutex_unlock(&budget->lock);
 }
 
+bool gx__budget_waited_for(struct gx_budget *budget)
+{
+    if (budget->limit == SIZE_MAX)
+        return false;
+    pthread_mutex_lock(&budget->lock);
+    bool waited = budget->serving != budget->next_ticket;
+    pthread_mutex_unlock(&budget->lock);
+    return waited;
+}
+
 static void note_peak(_Atomic uint64_t *peak, uint64_t held)
 {
     uint64_t known = atomic_load_explicit(peak, memory_order_relaxed);

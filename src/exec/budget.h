@@ -33,6 +33,9 @@ size_t gx__budget_room(struct gx_budget *budget);
 gx_status gx__budget_reserve(struct gx_budget *budget, size_t bytes, bool keep);
 void gx__budget_release(struct gx_budget *budget, size_t bytes, bool keep);
 
+/* Whether someone waits: who could release should. */
+bool gx__budget_waited_for(struct gx_budget *budget);
+
 /* What is really allocated; false where it would be too much. Reserved memory always fits,
  * once idle memory is freed. */
 bool gx__budget_take(struct gx_budget *budget, size_t bytes);

@@ -52,6 +52,7 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
     gx__copier_init(&engine->copier, copy_threads(engine));
     pthread_mutex_init(&engine->pipes_lock, NULL);
+    gx__worker_init(&engine->worker);
     return GX_OK;
 }
 
@@ -59,6 +60,7 @@ void gx__engine_close(struct gx_engine *engine)
 {
     if (!engine->device.ops)
         return;
+    gx__worker_close(engine);
     gx__copier_close(&engine->copier);
     gx__pipes_free(engine);
     gx__imports_close(&engine->imports);

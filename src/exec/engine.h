@@ -9,6 +9,7 @@
 #include "exec/copier.h"
 #include "exec/hosts.h"
 #include "exec/pool.h"
+#include "exec/queue.h"
 #include "exec/record.h"
 
 struct gx_engine {
@@ -22,6 +23,7 @@ struct gx_engine {
     struct gx_copier copier;
     pthread_mutex_t pipes_lock;
     struct gx_pipe *pipes; /* idle ones */
+    struct gx_worker worker;
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */
     _Atomic size_t users;
@@ -65,7 +67,8 @@ struct gx_batch {
     gx_report *reports; /* one per job, zeroed but for the reason; NULL: not wanted */
     gx_path path;
     gx_mode mode;
-    atomic_bool *cancel;             /* NULL: cannot be; looked at before each group starts */
+    uint32_t sets; /* groups in flight at least, as other batches follow; 0: as planned */
+    atomic_bool *cancel;             /* NULL: cannot be; looked at before each job starts */
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
                                         way; NULL: the caller waits by other means */
     gx_status status;                /* the first failure, set before done */

@@ -383,8 +383,8 @@ static gx_status measure(struct gx_plan *plan)
         }
     }
     struct gx_set_bytes *set = &plan->set;
-    if (plan->groups && plan->sets > plan->groups)
-        plan->sets = (uint32_t)plan->groups;
+    if (plan->groups && plan->sets > plan->groups && plan->sets > plan->asked->sets)
+        plan->sets = plan->groups > plan->asked->sets ? (uint32_t)plan->groups : plan->asked->sets;
     set->up = gx__bucket(set->up);
     set->device = gx__bucket(set->device);
     set->down = gx__bucket(set->down);
@@ -614,5 +614,7 @@ gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_devic
 {
     *plan = (struct gx_plan){.jobs = jobs, .count = count, .facts = facts, .asked = asked};
     choose(plan);
+    if (!facts->import && plan->sets < asked->sets)
+        plan->sets = asked->sets;
     return fit(plan);
 }

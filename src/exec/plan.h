@@ -69,6 +69,7 @@ struct gx_asked {
     gx_mode mode;
     uint64_t chunk_elems;  /* 0: GX_CHUNK_ELEMS */
     size_t memory;         /* bytes that all sets together may take; 0: no limit */
+    uint32_t sets;         /* groups in flight at least, of this batch and others; 0: no matter */
     uint32_t copy_threads; /* of host copies; 0: one */
     void *user;            /* for these two: */
     /* NULL: never. The device can copy this memory by itself. */

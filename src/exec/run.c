@@ -265,6 +265,7 @@ static void finish_head(struct gx_pipe *pipe)
     unlock(pipe);
     finish_group(pipe, f);
     lock(pipe);
+    f->group.count = 0; /* in nobody's way any more; its jobs may be gone when the batch is done */
     if (!--batch->open && batch->fed) {
         unlock(pipe);
         finish_batch(pipe->engine, batch);
@@ -402,6 +403,7 @@ gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint
     *asked = (struct gx_asked){.path = batch->path,
                                .mode = batch->mode,
                                .chunk_elems = chunk_elems,
+                               .sets = batch->sets,
                                .memory = room == SIZE_MAX ? 0
                                          : room           ? room
                                                           : 1,
@@ -449,12 +451,12 @@ static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_
     uint64_t until = group->drain ? pipe->tail : 0;
     lock(pipe);
     uint64_t head = pipe->head, tail = pipe->tail;
-    unlock(pipe);
     if (tail - head >= sets)
         until = until > tail - sets + 1 ? until : tail - sets + 1;
     for (uint64_t i = tail; i-- > head && i >= until;)
         if (conflicts(&flight_at(pipe, i)->group, group))
             until = i + 1;
+    unlock(pipe);
     while (head < until) {
         gx__pipe_step(pipe);
         lock(pipe); /* others finish groups too */
@@ -466,7 +468,7 @@ static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_
 static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *next)
 {
     lock(pipe);
-    if (batch->cancel && atomic_load(batch->cancel) &&
+    if (batch->cancel && !next->first && atomic_load(batch->cancel) &&
         fail_locked(batch, next->index, GX_ERR_CANCELLED))
         snprintf(batch->message, sizeof batch->message, "%s", gx_status_message(GX_ERR_CANCELLED));
     bool on = batch->failed == GX_NO_JOB;

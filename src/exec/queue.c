@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tickets and who serves them. One lock guards all of a context's queue: it is taken a few
+ * times per ticket, never while a device is waited for. The tickets of one submitting
+ * thread are a lane; a worker takes one from each lane in turn. Tickets are kept for reuse,
+ * by powers of two of their size, so that nothing is allocated once warm.
+ */
+#include "exec/queue.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/float_env.h"
+#include "base/log.h"
+#include "exec/engine.h"
+
+/* Groups in flight: one copied in, one computed, one copied out. */
+#define OVERLAP_SETS 3u
+
+enum { CLASSES = 48 }; /* of tickets by size: powers of two */
+
+struct gx_ticket {
+    struct gx_batch batch; /* of the segment that is queued or runs; the first member */
+    struct gx_backlog *queue;
+    struct gx_ticket *all_next, **all_at; /* of the pending ones */
+    struct gx_ticket *next;               /* in its lane; among the idle */
+    struct gx_ticket *lane_next, *lane_last; /* of the oldest of a lane: the next lane's, and
+                                                the youngest of this one */
+    struct gx_worker *queued; /* in a lane of this worker; NULL: in none */
+    pthread_t submitter;
+    pthread_cond_t changed;
+    _Atomic gx_status status;
+    atomic_bool cancel;
+    bool freed;
+    uint32_t waiters; /* inside gx__ticket_wait */
+    uint32_t size;    /* class */
+    size_t count;     /* jobs */
+    size_t first;     /* jobs before are done, and their engines released */
+    uint64_t submit_ns;
+    gx_path path;
+    gx_mode mode;
+    gx_job *jobs;
+    struct gx_engine **engines; /* of each job; a segment is a run of the same */
+    gx_report reports[];
+};
+
+struct gx_backlog {
+    gx_allocator allocator;
+    struct gx_instance *instance; /* not after gx__queue_close */
+    uint64_t limit;
+    pthread_mutex_t lock;
+    pthread_cond_t room, idle;
+    uint64_t next_turn, serving; /* who waits for room: first come, first served */
+    uint64_t jobs;               /* of pending tickets */
+    struct gx_ticket *pending;
+    size_t tickets; /* given out */
+    bool closed;
+    struct gx_ticket *spare[CLASSES];
+    uint64_t spare_jobs; /* that they have room for */
+};
+
+/* ---- the queue ---- */
+
+/* Waiting for a time means that of gx__now_ns. */
+static void init_cond(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+struct gx_backlog *gx__queue_open(struct gx_instance *instance)
+{
+    const gx_config *config = &instance->config;
+    struct gx_backlog *queue = gx__alloc(&config->allocator, sizeof *queue);
+    if (!queue)
+        return NULL;
+    queue->allocator = config->allocator;
+    queue->instance = instance;
+    queue->limit = config->queue_jobs ? config->queue_jobs : GX_QUEUE_JOBS;
+    pthread_mutex_init(&queue->lock, NULL);
+    init_cond(&queue->room);
+    init_cond(&queue->idle);
+    return queue;
+}
+
+static void free_queue(struct gx_backlog *queue)
+{
+    gx_allocator allocator = queue->allocator;
+    pthread_cond_destroy(&queue->idle);
+    pthread_cond_destroy(&queue->room);
+    pthread_mutex_destroy(&queue->lock);
+    gx__free(&allocator, queue);
+}
+
+void gx__queue_drain(struct gx_backlog *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    while (queue->pending)
+        pthread_cond_wait(&queue->idle, &queue->lock);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* ---- memory of tickets ---- */
+
+static void free_ticket(struct gx_backlog *queue, struct gx_ticket *t)
+{
+    pthread_cond_destroy(&t->changed);
+    gx__free(&queue->allocator, t);
+}
+
+static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
+{
+    const size_t each = sizeof(gx_report) + sizeof(gx_job) + sizeof(struct gx_engine *);
+    size_t room = (size_t)1 << size;
+    if (room > SIZE_MAX / 2 / each)
+        return NULL;
+    struct gx_ticket *t = gx__alloc(&queue->allocator, sizeof *t + room * each);
+    if (!t)
+        return NULL;
+    t->queue = queue;
+    t->size = size;
+    t->jobs = (gx_job *)(t->reports + room);
+    t->engines = (struct gx_engine **)(t->jobs + room);
+    init_cond(&t->changed);
+    return t;
+}
+
+struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, size_t count)
+{
+    uint32_t size = 0;
+    while (size < CLASSES && (size_t)1 << size < count)
+        size++;
+    if (size == CLASSES)
+        return NULL;
+    pthread_mutex_lock(&queue->lock);
+    struct gx_ticket *t = queue->spare[size];
+    if (t) {
+        queue->spare[size] = t->next;
+        queue->spare_jobs -= (uint64_t)1 << size;
+    }
+    queue->tickets++;
+    pthread_mutex_unlock(&queue->lock);
+    if (!t)
+        t = new_ticket(queue, size);
+    if (!t) {
+        pthread_mutex_lock(&queue->lock);
+        queue->tickets--;
+        pthread_mutex_unlock(&queue->lock);
+        return NULL;
+    }
+    t->next = NULL;
+    t->count = count;
+    t->first = 0;
+    t->freed = false;
+    atomic_store_explicit(&t->status, GX_PENDING, memory_order_relaxed);
+    atomic_store_explicit(&t->cancel, false, memory_order_relaxed);
+    memset(t->engines, 0, count * sizeof *t->engines);
+    memset(t->reports, 0, count * sizeof *t->reports);
+    if (count)
+        memcpy(t->jobs, jobs, count * sizeof *jobs);
+    return t;
+}
+
+/* About as many are kept as a full queue has; under the lock, which it gives up. */
+static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
+{
+    uint64_t room = (uint64_t)1 << t->size;
+    uint64_t most = queue->limit > GX_QUEUE_JOBS ? queue->limit : GX_QUEUE_JOBS;
+    bool keep = !queue->closed && queue->spare_jobs + room <= 2 * most;
+    if (keep) {
+        t->next = queue->spare[t->size];
+        queue->spare[t->size] = t;
+        queue->spare_jobs += room;
+    }
+    bool last = !--queue->tickets && queue->closed;
+    pthread_mutex_unlock(&queue->lock);
+    if (!keep)
+        free_ticket(queue, t);
+    if (last)
+        free_queue(queue);
+}
+
+void gx__queue_close(struct gx_backlog *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->closed = true;
+    queue->instance = NULL;
+    for (size_t i = 0; i < CLASSES; i++)
+        for (struct gx_ticket *t = queue->spare[i], *next; t; t = next) {
+            next = t->next;
+            free_ticket(queue, t);
+        }
+    bool last = !queue->tickets;
+    pthread_mutex_unlock(&queue->lock);
+    if (last)
+        free_queue(queue);
+}
+
+/* ---- segments ---- */
+
+static size_t segment(const struct gx_ticket *t, size_t first)
+{
+    size_t end = first;
+    while (end < t->count && t->engines[end] == t->engines[first])
+        end++;
+    return end - first;
+}
+
+/* The engines of all jobs from `first` on that were routed. */
+static void release_from(struct gx_ticket *t, size_t first)
+{
+    for (size_t n; first < t->count && t->engines[first]; first += n) {
+        n = segment(t, first);
+        gx__engine_release(t->engines[first]);
+    }
+}
+
+void gx__ticket_route(struct gx_ticket *t, size_t i, struct gx_engine *engine, gx_reason reason)
+{
+    t->engines[i] = engine;
+    t->reports[i].reason = reason;
+    if (i && t->engines[i - 1] == engine) /* once per segment is enough */
+        gx__engine_release(engine);
+}
+
+void gx__ticket_drop(struct gx_ticket *t)
+{
+    release_from(t, 0);
+    pthread_mutex_lock(&t->queue->lock);
+    put_ticket(t->queue, t);
+}
+
+/* ---- lanes; all under the lock ---- */
+
+static void add_lane(struct gx_worker *w, struct gx_ticket *oldest)
+{
+    struct gx_ticket **at = &w->lanes;
+    while (*at)
+        at = &(*at)->lane_next;
+    oldest->lane_next = NULL;
+    *at = oldest;
+}
+
+/* The place in the list of lanes where the submitter's is. */
+static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
+{
+    struct gx_ticket **at = &w->lanes;
+    while (*at && !pthread_equal((*at)->submitter, submitter))
+        at = &(*at)->lane_next;
+    return at;
+}
+
+static void enqueue(struct gx_ticket *t)
+{
+    struct gx_worker *w = &t->engines[t->first]->worker;
+    struct gx_ticket *oldest = *find_lane(w, t->submitter);
+    t->queued = w;
+    t->next = NULL;
+    if (oldest) {
+        oldest->lane_last->next = t;
+        oldest->lane_last = t;
+    } else {
+        t->lane_last = t;
+        add_lane(w, t);
+    }
+    pthread_cond_signal(&w->work);
+}
+
+/* The oldest of the first lane; the lane goes to the end. */
+static struct gx_ticket *take(struct gx_worker *w)
+{
+    struct gx_ticket *t = w->lanes;
+    w->lanes = t->lane_next;
+    if (t->next) {
+        t->next->lane_last = t->lane_last;
+        add_lane(w, t->next);
+    }
+    t->queued = NULL;
+    return t;
+}
+
+static void unlink_ticket(struct gx_ticket *t)
+{
+    struct gx_ticket **lane = find_lane(t->queued, t->submitter), *oldest = *lane;
+    t->queued = NULL;
+    if (oldest == t) { /* the next one takes over its place */
+        *lane = t->next ? t->next : t->lane_next;
+        if (t->next) {
+            t->next->lane_last = t->lane_last;
+            t->next->lane_next = t->lane_next;
+        }
+        return;
+    }
+    struct gx_ticket *before = oldest;
+    while (before->next != t)
+        before = before->next;
+    before->next = t->next;
+    if (oldest->lane_last == t)
+        oldest->lane_last = before;
+}
+
+/* ---- the end of a ticket ---- */
+
+/* Jobs from t->first on have not run, and will not; under the lock. */
+static void finish(struct gx_ticket *t, gx_status status)
+{
+    struct gx_backlog *queue = t->queue;
+    struct gx_counters *c = &queue->instance->counters;
+    release_from(t, t->first);
+    gx__count(&c->jobs_failed, t->count - t->first);
+    for (size_t i = t->first; i < t->count; i++)
+        gx__report_not_run(&t->reports[i],
+                           status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+    *t->all_at = t->all_next;
+    if (t->all_next)
+        t->all_next->all_at = t->all_at;
+    queue->jobs -= t->count;
+    gx__count(&c->jobs_waiting, (uint64_t)0 - t->count);
+    gx__count(&c->tickets_done, 1);
+    gx__count(&c->tickets_cancelled, status == GX_ERR_CANCELLED);
+    pthread_cond_broadcast(&queue->room);
+    if (!queue->pending)
+        pthread_cond_broadcast(&queue->idle);
+    atomic_store_explicit(&t->status, status, memory_order_release);
+    pthread_cond_broadcast(&t->changed);
+}
+
+/* The next segment, or the end; under the lock. */
+static void go_on(struct gx_ticket *t, gx_status status)
+{
+    if (status == GX_OK && t->first < t->count && !atomic_load(&t->cancel))
+        enqueue(t);
+    else
+        finish(t, status == GX_OK && t->first < t->count ? GX_ERR_CANCELLED : status);
+}
+
+/* gx_batch.done. The ticket may be gone when the lock is. */
+static void segment_done(struct gx_batch *batch)
+{
+    struct gx_ticket *t = (struct gx_ticket *)batch;
+    struct gx_backlog *queue = t->queue;
+    struct gx_engine *engine = t->engines[t->first];
+    if (batch->status != GX_OK && batch->status != GX_ERR_CANCELLED)
+        gx__log(engine->instance, GX_LOG_ERROR, "job %zu: %s", t->first + batch->failed,
+                batch->message);
+    pthread_mutex_lock(&queue->lock);
+    t->first += batch->count;
+    go_on(t, batch->status);
+    /* Last: with no user left the engine may be closed, which waits for this thread. */
+    gx__engine_release(engine);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* ---- workers ---- */
+
+/* These give up the lock meanwhile. */
+
+static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlog *queue)
+{
+    struct gx_ticket *t = take(w);
+    w->feeding = w->holds = true;
+    if (w->full && !w->finishing) /* by the other thread, so that both happen at once */
+        pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&queue->lock);
+    if (gx__budget_waited_for(&engine->budget)) /* by a call, which must not starve */
+        gx__pipe_drain(w->pipe);
+    size_t count = segment(t, t->first);
+    uint64_t queued = gx__now_ns() - t->submit_ns;
+    for (size_t i = 0; i < count; i++)
+        t->reports[t->first + i].queued_ns = queued;
+    t->batch = (struct gx_batch){.jobs = t->jobs + t->first,
+                                 .count = count,
+                                 .reports = t->reports + t->first,
+                                 .path = t->path,
+                                 .mode = t->mode,
+                                 .sets = OVERLAP_SETS,
+                                 .cancel = &t->cancel,
+                                 .done = segment_done};
+    gx__pipe_feed(w->pipe, &t->batch);
+    pthread_mutex_lock(&queue->lock);
+    w->feeding = false;
+    w->full = true;
+    w->fed++;
+}
+
+static void finish_group(struct gx_worker *w, struct gx_backlog *queue)
+{
+    uint64_t fed = w->fed;
+    w->finishing = true;
+    pthread_mutex_unlock(&queue->lock);
+    bool some = gx__pipe_step(w->pipe);
+    pthread_mutex_lock(&queue->lock);
+    w->finishing = false;
+    if (!some && w->fed == fed)
+        w->full = false;
+}
+
+/* With nothing to do the pipe keeps no memory from others. */
+static void give_back(struct gx_worker *w, struct gx_backlog *queue)
+{
+    w->feeding = true;
+    pthread_mutex_unlock(&queue->lock);
+    gx__pipe_drain(w->pipe);
+    pthread_mutex_lock(&queue->lock);
+    w->feeding = w->holds = false;
+}
+
+/* Who is free feeds what waits, else finishes what is in flight. So a single ticket is
+ * served by one thread from end to end, and where there are more, the second thread feeds
+ * while the first waits for the device. */
+static void *work(void *user)
+{
+    struct gx_engine *engine = user;
+    struct gx_worker *w = &engine->worker;
+    struct gx_backlog *queue = engine->instance->queue;
+    fenv_t inherited;
+    gx__float_env_default(&inherited);
+    pthread_mutex_lock(&queue->lock);
+    for (;;) {
+        bool busy = w->feeding || w->finishing;
+        if (w->lanes && !w->feeding)
+            feed(engine, w, queue);
+        else if (w->full && !w->finishing)
+            finish_group(w, queue);
+        else if (w->holds && !busy)
+            give_back(w, queue);
+        else if (w->stop && !busy)
+            break;
+        else
+            pthread_cond_wait(&w->work, &queue->lock);
+    }
+    pthread_cond_signal(&w->work); /* the other one may end too */
+    pthread_mutex_unlock(&queue->lock);
+    return NULL;
+}
+
+void gx__worker_init(struct gx_worker *w)
+{
+    *w = (struct gx_worker){0};
+    pthread_cond_init(&w->work, NULL);
+}
+
+/* A host device computes as it is fed, and its pipes are for one thread; where copies are
+ * modelled, so is what happens at once. */
+static uint32_t threads_of(const struct gx_engine *engine)
+{
+    return engine->device.facts.import || engine->device.ops->host_copy ? 1 : GX_WORKER_THREADS;
+}
+
+/* Under the lock. One thread does where a second cannot be had. */
+static gx_status start_worker(struct gx_engine *engine)
+{
+    struct gx_worker *w = &engine->worker;
+    if (w->started)
+        return GX_OK;
+    gx_status s = w->pipe ? GX_OK : gx__pipe_open(engine, &w->pipe);
+    if (s != GX_OK)
+        return s;
+    sigset_t all, before; /* the process' signals are not for us */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (w->started < threads_of(engine) &&
+           !pthread_create(&w->thread[w->started], NULL, work, engine))
+        w->started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return w->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+}
+
+void gx__worker_close(struct gx_engine *engine)
+{
+    struct gx_worker *w = &engine->worker;
+    struct gx_backlog *queue = engine->instance->queue;
+    if (w->started) {
+        pthread_mutex_lock(&queue->lock);
+        w->stop = true;
+        pthread_cond_broadcast(&w->work);
+        pthread_mutex_unlock(&queue->lock);
+    }
+    for (uint32_t i = 0; i < w->started; i++)
+        pthread_join(w->thread[i], NULL);
+    gx__pipe_close(w->pipe);
+    pthread_cond_destroy(&w->work);
+}
+
+/* ---- submitting ---- */
+
+/* First come, first served. A ticket larger than the queue is alone in it. */
+static void wait_for_room(struct gx_backlog *queue, size_t jobs)
+{
+    uint64_t turn = queue->next_turn++;
+    while (queue->serving != turn ||
+           (queue->jobs && (jobs > queue->limit || queue->jobs > queue->limit - jobs)))
+        pthread_cond_wait(&queue->room, &queue->lock);
+    queue->serving++;
+    queue->jobs += jobs;
+    pthread_cond_broadcast(&queue->room); /* the next in line may fit too */
+}
+
+gx_status gx__ticket_submit(struct gx_ticket *t, gx_path path, gx_mode mode)
+{
+    struct gx_backlog *queue = t->queue;
+    struct gx_counters *c = &queue->instance->counters;
+    gx_status s = GX_OK;
+    t->path = path;
+    t->mode = mode;
+    t->submitter = pthread_self();
+    t->submit_ns = gx__now_ns();
+    pthread_mutex_lock(&queue->lock);
+    for (size_t i = 0; i < t->count && s == GX_OK; i += segment(t, i))
+        s = start_worker(t->engines[i]);
+    if (s == GX_OK) {
+        wait_for_room(queue, t->count);
+        gx__count(&c->tickets_submitted, 1);
+        gx__count(&c->jobs_waiting, t->count);
+        t->all_next = queue->pending;
+        t->all_at = &queue->pending;
+        if (t->all_next)
+            t->all_next->all_at = &t->all_next;
+        queue->pending = t;
+        go_on(t, GX_OK);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return s;
+}
+
+/* ---- what the caller does with it ---- */
+
+gx_status gx__ticket_poll(const struct gx_ticket *t)
+{
+    return atomic_load_explicit(&t->status, memory_order_acquire);
+}
+
+static struct timespec deadline(uint64_t timeout_ns)
+{
+    uint64_t now = gx__now_ns(), end = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+    return (struct timespec){.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+}
+
+gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns, gx_report *reports)
+{
+    struct gx_backlog *queue = t->queue;
+    struct timespec until = {0};
+    int late = timeout_ns == 0;
+    if (timeout_ns && timeout_ns != UINT64_MAX)
+        until = deadline(timeout_ns);
+    pthread_mutex_lock(&queue->lock);
+    t->waiters++;
+    while (!late && t->status == GX_PENDING)
+        late = timeout_ns == UINT64_MAX ? pthread_cond_wait(&t->changed, &queue->lock)
+                                        : pthread_cond_timedwait(&t->changed, &queue->lock, &until);
+    gx_status s = t->status;
+    if (s != GX_PENDING && reports && t->count) {
+        pthread_mutex_unlock(&queue->lock);
+        memcpy(reports, t->reports, t->count * sizeof *reports);
+        pthread_mutex_lock(&queue->lock);
+    }
+    if (!--t->waiters && t->freed)
+        pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&queue->lock);
+    return s;
+}
+
+/* Under the lock. What runs looks at the flag before each job. */
+static void cancel(struct gx_ticket *t)
+{
+    atomic_store(&t->cancel, true);
+    if (!t->queued)
+        return;
+    unlink_ticket(t);
+    finish(t, GX_ERR_CANCELLED);
+}
+
+void gx__ticket_cancel(struct gx_ticket *t)
+{
+    struct gx_backlog *queue = t->queue;
+    pthread_mutex_lock(&queue->lock);
+    cancel(t);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void gx__queue_cancel(struct gx_backlog *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    for (struct gx_ticket *t = queue->pending, *next; t; t = next) {
+        next = t->all_next;
+        cancel(t);
+    }
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void gx__ticket_free(struct gx_ticket *t)
+{
+    struct gx_backlog *queue = t->queue;
+    pthread_mutex_lock(&queue->lock);
+    t->freed = true;
+    while (t->status == GX_PENDING || t->waiters)
+        pthread_cond_wait(&t->changed, &queue->lock);
+    put_ticket(queue, t);
+}
