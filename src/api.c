@@ -394,6 +394,7 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     batch->path = opts->path ? opts->path : ctx->path;
     batch->mode = opts->mode ? opts->mode : ctx->mode;
     batch->sets = 0;
+    batch->stream = false;
     batch->cancel = NULL;
     batch->done = NULL;
     batch->failed = 0;

@@ -8,6 +8,8 @@
 
 /* Enough to see the rhythm; what comes after is like what came before. */
 #define GROUPS_LOOKED_AT 64u
+/* In a stream, batches after the first that are looked at. */
+#define STREAM_BATCHES 4u
 
 /* For what the device has not measured. */
 #define DEFAULT_GBS       10.0
@@ -155,20 +157,31 @@ double gx__plan_cost(const struct gx_plan *plan, uint64_t *seen)
     struct clocks c = {0};
     struct gx_group group[2], *g = &group[0], *before = &group[1], *swap;
     uint64_t groups = 0;
+    uint32_t sets = plan->sets > plan->asked->sets ? plan->sets : plan->asked->sets;
+    uint32_t batches = 0, more = plan->asked->stream ? STREAM_BATCHES : 0;
     before->count = 0;
-    while (groups < GROUPS_LOOKED_AT && gx__plan_next(plan, &cursor, g)) {
+    while (groups < GROUPS_LOOKED_AT) {
+        if (!gx__plan_next(plan, &cursor, g)) {
+            if (!groups || batches == more)
+                break;
+            batches++;
+            cursor = (struct gx_cursor){0}; /* the next batch is like this, on other memory */
+            before->count = 0;
+            continue;
+        }
         struct stages s = stages_of(plan, g);
         if (g->drain || waits_for(before, g))
             c.host = later(c.host, c.out);
-        advance(&c, &s, gx__plan_queues(plan, g), submit, &c.set[groups % plan->sets]);
+        advance(&c, &s, gx__plan_queues(plan, g), submit, &c.set[groups % sets]);
         groups++;
         swap = g;
         g = before;
         before = swap;
     }
     *seen = groups;
-    if (cursor.job >= plan->count)
+    if (cursor.job >= plan->count && !batches)
         return c.out;
-    double part = work(plan->jobs, cursor.job) + (double)cursor.first;
-    return c.out * work(plan->jobs, plan->count) / part;
+    double all = work(plan->jobs, plan->count);
+    double part = work(plan->jobs, cursor.job) + (double)cursor.first + batches * all;
+    return c.out * all / part;
 }

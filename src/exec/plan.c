@@ -589,7 +589,7 @@ static void choose(struct gx_plan *plan)
     gx_mode asked = plan->asked->mode;
     struct choice best = {0};
     try_plan(plan, tried[0], asked, 1, full_chunk(plan));
-    bool alone = one_group(plan);
+    bool alone = one_group(plan) && !plan->asked->stream;
     if (asked == GX_MODE_AUTO && alone)
         asked = GX_MODE_SEQUENTIAL;
     if (count == 1 && asked && (asked != GX_MODE_PIPELINED || alone)) {

@@ -70,6 +70,8 @@ struct gx_asked {
     uint64_t chunk_elems;  /* 0: GX_CHUNK_ELEMS */
     size_t memory;         /* bytes that all sets together may take; 0: no limit */
     uint32_t sets;         /* groups in flight at least, of this batch and others; 0: no matter */
+    bool stream;           /* other batches go before and after: how many go through in a time
+                              counts, not when the first of them is done */
     uint32_t copy_threads; /* of host copies; 0: one */
     void *user;            /* for these two: */
     /* NULL: never. The device can copy this memory by itself. */

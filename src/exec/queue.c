@@ -363,6 +363,7 @@ static void segment_done(struct gx_batch *batch)
 static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlog *queue)
 {
     struct gx_ticket *t = take(w);
+    bool stream = w->lanes || w->full;
     w->feeding = w->holds = true;
     if (w->full && !w->finishing) /* by the other thread, so that both happen at once */
         pthread_cond_signal(&w->work);
@@ -379,6 +380,7 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
                                  .path = t->path,
                                  .mode = t->mode,
                                  .sets = OVERLAP_SETS,
+                                 .stream = stream,
                                  .cancel = &t->cancel,
                                  .done = segment_done};
     gx__pipe_feed(w->pipe, &t->batch);

@@ -404,6 +404,7 @@ gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint
                                .mode = batch->mode,
                                .chunk_elems = chunk_elems,
                                .sets = batch->sets,
+                               .stream = batch->stream,
                                .memory = room == SIZE_MAX ? 0
                                          : room           ? room
                                                           : 1,

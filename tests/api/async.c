@@ -464,6 +464,44 @@ static void order_inside(void **state)
     }
 }
 
+static uint64_t commands(gx_ctx *ctx)
+{
+    gx_statistics s = stats_of(ctx);
+    return s.command_hits + s.command_misses;
+}
+
+/* While one ticket is at its end and held there, the next ones are already submitted to the
+ * device: as many as there are sets beside its own. */
+static void next_ones_are_prepared_meanwhile(void **state)
+{
+    (void)state;
+    enum { TICKETS = 3 };
+    struct rig rig;
+    unsigned char out[TICKETS][N * 32];
+    gx_ticket *ticket[TICKETS];
+    if (!vulkan)
+        skip();
+    open_rig(&rig, 0);
+    gx_ticket *stop = stop_worker(&rig, vulkan);
+    uint64_t before = commands(rig.ctx);
+    for (int i = 0; i < TICKETS; i++) {
+        gx_job job = add_job(out[i]);
+        ticket[i] = submit(rig.ctx, &job, 1, vulkan);
+    }
+    for (int i = 0; i < 10000 && commands(rig.ctx) < before + 2; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_int_equal(commands(rig.ctx), before + 2);
+    for (int i = 0; i < TICKETS; i++)
+        assert_int_equal(gx_poll(ticket[i]), GX_PENDING);
+    finish_stop(&rig, &stop);
+    for (int i = 0; i < TICKETS; i++) {
+        assert_int_equal(gx_wait(ticket[i], UINT64_MAX, NULL), GX_OK);
+        assert_memory_equal(out[i], sum, BYTES);
+        gx_ticket_free(&ticket[i]);
+    }
+    close_rig(&rig);
+}
+
 /* ---- several devices in a ticket ---- */
 
 struct residents {
@@ -1029,6 +1067,7 @@ int main(void)
         cmocka_unit_test(many_wait_for_one),
         cmocka_unit_test(free_while_pending),
         cmocka_unit_test(order_inside),
+        cmocka_unit_test(next_ones_are_prepared_meanwhile),
         cmocka_unit_test(from_device_to_device),
         cmocka_unit_test(failure_on_the_way),
         cmocka_unit_test(cancel_one_of_three),

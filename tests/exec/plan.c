@@ -460,7 +460,9 @@ static void any_batch_is_covered_within_its_budget(void **state)
                                  .chunk_elems = gxt_next(&seed) % 2 ? gxt_next(&seed) % 500 : 0,
                                  .registered = all_registered,
                                  .user = gxt_next(&seed) % 2 ? memory : NULL,
+                                 .sets = (uint32_t)(gxt_next(&seed) % 4),
                                  .scratch = some_scratch};
+        asked.stream = asked.sets > 1 && gxt_next(&seed) % 2;
         if (gxt_next(&seed) % 2)
             asked.memory = 8192 << gxt_next(&seed) % 8;
         scratch_bytes = gxt_next(&seed) % 64;
@@ -476,6 +478,7 @@ static void any_batch_is_covered_within_its_budget(void **state)
         assert_int_equal(plan.memory, plan.sets * set);
         assert_true(!asked.memory || plan.memory <= asked.memory);
         assert_true(!asked.mode || plan.mode == asked.mode);
+        assert_true(asked.memory || plan.sets >= asked.sets);
         cut +=
             asked.memory && plan.chunk < (asked.chunk_elems ? asked.chunk_elems : GX_CHUNK_ELEMS);
         check_plan(&plan, &facts);
@@ -572,6 +575,42 @@ static void a_tie_is_sequential(void **state)
 }
 
 /* Commands: one each, unless copies have queues of their own and groups overlap. */
+/* A batch among others overlaps with them, even if it is one job that has nothing to
+ * overlap with in itself. */
+static void batches_in_a_stream_overlap(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = gpu(THREE_QUEUES);
+    gx_job job = gxt_job(GX_ADD, GX_BN254_FR, 262144, a, b, NULL, out);
+    struct gx_asked asked = {.sets = 3};
+    struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
+    assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL); /* the first: nothing else is there */
+    assert_int_equal(plan.sets, 3);
+    asked.stream = true;
+    plan = plan_all(&job, 1, &facts, &asked);
+    assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL); /* all wait for the host's copies */
+    facts.speed[GX_MEM_UPLOAD].host_write = facts.speed[GX_MEM_READBACK].host_read = 200;
+    plan = plan_all(&job, 1, &facts, &asked);
+    assert_int_equal(plan.mode, GX_MODE_PIPELINED); /* both directions of the bus at once */
+    assert_true(plan.sets >= 3);
+    assert_true(plan.predicted[GX_MODE_PIPELINED] < plan.predicted[GX_MODE_SEQUENTIAL]);
+    job.a = gx_host(out); /* in place is in nobody's way but its own */
+    plan = plan_all(&job, 1, &facts, &asked);
+    assert_int_equal(plan.mode, GX_MODE_PIPELINED);
+    asked.mode = GX_MODE_SEQUENTIAL; /* as asked, but not one ticket after the other */
+    plan = plan_all(&job, 1, &facts, &asked);
+    assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL);
+    assert_int_equal(plan.sets, 3);
+    asked.memory = plan.memory - 1;
+    assert_int_equal(plan_all(&job, 1, &facts, &asked).sets, 2);
+    asked = (struct gx_asked){.sets = 3, .stream = true};
+    job = gxt_job(GX_ADD, GX_BN254_FR, 64, a, b, NULL, out);
+    plan = plan_all(&job, 1, &facts, &asked);
+    assert_int_equal(plan.submits, 1); /* commands cost more than 64 elements */
+    facts.import = true;
+    assert_int_equal(plan_all(&job, 1, &facts, &asked).sets, 1);
+}
+
 static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
 {
     (void)state;
@@ -710,6 +749,7 @@ int main(void)
         cmocka_unit_test(one_element_at_a_time_if_need_be),
         cmocka_unit_test(the_cheapest_mode_is_chosen),
         cmocka_unit_test(a_tie_is_sequential),
+        cmocka_unit_test(batches_in_a_stream_overlap),
         cmocka_unit_test(copies_get_commands_of_their_own_in_a_pipeline),
         cmocka_unit_test(when_inputs_are_checked_before),
         cmocka_unit_test(large_jobs_in_place_are_checked_before),
