@@ -67,9 +67,9 @@ struct gx_batch {
     gx_report *reports; /* one per job, zeroed but for the reason; NULL: not wanted */
     gx_path path;
     gx_mode mode;
-    uint32_t sets; /* groups in flight at least, as other batches may follow; 0: as planned */
-    bool stream;   /* others are in flight or about to follow */
-    atomic_bool *cancel;             /* NULL: cannot be; looked at before each job starts */
+    uint32_t sets;       /* groups in flight at least, as other batches may follow; 0: as planned */
+    bool stream;         /* others are in flight or about to follow */
+    atomic_bool *cancel; /* NULL: cannot be; looked at before each job starts */
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
                                         way; NULL: the caller waits by other means */
     gx_status status;                /* the first failure, set before done */

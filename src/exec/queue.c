@@ -24,11 +24,11 @@ enum { CLASSES = 48 }; /* of tickets by size: powers of two */
 struct gx_ticket {
     struct gx_batch batch; /* of the segment that is queued or runs; the first member */
     struct gx_backlog *queue;
-    struct gx_ticket *all_next, **all_at; /* of the pending ones */
-    struct gx_ticket *next;               /* in its lane; among the idle */
+    struct gx_ticket *all_next, **all_at;    /* of the pending ones */
+    struct gx_ticket *next;                  /* in its lane; among the idle */
     struct gx_ticket *lane_next, *lane_last; /* of the oldest of a lane: the next lane's, and
                                                 the youngest of this one */
-    struct gx_worker *queued; /* in a lane of this worker; NULL: in none */
+    struct gx_worker *queued;                /* in a lane of this worker; NULL: in none */
     pthread_t submitter;
     pthread_cond_t changed;
     _Atomic gx_status status;
@@ -539,7 +539,8 @@ gx_status gx__ticket_poll(const struct gx_ticket *t)
 
 static struct timespec deadline(uint64_t timeout_ns)
 {
-    uint64_t now = gx__now_ns(), end = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+    uint64_t now = gx__now_ns(),
+             end = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
     return (struct timespec){.tv_sec = (time_t)(end / 1000000000u),
                              .tv_nsec = (long)(end % 1000000000u)};
 }

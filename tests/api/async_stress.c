@@ -84,8 +84,8 @@ struct stress {
     gx_status may;         /* what the device may say beside; GX_OK: nothing */
     double seconds;
     pthread_barrier_t start;
-    pthread_mutex_t lock;            /* of the board: */
-    gx_ticket *board[THREADS];       /* one ticket of each thread, for others to look at */
+    pthread_mutex_t lock;             /* of the board: */
+    gx_ticket *board[THREADS];        /* one ticket of each thread, for others to look at */
     atomic_uint done, cancelled, cut; /* tickets; cut: done in part */
 };
 
