@@ -21,7 +21,7 @@ struct gx_counters {
 struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
-    struct gx_hosts *hosts; /* exec/'s: memory that the caller registered */
+    struct gx_hosts *hosts;   /* exec/'s: memory that the caller registered */
     struct gx_backlog *queue; /* exec/'s: asynchronous work */
     atomic_bool tracing;
     _Atomic uint64_t traced_jobs;

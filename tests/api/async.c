@@ -595,8 +595,8 @@ static void cancel_one_of_three(void **state)
 {
     (void)state;
     struct rig rig;
-    unsigned char out[3][N * 32];
-    gx_ticket *ticket[3];
+    unsigned char out[4][N * 32];
+    gx_ticket *ticket[4];
     gx_report report;
     open_rig(&rig, 0);
     memset(out, GUARD, sizeof out);
@@ -610,8 +610,10 @@ static void cancel_one_of_three(void **state)
         gx_cancel(ticket[victim]);
         assert_int_equal(gx_poll(ticket[victim]), GX_ERR_CANCELLED); /* the worker stands */
         gx_cancel(ticket[victim]);
+        gx_job later = add_job(out[3]);
+        ticket[3] = submit(rig.ctx, &later, 1, "cpu");
         finish_stop(&rig, &stop);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             gx_status want = i == victim ? GX_ERR_CANCELLED : GX_OK;
             assert_int_equal(gx_wait(ticket[i], UINT64_MAX, &report), want);
             assert_int_equal(report.status, want);
@@ -851,6 +853,68 @@ static void take_turns(void **state)
     close_rig(&rig);
 }
 
+struct call {
+    pthread_t thread;
+    gx_ctx *ctx;
+    gx_job job;
+    gx_status status;
+    atomic_int returned;
+};
+
+static void *run_one(void *user)
+{
+    struct call *call = user;
+    gx_run_opts opts = {.device = vulkan};
+    call->status = gx_run(call->ctx, &call->job, 1, &opts, NULL);
+    atomic_store(&call->returned, 1);
+    return NULL;
+}
+
+/* A call that needs all memory there is waits for tickets in flight, but not for all that
+ * are in the queue: it has returned when the last of them stops the worker. */
+static void calls_do_not_starve(void **state)
+{
+    (void)state;
+    enum { LARGE = 20000, TICKETS = 300 };
+    struct rig rig;
+    static unsigned char out[TICKETS][N * 32];
+    static gx_ticket *ticket[TICKETS];
+    if (!vulkan)
+        skip();
+    open_rig(&rig, 0);
+    gx_close(&rig.ctx);
+    gx_config config = {.device_memory = 1 << 20, .log = at_gate, .log_user = &rig.gate};
+    config.allocator = gxt_heap_allocator(&rig.heap);
+    rig.ctx = gxt_open(&config);
+    unsigned char *x = gxt_alloc((size_t)LARGE * 32);
+    memset(x, 0, (size_t)LARGE * 32);
+    struct call call = {.ctx = rig.ctx, .job = gxt_job(GX_ADD, field, LARGE, x, x, NULL, x)};
+    gx_ticket *stop = stop_worker(&rig, vulkan);
+    assert_int_equal(pthread_create(&call.thread, NULL, run_one, &call), 0);
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    for (int i = 0; i < TICKETS; i++) {
+        gx_job job = add_job(out[i]);
+        if (i == TICKETS - 1)
+            job.a = gx_host(bad);
+        ticket[i] = submit(rig.ctx, &job, 1, vulkan);
+    }
+    assert_int_equal(atomic_load(&call.returned), 0); /* the worker's pipe has the memory */
+    open_gate(&rig.gate, 1);
+    await_arrival(&rig.gate, 2);
+    for (int i = 0; i < 10000 && !atomic_load(&call.returned); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    int returned = atomic_load(&call.returned);
+    open_gate(&rig.gate, 2);
+    assert_int_equal(pthread_join(call.thread, NULL), 0);
+    assert_int_equal(call.status, GX_OK);
+    assert_int_equal(returned, 1);
+    for (int i = 0; i < TICKETS; i++)
+        gx_ticket_free(&ticket[i]);
+    gx_ticket_free(&stop);
+    free(x);
+    close_rig(&rig);
+}
+
 /* ---- devices that break ---- */
 
 enum { BREAK_TICKETS = 6, BREAK_JOBS = 3 };
@@ -1077,6 +1141,7 @@ int main(void)
         cmocka_unit_test(more_than_fits),
         cmocka_unit_test(bound_as_setting),
         cmocka_unit_test(take_turns),
+        cmocka_unit_test(calls_do_not_starve),
         cmocka_unit_test(broken_devices),
         cmocka_unit_test(close_in_flight),
         cmocka_unit_test(close_after_cancelling),
