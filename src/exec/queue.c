@@ -296,12 +296,13 @@ static void unlink_ticket(struct gx_ticket *t)
         }
         return;
     }
-    struct gx_ticket *before = oldest;
-    while (before->next != t)
-        before = before->next;
-    before->next = t->next;
-    if (oldest->lane_last == t)
-        oldest->lane_last = before;
+    for (struct gx_ticket *before = oldest; before; before = before->next) {
+        if (before->next != t)
+            continue;
+        before->next = t->next;
+        if (oldest->lane_last == t)
+            oldest->lane_last = before;
+    }
 }
 
 /* ---- the end of a ticket ---- */

@@ -179,7 +179,8 @@ static void options_table(void **state)
                                           {"mode", "GPUEXEC_MODE"},
                                           {"stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS"},
                                           {"device-memory", "GPUEXEC_DEVICE_MEMORY"},
-                                          {"trace", "GPUEXEC_TRACE"}};
+                                          {"trace", "GPUEXEC_TRACE"},
+                                          {"queue-jobs", "GPUEXEC_QUEUE_JOBS"}};
     size_t count = 0;
     const gx_option *options = gx_options(&count);
     assert_non_null(options);
