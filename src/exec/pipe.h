@@ -54,6 +54,7 @@ struct gx_pipe {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t head, tail; /* groups finished and started, under the lock */
+    uint64_t finished;   /* groups ever: head begins anew, and who waits must not be taken in */
     bool finishing;      /* someone has the group at head */
 
     /* The feeding thread's: */

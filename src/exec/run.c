@@ -272,6 +272,7 @@ static void finish_head(struct gx_pipe *pipe)
         lock(pipe);
     }
     pipe->finishing = false;
+    pipe->finished++;
     pipe->head++;
     pthread_cond_broadcast(&pipe->changed);
 }
@@ -289,11 +290,11 @@ bool gx__pipe_try_step(struct gx_pipe *pipe)
 bool gx__pipe_step(struct gx_pipe *pipe)
 {
     lock(pipe);
-    uint64_t head = pipe->head;
-    bool some = head != pipe->tail;
+    uint64_t finished = pipe->finished;
+    bool some = pipe->head != pipe->tail;
     if (some && !pipe->finishing)
         finish_head(pipe);
-    while (some && pipe->head == head)
+    while (some && pipe->finished == finished)
         pthread_cond_wait(&pipe->changed, &pipe->lock);
     unlock(pipe);
     return some;
