@@ -135,7 +135,7 @@ const command cmd_bench = {
         "first\n"
         "  one-shot, no files      gx_open, one Fq addition job and gx_close, without cache files\n"
         "  one-shot, files         the same with cache files\n"
-        "  persistent              gx_run alone on a context that stays open\n"
+        "  persistent              gx_run alone, without a report, on a context that stays open\n"
         "  times                   the median over that of the last row of its kind and size\n"
         "\n"
         "Suite engine shows what batches, pools, pipelines and streams are worth, on Fq additions\n"

@@ -5,6 +5,8 @@
 #ifndef MEASURE_H
 #define MEASURE_H
 
+#include <stdbool.h>
+
 #include "gpuexec.h"
 #include "stats.h"
 
@@ -14,6 +16,7 @@ typedef struct measure_plan {
     size_t samples;     /* 1 to SAMPLES_MAX */
     double budget_s;    /* fewer samples, but at least 3, past this; 0: no limit */
     double shortest_ns; /* calls are repeated until a sample is this long */
+    bool bare;          /* without reports, which cost a GPU time stamps; no overhead_ns then */
 } measure_plan;
 
 typedef struct measurement {

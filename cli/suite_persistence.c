@@ -268,7 +268,8 @@ static int bench_calls(persistence *p, gx_ctx *ctx, const gx_job *job, row *r)
 {
     measure_plan warm_up = {.samples = WARM_UP, .budget_s = BUDGET_S / 10};
     measure_plan plan = {.samples = p->opts->samples ? p->opts->samples : CALL_SAMPLES,
-                         .budget_s = p->opts->samples ? 0 : BUDGET_S / 2};
+                         .budget_s = p->opts->samples ? 0 : BUDGET_S / 2,
+                         .bare = true};
     measurement m;
     check_result checked = {0};
     gx_status s = measure_job(ctx, job, NULL, &warm_up, &m, &checked.report);

@@ -126,7 +126,7 @@ static bool parse_count(struct text t, uint64_t *value)
     static const char units[] = "KMG";
     if (!take_number(&t, false, value) || t.size > 1)
         return false;
-    const char *unit = t.size ? memchr(units, *t.at, 3) : NULL;
+    const char *unit = t.size ? memchr(units, *t.at, sizeof units - 1) : NULL;
     if (t.size && !unit)
         return false;
     unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
@@ -201,8 +201,8 @@ static gx_status parse_change(struct reader *r, struct text rest)
 {
     struct gx_machine *m = r->machine;
     struct text when = next_word(&rest), word = next_word(&rest);
-    uint64_t at, value;
-    enum gx_machine_key key;
+    uint64_t at = 0, value = 0;
+    enum gx_machine_key key = 0;
     if (!parse_time(when, &at) || !word.size)
         return wrong(r, "expected: at TIME KEY VALUE, with a TIME like 2.5s, 300ms or 10us");
     gx_status s = parse_pair(r, word, rest, &key, &value);
@@ -225,8 +225,8 @@ static gx_status parse_line(struct reader *r, struct text line)
     const char *comment = memchr(line.at, '#', line.size);
     struct text rest = {line.at, comment ? (size_t)(comment - line.at) : line.size};
     struct text word = next_word(&rest);
-    enum gx_machine_key key;
-    uint64_t value;
+    enum gx_machine_key key = 0;
+    uint64_t value = 0;
     if (!word.size)
         return GX_OK;
     if (is(word, "at"))

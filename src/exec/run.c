@@ -149,13 +149,18 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
 
 /* ---- finishing a group ---- */
 
-static void add_share(uint64_t *to, uint64_t ns, double share)
+/* In whole numbers: a job on the caller's thread leaves no trace in its floating-point state. */
+struct share {
+    uint64_t part, all;
+};
+
+static void add_share(uint64_t *to, uint64_t ns, struct share share)
 {
-    *to += share < 1 ? (uint64_t)((double)ns * share) : ns;
+    *to += (uint64_t)((unsigned __int128)ns * share.part / share.all);
 }
 
 /* A piece's part of what its group took. */
-static void report_piece(const struct gx_flight *f, size_t k, double share)
+static void report_piece(const struct gx_flight *f, size_t k, struct share share)
 {
     const struct gx_piece *p = &f->group.pieces[k];
     gx_report *r = report_of(f->batch, p->index);
@@ -203,13 +208,13 @@ static void trace_job(struct gx_engine *engine, const struct gx_flight *f, const
 /* The first `count` pieces are done. */
 static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t count)
 {
-    double all = 0;
+    struct share share = {0, 0};
     for (size_t k = 0; k < f->group.count; k++)
-        all += (double)f->group.pieces[k].n * (double)f->group.pieces[k].element;
+        share.all += f->group.pieces[k].n * f->group.pieces[k].element;
     for (size_t k = 0; k < count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        double part = (double)p->n * (double)p->element;
-        report_piece(f, k, f->group.count > 1 ? part / all : 1);
+        share.part = p->n * p->element;
+        report_piece(f, k, share);
         if (p->last && !p->only) {
             trace_job(pipe->engine, f, p);
             finish_job(pipe->engine, f->batch, p->index);

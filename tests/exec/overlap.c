@@ -246,7 +246,7 @@ static uint64_t critical_path(const struct machine *m, const struct group *g, si
                               size_t sets, bool apart)
 {
     struct clocks c = {0};
-    uint64_t end[GROUPS_MAX];
+    uint64_t end[GROUPS_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
         if (i >= sets)
             finish(&c, &g[i - sets], end[i - sets]);
