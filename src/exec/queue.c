@@ -382,6 +382,7 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
                                  .mode = t->mode,
                                  .sets = OVERLAP_SETS,
                                  .stream = stream,
+                                 .submit_ns = t->submit_ns,
                                  .cancel = &t->cancel,
                                  .done = segment_done};
     gx__pipe_feed(w->pipe, &t->batch);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/float_env.h"
 #include "base/trace.h"
 #include "exec/pipe.h"
@@ -569,6 +570,29 @@ static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const str
     }
 }
 
+/* Numbers for its jobs, and how long they waited. */
+static void trace_batch(struct gx_engine *engine, struct gx_batch *batch)
+{
+    if (!gx__tracing(engine->instance))
+        return;
+    batch->traced = gx__trace_jobs(engine->instance, batch->count);
+    if (!batch->submit_ns || !batch->count)
+        return;
+    struct gx_span span = {.device = engine->device.info.name,
+                           .stage = GX_STAGE_QUEUED,
+                           .job = batch->traced,
+                           .jobs = batch->count,
+                           .op = batch->jobs[0].op,
+                           .field = batch->jobs[0].field,
+                           .start_ns = batch->submit_ns,
+                           .end_ns = gx__now_ns()};
+    for (size_t i = 0; i < batch->count; i++) {
+        span.elements += batch->jobs[i].n;
+        span.bytes += batch->jobs[i].n * gx__element_bytes(batch->jobs[i].field);
+    }
+    gx__trace_span(engine->instance, &span);
+}
+
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_asked asked;
@@ -580,8 +604,7 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->message[0] = 0;
     batch->open = 0;
     batch->fed = false;
-    if (gx__tracing(pipe->engine->instance))
-        batch->traced = gx__trace_jobs(pipe->engine->instance, batch->count);
+    trace_batch(pipe->engine, batch);
     if (!batch->reports)
         batch->spare = (gx_report){0};
     if (!host)

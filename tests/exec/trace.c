@@ -12,10 +12,10 @@
 
 #include "support/harness.h"
 
-enum { JOBS = 4, N = 20000, ELEMENT = 32, STAGES = 6, SPANS_MAX = 4096 };
+enum { JOBS = 4, N = 20000, ELEMENT = 32, STAGES = 7, SPANS_MAX = 4096 };
 
-static const char *const stages[STAGES] = {"job",     "host-in",  "upload",
-                                           "compute", "download", "host-out"};
+static const char *const stages[STAGES] = {"job",      "host-in",  "upload", "compute",
+                                           "download", "host-out", "queued"};
 
 struct span {
     int stage;
@@ -77,7 +77,8 @@ static void read_trace(const char *path, const char *device)
 
 /* ---- running ---- */
 
-static void trace(const char *device, const char *path_name, const char *mode)
+/* tickets: by gx_submit, not gx_run. */
+static void trace(const char *device, const char *path_name, const char *mode, bool tickets)
 {
     char path[] = "/tmp/gx-trace-XXXXXX";
     static unsigned char a[N * ELEMENT], b[N * ELEMENT], out[JOBS][N * ELEMENT];
@@ -93,8 +94,16 @@ static void trace(const char *device, const char *path_name, const char *mode)
         jobs[i] = gxt_job(GX_MUL, GX_BN254_FR, N, a, b, NULL, out[i]);
     gx_run_opts opts = {.device = device};
     gx_report reports[JOBS];
-    for (int round = 0; round < 2; round++)
-        assert_int_equal(gx_run(ctx, jobs, JOBS, &opts, reports), GX_OK);
+    for (int round = 0; round < 2; round++) {
+        gx_ticket *ticket = NULL;
+        if (!tickets) {
+            assert_int_equal(gx_run(ctx, jobs, JOBS, &opts, reports), GX_OK);
+            continue;
+        }
+        assert_int_equal(gx_submit(ctx, jobs, JOBS, &opts, &ticket), GX_OK);
+        assert_int_equal(gx_wait(ticket, UINT64_MAX, reports), GX_OK);
+        gx_ticket_free(&ticket);
+    }
     assert_int_equal(gx_trace_stop(ctx), GX_OK);
     gx_close(&ctx);
     read_trace(path, reports[0].device);
@@ -123,7 +132,7 @@ static void check_job(uint64_t job, unsigned wanted)
     unsigned seen = 1;
     int64_t last = whole->start;
     assert_true(whole->start < whole->end);
-    for (int stage = 1; stage < STAGES; stage++) {
+    for (int stage = 1; stage < STAGES - 1; stage++) {
         for (size_t i = 0; i < span_count; i++) {
             const struct span *s = &spans[i];
             if (s->stage != stage || job < s->first || job >= s->first + s->count)
@@ -140,7 +149,7 @@ static void check_job(uint64_t job, unsigned wanted)
 
 static void check(const char *device, const char *path, const char *mode, unsigned wanted)
 {
-    trace(device, path, mode);
+    trace(device, path, mode, false);
     for (uint64_t job = 1; job <= 2 * JOBS; job++)
         check_job(job, wanted);
 }
@@ -176,10 +185,30 @@ static size_t overlaps(void)
 static void overlap_is_seen(void **state)
 {
     (void)state;
-    trace("sim:server-h200", "device-local", "sequential");
+    trace("sim:server-h200", "device-local", "sequential", false);
     assert_int_equal(overlaps(), 0);
-    trace("sim:server-h200", "device-local", "pipelined");
+    trace("sim:server-h200", "device-local", "pipelined", false);
     assert_true(overlaps() >= 2 * JOBS);
+}
+
+/* A ticket's jobs wait before they begin; those of a call do not. */
+static void waiting_is_seen(void **state)
+{
+    (void)state;
+    unsigned queued = 0;
+    trace("cpu", NULL, NULL, true);
+    for (size_t i = 0; i < span_count; i++) {
+        if (spans[i].stage != STAGES - 1)
+            continue;
+        assert_int_equal(spans[i].count, JOBS);
+        assert_true(spans[i].start <= spans[i].end);
+        assert_true(spans[i].end <= job_span(spans[i].first)->start);
+        queued++;
+    }
+    assert_int_equal(queued, 2);
+    trace("cpu", NULL, NULL, false);
+    for (size_t i = 0; i < span_count; i++)
+        assert_int_not_equal(spans[i].stage, STAGES - 1);
 }
 
 static int enter(void **state)
@@ -195,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_every_device),
         cmocka_unit_test(overlap_is_seen),
+        cmocka_unit_test(waiting_is_seen),
     };
     return cmocka_run_group_tests_name("trace", tests, enter, NULL);
 }
