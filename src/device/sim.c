@@ -359,25 +359,6 @@ static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_
     add_work(cmd, &work);
 }
 
-/* Field products of an operation on one element. */
-static uint64_t products(gx_op op)
-{
-    switch (op) {
-    case GX_MUL:
-    case GX_SQR:
-    case GX_MUL_ADD:
-    case GX_TO_MONT:
-    case GX_FROM_MONT:
-        return 1;
-    case GX_INV: /* Montgomery's trick: three, and its share of the one inversion */
-        return 4;
-    case GX_DIV:
-        return 5;
-    default:
-        return 0;
-    }
-}
-
 static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     static const unsigned broadcast[] = {
@@ -400,7 +381,7 @@ static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
         add_range(cmd, &d->bind[GX_BIND_BAD], sizeof(uint32_t), true);
     const struct gx_prime *prime = gx__prime(key->field);
     if (prime)
-        work.products[prime->limbs < 6] = d->n * products(key->op);
+        work.products[prime->limbs < 6] = d->n * gx__op_products(key->op);
     add_work(cmd, &work);
 }
 

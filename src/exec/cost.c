@@ -38,25 +38,6 @@ static double transfer(double bytes, float speed)
     return bytes / (speed > 0 ? (double)speed : DEFAULT_GBS);
 }
 
-/* Products of an element, roughly; the rest is bound by memory. */
-static double products(gx_op op)
-{
-    switch (op) {
-    case GX_MUL:
-    case GX_SQR:
-    case GX_MUL_ADD:
-    case GX_TO_MONT:
-    case GX_FROM_MONT:
-        return 1;
-    case GX_INV:
-        return 5;
-    case GX_DIV:
-        return 6;
-    default:
-        return 0;
-    }
-}
-
 static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
 {
     bool shared = plan->path == GX_PATH_HOST_VISIBLE;
@@ -72,7 +53,7 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
     if (!gx__prime(p->job->field) || plan->facts->mul_rate <= 0)
         return memory;
     double size = element / 48, rate = (double)plan->facts->mul_rate;
-    double arithmetic = (double)p->n * products(p->job->op) * size * size / rate;
+    double arithmetic = (double)p->n * gx__op_products(p->job->op) * size * size / rate;
     return memory > arithmetic ? memory : arithmetic;
 }
 

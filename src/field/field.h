@@ -46,4 +46,8 @@ const struct gx_prime *gx__prime(gx_field field);
 /* Bytes of one element; 0 where field is no field. */
 size_t gx__element_bytes(gx_field field);
 
+/* Products of a prime field that an operation takes for one element, about: 0 for sums, 1 for a
+ * product; more only for inv and div, by Montgomery's trick. */
+unsigned gx__op_products(gx_op op);
+
 #endif

@@ -77,3 +77,21 @@ int gx_op_exists(gx_op op, gx_field field)
         return 0;
     return gx__prime(field) || op_on_vectors[op];
 }
+
+unsigned gx__op_products(gx_op op)
+{
+    switch (op) {
+    case GX_MUL:
+    case GX_SQR:
+    case GX_MUL_ADD:
+    case GX_TO_MONT:
+    case GX_FROM_MONT:
+        return 1;
+    case GX_INV: /* three, and its share of the one inversion */
+        return 4;
+    case GX_DIV:
+        return 5;
+    default:
+        return 0;
+    }
+}

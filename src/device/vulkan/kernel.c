@@ -20,18 +20,13 @@ static enum gx_shader_family family_of(gx_field field, gx_op op)
         return GX_SHADER_ROOF;
     if (!gx__prime(field)) /* one module does them all */
         return GX_SHADER_WORDS;
-    switch (op) {
-    case GX_MUL:
-    case GX_SQR:
-    case GX_MUL_ADD:
-    case GX_TO_MONT:
-    case GX_FROM_MONT:
-        return GX_SHADER_MUL;
-    case GX_INV:
-    case GX_DIV:
-        return GX_SHADER_INVERT_UP;
-    default:
+    switch (gx__op_products(op)) {
+    case 0:
         return GX_SHADER_LINEAR;
+    case 1:
+        return GX_SHADER_MUL;
+    default:
+        return GX_SHADER_INVERT_UP;
     }
 }
 
