@@ -534,7 +534,7 @@ static void the_cheapest_mode_is_chosen(void **state)
         {1, 64, THREE_QUEUES, GX_MODE_SEQUENTIAL}, /* nothing to choose */
         {1, GX_CHUNK_ELEMS / 4, THREE_QUEUES, GX_MODE_SEQUENTIAL},
         {1, GX_CHUNK_ELEMS, THREE_QUEUES, GX_MODE_PIPELINED}, /* in smaller pieces */
-        {64, 64, THREE_QUEUES, GX_MODE_SINGLE_SUBMIT}, /* submits are all there is */
+        {64, 64, THREE_QUEUES, GX_MODE_SINGLE_SUBMIT},        /* submits are all there is */
         {64, 64, ONE_QUEUE, GX_MODE_SINGLE_SUBMIT},
         {4, 262144, THREE_QUEUES, GX_MODE_PIPELINED}, /* copies are */
         {16, 1 << 20, THREE_QUEUES, GX_MODE_PIPELINED},
