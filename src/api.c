@@ -270,6 +270,8 @@ static gx_status validate_place(const gx_job *job, const char *name, const gx_op
         return GX_OK;
     if (!o->host && !o->buf)
         return refuse(report, GX_ERR_INVALID, "%s is NULL", name);
+    if (!o->buf && o->offset)
+        return refuse(report, GX_ERR_INVALID, "%s is host memory, which takes no offset", name);
     if (!o->buf)
         return (uintptr_t)o->host <= UINTPTR_MAX - bytes
                    ? GX_OK

@@ -82,7 +82,7 @@ static enum gx_where place_of(const struct gx_plan *plan, const struct gx_piece 
 
 static bool same_place(const gx_operand *a, const gx_operand *b)
 {
-    return a->host == b->host && a->buf == b->buf && a->offset == b->offset && !a->broadcast;
+    return a->host == b->host && a->buf == b->buf && a->offset == b->offset;
 }
 
 static bool in_place(const struct gx_piece *p)
@@ -147,9 +147,10 @@ static bool overlap(const struct gx_piece *x, int i, const struct gx_piece *y, i
     return x->from[i] < y->to[k] && y->from[k] < x->to[i];
 }
 
-/* What is staged is read before anything of the group is written, and written in order. So
- * only reading what an earlier piece will write has to wait, and a download by the device,
- * which keeps no order. */
+/* What is staged is read before anything of the group is written. Groups are written one after
+ * the other, the pieces of one in no order: several threads copy, and the device downloads.
+ * And a download happens before anyone knows whether an earlier piece is refused, whose inputs
+ * must then be as they were. */
 bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *later,
                        bool same_group)
 {
@@ -157,11 +158,10 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
     for (int i = GX_A; i < GX_OPERANDS; i++) {
         if (overlap(earlier, GX_OUT, later, i))
             return true;
-        if (downloads && !same_group && overlap(earlier, i, later, GX_OUT))
+        if (downloads && overlap(earlier, i, later, GX_OUT))
             return true;
     }
-    downloads |= same_group && earlier->place[GX_OUT] == GX_PLACE_REGISTERED;
-    return downloads && overlap(earlier, GX_OUT, later, GX_OUT);
+    return (downloads || same_group) && overlap(earlier, GX_OUT, later, GX_OUT);
 }
 
 /* ---- groups ---- */
@@ -172,7 +172,8 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
     if (plan->mode == GX_MODE_SEQUENTIAL || group->elements + p->n > plan->group_elems ||
         group->dispatches + dispatches(p) > GX_GROUP_DISPATCHES)
         return false;
-    bool near = false; /* most are not, and need no look at each */
+    /* most are not near, and need no look at each */
+    bool near = p->place[GX_OUT] == GX_PLACE_REGISTERED;
     for (int i = 0; i < GX_OPERANDS; i++)
         near |= p->from[i] < group->writes_to && group->writes_from < p->to[i];
     for (size_t k = 0; k < group->count && near; k++)

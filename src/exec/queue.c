@@ -177,10 +177,10 @@ static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
         queue->spare[t->size] = t;
         queue->spare_jobs += room;
     }
+    if (!keep) /* under the lock: after it another thread may free the queue */
+        free_ticket(queue, t);
     bool last = !--queue->tickets && queue->closed;
     pthread_mutex_unlock(&queue->lock);
-    if (!keep)
-        free_ticket(queue, t);
     if (last)
         free_queue(queue);
 }

@@ -135,36 +135,40 @@ static void add_barrier(struct gx_record *record, enum gx_barrier barrier)
 }
 
 /* The registered inputs (outputs: from >= GX_OUT) one by one. */
-static void add_registered(struct gx_pipe *pipe, const struct gx_flight *f, bool outputs)
+static gx_status add_registered(struct gx_pipe *pipe, const struct gx_flight *f, bool outputs)
 {
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         for (int i = outputs ? GX_OUT : GX_A; i < (outputs ? GX_A : GX_OPERANDS); i++) {
             struct gx_binding host, here = {f->set->device, p->offset[i]};
-            if (p->place[i] == GX_PLACE_REGISTERED &&
-                gx__import_find(&pipe->engine->imports, host_of(p, i), operand_bytes(p, i), &host))
-                add_copy(&pipe->record, outputs ? here : host, outputs ? host : here,
-                         operand_bytes(p, i));
+            if (p->place[i] != GX_PLACE_REGISTERED)
+                continue;
+            if (!gx__import_find(&pipe->engine->imports, host_of(p, i), operand_bytes(p, i), &host))
+                return GX_ERR_INVALID; /* unregistered meanwhile, which the caller may not */
+            add_copy(&pipe->record, outputs ? here : host, outputs ? host : here,
+                     operand_bytes(p, i));
         }
     }
+    return GX_OK;
 }
 
-static void add_upload(struct gx_pipe *pipe, const struct gx_flight *f)
+static gx_status add_upload(struct gx_pipe *pipe, const struct gx_flight *f)
 {
     const struct gx_group *g = &f->group;
     add_copy(&pipe->record, (struct gx_binding){f->set->up, 0},
              (struct gx_binding){f->set->device, g->in}, g->out - g->in);
-    add_registered(pipe, f, false);
+    gx_status s = add_registered(pipe, f, false);
     add_barrier(&pipe->record, GX_BARRIER_COPY_TO_KERNEL);
+    return s;
 }
 
-static void add_download(struct gx_pipe *pipe, const struct gx_flight *f)
+static gx_status add_download(struct gx_pipe *pipe, const struct gx_flight *f)
 {
     const struct gx_group *g = &f->group;
     add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_COPY);
     add_copy(&pipe->record, (struct gx_binding){f->set->device, g->slots},
              (struct gx_binding){f->set->down, 0}, g->end - g->slots);
-    add_registered(pipe, f, true);
+    return add_registered(pipe, f, true);
 }
 
 /* ---- recording: kernels ---- */
@@ -345,7 +349,9 @@ static gx_status submit_all(struct gx_pipe *pipe, struct gx_flight *f, uint32_t 
     start_record(pipe, f, first ? GX_QUEUE_UPLOAD : GX_QUEUE_COMPUTE);
     if (uploads) {
         add_stamp(pipe, f, GX_QUEUE_UPLOAD);
-        add_upload(pipe, f);
+        s = add_upload(pipe, f);
+        if (s != GX_OK)
+            return s;
     }
     if (first) {
         add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
@@ -360,6 +366,8 @@ static gx_status submit_all(struct gx_pipe *pipe, struct gx_flight *f, uint32_t 
     if (s != GX_OK)
         return s;
     if (last) {
+        if (uses_buffers(&f->group)) /* which the host may map */
+            add_barrier(&pipe->record, GX_BARRIER_TO_HOST);
         add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
         s = submit(pipe, f, &after);
         after = f->done;
@@ -369,7 +377,9 @@ static gx_status submit_all(struct gx_pipe *pipe, struct gx_flight *f, uint32_t 
     }
     if (downloads) {
         add_stamp(pipe, f, GX_QUEUE_DOWNLOAD);
-        add_download(pipe, f);
+        s = add_download(pipe, f);
+        if (s != GX_OK)
+            return s;
     }
     add_barrier(&pipe->record, GX_BARRIER_TO_HOST);
     add_stamp(pipe, f, GX_QUEUE_HOST_OUT);

@@ -1231,6 +1231,37 @@ static void nothing_allocated_once_warm(void **state)
 
 /* Every allocation fails in turn: the call says so, or the job, or it does without; and the
  * next one works. */
+static void *free_one(void *ticket)
+{
+    gx_ticket *t = ticket;
+    gx_ticket_free(&t);
+    return NULL;
+}
+
+/* The last ticket of a closed context takes the queue with it, whichever it is. */
+static void freed_together_after_close(void **state)
+{
+    (void)state;
+    enum { TICKETS = 4 };
+    for (int round = 0; round < (gxt_small() ? 50 : 500); round++) {
+        gx_ctx *ctx = gxt_open(NULL);
+        uint32_t x = 3, out[TICKETS];
+        gx_ticket *tickets[TICKETS] = {NULL};
+        pthread_t threads[TICKETS];
+        for (int i = 0; i < TICKETS; i++) {
+            gx_job job = gxt_job(GX_ADD, GX_U32, 1, &x, &x, NULL, &out[i]);
+            assert_int_equal(gx_submit(ctx, &job, 1, NULL, &tickets[i]), GX_OK);
+        }
+        gx_close(&ctx);
+        for (int i = 0; i < TICKETS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, free_one, tickets[i]), 0);
+        for (int i = 0; i < TICKETS; i++) {
+            pthread_join(threads[i], NULL);
+            assert_int_equal(out[i], 6);
+        }
+    }
+}
+
 static void out_of_memory(void **state)
 {
     (void)state;
@@ -1294,6 +1325,7 @@ int main(void)
         cmocka_unit_test(close_after_cancelling),
         cmocka_unit_test(nothing_allocated_once_warm),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(freed_together_after_close),
     };
     return cmocka_run_group_tests_name("async", tests, prepare, NULL);
 }

@@ -177,6 +177,20 @@ static void missing_broadcast_elements(void **state)
     }
 }
 
+static void offsets_are_for_buffers(void **state)
+{
+    (void)state;
+    struct data d, before;
+    fill(&d, GX_BLS12_381_FR);
+    before = d;
+    for (int w = 0; w < 4; w++) {
+        gx_job job = job_over(&d, GX_MUL_ADD, GX_BLS12_381_FR, 4);
+        operand(&job, w)->offset = 16;
+        expect_names(&job, GX_ERR_INVALID, operand_names[w]);
+    }
+    assert_memory_equal(&d, &before, sizeof d);
+}
+
 static void unknown_flags_and_params(void **state)
 {
     (void)state;
@@ -889,6 +903,7 @@ int main(void)
         cmocka_unit_test(operations_that_do_not_exist),
         cmocka_unit_test(missing_and_superfluous_operands),
         cmocka_unit_test(missing_broadcast_elements),
+        cmocka_unit_test(offsets_are_for_buffers),
         cmocka_unit_test(unknown_flags_and_params),
         cmocka_unit_test(sizes_beyond_memory),
         cmocka_unit_test(null_arguments),

@@ -623,6 +623,95 @@ static void registered_memory_is_not_staged(void **state)
     assert_int_equal(gxt_complaints(), 0);
 }
 
+/* ---- jobs that meet in host memory ---- */
+
+/* The later of two jobs that write the same memory has the last word, also where several
+ * threads copy results out. */
+static void the_last_word_stays(void **state)
+{
+    (void)state;
+    enum { N = 98304, ROUNDS = 40 };
+    gx_config config = {.threads = 4};
+    gxt_watch(&config);
+    gx_ctx *ctx = gxt_open(&config);
+    uint32_t *x = gxt_alloc((size_t)N * 4), *zero = gxt_alloc((size_t)N * 4);
+    uint32_t *out = gxt_alloc((size_t)N * 4);
+    for (uint32_t i = 0; i < N; i++)
+        x[i] = i + 1;
+    memset(zero, 0, (size_t)N * 4);
+    gx_job jobs[] = {gxt_job(GX_ADD, GX_U32, N, x, x, NULL, out),
+                     gxt_job(GX_ADD, GX_U32, N, x, zero, NULL, out)};
+    for (size_t d = 0; d < device_count; d++)
+        for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++)
+            for (int round = 0; round < ROUNDS; round++) {
+                gx_run_opts opts = {.device = devices[d], .mode = (gx_mode)mode};
+                assert_int_equal(gx_run(ctx, jobs, 2, &opts, NULL), GX_OK);
+                assert_memory_equal(out, x, (size_t)N * 4);
+            }
+    gx_close(&ctx);
+    free(x);
+    free(zero);
+    free(out);
+    assert_int_equal(gxt_complaints(), 0);
+}
+
+/* A refused job leaves its inputs, though a later one of the same submit was to replace them. */
+static void refused_jobs_leave_registered_inputs(void **state)
+{
+    (void)state;
+    enum { N = 100, BAD = 5, BYTES = N * 48 };
+    if (device_count < 2)
+        skip();
+    gx_config config = {.device = devices[1]};
+    gxt_watch(&config);
+    gx_ctx *ctx = gxt_open(&config);
+    unsigned char *memory = gxt_alloc((size_t)3 * BYTES), before[BYTES];
+    unsigned char *input = memory, *other = memory + BYTES, *out = memory + (size_t)2 * BYTES;
+    uint64_t seed = 4;
+    gxt_fill(&seed, GX_BLS12_381_FQ, input, N);
+    gxt_fill(&seed, GX_BLS12_381_FQ, other, N);
+    gxt_put_modulus(GX_BLS12_381_FQ, input + (size_t)BAD * 48);
+    memcpy(before, input, sizeof before);
+    assert_int_equal(gx_host_register(ctx, memory, (size_t)3 * BYTES), GX_OK);
+    gx_job jobs[] = {gxt_job(GX_NEG, GX_BLS12_381_FQ, N, input, NULL, NULL, out),
+                     gxt_job(GX_NEG, GX_BLS12_381_FQ, N, other, NULL, NULL, input)};
+    for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++) {
+        gx_run_opts opts = {.mode = (gx_mode)mode, .path = GX_PATH_DEVICE_LOCAL};
+        gx_report r[2];
+        assert_int_equal(gx_run(ctx, jobs, 2, &opts, r), GX_ERR_NOT_CANONICAL);
+        assert_int_equal(r[0].bad_index, BAD);
+        assert_int_equal(r[0].bad_operand, 'a');
+        assert_memory_equal(input, before, sizeof before);
+    }
+    gx_close(&ctx);
+    free(memory);
+    assert_int_equal(gxt_complaints(), 0);
+}
+
+/* One element that stands for all one of them, in place: refused, it stays. */
+static void refused_broadcast_in_place_stays(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < device_count; d++) {
+        gx_config config = {.device = devices[d]};
+        gxt_watch(&config);
+        gx_ctx *ctx = gxt_open(&config);
+        unsigned char bad[48], now[48];
+        gx_buf *buf = NULL;
+        gxt_put_modulus(GX_BLS12_381_FQ, bad);
+        assert_int_equal(gx_buf_create(ctx, NULL, sizeof bad, 0, &buf), GX_OK);
+        assert_int_equal(gx_buf_write(buf, 0, bad, sizeof bad), GX_OK);
+        gx_job job = {.op = GX_NEG, .field = GX_BLS12_381_FQ, .n = 1};
+        job.a = job.out = gx_dev(buf, 0);
+        job.a.broadcast = 1;
+        assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_ERR_NOT_CANONICAL);
+        assert_int_equal(gx_buf_read(buf, 0, now, sizeof now), GX_OK);
+        assert_memory_equal(now, bad, sizeof bad);
+        gx_buf_destroy(&buf);
+        gx_close(&ctx);
+    }
+}
+
 /* ---- faults ---- */
 
 enum { FAULT_N = 50 };
@@ -942,6 +1031,9 @@ int main(void)
         cmocka_unit_test(memory_stays_flat),
         cmocka_unit_test(a_repeated_job_records_nothing),
         cmocka_unit_test(registered_memory_is_not_staged),
+        cmocka_unit_test(the_last_word_stays),
+        cmocka_unit_test(refused_jobs_leave_registered_inputs),
+        cmocka_unit_test(refused_broadcast_in_place_stays),
         cmocka_unit_test(every_device_call_fails_in_every_mode),
         cmocka_unit_test(batches_overlap_in_a_pipe),
         cmocka_unit_test(cancelling),
