@@ -397,6 +397,7 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     batch->mode = opts->mode ? opts->mode : ctx->mode;
     batch->sets = 0;
     batch->stream = false;
+    batch->submit_ns = 0;
     batch->cancel = NULL;
     batch->done = NULL;
     batch->failed = 0;
