@@ -18,22 +18,12 @@
 static gx_status alloc_memory(struct gx_engine *engine, enum gx_mem_kind kind, size_t bytes,
                               struct gx_mem *mem)
 {
-    struct gx_device *device = &engine->device;
     gx_status s = gx__budget_reserve(&engine->budget, bytes, true);
     if (s != GX_OK)
         return s;
-    bool taken = gx__budget_take(&engine->budget, bytes);
-    s = taken ? device->ops->mem_alloc(device, kind, bytes, mem) : GX_ERR_OUT_OF_DEVICE_MEMORY;
-    if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
-        gx__pool_trim(&engine->pool);
-        taken = taken || gx__budget_take(&engine->budget, bytes);
-        s = taken ? device->ops->mem_alloc(device, kind, bytes, mem) : s;
-    }
-    if (s == GX_OK)
-        return GX_OK;
-    if (taken)
-        gx__budget_give(&engine->budget, bytes);
-    gx__budget_release(&engine->budget, bytes, true);
+    s = gx__pool_alloc(&engine->pool, kind, bytes, mem);
+    if (s != GX_OK)
+        gx__budget_release(&engine->budget, bytes, true);
     return s;
 }
 
@@ -135,9 +125,8 @@ void gx_buf_unmap(gx_buf *buf)
     gx__float_env_restore(&caller);
 }
 
-/* One copy by the device, waited for. */
-static gx_status device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
-                             size_t bytes)
+gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
+                          size_t bytes, uint64_t elements)
 {
     struct gx_device *device = &engine->device;
     struct gx_region region = {from, to, bytes};
@@ -146,16 +135,18 @@ static gx_status device_copy(struct gx_engine *engine, struct gx_binding from, s
     gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
+    device->ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
     device->ops->copy(cmd, &region, 1);
     device->ops->barrier(cmd, GX_BARRIER_TO_HOST);
     s = device->ops->submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
-        s = gx__engine_wait(engine, done, 0);
+        s = gx__engine_wait(engine, done, elements);
     device->ops->recycle(cmd);
     return s;
 }
 
-/* The host's side of a copy: mem from byte `at` on, to or from the caller's memory. */
+/* The host's side of a copy: mem from byte `at` on, to or from the caller's memory, of which
+ * one is not NULL. */
 static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t at, void *to,
                            const void *from, size_t bytes)
 {
@@ -165,7 +156,7 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
         return s;
     if (to)
         memcpy(to, (const char *)memory + at, bytes);
-    else
+    if (from)
         memcpy((char *)memory + at, from, bytes);
     engine->device.ops->unmap(&engine->device, mem);
     return GX_OK;
@@ -183,7 +174,7 @@ static gx_status copy_pieces(gx_buf *buf, size_t offset, void *to, const void *f
         if (from)
             s = host_copy(engine, staging, 0, NULL, (const char *)from + done, n);
         if (s == GX_OK)
-            s = device_copy(engine, to ? here : there, to ? there : here, n);
+            s = gx__device_copy(engine, to ? here : there, to ? there : here, n, 0);
         if (s == GX_OK && to)
             s = host_copy(engine, staging, 0, (char *)to + done, NULL, n);
     }

@@ -14,6 +14,11 @@ struct gx_buf {
     bool mappable, mapped;
 };
 
+/* One copy by the device, of what kernels before it wrote too, waited for: as long as it may
+ * take behind kernels over so many elements. */
+gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
+                          size_t bytes, uint64_t elements);
+
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
 
 #endif

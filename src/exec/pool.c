@@ -24,7 +24,7 @@ static const gx_allocator *allocator(const struct gx_pool *pool)
 
 static void count_get(struct gx_pool *pool, size_t size, bool hit)
 {
-    size_t bucket = (size_t)__builtin_ctzll((unsigned long long)size) - 12;
+    size_t bucket = (size_t)(__builtin_ctzll(size) - __builtin_ctzll(gx__bucket(1)));
     gx__count(hit ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
     gx__count(&pool->counters->buckets[bucket < GX_BUCKETS ? bucket : GX_BUCKETS - 1], 1);
 }
@@ -50,7 +50,7 @@ static void free_piece(struct gx_pool *pool, struct gx_mem *mem)
     gx__count(&pool->counters->pool_bytes, (uint64_t)0 - size);
 }
 
-/* Frees the idle piece that was not used for longest, of any kind; false: none is idle. */
+/* Frees the piece of a kind that was not used for longest; false: none is idle. */
 static bool free_one(struct gx_pool *pool)
 {
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS; kind++) {
@@ -76,27 +76,32 @@ static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t s
     return NULL;
 }
 
-/* ---- new pieces, under the lock ---- */
+/* ---- new memory, under the lock ---- */
 
-static gx_status allocate(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
-                          struct gx_mem **out)
+static gx_status get_memory(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
+                            struct gx_mem *mem)
 {
-    struct gx_mem *mem = gx__alloc(allocator(pool), sizeof *mem);
-    if (!mem)
-        return GX_ERR_OUT_OF_MEMORY;
-    while (!gx__budget_take(pool->budget, size)) {
-        if (!free_one(pool)) {
-            gx__free(allocator(pool), mem);
+    while (!gx__budget_take(pool->budget, size))
+        if (!free_one(pool))
             return GX_ERR_OUT_OF_DEVICE_MEMORY;
-        }
-    }
     gx_status s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
     if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
         free_idle(pool);
         s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
     }
-    if (s != GX_OK) {
+    if (s != GX_OK)
         gx__budget_give(pool->budget, size);
+    return s;
+}
+
+static gx_status new_piece(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
+                           struct gx_mem **out)
+{
+    struct gx_mem *mem = gx__alloc(allocator(pool), sizeof *mem);
+    if (!mem)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = get_memory(pool, kind, size, mem);
+    if (s != GX_OK) {
         gx__free(allocator(pool), mem);
         return s;
     }
@@ -119,7 +124,7 @@ gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes
     *mem = find(pool, kind, size);
     count_get(pool, size, *mem != NULL);
     if (!*mem)
-        s = allocate(pool, kind, size, mem);
+        s = new_piece(pool, kind, size, mem);
     pthread_mutex_unlock(&pool->lock);
     return s;
 }
@@ -137,11 +142,13 @@ void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
     *mem = NULL;
 }
 
-void gx__pool_trim(struct gx_pool *pool)
+gx_status gx__pool_alloc(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
+                         struct gx_mem *mem)
 {
     pthread_mutex_lock(&pool->lock);
-    free_idle(pool);
+    gx_status s = get_memory(pool, kind, bytes, mem);
     pthread_mutex_unlock(&pool->lock);
+    return s;
 }
 
 void gx__pool_close(struct gx_pool *pool)

@@ -35,10 +35,13 @@ gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes
 /* Gives it back and clears *mem; NULL is fine. */
 void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem);
 
-/* Frees everything that is idle. */
-void gx__pool_trim(struct gx_pool *pool);
+/* Memory of that size that is no piece of the pool but in its way: idle pieces make room for
+ * it, as for one of the pool's. The caller has reserved it, and ends it with mem_free and
+ * gx__budget_give. Any thread. */
+gx_status gx__pool_alloc(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
+                         struct gx_mem *mem);
 
-/* The same; everything must have been given back. */
+/* Frees everything that is idle; everything must have been given back. */
 void gx__pool_close(struct gx_pool *pool);
 
 #endif

@@ -561,20 +561,9 @@ static gx_status read_element(struct gx_pipe *pipe, struct gx_flight *f, struct 
                               void *element, size_t bytes)
 {
     struct gx_device *device = &pipe->engine->device;
-    struct gx_region region = {from, {f->set->down, 0}, bytes};
-    struct gx_cmd *cmd;
-    struct gx_point done;
     void *memory;
-    gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    device->ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
-    device->ops->copy(cmd, &region, 1);
-    device->ops->barrier(cmd, GX_BARRIER_TO_HOST);
-    s = device->ops->submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = gx__engine_wait(pipe->engine, done, f->group.elements);
-    device->ops->recycle(cmd);
+    gx_status s = gx__device_copy(pipe->engine, from, (struct gx_binding){f->set->down, 0}, bytes,
+                                  f->group.elements);
     if (s == GX_OK)
         s = device->ops->map(device, f->set->down, &memory);
     if (s != GX_OK)
