@@ -20,12 +20,16 @@ void gx__budget_close(struct gx_budget *budget)
 
 size_t gx__budget_room(struct gx_budget *budget)
 {
-    if (budget->limit == SIZE_MAX)
-        return SIZE_MAX;
-    pthread_mutex_lock(&budget->lock);
-    size_t room = budget->limit - budget->kept;
-    pthread_mutex_unlock(&budget->lock);
-    return room;
+    return budget->limit == SIZE_MAX
+               ? SIZE_MAX
+               : budget->limit - atomic_load_explicit(&budget->kept, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static void wake(struct gx_budget *budget)
+{
+    if (budget->serving != budget->next_ticket)
+        pthread_cond_broadcast(&budget->freed);
 }
 
 gx_status gx__budget_reserve(struct gx_budget *budget, size_t bytes, bool keep)
@@ -46,7 +50,7 @@ gx_status gx__budget_reserve(struct gx_budget *budget, size_t bytes, bool keep)
         budget->kept += keep ? bytes : 0;
     }
     budget->serving++;
-    pthread_cond_broadcast(&budget->freed); /* the next in line may fit too */
+    wake(budget); /* the next in line may fit too */
     pthread_mutex_unlock(&budget->lock);
     return fits ? GX_OK : GX_ERR_OUT_OF_DEVICE_MEMORY;
 }
@@ -58,7 +62,7 @@ void gx__budget_release(struct gx_budget *budget, size_t bytes, bool keep)
     pthread_mutex_lock(&budget->lock);
     budget->reserved -= bytes;
     budget->kept -= keep ? bytes : 0;
-    pthread_cond_broadcast(&budget->freed);
+    wake(budget);
     pthread_mutex_unlock(&budget->lock);
 }
 

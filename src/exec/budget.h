@@ -18,7 +18,7 @@ struct gx_budget {
     pthread_cond_t freed;
     uint64_t next_ticket, serving; /* first come, first served */
     size_t reserved;               /* by those under way */
-    size_t kept;                   /* of that, by buffers: until they are destroyed */
+    _Atomic size_t kept;           /* of that, by buffers: until they are destroyed */
     size_t held;                   /* allocated, used or idle */
 };
 

@@ -195,11 +195,14 @@ static void *watch(void *user)
         if (!pipe)
             continue;
         copier->watched = pipe->next_watched;
+        copier->looked_at = pipe;
         pipe->watched = false;
         pthread_mutex_unlock(&copier->lock);
         if (gx__pipe_try_step(pipe))
             gx__copier_watch(copier, pipe);
         pthread_mutex_lock(&copier->lock);
+        copier->looked_at = NULL;
+        pthread_cond_broadcast(&copier->done);
     }
     pthread_mutex_unlock(&copier->lock);
     return NULL;
@@ -260,6 +263,21 @@ void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe)
         pipe->watched = true;
         atomic_fetch_add(&copier->posted, 1);
         pthread_cond_signal(&copier->watch);
+    }
+    pthread_mutex_unlock(&copier->lock);
+}
+
+void gx__copier_unwatch(struct gx_copier *copier, struct gx_pipe *pipe)
+{
+    pthread_mutex_lock(&copier->lock);
+    while (copier->looked_at == pipe)
+        pthread_cond_wait(&copier->done, &copier->lock);
+    for (struct gx_pipe **at = &copier->watched; pipe->watched; at = &(*at)->next_watched) {
+        if (*at != pipe)
+            continue;
+        *at = pipe->next_watched;
+        pipe->watched = false;
+        break;
     }
     pthread_mutex_unlock(&copier->lock);
 }

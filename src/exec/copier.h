@@ -29,7 +29,8 @@ struct gx_copier {
     uint32_t started;
     pthread_t thread[GX_COPY_THREADS_MAX];
     struct gx_copy_task *tasks; /* with slices left to take */
-    struct gx_pipe *watched;    /* pipes whose oldest group someone should finish */
+    struct gx_pipe *watched;    /* pipes whose oldest group someone should finish, */
+    struct gx_pipe *looked_at;  /* and the one at which someone is */
     pthread_cond_t watch;
 };
 
@@ -42,5 +43,7 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
 
 /* Asks for gx__pipe_step in the background, as often as it finds something. */
 void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe);
+/* Nobody looks at the pipe any more. Nothing is in flight in it. */
+void gx__copier_unwatch(struct gx_copier *copier, struct gx_pipe *pipe);
 
 #endif

@@ -79,6 +79,7 @@ struct gx_batch {
 
     /* run.c's, under the lock of the pipe: */
     uint64_t traced; /* number of its first job in the trace */
+    bool timed;      /* someone wants to know how long things take */
     size_t open;     /* groups in flight */
     bool fed;        /* all are started */
     /* and of whoever finishes its groups, one after the other: */

@@ -51,6 +51,7 @@ struct gx_pipe {
     struct gx_pipe *next_watched; /* the copier's, under its lock */
     bool watched;
 
+    bool shared; /* a thread beside the one that feeds may look into it */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t head, tail; /* groups finished and started, under the lock */

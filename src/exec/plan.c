@@ -236,18 +236,24 @@ static void clear(struct gx_group *group)
     group->drain = false;
 }
 
+/* Past jobs that are done, or of no elements; false: there is no other. */
+static bool more(const struct gx_plan *plan, struct gx_cursor *cursor)
+{
+    while (cursor->job < plan->count && cursor->first == plan->jobs[cursor->job].n) {
+        cursor->job++;
+        cursor->first = 0;
+    }
+    return cursor->job < plan->count;
+}
+
 bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct gx_group *group)
 {
+    if (!more(plan, cursor))
+        return false;
     clear(group);
-    while (group->count < GX_GROUP_DISPATCHES) {
+    while (group->count < GX_GROUP_DISPATCHES && more(plan, cursor)) {
         struct gx_piece *p = &group->pieces[group->count];
         bool before;
-        while (cursor->job < plan->count && cursor->first == plan->jobs[cursor->job].n) {
-            cursor->job++;
-            cursor->first = 0;
-        }
-        if (cursor->job == plan->count)
-            break;
         first_piece(plan, cursor->job, p, &before);
         p->first = cursor->first;
         p->n = least(p->n, p->job->n - p->first);
@@ -261,7 +267,7 @@ bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct 
         cursor->first += p->n;
     }
     lay_out(group);
-    return group->count > 0;
+    return true;
 }
 
 uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
@@ -344,7 +350,8 @@ static gx_status count_job(struct gx_plan *plan, const struct gx_piece *p, bool 
     return s;
 }
 
-/* On a host device every piece is a group, and has no memory but scratch. */
+/* On a host device every piece is a group, and has no memory but scratch. For several jobs this
+ * is less work than to lay their groups out. */
 static gx_status measure_direct(struct gx_plan *plan)
 {
     gx_status s = GX_OK;
@@ -367,18 +374,18 @@ static gx_status measure_direct(struct gx_plan *plan)
 static gx_status measure(struct gx_plan *plan)
 {
     struct gx_cursor cursor = {0};
-    struct gx_group group;
+    struct gx_group own, *group = plan->asked->group ? plan->asked->group : &own;
     plan->set = (struct gx_set_bytes){0};
     plan->groups = plan->submits = plan->dispatches = plan->piece = 0;
     plan->bytes_up = plan->bytes_down = plan->bytes_staged = 0;
-    if (plan->facts->import)
+    if (plan->facts->import && plan->count > 1)
         return measure_direct(plan);
-    while (gx__plan_next(plan, &cursor, &group)) {
-        count_group(plan, &group);
-        for (size_t k = 0; k < group.count; k++) {
-            if (group.pieces[k].first)
+    while (gx__plan_next(plan, &cursor, group)) {
+        count_group(plan, group);
+        for (size_t k = 0; k < group->count; k++) {
+            if (group->pieces[k].first)
                 continue;
-            gx_status s = count_job(plan, &group.pieces[k], !k && group.drain);
+            gx_status s = count_job(plan, &group->pieces[k], !k && group->drain);
             if (s != GX_OK)
                 return s;
         }

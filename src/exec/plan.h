@@ -73,7 +73,9 @@ struct gx_asked {
     bool stream;           /* other batches go before and after: how many go through in a time
                               counts, not when the first of them is done */
     uint32_t copy_threads; /* of host copies; 0: one */
-    void *user;            /* for these two: */
+    /* NULL: none wanted. Room to plan in; where all is one group of one job, that is left there. */
+    struct gx_group *group;
+    void *user; /* for these two: */
     /* NULL: never. The device can copy this memory by itself. */
     bool (*registered)(void *user, const void *host, size_t bytes);
     /* NULL: none. The scratch of a dispatch of n elements of the job. */
@@ -111,7 +113,8 @@ const gx_operand *gx__operand(const gx_job *job, int which);
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
                          const struct gx_asked *asked, struct gx_plan *plan);
 
-/* The group after the one at *cursor, which begins as {0}; false at the end. */
+/* The group after the one at *cursor, which begins as {0}; false at the end, where *group stays
+ * as it was. */
 bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct gx_group *group);
 
 /* The pass before a group that asks for `drain`, over its first job: elements from `first`

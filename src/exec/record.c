@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list of commands, each busy or idle. Lookups compare a hash, then everything.
+ * A list of commands, each busy or idle. Lookups compare everything: what differs does so in
+ * its first kernel or copy.
  */
 #include "exec/record.h"
 
@@ -48,19 +49,6 @@ void gx__records_close(struct gx_records *records)
 }
 
 /* ---- comparing ---- */
-
-/* FNV-1a, in words. */
-static uint64_t hash_of(const struct gx_record *record)
-{
-    const char *bytes = (const char *)record->steps;
-    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)record->queue, word;
-    for (size_t i = 0; i < record->count * sizeof *record->steps; i += sizeof word) {
-        memcpy(&word, bytes + i, sizeof word);
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
 
 static bool equal(const struct gx_record *x, const struct gx_record *y)
 {
@@ -135,11 +123,10 @@ static gx_status record_anew(struct gx_records *records, const struct gx_record 
 
 /* ---- the list, under the lock ---- */
 
-static struct gx_ready *find(struct gx_records *records, const struct gx_record *record,
-                             uint64_t hash)
+static struct gx_ready *find(struct gx_records *records, const struct gx_record *record)
 {
     for (struct gx_ready *r = records->all; r; r = r->next)
-        if (!r->busy && r->cmd && r->hash == hash && equal(&r->record, record))
+        if (!r->busy && r->cmd && equal(&r->record, record))
             return r;
     return NULL;
 }
@@ -172,10 +159,9 @@ static struct gx_ready *vacate(struct gx_records *records)
 gx_status gx__ready_get(struct gx_records *records, const struct gx_record *record,
                         struct gx_ready **out, bool *hit)
 {
-    uint64_t hash = hash_of(record);
     struct gx_cmd *evicted = NULL;
     pthread_mutex_lock(&records->lock);
-    struct gx_ready *r = records->device->facts.resubmit ? find(records, record, hash) : NULL;
+    struct gx_ready *r = records->device->facts.resubmit ? find(records, record) : NULL;
     *hit = r != NULL;
     if (!r && (r = vacate(records))) {
         evicted = r->cmd;
@@ -185,7 +171,6 @@ gx_status gx__ready_get(struct gx_records *records, const struct gx_record *reco
     if (r) {
         r->busy = true;
         r->used = ++records->lookups;
-        r->hash = hash;
     }
     pthread_mutex_unlock(&records->lock);
     if (evicted)

@@ -41,7 +41,6 @@ struct gx_ready {
     struct gx_cmd *cmd; /* NULL: none yet */
     bool busy;
     uint64_t used; /* when, in lookups */
-    uint64_t hash;
     struct gx_record record; /* steps of its own */
 };
 

@@ -18,17 +18,16 @@
 /* Pieces are not cut smaller than this where the device has no memory for larger ones. */
 #define FLOOR_ELEMS 1024u
 
-/* A host device has no threads beside the caller's that could look into its pipes, and
- * small jobs to hurry for. */
+/* A small job of a call hurries, and nobody looks into its pipe. */
 static void lock(struct gx_pipe *pipe)
 {
-    if (!pipe->engine->device.facts.import)
+    if (pipe->shared)
         pthread_mutex_lock(&pipe->lock);
 }
 
 static void unlock(struct gx_pipe *pipe)
 {
-    if (!pipe->engine->device.facts.import)
+    if (pipe->shared)
         pthread_mutex_unlock(&pipe->lock);
 }
 
@@ -118,7 +117,7 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
     memcpy(r->device, engine->device.info.name, sizeof r->device);
     r->status = GX_OK;
     gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
-    if (!batch->reports)
+    if (!batch->reports && i + 1 < batch->count)
         batch->spare = (gx_report){0};
 }
 
@@ -157,7 +156,8 @@ struct share {
 
 static void add_share(uint64_t *to, uint64_t ns, struct share share)
 {
-    *to += (uint64_t)((unsigned __int128)ns * share.part / share.all);
+    *to += share.part == share.all ? ns
+                                   : (uint64_t)((unsigned __int128)ns * share.part / share.all);
 }
 
 /* A piece's part of what its group took. */
@@ -191,7 +191,7 @@ static void report_piece(const struct gx_flight *f, size_t k, struct share share
 static void trace_job(struct gx_engine *engine, const struct gx_flight *f, const struct gx_piece *p)
 {
     size_t bytes = 0;
-    if (!gx__tracing(engine->instance))
+    if (!f->batch->timed || !gx__tracing(engine->instance))
         return;
     for (int i = 0; i <= p->operands; i++)
         bytes += (gx__operand(p->job, i)->broadcast ? 1 : p->job->n) * p->element;
@@ -280,7 +280,8 @@ static void finish_head(struct gx_pipe *pipe)
     pipe->finishing = false;
     pipe->finished++;
     pipe->head++;
-    pthread_cond_broadcast(&pipe->changed);
+    if (pipe->shared)
+        pthread_cond_broadcast(&pipe->changed);
 }
 
 bool gx__pipe_try_step(struct gx_pipe *pipe)
@@ -403,8 +404,9 @@ static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t 
     return s;
 }
 
-gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                          struct gx_asked *asked, struct gx_plan *plan)
+/* group: as in gx_asked. */
+static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                            struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan)
 {
     size_t room = gx__budget_room(&engine->budget);
     *asked = (struct gx_asked){.path = batch->path,
@@ -418,10 +420,17 @@ gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint
                                .copy_threads = engine->device.facts.copy_threads
                                                    ? engine->device.facts.copy_threads
                                                    : engine->copier.threads,
+                               .group = group,
                                .user = engine,
                                .registered = is_registered,
                                .scratch = scratch_of};
     return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
+}
+
+gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                          struct gx_asked *asked, struct gx_plan *plan)
+{
+    return plan_batch(engine, batch, chunk_elems, NULL, asked, plan);
 }
 
 /* Plans, and gets the memory; where the device has less than was thought, in smaller
@@ -431,7 +440,8 @@ static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx
 {
     uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
     for (;;) {
-        gx_status s = gx__engine_plan(pipe->engine, batch, chunk, asked, plan);
+        gx_status s = plan_batch(pipe->engine, batch, chunk,
+                                 &flight_at(pipe, pipe->tail)->group, asked, plan);
         if (s != GX_OK)
             return s;
         s = get_sets(pipe, plan);
@@ -506,8 +516,10 @@ static bool start_group(struct gx_pipe *pipe, struct gx_batch *batch, const stru
     pipe->tail++;
     batch->open++;
     unlock(pipe);
-    if (wants_watching(pipe, f, plan->sets))
+    if (wants_watching(pipe, f, plan->sets)) {
+        pipe->shared = true;
         gx__copier_watch(&pipe->engine->copier, pipe);
+    }
     return true;
 }
 
@@ -550,10 +562,16 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
 static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
 {
     struct gx_cursor cursor = {0}, next = {0};
+    /* planning has left it where it belongs, unless the pipe was drained since */
+    bool there = plan->count == 1 && plan->groups == 1 &&
+                 plan->asked->group == &flight_at(pipe, pipe->tail)->group;
     for (;;) {
         struct gx_group *group = &flight_at(pipe, pipe->tail)->group;
-        if (!gx__plan_next(plan, &next, group))
+        if (there)
+            next.job = plan->count;
+        else if (!gx__plan_next(plan, &next, group))
             return;
+        there = false;
         make_way(pipe, group, plan->sets);
         if (!goes_on(pipe, batch, &group->pieces[0]))
             return;
@@ -573,6 +591,8 @@ static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const str
 /* Numbers for its jobs, and how long they waited. */
 static void trace_batch(struct gx_engine *engine, struct gx_batch *batch)
 {
+    batch->traced = 0;
+    batch->timed = batch->reports || gx__tracing(engine->instance);
     if (!gx__tracing(engine->instance))
         return;
     batch->traced = gx__trace_jobs(engine->instance, batch->count);
@@ -670,7 +690,7 @@ void gx__pipes_free(struct gx_engine *engine)
     engine->pipes = NULL;
 }
 
-gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe)
+static gx_status take_pipe(struct gx_engine *engine, struct gx_pipe **pipe)
 {
     pthread_mutex_lock(&engine->pipes_lock);
     *pipe = engine->pipes;
@@ -680,13 +700,24 @@ gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe)
     return *pipe ? GX_OK : new_pipe(engine, pipe);
 }
 
-/* The copier may still have its eye on it, so it is never freed before the engine closes. */
+/* A host device has no threads beside the one that feeds. */
+gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe)
+{
+    gx_status s = take_pipe(engine, pipe);
+    if (s == GX_OK)
+        (*pipe)->shared = !engine->device.facts.import;
+    return s;
+}
+
 void gx__pipe_close(struct gx_pipe *pipe)
 {
     if (!pipe)
         return;
     struct gx_engine *engine = pipe->engine;
     gx__pipe_drain(pipe);
+    if (pipe->shared)
+        gx__copier_unwatch(&engine->copier, pipe);
+    pipe->shared = false;
     pthread_mutex_lock(&engine->pipes_lock);
     pipe->next = engine->pipes;
     engine->pipes = pipe;
@@ -696,7 +727,7 @@ void gx__pipe_close(struct gx_pipe *pipe)
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_pipe *pipe;
-    gx_status s = gx__pipe_open(engine, &pipe);
+    gx_status s = take_pipe(engine, &pipe);
     if (s != GX_OK) {
         batch->status = gx__engine_status(engine, s);
         batch->failed = 0;

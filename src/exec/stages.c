@@ -50,7 +50,7 @@ static void trace(struct gx_pipe *pipe, const struct gx_flight *f, enum gx_stage
 {
     struct gx_instance *instance = pipe->engine->instance;
     const struct gx_piece *first = &f->group.pieces[0], *last = first + f->group.count - 1;
-    if (!gx__tracing(instance))
+    if (!f->batch->timed || !gx__tracing(instance))
         return;
     gx__trace_span(instance, &(struct gx_span){.device = pipe->engine->device.info.name,
                                                .stage = stage,
@@ -430,8 +430,7 @@ gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *f, const struc
     f->path = plan->path;
     f->mode = plan->mode;
     /* they cost 2 us of the 20 that a small job takes */
-    f->stamped =
-        device->facts.timestamps && (f->batch->reports || gx__tracing(pipe->engine->instance));
+    f->stamped = device->facts.timestamps && f->batch->timed;
     f->commands = 0;
     f->threads = f->hits = 0;
     f->host_in_ns = f->host_out_ns = f->device_ns = 0;
@@ -528,7 +527,9 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
     gx_status s = device->ops->map(device, f->set->down, (void **)&results);
     if (s != GX_OK)
         return s;
-    struct gx_times time = {gx__engine_now(pipe->engine), 0}; /* others were finished meanwhile */
+    struct gx_times time = {0};
+    if (f->batch->timed)
+        time.start_ns = gx__engine_now(pipe->engine); /* others were finished meanwhile */
     for (size_t k = 0; k < pieces; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         if (p->place[GX_OUT] == GX_PLACE_STAGED)
@@ -544,7 +545,8 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
         if (s == GX_OK)
             s = gx__engine_wait(pipe->engine, done, f->group.elements);
     }
-    f->end_ns = gx__engine_now(pipe->engine);
+    if (f->batch->timed)
+        f->end_ns = gx__engine_now(pipe->engine);
     if (!device->ops->host_copy)
         time.end_ns = f->end_ns;
     f->host_out_ns = count ? time.end_ns - time.start_ns : 0;

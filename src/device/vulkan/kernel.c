@@ -139,15 +139,20 @@ static bool exists(const struct gx_kernel_key *key)
     return key->op == GX_OP_CHECK || gx_op_exists(key->op, key->field);
 }
 
-/* Where the kernel of an existing key is, or belongs. */
-static struct vk_kernel **place(struct vk_device *device, const struct gx_kernel_key *key)
+/* Where kernels of an existing key are listed. */
+static struct vk_kernel *_Atomic *place(struct vk_device *device, const struct gx_kernel_key *key)
 {
     size_t op =
         key->op < GX_OP_CHECK ? (size_t)key->op : VK_OPS_OWN + (size_t)key->op - GX_OP_CHECK;
-    struct vk_kernel **at = &device->kernels[key->field][op][key->check];
-    while (*at && (*at)->key.repeat != key->repeat)
-        at = &(*at)->next;
-    return at;
+    return &device->kernels[key->field][op][key->check];
+}
+
+static struct vk_kernel *find(struct vk_kernel *_Atomic *at, const struct gx_kernel_key *key)
+{
+    struct vk_kernel *k = atomic_load_explicit(at, memory_order_acquire);
+    while (k && k->key.repeat != key->repeat)
+        k = k->next;
+    return k;
 }
 
 static struct vk_choice roof_choice(const struct vk_device *device, gx_op op)
@@ -175,6 +180,23 @@ static gx_status build_best(struct vk_device *device, const struct gx_kernel_key
     return gx__vk_build(device, key, *choice, kernel);
 }
 
+static gx_status add_kernel(struct vk_device *device, const struct gx_kernel_key *key,
+                            struct vk_kernel *_Atomic *at, struct vk_kernel **kernel)
+{
+    gx_status s = GX_OK;
+    pthread_mutex_lock(&device->kernel_lock);
+    *kernel = find(at, key); /* another thread was faster */
+    if (!*kernel) {
+        s = build_best(device, key, kernel);
+        if (s == GX_OK) {
+            (*kernel)->next = *at;
+            atomic_store_explicit(at, *kernel, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&device->kernel_lock);
+    return s;
+}
+
 gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel)
 {
@@ -184,13 +206,12 @@ gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
         s = GX_ERR_UNSUPPORTED;
     if (s != GX_OK)
         return s;
-    pthread_mutex_lock(&device->kernel_lock);
-    struct vk_kernel **known = place(device, key);
-    if (!*known)
-        s = build_best(device, key, known);
+    struct vk_kernel *_Atomic *at = place(device, key);
+    struct vk_kernel *known = find(at, key);
+    if (!known)
+        s = add_kernel(device, key, at, &known);
     if (s == GX_OK)
-        *kernel = (struct gx_kernel){.key = *key, .impl = *known};
-    pthread_mutex_unlock(&device->kernel_lock);
+        *kernel = (struct gx_kernel){.key = *key, .impl = known};
     return s;
 }
 

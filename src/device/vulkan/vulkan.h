@@ -209,7 +209,8 @@ struct vk_device {
     VkShaderModule *modules;
     struct vk_pipeline pipelines[VK_PIPELINE_SLOTS];
     pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
-    struct vk_kernel *kernels[GX_FIELD_END][VK_OPS][2]; /* by field, op, check */
+    /* by field, op, check; only ever added to, under kernel_lock, and read without */
+    struct vk_kernel *_Atomic kernels[GX_FIELD_END][VK_OPS][2];
     struct vk_calibration calibration;
     bool calibration_changed;
 
