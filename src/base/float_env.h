@@ -19,18 +19,17 @@ enum {
     GX_SSE_CONTROL = 0x1f80, /* the same; its lower bits are flags */
 };
 
-static inline fenv_t gx__float_env_read(void)
+static inline void gx__float_env_read(fenv_t *env)
 {
-    fenv_t env = {0};
-    __asm__ volatile("fnstcw %0" : "=m"(env.__control_word));
-    __asm__ volatile("fnstsw %0" : "=m"(env.__status_word));
-    __asm__ volatile("stmxcsr %0" : "=m"(env.__mxcsr));
-    return env;
+    __asm__ volatile("fnstcw %0" : "=m"(env->__control_word));
+    __asm__ volatile("fnstsw %0" : "=m"(env->__status_word));
+    __asm__ volatile("stmxcsr %0" : "=m"(env->__mxcsr));
 }
 
 static inline void gx__float_env_default(fenv_t *caller)
 {
-    *caller = gx__float_env_read();
+    *caller = (fenv_t){0};
+    gx__float_env_read(caller);
     if (caller->__control_word != GX_X87_CONTROL ||
         (caller->__mxcsr & ~(unsigned)GX_FLOAT_FLAGS) != GX_SSE_CONTROL) {
         fegetenv(caller);
@@ -40,7 +39,8 @@ static inline void gx__float_env_default(fenv_t *caller)
 
 static inline void gx__float_env_restore(const fenv_t *caller)
 {
-    fenv_t now = gx__float_env_read();
+    fenv_t now;
+    gx__float_env_read(&now);
     if (now.__control_word != caller->__control_word ||
         (now.__status_word ^ caller->__status_word) & GX_FLOAT_FLAGS)
         fesetenv(caller);

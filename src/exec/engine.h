@@ -21,8 +21,9 @@ struct gx_engine {
     struct gx_records records;
     struct gx_imports imports;
     struct gx_copier copier;
+    struct gx_pipe *_Atomic warm; /* the pipe that was used last, where it is idle */
     pthread_mutex_t pipes_lock;
-    struct gx_pipe *pipes; /* idle ones */
+    struct gx_pipe *pipes; /* other idle ones */
     struct gx_worker worker;
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */

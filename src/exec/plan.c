@@ -30,20 +30,6 @@
 
 #define SMALLEST_BUCKET 4096u
 
-const gx_operand *gx__operand(const gx_job *job, int which)
-{
-    switch (which) {
-    case GX_OUT:
-        return &job->out;
-    case GX_A:
-        return &job->a;
-    case GX_B:
-        return &job->b;
-    default:
-        return &job->c;
-    }
-}
-
 size_t gx__bucket(size_t bytes)
 {
     size_t size = SMALLEST_BUCKET;

@@ -106,7 +106,19 @@ struct gx_cursor {
     uint64_t first;
 };
 
-const gx_operand *gx__operand(const gx_job *job, int which);
+static inline const gx_operand *gx__operand(const gx_job *job, int which)
+{
+    switch (which) {
+    case GX_OUT:
+        return &job->out;
+    case GX_A:
+        return &job->a;
+    case GX_B:
+        return &job->b;
+    default:
+        return &job->c;
+    }
+}
 
 /* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY where not even one element at a time
  * fits asked->memory; what asked->scratch returns. facts, asked and jobs outlive the plan. */

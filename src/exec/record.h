@@ -40,7 +40,7 @@ struct gx_ready {
     struct gx_ready *next;
     struct gx_cmd *cmd; /* NULL: none yet */
     bool busy;
-    uint64_t used; /* when, in lookups */
+    uint64_t used;           /* when, in lookups */
     struct gx_record record; /* steps of its own */
 };
 

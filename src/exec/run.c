@@ -62,6 +62,12 @@ static gx_report *report_of(struct gx_batch *batch, size_t i)
     return batch->reports ? &batch->reports[i] : &batch->spare;
 }
 
+/* The report of the next job, where none is wanted: what is counted. */
+static void clear_spare(struct gx_batch *batch)
+{
+    memset(&batch->spare, 0, offsetof(gx_report, message));
+}
+
 /* The first in the order of jobs counts, whoever finds it first. Returns whether it is the
  * first so far; under the lock. */
 static bool fail_locked(struct gx_batch *batch, size_t index, gx_status status)
@@ -118,7 +124,7 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
     r->status = GX_OK;
     gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
     if (!batch->reports && i + 1 < batch->count)
-        batch->spare = (gx_report){0};
+        clear_spare(batch);
 }
 
 /* Jobs of no elements, the one that failed, and those after it, which had no group or
@@ -156,8 +162,8 @@ struct share {
 
 static void add_share(uint64_t *to, uint64_t ns, struct share share)
 {
-    *to += share.part == share.all ? ns
-                                   : (uint64_t)((unsigned __int128)ns * share.part / share.all);
+    *to +=
+        share.part == share.all ? ns : (uint64_t)((unsigned __int128)ns * share.part / share.all);
 }
 
 /* A piece's part of what its group took. */
@@ -440,8 +446,8 @@ static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx
 {
     uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
     for (;;) {
-        gx_status s = plan_batch(pipe->engine, batch, chunk,
-                                 &flight_at(pipe, pipe->tail)->group, asked, plan);
+        gx_status s = plan_batch(pipe->engine, batch, chunk, &flight_at(pipe, pipe->tail)->group,
+                                 asked, plan);
         if (s != GX_OK)
             return s;
         s = get_sets(pipe, plan);
@@ -626,7 +632,7 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->fed = false;
     trace_batch(pipe->engine, batch);
     if (!batch->reports)
-        batch->spare = (gx_report){0};
+        clear_spare(batch);
     if (!host)
         gx__float_env_default(&caller);
     gx_status s = prepare(pipe, batch, &asked, &plan);
@@ -677,8 +683,20 @@ static gx_status new_pipe(struct gx_engine *engine, struct gx_pipe **out)
     return GX_OK;
 }
 
+static void shelve(struct gx_pipe *pipe)
+{
+    struct gx_engine *engine = pipe->engine;
+    pthread_mutex_lock(&engine->pipes_lock);
+    pipe->next = engine->pipes;
+    engine->pipes = pipe;
+    pthread_mutex_unlock(&engine->pipes_lock);
+}
+
 void gx__pipes_free(struct gx_engine *engine)
 {
+    struct gx_pipe *warm = atomic_exchange(&engine->warm, NULL);
+    if (warm)
+        shelve(warm);
     for (struct gx_pipe *pipe = engine->pipes, *next; pipe; pipe = next) {
         next = pipe->next;
         if (pipe->own.size)
@@ -692,6 +710,9 @@ void gx__pipes_free(struct gx_engine *engine)
 
 static gx_status take_pipe(struct gx_engine *engine, struct gx_pipe **pipe)
 {
+    *pipe = atomic_exchange(&engine->warm, NULL);
+    if (*pipe)
+        return GX_OK;
     pthread_mutex_lock(&engine->pipes_lock);
     *pipe = engine->pipes;
     if (*pipe)
@@ -718,10 +739,9 @@ void gx__pipe_close(struct gx_pipe *pipe)
     if (pipe->shared)
         gx__copier_unwatch(&engine->copier, pipe);
     pipe->shared = false;
-    pthread_mutex_lock(&engine->pipes_lock);
-    pipe->next = engine->pipes;
-    engine->pipes = pipe;
-    pthread_mutex_unlock(&engine->pipes_lock);
+    struct gx_pipe *before = atomic_exchange(&engine->warm, pipe);
+    if (before)
+        shelve(before);
 }
 
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)

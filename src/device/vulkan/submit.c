@@ -9,6 +9,8 @@
 
 /* A small job is done within this, and waking up from a sleeping wait costs as much. */
 #define SPIN_NS 100000u
+/* Looks at the counter for each at the clock, which takes about as long. */
+#define SPIN_LOOKS 8u
 /* A sleeping wait looks up this often whether the device was lost meanwhile. */
 #define SLICE_NS 500000000u
 /* A command given back while it still runs; after that long it never ends. */
@@ -70,14 +72,16 @@ static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, ui
 {
     uint64_t start = gx__now_ns(), spin = device->physical->software ? 0 : SPIN_NS;
     uint64_t deadline = timeout_ns < UINT64_MAX - start ? start + timeout_ns : UINT64_MAX;
-    bool done;
-    gx_status s;
-    do {
-        s = look(device, queue, value, &done);
+    spin = spin < timeout_ns ? spin : timeout_ns;
+    for (uint32_t looks = 1;; looks++) {
+        bool done;
+        gx_status s = look(device, queue, value, &done);
         if (s != GX_OK || done)
             return s;
+        if (!spin || (looks % SPIN_LOOKS == 0 && gx__now_ns() - start >= spin))
+            break;
         gx__pause();
-    } while (gx__now_ns() - start < (spin < timeout_ns ? spin : timeout_ns));
+    }
     return timeout_ns ? sleep_until(device, queue, value, deadline) : GX_ERR_TIMEOUT;
 }
 
