@@ -6,6 +6,7 @@
 #include <fenv.h>
 #include <stdbool.h>
 
+#include "base/float_env.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -533,6 +534,30 @@ static void floating_point_mode(void **state)
     gx_close(&ctx);
 }
 
+/* Flags of both units that a driver may compute with are the caller's own again, in the default
+ * mode, which is not set anew, and in another. */
+static void floating_point_flags(void **state)
+{
+    (void)state;
+    const int modes[] = {FE_TONEAREST, FE_DOWNWARD};
+    const int raised[] = {0, FE_DIVBYZERO, FE_OVERFLOW, FE_DIVBYZERO | FE_OVERFLOW};
+    for (size_t i = 0; i < GXT_COUNT(modes) * GXT_COUNT(raised); i++) {
+        fenv_t caller;
+        fesetround(modes[i / GXT_COUNT(raised)]);
+        feclearexcept(FE_ALL_EXCEPT);
+        feraiseexcept(FE_INEXACT);
+        gx__float_env_default(&caller);
+        int inside = fegetround();
+        feraiseexcept(raised[i % GXT_COUNT(raised)]);
+        gx__float_env_restore(&caller);
+        int mode = fegetround(), flags = fetestexcept(FE_ALL_EXCEPT);
+        fesetround(FE_TONEAREST);
+        assert_int_equal(inside, FE_TONEAREST);
+        assert_int_equal(mode, modes[i / GXT_COUNT(raised)]);
+        assert_int_equal(flags, FE_INEXACT);
+    }
+}
+
 static int find_devices(void **state)
 {
     (void)state;
@@ -545,12 +570,19 @@ static int find_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_and_read), cmocka_unit_test(bad_arguments),
-        cmocka_unit_test(mapping),        cmocka_unit_test(not_mappable),
-        cmocka_unit_test(operands_mix),   cmocka_unit_test(chains),
-        cmocka_unit_test(offsets),        cmocka_unit_test(broadcast),
-        cmocka_unit_test(bad_elements),   cmocka_unit_test(overlap_and_alignment),
-        cmocka_unit_test(wrong_device),   cmocka_unit_test(floating_point_mode),
+        cmocka_unit_test(write_and_read),
+        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(mapping),
+        cmocka_unit_test(not_mappable),
+        cmocka_unit_test(operands_mix),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(offsets),
+        cmocka_unit_test(broadcast),
+        cmocka_unit_test(bad_elements),
+        cmocka_unit_test(overlap_and_alignment),
+        cmocka_unit_test(wrong_device),
+        cmocka_unit_test(floating_point_mode),
+        cmocka_unit_test(floating_point_flags),
     };
     return cmocka_run_group_tests_name("buffers", tests, find_devices, NULL);
 }

@@ -641,12 +641,16 @@ static void the_last_word_stays(void **state)
     memset(zero, 0, (size_t)N * 4);
     gx_job jobs[] = {gxt_job(GX_ADD, GX_U32, N, x, x, NULL, out),
                      gxt_job(GX_ADD, GX_U32, N, x, zero, NULL, out)};
+    gx_job small = gxt_job(GX_ADD, GX_U32, 1, x, x, NULL, zero); /* nobody watches it */
     for (size_t d = 0; d < device_count; d++)
         for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++)
             for (int round = 0; round < ROUNDS; round++) {
                 gx_run_opts opts = {.device = devices[d], .mode = (gx_mode)mode};
                 assert_int_equal(gx_run(ctx, jobs, 2, &opts, NULL), GX_OK);
                 assert_memory_equal(out, x, (size_t)N * 4);
+                assert_int_equal(gx_run(ctx, &small, 1, &opts, NULL), GX_OK);
+                assert_int_equal(zero[0], 2);
+                zero[0] = 0;
             }
     gx_close(&ctx);
     free(x);

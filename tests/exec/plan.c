@@ -732,9 +732,37 @@ static void the_pass_before_covers_all(void **state)
     assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 1, &group), 0);
 }
 
+/* What planning leaves for who runs a single job is its group. */
+static void a_group_alone_is_left_there(void **state)
+{
+    (void)state;
+    static struct gx_group left, next;
+    const struct gx_device_facts facts[] = {facts_of(ALL, 100), facts_of(SHARED, UINT32_MAX)};
+    for (size_t f = 0; f < GXT_COUNT(facts); f++) {
+        for (int path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
+            struct gx_asked asked = {.path = (gx_path)path, .group = &left};
+            struct gx_device_facts device = facts[f];
+            struct gx_cursor cursor = {0};
+            gx_job job = gxt_job(GX_ADD, GX_BLS12_381_FQ, 150, a, b, NULL, out);
+            device.import = f > 0;
+            if (device.import && path)
+                continue;
+            memset(&left, 0x5c, sizeof left);
+            memset(&next, 0x5c, sizeof next);
+            struct gx_plan plan = plan_all(&job, 1, &device, &asked);
+            assert_int_equal(plan.groups, 1);
+            assert_true(gx__plan_next(&plan, &cursor, &next));
+            assert_memory_equal(&left, &next, sizeof next);
+            assert_false(gx__plan_next(&plan, &cursor, &next));
+            assert_memory_equal(&left, &next, sizeof next);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_group_alone_is_left_there),
         cmocka_unit_test(a_host_device_uses_operands_where_they_are),
         cmocka_unit_test(buffers_alone_are_used_where_they_are),
         cmocka_unit_test(what_is_asked_for_is_done),

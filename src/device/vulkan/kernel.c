@@ -139,17 +139,19 @@ static bool exists(const struct gx_kernel_key *key)
     return key->op == GX_OP_CHECK || gx_op_exists(key->op, key->field);
 }
 
-/* Where kernels of an existing key are listed. */
+/* Where kernels of a key are listed; NULL: nowhere. */
 static struct vk_kernel *_Atomic *place(struct vk_device *device, const struct gx_kernel_key *key)
 {
-    size_t op =
-        key->op < GX_OP_CHECK ? (size_t)key->op : VK_OPS_OWN + (size_t)key->op - GX_OP_CHECK;
+    bool own = key->op >= GX_OP_CHECK;
+    size_t op = own ? VK_OPS_OWN + (size_t)key->op - GX_OP_CHECK : (size_t)key->op;
+    if ((unsigned)key->field >= GX_FIELD_END || op >= (own ? VK_OPS : VK_OPS_OWN))
+        return NULL;
     return &device->kernels[key->field][op][key->check];
 }
 
 static struct vk_kernel *find(struct vk_kernel *_Atomic *at, const struct gx_kernel_key *key)
 {
-    struct vk_kernel *k = atomic_load_explicit(at, memory_order_acquire);
+    struct vk_kernel *k = at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
     while (k && k->key.repeat != key->repeat)
         k = k->next;
     return k;
@@ -202,14 +204,12 @@ gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
 {
     struct vk_device *device = vk_of(base);
     gx_status s = gx__vk_alive(device);
-    if (s == GX_OK && !exists(key))
-        s = GX_ERR_UNSUPPORTED;
     if (s != GX_OK)
         return s;
     struct vk_kernel *_Atomic *at = place(device, key);
     struct vk_kernel *known = find(at, key);
     if (!known)
-        s = add_kernel(device, key, at, &known);
+        s = at && exists(key) ? add_kernel(device, key, at, &known) : GX_ERR_UNSUPPORTED;
     if (s == GX_OK)
         *kernel = (struct gx_kernel){.key = *key, .impl = known};
     return s;
