@@ -523,7 +523,8 @@ static bool start_group(struct gx_pipe *pipe, struct gx_batch *batch, const stru
     batch->open++;
     unlock(pipe);
     if (wants_watching(pipe, f, plan->sets)) {
-        pipe->shared = true;
+        if (!pipe->shared) /* else someone may be reading it */
+            pipe->shared = true;
         gx__copier_watch(&pipe->engine->copier, pipe);
     }
     return true;
