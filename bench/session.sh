@@ -112,6 +112,7 @@ part_gpu() {
         return
     fi
     run resident.csv bench-resident --device "$gpu" --csv
+    run resident-rested.csv bench-resident --device "$gpu" --rest 100 --csv
     run bench-gpu.csv gpuexec bench --device "$gpu" --op add,mul,inv -n 64,1024,16K,64K,1M,4M --csv
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv

@@ -165,6 +165,8 @@ struct gx_device_facts {
     struct gx_mem_speed speed[GX_MEM_KINDS];
     bool timestamps;       /* stamp works */
     uint32_t submit_ns;    /* an empty submit and waiting for it; 0: not measured */
+    float copy_both;       /* GB/s of copies in and out at the same time, added up; 0: they do
+                              not slow each other down, or it is not known */
     float mul_rate;        /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
     uint32_t copy_threads; /* of the host copies that it models; 0: it models none */
     uint64_t memory;       /* bytes that all mem_alloc together may take; 0: not known */

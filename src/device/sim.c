@@ -150,6 +150,7 @@ static void set_facts(struct gx_device *device)
         .resubmit = true,
         .timestamps = true,
         .submit_ns = (uint32_t)(v->of[GX_MACHINE_SUBMIT] + v->of[GX_MACHINE_START]),
+        .copy_both = gb_s(v->of[GX_MACHINE_BOTH]),
         .mul_rate = gb_s(v->of[GX_MACHINE_MUL]),
         .copy_threads = (uint32_t)v->of[GX_MACHINE_HOST_THREADS],
         .memory = v->of[GX_MACHINE_MEMORY]};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tasks lie on the stack of whoever wants them done; slices are handed out under one lock,
- * which at 256 KiB a slice nobody waits for.
+ * which at 128 KiB a slice nobody waits for.
  */
 #include "exec/copier.h"
 
@@ -230,7 +230,7 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += regions[i].size;
-    if (bytes < GX_COPY_SLICE || copier->threads < 2) {
+    if (bytes < 2 * GX_COPY_SLICE || copier->threads < 2) {
         for (size_t i = 0; i < count; i++)
             memcpy(regions[i].to, regions[i].from, regions[i].size);
         return;

@@ -12,8 +12,8 @@
 
 #include "device/device.h"
 
-/* Copies of fewer bytes are done by the caller alone; also what is handed out at a time. */
-#define GX_COPY_SLICE       ((size_t)262144)
+/* What is handed out at a time; copies of less than two are done by the caller alone. */
+#define GX_COPY_SLICE       ((size_t)131072)
 #define GX_COPY_THREADS_MAX 12u
 
 struct gx_copy_task;

@@ -7,7 +7,7 @@
 #include "exec/plan.h"
 
 /* Enough to see the rhythm; what comes after is like what came before. */
-#define GROUPS_LOOKED_AT 64u
+#define GROUPS_LOOKED_AT 16u
 /* In a stream, batches after the first that are looked at. */
 #define STREAM_BATCHES 4u
 
@@ -16,21 +16,24 @@
 #define DEFAULT_SUBMIT_NS 15000.0
 /* What a copy command and its barriers cost on top of their bytes. */
 #define COPY_NS 4000.0
-/* Of a submit and a wait, what the host spends on each further command of a group. */
-#define ISSUE_PART 0.25
+/* Of a submit and a wait, what the host spends on each command of a group, and what it takes
+ * until a command on one queue notices that another one is done. */
+#define ISSUE_PART 0.4
+#define HOP_PART   1.5
 /* Each thread takes this much at a time, and helps less than the one before. */
-#define SPREAD_BYTES 262144.0
+#define SPREAD_BYTES 131072.0
 #define SPREAD_MOST  8.0
 #define SPREAD_GAIN  0.7
 /* What a group of a pipeline costs the host beside its bytes and submits: threads that have to
  * take notice of each other. Measured on 16 cores beside an H200; a device that models host
  * copies has none. */
-#define HAND_OVER_NS 60000.0
+#define HAND_OVER_NS 10000.0
 /* What a job is worth beside its elements, where only some are looked at. */
 #define JOB_ELEMS 256.0
 
 struct stages {
     double in, up, compute, down, out;
+    double both; /* up and down at the same time, one group's up and another's down */
 };
 
 static double transfer(double bytes, float speed)
@@ -81,6 +84,8 @@ static struct stages stages_of(const struct gx_plan *plan, const struct gx_group
         s.up = COPY_NS + transfer(up, speed[GX_MEM_UPLOAD].copy_in);
     if (copies && down > 0)
         s.down = COPY_NS + transfer(down, speed[GX_MEM_READBACK].copy_out);
+    if (copies && plan->facts->copy_both > 0)
+        s.both = transfer(up + down, plan->facts->copy_both);
     return s;
 }
 
@@ -99,15 +104,16 @@ static void advance(struct clocks *c, const struct stages *s, uint32_t queues, d
                     double hand_over, double *set)
 {
     double commands = (double)__builtin_popcount(queues), wait = submit * (1 - ISSUE_PART);
+    double hop = submit * HOP_PART;
     c->host = later(c->host, *set) + s->in + submit * ISSUE_PART * commands + hand_over;
     double at = c->host;
-    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
-        at = (c->up = later(at, c->up) + s->up) + wait;
+    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD)) /* the first has the bus to itself */
+        at = (c->up = later(at, c->up) + (c->up > 0 ? later(s->up, s->both) : s->up)) + hop;
     else
         at = later(at, c->compute) + s->up;
     c->compute = at = later(at, c->compute) + s->compute;
     if (queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD))
-        at = c->down = later(at + wait, c->down) + s->down;
+        at = c->down = later(at + hop, c->down) + s->down;
     else
         c->compute = at = at + s->down;
     *set = c->out = later(at + wait, c->out) + s->out;

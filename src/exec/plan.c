@@ -22,11 +22,11 @@
 
 /* Pipelining has to promise this much to be chosen: the estimate is one. */
 #define PIPE_GAIN 0.97
-/* Sets worth trying; more than one per stage cannot help. */
-#define PIPE_SETS_TRIED 4u
+/* Groups of a pipeline from which on downloads get a queue of their own. */
+#define MANY_GROUPS 8u
 /* Where no size of pieces is asked for, a pipeline may take smaller ones, which fill it
  * sooner; down to this. */
-#define PIPE_PIECE_MIN ((uint64_t)131072)
+#define PIPE_PIECE_MIN ((uint64_t)65536)
 
 #define SMALLEST_BUCKET 4096u
 
@@ -284,12 +284,10 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
 uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group)
 {
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
-    if (!plan->apart)
-        return own;
-    if (group->out && plan->facts->queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD))
-        own |= GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
-    if (group->bytes > group->slots && plan->facts->queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD))
-        own |= GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    if (group->out)
+        own |= plan->apart & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+    if (group->bytes > group->slots)
+        own |= plan->apart & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     return own;
 }
 
@@ -389,38 +387,9 @@ static gx_status measure(struct gx_plan *plan)
     return GX_OK;
 }
 
-/* How many times a submit the copies of the largest group must take for queues of their own
- * to pay: they cost two more submits, and one queue waits for another. Measured on an H200. */
-#define OWN_QUEUES_SUBMITS 25.0
-
-/* Time of the copies of a job's largest piece. */
-static double copies_ns(const struct gx_plan *plan, const gx_job *job)
-{
-    const struct gx_mem_speed *speed = plan->facts->speed;
-    double rate[] = {speed[GX_MEM_READBACK].copy_out, speed[GX_MEM_UPLOAD].copy_in};
-    double bytes = (double)least(job->n, plan->chunk) * (double)gx__element_bytes(job->field);
-    double ns = 0;
-    for (int i = 0; i <= (int)gx_op_get_info(job->op)->operands; i++) {
-        const gx_operand *o = gx__operand(job, i);
-        if (!o->buf && !o->broadcast && rate[i != GX_OUT] > 0)
-            ns += bytes / rate[i != GX_OUT];
-    }
-    return ns;
-}
-
-static bool long_copies(const struct gx_plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++)
-        if (copies_ns(plan, &plan->jobs[i]) >= OWN_QUEUES_SUBMITS * plan->facts->submit_ns)
-            return true;
-    return false;
-}
-
 static void set_chunk(struct gx_plan *plan, uint64_t chunk)
 {
     plan->chunk = chunk;
-    plan->apart =
-        plan->mode == GX_MODE_PIPELINED && plan->path == GX_PATH_DEVICE_LOCAL && long_copies(plan);
     plan->group_elems = plan->mode == GX_MODE_SINGLE_SUBMIT ? chunk * SINGLE_GROUP_CHUNKS
                                                             : least(chunk, PIPE_GROUP_ELEMS);
 }
@@ -511,13 +480,21 @@ static uint64_t full_chunk(const struct gx_plan *plan)
     return plan->asked->chunk_elems ? plan->asked->chunk_elems : GX_CHUNK_ELEMS;
 }
 
-static void try_plan(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets,
-                     uint64_t chunk)
+struct choice {
+    gx_path path;
+    gx_mode mode;
+    uint32_t sets, apart;
+    uint64_t chunk;
+    double cost;
+};
+
+static void try_plan(struct gx_plan *plan, const struct choice *choice)
 {
-    plan->path = path;
-    plan->mode = mode;
-    plan->sets = sets;
-    set_chunk(plan, chunk);
+    plan->path = choice->path;
+    plan->mode = choice->mode;
+    plan->sets = choice->sets;
+    plan->apart = choice->apart;
+    set_chunk(plan, choice->chunk);
 }
 
 /* Whether one group does it all, so that the mode makes no difference. */
@@ -528,79 +505,90 @@ static bool one_group(const struct gx_plan *plan)
            plan->jobs[0].n <= least(least_chunk, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
 }
 
-struct choice {
-    gx_path path;
-    gx_mode mode;
-    uint32_t sets;
-    uint64_t chunk;
-    double cost;
-};
-
 /* Returns the groups that it saw. */
-static uint64_t consider(struct gx_plan *plan, gx_path path, gx_mode mode, uint32_t sets,
-                         uint64_t chunk, double gain, struct choice *best)
+static uint64_t consider(struct gx_plan *plan, struct choice choice, double gain,
+                         struct choice *best)
 {
-    double *known = &plan->predicted[mode];
+    double *known = &plan->predicted[choice.mode];
     uint64_t groups;
-    try_plan(plan, path, mode, sets, chunk);
-    double cost = gx__plan_cost(plan, &groups);
-    if (!*known || cost < *known)
-        *known = cost;
-    if (!best->sets || cost < best->cost * gain)
-        *best = (struct choice){path, mode, sets, chunk, cost};
+    try_plan(plan, &choice);
+    choice.cost = gx__plan_cost(plan, &groups);
+    if (!*known || choice.cost < *known)
+        *known = choice.cost;
+    if (!best->sets || choice.cost < best->cost * gain)
+        *best = choice;
     return groups;
 }
 
-/* As many sets as it pays to have; where it was asked for, at least two. */
-static void consider_sets(struct gx_plan *plan, gx_path path, uint64_t chunk, bool asked,
-                          struct choice *best)
+/* What a pipeline can be: its copies with the kernels on one queue, uploads on a queue of
+ * their own, or downloads as well. Each queue more lets more happen at once, for which it
+ * takes more sets, and costs a submit and a wait. Downloads of a few groups are not worth
+ * theirs (measured on an H200). */
+static void consider_queues(struct gx_plan *plan, struct choice choice, bool asked,
+                            struct choice *best)
 {
-    uint64_t groups = PIPE_SETS_TRIED;
-    for (uint32_t sets = 2; sets <= PIPE_SETS_TRIED && sets <= groups; sets++)
-        groups = consider(plan, path, GX_MODE_PIPELINED, sets, chunk,
-                          asked && sets == 2 ? 1 : PIPE_GAIN, best);
+    const uint32_t up = GX_QUEUE_BIT(GX_QUEUE_UPLOAD), down = GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    uint32_t own = choice.path == GX_PATH_DEVICE_LOCAL ? plan->facts->queues & (up | down) : 0;
+    choice.sets = 2;
+    uint64_t groups = consider(plan, choice, asked ? 1 : PIPE_GAIN, best);
+    if (groups > 2) {
+        choice.sets = 3;
+        consider(plan, choice, PIPE_GAIN, best);
+    }
+    if (groups < 2 || !(own & up))
+        return;
+    choice.apart = groups < MANY_GROUPS ? up : own;
+    choice.sets = choice.apart & down ? 4 : 3;
+    consider(plan, choice, PIPE_GAIN, best);
 }
 
 static void consider_pipes(struct gx_plan *plan, gx_path path, bool asked, struct choice *best)
 {
-    uint64_t most = largest(plan->jobs, plan->count), chunk = full_chunk(plan);
-    consider_sets(plan, path, chunk, asked, best);
-    while (!plan->asked->chunk_elems && chunk / 2 >= PIPE_PIECE_MIN) {
-        chunk /= 2;
-        if (chunk < most)
-            consider_sets(plan, path, chunk, false, best);
+    struct choice choice = {.path = path, .mode = GX_MODE_PIPELINED, .chunk = full_chunk(plan)};
+    uint64_t most = largest(plan->jobs, plan->count);
+    consider_queues(plan, choice, asked, best);
+    while (!plan->asked->chunk_elems && choice.chunk / 2 >= PIPE_PIECE_MIN) {
+        choice.chunk /= 2;
+        if (choice.chunk < most)
+            consider_queues(plan, choice, false, best);
     }
 }
 
 static void choose(struct gx_plan *plan)
 {
+    struct choice best = {0}, one = {.sets = 1, .chunk = full_chunk(plan)};
     if (plan->facts->import) { /* it works on the caller's thread, on the caller's memory */
-        try_plan(plan, GX_PATH_DIRECT, GX_MODE_SEQUENTIAL, 1, full_chunk(plan));
+        one.path = GX_PATH_DIRECT;
+        one.mode = GX_MODE_SEQUENTIAL;
+        try_plan(plan, &one);
         return;
     }
     gx_path tried[2];
     size_t count = paths(plan, tried);
     gx_mode asked = plan->asked->mode;
-    struct choice best = {0};
-    try_plan(plan, tried[0], asked, 1, full_chunk(plan));
     bool alone = one_group(plan) && !plan->asked->stream;
     if (asked == GX_MODE_AUTO && alone)
         asked = GX_MODE_SEQUENTIAL;
     if (count == 1 && asked && (asked != GX_MODE_PIPELINED || alone)) {
-        try_plan(plan, tried[0], asked, asked == GX_MODE_PIPELINED ? 2 : 1, full_chunk(plan));
+        one.path = tried[0];
+        one.mode = asked;
+        one.sets = asked == GX_MODE_PIPELINED ? 2 : 1;
+        try_plan(plan, &one);
         return;
     }
     for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
         if (asked && mode != asked)
             continue;
         for (size_t p = 0; p < count; p++) {
+            one.path = tried[p];
+            one.mode = mode;
             if (mode != GX_MODE_PIPELINED)
-                consider(plan, tried[p], mode, 1, full_chunk(plan), 1, &best);
+                consider(plan, one, 1, &best);
             else
                 consider_pipes(plan, tried[p], asked == mode, &best);
         }
     }
-    try_plan(plan, best.path, best.mode, best.sets, best.chunk);
+    try_plan(plan, &best);
 }
 
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,

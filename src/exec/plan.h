@@ -90,7 +90,7 @@ struct gx_plan {
     gx_path path; /* of what is not direct; GX_PATH_DIRECT where everything is */
     gx_mode mode;
     uint32_t sets;        /* groups in flight */
-    bool apart;           /* copies on queues of their own, where the device has them */
+    uint32_t apart;       /* bits of the queues for copies that are used, of a pipeline */
     uint64_t chunk;       /* elements of one piece at most, */
     uint64_t piece;       /* and of the largest that there is, where it is not direct */
     uint64_t group_elems; /* a piece joins a group while it stays within this */

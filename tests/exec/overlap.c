@@ -119,14 +119,15 @@ static uint64_t run(size_t count, gx_mode mode, gx_path path)
     return engine.device.ops->now(&engine.device) - before;
 }
 
-/* How many sets it will have, and how large pieces: what memory allows. */
-static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk)
+/* How many sets it will have, how large pieces, and which queues. */
+static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, uint32_t *apart)
 {
     struct gx_batch batch = batch_of(count, mode, GX_PATH_DEVICE_LOCAL, NULL);
     struct gx_asked asked;
     struct gx_plan plan;
     assert_int_equal(gx__engine_plan(&engine, &batch, *chunk, &asked, &plan), GX_OK);
     *chunk = (size_t)plan.chunk;
+    *apart = plan.apart;
     return plan.sets;
 }
 
@@ -228,22 +229,9 @@ static uint64_t finish(struct clocks *c, const struct group *g, uint64_t device_
     return c->host = c->out = later(later(c->host, device_end), c->out) + g->out;
 }
 
-/* Queues of their own for copies must be worth two more submits, for the largest piece. */
-static bool is_apart(const struct machine *m, size_t count, size_t chunk)
-{
-    bool apart = false;
-    for (size_t i = 0; i < count; i++) {
-        size_t n = jobs[i].n < chunk ? jobs[i].n : chunk;
-        double in = (double)(2 * n * ELEMENT), out = (double)(n * ELEMENT);
-        apart |=
-            in / (double)m->up + out / (double)m->down >= 25.0 * (double)(m->submit + m->start);
-    }
-    return apart && m->queues == 3;
-}
-
 /* Group i takes the set of group i - sets, which must be out of it. */
 static uint64_t critical_path(const struct machine *m, const struct group *g, size_t count,
-                              size_t sets, bool apart)
+                              size_t sets, uint32_t apart)
 {
     struct clocks c = {0};
     uint64_t end[GROUPS_MAX] = {0};
@@ -251,13 +239,15 @@ static uint64_t critical_path(const struct machine *m, const struct group *g, si
         if (i >= sets)
             finish(&c, &g[i - sets], end[i - sets]);
         c.in = later(c.host, c.in) + g[i].in;
-        if (apart) {
-            end[i] = command(m, &c, &c.up, c.in, g[i].up);
-            end[i] = command(m, &c, &c.compute, end[i], g[i].compute);
+        bool first = apart & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+        bool last = apart & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+        end[i] = c.in;
+        if (first)
+            end[i] = command(m, &c, &c.up, end[i], g[i].up);
+        end[i] = command(m, &c, &c.compute, end[i],
+                         (first ? 0 : g[i].up) + g[i].compute + (last ? 0 : g[i].down));
+        if (last)
             end[i] = command(m, &c, &c.down, end[i], g[i].down);
-        } else {
-            end[i] = command(m, &c, &c.compute, c.in, g[i].up + g[i].compute + g[i].down);
-        }
     }
     for (size_t i = count > sets ? count - sets : 0; i < count; i++)
         finish(&c, &g[i], end[i]);
@@ -288,11 +278,10 @@ static void takes_exactly(const struct machine *m, size_t count, gx_mode mode, s
 {
     struct group groups[GROUPS_MAX];
     open_machine(m, chunk);
-    uint32_t sets = sets_of(count, mode, &chunk);
+    uint32_t apart, sets = sets_of(count, mode, &chunk, &apart);
     size_t used = make_groups(m, count, mode, chunk, groups);
-    uint64_t want = mode == GX_MODE_PIPELINED
-                        ? critical_path(m, groups, used, sets, is_apart(m, count, chunk))
-                        : sum(m, groups, used);
+    uint64_t want = mode == GX_MODE_PIPELINED ? critical_path(m, groups, used, sets, apart)
+                                              : sum(m, groups, used);
     uint64_t got = run(count, mode, GX_PATH_DEVICE_LOCAL);
     if (got != want)
         print_error("machine %zu, %zu jobs, mode %d, %u sets, %zu groups: %llu ns, not %llu\n",
@@ -361,10 +350,12 @@ static void what_must_wait_waits(void **state)
     for (int i = 1; i < 4; i++)
         jobs[i].a = gx_host(outputs[i - 1]);
     open_machine(m, 0);
+    uint32_t apart;
+    sets_of(4, GX_MODE_PIPELINED, &(size_t){0}, &apart);
     size_t used = make_groups(m, 4, GX_MODE_SEQUENTIAL, 524288, groups);
-    uint64_t three = run(4, GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL);
-    uint64_t commands = 2 * m->start; /* two more for each group */
-    assert_int_equal(three, sum(m, groups, used) + used * commands);
+    uint64_t chain = run(4, GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL);
+    uint64_t commands = (uint64_t)__builtin_popcount(apart) * m->start; /* more for each group */
+    assert_int_equal(chain, sum(m, groups, used) + used * commands);
     close_engine();
     free_jobs(4);
 }

@@ -14,7 +14,8 @@ enum {
 enum { SHARED = GX_MEM_BIT(GX_MEM_SHARED), ALL = STAGED | SHARED };
 enum {
     ONE_QUEUE = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
-    THREE_QUEUES = ONE_QUEUE | GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD)
+    TWO_QUEUES = ONE_QUEUE | GX_QUEUE_BIT(GX_QUEUE_UPLOAD),
+    THREE_QUEUES = TWO_QUEUES | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD)
 };
 
 /* Never read: a plan only compares addresses. */
@@ -532,9 +533,10 @@ static void the_cheapest_mode_is_chosen(void **state)
     (void)state;
     static const struct mode_case cases[] = {
         {1, 64, THREE_QUEUES, GX_MODE_SEQUENTIAL}, /* nothing to choose */
-        {1, GX_CHUNK_ELEMS / 4, THREE_QUEUES, GX_MODE_SEQUENTIAL},
-        {1, GX_CHUNK_ELEMS, THREE_QUEUES, GX_MODE_PIPELINED}, /* in smaller pieces */
-        {64, 64, THREE_QUEUES, GX_MODE_SINGLE_SUBMIT},        /* submits are all there is */
+        {1, GX_CHUNK_ELEMS / 8, THREE_QUEUES, GX_MODE_SEQUENTIAL},
+        {1, GX_CHUNK_ELEMS / 4, THREE_QUEUES, GX_MODE_PIPELINED}, /* in smaller pieces */
+        {1, GX_CHUNK_ELEMS, THREE_QUEUES, GX_MODE_PIPELINED},
+        {64, 64, THREE_QUEUES, GX_MODE_SINGLE_SUBMIT}, /* submits are all there is */
         {64, 64, ONE_QUEUE, GX_MODE_SINGLE_SUBMIT},
         {4, 262144, THREE_QUEUES, GX_MODE_PIPELINED}, /* copies are */
         {16, 1 << 20, THREE_QUEUES, GX_MODE_PIPELINED},
@@ -614,7 +616,9 @@ static void batches_in_a_stream_overlap(void **state)
 static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
 {
     (void)state;
-    enum { LARGE = 1 << 24 };
+    enum { CHUNK = 1 << 20, LARGE = 16 * CHUNK };
+    char *const far[] = {(char *)((uintptr_t)a + ((uintptr_t)1 << 33)),
+                         (char *)((uintptr_t)a + ((uintptr_t)1 << 34))};
     static const struct {
         gx_mode mode;
         gx_path path;
@@ -623,6 +627,9 @@ static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
         uint32_t want;
     } cases[] = {
         {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, LARGE, THREE_QUEUES},
+        /* the end of a few takes longer than what is gained by a third */
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, 4 * CHUNK, TWO_QUEUES},
+        {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, CHUNK, ONE_QUEUE},
         {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, 100, ONE_QUEUE},
         {GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, ONE_QUEUE, LARGE, ONE_QUEUE},
         {GX_MODE_PIPELINED, GX_PATH_HOST_VISIBLE, THREE_QUEUES, LARGE, ONE_QUEUE},
@@ -632,8 +639,8 @@ static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         struct gx_device_facts facts = gpu(cases[i].queues);
         struct gx_asked asked = {
-            .path = cases[i].path, .mode = cases[i].mode, .chunk_elems = LARGE};
-        gx_job job = gxt_job(GX_ADD, GX_U32, cases[i].n, a, b, NULL, out);
+            .path = cases[i].path, .mode = cases[i].mode, .chunk_elems = CHUNK, .copy_threads = 8};
+        gx_job job = gxt_job(GX_ADD, GX_U32, cases[i].n, a, far[0], NULL, far[1]);
         struct gx_cursor cursor = {0};
         struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
         assert_true(gx__plan_next(&plan, &cursor, &group));

@@ -27,7 +27,7 @@
 #define MUL_RATE          10.0f
 #define MUL_RATE_SOFTWARE 0.02f
 #define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
-#define CALIBRATION_AGE   3u  /* raised when struct vk_calibration or its meaning changes */
+#define CALIBRATION_AGE   4u  /* raised when struct vk_calibration or its meaning changes */
 
 /* ---- results ---- */
 
@@ -428,6 +428,7 @@ static gx_status open_parts(struct vk_device *device)
         s = calibrate(device);
     memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
     device->base->facts.submit_ns = device->calibration.submit_ns;
+    device->base->facts.copy_both = device->calibration.copy_both;
     return s;
 }
 

@@ -127,6 +127,7 @@ struct vk_calibration {
     uint32_t type_of[GX_MEM_KINDS];
     struct gx_mem_speed speed[GX_MEM_KINDS];
     uint32_t submit_ns; /* 0: not measured */
+    float copy_both;    /* likewise */
     struct vk_choice tuned[GX_FIELD_END][GX_SHADER_FAMILIES];
 };
 
