@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "args.h"
 #include "base/options.h"
@@ -28,7 +27,6 @@ enum {
     EXIT_NO_DEVICE = 3,
     EXIT_DIFFERS = 4,
     SAMPLES_MAX = 1000,
-    REST_MAX = 10000,
     CALLS_MAX = 4096,
     PER_LOAD = 64,
     DISTINCT = 65536, /* random elements, repeated to fill the memory */
@@ -38,7 +36,7 @@ enum {
 
 static struct {
     uint32_t fields;
-    uint64_t n, samples, rest;
+    uint64_t n, samples;
     int format;
 } opts = {.fields = 1u << GX_BLS12_381_FQ | 1u << GX_BLS12_381_FR, .n = 16u << 20, .samples = 21};
 
@@ -62,12 +60,6 @@ static const arg_spec specs[] = {
      .min = 1,
      .max = SAMPLES_MAX,
      .help = "samples per row (21)"},
-    {.name = "rest",
-     .arg = "MS",
-     .kind = ARG_NUMBER,
-     .value = &opts.rest,
-     .max = REST_MAX,
-     .help = "idle time before each sample, so that no limit of power is reached (0)"},
     {.name = "csv", .kind = ARG_FLAG, .value = &opts.format, .set = OUT_CSV, .help = "CSV"},
     {.name = "json", .kind = ARG_FLAG, .value = &opts.format, .set = OUT_JSON, .help = "JSON"},
 };
@@ -180,15 +172,6 @@ static gx_status time_dispatch(const struct gx_dispatch *d, unsigned calls, doub
     return s;
 }
 
-/* A card that computes and copies as fast as it can draws more than it may for long. */
-static void rest(void)
-{
-    struct timespec left = {.tv_sec = (time_t)(opts.rest / 1000),
-                            .tv_nsec = (long)(opts.rest % 1000) * 1000000};
-    while (opts.rest && nanosleep(&left, &left))
-        continue;
-}
-
 static gx_status measure(const struct gx_dispatch *d, stats *per_dispatch)
 {
     double samples[SAMPLES_MAX], ns = 0, spent = 0;
@@ -200,7 +183,6 @@ static gx_status measure(const struct gx_dispatch *d, stats *per_dispatch)
         spent += ns;
     }
     for (size_t i = 0; i < opts.samples && s == GX_OK; i++) {
-        rest();
         s = time_dispatch(d, calls, &ns);
         samples[i] = ns / calls;
     }
@@ -571,8 +553,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench-resident: %s\n", message);
         return 2;
     default:
-        puts("usage: bench-resident [--device D] [--field F] [-n N] [--samples K] [--rest MS]\n"
-             "                      [--csv | --json]");
+        puts(
+            "usage: bench-resident [--device D] [--field F] [-n N] [--samples K] [--csv | --json]");
         args_print_help(stdout, &arguments);
         args_print_settings(stdout, false);
         return EXIT_SUCCESS;

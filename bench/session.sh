@@ -111,8 +111,15 @@ part_gpu() {
         echo "session: no GPU here, its part is left out"
         return
     fi
+    # What the card draws meanwhile, and whether that makes it slower.
+    local power=
+    if command -v nvidia-smi >/dev/null; then
+        nvidia-smi -lms 100 --format=csv --query-gpu=timestamp,clocks.sm,power.draw.instant,power.limit,clocks_event_reasons.active \
+            >"$results/resident-power.csv" &
+        power=$!
+    fi
     run resident.csv bench-resident --device "$gpu" --csv
-    run resident-rested.csv bench-resident --device "$gpu" --rest 100 --csv
+    [[ -z $power ]] || kill "$power"
     run bench-gpu.csv gpuexec bench --device "$gpu" --op add,mul,inv -n 64,1024,16K,64K,1M,4M --csv
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv

@@ -4,6 +4,7 @@
  * stages, each stage works on one group at a time, and a group waits for a set. This is
  * the recurrence of run.c, in numbers.
  */
+#include "exec/copier.h"
 #include "exec/plan.h"
 
 /* Enough to see the rhythm; what comes after is like what came before. */
@@ -16,14 +17,18 @@
 #define DEFAULT_SUBMIT_NS 15000.0
 /* What a copy command and its barriers cost on top of their bytes. */
 #define COPY_NS 4000.0
-/* Of a submit and a wait, what the host spends on each command of a group, and what it takes
- * until a command on one queue notices that another one is done. */
+/* Of a submit and a wait: what the host spends on each command of a group; what lies between
+ * two commands of one queue; what it takes until a command notices that one of another queue
+ * is done. */
 #define ISSUE_PART 0.4
+#define GAP_PART   0.75
 #define HOP_PART   1.5
-/* Each thread takes this much at a time, and helps less than the one before. */
-#define SPREAD_BYTES 131072.0
-#define SPREAD_MOST  8.0
+/* Each thread takes this much at a time, and helps less than the one before; and it takes a
+ * while until all have noticed. */
+#define SPREAD_BYTES ((double)GX_COPY_SLICE)
+#define SPREAD_MOST  ((double)GX_COPY_THREADS_MAX)
 #define SPREAD_GAIN  0.7
+#define SPREAD_NS    20000.0
 /* What a group of a pipeline costs the host beside its bytes and submits: threads that have to
  * take notice of each other. Measured on 16 cores beside an H200; a device that models host
  * copies has none. */
@@ -65,7 +70,10 @@ static double host_ns(const struct gx_plan *plan, double bytes, float speed)
     double threads = plan->asked->copy_threads, slices = bytes / SPREAD_BYTES;
     threads = threads < SPREAD_MOST ? threads : SPREAD_MOST;
     threads = threads < slices ? threads : slices;
-    return transfer(bytes, speed) / (1 + SPREAD_GAIN * (threads > 1 ? threads - 1 : 0));
+    if (threads < 2)
+        return transfer(bytes, speed);
+    return (plan->facts->copy_threads ? 0 : SPREAD_NS) +
+           transfer(bytes, speed) / (1 + SPREAD_GAIN * (threads - 1));
 }
 
 static struct stages stages_of(const struct gx_plan *plan, const struct gx_group *g)
@@ -104,16 +112,19 @@ static void advance(struct clocks *c, const struct stages *s, uint32_t queues, d
                     double hand_over, double *set)
 {
     double commands = (double)__builtin_popcount(queues), wait = submit * (1 - ISSUE_PART);
-    double hop = submit * HOP_PART;
+    double gap = submit * GAP_PART, hop = submit * HOP_PART;
     c->host = later(c->host, *set) + s->in + submit * ISSUE_PART * commands + hand_over;
     double at = c->host;
-    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD)) /* the first has the bus to itself */
-        at = (c->up = later(at, c->up) + (c->up > 0 ? later(s->up, s->both) : s->up)) + hop;
-    else
-        at = later(at, c->compute) + s->up;
-    c->compute = at = later(at, c->compute) + s->compute;
+    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD)) { /* the first has the bus to itself */
+        at = later(at, c->up + gap) + (c->up > 0 ? later(s->up, s->both) : s->up);
+        c->up = at;
+        at = later(at + hop, c->compute);
+    } else {
+        at = later(at, c->compute + gap) + s->up;
+    }
+    c->compute = at = at + s->compute;
     if (queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD))
-        at = c->down = later(at + hop, c->down) + s->down;
+        c->down = at = later(at + hop, c->down) + s->down;
     else
         c->compute = at = at + s->down;
     *set = c->out = later(at + wait, c->out) + s->out;
