@@ -20,8 +20,10 @@
 /* In a single submit: this many times the chunk, so that staging memory is bounded. */
 #define SINGLE_GROUP_CHUNKS 2u
 
-/* Pipelining has to promise this much to be chosen: the estimate is one. */
-#define PIPE_GAIN 0.97
+/* What a pipeline has to promise to be chosen, and what more sets and queues in it have to:
+ * the estimate is one, and threads that wait for each other suffer first on a busy machine. */
+#define PIPE_GAIN 0.95
+#define SETS_GAIN 0.97
 /* Groups of a pipeline from which on downloads get a queue of their own. */
 #define MANY_GROUPS 8u
 /* Where no size of pieces is asked for, a pipeline may take smaller ones, which fill it
@@ -506,9 +508,11 @@ static bool one_group(const struct gx_plan *plan)
 }
 
 /* Returns the groups that it saw. */
-static uint64_t consider(struct gx_plan *plan, struct choice choice, double gain,
-                         struct choice *best)
+static uint64_t consider(struct gx_plan *plan, struct choice choice, struct choice *best)
 {
+    double gain = choice.mode != GX_MODE_PIPELINED ? 1
+                  : best->mode != choice.mode      ? PIPE_GAIN
+                                                   : SETS_GAIN;
     double *known = &plan->predicted[choice.mode];
     uint64_t groups;
     try_plan(plan, &choice);
@@ -524,33 +528,32 @@ static uint64_t consider(struct gx_plan *plan, struct choice choice, double gain
  * their own, or downloads as well. Each queue more lets more happen at once, for which it
  * takes more sets, and costs a submit and a wait. Downloads of a few groups are not worth
  * theirs (measured on an H200). */
-static void consider_queues(struct gx_plan *plan, struct choice choice, bool asked,
-                            struct choice *best)
+static void consider_queues(struct gx_plan *plan, struct choice choice, struct choice *best)
 {
     const uint32_t up = GX_QUEUE_BIT(GX_QUEUE_UPLOAD), down = GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     uint32_t own = choice.path == GX_PATH_DEVICE_LOCAL ? plan->facts->queues & (up | down) : 0;
     choice.sets = 2;
-    uint64_t groups = consider(plan, choice, asked ? 1 : PIPE_GAIN, best);
+    uint64_t groups = consider(plan, choice, best);
     if (groups > 2) {
         choice.sets = 3;
-        consider(plan, choice, PIPE_GAIN, best);
+        consider(plan, choice, best);
     }
     if (groups < 2 || !(own & up))
         return;
     choice.apart = groups < MANY_GROUPS ? up : own;
     choice.sets = choice.apart & down ? 4 : 3;
-    consider(plan, choice, PIPE_GAIN, best);
+    consider(plan, choice, best);
 }
 
-static void consider_pipes(struct gx_plan *plan, gx_path path, bool asked, struct choice *best)
+static void consider_pipes(struct gx_plan *plan, gx_path path, struct choice *best)
 {
     struct choice choice = {.path = path, .mode = GX_MODE_PIPELINED, .chunk = full_chunk(plan)};
     uint64_t most = largest(plan->jobs, plan->count);
-    consider_queues(plan, choice, asked, best);
+    consider_queues(plan, choice, best);
     while (!plan->asked->chunk_elems && choice.chunk / 2 >= PIPE_PIECE_MIN) {
         choice.chunk /= 2;
         if (choice.chunk < most)
-            consider_queues(plan, choice, false, best);
+            consider_queues(plan, choice, best);
     }
 }
 
@@ -583,9 +586,9 @@ static void choose(struct gx_plan *plan)
             one.path = tried[p];
             one.mode = mode;
             if (mode != GX_MODE_PIPELINED)
-                consider(plan, one, 1, &best);
+                consider(plan, one, &best);
             else
-                consider_pipes(plan, tried[p], asked == mode, &best);
+                consider_pipes(plan, tried[p], &best);
         }
     }
     try_plan(plan, &best);

@@ -49,6 +49,13 @@ static uint32_t find_module(const struct vk_device *device, gx_field field,
     return i;
 }
 
+uint32_t gx__vk_needs(const struct vk_device *device, gx_field field, enum gx_shader_family family,
+                      uint32_t variant)
+{
+    uint32_t module = find_module(device, field, family, variant);
+    return module < gx__shader_count ? gx__shaders[module].needs : 0;
+}
+
 uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,
                          enum gx_shader_family family)
 {
@@ -165,21 +172,27 @@ static struct vk_choice roof_choice(const struct vk_device *device, gx_op op)
     return choice;
 }
 
+struct vk_choice gx__vk_choice(struct vk_device *device, gx_field field,
+                               enum gx_shader_family family)
+{
+    struct vk_choice *choice = &device->calibration.tuned[field][family];
+    if (!choice->workgroup || choice->workgroup > device->limits.workgroup ||
+        choice->variant >= gx__vk_variants(device, field, family)) {
+        *choice = gx__vk_tune(device, field, family);
+        device->calibration_changed = true;
+    }
+    return *choice;
+}
+
 static gx_status build_best(struct vk_device *device, const struct gx_kernel_key *key,
                             struct vk_kernel **kernel)
 {
     enum gx_shader_family family = family_of(key->field, key->op);
-    struct vk_choice *choice = &device->calibration.tuned[key->field][family];
     if (find_module(device, key->field, family, 0) == gx__shader_count)
         return GX_ERR_UNSUPPORTED;
     if (!key->field)
         return gx__vk_build(device, key, roof_choice(device, key->op), kernel);
-    if (!choice->workgroup || choice->workgroup > device->limits.workgroup ||
-        choice->variant >= gx__vk_variants(device, key->field, family)) {
-        *choice = gx__vk_tune(device, key->field, family);
-        device->calibration_changed = true;
-    }
-    return gx__vk_build(device, key, *choice, kernel);
+    return gx__vk_build(device, key, gx__vk_choice(device, key->field, family), kernel);
 }
 
 static gx_status add_kernel(struct vk_device *device, const struct gx_kernel_key *key,

@@ -100,13 +100,32 @@ static void consider(struct bench *bench, struct vk_choice choice, struct vk_cho
     *best_ns = ns;
 }
 
+/* An inverse is made of products, and takes the module that is built like the fastest of
+ * these. Trying the other one takes seconds to compile on a GPU that is good at the one, and
+ * its need for memory made the good one four times as slow from then on (H200). */
+static uint32_t like_products(const struct bench *bench)
+{
+    struct vk_device *device = bench->device;
+    gx_field field = bench->key.field;
+    uint32_t fastest = gx__vk_choice(device, field, GX_SHADER_MUL).variant;
+    uint32_t needs = gx__vk_needs(device, field, GX_SHADER_MUL, fastest) & GX_SHADER_NEEDS_INT64;
+    uint32_t variants = gx__vk_variants(device, field, GX_SHADER_INVERT_UP), v = 0;
+    while (v + 1 < variants &&
+           (gx__vk_needs(device, field, GX_SHADER_INVERT_UP, v) & GX_SHADER_NEEDS_INT64) != needs)
+        v++;
+    return v;
+}
+
 static struct vk_choice search(struct bench *bench, enum gx_shader_family family)
 {
     static const uint16_t workgroups[] = {256, 128, 64, 32};
     struct vk_device *device = bench->device;
     struct vk_choice best = gx__vk_default_choice(device), next;
+    bool inverse = family == GX_SHADER_INVERT_UP;
+    if (inverse)
+        best.variant = (uint8_t)like_products(bench);
     uint64_t ns = try(bench, best);
-    uint32_t variants = gx__vk_variants(device, bench->key.field, family);
+    uint32_t variants = inverse ? 0 : gx__vk_variants(device, bench->key.field, family);
     for (uint32_t v = 1; v < variants; v++) {
         next = best;
         next.variant = (uint8_t)v;
@@ -158,14 +177,16 @@ struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_s
     uint64_t most = device->limits.elements, start = gx__now_ns();
     struct bench bench = {.device = device,
                           .key = {.op = example_of(family), .field = field},
-                          .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
-                          .deadline = start + (software ? SOFTWARE_BUDGET_NS : BUDGET_NS)};
+                          .n = software ? SOFTWARE_ELEMENTS : ELEMENTS};
     uint64_t fits = device->base->info.memory_bytes / MEMORY_PART / gx__element_bytes(field);
     most = fits && fits < most ? fits : most;
     bench.n = bench.n < most ? bench.n : most;
     struct vk_choice best = gx__vk_default_choice(device);
     if (borrow(device, field, family, &best))
         return best;
+    if (family == GX_SHADER_INVERT_UP) /* not on its time */
+        gx__vk_choice(device, field, GX_SHADER_MUL);
+    bench.deadline = gx__now_ns() + (software ? SOFTWARE_BUDGET_NS : BUDGET_NS);
     if (open_bench(&bench) == GX_OK)
         best = search(&bench, family);
     close_bench(&bench);

@@ -304,9 +304,14 @@ struct vk_choice gx__vk_default_choice(const struct vk_device *device);
 /* How many modules there are for it that this device can use. */
 uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,
                          enum gx_shader_family family);
-/* The best way to build the family's kernels, by trying. */
+/* GX_SHADER_NEEDS_* of one of them. */
+uint32_t gx__vk_needs(const struct vk_device *device, gx_field field, enum gx_shader_family family,
+                      uint32_t variant);
+/* The best way to build the family's kernels, by trying; gx__vk_choice remembers. */
 struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field,
                              enum gx_shader_family family);
+struct vk_choice gx__vk_choice(struct vk_device *device, gx_field field,
+                               enum gx_shader_family family);
 
 gx_status gx__vk_kernel(struct gx_device *device, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel);
