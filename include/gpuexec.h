@@ -148,7 +148,13 @@ typedef struct gx_allocator {
  * that is unset, from the default. Strings are copied by gx_open. */
 typedef struct gx_config {
     size_t struct_size;      /* sizeof(gx_config), or 0 for this version's */
-    const char *device;      /* device for jobs that name none; NULL: automatic */
+    const char *device;      /* device for jobs that name none, or several, comma-separated, of
+                                which gx_policy chooses; NULL: "cpu" and all that
+                                gx_device_info.automatic says */
+    const char *policy;      /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy), for
+                                calls that ask for none; NULL: auto */
+    uint64_t sample_every;   /* of results of devices other than "cpu", one element in this
+                                many is computed again by the reference; 0: 1000 */
     const char *cpumask;     /* CPU tiers allowed, of GX_TIER_LIST, comma-separated; NULL: all */
     uint32_t threads;        /* host threads of one job at most; 0: all */
     uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */
@@ -213,8 +219,7 @@ typedef struct gx_device_info {
     gx_device_kind kind;
     uint32_t threads;      /* host threads it uses at most */
     uint64_t memory_bytes; /* memory it can use, 0 where unknown */
-    int automatic;         /* 1 where it may be chosen for jobs that name no device; of
-                              these "cpu" is, always, in this version */
+    int automatic;         /* 1 where it may be chosen for jobs that name no device */
     int usable;            /* 0: it cannot be opened, description says why and what to do */
 } gx_device_info;
 
@@ -329,20 +334,54 @@ typedef enum gx_mode {
     GX_MODE_PIPELINED      /* copies of one job while another is computed */
 } gx_mode;
 
+/* Who does jobs that name no device, of the devices there are to choose from. */
+typedef enum gx_policy {
+    GX_POLICY_AUTO = 0,   /* whoever is expected to be done first; several together where that
+                             is expected to pay */
+    GX_POLICY_CPU,        /* "cpu" alone */
+    GX_POLICY_GPU,        /* not "cpu"; a failed GPU's work is done by another one only */
+    GX_POLICY_LATENCY,    /* one device, judged by its slow calls, nothing tried out */
+    GX_POLICY_THROUGHPUT, /* every device is kept busy: work is spread as soon as it gains */
+    GX_POLICIES
+} gx_policy;
+
 typedef struct gx_run_opts {
     size_t struct_size; /* sizeof(gx_run_opts), or 0 for this version's */
-    const char *device; /* NULL: that of the job's buffers, else the context's */
+    const char *device; /* one; NULL: as gx_policy says, where the job's buffers allow it */
     gx_path path;       /* GX_PATH_AUTO: the context's */
     gx_mode mode;       /* GX_MODE_AUTO: the context's */
+    gx_policy policy;   /* GX_POLICY_AUTO: the context's */
 } gx_run_opts;
 
 /* Why the job ran where it did. */
 typedef enum gx_reason {
     GX_REASON_NONE = 0, /* it did not run */
     GX_REASON_ASKED,    /* the caller or the configuration named the device */
-    GX_REASON_ONLY,     /* the only device that this version chooses by itself */
-    GX_REASON_RESIDENT  /* its buffers are there */
+    GX_REASON_ONLY,     /* there is no other to choose from: none present, none allowed, none
+                           that works now */
+    GX_REASON_RESIDENT, /* its buffers are there, and moving them does not pay */
+    GX_REASON_SMALL,    /* no GPU can be faster than the CPU is with so little */
+    GX_REASON_FASTEST,  /* by the model of this machine (gx_model) */
+    GX_REASON_SPLIT,    /* likewise, by several devices together */
+    GX_REASON_DEFAULT,  /* the model does not know yet: from GX_DEFAULT_GPU_ELEMS elements on a
+                           GPU, else the CPU */
+    GX_REASON_EXPLORED, /* to find out what it takes there */
+    GX_REASON_FALLBACK  /* who was to do it, or a part of it, failed */
 } gx_reason;
+
+/* From this size on a GPU is tried where nothing was measured. */
+#define GX_DEFAULT_GPU_ELEMS 100000u
+
+/* Who was considered for a job, and what came of it. */
+#define GX_CANDIDATES_MAX 8
+typedef struct gx_candidate {
+    char device[48];
+    uint64_t predicted_ns; /* of the whole job on this device alone; 0: not known */
+    uint64_t share_ns;     /* predicted for its share; 0: it had none, or not known */
+    uint64_t actual_ns;    /* what its share took; 0: it had none */
+    uint64_t elements;     /* of its share, that it finished */
+    gx_status status;      /* GX_OK, or why its share was finished elsewhere */
+} gx_candidate;
 
 typedef struct gx_report {
     gx_status status;
@@ -366,7 +405,11 @@ typedef struct gx_report {
     uint64_t upload_ns;    /* by the device's own clock, 0 where it has none: */
     uint64_t compute_ns;   /* (on a host device: as device_ns) */
     uint64_t download_ns;
-    char message[160]; /* what went wrong and what to do; empty on success */
+    uint32_t sampled;      /* elements that were computed again and compared */
+    uint32_t candidates;   /* entries of candidate; 0 where the device was named */
+    gx_candidate candidate[GX_CANDIDATES_MAX];
+    char message[160]; /* what went wrong and what to do; empty on success, or what went wrong
+                          on the way to it */
 } gx_report;
 
 /* Runs jobs in order, as if one after the other, and returns when all are done.
@@ -450,6 +493,50 @@ typedef struct gx_estimate_info {
 GX_API gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                              gx_estimate_info *info);
 
+/* ---- the model ------------------------------------------------------------ */
+
+/* Where the operands of a job are. */
+typedef enum gx_residency {
+    GX_HOST_MEMORY = 1,   /* some in host memory as it is */
+    GX_REGISTERED_MEMORY, /* in host memory, all of it registered */
+    GX_DEVICE_MEMORY      /* all in buffers of the device */
+} gx_residency;
+
+/* One point of what the router knows: a job of n elements takes ns there. */
+typedef struct gx_model_row {
+    char device[48];
+    gx_op op;
+    gx_field field;
+    gx_residency residency;
+    gx_path path; /* as asked for */
+    uint64_t n, ns;
+    uint64_t slow_ns; /* what the slower calls take */
+    uint32_t samples; /* it rests on */
+    uint32_t age_s;   /* of the youngest of them */
+} gx_model_row;
+
+/* What the context has measured or read from the cache folder. *count as for gx_devices.
+ * Any thread. */
+GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
+
+typedef struct gx_calibration {
+    size_t struct_size;  /* sizeof(gx_calibration), or 0 for this version's */
+    const gx_op *ops;    /* which, `op_count` of them; 0: add, mul and inv */
+    size_t op_count;     /* (others are taken to be like the nearest of these) */
+    const gx_field *fields;
+    size_t field_count;  /* 0: all prime fields */
+    uint64_t max_elems;  /* largest size measured; 0: 16M */
+    uint64_t limit_ns;   /* of all of it, on the clock; 0: 20 s */
+    /* After each step; nonzero ends it. NULL: no matter. */
+    int (*progress)(void *user, double done, const char *device, const char *what);
+    void *user;
+} gx_calibration;
+
+/* Measures what jobs take on every device that may be chosen, replaces what was known of
+ * them, and saves it in the cache folder. settings may be NULL. Best on an idle machine. Any
+ * thread; blocks. GX_ERR_CANCELLED where `progress` ended it; what was measured is kept. */
+GX_API gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings);
+
 /* ---- statistics ---------------------------------------------------------- */
 
 /* Of pooled memory: bucket i is for pieces of 4096 << i bytes, the last for all above. */
@@ -477,10 +564,39 @@ typedef struct gx_statistics {
     uint64_t tickets_cancelled;   /* of these, with a job that was cancelled */
     uint64_t jobs_waiting;        /* of tickets that are not done, now */
     uint64_t validation_messages; /* where gx_config.validate is set; should stay 0 */
+    uint64_t decisions;           /* calls, or parts of one, that the router placed ... */
+    uint64_t decisions_default;   /* ... of these, with GX_REASON_DEFAULT */
+    uint64_t decisions_split;     /* ... over several devices */
+    uint64_t decisions_explored;  /* ... with GX_REASON_EXPLORED */
+    uint64_t sampled;             /* elements computed again and compared ... */
+    uint64_t mismatches;          /* ... jobs where one differed */
+    uint64_t fallbacks;           /* shares finished by another device than planned */
 } gx_statistics;
 
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */
 GX_API void gx_stats(gx_ctx *ctx, gx_statistics *out);
+
+typedef enum gx_health {
+    GX_HEALTH_UNUSED = 0, /* not opened yet */
+    GX_HEALTH_GOOD,
+    GX_HEALTH_RESTING,    /* it failed: tried again when its time comes */
+    GX_HEALTH_QUARANTINED /* it gave a wrong result: likewise, later */
+} gx_health;
+
+/* Of one device of this context. */
+typedef struct gx_device_statistics {
+    char device[48];
+    gx_health health;
+    uint64_t retry_ns;   /* until it may pass its self-test and be used again; 0: no matter */
+    uint64_t jobs;       /* or shares of jobs, done */
+    uint64_t elements;
+    uint64_t busy_ns;    /* what they took, added up */
+    uint64_t waiting_ns; /* predicted, of what is under way */
+    uint64_t failures, mismatches, readmissions;
+} gx_device_statistics;
+
+/* Of all devices that were opened or may be chosen. *count as for gx_devices. Any thread. */
+GX_API gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *count);
 
 /* ---- trace --------------------------------------------------------------- */
 
