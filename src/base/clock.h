@@ -10,6 +10,9 @@
 /* Nanoseconds that never go back, from an arbitrary start. */
 uint64_t gx__now_ns(void);
 
+/* Seconds since 1970 by the wall clock, for the dates of what is saved. It may go back. */
+uint32_t gx__date_s(void);
+
 /* In a loop that waits without sleeping. */
 static inline void gx__pause(void)
 {

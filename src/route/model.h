@@ -21,9 +21,12 @@ struct gx_kind {
 struct gx_model;
 
 struct gx_prediction {
-    double ns;      /* the usual */
-    double slow_ns; /* what the slower calls take */
+    double ns;      /* the usual; above 0 unless n is 0, and below GX_PREDICTION_MAX */
+    double slow_ns; /* what the slower calls take, not below ns */
+    uint32_t date;  /* gx__date_s of the last measurement near n */
+    bool borrowed;  /* from another kind that is much like it */
 };
+#define GX_PREDICTION_MAX 1e18 /* so that a few of them add up to a uint64_t */
 
 /* The model of a device, with what the cache folder knows of it; NULL: no memory.
  * description: of the device and its driver; it must be the same for what was saved to
@@ -34,16 +37,27 @@ struct gx_model *gx__model_open(struct gx_instance *instance, const char *device
 void gx__model_close(struct gx_model *model);
 /* Into the cache folder; false where that cannot be written. Any thread. */
 bool gx__model_save(struct gx_model *model);
-/* As if nothing was known. Any thread. */
-void gx__model_forget(struct gx_model *model);
+/* As if nothing was known, of one kind or of all (NULL). Any thread. */
+void gx__model_forget(struct gx_model *model, const struct gx_kind *kind);
 
-/* What n elements take; n may be 0, which is the cost of beginning at all. False where
- * nothing is known near n. Any thread; takes no lock. */
+/* What of a saved model (store.h) is younger than what it knows, and not older than 30 days
+ * at the date `now`. Any thread. */
+struct gx_saved_model;
+void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, uint32_t now);
+
+/* What n elements take; n may be 0, which is the cost of beginning at all, and known where
+ * anything is. False where nothing is known near n: within 8 times as few or as many
+ * elements, or 64 times as many where there are three points; the largest point holds for
+ * all above it. It is a line from point to point, but not always a rising one. A kind
+ * that was not measured near n borrows: any path from GX_PATH_AUTO, an operation from
+ * one that takes about as long, registered memory from host memory. Any thread; takes no
+ * lock. In the default floating-point mode, as is learning. */
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction);
 
-/* A call of one job of this kind, or of several that are n elements together, took ns. Any
- * thread. */
+/* A call of one job of this kind, or of several that are n elements together, took ns. What
+ * is no measurement (n or ns 0) and what comes while another thread is learning or saving
+ * changes nothing, nor does what there is no memory for. Any thread; does not wait. */
 void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_t n, uint64_t ns);
 
 /* What a further job costs that goes in the same call, beside its elements; learned by
