@@ -289,7 +289,7 @@ static void settle(struct point *point)
 
 static float bounded(double ns)
 {
-    return (float)clamp(ns, (double)GX_SAMPLE_MIN, (double)GX_SAMPLE_MAX);
+    return (float)clamp(ns, (double)GX_SAMPLE_NS_MIN, (double)GX_SAMPLE_NS_MAX);
 }
 
 static void scale(struct point *point, double by, uint64_t turn)
@@ -304,7 +304,7 @@ static void scale(struct point *point, double by, uint64_t turn)
 /* Of a point with all its samples. */
 static bool agree(const struct point *point)
 {
-    double low = (double)GX_SAMPLE_MAX, high = 0;
+    double low = (double)GX_SAMPLE_NS_MAX, high = 0;
     for (int i = GX_SAMPLES / 2; i < GX_SAMPLES; i++) {
         low = point->sample[i] < low ? point->sample[i] : low;
         high = point->sample[i] > high ? point->sample[i] : high;
@@ -328,6 +328,15 @@ static void spread(struct curve *curve, int index, double change)
     }
 }
 
+/* The point is what its samples say, and known. */
+static void publish(struct curve *curve, int index, uint32_t date)
+{
+    struct point *point = &curve->point[index];
+    settle(point);
+    atomic_store_explicit(&point->date, date, memory_order_relaxed);
+    atomic_fetch_or_explicit(&curve->known, 1u << index, memory_order_release);
+}
+
 static void add_sample(struct curve *curve, int index, double ns)
 {
     struct point *point = &curve->point[index];
@@ -339,9 +348,7 @@ static void add_sample(struct curve *curve, int index, double ns)
     }
     point->sample[point->count] = bounded(ns);
     point->turn[point->count++] = curve->turns;
-    settle(point);
-    atomic_store_explicit(&point->date, gx__date_s(), memory_order_relaxed);
-    atomic_fetch_or_explicit(&curve->known, 1u << index, memory_order_release);
+    publish(curve, index, gx__date_s());
     double before = point->level, now = get(&point->ns);
     if (point->count == GX_SAMPLES && !agree(point))
         return;
@@ -423,7 +430,7 @@ static struct curve *make(struct gx_model *model, const struct gx_kind *kind)
 
 void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_t n, uint64_t ns)
 {
-    if (!valid(kind) || !n || !ns || (double)ns > (double)GX_SAMPLE_MAX ||
+    if (!valid(kind) || !n || !ns || (double)ns > (double)GX_SAMPLE_NS_MAX ||
         (double)n >= GX_PREDICTION_MAX || pthread_mutex_trylock(&model->lock) != 0)
         return;
     struct curve *curve = make(model, kind);
@@ -434,10 +441,43 @@ void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_
     pthread_mutex_unlock(&model->lock);
 }
 
+/* All samples of a point at once. */
+static void replace(struct curve *curve, int index, const float *ns, uint32_t count,
+                    uint32_t guesses, uint32_t date)
+{
+    struct point *point = &curve->point[index];
+    point->count = count;
+    point->guesses = guesses;
+    memcpy(point->sample, ns, count * sizeof *ns);
+    for (uint32_t i = 0; i < count; i++)
+        point->turn[i] = curve->turns;
+    publish(curve, index, date);
+    point->level = get(&point->ns);
+}
+
+void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t n,
+                   const uint64_t *ns, size_t count)
+{
+    float samples[GX_SAMPLES];
+    int index = index_below((double)n);
+    if (!valid(kind) || index < 0 || size_of(index) != (double)n || !count || count > GX_SAMPLES)
+        return;
+    for (size_t i = 0; i < count; i++)
+        samples[i] = bounded((double)ns[i]);
+    pthread_mutex_lock(&model->lock);
+    struct curve *curve = make(model, kind);
+    if (curve) {
+        curve->turns++;
+        replace(curve, index, samples, (uint32_t)count, 0, gx__date_s());
+        model->changed = true;
+    }
+    pthread_mutex_unlock(&model->lock);
+}
+
 void gx__model_set_next_ns(struct gx_model *model, double ns)
 {
     pthread_mutex_lock(&model->lock);
-    set(&model->next_ns, ns >= 0 ? clamp(ns, 0, (double)GX_SAMPLE_MAX) : 0); /* NaN is not */
+    set(&model->next_ns, ns >= 0 ? clamp(ns, 0, (double)GX_SAMPLE_NS_MAX) : 0); /* NaN is not */
     model->changed = true;
     pthread_mutex_unlock(&model->lock);
 }
@@ -478,17 +518,8 @@ static void take(struct gx_model *model, const struct gx_saved_point *saved, uin
     struct curve *curve = make(model, &kind);
     if (!curve || saved->date <= curve->since)
         return;
-    struct point *point = &curve->point[saved->index];
-    if (knows(curve, saved->index) && point->date >= saved->date)
-        return;
-    point->count = saved->count;
-    point->guesses = saved->guesses;
-    memcpy(point->sample, saved->ns, sizeof point->sample);
-    memset(point->turn, 0, sizeof point->turn);
-    settle(point);
-    point->level = get(&point->ns);
-    atomic_store_explicit(&point->date, saved->date, memory_order_relaxed);
-    atomic_fetch_or_explicit(&curve->known, 1u << saved->index, memory_order_release);
+    if (!knows(curve, saved->index) || curve->point[saved->index].date < saved->date)
+        replace(curve, saved->index, saved->ns, saved->count, saved->guesses, saved->date);
 }
 
 void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, uint32_t now)

@@ -78,7 +78,7 @@ static bool good_point(const struct gx_saved_point *p)
         p->count < 1 || p->count > GX_SAMPLES || p->guesses >= p->count || p->zero)
         return false;
     for (int i = 0; i < GX_SAMPLES; i++) {
-        bool fits = p->ns[i] >= GX_SAMPLE_MIN && p->ns[i] <= GX_SAMPLE_MAX; /* NaN does not */
+        bool fits = p->ns[i] >= GX_SAMPLE_NS_MIN && p->ns[i] <= GX_SAMPLE_NS_MAX; /* NaN does not */
         if (i < p->count ? !fits : p->ns[i] != 0)
             return false;
     }
@@ -90,7 +90,7 @@ const struct gx_saved_model *gx__saved_parse(const void *data, size_t size)
     const struct gx_saved_model *saved = data;
     if (size < sizeof *saved || memcmp(saved->what, what, sizeof what) ||
         saved->count > GX_KINDS * GX_POINTS || size != gx__saved_bytes(saved->count) ||
-        saved->zero || !(saved->next_ns >= 0 && saved->next_ns <= (double)GX_SAMPLE_MAX))
+        saved->zero || !(saved->next_ns >= 0 && saved->next_ns <= (double)GX_SAMPLE_NS_MAX))
         return NULL;
     for (uint32_t i = 0; i < saved->count; i++)
         if (!good_point(&saved->point[i]))

@@ -18,8 +18,8 @@
 /* Measurements that a point rests on. */
 #define GX_SAMPLES 5
 /* Of one measurement: ns, from what float keeps apart to eleven days. */
-#define GX_SAMPLE_MIN 0.01f
-#define GX_SAMPLE_MAX 1e15f
+#define GX_SAMPLE_NS_MIN 0.01f
+#define GX_SAMPLE_NS_MAX 1e15f
 
 struct gx_saved_point {
     uint8_t op, field, residency, path; /* the kind: gx_op, ... */

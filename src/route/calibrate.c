@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kinds one after the other; of each kind all sizes from small to large; of each size all
+ * devices in turn, so that a machine that gets slower meanwhile does so for all of them. Time
+ * that is left is shared out equally among the kinds that are left: what does not fit is
+ * a larger size, which the model goes on to from the rate of the last two.
+ */
+#include "route/calibrate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/float_env.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+#include "route/store.h"
+
+#define FIRST_ELEMS 64u
+#define LAST_ELEMS  ((uint64_t)16 << 20)
+#define LIMIT_NS    20000000000u
+/* Sizes grow by this factor; by its root where the last one was off the line by a part. */
+#define GROWTH   4u
+#define OFF_LINE 0.1
+/* A run that takes this long is the last one of its curve. */
+#define LONG_RUN_NS 30000000u
+/* Runs that take less than this are measured GX_SAMPLES times, others less often. */
+#define MANY_NS 1000000u
+#define SOME_NS 10000000u
+/* In one call, to see what one more costs. */
+#define NEXT_JOBS 16u
+/* Of the memory of the machine, for the arrays. */
+#define MEMORY_PART 4u
+/* Any device can import memory that is aligned so. */
+#define ALIGN ((size_t)64 << 10)
+/* Random numbers; from there on they are copies. */
+#define SEED_BYTES ((size_t)1 << 20)
+
+enum { ARRAYS = 3 }; /* out, a, b; c is b again */
+
+/* Of a device, for the kind at hand. */
+struct course {
+    struct gx_calibrated *device;
+    gx_buf *buf[ARRAYS];
+    size_t buf_bytes;  /* of each */
+    bool over;         /* of this kind no more is measured */
+    bool seen;         /* a result was looked at */
+    double n[2], t[2]; /* the last two sizes, and what they took */
+    int points;
+};
+
+struct calibration {
+    struct gx_instance *instance;
+    const gx_calibration *settings;
+    gx_right_fn right;
+    void *user;
+    struct course course[GX_CANDIDATES_MAX];
+    size_t count;
+    char *raw[ARRAYS], *array[ARRAYS]; /* as allocated, and aligned */
+    size_t bytes, bytes_max;           /* of each */
+    bool floats;                       /* what is in them */
+    bool registered;
+    struct gx_kind kind;
+    uint64_t end, deadline; /* of all, and of the kind at hand */
+    size_t done, kinds;
+    bool cancelled;
+};
+
+/* ---- memory ---- */
+
+/* Every limb is below the highest limb of every modulus, so that whatever is made of them is
+ * an element; floats are from 1 to 2. */
+static void fill(char *array, size_t bytes, bool floats)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u;
+    size_t fresh = bytes < SEED_BYTES ? bytes : SEED_BYTES;
+    for (size_t i = 0; i + 8 <= fresh; i += 8) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        uint64_t word = floats ? (state & 0x007fffff007fffffu) | 0x3f8000003f800000u
+                               : state & 0x0fffffffffffffffu;
+        memcpy(array + i, &word, sizeof word);
+    }
+    for (size_t done = fresh, n; done < bytes; done += n) {
+        n = bytes - done < done ? bytes - done : done;
+        memcpy(array + done, array, n);
+    }
+}
+
+static void fill_all(struct calibration *c)
+{
+    for (int i = 0; i < ARRAYS; i++)
+        if (c->bytes)
+            fill(c->array[i], c->bytes, c->floats);
+}
+
+static void free_arrays(struct calibration *c)
+{
+    for (int i = 0; i < ARRAYS; i++) {
+        gx__free(&c->instance->config.allocator, c->raw[i]);
+        c->raw[i] = c->array[i] = NULL;
+    }
+    c->bytes = 0;
+}
+
+static bool alloc_arrays(struct calibration *c, size_t bytes)
+{
+    free_arrays(c);
+    for (int i = 0; i < ARRAYS; i++) {
+        c->raw[i] = gx__alloc(&c->instance->config.allocator, bytes + ALIGN);
+        if (!c->raw[i]) {
+            free_arrays(c);
+            return false;
+        }
+        c->array[i] = c->raw[i] + (size_t)(-(uintptr_t)c->raw[i] % ALIGN);
+    }
+    c->bytes = bytes;
+    fill_all(c);
+    return true;
+}
+
+/* Arrays of so many bytes; false where there is not enough memory. What is registered stays
+ * as it is. */
+static bool arrays_hold(struct calibration *c, size_t bytes)
+{
+    size_t before = c->bytes;
+    if (bytes <= before)
+        return true;
+    if (c->registered || bytes > c->bytes_max)
+        return false;
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (alloc_arrays(c, bytes))
+        return true;
+    c->bytes_max = before;
+    if (before)
+        alloc_arrays(c, before);
+    return false;
+}
+
+/* All arrays are registered memory, or none is; what cannot be is not measured. */
+static void set_registered(struct calibration *c, bool registered)
+{
+    if (c->registered == registered)
+        return;
+    c->registered = registered && c->bytes;
+    for (int i = 0; i < ARRAYS && c->bytes; i++)
+        if (!registered)
+            gx__host_unregister(c->instance->hosts, c->array[i]);
+        else if (gx__host_register(c->instance->hosts, c->array[i], c->bytes) != GX_OK)
+            c->registered = false;
+    if (registered && !c->registered)
+        for (int i = 0; i < ARRAYS && c->bytes; i++)
+            gx__host_unregister(c->instance->hosts, c->array[i]);
+}
+
+static void free_buffers(struct course *course)
+{
+    for (int i = 0; i < ARRAYS; i++)
+        gx_buf_destroy(&course->buf[i]);
+    course->buf_bytes = 0;
+}
+
+static void set_floats(struct calibration *c, bool floats)
+{
+    if (c->floats == floats)
+        return;
+    c->floats = floats;
+    fill_all(c);
+    for (size_t i = 0; i < c->count; i++)
+        free_buffers(&c->course[i]); /* they are filled when they are made */
+}
+
+static gx_status buffers_hold(struct calibration *c, struct course *course, size_t bytes)
+{
+    gx_status s = GX_OK;
+    if (bytes <= course->buf_bytes)
+        return GX_OK;
+    if (!arrays_hold(c, bytes))
+        return GX_ERR_OUT_OF_MEMORY;
+    free_buffers(course);
+    for (int i = 0; i < ARRAYS && s == GX_OK; i++) {
+        s = gx__buf_create(course->device->engine, bytes, 0, &course->buf[i]);
+        if (s == GX_OK)
+            s = gx_buf_write(course->buf[i], 0, c->array[i], bytes);
+    }
+    if (s == GX_OK)
+        course->buf_bytes = bytes;
+    else
+        free_buffers(course);
+    return s;
+}
+
+/* ---- one run ---- */
+
+static gx_operand place(const struct calibration *c, const struct course *course, int i)
+{
+    return c->kind.residency == GX_DEVICE_MEMORY ? gx_dev(course->buf[i], 0) : gx_host(c->array[i]);
+}
+
+static gx_job make_job(const struct calibration *c, const struct course *course, uint64_t n)
+{
+    uint32_t operands = gx_op_get_info(c->kind.op)->operands;
+    gx_job job = {.op = c->kind.op, .field = c->kind.field, .n = (size_t)n};
+    job.out = place(c, course, 0);
+    job.a = place(c, course, 1);
+    if (operands > 1)
+        job.b = place(c, course, 2);
+    if (operands > 2)
+        job.c = place(c, course, 2);
+    return job;
+}
+
+static gx_status run(struct course *course, const gx_job *jobs, size_t count, uint64_t *ns)
+{
+    struct gx_engine *engine = course->device->engine;
+    struct gx_batch batch = {.jobs = jobs, .count = count};
+    uint64_t start = gx__engine_now(engine);
+    gx_status s = gx__engine_run(engine, &batch);
+    *ns = gx__engine_now(engine) - start;
+    return s;
+}
+
+/* What a failure means: of larger sizes, of this kind, or of the device. */
+static void fail(struct course *course, gx_status s)
+{
+    course->over = true;
+    if (s != GX_ERR_UNSUPPORTED && s != GX_ERR_OUT_OF_DEVICE_MEMORY && s != GX_ERR_OUT_OF_MEMORY)
+        course->device->status = s;
+}
+
+static gx_status look(struct calibration *c, struct course *course, const gx_job *job)
+{
+    if (!c->right || course->seen || c->kind.residency == GX_DEVICE_MEMORY)
+        return GX_OK;
+    course->seen = true;
+    return c->right(c->user, course->device->engine, job) ? GX_OK : GX_ERR_DEVICE;
+}
+
+static bool late(const struct calibration *c)
+{
+    return gx__now_ns() >= c->deadline;
+}
+
+/* ---- one size on one device ---- */
+
+static double lesser(double x, double y)
+{
+    return x < y ? x : y;
+}
+
+static int samples_of(uint64_t ns)
+{
+    return ns < MANY_NS ? GX_SAMPLES : ns < SOME_NS ? 3 : 2;
+}
+
+/* Runs it until it is known how long it takes, and returns the least; 0: it failed. */
+static double measure(struct calibration *c, struct course *course, uint64_t n)
+{
+    uint64_t ns[GX_SAMPLES] = {0};
+    double best = 1e300;
+    size_t bytes = (size_t)n * gx__element_bytes(c->kind.field), count = 0;
+    gx_status s = GX_OK;
+    if (c->kind.residency == GX_DEVICE_MEMORY)
+        s = buffers_hold(c, course, bytes);
+    else if (!arrays_hold(c, bytes))
+        s = GX_ERR_OUT_OF_MEMORY;
+    gx_job job = make_job(c, course, n);
+    /* Memory and kernels are made at the first run, and commands are found ready from the
+     * second one on. */
+    for (int i = course->points ? 1 : 0; i < 2 && s == GX_OK; i++)
+        s = run(course, &job, 1, &ns[0]);
+    if (s == GX_OK)
+        s = look(c, course, &job);
+    int samples = samples_of(ns[0]);
+    for (int i = 0; i < samples && s == GX_OK && (i < 2 || !late(c)); i++) {
+        s = run(course, &job, 1, &ns[i]);
+        best = lesser(best, (double)ns[i]);
+        count += s == GX_OK;
+    }
+    if (s != GX_OK)
+        fail(course, s);
+    else
+        gx__model_set(course->device->model, &c->kind, n, ns, count);
+    return s == GX_OK ? best : 0;
+}
+
+/* Measures a size and, where it is not where the last two pointed to, one between. */
+static void advance(struct calibration *c, struct course *course, uint64_t n)
+{
+    double t = measure(c, course, n);
+    if (course->over)
+        return;
+    if (course->points > 1) {
+        double slope = (course->t[1] - course->t[0]) / (course->n[1] - course->n[0]);
+        double off = course->t[1] + slope * ((double)n - course->n[1]) - t;
+        if ((off > OFF_LINE * t || -off > OFF_LINE * t) && !late(c))
+            measure(c, course, n / 2);
+    }
+    course->n[0] = course->n[1];
+    course->t[0] = course->t[1];
+    course->n[1] = (double)n;
+    course->t[1] = t;
+    course->points++;
+    course->over |= t > LONG_RUN_NS;
+}
+
+/* ---- one kind ---- */
+
+static bool wants(const struct course *course, const struct gx_kind *kind)
+{
+    const struct gx_device_facts *facts = &course->device->engine->device.facts;
+    if (course->device->status != GX_OK)
+        return false;
+    if (kind->residency == GX_REGISTERED_MEMORY)
+        return !facts->import && facts->import_align;
+    return kind->residency == GX_HOST_MEMORY || !facts->import;
+}
+
+static const char *residency_name(gx_residency residency)
+{
+    return residency == GX_HOST_MEMORY         ? "host memory"
+           : residency == GX_REGISTERED_MEMORY ? "registered memory"
+                                               : "device memory";
+}
+
+static void report(struct calibration *c, const struct course *course, double part)
+{
+    char what[96];
+    if (!c->settings->progress)
+        return;
+    snprintf(what, sizeof what, "%s %s, %s", gx_field_get_info(c->kind.field)->name,
+             gx_op_get_info(c->kind.op)->name, residency_name(c->kind.residency));
+    double done = ((double)c->done + part) / (double)c->kinds;
+    if (c->settings->progress(c->settings->user, lesser(done, 1),
+                              course->device->engine->device.info.name, what))
+        c->cancelled = true;
+}
+
+/* Forgets what the devices knew of it, and says how many are to measure it. */
+static size_t begin(struct calibration *c)
+{
+    size_t active = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        struct course *course = &c->course[i];
+        course->over = !wants(course, &c->kind);
+        course->seen = false;
+        course->points = 0;
+        if (!course->over)
+            gx__model_forget(course->device->model, &c->kind);
+        active += !course->over;
+    }
+    return active;
+}
+
+static void measure_kind(struct calibration *c)
+{
+    uint64_t most = c->settings->max_elems, last = most && most < LAST_ELEMS ? most : LAST_ELEMS;
+    size_t active = begin(c), sizes = 0, at = 0;
+    for (uint64_t n = FIRST_ELEMS; n <= last; n *= GROWTH)
+        sizes++;
+    for (uint64_t n = FIRST_ELEMS; n <= last && active && !c->cancelled; n *= GROWTH, at++) {
+        active = 0;
+        for (size_t i = 0; i < c->count && !c->cancelled; i++) {
+            struct course *course = &c->course[i];
+            /* Less than three sizes would be of no use. */
+            course->over |= course->points > 2 && late(c);
+            if (course->over)
+                continue;
+            advance(c, course, n);
+            active += !course->over;
+            report(c, course, (double)(at + 1) / (double)sizes);
+        }
+    }
+}
+
+/* ---- all kinds ---- */
+
+static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV};
+static const gx_field standard_fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR, GX_BN254_FQ,
+                                           GX_BN254_FR};
+
+/* The kinds wanted, by number; false where there are no more. */
+static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_kind *kind)
+{
+    size_t ops = settings->op_count ? settings->op_count : 3;
+    size_t fields = settings->field_count ? settings->field_count : 4;
+    const gx_op *op = settings->op_count ? settings->ops : standard_ops;
+    const gx_field *field = settings->field_count ? settings->fields : standard_fields;
+    size_t residency = number / (ops * fields);
+    kind->residency = (gx_residency)(GX_HOST_MEMORY + residency);
+    kind->field = field[number / ops % fields];
+    kind->op = op[number % ops];
+    kind->path = GX_PATH_AUTO;
+    return kind->residency <= GX_DEVICE_MEMORY;
+}
+
+static bool wanted(const struct calibration *c, const struct gx_kind *kind)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->count; i++)
+        any |= wants(&c->course[i], kind);
+    return any && gx_op_exists(kind->op, kind->field);
+}
+
+/* What a job more in the same call costs beside its elements. */
+static void measure_next(struct calibration *c, struct course *course)
+{
+    gx_job jobs[NEXT_JOBS];
+    uint64_t ns, best = UINT64_MAX;
+    struct gx_prediction one;
+    size_t element = gx__element_bytes(c->kind.field), each = FIRST_ELEMS * element;
+    if (course->device->status != GX_OK || !arrays_hold(c, NEXT_JOBS * each))
+        return;
+    for (size_t i = 0; i < NEXT_JOBS; i++) {
+        jobs[i] = make_job(c, course, FIRST_ELEMS);
+        jobs[i].out.host = c->array[0] + i * each;
+    }
+    for (int i = 0; i < GX_SAMPLES; i++) {
+        gx_status s = run(course, jobs, NEXT_JOBS, &ns);
+        if (s != GX_OK)
+            return;
+        best = i && ns < best ? ns : best;
+    }
+    if (!gx__model_predict(course->device->model, &c->kind, NEXT_JOBS * FIRST_ELEMS, &one))
+        return;
+    double next = ((double)best - one.ns) / (NEXT_JOBS - 1);
+    gx__model_set_next_ns(course->device->model, next > 1 ? next : 1); /* 0: not known */
+}
+
+static void measure_all(struct calibration *c)
+{
+    struct gx_kind kind;
+    for (size_t i = 0; nth_kind(c->settings, i, &kind); i++)
+        c->kinds += wanted(c, &kind);
+    for (size_t i = 0; nth_kind(c->settings, i, &kind) && !c->cancelled; i++) {
+        if (!wanted(c, &kind))
+            continue;
+        uint64_t now = gx__now_ns(), left = c->end > now ? c->end - now : 0;
+        size_t kinds = c->kinds > c->done ? c->kinds - c->done : 1;
+        c->kind = kind;
+        c->deadline = now + left / kinds;
+        set_registered(c, kind.residency == GX_REGISTERED_MEMORY);
+        set_floats(c, kind.field == GX_F32);
+        if (kind.residency != GX_REGISTERED_MEMORY || c->registered)
+            measure_kind(c);
+        if (!c->done && kind.residency == GX_HOST_MEMORY)
+            for (size_t d = 0; d < c->count; d++)
+                measure_next(c, &c->course[d]);
+        c->done++;
+    }
+    set_registered(c, false);
+}
+
+static size_t memory_limit(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    uint64_t all = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+    uint64_t each = all / MEMORY_PART / ARRAYS;
+    return each && each < SIZE_MAX / 2 ? (size_t)each : SIZE_MAX / 2;
+}
+
+/* The first failure, where there is no device without. */
+static gx_status outcome(const struct calibration *c)
+{
+    gx_status s = GX_OK;
+    for (size_t i = c->count; i-- > 0;) {
+        if (c->course[i].device->status == GX_OK)
+            return GX_OK;
+        s = c->course[i].device->status;
+    }
+    return s;
+}
+
+gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
+                        const gx_calibration *settings, gx_right_fn right, void *user)
+{
+    struct calibration *c = gx__alloc(&instance->config.allocator, sizeof *c);
+    if (!c)
+        return GX_ERR_OUT_OF_MEMORY;
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    c->instance = instance;
+    c->settings = settings;
+    c->right = right;
+    c->user = user;
+    uint64_t limit = settings->limit_ns ? settings->limit_ns : LIMIT_NS, now = gx__now_ns();
+    c->end = limit < UINT64_MAX - now ? now + limit : UINT64_MAX;
+    c->bytes_max = memory_limit();
+    c->count = count < GX_CANDIDATES_MAX ? count : GX_CANDIDATES_MAX;
+    for (size_t i = 0; i < c->count; i++) {
+        c->course[i].device = &devices[i];
+        devices[i].status = GX_OK;
+    }
+    measure_all(c);
+    for (size_t i = 0; i < c->count; i++) {
+        free_buffers(&c->course[i]);
+        gx__model_save(devices[i].model);
+    }
+    gx_status s = c->cancelled ? GX_ERR_CANCELLED : outcome(c);
+    free_arrays(c);
+    gx__float_env_restore(&caller);
+    gx__free(&instance->config.allocator, c);
+    return s;
+}
