@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Most calls are one job and two rivals: two predictions and a comparison. Only waves that
+ * take long are looked at for a split, with the curve of each rival read once into a few
+ * knots, so that solving for the time at which all are done asks no model again.
+ */
+#include "route/decide.h"
+
+#include <math.h>
+
+/* Below this starting a second device is not worth a thought. */
+#define SPLIT_MIN_NS 100000.0
+/* A split has to promise this much to be chosen: predictions are uncertain, and devices that
+ * work side by side hold each other up. */
+#define SPLIT_MARGIN 1.05
+/* A smaller share of a wave is left to the others. */
+#define SHARE_MIN (1.0 / 64)
+
+/* Exploring: only where it can matter, */
+#define EXPLORE_MIN_NS 50000.0
+/* as long as it cost less than this much of all time routed, and this at the start; */
+#define EXPLORE_PART  0.05
+#define EXPLORE_START 20000000.0
+/* with a part of a large wave, beside the best one that does the rest: near enough to the
+ * whole for the model to know that too, and no loss even where it is three times slower. */
+#define EXPLORE_SHARE 0.25
+#define EXPLORE_ELEMS 65536u
+
+/* A rival this much behind might be ahead when measured again. */
+#define NEAR 2.0
+
+/* 0, 1, and the powers of two between the smallest share and all. */
+#define KNOTS 9
+
+/* What fractions of a wave take on one rival, waiting included: rising lines between knots. */
+struct curve {
+    double fraction[KNOTS], ns[KNOTS];
+};
+
+/* ---- predictions ---- */
+
+static bool predict_part(const struct gx_question *q, const struct gx_rival *rival, size_t part,
+                         double n, struct gx_prediction *p)
+{
+    struct gx_kind kind = q->parts[part].kind;
+    if (rival->as[kind.residency])
+        kind.residency = rival->as[kind.residency];
+    return q->predictor->predict(rival->model, &kind, n, p);
+}
+
+/* Several kinds begin once, as slowly as the slowest of them. */
+static bool predict_parts(const struct gx_question *q, const struct gx_rival *rival,
+                          double fraction, struct gx_prediction *sum)
+{
+    struct gx_prediction start = {0, 0}, none, all;
+    *sum = start;
+    for (size_t k = 0; k < q->part_count; k++) {
+        if (!predict_part(q, rival, k, 0, &none) ||
+            !predict_part(q, rival, k, fraction * q->parts[k].elements, &all))
+            return false;
+        start.ns = fmax(start.ns, none.ns);
+        start.slow_ns = fmax(start.slow_ns, none.slow_ns);
+        sum->ns += fmax(0, all.ns - none.ns);
+        sum->slow_ns += fmax(0, all.slow_ns - none.slow_ns);
+    }
+    sum->ns += start.ns;
+    sum->slow_ns += start.slow_ns;
+    return true;
+}
+
+bool gx__predict_wave(const struct gx_question *q, const struct gx_rival *rival, double fraction,
+                      struct gx_prediction *p)
+{
+    bool known = q->part_count == 1 ? predict_part(q, rival, 0, fraction * q->parts[0].elements, p)
+                                    : predict_parts(q, rival, fraction, p);
+    if (!known)
+        return false;
+    double more = fraction * (double)q->jobs - 1, ns = fraction * rival->extra_ns;
+    if (more > 0)
+        ns += more * q->predictor->next_ns(rival->model);
+    p->ns += ns;
+    p->slow_ns += ns;
+    return true;
+}
+
+bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *model,
+                  const struct gx_kind *kind, uint64_t elements)
+{
+    struct gx_prediction p;
+    if (predictor->predict(model, kind, (double)elements, &p))
+        return p.ns < GX_SMALL_NS;
+    return elements < GX_SMALL_ELEMS;
+}
+
+/* ---- one of them ---- */
+
+static void choose(struct gx_decision *d, gx_reason reason, size_t rival)
+{
+    d->reason = reason;
+    d->portions = 1;
+    d->portion[0] = (struct gx_portion){.rival = rival, .fraction = 1, .ns = d->ns[rival]};
+}
+
+/* Predicts all; by[] is what each is judged by, infinite where nothing is known. Returns the
+ * best, or the count where none is known. */
+static size_t judge(const struct gx_question *q, struct gx_decision *d, double *by)
+{
+    size_t best = q->count;
+    for (size_t i = 0; i < q->count; i++) {
+        struct gx_prediction p;
+        d->ns[i] = 0;
+        by[i] = INFINITY;
+        if (!gx__predict_wave(q, &q->rivals[i], 1, &p))
+            continue;
+        d->ns[i] = fmax(p.ns, 1); /* 0 would mean that it is not known */
+        by[i] = q->policy == GX_POLICY_LATENCY ? p.slow_ns : p.ns;
+        by[i] += (double)q->rivals[i].waiting_ns;
+        if (best == q->count || by[i] < by[best])
+            best = i;
+    }
+    d->best_ns = best < q->count ? by[best] : 0;
+    return best;
+}
+
+/* Nothing is known: by size, and among GPUs by load. */
+static size_t default_rival(const struct gx_question *q)
+{
+    bool gpu = q->elements >= GX_DEFAULT_GPU_ELEMS;
+    size_t found = 0;
+    for (size_t i = 1; i < q->count; i++) {
+        const struct gx_rival *r = &q->rivals[i], *f = &q->rivals[found];
+        if (r->cpu == f->cpu ? r->waiting_ns < f->waiting_ns : r->cpu != gpu)
+            found = i;
+    }
+    return found;
+}
+
+/* ---- several of them ---- */
+
+/* The knots are where the model has its points, so that nothing is lost where the wave is of
+ * one kind. What is not known for few elements is taken to be no faster than for more. */
+static void read_curve(const struct gx_question *q, const struct gx_rival *rival, double whole_ns,
+                       struct curve *c)
+{
+    double most = 1, waiting = (double)rival->waiting_ns;
+    double beside = rival->beside > 0 ? rival->beside : 1;
+    int exponent;
+    for (size_t k = 0; k < q->part_count; k++)
+        most = fmax(most, q->parts[k].elements);
+    double f = 0.5 / frexp(most, &exponent); /* the power of two that is not above, by it */
+    f = f < 1 ? f : 0.5;
+    c->fraction[KNOTS - 1] = 1;
+    c->ns[KNOTS - 1] = whole_ns * beside + waiting;
+    for (size_t k = KNOTS - 1; k-- > 0; f /= 2) {
+        struct gx_prediction p;
+        c->fraction[k] = k ? f : 0;
+        c->ns[k] = c->ns[k + 1];
+        if (gx__predict_wave(q, rival, c->fraction[k], &p))
+            c->ns[k] = fmin(c->ns[k], p.ns * beside + waiting);
+    }
+}
+
+/* The largest fraction that is done by then. */
+static double done_by(const struct curve *c, double ns)
+{
+    size_t k = KNOTS - 1;
+    if (c->ns[k] <= ns)
+        return c->fraction[k];
+    while (k > 0 && c->ns[k - 1] > ns)
+        k--;
+    if (!k)
+        return 0;
+    double along = (ns - c->ns[k - 1]) / (c->ns[k] - c->ns[k - 1]);
+    return c->fraction[k - 1] + along * (c->fraction[k] - c->fraction[k - 1]);
+}
+
+static double time_of(const struct curve *c, double fraction)
+{
+    size_t k = KNOTS - 1;
+    while (k > 1 && c->fraction[k - 1] > fraction)
+        k--;
+    double along = (fraction - c->fraction[k - 1]) / (c->fraction[k] - c->fraction[k - 1]);
+    return c->ns[k - 1] + along * (c->ns[k] - c->ns[k - 1]);
+}
+
+static double done_together(const struct curve *curves, const bool *in, size_t count, double ns,
+                            double *fractions)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        fractions[i] = in[i] ? done_by(&curves[i], ns) : 0;
+        sum += fractions[i];
+    }
+    return sum;
+}
+
+/* The fractions with which all that are in are done at the same time. */
+static void solve(const struct curve *curves, const bool *in, size_t count, double *fractions)
+{
+    double least = 0, most = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (in[i])
+            most = fmin(most, curves[i].ns[KNOTS - 1]);
+    for (int step = 0; step < 30; step++) {
+        double ns = (least + most) / 2;
+        if (done_together(curves, in, count, ns, fractions) < 1)
+            least = ns;
+        else
+            most = ns;
+    }
+    double sum = done_together(curves, in, count, most, fractions); /* 1 at least */
+    for (size_t i = 0; i < count; i++)
+        fractions[i] /= sum;
+}
+
+/* Takes out those with too little to do; true where there were any. */
+static bool drop_small(bool *in, const double *fractions, size_t count)
+{
+    bool dropped = false;
+    for (size_t i = 0; i < count; i++)
+        if (in[i] && fractions[i] < SHARE_MIN) {
+            in[i] = false;
+            dropped = true;
+        }
+    return dropped;
+}
+
+static void split(const struct gx_question *q, struct gx_decision *d)
+{
+    struct curve curves[GX_CANDIDATES_MAX];
+    bool in[GX_CANDIDATES_MAX];
+    double fractions[GX_CANDIDATES_MAX], margin, ns = 0;
+    size_t portions = 0;
+    for (size_t i = 0; i < q->count; i++) {
+        in[i] = d->ns[i] > 0;
+        if (in[i])
+            read_curve(q, &q->rivals[i], d->ns[i], &curves[i]);
+    }
+    do
+        solve(curves, in, q->count, fractions);
+    while (drop_small(in, fractions, q->count));
+    for (size_t i = 0; i < q->count; i++) {
+        portions += in[i];
+        ns = in[i] ? fmax(ns, time_of(&curves[i], fractions[i])) : ns;
+    }
+    margin = q->policy == GX_POLICY_THROUGHPUT ? 1 : SPLIT_MARGIN;
+    if (portions < 2 || ns * margin >= d->best_ns)
+        return;
+    d->reason = GX_REASON_SPLIT;
+    d->portions = 0;
+    for (size_t i = 0; i < q->count; i++)
+        if (in[i])
+            d->portion[d->portions++] = (struct gx_portion){
+                .rival = i,
+                .fraction = fractions[i],
+                .ns = time_of(&curves[i], fractions[i]) - (double)q->rivals[i].waiting_ns};
+}
+
+/* ---- exploring ---- */
+
+void gx__routed(struct gx_exploring *e, uint64_t ns)
+{
+    atomic_fetch_add_explicit(&e->routed_ns, ns, memory_order_relaxed);
+}
+
+void gx__explored(struct gx_exploring *e, uint64_t ns, double best_ns)
+{
+    if ((double)ns > best_ns)
+        atomic_fetch_add_explicit(&e->cost_ns, (uint64_t)((double)ns - best_ns),
+                                  memory_order_relaxed);
+    atomic_store(&e->under_way, false);
+}
+
+static bool affordable(struct gx_exploring *e, double cost)
+{
+    double routed = (double)atomic_load_explicit(&e->routed_ns, memory_order_relaxed);
+    double spent = (double)atomic_load_explicit(&e->cost_ns, memory_order_relaxed);
+    return spent + cost < EXPLORE_PART * routed + EXPLORE_START;
+}
+
+/* The rival to be measured: one that nothing is known of, else one that was not measured for
+ * long, where what it takes longer can be afforded; the count where there is none. */
+static size_t curious(const struct gx_question *q, const double *by, size_t best)
+{
+    size_t found = q->count;
+    for (size_t i = 0; i < q->count; i++) {
+        const struct gx_rival *r = &q->rivals[i];
+        if (isinf(by[i]) && affordable(q->exploring, 0))
+            return i;
+        if (i != best && found == q->count && (r->stale || r->passed >= GX_PASSED_MAX) &&
+            affordable(q->exploring, by[i] - by[best]))
+            found = i;
+    }
+    return found;
+}
+
+static bool explore(const struct gx_question *q, struct gx_decision *d, const double *by,
+                    size_t best)
+{
+    if (!q->exploring || q->policy == GX_POLICY_LATENCY || by[best] <= EXPLORE_MIN_NS)
+        return false;
+    size_t i = curious(q, by, best);
+    if (i == q->count || atomic_exchange(&q->exploring->under_way, true))
+        return false;
+    choose(d, GX_REASON_EXPLORED, i);
+    if (d->ns[i] > 0 || q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS)
+        return true;
+    struct gx_prediction p = {0, 0};
+    gx__predict_wave(q, &q->rivals[best], 1 - EXPLORE_SHARE, &p);
+    d->portions = 2;
+    d->portion[i > best] = (struct gx_portion){.rival = i, .fraction = EXPLORE_SHARE};
+    d->portion[i < best] =
+        (struct gx_portion){.rival = best, .fraction = 1 - EXPLORE_SHARE, .ns = p.ns};
+    return true;
+}
+
+/* ---- the decision ---- */
+
+static uint32_t near_misses(const struct gx_question *q, const struct gx_decision *d,
+                            const double *by)
+{
+    uint32_t near = 0;
+    for (size_t i = 0; i < q->count; i++)
+        if (by[i] <= NEAR * d->best_ns)
+            near |= 1u << i;
+    for (size_t k = 0; k < d->portions; k++)
+        near &= ~(1u << d->portion[k].rival);
+    return near;
+}
+
+void gx__decide(const struct gx_question *q, struct gx_decision *d)
+{
+    double by[GX_CANDIDATES_MAX];
+    size_t best = judge(q, d, by);
+    if (q->count == 1) {
+        choose(d, GX_REASON_ONLY, 0);
+    } else if (best == q->count) {
+        choose(d, GX_REASON_DEFAULT, default_rival(q));
+    } else if (!explore(q, d, by, best)) {
+        choose(d, GX_REASON_FASTEST, best);
+        if (!q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS)
+            split(q, d);
+    }
+    d->near = near_misses(q, d, by);
+}
