@@ -21,6 +21,7 @@ struct gx_model {
 static bool line(const struct gx_model *m, const struct gx_kind *kind, double n,
                  struct gx_prediction *p)
 {
+    *p = (struct gx_prediction){0, 0};
     if (m->launch < 0 || n < m->from || (m->to > 0 && n > m->to) ||
         (m->only && kind->residency != m->only))
         return false;
@@ -340,8 +341,12 @@ static void extra_and_beside_count(void **state)
 {
     (void)state;
     struct table t;
-    static const struct gx_model m[] = {LINE(500, 1), LINE(500, 1)};
-    struct gx_question *q = ask(&t, m, 2, 1e6);
+    static const struct gx_model m[] = {LINE(500, 1), LINE(500, 1), LINE(500, 2.4)};
+    struct gx_question *q = ask(&t, m + 1, 2, 1e6);
+    t.rivals[0].beside = 1.2; /* 2 of 3, where the other is half as fast */
+    struct gx_decision most = decide(q);
+    assert_true(fabs(portion_of(&most, 0) - 2.0 / 3) < 0.001);
+    q = ask(&t, m, 2, 1e6);
     t.rivals[0].beside = 3; /* 3 of 4 to the other */
     struct gx_decision d = decide(q);
     assert_true(fabs(portion_of(&d, 1) - 0.75) < 0.001);
@@ -390,6 +395,9 @@ static void what_is_known_in_part_is_used(void **state)
     struct gx_decision d = decide(ask(&t, m, 2, 1e6));
     assert_int_equal(d.reason, GX_REASON_SPLIT);
     assert_true(fabs(portion_of(&d, 1) - 0.5) < 0.06);
+    static const struct gx_model slow[] = {LINE(500, 1),
+                                           {.launch = 500, .ns_each = 4, .from = 300e3}};
+    goes_to(ask(&t, slow, 2, 1e6), GX_REASON_FASTEST, 0);
 }
 
 /* ---- exploring ---- */
@@ -405,6 +413,9 @@ static void an_unknown_one_is_tried(void **state)
     goes_to(q, GX_REASON_FASTEST, 0);
     q = ask(&t, m, 2, 6000);
     q->exploring = &e;
+    q->policy = GX_POLICY_LATENCY;
+    goes_to(q, GX_REASON_FASTEST, 0);
+    q->policy = GX_POLICY_AUTO;
     goes_to(q, GX_REASON_EXPLORED, 1);
     goes_to(q, GX_REASON_FASTEST, 0); /* one at a time */
     gx__explored(&e, 0, 60500);
@@ -435,6 +446,11 @@ static void an_old_acquaintance_is_tried_where_that_is_affordable(void **state)
     gx__explored(&e, 0, 1);
     t.rivals[1] = (struct gx_rival){.model = &m[1], .stale = true};
     goes_to(q, GX_REASON_EXPLORED, 1);
+    gx__explored(&e, 0, 1);
+    t.part.elements = 1e5; /* all of it, as the size that is known is the one at hand */
+    q->elements = 100000;
+    goes_to(q, GX_REASON_EXPLORED, 1);
+    t.part.elements = 9000;
     gx__explored(&e, 20000000 - 40000, 0); /* what is left is less than it costs */
     goes_to(q, GX_REASON_FASTEST, 0);
     gx__routed(&e, 10000000);
