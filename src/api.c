@@ -66,8 +66,12 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     gx_mode mode = GX_MODE_AUTO;
     if (s == GX_OK && config.mode)
         s = gx__parse_mode(config.mode, &mode, "gx_config.mode", message, sizeof message);
+    gx_policy policy = GX_POLICY_AUTO;
+    if (s == GX_OK && config.policy)
+        s = gx__parse_policy(config.policy, &policy, "gx_config.policy", message, sizeof message);
     const char *trace = config.trace;
-    config.path = config.mode = config.trace = NULL; /* borrowed, and done with by the end */
+    config.path = config.mode = config.policy = config.trace =
+        NULL; /* borrowed, and done with by the end */
     if (s != GX_OK) {
         gx__log_line(&config, GX_LOG_ERROR, message);
         return s;
@@ -82,7 +86,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     ctx->mode = mode;
     s = own_strings(&ctx->instance.config);
     if (s == GX_OK) {
-        ctx->instance.queue = gx__queue_open(&ctx->instance);
+        ctx->instance.queue = gx__queue_open(&ctx->instance, gx__router_run, &ctx->router);
         s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     }
     if (s != GX_OK) {
@@ -93,7 +97,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     gx__hosts_init(&ctx->hosts);
     ctx->instance.hosts = &ctx->hosts;
     gx__trace_init(&ctx->instance);
-    gx__router_init(&ctx->router, &ctx->instance);
+    gx__router_init(&ctx->router, &ctx->instance, policy);
     s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
     if (s == GX_ERR_INVALID) /* another context has the same setting, and the file */
         s = GX_OK;
@@ -153,7 +157,14 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .tickets_done = c->tickets_done,
                            .tickets_cancelled = c->tickets_cancelled,
                            .jobs_waiting = c->jobs_waiting,
-                           .validation_messages = c->validation_messages};
+                           .validation_messages = c->validation_messages,
+                           .decisions = c->decisions,
+                           .decisions_default = c->decisions_default,
+                           .decisions_split = c->decisions_split,
+                           .decisions_explored = c->decisions_explored,
+                           .sampled = c->sampled,
+                           .mismatches = c->mismatches,
+                           .fallbacks = c->fallbacks};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         out->buckets[i] = c->buckets[i];
 }
@@ -192,9 +203,12 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
     if (!ctx || flags & ~GX_BUF_MAPPABLE)
         return GX_ERR_INVALID;
     struct gx_engine *engine;
-    gx_reason reason;
     char message[GX_MESSAGE_BYTES] = "";
-    gx_status s = gx__route(&ctx->router, device, &engine, &reason, message, sizeof message);
+    if (!device && ctx->router.named)
+        device = ctx->instance.config.device;
+    gx_status s =
+        device ? gx__place_open(&ctx->router.places, device, &engine, message, sizeof message)
+               : gx__router_home(&ctx->router, &engine, message, sizeof message);
     if (s != GX_OK) {
         gx__log(&ctx->instance, GX_LOG_ERROR, "buffer of %zu bytes: %s", bytes, message);
         return s;
@@ -308,13 +322,15 @@ static gx_status validate_operand(const gx_job *job, char letter, const gx_opera
     return s;
 }
 
-/* The engine of the job's buffers in *engine, NULL where it has none. */
-static gx_status validate_buffers(const gx_job *job, struct gx_engine **engine, gx_report *report)
+/* The engine of the job's buffers in *engine, NULL where it has none. Where a device is chosen
+ * for it, buffers of "cpu" are host memory for any. */
+static gx_status validate_buffers(const gx_job *job, bool routed, struct gx_engine **engine,
+                                  gx_report *report)
 {
     *engine = NULL;
     for (int i = 0; i < GX_OPERANDS; i++) {
         const gx_buf *buf = gx__operand(job, i)->buf;
-        if (!buf)
+        if (!buf || (routed && buf->engine->place->host))
             continue;
         if (*engine && *engine != buf->engine)
             return refuse(report, GX_ERR_INVALID, "its buffers are on '%s' and '%s'",
@@ -324,7 +340,7 @@ static gx_status validate_buffers(const gx_job *job, struct gx_engine **engine, 
     return GX_OK;
 }
 
-static gx_status validate(const gx_job *job, gx_report *report)
+static gx_status validate(const gx_job *job, bool routed, gx_report *report)
 {
     gx_status s = validate_kind(job, report);
     if (s != GX_OK)
@@ -337,7 +353,7 @@ static gx_status validate(const gx_job *job, gx_report *report)
     for (uint32_t i = 0; i < 3 && s == GX_OK; i++)
         s = validate_operand(job, (char)('a' + i), inputs[i], i < operands, report);
     struct gx_engine *engine;
-    return s == GX_OK ? validate_buffers(job, &engine, report) : s;
+    return s == GX_OK ? validate_buffers(job, routed, &engine, report) : s;
 }
 
 /* ---- running ---- */
@@ -357,18 +373,30 @@ static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t
     return status;
 }
 
-/* A job with buffers runs where they are. On success the caller is a user of *engine. */
-static gx_status route_job(gx_ctx *ctx, const gx_job *job, const char *device,
-                           struct gx_engine **engine, gx_report *r)
+/* Whether devices are chosen for the jobs of a call, and how. */
+static bool is_routed(const gx_ctx *ctx, const gx_run_opts *opts, gx_policy *policy)
+{
+    *policy = opts->policy ? opts->policy : ctx->router.policy;
+    bool by_kind = *policy == GX_POLICY_CPU || *policy == GX_POLICY_GPU;
+    return !opts->device && (!ctx->router.named || by_kind);
+}
+
+/* A job runs on the device that the call or the configuration names, one with buffers where
+ * they are. On success the caller is a user of *engine. */
+static gx_status find_engine(gx_ctx *ctx, const gx_job *job, const char *device,
+                             struct gx_engine **engine, gx_report *r)
 {
     struct gx_engine *home;
+    const char *name = device ? device : ctx->instance.config.device;
     gx_reason reason = GX_REASON_RESIDENT;
-    validate_buffers(job, &home, r); /* valid, as gx_run has seen */
+    validate_buffers(job, false, &home, r); /* valid, as gx_run has seen */
     gx_status s = GX_OK;
-    if (!home || device)
-        s = gx__route(&ctx->router, device, engine, &reason, r->message, sizeof r->message);
-    else
+    if (!home || device) {
+        reason = GX_REASON_ASKED;
+        s = gx__place_open(&ctx->router.places, name, engine, r->message, sizeof r->message);
+    } else {
         *engine = gx__engine_acquire(home);
+    }
     if (s == GX_OK && home && *engine != home) {
         gx__engine_release(*engine);
         if (atomic_load(&home->lost)) /* just now: it was opened anew under the same name */
@@ -396,16 +424,16 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     batch->path = opts->path ? opts->path : ctx->path;
     batch->mode = opts->mode ? opts->mode : ctx->mode;
     batch->sets = 0;
-    batch->stream = false;
+    batch->stream = batch->uncounted = false;
     batch->submit_ns = 0;
     batch->cancel = NULL;
     batch->done = NULL;
     batch->failed = 0;
-    gx_status s = route_job(ctx, &jobs[first], opts->device, engine, r);
+    gx_status s = find_engine(ctx, &jobs[first], opts->device, engine, r);
     for (size_t i = first + 1; s == GX_OK && i < njobs; i++, batch->count++) {
         gx_report spare, *report = reports ? &reports[i] : &spare;
         *report = (gx_report){0};
-        if (route_job(ctx, &jobs[i], opts->device, &next, report) != GX_OK)
+        if (find_engine(ctx, &jobs[i], opts->device, &next, report) != GX_OK)
             break;
         gx__engine_release(next); /* the first job's use keeps it open */
         if (next != *engine)
@@ -423,7 +451,7 @@ static size_t run_segment(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t 
     *r = (gx_report){0};
     gx_status s = gather(ctx, jobs, first, njobs, opts, reports, batch, &engine, r);
     if (s == GX_OK) {
-        gx__engine_run(engine, batch);
+        gx__router_run_there(engine, batch);
         gx__engine_release(engine);
         return batch->count;
     }
@@ -440,6 +468,8 @@ static gx_status check_opts(const gx_run_opts *opts, const char **why)
         *why = "gx_run_opts.path is none of auto, host-visible, device-local";
     if ((unsigned)opts->mode > GX_MODE_PIPELINED)
         *why = "gx_run_opts.mode is none of auto, sequential, single-submit, pipelined";
+    if ((unsigned)opts->policy >= GX_POLICIES)
+        *why = "gx_run_opts.policy is none of auto, cpu, gpu, latency, throughput";
     if (opts->struct_size && opts->struct_size != sizeof *opts)
         *why = "gx_run_opts.struct_size is of another version: rebuild the caller";
     return *why ? GX_ERR_INVALID : GX_OK;
@@ -447,7 +477,7 @@ static gx_status check_opts(const gx_run_opts *opts, const char **why)
 
 /* Everything that is looked at before anything runs; logs and reports what is wrong. */
 static gx_status check_call(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
-                            gx_report *reports)
+                            bool routed, gx_report *reports)
 {
     const char *why;
     if (check_opts(opts, &why) != GX_OK)
@@ -455,7 +485,7 @@ static gx_status check_call(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const
     for (size_t i = 0; i < njobs; i++) {
         gx_report spare;
         spare.message[0] = 0;
-        gx_status s = validate(&jobs[i], &spare);
+        gx_status s = validate(&jobs[i], routed, &spare);
         if (s != GX_OK)
             return fail_call(ctx, njobs, reports, i, s, spare.message);
     }
@@ -464,15 +494,9 @@ static gx_status check_call(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const
 
 static const gx_run_opts no_opts;
 
-gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
-                 gx_report *reports)
+static gx_status run_named(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                           gx_report *reports)
 {
-    if (!ctx || (!jobs && njobs))
-        return GX_ERR_INVALID;
-    opts = opts ? opts : &no_opts;
-    gx_status s = check_call(ctx, jobs, njobs, opts, reports);
-    if (s != GX_OK)
-        return s;
     struct gx_batch batch;
     for (size_t i = 0, n; i < njobs; i += n) {
         n = run_segment(ctx, jobs, i, njobs, opts, reports, &batch);
@@ -487,16 +511,79 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
     return GX_OK;
 }
 
+/* One by one: a small job must not wait for all of it to be cleared. */
+static void set_call(struct gx_call *call, const gx_ctx *ctx, const gx_job *jobs, size_t njobs,
+                     const gx_run_opts *opts, gx_policy policy, gx_report *reports)
+{
+    call->jobs = jobs;
+    call->count = njobs;
+    call->reports = reports;
+    call->path = opts->path ? opts->path : ctx->path;
+    call->mode = opts->mode ? opts->mode : ctx->mode;
+    call->policy = policy;
+    call->submit_ns = 0;
+    call->cancel = NULL;
+    call->failed = 0;
+}
+
+static gx_status run_routed(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                            gx_policy policy, gx_report *reports)
+{
+    struct gx_call call;
+    set_call(&call, ctx, jobs, njobs, opts, policy, reports);
+    gx_status s = gx__router_run(&ctx->router, &call);
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", call.failed, call.message);
+    return s;
+}
+
+gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                 gx_report *reports)
+{
+    if (!ctx || (!jobs && njobs))
+        return GX_ERR_INVALID;
+    opts = opts ? opts : &no_opts;
+    gx_policy policy;
+    bool routed = is_routed(ctx, opts, &policy);
+    gx_status s = check_call(ctx, jobs, njobs, opts, routed, reports);
+    if (s != GX_OK)
+        return s;
+    return routed ? run_routed(ctx, jobs, njobs, opts, policy, reports)
+                  : run_named(ctx, jobs, njobs, opts, reports);
+}
+
 /* ---- asynchronous work ---- */
 
-/* On failure *failed is the job that cannot be routed, and message says why. */
+/* Whether all jobs have buffers on GPUs, which is where they run then: in one stream with all
+ * other tickets there. */
+static bool all_resident(const gx_job *jobs, size_t njobs)
+{
+    struct gx_engine *home;
+    gx_report r;
+    for (size_t i = 0; i < njobs; i++) {
+        validate_buffers(&jobs[i], true, &home, &r);
+        for (int k = 0; k < GX_OPERANDS && home; k++)
+            if (gx__operand(&jobs[i], k)->buf && gx__operand(&jobs[i], k)->buf->engine != home)
+                home = NULL;
+        if (!home)
+            return false;
+    }
+    return njobs;
+}
+
+/* On failure *failed is the job whose device cannot be used, and message says why. */
 static gx_status route_ticket(gx_ctx *ctx, gx_ticket *ticket, const gx_job *jobs, size_t njobs,
-                              const char *device, size_t *failed, char *message)
+                              const gx_run_opts *opts, bool routed, size_t *failed, char *message)
 {
     for (size_t i = 0; i < njobs; i++) {
         struct gx_engine *engine;
         gx_report r = {0};
-        gx_status s = route_job(ctx, &jobs[i], device, &engine, &r);
+        gx_status s = find_engine(ctx, &jobs[i], opts->device, &engine, &r);
+        if (s == GX_OK && routed) {
+            s = gx__router_prove(&ctx->router, engine, &jobs[i], 1, r.message, sizeof r.message);
+            if (s != GX_OK)
+                gx__engine_release(engine);
+        }
         if (s != GX_OK) {
             *failed = i;
             memcpy(message, r.message, sizeof r.message);
@@ -516,17 +603,20 @@ gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_
     if (!ctx || (!jobs && njobs))
         return GX_ERR_INVALID;
     opts = opts ? opts : &no_opts;
-    gx_status s = check_call(ctx, jobs, njobs, opts, NULL);
+    gx_policy policy;
+    bool routed = is_routed(ctx, opts, &policy);
+    gx_status s = check_call(ctx, jobs, njobs, opts, routed, NULL);
     if (s != GX_OK)
         return s;
     size_t failed = 0;
     char message[GX_MESSAGE_BYTES] = "no memory or no thread for asynchronous work";
     gx_ticket *ticket = gx__ticket_get(ctx->instance.queue, jobs, njobs);
-    s = ticket ? route_ticket(ctx, ticket, jobs, njobs, opts->device, &failed, message)
-               : GX_ERR_OUT_OF_MEMORY;
+    s = ticket ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    if (ticket && (!routed || all_resident(jobs, njobs)))
+        s = route_ticket(ctx, ticket, jobs, njobs, opts, routed, &failed, message);
     if (s == GX_OK)
         s = gx__ticket_submit(ticket, opts->path ? opts->path : ctx->path,
-                              opts->mode ? opts->mode : ctx->mode);
+                              opts->mode ? opts->mode : ctx->mode, policy);
     if (s == GX_OK) {
         *out = ticket;
         return GX_OK;
@@ -568,7 +658,8 @@ void gx_ticket_free(gx_ticket **ticket)
 
 /* ---- planning without running ---- */
 
-static void add_plan(gx_estimate_info *info, const struct gx_plan *plan)
+/* predicted_ns: by the model; 0: by the plan. */
+static void add_plan(gx_estimate_info *info, const struct gx_plan *plan, uint64_t predicted_ns)
 {
     info->groups += plan->groups;
     info->submits += plan->submits;
@@ -577,7 +668,7 @@ static void add_plan(gx_estimate_info *info, const struct gx_plan *plan)
     info->bytes_down += plan->bytes_down;
     info->bytes_staged += plan->bytes_staged;
     info->memory_bytes = plan->memory > info->memory_bytes ? plan->memory : info->memory_bytes;
-    info->predicted_ns += (uint64_t)plan->predicted[plan->mode];
+    info->predicted_ns += predicted_ns ? predicted_ns : (uint64_t)plan->predicted[plan->mode];
     for (int m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
         info->mode_ns[m] += (uint64_t)plan->predicted[m];
 }
@@ -609,13 +700,41 @@ static gx_status estimate_segment(gx_ctx *ctx, const gx_job *jobs, size_t first,
         if (s == GX_OK && !first)
             describe(info, engine, r.reason, &plan);
         if (s == GX_OK)
-            add_plan(info, &plan);
+            add_plan(info, &plan, 0);
         gx__engine_release(engine);
     }
     if (s != GX_OK)
         gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", first,
                 r.message[0] ? r.message : gx_status_message(s));
     *count = batch.count;
+    return s;
+}
+
+/* The same where a device is chosen for them. */
+static gx_status estimate_routed(gx_ctx *ctx, const struct gx_call *call, size_t first,
+                                 gx_estimate_info *info, size_t *count)
+{
+    struct gx_proposal proposal;
+    struct gx_asked asked;
+    struct gx_plan plan;
+    char message[GX_MESSAGE_BYTES] = "";
+    uint64_t chunk = ctx->instance.config.stream_chunk_elems;
+    gx_status s = gx__router_propose(&ctx->router, call, first, &proposal, message, sizeof message);
+    *count = 1;
+    if (s == GX_OK) {
+        struct gx_engine *engine = proposal.engine;
+        *count = proposal.count;
+        s = gx__engine_status(engine,
+                              gx__engine_plan(engine, &proposal.batch, chunk, &asked, &plan));
+        if (s == GX_OK && !first)
+            describe(info, engine, proposal.reason, &plan);
+        if (s == GX_OK)
+            add_plan(info, &plan, proposal.predicted_ns);
+        gx__router_unpropose(&ctx->router, &proposal);
+    }
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "job %zu: %s", first,
+                message[0] ? message : gx_status_message(s));
     return s;
 }
 
@@ -626,9 +745,65 @@ gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_ru
         return GX_ERR_INVALID;
     *info = (gx_estimate_info){0};
     opts = opts ? opts : &no_opts;
-    gx_status s = check_call(ctx, jobs, njobs, opts, NULL);
+    gx_policy policy;
+    struct gx_call call;
+    bool routed = is_routed(ctx, opts, &policy);
+    gx_status s = check_call(ctx, jobs, njobs, opts, routed, NULL);
+    set_call(&call, ctx, jobs, njobs, opts, policy, NULL);
     for (size_t i = 0, n; i < njobs && s == GX_OK; i += n)
-        s = estimate_segment(ctx, jobs, i, njobs, opts, info, &n);
+        s = routed ? estimate_routed(ctx, &call, i, info, &n)
+                   : estimate_segment(ctx, jobs, i, njobs, opts, info, &n);
+    return s;
+}
+
+/* ---- the model ---- */
+
+/* What a device was saved to take is read when it is opened. */
+static void open_candidates(gx_ctx *ctx)
+{
+    struct gx_place *const *candidates;
+    struct gx_engine *engine;
+    size_t count;
+    char message[GX_MESSAGE_BYTES];
+    gx__router_candidates(&ctx->router, &candidates, &count, message, sizeof message);
+    for (size_t i = 0; i < count; i++)
+        if (gx__place_open(&ctx->router.places, candidates[i]->name, &engine, message,
+                           sizeof message) == GX_OK)
+            gx__engine_release(engine);
+}
+
+gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count)
+{
+    if (!ctx || !count)
+        return GX_ERR_INVALID;
+    open_candidates(ctx);
+    gx__router_rows(&ctx->router, rows, count);
+    return GX_OK;
+}
+
+gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *count)
+{
+    struct gx_place *const *candidates;
+    size_t some;
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx || !count)
+        return GX_ERR_INVALID;
+    gx__router_candidates(&ctx->router, &candidates, &some, message, sizeof message);
+    gx__router_stats(&ctx->router, stats, count);
+    return GX_OK;
+}
+
+gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings)
+{
+    static const gx_calibration usual;
+    char message[GX_MESSAGE_BYTES] = "";
+    settings = settings ? settings : &usual;
+    if (!ctx || (settings->struct_size && settings->struct_size != sizeof *settings))
+        return GX_ERR_INVALID;
+    gx_status s = gx__router_calibrate(&ctx->router, settings, message, sizeof message);
+    if (s != GX_OK && s != GX_ERR_CANCELLED)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "calibration: %s",
+                message[0] ? message : gx_status_message(s));
     return s;
 }
 

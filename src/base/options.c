@@ -9,21 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, TIERS, PATH, MODE, U32, U64, BYTES, BOOL };
+enum kind { TEXT, TIERS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
 
 #define TIER_NAME(name) #name,
 static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
 #define TIER_TEXT(name) " " #name
 
+static const char *const path_names[] = {[GX_PATH_AUTO] = "auto",
+                                         [GX_PATH_HOST_VISIBLE] = "host-visible",
+                                         [GX_PATH_DEVICE_LOCAL] = "device-local"};
 static const char *const mode_names[] = {[GX_MODE_AUTO] = "auto",
                                          [GX_MODE_SEQUENTIAL] = "sequential",
                                          [GX_MODE_SINGLE_SUBMIT] = "single-submit",
                                          [GX_MODE_PIPELINED] = "pipelined"};
+static const char *const policy_names[GX_POLICIES] = {[GX_POLICY_AUTO] = "auto",
+                                                      [GX_POLICY_CPU] = "cpu",
+                                                      [GX_POLICY_GPU] = "gpu",
+                                                      [GX_POLICY_LATENCY] = "latency",
+                                                      [GX_POLICY_THROUGHPUT] = "throughput"};
 
 /* X(config field, kind, name, environment, argument, help) */
 #define OPTIONS(X)                                                                                 \
-    X(device, TEXT, "device", "GPUEXEC_DEVICE", "NAME",                                            \
-      "run on this device ('gpuexec devices' lists them)")                                         \
+    X(device, TEXT, "device", "GPUEXEC_DEVICE", "NAMES",                                           \
+      "run on this device, or on whichever of several, comma-separated ('gpuexec devices' lists "  \
+      "them)")                                                                                     \
+    X(policy, POLICY, "policy", "GPUEXEC_POLICY", "POLICY",                                        \
+      "auto, cpu, gpu, latency or throughput: which of them does the work")                        \
+    X(sample_every, U64, "sample-every", "GPUEXEC_SAMPLE_EVERY", "N",                              \
+      "of what GPUs compute, one element in N is computed again and compared (default 1000)")      \
     X(cpumask, TIERS, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                       \
       "CPU tiers allowed, comma-separated, of" GX_TIER_LIST(TIER_TEXT))                            \
     X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \
@@ -101,34 +114,51 @@ static int parse_bytes(const char *text, uint64_t *value)
     return 1;
 }
 
-gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
-                         size_t err_size)
+/* Which of `count` names the text is. GX_ERR_INVALID and err, which lists them, for others. */
+static gx_status parse_name(const char *text, const char *const *names, size_t count, int *which,
+                            const char *where, char *err, size_t err_size)
 {
-    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
-        if (!strcmp(text, mode_names[i])) {
-            *mode = (gx_mode)i;
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(text, names[i])) {
+            *which = (int)i;
             return GX_OK;
         }
     }
-    snprintf(err, err_size, "%s: '%.48s' is none of auto, sequential, single-submit, pipelined",
-             where, text);
+    int length = snprintf(err, err_size, "%s: '%.48s' is none of", where, text);
+    for (size_t i = 0; i < count && length >= 0 && (size_t)length < err_size; i++)
+        length +=
+            snprintf(err + length, err_size - (size_t)length, "%s %s", i ? "," : "", names[i]);
     return GX_ERR_INVALID;
+}
+
+gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
+                         size_t err_size)
+{
+    int which = 0;
+    gx_status s = parse_name(text, mode_names, sizeof mode_names / sizeof *mode_names, &which,
+                             where, err, err_size);
+    *mode = (gx_mode)which;
+    return s;
 }
 
 gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
                          size_t err_size)
 {
-    static const char *const names[] = {[GX_PATH_AUTO] = "auto",
-                                        [GX_PATH_HOST_VISIBLE] = "host-visible",
-                                        [GX_PATH_DEVICE_LOCAL] = "device-local"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(text, names[i])) {
-            *path = (gx_path)i;
-            return GX_OK;
-        }
-    }
-    snprintf(err, err_size, "%s: '%.48s' is none of auto, host-visible, device-local", where, text);
-    return GX_ERR_INVALID;
+    int which = 0;
+    gx_status s = parse_name(text, path_names, sizeof path_names / sizeof *path_names, &which,
+                             where, err, err_size);
+    *path = (gx_path)which;
+    return s;
+}
+
+gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
+                           size_t err_size)
+{
+    int which = 0;
+    gx_status s = parse_name(text, policy_names, sizeof policy_names / sizeof *policy_names, &which,
+                             where, err, err_size);
+    *policy = (gx_policy)which;
+    return s;
 }
 
 bool gx__parse_tiers(const char *text, unsigned *bits)
@@ -155,6 +185,7 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
     uint64_t number;
     gx_path path;
     gx_mode mode;
+    gx_policy policy;
     unsigned bits;
     switch (targets[i].kind) {
     case PATH:
@@ -164,6 +195,11 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
         return GX_OK;
     case MODE:
         if (gx__parse_mode(value, &mode, where, err, err_size) != GX_OK)
+            return GX_ERR_INVALID;
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
+    case POLICY:
+        if (gx__parse_policy(value, &policy, where, err, err_size) != GX_OK)
             return GX_ERR_INVALID;
         memcpy(field, &value, sizeof value);
         return GX_OK;

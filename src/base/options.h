@@ -24,6 +24,10 @@ gx_status gx__parse_path(const char *text, gx_path *path, const char *where, cha
 gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
                          size_t err_size);
 
+/* And for "throughput" and the like. */
+gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
+                           size_t err_size);
+
 /* Bit t set: the t-th of GX_TIER_LIST is named in the comma-separated text; the first always
  * is, and all are where text is NULL. False where something else is named. */
 bool gx__parse_tiers(const char *text, unsigned *bits);

@@ -12,6 +12,8 @@
 #include "exec/queue.h"
 #include "exec/record.h"
 
+struct gx_place;
+
 struct gx_engine {
     struct gx_device device;
     struct gx_instance *instance;
@@ -28,7 +30,8 @@ struct gx_engine {
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */
     _Atomic size_t users;
-    struct gx_engine *next; /* the router's */
+    struct gx_place *place; /* the router's, as is: */
+    struct gx_engine *next;
 };
 
 /* A user more. Only for one who knows that the engine stays open: the router, and whoever
@@ -70,6 +73,7 @@ struct gx_batch {
     gx_mode mode;
     uint32_t sets;       /* groups in flight at least, as other batches may follow; 0: as planned */
     bool stream;         /* others are in flight or about to follow */
+    bool uncounted;      /* its jobs are parts of others: not for gx_stats */
     uint64_t submit_ns;  /* since when it was waiting to be fed; 0: it was not */
     atomic_bool *cancel; /* NULL: cannot be; looked at before each job starts */
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under

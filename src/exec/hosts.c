@@ -21,6 +21,25 @@ void gx__hosts_close(struct gx_hosts *hosts)
 
 /* ---- ranges ---- */
 
+static bool holds(const struct gx_hosts *hosts, size_t i, const char *at, size_t bytes)
+{
+    const char *start = hosts->range[i].start;
+    return start && at >= start && (size_t)(at - start) <= hosts->range[i].bytes &&
+           bytes <= hosts->range[i].bytes - (size_t)(at - start);
+}
+
+bool gx__host_registered(struct gx_hosts *hosts, const void *memory, size_t bytes)
+{
+    bool found = false;
+    if (!atomic_load_explicit(&hosts->count, memory_order_acquire))
+        return false;
+    pthread_mutex_lock(&hosts->lock);
+    for (size_t i = 0; i < GX_HOSTS_MAX && !found; i++)
+        found = holds(hosts, i, memory, bytes);
+    pthread_mutex_unlock(&hosts->lock);
+    return found;
+}
+
 static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes)
 {
     size_t free = GX_HOSTS_MAX;
@@ -132,8 +151,7 @@ bool gx__import_find(struct gx_imports *imports, const void *memory, size_t byte
     pthread_mutex_lock(&hosts->lock);
     for (size_t i = 0; i < GX_HOSTS_MAX && !found; i++) {
         const char *start = hosts->range[i].start;
-        if (!start || at < start || (size_t)(at - start) > hosts->range[i].bytes ||
-            bytes > hosts->range[i].bytes - (size_t)(at - start))
+        if (!holds(hosts, i, at, bytes))
             continue;
         if (!imports->tried[i])
             try_import(imports, start, hosts->range[i].bytes, i);

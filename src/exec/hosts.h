@@ -42,6 +42,9 @@ gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes);
 /* GX_ERR_INVALID where no range begins there. */
 gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory);
 
+/* Whether all of these bytes are registered. */
+bool gx__host_registered(struct gx_hosts *hosts, const void *memory, size_t bytes);
+
 void gx__imports_open(struct gx_imports *imports, struct gx_device *device,
                       struct gx_records *records);
 void gx__imports_close(struct gx_imports *imports);

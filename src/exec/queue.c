@@ -41,8 +41,10 @@ struct gx_ticket {
     uint64_t submit_ns;
     gx_path path;
     gx_mode mode;
+    gx_policy policy;
     gx_job *jobs;
-    struct gx_engine **engines; /* of each job; a segment is a run of the same */
+    struct gx_engine **engines; /* of each job; a segment is a run of the same; NULL: whoever
+                                   the crew chooses */
     gx_report reports[];
 };
 
@@ -59,6 +61,12 @@ struct gx_backlog {
     bool closed;
     struct gx_ticket *spare[CLASSES];
     uint64_t spare_jobs; /* that they have room for */
+
+    gx_route_fn route;
+    void *route_user;
+    struct gx_worker crew; /* its lanes, and when to stop; the threads are more: */
+    pthread_t crew_thread[GX_CREW_THREADS];
+    uint32_t crew_idle;
 };
 
 /* ---- the queue ---- */
@@ -73,7 +81,7 @@ static void init_cond(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-struct gx_backlog *gx__queue_open(struct gx_instance *instance)
+struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route, void *user)
 {
     const gx_config *config = &instance->config;
     struct gx_backlog *queue = gx__alloc(&config->allocator, sizeof *queue);
@@ -85,12 +93,16 @@ struct gx_backlog *gx__queue_open(struct gx_instance *instance)
     pthread_mutex_init(&queue->lock, NULL);
     init_cond(&queue->room);
     init_cond(&queue->idle);
+    queue->route = route;
+    queue->route_user = user;
+    gx__worker_init(&queue->crew);
     return queue;
 }
 
 static void free_queue(struct gx_backlog *queue)
 {
     gx_allocator allocator = queue->allocator;
+    pthread_cond_destroy(&queue->crew.work);
     pthread_cond_destroy(&queue->idle);
     pthread_cond_destroy(&queue->room);
     pthread_mutex_destroy(&queue->lock);
@@ -185,8 +197,20 @@ static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
         free_queue(queue);
 }
 
+/* No ticket is pending. */
+static void end_crew(struct gx_backlog *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->crew.stop = true;
+    pthread_cond_broadcast(&queue->crew.work);
+    pthread_mutex_unlock(&queue->lock);
+    for (uint32_t i = 0; i < queue->crew.started; i++)
+        pthread_join(queue->crew_thread[i], NULL);
+}
+
 void gx__queue_close(struct gx_backlog *queue)
 {
+    end_crew(queue);
     pthread_mutex_lock(&queue->lock);
     queue->closed = true;
     queue->instance = NULL;
@@ -257,7 +281,8 @@ static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
 
 static void enqueue(struct gx_ticket *t)
 {
-    struct gx_worker *w = &t->engines[t->first]->worker;
+    struct gx_engine *engine = t->engines[t->first];
+    struct gx_worker *w = engine ? &engine->worker : &t->queue->crew;
     struct gx_ticket *oldest = *find_lane(w, t->submitter);
     t->queued = w;
     t->next = NULL;
@@ -443,6 +468,17 @@ static void *work(void *user)
     return NULL;
 }
 
+/* The process' signals are not for our threads. */
+static bool start_thread(pthread_t *thread, void *(*run)(void *), void *user)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(thread, NULL, run, user);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
 void gx__worker_init(struct gx_worker *w)
 {
     *w = (struct gx_worker){0};
@@ -465,13 +501,8 @@ static gx_status start_worker(struct gx_engine *engine)
     gx_status s = w->pipe ? GX_OK : gx__pipe_open(engine, &w->pipe);
     if (s != GX_OK)
         return s;
-    sigset_t all, before; /* the process' signals are not for us */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (w->started < threads_of(engine) &&
-           !pthread_create(&w->thread[w->started], NULL, work, engine))
+    while (w->started < threads_of(engine) && start_thread(&w->thread[w->started], work, engine))
         w->started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return w->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
 }
 
@@ -491,6 +522,63 @@ void gx__worker_close(struct gx_engine *engine)
     pthread_cond_destroy(&w->work);
 }
 
+/* ---- the crew ---- */
+
+/* Under the lock, which it gives up meanwhile. */
+static void serve(struct gx_backlog *queue)
+{
+    struct gx_ticket *t = take(&queue->crew);
+    pthread_mutex_unlock(&queue->lock);
+    uint64_t queued = gx__now_ns() - t->submit_ns;
+    struct gx_call call = {.jobs = t->jobs,
+                           .count = t->count,
+                           .reports = t->reports,
+                           .path = t->path,
+                           .mode = t->mode,
+                           .policy = t->policy,
+                           .submit_ns = t->submit_ns,
+                           .cancel = &t->cancel};
+    gx_status s = queue->route(queue->route_user, &call);
+    if (s != GX_OK && s != GX_ERR_CANCELLED)
+        gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", call.failed, call.message);
+    for (size_t i = 0; i < t->count; i++)
+        if (t->reports[i].status != GX_ERR_NOT_RUN && t->reports[i].status != GX_ERR_CANCELLED)
+            t->reports[i].queued_ns = queued;
+    pthread_mutex_lock(&queue->lock);
+    t->first = t->count;
+    go_on(t, s);
+}
+
+static void *crew_work(void *user)
+{
+    struct gx_backlog *queue = user;
+    struct gx_worker *crew = &queue->crew;
+    fenv_t inherited;
+    gx__float_env_default(&inherited);
+    pthread_mutex_lock(&queue->lock);
+    while (crew->lanes || !crew->stop) {
+        if (crew->lanes) {
+            serve(queue);
+            continue;
+        }
+        queue->crew_idle++;
+        pthread_cond_wait(&crew->work, &queue->lock);
+        queue->crew_idle--;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return NULL;
+}
+
+/* Under the lock. Another one where all are busy; those there are do where it cannot be had. */
+static gx_status start_crew(struct gx_backlog *queue)
+{
+    struct gx_worker *crew = &queue->crew;
+    if ((!queue->crew_idle || crew->lanes) && crew->started < GX_CREW_THREADS &&
+        start_thread(&queue->crew_thread[crew->started], crew_work, queue))
+        crew->started++;
+    return crew->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+}
+
 /* ---- submitting ---- */
 
 /* First come, first served. A ticket larger than the queue is alone in it. */
@@ -505,18 +593,19 @@ static void wait_for_room(struct gx_backlog *queue, size_t jobs)
     pthread_cond_broadcast(&queue->room); /* the next in line may fit too */
 }
 
-gx_status gx__ticket_submit(struct gx_ticket *t, gx_path path, gx_mode mode)
+gx_status gx__ticket_submit(struct gx_ticket *t, gx_path path, gx_mode mode, gx_policy policy)
 {
     struct gx_backlog *queue = t->queue;
     struct gx_counters *c = &queue->instance->counters;
     gx_status s = GX_OK;
     t->path = path;
     t->mode = mode;
+    t->policy = policy;
     t->submitter = pthread_self();
     t->submit_ns = gx__now_ns();
     pthread_mutex_lock(&queue->lock);
     for (size_t i = 0; i < t->count && s == GX_OK; i += segment(t, i))
-        s = start_worker(t->engines[i]);
+        s = t->engines[i] ? start_worker(t->engines[i]) : start_crew(queue);
     if (s == GX_OK) {
         wait_for_room(queue, t->count);
         gx__count(&c->tickets_submitted, 1);

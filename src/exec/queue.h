@@ -16,6 +16,9 @@
 /* One thread waits for the device while another prepares what comes next. */
 #define GX_WORKER_THREADS 2u
 
+/* Threads that see to tickets whose devices are chosen when their turn comes. */
+#define GX_CREW_THREADS 4u
+
 struct gx_engine;
 struct gx_pipe;
 struct gx_backlog; /* of a context; lives on while there are tickets */
@@ -35,12 +38,29 @@ struct gx_worker {
     bool stop;
 };
 
+/* Jobs for whoever is chosen to do them. */
+struct gx_call {
+    const gx_job *jobs; /* valid, until it is over */
+    size_t count;
+    gx_report *reports; /* one per job; NULL: not wanted */
+    gx_path path;
+    gx_mode mode;
+    gx_policy policy;
+    uint64_t submit_ns;  /* since when it was waiting; 0: it was not */
+    atomic_bool *cancel; /* NULL: cannot be */
+    size_t failed;       /* what came of it: the first job that failed ... */
+    char message[160];   /* ... and why */
+};
+/* Runs it, writes and counts what came of every job, and returns the first failure. */
+typedef gx_status (*gx_route_fn)(void *user, struct gx_call *call);
+
 void gx__worker_init(struct gx_worker *worker);
 /* No ticket of the engine is pending. */
 void gx__worker_close(struct gx_engine *engine);
 
-/* The queue must outlive the engines of the instance; NULL: no memory. */
-struct gx_backlog *gx__queue_open(struct gx_instance *instance);
+/* The queue must outlive the engines of the instance; NULL: no memory. `route` runs tickets
+ * whose jobs have no engine. */
+struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route, void *user);
 /* Returns when no ticket is pending. */
 void gx__queue_drain(struct gx_backlog *queue);
 void gx__queue_cancel(struct gx_backlog *queue);
@@ -56,9 +76,9 @@ void gx__ticket_drop(struct gx_ticket *ticket);
 void gx__ticket_route(struct gx_ticket *ticket, size_t i, struct gx_engine *engine,
                       gx_reason reason);
 
-/* All jobs are routed. Blocks while the queue is full; afterwards the ticket is pending or
- * done. On failure it is as it was. */
-gx_status gx__ticket_submit(struct gx_ticket *ticket, gx_path path, gx_mode mode);
+/* Either all jobs are routed, or none, and policy says how they will be. Blocks while the queue is
+ * full; afterwards the ticket is pending or done. On failure it is as it was. */
+gx_status gx__ticket_submit(struct gx_ticket *ticket, gx_path path, gx_mode mode, gx_policy policy);
 
 /* GX_PENDING or the final status. No blocking. */
 gx_status gx__ticket_poll(const struct gx_ticket *ticket);

@@ -122,7 +122,8 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
     gx_report *r = report_of(batch, i);
     memcpy(r->device, engine->device.info.name, sizeof r->device);
     r->status = GX_OK;
-    gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
+    if (!batch->uncounted)
+        gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
     if (!batch->reports && i + 1 < batch->count)
         clear_spare(batch);
 }
@@ -147,7 +148,8 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
             memcpy(r->message, batch->message, sizeof r->message);
             r->status = batch->status;
         }
-        gx__count(&engine->instance->counters.jobs_failed, 1);
+        if (!batch->uncounted)
+            gx__count(&engine->instance->counters.jobs_failed, 1);
     }
     if (batch->done)
         batch->done(batch);

@@ -1,37 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which engine a job runs on, and the engines that are open.
+ * The router: who does the jobs of a call that name no device, one or several together, and
+ * what happens when one of these fails.
  */
 #ifndef GX_ROUTE_ROUTE_H
 #define GX_ROUTE_ROUTE_H
 
-#include "exec/engine.h"
+#include "route/decide.h"
+#include "route/places.h"
 
-#define GX_ENGINES_MAX 32
-
-/* A device that was opened once, and its engine now; NULL: to be opened anew. */
-struct gx_place {
-    char name[sizeof((gx_device_info *)0)->name];
-    struct gx_engine *_Atomic engine;
-};
+struct gx_desk;
+struct gx_helper;
 
 struct gx_router {
-    struct gx_instance *instance;
-    pthread_mutex_t lock; /* opening and retiring engines */
-    _Atomic size_t count;
-    struct gx_place places[GX_ENGINES_MAX]; /* only ever appended to; names are constant */
-    struct gx_engine *retired;              /* engines of no place: lost, or not opened */
+    struct gx_places places;
+    gx_policy policy; /* where a call asks for none */
+    bool named;       /* one device is configured, and it is not for us to choose */
+    bool host_listed; /* "cpu" is one to choose */
+    struct gx_place *_Atomic host;
+    struct gx_exploring exploring;
+
+    pthread_mutex_t lock; /* the rest: */
+    atomic_bool listed;   /* these two are complete, and constant */
+    size_t candidates;
+    struct gx_place *candidate[GX_CANDIDATES_MAX];
+    struct gx_desk *desks;     /* idle ones */
+    struct gx_helper *helpers; /* all, */
+    struct gx_helper *idle;    /* and those with nothing to do */
+    size_t helper_count;
 };
 
-void gx__router_init(struct gx_router *router, struct gx_instance *instance);
+void gx__router_init(struct gx_router *router, struct gx_instance *instance, gx_policy policy);
 /* No job may be under way. */
 void gx__router_close(struct gx_router *router);
 
-/* The engine for the named device (NULL: the configured one, else automatic), and the
- * reason for the choice. Opened if it is not yet, or if it was lost. The caller is a user
- * of it until gx__engine_release. On failure message says what to do. Any thread; blocks
- * while a device is opened. */
-gx_status gx__route(struct gx_router *router, const char *device, struct gx_engine **engine,
-                    gx_reason *reason, char *message, size_t message_size);
+/* gx_route_fn: any thread; blocks. */
+gx_status gx__router_run(void *router, struct gx_call *call);
+
+/* Those to choose from, which are found by the first who asks. On failure message says why.
+ * Any thread; blocks then. */
+gx_status gx__router_candidates(struct gx_router *router, struct gx_place *const **candidates,
+                                size_t *count, char *message, size_t message_size);
+
+/* The engine for a buffer of no named device, with the caller as a user. */
+gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, char *message,
+                          size_t message_size);
+
+/* What would become of the jobs of a call from `first` on. */
+struct gx_proposal {
+    size_t count; /* of the jobs that are decided together */
+    gx_reason reason;
+    uint64_t predicted_ns;    /* 0: not known */
+    struct gx_engine *engine; /* that has most of them, acquired ... */
+    struct gx_batch batch;    /* ... and what it would get */
+    struct gx_desk *desk;     /* that this is written on */
+};
+/* On success gx__router_unpropose has to follow. */
+gx_status gx__router_propose(struct gx_router *router, const struct gx_call *call, size_t first,
+                             struct gx_proposal *proposal, char *message, size_t message_size);
+void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal);
+
+/* A batch on an engine that was named, or has the buffers of its jobs: runs it, and learns
+ * from what it took. */
+void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch);
+
+/* Jobs go, or went, to an engine with results that stay in its buffers: after enough of these
+ * it has to prove itself. GX_ERR_DEVICE where it cannot, and message says what that means. */
+gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
+                           size_t count, char *message, size_t message_size);
+
+/* Of all places. The rules of gx_devices. */
+void gx__router_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count);
+void gx__router_rows(struct gx_router *router, gx_model_row *rows, size_t *count);
+/* gx_calibrate, over all that may be chosen and work. On failure message says why. */
+gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
+                               char *message, size_t message_size);
 
 #endif

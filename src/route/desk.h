@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the router share: a desk is the memory of one call that is being routed,
+ * an errand is one share of it on its way. Desks are kept, so that nothing is allocated once
+ * warm.
+ */
+#ifndef GX_ROUTE_DESK_H
+#define GX_ROUTE_DESK_H
+
+#include "route/route.h"
+#include "route/waves.h"
+
+/* A device that is considered, by number: as in gx_question.rivals. */
+struct gx_entrant {
+    struct gx_place *place;
+    struct gx_engine *engine;     /* acquired */
+    bool out;                     /* it failed in this call, */
+    gx_status status;             /* and why */
+    uint64_t share_ns, meant;     /* its share of the wave: predicted, and elements */
+    uint64_t actual_ns, elements; /* what it did */
+};
+
+struct gx_errand {
+    struct gx_router *router;
+    const struct gx_call *call;
+    struct gx_entrant *meant_for, *entrant; /* who was to do it, and who does */
+    const gx_job *wave;
+    struct gx_share share;
+    gx_job *jobs;       /* share.jobs of them */
+    gx_report *reports; /* likewise */
+    size_t next;        /* those before are done, and right or refused */
+    char *spare;        /* room for results that would replace operands; NULL: none needed */
+    bool together;      /* with others, at the same time */
+    bool failed_over;   /* not done by whom it was meant for */
+    double predicted_ns;
+    gx_status status;
+    char message[160];
+    uint64_t sampled;
+    bool done; /* under the lock of the router */
+};
+
+struct gx_desk {
+    struct gx_desk *next;
+    pthread_cond_t changed; /* an errand is done */
+    size_t rivals;          /* the first entrants, who were there to choose from */
+    size_t entrants;        /* and who had to come in after */
+    struct gx_entrant entrant[GX_CANDIDATES_MAX + 1]; /* "cpu" may come in at the end */
+    struct gx_rival rival[GX_CANDIDATES_MAX];
+    struct gx_question question;
+    struct gx_decision decision;
+    char message[160]; /* what went wrong first, and was got over */
+    size_t errands;
+    struct gx_errand errand[GX_CANDIDATES_MAX];
+    size_t part_count, part_room;
+    struct gx_part *parts;
+    size_t job_room, report_room, wave_room, spare_room;
+    gx_job *jobs, *wave;
+    gx_report *reports;
+    char *spare;
+};
+
+/* ---- desk.c ---- */
+
+/* NULL: no memory. */
+struct gx_desk *gx__desk_take(struct gx_router *router);
+void gx__desk_give(struct gx_router *router, struct gx_desk *desk);
+void gx__desks_free(struct gx_router *router);
+
+/* Room for so many of `bytes` each, in *memory, which has room for *room now; contents are
+ * lost. False: no memory, and there is none. */
+bool gx__desk_room(struct gx_router *router, void *memory, size_t *room, size_t count,
+                   size_t bytes);
+
+/* Has another thread run the errand. False: none can be had, and nothing has happened. */
+bool gx__desk_send(struct gx_router *router, struct gx_desk *desk, struct gx_errand *errand);
+/* Waits until it is done. */
+void gx__desk_await(struct gx_router *router, struct gx_desk *desk, const struct gx_errand *errand);
+void gx__helpers_end(struct gx_router *router);
+
+/* ---- errand.c ---- */
+
+/* All of these compute with floats: the caller has set its own state aside. */
+
+/* Runs its jobs from `next` on, looks at the results, brings them where they belong, and
+ * learns from it. status is GX_OK where all are done, or refused for what is in them. */
+void gx__errand_run(struct gx_errand *errand);
+/* Its jobs as the device would get them. False where there is no `spare` for them. */
+bool gx__errand_aim(struct gx_errand *errand);
+/* Bytes of `spare` it would need. */
+size_t gx__errand_spare(const struct gx_errand *errand);
+
+/* ---- learn.c ---- */
+
+struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
+                           bool host);
+/* Jobs on a place took so long, together with other shares of the same wave or not. The
+ * floating-point state is ours. */
+void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_job *jobs,
+               size_t count, gx_path path, uint64_t ns, bool together);
+/* Elements that "cpu" is done with before any GPU answers. */
+uint32_t gx__small_limit(struct gx_place *host, const gx_job *job);
+extern const struct gx_predictor gx__predictor;
+
+/* ---- wave.c ---- */
+
+/* Who is there to choose from for these jobs, which are one wave, what each would take, and
+ * the decision. The engines are entered until gx__wave_leave. On failure message says why, and
+ * none is. */
+gx_status gx__wave_decide(struct gx_router *router, struct gx_desk *desk, gx_policy policy,
+                          gx_path path, const gx_job *jobs, size_t count, bool explore,
+                          char *message, size_t message_size);
+void gx__wave_leave(struct gx_desk *desk);
+/* One errand for each portion. GX_ERR_OUT_OF_MEMORY. */
+gx_status gx__wave_carve(struct gx_router *router, struct gx_desk *desk, const struct gx_call *call,
+                         const gx_job *jobs, size_t count);
+/* Runs jobs first .. first + count of the call, which are one wave. *reported of them have
+ * reports then and are counted; of a failure the call knows. */
+gx_status gx__wave_run(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                       size_t first, size_t count, size_t *reported);
+/* Operands in buffers of "cpu" as the host memory they are; *out is `jobs` where there are
+ * none. GX_ERR_OUT_OF_MEMORY. */
+gx_status gx__wave_plain(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
+                         size_t count, const gx_job **out);
+
+/* ---- report.c ---- */
+
+/* What the errands did, into the reports of the jobs first .. first + count of the call and
+ * the counters. Returns the first failure, of which the call knows then. */
+gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
+                          struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One share of a wave on one device: run, results compared, brought where they belong. What
+ * would replace operands goes to memory of the desk first, so that whatever the device does,
+ * the operands are there to do it again elsewhere.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "exec/pipe.h"
+#include "route/desk.h"
+#include "route/health.h"
+#include "route/trust.h"
+
+#define SAMPLE_EVERY 1000u
+
+static size_t out_bytes(const gx_job *job)
+{
+    return job->n * gx__element_bytes(job->field);
+}
+
+/* The ith job as it is meant: with its own out. */
+static gx_job meant(const struct gx_errand *e, size_t i)
+{
+    struct gx_range range = gx__share_range(e->wave, &e->share, i);
+    return gx__sub_job(&e->wave[range.job], range.first, range.n);
+}
+
+/* Memory of its own for every such result, at the alignment of caches. */
+static size_t spare_bytes(const gx_job *job)
+{
+    return gx__job_in_place(job) ? (out_bytes(job) + 63) / 64 * 64 : 0;
+}
+
+size_t gx__errand_spare(const struct gx_errand *e)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < e->share.jobs; i++) {
+        gx_job job = meant(e, i);
+        bytes += spare_bytes(&job);
+    }
+    return bytes;
+}
+
+/* Results go to their own memory, or on a device that may fail, to spare. */
+bool gx__errand_aim(struct gx_errand *e)
+{
+    char *spare = e->spare;
+    for (size_t i = 0; i < e->share.jobs; i++) {
+        e->jobs[i] = meant(e, i);
+        size_t bytes = e->entrant->place->host ? 0 : spare_bytes(&e->jobs[i]);
+        if (!bytes)
+            continue;
+        if (!spare)
+            return false;
+        e->jobs[i].out.host = spare;
+        spare += bytes;
+    }
+    return true;
+}
+
+static void fail(struct gx_errand *e, gx_status status, const char *message)
+{
+    e->status = status;
+    snprintf(e->message, sizeof e->message, "%s", message);
+}
+
+/* ---- looking at results ---- */
+
+static void lied(struct gx_errand *e, uint64_t index, const char *what)
+{
+    char message[sizeof e->message];
+    snprintf(message, sizeof message, "device '%s': %s at element %llu", e->entrant->place->name,
+             what, (unsigned long long)index);
+    gx__health_lied(&e->router->places, e->entrant->place, e->entrant->engine);
+    fail(e, GX_ERR_DEVICE, message);
+}
+
+/* Jobs from `from` to `to` are done, by what the device says. */
+static bool compare(struct gx_errand *e, size_t from, size_t to)
+{
+    struct gx_place *place = e->entrant->place;
+    struct gx_instance *instance = e->router->places.instance;
+    uint64_t every = instance->config.sample_every ? instance->config.sample_every : SAMPLE_EVERY;
+    struct gx_sampler sampler = {gx__now_ns(), atomic_exchange(&place->rest, 0)};
+    bool trusted = gx__health_trusted(place), right = true;
+    uint64_t before = e->sampled;
+    for (size_t i = from; i < to && right; i++) {
+        gx_job job = meant(e, i);
+        uint64_t wrong, count = gx__sample_size(&sampler, job.n, every, trusted);
+        if (!count)
+            continue;
+        right = gx__results_right(&sampler, &job, e->jobs[i].out.host, count, &wrong);
+        e->reports[i].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+        e->sampled += count;
+        if (!right)
+            lied(e, wrong, "a wrong result");
+    }
+    atomic_fetch_add(&place->rest, sampler.rest);
+    gx__count(&instance->counters.sampled, e->sampled - before);
+    return right;
+}
+
+static bool refused_rightly(struct gx_errand *e, size_t i)
+{
+    const gx_report *r = &e->reports[i];
+    gx_job job = meant(e, i);
+    if (gx__refusal_right(&job, r->bad_index, r->bad_operand))
+        return true;
+    lied(e, r->bad_index, "it refused a canonical operand");
+    return false;
+}
+
+static void bring_home(struct gx_errand *e, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        gx_job job = meant(e, i);
+        if (job.out.host != e->jobs[i].out.host)
+            memcpy(job.out.host, e->jobs[i].out.host, out_bytes(&job));
+    }
+}
+
+/* ---- running ---- */
+
+static void run_batch(struct gx_errand *e, struct gx_batch *batch, uint64_t *ns)
+{
+    struct gx_engine *engine = e->entrant->engine;
+    memset(e->reports + e->next, 0, (e->share.jobs - e->next) * sizeof *e->reports);
+    *batch = (struct gx_batch){.jobs = e->jobs + e->next,
+                               .count = e->share.jobs - e->next,
+                               .reports = e->reports + e->next,
+                               .path = e->call->path,
+                               .mode = e->call->mode,
+                               .submit_ns = e->call->submit_ns,
+                               .uncounted = true,
+                               .cancel = e->together ? NULL : e->call->cancel};
+    uint64_t start = gx__engine_now(engine);
+    gx__engine_run(engine, batch);
+    *ns = gx__engine_now(engine) - start;
+}
+
+/* The jobs before `end` are done and right. */
+static void take_in(struct gx_errand *e, size_t end, uint64_t ns)
+{
+    struct gx_place *place = e->entrant->place;
+    uint64_t elements = 0;
+    bring_home(e, e->next, end);
+    for (size_t i = e->next; i < end; i++)
+        elements += e->jobs[i].n;
+    if (end > e->next)
+        gx__health_worked(place, end - e->next);
+    gx__count(&place->jobs, end - e->next);
+    gx__count(&place->elements, elements);
+    gx__count(&place->busy_ns, ns);
+    e->entrant->elements += elements;
+    e->entrant->actual_ns += ns;
+    e->next = end;
+}
+
+/* One batch, from `next` on. False where the device is at fault, or all has to end. */
+static bool go(struct gx_errand *e, bool alone)
+{
+    struct gx_batch batch;
+    struct gx_place *place = e->entrant->place;
+    uint64_t ns;
+    size_t first = e->next;
+    run_batch(e, &batch, &ns);
+    size_t end = batch.status == GX_OK ? e->share.jobs : first + batch.failed;
+    if (batch.status != GX_OK)
+        fail(e, batch.status, batch.message);
+    if (gx__health_is_failure(batch.status) && !place->host)
+        gx__health_failed(&e->router->places, place, e->entrant->engine, batch.status);
+    if (!place->host && !compare(e, first, end))
+        return false; /* none of them counts */
+    if (batch.status == GX_ERR_NOT_CANONICAL && !place->host && !refused_rightly(e, end))
+        return false;
+    take_in(e, end, ns);
+    alone &= atomic_load(&place->active) == 1;
+    if (batch.status == GX_OK && alone && !e->spare && !e->call->mode && !e->failed_over)
+        gx__learn(e->router->places.instance, place, batch.jobs, batch.count, e->call->path, ns,
+                  e->together);
+    if (batch.status == GX_ERR_NOT_CANONICAL) {
+        fail(e, GX_OK, "");
+        e->next = end + 1; /* the report has it */
+    }
+    return batch.status == GX_OK || batch.status == GX_ERR_NOT_CANONICAL;
+}
+
+/* A job that is refused stops the others only where these are not half done elsewhere. */
+static bool goes_on(const struct gx_errand *e)
+{
+    bool refused = e->next && e->reports[e->next - 1].status == GX_ERR_NOT_CANONICAL;
+    return e->next < e->share.jobs && (e->together || !refused);
+}
+
+void gx__errand_run(struct gx_errand *e)
+{
+    struct gx_place *place = e->entrant->place;
+    fail(e, GX_OK, "");
+    if (!gx__errand_aim(e)) {
+        fail(e, GX_ERR_OUT_OF_MEMORY,
+             "no memory to keep operands safe from a device that may fail");
+        return;
+    }
+    bool alone = atomic_fetch_add(&place->active, 1) == 0;
+    while (goes_on(e) && go(e, alone))
+        ;
+    atomic_fetch_sub(&place->active, 1);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a place is a few atomics: it is looked at in every decision and changes
+ * rarely. Two failures at once may double a rest only once, which harms nothing.
+ */
+#include "route/health.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/float_env.h"
+#include "base/log.h"
+#include "route/trust.h"
+
+#define REST_NS           100000000u
+#define REST_MAX_NS       60000000000u
+#define QUARANTINE_NS     60000000000u
+#define QUARANTINE_MAX_NS 3600000000000u
+
+_Atomic uint64_t gx__health_skip_ns;
+
+static uint64_t now(void)
+{
+    return gx__now_ns() + atomic_load_explicit(&gx__health_skip_ns, memory_order_relaxed);
+}
+
+static gx_health state_of(const struct gx_place *place)
+{
+    return atomic_load_explicit(&place->condition.state, memory_order_acquire);
+}
+
+uint64_t gx__health_retry_ns(const struct gx_place *place)
+{
+    if (state_of(place) < GX_HEALTH_RESTING)
+        return 0;
+    uint64_t at = atomic_load(&place->condition.retry_at), time = now();
+    return at > time ? at - time : 0;
+}
+
+bool gx__health_usable(const struct gx_place *place)
+{
+    if (state_of(place) < GX_HEALTH_RESTING)
+        return true;
+    return !gx__health_retry_ns(place) && !atomic_load(&place->condition.testing);
+}
+
+bool gx__health_trusted(const struct gx_place *place)
+{
+    return atomic_load_explicit(&place->condition.good, memory_order_relaxed) >= GX_TRUST_JOBS;
+}
+
+bool gx__health_is_failure(gx_status status)
+{
+    return status == GX_ERR_DEVICE_LOST || status == GX_ERR_TIMEOUT || status == GX_ERR_DEVICE ||
+           status == GX_ERR_OUT_OF_DEVICE_MEMORY || status == GX_ERR_OUT_OF_MEMORY;
+}
+
+/* ---- the way out ---- */
+
+/* For `least` at first, twice as long each time, up to `most`. Returns how long. */
+static uint64_t rest(struct gx_place *place, gx_health state, uint64_t least, uint64_t most)
+{
+    struct gx_condition *c = &place->condition;
+    uint64_t ns = atomic_load(&c->rest_ns);
+    ns = ns < least ? least : ns > most ? most : ns;
+    atomic_store(&c->rest_ns, ns < most ? 2 * ns : most);
+    atomic_store(&c->retry_at, now() + ns);
+    atomic_store(&c->good, 0);
+    atomic_store_explicit(&c->state, state, memory_order_release);
+    return ns;
+}
+
+static bool no_memory(gx_status status)
+{
+    return status == GX_ERR_OUT_OF_DEVICE_MEMORY || status == GX_ERR_OUT_OF_MEMORY;
+}
+
+void gx__health_failed(struct gx_places *places, struct gx_place *place, struct gx_engine *engine,
+                       gx_status status)
+{
+    bool again = atomic_load(&place->condition.rest_ns) != 0;
+    gx__count(&place->failures, 1);
+    if (engine && again && status == GX_ERR_DEVICE)
+        atomic_store(&engine->lost, true); /* a device that goes on failing is opened anew */
+    uint64_t most = no_memory(status) ? REST_NS : REST_MAX_NS;
+    uint64_t ns = rest(place, GX_HEALTH_RESTING, REST_NS, most);
+    gx__log(places->instance, GX_LOG_WARNING, "device '%s' is not used for %llu ms: %s",
+            place->name, (unsigned long long)(ns / 1000000), gx_status_message(status));
+}
+
+void gx__health_lied(struct gx_places *places, struct gx_place *place, struct gx_engine *engine)
+{
+    gx__count(&place->mismatches, 1);
+    gx__count(&places->instance->counters.mismatches, 1);
+    atomic_store(&engine->lost, true);
+    uint64_t ns = rest(place, GX_HEALTH_QUARANTINED, QUARANTINE_NS, QUARANTINE_MAX_NS);
+    gx__log(places->instance, GX_LOG_ERROR,
+            "device '%s' gave a wrong result and is not used for %llu s", place->name,
+            (unsigned long long)(ns / 1000000000));
+}
+
+void gx__health_worked(struct gx_place *place, uint64_t jobs)
+{
+    struct gx_condition *c = &place->condition;
+    uint32_t good = atomic_load_explicit(&c->good, memory_order_relaxed);
+    if (good >= GX_TRUST_JOBS)
+        return;
+    uint64_t now_good = good + jobs;
+    atomic_store_explicit(&c->good, now_good < GX_TRUST_JOBS ? (uint32_t)now_good : GX_TRUST_JOBS,
+                          memory_order_relaxed);
+    if (now_good >= GX_TRUST_JOBS)
+        atomic_store(&c->rest_ns, 0);
+}
+
+/* ---- the way in ---- */
+
+static gx_status test(struct gx_engine *engine, char *message, size_t message_size)
+{
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    gx_status s = gx__self_test(engine, message, message_size);
+    gx__float_env_restore(&caller);
+    return s;
+}
+
+/* One thread at a time. */
+static gx_status readmit(struct gx_places *places, struct gx_place *place,
+                         struct gx_engine **engine, char *message, size_t message_size)
+{
+    gx_status s = gx__place_open(places, place->name, engine, message, message_size);
+    if (s == GX_OK) {
+        s = test(*engine, message, message_size);
+        if (s != GX_OK)
+            gx__engine_release(*engine);
+    }
+    if (s != GX_OK) {
+        bool lied = state_of(place) == GX_HEALTH_QUARANTINED;
+        gx__count(&place->failures, 1);
+        rest(place, state_of(place), lied ? QUARANTINE_NS : REST_NS,
+             lied ? QUARANTINE_MAX_NS : REST_MAX_NS);
+        gx__log(places->instance, GX_LOG_WARNING, "device '%s' is not used again yet: %s",
+                place->name, message);
+        return s;
+    }
+    gx__count(&place->readmissions, 1);
+    atomic_store_explicit(&place->condition.state, GX_HEALTH_GOOD, memory_order_release);
+    gx__log(places->instance, GX_LOG_INFO, "device '%s' has passed its test and is used again",
+            place->name);
+    return GX_OK;
+}
+
+gx_status gx__health_enter(struct gx_places *places, struct gx_place *place,
+                           struct gx_engine **engine, char *message, size_t message_size)
+{
+    struct gx_condition *c = &place->condition;
+    gx_health state = state_of(place);
+    if (state == GX_HEALTH_GOOD) {
+        *engine = gx__place_enter(place);
+        if (*engine)
+            return GX_OK; /* else it was lost by one who named it */
+        gx_health good = GX_HEALTH_GOOD;
+        atomic_compare_exchange_strong(&c->state, &good, GX_HEALTH_RESTING);
+    } else if (state == GX_HEALTH_UNUSED) {
+        gx_status s = gx__place_open(places, place->name, engine, message, message_size);
+        if (s == GX_OK)
+            atomic_compare_exchange_strong(&c->state, &state, GX_HEALTH_GOOD);
+        else
+            gx__health_failed(places, place, NULL, s);
+        return s;
+    }
+    gx_status s = GX_ERR_NO_DEVICE;
+    snprintf(message, message_size, "device '%s' failed and is not used for a while", place->name);
+    if (gx__health_retry_ns(place) || atomic_exchange(&c->testing, true))
+        return s;
+    if (state_of(place) == GX_HEALTH_GOOD) { /* another thread was faster */
+        *engine = gx__place_enter(place);
+        s = *engine ? GX_OK : s;
+    } else {
+        s = readmit(places, place, engine, message, message_size);
+    }
+    atomic_store(&c->testing, false);
+    return s;
+}

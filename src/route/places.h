@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The devices that a context has used or may choose, and the engines that are open.
+ */
+#ifndef GX_ROUTE_PLACES_H
+#define GX_ROUTE_PLACES_H
+
+#include "exec/engine.h"
+#include "field/field.h"
+#include "route/model.h"
+
+#define GX_PLACES_MAX 32
+/* The one device that is always there. */
+#define GX_HOST_DEVICE "cpu"
+
+/* What is known of how well a device works; see health.h. */
+struct gx_condition {
+    _Atomic gx_health state;
+    atomic_bool testing;       /* one thread is at its self-test */
+    _Atomic uint64_t retry_at; /* ns of its clock, while it rests or is quarantined */
+    _Atomic uint64_t rest_ns;  /* how long, the next time */
+    _Atomic uint32_t good;     /* jobs in a row that were done and not found wrong */
+};
+
+#define GX_ONE_MORE_OP(symbol, value, name, operands, vector, result) +1
+#define GX_OP_END                                                     (1 GX_OP_LIST(GX_ONE_MORE_OP))
+#define GX_RESIDENCY_END                                              (GX_DEVICE_MEMORY + 1)
+
+/* What is remembered of jobs of one operation, field and residency beside the model, which
+ * only knows times. */
+struct gx_habit {
+    _Atomic uint32_t runs;   /* timed so far, up to those that count */
+    _Atomic uint32_t beside; /* what a share takes beside others, in thousandths of what it
+                                takes alone; 0: not known */
+    _Atomic uint32_t passed; /* decisions in a row that it nearly won */
+    _Atomic uint32_t small;  /* of "cpu": elements that are done sooner than any GPU answers;
+                                0: not known */
+    _Atomic uint64_t seen;   /* when it was last timed; 0: not yet */
+};
+
+/* A device, and its engine now; NULL: to be opened. */
+struct gx_place {
+    char name[sizeof((gx_device_info *)0)->name];
+    bool host; /* it is GX_HOST_DEVICE */
+    struct gx_engine *_Atomic engine;
+    struct gx_model *_Atomic model; /* from the first opening on; NULL: none, or no memory */
+    struct gx_condition condition;
+    _Atomic uint64_t jobs, elements, busy_ns, waiting_ns, failures, mismatches, readmissions;
+    _Atomic uint32_t active;    /* calls under way */
+    _Atomic uint64_t rest;     /* elements since the last one that was compared */
+    _Atomic uint64_t unproven;  /* elements computed into buffers since the last probe */
+    struct gx_habit habit[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END];
+};
+
+struct gx_places {
+    struct gx_instance *instance;
+    pthread_mutex_t lock; /* opening and retiring engines */
+    _Atomic size_t count;
+    struct gx_place *place[GX_PLACES_MAX]; /* only ever appended to; names are constant */
+    struct gx_engine *retired;             /* engines of no place: lost, or not opened */
+};
+
+void gx__places_init(struct gx_places *places, struct gx_instance *instance);
+/* No job may be under way. */
+void gx__places_close(struct gx_places *places);
+
+/* The place of that very name; NULL: there is none yet. Any thread; takes no lock. */
+struct gx_place *gx__place_find(struct gx_places *places, const char *name);
+
+/* The place of the device that `name` means, not opened; made where there is none. On failure
+ * message says what to do. Any thread; blocks while a driver is asked. */
+gx_status gx__place_get(struct gx_places *places, const char *name, struct gx_place **place,
+                        char *message, size_t message_size);
+
+/* Its engine, with the caller as a user until gx__engine_release; NULL where there is none
+ * that works. Any thread; takes no lock. */
+struct gx_engine *gx__place_enter(struct gx_place *place);
+
+/* The same for the device that `name` means, opened if it is not yet, or if it was lost. On
+ * failure message says what to do. Any thread; blocks while a device is opened. */
+gx_status gx__place_open(struct gx_places *places, const char *name, struct gx_engine **engine,
+                         char *message, size_t message_size);
+
+#endif

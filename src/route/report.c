@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the shares of a wave did becomes the reports of its jobs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "route/desk.h"
+
+/* The part of job j that is in the errand; n is 0 where there is none. */
+static struct gx_range part_of(const struct gx_errand *e, size_t j)
+{
+    if (j < e->share.job || j - e->share.job >= e->share.jobs)
+        return (struct gx_range){.job = j};
+    return gx__share_range(e->wave, &e->share, j - e->share.job);
+}
+
+static bool has(const struct gx_errand *e, size_t j)
+{
+    return j >= e->share.job && j - e->share.job < e->share.jobs;
+}
+
+static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
+{
+    return all ? (uint64_t)((unsigned __int128)ns * part / all) : ns;
+}
+
+/* ---- who was considered ---- */
+
+static gx_candidate *candidate(gx_report *r, const struct gx_desk *desk, size_t i, uint64_t n)
+{
+    const struct gx_entrant *e = &desk->entrant[i];
+    gx_candidate *c = &r->candidate[r->candidates++];
+    memcpy(c->device, e->place->name, sizeof c->device);
+    c->status = e->status;
+    if (i < desk->rivals)
+        c->predicted_ns = scaled((uint64_t)desk->decision.ns[i], n, desk->question.elements);
+    return c;
+}
+
+static void add_candidates(const struct gx_desk *desk, size_t j, uint64_t n, gx_report *r)
+{
+    for (size_t i = 0; i < desk->entrants && i < GX_CANDIDATES_MAX; i++) {
+        const struct gx_entrant *entrant = &desk->entrant[i];
+        gx_candidate *c = candidate(r, desk, i, n);
+        uint64_t meant = 0;
+        for (size_t k = 0; k < desk->errands; k++) {
+            const struct gx_errand *e = &desk->errand[k];
+            if (!has(e, j))
+                continue;
+            struct gx_range range = part_of(e, j);
+            if (e->entrant == entrant && j - e->share.job < e->next)
+                c->elements += range.n;
+            if (e->meant_for == entrant)
+                meant += range.n;
+        }
+        c->share_ns = meant ? scaled(entrant->share_ns, meant, entrant->meant) : 0;
+        c->actual_ns = c->elements ? scaled(entrant->actual_ns, c->elements, entrant->elements) : 0;
+    }
+}
+
+/* ---- one job ---- */
+
+static void add_part(gx_report *r, const gx_report *part)
+{
+    r->threads = part->threads > r->threads ? part->threads : r->threads;
+    r->total_ns = part->total_ns > r->total_ns ? part->total_ns : r->total_ns;
+    r->dispatches += part->dispatches;
+    r->groups += part->groups;
+    r->submits += part->submits;
+    r->command_hits += part->command_hits;
+    r->host_in_ns += part->host_in_ns;
+    r->device_ns += part->device_ns;
+    r->host_out_ns += part->host_out_ns;
+    r->upload_ns += part->upload_ns;
+    r->compute_ns += part->compute_ns;
+    r->download_ns += part->download_ns;
+    r->sampled += part->sampled;
+}
+
+/* The first bad element of all parts counts. */
+static void refuse(gx_report *r, const gx_report *part, const struct gx_range *range,
+                   gx_field field)
+{
+    uint64_t bad = range->first + part->bad_index;
+    if (r->status == GX_ERR_NOT_CANONICAL && r->bad_index <= bad)
+        return;
+    r->status = GX_ERR_NOT_CANONICAL;
+    r->bad_index = bad;
+    r->bad_operand = part->bad_operand;
+    snprintf(r->message, sizeof r->message,
+             "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
+             (unsigned long long)bad, part->bad_operand ? part->bad_operand : '?',
+             gx_field_get_info(field)->name);
+}
+
+static void not_written(gx_report *r, const struct gx_errand *e, const struct gx_range *range,
+                        size_t job)
+{
+    size_t length = strlen(r->message);
+    if (r->status == GX_OK) {
+        r->status = e->status;
+        length =
+            (size_t)snprintf(r->message, sizeof r->message, "%.100s; not written:", e->message);
+    }
+    snprintf(r->message + length, sizeof r->message - length, " job %zu from %llu to %llu", job,
+             (unsigned long long)range->first, (unsigned long long)(range->first + range->n));
+}
+
+/* Everything of job j of the wave, which is number `job` of the call. */
+static void merge(const struct gx_desk *desk, size_t j, size_t job, gx_report *r)
+{
+    uint64_t most = 0;
+    bool stopped = false;
+    const gx_job *meant = &desk->errand[0].wave[j];
+    *r = (gx_report){.reason = desk->decision.reason};
+    for (size_t k = 0; k < desk->errands; k++) {
+        const struct gx_errand *e = &desk->errand[k];
+        if (!has(e, j))
+            continue;
+        size_t i = j - e->share.job;
+        struct gx_range range = part_of(e, j);
+        const gx_report *part = &e->reports[i];
+        if (e->failed_over)
+            r->reason = GX_REASON_FALLBACK;
+        if (!r->device[0] || range.n > most) {
+            most = range.n;
+            memcpy(r->device, e->entrant->place->name, sizeof r->device);
+            r->path = part->path;
+            r->mode = part->mode;
+        }
+        add_part(r, part);
+        if (i < e->next && part->status == GX_ERR_NOT_CANONICAL)
+            refuse(r, part, &range, meant->field);
+        else if (i >= e->next && (i > e->next || e->status == GX_OK))
+            stopped = true;
+        else if (i >= e->next)
+            not_written(r, e, &range, job);
+    }
+    if (r->status == GX_OK && stopped)
+        r->status = GX_ERR_NOT_RUN;
+    if (r->status == GX_OK && r->reason == GX_REASON_FALLBACK)
+        memcpy(r->message, desk->message, sizeof r->message);
+    add_candidates(desk, j, meant->n, r);
+}
+
+static bool cancelled(const struct gx_desk *desk)
+{
+    for (size_t k = 0; k < desk->errands; k++)
+        if (desk->errand[k].status == GX_ERR_CANCELLED)
+            return true;
+    return false;
+}
+
+/* ---- all of them ---- */
+
+gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
+                          struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns)
+{
+    struct gx_counters *counters = &router->places.instance->counters;
+    gx_status s = GX_OK;
+    gx_report own;
+    for (size_t j = 0; j < count; j++) {
+        gx_report *r = call->reports ? &call->reports[first + j] : &own;
+        merge(desk, j, first + j, r);
+        if (count == 1 && r->status == GX_OK)
+            r->total_ns = elapsed_ns;
+        if (cancelled(desk) && (r->status == GX_ERR_NOT_RUN || r->status == GX_ERR_CANCELLED))
+            gx__report_not_run(r, GX_ERR_CANCELLED);
+        else if (r->status == GX_ERR_NOT_RUN)
+            gx__report_not_run(r, GX_ERR_NOT_RUN);
+        gx__count_job(counters, &call->jobs[first + j], r);
+        if (s != GX_OK || r->status == GX_OK)
+            continue;
+        s = r->status;
+        call->failed = first + j;
+        memcpy(call->message, r->message, sizeof call->message);
+    }
+    return s;
+}
