@@ -52,7 +52,7 @@ static bool predict_part(const struct gx_question *q, const struct gx_rival *riv
 static bool predict_parts(const struct gx_question *q, const struct gx_rival *rival,
                           double fraction, struct gx_prediction *sum)
 {
-    struct gx_prediction start = {0, 0}, none, all;
+    struct gx_prediction start = {0}, none, all;
     *sum = start;
     for (size_t k = 0; k < q->part_count; k++) {
         if (!predict_part(q, rival, k, 0, &none) ||
@@ -305,7 +305,7 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
     choose(d, GX_REASON_EXPLORED, i);
     if (d->ns[i] > 0 || q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS)
         return true;
-    struct gx_prediction p = {0, 0};
+    struct gx_prediction p = {0};
     gx__predict_wave(q, &q->rivals[best], 1 - EXPLORE_SHARE, &p);
     d->portions = 2;
     d->portion[i > best] = (struct gx_portion){.rival = i, .fraction = EXPLORE_SHARE};

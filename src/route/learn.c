@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/float_env.h"
 #include "exec/plan.h"
 #include "route/desk.h"
@@ -17,7 +16,19 @@
 #define BESIDE_MAX 4000u
 #define SMALL_MAX  ((uint32_t)1 << 20)
 
-const struct gx_predictor gx__predictor = {gx__model_predict, gx__model_next_ns};
+/* A place without a model is one that nothing is known of. */
+static bool predict(const struct gx_model *model, const struct gx_kind *kind, double n,
+                    struct gx_prediction *prediction)
+{
+    return model && gx__model_predict(model, kind, n, prediction);
+}
+
+static double next_ns(const struct gx_model *model)
+{
+    return model ? gx__model_next_ns(model) : 0;
+}
+
+const struct gx_predictor gx__predictor = {predict, next_ns};
 
 /* One element for all is nobody's transfer. */
 struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
@@ -115,7 +126,6 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
         return;
     struct gx_habit *habit = &place->habit[kind.op][kind.field][kind.residency];
     atomic_store_explicit(&habit->passed, 0, memory_order_relaxed);
-    atomic_store_explicit(&habit->seen, gx__now_ns(), memory_order_relaxed);
     if (atomic_load_explicit(&habit->runs, memory_order_relaxed) < FIRST_RUNS) {
         atomic_fetch_add_explicit(&habit->runs, 1, memory_order_relaxed);
         return;

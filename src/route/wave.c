@@ -14,7 +14,7 @@
 #include "route/health.h"
 
 #define PARTS_MAX 256u /* more than there are operations times fields times residencies */
-#define DAY_NS    86400000000000u
+#define DAY_S     86400u
 
 /* What keeping operands safe costs, in bytes per ns: a copy, and where the memory for it is
  * not kept, getting that too. */
@@ -111,19 +111,36 @@ static void add_parts(struct gx_router *router, struct gx_desk *desk, const gx_j
     q->part_count = desk->part_count;
 }
 
-/* Of the kind that most of the wave is of, as this device has it. */
-static struct gx_habit *habit_of(const struct gx_desk *desk, size_t rival)
+/* The kind that most of the wave is of, as this device has it. */
+static struct gx_part main_part(const struct gx_desk *desk, size_t rival)
 {
-    const struct gx_part *most = desk->parts;
+    struct gx_part most = desk->parts[0];
     for (size_t i = 1; i < desk->part_count; i++)
-        if (desk->parts[i].elements > most->elements)
-            most = &desk->parts[i];
-    gx_residency as = desk->rival[rival].as[most->kind.residency];
-    return &desk->entrant[rival]
-                .place->habit[most->kind.op][most->kind.field][as ? as : most->kind.residency];
+        if (desk->parts[i].elements > most.elements)
+            most = desk->parts[i];
+    gx_residency as = desk->rival[rival].as[most.kind.residency];
+    most.kind.residency = as ? as : most.kind.residency;
+    return most;
 }
 
-static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced, uint64_t now)
+static struct gx_habit *habit_of(const struct gx_desk *desk, size_t rival)
+{
+    struct gx_kind kind = main_part(desk, rival).kind;
+    return &desk->entrant[rival].place->habit[kind.op][kind.field][kind.residency];
+}
+
+/* What is known was measured long ago, or of jobs that are only much alike. */
+static bool is_stale(const struct gx_desk *desk, size_t rival)
+{
+    struct gx_part part = main_part(desk, rival);
+    struct gx_prediction p;
+    if (!gx__predictor.predict(desk->rival[rival].model, &part.kind, part.elements, &p))
+        return false;
+    uint32_t now = gx__date_s();
+    return p.borrowed || (now > p.date && now - p.date > DAY_S);
+}
+
+static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced)
 {
     const struct gx_entrant *e = &desk->entrant[i];
     struct gx_rival *rival = &desk->rival[i];
@@ -137,8 +154,7 @@ static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced, uint64_
     if (!e->place->host)
         rival->extra_ns = (double)replaced / (replaced > FRESH_BYTES ? FRESH_RATE : COPY_RATE);
     const struct gx_habit *habit = habit_of(desk, i);
-    uint64_t seen = atomic_load_explicit(&habit->seen, memory_order_relaxed);
-    rival->stale = seen && now - seen > DAY_NS;
+    rival->stale = is_stale(desk, i);
     rival->passed = atomic_load_explicit(&habit->passed, memory_order_relaxed);
     rival->beside = atomic_load_explicit(&habit->beside, memory_order_relaxed) / 1000.0;
 }
@@ -167,7 +183,7 @@ gx_status gx__wave_decide(struct gx_router *router, struct gx_desk *desk, gx_pol
                           gx_path path, const gx_job *jobs, size_t count, bool explore,
                           char *message, size_t message_size)
 {
-    uint64_t replaced, now = gx__now_ns();
+    uint64_t replaced;
     if (!gx__desk_room(router, &desk->parts, &desk->part_room, PARTS_MAX, sizeof *desk->parts)) {
         snprintf(message, message_size, "no memory to choose a device");
         return GX_ERR_OUT_OF_MEMORY;
@@ -184,7 +200,7 @@ gx_status gx__wave_decide(struct gx_router *router, struct gx_desk *desk, gx_pol
                                           .exploring = explore ? &router->exploring : NULL};
     add_parts(router, desk, jobs, count, path, &replaced);
     for (size_t i = 0; i < desk->rivals; i++)
-        add_rival(desk, i, replaced, now);
+        add_rival(desk, i, replaced);
     gx__decide(&desk->question, &desk->decision);
     if (explore) {
         note_near(desk);
