@@ -33,7 +33,8 @@ typedef struct command {
     int (*run)(const common_opts *common);
 } command;
 
-extern const command cmd_devices, cmd_verify, cmd_run, cmd_bench, cmd_demo;
+extern const command cmd_devices, cmd_verify, cmd_run, cmd_bench, cmd_demo, cmd_calibrate,
+    cmd_model;
 
 /* "gpuexec: ..." and a newline on stderr, after taking a progress bar away. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -46,6 +47,9 @@ int cli_no_memory(void);
 
 /* Shows why a job failed; returns the exit code that stands for it. */
 int cli_job_failed(const gx_report *report);
+
+/* The same for a call that has no reports. */
+int cli_call_failed(gx_status status);
 
 /* Opens a context whose messages go to stderr; returns an exit code. */
 int cli_open(const common_opts *common, gx_ctx **ctx);

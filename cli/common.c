@@ -55,14 +55,14 @@ int cli_job_failed(const gx_report *report)
 /* Its address says that a context's messages are all wanted. */
 static char verbose_log;
 
-/* Why gx_open failed, which only the log says. Every later error is in a report, and
- * shown from there. */
-static char open_error[256];
+/* Why a call without reports failed, which only the log says. Errors of jobs are in their
+ * reports, and shown from there. */
+static char last_error[256];
 
 static void log_message(void *user, gx_log_level level, const char *message)
 {
     if (level == GX_LOG_ERROR)
-        snprintf(open_error, sizeof open_error, "%s", message);
+        snprintf(last_error, sizeof last_error, "%s", message);
     if (level != GX_LOG_WARNING && user != &verbose_log)
         return;
     const char *kind = level == GX_LOG_ERROR     ? "error"
@@ -71,16 +71,20 @@ static void log_message(void *user, gx_log_level level, const char *message)
     cli_error("%s: %s", kind, message);
 }
 
+int cli_call_failed(gx_status status)
+{
+    cli_error("%s", last_error[0] ? last_error : gx_status_message(status));
+    return exit_code(status);
+}
+
 int cli_open(const common_opts *common, gx_ctx **ctx)
 {
     gx_config config = common->config;
     config.log = log_message;
     config.log_user = common->verbose ? &verbose_log : NULL;
-    open_error[0] = 0;
+    last_error[0] = 0;
     gx_status s = gx_open(&config, ctx);
-    if (s != GX_OK)
-        cli_error("%s", open_error[0] ? open_error : gx_status_message(s));
-    return exit_code(s);
+    return s == GX_OK ? EXIT_DONE : cli_call_failed(s);
 }
 
 int cli_close(gx_ctx **ctx, int rc)

@@ -10,10 +10,10 @@
 
 #include "cli.h"
 
-enum { COMMANDS = 5 };
+enum { COMMANDS = 7 };
 
-static const command *const commands[COMMANDS] = {&cmd_demo, &cmd_devices, &cmd_verify, &cmd_run,
-                                                  &cmd_bench};
+static const command *const commands[COMMANDS] = {&cmd_demo,  &cmd_devices,   &cmd_verify, &cmd_run,
+                                                  &cmd_bench, &cmd_calibrate, &cmd_model};
 
 static common_opts common;
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec calibrate: measures what jobs take on this machine, so that the router knows.
+ */
+#include <inttypes.h>
+
+#include "clock.h"
+#include "model.h"
+#include "progress.h"
+
+enum { OPS_MAX = 32, FIELDS_MAX = 32, STEPS = 100 };
+
+#define QUICK_SECONDS 3
+#define QUICK_ELEMS   ((uint64_t)1 << 20)
+
+static struct {
+    uint32_t fields, ops;
+    uint64_t n, seconds;
+    int quick;
+} opts;
+
+static const arg_spec specs[] = {
+    {.name = "quick",
+     .kind = ARG_FLAG,
+     .value = &opts.quick,
+     .set = 1,
+     .help = "no longer than 3 s, sizes to 1M"},
+    {.name = "field",
+     .arg = "F[,F...]",
+     .kind = ARG_FIELDS,
+     .value = &opts.fields,
+     .help = "of these (default: all prime fields)"},
+    {.name = "op",
+     .arg = "O[,O...]",
+     .kind = ARG_OPS,
+     .value = &opts.ops,
+     .help = "these (default: add,mul,inv, which the others are like)"},
+    {.letter = 'n',
+     .arg = "N",
+     .kind = ARG_NUMBER,
+     .value = &opts.n,
+     .min = 64,
+     .max = 1u << 24,
+     .help = "elements at most (16M)"},
+    {.name = "seconds",
+     .arg = "S",
+     .kind = ARG_NUMBER,
+     .value = &opts.seconds,
+     .min = 1,
+     .max = 3600,
+     .help = "no longer than that, roughly (20)"},
+};
+
+static int step(void *user, double done, const char *device, const char *what)
+{
+    (void)user;
+    (void)device;
+    (void)what;
+    progress_at((uint64_t)(done * STEPS));
+    return 0;
+}
+
+/* What is asked for, as lists. */
+typedef struct wishes {
+    gx_op ops[OPS_MAX];
+    gx_field fields[FIELDS_MAX];
+    gx_calibration settings;
+} wishes;
+
+static void make_wishes(wishes *w)
+{
+    gx_calibration *s = &w->settings;
+    *w = (wishes){0};
+    for (int o = 1; o < OPS_MAX && gx_op_get_info((gx_op)o); o++)
+        if (opts.ops >> o & 1)
+            w->ops[s->op_count++] = (gx_op)o;
+    for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
+        if (opts.fields >> f & 1)
+            w->fields[s->field_count++] = (gx_field)f;
+    s->ops = w->ops;
+    s->fields = w->fields;
+    s->max_elems = opts.n ? opts.n : opts.quick ? QUICK_ELEMS : 0;
+    s->limit_ns = (opts.seconds ? opts.seconds : opts.quick ? QUICK_SECONDS : 0) * 1000000000u;
+    s->progress = step;
+}
+
+/* Whether the operations and fields that were named have anything in common. */
+static bool any_exists(const wishes *w)
+{
+    const gx_calibration *s = &w->settings;
+    if (!s->op_count || !s->field_count)
+        return true;
+    for (size_t o = 0; o < s->op_count; o++)
+        for (size_t f = 0; f < s->field_count; f++)
+            if (gx_op_exists(s->ops[o], s->fields[f]))
+                return true;
+    return false;
+}
+
+static int calibrate(gx_ctx *ctx, const wishes *w, output_format format)
+{
+    uint64_t start = now_ns();
+    size_t curves = 0;
+    progress_start("calibrating", STEPS, "percent");
+    gx_status s = gx_calibrate(ctx, &w->settings);
+    progress_end();
+    if (s != GX_OK)
+        return cli_call_failed(s);
+    double seconds = (double)(now_ns() - start) / 1e9;
+    int rc = model_show(ctx, format, "calibrate", false, &curves);
+    fflush(stdout);
+    if (rc == EXIT_DONE)
+        fprintf(stderr, "%zu kinds of jobs are known, measured in %.1f s\n", curves, seconds);
+    return rc;
+}
+
+static int run_calibrate(const common_opts *common)
+{
+    wishes w;
+    gx_ctx *ctx = NULL;
+    make_wishes(&w);
+    if (!any_exists(&w))
+        return cli_usage(&cmd_calibrate, "no such operation on this field");
+    int rc = cli_open(common, &ctx);
+    if (rc == EXIT_DONE)
+        rc = calibrate(ctx, &w, (output_format)common->format);
+    return cli_close(&ctx, rc);
+}
+
+const command cmd_calibrate = {
+    .name = "calibrate",
+    .summary = "measure this machine, so that jobs go where they are fastest",
+    .synopsis = "[--device D[,D...]] [--quick] [--field F] [--op O] [-n N] [--csv | --json]",
+    .about =
+        "Measures what jobs of every size take on the devices that may be chosen, or on those\n"
+        "named, saves that in the cache folder, and shows it as 'gpuexec model' does. Without it\n"
+        "the same is learned from the calls that are made, and until then jobs from 100000\n"
+        "elements on go to a GPU. Best on a machine that does nothing else. What was known of\n"
+        "other fields and operations is kept.",
+    .examples = "  gpuexec calibrate\n"
+                "  gpuexec calibrate --quick --field bls12-381-fr\n"
+                "  gpuexec calibrate --device cpu,vulkan:1 --seconds 60\n",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .formats = true,
+    .run = run_calibrate,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec model: what the router knows of this machine.
+ */
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    int points;
+} opts;
+
+static const arg_spec specs[] = {
+    {.name = "points",
+     .kind = ARG_FLAG,
+     .value = &opts.points,
+     .set = 1,
+     .help = "every size that was measured, in place of a line for each kind of job"},
+};
+
+typedef struct row_list {
+    gx_model_row *rows;
+    size_t count;
+} row_list;
+
+/* ---- both tables ---- */
+
+static const char *residency_name(gx_residency residency)
+{
+    switch (residency) {
+    case GX_HOST_MEMORY:
+        return "host";
+    case GX_REGISTERED_MEMORY:
+        return "registered";
+    case GX_DEVICE_MEMORY:
+        return "device";
+    }
+    return "other";
+}
+
+static const char *path_name(gx_path path)
+{
+    static const char *const names[] = {"auto", "host-visible", "device-local"};
+    return (size_t)path < sizeof names / sizeof *names ? names[path] : "other";
+}
+
+static const char *age_text(char *text, size_t size, uint32_t seconds)
+{
+    if (seconds < 60)
+        snprintf(text, size, "%u s", seconds);
+    else if (seconds < 3600)
+        snprintf(text, size, "%u min", seconds / 60);
+    else if (seconds < 2 * 86400)
+        snprintf(text, size, "%u h", seconds / 3600);
+    else
+        snprintf(text, size, "%u d", seconds / 86400);
+    return text;
+}
+
+/* The widest device name decides; 8 at least. */
+static int device_width(const row_list *list)
+{
+    int width = 8;
+    for (size_t i = 0; i < list->count; i++)
+        if ((int)strlen(list->rows[i].device) > width)
+            width = (int)strlen(list->rows[i].device);
+    return width;
+}
+
+/* ---- curves ---- */
+
+enum {
+    C_DEVICE,
+    C_FIELD,
+    C_OP,
+    C_MEMORY,
+    C_PATH,
+    C_LAUNCH,
+    C_RATE,
+    C_POINTS,
+    C_MIN,
+    C_MAX,
+    C_AGE,
+    C_AGE_S,
+    CURVE_COLUMNS
+};
+
+static column curve_columns[CURVE_COLUMNS] = {
+    [C_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT},
+    [C_FIELD] = {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
+    [C_OP] = {.key = "op", .title = "op", .kind = COL_TEXT, .width = 9},
+    [C_MEMORY] = {.key = "memory", .title = "memory", .kind = COL_TEXT, .width = 10},
+    [C_PATH] = {.key = "path", .title = "path", .kind = COL_TEXT, .width = 12, .flags = COL_WIDE},
+    [C_LAUNCH] =
+        {.key = "launch_us", .title = "launch us", .kind = COL_REAL, .width = 10, .decimals = 2},
+    [C_RATE] = {.key = "g_per_s", .title = "G/s", .kind = COL_REAL, .width = 9, .decimals = 3},
+    [C_POINTS] = {.key = "points", .title = "points", .kind = COL_COUNT, .width = 6},
+    [C_MIN] =
+        {.key = "from_elements", .title = "from", .kind = COL_COUNT, .width = 8, .flags = COL_WIDE},
+    [C_MAX] = {.key = "to_elements", .title = "to", .kind = COL_COUNT, .width = 9},
+    [C_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
+    [C_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
+};
+
+static bool same_curve(const gx_model_row *x, const gx_model_row *y)
+{
+    return !strcmp(x->device, y->device) && x->op == y->op && x->field == y->field &&
+           x->residency == y->residency && x->path == y->path;
+}
+
+/* Where the line through the first two points begins. */
+static cell launch_of(const gx_model_row *rows, size_t count)
+{
+    if (count < 2)
+        return CELL_MISSING;
+    double slope = ((double)rows[1].ns - (double)rows[0].ns) / (double)(rows[1].n - rows[0].n);
+    double launch = (double)rows[0].ns - slope * (double)rows[0].n;
+    launch = launch < 0 ? 0 : launch > (double)rows[0].ns ? (double)rows[0].ns : launch;
+    return CELL_REAL(launch / 1e3);
+}
+
+/* By the last two. */
+static cell rate_of(const gx_model_row *rows, size_t count)
+{
+    const gx_model_row *last = &rows[count - 1];
+    uint64_t n = count < 2 ? last->n : last->n - last[-1].n;
+    double ns = count < 2 ? (double)last->ns : (double)last->ns - (double)last[-1].ns;
+    return ns > 0 ? CELL_REAL((double)n / ns) : CELL_MISSING;
+}
+
+static bool show_curve(output *out, const gx_model_row *rows, size_t count)
+{
+    char age[32];
+    uint32_t youngest = rows[0].age_s;
+    for (size_t i = 1; i < count; i++)
+        youngest = rows[i].age_s < youngest ? rows[i].age_s : youngest;
+    cell cells[CURVE_COLUMNS] = {
+        [C_DEVICE] = CELL_TEXT(rows->device),
+        [C_FIELD] = CELL_TEXT(gx_field_get_info(rows->field)->name),
+        [C_OP] = CELL_TEXT(gx_op_get_info(rows->op)->name),
+        [C_MEMORY] = CELL_TEXT(residency_name(rows->residency)),
+        [C_PATH] = CELL_TEXT(path_name(rows->path)),
+        [C_LAUNCH] = launch_of(rows, count),
+        [C_RATE] = rate_of(rows, count),
+        [C_POINTS] = CELL_COUNT(count),
+        [C_MIN] = CELL_COUNT(rows[0].n),
+        [C_MAX] = CELL_COUNT(rows[count - 1].n),
+        [C_AGE] = CELL_TEXT(age_text(age, sizeof age, youngest)),
+        [C_AGE_S] = CELL_COUNT(youngest),
+    };
+    return output_row(out, cells);
+}
+
+/* Rows of one curve are together, by size. */
+static bool show_curves(output *out, const row_list *list)
+{
+    bool ok = true;
+    for (size_t first = 0, next; ok && first < list->count; first = next) {
+        for (next = first + 1; next < list->count; next++)
+            if (!same_curve(&list->rows[first], &list->rows[next]))
+                break;
+        ok = show_curve(out, &list->rows[first], next - first);
+    }
+    return ok;
+}
+
+/* ---- points ---- */
+
+enum {
+    P_DEVICE,
+    P_FIELD,
+    P_OP,
+    P_MEMORY,
+    P_PATH,
+    P_N,
+    P_US,
+    P_SLOW,
+    P_SAMPLES,
+    P_AGE,
+    P_AGE_S,
+    POINT_COLUMNS
+};
+
+static column point_columns[POINT_COLUMNS] = {
+    [P_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT},
+    [P_FIELD] = {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
+    [P_OP] = {.key = "op", .title = "op", .kind = COL_TEXT, .width = 9},
+    [P_MEMORY] = {.key = "memory", .title = "memory", .kind = COL_TEXT, .width = 10},
+    [P_PATH] = {.key = "path", .title = "path", .kind = COL_TEXT, .width = 12, .flags = COL_WIDE},
+    [P_N] = {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
+    [P_US] = {.key = "us", .title = "us", .kind = COL_REAL, .width = 11, .decimals = 2},
+    [P_SLOW] = {.key = "slow_us", .title = "slow us", .kind = COL_REAL, .width = 11, .decimals = 2},
+    [P_SAMPLES] = {.key = "samples", .title = "samples", .kind = COL_COUNT, .width = 7},
+    [P_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
+    [P_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
+};
+
+static bool show_points(output *out, const row_list *list)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->count; i++) {
+        const gx_model_row *r = &list->rows[i];
+        char age[32];
+        cell cells[POINT_COLUMNS] = {
+            [P_DEVICE] = CELL_TEXT(r->device),
+            [P_FIELD] = CELL_TEXT(gx_field_get_info(r->field)->name),
+            [P_OP] = CELL_TEXT(gx_op_get_info(r->op)->name),
+            [P_MEMORY] = CELL_TEXT(residency_name(r->residency)),
+            [P_PATH] = CELL_TEXT(path_name(r->path)),
+            [P_N] = CELL_COUNT(r->n),
+            [P_US] = CELL_REAL((double)r->ns / 1e3),
+            [P_SLOW] = CELL_REAL((double)r->slow_ns / 1e3),
+            [P_SAMPLES] = CELL_COUNT(r->samples),
+            [P_AGE] = CELL_TEXT(age_text(age, sizeof age, r->age_s)),
+            [P_AGE_S] = CELL_COUNT(r->age_s),
+        };
+        ok = output_row(out, cells);
+    }
+    return ok;
+}
+
+/* ---- the command ---- */
+
+static int get_rows(gx_ctx *ctx, row_list *list)
+{
+    size_t room = 0;
+    gx_status s = gx_model(ctx, NULL, &room);
+    if (s == GX_OK && room) {
+        list->rows = calloc(room, sizeof *list->rows);
+        if (!list->rows)
+            return cli_no_memory();
+        list->count = room;
+        s = gx_model(ctx, list->rows, &list->count);
+        list->count = list->count < room ? list->count : room;
+    }
+    return s == GX_OK ? EXIT_DONE : cli_call_failed(s);
+}
+
+int model_show(gx_ctx *ctx, output_format format, const char *command, bool points, size_t *curves)
+{
+    row_list list = {0};
+    int rc = get_rows(ctx, &list);
+    *curves = 0;
+    for (size_t i = 0; i < list.count; i++)
+        *curves += !i || !same_curve(&list.rows[i - 1], &list.rows[i]);
+    curve_columns[C_DEVICE].width = point_columns[P_DEVICE].width = device_width(&list);
+    /* A table of nothing is no table; for a machine, it is. */
+    if (rc == EXIT_DONE && (list.count || format != OUT_TABLE)) {
+        output *out = points ? output_open(format, command, point_columns, POINT_COLUMNS)
+                             : output_open(format, command, curve_columns, CURVE_COLUMNS);
+        bool ok = out && (points ? show_points(out, &list) : show_curves(out, &list));
+        if (!output_close(out) || !ok)
+            rc = EXIT_FAILED;
+    }
+    free(list.rows);
+    return rc;
+}
+
+static int run_model(const common_opts *common)
+{
+    gx_ctx *ctx = NULL;
+    size_t curves = 0;
+    int rc = cli_open(common, &ctx);
+    if (rc == EXIT_DONE)
+        rc = model_show(ctx, (output_format)common->format, "model", opts.points != 0, &curves);
+    if (rc == EXIT_DONE && !curves) {
+        fflush(stdout);
+        fputs("nothing is known yet: 'gpuexec calibrate' measures this machine\n", stderr);
+    }
+    return cli_close(&ctx, rc);
+}
+
+const command cmd_model = {
+    .name = "model",
+    .summary = "what is known of the speed of this machine",
+    .synopsis = "[--device D[,D...]] [--points] [--csv | --json]",
+    .about =
+        "Shows what jobs are expected to take on the devices that may be chosen, or on those\n"
+        "named: the cost of beginning, the rate of large jobs, how many sizes that rests on,\n"
+        "and how long ago the last of them was measured. It was measured by 'gpuexec\n"
+        "calibrate' and by every call since, and is kept in the cache folder, apart for every\n"
+        "machine, device, driver and version. After 30 days a measurement counts no more.",
+    .examples = "  gpuexec model\n"
+                "  gpuexec model --points --csv >points.csv\n",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .formats = true,
+    .run = run_model,
+};
