@@ -818,3 +818,57 @@ gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
 {
     return ctx ? gx__host_unregister(&ctx->hosts, memory) : GX_ERR_INVALID;
 }
+
+/* ---- the model ---- */
+
+#include "route/calibrate.h"
+
+static size_t trial_open(gx_ctx *ctx, struct gx_calibrated *devices)
+{
+    char names[256], message[160], *rest = names;
+    snprintf(names, sizeof names, "%s",
+             ctx->instance.config.device ? ctx->instance.config.device : "cpu");
+    size_t count = 0;
+    for (char *name; (name = strsep(&rest, ",")) && count < GX_CANDIDATES_MAX;) {
+        gx_reason reason;
+        if (gx__route(&ctx->router, name, &devices[count].engine, &reason, message,
+                      sizeof message) != GX_OK) {
+            gx__log(&ctx->instance, GX_LOG_ERROR, "%s", message);
+            continue;
+        }
+        const gx_device_info *info = &devices[count].engine->device.info;
+        devices[count++].model = gx__model_open(&ctx->instance, info->name, info->description);
+    }
+    return count;
+}
+
+static void trial_close(struct gx_calibrated *devices, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        gx__model_close(devices[i].model);
+        gx__engine_release(devices[i].engine);
+    }
+}
+
+gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings)
+{
+    struct gx_calibrated devices[GX_CANDIDATES_MAX];
+    static const gx_calibration standard;
+    size_t count = trial_open(ctx, devices);
+    gx_status s = count ? gx__calibrate(&ctx->instance, devices, count,
+                                        settings ? settings : &standard, NULL, NULL)
+                        : GX_ERR_NO_DEVICE;
+    trial_close(devices, count);
+    return s;
+}
+
+gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count)
+{
+    struct gx_calibrated devices[GX_CANDIDATES_MAX];
+    size_t room = rows ? *count : 0, opened = trial_open(ctx, devices);
+    *count = 0;
+    for (size_t i = 0; i < opened; i++)
+        gx__model_rows(devices[i].model, rows, room, count);
+    trial_close(devices, opened);
+    return opened ? GX_OK : GX_ERR_NO_DEVICE;
+}
