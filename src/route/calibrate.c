@@ -29,6 +29,11 @@
 /* Runs that take less than this are measured GX_SAMPLES times, others less often. */
 #define MANY_NS 1000000u
 #define SOME_NS 10000000u
+/* Where they differ by more than this factor, again and again, and the shortest count: what
+ * disturbs one run may not be there for another. */
+#define AGREE         1.25
+#define RUNS_MAX      20
+#define LONG_RUNS_MAX 5
 /* In one call, to see what one more costs. */
 #define NEXT_JOBS 16u
 /* Of the memory of the machine, for the arrays. */
@@ -251,16 +256,36 @@ static double lesser(double x, double y)
     return x < y ? x : y;
 }
 
-static int samples_of(uint64_t ns)
+static size_t samples_of(uint64_t ns)
 {
     return ns < MANY_NS ? GX_SAMPLES : ns < SOME_NS ? 3 : 2;
 }
 
-/* Runs it until it is known how long it takes, and returns the least; 0: it failed. */
+/* The shortest GX_SAMPLES of all, in rising order. */
+static void keep(uint64_t *kept, size_t *count, uint64_t ns)
+{
+    size_t at = *count;
+    if (at == GX_SAMPLES && ns >= kept[--at])
+        return;
+    for (; at > 0 && kept[at - 1] > ns; at--)
+        kept[at] = kept[at - 1];
+    kept[at] = ns;
+    *count += *count < GX_SAMPLES;
+}
+
+/* Whether it is known how long it takes: the runs agree, or there is no time for more. */
+static bool enough(const struct calibration *c, const uint64_t *kept, size_t count, int runs)
+{
+    if (count < 2 || (count < samples_of(kept[0]) && !late(c)))
+        return false;
+    return (double)kept[count - 1] <= AGREE * (double)kept[0] || late(c) ||
+           runs >= (kept[0] < SOME_NS ? RUNS_MAX : LONG_RUNS_MAX);
+}
+
+/* Runs a job until it is known how long it takes, and returns that; 0: it failed. */
 static double measure(struct calibration *c, struct course *course, uint64_t n)
 {
-    uint64_t ns[GX_SAMPLES] = {0};
-    double best = 1e300;
+    uint64_t kept[GX_SAMPLES], ns;
     size_t bytes = (size_t)n * gx__element_bytes(c->kind.field), count = 0;
     gx_status s = GX_OK;
     if (c->kind.residency == GX_DEVICE_MEMORY)
@@ -271,20 +296,20 @@ static double measure(struct calibration *c, struct course *course, uint64_t n)
     /* Memory and kernels are made at the first run, and commands are found ready from the
      * second one on. */
     for (int i = course->points ? 1 : 0; i < 2 && s == GX_OK; i++)
-        s = run(course, &job, 1, &ns[0]);
+        s = run(course, &job, 1, &ns);
     if (s == GX_OK)
         s = look(c, course, &job);
-    int samples = samples_of(ns[0]);
-    for (int i = 0; i < samples && s == GX_OK && (i < 2 || !late(c)); i++) {
-        s = run(course, &job, 1, &ns[i]);
-        best = lesser(best, (double)ns[i]);
-        count += s == GX_OK;
+    for (int i = 0; s == GX_OK && !enough(c, kept, count, i); i++) {
+        s = run(course, &job, 1, &ns);
+        if (s == GX_OK)
+            keep(kept, &count, ns);
     }
-    if (s != GX_OK)
+    if (s != GX_OK) {
         fail(course, s);
-    else
-        gx__model_set(course->device->model, &c->kind, n, ns, count);
-    return s == GX_OK ? best : 0;
+        return 0;
+    }
+    gx__model_set(course->device->model, &c->kind, n, kept, count);
+    return (double)kept[(count - 1) / 2];
 }
 
 /* Measures a size and, where it is not where the last two pointed to, one between. */

@@ -169,8 +169,8 @@ static double clamp(double x, double least, double most)
 }
 
 /* The line through (x0, y0) and (x1, y1) at n, but its launch cost is from 0 to y0, and
- * beyond x1 it does not fall. */
-static double on_line(double x0, double y0, double x1, double y1, double n)
+ * beyond x1 an element costs at least so much. */
+static double on_line(double x0, double y0, double x1, double y1, double n, double least)
 {
     double slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : y0 / x0;
     if (n < x0) {
@@ -178,13 +178,22 @@ static double on_line(double x0, double y0, double x1, double y1, double n)
         return launch + (y0 - launch) * (n / x0);
     }
     if (n > x1)
-        return y1 + (slope > 0 ? slope : 0) * (n - x1);
+        return y1 + (slope > least ? slope : least) * (n - x1);
     return y0 + slope * (n - x0);
 }
 
 static double get(const _Atomic double *value)
 {
     return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+/* What an element costs beyond the last point, at least: half of what it did from the first
+ * one to there. Two points that noise made level would promise anything. */
+static double least_slope(const struct curve *curve, uint32_t known, struct line line)
+{
+    int first = lowest(known);
+    double rise = get(&curve->point[line.to].ns) - get(&curve->point[first].ns);
+    return rise > 0 ? rise / (size_of(line.to) - size_of(first)) / 2 : 0;
 }
 
 static bool predict(const struct curve *curve, double n, struct gx_prediction *p)
@@ -197,8 +206,9 @@ static bool predict(const struct curve *curve, double n, struct gx_prediction *p
         return false;
     const struct point *from = &curve->point[line.from], *to = &curve->point[line.to];
     double x0 = size_of(line.from), x1 = size_of(line.to);
-    p->ns = on_line(x0, get(&from->ns), x1, get(&to->ns), n);
-    p->slow_ns = on_line(x0, get(&from->slow_ns), x1, get(&to->slow_ns), n);
+    double least = n > x1 ? least_slope(curve, known, line) : 0;
+    p->ns = on_line(x0, get(&from->ns), x1, get(&to->ns), n, least);
+    p->slow_ns = on_line(x0, get(&from->slow_ns), x1, get(&to->slow_ns), n, least);
     p->ns = p->ns < GX_PREDICTION_MAX ? p->ns : GX_PREDICTION_MAX;
     p->slow_ns = clamp(p->slow_ns, p->ns, GX_PREDICTION_MAX);
     const struct point *near = n - x0 < x1 - n ? from : to;

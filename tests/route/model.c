@@ -155,6 +155,11 @@ static void steep_beginnings(void **state)
     learn(model, &mul, 2048, 900);
     near(predict(model, &mul, 0), 1000, 1e-6);
     near(predict(model, &mul, 16384), 900, 1e-6);
+    gx__model_forget(model, NULL);
+    const uint64_t level[] = {1000, 100000, 100000}; /* noise: it does not stay level */
+    for (size_t i = 0; i < GXT_COUNT(level); i++)
+        gx__model_set(model, &mul, 64u << 4 * i, &level[i], 1);
+    assert_true(predict(model, &mul, 16384 * 64) > 1.5e6);
     gx__model_close(model);
 }
 
