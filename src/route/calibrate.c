@@ -309,7 +309,8 @@ static double measure(struct calibration *c, struct course *course, uint64_t n)
         return 0;
     }
     gx__model_set(course->device->model, &c->kind, n, kept, count);
-    return (double)kept[(count - 1) / 2];
+    size_t median = (count - 1) / 2;
+    return (double)kept[median];
 }
 
 /* Measures a size and, where it is not where the last two pointed to, one between. */

@@ -111,14 +111,15 @@ static struct curve *find(const struct gx_model *model, const struct gx_kind *ki
 
 /* ---- predicting ---- */
 
+/* Bits there are. */
 static int lowest(uint32_t bits)
 {
-    return bits ? __builtin_ctz(bits) : -1;
+    return __builtin_ctz(bits);
 }
 
 static int highest(uint32_t bits)
 {
-    return bits ? 31 - __builtin_clz(bits) : -1;
+    return 31 - __builtin_clz(bits);
 }
 
 /* The last point at or below n; -1: it is below the first. */
@@ -129,8 +130,8 @@ static int index_below(double n)
     return index < GX_POINTS ? index : GX_POINTS - 1;
 }
 
-/* The two points that n is between, or the two that are nearest to it; from == to where
- * there is but one. */
+/* The two known points that n is between, or the two that are nearest to it; from == to where
+ * there is but one. There is one. */
 struct line {
     int from, to;
 };
@@ -139,17 +140,16 @@ static struct line line_for(uint32_t known, double n)
 {
     int below = index_below(n);
     uint32_t lower = below < 0 ? 0 : known & ((2u << below) - 1), upper = known & ~lower;
-    struct line line = {highest(lower), lowest(upper)};
     if (!lower) {
-        line.from = line.to;
-        int next = lowest(upper & (upper - 1));
-        line.to = next < 0 ? line.from : next;
-    } else if (!upper) {
-        line.to = line.from;
-        int before = highest(lower & ~(1u << line.to));
-        line.from = before < 0 ? line.to : before;
+        int first = lowest(upper);
+        upper &= upper - 1;
+        return (struct line){first, upper ? lowest(upper) : first};
     }
-    return line;
+    int last = highest(lower);
+    lower &= ~(1u << last);
+    if (upper)
+        return (struct line){last, lowest(upper)};
+    return (struct line){lower ? highest(lower) : last, last};
 }
 
 static bool reaches(uint32_t known, struct line line, double n)
@@ -285,7 +285,7 @@ static void set(_Atomic double *value, double to)
  * are the exception. */
 static void settle(struct point *point)
 {
-    float sorted[GX_SAMPLES];
+    float sorted[GX_SAMPLES] = {0};
     uint32_t n = point->count;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = i;

@@ -30,9 +30,9 @@ static void use(const struct gx_saved_model *saved)
         const struct gx_kind kind = {(gx_op)p->op, (gx_field)p->field, (gx_residency)p->residency,
                                      (gx_path)p->path};
         for (int step = 0; step < 2; step++) {
-            for (double n = 0; n < 1e12; n = n * 5 + 1) {
+            for (uint64_t n = 0; n < 1000000000000; n = n * 5 + 1) {
                 struct gx_prediction got;
-                if (gx__model_predict(model, &kind, n, &got))
+                if (gx__model_predict(model, &kind, (double)n, &got))
                     require(got.ns >= 0 && got.ns <= GX_PREDICTION_MAX && got.slow_ns >= got.ns &&
                             got.slow_ns <= GX_PREDICTION_MAX);
             }

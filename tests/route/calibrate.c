@@ -101,8 +101,8 @@ static void compare(size_t i, const struct gx_kind *kind, gx_job job)
     int count = 0;
     for (size_t n = 64; n <= small.max_elems; n *= 4)
         assert_true(error_at(i, kind, job, n) < 0.001);
-    for (double n = 64; n <= (double)MOST; n *= 1.37, count++) {
-        double error = error_at(i, kind, job, (size_t)n);
+    for (size_t n = 64; n <= MOST; n += n * 37 / 100, count++) {
+        double error = error_at(i, kind, job, n);
         sum += error;
         worst = error > worst ? error : worst;
     }

@@ -96,8 +96,8 @@ static void ideal_machines(void **state)
             struct gx_model *model = open_model();
             calibrate(model, &mul, machines[m], last);
             near(predict(model, &mul, 0), machines[m]->launch, 0.02);
-            for (double n = 1; n <= (double)last * 64; n *= 1.07)
-                near(predict(model, &mul, n), takes(machines[m], n), 0.02);
+            for (uint64_t n = 1; n <= last * 64; n += 1 + n / 15)
+                near(predict(model, &mul, (double)n), takes(machines[m], (double)n), 0.02);
             gx__model_close(model);
         }
 }
@@ -180,8 +180,8 @@ static void noise_and_outliers(void **state)
     }
     double sum = 0, worst = 0;
     int count = 0;
-    for (double n = 64; n < (8 << 20); n *= 1.1, count++) {
-        double error = fabs(predict(model, &mul, n) / takes(&bent, n) - 1);
+    for (uint64_t n = 64; n < (8 << 20); n += n / 10, count++) {
+        double error = fabs(predict(model, &mul, (double)n) / takes(&bent, (double)n) - 1);
         sum += error;
         worst = error > worst ? error : worst;
     }
@@ -218,7 +218,8 @@ static int calls_to_adapt(struct gx_model *model, double n, double ns)
 static void four_times_as_slow(void **state)
 {
     (void)state;
-    for (double n = 64; n <= (64 << 20); n = floor(n * 1.3)) {
+    for (uint64_t size = 64; size <= (64 << 20); size += size * 3 / 10) {
+        const double n = (double)size;
         struct gx_model *model = open_model();
         calibrate(model, &mul, &gpu, 16 << 20);
         for (int i = 0; i < 5; i++)

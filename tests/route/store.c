@@ -236,8 +236,8 @@ static void hostile_data(void **state)
         model = open_model();
         gx__model_take(model, parsed, gx__date_s());
         gx__model_learn(model, &mul, 100, 500);
-        for (double n = 0; n < 1e9; n = n * 3 + 1) {
-            double ns = predict(model, &mul, n);
+        for (uint64_t n = 0; n < 1000000000; n = n * 3 + 1) {
+            double ns = predict(model, &mul, (double)n);
             assert_true(ns >= -1 && ns <= GX_PREDICTION_MAX);
         }
         gx__model_close(model);
