@@ -73,10 +73,10 @@ static bool same_place(const gx_operand *a, const gx_operand *b)
     return a->host == b->host && a->buf == b->buf && a->offset == b->offset;
 }
 
-static bool in_place(const struct gx_piece *p)
+bool gx__job_in_place(const gx_job *job)
 {
-    for (int i = GX_A; i <= p->operands; i++)
-        if (same_place(gx__operand(p->job, i), &p->job->out))
+    for (int i = GX_A; i <= (int)gx_op_get_info(job->op)->operands; i++)
+        if (same_place(gx__operand(job, i), &job->out))
             return true;
     return false;
 }
@@ -92,7 +92,7 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     p->index = index;
     p->element = gx__element_bytes(job->field);
     p->operands = (int)gx_op_get_info(job->op)->operands;
-    bool replaces = in_place(p);
+    bool replaces = gx__job_in_place(job);
     p->first = 0;
     p->only = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {

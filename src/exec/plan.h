@@ -120,6 +120,9 @@ static inline const gx_operand *gx__operand(const gx_job *job, int which)
     }
 }
 
+/* Whether out is an operand. */
+bool gx__job_in_place(const gx_job *job);
+
 /* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY where not even one element at a time
  * fits asked->memory; what asked->scratch returns. facts, asked and jobs outlive the plan. */
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,

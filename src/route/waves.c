@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call is one wave more often than not, which sorting the memory of all its jobs by address
+ * finds out, whatever their number. Only where it is not, jobs are compared with each other,
+ * few at a time.
+ */
+#include "route/waves.h"
+
+#include "base/alloc.h"
+#include "exec/plan.h"
+
+/* The memory of one operand. */
+struct extent {
+    const gx_buf *buffer; /* NULL: host memory */
+    uintptr_t from, to;
+    bool writes;
+};
+
+/* False where the job has no such operand, or it is where the result goes: what must not meet
+ * the one must not meet the other. */
+static bool find_extent(const gx_job *job, int which, struct extent *e)
+{
+    const gx_operand *o = gx__operand(job, which), *out = &job->out;
+    if (!job->n || which > (int)gx_op_get_info(job->op)->operands)
+        return false;
+    if (which != GX_OUT && o->buf == out->buf && o->host == out->host && o->offset == out->offset)
+        return false;
+    e->buffer = o->buf;
+    e->from = o->buf ? o->offset : (uintptr_t)o->host;
+    e->to = e->from + (o->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
+    e->writes = which == GX_OUT;
+    return true;
+}
+
+/* ---- all jobs of a call ---- */
+
+static bool before(const struct extent *x, const struct extent *y)
+{
+    return x->buffer != y->buffer ? (uintptr_t)x->buffer < (uintptr_t)y->buffer : x->from < y->from;
+}
+
+static size_t run_end(const struct extent *e, size_t at, size_t count)
+{
+    if (at == count)
+        return count;
+    for (at++; at < count && !before(&e[at], &e[at - 1]);)
+        at++;
+    return at;
+}
+
+/* Merges each two runs that are in order already into one. */
+static void merge_runs(const struct extent *from, struct extent *to, size_t count)
+{
+    for (size_t start = 0, end; start < count; start = end) {
+        size_t middle = run_end(from, start, count), l = start, r = middle;
+        end = run_end(from, middle, count);
+        for (size_t k = start; k < end; k++)
+            to[k] = r == end || (l < middle && !before(&from[r], &from[l])) ? from[l++] : from[r++];
+    }
+}
+
+/* In the order of addresses; the result is one of the two. Operands come all a, all b and so
+ * on, and most calls have each of them in order: few runs. */
+static struct extent *sort(struct extent *e, struct extent *other, size_t count)
+{
+    while (run_end(e, 0, count) < count) {
+        struct extent *sorted = other;
+        merge_runs(e, sorted, count);
+        other = e;
+        e = sorted;
+    }
+    return e;
+}
+
+/* Whether one that writes meets another; within a job none does. */
+static bool any_meet(const struct extent *e, size_t count)
+{
+    uintptr_t read = 0, written = 0; /* up to here, in the buffer at hand */
+    for (size_t i = 0; i < count; i++) {
+        if (i && e[i].buffer != e[i - 1].buffer)
+            read = written = 0;
+        if (e[i].from < written || (e[i].writes && e[i].from < read))
+            return true;
+        uintptr_t *end = e[i].writes ? &written : &read;
+        *end = e[i].to > *end ? e[i].to : *end;
+    }
+    return false;
+}
+
+/* e has room for twice GX_OPERANDS extents of each. */
+static bool independent(const gx_job *jobs, size_t count, struct extent *e)
+{
+    size_t found = 0;
+    for (int which = GX_OUT; which < GX_OPERANDS; which++)
+        for (size_t i = 0; i < count; i++)
+            found += find_extent(&jobs[i], which, &e[found]);
+    return !any_meet(sort(e, e + count * GX_OPERANDS, found), found);
+}
+
+gx_status gx__waves_find(struct gx_waves *waves, const gx_allocator *allocator, const gx_job *jobs,
+                         size_t count)
+{
+    struct extent few[2 * GX_OPERANDS * GX_WAVE_SMALL], *e = few;
+    *waves = (struct gx_waves){.jobs = jobs, .count = count, .one = true};
+    if (count < 2)
+        return GX_OK;
+    if (count > GX_WAVE_SMALL) {
+        if (count > SIZE_MAX / (2 * GX_OPERANDS * sizeof *e))
+            return GX_ERR_OUT_OF_MEMORY;
+        e = gx__alloc(allocator, count * 2 * GX_OPERANDS * sizeof *e);
+        if (!e)
+            return GX_ERR_OUT_OF_MEMORY;
+    }
+    waves->one = independent(jobs, count, e);
+    if (e != few)
+        gx__free(allocator, e);
+    return GX_OK;
+}
+
+/* ---- two of them ---- */
+
+bool gx__jobs_conflict(const gx_job *first, const gx_job *second)
+{
+    struct extent x, y;
+    for (int i = GX_OUT; i < GX_OPERANDS; i++) {
+        if (!find_extent(first, i, &x))
+            continue;
+        for (int k = GX_OUT; k < GX_OPERANDS; k++)
+            if ((i == GX_OUT || k == GX_OUT) && find_extent(second, k, &y) &&
+                x.buffer == y.buffer && x.from < y.to && y.from < x.to)
+                return true;
+    }
+    return false;
+}
+
+size_t gx__waves_next(const struct gx_waves *waves, size_t first)
+{
+    const gx_job *jobs = waves->jobs + first;
+    size_t most = waves->count - first, n = 1;
+    if (waves->one || most < 2)
+        return most;
+    most = most < GX_WAVE_JOBS ? most : GX_WAVE_JOBS;
+    for (; n < most; n++)
+        for (size_t i = 0; i < n; i++)
+            if (gx__jobs_conflict(&jobs[i], &jobs[n]))
+                return n;
+    return n;
+}
+
+/* ---- shares ---- */
+
+bool gx__job_is_whole(const gx_job *job)
+{
+    return !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) && gx__job_in_place(job);
+}
+
+/* Of one element, about: moving it, and its products. */
+static double work(const gx_job *job)
+{
+    return (double)gx__element_bytes(job->field) * (1 + gx__op_products(job->op));
+}
+
+/* A place in the line: before this element of this job; the element is not the end of it. */
+struct place {
+    size_t job;
+    uint64_t element;
+};
+
+/* Where to cut a job, when its part before the cut should be `wanted` elements. */
+static struct place cut_job(const gx_job *jobs, size_t job, double wanted)
+{
+    uint64_t n = jobs[job].n, element = (uint64_t)(wanted / GX_CUT_ELEMS + 0.5) * GX_CUT_ELEMS;
+    if (gx__job_is_whole(&jobs[job]))
+        element = wanted < (double)n / 2 ? 0 : n;
+    return element < n ? (struct place){job, element} : (struct place){job + 1, 0};
+}
+
+static struct gx_share between(const gx_job *jobs, struct place from, struct place to)
+{
+    struct gx_share share = {.job = from.job,
+                             .jobs = to.job - from.job + (to.element > 0),
+                             .skip = from.element,
+                             .end = to.element};
+    if (from.job == to.job && from.element == to.element) /* nothing of the job it is in */
+        share.jobs = 0;
+    if (!share.jobs)
+        share.skip = share.end = 0;
+    else if (!to.element)
+        share.end = jobs[to.job - 1].n;
+    for (size_t i = 0; i < share.jobs; i++)
+        share.elements += gx__share_range(jobs, &share, i).n;
+    return share;
+}
+
+void gx__wave_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
+                  struct gx_share *shares)
+{
+    double all = 0, wanted = 0, passed = 0;
+    struct place from = {0, 0};
+    size_t job = 0;
+    for (size_t i = 0; i < njobs; i++)
+        all += (double)jobs[i].n * work(&jobs[i]);
+    for (size_t k = 0; k < count; k++) {
+        struct place to = {njobs, 0};
+        wanted += fractions[k] * all;
+        while (job < njobs && passed + (double)jobs[job].n * work(&jobs[job]) < wanted) {
+            passed += (double)jobs[job].n * work(&jobs[job]);
+            job++;
+        }
+        if (k + 1 < count && job < njobs)
+            to = cut_job(jobs, job, (wanted - passed) / work(&jobs[job]));
+        shares[k] = between(jobs, from, to);
+        from = to;
+    }
+}
+
+struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i)
+{
+    uint64_t first = i ? 0 : share->skip;
+    uint64_t end = i + 1 < share->jobs ? jobs[share->job + i].n : share->end;
+    return (struct gx_range){.job = share->job + i, .first = first, .n = end - first};
+}
+
+static void advance(gx_operand *o, size_t bytes)
+{
+    if (o->broadcast)
+        return;
+    if (o->buf)
+        o->offset += bytes;
+    else if (o->host)
+        o->host = (char *)o->host + bytes;
+}
+
+gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n)
+{
+    gx_job sub = *job;
+    size_t bytes = (size_t)first * gx__element_bytes(job->field);
+    advance(&sub.a, bytes);
+    advance(&sub.b, bytes);
+    advance(&sub.c, bytes);
+    advance(&sub.out, bytes);
+    sub.n = (size_t)n;
+    return sub;
+}
+
+gx_status gx__share_jobs(const gx_allocator *allocator, const gx_job *jobs,
+                         const struct gx_share *share, gx_job *few, const gx_job **list)
+{
+    gx_job *own = few;
+    *list = jobs + share->job;
+    if (!share->jobs || (!share->skip && share->end == jobs[share->job + share->jobs - 1].n))
+        return GX_OK;
+    if (share->jobs > GX_WAVE_SMALL)
+        own = gx__alloc(allocator, share->jobs * sizeof *own);
+    *list = own;
+    if (!own)
+        return GX_ERR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < share->jobs; i++) {
+        struct gx_range r = gx__share_range(jobs, share, i);
+        own[i] = gx__sub_job(&jobs[r.job], r.first, r.n);
+    }
+    return GX_OK;
+}
+
+void gx__share_done(const gx_allocator *allocator, const gx_job *jobs, const struct gx_share *share,
+                    const gx_job *few, const gx_job *list)
+{
+    if (list != few && list != jobs + share->job)
+        gx__free(allocator, (void *)(uintptr_t)list);
+}

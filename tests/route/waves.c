@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waves against the plainest way to find them, byte by byte; shares: that they cover all
+ * exactly once, where they are cut, and the jobs they are made of. No device is opened, and
+ * no operand is read. Internal: it links the static library.
+ */
+#include <math.h>
+
+#include "route/waves.h"
+#include "support/harness.h"
+#include "support/heap.h"
+
+enum { MEMORY = 4096 };
+static char memory[3][MEMORY]; /* host memory, and what stands for two buffers */
+
+static gx_operand operand(int space, size_t at)
+{
+    return space ? gx_dev((gx_buf *)(void *)memory[space], at) : gx_host(memory[0] + at);
+}
+
+/* ---- conflicts, byte by byte ---- */
+
+static void mark(unsigned char (*touched)[MEMORY], const gx_job *job, const gx_operand *o,
+                 unsigned char as)
+{
+    size_t bytes = (o->broadcast ? 1 : job->n) * gxt_element(job->field);
+    int space = !o->buf ? 0 : (char *)o->buf == memory[1] ? 1 : 2;
+    size_t at = space ? o->offset : (size_t)((char *)o->host - memory[0]);
+    for (size_t i = 0; job->n && i < bytes; i++)
+        touched[space][at + i] |= as;
+}
+
+/* 1: read, 2: written */
+static void mark_job(unsigned char (*touched)[MEMORY], const gx_job *job)
+{
+    uint32_t operands = gx_op_get_info(job->op)->operands;
+    mark(touched, job, &job->out, 2);
+    mark(touched, job, &job->a, 1);
+    if (operands > 1)
+        mark(touched, job, &job->b, 1);
+    if (operands > 2)
+        mark(touched, job, &job->c, 1);
+}
+
+static bool naive_conflict(const gx_job *x, const gx_job *y)
+{
+    static unsigned char first[3][MEMORY], second[3][MEMORY];
+    memset(first, 0, sizeof first);
+    memset(second, 0, sizeof second);
+    mark_job(first, x);
+    mark_job(second, y);
+    for (int space = 0; space < 3; space++)
+        for (size_t i = 0; i < MEMORY; i++)
+            if (first[space][i] && second[space][i] && (first[space][i] | second[space][i]) & 2)
+                return true;
+    return false;
+}
+
+static gx_operand random_operand(uint64_t *seed, const gx_job *job, size_t step, size_t range)
+{
+    size_t bytes = gxt_element(job->field), room = range - job->n * bytes;
+    return operand((int)(gxt_next(seed) % 3), gxt_next(seed) % (room / step + 1) * step);
+}
+
+/* A job as gx_run would accept it: out is an operand, or apart from all. */
+static gx_job random_job(uint64_t *seed, size_t range)
+{
+    static const gx_op ops[] = {GX_ADD, GX_MUL_ADD, GX_NEG};
+    gx_job job = {.op = ops[gxt_next(seed) % 3], .field = GX_BN254_FR, .n = gxt_next(seed) % 3};
+    if (range == MEMORY && gxt_next(seed) % 8 == 0)
+        job.n = 12; /* others lie within it */
+    size_t step = gxt_next(seed) % 2 ? 32 : 16;
+    uint32_t operands = gx_op_get_info(job.op)->operands;
+    gx_operand *inputs[] = {&job.a, &job.b, &job.c};
+    unsigned char touched[3][MEMORY];
+    bool apart = false;
+    for (uint32_t i = 0; i < operands; i++) {
+        *inputs[i] = random_operand(seed, &job, step, range);
+        inputs[i]->broadcast = gxt_next(seed) % 4 == 0;
+    }
+    if (gxt_next(seed) % 3 == 0) { /* in place */
+        job.a.broadcast = 0;
+        job.out = job.a;
+        for (uint32_t i = 1; i < operands; i++)
+            *inputs[i] = job.a;
+        return job;
+    }
+    while (!apart) {
+        gx_job reads = job, writes = {.op = GX_NEG, .field = job.field, .n = job.n};
+        job.out = random_operand(seed, &job, step, range);
+        memset(touched, 0, sizeof touched);
+        for (uint32_t i = 0; i < operands; i++)
+            mark(touched, &reads, inputs[i], 1);
+        mark(touched, &writes, &job.out, 2);
+        apart = true;
+        for (size_t i = 0; i < sizeof touched; i++)
+            apart &= ((unsigned char *)touched)[i] != 3;
+    }
+    return job;
+}
+
+static void waves_are_what_bytes_say(void **state)
+{
+    (void)state;
+    uint64_t seed = 1, waves_seen = 0, one_seen = 0;
+    gx_allocator none = {0};
+    for (int round = 0; round < (gxt_small() ? 150 : 1000); round++) {
+        gx_job jobs[40];
+        size_t count = 1 + gxt_next(&seed) % (round % 2 ? 4 : GXT_COUNT(jobs));
+        size_t range = round % 4 ? MEMORY : 512;
+        struct gx_waves waves;
+        bool any = false;
+        for (size_t i = 0; i < count; i++)
+            jobs[i] = random_job(&seed, range);
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k < i; k++) {
+                bool conflict = naive_conflict(&jobs[k], &jobs[i]);
+                assert_int_equal(gx__jobs_conflict(&jobs[k], &jobs[i]), conflict);
+                any |= conflict;
+            }
+        assert_int_equal(gx__waves_find(&waves, &none, jobs, count), GX_OK);
+        assert_int_equal(waves.one, !any);
+        one_seen += waves.one && count > 2;
+        for (size_t first = 0, n; first < count; first += n, waves_seen++) {
+            n = gx__waves_next(&waves, first);
+            assert_in_range(n, 1, count - first);
+            for (size_t i = first; i <= first + n && i < count; i++) {
+                bool conflict = false;
+                for (size_t k = first; k < i; k++)
+                    conflict |= naive_conflict(&jobs[k], &jobs[i]);
+                assert_int_equal(conflict, i == first + n); /* none inside, one at the end */
+            }
+        }
+    }
+    assert_true(waves_seen > 300 && one_seen > 20);
+}
+
+/* Many jobs, each of its own memory or all sharing an operand, in any order. */
+static void large_calls_are_one_wave_or_short_ones(void **state)
+{
+    (void)state;
+    enum { JOBS = 3000 };
+    static gx_job jobs[JOBS];
+    struct gxt_heap heap;
+    struct gx_waves waves;
+    gxt_heap_start(&heap);
+    gx_allocator allocator = gxt_heap_allocator(&heap);
+    char *base = gxt_alloc((size_t)JOBS * 64);
+    for (size_t i = 0; i < JOBS; i++) {
+        size_t k = i * 1237 % JOBS; /* a permutation */
+        jobs[i] = (gx_job){.op = GX_ADD, .field = GX_BN254_FR, .n = 1, .a = gx_host(base + k * 64)};
+        jobs[i].b = gx_host_broadcast(base);
+        jobs[i].out = gx_host(base + k * 64 + 32);
+    }
+    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, JOBS), GX_OK);
+    assert_true(waves.one);
+    assert_int_equal(gx__waves_next(&waves, 0), JOBS);
+    jobs[JOBS - 1].out = gx_host(base); /* which all others read */
+    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, JOBS), GX_OK);
+    assert_false(waves.one);
+    assert_int_equal(gx__waves_next(&waves, 0), GX_WAVE_JOBS);
+    assert_int_equal(gx__waves_next(&waves, JOBS - 10), 9);
+    assert_int_equal(gx__waves_next(&waves, JOBS - 1), 1);
+
+    gxt_heap_fail(&heap, 1, 0);
+    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, JOBS), GX_ERR_OUT_OF_MEMORY);
+    gxt_heap_heal(&heap);
+    uint64_t calls = gxt_heap_calls(&heap);
+    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, GX_WAVE_SMALL), GX_OK);
+    assert_int_equal(gxt_heap_calls(&heap), calls);
+    gxt_heap_end(&heap);
+    free(base);
+}
+
+static void nothing_is_a_wave(void **state)
+{
+    (void)state;
+    struct gx_waves waves;
+    gx_allocator none = {0};
+    assert_int_equal(gx__waves_find(&waves, &none, NULL, 0), GX_OK);
+    assert_true(waves.one);
+}
+
+/* ---- shares ---- */
+
+static char far[5000 * 48 + 64]; /* only its address counts */
+
+static gx_job line_job(size_t n, bool in_place, uint32_t flags)
+{
+    gx_job job = gxt_job(GX_ADD, GX_BN254_FR, n, far, far, NULL, in_place ? far : far + 64);
+    job.flags = flags;
+    return job;
+}
+
+/* Covers everything exactly once, in order, cut where it may be. */
+static void check_shares(const gx_job *jobs, size_t njobs, const struct gx_share *shares,
+                         size_t count)
+{
+    size_t job = 0;
+    uint64_t element = 0;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < shares[k].jobs; i++) {
+            struct gx_range r = gx__share_range(jobs, &shares[k], i);
+            assert_int_equal(r.job, job);
+            assert_int_equal(r.first, element);
+            assert_true(r.n <= jobs[job].n - element);
+            assert_true(!r.first || r.n); /* what is cut is not empty */
+            sum += r.n;
+            element += r.n;
+            if (element == jobs[job].n) {
+                job++;
+                element = 0;
+                continue;
+            }
+            assert_int_equal(i + 1, shares[k].jobs);
+            assert_int_equal(element % GX_CUT_ELEMS, 0);
+            assert_false(gx__job_is_whole(&jobs[job]));
+        }
+        assert_int_equal(sum, shares[k].elements);
+    }
+    assert_int_equal(job, njobs);
+    assert_int_equal(element, 0);
+}
+
+static void what_is_replaced_and_looked_at_is_whole(void **state)
+{
+    (void)state;
+    gx_job job = line_job(10, true, 0);
+    assert_true(gx__job_is_whole(&job));
+    job.flags = GX_JOB_TRUSTED;
+    assert_false(gx__job_is_whole(&job));
+    job = line_job(10, false, 0);
+    assert_false(gx__job_is_whole(&job));
+    job = line_job(10, true, 0);
+    job.field = GX_F32; /* of which no element is bad */
+    assert_false(gx__job_is_whole(&job));
+}
+
+static void shares_cover_everything_once(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    for (int round = 0; round < 20000; round++) {
+        gx_job jobs[12];
+        double fractions[GX_CANDIDATES_MAX], sum = 0;
+        struct gx_share shares[GX_CANDIDATES_MAX];
+        size_t njobs = 1 + gxt_next(&seed) % GXT_COUNT(jobs);
+        size_t count = 1 + gxt_next(&seed) % GX_CANDIDATES_MAX;
+        uint64_t all = 0, largest = 0, end = 0;
+        for (size_t i = 0; i < njobs; i++) {
+            size_t n = gxt_next(&seed) % ((size_t)1 << gxt_next(&seed) % 18);
+            jobs[i] = line_job(n, gxt_next(&seed) % 3 == 0, gxt_next(&seed) % 2);
+            all += n;
+            if (gx__job_is_whole(&jobs[i]))
+                largest = n > largest ? n : largest;
+        }
+        for (size_t k = 0; k < count; k++)
+            sum += fractions[k] = gxt_next(&seed) % 4 ? (double)(gxt_next(&seed) % 1000) : 0;
+        for (size_t k = 0; k < count; k++)
+            fractions[k] = sum > 0 ? fractions[k] / sum : 1.0 / (double)count;
+        memset(shares, 0x5c, sizeof shares);
+        gx__wave_cut(jobs, njobs, fractions, count, shares);
+        check_shares(jobs, njobs, shares, count);
+        /* each cut is as near as it may be */
+        uint64_t slack = GX_CUT_ELEMS / 2 > largest / 2 ? GX_CUT_ELEMS / 2 : largest / 2;
+        double wanted = 0;
+        for (size_t k = 0; k < count; k++) {
+            wanted += fractions[k] * (double)all;
+            end += shares[k].elements;
+            assert_true(fabs((double)end - wanted) <= (double)slack + 2);
+        }
+    }
+}
+
+static void work_counts_and_not_elements(void **state)
+{
+    (void)state;
+    gx_job jobs[] = {line_job(100000, false, 0), line_job(100000, false, 0)};
+    struct gx_share shares[2];
+    const double halves[] = {0.5, 0.5};
+    gx__wave_cut(jobs, 2, halves, 2, shares);
+    assert_int_equal(shares[0].elements, 100000);
+    jobs[0].op = GX_INV; /* which takes five times as long, they say */
+    jobs[0].b = (gx_operand){0};
+    gx__wave_cut(jobs, 2, halves, 2, shares);
+    check_shares(jobs, 2, shares, 2);
+    assert_true(shares[0].elements > 50000 && shares[0].elements < 70000);
+}
+
+/* ---- the jobs of a share ---- */
+
+static void sub_jobs_are_the_same_elements(void **state)
+{
+    (void)state;
+    gx_job job = {.op = GX_MUL_ADD, .field = GX_BLS12_381_FQ, .n = 5000, .flags = GX_JOB_TRUSTED};
+    job.a = operand(1, 160);
+    job.b = gx_host_broadcast(far);
+    job.c = gx_host(far);
+    job.out = operand(2, 0);
+    gx_job sub = gx__sub_job(&job, 2048, 100);
+    assert_true(sub.a.buf == job.a.buf && sub.a.offset == 160 + 2048 * 48 && !sub.a.host);
+    assert_true(sub.b.host == far && sub.b.broadcast == 1);
+    assert_true(sub.c.host == far + 2048 * 48 && !sub.c.buf && !sub.c.offset);
+    assert_true(sub.out.buf == job.out.buf && sub.out.offset == 2048 * 48);
+    assert_true(sub.n == 100 && sub.flags == GX_JOB_TRUSTED && sub.op == GX_MUL_ADD);
+    gx_job neg = gxt_job(GX_NEG, GX_U32, 5000, far, NULL, NULL, far);
+    sub = gx__sub_job(&neg, 1024, 1);
+    assert_true(!sub.b.host && !sub.c.host && sub.a.host == far + 4096);
+}
+
+static void shares_become_jobs(void **state)
+{
+    (void)state;
+    enum { JOBS = 40 };
+    gx_job jobs[JOBS], few[GX_WAVE_SMALL];
+    const gx_job *list;
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gx_allocator allocator = gxt_heap_allocator(&heap);
+    for (size_t i = 0; i < JOBS; i++)
+        jobs[i] = line_job(4096, false, 0);
+
+    struct gx_share some = {.job = 3, .jobs = 2, .skip = 1024, .end = 2048};
+    assert_int_equal(gx__share_jobs(&allocator, jobs, &some, few, &list), GX_OK);
+    assert_ptr_equal(list, few);
+    assert_true(few[0].n == 3072 && (char *)few[0].a.host == far + 1024 * 32);
+    assert_true(few[1].n == 2048 && (char *)few[1].a.host == far);
+    gx__share_done(&allocator, jobs, &some, few, list);
+
+    some = (struct gx_share){.job = 3, .jobs = 1, .skip = 1024, .end = 4096};
+    assert_int_equal(gx__share_jobs(&allocator, jobs, &some, few, &list), GX_OK);
+    assert_true(list == few && few[0].n == 3072);
+
+    struct gx_share all = {.job = 3, .jobs = 30, .skip = 0, .end = 4096};
+    assert_int_equal(gx__share_jobs(&allocator, jobs, &all, few, &list), GX_OK);
+    assert_ptr_equal(list, jobs + 3);
+    gx__share_done(&allocator, jobs, &all, few, list);
+    assert_int_equal(gxt_heap_calls(&heap), 0);
+
+    struct gx_share many = {.job = 3, .jobs = 30, .skip = 0, .end = 1024};
+    assert_int_equal(gx__share_jobs(&allocator, jobs, &many, few, &list), GX_OK);
+    assert_true(list[0].n == 4096 && list[28].n == 4096 && list[29].n == 1024);
+    gx__share_done(&allocator, jobs, &many, few, list);
+    gxt_heap_fail(&heap, 1, 0);
+    assert_int_equal(gx__share_jobs(&allocator, jobs, &many, few, &list), GX_ERR_OUT_OF_MEMORY);
+    gx__share_done(&allocator, jobs, &many, few, list);
+    gxt_heap_end(&heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waves_are_what_bytes_say),
+        cmocka_unit_test(large_calls_are_one_wave_or_short_ones),
+        cmocka_unit_test(nothing_is_a_wave),
+        cmocka_unit_test(what_is_replaced_and_looked_at_is_whole),
+        cmocka_unit_test(shares_cover_everything_once),
+        cmocka_unit_test(work_counts_and_not_elements),
+        cmocka_unit_test(sub_jobs_are_the_same_elements),
+        cmocka_unit_test(shares_become_jobs),
+    };
+    return cmocka_run_group_tests_name("waves", tests, NULL, NULL);
+}
