@@ -554,20 +554,15 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
 
 /* ---- asynchronous work ---- */
 
-/* Whether all jobs have buffers on GPUs, which is where they run then: in one stream with all
- * other tickets there. */
+/* Whether each job has buffers, on one device: that is where it runs then, in one stream with
+ * all other tickets there. */
 static bool all_resident(const gx_job *jobs, size_t njobs)
 {
     struct gx_engine *home;
     gx_report r;
-    for (size_t i = 0; i < njobs; i++) {
-        validate_buffers(&jobs[i], true, &home, &r);
-        for (int k = 0; k < GX_OPERANDS && home; k++)
-            if (gx__operand(&jobs[i], k)->buf && gx__operand(&jobs[i], k)->buf->engine != home)
-                home = NULL;
-        if (!home)
+    for (size_t i = 0; i < njobs; i++)
+        if (validate_buffers(&jobs[i], false, &home, &r) != GX_OK || !home)
             return false;
-    }
     return njobs;
 }
 
@@ -579,7 +574,7 @@ static gx_status route_ticket(gx_ctx *ctx, gx_ticket *ticket, const gx_job *jobs
         struct gx_engine *engine;
         gx_report r = {0};
         gx_status s = find_engine(ctx, &jobs[i], opts->device, &engine, &r);
-        if (s == GX_OK && routed) {
+        if (s == GX_OK && routed && !engine->place->host) {
             s = gx__router_prove(&ctx->router, engine, &jobs[i], 1, r.message, sizeof r.message);
             if (s != GX_OK)
                 gx__engine_release(engine);

@@ -9,8 +9,6 @@
 #include "exec/plan.h"
 #include "route/desk.h"
 
-/* The first runs of a kind build kernels and memory. */
-#define FIRST_RUNS 2u
 /* Beyond these, in thousandths, something else went wrong. */
 #define BESIDE_MIN 500u
 #define BESIDE_MAX 4000u
@@ -99,19 +97,20 @@ static void find_small(struct gx_place *host, const struct gx_kind *kind)
         else
             most = middle;
     }
-    struct gx_habit *habit = &host->habit[kind->op][kind->field][GX_HOST_MEMORY];
+    struct gx_habit *habit = gx__habit(host, kind);
     atomic_store_explicit(&habit->small, least ? least : 1, memory_order_relaxed);
 }
 
 uint32_t gx__small_limit(struct gx_place *host, const gx_job *job)
 {
-    struct gx_habit *habit = &host->habit[job->op][job->field][GX_HOST_MEMORY];
+    struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
+    struct gx_habit *habit = gx__habit(host, &kind);
     uint32_t small = atomic_load_explicit(&habit->small, memory_order_relaxed);
     if (small)
         return small;
     gx_float_mode caller;
     gx__float_mode_default(&caller);
-    find_small(host, &(struct gx_kind){job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO});
+    find_small(host, &kind);
     gx__float_mode_restore(&caller);
     return atomic_load_explicit(&habit->small, memory_order_relaxed);
 }
@@ -124,9 +123,10 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
     uint64_t n;
     if (!model || !one_kind(instance, jobs, count, path, place->host, &kind, &n))
         return;
-    struct gx_habit *habit = &place->habit[kind.op][kind.field][kind.residency];
+    struct gx_habit *habit = gx__habit(place, &kind);
     atomic_store_explicit(&habit->passed, 0, memory_order_relaxed);
-    if (atomic_load_explicit(&habit->runs, memory_order_relaxed) < FIRST_RUNS) {
+    if (atomic_load_explicit(&habit->runs, memory_order_relaxed) < GX_FIRST_RUNS) {
+        gx__model_expect(model, &kind);
         atomic_fetch_add_explicit(&habit->runs, 1, memory_order_relaxed);
         return;
     }

@@ -451,6 +451,15 @@ void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_
     pthread_mutex_unlock(&model->lock);
 }
 
+void gx__model_expect(struct gx_model *model, const struct gx_kind *kind)
+{
+    if (!valid(kind))
+        return;
+    pthread_mutex_lock(&model->lock);
+    make(model, kind);
+    pthread_mutex_unlock(&model->lock);
+}
+
 /* All samples of a point at once. */
 static void replace(struct curve *curve, int index, const float *ns, uint32_t count,
                     uint32_t guesses, uint32_t date)

@@ -60,6 +60,9 @@ bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind,
  * changes nothing, nor does what there is no memory for. Any thread; does not wait. */
 void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_t n, uint64_t ns);
 
+/* Memory for what will be learned of a kind, so that learning asks for none. Any thread. */
+void gx__model_expect(struct gx_model *model, const struct gx_kind *kind);
+
 /* The same, measured several times (1 to GX_SAMPLES of store.h) and on purpose, at a size that
  * is a power of two from 64 to 16M: nothing else counts for that size any more. Any thread. */
 void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t n,

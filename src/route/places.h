@@ -25,9 +25,12 @@ struct gx_condition {
 #define GX_ONE_MORE_OP(symbol, value, name, operands, vector, result) +1
 #define GX_OP_END                                                     (1 GX_OP_LIST(GX_ONE_MORE_OP))
 #define GX_RESIDENCY_END                                              (GX_DEVICE_MEMORY + 1)
+#define GX_PATH_END                                                   (GX_PATH_DEVICE_LOCAL + 1) /* of those that can be asked for */
 
-/* What is remembered of jobs of one operation, field and residency beside the model, which
- * only knows times. */
+/* The first runs of a kind build kernels and memory, and are not learned from. */
+#define GX_FIRST_RUNS 2u
+
+/* What is remembered of jobs of one kind beside the model, which only knows times. */
 struct gx_habit {
     _Atomic uint32_t runs;   /* timed so far, up to those that count */
     _Atomic uint32_t beside; /* what a share takes beside others, in thousandths of what it
@@ -35,7 +38,6 @@ struct gx_habit {
     _Atomic uint32_t passed; /* decisions in a row that it nearly won */
     _Atomic uint32_t small;  /* of "cpu": elements that are done sooner than any GPU answers;
                                 0: not known */
-    _Atomic uint64_t seen;   /* when it was last timed; 0: not yet */
 };
 
 /* A device, and its engine now; NULL: to be opened. */
@@ -49,8 +51,13 @@ struct gx_place {
     _Atomic uint32_t active;   /* calls under way */
     _Atomic uint64_t rest;     /* elements since the last one that was compared */
     _Atomic uint64_t unproven; /* elements computed into buffers since the last probe */
-    struct gx_habit habit[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END];
+    struct gx_habit habit[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END][GX_PATH_END];
 };
+
+static inline struct gx_habit *gx__habit(struct gx_place *place, const struct gx_kind *kind)
+{
+    return &place->habit[kind->op][kind->field][kind->residency][kind->path];
+}
 
 struct gx_places {
     struct gx_instance *instance;

@@ -144,6 +144,14 @@ static void merge(const struct gx_desk *desk, size_t j, size_t job, gx_report *r
     add_candidates(desk, j, meant->n, r);
 }
 
+/* Buffers of "cpu" may be anybody's host memory, but stayed with it. */
+static bool at_home(const gx_job *job, const struct gx_desk *desk)
+{
+    bool buffers = job->out.buf || job->a.buf || job->b.buf || job->c.buf;
+    return buffers && desk->errands == 1 && desk->errand[0].entrant->place->host &&
+           !desk->errand[0].failed_over;
+}
+
 static bool cancelled(const struct gx_desk *desk)
 {
     for (size_t k = 0; k < desk->errands; k++)
@@ -163,6 +171,8 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
     for (size_t j = 0; j < count; j++) {
         gx_report *r = call->reports ? &call->reports[first + j] : &own;
         merge(desk, j, first + j, r);
+        if (at_home(&call->jobs[first + j], desk))
+            r->reason = GX_REASON_RESIDENT;
         if (count == 1 && r->status == GX_OK)
             r->total_ns = elapsed_ns;
         if (cancelled(desk) && (r->status == GX_ERR_NOT_RUN || r->status == GX_ERR_CANCELLED))

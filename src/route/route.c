@@ -185,12 +185,23 @@ static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, u
     gx__float_env_restore(&caller);
 }
 
+/* The first of a small kind get the model its memory, so that none is asked for later. */
+static bool is_new(struct gx_place *place, const struct gx_batch *batch)
+{
+    if (!batch->count)
+        return false;
+    struct gx_kind kind = {batch->jobs->op, batch->jobs->field, GX_HOST_MEMORY, GX_PATH_AUTO};
+    return atomic_load_explicit(&gx__habit(place, &kind)->runs, memory_order_relaxed) <
+           GX_FIRST_RUNS;
+}
+
 void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_place *place = place_of(engine);
     uint64_t elements = elements_of(batch->jobs, batch->count);
     uint64_t number = atomic_fetch_add_explicit(&place->jobs, batch->count, memory_order_relaxed);
-    bool timed = elements >= TIMED_ELEMS || !place->host || number % TIMED_EVERY < batch->count;
+    bool timed = elements >= TIMED_ELEMS || !place->host || number % TIMED_EVERY < batch->count ||
+                 is_new(place, batch);
     if (!timed) {
         gx__engine_run(engine, batch);
         gx__count(&place->elements, elements);
@@ -651,11 +662,12 @@ static void forget_habits(struct gx_place *place)
 {
     for (size_t op = 0; op < GX_OP_END; op++)
         for (size_t field = 0; field < GX_FIELD_END; field++)
-            for (size_t k = 0; k < GX_RESIDENCY_END; k++) {
-                struct gx_habit *habit = &place->habit[op][field][k];
-                atomic_store_explicit(&habit->small, 0, memory_order_relaxed);
-                atomic_store_explicit(&habit->beside, 0, memory_order_relaxed);
-            }
+            for (size_t k = 0; k < GX_RESIDENCY_END; k++)
+                for (size_t path = 0; path < GX_PATH_END; path++) {
+                    struct gx_habit *habit = &place->habit[op][field][k][path];
+                    atomic_store_explicit(&habit->small, 0, memory_order_relaxed);
+                    atomic_store_explicit(&habit->beside, 0, memory_order_relaxed);
+                }
 }
 
 static bool all_right(void *user, struct gx_engine *engine, const gx_job *job)

@@ -120,13 +120,15 @@ static struct gx_part main_part(const struct gx_desk *desk, size_t rival)
             most = desk->parts[i];
     gx_residency as = desk->rival[rival].as[most.kind.residency];
     most.kind.residency = as ? as : most.kind.residency;
+    if (desk->rival[rival].cpu)
+        most.kind.path = GX_PATH_AUTO;
     return most;
 }
 
 static struct gx_habit *habit_of(const struct gx_desk *desk, size_t rival)
 {
     struct gx_kind kind = main_part(desk, rival).kind;
-    return &desk->entrant[rival].place->habit[kind.op][kind.field][kind.residency];
+    return gx__habit(desk->entrant[rival].place, &kind);
 }
 
 /* What is known was measured long ago, or of jobs that are only much alike. */

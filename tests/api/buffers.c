@@ -468,8 +468,11 @@ static void wrong_device(void **state)
     assert_int_equal(gxt_run(ctx, &job, "nope", NULL), GX_ERR_NO_DEVICE);
     expect(here, 0, x, sizeof x);
     job.b = gx_dev(there, 0);
-    assert_int_equal(run(ctx, &job, &r), GX_ERR_INVALID);
+    assert_int_equal(gxt_run(ctx, &job, other, &r), GX_ERR_INVALID);
     assert_non_null(strstr(r.message, other));
+    assert_int_equal(run(ctx, &job, &r), GX_OK); /* buffers of "cpu" are memory for any */
+    assert_string_equal(r.device, other);
+    expect(here, 0, (uint32_t[]){2, 4, 6, 8}, sizeof x);
     job.b = gx_host(x);
     assert_int_equal(gxt_run(ctx, &job, "cpu", &r), GX_OK); /* the right one may be named */
     assert_int_equal(r.reason, GX_REASON_ASKED);

@@ -180,7 +180,9 @@ static void options_table(void **state)
                                           {"stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS"},
                                           {"device-memory", "GPUEXEC_DEVICE_MEMORY"},
                                           {"trace", "GPUEXEC_TRACE"},
-                                          {"queue-jobs", "GPUEXEC_QUEUE_JOBS"}};
+                                          {"queue-jobs", "GPUEXEC_QUEUE_JOBS"},
+                                          {"policy", "GPUEXEC_POLICY"},
+                                          {"sample-every", "GPUEXEC_SAMPLE_EVERY"}};
     size_t count = 0;
     const gx_option *options = gx_options(&count);
     assert_non_null(options);

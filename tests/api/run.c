@@ -708,8 +708,11 @@ static void report_of_a_success(void **state)
     memset(&r, GUARD, sizeof r);
     assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
     assert_int_equal(r.status, GX_OK);
-    assert_int_equal(r.reason, GX_REASON_ONLY);
+    assert_int_equal(r.reason, GX_REASON_SMALL);
     assert_string_equal(r.device, "cpu");
+    assert_int_equal(r.candidates, 1);
+    assert_string_equal(r.candidate[0].device, "cpu");
+    assert_int_equal(r.candidate[0].elements, N);
     assert_int_equal(r.threads, 1);
     assert_int_equal(r.dispatches, 1);
     assert_true(r.compute_ns <= r.total_ns);

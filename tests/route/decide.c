@@ -21,7 +21,7 @@ struct gx_model {
 static bool line(const struct gx_model *m, const struct gx_kind *kind, double n,
                  struct gx_prediction *p)
 {
-    *p = (struct gx_prediction){0, 0};
+    *p = (struct gx_prediction){0};
     if (m->launch < 0 || n < m->from || (m->to > 0 && n > m->to) ||
         (m->only && kind->residency != m->only))
         return false;
@@ -245,7 +245,7 @@ static double search(const struct gx_question *q, size_t from, unsigned left, un
 {
     double best = INFINITY;
     for (unsigned take = from + 1 == q->count ? left : 0; take <= left; take++) {
-        struct gx_prediction p = {0, 0};
+        struct gx_prediction p = {0};
         if (take && !gx__predict_wave(q, &q->rivals[from], (double)take / many, &p))
             continue;
         double mine = take ? p.ns + (double)q->rivals[from].waiting_ns : 0;
