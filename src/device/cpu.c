@@ -136,36 +136,33 @@ static gx_status cpu_enumerate(struct gx_instance *instance, gx_device_info *inf
 
 /* ---- open and close ---- */
 
-/* The host kernel behind each operation, and a rough cost of one element with 6 limbs
- * in the fastest tier: right to a factor of three is enough to choose threads. */
+/* The rough cost of one element with 6 limbs in the fastest tier: right to a factor of three
+ * is enough to choose threads. */
 static const struct {
     gx_op op;
-    enum gx_host_kernel host;
     uint32_t ns;
-} lowered[] = {
-    {GX_ADD, GX_HOST_ADD, 3},        {GX_SUB, GX_HOST_SUB, 3},
-    {GX_MUL, GX_HOST_MUL, 12},       {GX_NEG, GX_HOST_SUB, 3},
-    {GX_SQR, GX_HOST_SQR, 11},       {GX_INV, GX_HOST_INV, 40},
-    {GX_DIV, GX_HOST_DIV, 50},       {GX_MUL_ADD, GX_HOST_MUL_ADD, 14},
-    {GX_TO_MONT, GX_HOST_MUL, 12},   {GX_FROM_MONT, GX_HOST_MUL, 12},
-    {GX_OP_CHECK, GX_HOST_CHECK, 2},
+} costs[] = {
+    {GX_ADD, 3},      {GX_SUB, 3},        {GX_MUL, 12},     {GX_NEG, 3},
+    {GX_SQR, 11},     {GX_INV, 40},       {GX_DIV, 50},     {GX_MUL_ADD, 14},
+    {GX_TO_MONT, 12}, {GX_FROM_MONT, 12}, {GX_OP_CHECK, 2},
 };
 
 static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 {
     for (gx_field field = 1; field < GX_FIELD_END; field++) {
-        for (size_t i = 0; i < sizeof lowered / sizeof *lowered; i++) {
-            const gx_op_info *info = gx_op_get_info(lowered[i].op); /* NULL for GX_OP_CHECK */
-            if (info && !gx_op_exists(lowered[i].op, field))
+        for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+            gx_op op = costs[i].op;
+            const gx_op_info *info = gx_op_get_info(op); /* NULL for GX_OP_CHECK */
+            enum gx_host_kernel host = info ? gx__host_kernel(op) : GX_HOST_CHECK;
+            if (info && !gx_op_exists(op, field))
                 continue;
-            cpu->kernels[field][lowered[i].op] =
-                (struct cpu_kernel){.prime = gx__prime(field),
-                                    .fn = table->fn[field][lowered[i].host],
-                                    .host = lowered[i].host,
-                                    .ns = gx__prime(field) ? lowered[i].ns : 1,
-                                    .operands = info ? info->operands : 1,
-                                    .element_bytes = gx__element_bytes(field),
-                                    .floats = field == GX_F32};
+            cpu->kernels[field][op] = (struct cpu_kernel){.prime = gx__prime(field),
+                                                          .fn = table->fn[field][host],
+                                                          .host = host,
+                                                          .ns = gx__prime(field) ? costs[i].ns : 1,
+                                                          .operands = info ? info->operands : 1,
+                                                          .element_bytes = gx__element_bytes(field),
+                                                          .floats = field == GX_F32};
         }
     }
 }
@@ -325,11 +322,8 @@ static void *bound(const struct gx_binding *binding)
     return binding->mem ? (char *)binding->mem->host + binding->offset : NULL;
 }
 
-/* The arguments of the host kernel that does the public operation: those that have
- * none of their own get a constant for a second operand. */
-static struct gx_host_args lower(const struct cpu_kernel *k, const struct gx_dispatch *d)
+static struct gx_host_args arguments(const struct cpu_kernel *k, const struct gx_dispatch *d)
 {
-    static const uint64_t zero[GX_LIMBS_MAX], plain_one[GX_LIMBS_MAX] = {1};
     struct gx_host_args args = {.out = bound(&d->bind[GX_BIND_OUT]),
                                 .a = bound(&d->bind[GX_BIND_A]),
                                 .b = bound(&d->bind[GX_BIND_B]),
@@ -338,23 +332,7 @@ static struct gx_host_args lower(const struct cpu_kernel *k, const struct gx_dis
                                 .broadcast = d->kernel.key.broadcast,
                                 .check = d->kernel.key.check,
                                 .scratch = bound(&d->bind[GX_BIND_SCRATCH])};
-    switch (d->kernel.key.op) {
-    case GX_NEG:
-        args.b = args.a;
-        args.a = zero;
-        args.broadcast = GX_BROADCAST_A | (args.broadcast & GX_BROADCAST_A ? GX_BROADCAST_B : 0);
-        break;
-    case GX_TO_MONT:
-        args.b = k->prime->r2;
-        args.broadcast |= GX_BROADCAST_B;
-        break;
-    case GX_FROM_MONT:
-        args.b = plain_one;
-        args.broadcast |= GX_BROADCAST_B;
-        break;
-    default:
-        break;
-    }
+    gx__host_lower(d->kernel.key.op, k->prime, &args);
     return args;
 }
 
@@ -419,7 +397,7 @@ static void run_dispatch(struct gx_device *device, const struct gx_dispatch *d)
 {
     struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = d->kernel.impl;
-    struct gx_host_args args = lower(k, d);
+    struct gx_host_args args = arguments(k, d);
     uint32_t workers = cpu_workers(device, &d->kernel, d->n);
     args.stream = args.n * k->element_bytes * (k->operands + 1) > cpu->stream_bytes;
 

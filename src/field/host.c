@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which host tiers this CPU has, the table put together from them, and the exact
- * canonicity test that all tiers share. The only host file that asks the CPU what it
- * is; kernels assume what their tier says.
+ * Which host tiers this CPU has, the table put together from them, what public operations
+ * are in terms of it, and the exact canonicity test that all tiers share. The only host file that
+ * asks the CPU what it is; kernels assume what their tier says.
  */
 #include "field/host.h"
 
@@ -77,6 +77,41 @@ void gx__host_table(struct gx_host_table *table, unsigned mask)
 #else
     (void)tiers;
 #endif
+}
+
+/* ---- public operations ---------------------------------------------------- */
+
+enum gx_host_kernel gx__host_kernel(gx_op op)
+{
+    static const enum gx_host_kernel kernels[] = {
+        [GX_ADD] = GX_HOST_ADD,       [GX_SUB] = GX_HOST_SUB,         [GX_MUL] = GX_HOST_MUL,
+        [GX_NEG] = GX_HOST_SUB,       [GX_SQR] = GX_HOST_SQR,         [GX_INV] = GX_HOST_INV,
+        [GX_DIV] = GX_HOST_DIV,       [GX_MUL_ADD] = GX_HOST_MUL_ADD, [GX_TO_MONT] = GX_HOST_MUL,
+        [GX_FROM_MONT] = GX_HOST_MUL,
+    };
+    return kernels[op];
+}
+
+void gx__host_lower(gx_op op, const struct gx_prime *prime, struct gx_host_args *args)
+{
+    static const uint64_t zero[GX_LIMBS_MAX], plain_one[GX_LIMBS_MAX] = {1};
+    switch (op) {
+    case GX_NEG:
+        args->b = args->a;
+        args->a = zero;
+        args->broadcast = GX_BROADCAST_A | (args->broadcast & GX_BROADCAST_A ? GX_BROADCAST_B : 0);
+        break;
+    case GX_TO_MONT:
+        args->b = prime->r2;
+        args->broadcast |= GX_BROADCAST_B;
+        break;
+    case GX_FROM_MONT:
+        args->b = plain_one;
+        args->broadcast |= GX_BROADCAST_B;
+        break;
+    default:
+        break;
+    }
 }
 
 /* ---- canonicity ----------------------------------------------------------- */

@@ -13,8 +13,8 @@
 
 #include "field/field.h"
 
-/* What the public operations are made of; the CPU device lowers the others to these
- * (neg is 0 - a, to-mont is a * R^2, from-mont is a * 1, each with a broadcast). */
+/* What the public operations are made of; gx__host_lower makes the others of these (neg is
+ * 0 - a, to-mont is a * R^2, from-mont is a * 1, each with a broadcast). */
 enum gx_host_kernel {
     GX_HOST_ADD,
     GX_HOST_SUB,
@@ -58,6 +58,12 @@ struct gx_host_table {
     /* tier of each entry, for reports and tests: an index into gx__tier_names */
     uint8_t tier[GX_FIELD_END][GX_HOST_KERNELS];
 };
+
+/* The kernel that does a public operation. */
+enum gx_host_kernel gx__host_kernel(gx_op op);
+/* Arguments of the public operation become those of its kernel: one that has no kernel of its
+ * own gets a constant operand. */
+void gx__host_lower(gx_op op, const struct gx_prime *prime, struct gx_host_args *args);
 
 /* In the order of GX_TIER_LIST. */
 enum gx_tier { GX_TIER_PORTABLE, GX_TIER_ADX, GX_TIER_AVX512, GX_TIERS };

@@ -12,7 +12,7 @@
 #include "base/instance.h"
 
 /* Jobs are cut at multiples of this: buffers keep their alignment, kernels their stride. */
-#define GX_CUT_ELEMS 256u
+#define GX_CUT_ELEMS 1024u
 /* Up to so many jobs no memory is asked for. */
 #define GX_WAVE_SMALL 16u
 /* Jobs of a wave at most, in a call that is more than one wave. */
