@@ -166,10 +166,20 @@ struct place {
     uint64_t element;
 };
 
+/* About a hundredth of a job at most, or shares would be far from what was wanted. */
+static uint64_t cut_step(uint64_t n)
+{
+    uint64_t step = GX_CUT_ELEMS;
+    while (step > GX_CUT_MIN_ELEMS && step * 128 > n)
+        step /= 2;
+    return step;
+}
+
 /* Where to cut a job, when its part before the cut should be `wanted` elements. */
 static struct place cut_job(const gx_job *jobs, size_t job, double wanted)
 {
-    uint64_t n = jobs[job].n, element = (uint64_t)(wanted / GX_CUT_ELEMS + 0.5) * GX_CUT_ELEMS;
+    uint64_t n = jobs[job].n, step = cut_step(n);
+    uint64_t element = (uint64_t)(wanted / (double)step + 0.5) * step;
     if (gx__job_is_whole(&jobs[job]))
         element = wanted < (double)n / 2 ? 0 : n;
     return element < n ? (struct place){job, element} : (struct place){job + 1, 0};

@@ -11,8 +11,10 @@
 
 #include "base/instance.h"
 
-/* Jobs are cut at multiples of this: buffers keep their alignment, kernels their stride. */
-#define GX_CUT_ELEMS 1024u
+/* Jobs are cut at multiples of this, so that buffers keep their alignment and kernels their
+ * stride; small jobs, of which that would be much, at multiples of the other. */
+#define GX_CUT_ELEMS     1024u
+#define GX_CUT_MIN_ELEMS 64u
 /* Up to so many jobs no memory is asked for. */
 #define GX_WAVE_SMALL 16u
 /* Jobs of a wave at most, in a call that is more than one wave. */

@@ -214,7 +214,8 @@ static void check_shares(const gx_job *jobs, size_t njobs, const struct gx_share
                 continue;
             }
             assert_int_equal(i + 1, shares[k].jobs);
-            assert_int_equal(element % GX_CUT_ELEMS, 0);
+            bool large = jobs[job].n >= 200000;
+            assert_int_equal(element % (large ? GX_CUT_ELEMS : GX_CUT_MIN_ELEMS), 0);
             assert_false(gx__job_is_whole(&jobs[job]));
         }
         assert_int_equal(sum, shares[k].elements);
@@ -247,13 +248,13 @@ static void shares_cover_everything_once(void **state)
         struct gx_share shares[GX_CANDIDATES_MAX];
         size_t njobs = 1 + gxt_next(&seed) % GXT_COUNT(jobs);
         size_t count = 1 + gxt_next(&seed) % GX_CANDIDATES_MAX;
-        uint64_t all = 0, largest = 0, end = 0;
+        uint64_t all = 0, slack = 0, end = 0;
         for (size_t i = 0; i < njobs; i++) {
-            size_t n = gxt_next(&seed) % ((size_t)1 << gxt_next(&seed) % 18);
+            size_t n = gxt_next(&seed) % ((size_t)1 << gxt_next(&seed) % 20);
             jobs[i] = line_job(n, gxt_next(&seed) % 3 == 0, gxt_next(&seed) % 2);
             all += n;
-            if (gx__job_is_whole(&jobs[i]))
-                largest = n > largest ? n : largest;
+            uint64_t off = gx__job_is_whole(&jobs[i]) ? n / 2 : n / 200 + GX_CUT_MIN_ELEMS / 2;
+            slack = off > slack ? off : slack;
         }
         for (size_t k = 0; k < count; k++)
             sum += fractions[k] = gxt_next(&seed) % 4 ? (double)(gxt_next(&seed) % 1000) : 0;
@@ -263,7 +264,6 @@ static void shares_cover_everything_once(void **state)
         gx__wave_cut(jobs, njobs, fractions, count, shares);
         check_shares(jobs, njobs, shares, count);
         /* each cut is as near as it may be */
-        uint64_t slack = GX_CUT_ELEMS / 2 > largest / 2 ? GX_CUT_ELEMS / 2 : largest / 2;
         double wanted = 0;
         for (size_t k = 0; k < count; k++) {
             wanted += fractions[k] * (double)all;
