@@ -556,7 +556,7 @@ static void put(const struct curve *curve, size_t number, struct gx_saved_model 
     const struct gx_kind kind = kind_of(number);
     for (int i = 0; i < GX_POINTS; i++) {
         const struct point *point = &curve->point[i];
-        if (!point->count)
+        if (!knows(curve, i))
             continue;
         struct gx_saved_point *to = &saved->point[saved->count++];
         *to = (struct gx_saved_point){.op = (uint8_t)kind.op,
@@ -653,7 +653,7 @@ void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, siz
         const struct gx_kind kind = kind_of(number);
         for (int i = 0; curve && i < GX_POINTS; i++) {
             const struct point *point = &curve->point[i];
-            if (!point->count)
+            if (!knows(curve, i))
                 continue;
             if (*count < room) {
                 gx_model_row *row = &rows[*count];

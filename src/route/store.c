@@ -29,17 +29,16 @@ static void add_text(struct identity *id, const char *text)
     } while (*at++);
 }
 
+/* The description names the tiers that are allowed, and the threads are those as well. */
 static void add_machine(struct identity *id, struct gx_instance *instance)
 {
     gx_device_info cpu = {0}; /* the first of two, and no driver is asked */
     size_t room = 1;
-    char numbers[48];
+    char threads[24];
     gx__cpu_ops.enumerate(instance, &cpu, &room);
     add_text(id, cpu.description);
-    snprintf(numbers, sizeof numbers, "%lu %lu", (unsigned long)cpu.threads,
-             (unsigned long)instance->config.threads);
-    add_text(id, numbers);
-    add_text(id, instance->config.cpumask);
+    snprintf(threads, sizeof threads, "%lu", (unsigned long)cpu.threads);
+    add_text(id, threads);
 }
 
 void gx__store_init(struct gx_store *store, struct gx_instance *instance, const char *device,
