@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two devices at once: lavapipe by two driver files, which are two devices for us. Each
- * is named, used from several threads at a time, and keeps its buffers to itself.
+ * Two devices at once (support/drivers.h). Each is named, used from several threads at a time, and
+ * keeps its buffers to itself.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
 
+#include "support/drivers.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -15,39 +14,14 @@ enum { N = 100, ELEMENT = 48, BYTES = N * ELEMENT, THREADS = 4 };
 
 static const gx_field field = GX_BLS12_381_FQ;
 static unsigned char in[2][BYTES], want[BYTES];
-static char folder[] = "/tmp/gx-two-XXXXXX";
 static struct gxt_heap heap;
-
-/* ---- two driver files ---- */
-
-static void file_name(char *name, size_t size, int i)
-{
-    snprintf(name, size, "%s/driver%d.json", folder, i);
-}
-
-/* A copy of the driver file of lavapipe, whose name tells the architecture. */
-static int copy_driver(int i)
-{
-    char command[256], name[64];
-    file_name(name, sizeof name, i);
-    snprintf(command, sizeof command, "cat /usr/share/vulkan/icd.d/lvp_icd*.json > %s", name);
-    return system(command);
-}
 
 static int set_up(void **state)
 {
     (void)state;
-    char files[160], one[64], other[64];
-    if (getenv("GX_TEST_NO_VULKAN"))
-        exit(77);
     gxt_clear_environment();
-    if (!mkdtemp(folder) || copy_driver(0) || copy_driver(1))
+    if (gxt_two_drivers())
         return -1;
-    file_name(one, sizeof one, 0);
-    file_name(other, sizeof other, 1);
-    snprintf(files, sizeof files, "%s:%s", one, other);
-    setenv("VK_DRIVER_FILES", files, 1);  /* loaders from 1.3.207 on */
-    setenv("VK_ICD_FILENAMES", files, 1); /* older ones */
     struct oracle_rng rng = {21};
     oracle_fill(field, &rng, in[0], N);
     oracle_fill(field, &rng, in[1], N);
@@ -58,12 +32,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        char name[64];
-        file_name(name, sizeof name, i);
-        unlink(name);
-    }
-    return rmdir(folder);
+    return gxt_two_drivers_end();
 }
 
 static gx_ctx *open_watched(void)
