@@ -8,7 +8,7 @@
 #include "measure.h"
 #include "suite.h"
 
-static const suite *const suites[] = {&suite_ops, &suite_persistence, &suite_engine};
+static const suite *const suites[] = {&suite_ops, &suite_persistence, &suite_engine, &suite_router};
 enum { SUITES = sizeof suites / sizeof *suites };
 
 static const char *asked = "ops";
@@ -19,7 +19,7 @@ static const arg_spec specs[] = {
      .arg = "NAME",
      .kind = ARG_TEXT,
      .value = &asked,
-     .help = "what to measure: ops, persistence or engine (ops)"},
+     .help = "what to measure: ops, persistence, engine or router (ops)"},
     {.name = "field",
      .arg = "F[,F...]",
      .kind = ARG_FIELDS,
@@ -37,7 +37,7 @@ static const arg_spec specs[] = {
      .min = 1,
      .max = 1u << 30,
      .help = "elements of a job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
-             "256K,1M)"},
+             "256K,1M; router: 64,256,1K,...,16M)"},
     {.name = "samples",
      .arg = "K",
      .kind = ARG_NUMBER,
@@ -156,12 +156,30 @@ const command cmd_bench = {
         "                          at once, of memory registered (gx_host_register) and not\n"
         "  stream                  one job with 4 GiB of operands, memory registered and not\n"
         "\n"
+        "Suite router calibrates unless that was done, then times every device there is to choose\n"
+        "from, and what the router makes of them, in turns: add, mul and inv on the two BLS12-381\n"
+        "fields, on host memory, registered memory and data in buffers of each GPU. --device "
+        "takes\n"
+        "several: cpu,vulkan:0. Its parts:\n"
+        "\n"
+        "  regret                  time of the router's choice over the best device's, less 1; "
+        "off%\n"
+        "                          is the prediction over the time; for data in buffers the CPU "
+        "has\n"
+        "                          it moved there and back\n"
+        "  crossover               sizes from which on a GPU is faster than the CPU, and is used\n"
+        "  rows                    a job of 16M by all devices together; 32 products on data that\n"
+        "                          stays; what deciding costs\n"
+        "  summary                 median and worst regret, prediction error, and the share of\n"
+        "                          decisions taken without knowing\n"
+        "\n"
         "A terminal too narrow for all columns gets the most important; --csv has them all.",
     .examples = "  gpuexec bench\n"
                 "  gpuexec bench --op add -n 4M --threads 1\n"
                 "  gpuexec bench --field all --op all -n 64K --samples 51 --csv > bench.csv\n"
                 "  gpuexec bench --suite persistence --device vulkan:0\n"
-                "  gpuexec bench --suite engine --device vulkan --part batch,stream --csv\n",
+                "  gpuexec bench --suite engine --device vulkan --part batch,stream --csv\n"
+                "  gpuexec bench --suite router --device cpu,vulkan:0 -n 64,4K,64K\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_bench,

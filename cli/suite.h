@@ -26,7 +26,7 @@ typedef struct suite {
     int (*run)(const common_opts *common, const bench_opts *opts);
 } suite;
 
-extern const suite suite_ops, suite_persistence, suite_engine;
+extern const suite suite_ops, suite_persistence, suite_engine, suite_router;
 
 /* ---- statistics of the library (bench_stats.c) ---- */
 

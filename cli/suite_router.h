@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the parts of suite router share: the devices there are to choose from, operands, ways
+ * to do the same work timed in turns, and rows.
+ */
+#ifndef SUITE_ROUTER_H
+#define SUITE_ROUTER_H
+
+#include "measure.h"
+#include "suite.h"
+
+/* Every candidate, and what the router makes of them; the latter is always the last. */
+enum { ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1 };
+
+enum {
+    ROUTER_PART,
+    ROUTER_WHAT,
+    ROUTER_WHERE,
+    ROUTER_FIELD,
+    ROUTER_OP,
+    ROUTER_ELEMENTS,
+    ROUTER_DEVICE,
+    ROUTER_SAMPLES,
+    ROUTER_MEDIAN,
+    ROUTER_P90,
+    ROUTER_MIN,
+    ROUTER_MAX,
+    ROUTER_PREDICTED,
+    ROUTER_OFF,
+    ROUTER_BEST,
+    ROUTER_BEST_US,
+    ROUTER_CHOSEN,
+    ROUTER_REASON,
+    ROUTER_REGRET,
+    ROUTER_TIMES,
+    ROUTER_VALUE,
+    ROUTER_COLUMNS
+};
+#define ROUTER_BIT(column) ((uint64_t)1 << (column))
+
+typedef struct router_part {
+    const char *name;
+    const char *title; /* above its table */
+    uint64_t columns;  /* of a table, as bits */
+} router_part;
+
+/* One job, or several, as one of the devices would do it, or as the router decides. */
+typedef struct router_way {
+    const char *name;
+    gx_run_opts opts;
+    const gx_job *jobs;
+    size_t count;
+    gx_buf *moved; /* not NULL: the operands are read from here first, in the order of a job,
+                      and the result is written back behind them */
+    size_t calls;  /* of one sample */
+    size_t samples;
+    stats ns; /* of one call */
+} router_way;
+
+/* What came of one operation at one size. */
+typedef struct router_cell {
+    size_t where; /* 0: host memory, 1: registered, 2 and up: buffers of candidate where - 2 */
+    gx_field field;
+    gx_op op;
+    uint64_t n;
+    size_t ways;
+    double ns[ROUTER_WAYS_MAX];  /* medians; 0: that one was not tried */
+    double off[ROUTER_WAYS_MAX]; /* predicted over that, less 1; NAN: not predicted */
+    uint32_t used;               /* by auto, a bit for each candidate */
+    double regret;
+} router_cell;
+
+typedef struct router {
+    const common_opts *common;
+    const bench_opts *opts;
+    gx_ctx *ctx;
+    char names[GX_CANDIDATES_MAX][sizeof((gx_report *)0)->device];
+    size_t candidates, cpu; /* cpu: which of them it is; `candidates` where none */
+    number_list sizes;
+    gx_field field; /* of what is in the arrays */
+    size_t element_bytes, room;
+    unsigned char *operand[2], *result;
+    router_cell *cells;
+    size_t cell_count;
+    uint64_t decided, unknown; /* decisions since calibration; of these, without knowing */
+    output *out;
+    const router_part *part;
+    uint64_t steps;
+} router;
+
+/* The cells that are there are shown; NULL, 0, NAN: not there. */
+typedef struct router_row {
+    const char *what, *where, *device, *best, *chosen, *reason;
+    gx_field field;
+    gx_op op;
+    uint64_t elements;
+    const router_way *way;
+    double predicted, off, best_ns, regret, times, value;
+} router_row;
+
+#define ROUTER_NO_RATES .predicted = NAN, .off = NAN, .regret = NAN, .times = NAN, .value = NAN
+
+/* Begins the table of a part (once for all parts where the output is for machines). */
+int router_begin(router *r, const router_part *part);
+int router_end(router *r, int rc);
+bool router_show(router *r, const router_row *row);
+/* The next group of rows is done. */
+void router_step(router *r);
+
+/* Elements of the field in the arrays, `room` of them. */
+void router_fill(router *r, gx_field field);
+/* Registers all of them, or undoes that. Returns an exit code. */
+int router_register(router *r, bool on);
+gx_job router_job(const router *r, gx_op op, size_t n);
+
+/* One call; reports (one per job) may be NULL. Returns an exit code. */
+int router_call(router *r, const router_way *way, gx_report *reports);
+/* Times all in turns, there and back, so that no drift favours one: `samples` times, or fewer,
+ * but at least 3, where that takes longer than budget_s; the user's own number of samples
+ * goes before both. Each was called once before. */
+int router_time(router *r, router_way *ways, size_t count, size_t samples, double budget_s);
+
+/* "cpu+vulkan:0": who had a share. */
+void router_chosen(const gx_report *report, char *text, size_t size);
+const char *router_reason(gx_reason reason);
+
+/* What is asked of the router apart from the table: suite_router_rows.c. */
+int router_rows(router *r);
+uint64_t router_rows_steps(const router *r);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suite router of gpuexec bench, the rows beside its table: a large job by all devices
+ * together, a chain of products on data that stays on a device, and what deciding costs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "suite_router.h"
+
+enum {
+    LARGE = 16 << 20,
+    CHAIN = 32,
+    CHAIN_ELEMS = 4 << 20,
+    SMALL = 64,     /* not worth a decision */
+    DECIDED = 4096, /* worth one, and the CPU's */
+    LARGE_SAMPLES = 7,
+    CALL_SAMPLES = 301
+};
+
+#define FIELD   GX_BLS12_381_FQ
+#define LARGE_S 2.0
+#define CALLS_S 1.0
+
+static const router_part part_rows = {"rows", "Together, in a chain, and the decision",
+                                      ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS) |
+                                          ROUTER_BIT(ROUTER_DEVICE) | ROUTER_BIT(ROUTER_MEDIAN) |
+                                          ROUTER_BIT(ROUTER_CHOSEN) | ROUTER_BIT(ROUTER_TIMES) |
+                                          ROUTER_BIT(ROUTER_VALUE)};
+
+/* Times: as fast as `against`. value: us over it, where that is what counts. */
+static bool show(router *r, const char *what, const router_way *way, const gx_report *report,
+                 double against, bool over)
+{
+    char chosen[200];
+    router_row row = {.what = what,
+                      .field = FIELD,
+                      .op = way->jobs->op,
+                      .elements = way->jobs->n,
+                      .way = way,
+                      ROUTER_NO_RATES};
+    row.times = against / way->ns.median;
+    if (over)
+        row.value = (way->ns.median - against) / 1e3;
+    if (report) {
+        router_chosen(report, chosen, sizeof chosen);
+        row.chosen = chosen;
+        row.reason = router_reason(report->reason);
+    }
+    return router_show(r, &row);
+}
+
+/* All ways once, in turns after that, then a row each. The last is what the router does; its
+ * speed is over that of the best of the others. */
+static int run_ways(router *r, const char *what, router_way *ways, size_t count, size_t samples,
+                    double budget_s, bool over)
+{
+    static gx_report reports[CHAIN];
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < count; i++)
+        rc = router_call(r, &ways[i], reports);
+    if (rc == EXIT_DONE)
+        rc = router_time(r, ways, count, samples, budget_s);
+    if (rc == EXIT_DONE)
+        rc = router_call(r, &ways[count - 1], reports);
+    if (rc != EXIT_DONE)
+        return rc;
+    double best = ways[0].ns.median;
+    for (size_t i = 1; i + 1 < count; i++)
+        best = ways[i].ns.median < best ? ways[i].ns.median : best;
+    bool fine = true;
+    for (size_t i = 0; fine && i < count; i++)
+        fine = show(r, what, &ways[i], i + 1 < count ? NULL : reports, best, over);
+    router_step(r);
+    return fine ? EXIT_DONE : EXIT_FAILED;
+}
+
+static size_t at_most(const router *r, size_t n)
+{
+    return n < r->room ? n : r->room;
+}
+
+/* ---- together ---- */
+
+static int together(router *r)
+{
+    const gx_job job = router_job(r, GX_MUL, at_most(r, LARGE));
+    router_way ways[ROUTER_WAYS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < r->candidates; i++)
+        ways[count++] = (router_way){
+            .name = r->names[i], .opts = {.device = r->names[i]}, .jobs = &job, .count = 1};
+    ways[count++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
+    int rc = router_register(r, true);
+    if (rc == EXIT_DONE)
+        rc = run_ways(r, "mul, registered memory", ways, count, LARGE_SAMPLES, LARGE_S, false);
+    int undone = router_register(r, false);
+    return rc == EXIT_DONE ? undone : rc;
+}
+
+/* ---- a chain ---- */
+
+/* x = x * b, again and again, there and back between two places. */
+static void make_chain(const router *r, gx_buf *buf, size_t n, gx_job *jobs)
+{
+    size_t bytes = n * r->element_bytes;
+    for (size_t i = 0; i < CHAIN; i++) {
+        jobs[i] = (gx_job){.op = GX_MUL, .field = FIELD, .n = n};
+        jobs[i].a =
+            buf ? gx_dev(buf, i % 2 ? 2 * bytes : 0) : gx_host(i % 2 ? r->result : r->operand[0]);
+        jobs[i].b = buf ? gx_dev(buf, bytes) : gx_host(r->operand[1]);
+        jobs[i].out =
+            buf ? gx_dev(buf, i % 2 ? 0 : 2 * bytes) : gx_host(i % 2 ? r->operand[0] : r->result);
+    }
+}
+
+static int chain_on(router *r, size_t candidate)
+{
+    static gx_job resident[CHAIN], host[CHAIN];
+    const char *home = r->names[candidate];
+    const size_t n = at_most(r, CHAIN_ELEMS), bytes = n * r->element_bytes;
+    gx_buf *buf = NULL;
+    gx_status s = gx_buf_create(r->ctx, home, 3 * bytes, 0, &buf);
+    for (unsigned k = 0; k < 2 && s == GX_OK; k++)
+        s = gx_buf_write(buf, k * bytes, r->operand[k], bytes);
+    make_chain(r, buf, n, resident);
+    make_chain(r, NULL, n, host);
+    router_way ways[] = {{.name = r->names[r->cpu],
+                          .opts = {.device = r->names[r->cpu]},
+                          .jobs = host,
+                          .count = CHAIN},
+                         {.name = "auto", .jobs = resident, .count = CHAIN}};
+    int rc = s == GX_OK
+                 ? run_ways(r, "32 muls on resident data", ways, 2, LARGE_SAMPLES, LARGE_S, false)
+                 : cli_job_failed(&(gx_report){.status = s});
+    gx_buf_destroy(&buf);
+    return rc;
+}
+
+/* ---- the decision ---- */
+
+static int decision(router *r, const char *what, size_t n)
+{
+    const gx_job job = router_job(r, GX_ADD, at_most(r, n));
+    router_way ways[] = {
+        {.name = "cpu", .opts = {.policy = GX_POLICY_CPU}, .jobs = &job, .count = 1},
+        {.name = "auto", .jobs = &job, .count = 1}};
+    return run_ways(r, what, ways, 2, CALL_SAMPLES, CALLS_S, true);
+}
+
+/* ---- all ---- */
+
+uint64_t router_rows_steps(const router *r)
+{
+    return r->cpu < r->candidates ? 2 + r->candidates : 1;
+}
+
+int router_rows(router *r)
+{
+    router_fill(r, FIELD);
+    int rc = router_begin(r, &part_rows);
+    if (rc == EXIT_DONE)
+        rc = together(r);
+    if (r->cpu == GX_CANDIDATES_MAX) /* the others are against the CPU */
+        return rc;
+    for (size_t i = 0; rc == EXIT_DONE && i < r->candidates; i++)
+        if (i != r->cpu)
+            rc = chain_on(r, i);
+    if (rc == EXIT_DONE)
+        rc = decision(r, "64 additions, us over policy cpu", SMALL);
+    if (rc == EXIT_DONE)
+        rc = decision(r, "4096 additions, us over policy cpu", DECIDED);
+    return rc;
+}
