@@ -123,6 +123,7 @@ part_gpu() {
     run bench-gpu.csv gpuexec bench --device "$gpu" --op add,mul,inv -n 64,1024,16K,64K,1M,4M --csv
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
+    run router.csv gpuexec bench --suite router --csv
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }
 
