@@ -2,12 +2,11 @@
  *
  * Suite router of gpuexec bench: every device there is to choose from at every size, then
  * what the router chose, and how much slower that is than the best (its regret). Where one
- * device becomes faster than another comes out of the same figures. Rows that are about more
- * than one job are in suite_router_rows.c.
+ * device becomes faster than another comes out of the same figures. Here is what its parts
+ * share (suite_router.h); they are in suite_router_cells.c and suite_router_rows.c.
  */
 #include "suite_router.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +16,14 @@
 #include "progress.h"
 
 enum {
-    SAMPLES = 31,
     SAMPLES_MIN = 3,
-    PERIOD = 65537, /* random elements, repeated: no multiple of anything that is cut into */
-    HOST = 0,       /* where the operands are, see router_cell */
-    REGISTERED,
-    RESIDENT
+    PERIOD = 65537 /* random elements, repeated: no multiple of anything that is cut into */
 };
 
-#define BUDGET_S 0.15
 /* Of one sample, for the clock's sake. */
 #define SHORTEST_NS 20000.0
+
+const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV};
 
 static const number_list default_sizes = {
     10, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}};
@@ -67,20 +63,6 @@ static const column columns[ROUTER_COLUMNS] = {
     [ROUTER_VALUE] =
         {.key = "value", .title = "value", .kind = COL_REAL, .width = 9, .decimals = 3},
 };
-
-static const router_part part_cells = {
-    "regret", "What the router chose, against the best device alone",
-    ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
-        ROUTER_BIT(ROUTER_ELEMENTS) | ROUTER_BIT(ROUTER_BEST) | ROUTER_BIT(ROUTER_BEST_US) |
-        ROUTER_BIT(ROUTER_MEDIAN) | ROUTER_BIT(ROUTER_OFF) | ROUTER_BIT(ROUTER_CHOSEN) |
-        ROUTER_BIT(ROUTER_REASON) | ROUTER_BIT(ROUTER_REGRET)};
-static const router_part part_crossovers = {
-    "crossover",
-    "Crossovers: the size from which on a device is faster than the CPU (at nine of ten sizes)",
-    ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
-        ROUTER_BIT(ROUTER_DEVICE) | ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS)};
-static const router_part part_summary = {"summary", "All together",
-                                         ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_VALUE)};
 
 /* ---- rows ---- */
 
@@ -218,7 +200,7 @@ static gx_status move(const router *r, const router_way *way, bool in)
     return s;
 }
 
-static int call_failed(gx_status status, const gx_report *reports, size_t count)
+int router_failed(gx_status status, const gx_report *reports, size_t count)
 {
     for (size_t i = 0; reports && i < count; i++)
         if (reports[i].status == status)
@@ -231,12 +213,12 @@ int router_call(router *r, const router_way *way, gx_report *reports)
 {
     gx_status s = way->moved ? move(r, way, true) : GX_OK;
     if (s != GX_OK)
-        return call_failed(s, NULL, 0);
+        return router_failed(s, NULL, 0);
     s = gx_run(r->ctx, way->jobs, way->count, &way->opts, reports);
     if (s != GX_OK)
-        return call_failed(s, reports, way->count);
+        return router_failed(s, reports, way->count);
     s = way->moved ? move(r, way, false) : GX_OK;
-    return s == GX_OK ? EXIT_DONE : call_failed(s, NULL, 0);
+    return s == GX_OK ? EXIT_DONE : router_failed(s, NULL, 0);
 }
 
 static int take_sample(router *r, const router_way *way, size_t calls, double *ns)
@@ -279,347 +261,6 @@ int router_time(router *r, router_way *ways, size_t count, size_t samples, doubl
     return rc;
 }
 
-/* ---- a cell ---- */
-
-static const char *where_name(const router *r, size_t where, char *text, size_t size)
-{
-    if (where >= RESIDENT)
-        snprintf(text, size, "in %s", r->names[where - RESIDENT]);
-    else
-        snprintf(text, size, "%s", where == HOST ? "host" : "registered");
-    return text;
-}
-
-/* What the report says of each candidate's time, over what it then took. */
-static void note_predictions(const gx_report *report, const router_way *ways, router_cell *c)
-{
-    for (size_t i = 0; i + 1 < c->ways; i++) {
-        c->off[i] = NAN;
-        for (uint32_t k = 0; k < report->candidates; k++)
-            if (!strcmp(report->candidate[k].device, ways[i].name) &&
-                report->candidate[k].predicted_ns && !ways[i].moved)
-                c->off[i] = (double)report->candidate[k].predicted_ns / ways[i].ns.median - 1;
-    }
-}
-
-static void note_used(const router *r, const gx_report *report, router_cell *c)
-{
-    for (size_t i = 0; i < r->candidates; i++) {
-        bool used = !report->candidates && !strcmp(report->device, r->names[i]);
-        for (uint32_t k = 0; k < report->candidates; k++)
-            used |=
-                report->candidate[k].elements && !strcmp(report->candidate[k].device, r->names[i]);
-        c->used |= (uint32_t)used << i;
-    }
-}
-
-static uint64_t uncertain(const gx_statistics *s)
-{
-    return s->decisions_default + s->decisions_explored;
-}
-
-/* The ways of a cell are timed; the report is auto's, the last one's. */
-static int show_cell(router *r, router_cell *c, const router_way *ways, const gx_report *report)
-{
-    char where[64], chosen[200];
-    size_t best = 0, last = c->ways - 1;
-    double off = NAN;
-    for (size_t i = 0; i < c->ways; i++)
-        c->ns[i] = ways[i].ns.median;
-    for (size_t i = 0; i < last; i++)
-        best = c->ns[i] < c->ns[best] ? i : best;
-    c->regret = c->ns[last] / c->ns[best] - 1;
-    where_name(r, c->where, where, sizeof where);
-    router_chosen(report, chosen, sizeof chosen);
-    router_row row = {
-        .where = where, .field = c->field, .op = c->op, .elements = c->n, ROUTER_NO_RATES};
-    for (size_t i = 0; i < last; i++) {
-        row.way = &ways[i];
-        row.off = c->off[i];
-        row.predicted = (1 + c->off[i]) * c->ns[i];
-        row.what = ways[i].moved ? "moved" : NULL;
-        if (!strcmp(ways[i].name, report->device))
-            off = c->off[i];
-        if (r->common->format != OUT_TABLE && !router_show(r, &row))
-            return EXIT_FAILED;
-    }
-    row.what = NULL;
-    row.way = &ways[last];
-    row.predicted = NAN;
-    row.off = off;
-    row.best = ways[best].name;
-    row.best_ns = c->ns[best];
-    row.chosen = chosen;
-    row.reason = router_reason(report->reason);
-    row.regret = c->regret;
-    return router_show(r, &row) ? EXIT_DONE : EXIT_FAILED;
-}
-
-/* Each once, with the result looked at where it can be seen; the reports are of the last. */
-static int try_ways(router *r, const router_way *ways, size_t count, gx_report *report)
-{
-    int rc = EXIT_DONE;
-    for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
-        const gx_job *job = ways[i].jobs;
-        check_result checked = {0};
-        if (job->out.host)
-            memset(job->out.host, 0xa5, job->n * r->element_bytes);
-        rc = router_call(r, &ways[i], report);
-        if (rc != EXIT_DONE || !job->out.host)
-            continue;
-        if (check_sample(r->ctx, job, &checked) != GX_OK)
-            return cli_job_failed(&checked.report);
-        if (checked.differs) {
-            check_print(ways[i].name, &checked);
-            rc = EXIT_DIFFERS;
-        }
-    }
-    return rc;
-}
-
-static int run_cell(router *r, router_cell *c, router_way *ways)
-{
-    gx_report report;
-    gx_statistics before, after;
-    int rc = try_ways(r, ways, c->ways, &report);
-    gx_stats(r->ctx, &before);
-    if (rc == EXIT_DONE)
-        rc = router_time(r, ways, c->ways, SAMPLES, BUDGET_S);
-    if (rc == EXIT_DONE) { /* what was predicted before, and what is decided after */
-        note_predictions(&report, ways, c);
-        rc = router_call(r, &ways[c->ways - 1], &report);
-        note_used(r, &report, c);
-    }
-    gx_stats(r->ctx, &after);
-    r->decided += after.decisions - before.decisions;
-    r->unknown += uncertain(&after) - uncertain(&before);
-    if (rc == EXIT_DONE)
-        rc = show_cell(r, c, ways, &report);
-    router_step(r);
-    return rc;
-}
-
-static router_cell *new_cell(router *r, size_t where, gx_op op, size_t n)
-{
-    router_cell *c = &r->cells[r->cell_count++];
-    *c = (router_cell){.where = where, .field = r->field, .op = op, .n = n};
-    return c;
-}
-
-static int host_cell(router *r, size_t where, gx_op op, size_t n)
-{
-    router_way ways[ROUTER_WAYS_MAX];
-    const gx_job job = router_job(r, op, n);
-    router_cell *c = new_cell(r, where, op, n);
-    for (size_t i = 0; i < r->candidates; i++)
-        ways[c->ways++] = (router_way){
-            .name = r->names[i], .opts = {.device = r->names[i]}, .jobs = &job, .count = 1};
-    ways[c->ways++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
-    return run_cell(r, c, ways);
-}
-
-/* Where the data is, or the CPU with data that is moved there and back. */
-static int resident_cell(router *r, size_t where, gx_op op, size_t n)
-{
-    const char *home = r->names[where - RESIDENT];
-    router_way ways[ROUTER_WAYS_MAX];
-    const gx_job host = router_job(r, op, n);
-    gx_job job = host;
-    unsigned operands = gx_op_get_info(op)->operands;
-    size_t bytes = n * r->element_bytes;
-    gx_buf *buf = NULL;
-    gx_status s = gx_buf_create(r->ctx, home, (operands + 1) * bytes, 0, &buf);
-    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
-        cli_error("%s has no memory for %zu elements: left out", home, n);
-        router_step(r);
-        return EXIT_DONE;
-    }
-    for (unsigned k = 0; k < operands && k < 2 && s == GX_OK; k++)
-        s = gx_buf_write(buf, k * bytes, r->operand[k], bytes);
-    job.a = gx_dev(buf, 0);
-    if (operands > 1)
-        job.b = gx_dev(buf, bytes);
-    job.out = gx_dev(buf, operands * bytes);
-    router_cell *c = new_cell(r, where, op, n);
-    ways[c->ways++] =
-        (router_way){.name = home, .opts = {.device = home}, .jobs = &job, .count = 1};
-    if (r->cpu < r->candidates)
-        ways[c->ways++] = (router_way){.name = r->names[r->cpu],
-                                       .opts = {.device = r->names[r->cpu]},
-                                       .jobs = &host,
-                                       .count = 1,
-                                       .moved = buf};
-    ways[c->ways++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
-    int rc = s == GX_OK ? run_cell(r, c, ways) : call_failed(s, NULL, 0);
-    gx_buf_destroy(&buf);
-    return rc;
-}
-
-/* ---- all cells ---- */
-
-static const gx_op all_ops[] = {GX_ADD, GX_MUL, GX_INV};
-
-static bool op_wanted(const router *r, gx_op op)
-{
-    return (!r->opts->ops || r->opts->ops & 1u << op) && gx_op_exists(op, r->field);
-}
-
-static int run_where(router *r, size_t where)
-{
-    int rc = EXIT_DONE;
-    for (size_t o = 0; o < sizeof all_ops / sizeof *all_ops; o++)
-        for (size_t i = 0; rc == EXIT_DONE && i < r->sizes.count; i++)
-            if (op_wanted(r, all_ops[o]))
-                rc = where >= RESIDENT ? resident_cell(r, where, all_ops[o], r->sizes.values[i])
-                                       : host_cell(r, where, all_ops[o], r->sizes.values[i]);
-    return rc;
-}
-
-int router_register(router *r, bool on)
-{
-    unsigned char *const arrays[] = {r->operand[0], r->operand[1], r->result};
-    gx_status s = GX_OK;
-    for (size_t i = 0; i < 3 && s == GX_OK; i++)
-        s = on ? gx_host_register(r->ctx, arrays[i], r->room * r->element_bytes)
-               : gx_host_unregister(r->ctx, arrays[i]);
-    return s == GX_OK ? EXIT_DONE : call_failed(s, NULL, 0);
-}
-
-static int run_field(router *r, gx_field field)
-{
-    router_fill(r, field);
-    int rc = run_where(r, HOST);
-    if (rc == EXIT_DONE)
-        rc = router_register(r, true);
-    if (rc == EXIT_DONE)
-        rc = run_where(r, REGISTERED);
-    if (rc == EXIT_DONE)
-        rc = router_register(r, false);
-    for (size_t i = 0; rc == EXIT_DONE && i < r->candidates; i++)
-        if (i != r->cpu)
-            rc = run_where(r, RESIDENT + i);
-    return rc;
-}
-
-/* ---- crossovers ---- */
-
-/* Where the candidate's time is among those of a cell, or ways. */
-static size_t way_of(const router_cell *c, size_t candidate)
-{
-    if (c->where < RESIDENT)
-        return candidate;
-    return c->where - RESIDENT == candidate ? 0 : c->ways;
-}
-
-/* Of `count` cells of rising size, the first from which on nine of ten say yes. */
-static uint64_t first_from(const router *r, const router_cell *cells, size_t count,
-                           size_t candidate,
-                           bool (*says)(const router *, const router_cell *, size_t))
-{
-    uint64_t n = 0;
-    size_t yes = 0;
-    for (size_t i = count; i-- > 0;) {
-        bool now = says(r, &cells[i], candidate);
-        yes += now;
-        if (now && 10 * yes >= 9 * (count - i))
-            n = cells[i].n;
-    }
-    return n;
-}
-
-static bool is_faster(const router *r, const router_cell *c, size_t candidate)
-{
-    size_t cpu = c->where < RESIDENT ? r->cpu : 1; /* with the data moved */
-    return c->ns[way_of(c, candidate)] < c->ns[cpu];
-}
-
-static bool is_used(const router *r, const router_cell *c, size_t candidate)
-{
-    (void)r;
-    return c->used >> candidate & 1;
-}
-
-static bool has_time(const router_cell *c, size_t candidate)
-{
-    return way_of(c, candidate) < c->ways;
-}
-
-static int show_crossover(router *r, const router_cell *cells, size_t count, size_t candidate)
-{
-    char where[64];
-    router_row row = {.where = where_name(r, cells->where, where, sizeof where),
-                      .field = cells->field,
-                      .op = cells->op,
-                      .device = r->names[candidate],
-                      ROUTER_NO_RATES};
-    row.elements = first_from(r, cells, count, candidate, is_faster);
-    row.what = row.elements ? "faster than the CPU from" : "the CPU wins at all sizes";
-    if (!router_show(r, &row))
-        return EXIT_FAILED;
-    row.elements = first_from(r, cells, count, candidate, is_used);
-    row.what = row.elements ? "used by the router from" : "never used by the router";
-    return router_show(r, &row) ? EXIT_DONE : EXIT_FAILED;
-}
-
-static bool same_series(const router_cell *a, const router_cell *b)
-{
-    return a->where == b->where && a->field == b->field && a->op == b->op;
-}
-
-static int show_crossovers(router *r)
-{
-    int rc = router_begin(r, &part_crossovers);
-    for (size_t from = 0, to; rc == EXIT_DONE && from < r->cell_count; from = to) {
-        for (to = from + 1; to < r->cell_count && same_series(&r->cells[from], &r->cells[to]); to++)
-            ;
-        for (size_t i = 0; rc == EXIT_DONE && i < r->candidates; i++)
-            if (i != r->cpu && has_time(&r->cells[from], i))
-                rc = show_crossover(r, &r->cells[from], to - from, i);
-    }
-    return rc;
-}
-
-/* ---- the summary ---- */
-
-static bool show_value(router *r, const char *what, double value)
-{
-    router_row row = {.what = what, ROUTER_NO_RATES};
-    row.value = value;
-    return router_show(r, &row);
-}
-
-static int show_summary(router *r)
-{
-    size_t room = r->cell_count * ROUTER_WAYS_MAX, predictions = 0;
-    double *regret = calloc(r->cell_count + 1, sizeof *regret),
-           *off = calloc(room + 1, sizeof *off);
-    int rc = regret && off ? router_begin(r, &part_summary) : cli_no_memory();
-    for (size_t i = 0; rc == EXIT_DONE && i < r->cell_count; i++) {
-        const router_cell *c = &r->cells[i];
-        regret[i] = c->regret;
-        for (size_t k = 0; k + 1 < c->ways; k++)
-            if (!isnan(c->off[k]))
-                off[predictions++] = fabs(c->off[k]);
-    }
-    if (rc == EXIT_DONE && r->cell_count) {
-        stats all = stats_of(regret, r->cell_count);
-        bool fine = show_value(r, "regret, median", all.median) &&
-                    show_value(r, "regret, P90", all.p90) &&
-                    show_value(r, "regret, worst", all.max);
-        if (fine && predictions) {
-            stats p = stats_of(off, predictions);
-            fine = show_value(r, "prediction error, median", p.median) &&
-                   show_value(r, "prediction error, P90", p.p90);
-        }
-        fine = fine && show_value(r, "decisions taken uncalibrated",
-                                  r->decided ? (double)r->unknown / (double)r->decided : 0);
-        rc = fine ? EXIT_DONE : EXIT_FAILED;
-    }
-    free(regret);
-    free(off);
-    return rc;
-}
-
 /* ---- calibration ---- */
 
 static bool is_known(const gx_model_row *rows, size_t count, const char *device, gx_field field,
@@ -639,10 +280,10 @@ static bool all_known(const router *r, const gx_field *fields, size_t field_coun
     gx_model_row *rows = calloc(count + 1, sizeof *rows);
     bool known = rows && count && gx_model(r->ctx, rows, &count) == GX_OK;
     for (size_t f = 0; known && f < field_count; f++)
-        for (size_t o = 0; o < sizeof all_ops / sizeof *all_ops; o++)
+        for (size_t o = 0; o < ROUTER_OPS; o++)
             for (size_t i = 0; i < r->candidates; i++)
-                known &= !gx_op_exists(all_ops[o], fields[f]) ||
-                         is_known(rows, count, r->names[i], fields[f], all_ops[o]);
+                known &= !gx_op_exists(router_ops[o], fields[f]) ||
+                         is_known(rows, count, r->names[i], fields[f], router_ops[o]);
     free(rows);
     return known;
 }
@@ -659,22 +300,19 @@ static int calibration_at(void *user, double done, const char *device, const cha
 /* Unless there is a model. Planning a job opens the devices and reads their files. */
 static int calibrate(router *r, const gx_field *fields, size_t field_count)
 {
-    uint64_t most = r->sizes.values[0];
     gx_estimate_info info;
     gx_job job = router_job(r, GX_ADD, r->room);
     gx_status s = gx_estimate(r->ctx, &job, 1, NULL, &info);
     if (s == GX_OK && all_known(r, fields, field_count))
         return EXIT_DONE;
-    for (size_t i = 0; i < r->sizes.count; i++)
-        most = r->sizes.values[i] > most ? r->sizes.values[i] : most;
     gx_calibration settings = {.fields = fields,
                                .field_count = field_count,
-                               .max_elems = most,
+                               .max_elems = r->room,
                                .progress = calibration_at};
     progress_start("calibrating", 1000, "steps");
     s = gx_calibrate(r->ctx, &settings);
     progress_end();
-    return s == GX_OK ? EXIT_DONE : call_failed(s, NULL, 0);
+    return s == GX_OK ? EXIT_DONE : router_failed(s, NULL, 0);
 }
 
 /* ---- arrays and devices ---- */
@@ -694,11 +332,27 @@ void router_fill(router *r, gx_field field)
     memset(r->result, 0, r->room * r->element_bytes);
 }
 
+int router_register(router *r, bool on)
+{
+    unsigned char *const arrays[] = {r->operand[0], r->operand[1], r->result};
+    gx_status s = GX_OK;
+    for (size_t i = 0; i < 3 && s == GX_OK; i++)
+        s = on ? gx_host_register(r->ctx, arrays[i], r->room * r->element_bytes)
+               : gx_host_unregister(r->ctx, arrays[i]);
+    return s == GX_OK ? EXIT_DONE : router_failed(s, NULL, 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static bool make_arrays(router *r)
 {
     unsigned char **const arrays[] = {&r->operand[0], &r->operand[1], &r->result};
-    for (size_t i = 0; i < r->sizes.count; i++)
-        r->room = r->sizes.values[i] > r->room ? r->sizes.values[i] : r->room;
+    qsort(r->sizes.values, r->sizes.count, sizeof *r->sizes.values, by_value);
+    r->room = r->sizes.values[r->sizes.count - 1];
     for (size_t i = 0; i < 3; i++)
         if (!(*arrays[i] = data_alloc(r->room * ELEMENT_BYTES_MAX)))
             return false;
@@ -757,23 +411,32 @@ static int bench_all(router *r)
     int rc = calibrate(r, fields, count);
     progress_start("measuring", room + router_rows_steps(r), "groups of rows");
     if (rc == EXIT_DONE)
-        rc = router_begin(r, &part_cells);
-    for (size_t i = 0; rc == EXIT_DONE && i < count; i++)
-        rc = run_field(r, fields[i]);
-    if (rc == EXIT_DONE && r->cpu < r->candidates)
-        rc = show_crossovers(r);
+        rc = router_table(r, fields, count);
+    if (rc == EXIT_DONE)
+        rc = router_crossovers(r);
     if (rc == EXIT_DONE)
         rc = router_rows(r);
     if (rc == EXIT_DONE)
-        rc = show_summary(r);
+        rc = router_summary(r);
     progress_end();
     return router_end(r, rc);
+}
+
+static bool is_measured(gx_op op)
+{
+    for (size_t i = 0; i < ROUTER_OPS; i++)
+        if (router_ops[i] == op)
+            return true;
+    return false;
 }
 
 static int run_router(const common_opts *common, const bench_opts *opts)
 {
     router r = {
         .common = common, .opts = opts, .sizes = opts->sizes.count ? opts->sizes : default_sizes};
+    for (unsigned op = 1; op < 32; op++)
+        if (opts->ops >> op & 1 && !is_measured((gx_op)op))
+            return cli_usage(&cmd_bench, "suite router has add, mul and inv");
     int rc = cli_open(common, &r.ctx);
     if (rc == EXIT_DONE)
         rc = find_candidates(&r);

@@ -10,7 +10,9 @@
 #include "suite.h"
 
 /* Every candidate, and what the router makes of them; the latter is always the last. */
-enum { ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1 };
+enum { ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1, ROUTER_OPS = 3 };
+
+extern const gx_op router_ops[ROUTER_OPS];
 
 enum {
     ROUTER_PART,
@@ -123,6 +125,14 @@ int router_time(router *r, router_way *ways, size_t count, size_t samples, doubl
 /* "cpu+vulkan:0": who had a share. */
 void router_chosen(const gx_report *report, char *text, size_t size);
 const char *router_reason(gx_reason reason);
+
+/* Shows why a call failed, from the reports where there are any; returns an exit code. */
+int router_failed(gx_status status, const gx_report *reports, size_t count);
+
+/* The table, and what follows from it: suite_router_cells.c. */
+int router_table(router *r, const gx_field *fields, size_t count);
+int router_crossovers(router *r);
+int router_summary(router *r);
 
 /* What is asked of the router apart from the table: suite_router_rows.c. */
 int router_rows(router *r);

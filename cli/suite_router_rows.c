@@ -132,7 +132,7 @@ static int chain_on(router *r, size_t candidate)
                          {.name = "auto", .jobs = resident, .count = CHAIN}};
     int rc = s == GX_OK
                  ? run_ways(r, "32 muls on resident data", ways, 2, LARGE_SAMPLES, LARGE_S, false)
-                 : cli_job_failed(&(gx_report){.status = s});
+                 : router_failed(s, NULL, 0);
     gx_buf_destroy(&buf);
     return rc;
 }

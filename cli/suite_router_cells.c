@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suite router of gpuexec bench, its table: every candidate and the router at every size, the
+ * crossovers that follow from it, and its summary.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "progress.h"
+#include "suite_router.h"
+
+enum {
+    SAMPLES = 31,
+    HOST = 0, /* where the operands are, see router_cell */
+    REGISTERED,
+    RESIDENT
+};
+
+#define BUDGET_S 0.15
+
+static const router_part part_cells = {
+    "regret", "What the router chose, against the best device alone",
+    ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
+        ROUTER_BIT(ROUTER_ELEMENTS) | ROUTER_BIT(ROUTER_BEST) | ROUTER_BIT(ROUTER_BEST_US) |
+        ROUTER_BIT(ROUTER_MEDIAN) | ROUTER_BIT(ROUTER_OFF) | ROUTER_BIT(ROUTER_CHOSEN) |
+        ROUTER_BIT(ROUTER_REASON) | ROUTER_BIT(ROUTER_REGRET)};
+static const router_part part_crossovers = {
+    "crossover",
+    "Crossovers: the size from which on a device is faster than the CPU (at nine of ten sizes)",
+    ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
+        ROUTER_BIT(ROUTER_DEVICE) | ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS)};
+static const router_part part_summary = {"summary", "All together",
+                                         ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_VALUE)};
+
+/* ---- a cell ---- */
+
+static const char *where_name(const router *r, size_t where, char *text, size_t size)
+{
+    if (where >= RESIDENT)
+        snprintf(text, size, "in %s", r->names[where - RESIDENT]);
+    else
+        snprintf(text, size, "%s", where == HOST ? "host" : "registered");
+    return text;
+}
+
+/* What the report says of each candidate's time, over what it then took. */
+static void note_predictions(const gx_report *report, const router_way *ways, router_cell *c)
+{
+    for (size_t i = 0; i + 1 < c->ways; i++) {
+        c->off[i] = NAN;
+        for (uint32_t k = 0; k < report->candidates; k++)
+            if (!strcmp(report->candidate[k].device, ways[i].name) &&
+                report->candidate[k].predicted_ns && !ways[i].moved)
+                c->off[i] = (double)report->candidate[k].predicted_ns / ways[i].ns.median - 1;
+    }
+}
+
+static void note_used(const router *r, const gx_report *report, router_cell *c)
+{
+    for (size_t i = 0; i < r->candidates; i++) {
+        bool used = !report->candidates && !strcmp(report->device, r->names[i]);
+        for (uint32_t k = 0; k < report->candidates; k++)
+            used |=
+                report->candidate[k].elements && !strcmp(report->candidate[k].device, r->names[i]);
+        c->used |= (uint32_t)used << i;
+    }
+}
+
+static uint64_t uncertain(const gx_statistics *s)
+{
+    return s->decisions_default + s->decisions_explored;
+}
+
+/* The ways of a cell are timed; the report is auto's, the last one's. */
+static int show_cell(router *r, router_cell *c, const router_way *ways, const gx_report *report)
+{
+    char where[64], chosen[200];
+    size_t best = 0, last = c->ways - 1;
+    double off = NAN;
+    for (size_t i = 0; i < c->ways; i++)
+        c->ns[i] = ways[i].ns.median;
+    for (size_t i = 0; i < last; i++)
+        best = c->ns[i] < c->ns[best] ? i : best;
+    c->regret = c->ns[last] / c->ns[best] - 1;
+    where_name(r, c->where, where, sizeof where);
+    router_chosen(report, chosen, sizeof chosen);
+    router_row row = {
+        .where = where, .field = c->field, .op = c->op, .elements = c->n, ROUTER_NO_RATES};
+    for (size_t i = 0; i < last; i++) {
+        row.way = &ways[i];
+        row.off = c->off[i];
+        row.predicted = (1 + c->off[i]) * c->ns[i];
+        row.what = ways[i].moved ? "moved" : NULL;
+        if (!strcmp(ways[i].name, report->device))
+            off = c->off[i];
+        if (r->common->format != OUT_TABLE && !router_show(r, &row))
+            return EXIT_FAILED;
+    }
+    row.what = NULL;
+    row.way = &ways[last];
+    row.predicted = NAN;
+    row.off = off;
+    row.best = ways[best].name;
+    row.best_ns = c->ns[best];
+    row.chosen = chosen;
+    row.reason = router_reason(report->reason);
+    row.regret = c->regret;
+    return router_show(r, &row) ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* Each once, with the result looked at where it can be seen; the reports are of the last. */
+static int try_ways(router *r, const router_way *ways, size_t count, gx_report *report)
+{
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
+        const gx_job *job = ways[i].jobs;
+        check_result checked = {0};
+        if (job->out.host)
+            memset(job->out.host, 0xa5, job->n * r->element_bytes);
+        rc = router_call(r, &ways[i], report);
+        if (rc != EXIT_DONE || !job->out.host)
+            continue;
+        if (check_sample(r->ctx, job, &checked) != GX_OK)
+            return cli_job_failed(&checked.report);
+        if (checked.differs) {
+            check_print(ways[i].name, &checked);
+            rc = EXIT_DIFFERS;
+        }
+    }
+    return rc;
+}
+
+static int run_cell(router *r, router_cell *c, router_way *ways)
+{
+    gx_report report;
+    gx_statistics before, after;
+    int rc = try_ways(r, ways, c->ways, &report);
+    gx_stats(r->ctx, &before);
+    if (rc == EXIT_DONE)
+        rc = router_time(r, ways, c->ways, SAMPLES, BUDGET_S);
+    if (rc == EXIT_DONE) { /* what was predicted before, and what is decided after */
+        note_predictions(&report, ways, c);
+        rc = router_call(r, &ways[c->ways - 1], &report);
+        note_used(r, &report, c);
+    }
+    gx_stats(r->ctx, &after);
+    r->decided += after.decisions - before.decisions;
+    r->unknown += uncertain(&after) - uncertain(&before);
+    if (rc == EXIT_DONE)
+        rc = show_cell(r, c, ways, &report);
+    router_step(r);
+    return rc;
+}
+
+static router_cell *new_cell(router *r, size_t where, gx_op op, size_t n)
+{
+    router_cell *c = &r->cells[r->cell_count++];
+    *c = (router_cell){.where = where, .field = r->field, .op = op, .n = n};
+    return c;
+}
+
+static int host_cell(router *r, size_t where, gx_op op, size_t n)
+{
+    router_way ways[ROUTER_WAYS_MAX];
+    const gx_job job = router_job(r, op, n);
+    router_cell *c = new_cell(r, where, op, n);
+    for (size_t i = 0; i < r->candidates; i++)
+        ways[c->ways++] = (router_way){
+            .name = r->names[i], .opts = {.device = r->names[i]}, .jobs = &job, .count = 1};
+    ways[c->ways++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
+    return run_cell(r, c, ways);
+}
+
+/* Where the data is, or the CPU with data that is moved there and back. */
+static int resident_cell(router *r, size_t where, gx_op op, size_t n)
+{
+    const char *home = r->names[where - RESIDENT];
+    router_way ways[ROUTER_WAYS_MAX];
+    const gx_job host = router_job(r, op, n);
+    gx_job job = host;
+    unsigned operands = gx_op_get_info(op)->operands;
+    size_t bytes = n * r->element_bytes;
+    gx_buf *buf = NULL;
+    gx_status s = gx_buf_create(r->ctx, home, (operands + 1) * bytes, 0, &buf);
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
+        cli_error("%s has no memory for %zu elements: left out", home, n);
+        router_step(r);
+        return EXIT_DONE;
+    }
+    for (unsigned k = 0; k < operands && k < 2 && s == GX_OK; k++)
+        s = gx_buf_write(buf, k * bytes, r->operand[k], bytes);
+    job.a = gx_dev(buf, 0);
+    if (operands > 1)
+        job.b = gx_dev(buf, bytes);
+    job.out = gx_dev(buf, operands * bytes);
+    router_cell *c = new_cell(r, where, op, n);
+    ways[c->ways++] =
+        (router_way){.name = home, .opts = {.device = home}, .jobs = &job, .count = 1};
+    if (r->cpu < r->candidates)
+        ways[c->ways++] = (router_way){.name = r->names[r->cpu],
+                                       .opts = {.device = r->names[r->cpu]},
+                                       .jobs = &host,
+                                       .count = 1,
+                                       .moved = buf};
+    ways[c->ways++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
+    int rc = s == GX_OK ? run_cell(r, c, ways) : router_failed(s, NULL, 0);
+    gx_buf_destroy(&buf);
+    return rc;
+}
+
+/* ---- all cells ---- */
+
+static bool op_wanted(const router *r, gx_op op)
+{
+    return (!r->opts->ops || r->opts->ops & 1u << op) && gx_op_exists(op, r->field);
+}
+
+static int run_where(router *r, size_t where)
+{
+    int rc = EXIT_DONE;
+    for (size_t o = 0; o < ROUTER_OPS; o++)
+        for (size_t i = 0; rc == EXIT_DONE && i < r->sizes.count; i++)
+            if (op_wanted(r, router_ops[o]))
+                rc = where >= RESIDENT ? resident_cell(r, where, router_ops[o], r->sizes.values[i])
+                                       : host_cell(r, where, router_ops[o], r->sizes.values[i]);
+    return rc;
+}
+
+static int run_field(router *r, gx_field field)
+{
+    router_fill(r, field);
+    int rc = run_where(r, HOST);
+    if (rc == EXIT_DONE)
+        rc = router_register(r, true);
+    if (rc == EXIT_DONE)
+        rc = run_where(r, REGISTERED);
+    if (rc == EXIT_DONE)
+        rc = router_register(r, false);
+    for (size_t i = 0; rc == EXIT_DONE && i < r->candidates; i++)
+        if (i != r->cpu)
+            rc = run_where(r, RESIDENT + i);
+    return rc;
+}
+
+int router_table(router *r, const gx_field *fields, size_t count)
+{
+    int rc = router_begin(r, &part_cells);
+    for (size_t i = 0; rc == EXIT_DONE && i < count; i++)
+        rc = run_field(r, fields[i]);
+    return rc;
+}
+
+/* ---- crossovers ---- */
+
+/* Where the candidate's time is among those of a cell, or ways. */
+static size_t way_of(const router_cell *c, size_t candidate)
+{
+    if (c->where < RESIDENT)
+        return candidate;
+    return c->where - RESIDENT == candidate ? 0 : c->ways;
+}
+
+/* Of `count` cells of rising size, the first from which on nine of ten say yes. */
+static uint64_t first_from(const router *r, const router_cell *cells, size_t count,
+                           size_t candidate,
+                           bool (*says)(const router *, const router_cell *, size_t))
+{
+    uint64_t n = 0;
+    size_t yes = 0;
+    for (size_t i = count; i-- > 0;) {
+        bool now = says(r, &cells[i], candidate);
+        yes += now;
+        if (now && 10 * yes >= 9 * (count - i))
+            n = cells[i].n;
+    }
+    return n;
+}
+
+static bool is_faster(const router *r, const router_cell *c, size_t candidate)
+{
+    size_t cpu = c->where < RESIDENT ? r->cpu : 1; /* with the data moved */
+    return c->ns[way_of(c, candidate)] < c->ns[cpu];
+}
+
+static bool is_used(const router *r, const router_cell *c, size_t candidate)
+{
+    (void)r;
+    return c->used >> candidate & 1;
+}
+
+static bool has_time(const router_cell *c, size_t candidate)
+{
+    return way_of(c, candidate) < c->ways;
+}
+
+static int show_crossover(router *r, const router_cell *cells, size_t count, size_t candidate)
+{
+    char where[64];
+    router_row row = {.where = where_name(r, cells->where, where, sizeof where),
+                      .field = cells->field,
+                      .op = cells->op,
+                      .device = r->names[candidate],
+                      ROUTER_NO_RATES};
+    row.elements = first_from(r, cells, count, candidate, is_faster);
+    row.what = row.elements ? "faster than the CPU from" : "the CPU wins at all sizes";
+    if (!router_show(r, &row))
+        return EXIT_FAILED;
+    row.elements = first_from(r, cells, count, candidate, is_used);
+    row.what = row.elements ? "used by the router from" : "never used by the router";
+    return router_show(r, &row) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static bool same_series(const router_cell *a, const router_cell *b)
+{
+    return a->where == b->where && a->field == b->field && a->op == b->op;
+}
+
+int router_crossovers(router *r)
+{
+    if (r->cpu == GX_CANDIDATES_MAX) /* there is nothing to be faster than */
+        return EXIT_DONE;
+    int rc = router_begin(r, &part_crossovers);
+    for (size_t from = 0, to; rc == EXIT_DONE && from < r->cell_count; from = to) {
+        for (to = from + 1; to < r->cell_count && same_series(&r->cells[from], &r->cells[to]); to++)
+            ;
+        for (size_t i = 0; rc == EXIT_DONE && i < r->candidates; i++)
+            if (i != r->cpu && has_time(&r->cells[from], i))
+                rc = show_crossover(r, &r->cells[from], to - from, i);
+    }
+    return rc;
+}
+
+/* ---- the summary ---- */
+
+static bool show_value(router *r, const char *what, double value)
+{
+    router_row row = {.what = what, ROUTER_NO_RATES};
+    row.value = value;
+    return router_show(r, &row);
+}
+
+/* Of all cells, how far predictions were off; returns how many there are. */
+static size_t collect_off(const router *r, double *off)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->cell_count; i++)
+        for (size_t k = 0; k + 1 < r->cells[i].ways; k++)
+            if (!isnan(r->cells[i].off[k]))
+                off[count++] = fabs(r->cells[i].off[k]);
+    return count;
+}
+
+static bool show_all_values(router *r, double *values)
+{
+    for (size_t i = 0; i < r->cell_count; i++)
+        values[i] = r->cells[i].regret;
+    stats s = stats_of(values, r->cell_count);
+    bool fine = show_value(r, "regret, median", s.median) && show_value(r, "regret, P90", s.p90) &&
+                show_value(r, "regret, worst", s.max);
+    size_t predictions = collect_off(r, values);
+    if (fine && predictions) {
+        s = stats_of(values, predictions);
+        fine = show_value(r, "prediction error, median", s.median) &&
+               show_value(r, "prediction error, P90", s.p90);
+    }
+    return fine && show_value(r, "decisions taken uncalibrated",
+                              r->decided ? (double)r->unknown / (double)r->decided : 0);
+}
+
+int router_summary(router *r)
+{
+    double *values = calloc(r->cell_count * ROUTER_WAYS_MAX, sizeof *values);
+    if (!values)
+        return cli_no_memory();
+    int rc = router_begin(r, &part_summary);
+    if (rc == EXIT_DONE && r->cell_count && !show_all_values(r, values))
+        rc = EXIT_FAILED;
+    free(values);
+    return rc;
+}
