@@ -10,7 +10,7 @@
 
 #include "support/harness.h"
 
-enum { MOST = 256 << 10, ELEMENT_MAX = 48, NAMES_MAX = GX_CANDIDATES_MAX };
+enum { MOST = 256 << 10, ELEMENT_MAX = 48, NAMES_MAX = GX_CANDIDATES_MAX, CUT = 1024 };
 
 /* Slower than the best by more than this is a wrong decision. */
 #define REGRET 0.05
@@ -133,29 +133,49 @@ static const gx_candidate *candidate(const gx_report *r, const char *device)
     return NULL;
 }
 
-/* What every report of a job that went well says of itself. */
-static void check_report(const gx_report *r, size_t n)
+static void print_shares(const gx_report *r)
 {
-    uint64_t elements = 0, most = 0;
-    unsigned shares = 0;
-    const char *largest = "";
+    for (size_t i = 0; i < r->candidates; i++)
+        print_error("%s: %llu elements in %llu ns, predicted %llu\n", r->candidate[i].device,
+                    (unsigned long long)r->candidate[i].elements,
+                    (unsigned long long)r->candidate[i].actual_ns,
+                    (unsigned long long)r->candidate[i].share_ns);
+}
+
+/* What every report of a job that went well says of itself. */
+static void check_elements(const gx_report *r, size_t n)
+{
+    uint64_t elements = 0;
     assert_int_equal(r->status, GX_OK);
     assert_string_equal(r->message, "");
+    for (size_t i = 0; i < r->candidates; i++)
+        elements += r->candidate[i].elements;
+    assert_int_equal(elements, n);
+}
+
+/* ... and that of a job alone. */
+static void check_report(const gx_report *r, size_t n)
+{
+    uint64_t most = 0;
+    unsigned shares = 0;
+    const char *largest = "";
+    check_elements(r, n);
     assert_true(r->candidates >= 1 && r->candidates <= GX_CANDIDATES_MAX);
     for (size_t i = 0; i < r->candidates; i++) {
         const gx_candidate *c = &r->candidate[i];
         assert_int_equal(c->status, GX_OK);
         assert_int_equal(c->elements > 0, c->actual_ns > 0);
-        elements += c->elements;
         shares += c->elements > 0;
         if (c->elements > most) {
             most = c->elements;
             largest = c->device;
         }
     }
-    assert_int_equal(elements, n);
     assert_string_equal(r->device, largest);
-    assert_int_equal(r->reason == GX_REASON_SPLIT, shares > 1);
+    if (r->reason == GX_REASON_SPLIT)
+        assert_true(shares > 1);
+    else if (r->reason != GX_REASON_EXPLORED) /* that may be a part of it */
+        assert_int_equal(shares, 1);
 }
 
 /* As the policy of the context says. */
@@ -249,6 +269,8 @@ static void measure_cell(gx_ctx *ctx, const struct scene *scene, const gx_job *j
     double regret = (double)r.total_ns / (double)best - 1, worst = 0;
     for (size_t i = 0; i < all->cells; i++)
         worst = all->regret[i] > worst ? all->regret[i] : worst;
+    if (regret > REGRET)
+        print_shares(&r);
     if (regret > worst)
         snprintf(all->worst, sizeof all->worst, "%s of %zu: %llu ns on %s, best %llu",
                  gx_op_get_info(job->op)->name, job->n, (unsigned long long)r.total_ns, r.device,
@@ -282,7 +304,7 @@ static void regret_of(const struct scene *scene)
                   scene->name, 100 * middle, 100 * worst, all.worst, 100 * off);
     assert_true(worst <= REGRET);
     assert_true(off <= REGRET);
-    assert_int_equal(stats.decisions, 2 * all.cells);
+    assert_true(stats.decisions >= 2 * all.cells);
     assert_int_equal(stats.decisions_default, 0);
     assert_int_equal(stats.decisions_explored, 0);
 }
@@ -378,23 +400,19 @@ static void estimates_agree(void **state)
 
 /* ---- shares ---- */
 
-/* All that had a share were done at about the same time. */
+/* All that had a share were done at about the same time. Shares are multiples of CUT elements,
+ * so that small ones may be done earlier. */
 static void check_shares(const gx_report *r, double apart)
 {
     uint64_t first = UINT64_MAX, last = 0;
     for (size_t i = 0; i < r->candidates; i++) {
         const gx_candidate *c = &r->candidate[i];
-        if (!c->elements)
-            continue;
-        first = c->actual_ns < first ? c->actual_ns : first;
+        if ((double)c->elements >= CUT / (apart - 1) && c->actual_ns < first)
+            first = c->actual_ns;
         last = c->actual_ns > last ? c->actual_ns : last;
     }
     if ((double)last > apart * (double)first)
-        for (size_t i = 0; i < r->candidates; i++)
-            print_error("%s: %llu elements in %llu ns, predicted %llu\n", r->candidate[i].device,
-                        (unsigned long long)r->candidate[i].elements,
-                        (unsigned long long)r->candidate[i].actual_ns,
-                        (unsigned long long)r->candidate[i].share_ns);
+        print_shares(r);
     assert_true((double)last <= apart * (double)first);
     assert_int_equal(last, r->total_ns);
 }
@@ -416,7 +434,7 @@ static void four_are_as_good_as_that(void **state)
     assert_int_equal(r.candidates, 4);
     for (size_t i = 0; i < 4; i++) {
         uint64_t elements = r.candidate[i].elements;
-        assert_true(elements % 1024 == 0 && elements >= n / 4 * 9 / 10);
+        assert_true(elements % CUT == 0 && elements >= n / 4 * 9 / 10);
         assert_true(r.candidate[i].share_ns > 0);
         gx_device_statistics d = device_stats(ctx, r.candidate[i].device);
         assert_int_equal(d.health, GX_HEALTH_GOOD);
@@ -457,7 +475,7 @@ static void independent_jobs_are_spread(void **state)
         sum += busy[i];
     }
     for (size_t i = 0; i < JOBS; i++) {
-        check_report(&r[i], n);
+        check_elements(&r[i], n);
         jobs[i].out = gx_host(want + i * bytes);
         assert_int_equal(gxt_run(ctx, &jobs[i], "cpu", NULL), GX_OK);
     }
