@@ -102,7 +102,7 @@ static int show_cell(router *r, router_cell *c, const router_way *ways, const gx
     row.way = &ways[last];
     row.predicted = NAN;
     row.off = off;
-    row.best = ways[best].name;
+    row.best = ways[best].moved ? "moved" : ways[best].name;
     row.best_ns = c->ns[best];
     row.chosen = chosen;
     row.reason = router_reason(report->reason);
@@ -357,13 +357,13 @@ static bool show_all_values(router *r, double *values)
     for (size_t i = 0; i < r->cell_count; i++)
         values[i] = r->cells[i].regret;
     stats s = stats_of(values, r->cell_count);
-    bool fine = show_value(r, "regret, median", s.median) && show_value(r, "regret, P90", s.p90) &&
-                show_value(r, "regret, worst", s.max);
+    bool fine = show_value(r, "median regret", s.median) && show_value(r, "P90 of regret", s.p90) &&
+                show_value(r, "worst regret", s.max);
     size_t predictions = collect_off(r, values);
     if (fine && predictions) {
         s = stats_of(values, predictions);
-        fine = show_value(r, "prediction error, median", s.median) &&
-               show_value(r, "prediction error, P90", s.p90);
+        fine = show_value(r, "median prediction error", s.median) &&
+               show_value(r, "P90 of prediction error", s.p90);
     }
     return fine && show_value(r, "decisions taken uncalibrated",
                               r->decided ? (double)r->unknown / (double)r->decided : 0);

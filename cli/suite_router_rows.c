@@ -93,7 +93,7 @@ static int together(router *r)
     ways[count++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
     int rc = router_register(r, true);
     if (rc == EXIT_DONE)
-        rc = run_ways(r, "mul, registered memory", ways, count, LARGE_SAMPLES, LARGE_S, false);
+        rc = run_ways(r, "mul on registered memory", ways, count, LARGE_SAMPLES, LARGE_S, false);
     int undone = router_register(r, false);
     return rc == EXIT_DONE ? undone : rc;
 }
@@ -167,8 +167,8 @@ int router_rows(router *r)
         if (i != r->cpu)
             rc = chain_on(r, i);
     if (rc == EXIT_DONE)
-        rc = decision(r, "64 additions, us over policy cpu", SMALL);
+        rc = decision(r, "too small to decide: us over policy cpu", SMALL);
     if (rc == EXIT_DONE)
-        rc = decision(r, "4096 additions, us over policy cpu", DECIDED);
+        rc = decision(r, "decided: us over policy cpu", DECIDED);
     return rc;
 }

@@ -144,6 +144,8 @@ static void *work(void *arg)
                 s = gx_wait(ticket, UINT64_MAX, NULL);
             gx_ticket_free(&ticket);
         }
+        if (s != GX_OK)
+            print_error("%s\n", gx_status_name(s));
         w->right += s == GX_OK && !memcmp(w->out, i % 2 ? product : sum, sizeof w->out);
     }
     return NULL;
@@ -178,6 +180,7 @@ static void one_fails(void **state)
             gx_statistics s;
             snprintf(list, sizeof list, "fault:%s@%u:vulkan:0,vulkan:1,cpu", whats[w], ats[i]);
             gx_ctx *ctx = open_watched(list, 1);
+            print_message("%s\n", list);
             run_threads(ctx, 1, 4);
             run_threads(ctx, THREADS, 2);
             gx_stats(ctx, &s);
