@@ -141,7 +141,8 @@ static gx_status place_of(struct gx_places *places, const char *name, struct gx_
 static void open_model(struct gx_places *places, struct gx_place *place,
                        const struct gx_engine *engine)
 {
-    if (!place->model)
+    bool wanted = engine->device.info.kind != GX_DEVICE_REFERENCE; /* which is never chosen */
+    if (wanted && !place->model)
         atomic_store(&place->model, gx__model_open(places->instance, place->name,
                                                    engine->device.info.description));
 }

@@ -260,20 +260,22 @@ static bool is_quick(struct gx_router *router, struct gx_place *host, const stru
     return true;
 }
 
-static void report_quick(const struct gx_place *host, const gx_job *job, gx_report *r)
+/* Of a job that only one was considered for. */
+static void report_one(const struct gx_place *place, const struct gx_kind *kind, uint64_t n,
+                       gx_report *r)
 {
     gx_candidate *c = &r->candidate[0];
-    const struct gx_model *model = atomic_load_explicit(&host->model, memory_order_relaxed);
-    struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
     struct gx_prediction p;
     gx_float_mode caller;
+    if (!r->reason) /* it did not run */
+        return;
     r->candidates = 1;
-    memcpy(c->device, host->name, sizeof c->device);
+    memcpy(c->device, place->name, sizeof c->device);
     c->status = r->status;
-    c->elements = r->status == GX_OK ? job->n : 0;
+    c->elements = r->status == GX_OK ? n : 0;
     c->actual_ns = r->total_ns;
     gx__float_mode_default(&caller);
-    if (model && gx__model_predict(model, &kind, (double)job->n, &p))
+    if (gx__predictor.predict(atomic_load(&place->model), kind, (double)n, &p))
         c->share_ns = c->predicted_ns = (uint64_t)p.ns;
     gx__float_mode_restore(&caller);
 }
@@ -318,9 +320,11 @@ static gx_status run_quick(struct gx_router *router, struct gx_engine *engine, s
         call->reports[i] = (gx_report){.reason = quick_reason(&call->jobs[i], only)};
     gx__count(&router->places.instance->counters.decisions, 1);
     gx__router_run_there(engine, &batch);
-    for (size_t i = 0; call->reports && i < call->count; i++)
-        if (call->reports[i].reason)
-            report_quick(place_of(engine), &call->jobs[i], &call->reports[i]);
+    for (size_t i = 0; call->reports && i < call->count; i++) {
+        const gx_job *job = &call->jobs[i];
+        struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
+        report_one(place_of(engine), &kind, job->n, &call->reports[i]);
+    }
     return take_over(call, &batch, 0);
 }
 
@@ -366,14 +370,9 @@ static void report_resident(const struct gx_engine *engine, struct gx_call *call
                             size_t count)
 {
     for (size_t i = first; call->reports && i < first + count; i++) {
-        gx_report *r = &call->reports[i];
-        if (!r->reason)
-            continue;
-        r->candidates = 1;
-        memcpy(r->candidate[0].device, place_of(engine)->name, sizeof r->candidate[0].device);
-        r->candidate[0].status = r->status;
-        r->candidate[0].actual_ns = r->total_ns;
-        r->candidate[0].elements = r->status == GX_OK ? call->jobs[i].n : 0;
+        const gx_job *job = &call->jobs[i];
+        struct gx_kind kind = gx__kind_of(engine->instance, job, call->path, false);
+        report_one(place_of(engine), &kind, job->n, &call->reports[i]);
     }
 }
 

@@ -363,6 +363,7 @@ static void transfers_count(void **state)
         assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
     assert_int_equal(r.reason, GX_REASON_RESIDENT);
     assert_string_equal(r.device, "sim:server-h200");
+    assert_true(candidate(&r, "sim:server-h200")->predicted_ns > 0);
     assert_true(r.total_ns < host.total_ns);
     assert_int_equal(gx_buf_read(buf, 2 * bytes, out, bytes), GX_OK);
     job = job_of(GX_ADD, field, N);
