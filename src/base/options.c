@@ -161,6 +161,20 @@ gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *wher
     return s;
 }
 
+bool gx__next_name(const char **list, char *name, size_t size)
+{
+    size_t length;
+    do {
+        *list += strspn(*list, ", ");
+        length = strcspn(*list, ",");
+        snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), *list);
+        *list += length;
+    } while (length >= size);
+    while (length && name[length - 1] == ' ')
+        name[--length] = 0;
+    return length;
+}
+
 bool gx__parse_tiers(const char *text, unsigned *bits)
 {
     *bits = text ? 1 : ~0u;

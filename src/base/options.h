@@ -28,6 +28,10 @@ gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, cha
 gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
                            size_t err_size);
 
+/* The next name of a comma-separated list, at *list, which is moved behind it; what is too
+ * long for a name is left out. False at the end. */
+bool gx__next_name(const char **list, char *name, size_t size);
+
 /* Bit t set: the t-th of GX_TIER_LIST is named in the comma-separated text; the first always
  * is, and all are where text is NULL. False where something else is named. */
 bool gx__parse_tiers(const char *text, unsigned *bits);

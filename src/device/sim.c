@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/options.h"
 
 #define PREFIX "sim:"
 
@@ -90,22 +91,32 @@ static gx_status sim_find(struct gx_instance *instance, const char *name, gx_dev
     return s;
 }
 
-/* Only the configured device is listed: any file could be one. */
+static void list_one(const char *name, gx_device_info *info)
+{
+    struct gx_machine machine;
+    char message[sizeof info->description];
+    if (read_machine(name, &machine, message, sizeof message) == GX_OK) {
+        describe(name, &machine, info);
+        return;
+    }
+    *info = (gx_device_info){.kind = GX_DEVICE_SIM};
+    snprintf(info->name, sizeof info->name, "%s", name);
+    snprintf(info->description, sizeof info->description, "%s", message);
+}
+
+/* Only the configured ones are listed: any file could be one. */
 static gx_status sim_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
 {
-    const char *name = instance->config.device;
+    const char *list = instance->config.device ? instance->config.device : "";
     size_t room = infos ? *count : 0;
-    *count = name && !strncmp(name, PREFIX, strlen(PREFIX));
-    if (!*count || !room)
-        return GX_OK;
-    struct gx_machine machine;
-    char message[sizeof infos->description];
-    if (read_machine(name, &machine, message, sizeof message) == GX_OK) {
-        describe(name, &machine, infos);
-    } else {
-        *infos = (gx_device_info){.kind = GX_DEVICE_SIM};
-        snprintf(infos->name, sizeof infos->name, "%s", name);
-        snprintf(infos->description, sizeof infos->description, "%s", message);
+    char name[sizeof infos->name];
+    *count = 0;
+    while (gx__next_name(&list, name, sizeof name)) {
+        if (strncmp(name, PREFIX, strlen(PREFIX)))
+            continue;
+        if (*count < room)
+            list_one(name, &infos[*count]);
+        ++*count;
     }
     return GX_OK;
 }

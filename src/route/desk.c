@@ -7,6 +7,7 @@
 #include "route/desk.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/float_env.h"
@@ -81,13 +82,15 @@ void gx__desks_free(struct gx_router *router)
 
 bool gx__desk_room(struct gx_router *router, void *memory, size_t *room, size_t count, size_t bytes)
 {
-    void **at = memory;
+    void *at; /* a copy: *memory is a pointer of some other type */
     if (count <= *room)
         return true;
-    gx__free(allocator(router), *at);
-    *at = count <= SIZE_MAX / 2 / bytes ? gx__alloc(allocator(router), count * bytes) : NULL;
-    *room = *at ? count : 0;
-    return *at != NULL;
+    memcpy(&at, memory, sizeof at);
+    gx__free(allocator(router), at);
+    at = count <= SIZE_MAX / 2 / bytes ? gx__alloc(allocator(router), count * bytes) : NULL;
+    memcpy(memory, &at, sizeof at);
+    *room = at ? count : 0;
+    return at != NULL;
 }
 
 /* ---- helpers ---- */

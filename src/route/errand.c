@@ -13,8 +13,6 @@
 #include "route/health.h"
 #include "route/trust.h"
 
-#define SAMPLE_EVERY 1000u
-
 static size_t out_bytes(const gx_job *job)
 {
     return job->n * gx__element_bytes(job->field);
@@ -82,7 +80,7 @@ static bool compare(struct gx_errand *e, size_t from, size_t to)
 {
     struct gx_place *place = e->entrant->place;
     struct gx_instance *instance = e->router->places.instance;
-    uint64_t every = instance->config.sample_every ? instance->config.sample_every : SAMPLE_EVERY;
+    uint64_t every = gx__sample_every(instance);
     struct gx_sampler sampler = {gx__now_ns(), atomic_exchange(&place->rest, 0)};
     bool trusted = gx__health_trusted(place), right = true;
     uint64_t before = e->sampled;

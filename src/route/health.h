@@ -12,6 +12,14 @@
 /* After so many jobs in a row a device is trusted, and its failures of before are forgotten. */
 #define GX_TRUST_JOBS 64u
 
+/* gx_config.sample_every, where it is left to us. */
+#define GX_SAMPLE_EVERY ((uint64_t)1000)
+
+static inline uint64_t gx__sample_every(const struct gx_instance *instance)
+{
+    return instance->config.sample_every ? instance->config.sample_every : GX_SAMPLE_EVERY;
+}
+
 /* Time that tests let pass, beyond what has. */
 extern _Atomic uint64_t gx__health_skip_ns;
 

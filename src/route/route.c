@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "route/calibrate.h"
@@ -24,30 +25,14 @@
 #define TIMED_ELEMS 4096u
 #define TIMED_EVERY 64u
 /* Elements computed into buffers for each one that gx_config.sample_every asks for. */
-#define PROBE_EACH   1024u
-#define SAMPLE_EVERY 1000u
+#define PROBE_EACH 1024u
 
 /* ---- who there is to choose from ---- */
-
-/* The next name of a comma-separated list, at *list, which is moved behind it. */
-static bool next_name(const char **list, char *name, size_t size)
-{
-    size_t length;
-    do {
-        *list += strspn(*list, ", ");
-        length = strcspn(*list, ",");
-        snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), *list);
-        *list += length;
-    } while (length >= size); /* too long to be one */
-    while (length && name[length - 1] == ' ')
-        name[--length] = 0;
-    return length;
-}
 
 static bool lists_host(const char *list)
 {
     char name[sizeof((gx_device_info *)0)->name];
-    while (next_name(&list, name, sizeof name))
+    while (gx__next_name(&list, name, sizeof name))
         if (!strcmp(name, GX_HOST_DEVICE))
             return true;
     return false;
@@ -97,7 +82,7 @@ static gx_status list_configured(struct gx_router *router, char *message, size_t
     const char *list = router->places.instance->config.device;
     char name[sizeof((gx_device_info *)0)->name];
     gx_status s = GX_OK;
-    while (s == GX_OK && next_name(&list, name, sizeof name))
+    while (s == GX_OK && gx__next_name(&list, name, sizeof name))
         s = add_candidate(router, name, message, message_size);
     return s;
 }
@@ -345,8 +330,8 @@ gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, c
                            size_t count, char *message, size_t message_size)
 {
     struct gx_place *place = place_of(engine);
-    uint64_t every = router->places.instance->config.sample_every;
-    uint64_t limit = (every ? every : SAMPLE_EVERY) * PROBE_EACH;
+    uint64_t every = gx__sample_every(router->places.instance);
+    uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
     uint64_t elements = elements_of(jobs, count);
     uint64_t before = atomic_fetch_add(&place->unproven, elements);
     if (!count || before + elements < limit)
@@ -376,26 +361,43 @@ static void report_resident(const struct gx_engine *engine, struct gx_call *call
     }
 }
 
-static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
-                              size_t first, size_t count)
+/* The last job is the one that says so. */
+static void distrust(struct gx_call *call, size_t job, gx_status status)
 {
-    struct gx_engine *engine = gx__engine_acquire(home_of(&call->jobs[first]));
-    struct gx_place *place = place_of(engine);
+    call->failed = job;
+    if (!call->reports)
+        return;
+    call->reports[job].status = status;
+    memcpy(call->reports[job].message, call->message, sizeof call->message);
+}
+
+static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                              size_t first, size_t count, size_t *reported)
+{
     struct gx_batch batch;
     const gx_job *jobs;
     gx_status s = gx__wave_plain(router, desk, call->jobs + first, count, &jobs);
+    *reported = s == GX_OK ? count : 0;
+    if (s != GX_OK) {
+        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+        return s;
+    }
+    struct gx_engine *engine = gx__engine_acquire(home_of(&call->jobs[first]));
+    struct gx_place *place = place_of(engine);
     for (size_t i = first; call->reports && i < first + count; i++)
         call->reports[i] = (gx_report){.reason = GX_REASON_RESIDENT};
-    set_batch(&batch, call, jobs, first, s == GX_OK ? count : 0);
+    set_batch(&batch, call, jobs, first, count);
     gx__router_run_there(engine, &batch);
-    s = s == GX_OK ? take_over(call, &batch, first) : s;
+    s = take_over(call, &batch, first);
+    report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
         gx__health_failed(&router->places, place, engine, s);
-    if (s == GX_OK)
-        s = gx__router_prove(router, engine, jobs, count, call->message, sizeof call->message);
-    if (s == GX_OK)
+    if (s == GX_OK) {
         gx__health_worked(place, count);
-    report_resident(engine, call, first, count);
+        s = gx__router_prove(router, engine, jobs, count, call->message, sizeof call->message);
+        if (s != GX_OK)
+            distrust(call, first + count - 1, s);
+    }
     gx__engine_release(engine);
     return s;
 }
@@ -452,8 +454,8 @@ static gx_status run_parts(struct gx_router *router, struct gx_desk *desk, struc
             return GX_ERR_CANCELLED;
         }
         if (home_of(&call->jobs[i])) {
-            n = reported = resident_count(call, i);
-            s = run_resident(router, desk, call, i, n);
+            n = resident_count(call, i);
+            s = run_resident(router, desk, call, i, n, &reported);
         } else {
             n = wave_count(waves, call, i);
             s = gx__wave_run(router, desk, call, i, n, &reported);
