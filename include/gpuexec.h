@@ -416,7 +416,8 @@ typedef struct gx_report {
  * Every job is validated before any runs. The first failure stops the call, is
  * returned, and the jobs not run get GX_ERR_NOT_RUN. Inputs are never written, and
  * a job refused for what is in them leaves them as they were even in place. What a
- * failed job left in its output is unspecified otherwise. Of jobs not run no host memory
+ * failed job left in its output is unspecified otherwise. Jobs that several devices were at
+ * together with it are done, and say so. Of jobs not run no host memory
  * is written, but jobs overlap: what is in buffers, or in registered memory that is an
  * output and no operand, is unspecified for those after the one that failed. opts and
  * reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm. */

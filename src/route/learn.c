@@ -12,7 +12,9 @@
 /* Beyond these, in thousandths, something else went wrong. */
 #define BESIDE_MIN 500u
 #define BESIDE_MAX 4000u
-#define SMALL_MAX  ((uint32_t)1 << 20)
+/* Which calls are small: up to how many elements at most, and after how many times learned. */
+#define SMALL_MAX   ((uint32_t)1 << 20)
+#define SMALL_EVERY 16u
 
 /* A place without a model is one that nothing is known of. */
 static bool predict(const struct gx_model *model, const struct gx_kind *kind, double n,
@@ -125,9 +127,9 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
         return;
     struct gx_habit *habit = gx__habit(place, &kind);
     atomic_store_explicit(&habit->passed, 0, memory_order_relaxed);
-    if (atomic_load_explicit(&habit->runs, memory_order_relaxed) < GX_FIRST_RUNS) {
+    uint32_t runs = atomic_fetch_add_explicit(&habit->runs, 1, memory_order_relaxed);
+    if (runs < GX_FIRST_RUNS) {
         gx__model_expect(model, &kind);
-        atomic_fetch_add_explicit(&habit->runs, 1, memory_order_relaxed);
         return;
     }
     double next = gx__model_next_ns(model), others = (double)(count - 1) * next;
@@ -136,6 +138,6 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
     uint64_t own = ns - (uint64_t)others;
     if (!together || !learn_beside(habit, model, &kind, n, (double)own))
         gx__model_learn(model, &kind, n, own ? own : 1);
-    if (place->host)
+    if (place->host && runs % SMALL_EVERY == 0)
         find_small(place, &kind);
 }

@@ -32,7 +32,7 @@ struct gx_condition {
 
 /* What is remembered of jobs of one kind beside the model, which only knows times. */
 struct gx_habit {
-    _Atomic uint32_t runs;   /* timed so far, up to those that count */
+    _Atomic uint32_t runs;   /* timed so far */
     _Atomic uint32_t beside; /* what a share takes beside others, in thousandths of what it
                                 takes alone; 0: not known */
     _Atomic uint32_t passed; /* decisions in a row that it nearly won */
