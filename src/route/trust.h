@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether a device computes what it should: results in host memory are compared with what the
+ * portable host kernels say, which share nothing with a GPU nor with the vector tiers.
+ */
+#ifndef GX_ROUTE_TRUST_H
+#define GX_ROUTE_TRUST_H
+
+#include "exec/engine.h"
+
+/* Elements compared of every job on a device that is not trusted yet. */
+#define GX_SAMPLE_MIN 4u
+/* Elements of a probe at most. */
+#define GX_PROBE_ELEMS 1024u
+
+/* Which elements are compared; any seed but the same for ever. One thread at a time. */
+struct gx_sampler {
+    uint64_t seed;
+    uint64_t rest; /* elements since the last one that was compared */
+};
+
+/* How many elements of a job of n to compare: one in `every` (1: all), counted on from job
+ * to job, and GX_SAMPLE_MIN at least where the device is not trusted. */
+uint64_t gx__sample_size(struct gx_sampler *sampler, uint64_t n, uint64_t every, bool trusted);
+
+/* Computes `count` elements of the job again, at random places all over it, and compares
+ * them with `results`, which may be memory other than job->out; the operands are in host
+ * memory and still as they were. False where one differs: *wrong is its index. An operand that
+ * is not canonical, in a job that said it would be, excuses any result. Any thread. */
+bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
+                       uint64_t count, uint64_t *wrong);
+
+/* Whether a device was right to refuse this element of operand 'a', 'b' or 'c', which is in
+ * host memory. */
+bool gx__refusal_right(const gx_job *job, uint64_t index, char operand);
+
+/* Runs n elements of an operation (1 .. GX_PROBE_ELEMS), host memory to host memory, and
+ * compares all results. GX_ERR_DEVICE where one differs, else what the engine says; message is
+ * set on failure. The caller is a user of the engine. */
+gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
+                    size_t n, char *message, size_t message_size);
+
+/* Probes of sums, products and inverses in a field of each size, and whether an element that
+ * is not canonical is found. As gx__probe. */
+gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparing results: what is right passes, for every operation and field, and any wrong bit
+ * is found where all are looked at; what the oracle computes is what is right. Probes and the
+ * self-test on devices that work, and on one that does not. Internal: it links the static
+ * library.
+ */
+#include <fenv.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "route/trust.h"
+#include "support/harness.h"
+#include "support/heap.h"
+#include "support/oracle.h"
+
+enum { N = 150 }; /* more than two blocks, and not whole ones */
+
+static uint64_t memory[4][N * 6];
+
+/* A job over edges and random elements, with the oracle's results in memory[0]. */
+static gx_job known_job(struct oracle_rng *rng, gx_op op, gx_field field, unsigned broadcast)
+{
+    gx_job job = gxt_job(op, field, N, memory[1], memory[2], memory[3], memory[0]);
+    for (int i = 1; i < 4; i++)
+        oracle_fill(field, rng, memory[i], N);
+    oracle_edge(field, 0, (char *)memory[1] + 7 * gxt_element(field)); /* 0: inv, div */
+    oracle_edge(field, 0, (char *)memory[2] + 9 * gxt_element(field));
+    job.a.broadcast = broadcast & ORACLE_A ? 1 : 0;
+    job.b.broadcast = job.b.host && broadcast & ORACLE_B ? 1 : 0;
+    job.c.broadcast = job.c.host && broadcast & ORACLE_C ? 1 : 0;
+    oracle_run(op, field, N, memory[0], memory[1], memory[2], memory[3], broadcast);
+    return job;
+}
+
+static void every_wrong_bit_is_found(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {5};
+    struct gx_sampler sampler = {.seed = 6};
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
+        for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
+            for (unsigned broadcast = 0; broadcast < 8; broadcast++) {
+                gx_field field = gxt_fields[f];
+                uint64_t wrong;
+                if (!gx_op_exists(gxt_ops[o], field))
+                    continue;
+                if (broadcast >> gx_op_get_info(gxt_ops[o])->operands)
+                    continue;
+                gx_job job = known_job(&rng, gxt_ops[o], field, broadcast);
+                if (!gx__results_right(&sampler, &job, memory[0], N, &wrong))
+                    fail_msg("%s of %s, broadcast %u: element %u", gx_op_get_info(gxt_ops[o])->name,
+                             gx_field_get_info(field)->name, broadcast, (unsigned)wrong);
+                for (uint64_t i = 0; i < N; i++) {
+                    uint64_t bit = gxt_next(&rng.state) % (8 * gxt_element(field));
+                    unsigned char *at = (unsigned char *)memory[0] + i * gxt_element(field);
+                    at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+                    wrong = UINT64_MAX;
+                    assert_false(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+                    assert_int_equal(wrong, i);
+                    at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+                }
+            }
+}
+
+/* A sample is spread over all of the job, differs from one to the next, and is as large as
+ * it was asked to be. */
+static void samples_are_spread(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {8};
+    struct gx_sampler sampler = {.seed = 9};
+    uint64_t found[N] = {0};
+    gx_job job = known_job(&rng, GX_MUL, GX_BN254_FR, 0);
+    for (uint64_t i = 0; i < N; i++) {
+        memory[0][4 * i] ^= 1;
+        for (int round = 0; round < 300; round++) {
+            uint64_t wrong;
+            found[i] += !gx__results_right(&sampler, &job, memory[0], 16, &wrong);
+        }
+        memory[0][4 * i] ^= 1;
+        assert_in_range(found[i], 6, 70); /* 32 of 300 */
+    }
+    uint64_t wrong;
+    memset(memory[0], 0, sizeof memory[0]);
+    assert_true(gx__results_right(&sampler, &job, memory[0], 0, &wrong));
+}
+
+static void sizes_of_samples(void **state)
+{
+    (void)state;
+    struct gx_sampler s = {0};
+    assert_int_equal(gx__sample_size(&s, 10, 1, true), 10);
+    assert_int_equal(gx__sample_size(&s, 5000000, 1000, true), 5000);
+    uint64_t sum = 0;
+    for (int i = 0; i < 1000; i++)
+        sum += gx__sample_size(&s, 64, 1000, true);
+    assert_int_equal(sum, 64);
+    assert_int_equal(gx__sample_size(&s, 64, 1000, false), GX_SAMPLE_MIN);
+    assert_int_equal(gx__sample_size(&s, 2, 1000, false), 2);
+    assert_int_equal(gx__sample_size(&s, 0, 1000, false), 0);
+    assert_int_equal(gx__sample_size(&s, 50000, 1000, false), 50);
+}
+
+/* What the caller does to the rounding of floats changes nothing. */
+static void rounding_is_not_the_callers(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {3};
+    struct gx_sampler sampler = {.seed = 1};
+    uint64_t wrong;
+    gx_job job = known_job(&rng, GX_MUL, GX_F32, 0);
+    fesetround(FE_UPWARD);
+    bool right = gx__results_right(&sampler, &job, memory[0], N, &wrong);
+    int rounding = fegetround();
+    fesetround(FE_TONEAREST);
+    assert_true(right);
+    assert_int_equal(rounding, FE_UPWARD);
+}
+
+static void broken_promises_excuse_any_result(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {4};
+    struct gx_sampler sampler = {.seed = 1};
+    uint64_t wrong;
+    gx_job job = known_job(&rng, GX_ADD, GX_BN254_FR, 0);
+    memory[0][4 * 20] ^= 1;
+    job.flags = GX_JOB_TRUSTED;
+    assert_false(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+    oracle_bad(GX_BN254_FR, 0, &memory[2][4 * 140]); /* some other element */
+    assert_true(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+    job.flags = 0; /* the device should have refused it */
+    assert_false(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+}
+
+static void refusals_are_looked_at(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {4};
+    gx_job job = known_job(&rng, GX_ADD, GX_BN254_FR, ORACLE_A);
+    assert_false(gx__refusal_right(&job, 20, 'b'));
+    oracle_bad(GX_BN254_FR, 0, &memory[2][4 * 20]);
+    assert_true(gx__refusal_right(&job, 20, 'b'));
+    assert_false(gx__refusal_right(&job, 21, 'b'));
+    assert_false(gx__refusal_right(&job, N, 'b'));
+    assert_false(gx__refusal_right(&job, 20, 'a'));
+    assert_false(gx__refusal_right(&job, 20, 'c')); /* of which there is none */
+    assert_false(gx__refusal_right(&job, 20, 0));
+    oracle_bad(GX_BN254_FR, 0, memory[1]); /* one that stands for all */
+    assert_true(gx__refusal_right(&job, 20, 'a'));
+    job = known_job(&rng, GX_ADD, GX_U32, 0);
+    assert_false(gx__refusal_right(&job, 20, 'a'));
+}
+
+/* ---- engines ---- */
+
+static struct gx_engine engine;
+static struct gx_instance instance;
+static struct gx_hosts hosts;
+
+static void open_engine(const char *name, const gx_allocator *allocator)
+{
+    char message[GX_MESSAGE_BYTES] = "";
+    gx_config config = {.cache_dir = "none", .allocator = *allocator};
+    memset(&engine, 0, sizeof engine);
+    memset(&instance, 0, sizeof instance);
+    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
+                     GX_OK);
+    gx__hosts_init(&hosts);
+    instance.hosts = &hosts;
+    if (gx__engine_open(&engine, &instance, name, message, sizeof message) != GX_OK)
+        fail_msg("%s: %s", name, message);
+}
+
+static void close_engine(void)
+{
+    gx__engine_close(&engine);
+    gx__hosts_close(&hosts);
+    gx__device_stop(&instance);
+}
+
+static void devices_that_work_pass(void **state)
+{
+    (void)state;
+    static const gx_allocator none;
+    const char *const names[] = {"cpu", "sim:desktop", "ref", gxt_vulkan()};
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        struct gx_sampler sampler = {.seed = i};
+        char message[160] = "";
+        if (!names[i])
+            continue;
+        open_engine(names[i], &none);
+        if (gx__self_test(&engine, message, sizeof message) != GX_OK)
+            fail_msg("%s: %s", names[i], message);
+        for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
+            if (gx__probe(&engine, &sampler, GX_SUB, gxt_fields[f], GX_PROBE_ELEMS, message,
+                          sizeof message) != GX_OK)
+                fail_msg("%s: %s", names[i], message);
+        close_engine();
+    }
+}
+
+/* A wrong bit in any result of the self-test is found; not in what comes of the jobs that are
+ * refused, which nobody looks at, nor after all of them. */
+static void devices_that_lie_do_not(void **state)
+{
+    (void)state;
+    static const gx_allocator none;
+    for (int at = 1; at <= 9; at++) {
+        bool unseen = at == 4 || at == 8 || at == 9;
+        char name[40], message[160] = "";
+        snprintf(name, sizeof name, "fault:corrupt@%d:cpu", at);
+        open_engine(name, &none);
+        assert_int_equal(gx__self_test(&engine, message, sizeof message),
+                         unseen ? GX_OK : GX_ERR_DEVICE);
+        assert_int_equal(unseen, !message[0]);
+        close_engine();
+    }
+}
+
+static void failures_are_passed_on(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        gx_status status;
+    } cases[] = {{"fault:lose@9:cpu", GX_ERR_DEVICE_LOST}, {"fault:fail@9:cpu", GX_ERR_DEVICE}};
+    static const gx_allocator none;
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        char message[160] = "";
+        open_engine(cases[i].name, &none);
+        assert_int_equal(gx__self_test(&engine, message, sizeof message), cases[i].status);
+        assert_true(message[0]);
+        close_engine();
+    }
+}
+
+static void without_memory_nothing_is_said_of_the_device(void **state)
+{
+    (void)state;
+    struct gxt_heap heap;
+    gxt_heap_start(&heap);
+    gx_allocator allocator = gxt_heap_allocator(&heap);
+    open_engine("cpu", &allocator);
+    for (uint64_t at = 1; at <= 3; at++) {
+        char message[160] = "";
+        gxt_heap_fail(&heap, at, 0);
+        gx_status s = gx__self_test(&engine, message, sizeof message);
+        gxt_heap_heal(&heap);
+        assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY);
+        assert_true(at > 1 || s == GX_ERR_OUT_OF_MEMORY);
+        assert_int_equal(s == GX_OK, !message[0]);
+    }
+    close_engine();
+    gxt_heap_end(&heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_wrong_bit_is_found),
+        cmocka_unit_test(samples_are_spread),
+        cmocka_unit_test(sizes_of_samples),
+        cmocka_unit_test(rounding_is_not_the_callers),
+        cmocka_unit_test(broken_promises_excuse_any_result),
+        cmocka_unit_test(refusals_are_looked_at),
+        cmocka_unit_test(devices_that_work_pass),
+        cmocka_unit_test(devices_that_lie_do_not),
+        cmocka_unit_test(failures_are_passed_on),
+        cmocka_unit_test(without_memory_nothing_is_said_of_the_device),
+    };
+    gxt_clear_environment();
+    gxt_enter_machines();
+    return cmocka_run_group_tests_name("trust", tests, NULL, NULL);
+}
