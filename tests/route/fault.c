@@ -184,8 +184,8 @@ static struct seen run_all(gx_ctx *ctx, unsigned rounds)
  * the same again. */
 static unsigned next(unsigned at)
 {
-    unsigned all = gxt_small() ? 20 : 80;
-    return at < all ? at + 1 : at + at / (gxt_small() ? 3 : 16);
+    unsigned all = gxt_small() ? 20 : 50;
+    return at < all ? at + 1 : at + at / (gxt_small() ? 3 : 10);
 }
 
 static void check_health(gx_ctx *ctx, const char *device, const char *what, struct seen seen)
