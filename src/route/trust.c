@@ -191,7 +191,7 @@ static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, si
 static gx_status run(struct gx_engine *engine, const gx_job *job, gx_report *report, char *message,
                      size_t message_size)
 {
-    struct gx_batch batch = {.jobs = job, .count = 1, .reports = report};
+    struct gx_batch batch = {.jobs = job, .count = 1, .reports = report, .uncounted = true};
     *report = (gx_report){0};
     gx_status s = gx__engine_run(engine, &batch);
     if (s != GX_OK && s != GX_ERR_NOT_CANONICAL) /* which is for the caller to judge */
