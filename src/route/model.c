@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A curve per kind of job: at sizes that are powers of two the last few measurements, whose
- * median is what a job of that size takes. So one outlier changes nothing, and what has
- * really changed is known after three calls. A call of a size between two points counts for
- * both, by the shape that the curve has there.
- *
- * Readers take no lock: what a point says is atomic, a curve's points are marked as known
- * after they were set, and a curve once made stays until the model is closed. A reader that
- * meets a writer may get one point of before and one of after, which is a guess as good as
- * either.
+ * The curves of a device by kind (curve.h), what one kind borrows from another, and how they
+ * are saved. A curve once made stays until the model is closed, so that readers need no lock.
  */
 #include "route/model.h"
 
@@ -17,60 +10,23 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "route/store.h"
+#include "route/curve.h"
 
-#define FIRST_SIZE 64
-/* How far a point holds, and the last one of at least RATE_POINTS. */
-#define NEAR        8.0
-#define FAR         64.0
-#define RATE_POINTS 3
-/* Sizes that are within this factor of a point are its own; between, both neighbours move. */
-#define OWN_SIZE 1.02
-/* Three samples in a row that agree within the second factor, and are by the first one off
- * from where the point was before, are a device that changed, and not only at that size:
- * sizes that were not measured since move too, less and less up to this many points away. */
-#define CHANGE       1.5
-#define CHANGE_AGREE 1.25
-#define CHANGE_REACH 6
 /* What is older counts as never measured. */
 #define STALE_S (30u * 24 * 3600)
 /* Clocks of two machines that share a folder, or one that was set. */
 #define FUTURE_S (24u * 3600)
 
-struct point {
-    _Atomic double ns, slow_ns; /* of meaning where the curve knows it */
-    _Atomic uint32_t date;
-    /* under the lock: */
-    uint32_t count;
-    uint32_t guesses;          /* of these, the oldest */
-    float sample[GX_SAMPLES];  /* the oldest first */
-    uint64_t turn[GX_SAMPLES]; /* of the curve, when it was taken */
-    double level;              /* that its samples last agreed on */
-};
-
-struct curve {
-    _Atomic uint32_t known; /* a bit for each point */
-    /* under the lock: */
-    uint64_t turns;
-    uint32_t since; /* what was saved with an older date was to be forgotten */
-    struct point point[GX_POINTS];
-};
-
 struct gx_model {
     struct gx_instance *instance;
     char device[sizeof((gx_device_info *)0)->name];
     struct gx_store store;
-    struct curve *_Atomic curves[GX_KINDS];
+    struct gx_curve *_Atomic curves[GX_KINDS];
     _Atomic double next_ns;
     pthread_mutex_t lock; /* changing it */
     bool changed;         /* since it was read or saved */
     uint32_t since;
 };
-
-static double size_of(int index)
-{
-    return (double)((uint64_t)FIRST_SIZE << index);
-}
 
 /* 1 to last; 0 wraps around. */
 static bool within(unsigned value, unsigned last)
@@ -104,117 +60,12 @@ static struct gx_kind kind_of(size_t number)
     return kind;
 }
 
-static struct curve *find(const struct gx_model *model, const struct gx_kind *kind)
+static struct gx_curve *find(const struct gx_model *model, const struct gx_kind *kind)
 {
     return atomic_load_explicit(&model->curves[number_of(kind)], memory_order_acquire);
 }
 
 /* ---- predicting ---- */
-
-/* Bits there are. */
-static int lowest(uint32_t bits)
-{
-    return __builtin_ctz(bits);
-}
-
-static int highest(uint32_t bits)
-{
-    return 31 - __builtin_clz(bits);
-}
-
-/* The last point at or below n; -1: it is below the first. */
-static int index_below(double n)
-{
-    uint64_t units = (uint64_t)(n / FIRST_SIZE);
-    int index = units ? 63 - __builtin_clzll(units) : -1;
-    return index < GX_POINTS ? index : GX_POINTS - 1;
-}
-
-/* The two known points that n is between, or the two that are nearest to it; from == to where
- * there is but one. There is one. */
-struct line {
-    int from, to;
-};
-
-static struct line line_for(uint32_t known, double n)
-{
-    int below = index_below(n);
-    uint32_t lower = below < 0 ? 0 : known & ((2u << below) - 1), upper = known & ~lower;
-    if (!lower) {
-        int first = lowest(upper);
-        upper &= upper - 1;
-        return (struct line){first, upper ? lowest(upper) : first};
-    }
-    int last = highest(lower);
-    lower &= ~(1u << last);
-    if (upper)
-        return (struct line){last, lowest(upper)};
-    return (struct line){lower ? highest(lower) : last, last};
-}
-
-static bool reaches(uint32_t known, struct line line, double n)
-{
-    double from = size_of(line.from), to = size_of(line.to);
-    if (n < from)
-        return n == 0 || (n < FIRST_SIZE ? FIRST_SIZE : n) * NEAR >= from;
-    if (n <= to)
-        return n <= from * NEAR || n * NEAR >= to;
-    return n <= to * NEAR || line.to == GX_POINTS - 1 ||
-           (n <= to * FAR && __builtin_popcount(known) >= RATE_POINTS);
-}
-
-static double clamp(double x, double least, double most)
-{
-    return x < least ? least : x > most ? most : x;
-}
-
-/* The line through (x0, y0) and (x1, y1) at n, but its launch cost is from 0 to y0, and
- * beyond x1 an element costs at least so much. */
-static double on_line(double x0, double y0, double x1, double y1, double n, double least)
-{
-    double slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : y0 / x0;
-    if (n < x0) {
-        double launch = clamp(y0 - slope * x0, 0, y0);
-        return launch + (y0 - launch) * (n / x0);
-    }
-    if (n > x1)
-        return y1 + (slope > least ? slope : least) * (n - x1);
-    return y0 + slope * (n - x0);
-}
-
-static double get(const _Atomic double *value)
-{
-    return atomic_load_explicit(value, memory_order_relaxed);
-}
-
-/* What an element costs beyond the last point, at least: half of what it did from the first
- * one to there. Two points that noise made level would promise anything. */
-static double least_slope(const struct curve *curve, uint32_t known, struct line line)
-{
-    int first = lowest(known);
-    double rise = get(&curve->point[line.to].ns) - get(&curve->point[first].ns);
-    return rise > 0 ? rise / (size_of(line.to) - size_of(first)) / 2 : 0;
-}
-
-static bool predict(const struct curve *curve, double n, struct gx_prediction *p)
-{
-    uint32_t known = atomic_load_explicit(&curve->known, memory_order_acquire);
-    if (!known)
-        return false;
-    struct line line = line_for(known, n);
-    if (!reaches(known, line, n))
-        return false;
-    const struct point *from = &curve->point[line.from], *to = &curve->point[line.to];
-    double x0 = size_of(line.from), x1 = size_of(line.to);
-    double least = n > x1 ? least_slope(curve, known, line) : 0;
-    p->ns = on_line(x0, get(&from->ns), x1, get(&to->ns), n, least);
-    p->slow_ns = on_line(x0, get(&from->slow_ns), x1, get(&to->slow_ns), n, least);
-    p->ns = p->ns < GX_PREDICTION_MAX ? p->ns : GX_PREDICTION_MAX;
-    p->slow_ns = clamp(p->slow_ns, p->ns, GX_PREDICTION_MAX);
-    const struct point *near = n - x0 < x1 - n ? from : to;
-    p->date = atomic_load_explicit(&near->date, memory_order_relaxed);
-    return true;
-}
 
 /* The operation among those that calibration measures that takes about as long. */
 static gx_op like(gx_op op)
@@ -260,8 +111,8 @@ bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind,
         struct gx_kind other;
         if (!kin(kind, step, &other))
             continue;
-        const struct curve *curve = find(model, &other);
-        if (curve && predict(curve, n, prediction)) {
+        const struct gx_curve *curve = find(model, &other);
+        if (curve && gx__curve_predict(curve, n, prediction)) {
             prediction->borrowed = step > 0;
             return true;
         }
@@ -271,166 +122,15 @@ bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind,
 
 double gx__model_next_ns(const struct gx_model *model)
 {
-    return get(&model->next_ns);
+    return gx__get(&model->next_ns);
 }
 
 /* ---- learning; all of it under the lock ---- */
 
-static void set(_Atomic double *value, double to)
-{
-    atomic_store_explicit(value, to, memory_order_relaxed);
-}
-
-/* What a point says, from its samples. Of two the lower is the usual one: it is delays that
- * are the exception. */
-static void settle(struct point *point)
-{
-    float sorted[GX_SAMPLES] = {0};
-    uint32_t n = point->count;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = i;
-        for (; at > 0 && sorted[at - 1] > point->sample[i]; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = point->sample[i];
-    }
-    set(&point->ns, (double)sorted[(n - 1) / 2]);
-    set(&point->slow_ns, (double)sorted[n > 2 ? n - 2 : n - 1]);
-}
-
-static float bounded(double ns)
-{
-    return (float)clamp(ns, (double)GX_SAMPLE_NS_MIN, (double)GX_SAMPLE_NS_MAX);
-}
-
-static void scale(struct point *point, double by, uint64_t turn)
-{
-    for (uint32_t i = 0; i < point->count; i++)
-        point->sample[i] = bounded((double)point->sample[i] * by);
-    point->turn[point->count - 1] = turn; /* this change is in it now */
-    point->level *= by;
-    settle(point);
-}
-
-/* Of a point with all its samples. */
-static bool agree(const struct point *point)
-{
-    double low = (double)GX_SAMPLE_NS_MAX, high = 0;
-    for (int i = GX_SAMPLES / 2; i < GX_SAMPLES; i++) {
-        low = point->sample[i] < low ? point->sample[i] : low;
-        high = point->sample[i] > high ? point->sample[i] : high;
-    }
-    return high <= low * CHANGE_AGREE;
-}
-
-/* A point has moved by `change`: so have others that were last measured before the three
- * samples that moved it. */
-static void spread(struct curve *curve, int index, double change)
-{
-    uint64_t began = curve->point[index].turn[GX_SAMPLES / 2];
-    for (int i = 0; i < GX_POINTS; i++) {
-        struct point *other = &curve->point[i];
-        int apart = i < index ? index - i : i - index;
-        if (!other->count || apart >= CHANGE_REACH || other->turn[other->count - 1] >= began)
-            continue;
-        double part = 1 - (double)apart / CHANGE_REACH;
-        double by = change > 1 ? 1 + (change - 1) * part : 1 / (1 + (1 / change - 1) * part);
-        scale(other, by, curve->turns);
-    }
-}
-
-/* The point is what its samples say, and known. */
-static void publish(struct curve *curve, int index, uint32_t date)
-{
-    struct point *point = &curve->point[index];
-    settle(point);
-    atomic_store_explicit(&point->date, date, memory_order_relaxed);
-    atomic_fetch_or_explicit(&curve->known, 1u << index, memory_order_release);
-}
-
-static void add_sample(struct curve *curve, int index, double ns)
-{
-    struct point *point = &curve->point[index];
-    if (point->count == GX_SAMPLES) {
-        memmove(point->sample, point->sample + 1, sizeof point->sample - sizeof *point->sample);
-        memmove(point->turn, point->turn + 1, sizeof point->turn - sizeof *point->turn);
-        point->count--;
-        point->guesses -= point->guesses > 0;
-    }
-    point->sample[point->count] = bounded(ns);
-    point->turn[point->count++] = curve->turns;
-    publish(curve, index, gx__date_s());
-    double before = point->level, now = get(&point->ns);
-    if (point->count == GX_SAMPLES && !agree(point))
-        return;
-    point->level = now;
-    if (point->count == GX_SAMPLES && (now > before * CHANGE || now * CHANGE < before))
-        spread(curve, index, now / before);
-}
-
-static bool knows(const struct curve *curve, int index)
-{
-    return index >= 0 && index < GX_POINTS && curve->known >> index & 1;
-}
-
-/* What the other points say of an empty one, in samples: more between two of them than
- * beyond the last, and a lone one knows nothing of launch costs. */
-static uint32_t guess(uint32_t known, int index)
-{
-    uint32_t before = known & ((1u << index) - 1);
-    return !(known & (known - 1)) ? 0 : before && before != known ? 2 : 1;
-}
-
-/* Of a size whose point is empty. It begins with a guess, not with an outlier. */
-static void learn_new(struct curve *curve, int index, double n, double ns)
-{
-    struct point *point = &curve->point[index];
-    struct gx_prediction here, there;
-    bool told = predict(curve, n, &here) && predict(curve, size_of(index), &there);
-    if (!told && 2 * n < FIRST_SIZE) /* mostly launch cost, or not: nothing tells */
-        return;
-    point->guesses = told ? guess(curve->known, index) : 0;
-    for (point->count = 0; point->count < point->guesses; point->count++) {
-        point->sample[point->count] = bounded(there.ns);
-        point->turn[point->count] = curve->turns;
-    }
-    add_sample(curve, index, ns * (told ? there.ns / here.ns : size_of(index) / n));
-}
-
-/* What the call of n elements that took ns says of a point: as much more as the curve is
- * higher there, but not outside of what there can be between all launch cost and the edge of
- * a cache. So a point that is wrong does not mislead its neighbours. */
-static double moved(const struct curve *curve, int index, double n, double ns, double predicted)
-{
-    double size = size_of(index) / n, by = get(&curve->point[index].ns) / predicted;
-    return ns * (size > 1 ? clamp(by, 1, size * size) : clamp(by, size * size, 1));
-}
-
-static void learn(struct curve *curve, double n, double ns)
-{
-    int index = index_below(n), other;
-    index = index < 0 ? 0 : index;
-    if (index + 1 < GX_POINTS && n * n > size_of(index) * size_of(index + 1))
-        index++;
-    curve->turns++;
-    struct gx_prediction p;
-    if (!knows(curve, index) || !predict(curve, n, &p)) {
-        learn_new(curve, index, n, ns);
-        return;
-    }
-    double off = n / size_of(index), here = moved(curve, index, n, ns, p.ns), there = 0;
-    other = off > 1 ? index + 1 : index - 1;
-    bool both = knows(curve, other) && (off > OWN_SIZE || off < 1 / OWN_SIZE);
-    if (both)
-        there = moved(curve, other, n, ns, p.ns);
-    add_sample(curve, index, here);
-    if (both)
-        add_sample(curve, other, there);
-}
-
 /* NULL: no memory. */
-static struct curve *make(struct gx_model *model, const struct gx_kind *kind)
+static struct gx_curve *make(struct gx_model *model, const struct gx_kind *kind)
 {
-    struct curve *curve = find(model, kind);
+    struct gx_curve *curve = find(model, kind);
     if (!curve) {
         curve = gx__alloc(&model->instance->config.allocator, sizeof *curve);
         atomic_store_explicit(&model->curves[number_of(kind)], curve, memory_order_release);
@@ -443,9 +143,9 @@ void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_
     if (!valid(kind) || !n || !ns || (double)ns > (double)GX_SAMPLE_NS_MAX ||
         (double)n >= GX_PREDICTION_MAX || pthread_mutex_trylock(&model->lock) != 0)
         return;
-    struct curve *curve = make(model, kind);
+    struct gx_curve *curve = make(model, kind);
     if (curve) {
-        learn(curve, (double)n, (double)ns);
+        gx__curve_learn(curve, (double)n, (double)ns);
         model->changed = true;
     }
     pthread_mutex_unlock(&model->lock);
@@ -460,34 +160,20 @@ void gx__model_expect(struct gx_model *model, const struct gx_kind *kind)
     pthread_mutex_unlock(&model->lock);
 }
 
-/* All samples of a point at once. */
-static void replace(struct curve *curve, int index, const float *ns, uint32_t count,
-                    uint32_t guesses, uint32_t date)
-{
-    struct point *point = &curve->point[index];
-    point->count = count;
-    point->guesses = guesses;
-    memcpy(point->sample, ns, count * sizeof *ns);
-    for (uint32_t i = 0; i < count; i++)
-        point->turn[i] = curve->turns;
-    publish(curve, index, date);
-    point->level = get(&point->ns);
-}
-
 void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t n,
                    const uint64_t *ns, size_t count)
 {
     float samples[GX_SAMPLES];
-    int index = index_below((double)n);
-    if (!valid(kind) || index < 0 || size_of(index) != (double)n || !count || count > GX_SAMPLES)
+    int index = gx__point_index(n);
+    if (!valid(kind) || index < 0 || !count || count > GX_SAMPLES)
         return;
     for (size_t i = 0; i < count; i++)
-        samples[i] = bounded((double)ns[i]);
+        samples[i] = gx__sample((double)ns[i]);
     pthread_mutex_lock(&model->lock);
-    struct curve *curve = make(model, kind);
+    struct gx_curve *curve = make(model, kind);
     if (curve) {
         curve->turns++;
-        replace(curve, index, samples, (uint32_t)count, 0, gx__date_s());
+        gx__curve_replace(curve, index, samples, (uint32_t)count, 0, gx__date_s());
         model->changed = true;
     }
     pthread_mutex_unlock(&model->lock);
@@ -496,17 +182,9 @@ void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t 
 void gx__model_set_next_ns(struct gx_model *model, double ns)
 {
     pthread_mutex_lock(&model->lock);
-    set(&model->next_ns, ns >= 0 ? clamp(ns, 0, (double)GX_SAMPLE_NS_MAX) : 0); /* NaN is not */
+    gx__set(&model->next_ns, ns > 0 ? (double)gx__sample(ns) : 0); /* NaN is not */
     model->changed = true;
     pthread_mutex_unlock(&model->lock);
-}
-
-static void forget(struct curve *curve, uint32_t since)
-{
-    atomic_store(&curve->known, 0);
-    curve->since = since;
-    for (int i = 0; i < GX_POINTS; i++)
-        curve->point[i].count = 0;
 }
 
 void gx__model_forget(struct gx_model *model, const struct gx_kind *kind)
@@ -515,9 +193,9 @@ void gx__model_forget(struct gx_model *model, const struct gx_kind *kind)
     pthread_mutex_lock(&model->lock);
     for (size_t i = 0; i < GX_KINDS; i++)
         if (model->curves[i] && (!kind || (valid(kind) && i == number_of(kind))))
-            forget(model->curves[i], now);
+            gx__curve_forget(model->curves[i], now);
     if (!kind) {
-        set(&model->next_ns, 0);
+        gx__set(&model->next_ns, 0);
         model->since = now;
     }
     model->changed = true;
@@ -534,11 +212,12 @@ static void take(struct gx_model *model, const struct gx_saved_point *saved, uin
     uint64_t age = now > saved->date ? now - saved->date : 0, ahead = saved->date - (uint64_t)now;
     if (age > STALE_S || (saved->date > now && ahead > FUTURE_S) || saved->date <= model->since)
         return;
-    struct curve *curve = make(model, &kind);
+    struct gx_curve *curve = make(model, &kind);
     if (!curve || saved->date <= curve->since)
         return;
-    if (!knows(curve, saved->index) || curve->point[saved->index].date < saved->date)
-        replace(curve, saved->index, saved->ns, saved->count, saved->guesses, saved->date);
+    if (!gx__curve_knows(curve, saved->index) || curve->point[saved->index].date < saved->date)
+        gx__curve_replace(curve, saved->index, saved->ns, saved->count, saved->guesses,
+                          saved->date);
 }
 
 void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, uint32_t now)
@@ -546,17 +225,17 @@ void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, 
     pthread_mutex_lock(&model->lock);
     for (uint32_t i = 0; i < saved->count; i++)
         take(model, &saved->point[i], now);
-    if (get(&model->next_ns) <= 0 && !model->since)
-        set(&model->next_ns, saved->next_ns);
+    if (gx__get(&model->next_ns) <= 0 && !model->since)
+        gx__set(&model->next_ns, saved->next_ns);
     pthread_mutex_unlock(&model->lock);
 }
 
-static void put(const struct curve *curve, size_t number, struct gx_saved_model *saved)
+static void put(const struct gx_curve *curve, size_t number, struct gx_saved_model *saved)
 {
     const struct gx_kind kind = kind_of(number);
     for (int i = 0; i < GX_POINTS; i++) {
-        const struct point *point = &curve->point[i];
-        if (!knows(curve, i))
+        const struct gx_point *point = &curve->point[i];
+        if (!gx__curve_knows(curve, i))
             continue;
         struct gx_saved_point *to = &saved->point[saved->count++];
         *to = (struct gx_saved_point){.op = (uint8_t)kind.op,
@@ -583,7 +262,7 @@ static struct gx_saved_model *put_all(struct gx_model *model)
     if (!saved)
         return NULL;
     gx__saved_begin(saved);
-    saved->next_ns = get(&model->next_ns);
+    saved->next_ns = gx__get(&model->next_ns);
     for (size_t i = 0; i < GX_KINDS; i++)
         if (model->curves[i])
             put(model->curves[i], i, saved);
@@ -649,11 +328,11 @@ void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, siz
     uint32_t now = gx__date_s();
     pthread_mutex_lock(&model->lock);
     for (size_t number = 0; number < GX_KINDS; number++) {
-        const struct curve *curve = model->curves[number];
+        const struct gx_curve *curve = model->curves[number];
         const struct gx_kind kind = kind_of(number);
         for (int i = 0; curve && i < GX_POINTS; i++) {
-            const struct point *point = &curve->point[i];
-            if (!knows(curve, i))
+            const struct gx_point *point = &curve->point[i];
+            if (!gx__curve_knows(curve, i))
                 continue;
             if (*count < room) {
                 gx_model_row *row = &rows[*count];
@@ -661,9 +340,9 @@ void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, siz
                                       .field = kind.field,
                                       .residency = kind.residency,
                                       .path = kind.path,
-                                      .n = (uint64_t)size_of(i),
-                                      .ns = (uint64_t)(get(&point->ns) + 0.5),
-                                      .slow_ns = (uint64_t)(get(&point->slow_ns) + 0.5),
+                                      .n = (uint64_t)gx__point_size(i),
+                                      .ns = (uint64_t)(gx__get(&point->ns) + 0.5),
+                                      .slow_ns = (uint64_t)(gx__get(&point->slow_ns) + 0.5),
                                       .samples = point->count - point->guesses,
                                       .age_s = now > point->date ? now - point->date : 0};
                 memcpy(row->device, model->device, sizeof row->device);

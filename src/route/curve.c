@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Points and lines (curve.h).
+ */
+#include "route/curve.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define FIRST_SIZE 64
+/* How far a point holds, and the last one of at least RATE_POINTS. */
+#define NEAR        8.0
+#define FAR         64.0
+#define RATE_POINTS 3
+/* Sizes that are within this factor of a point are its own; between, both neighbours move. */
+#define OWN_SIZE 1.02
+/* Three samples in a row that agree within the second factor, and are by the first one off
+ * from where the point was before, are a device that changed, and not only at that size:
+ * sizes that were not measured since move too, less and less up to this many points away. */
+#define CHANGE       1.5
+#define CHANGE_AGREE 1.25
+#define CHANGE_REACH 6
+
+double gx__point_size(int index)
+{
+    return (double)((uint64_t)FIRST_SIZE << index);
+}
+
+/* ---- predicting ---- */
+
+/* Bits there are. */
+static int lowest(uint32_t bits)
+{
+    return __builtin_ctz(bits);
+}
+
+static int highest(uint32_t bits)
+{
+    return 31 - __builtin_clz(bits);
+}
+
+/* The last point at or below n; -1: it is below the first. */
+static int index_below(double n)
+{
+    uint64_t units = (uint64_t)(n / FIRST_SIZE);
+    int index = units ? 63 - __builtin_clzll(units) : -1;
+    return index < GX_POINTS ? index : GX_POINTS - 1;
+}
+
+int gx__point_index(uint64_t n)
+{
+    int index = index_below((double)n);
+    return index >= 0 && gx__point_size(index) == (double)n ? index : -1;
+}
+
+/* The two known points that n is between, or the two that are nearest to it; from == to where
+ * there is but one. There is one. */
+struct line {
+    int from, to;
+};
+
+static struct line line_for(uint32_t known, double n)
+{
+    int below = index_below(n);
+    uint32_t lower = below < 0 ? 0 : known & ((2u << below) - 1), upper = known & ~lower;
+    if (!lower) {
+        int first = lowest(upper);
+        upper &= upper - 1;
+        return (struct line){first, upper ? lowest(upper) : first};
+    }
+    int last = highest(lower);
+    lower &= ~(1u << last);
+    if (upper)
+        return (struct line){last, lowest(upper)};
+    return (struct line){lower ? highest(lower) : last, last};
+}
+
+static bool reaches(uint32_t known, struct line line, double n)
+{
+    double from = gx__point_size(line.from), to = gx__point_size(line.to);
+    if (n < from)
+        return n == 0 || (n < FIRST_SIZE ? FIRST_SIZE : n) * NEAR >= from;
+    if (n <= to)
+        return n <= from * NEAR || n * NEAR >= to;
+    return n <= to * NEAR || line.to == GX_POINTS - 1 ||
+           (n <= to * FAR && __builtin_popcount(known) >= RATE_POINTS);
+}
+
+static double clamp(double x, double least, double most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+/* The line through (x0, y0) and (x1, y1) at n, but its launch cost is from 0 to y0, and
+ * beyond x1 an element costs at least so much. */
+static double on_line(double x0, double y0, double x1, double y1, double n, double least)
+{
+    double slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : y0 / x0;
+    if (n < x0) {
+        double launch = clamp(y0 - slope * x0, 0, y0);
+        return launch + (y0 - launch) * (n / x0);
+    }
+    if (n > x1)
+        return y1 + (slope > least ? slope : least) * (n - x1);
+    return y0 + slope * (n - x0);
+}
+
+/* What an element costs beyond the last point, at least: half of what it did from the first
+ * one to there. Two points that noise made level would promise anything. */
+static double least_slope(const struct gx_curve *curve, uint32_t known, struct line line)
+{
+    int first = lowest(known);
+    double rise = gx__get(&curve->point[line.to].ns) - gx__get(&curve->point[first].ns);
+    return rise > 0 ? rise / (gx__point_size(line.to) - gx__point_size(first)) / 2 : 0;
+}
+
+bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_prediction *p)
+{
+    uint32_t known = atomic_load_explicit(&curve->known, memory_order_acquire);
+    if (!known)
+        return false;
+    struct line line = line_for(known, n);
+    if (!reaches(known, line, n))
+        return false;
+    const struct gx_point *from = &curve->point[line.from], *to = &curve->point[line.to];
+    double x0 = gx__point_size(line.from), x1 = gx__point_size(line.to);
+    double least = n > x1 ? least_slope(curve, known, line) : 0;
+    p->ns = on_line(x0, gx__get(&from->ns), x1, gx__get(&to->ns), n, least);
+    p->slow_ns = on_line(x0, gx__get(&from->slow_ns), x1, gx__get(&to->slow_ns), n, least);
+    p->ns = p->ns < GX_PREDICTION_MAX ? p->ns : GX_PREDICTION_MAX;
+    p->slow_ns = clamp(p->slow_ns, p->ns, GX_PREDICTION_MAX);
+    const struct gx_point *near = n - x0 < x1 - n ? from : to;
+    p->date = atomic_load_explicit(&near->date, memory_order_relaxed);
+    return true;
+}
+
+/* ---- learning ---- */
+
+/* What a point says, from its samples. Of two the lower is the usual one: it is delays that
+ * are the exception. */
+static void settle(struct gx_point *point)
+{
+    float sorted[GX_SAMPLES] = {0};
+    uint32_t n = point->count;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = i;
+        for (; at > 0 && sorted[at - 1] > point->sample[i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = point->sample[i];
+    }
+    gx__set(&point->ns, (double)sorted[(n - 1) / 2]);
+    gx__set(&point->slow_ns, (double)sorted[n > 2 ? n - 2 : n - 1]);
+}
+
+float gx__sample(double ns)
+{
+    return (float)clamp(ns, (double)GX_SAMPLE_NS_MIN, (double)GX_SAMPLE_NS_MAX);
+}
+
+static void scale(struct gx_point *point, double by, uint64_t turn)
+{
+    for (uint32_t i = 0; i < point->count; i++)
+        point->sample[i] = gx__sample((double)point->sample[i] * by);
+    point->turn[point->count - 1] = turn; /* this change is in it now */
+    point->level *= by;
+    settle(point);
+}
+
+/* Of a point with all its samples. */
+static bool agree(const struct gx_point *point)
+{
+    double low = (double)GX_SAMPLE_NS_MAX, high = 0;
+    for (int i = GX_SAMPLES / 2; i < GX_SAMPLES; i++) {
+        low = point->sample[i] < low ? point->sample[i] : low;
+        high = point->sample[i] > high ? point->sample[i] : high;
+    }
+    return high <= low * CHANGE_AGREE;
+}
+
+/* A point has moved by `change`: so have others that were last measured before the three
+ * samples that moved it. */
+static void spread(struct gx_curve *curve, int index, double change)
+{
+    uint64_t began = curve->point[index].turn[GX_SAMPLES / 2];
+    for (int i = 0; i < GX_POINTS; i++) {
+        struct gx_point *other = &curve->point[i];
+        int apart = i < index ? index - i : i - index;
+        if (!other->count || apart >= CHANGE_REACH || other->turn[other->count - 1] >= began)
+            continue;
+        double part = 1 - (double)apart / CHANGE_REACH;
+        double by = change > 1 ? 1 + (change - 1) * part : 1 / (1 + (1 / change - 1) * part);
+        scale(other, by, curve->turns);
+    }
+}
+
+/* The point is what its samples say, and known. */
+static void publish(struct gx_curve *curve, int index, uint32_t date)
+{
+    struct gx_point *point = &curve->point[index];
+    settle(point);
+    atomic_store_explicit(&point->date, date, memory_order_relaxed);
+    atomic_fetch_or_explicit(&curve->known, 1u << index, memory_order_release);
+}
+
+static void add_sample(struct gx_curve *curve, int index, double ns)
+{
+    struct gx_point *point = &curve->point[index];
+    if (point->count == GX_SAMPLES) {
+        memmove(point->sample, point->sample + 1, sizeof point->sample - sizeof *point->sample);
+        memmove(point->turn, point->turn + 1, sizeof point->turn - sizeof *point->turn);
+        point->count--;
+        point->guesses -= point->guesses > 0;
+    }
+    point->sample[point->count] = gx__sample(ns);
+    point->turn[point->count++] = curve->turns;
+    publish(curve, index, gx__date_s());
+    double before = point->level, now = gx__get(&point->ns);
+    if (point->count == GX_SAMPLES && !agree(point))
+        return;
+    point->level = now;
+    if (point->count == GX_SAMPLES && (now > before * CHANGE || now * CHANGE < before))
+        spread(curve, index, now / before);
+}
+
+/* What the other points say of an empty one, in samples: more between two of them than
+ * beyond the last, and a lone one knows nothing of launch costs. */
+static uint32_t guess(uint32_t known, int index)
+{
+    uint32_t before = known & ((1u << index) - 1);
+    return !(known & (known - 1)) ? 0 : before && before != known ? 2 : 1;
+}
+
+/* Of a size whose point is empty. It begins with a guess, not with an outlier. */
+static void learn_new(struct gx_curve *curve, int index, double n, double ns)
+{
+    struct gx_point *point = &curve->point[index];
+    struct gx_prediction here, there;
+    bool told = gx__curve_predict(curve, n, &here) &&
+                gx__curve_predict(curve, gx__point_size(index), &there);
+    if (!told && 2 * n < FIRST_SIZE) /* mostly launch cost, or not: nothing tells */
+        return;
+    point->guesses = told ? guess(curve->known, index) : 0;
+    for (point->count = 0; point->count < point->guesses; point->count++) {
+        point->sample[point->count] = gx__sample(there.ns);
+        point->turn[point->count] = curve->turns;
+    }
+    add_sample(curve, index, ns * (told ? there.ns / here.ns : gx__point_size(index) / n));
+}
+
+/* What the call of n elements that took ns says of a point: as much more as the curve is
+ * higher there, but not outside of what there can be between all launch cost and the edge of
+ * a cache. So a point that is wrong does not mislead its neighbours. */
+static double moved(const struct gx_curve *curve, int index, double n, double ns, double predicted)
+{
+    double size = gx__point_size(index) / n, by = gx__get(&curve->point[index].ns) / predicted;
+    return ns * (size > 1 ? clamp(by, 1, size * size) : clamp(by, size * size, 1));
+}
+
+void gx__curve_learn(struct gx_curve *curve, double n, double ns)
+{
+    int index = index_below(n), other;
+    index = index < 0 ? 0 : index;
+    if (index + 1 < GX_POINTS && n * n > gx__point_size(index) * gx__point_size(index + 1))
+        index++;
+    curve->turns++;
+    struct gx_prediction p;
+    if (!gx__curve_knows(curve, index) || !gx__curve_predict(curve, n, &p)) {
+        learn_new(curve, index, n, ns);
+        return;
+    }
+    double off = n / gx__point_size(index), here = moved(curve, index, n, ns, p.ns), there = 0;
+    other = off > 1 ? index + 1 : index - 1;
+    bool both = gx__curve_knows(curve, other) && (off > OWN_SIZE || off < 1 / OWN_SIZE);
+    if (both)
+        there = moved(curve, other, n, ns, p.ns);
+    add_sample(curve, index, here);
+    if (both)
+        add_sample(curve, other, there);
+}
+
+void gx__curve_replace(struct gx_curve *curve, int index, const float *ns, uint32_t count,
+                       uint32_t guesses, uint32_t date)
+{
+    struct gx_point *point = &curve->point[index];
+    point->count = count;
+    point->guesses = guesses;
+    memcpy(point->sample, ns, count * sizeof *ns);
+    for (uint32_t i = 0; i < count; i++)
+        point->turn[i] = curve->turns;
+    publish(curve, index, date);
+    point->level = gx__get(&point->ns);
+}
+
+void gx__curve_forget(struct gx_curve *curve, uint32_t since)
+{
+    atomic_store(&curve->known, 0);
+    curve->since = since;
+    for (int i = 0; i < GX_POINTS; i++)
+        curve->point[i].count = 0;
+}
