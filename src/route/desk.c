@@ -73,6 +73,7 @@ void gx__desks_free(struct gx_router *router)
         gx__free(allocator(router), desk->parts);
         gx__free(allocator(router), desk->jobs);
         gx__free(allocator(router), desk->wave);
+        gx__free(allocator(router), desk->lent);
         gx__free(allocator(router), desk->reports);
         pthread_cond_destroy(&desk->changed);
         gx__free(allocator(router), desk);

@@ -53,10 +53,10 @@ struct gx_desk {
     struct gx_errand errand[GX_CANDIDATES_MAX];
     size_t part_count, part_room;
     struct gx_part *parts;
-    size_t job_room, report_room, wave_room, spare_room;
+    size_t job_room, report_room, wave_room, spare_room, lent_room;
     gx_job *jobs, *wave;
     gx_report *reports;
-    char *spare;
+    char *spare, *lent;
 };
 
 /* ---- desk.c ---- */

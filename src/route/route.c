@@ -170,6 +170,22 @@ static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, u
     gx__float_env_restore(&caller);
 }
 
+/* What others have to wait for, about: as if all jobs were like the first. */
+static uint64_t expect(struct gx_engine *engine, const struct gx_batch *batch, uint64_t elements)
+{
+    struct gx_place *place = place_of(engine);
+    struct gx_prediction p = {0};
+    gx_float_mode caller;
+    if (elements < TIMED_ELEMS)
+        return 0;
+    struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, place->host);
+    gx__float_mode_default(&caller);
+    gx__predictor.predict(atomic_load(&place->model), &kind, (double)elements, &p);
+    uint64_t ns = (uint64_t)p.ns;
+    gx__float_mode_restore(&caller);
+    return ns;
+}
+
 /* The first of a small kind get the model its memory, so that none is asked for later. */
 static bool is_new(struct gx_place *place, const struct gx_batch *batch)
 {
@@ -193,9 +209,12 @@ void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
         return;
     }
     bool alone = atomic_fetch_add(&place->active, 1) == 0;
+    uint64_t expected = expect(engine, batch, elements);
+    atomic_fetch_add(&place->waiting_ns, expected);
     uint64_t start = gx__engine_now(engine);
     gx__engine_run(engine, batch);
     uint64_t ns = gx__engine_now(engine) - start;
+    atomic_fetch_sub(&place->waiting_ns, expected);
     alone &= atomic_fetch_sub(&place->active, 1) == 1;
     gx__count(&place->elements, elements);
     gx__count(&place->busy_ns, ns);
@@ -442,6 +461,34 @@ static size_t wave_count(const struct gx_waves *waves, const struct gx_call *cal
     return n;
 }
 
+/* Memory that the desk keeps, lent to one who asks once. */
+struct lender {
+    struct gx_router *router;
+    struct gx_desk *desk;
+};
+
+static void *lend(void *user, size_t bytes)
+{
+    struct lender *lender = user;
+    struct gx_desk *desk = lender->desk;
+    return gx__desk_room(lender->router, &desk->lent, &desk->lent_room, bytes, 1) ? desk->lent
+                                                                                  : NULL;
+}
+
+static void take_back(void *user, void *memory)
+{
+    (void)user;
+    (void)memory;
+}
+
+static gx_status find_waves(struct gx_router *router, struct gx_desk *desk,
+                            const struct gx_call *call, struct gx_waves *waves)
+{
+    struct lender lender = {router, desk};
+    gx_allocator allocator = {lend, take_back, &lender};
+    return gx__waves_find(waves, &allocator, call->jobs, call->count);
+}
+
 static gx_status run_parts(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
                            const struct gx_waves *waves)
 {
@@ -472,9 +519,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
 {
     struct gx_waves waves;
     struct gx_desk *desk = gx__desk_take(router);
-    gx_status s = desk ? gx__waves_find(&waves, &router->places.instance->config.allocator,
-                                        call->jobs, call->count)
-                       : GX_ERR_OUT_OF_MEMORY;
+    gx_status s = desk ? find_waves(router, desk, call, &waves) : GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         s = run_parts(router, desk, call, &waves);
     } else {
@@ -574,9 +619,7 @@ static gx_status propose(struct gx_router *router, const struct gx_call *call, s
     struct gx_waves waves;
     const gx_job *jobs;
     size_t count = settled(router, call, first, host, p);
-    gx_status s = count ? GX_OK
-                        : gx__waves_find(&waves, &router->places.instance->config.allocator,
-                                         call->jobs, call->count);
+    gx_status s = count ? GX_OK : find_waves(router, p->desk, call, &waves);
     if (s != GX_OK)
         return s;
     p->count = count ? count : wave_count(&waves, call, first);
