@@ -98,13 +98,14 @@ static void not_written(gx_report *r, const struct gx_errand *e, const struct gx
                         size_t job)
 {
     size_t length = strlen(r->message);
+    unsigned long long from = range->first, to = from + range->n;
     if (r->status == GX_OK) {
         r->status = e->status;
         length =
             (size_t)snprintf(r->message, sizeof r->message, "%.100s; not written:", e->message);
     }
     snprintf(r->message + length, sizeof r->message - length, " job %zu from %llu to %llu", job,
-             (unsigned long long)range->first, (unsigned long long)(range->first + range->n));
+             from, to);
 }
 
 /* Everything of job j of the wave, which is number `job` of the call. */

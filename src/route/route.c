@@ -352,8 +352,8 @@ gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, c
     uint64_t every = gx__sample_every(router->places.instance);
     uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
     uint64_t elements = elements_of(jobs, count);
-    uint64_t before = atomic_fetch_add(&place->unproven, elements);
-    if (!count || before + elements < limit)
+    unsigned long long all = atomic_fetch_add(&place->unproven, elements) + elements;
+    if (!count || all < limit)
         return GX_OK;
     char why[GX_MESSAGE_BYTES] = "";
     struct gx_sampler sampler = {.seed = gx__now_ns()};
@@ -366,7 +366,7 @@ gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, c
     gx__health_lied(&router->places, place, engine);
     snprintf(message, message_size,
              "results in buffers of '%s' of the last %llu elements are not to be trusted: %.60s",
-             place->name, (unsigned long long)(before + elements), why);
+             place->name, all, why);
     return GX_ERR_DEVICE;
 }
 

@@ -319,7 +319,7 @@ static struct gx_errand *callers_own(struct gx_desk *desk)
 static void run_errands(struct gx_router *router, struct gx_desk *desk)
 {
     struct gx_errand *own = callers_own(desk);
-    bool sent[GX_CANDIDATES_MAX];
+    bool sent[GX_CANDIDATES_MAX] = {false};
     for (size_t i = 0; i < desk->errands; i++)
         sent[i] = &desk->errand[i] != own && gx__desk_send(router, desk, &desk->errand[i]);
     if (desk->errands)
