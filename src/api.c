@@ -754,26 +754,29 @@ gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_ru
 /* ---- the model ---- */
 
 /* What a device was saved to take is read when it is opened. */
-static void open_candidates(gx_ctx *ctx)
+static gx_status open_candidates(gx_ctx *ctx)
 {
     struct gx_place *const *candidates;
     struct gx_engine *engine;
     size_t count;
     char message[GX_MESSAGE_BYTES];
-    gx__router_candidates(&ctx->router, &candidates, &count, message, sizeof message);
+    gx_status s = gx__router_candidates(&ctx->router, &candidates, &count, message, sizeof message);
+    if (s != GX_OK)
+        gx__log(&ctx->instance, GX_LOG_ERROR, "%s", message);
     for (size_t i = 0; i < count; i++)
         if (gx__place_open(&ctx->router.places, candidates[i]->name, &engine, message,
                            sizeof message) == GX_OK)
             gx__engine_release(engine);
+    return s;
 }
 
 gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count)
 {
     if (!ctx || !count)
         return GX_ERR_INVALID;
-    open_candidates(ctx);
+    gx_status s = open_candidates(ctx);
     gx__router_rows(&ctx->router, rows, count);
-    return GX_OK;
+    return s;
 }
 
 gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *count)
@@ -797,8 +800,7 @@ gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings)
         return GX_ERR_INVALID;
     gx_status s = gx__router_calibrate(&ctx->router, settings, message, sizeof message);
     if (s != GX_OK && s != GX_ERR_CANCELLED)
-        gx__log(&ctx->instance, GX_LOG_ERROR, "calibration: %s",
-                message[0] ? message : gx_status_message(s));
+        gx__log(&ctx->instance, GX_LOG_ERROR, "%s", message[0] ? message : gx_status_message(s));
     return s;
 }
 

@@ -56,7 +56,7 @@ void gx__router_close(struct gx_router *router)
     pthread_mutex_destroy(&router->lock);
 }
 
-/* A device that is not there is no reason to fail: others are. */
+/* A device that is not there is no reason to fail where others are asked for. */
 static gx_status add_candidate(struct gx_router *router, const char *name, char *message,
                                size_t message_size)
 {
@@ -64,7 +64,7 @@ static gx_status add_candidate(struct gx_router *router, const char *name, char 
     if (router->candidates == GX_CANDIDATES_MAX)
         return GX_OK;
     gx_status s = gx__place_get(&router->places, name, &place, message, message_size);
-    if (s == GX_ERR_OUT_OF_MEMORY)
+    if (s == GX_ERR_OUT_OF_MEMORY || (s != GX_OK && router->named))
         return s;
     if (s != GX_OK) {
         gx__log(router->places.instance, GX_LOG_WARNING, "%s", message);

@@ -180,6 +180,8 @@ static struct place cut_job(const gx_job *jobs, size_t job, double wanted)
 {
     uint64_t n = jobs[job].n, step = cut_step(n);
     uint64_t element = (uint64_t)(wanted / (double)step + 0.5) * step;
+    if (wanted + (double)step / 2 >= (double)n) /* its end is nearer, and no multiple */
+        element = n;
     if (gx__job_is_whole(&jobs[job]))
         element = wanted < (double)n / 2 ? 0 : n;
     return element < n ? (struct place){job, element} : (struct place){job + 1, 0};
