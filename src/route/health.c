@@ -80,6 +80,8 @@ void gx__health_failed(struct gx_places *places, struct gx_place *place, struct 
 {
     bool again = atomic_load(&place->condition.rest_ns) != 0;
     gx__count(&place->failures, 1);
+    if (state_of(place) == GX_HEALTH_QUARANTINED)
+        return; /* a call that was still under way does not shorten that */
     if (engine && again && status == GX_ERR_DEVICE)
         atomic_store(&engine->lost, true); /* a device that goes on failing is opened anew */
     uint64_t most = no_memory(status) ? REST_NS : REST_MAX_NS;

@@ -56,7 +56,9 @@ static void block_start(struct block *block, const gx_job *job)
     block->job = job;
     block->element = gx__element_bytes(job->field);
     block->count = 0;
-    gx__host_table(&block->table, 1u << GX_TIER_PORTABLE);
+    block->table = (struct gx_host_table){0}; /* not gx__host_table: asking the CPU what it is
+                                                 takes longer than all of this */
+    gx__host_fill_portable(&block->table);
 }
 
 static void block_add(struct block *block, uint64_t index)
