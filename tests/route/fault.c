@@ -457,7 +457,7 @@ static void it_does_not_come_back_broken(void **state)
         run_step(ctx, 0, &room, &seen);
     }
     assert_int_equal(elements_of(ctx, device), elements);
-    assert_int_equal(seen.fallbacks, 0); /* it had no share to lose */
+    assert_int_equal(seen.fallbacks, 0);            /* it had no share to lose */
     assert_int_equal(stats_of(ctx).jobs_failed, 0); /* self-tests are no jobs of the caller's */
     close_counted(ctx);
 }
