@@ -7,9 +7,6 @@
 #define GX_BASE_FLOAT_ENV_H
 
 #include <fenv.h>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 #if defined(__x86_64__) && defined(__linux__)
 
@@ -63,34 +60,6 @@ static inline void gx__float_env_restore(const fenv_t *caller)
 {
     fesetenv(caller);
 }
-
-/* The same for a little arithmetic of our own, where both would take longer than it does: on
- * x86-64 all of that is in SSE registers, whose state is one word. */
-#if defined(__x86_64__)
-typedef unsigned gx_float_mode;
-#define GX_MXCSR_DEFAULT 0x1f80u
-static inline void gx__float_mode_default(gx_float_mode *caller)
-{
-    *caller = _mm_getcsr();
-    _mm_setcsr(GX_MXCSR_DEFAULT);
-}
-
-static inline void gx__float_mode_restore(const gx_float_mode *caller)
-{
-    _mm_setcsr(*caller);
-}
-#else
-typedef fenv_t gx_float_mode;
-static inline void gx__float_mode_default(gx_float_mode *caller)
-{
-    gx__float_env_default(caller);
-}
-
-static inline void gx__float_mode_restore(const gx_float_mode *caller)
-{
-    gx__float_env_restore(caller);
-}
-#endif
 
 #endif
 

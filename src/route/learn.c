@@ -110,10 +110,10 @@ uint32_t gx__small_limit(struct gx_place *host, const gx_job *job)
     uint32_t small = atomic_load_explicit(&habit->small, memory_order_relaxed);
     if (small)
         return small;
-    gx_float_mode caller;
-    gx__float_mode_default(&caller);
+    fenv_t caller;
+    gx__float_env_default(&caller);
     find_small(host, &kind);
-    gx__float_mode_restore(&caller);
+    gx__float_env_restore(&caller);
     return atomic_load_explicit(&habit->small, memory_order_relaxed);
 }
 

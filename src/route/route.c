@@ -175,14 +175,14 @@ static uint64_t expect(struct gx_engine *engine, const struct gx_batch *batch, u
 {
     struct gx_place *place = place_of(engine);
     struct gx_prediction p = {0};
-    gx_float_mode caller;
+    fenv_t caller;
     if (elements < TIMED_ELEMS)
         return 0;
     struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, place->host);
-    gx__float_mode_default(&caller);
+    gx__float_env_default(&caller);
     gx__predictor.predict(atomic_load(&place->model), &kind, (double)elements, &p);
     uint64_t ns = (uint64_t)p.ns;
-    gx__float_mode_restore(&caller);
+    gx__float_env_restore(&caller);
     return ns;
 }
 
@@ -270,7 +270,7 @@ static void report_one(const struct gx_place *place, const struct gx_kind *kind,
 {
     gx_candidate *c = &r->candidate[0];
     struct gx_prediction p;
-    gx_float_mode caller;
+    fenv_t caller;
     if (!r->reason) /* it did not run */
         return;
     r->candidates = 1;
@@ -278,10 +278,10 @@ static void report_one(const struct gx_place *place, const struct gx_kind *kind,
     c->status = r->status;
     c->elements = r->status == GX_OK ? n : 0;
     c->actual_ns = r->total_ns;
-    gx__float_mode_default(&caller);
+    gx__float_env_default(&caller);
     if (gx__predictor.predict(atomic_load(&place->model), kind, (double)n, &p))
         c->share_ns = c->predicted_ns = (uint64_t)p.ns;
-    gx__float_mode_restore(&caller);
+    gx__float_env_restore(&caller);
 }
 
 static gx_reason quick_reason(const gx_job *job, bool only)

@@ -106,7 +106,7 @@ static void compare(size_t i, const struct gx_kind *kind, gx_job job)
     int count = 0;
     for (size_t n = 64; n <= most_measured(); n *= 4)
         assert_true(error_at(i, kind, job, n) < 0.001);
-    for (size_t n = 64; n <= 2 * most_measured(); n += n * 37 / 100, count++) {
+    for (size_t n = 64; n <= most_measured(); n += n * 37 / 100, count++) {
         double error = error_at(i, kind, job, n);
         sum += error;
         worst = error > worst ? error : worst;
