@@ -119,6 +119,14 @@ static bool parse_names(const char *text, const char *what, name_fn name, uint32
     return true;
 }
 
+uint64_t number_list_max(const number_list *list)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < list->count; i++)
+        most = list->values[i] > most ? list->values[i] : most;
+    return most;
+}
+
 /* ---- one option ------------------------------------------------------------ */
 
 /* An option as it was typed and what it stands for: a row of a command's table or
@@ -150,24 +158,64 @@ static bool number_in_range(const arg_spec *spec, const char *text, uint64_t *va
     return true;
 }
 
+static bool add_number(number_list *list, uint64_t value, const char *text, char *err)
+{
+    if (list->count == NUMBER_LIST_MAX) {
+        snprintf(err, ARGS_ERROR_SIZE, "more than %d numbers in '%.64s'", NUMBER_LIST_MAX, text);
+        return false;
+    }
+    list->values[list->count++] = value;
+    return true;
+}
+
+/* "FROM:TO" or "FROM:TO:xTIMES" or "FROM:TO:+STEP", cut into its parts in place. */
+static bool parse_range(const arg_spec *spec, char *word, const char *text, char *err)
+{
+    char *to = strchr(word, ':');
+    *to++ = 0;
+    char *by = strchr(to, ':');
+    if (by)
+        *by++ = 0;
+    else
+        by = "x2";
+    uint64_t first = 0, last = 0, step = 0;
+    if (!number_in_range(spec, word, &first, err) || !number_in_range(spec, to, &last, err))
+        return false;
+    bool times = *by == 'x';
+    if ((!times && *by != '+') || !parse_number(by + 1, &step) || step < (times ? 2 : 1) ||
+        first > last) {
+        snprintf(err, ARGS_ERROR_SIZE,
+                 "'%.64s' is no range; write 1K:16M:x2 or 1K:8K:+1K, the smaller number first",
+                 text);
+        return false;
+    }
+    for (uint64_t v = first;;) {
+        if (!add_number(spec->value, v, text, err))
+            return false;
+        if (times ? v > last / step : step > last - v)
+            return true;
+        v = times ? v * step : v + step;
+    }
+}
+
 static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
 {
     number_list *list = spec->value;
     list->count = 0;
     for (const char *p = text;; p++) {
-        char word[32];
+        char word[72];
+        uint64_t value = 0;
         size_t length = strcspn(p, ",");
-        if (list->count == NUMBER_LIST_MAX) {
-            snprintf(err, ARGS_ERROR_SIZE, "more than %d numbers in '%.64s'", NUMBER_LIST_MAX,
-                     text);
-            return false;
-        }
         if (length >= sizeof word) {
             snprintf(err, ARGS_ERROR_SIZE, "'%.64s' is too long for a number", p);
             return false;
         }
         snprintf(word, sizeof word, "%.*s", (int)length, p);
-        if (!number_in_range(spec, word, &list->values[list->count++], err))
+        if (strchr(word, ':')) {
+            if (!parse_range(spec, word, text, err))
+                return false;
+        } else if (!number_in_range(spec, word, &value, err) ||
+                   !add_number(list, value, text, err))
             return false;
         p += length;
         if (!*p)
@@ -201,6 +249,8 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
         return parse_names(text, "field", field_name, spec->value, err);
     case ARG_OPS:
         return parse_names(text, "operation", op_name, spec->value, err);
+    case ARG_WORDS:
+        break; /* no option leads here */
     }
     return false;
 }
@@ -300,6 +350,26 @@ static bool recognise(const arg_table *tables, size_t ntables, const char *word,
     return false;
 }
 
+/* A word that is no option: kept where a table has a place for words. */
+static bool take_word(const arg_table *tables, size_t ntables, const char *word, char *err)
+{
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            if (tables[t].specs[i].kind != ARG_WORDS)
+                continue;
+            word_list *list = tables[t].specs[i].value;
+            if (list->count < WORD_LIST_MAX) {
+                list->words[list->count++] = word;
+                return true;
+            }
+            snprintf(err, ARGS_ERROR_SIZE, "more than %d of %s", WORD_LIST_MAX,
+                     tables[t].specs[i].arg);
+            return false;
+        }
+    snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'", word);
+    return false;
+}
+
 args_result args_parse(const arg_table *tables, size_t ntables, gx_config *config, int argc,
                        char *const *argv, char *err)
 {
@@ -310,7 +380,12 @@ args_result args_parse(const arg_table *tables, size_t ntables, gx_config *confi
             return ARGS_HELP;
         if (!strcmp(word, "--help"))
             return ARGS_LONG_HELP;
-        if (word[0] != '-' || !word[1] || !strcmp(word, "--")) {
+        if (word[0] != '-') {
+            if (!take_word(tables, ntables, word, err))
+                return ARGS_WRONG;
+            continue;
+        }
+        if (!word[1] || !strcmp(word, "--")) {
             snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'", word);
             return ARGS_WRONG;
         }
@@ -382,7 +457,7 @@ void args_print_help(FILE *out, const arg_table *table)
         char left[64], text[320], letter[] = {'-', s->letter, 0};
         snprintf(left, sizeof left, "%s%s%s%s%s%s", s->letter ? letter : "",
                  s->letter && s->name ? ", " : "", s->name ? "--" : "", s->name ? s->name : "",
-                 s->arg ? " " : "", s->arg ? s->arg : "");
+                 s->arg && (s->letter || s->name) ? " " : "", s->arg ? s->arg : "");
         help_text(s, text, sizeof text);
         print_help_line(out, left, text);
     }

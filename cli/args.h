@@ -22,15 +22,24 @@ typedef enum arg_kind {
     ARG_FIELD,   /* gx_field */
     ARG_OP,      /* gx_op */
     ARG_FIELDS,  /* uint32_t, one bit per gx_field */
-    ARG_OPS      /* uint32_t, one bit per gx_op */
+    ARG_OPS,     /* uint32_t, one bit per gx_op */
+    ARG_WORDS    /* word_list: the words that are no options; has no name */
 } arg_kind;
 
-enum { NUMBER_LIST_MAX = 32 };
+enum { NUMBER_LIST_MAX = 32, WORD_LIST_MAX = 64 };
 
 typedef struct number_list {
     size_t count;
     uint64_t values[NUMBER_LIST_MAX];
 } number_list;
+
+/* 0 where it is empty. */
+uint64_t number_list_max(const number_list *list);
+
+typedef struct word_list {
+    size_t count;
+    const char *words[WORD_LIST_MAX];
+} word_list;
 
 typedef struct arg_spec {
     const char *name; /* "samples" for --samples, or NULL */
@@ -63,7 +72,8 @@ args_result args_parse(const arg_table *tables, size_t ntables, gx_config *confi
 void args_print_help(FILE *out, const arg_table *table);
 void args_print_settings(FILE *out, bool env);
 
-/* "64", "64K", "1M", "2G": K, M and G are powers of 1024. */
+/* "64", "64K", "1M", "2G": K, M and G are powers of 1024. In a number_list "1K:16M:x2" also
+ * stands for 1K, 2K, 4K, ... up to 16M, and "1K:4K:+1K" for 1K, 2K, 3K, 4K. */
 bool parse_number(const char *text, uint64_t *value);
 
 /* The nearest of the candidates tried, for "did you mean". */

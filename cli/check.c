@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "clock.h"
 
 /* Large enough for a device to use all its threads and its way past the caches. */
 enum { LARGE_ELEMENTS = 1 << 18, SAMPLE_MAX = 256 };
@@ -198,6 +199,31 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
             keep_difference(result, job, bytes, at[i], expected + i * bytes, got + at[i] * bytes);
     result->compared = count;
     return s;
+}
+
+gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host,
+                    check_result *result, double *ns)
+{
+    gx_run_opts on = {.device = device};
+    size_t bytes = job->n * gx_field_get_info(job->field)->element_bytes;
+    gx_status s = GX_OK;
+    *result = (check_result){0};
+    /* A device that writes nothing must not pass with the results of the job before. */
+    memset(host->out.host, 0xa5, bytes);
+    if (job->out.buf)
+        s = gx_buf_write(job->out.buf, job->out.offset, host->out.host, bytes);
+    uint64_t start = now_ns();
+    if (s == GX_OK)
+        s = gx_run(ctx, job, 1, &on, &result->report);
+    if (ns)
+        *ns = (double)(now_ns() - start);
+    if (s == GX_OK && job->out.buf)
+        s = gx_buf_read(job->out.buf, job->out.offset, host->out.host, bytes);
+    if (s != GX_OK) {
+        result->report.status = s;
+        return s;
+    }
+    return check_sample(ctx, host, result);
 }
 
 /* ---- showing ------------------------------------------------------------------------ */

@@ -51,6 +51,12 @@ gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *
 /* Compares up to 256 elements, spread evenly, of a job that has run. */
 gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result);
 
+/* Runs a job and compares a sample of its result. `host` is the same job over host memory,
+ * the job itself or not; a result in a buffer is read into its output. *ns: of the run alone;
+ * may be NULL. A failure of the device, with a report, is the result of the function. */
+gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host,
+                    check_result *result, double *ns);
+
 /* Shows the first difference on stderr. */
 void check_print(const char *device, const check_result *result);
 

@@ -6,6 +6,7 @@
 #ifndef DATA_H
 #define DATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,18 @@ void data_random(gx_field field, void *out, size_t n, uint64_t seed);
  * that operand 0, 1 and 2 of the same seed together hold every pair of them where n
  * allows; the rest is random. */
 void data_mixed(gx_field field, void *out, size_t n, uint64_t seed, unsigned operand);
+
+/* The operands of a field's operations, random, and room for the result. */
+typedef struct data_arrays {
+    unsigned char *operand[3], *result;
+} data_arrays;
+
+/* For jobs of up to n elements of the operations in `ops` (one bit per gx_op) that the field
+ * has. False where memory ran out; free it in any case. */
+bool data_arrays_make(data_arrays *d, gx_field field, uint32_t ops, size_t n, uint64_t seed);
+void data_arrays_free(data_arrays *d);
+
+/* A job over the first n elements, in host memory. */
+gx_job data_arrays_job(const data_arrays *d, gx_field field, gx_op op, size_t n);
 
 #endif

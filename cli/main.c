@@ -10,10 +10,11 @@
 
 #include "cli.h"
 
-enum { COMMANDS = 7 };
+enum { COMMANDS = 11 };
 
-static const command *const commands[COMMANDS] = {&cmd_demo,  &cmd_devices,   &cmd_verify, &cmd_run,
-                                                  &cmd_bench, &cmd_calibrate, &cmd_model};
+static const command *const commands[COMMANDS] = {
+    &cmd_demo,  &cmd_devices, &cmd_verify,  &cmd_run,       &cmd_bench, &cmd_calibrate,
+    &cmd_model, &cmd_scan,    &cmd_compare, &cmd_platforms, &cmd_report};
 
 static common_opts common;
 

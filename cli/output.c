@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "gpuexec.h"
+#include "report/csv.h"
 
 struct output {
     output_format format;
@@ -180,30 +181,14 @@ static void table_row(output *out, const cell *cells)
 
 /* ---- CSV ---------------------------------------------------------------------- */
 
-static void csv_field(const char *text, bool first)
-{
-    if (!first)
-        putchar(',');
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, stdout);
-        return;
-    }
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"')
-            putchar('"');
-        putchar(*text);
-    }
-    putchar('"');
-}
-
 static void csv_row(const output *out, const cell *cells)
 {
     bool first = true;
     char buffer[64];
     for (size_t i = 0; i < out->count; i++)
         if (shown(out, i)) {
-            csv_field(cells ? cell_text(out, i, &cells[i], buffer) : out->columns[i].key, first);
+            const char *text = cells ? cell_text(out, i, &cells[i], buffer) : out->columns[i].key;
+            csv_put(stdout, text, first);
             first = false;
         }
     putchar('\n');

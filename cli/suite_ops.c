@@ -4,8 +4,6 @@
  * machine's memory allows. Every cell is verified before it is timed.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "check.h"
 #include "measure.h"
@@ -69,7 +67,7 @@ typedef struct benchmark {
     const bench_opts *opts;
     uint32_t fields, ops;
     number_list sizes;
-    unsigned char *operand[3], *result;
+    data_arrays arrays;
     uint64_t steps;
 } benchmark;
 
@@ -109,14 +107,8 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
 /* Runs it once and compares a sample with the reference. */
 static int verify_cell(benchmark *b, const char *device, const gx_job *job)
 {
-    gx_run_opts on = {.device = device};
     check_result r = {0};
-    /* A device that writes nothing must not pass with the results of the cell before. */
-    memset(job->out.host, 0xa5, job->n * gx_field_get_info(job->field)->element_bytes);
-    gx_status s = gx_run(b->ctx, job, 1, &on, &r.report);
-    if (s == GX_OK)
-        s = check_sample(b->ctx, job, &r);
-    if (s != GX_OK)
+    if (check_run(b->ctx, device, job, job, &r, NULL) != GX_OK)
         return cli_job_failed(&r.report);
     if (!r.differs)
         return EXIT_DONE;
@@ -148,62 +140,25 @@ static int bench_cell(benchmark *b, const char *device, const gx_job *job, doubl
 
 static int bench_op(benchmark *b, const char *device, gx_field field, gx_op op)
 {
-    unsigned operands = gx_op_get_info(op)->operands;
     double ns_per_element = 0;
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < b->sizes.count; i++) {
-        gx_job job = {.op = op, .field = field, .n = b->sizes.values[i]};
-        job.a = gx_host(b->operand[0]);
-        if (operands > 1)
-            job.b = gx_host(b->operand[1]);
-        if (operands > 2)
-            job.c = gx_host(b->operand[2]);
-        job.out = gx_host(b->result);
+        gx_job job = data_arrays_job(&b->arrays, field, op, b->sizes.values[i]);
         rc = bench_cell(b, device, &job, &ns_per_element);
         progress_at(++b->steps);
     }
     return rc;
 }
 
-static void free_arrays(benchmark *b)
-{
-    for (unsigned k = 0; k < 3; k++) {
-        free(b->operand[k]);
-        b->operand[k] = NULL;
-    }
-    free(b->result);
-    b->result = NULL;
-}
-
-/* Operands of the largest size, for every operation of one field. */
-static bool make_arrays(benchmark *b, gx_field field)
-{
-    unsigned operands = 0;
-    uint64_t most = 0;
-    for (int o = 1; gx_op_get_info((gx_op)o); o++)
-        if (wanted(b, field, (gx_op)o) && gx_op_get_info((gx_op)o)->operands > operands)
-            operands = gx_op_get_info((gx_op)o)->operands;
-    for (size_t i = 0; i < b->sizes.count; i++)
-        most = b->sizes.values[i] > most ? b->sizes.values[i] : most;
-
-    size_t bytes = most * gx_field_get_info(field)->element_bytes;
-    for (unsigned k = 0; k < operands; k++) {
-        b->operand[k] = data_alloc(bytes);
-        if (!b->operand[k])
-            return false;
-        data_random(field, b->operand[k], most, b->opts->seed + k);
-    }
-    b->result = data_alloc(bytes);
-    return b->result != NULL;
-}
-
 static int bench_field(benchmark *b, const char *device, gx_field field)
 {
-    int rc = make_arrays(b, field) ? EXIT_DONE : cli_no_memory();
+    uint64_t most = number_list_max(&b->sizes);
+    bool made = data_arrays_make(&b->arrays, field, b->ops, most, b->opts->seed);
+    int rc = made ? EXIT_DONE : cli_no_memory();
     for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
         if (wanted(b, field, (gx_op)o))
             rc = bench_op(b, device, field, (gx_op)o);
-    free_arrays(b);
+    data_arrays_free(&b->arrays);
     return rc;
 }
 

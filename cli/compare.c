@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec compare, platforms and report: scans that were made, side by side. They differ in
+ * what becomes of the same files: text for one panel, text for a panel per machine, a page.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "report/csv.h"
+#include "report/json.h"
+#include "report/page.h"
+#include "report/text.h"
+#include "scan.h"
+
+static word_list words;
+static const char *path; /* of the result; NULL: stdout */
+static int together;
+
+/* ---- the files ---- */
+
+typedef struct inputs {
+    scan_file files[WORD_LIST_MAX];
+    size_t count;
+} inputs;
+
+/* "NAME=FILE" names the scan; a file that has a "=" in its own name is taken as it is. */
+static const char *split_label(const char *word, char *label, size_t size)
+{
+    const char *equals = strchr(word, '=');
+    FILE *whole = equals ? fopen(word, "rb") : NULL;
+    label[0] = 0;
+    if (whole)
+        fclose(whole);
+    if (!equals || whole || equals == word)
+        return word;
+    snprintf(label, size, "%.*s", (int)(equals - word), word);
+    return equals + 1;
+}
+
+static int load(inputs *in)
+{
+    char err[SCAN_ERROR_SIZE];
+    for (size_t i = 0; i < words.count; i++) {
+        char label[sizeof((scan_section *)0)->label];
+        const char *file = split_label(words.words[i], label, sizeof label);
+        scan_file *f = &in->files[in->count++];
+        if (!scan_load(file, 0, f, err)) {
+            cli_error("%s", err);
+            return EXIT_FAILED;
+        }
+        scan_clean(label);
+        for (size_t k = 0; k < f->count && label[0]; k++)
+            snprintf(f->sections[k].label, sizeof f->sections[k].label, "%s", label);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- what they become ---- */
+
+static const char csv_head[] = "panel,field,op,place,elements,series,state,median_us,p90_us,"
+                               "winner,winner_clear,second_over_winner\n";
+
+/* One row for each cell there could be. */
+static void csv_group(FILE *out, const merge_panel *p, const merge_group *g)
+{
+    for (size_t size = 0; size < g->nsizes; size++)
+        for (size_t i = 0; i < g->nseries; i++) {
+            const merge_winner *w = &g->winners[size];
+            const scan_row *r = g->series[i].cells[size];
+            bool won = w->series == (int)i;
+            const char *const texts[] = {p->label, g->field, g->op, g->place};
+            for (size_t k = 0; k < 4; k++)
+                csv_put(out, texts[k], k == 0);
+            fprintf(out, ",%.0f", g->sizes[size]);
+            csv_put(out, g->series[i].name, false);
+            csv_put(out, r ? r->state : "missing", false);
+            fprintf(out, merge_has(&g->series[i], size) ? ",%.9g" : ",", r ? r->median_us : 0);
+            bool p90 = merge_has(&g->series[i], size) && r->p90_us > 0;
+            fprintf(out, p90 ? ",%.9g" : ",", p90 ? r->p90_us : 0);
+            fprintf(out, ",%s,%s", w->series < 0 ? "" : won ? "true" : "false",
+                    !won || w->clear < 0 ? "" : w->clear ? "true" : "false");
+            fprintf(out, won ? ",%.9g\n" : ",\n", won ? w->ratio : 0);
+        }
+}
+
+static bool put_csv(FILE *out, const merge *m)
+{
+    fputs(csv_head, out);
+    for (size_t i = 0; i < m->npanels; i++)
+        for (size_t k = 0; k < m->panels[i].ngroups; k++)
+            csv_group(out, &m->panels[i], &m->panels[i].groups[k]);
+    return true;
+}
+
+typedef struct result_kind {
+    const char *command, *title;
+    bool by_machine, page;
+} result_kind;
+
+static bool put_result(FILE *out, const merge *m, const result_kind *kind, output_format format)
+{
+    if (format == OUT_CSV)
+        return put_csv(out, m);
+    if (format == OUT_TABLE && !kind->page)
+        return text_put(out, m, TEXT_MARKDOWN, kind->title);
+    json_t *data = json_of_merge(m, kind->command, gx_version());
+    bool ok = data != NULL;
+    if (ok && kind->page)
+        ok = page_put(out, data);
+    else if (ok) {
+        ok = !json_dumpf(data, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        putc('\n', out);
+    }
+    json_decref(data);
+    return ok;
+}
+
+static int write_result(const merge *m, const result_kind *kind, output_format format)
+{
+    FILE *out = path ? fopen(path, "w") : stdout;
+    bool ok = out && put_result(out, m, kind, format);
+    if (out == stdout)
+        return ok ? EXIT_DONE : cli_no_memory(); /* main says what became of stdout */
+    bool failed = !out || ferror(out);
+    if (out && fclose(out))
+        failed = true;
+    if (failed)
+        cli_error("cannot write '%s': %s", path, strerror(errno));
+    return failed ? EXIT_FAILED : ok ? EXIT_DONE : cli_no_memory();
+}
+
+static int run_kind(const common_opts *common, const result_kind *kind)
+{
+    inputs *in = calloc(1, sizeof *in);
+    merge m = {0};
+    char err[SCAN_ERROR_SIZE];
+    int rc = in ? load(in) : cli_no_memory();
+    if (rc == EXIT_DONE && !merge_make(in->files, in->count, kind->by_machine, &m, err)) {
+        cli_error("%s", err);
+        rc = EXIT_FAILED;
+    }
+    if (rc == EXIT_DONE)
+        rc = write_result(&m, kind, (output_format)common->format);
+    for (size_t i = 0; rc == EXIT_DONE && (kind->page || common->format == OUT_CSV) && i < m.nnotes;
+         i++)
+        fprintf(stderr, "gap or remark: %s\n", m.notes[i]);
+    merge_free(&m);
+    for (size_t i = 0; in && i < in->count; i++)
+        scan_free(&in->files[i]);
+    free(in);
+    return rc;
+}
+
+/* ---- the commands ---- */
+
+#define FILES                                                                                      \
+    {                                                                                              \
+        .arg = "FILE...", .kind = ARG_WORDS, .value = &words,                                      \
+        .help = "scans (doc/csv.md); NAME=FILE to name one"                                        \
+    }
+
+static const arg_spec text_specs[] = {
+    FILES,
+    {.letter = 'o',
+     .arg = "FILE",
+     .kind = ARG_TEXT,
+     .value = &path,
+     .help = "write there and not to standard output"},
+};
+
+static const arg_spec page_specs[] = {
+    FILES,
+    {.letter = 'o', .arg = "FILE", .kind = ARG_TEXT, .value = &path, .help = "the page to write"},
+    {.name = "together",
+     .kind = ARG_FLAG,
+     .value = &together,
+     .set = 1,
+     .help = "all machines in one panel, not one panel each"},
+};
+
+static int run_compare(const common_opts *common)
+{
+    static const result_kind kind = {.command = "compare", .title = "Comparison of devices"};
+    if (!words.count)
+        return cli_usage(&cmd_compare, "name the scans to compare");
+    return run_kind(common, &kind);
+}
+
+static int run_platforms(const common_opts *common)
+{
+    static const result_kind kind = {
+        .command = "platforms", .title = "Comparison of platforms", .by_machine = true};
+    if (!words.count)
+        return cli_usage(&cmd_platforms, "name the scans to compare");
+    return run_kind(common, &kind);
+}
+
+static int run_report(const common_opts *common)
+{
+    result_kind kind = {.command = "report", .by_machine = !together, .page = true};
+    if (!words.count)
+        return cli_usage(&cmd_report, "name the scans to draw");
+    if (!path)
+        return cli_usage(&cmd_report, "name the page to write: -o page.html");
+    int rc = run_kind(common, &kind);
+    if (rc == EXIT_DONE)
+        fprintf(stderr, "%s: open it in a browser; it needs no network\n", path);
+    return rc;
+}
+
+int report_page(const scan_file *scan, const char *to)
+{
+    static const result_kind kind = {.command = "report", .page = true};
+    merge m;
+    char err[SCAN_ERROR_SIZE];
+    path = to;
+    int rc = EXIT_FAILED;
+    if (merge_make(scan, 1, false, &m, err))
+        rc = write_result(&m, &kind, OUT_TABLE);
+    else
+        cli_error("%s", err);
+    merge_free(&m);
+    return rc;
+}
+
+const command cmd_compare = {
+    .name = "compare",
+    .summary = "put scans of several devices side by side",
+    .synopsis = "FILE... [-o FILE] [--csv | --json]",
+    .about =
+        "Merges files of 'gpuexec scan', of one machine or of several, and says who wins at each\n"
+        "size, by how much, and where one overtakes another, as Markdown. A device that is in\n"
+        "several files is told apart by the file's name. Files of several scans after each other\n"
+        "will do, and so will threshold scans with the columns size, CPU us, GPU median us, P90.\n"
+        "\n"
+        "What a file does not have is shown as missing; a file that is not exactly as documented\n"
+        "in doc/csv.md is refused, with the line.",
+    .examples = "  gpuexec compare cpu.csv gpu.csv\n"
+                "  gpuexec compare before=old.csv after=new.csv -o change.md\n",
+    .args = {text_specs, sizeof text_specs / sizeof *text_specs},
+    .formats = true,
+    .run = run_compare,
+};
+
+const command cmd_platforms = {
+    .name = "platforms",
+    .summary = "put scans of several machines side by side",
+    .synopsis = "FILE... [-o FILE] [--csv | --json]",
+    .about = "Like 'gpuexec compare', with one part for each machine: the files of one CPU and\n"
+             "operating system belong together.",
+    .examples = "  gpuexec platforms linux.csv windows.csv -o platforms.md\n",
+    .args = {text_specs, sizeof text_specs / sizeof *text_specs},
+    .formats = true,
+    .run = run_platforms,
+};
+
+const command cmd_report = {
+    .name = "report",
+    .summary = "draw scans, as a page for a browser",
+    .synopsis = "FILE... -o page.html [--together]",
+    .about =
+        "Writes one HTML file that needs nothing else, no network either: time, throughput and\n"
+        "speed-up against size, crossovers, where the time goes, hit rates of the pools, and a\n"
+        "table under every chart. Devices, operations, scales and colours can be switched. One\n"
+        "panel for each machine, or all in one with --together.",
+    .examples = "  gpuexec scan -o scan.csv && gpuexec report scan.csv -o page.html\n"
+                "  gpuexec report server=a.csv laptop=b.csv -o page.html --together\n",
+    .args = {page_specs, sizeof page_specs / sizeof *page_specs},
+    .run = run_report,
+};

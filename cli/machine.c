@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The machine (machine.h). Clocks come from where the system shows them to everybody: files
+ * of the kernel, and NVIDIA's management library where it is installed. Nothing is needed.
+ */
+#include "machine.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+void machine_os(char *text, size_t size)
+{
+    struct utsname u;
+    if (uname(&u))
+        snprintf(text, size, "unknown");
+    else
+        snprintf(text, size, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
+}
+
+void machine_date(char *text, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    if (!gmtime_r(&now, &utc) || !strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        snprintf(text, size, "unknown");
+}
+
+/* ---- clocks ---- */
+
+/* The fastest core now; 0 where nothing says. */
+static double cpu_mhz(void)
+{
+    char line[256];
+    double most = 0, mhz, khz = 0;
+    FILE *in = fopen("/proc/cpuinfo", "r");
+    while (in && fgets(line, sizeof line, in))
+        if (!strncmp(line, "cpu MHz", 7) && strchr(line, ':')) {
+            mhz = strtod(strchr(line, ':') + 1, NULL);
+            most = mhz > most ? mhz : most;
+        }
+    if (in)
+        fclose(in);
+    if (most > 0)
+        return most;
+    in = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "r");
+    if (in && fgets(line, sizeof line, in))
+        khz = strtod(line, NULL);
+    if (in)
+        fclose(in);
+    return khz / 1000;
+}
+
+/* The few functions of NVIDIA's management library that are needed, by its own names. */
+typedef struct nvml {
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *count);
+    int (*handle)(unsigned index, void **device);
+    int (*name)(void *device, char *name, unsigned size);
+    int (*clock)(void *device, int which, unsigned *mhz);
+} nvml;
+
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
+
+/* A function of the library, as a pointer to data that memcpy makes one to a function. */
+static bool find_function(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool find_nvml(void *library, nvml *n)
+{
+    return find_function(library, "nvmlInit_v2", &n->init) &&
+           find_function(library, "nvmlShutdown", &n->shutdown) &&
+           find_function(library, "nvmlDeviceGetCount_v2", &n->count) &&
+           find_function(library, "nvmlDeviceGetHandleByIndex_v2", &n->handle) &&
+           find_function(library, "nvmlDeviceGetName", &n->name) &&
+           find_function(library, "nvmlDeviceGetClockInfo", &n->clock);
+}
+
+static void append(char *text, size_t size, const char *more)
+{
+    if (*text)
+        strncat(text, ", ", size - strlen(text) - 1);
+    strncat(text, more, size - strlen(text) - 1);
+}
+
+static void nvidia_clocks(const nvml *n, char *text, size_t size)
+{
+    unsigned count = 0;
+    if (n->count(&count))
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        void *device;
+        char name[96] = "", line[160];
+        unsigned sm, memory;
+        if (n->handle(i, &device) || n->name(device, name, sizeof name) ||
+            n->clock(device, NVML_CLOCK_SM, &sm) || n->clock(device, NVML_CLOCK_MEMORY, &memory))
+            continue;
+        snprintf(line, sizeof line, "%.95s %u MHz (memory %u MHz)", name, sm, memory);
+        append(text, size, line);
+    }
+}
+
+void machine_clocks(char *text, size_t size)
+{
+    char line[64];
+    double mhz = cpu_mhz();
+    text[0] = 0;
+    if (mhz > 0) {
+        snprintf(line, sizeof line, "cpu %.0f MHz", mhz);
+        append(text, size, line);
+    }
+    nvml n;
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library && find_nvml(library, &n) && !n.init()) {
+        nvidia_clocks(&n, text, size);
+        n.shutdown();
+    }
+    if (library)
+        dlclose(library);
+}

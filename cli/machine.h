@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What there is to say about this machine beside its devices.
+ */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+#include <stddef.h>
+
+/* "Linux 6.1.0-18-amd64 x86_64" */
+void machine_os(char *text, size_t size);
+
+/* "cpu 3245 MHz, NVIDIA H200 1980 MHz (memory 3201 MHz)": the clocks that can be read, now;
+ * empty where none can. */
+void machine_clocks(char *text, size_t size);
+
+/* "2026-11-15T14:02:12Z" */
+void machine_date(char *text, size_t size);
+
+#endif

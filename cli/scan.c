@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec scan: from which size on which device is the fastest. Options, help, and what is
+ * shown at the end; the measuring is in scan_measure.c.
+ */
+#include "scan.h"
+
+#include <string.h>
+
+#include "measure.h"
+#include "report/json.h"
+#include "report/text.h"
+
+static scan_opts opts = {
+    .fields = 1u << GX_BLS12_381_FQ,
+    .ops = 1u << GX_ADD | 1u << GX_MUL,
+    .samples = 11,
+    .warmup = 2,
+    .seed = 1,
+    .budget_ms = 2000,
+};
+
+/* 1K to 4M, each four times the one before. */
+static const number_list default_sizes = {7,
+                                          {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20,
+                                           1 << 22}};
+
+static const arg_spec specs[] = {
+    {.name = "sizes",
+     .arg = "N[,N...]",
+     .kind = ARG_NUMBERS,
+     .value = &opts.sizes,
+     .min = 1,
+     .max = 1u << 30,
+     .help = "elements of a job, also as a range: 1K:16M:x2 (1K:4M:x4)"},
+    {.name = "fields",
+     .arg = "F[,F...]",
+     .kind = ARG_FIELDS,
+     .value = &opts.fields,
+     .help = "of these, or all (bls12-381-fq)"},
+    {.name = "ops",
+     .arg = "O[,O...]",
+     .kind = ARG_OPS,
+     .value = &opts.ops,
+     .help = "of these, or all (add,mul)"},
+    {.name = "devices",
+     .arg = "D[,D...]",
+     .kind = ARG_TEXT,
+     .value = &opts.devices,
+     .help = "on these (every usable device but the reference)"},
+    {.name = "resident",
+     .kind = ARG_FLAG,
+     .value = &opts.resident,
+     .set = 1,
+     .help = "also with operands that lie in the device's memory"},
+    {.name = "samples",
+     .arg = "K",
+     .kind = ARG_NUMBER,
+     .value = &opts.samples,
+     .min = 1,
+     .max = SAMPLES_MAX,
+     .help = "samples of a cell (11)"},
+    {.name = "warmup",
+     .arg = "K",
+     .kind = ARG_NUMBER,
+     .value = &opts.warmup,
+     .max = SAMPLES_MAX,
+     .help = "calls before the first sample (2)"},
+    {.name = "budget",
+     .arg = "MS",
+     .kind = ARG_NUMBER,
+     .value = &opts.budget_ms,
+     .max = 3600000,
+     .help = "milliseconds for the samples of a cell: fewer of them, but at least 3, past this; 0: "
+             "no limit (2000)"},
+    {.name = "seed",
+     .arg = "S",
+     .kind = ARG_NUMBER,
+     .value = &opts.seed,
+     .max = UINT64_MAX,
+     .help = "seed of the random elements (1)"},
+    {.letter = 'o',
+     .arg = "FILE",
+     .kind = ARG_TEXT,
+     .value = &opts.file,
+     .help = "write the rows there as they come, as CSV (doc/csv.md)"},
+    {.name = "resume",
+     .kind = ARG_FLAG,
+     .value = &opts.resume,
+     .set = 1,
+     .help = "go on with a scan of the same options that was interrupted"},
+};
+
+int scan_show(const scan_file *result)
+{
+    merge m;
+    char err[SCAN_ERROR_SIZE];
+    bool ok = merge_make(result, 1, false, &m, err) && text_put(stdout, &m, TEXT_PLAIN, "");
+    merge_free(&m);
+    if (!ok)
+        return cli_no_memory();
+    return output_flush() ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int show_json(const scan_file *result)
+{
+    merge m;
+    char err[SCAN_ERROR_SIZE];
+    json_t *value = NULL;
+    if (merge_make(result, 1, false, &m, err))
+        value = json_of_merge(&m, "scan", gx_version());
+    bool ok = value && !json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(value);
+    merge_free(&m);
+    if (!ok)
+        return cli_no_memory();
+    return output_flush() ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int show(const scan_file *result, output_format format)
+{
+    if (!result->count || !result->sections[0].count || format == OUT_CSV)
+        return EXIT_DONE;
+    return format == OUT_JSON ? show_json(result) : scan_show(result);
+}
+
+static bool any_operation(void)
+{
+    for (int f = 1; gx_field_get_info((gx_field)f); f++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+            if (opts.fields >> f & 1 && opts.ops >> o & 1 && gx_op_exists((gx_op)o, (gx_field)f))
+                return true;
+    return false;
+}
+
+static bool sizes_differ(void)
+{
+    for (size_t i = 0; i < opts.sizes.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (opts.sizes.values[i] == opts.sizes.values[k])
+                return false;
+    return true;
+}
+
+/* Where the figures are, and how to go on. */
+static void say_file(const scan_file *result, bool interrupted)
+{
+    const scan_section *s = result->count ? result->sections : NULL;
+    if (interrupted && s)
+        cli_error("interrupted: %zu of %.0f cells %s%s", s->count, s->cells,
+                  opts.file ? "are in " : "were measured; with -o FILE they would have been kept",
+                  opts.file ? opts.file : "");
+    if (interrupted && opts.file)
+        cli_error("the same command with --resume goes on");
+    else if (opts.file && s && s->count)
+        fprintf(stderr, "%zu cells in %s; 'gpuexec report %s -o page.html' draws them\n", s->count,
+                opts.file, opts.file);
+}
+
+static int run_scan(const common_opts *common)
+{
+    scan_file result;
+    bool interrupted = false;
+    if (!opts.sizes.count)
+        opts.sizes = default_sizes;
+    if (opts.resume && !opts.file)
+        return cli_usage(&cmd_scan, "--resume needs the file to go on with: -o FILE");
+    if (!any_operation())
+        return cli_usage(&cmd_scan, "no such operation on this field");
+    if (!sizes_differ())
+        return cli_usage(&cmd_scan, "--sizes: a size is there twice");
+    opts.print = common->format == OUT_CSV;
+    int rc = scan_measure(common, &opts, &result, &interrupted);
+    int shown = show(&result, (output_format)common->format);
+    say_file(&result, interrupted);
+    scan_free(&result);
+    if (rc == EXIT_DONE)
+        rc = shown;
+    return rc == EXIT_DONE && interrupted ? EXIT_FAILED : rc;
+}
+
+const command cmd_scan = {
+    .name = "scan",
+    .summary = "find from which size on which device is the fastest",
+    .synopsis = "[--sizes FROM:TO:xK] [--ops O] [--fields F] [--devices D] [--resident]\n"
+                "                    [--samples K] [--warmup K] [--budget MS] [-o FILE [--resume]]\n"
+                "                    [--csv | --json]",
+    .about =
+        "Times every operation at every size on every device, and says who wins at each size and\n"
+        "from which size on one device overtakes another. Each cell is compared with the reference\n"
+        "before it is timed; if it differs the exit code is 4. Devices take turns at every size.\n"
+        "\n"
+        "  us (P90)  median and 90th percentile of one gx_run call, in microseconds\n"
+        "  winner    the smallest median; ~ where its 95 % interval and the second's meet\n"
+        "  times     the second fastest over the winner\n"
+        "\n"
+        "Crossovers are where straight lines between the measured points meet, both axes being\n"
+        "logarithmic, with the interval that the intervals of the medians leave open; and where\n"
+        "the faster one takes 90 % of the other's time. Calls before the first sample, and first\n"
+        "samples that are 1.5 times as slow as the median, are kept apart as warm-up.\n"
+        "\n"
+        "An interrupt (Ctrl-C) ends it after the sample under way; what was measured is shown, is\n"
+        "in the file, and --resume goes on from there. doc/csv.md describes the file.",
+    .examples = "  gpuexec scan\n"
+                "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv\n"
+                "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv --resume\n"
+                "  gpuexec scan --devices cpu,vulkan:0 --ops all --fields all --csv > scan.csv\n",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .formats = true,
+    .run = run_scan,
+};

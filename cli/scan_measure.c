@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Measures sizes x devices x operations, cell by cell (scan.h). Every cell is verified before
+ * it is timed, its row is written when it is done, and an interrupt ends it between two
+ * samples: the file is whole at any time.
+ */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "machine.h"
+#include "measure.h"
+#include "progress.h"
+#include "report/text.h"
+#include "scan.h"
+
+enum { PLACES = 2 };
+static const char *const places[PLACES] = {SCAN_HOST, SCAN_RESIDENT};
+
+/* Calls are repeated until a sample is this long. */
+#define SHORTEST_NS 200e3
+
+typedef struct scanning {
+    const common_opts *common;
+    const scan_opts *opts;
+    gx_ctx *ctx;
+    device_list all;
+    char names[SCAN_DEVICES_MAX][sizeof((scan_row *)0)->device];
+    size_t ndevices;
+    data_arrays arrays;
+    scan_section *section;
+    FILE *file;
+    measure_plan plan;
+    double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the size before; 0: not known */
+    uint64_t steps, failed;
+} scanning;
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupts = 1;
+}
+
+/* ---- devices ---- */
+
+static bool add_device(scanning *s, const char *name, size_t length)
+{
+    if (s->ndevices == SCAN_DEVICES_MAX || length >= sizeof s->names[0] || !length) {
+        cli_error("--devices: %s", length ? "too many, or a name that is too long" : "an empty name");
+        return false;
+    }
+    memcpy(s->names[s->ndevices], name, length);
+    s->names[s->ndevices++][length] = 0;
+    return true;
+}
+
+static int choose_devices(scanning *s)
+{
+    const char *named = s->opts->devices ? s->opts->devices : cli_named_device(s->common);
+    int rc = device_list_get(s->ctx, &s->all);
+    if (rc != EXIT_DONE)
+        return rc;
+    for (const char *p = named; p;) {
+        size_t length = strcspn(p, ",");
+        if (!add_device(s, p, length))
+            return EXIT_USAGE;
+        p = p[length] ? p + length + 1 : NULL;
+    }
+    for (size_t i = 0; !named && i < s->all.count; i++) {
+        const gx_device_info *d = &s->all.infos[i];
+        if (d->usable && d->kind != GX_DEVICE_REFERENCE && d->kind != GX_DEVICE_SIM &&
+            !add_device(s, d->name, strlen(d->name)))
+            return EXIT_FAILED;
+    }
+    if (s->ndevices)
+        return EXIT_DONE;
+    cli_error("no usable device; 'gpuexec devices' lists what there is");
+    return EXIT_NO_DEVICE;
+}
+
+/* ---- the heading ---- */
+
+static void append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *format, ...)
+{
+    va_list ap;
+    size_t used = strlen(text);
+    va_start(ap, format);
+    vsnprintf(text + used, size - used, format, ap);
+    va_end(ap);
+}
+
+/* The library's own settings that change what is measured, from wherever they came. */
+static void append_settings(const scanning *s, char *text, size_t size)
+{
+    const gx_config *c = &s->common->config;
+    const struct {
+        const char *name, *text;
+        uint64_t number;
+    } set[] = {{"threads", NULL, c->threads},
+               {"dispatch-elems", NULL, c->dispatch_elems},
+               {"stream-chunk-elems", NULL, c->stream_chunk_elems},
+               {"device-memory", NULL, c->device_memory},
+               {"cpumask", c->cpumask, 0},
+               {"path", c->path, 0},
+               {"mode", c->mode, 0}};
+    size_t count;
+    const gx_option *options = gx_options(&count);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+        if (set[i].text)
+            append(text, size, " --%s %s", set[i].name, set[i].text);
+        else if (set[i].number)
+            append(text, size, " --%s %llu", set[i].name, (unsigned long long)set[i].number);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *value = getenv(options[i].env);
+        if (value && *value && strcmp(options[i].name, "cache-dir") != 0)
+            append(text, size, " %s=%s", options[i].env, value);
+    }
+}
+
+/* In one form however they were typed, for --resume compares them. */
+static void write_options(const scanning *s, char *text, size_t size)
+{
+    const scan_opts *o = s->opts;
+    text[0] = 0;
+    for (size_t i = 0; i < o->sizes.count; i++) {
+        char number[32];
+        text_size(number, sizeof number, (double)o->sizes.values[i]);
+        append(text, size, "%s%s", i ? "," : "--sizes ", number);
+    }
+    const char *separator = " --fields ";
+    for (int f = 1; gx_field_get_info((gx_field)f); f++)
+        if (o->fields >> f & 1) {
+            append(text, size, "%s%s", separator, gx_field_get_info((gx_field)f)->name);
+            separator = ",";
+        }
+    separator = " --ops ";
+    for (int op = 1; gx_op_get_info((gx_op)op); op++)
+        if (o->ops >> op & 1) {
+            append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
+            separator = ",";
+        }
+    for (size_t i = 0; i < s->ndevices; i++)
+        append(text, size, "%s%s", i ? "," : " --devices ", s->names[i]);
+    append(text, size, " --samples %llu --warmup %llu --budget %llu --seed %llu%s",
+           (unsigned long long)o->samples, (unsigned long long)o->warmup,
+           (unsigned long long)o->budget_ms, (unsigned long long)o->seed,
+           o->resident ? " --resident" : "");
+    append_settings(s, text, size);
+}
+
+static const gx_device_info *find_info(const scanning *s, const char *name)
+{
+    for (size_t i = 0; i < s->all.count; i++)
+        if (!strcmp(s->all.infos[i].name, name))
+            return &s->all.infos[i];
+    return NULL;
+}
+
+static uint64_t count_cells(const scanning *s)
+{
+    uint64_t n = 0;
+    for (int f = 1; gx_field_get_info((gx_field)f); f++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+            if (s->opts->fields >> f & 1 && s->opts->ops >> o & 1 &&
+                gx_op_exists((gx_op)o, (gx_field)f))
+                n += s->opts->sizes.count;
+    return n * s->ndevices * (s->opts->resident ? PLACES : 1);
+}
+
+static void write_heading(const scanning *s, scan_section *to)
+{
+    const gx_device_info *cpu = find_info(s, "cpu");
+    snprintf(to->library, sizeof to->library, "%s", gx_version());
+    machine_date(to->date, sizeof to->date);
+    machine_os(to->os, sizeof to->os);
+    machine_clocks(to->clocks, sizeof to->clocks);
+    snprintf(to->cpu, sizeof to->cpu, "%.90s, %u threads", cpu ? cpu->description : "unknown",
+             cpu ? cpu->threads : 0);
+    write_options(s, to->options, sizeof to->options);
+    to->cells = (double)count_cells(s);
+    to->ndevices = s->ndevices;
+    for (size_t i = 0; i < s->ndevices; i++) {
+        scan_device *d = &to->devices[i];
+        const gx_device_info *info = find_info(s, s->names[i]);
+        snprintf(d->name, sizeof d->name, "%s", s->names[i]);
+        snprintf(d->description, sizeof d->description, "%s",
+                 info ? info->description : "named by the user");
+        scan_clean(d->description);
+    }
+    scan_clean(to->cpu);
+    scan_clean(to->clocks);
+    scan_clean(to->options);
+}
+
+/* ---- the file ---- */
+
+static bool wrote(const scanning *s)
+{
+    bool ok = !s->opts->print || output_flush();
+    if (s->file && (fflush(s->file) || ferror(s->file))) {
+        cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
+        ok = false;
+    }
+    return ok;
+}
+
+/* Whether the file was begun by the same scan on the same machine. */
+static bool fits(const scanning *s, const scan_file *old)
+{
+    const scan_section *a = &old->sections[0], *b = s->section;
+    const struct {
+        const char *what, *was, *is;
+    } lines[] = {{"options", a->options, b->options},
+                 {"library", a->library, b->library},
+                 {"cpu", a->cpu, b->cpu},
+                 {"os", a->os, b->os}};
+    if (old->count != 1 || a->foreign) {
+        cli_error("'%s' holds more than one scan, or another kind of file: --resume cannot go on "
+                  "with it",
+                  s->opts->file);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (strcmp(lines[i].was, lines[i].is) != 0) {
+            cli_error("'%s' is of another scan: %s was '%s' and is '%s'; name another file, or "
+                      "leave out --resume to begin anew",
+                      s->opts->file, lines[i].what, lines[i].was, lines[i].is);
+            return false;
+        }
+    for (size_t i = 0; i < a->ndevices; i++)
+        if (strcmp(a->devices[i].description, b->devices[i].description) != 0) {
+            cli_error("'%s' is of another device: %s was '%s' and is '%s'", s->opts->file,
+                      a->devices[i].name, a->devices[i].description, b->devices[i].description);
+            return false;
+        }
+    return true;
+}
+
+/* Takes over the rows that are there, and a line that was being written off the end. */
+static int resume_file(scanning *s)
+{
+    scan_file old;
+    char err[SCAN_ERROR_SIZE];
+    int rc = EXIT_FAILED;
+    if (!scan_load(s->opts->file, SCAN_CUT, &old, err))
+        cli_error("%s; leave out --resume to begin anew", err);
+    else if (fits(s, &old)) {
+        rc = EXIT_DONE;
+        for (size_t i = 0; rc == EXIT_DONE && i < old.sections[0].count; i++)
+            if (!scan_append(s->section, &old.sections[0].rows[i]))
+                rc = cli_no_memory();
+        if (rc == EXIT_DONE && (truncate(s->opts->file, (off_t)old.whole) ||
+                                !(s->file = fopen(s->opts->file, "a")))) {
+            cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
+            rc = EXIT_FAILED;
+        }
+    }
+    scan_free(&old);
+    return rc;
+}
+
+static int open_file(scanning *s)
+{
+    const char *path = s->opts->file;
+    if (path && s->opts->resume && !access(path, F_OK)) {
+        int rc = resume_file(s);
+        if (rc != EXIT_DONE || !s->opts->print)
+            return rc;
+    } else if (path) {
+        s->file = fopen(path, "w");
+        if (!s->file) {
+            cli_error("cannot write '%s': %s", path, strerror(errno));
+            return EXIT_FAILED;
+        }
+        scan_put_head(s->file, s->section);
+    }
+    if (s->opts->print) {
+        scan_put_head(stdout, s->section);
+        for (size_t i = 0; i < s->section->count; i++)
+            scan_put_row(stdout, &s->section->rows[i]);
+    }
+    return wrote(s) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int keep_row(scanning *s, const scan_row *row)
+{
+    if (!scan_append(s->section, row))
+        return cli_no_memory();
+    progress_hide();
+    if (s->file)
+        scan_put_row(s->file, row);
+    if (s->opts->print)
+        scan_put_row(stdout, row);
+    return wrote(s) ? EXIT_DONE : EXIT_FAILED;
+}
+
+static bool done_before(const scanning *s, const scan_row *row)
+{
+    for (size_t i = 0; i < s->section->count; i++)
+        if (scan_same_cell(&s->section->rows[i], row))
+            return true;
+    return false;
+}
+
+/* ---- one cell ---- */
+
+/* The operands of a job in buffers of the device. */
+typedef struct resident {
+    gx_buf *operand[3], *result;
+} resident;
+
+static void resident_free(resident *r)
+{
+    for (unsigned k = 0; k < 3; k++)
+        gx_buf_destroy(&r->operand[k]);
+    gx_buf_destroy(&r->result);
+}
+
+static gx_status resident_make(scanning *s, const char *device, const gx_job *host, resident *r,
+                               gx_job *job)
+{
+    const gx_operand from[3] = {host->a, host->b, host->c};
+    gx_operand *const to[3] = {&job->a, &job->b, &job->c};
+    size_t bytes = host->n * gx_field_get_info(host->field)->element_bytes;
+    gx_status status = gx_buf_create(s->ctx, device, bytes, 0, &r->result);
+    *job = *host;
+    for (unsigned k = 0; k < 3 && status == GX_OK; k++) {
+        if (!from[k].host)
+            continue;
+        status = gx_buf_create(s->ctx, device, bytes, 0, &r->operand[k]);
+        if (status == GX_OK)
+            status = gx_buf_write(r->operand[k], 0, from[k].host, bytes);
+        *to[k] = gx_dev(r->operand[k], 0);
+    }
+    job->out = gx_dev(r->result, 0);
+    return status;
+}
+
+static void fill_row(scan_row *row, const measurement *m, const gx_statistics *before,
+                     const gx_statistics *after)
+{
+    double *const stages[STAGES] = {&row->host_in_us, &row->upload_us, &row->compute_us,
+                                    &row->download_us, &row->host_out_us};
+    /* a device without a clock of its own says 0 for all three */
+    bool clock = m->stage_ns[STAGE_UPLOAD] + m->stage_ns[STAGE_COMPUTE] +
+                     m->stage_ns[STAGE_DOWNLOAD] >
+                 0;
+    for (size_t i = 0; i < STAGES && clock; i++)
+        *stages[i] = m->stage_ns[i] / 1e3;
+    strcpy(row->state, SCAN_OK);
+    row->threads = m->threads;
+    row->samples = (double)m->samples;
+    row->warm_samples = (double)m->warm;
+    row->median_us = m->wall_ns.median / 1e3;
+    row->p90_us = m->wall_ns.p90 / 1e3;
+    row->min_us = m->wall_ns.min / 1e3;
+    row->max_us = m->wall_ns.max / 1e3;
+    row->low_us = m->wall_ns.low / 1e3;
+    row->high_us = m->wall_ns.high / 1e3;
+    row->submits = m->submits;
+    row->pool_hits = (double)(after->pool_hits - before->pool_hits);
+    row->pool_misses = (double)(after->pool_misses - before->pool_misses);
+    row->command_hits = (double)(after->command_hits - before->command_hits);
+    row->command_misses = (double)(after->command_misses - before->command_misses);
+}
+
+static void give_up(scanning *s, scan_row *row, const char *state, const char *why)
+{
+    snprintf(row->state, sizeof row->state, "%s", state);
+    snprintf(row->note, sizeof row->note, "%s", why);
+    scan_clean(row->note);
+    s->failed += !strcmp(state, SCAN_FAILED);
+}
+
+/* What a failure means: none for an interrupt, which leaves no row; the end where there is no
+ * such device; else a row that says so. */
+static int cell_failed(scanning *s, scan_row *row, const gx_report *report)
+{
+    if (report->status == GX_ERR_NO_DEVICE)
+        return cli_job_failed(report);
+    give_up(s, row, SCAN_FAILED,
+            report->message[0] ? report->message : gx_status_message(report->status));
+    return EXIT_DONE;
+}
+
+/* Verifies and times a job; the row says how it went. */
+static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row *row)
+{
+    gx_statistics before, after;
+    check_result checked;
+    measurement m;
+    double first_ns = NAN;
+    if (check_run(s->ctx, row->device, job, host, &checked, &first_ns) != GX_OK)
+        return cell_failed(s, row, &checked.report);
+    if (checked.differs) {
+        check_print(row->device, &checked);
+        return EXIT_DIFFERS;
+    }
+    row->first_us = first_ns / 1e3;
+    gx_stats(s->ctx, &before);
+    gx_status status = measure_job(s->ctx, job, row->device, &s->plan, &m, &checked.report);
+    gx_stats(s->ctx, &after);
+    if (interrupts)
+        return EXIT_DONE;
+    if (status != GX_OK) {
+        row->first_us = NAN;
+        return cell_failed(s, row, &checked.report);
+    }
+    fill_row(row, &m, &before, &after);
+    return EXIT_DONE;
+}
+
+static int time_cell(scanning *s, const gx_job *host, scan_row *row)
+{
+    resident r = {0};
+    gx_job job;
+    if (!strcmp(row->place, SCAN_HOST))
+        return time_job(s, host, host, row);
+    gx_status status = resident_make(s, row->device, host, &r, &job);
+    gx_report report = {.status = status};
+    int rc = status == GX_OK ? time_job(s, &job, host, row) : cell_failed(s, row, &report);
+    resident_free(&r);
+    return rc;
+}
+
+static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t place)
+{
+    scan_row row = scan_row_empty();
+    double *ns = &s->ns_per_element[device][place];
+    double expected_ms = *ns * (double)host->n / 1e6;
+    snprintf(row.device, sizeof row.device, "%s", s->names[device]);
+    snprintf(row.field, sizeof row.field, "%s", gx_field_get_info(host->field)->name);
+    snprintf(row.op, sizeof row.op, "%s", gx_op_get_info(host->op)->name);
+    snprintf(row.place, sizeof row.place, "%s", places[place]);
+    row.elements = (double)host->n;
+    if (done_before(s, &row))
+        return EXIT_DONE;
+    int rc = EXIT_DONE;
+    if (s->opts->skip_ms && expected_ms > (double)s->opts->skip_ms)
+        give_up(s, &row, SCAN_SKIPPED, "it would take too long here");
+    else
+        rc = time_cell(s, host, &row);
+    if (rc != EXIT_DONE || interrupts)
+        return rc;
+    if (scan_is_ok(&row))
+        *ns = 1e3 * row.median_us / (double)host->n;
+    return keep_row(s, &row);
+}
+
+/* ---- all cells ---- */
+
+/* Devices take turns at every size, so that what is compared is measured close together. */
+static int scan_op(scanning *s, gx_field field, gx_op op)
+{
+    int rc = EXIT_DONE;
+    memset(s->ns_per_element, 0, sizeof s->ns_per_element);
+    for (size_t p = 0; p < (s->opts->resident ? PLACES : 1); p++)
+        for (size_t i = 0; i < s->opts->sizes.count; i++) {
+            gx_job host = data_arrays_job(&s->arrays, field, op, s->opts->sizes.values[i]);
+            for (size_t d = 0; d < s->ndevices; d++) {
+                rc = scan_cell(s, &host, d, p);
+                if (rc != EXIT_DONE || interrupts)
+                    return rc;
+                progress_at(++s->steps);
+            }
+        }
+    return rc;
+}
+
+static int scan_field(scanning *s, gx_field field)
+{
+    bool made = data_arrays_make(&s->arrays, field, s->opts->ops,
+                                 number_list_max(&s->opts->sizes), s->opts->seed);
+    int rc = made ? EXIT_DONE : cli_no_memory();
+    for (int o = 1; rc == EXIT_DONE && !interrupts && gx_op_get_info((gx_op)o); o++)
+        if (s->opts->ops >> o & 1 && gx_op_exists((gx_op)o, field))
+            rc = scan_op(s, field, (gx_op)o);
+    data_arrays_free(&s->arrays);
+    return rc;
+}
+
+static int scan_all(scanning *s)
+{
+    struct sigaction catch = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before[2];
+    sigaction(SIGINT, &catch, &before[0]); /* a second one ends the program */
+    sigaction(SIGTERM, &catch, &before[1]);
+    interrupts = 0;
+    progress_start("scanning", (uint64_t)s->section->cells, "cells");
+    int rc = EXIT_DONE;
+    for (int f = 1; rc == EXIT_DONE && !interrupts && gx_field_get_info((gx_field)f); f++)
+        if (s->opts->fields >> f & 1)
+            rc = scan_field(s, (gx_field)f);
+    progress_end();
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+    return rc;
+}
+
+static int measure(scanning *s)
+{
+    int rc = choose_devices(s);
+    if (rc != EXIT_DONE)
+        return rc;
+    write_heading(s, s->section);
+    rc = open_file(s);
+    if (rc == EXIT_DONE)
+        rc = scan_all(s);
+    if (rc == EXIT_DONE && s->failed) {
+        cli_error("%llu cells failed; their rows say why", (unsigned long long)s->failed);
+        rc = EXIT_FAILED;
+    }
+    return rc;
+}
+
+int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *result,
+                 bool *interrupted)
+{
+    scanning s = {.common = common,
+                  .opts = opts,
+                  .plan = {.samples = opts->samples,
+                           .warmup = opts->warmup,
+                           .budget_s = (double)opts->budget_ms / 1e3,
+                           .shortest_ns = SHORTEST_NS,
+                           .set_apart = true,
+                           .stop = &interrupts}};
+    *interrupted = false;
+    *result = (scan_file){.sections = calloc(1, sizeof(scan_section)), .count = 1};
+    if (!result->sections) {
+        result->count = 0;
+        return cli_no_memory();
+    }
+    s.section = result->sections;
+    snprintf(s.section->file, sizeof s.section->file, "%s", opts->file ? opts->file : "this scan");
+    snprintf(s.section->label, sizeof s.section->label, "scan");
+    scan_clean(s.section->file);
+    int rc = cli_open(common, &s.ctx);
+    if (rc == EXIT_DONE)
+        rc = measure(&s);
+    if (s.file && fclose(s.file)) {
+        cli_error("cannot write '%s': %s", opts->file, strerror(errno));
+        rc = EXIT_FAILED;
+    }
+    *interrupted = interrupts;
+    device_list_free(&s.all);
+    return cli_close(&s.ctx, rc);
+}

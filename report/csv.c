@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fields of a line, both ways (csv.h).
+ */
+#include "report/csv.h"
+
+#include <string.h>
+
+void csv_put(FILE *out, const char *text, bool first)
+{
+    if (!first)
+        putc(',', out);
+    /* a record that began with # would be taken for a remark */
+    bool quote = strpbrk(text, ",\"") || *text == '#';
+    if (quote)
+        putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
+    }
+    if (quote)
+        putc('"', out);
+}
+
+/* The end of a quoted field, which is unquoted in place; NULL where the quote stays open. */
+static char *unquote(char *from, char *to)
+{
+    for (; *from; *to++ = *from++)
+        if (*from == '"' && *++from != '"') {
+            *to = 0;
+            return from;
+        }
+    return NULL;
+}
+
+size_t csv_split(char *line, char **fields, size_t most, const char **why)
+{
+    size_t count = 0;
+    for (char *p = line;;) {
+        if (count == most) {
+            *why = "more columns than there can be";
+            return 0;
+        }
+        fields[count++] = p;
+        if (*p == '"')
+            p = unquote(p + 1, p);
+        else
+            p += strcspn(p, ",\"");
+        if (!p || (*p && *p != ',')) {
+            *why = p ? "a quote in the middle of a field" : "a quote that is not closed";
+            return 0;
+        }
+        if (!*p)
+            return count;
+        *p++ = 0;
+    }
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Puts scans side by side (merge.h). What is found in the order of the files stays in that
+ * order; sizes are sorted.
+ */
+#include "report/merge.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- notes ---- */
+
+static bool note(merge *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool note(merge *m, const char *format, ...)
+{
+    char text[1200];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    char **notes = realloc(m->notes, (m->nnotes + 1) * sizeof *notes);
+    if (!notes)
+        return false;
+    m->notes = notes;
+    m->notes[m->nnotes] = strdup(text);
+    return m->notes[m->nnotes++] != NULL;
+}
+
+static bool note_section(merge *m, const scan_section *s)
+{
+    bool ok = true;
+    if (s->foreign)
+        ok = note(m,
+                  "%s: the file says neither machine nor operation, and has no intervals; of the "
+                  "CPU it has one figure a size",
+                  s->file);
+    if (isfinite(s->cells) && (double)s->count < s->cells)
+        ok = ok && note(m, "%s: not finished, %zu of %.0f cells were measured", s->file, s->count,
+                        s->cells);
+    for (size_t i = 0; ok && i < s->count; i++) {
+        const scan_row *r = &s->rows[i];
+        if (!scan_is_ok(r))
+            ok = note(m, "%s:%zu: %s %s %s of %.0f elements (%s) %s%s%s", s->file, r->line,
+                      r->device, r->field, r->op, r->elements, r->place, r->state,
+                      *r->note ? ": " : "", r->note);
+    }
+    return ok;
+}
+
+/* ---- groups ---- */
+
+static bool same_group(const merge_group *g, const scan_row *r)
+{
+    return !strcmp(g->field, r->field) && !strcmp(g->op, r->op) && !strcmp(g->place, r->place);
+}
+
+static merge_group *find_group(merge_panel *p, const scan_row *r)
+{
+    for (size_t i = 0; i < p->ngroups; i++)
+        if (same_group(&p->groups[i], r))
+            return &p->groups[i];
+    merge_group *groups = realloc(p->groups, (p->ngroups + 1) * sizeof *groups);
+    if (!groups)
+        return NULL;
+    p->groups = groups;
+    groups[p->ngroups] = (merge_group){.field = r->field, .op = r->op, .place = r->place};
+    return &groups[p->ngroups++];
+}
+
+static merge_series *find_series(merge_group *g, const scan_section *s, const scan_row *r)
+{
+    for (size_t i = 0; i < g->nseries; i++)
+        if (g->series[i].section == s && !strcmp(g->series[i].device, r->device))
+            return &g->series[i];
+    merge_series *series = realloc(g->series, (g->nseries + 1) * sizeof *series);
+    if (!series)
+        return NULL;
+    g->series = series;
+    series[g->nseries] = (merge_series){.section = s, .device = r->device};
+    return &series[g->nseries++];
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static size_t find_size(const merge_group *g, double size)
+{
+    size_t low = 0, high = g->nsizes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->sizes[middle] < size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Every row of the panel once: fn is called with its section. */
+typedef bool (*row_fn)(merge_panel *p, const scan_section *s, const scan_row *r);
+
+static bool each_row(merge_panel *p, row_fn fn)
+{
+    for (size_t i = 0; i < p->nsections; i++)
+        for (size_t k = 0; k < p->sections[i]->count; k++)
+            if (!fn(p, p->sections[i], &p->sections[i]->rows[k]))
+                return false;
+    return true;
+}
+
+/* First the groups, their series and how many sizes there may be, */
+static bool count_row(merge_panel *p, const scan_section *s, const scan_row *r)
+{
+    merge_group *g = find_group(p, r);
+    if (!g || !find_series(g, s, r))
+        return false;
+    g->nsizes++;
+    return true;
+}
+
+/* then the sizes themselves, */
+static bool add_size(merge_panel *p, const scan_section *s, const scan_row *r)
+{
+    (void)s;
+    merge_group *g = find_group(p, r);
+    g->sizes[g->nsizes++] = r->elements;
+    return true;
+}
+
+/* then the cells. */
+static bool add_cell(merge_panel *p, const scan_section *s, const scan_row *r)
+{
+    merge_group *g = find_group(p, r);
+    find_series(g, s, r)->cells[find_size(g, r->elements)] = r;
+    return true;
+}
+
+static void sort_sizes(merge_group *g)
+{
+    size_t kept = 0;
+    qsort(g->sizes, g->nsizes, sizeof *g->sizes, ascending);
+    for (size_t i = 0; i < g->nsizes; i++)
+        if (!kept || g->sizes[kept - 1] != g->sizes[i])
+            g->sizes[kept++] = g->sizes[i];
+    g->nsizes = kept;
+}
+
+static bool make_cells(merge_group *g)
+{
+    g->winners = calloc(g->nsizes, sizeof *g->winners);
+    g->crosses = calloc(2 * g->nseries, sizeof *g->crosses);
+    bool ok = g->winners && g->crosses;
+    for (size_t i = 0; ok && i < g->nseries; i++) {
+        g->series[i].cells = calloc(g->nsizes, sizeof(scan_row *));
+        ok = g->series[i].cells != NULL;
+    }
+    return ok;
+}
+
+static bool make_groups(merge_panel *p)
+{
+    if (!each_row(p, count_row))
+        return false;
+    for (size_t i = 0; i < p->ngroups; i++) {
+        merge_group *g = &p->groups[i];
+        g->sizes = calloc(g->nsizes, sizeof *g->sizes);
+        if (!g->sizes)
+            return false;
+        g->nsizes = 0;
+    }
+    each_row(p, add_size);
+    for (size_t i = 0; i < p->ngroups; i++) {
+        sort_sizes(&p->groups[i]);
+        if (!make_cells(&p->groups[i]))
+            return false;
+    }
+    return each_row(p, add_cell);
+}
+
+/* ---- names ---- */
+
+static bool device_elsewhere(const merge_panel *p, const merge_series *series)
+{
+    for (size_t i = 0; i < p->nsections; i++)
+        for (size_t k = 0; p->sections[i] != series->section && k < p->sections[i]->count; k++)
+            if (!strcmp(p->sections[i]->rows[k].device, series->device))
+                return true;
+    return false;
+}
+
+/* How many sections of the panel before this one have the same label. */
+static size_t same_label_before(const merge_panel *p, const scan_section *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->nsections && p->sections[i] != s; i++)
+        n += !strcmp(p->sections[i]->label, s->label);
+    return n;
+}
+
+static void name_series(const merge_panel *p, merge_series *series)
+{
+    const scan_section *s = series->section;
+    size_t before = same_label_before(p, s);
+    if (!device_elsewhere(p, series))
+        snprintf(series->name, sizeof series->name, "%s", series->device);
+    else if (before)
+        snprintf(series->name, sizeof series->name, "%s [%s %zu]", series->device, s->label,
+                 before + 1);
+    else
+        snprintf(series->name, sizeof series->name, "%s [%s]", series->device, s->label);
+}
+
+/* ---- what follows from the cells ---- */
+
+bool merge_has(const merge_series *series, size_t size)
+{
+    return series->cells[size] && scan_is_ok(series->cells[size]);
+}
+
+static merge_winner find_winner(const merge_group *g, size_t size)
+{
+    merge_winner w = {.series = -1, .second = -1, .ratio = NAN, .clear = -1};
+    for (size_t i = 0; i < g->nseries; i++) {
+        if (!merge_has(&g->series[i], size))
+            continue;
+        double t = g->series[i].cells[size]->median_us;
+        if (w.series < 0 || t < g->series[w.series].cells[size]->median_us) {
+            w.second = w.series;
+            w.series = (int)i;
+        } else if (w.second < 0 || t < g->series[w.second].cells[size]->median_us)
+            w.second = (int)i;
+    }
+    if (w.second < 0) {
+        w.series = -1;
+        return w;
+    }
+    const scan_row *first = g->series[w.series].cells[size];
+    const scan_row *second = g->series[w.second].cells[size];
+    w.ratio = second->median_us / first->median_us;
+    if (isfinite(first->high_us) && isfinite(second->low_us))
+        w.clear = first->high_us < second->low_us;
+    return w;
+}
+
+static bool add_cross(merge_group *g, int slow, int fast)
+{
+    cross_pair pairs[CROSS_PAIRS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < g->nsizes; i++) {
+        if (!merge_has(&g->series[slow], i) || !merge_has(&g->series[fast], i))
+            continue;
+        if (n == CROSS_PAIRS_MAX)
+            return false;
+        const scan_row *a = g->series[slow].cells[i], *b = g->series[fast].cells[i];
+        pairs[n++] = (cross_pair){g->sizes[i],  a->median_us, a->low_us, a->high_us,
+                                  b->median_us, b->low_us,    b->high_us};
+    }
+    if (n)
+        g->crosses[g->ncrosses++] = (merge_cross){slow, fast, cross_find(pairs, n, CROSS_EVEN),
+                                                  cross_find(pairs, n, CROSS_CLEAR)};
+    return true;
+}
+
+static int find_base(const merge_group *g)
+{
+    for (size_t i = 0; i < g->nseries; i++)
+        if (!strcmp(g->series[i].device, "cpu"))
+            return (int)i;
+    return 0;
+}
+
+static bool conclude(merge_group *g)
+{
+    bool ok = true;
+    for (size_t i = 0; i < g->nsizes; i++)
+        g->winners[i] = find_winner(g, i);
+    g->base = find_base(g);
+    for (int i = 0; ok && i < (int)g->nseries; i++)
+        if (i != g->base)
+            ok = add_cross(g, g->base, i) && add_cross(g, i, g->base);
+    return ok;
+}
+
+static bool note_gaps(merge *m, const merge_panel *p, const merge_group *g)
+{
+    for (size_t i = 0; i < g->nseries; i++) {
+        char sizes[320] = "";
+        size_t used = 0;
+        for (size_t k = 0; k < g->nsizes; k++)
+            if (!g->series[i].cells[k] && used < sizeof sizes - 40)
+                used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%.0f",
+                                         used ? ", " : "", g->sizes[k]);
+        if (used && !note(m, "%s: no figures of %s %s (%s) on %s for %s%s", p->label, g->field,
+                          g->op, g->place, g->series[i].name, sizes,
+                          used >= sizeof sizes - 40 ? ", ..." : ""))
+            return false;
+    }
+    return true;
+}
+
+/* ---- panels ---- */
+
+static void machine_name(const scan_section *s, char *text, size_t size)
+{
+    if (s->foreign)
+        snprintf(text, size, "%s", s->label);
+    else
+        snprintf(text, size, "%s; %s", s->cpu, s->os);
+}
+
+/* The panel of a section; a new one where none is for its machine. */
+static merge_panel *find_panel(merge *m, const scan_section *s, bool by_machine)
+{
+    char machine[sizeof m->panels->label];
+    machine_name(s, machine, sizeof machine);
+    for (size_t i = 0; i < m->npanels; i++)
+        if (!by_machine || !strcmp(m->panels[i].label, machine))
+            return &m->panels[i];
+    merge_panel *panels = realloc(m->panels, (m->npanels + 1) * sizeof *panels);
+    if (!panels)
+        return NULL;
+    m->panels = panels;
+    panels[m->npanels] = (merge_panel){0};
+    memcpy(panels[m->npanels].label, machine, sizeof machine);
+    return &panels[m->npanels++];
+}
+
+static bool add_section(merge *m, const scan_section *s, bool by_machine)
+{
+    merge_panel *p = find_panel(m, s, by_machine);
+    if (!p)
+        return false;
+    const scan_section **sections = realloc(p->sections, (p->nsections + 1) * sizeof *sections);
+    if (!sections)
+        return false;
+    p->sections = sections;
+    p->sections[p->nsections++] = s;
+    if (p->nsections > 1 && !by_machine) {
+        char machine[sizeof p->label];
+        machine_name(s, machine, sizeof machine);
+        if (strcmp(machine, p->label) != 0)
+            snprintf(p->label, sizeof p->label, "several machines");
+    }
+    if (m->npanels + p->nsections > 2) {
+        const scan_section *first = m->panels[0].sections[0];
+        if (!s->foreign && !first->foreign && strcmp(first->library, s->library) != 0 &&
+            !note(m, "%s is of gpuexec %s, %s of %s: differences may be the library's", s->file,
+                  s->library, first->file, first->library))
+            return false;
+    }
+    return note_section(m, s);
+}
+
+static bool finish_panel(merge *m, merge_panel *p, char *err)
+{
+    if (!make_groups(p))
+        return false;
+    for (size_t i = 0; i < p->ngroups; i++) {
+        merge_group *g = &p->groups[i];
+        for (size_t k = 0; k < g->nseries; k++)
+            name_series(p, &g->series[k]);
+        if (!conclude(g)) {
+            snprintf(err, SCAN_ERROR_SIZE, "%s %s: more than %d sizes", g->field, g->op,
+                     CROSS_PAIRS_MAX);
+            return false;
+        }
+        if (!note_gaps(m, p, g))
+            return false;
+    }
+    return true;
+}
+
+bool merge_make(const scan_file *files, size_t nfiles, bool by_machine, merge *m, char *err)
+{
+    *m = (merge){0};
+    snprintf(err, SCAN_ERROR_SIZE, "out of memory");
+    for (size_t i = 0; i < nfiles; i++)
+        for (size_t k = 0; k < files[i].count; k++)
+            if (!add_section(m, &files[i].sections[k], by_machine))
+                return false;
+    for (size_t i = 0; i < m->npanels; i++)
+        if (!finish_panel(m, &m->panels[i], err))
+            return false;
+    return true;
+}
+
+static void free_group(merge_group *g)
+{
+    for (size_t i = 0; i < g->nseries; i++)
+        free(g->series[i].cells);
+    free(g->series);
+    free(g->sizes);
+    free(g->winners);
+    free(g->crosses);
+}
+
+void merge_free(merge *m)
+{
+    for (size_t i = 0; i < m->npanels; i++) {
+        for (size_t k = 0; k < m->panels[i].ngroups; k++)
+            free_group(&m->panels[i].groups[k]);
+        free(m->panels[i].groups);
+        free(m->panels[i].sections);
+    }
+    free(m->panels);
+    for (size_t i = 0; i < m->nnotes; i++)
+        free(m->notes[i]);
+    free(m->notes);
+    *m = (merge){0};
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Puts the page together (page.h): the template with each @NAME@ on a line of its own
+ * replaced by the part of that name, and @data@ by the data.
+ */
+#include "report/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const page_part *find_part(const char *name, size_t length)
+{
+    for (size_t i = 0; i < page_part_count; i++)
+        if (strlen(page_parts[i].name) == length && !memcmp(page_parts[i].name, name, length))
+            return &page_parts[i];
+    return NULL;
+}
+
+/* Texts of files may say anything: no "<" of theirs reaches the page, so that none ends the
+ * element the data is in. */
+static bool put_data(FILE *out, const json_t *data)
+{
+    char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (!text)
+        return false;
+    for (const char *p = text; *p; p++) {
+        if (*p == '<')
+            fputs("\\u003c", out);
+        else
+            putc(*p, out);
+    }
+    putc('\n', out);
+    free(text);
+    return true;
+}
+
+static bool put_marker(FILE *out, const char *name, size_t length, const json_t *data)
+{
+    if (length == 4 && !memcmp(name, "data", 4))
+        return put_data(out, data);
+    const page_part *part = find_part(name, length);
+    return part && fwrite(part->text, 1, part->size, out) == part->size;
+}
+
+bool page_put(FILE *out, const json_t *data)
+{
+    const page_part *page = find_part("page.html", strlen("page.html"));
+    const char *p = (const char *)page->text, *end = p + page->size;
+    bool ok = true;
+    while (ok && p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        size_t length = newline ? (size_t)(newline - p) : (size_t)(end - p);
+        if (length > 2 && p[0] == '@' && p[length - 1] == '@')
+            ok = put_marker(out, p + 1, length - 2, data);
+        else
+            fprintf(out, "%.*s\n", (int)length, p);
+        p += length + 1;
+    }
+    return ok;
+}

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Draws the charts of the page from the data in it. Texts of the data reach the page as text
+ * only, never as markup.
+ */
+'use strict';
+(() => {
+    const data = JSON.parse(document.getElementById('data').textContent);
+    const byId = (id) => document.getElementById(id);
+
+    /* Colours are in page.css, --series-0 and so on; dashes and marks tell series apart without
+     * them. */
+    const COLOURS = 7;
+    const marks = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot', 'cross'];
+    const dashes = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+    const stages = [['host_in_us', 'host in'], ['upload_us', 'upload'], ['compute_us', 'compute'],
+        ['download_us', 'download'], ['host_out_us', 'host out'], [null, 'rest of the call']];
+    const stageColours = ['#e69f00', '#56b4e9', '#0072b2', '#009e73', '#cc79a7', '#999999'];
+
+    /* ---- texts ---- */
+
+    const number = (x) => x >= 1000 ? Math.round(x).toString() : Number(x.toPrecision(4)).toString();
+    const timeText = (us) => us >= 1e6 ? `${number(us / 1e6)} s` : us >= 1e3 ? `${number(us / 1e3)} ms`
+        : us >= 1 ? `${number(us)} us` : `${number(us * 1e3)} ns`;
+    const rateText = (r) => r >= 1e9 ? `${number(r / 1e9)} G/s` : r >= 1e6 ? `${number(r / 1e6)} M/s`
+        : r >= 1e3 ? `${number(r / 1e3)} k/s` : `${number(r)} /s`;
+    const sizeText = (n) => {
+        for (const [unit, name] of [[2 ** 30, 'G'], [2 ** 20, 'M'], [1024, 'K']])
+            if (n >= unit && n % unit === 0)
+                return n / unit + name;
+        return String(n);
+    };
+    const roundSize = (n) => String(Number(Number(n).toPrecision(3)));
+    const placeText = { host: 'operands in host memory', resident: 'operands in device memory' };
+    const groupKey = (g) => [g.field, g.op, g.place].join(' ');
+    const groupText = (g) => `${g.op}, ${g.field}, ${placeText[g.place]}`;
+
+    /* ---- elements ---- */
+
+    function el(name, attributes, ...children) {
+        const e = document.createElement(name);
+        for (const [key, value] of Object.entries(attributes || {}))
+            if (value !== false)
+                e.setAttribute(key, value === true ? '' : value);
+        e.append(...children.filter((c) => c !== null && c !== undefined));
+        return e;
+    }
+
+    function svg(name, attributes) {
+        const e = document.createElementNS('http://www.w3.org/2000/svg', name);
+        for (const [key, value] of Object.entries(attributes))
+            e.setAttribute(key, value);
+        return e;
+    }
+
+    /* A piece of line as in the chart, or a filled square. */
+    function swatch(colour, dash) {
+        const box = svg('svg', { width: 26, height: 12, 'aria-hidden': 'true' });
+        const shape = dash
+            ? svg('line', { x1: 0, y1: 6, x2: 26, y2: 6, 'stroke-width': 3, 'stroke-dasharray': dash.join(' ') })
+            : svg('rect', { x: 6, y: 0, width: 12, height: 12 });
+        shape.style[dash ? 'stroke' : 'fill'] = colour;
+        box.append(shape);
+        return box;
+    }
+
+    /* ---- state ---- */
+
+    const keys = new Map(), names = [];
+    for (const panel of data.panels)
+        for (const group of panel.groups) {
+            keys.set(groupKey(group), groupText(group));
+            for (const series of group.series)
+                if (!names.includes(series.name))
+                    names.push(series.name);
+        }
+    const state = { key: [...keys.keys()][0], off: new Set(), log: true, bands: true,
+        theme: 'system', stage: new Map() };
+    const colourName = (name) => `--series-${names.indexOf(name) % COLOURS}`;
+    const colourOf = (name) => css(colourName(name));
+    const lineSwatch = (name, dash) => swatch(`var(${colourName(name)})`, dash || dashOf(name));
+    const markOf = (name) => marks[names.indexOf(name) % marks.length];
+    const dashOf = (name) => dashes[names.indexOf(name) % dashes.length];
+    const visible = (group) => group.series.filter((s) => !state.off.has(s.name));
+    const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const has = (cell) => cell !== null && cell.state === 'ok';
+
+    /* ---- what is drawn over and under the lines ---- */
+
+    /* Vertical lines at crossovers of what is shown, with their intervals; each has a line of
+     * its own above the chart for its text. */
+    const LABEL = 17;
+    const crossovers = {
+        id: 'crossovers',
+        beforeDatasetsDraw(chart, args, options) {
+            const { ctx, chartArea: area, scales: { x } } = chart;
+            for (const c of options.list || []) {
+                if (!c.even.early)
+                    continue;
+                const from = Math.max(x.getPixelForValue(c.even.early.at), area.left);
+                const to = Math.min(x.getPixelForValue(c.even.late.at), area.right);
+                ctx.save();
+                ctx.globalAlpha = 0.14;
+                ctx.fillStyle = options.colour;
+                ctx.fillRect(from, area.top, Math.max(to - from, 1), area.bottom - area.top);
+                ctx.restore();
+            }
+        },
+        afterDatasetsDraw(chart, args, options) {
+            const { ctx, chartArea: area, scales: { x } } = chart;
+            (options.list || []).forEach((c, row) => {
+                const at = x.getPixelForValue(c.even.at);
+                if (at < area.left - 1 || at > area.right + 1)
+                    return;
+                const text = `${c.fastName} faster than ${c.slowName} from about ${roundSize(c.even.at)}`;
+                ctx.save();
+                ctx.strokeStyle = ctx.fillStyle = options.colour;
+                ctx.setLineDash([5, 4]);
+                ctx.beginPath();
+                const top = area.top - LABEL * (options.list.length - row);
+                ctx.moveTo(at, top + 2);
+                ctx.lineTo(at, area.bottom);
+                ctx.stroke();
+                ctx.font = '12px system-ui, sans-serif';
+                ctx.textBaseline = 'top';
+                const width = ctx.measureText(text).width;
+                const left = at + 6 + width > area.right
+                    ? Math.max(at - 6 - width, area.left + 2) : at + 6;
+                ctx.fillText(text, left, top + 2);
+                ctx.restore();
+            });
+        },
+    };
+
+    /* A cross on the axis where a series has no figure. */
+    const gaps = {
+        id: 'gaps',
+        afterDatasetsDraw(chart, args, options) {
+            const { ctx, chartArea: area, scales: { x } } = chart;
+            (options.list || []).forEach(({ size, colour, row }) => {
+                const px = x.getPixelForValue(size), py = area.bottom - 7 - 10 * row;
+                ctx.save();
+                ctx.strokeStyle = colour;
+                ctx.lineWidth = 2;
+                ctx.beginPath();
+                ctx.moveTo(px - 4, py - 4);
+                ctx.lineTo(px + 4, py + 4);
+                ctx.moveTo(px + 4, py - 4);
+                ctx.lineTo(px - 4, py + 4);
+                ctx.stroke();
+                ctx.restore();
+            });
+        },
+    };
+
+    /* ---- charts ---- */
+
+    const charts = [];
+
+    /* Powers of ten, and 2 and 5 times them where there are few. */
+    function logTicks(axis) {
+        const decades = Math.log10(axis.max / axis.min);
+        const steps = decades > 3 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
+        const ticks = [];
+        for (let e = Math.floor(Math.log10(axis.min)); e <= Math.ceil(Math.log10(axis.max)); e++)
+            for (const s of steps) {
+                const value = Number(`${s}e${e}`);
+                if (value >= axis.min * 0.999 && value <= axis.max * 1.001)
+                    ticks.push({ value });
+            }
+        axis.ticks = ticks;
+    }
+
+    function sizeAxis(sizes) {
+        const grid = { color: css('--line') };
+        const title = { display: true, text: 'elements of a job', color: css('--faint') };
+        const ticks = { color: css('--text'), callback: (v) => sizeText(v), maxRotation: 0,
+            autoSkipPadding: 8 };
+        if (!state.log)
+            return { type: 'linear', min: 0, grid, title,
+                ticks: { ...ticks, stepSize: 2 ** Math.ceil(Math.log2(sizes[sizes.length - 1] / 8)) } };
+        const low = sizes[0], high = sizes[sizes.length - 1], margin = Math.max((high / low) ** 0.03, 1.01);
+        return { type: 'logarithmic', min: low / margin, max: high * margin, grid, title, ticks,
+            afterBuildTicks: (axis) => { axis.ticks = sizes.map((value) => ({ value })); } };
+    }
+
+    function valueAxis(text, callback, options = {}) {
+        const log = state.log && !options.linear;
+        return {
+            type: log ? 'logarithmic' : 'linear', beginAtZero: !log, max: options.max,
+            grid: { color: css('--line') },
+            title: { display: true, text, color: css('--faint') },
+            ticks: { color: css('--text'), callback, autoSkipPadding: 6 },
+            ...(log ? { afterBuildTicks: logTicks } : {}),
+        };
+    }
+
+    function tooltip(callbacks) {
+        return { mode: 'index', intersect: false, callbacks, backgroundColor: css('--text'),
+            titleColor: css('--back'), bodyColor: css('--back'), footerColor: css('--back'),
+            filter: (item) => !item.dataset.band };
+    }
+
+    const lineOf = (name, points, more) => ({
+        label: name, data: points, borderColor: colourOf(name), backgroundColor: colourOf(name),
+        borderWidth: 2, borderDash: dashOf(name), pointStyle: markOf(name), pointRadius: 4,
+        pointHoverRadius: 7, spanGaps: false, clip: 8, ...more,
+    });
+
+    function table(head, rows, best) {
+        const body = rows.map((row, i) => el('tr', null, ...row.map((text, k) =>
+            k ? el('td', best && best[i] === k ? { class: 'best' } : null, text)
+                : el('th', { scope: 'row' }, text))));
+        return el('div', { class: 'scroll' }, el('table', null,
+            el('thead', null, el('tr', null, ...head.map((h) => el('th', { scope: 'col' }, h)))),
+            el('tbody', null, ...body)));
+    }
+
+    /* Arrow keys go from size to size; what is there is also said. */
+    function arrows(canvas, chart, spoken) {
+        let index = -1;
+        canvas.addEventListener('keydown', (event) => {
+            const step = { ArrowRight: 1, ArrowLeft: -1, Home: -1e9, End: 1e9 }[event.key];
+            if (event.key === 'Escape')
+                index = -1;
+            else if (step === undefined)
+                return;
+            const last = Math.max(...chart.data.datasets.map((d) => d.data.length)) - 1;
+            if (step !== undefined)
+                index = Math.min(Math.max(index + step, 0), last);
+            const active = index < 0 ? [] : chart.data.datasets
+                .map((d, datasetIndex) => ({ datasetIndex, index, band: d.band }))
+                .filter((a) => !a.band && !(chart.getDatasetMeta(a.datasetIndex).data[index] || { skip: true }).skip);
+            chart.setActiveElements(active);
+            const element = active.length
+                ? chart.getDatasetMeta(active[0].datasetIndex).data[index] : { x: 0, y: 0 };
+            chart.tooltip.setActiveElements(active, { x: element.x, y: element.y });
+            chart.update('none');
+            spoken.textContent = [...(chart.tooltip.title || []),
+                ...(chart.tooltip.body || []).flatMap((b) => b.lines)].join('; ');
+            event.preventDefault();
+        });
+    }
+
+    /* A figure with its legend, its canvas and its table. */
+    function figure(into, { id, title, sub, legend, main, pick, config, tableOf }) {
+        const canvas = el('canvas', { tabindex: 0, role: 'img', 'aria-label': `${title}; ${sub}`,
+            'data-chart': id });
+        const spoken = el('p', { class: 'spoken', 'aria-live': 'polite' });
+        into.append(el('figure', main ? { class: 'main' } : null,
+            el('div', { class: 'head' }, el('h3', null, title), pick),
+            el('p', { class: 'sub' }, sub),
+            el('ul', { class: 'legend' }, ...legend.map(([name, mark]) => el('li', null, mark, name))),
+            el('div', { class: 'canvas' }, canvas), spoken,
+            el('details', { open: main === true }, el('summary', null, 'Table'), tableOf())));
+        const chart = new Chart(canvas, config);
+        arrows(canvas, chart, spoken);
+        charts.push(chart);
+    }
+
+    const lineLegend = (list) => list.map((s) => [s.name, lineSwatch(s.name)]);
+
+    function gapsOf(group, list, filled) {
+        return list.flatMap((s, row) => group.sizes.flatMap((size, i) =>
+            filled(s, i) ? [] : [{ size, row, colour: colourOf(s.name) }]));
+    }
+
+    const missingText = (cell) => cell === null ? 'missing' : cell.note ? `${cell.state}: ${cell.note}` : cell.state;
+
+    /* A chart of lines over the sizes, from one number for each cell. */
+    function lines(into, group, { id, title, sub, main, axis, valueOf, textOf, lists, crosses,
+        bands, tableOf }) {
+        const datasets = [];
+        for (const s of lists) {
+            const points = group.sizes.map((x, i) => ({ x, y: valueOf(s, i) }));
+            datasets.push(lineOf(s.name, points));
+            if (bands && state.bands && s.cells.some((c) => has(c) && c.p90_us !== null))
+                datasets.push(lineOf(s.name, group.sizes.map((x, i) => ({ x, y: bands(s, i) })), {
+                    band: true, borderWidth: 0, pointRadius: 0, pointHoverRadius: 0, fill: '-1',
+                    backgroundColor: colourOf(s.name) + '38' }));
+        }
+        const missing = (i) => lists.filter((s) => valueOf(s, i) === null)
+            .map((s) => `${s.name}: ${missingText(s.cells[i])}`);
+        figure(into, {
+            id, title, sub, main, legend: lineLegend(lists),
+            config: {
+                type: 'line', data: { datasets },
+                options: {
+                    animation: false, maintainAspectRatio: false,
+                    layout: { padding: { top: 6 + LABEL * crosses.length } },
+                    interaction: { mode: 'index', intersect: false },
+                    scales: { x: sizeAxis(group.sizes), y: axis },
+                    plugins: {
+                        legend: { display: false },
+                        tooltip: tooltip({
+                            title: (items) => items.length
+                                ? `${sizeText(items[0].raw.x)} elements` : '',
+                            label: (item) => `${item.dataset.label}: ` + textOf(
+                                lists.find((s) => s.name === item.dataset.label), item.dataIndex),
+                            footer: (items) => items.length ? missing(items[0].dataIndex) : [],
+                        }),
+                        crossovers: { list: crosses, colour: css('--text') },
+                        gaps: { list: gapsOf(group, lists, (s, i) => valueOf(s, i) !== null) },
+                    },
+                },
+                plugins: [crossovers, gaps],
+            },
+            tableOf: tableOf || (() => table(['size', ...lists.map((s) => s.name)],
+                group.sizes.map((n, i) => [sizeText(n), ...lists.map((s) => valueOf(s, i) === null
+                    ? missingText(s.cells[i]) : textOf(s, i))]))),
+        });
+    }
+
+    const cellText = (c) => timeText(c.median_us) + (c.p90_us === null ? '' : ` (P90 ${timeText(c.p90_us)})`)
+        + (c.low_us === null ? '' : `, 95 % ${timeText(c.low_us)} to ${timeText(c.high_us)}`)
+        + (c.samples === null ? '' : `, ${c.samples} samples`)
+        + (c.warm_samples ? `, ${c.warm_samples} warm-up` : '');
+
+    function crossesOf(group, list) {
+        return group.crossovers
+            .filter((c) => c.even.kind === 'from' && list.includes(group.series[c.slow])
+                && list.includes(group.series[c.fast]))
+            .map((c) => ({ ...c, fastName: group.series[c.fast].name, slowName: group.series[c.slow].name }));
+    }
+
+    const orMissing = (value, text) => value === null ? '' : text(value);
+
+    /* Medians and P90 side by side, and who is the fastest of all, shown or not. */
+    function winnerTable(group, list) {
+        const winners = group.winners.map((w) => w.series === null ? ['', '']
+            : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${number(w.ratio)} times`]);
+        return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second over it'],
+            group.sizes.map((n, i) => [sizeText(n), ...list.flatMap((s) => has(s.cells[i])
+                ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
+                : [missingText(s.cells[i]), '']), ...winners[i]]),
+            group.winners.map((w) => w.series === null ? -1
+                : 2 * list.indexOf(group.series[w.series]) + 1));
+    }
+
+    /* Every cell with all that was kept of it. */
+    function wholeTable(group, list) {
+        const times = ['median_us', 'low_us', 'high_us', 'p90_us', 'min_us', 'max_us', 'first_us'];
+        const counts = ['samples', 'warm_samples', 'threads', 'submits'];
+        return table(['size', 'device', 'median', '95 % from', 'to', 'P90', 'min', 'max', 'first call',
+            'samples', 'warm-up', 'threads', 'submits'],
+            group.sizes.flatMap((n, i) => list.map((s) => has(s.cells[i])
+                ? [sizeText(n), s.name, ...times.map((k) => orMissing(s.cells[i][k], timeText)),
+                    ...counts.map((k) => orMissing(s.cells[i][k], String))]
+                : [sizeText(n), s.name, missingText(s.cells[i]), ...Array(10).fill('')])));
+    }
+
+    function drawTime(into, group, list) {
+        lines(into, group, {
+            id: 'time', title: 'Time of one call', main: true, lists: list,
+            sub: groupText(group), axis: valueAxis('time of one call', (v) => timeText(v)),
+            valueOf: (s, i) => has(s.cells[i]) ? s.cells[i].median_us : null,
+            bands: (s, i) => has(s.cells[i]) ? s.cells[i].p90_us : null,
+            textOf: (s, i) => cellText(s.cells[i]), crosses: crossesOf(group, list),
+            tableOf: () => winnerTable(group, list),
+        });
+        into.lastChild.append(el('details', null, el('summary', null, 'All figures'),
+            wholeTable(group, list)));
+    }
+
+    function drawRate(into, group, list) {
+        lines(into, group, {
+            id: 'rate', title: 'Throughput', lists: list, crosses: [],
+            sub: 'elements per second, from the median',
+            axis: valueAxis('elements per second', (v) => rateText(v)),
+            valueOf: (s, i) => has(s.cells[i]) ? group.sizes[i] / s.cells[i].median_us * 1e6 : null,
+            textOf: (s, i) => rateText(group.sizes[i] / s.cells[i].median_us * 1e6),
+        });
+    }
+
+    function drawSpeedup(into, group, list) {
+        const base = group.series[group.base];
+        const ratio = (s, i) => has(base.cells[i]) && has(s.cells[i])
+            ? base.cells[i].median_us / s.cells[i].median_us : null;
+        lines(into, group, {
+            id: 'speedup', title: `Speed-up against ${base.name}`, lists: list,
+            sub: `median of ${base.name} over median; above 1 is faster`,
+            axis: valueAxis('times as fast', (v) => number(v)), valueOf: ratio,
+            textOf: (s, i) => `${number(ratio(s, i))} times`, crosses: crossesOf(group, list),
+        });
+    }
+
+    /* Shares of a call's time. Stages that overlap are longer together than the call. */
+    const stageTimes = (cell) => {
+        const known = stages.slice(0, -1).map(([key]) => cell[key]);
+        return [...known, Math.max(cell.median_us - known.reduce((a, b) => a + b, 0), 0)];
+    };
+    const staged = (cell) => has(cell) && cell.compute_us !== null;
+
+    function drawStages(into, group, list, panelIndex) {
+        const some = list.filter((s) => s.cells.some(staged));
+        if (!some.length)
+            return;
+        const series = some.find((s) => s.name === state.stage.get(panelIndex))
+            || some.find((s) => s.device !== 'cpu') || some[0];
+        const share = (i, k) => {
+            if (!staged(series.cells[i]))
+                return null;
+            const times = stageTimes(series.cells[i]);
+            return 100 * times[k] / times.reduce((a, b) => a + b, 0);
+        };
+        const pick = el('label', null, 'of ', el('select', { 'data-pick': 'stages' },
+            ...some.map((s) => el('option', { selected: s === series }, s.name))));
+        pick.querySelector('select').addEventListener('change', (event) => {
+            state.stage.set(panelIndex, event.target.value);
+            draw();
+            document.querySelectorAll('[data-pick=stages]')[0].focus();
+        });
+        figure(into, {
+            id: 'stages', title: 'Where the time goes', pick,
+            sub: `${series.name}: share of each stage in the time of a call; the table has the times`,
+            legend: stages.map(([, name], k) => [name, swatch(stageColours[k])]),
+            config: {
+                type: 'bar',
+                data: { labels: group.sizes.map(sizeText), datasets: stages.map(([, name], k) => ({
+                    label: name, backgroundColor: stageColours[k], stack: 'all',
+                    data: group.sizes.map((n, i) => share(i, k)) })) },
+                options: {
+                    animation: false, maintainAspectRatio: false,
+                    scales: {
+                        x: { stacked: true, grid: { display: false }, ticks: { color: css('--text') },
+                            title: { display: true, text: 'elements of a job', color: css('--faint') } },
+                        y: { ...valueAxis('share of the time', (v) => `${v} %`, { linear: true, max: 100 }),
+                            stacked: true },
+                    },
+                    plugins: {
+                        legend: { display: false },
+                        tooltip: tooltip({
+                            title: (items) => items.length ? `${items[0].label} elements` : '',
+                            label: (item) => `${item.dataset.label}: ${number(item.raw)} %, `
+                                + timeText(stageTimes(series.cells[item.dataIndex])[item.datasetIndex]),
+                        }),
+                    },
+                },
+            },
+            tableOf: () => table(['size', ...stages.map(([, name]) => name), 'call'],
+                group.sizes.map((n, i) => staged(series.cells[i])
+                    ? [sizeText(n), ...stageTimes(series.cells[i]).map(timeText),
+                        timeText(series.cells[i].median_us)]
+                    : [sizeText(n), ...stages.map(() => 'missing'), 'missing'])),
+        });
+    }
+
+    function drawHits(into, group, list) {
+        const rate = (cell, what) => {
+            if (!has(cell) || cell[`${what}_hits`] === null)
+                return null;
+            const all = cell[`${what}_hits`] + cell[`${what}_misses`];
+            return all ? 100 * cell[`${what}_hits`] / all : null;
+        };
+        const kinds = [['pool', 'memory from the pool', []], ['command', 'commands ready from before', [3, 3]]];
+        const some = list.flatMap((s) => kinds
+            .filter(([what]) => s.cells.some((c) => rate(c, what) !== null))
+            .map(([what, text, dash]) => ({ s, what, name: `${s.name}: ${text}`, dash })));
+        if (!some.length)
+            return;
+        figure(into, {
+            id: 'hits', title: 'Hit rates', sub: 'of pooled memory and recorded commands, while measured',
+            legend: some.map((x) => [x.name, lineSwatch(x.s.name, x.dash)]),
+            config: {
+                type: 'line',
+                data: { datasets: some.map((x) => lineOf(x.s.name, group.sizes.map((n, i) =>
+                    ({ x: n, y: rate(x.s.cells[i], x.what) })),
+                    { label: x.name, borderDash: x.dash, pointStyle: x.dash.length ? 'rect' : 'circle' })) },
+                options: {
+                    animation: false, maintainAspectRatio: false, layout: { padding: { top: 8 } },
+                    interaction: { mode: 'index', intersect: false },
+                    scales: { x: sizeAxis(group.sizes),
+                        y: valueAxis('hits', (v) => `${v} %`, { linear: true, max: 100 }) },
+                    plugins: {
+                        legend: { display: false },
+                        tooltip: tooltip({
+                            title: (items) => items.length ? `${sizeText(items[0].raw.x)} elements` : '',
+                            label: (item) => `${item.dataset.label}: ${number(item.raw.y)} %`,
+                        }),
+                    },
+                },
+            },
+            tableOf: () => table(['size', ...some.map((x) => x.name)], group.sizes.map((n, i) =>
+                [sizeText(n), ...some.map((x) => {
+                    const r = rate(x.s.cells[i], x.what);
+                    return r === null ? 'missing' : `${number(r)} %`;
+                })])),
+        });
+    }
+
+    /* ---- panels ---- */
+
+    function drawPanel(panel, index) {
+        const group = panel.groups.find((g) => groupKey(g) === state.key);
+        const section = el('section', { class: 'panel', 'aria-label': panel.label },
+            el('h2', null, panel.label));
+        byId('panels').append(section);
+        if (!group) {
+            section.append(el('p', { class: 'missing' },
+                `Missing: nothing was measured here of ${keys.get(state.key)}.`));
+            return;
+        }
+        const list = visible(group);
+        const texts = group.crossovers.filter((c) => c.text !== null
+            && list.includes(group.series[c.slow]) && list.includes(group.series[c.fast]));
+        section.append(el('ul', { class: 'findings' }, ...texts.map((c) => el('li', null, c.text))));
+        if (!list.length) {
+            section.append(el('p', { class: 'missing' }, 'No device is switched on.'));
+            return;
+        }
+        const into = el('div', { class: 'charts' });
+        section.append(into);
+        drawTime(into, group, list);
+        drawRate(into, group, list);
+        drawSpeedup(into, group, list);
+        drawStages(into, group, list, index);
+        drawHits(into, group, list);
+    }
+
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+
+    function setTheme(theme) {
+        const name = theme === 'system' ? (dark.matches ? 'dark' : 'light') : theme;
+        document.documentElement.dataset.theme = name;
+    }
+
+    function draw() {
+        const open = [...document.querySelectorAll('#panels details')].map((d) => d.open);
+        for (const chart of charts.splice(0))
+            chart.destroy();
+        setTheme(state.theme);
+        byId('panels').replaceChildren();
+        byId('panels').classList.toggle('several', data.panels.length > 1);
+        data.panels.forEach(drawPanel);
+        [...document.querySelectorAll('#panels details')].forEach((d, i) => {
+            if (open[i] !== undefined)
+                d.open = open[i];
+        });
+    }
+
+    /* ---- controls ---- */
+
+    function makeControls() {
+        byId('group').append(...[...keys].map(([key, text]) => el('option', { value: key }, text)));
+        byId('group').addEventListener('change', (event) => {
+            state.key = event.target.value;
+            draw();
+        });
+        byId('devices').append(...names.map((name) => {
+            const box = el('input', { type: 'checkbox', checked: true, value: name });
+            box.addEventListener('change', () => {
+                state.off[box.checked ? 'delete' : 'add'](name);
+                draw();
+            });
+            return el('label', null, box, ' ', lineSwatch(name), name);
+        }));
+        byId('bands').addEventListener('change', (event) => {
+            state.bands = event.target.checked;
+            draw();
+        });
+        for (const radio of document.querySelectorAll('[name=axes]'))
+            radio.addEventListener('change', () => {
+                state.log = radio.value === 'log';
+                draw();
+            });
+        for (const radio of document.querySelectorAll('[name=theme]'))
+            radio.addEventListener('change', () => {
+                state.theme = radio.value;
+                draw();
+            });
+        byId('controls').addEventListener('submit', (event) => event.preventDefault());
+        dark.addEventListener('change', draw);
+    }
+
+    function fillTexts() {
+        const scans = data.panels.flatMap((p) => p.scans);
+        byId('lead').textContent = `${scans.length} scan${scans.length > 1 ? 's' : ''}, `
+            + `${data.panels.length} panel${data.panels.length > 1 ? 's' : ''}; written by gpuexec ${data.version}.`;
+        byId('notes').querySelector('ul').append(...data.notes.map((n) => el('li', null, n)));
+        byId('notes').hidden = !data.notes.length;
+        for (const s of scans) {
+            const lines = s.foreign ? [['file', s.file], ['machine', 'not stated in the file']]
+                : [['file', s.file], ['gpuexec', s.library], ['date', s.date], ['system', s.os],
+                    ['CPU', s.cpu], ['clocks', s.clocks || 'not readable'],
+                    ...s.devices.map((d) => [d.name, d.description]), ['options', s.options]];
+            byId('scans').append(el('dl', null, ...lines.flatMap(([k, v]) =>
+                [el('dt', null, k), el('dd', null, v)])));
+        }
+    }
+
+    /* On paper: light, every table open, charts as wide as the page. */
+    let openBefore = [];
+    addEventListener('beforeprint', () => {
+        const all = [...document.querySelectorAll('details')];
+        openBefore = all.map((d) => d.open);
+        const theme = state.theme;
+        state.theme = 'light';
+        draw();
+        state.theme = theme;
+        document.querySelectorAll('details').forEach((d) => { d.open = true; });
+        for (const chart of charts)
+            chart.resize(680, 260);
+    });
+    addEventListener('afterprint', () => {
+        draw();
+        document.querySelectorAll('details').forEach((d, i) => { d.open = openBefore[i]; });
+    });
+
+    Chart.defaults.font.family = 'system-ui, sans-serif';
+    makeControls();
+    fillTexts();
+    draw();
+})();

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The columns of a scan and how a file of them is written (scan.h).
+ */
+#include "report/scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/csv.h"
+
+#define COLUMN(member, bytes, what)                                                                \
+    .name = #member, .offset = offsetof(scan_row, member), .size = (bytes), .kind = (what)
+#define TEXT(member)  COLUMN(member, sizeof((scan_row *)0)->member, SCAN_TEXT)
+#define COUNT(member) COLUMN(member, sizeof(double), SCAN_COUNT)
+#define REAL(member)  COLUMN(member, sizeof(double), SCAN_REAL)
+
+const scan_column scan_columns[SCAN_COLUMNS] = {
+    {TEXT(device), .needed = true},
+    {TEXT(field), .needed = true},
+    {TEXT(op), .needed = true},
+    {TEXT(place), .needed = true},
+    {COUNT(elements), .needed = true},
+    {TEXT(state), .needed = true},
+    {COUNT(threads)},
+    {COUNT(samples), .measured = true},
+    {COUNT(warm_samples)},
+    {REAL(median_us), .measured = true},
+    {REAL(p90_us), .measured = true},
+    {REAL(min_us), .measured = true},
+    {REAL(max_us), .measured = true},
+    {REAL(low_us)},
+    {REAL(high_us)},
+    {REAL(first_us)},
+    {REAL(host_in_us)},
+    {REAL(upload_us)},
+    {REAL(compute_us)},
+    {REAL(download_us)},
+    {REAL(host_out_us)},
+    {COUNT(submits)},
+    {COUNT(pool_hits)},
+    {COUNT(pool_misses)},
+    {COUNT(command_hits)},
+    {COUNT(command_misses)},
+    {TEXT(note)},
+};
+
+#define LINE(member) #member, offsetof(scan_section, member), sizeof((scan_section *)0)->member
+
+const scan_heading scan_headings[SCAN_HEADINGS] = {
+    {LINE(library), true}, {LINE(date), true},    {LINE(os), true},
+    {LINE(cpu), true},     {LINE(clocks), false}, {LINE(options), true},
+};
+
+/* ---- rows ---- */
+
+static double number_of(const scan_row *row, const scan_column *column)
+{
+    double value;
+    memcpy(&value, (const char *)row + column->offset, sizeof value);
+    return value;
+}
+
+scan_row scan_row_empty(void)
+{
+    scan_row row = {0};
+    const double unknown = NAN;
+    for (size_t i = 0; i < SCAN_COLUMNS; i++)
+        if (scan_columns[i].kind != SCAN_TEXT)
+            memcpy((char *)&row + scan_columns[i].offset, &unknown, sizeof unknown);
+    return row;
+}
+
+bool scan_is_ok(const scan_row *row)
+{
+    return !strcmp(row->state, SCAN_OK);
+}
+
+bool scan_same_cell(const scan_row *a, const scan_row *b)
+{
+    return a->elements == b->elements && !strcmp(a->device, b->device) &&
+           !strcmp(a->field, b->field) && !strcmp(a->op, b->op) && !strcmp(a->place, b->place);
+}
+
+/* Bytes of the UTF-8 sequence at p, 0 where there is none. */
+static size_t sequence(const unsigned char *p)
+{
+    size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
+    bool outside = (*p == 0xed && p[1] > 0x9f) || (*p == 0xf4 && p[1] > 0x8f);
+    return overlong || outside ? 0 : length;
+}
+
+void scan_clean(char *text)
+{
+    while (*text) {
+        size_t length = sequence((const unsigned char *)text);
+        if (!length)
+            *text = '?';
+        text += length ? length : 1;
+    }
+}
+
+bool scan_is_text(const char *text)
+{
+    while (*text) {
+        size_t length = sequence((const unsigned char *)text);
+        if (!length)
+            return false;
+        text += length;
+    }
+    return true;
+}
+
+bool scan_append(scan_section *section, const scan_row *row)
+{
+    if (section->count == section->room) {
+        size_t room = section->room ? 2 * section->room : 64;
+        scan_row *rows = realloc(section->rows, room * sizeof *rows);
+        if (!rows)
+            return false;
+        section->rows = rows;
+        section->room = room;
+    }
+    section->rows[section->count++] = *row;
+    return true;
+}
+
+void scan_free(scan_file *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        free(file->sections[i].rows);
+    free(file->sections);
+    *file = (scan_file){0};
+}
+
+/* ---- writing ---- */
+
+static void put_line(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "# %s: ", name);
+    for (; *value; value++)
+        putc(*value == '\n' || *value == '\r' ? ' ' : *value, out);
+    putc('\n', out);
+}
+
+void scan_put_head(FILE *out, const scan_section *section)
+{
+    fprintf(out, "# %s: %d\n", SCAN_MAGIC, SCAN_SCHEMA);
+    for (size_t i = 0; i < SCAN_HEADINGS; i++) {
+        const char *value = (const char *)section + scan_headings[i].offset;
+        if (*value)
+            put_line(out, scan_headings[i].name, value);
+    }
+    for (size_t i = 0; i < section->ndevices; i++) {
+        char text[sizeof(scan_device) + 4];
+        snprintf(text, sizeof text, "%s = %s", section->devices[i].name,
+                 section->devices[i].description);
+        put_line(out, SCAN_DEVICE, text);
+    }
+    put_line(out, SCAN_UNIT, SCAN_US);
+    fprintf(out, "# %s: %.0f\n", SCAN_CELLS, section->cells);
+    for (size_t i = 0; i < SCAN_COLUMNS; i++)
+        csv_put(out, scan_columns[i].name, i == 0);
+    putc('\n', out);
+}
+
+void scan_put_row(FILE *out, const scan_row *row)
+{
+    for (size_t i = 0; i < SCAN_COLUMNS; i++) {
+        const scan_column *column = &scan_columns[i];
+        char number[32] = "";
+        const char *text = number;
+        if (column->kind == SCAN_TEXT)
+            text = (const char *)row + column->offset;
+        else if (isfinite(number_of(row, column)))
+            snprintf(number, sizeof number, column->kind == SCAN_COUNT ? "%.0f" : "%.9g",
+                     number_of(row, column));
+        csv_put(out, text, i == 0);
+    }
+    putc('\n', out);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tables and sentences from a merge (text.h). One writer for both styles, so that a
+ * terminal and a file never say different things.
+ */
+#include "report/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 192 };
+
+void text_size(char *to, size_t room, double size)
+{
+    const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}};
+    for (size_t i = 0; i < 3; i++)
+        if (size >= units[i].unit && fmod(size, units[i].unit) == 0) {
+            snprintf(to, room, "%.0f%s", size / units[i].unit, units[i].name);
+            return;
+        }
+    snprintf(to, room, "%.0f", size);
+}
+
+/* Four digits or so. */
+static void text_us(char *to, size_t room, double us)
+{
+    int decimals = us >= 1000 ? 0 : us >= 100 ? 1 : us >= 1 ? 2 : 4;
+    snprintf(to, room, "%.*f", decimals, us);
+}
+
+/* Three digits: an interpolated size has no more. */
+static void text_about(char *to, size_t room, double size)
+{
+    double unit = pow(10, fmax(floor(log10(size)) - 2, 0));
+    snprintf(to, room, "%.0f", round(size / unit) * unit);
+}
+
+/* ---- tables ---- */
+
+typedef struct table {
+    char (*cells)[CELL];
+    size_t rows, columns; /* the first row is the heading */
+} table;
+
+static char *at(const table *t, size_t row, size_t column)
+{
+    return t->cells[row * t->columns + column];
+}
+
+static size_t width_of(const table *t, size_t column)
+{
+    size_t width = 3; /* of Markdown's dashes */
+    for (size_t i = 0; i < t->rows; i++)
+        if (strlen(at(t, i, column)) > width)
+            width = strlen(at(t, i, column));
+    return width;
+}
+
+/* Markdown has no other way to write a bar. */
+static void put_cell(FILE *out, text_style style, const char *text)
+{
+    for (; *text; text++) {
+        if (style == TEXT_MARKDOWN && *text == '|')
+            putc('\\', out);
+        putc(*text, out);
+    }
+}
+
+static void put_row(FILE *out, const table *t, size_t row, text_style style)
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        const char *text = at(t, row, c);
+        int pad = (int)(width_of(t, c) - strlen(text));
+        fputs(style == TEXT_MARKDOWN ? c ? " | " : "| " : c ? "  " : "", out);
+        fprintf(out, "%*s", pad, "");
+        put_cell(out, style, text);
+    }
+    fputs(style == TEXT_MARKDOWN ? " |\n" : "\n", out);
+}
+
+static void put_table(FILE *out, const table *t, text_style style)
+{
+    for (size_t row = 0; row < t->rows; row++) {
+        put_row(out, t, row, style);
+        if (row || style != TEXT_MARKDOWN)
+            continue;
+        for (size_t c = 0; c < t->columns; c++) {
+            fputs(c ? " | " : "| ", out);
+            for (size_t i = 1; i < width_of(t, c); i++)
+                putc('-', out);
+            putc(':', out);
+        }
+        fputs(" |\n", out);
+    }
+    putc('\n', out);
+}
+
+/* "median (P90)", or why not */
+static void cell_times(char *to, const merge_series *series, size_t size)
+{
+    char median[32], p90[32];
+    const scan_row *r = series->cells[size];
+    if (!merge_has(series, size)) {
+        snprintf(to, CELL, "%s", r ? r->state : "missing");
+        return;
+    }
+    text_us(median, sizeof median, r->median_us);
+    text_us(p90, sizeof p90, r->p90_us);
+    if (isfinite(r->p90_us))
+        snprintf(to, CELL, "%s (%s)", median, p90);
+    else
+        snprintf(to, CELL, "%s", median);
+}
+
+static void cell_winner(const table *t, size_t row, const merge_group *g)
+{
+    const merge_winner *w = &g->winners[row - 1];
+    char *name = at(t, row, t->columns - 2), *times = at(t, row, t->columns - 1);
+    if (w->series < 0) {
+        strcpy(name, "-");
+        strcpy(times, "-");
+        return;
+    }
+    /* ~: the two intervals meet, so that another run may say otherwise */
+    snprintf(name, CELL, "%s%s", w->clear == 0 ? "~ " : "", g->series[w->series].name);
+    snprintf(times, CELL, "%.2f", w->ratio);
+}
+
+static bool put_group_table(FILE *out, const merge_group *g, text_style style)
+{
+    table t = {.rows = g->nsizes + 1, .columns = g->nseries + 3};
+    t.cells = calloc(t.rows * t.columns, sizeof *t.cells);
+    if (!t.cells)
+        return false;
+    strcpy(at(&t, 0, 0), "size");
+    for (size_t i = 0; i < g->nseries; i++)
+        snprintf(at(&t, 0, i + 1), CELL, "%s us (P90)", g->series[i].name);
+    strcpy(at(&t, 0, t.columns - 2), "winner");
+    strcpy(at(&t, 0, t.columns - 1), "times");
+    for (size_t row = 1; row < t.rows; row++) {
+        text_size(at(&t, row, 0), CELL, g->sizes[row - 1]);
+        for (size_t i = 0; i < g->nseries; i++)
+            cell_times(at(&t, row, i + 1), &g->series[i], row - 1);
+        cell_winner(&t, row, g);
+    }
+    put_table(out, &t, style);
+    free(t.cells);
+    return true;
+}
+
+/* ---- crossovers ---- */
+
+static void put_interval(FILE *out, const crossover *c)
+{
+    char low[32], high[32];
+    if (!c->interval)
+        return;
+    text_about(low, sizeof low, c->early.at);
+    text_about(high, sizeof high, c->late.at);
+    fprintf(out, ", 95 %% interval %s%s to %s%s", c->early.kind == CROSS_ALWAYS ? "below " : "",
+            low, c->late.kind == CROSS_NEVER ? "above " : "", high);
+}
+
+static void put_even(FILE *out, const merge_group *g, const merge_cross *x)
+{
+    char about[32], after[32], before[32];
+    const cross_point *found = &x->even.found;
+    fprintf(out, "%s is faster than %s ", g->series[x->fast].name, g->series[x->slow].name);
+    if (found->kind == CROSS_ALWAYS) {
+        fputs("at every size that both were measured at", out);
+        return;
+    }
+    text_about(about, sizeof about, found->at);
+    text_size(after, sizeof after, found->after);
+    text_size(before, sizeof before, found->before);
+    fprintf(out, "from about %s elements on (between %s and %s", about, after, before);
+    put_interval(out, &x->even);
+    fputs(x->even.earlier ? "; and at some smaller sizes)" : ")", out);
+}
+
+static void put_clear(FILE *out, const merge_cross *x)
+{
+    char about[32];
+    const cross_point *found = &x->clear.found;
+    fprintf(out, "; in %.0f %% of its time ", 100 * CROSS_CLEAR);
+    if (found->kind == CROSS_ALWAYS)
+        fputs("as well", out);
+    else if (found->kind == CROSS_NEVER)
+        fputs(x->clear.earlier ? "not at the largest size" : "nowhere", out);
+    else {
+        text_about(about, sizeof about, found->at);
+        fprintf(out, "from about %s", about);
+        if (x->clear.interval)
+            put_interval(out, &x->clear);
+    }
+    putc('.', out);
+}
+
+void text_cross(FILE *out, const merge_group *g, const merge_cross *x)
+{
+    put_even(out, g, x);
+    put_clear(out, x);
+}
+
+/* At the largest size one of two is as fast as the other at least: its direction is told. */
+static void put_crosses(FILE *out, const merge_group *g)
+{
+    bool any = false;
+    for (size_t i = 0; i < g->ncrosses; i++) {
+        const merge_cross *x = &g->crosses[i];
+        if (x->even.found.kind == CROSS_NEVER)
+            continue;
+        fputs("- ", out);
+        text_cross(out, g, x);
+        putc('\n', out);
+        any = true;
+    }
+    if (any)
+        putc('\n', out);
+}
+
+/* ---- all ---- */
+
+static void put_machines(FILE *out, const merge_panel *p)
+{
+    for (size_t i = 0; i < p->nsections; i++) {
+        const scan_section *s = p->sections[i];
+        if (s->foreign) {
+            fprintf(out, "- `%s`: columns of the seeds, machine not stated\n", s->file);
+            continue;
+        }
+        fprintf(out, "- `%s`: gpuexec %s, %s, %s, %s%s%s; `%s`\n", s->file, s->library, s->date,
+                s->cpu, s->os, *s->clocks ? ", " : "", s->clocks, s->options);
+        for (size_t k = 0; k < s->ndevices; k++)
+            fprintf(out, "  - %s: %s\n", s->devices[k].name, s->devices[k].description);
+    }
+    putc('\n', out);
+}
+
+static const char *place_text(const char *place)
+{
+    return strcmp(place, SCAN_RESIDENT) ? "operands in host memory"
+                                        : "operands in the device's memory";
+}
+
+static bool put_panel(FILE *out, const merge_panel *p, text_style style)
+{
+    if (style == TEXT_MARKDOWN) {
+        fprintf(out, "## %s\n\n", p->label);
+        put_machines(out, p);
+    }
+    for (size_t i = 0; i < p->ngroups; i++) {
+        const merge_group *g = &p->groups[i];
+        fprintf(out, "%s%s %s, %s\n\n", style == TEXT_MARKDOWN ? "### " : "", g->field, g->op,
+                place_text(g->place));
+        if (!put_group_table(out, g, style))
+            return false;
+        put_crosses(out, g);
+    }
+    return true;
+}
+
+bool text_put(FILE *out, const merge *m, text_style style, const char *title)
+{
+    if (style == TEXT_MARKDOWN)
+        fprintf(out,
+                "# %s\n\nMedian and P90 of one call in microseconds; times: the second fastest "
+                "over the winner; ~: their\n95 %% intervals meet.\n\n",
+                title);
+    for (size_t i = 0; i < m->npanels; i++) {
+        if (style == TEXT_PLAIN && m->npanels > 1)
+            fprintf(out, "%s\n\n", m->panels[i].label);
+        if (!put_panel(out, &m->panels[i], style))
+            return false;
+    }
+    if (m->nnotes)
+        fputs(style == TEXT_MARKDOWN ? "## Gaps and remarks\n\n" : "gaps and remarks:\n", out);
+    for (size_t i = 0; i < m->nnotes; i++)
+        fprintf(out, "- %s\n", m->notes[i]);
+    return true;
+}

@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# page.py PROGRAM DATA OUT: makes pages from the scans in DATA with PROGRAM, opens them in a
+# real Chromium through its driver (WebDriver, plain HTTP), and looks: as many points as there
+# are figures, every switch does what it says, no error, no request to anywhere. Pictures of
+# what was seen stay in OUT.
+import base64
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+SERVER_CELLS = 7  # sizes of server.csv
+failures = []
+
+
+def expect(what, got, wanted):
+    ok = got == wanted
+    print(f"{'ok   ' if ok else 'FAIL '} {what}" + ("" if ok else f": {got!r}, not {wanted!r}"))
+    if not ok:
+        failures.append(what)
+
+
+class Browser:
+    """One session of Chromium."""
+
+    def __init__(self, scratch):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.log = open(os.path.join(scratch, "driver.log"), "w")
+        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=self.log,
+                                       stderr=self.log)
+        arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--disable-background-networking", "--no-first-run",
+                     "--force-device-scale-factor=1", "--hide-scrollbars",
+                     f"--user-data-dir={scratch}/profile"]
+        if os.getuid() == 0:
+            arguments.append("--no-sandbox")  # it does not start as root otherwise
+        capabilities = {"browserName": "chrome",
+                        "goog:chromeOptions": {"args": arguments, "perfLoggingPrefs": {"enableNetwork": True}},
+                        "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        for _ in range(100):
+            try:
+                self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+                break
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.1)
+        self.base = f"/session/{self.session}"
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(self.url + path, method=method,
+                                         data=json.dumps(body).encode() if body is not None else None,
+                                         headers={"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise SystemExit(f"{path}: {error.read().decode()[:500]}") from error
+
+    def js(self, script, *args):
+        return self.call("POST", self.base + "/execute/sync", {"script": script, "args": list(args)})
+
+    def cdp(self, command, **parameters):
+        return self.call("POST", self.base + "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def open(self, path):
+        self.call("POST", self.base + "/url", {"url": "file://" + path})
+
+    def logs(self, kind):
+        return self.call("POST", self.base + "/se/log", {"type": kind})
+
+    def press(self, *keys):
+        actions = [a for k in keys for a in ({"type": "keyDown", "value": k}, {"type": "keyUp", "value": k})]
+        self.call("POST", self.base + "/actions", {"actions": [{"type": "key", "id": "k", "actions": actions}]})
+
+    def size(self, width, height, mobile=False):
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                 mobile=mobile)
+        time.sleep(0.3)  # Chart.js redraws on the next frame
+
+    def picture(self, path):
+        """Of the whole page: the window is made as high as it is."""
+        width, height = self.js("return [innerWidth, document.documentElement.scrollHeight]")
+        self.size(width, height, width < 600)
+        shot = self.cdp("Page.captureScreenshot")
+        with open(path, "wb") as out:
+            out.write(base64.b64decode(shot["data"]))
+
+    def close(self):
+        try:
+            self.call("DELETE", self.base)
+        finally:
+            self.driver.terminate()
+            self.driver.wait(10)
+
+
+# For each chart: points drawn in each dataset that is no band, or bars.
+POINTS = """
+return Object.values(Chart.instances).map(c => [c.canvas.dataset.chart, c.data.datasets
+    .map((d, i) => [d.label, !!d.band, c.getDatasetMeta(i).data.filter(p => !p.skip && !isNaN(p.y)).length])
+    .filter(d => !d[1]).map(d => d[2])]);
+"""
+CLICK = "document.querySelector(arguments[0]).click()"
+CHOOSE = """
+const s = document.querySelector('#group');
+s.value = arguments[0]; s.dispatchEvent(new Event('change'));
+"""
+
+
+def requests_of(browser):
+    """Every address that was asked for, but for the page's own and what is inside it."""
+    urls = []
+    for entry in browser.logs("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            urls.append(message["params"]["request"]["url"])
+    return [u for u in urls if not u.startswith(("file:///", "data:", "blob:", "chrome:"))], \
+        len([u for u in urls if u.startswith("file:///")])
+
+
+def quiet(browser, what, opened):
+    expect(f"{what}: nothing on the console",
+           [e["message"] for e in browser.logs("browser") if e["level"] in ("SEVERE", "WARNING")], [])
+    foreign, own = requests_of(browser)
+    expect(f"{what}: no request to anywhere", foreign, [])
+    expect(f"{what}: one file is all there is", own, opened)
+
+
+def look_at_one(browser, page, out):
+    """A scan of one machine: cpu and vulkan:0, two operations, two places, a failed cell."""
+    browser.size(1280, 900)
+    browser.open(page)
+    n = SERVER_CELLS
+    expect("charts and points", browser.js(POINTS),
+           [["time", [n, n]], ["rate", [n, n]], ["speedup", [n, n]], ["stages", [n] * 6], ["hits", [n, n]]])
+    expect("light at first", browser.js("return document.documentElement.dataset.theme"), "light")
+    expect("the table", browser.js(
+        "return [...document.querySelector('#panels table').rows].slice(0, 2).map(r => r.innerText.split('\\t'))"),
+        [["size", "cpu", "P90", "vulkan:0", "P90", "winner", "second over it"],
+         ["1K", "1.91 us", "1.994 us", "22.97 us", "23.98 us", "cpu", "12.03 times"]])
+    browser.picture(f"{out}/light.png")
+
+    browser.js(CHOOSE, "bls12-381-fq mul host")
+    expect("another operation, with a gap", browser.js(POINTS)[0], ["time", [n, n - 1]])
+    expect("the gap is in the table", browser.js(
+        "return document.querySelector('#panels table').rows[7].cells[3].textContent"),
+        "failed: out of device memory: a chunk, of 64 MiB, too many")
+    expect("the crossover is said", browser.js(
+        "return document.querySelector('.findings').textContent.startsWith('vulkan:0 is faster than cpu from about 161000')"),
+        True)
+    expect("logarithmic", browser.js("return Object.values(Chart.instances)[0].scales.x.type"), "logarithmic")
+    browser.picture(f"{out}/gap.png")
+    browser.js(CLICK, "[name=axes][value=linear]")
+    expect("linear", browser.js("return Object.values(Chart.instances).slice(0, 2).map(c => c.scales.x.type + c.scales.y.type)"),
+           ["linearlinear"] * 2)
+    browser.picture(f"{out}/linear.png")
+    browser.js(CLICK, "[name=axes][value=log]")
+
+    bands = "return Object.values(Chart.instances)[0].data.datasets.filter(d => d.band).length"
+    expect("bands", browser.js(bands), 2)
+    browser.js(CLICK, "#bands")
+    expect("no bands", browser.js(bands), 0)
+    browser.js(CLICK, "#bands")
+
+    browser.js(CLICK, "#devices input[value='vulkan:0']")
+    expect("one device off", [c[1] for c in browser.js(POINTS)][:3], [[n], [n], [n]])
+    browser.js(CLICK, "#devices input[value='cpu']")
+    expect("all off is said", browser.js("return document.querySelector('#panels .missing').textContent"),
+           "No device is switched on.")
+    browser.js(CLICK, "#devices input[value='cpu']")
+    browser.js(CLICK, "#devices input[value='vulkan:0']")
+
+    browser.js(CHOOSE, "bls12-381-fq mul resident")
+    browser.js("const s = document.querySelector('[data-pick=stages]'); s.value = 'cpu'; s.dispatchEvent(new Event('change'))")
+    expect("stages of the other device", browser.js(
+        "return document.querySelector('canvas[data-chart=stages]').getAttribute('aria-label').includes('cpu')"), True)
+
+    # by keyboard: the tooltip follows the arrows, and is said
+    browser.js("document.querySelector('canvas[data-chart=time]').focus()")
+    browser.press("\ue014", "\ue014")  # right arrow
+    expect("arrow keys", browser.js("return Object.values(Chart.instances)[0].tooltip.title"), ["4K elements"])
+    expect("and what they say", browser.js(
+        "return document.querySelector('figure .spoken').textContent.startsWith('4K elements; cpu: ')"), True)
+    browser.js("document.querySelector('#group').focus()")
+    browser.press("\ue004", " ")  # tab to the first device, space
+    expect("a device by keyboard", browser.js("return document.querySelector('#devices input').checked"), False)
+    browser.press(" ")
+
+    browser.js(CLICK, "[name=theme][value=dark]")
+    expect("dark", browser.js("return getComputedStyle(document.body).backgroundColor"), "rgb(20, 23, 28)")
+    browser.picture(f"{out}/dark.png")
+    browser.js(CLICK, "[name=theme][value=system]")
+    browser.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    time.sleep(0.2)
+    expect("dark by the system", browser.js("return document.documentElement.dataset.theme"), "dark")
+    browser.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+
+    browser.size(390, 844, mobile=True)
+    browser.js(CHOOSE, "bls12-381-fq mul host")
+    time.sleep(0.2)
+    expect("nothing is wider than a phone", browser.js("return document.documentElement.scrollWidth"), 390)
+    browser.picture(f"{out}/phone.png")
+    pdf = browser.call("POST", browser.base + "/print", {})
+    with open(f"{out}/print.pdf", "wb") as file:
+        file.write(base64.b64decode(pdf))
+    expect("tables are closed again after printing",
+           browser.js("return [...document.querySelectorAll('details')].filter(d => d.open).length"), 1)
+    quiet(browser, "one machine", 1)
+
+
+def look_at_several(browser, page, out):
+    """A panel for each machine, one of them without the operation; texts that try to be markup."""
+    browser.size(1600, 1000)
+    browser.open(page)
+    expect("panels", browser.js("return document.querySelectorAll('.panel h2').length"), 4)
+    browser.js(CHOOSE, "bls12-381-fq mul host")
+    points = browser.js(POINTS)
+    expect("points of the first two", [c[1] for c in points if c[0] == "time"], [[7, 6], [5, 5]])
+    expect("the others are missing", browser.js("return document.querySelectorAll('#panels .missing').length"), 2)
+    browser.picture(f"{out}/platforms.png")
+    browser.js(CHOOSE, "unstated unstated host")
+    expect("columns of the seeds", [c for c in browser.js(POINTS) if c[0] == "time"], [["time", [7, 7]]])
+    browser.picture(f"{out}/seeds.png")
+    expect("no text became markup", browser.js("return [typeof window.broken, document.querySelectorAll('main b, dd b').length]"),
+           ["undefined", 0])
+    expect("notes", browser.js("return document.querySelectorAll('#notes li').length > 3"), True)
+    quiet(browser, "several machines", 1)
+
+
+HOSTILE = """# gpuexec-scan: 1
+# library: 0.1.0
+# date: 2026-01-01T00:00:00Z
+# os: </script><script>window.broken = 1</script>
+# cpu: <b>bold</b> & "quoted"
+# options: <!-- -->
+# device: cpu = <img src=x onerror="window.broken = 1">
+# unit: us
+# cells: 1
+"""
+
+
+def main():
+    program, data, out = sys.argv[1:]
+    for tool in ("chromedriver", "chromium"):
+        if not shutil.which(tool):
+            ubuntu = "ID=ubuntu" in open("/etc/os-release").read()
+            print(f"{tool} is missing" + (": Ubuntu has it as a snap only" if ubuntu else ""))
+            sys.exit(77 if ubuntu else 1)
+    os.makedirs(out, exist_ok=True)
+    one, several = os.path.realpath(f"{out}/one.html"), os.path.realpath(f"{out}/several.html")
+    with open(f"{data}/server.csv") as file:
+        lines = file.read().splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("device,"))
+    with open(f"{out}/hostile.csv", "w") as file:
+        file.write(HOSTILE + lines[head] + "\n" + lines[head + 1] + "\n")
+    subprocess.run([program, "report", f"{data}/server.csv", "-o", one], check=True)
+    subprocess.run([program, "report", f"{data}/server.csv", f"{data}/laptop.csv", f"{data}/seeds.csv",
+                    f"{out}/hostile.csv", "-o", several], check=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        browser = Browser(scratch)
+        try:
+            look_at_one(browser, one, out)
+            look_at_several(browser, several, out)
+        finally:
+            browser.close()
+    print(f"{len(failures)} failed; pictures are in {out}")
+    sys.exit(1 if failures else 0)
+
+
+main()
