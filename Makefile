@@ -26,7 +26,7 @@ build:
 	@cmake --build --preset release
 
 run: build
-	@build/release/gpuexec demo
+	@build/release/gpuexec demo -o build/demo
 
 bench: build
 	@build/release/gpuexec bench $(BENCH)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec demo: the devices, a verification, the speed against the portable tier,
- * and what to try next. `make run` ends here.
+ * gpuexec demo: the devices, a verification, the speed against the portable tier, a short
+ * scan with its page, and what to try next. `make run` ends here.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "check.h"
 #include "cli.h"
 #include "measure.h"
 #include "progress.h"
+#include "scan.h"
 
 enum { VERIFY_ELEMENTS = 200, BAR_WIDTH = 20, BAR_FULL = 10 };
 
@@ -204,6 +207,63 @@ static int speed(const common_opts *common, unsigned threads)
     return rc;
 }
 
+/* ---- a short scan ------------------------------------------------------------------------- */
+
+static const char *folder; /* of scan.csv and report.html; NULL: no files */
+
+static const arg_spec specs[] = {
+    {.letter = 'o',
+     .arg = "FOLDER",
+     .kind = ARG_TEXT,
+     .value = &folder,
+     .help = "put the scan and its page there, as scan.csv and report.html"},
+};
+
+static int make_page(const scan_file *result)
+{
+    char page[512];
+    snprintf(page, sizeof page, "%.400s/report.html", folder);
+    int rc = report_page(result, page);
+    char *whole = rc == EXIT_DONE ? realpath(page, NULL) : NULL;
+    if (whole)
+        printf("\nThe same as charts, for a browser: %s%s%s\n", style_bold(), whole, style_off());
+    free(whole);
+    return rc;
+}
+
+/* Few samples, and no call that takes long: seconds, on a slow machine too. */
+static int short_scan(const common_opts *common)
+{
+    char file[512];
+    scan_file result;
+    bool interrupted;
+    scan_opts scan = {.fields = 1u << GX_BLS12_381_FQ,
+                      .ops = 1u << GX_ADD | 1u << GX_MUL,
+                      .sizes = {6, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20}},
+                      .samples = 7,
+                      .warmup = 1,
+                      .seed = 1,
+                      .budget_ms = 200,
+                      .skip_ms = 200};
+    if (folder) {
+        if (mkdir(folder, 0777) && errno != EEXIST) {
+            cli_error("cannot make the folder '%s': %s", folder, strerror(errno));
+            return EXIT_FAILED;
+        }
+        snprintf(file, sizeof file, "%.400s/scan.csv", folder);
+        scan.file = file;
+    }
+    int rc = scan_measure(common, &scan, &result, &interrupted);
+    if (rc == EXIT_DONE && interrupted)
+        rc = EXIT_FAILED;
+    if (rc == EXIT_DONE)
+        rc = scan_show(&result);
+    if (rc == EXIT_DONE && folder)
+        rc = make_page(&result);
+    scan_free(&result);
+    return rc;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 static void next_steps(void)
@@ -212,6 +272,8 @@ static void next_steps(void)
     puts("  gpuexec verify -n 10000           a longer check of every operation");
     puts("  gpuexec bench                     all sizes, against this machine's memory speed");
     puts("  gpuexec bench --op add -n 4M      one operation out of cache");
+    puts("  gpuexec scan -o scan.csv          who wins at which size, with more samples");
+    puts("  gpuexec report scan.csv -o a.html its charts, as a page for a browser");
     puts("  gpuexec run --help                operations over your own files of elements");
 }
 
@@ -239,6 +301,10 @@ static int run_demo(const common_opts *common)
         heading("Speed against plain portable C: ns per element, times faster");
         rc = speed(&others, targets.threads);
     }
+    if (rc == EXIT_DONE) {
+        heading("Short scan: who wins at which size, from host memory and back");
+        rc = short_scan(&others);
+    }
     if (rc == EXIT_DONE)
         next_steps();
     target_list_free(&targets);
@@ -247,13 +313,16 @@ static int run_demo(const common_opts *common)
 
 const command cmd_demo = {
     .name = "demo",
-    .summary = "see it work, in less than half a minute",
-    .synopsis = "[OPTIONS]",
+    .summary = "see it work, in less than a minute",
+    .synopsis = "[-o FOLDER]",
     .about =
         "Shows the devices, verifies them briefly, measures add, mul and inv of the BLS12-381\n"
-        "fields against this library's own portable C code on the same CPU, and says what to\n"
-        "try next. Takes less than 30 seconds.",
+        "fields against this library's own portable C code on the same CPU, scans two operations\n"
+        "over six sizes on every usable device, and says what to try next. Takes less than a\n"
+        "minute. With -o the scan is kept, and drawn as a page for a browser.",
     .examples = "  gpuexec demo\n"
+                "  gpuexec demo -o results\n"
                 "  NO_COLOR=1 gpuexec demo > demo.txt\n",
+    .args = {specs, sizeof specs / sizeof *specs},
     .run = run_demo,
 };

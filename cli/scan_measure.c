@@ -453,6 +453,7 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
         rc = time_cell(s, host, &row);
     if (rc != EXIT_DONE || interrupts)
         return rc;
+    scan_round(&row);
     if (scan_is_ok(&row))
         *ns = 1e3 * row.median_us / (double)host->n;
     return keep_row(s, &row);
@@ -518,7 +519,8 @@ static int measure(scanning *s)
     if (rc == EXIT_DONE)
         rc = scan_all(s);
     if (rc == EXIT_DONE && s->failed) {
-        cli_error("%llu cells failed; their rows say why", (unsigned long long)s->failed);
+        cli_error("%llu cell%s failed; the rows say why", (unsigned long long)s->failed,
+                  s->failed > 1 ? "s" : "");
         rc = EXIT_FAILED;
     }
     return rc;

@@ -10,14 +10,14 @@
 cross_point cross_from(const double *sizes, const double *ratio, size_t n, double limit)
 {
     size_t i = n; /* all of i, i + 1, ... hold */
-    while (i > 0 && ratio[i - 1] <= limit)
+    while (i > 0 && ratio[i - 1] < limit)
         i--;
     if (i == n)
         return (cross_point){.kind = CROSS_NEVER, .at = sizes[n - 1]};
     if (i == 0)
         return (cross_point){.kind = CROSS_ALWAYS, .at = sizes[0]};
     double above = log(ratio[i - 1] / limit), below = log(ratio[i] / limit);
-    double part = above / (above - below); /* above > 0 >= below */
+    double part = above / (above - below); /* above >= 0 > below */
     double at = sizes[i - 1] * pow(sizes[i] / sizes[i - 1], part);
     return (cross_point){
         .kind = CROSS_FROM,
@@ -41,7 +41,7 @@ crossover cross_find(const cross_pair *pairs, size_t n, double limit)
     }
     c.found = cross_from(sizes, ratio, n, limit);
     for (size_t i = 0; i < n; i++) /* what is from `before` on was asked for */
-        c.earlier = c.earlier || (ratio[i] <= limit && (c.found.kind == CROSS_NEVER ||
+        c.earlier = c.earlier || (ratio[i] < limit && (c.found.kind == CROSS_NEVER ||
                                                         sizes[i] < c.found.before));
     if (c.interval) {
         c.early = cross_from(sizes, least, n, limit);

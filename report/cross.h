@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "Clearly faster" is nine tenths of the other's time at most. */
+/* "Clearly faster" is less than nine tenths of the other's time. */
 #define CROSS_EVEN  1.0
 #define CROSS_CLEAR 0.9
 
@@ -25,7 +25,7 @@ typedef struct cross_point {
     double after, before; /* CROSS_FROM: the sizes measured around it */
 } cross_point;
 
-/* The least size x such that the ratio is at most `limit` at x and everywhere above it.
+/* The least size x such that the ratio is below `limit` everywhere above x.
  * Sizes rise, n is at least 1, all numbers are above 0. */
 cross_point cross_from(const double *sizes, const double *ratio, size_t n, double limit);
 
@@ -44,7 +44,7 @@ typedef struct crossover {
     cross_point early, late; /* b at its best and a at its worst, and the other way round */
 } crossover;
 
-/* From where on b takes at most `limit` of a's time. Pairs rise in size; n is 1 to
+/* From where on b takes less than `limit` of a's time. Pairs rise in size; n is 1 to
  * CROSS_PAIRS_MAX. */
 enum { CROSS_PAIRS_MAX = 512 };
 crossover cross_find(const cross_pair *pairs, size_t n, double limit);

@@ -42,10 +42,13 @@ static bool note_section(merge *m, const scan_section *s)
                         s->cells);
     for (size_t i = 0; ok && i < s->count; i++) {
         const scan_row *r = &s->rows[i];
+        char line[32] = ""; /* a row that was just measured is in no file yet */
+        if (r->line)
+            snprintf(line, sizeof line, ":%zu", r->line);
         if (!scan_is_ok(r))
-            ok = note(m, "%s:%zu: %s %s %s of %.0f elements (%s) %s%s%s", s->file, r->line,
-                      r->device, r->field, r->op, r->elements, r->place, r->state,
-                      *r->note ? ": " : "", r->note);
+            ok = note(m, "%s%s: %s %s %s of %.0f elements (%s) %s%s%s", s->file, line, r->device,
+                      r->field, r->op, r->elements, r->place, r->state, *r->note ? ": " : "",
+                      r->note);
     }
     return ok;
 }

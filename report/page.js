@@ -118,7 +118,7 @@
                 ctx.setLineDash([5, 4]);
                 ctx.beginPath();
                 const top = area.top - LABEL * (options.list.length - row);
-                ctx.moveTo(at, top + 2);
+                ctx.moveTo(at, area.top - 1);
                 ctx.lineTo(at, area.bottom);
                 ctx.stroke();
                 ctx.font = '12px system-ui, sans-serif';

@@ -72,6 +72,23 @@ scan_row scan_row_empty(void)
     return row;
 }
 
+static void number_text(const scan_column *column, double value, char text[32])
+{
+    snprintf(text, 32, column->kind == SCAN_COUNT ? "%.0f" : "%.9g", value);
+}
+
+void scan_round(scan_row *row)
+{
+    for (size_t i = 0; i < SCAN_COLUMNS; i++) {
+        char text[32];
+        if (scan_columns[i].kind == SCAN_TEXT)
+            continue;
+        number_text(&scan_columns[i], number_of(row, &scan_columns[i]), text);
+        double value = strtod(text, NULL);
+        memcpy((char *)row + scan_columns[i].offset, &value, sizeof value);
+    }
+}
+
 bool scan_is_ok(const scan_row *row)
 {
     return !strcmp(row->state, SCAN_OK);
@@ -178,8 +195,7 @@ void scan_put_row(FILE *out, const scan_row *row)
         if (column->kind == SCAN_TEXT)
             text = (const char *)row + column->offset;
         else if (isfinite(number_of(row, column)))
-            snprintf(number, sizeof number, column->kind == SCAN_COUNT ? "%.0f" : "%.9g",
-                     number_of(row, column));
+            number_text(column, number_of(row, column), number);
         csv_put(out, text, i == 0);
     }
     putc('\n', out);

@@ -80,6 +80,10 @@ bool scan_is_ok(const scan_row *row);
 /* Whether both are of one cell. */
 bool scan_same_cell(const scan_row *a, const scan_row *b);
 
+/* Rounds the numbers to what a file keeps of them, so that figures are the same before and
+ * after. */
+void scan_round(scan_row *row);
+
 /* Makes UTF-8 of it, in place: bytes that are none become '?'. */
 void scan_clean(char *text);
 bool scan_is_text(const char *text);

@@ -206,7 +206,8 @@ void text_cross(FILE *out, const merge_group *g, const merge_cross *x)
     put_clear(out, x);
 }
 
-/* At the largest size one of two is as fast as the other at least: its direction is told. */
+/* Of two devices the one that is faster at the largest size is told; equal ones speak for
+ * themselves. */
 static void put_crosses(FILE *out, const merge_group *g)
 {
     bool any = false;

@@ -31,6 +31,11 @@ if [[ $groups == *test* && $machine == amd64 ]] &&
     groups+=" arm64"
 fi
 
+# Ubuntu has its browser as a snap, which nothing here installs.
+if [[ $groups == *test* && $distribution == debian ]]; then
+    groups+=" browser"
+fi
+
 # The entries of the groups, one per line: a|b|c
 wanted=$(awk -v groups=" $groups " '!/^#/ && NF >= 2 && index(groups, " " $1 " ") { print $2 }' packages.txt)
 if [[ $machine != amd64 ]]; then # the cross compiler is for machines that are not ARM

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# includes.sh ROOT: includes point down the layers only, and the program and the examples
-# see nothing of the library but its public header. First it is run on a small tree with
+# includes.sh ROOT: includes point down the layers only, and the program, its reports and the
+# examples see nothing of the library but its public header. The program may use report/, which
+# knows nothing of it. First it is run on a small tree with
 # known mistakes, to see that it finds each.
 set -euo pipefail
 
@@ -14,7 +15,7 @@ contract=device/device.h
 # Prints FILE:LINE: why, for each include of ROOT that is not allowed.
 offences() {
     cd "$1"
-    find include src cli examples -type f \
+    find include src cli report examples -type f \
         \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' \) -print0 | sort -z |
         xargs -0 -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
         awk -v layers="$layers" -v contract="$contract" '
@@ -31,7 +32,7 @@ offences() {
                 quoted = substr(target, 1, 1) == "\""
                 target = substr(target, 2); sub(/[">].*/, "", target)
                 folder = target; if (!sub(/\/.*/, "", folder)) folder = ""
-                ours = quoted || folder in rank || target ~ /(^|\/)(src|cli|\.\.)(\/|$)/
+                ours = quoted || folder in rank || target ~ /(^|\/)(src|cli|report|\.\.)(\/|$)/
 
                 if (!ours || target == "gpuexec.h") {
                     if (file ~ /^include\// && ours) bad("the public header stands alone")
@@ -39,7 +40,9 @@ offences() {
                     bad("no way up")
                 } else if (file ~ /^include\//) {
                     bad("the public header stands alone")
-                } else if (file ~ /^(cli|examples)\//) {
+                } else if (file ~ /^(cli|report)\// && folder == "report") {
+                    if (system("test -f " target)) bad("no such file")
+                } else if (file ~ /^(cli|report|examples)\//) {
                     own = file; sub(/\/.*/, "", own)
                     if (target ~ /\// || system("test -f " own "/" target))
                         bad("only gpuexec.h and the files beside it")
@@ -62,8 +65,8 @@ prove_it_fails() {
     tree=$(mktemp -d)
     # shellcheck disable=SC2064 # this very folder
     trap "rm -rf '$tree'" EXIT
-    mkdir -p "$tree"/{include,cli,examples} "$tree"/src/{base,field,kernel,device,exec,route,other}
-    touch "$tree/cli/cli.h"
+    mkdir -p "$tree"/{include,cli,report,examples} "$tree"/src/{base,field,kernel,device,exec,route,other}
+    touch "$tree/cli/cli.h" "$tree/report/scan.h"
     put() { # good|bad FILE INCLUDE
         printf '%s /* %s */\n' "$3" "$1" >>"$tree/$2"
         if [[ $1 == bad ]]; then expected=$((expected + 1)); fi
@@ -94,6 +97,13 @@ prove_it_fails() {
     put bad cli/main.c '#include "base/log.h"'
     put bad cli/main.c '#include "../src/base/log.h"'
     put bad cli/main.c '#include "log.h"'
+    put good cli/main.c '#include "report/scan.h"'
+    put bad cli/main.c '#include "report/none.h"'
+    put good report/scan.c '#include "report/scan.h"'
+    put bad report/scan.c '#include "cli.h"'
+    put bad report/scan.c '#include "base/log.h"'
+    put bad src/exec/run.c '#include "report/scan.h"'
+    put bad examples/mul.c '#include "report/scan.h"'
     put good examples/mul.c '#include <gpuexec.h>'
     put bad examples/batch.cpp '#include "field/field.h"'
 

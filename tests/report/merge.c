@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Merging against a slow version that looks every cell up in the rows themselves, over random
+ * files: every row is in its place, nothing is where there was no row, the order of the rows
+ * changes nothing, and the winners are those of the figures.
+ */
+#include "support/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "report/merge.h"
+
+enum { FILES = 3, ROWS_MAX = 60 };
+
+static const char *const devices[] = {"cpu", "vulkan:0", "vulkan:1"};
+static const char *const fields[] = {"bls12-381-fq", "u32"};
+static const char *const ops[] = {"add", "mul"};
+static const char *const place_names[] = {SCAN_HOST, SCAN_RESIDENT};
+
+static scan_row random_row(uint64_t *state)
+{
+    scan_row r = scan_row_empty();
+    strcpy(r.device, devices[gxt_next(state) % 3]);
+    strcpy(r.field, fields[gxt_next(state) % 2]);
+    strcpy(r.op, ops[gxt_next(state) % 2]);
+    strcpy(r.place, place_names[gxt_next(state) % 2]);
+    r.elements = (double)(1 << gxt_next(state) % 5);
+    strcpy(r.state, gxt_next(state) % 5 ? SCAN_OK : SCAN_FAILED);
+    if (!strcmp(r.state, SCAN_OK)) {
+        r.median_us = 1 + (double)(gxt_next(state) % 50); /* equal ones among them */
+        r.p90_us = r.max_us = r.median_us + 1;
+        r.min_us = r.median_us / 2;
+        r.samples = 5;
+        if (gxt_next(state) % 2) {
+            r.low_us = r.median_us * 0.9;
+            r.high_us = r.median_us * 1.1;
+        }
+    }
+    return r;
+}
+
+static bool there(const scan_section *s, const scan_row *row)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (scan_same_cell(&s->rows[i], row))
+            return true;
+    return false;
+}
+
+static void random_file(uint64_t *state, scan_file *file, int number)
+{
+    scan_section *s = gxt_alloc(sizeof *s);
+    memset(s, 0, sizeof *s);
+    *file = (scan_file){.sections = s, .count = 1};
+    snprintf(s->label, sizeof s->label, "scan%d", number % 2); /* one label twice */
+    snprintf(s->file, sizeof s->file, "%d.csv", number);
+    snprintf(s->cpu, sizeof s->cpu, "CPU %d", (int)(gxt_next(state) % 2));
+    strcpy(s->os, "Linux");
+    strcpy(s->library, "0.1.0");
+    size_t rows = gxt_next(state) % ROWS_MAX;
+    for (size_t i = 0; i < rows; i++) {
+        scan_row row = random_row(state);
+        row.line = i + 10;
+        if (!there(s, &row))
+            assert_true(scan_append(s, &row));
+    }
+    s->cells = (double)s->count;
+}
+
+/* The row of a cell, by looking at all of them. */
+static const scan_row *slow_find(const scan_section *s, const merge_group *g, const char *device,
+                                 double size)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const scan_row *r = &s->rows[i];
+        if (r->elements == size && !strcmp(r->device, device) && !strcmp(r->field, g->field) &&
+            !strcmp(r->op, g->op) && !strcmp(r->place, g->place))
+            return r;
+    }
+    return NULL;
+}
+
+static void check_winner(const merge_group *g, size_t size)
+{
+    const merge_winner *w = &g->winners[size];
+    size_t measured = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < g->nseries; i++)
+        if (merge_has(&g->series[i], size)) {
+            measured++;
+            least = fmin(least, g->series[i].cells[size]->median_us);
+        }
+    if (measured < 2) {
+        assert_int_equal(w->series, -1);
+        return;
+    }
+    const scan_row *first = g->series[w->series].cells[size];
+    const scan_row *second = g->series[w->second].cells[size];
+    assert_true(w->series != w->second && first->median_us == least);
+    for (size_t i = 0; i < g->nseries; i++)
+        if ((int)i != w->series && merge_has(&g->series[i], size))
+            assert_true(g->series[i].cells[size]->median_us >= second->median_us);
+    assert_true(w->ratio == second->median_us / first->median_us);
+    if (isnan(first->high_us) || isnan(second->low_us))
+        assert_int_equal(w->clear, -1);
+    else
+        assert_int_equal(w->clear, first->high_us < second->low_us);
+}
+
+static size_t check_group(const merge_group *g)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < g->nsizes; i++) {
+        assert_true(!i || g->sizes[i - 1] < g->sizes[i]);
+        check_winner(g, i);
+        for (size_t k = 0; k < g->nseries; k++) {
+            const merge_series *s = &g->series[k];
+            assert_ptr_equal(s->cells[i], slow_find(s->section, g, s->device, g->sizes[i]));
+            cells += s->cells[i] != NULL;
+        }
+    }
+    for (size_t i = 0; i < g->nseries; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(g->series[i].name, g->series[k].name);
+    return cells;
+}
+
+/* Number of cells over all panels; each row must be there once. */
+static size_t check_all(const merge *m)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < m->npanels; i++)
+        for (size_t k = 0; k < m->panels[i].ngroups; k++)
+            cells += check_group(&m->panels[i].groups[k]);
+    return cells;
+}
+
+static const merge_group *find_like(const merge *m, const merge_group *g, size_t panel)
+{
+    for (size_t i = 0; i < m->panels[panel].ngroups; i++) {
+        const merge_group *x = &m->panels[panel].groups[i];
+        if (!strcmp(x->field, g->field) && !strcmp(x->op, g->op) && !strcmp(x->place, g->place))
+            return x;
+    }
+    return NULL;
+}
+
+/* The same rows the other way round: the same sizes and the same best figures. */
+static void check_order(const scan_file *files, const merge *m)
+{
+    char err[SCAN_ERROR_SIZE];
+    scan_section sections[FILES];
+    scan_file reversed[FILES];
+    merge turned;
+    for (size_t f = 0; f < FILES; f++) {
+        const scan_section *s = files[f].sections;
+        sections[f] = *s;
+        sections[f].rows = NULL;
+        sections[f].count = sections[f].room = 0;
+        for (size_t i = s->count; i-- > 0;)
+            assert_true(scan_append(&sections[f], &s->rows[i]));
+        reversed[f] = (scan_file){.sections = &sections[f], .count = 1};
+    }
+    assert_true(merge_make(reversed, FILES, true, &turned, err));
+    assert_int_equal(turned.npanels, m->npanels);
+    for (size_t p = 0; p < turned.npanels; p++) {
+        assert_int_equal(turned.panels[p].ngroups, m->panels[p].ngroups);
+        for (size_t i = 0; i < turned.panels[p].ngroups; i++) {
+            const merge_group *a = &turned.panels[p].groups[i], *b = find_like(m, a, p);
+            assert_non_null(b);
+            assert_int_equal(a->nsizes, b->nsizes);
+            assert_int_equal(a->nseries, b->nseries);
+            for (size_t k = 0; k < a->nsizes; k++) {
+                assert_true(a->sizes[k] == b->sizes[k]);
+                assert_true(a->winners[k].ratio == b->winners[k].ratio ||
+                            (isnan(a->winners[k].ratio) && isnan(b->winners[k].ratio)));
+            }
+        }
+    }
+    merge_free(&turned);
+    for (size_t f = 0; f < FILES; f++)
+        free(sections[f].rows);
+}
+
+static void as_the_slow_version(void **unused)
+{
+    (void)unused;
+    uint64_t state = 3;
+    char err[SCAN_ERROR_SIZE];
+    for (int round = 0; round < (gxt_small() ? 50 : 400); round++) {
+        scan_file files[FILES];
+        size_t rows = 0;
+        merge apart, one;
+        for (int i = 0; i < FILES; i++) {
+            random_file(&state, &files[i], i);
+            rows += files[i].sections->count;
+        }
+        assert_true(merge_make(files, FILES, true, &apart, err));
+        assert_true(merge_make(files, FILES, false, &one, err));
+        assert_int_equal(one.npanels, 1);
+        assert_int_equal(check_all(&apart), rows);
+        assert_int_equal(check_all(&one), rows);
+        merge_free(&one);
+        check_order(files, &apart);
+        merge_free(&apart);
+        for (int i = 0; i < FILES; i++)
+            scan_free(&files[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_slow_version)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file of a scan: written as it is documented, read back the same, and refused with its
+ * line for every way in which it can be wrong. The statistics behind its numbers, too.
+ */
+#include "support/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "measure.h"
+#include "report/scan.h"
+
+#ifndef GXT_DATA
+#error "GXT_DATA: the folder of the test files"
+#endif
+
+static char *slurp(const char *path, size_t *size)
+{
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    char *text = gxt_alloc(1 << 20);
+    *size = fread(text, 1, (1 << 20) - 1, in);
+    text[*size] = 0;
+    fclose(in);
+    return text;
+}
+
+static void written_as_it_was(void **unused)
+{
+    (void)unused;
+    size_t size, written_size;
+    char *text = slurp(GXT_DATA "/server.csv", &size), *written, err[SCAN_ERROR_SIZE];
+    scan_file file;
+    assert_true(scan_load(GXT_DATA "/server.csv", 0, &file, err));
+    assert_int_equal(file.count, 1);
+    assert_int_equal(file.sections[0].count, 56);
+    assert_string_equal(file.sections[0].label, "server");
+    assert_int_equal(file.whole, size);
+    FILE *out = open_memstream(&written, &written_size);
+    scan_put_head(out, &file.sections[0]);
+    for (size_t i = 0; i < file.sections[0].count; i++)
+        scan_put_row(out, &file.sections[0].rows[i]);
+    fclose(out);
+    assert_string_equal(written, text);
+    free(written);
+    free(text);
+    scan_free(&file);
+}
+
+static void several_in_a_row(void **unused)
+{
+    (void)unused;
+    size_t size;
+    char *text = slurp(GXT_DATA "/laptop.csv", &size), err[SCAN_ERROR_SIZE];
+    char *twice = gxt_alloc(2 * size);
+    scan_file file;
+    memcpy(twice, text, size);
+    memcpy(twice + size, text, size);
+    assert_true(scan_parse("two.csv", twice, 2 * size, 0, &file, err));
+    assert_int_equal(file.count, 2);
+    assert_int_equal(file.sections[0].count, file.sections[1].count);
+    scan_free(&file);
+    free(twice);
+    free(text);
+}
+
+/* The heading and two good rows; `from` is replaced by `to`. */
+static const char good[] =
+    "# gpuexec-scan: 1\n# library: 0.1.0\n# date: d\n# os: o\n# cpu: c\n# options: x\n"
+    "# device: cpu = a CPU\n# unit: us\n# cells: 2\n"
+    "device,field,op,place,elements,state,threads,samples,warm_samples,median_us,p90_us,min_us,"
+    "max_us,low_us,high_us,first_us,host_in_us,upload_us,compute_us,download_us,host_out_us,"
+    "submits,pool_hits,pool_misses,command_hits,command_misses,note\n"
+    "cpu,u32,add,host,64,ok,1,5,0,2.5,3,2,4,2.1,3.5,9,0,0,2,0,0,1,0,0,0,0,\n"
+    "cpu,u32,add,host,128,failed,,,,,,,,,,,,,,,,,,,,,why\n";
+
+static const struct {
+    const char *from, *to, *wanted; /* in the message */
+} wrong[] = {
+    {"gpuexec-scan: 1", "gpuexec-scan: 2", "f:1: schema '2'"},
+    {"gpuexec-scan", "other", "f:1: not a scan"},
+    {"# library: 0.1.0\n", "", "f:9: the heading above has no line '# library: ...'"},
+    {"# cells: 2\n", "", "f:9: the heading above has no line '# cells: ...'"},
+    {"# os: o\n", "# os: o\n# os: p\n", "f:5: os: for the second time"},
+    {"# os: o\n", "# os: o\n# colour: red\n", "f:5: 'colour' is no line"},
+    {"# unit: us", "# unit: ms", "f:8: unit 'ms'"},
+    {"# device: cpu = a CPU", "# device: cpu", "f:7: device: not"},
+    {"# cells: 2", "# cells: 1", "f:12: 2 rows where the heading says 1"},
+    {"# cells: 2", "# cells: -2", "f:9: cells"},
+    {"median_us", "median_ms", "f:10: column 10 is 'median_ms', schema 1 has 'median_us'"},
+    {",note\n", "\n", "f:10: column 27 is ''"},
+    {",note\n", ",note,more\n", "f:10: 28 columns"},
+    {"0,0,0,0,\n", "0,0,0,0\n", "f:11: 26 columns where there must be 27"},
+    {",2.5,", ",2.5x,", "f:11: median_us: '2.5x' is not a number"},
+    {",2.5,", ",-2.5,", "f:11: median_us"},
+    {",2.5,", ",nan,", "f:11: median_us"},
+    {",2.5,", ",0x1p1,", "f:11: median_us"},
+    {",2.5,", ",,", "f:11: state is ok and median_us is empty"},
+    {",2.5,", ",1.5,", "f:11: min <= median <= P90 <= max does not hold"},
+    {",2.5,3,", ",2.5,2.4,", "f:11: min <="},
+    {",2.1,3.5,", ",2.6,3.5,", "f:11: low_us and high_us"},
+    {",2.1,3.5,", ",,3.5,", "f:11: low_us and high_us"},
+    {",2.1,3.5,", ",0,3.5,", "f:11: low_us and high_us"},
+    {",64,", ",64.5,", "f:11: elements: '64.5' is not a whole number"},
+    {",64,", ",0,", "f:11: elements"},
+    {",64,", ",,", "f:11: elements is empty"},
+    {",64,", ",128,", "f:12: this cell was in line 11 already"},
+    {"host,64", "moon,64", "f:11: place: 'moon'"},
+    {",ok,", ",fine,", "f:11: state: 'fine'"},
+    {",failed,", ",ok,", "f:12: state is ok and samples is empty"},
+    {",ok,", ",failed,", "f:11: state is failed and samples is not empty"},
+    {"cpu,u32,add,host,64", ",u32,add,host,64", "f:11: device is empty"},
+    {"cpu,u32,add,host,64", "\"cpu,u32,add,host,64", "f:11: a quote that is not closed"},
+    {"cpu,u32,add,host,64", "c\"pu,u32,add,host,64", "f:11: a quote in the middle"},
+    {"cpu,u32,add,host,64", "c\xffpu,u32,add,host,64", "f:11: not UTF-8"},
+    {"cpu,u32,add,host,64", "c\x01pu,u32,add,host,64", "f:11: byte 2 is no text"},
+    {"why\n", "why", "f:12: the last line has no end"},
+    {"why\n", "why\n\n", "f:13: an empty line"},
+    {"why\n", "why\n# cpu: late\n", "f:13: a heading line after"},
+    {"why\n", "why\n# gpuexec-scan: 1\n", "f:13: the file ends before the names of the columns"},
+    {good, "", "f:1: the file is empty"},
+    {good, "a,b,c\n1,2,3\n", "f:1: column 'a' is unknown"},
+    {good, "Size,CPU (ms),GPU Median (us)\n", "f:1: column 'CPU (ms)': times must be in us"},
+    {good, "Size,CPU,GPU Median (us)\n", "f:1: column 'CPU': times must be in us"},
+    {good, "Size,CPU us,CPU us\n", "f:1: column 'CPU us' is there twice"},
+    {good, "Size,CPU us,GPU us\n20k,1,2\n", "f:2: '20k' is not a plain number"},
+    {good, "Size,CPU us,GPU us\n20,1\n", "f:2: 2 columns where there must be 3"},
+    {good, "Size,CPU us,GPU us,Winner\n20,1,2,GPU\n", "f:2: the winner is said to be 'GPU'"},
+    {good, "Size,CPU us,GPU us\n20,1,2\n20,1,2\n", "f:3: this cell was in line 2 already"},
+};
+
+static void wrong_files_are_refused(void **unused)
+{
+    (void)unused;
+    char err[SCAN_ERROR_SIZE];
+    scan_file file;
+    if (!scan_parse("f", good, sizeof good - 1, 0, &file, err))
+        fail_msg("%s", err);
+    scan_free(&file);
+    for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
+        char text[sizeof good + 200];
+        const char *at = strstr(good, wrong[i].from);
+        assert_non_null(at);
+        size_t size = (size_t)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good,
+                                       wrong[i].to, at + strlen(wrong[i].from));
+        err[0] = 0;
+        if (scan_parse("f", text, size, 0, &file, err))
+            fail_msg("taken: %s -> %s", wrong[i].from, wrong[i].to);
+        if (strncmp(err, wrong[i].wanted, strlen(wrong[i].wanted)) != 0)
+            fail_msg("'%s', not '%s'", err, wrong[i].wanted);
+        scan_free(&file);
+    }
+}
+
+/* A file cut anywhere is refused or says how much of it is there; --resume gets the whole
+ * lines once there is a heading. */
+static void cut_anywhere(void **unused)
+{
+    (void)unused;
+    char err[SCAN_ERROR_SIZE];
+    scan_file file;
+    size_t head = (size_t)(strstr(good, ",note\n") - good) + strlen(",note\n");
+    for (size_t size = 0; size < sizeof good - 1; size++) {
+        bool whole = size && good[size - 1] == '\n' && size >= head;
+        assert_int_equal(scan_parse("f", good, size, 0, &file, err), whole);
+        if (whole)
+            assert_true((double)file.sections[0].count < file.sections[0].cells);
+        scan_free(&file);
+        assert_int_equal(scan_parse("f", good, size, SCAN_CUT, &file, err), size >= head);
+        if (size >= head)
+            assert_true(good[file.whole - 1] == '\n' && file.whole <= size);
+        scan_free(&file);
+    }
+}
+
+static void columns_of_the_seeds(void **unused)
+{
+    (void)unused;
+    char err[SCAN_ERROR_SIZE];
+    scan_file file;
+    assert_true(scan_load(GXT_DATA "/seeds.csv", 0, &file, err));
+    const scan_section *s = &file.sections[0];
+    assert_true(s->foreign && s->count == 14);
+    assert_string_equal(s->rows[0].device, "cpu");
+    assert_true(s->rows[0].median_us == 15 && isnan(s->rows[0].p90_us));
+    assert_string_equal(s->rows[1].device, "gpu");
+    assert_true(s->rows[1].median_us == 1043 && s->rows[1].p90_us == 1127);
+    assert_true(s->rows[13].elements == 2e6 && s->rows[13].median_us == 6498);
+    scan_free(&file);
+
+    /* other spellings, an unmeasured cell, both line ends, a mark at the beginning */
+    static const char text[] = "\xef\xbb\xbf\"elements\",gpu_median_us,\"cpu_us\",gpu_p90_us\r\n"
+                               "\"64\",2.5,1,3\r\n128,,1,\r\n";
+    if (!scan_parse("f", text, sizeof text - 1, 0, &file, err))
+        fail_msg("%s", err);
+    assert_int_equal(file.sections[0].count, 4);
+    assert_true(file.sections[0].rows[1].median_us == 2.5);
+    assert_false(scan_is_ok(&file.sections[0].rows[3]));
+    scan_free(&file);
+}
+
+/* ---- statistics ---- */
+
+/* P(at least k of n coins are heads), by Pascal's triangle. */
+static double at_least(unsigned n, unsigned k)
+{
+    double row[64] = {1}, sum = 0;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = i + 1; j > 0; j--)
+            row[j] += row[j - 1];
+    for (unsigned j = k; j <= n; j++)
+        sum += row[j];
+    return sum / pow(2, n);
+}
+
+/* The interval is x(k) to x(n + 1 - k) with the largest k that leaves 2.5 % on each side. */
+static void interval_of_the_median(void **unused)
+{
+    (void)unused;
+    for (unsigned n = 2; n < 60; n++) {
+        double values[60];
+        for (unsigned i = 0; i < n; i++)
+            values[i] = (double)(n - i);
+        stats s = stats_of(values, n);
+        unsigned k = (unsigned)s.low;
+        assert_true(s.high == (double)(n + 1 - k));
+        /* fewer than k below the median: at least n - k + 1 above */
+        if (n >= 6)
+            assert_true(at_least(n, n - k + 1) <= 0.025);
+        else
+            assert_int_equal(k, 1);
+        assert_true(at_least(n, n - k) > 0.025);
+    }
+    double one = 3;
+    assert_true(isnan(stats_of(&one, 1).low));
+}
+
+static void warm_up_is_told_apart(void **unused)
+{
+    (void)unused;
+    const double warm[] = {9, 4, 1, 1, 1.1, 9, 1}, even[] = {1, 1.2, 1.1, 1},
+                 rising[] = {1, 2, 3, 4, 5, 6}, two[] = {9, 1}, one[] = {5};
+    assert_int_equal(measure_warm(warm, 7), 2);
+    assert_int_equal(measure_warm(even, 4), 0);
+    assert_int_equal(measure_warm(rising, 6), 0);
+    assert_int_equal(measure_warm(two, 2), 1);
+    assert_int_equal(measure_warm(one, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(written_as_it_was),      cmocka_unit_test(several_in_a_row),
+        cmocka_unit_test(wrong_files_are_refused), cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(columns_of_the_seeds),   cmocka_unit_test(interval_of_the_median),
+        cmocka_unit_test(warm_up_is_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
