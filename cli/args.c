@@ -214,8 +214,7 @@ static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
         if (strchr(word, ':')) {
             if (!parse_range(spec, word, text, err))
                 return false;
-        } else if (!number_in_range(spec, word, &value, err) ||
-                   !add_number(list, value, text, err))
+        } else if (!number_in_range(spec, word, &value, err) || !add_number(list, value, text, err))
             return false;
         p += length;
         if (!*p)

@@ -4,7 +4,6 @@
  * what becomes of the same files: text for one panel, text for a panel per machine, a page.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -79,8 +78,13 @@ static void csv_group(FILE *out, const merge_panel *p, const merge_group *g)
             fprintf(out, merge_has(&g->series[i], size) ? ",%.9g" : ",", r ? r->median_us : 0);
             bool p90 = merge_has(&g->series[i], size) && r->p90_us > 0;
             fprintf(out, p90 ? ",%.9g" : ",", p90 ? r->p90_us : 0);
-            fprintf(out, ",%s,%s", w->series < 0 ? "" : won ? "true" : "false",
-                    !won || w->clear < 0 ? "" : w->clear ? "true" : "false");
+            fprintf(out, ",%s,%s",
+                    w->series < 0 ? ""
+                    : won         ? "true"
+                                  : "false",
+                    !won || w->clear < 0 ? ""
+                    : w->clear           ? "true"
+                                         : "false");
             fprintf(out, won ? ",%.9g\n" : ",\n", won ? w->ratio : 0);
         }
 }
@@ -133,11 +137,11 @@ static int write_result(const merge *m, const result_kind *kind, output_format f
 
 static int run_kind(const common_opts *common, const result_kind *kind)
 {
-    inputs *in = calloc(1, sizeof *in);
+    static inputs in;
     merge m = {0};
     char err[SCAN_ERROR_SIZE];
-    int rc = in ? load(in) : cli_no_memory();
-    if (rc == EXIT_DONE && !merge_make(in->files, in->count, kind->by_machine, &m, err)) {
+    int rc = load(&in);
+    if (rc == EXIT_DONE && !merge_make(in.files, in.count, kind->by_machine, &m, err)) {
         cli_error("%s", err);
         rc = EXIT_FAILED;
     }
@@ -147,9 +151,8 @@ static int run_kind(const common_opts *common, const result_kind *kind)
          i++)
         fprintf(stderr, "gap or remark: %s\n", m.notes[i]);
     merge_free(&m);
-    for (size_t i = 0; in && i < in->count; i++)
-        scan_free(&in->files[i]);
-    free(in);
+    for (size_t i = 0; i < in.count; i++)
+        scan_free(&in.files[i]);
     return rc;
 }
 

@@ -51,7 +51,7 @@ static void print_usage(FILE *out)
           "usage: gpuexec COMMAND [OPTIONS]\n\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\nA newcomer starts with 'gpuexec demo'. 'gpuexec COMMAND --help' tells more.\n", out);
 }
 

@@ -21,9 +21,8 @@ static scan_opts opts = {
 };
 
 /* 1K to 4M, each four times the one before. */
-static const number_list default_sizes = {7,
-                                          {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20,
-                                           1 << 22}};
+static const number_list default_sizes = {
+    7, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22}};
 
 static const arg_spec specs[] = {
     {.name = "sizes",
@@ -154,8 +153,8 @@ static void say_file(const scan_file *result, bool interrupted)
     if (interrupted && opts.file)
         cli_error("the same command with --resume goes on");
     else if (opts.file && s && s->count)
-        fprintf(stderr, "%zu cell%s in %s; 'gpuexec report %s -o page.html' draws them\n",
-                s->count, s->count > 1 ? "s" : "", opts.file, opts.file);
+        fprintf(stderr, "%zu cell%s in %s; 'gpuexec report %s -o page.html' draws them\n", s->count,
+                s->count > 1 ? "s" : "", opts.file, opts.file);
 }
 
 static int run_scan(const common_opts *common)
@@ -183,12 +182,14 @@ static int run_scan(const common_opts *common)
 const command cmd_scan = {
     .name = "scan",
     .summary = "find from which size on which device is the fastest",
-    .synopsis = "[--sizes FROM:TO:xK] [--ops O] [--fields F] [--devices D] [--resident]\n"
-                "                    [--samples K] [--warmup K] [--budget MS] [-o FILE [--resume]]\n"
-                "                    [--csv | --json]",
+    .synopsis =
+        "[--sizes FROM:TO:xK] [--ops O] [--fields F] [--devices D] [--resident]\n"
+        "                    [--samples K] [--warmup K] [--budget MS] [-o FILE [--resume]]\n"
+        "                    [--csv | --json]",
     .about =
         "Times every operation at every size on every device, and says who wins at each size and\n"
-        "from which size on one device overtakes another. Each cell is compared with the reference\n"
+        "from which size on one device overtakes another. Each cell is compared with the "
+        "reference\n"
         "before it is timed; if it differs the exit code is 4. Devices take turns at every size.\n"
         "\n"
         "  us (P90)  median and 90th percentile of one gx_run call, in microseconds\n"

@@ -53,7 +53,8 @@ static void on_interrupt(int signal)
 static bool add_device(scanning *s, const char *name, size_t length)
 {
     if (s->ndevices == SCAN_DEVICES_MAX || length >= sizeof s->names[0] || !length) {
-        cli_error("--devices: %s", length ? "too many, or a name that is too long" : "an empty name");
+        cli_error("--devices: %s",
+                  length ? "too many, or a name that is too long" : "an empty name");
         return false;
     }
     memcpy(s->names[s->ndevices], name, length);
@@ -260,8 +261,8 @@ static int resume_file(scanning *s)
         for (size_t i = 0; rc == EXIT_DONE && i < old.sections[0].count; i++)
             if (!scan_append(s->section, &old.sections[0].rows[i]))
                 rc = cli_no_memory();
-        if (rc == EXIT_DONE && (truncate(s->opts->file, (off_t)old.whole) ||
-                                !(s->file = fopen(s->opts->file, "a")))) {
+        if (rc == EXIT_DONE &&
+            (truncate(s->opts->file, (off_t)old.whole) || !(s->file = fopen(s->opts->file, "a")))) {
             cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
             rc = EXIT_FAILED;
         }
@@ -353,9 +354,8 @@ static void fill_row(scan_row *row, const measurement *m, const gx_statistics *b
     double *const stages[STAGES] = {&row->host_in_us, &row->upload_us, &row->compute_us,
                                     &row->download_us, &row->host_out_us};
     /* a device without a clock of its own says 0 for all three */
-    bool clock = m->stage_ns[STAGE_UPLOAD] + m->stage_ns[STAGE_COMPUTE] +
-                     m->stage_ns[STAGE_DOWNLOAD] >
-                 0;
+    bool clock =
+        m->stage_ns[STAGE_UPLOAD] + m->stage_ns[STAGE_COMPUTE] + m->stage_ns[STAGE_DOWNLOAD] > 0;
     for (size_t i = 0; i < STAGES && clock; i++)
         *stages[i] = m->stage_ns[i] / 1e3;
     strcpy(row->state, SCAN_OK);
@@ -481,8 +481,8 @@ static int scan_op(scanning *s, gx_field field, gx_op op)
 
 static int scan_field(scanning *s, gx_field field)
 {
-    bool made = data_arrays_make(&s->arrays, field, s->opts->ops,
-                                 number_list_max(&s->opts->sizes), s->opts->seed);
+    bool made = data_arrays_make(&s->arrays, field, s->opts->ops, number_list_max(&s->opts->sizes),
+                                 s->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
     for (int o = 1; rc == EXIT_DONE && !interrupts && gx_op_get_info((gx_op)o); o++)
         if (s->opts->ops >> o & 1 && gx_op_exists((gx_op)o, field))

@@ -41,8 +41,8 @@ crossover cross_find(const cross_pair *pairs, size_t n, double limit)
     }
     c.found = cross_from(sizes, ratio, n, limit);
     for (size_t i = 0; i < n; i++) /* what is from `before` on was asked for */
-        c.earlier = c.earlier || (ratio[i] < limit && (c.found.kind == CROSS_NEVER ||
-                                                        sizes[i] < c.found.before));
+        c.earlier = c.earlier || (ratio[i] < limit &&
+                                  (c.found.kind == CROSS_NEVER || sizes[i] < c.found.before));
     if (c.interval) {
         c.early = cross_from(sizes, least, n, limit);
         c.late = cross_from(sizes, most, n, limit);

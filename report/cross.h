@@ -14,7 +14,7 @@
 #define CROSS_CLEAR 0.9
 
 typedef enum cross_kind {
-    CROSS_NEVER, /* not at the largest size */
+    CROSS_NEVER,  /* not at the largest size */
     CROSS_ALWAYS, /* at every size measured */
     CROSS_FROM    /* from `at` on, up to the largest size measured */
 } cross_kind;

@@ -72,10 +72,10 @@ static json_t *of_series(const merge_group *g, const merge_series *s)
 
 static json_t *of_winner(const merge_winner *w)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "series",
-                     w->series < 0 ? json_null() : json_integer(w->series), "second",
-                     w->second < 0 ? json_null() : json_integer(w->second), "ratio",
-                     number(w->ratio), "clear", w->clear < 0 ? json_null() : json_boolean(w->clear));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o}", "series", w->series < 0 ? json_null() : json_integer(w->series),
+        "second", w->second < 0 ? json_null() : json_integer(w->second), "ratio", number(w->ratio),
+        "clear", w->clear < 0 ? json_null() : json_boolean(w->clear));
 }
 
 static json_t *of_point(const cross_point *p)
@@ -131,11 +131,10 @@ static json_t *of_group(const merge_group *g)
         ok = push(series, of_series(g, &g->series[i]));
     for (size_t i = 0; ok && i < g->ncrosses; i++)
         ok = push(crosses, of_cross(g, &g->crosses[i]));
-    json_t *value =
-        ok ? json_pack("{s:s, s:s, s:s, s:i, s:O, s:O, s:O, s:O}", "field", g->field, "op", g->op,
-                       "place", g->place, "base", g->base, "sizes", sizes, "series", series,
-                       "winners", winners, "crossovers", crosses)
-           : NULL;
+    json_t *value = ok ? json_pack("{s:s, s:s, s:s, s:i, s:O, s:O, s:O, s:O}", "field", g->field,
+                                   "op", g->op, "place", g->place, "base", g->base, "sizes", sizes,
+                                   "series", series, "winners", winners, "crossovers", crosses)
+                       : NULL;
     json_decref(sizes);
     json_decref(series);
     json_decref(winners);
@@ -148,8 +147,7 @@ static json_t *of_section(const scan_section *s)
     json_t *value = json_object(), *devices = json_array();
     bool ok = value && devices && set(value, "file", json_string(s->file)) &&
               set(value, "foreign", json_boolean(s->foreign)) &&
-              set(value, "cells", number(s->cells)) &&
-              set(value, "rows", number((double)s->count));
+              set(value, "cells", number(s->cells)) && set(value, "rows", number((double)s->count));
     for (size_t i = 0; ok && i < SCAN_HEADINGS; i++)
         ok = set(value, scan_headings[i].name,
                  json_string((const char *)s + scan_headings[i].offset));
@@ -169,9 +167,9 @@ static json_t *of_panel(const merge_panel *p)
         ok = push(machines, of_section(p->sections[i]));
     for (size_t i = 0; ok && i < p->ngroups; i++)
         ok = push(groups, of_group(&p->groups[i]));
-    json_t *value = ok ? json_pack("{s:s, s:O, s:O}", "label", p->label, "scans", machines,
-                                   "groups", groups)
-                       : NULL;
+    json_t *value =
+        ok ? json_pack("{s:s, s:O, s:O}", "label", p->label, "scans", machines, "groups", groups)
+           : NULL;
     json_decref(machines);
     json_decref(groups);
     return value;
@@ -186,8 +184,7 @@ json_t *json_of_merge(const merge *m, const char *command, const char *version)
     for (size_t i = 0; ok && i < m->nnotes; i++)
         ok = push(notes, json_string(m->notes[i]));
     json_t *value = ok ? json_pack("{s:s, s:s, s:i, s:O, s:O}", "command", command, "version",
-                                   version, "schema", SCAN_SCHEMA, "notes", notes, "panels",
-                                   panels)
+                                   version, "schema", SCAN_SCHEMA, "notes", notes, "panels", panels)
                        : NULL;
     json_decref(panels);
     json_decref(notes);

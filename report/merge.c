@@ -60,11 +60,25 @@ static bool same_group(const merge_group *g, const scan_row *r)
     return !strcmp(g->field, r->field) && !strcmp(g->op, r->op) && !strcmp(g->place, r->place);
 }
 
-static merge_group *find_group(merge_panel *p, const scan_row *r)
+/* Both: NULL where there is none yet. */
+static merge_group *find_group(const merge_panel *p, const scan_row *r)
 {
     for (size_t i = 0; i < p->ngroups; i++)
         if (same_group(&p->groups[i], r))
             return &p->groups[i];
+    return NULL;
+}
+
+static merge_series *find_series(const merge_group *g, const scan_section *s, const scan_row *r)
+{
+    for (size_t i = 0; i < g->nseries; i++)
+        if (g->series[i].section == s && !strcmp(g->series[i].device, r->device))
+            return &g->series[i];
+    return NULL;
+}
+
+static merge_group *make_group(merge_panel *p, const scan_row *r)
+{
     merge_group *groups = realloc(p->groups, (p->ngroups + 1) * sizeof *groups);
     if (!groups)
         return NULL;
@@ -73,11 +87,8 @@ static merge_group *find_group(merge_panel *p, const scan_row *r)
     return &groups[p->ngroups++];
 }
 
-static merge_series *find_series(merge_group *g, const scan_section *s, const scan_row *r)
+static merge_series *make_series(merge_group *g, const scan_section *s, const scan_row *r)
 {
-    for (size_t i = 0; i < g->nseries; i++)
-        if (g->series[i].section == s && !strcmp(g->series[i].device, r->device))
-            return &g->series[i];
     merge_series *series = realloc(g->series, (g->nseries + 1) * sizeof *series);
     if (!series)
         return NULL;
@@ -121,7 +132,9 @@ static bool each_row(merge_panel *p, row_fn fn)
 static bool count_row(merge_panel *p, const scan_section *s, const scan_row *r)
 {
     merge_group *g = find_group(p, r);
-    if (!g || !find_series(g, s, r))
+    if (!g)
+        g = make_group(p, r);
+    if (!g || (!find_series(g, s, r) && !make_series(g, s, r)))
         return false;
     g->nsizes++;
     return true;
@@ -132,6 +145,8 @@ static bool add_size(merge_panel *p, const scan_section *s, const scan_row *r)
 {
     (void)s;
     merge_group *g = find_group(p, r);
+    if (!g)
+        return false;
     g->sizes[g->nsizes++] = r->elements;
     return true;
 }
@@ -139,8 +154,11 @@ static bool add_size(merge_panel *p, const scan_section *s, const scan_row *r)
 /* then the cells. */
 static bool add_cell(merge_panel *p, const scan_section *s, const scan_row *r)
 {
-    merge_group *g = find_group(p, r);
-    find_series(g, s, r)->cells[find_size(g, r->elements)] = r;
+    const merge_group *g = find_group(p, r);
+    const merge_series *series = g ? find_series(g, s, r) : NULL;
+    if (!series || !series->cells)
+        return false;
+    series->cells[find_size(g, r->elements)] = r;
     return true;
 }
 
@@ -156,11 +174,11 @@ static void sort_sizes(merge_group *g)
 
 static bool make_cells(merge_group *g)
 {
-    g->winners = calloc(g->nsizes, sizeof *g->winners);
-    g->crosses = calloc(2 * g->nseries, sizeof *g->crosses);
+    g->winners = calloc(g->nsizes + 1, sizeof *g->winners);
+    g->crosses = calloc(2 * g->nseries + 1, sizeof *g->crosses);
     bool ok = g->winners && g->crosses;
     for (size_t i = 0; ok && i < g->nseries; i++) {
-        g->series[i].cells = calloc(g->nsizes, sizeof(scan_row *));
+        g->series[i].cells = calloc(g->nsizes + 1, sizeof(scan_row *));
         ok = g->series[i].cells != NULL;
     }
     return ok;
@@ -172,7 +190,7 @@ static bool make_groups(merge_panel *p)
         return false;
     for (size_t i = 0; i < p->ngroups; i++) {
         merge_group *g = &p->groups[i];
-        g->sizes = calloc(g->nsizes, sizeof *g->sizes);
+        g->sizes = calloc(g->nsizes + 1, sizeof *g->sizes);
         if (!g->sizes)
             return false;
         g->nsizes = 0;
@@ -299,9 +317,9 @@ static bool note_gaps(merge *m, const merge_panel *p, const merge_group *g)
             if (!g->series[i].cells[k] && used < sizeof sizes - 40)
                 used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%.0f",
                                          used ? ", " : "", g->sizes[k]);
-        if (used && !note(m, "%s: no figures of %s %s (%s) on %s for %s%s", p->label, g->field,
-                          g->op, g->place, g->series[i].name, sizes,
-                          used >= sizeof sizes - 40 ? ", ..." : ""))
+        if (used &&
+            !note(m, "%s: no figures of %s %s (%s) on %s for %s%s", p->label, g->field, g->op,
+                  g->place, g->series[i].name, sizes, used >= sizeof sizes - 40 ? ", ..." : ""))
             return false;
     }
     return true;

@@ -38,7 +38,7 @@ typedef struct merge_group {
     size_t nsizes;
     merge_series *series;
     size_t nseries;
-    int base; /* the series that others are compared with: the CPU, or the first */
+    int base;              /* the series that others are compared with: the CPU, or the first */
     merge_winner *winners; /* by size */
     merge_cross *crosses;
     size_t ncrosses;

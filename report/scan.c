@@ -103,7 +103,12 @@ bool scan_same_cell(const scan_row *a, const scan_row *b)
 /* Bytes of the UTF-8 sequence at p, 0 where there is none. */
 static size_t sequence(const unsigned char *p)
 {
-    size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    size_t length = *p < 0x80   ? 1
+                    : *p < 0xc2 ? 0
+                    : *p < 0xe0 ? 2
+                    : *p < 0xf0 ? 3
+                    : *p < 0xf5 ? 4
+                                : 0;
     for (size_t i = 1; i < length; i++)
         if ((p[i] & 0xc0) != 0x80)
             return 0;

@@ -56,8 +56,8 @@ scan_section *scan_begin(scan_reader *r)
     base = base ? base + 1 : r->name;
     const char *dot = strrchr(base, '.');
     size_t length = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-    snprintf(r->section->label, sizeof r->section->label, "%.*s",
-             (int)(length < 60 ? length : 60), base);
+    snprintf(r->section->label, sizeof r->section->label, "%.*s", (int)(length < 60 ? length : 60),
+             base);
     snprintf(r->section->file, sizeof r->section->file, "%s", r->name);
     scan_clean(r->section->label);
     scan_clean(r->section->file);
@@ -281,8 +281,8 @@ static bool row_line(scan_reader *r, char *line)
                            SCAN_SKIPPED);
     for (size_t i = 0; i < SCAN_COLUMNS; i++)
         if (scan_columns[i].measured && scan_is_ok(&row) != (*fields[i] != 0))
-            return scan_refuse(r, "state is %s and %s is%s empty", row.state,
-                               scan_columns[i].name, *fields[i] ? " not" : "");
+            return scan_refuse(r, "state is %s and %s is%s empty", row.state, scan_columns[i].name,
+                               *fields[i] ? " not" : "");
     if (!scan_plausible(r, &row))
         return false;
     return scan_append(r->section, &row) || no_memory(r);

@@ -21,11 +21,11 @@ static const struct {
     seeds_column column;
     bool time;
 } known[] = {
-    {"size", SIZE, false},       {"elements", SIZE, false}, {"cpu", CPU, true},
-    {"cpumedian", CPU, true},    {"gpu", GPU, true},        {"gpumedian", GPU, true},
-    {"median", GPU, true},       {"gpup90", P90, true},     {"p90", P90, true},
-    {"gpumin", LEAST, true},     {"min", LEAST, true},      {"gpumax", MOST, true},
-    {"max", MOST, true},         {"winner", WINNER, false},
+    {"size", SIZE, false},    {"elements", SIZE, false}, {"cpu", CPU, true},
+    {"cpumedian", CPU, true}, {"gpu", GPU, true},        {"gpumedian", GPU, true},
+    {"median", GPU, true},    {"gpup90", P90, true},     {"p90", P90, true},
+    {"gpumin", LEAST, true},  {"min", LEAST, true},      {"gpumax", MOST, true},
+    {"max", MOST, true},      {"winner", WINNER, false},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -134,8 +134,7 @@ bool scan_seeds_line(scan_reader *r, char *line)
     double value[SEEDS_KINDS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t count = csv_split(line, fields, SEEDS_COLUMNS_MAX, &why);
     if (count != r->seeds_count)
-        return count ? scan_refuse(r, "%zu columns where there must be %zu", count,
-                                   r->seeds_count)
+        return count ? scan_refuse(r, "%zu columns where there must be %zu", count, r->seeds_count)
                      : scan_refuse(r, "%s", why);
     for (size_t i = 0; i < count; i++) {
         int column = r->seeds_columns[i];

@@ -136,8 +136,8 @@ static void intervals_enclose(void **unused)
         for (size_t i = 0; i < n; i++) {
             double a = 1 + 100 * uniform(&state), w = 0.2 * uniform(&state);
             double b = a * ratio[i];
-            pairs[i] = (cross_pair){sizes[i],    a, a * (1 - w), a * (1 + w), b, b * (1 - w),
-                                    b * (1 + w)};
+            pairs[i] =
+                (cross_pair){sizes[i], a, a * (1 - w), a * (1 + w), b, b * (1 - w), b * (1 + w)};
         }
         crossover c = cross_find(pairs, n, CROSS_EVEN);
         assert_true(c.interval);
@@ -168,8 +168,8 @@ static void earlier_wins_are_told(void **unused)
     for (size_t k = 0; k < 3; k++) {
         cross_pair pairs[3];
         for (size_t i = 0; i < 3; i++)
-            pairs[i] = (cross_pair){1000 * pow(10, (double)i), 10, 9, 11, all[k][i],
-                                    all[k][i] - 1, all[k][i] + 1};
+            pairs[i] = (cross_pair){
+                1000 * pow(10, (double)i), 10, 9, 11, all[k][i], all[k][i] - 1, all[k][i] + 1};
         assert_int_equal(cross_find(pairs, 3, CROSS_EVEN).earlier, told[k]);
     }
 }

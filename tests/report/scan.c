@@ -251,9 +251,9 @@ static void warm_up_is_told_apart(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_as_it_was),      cmocka_unit_test(several_in_a_row),
+        cmocka_unit_test(written_as_it_was),       cmocka_unit_test(several_in_a_row),
         cmocka_unit_test(wrong_files_are_refused), cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(columns_of_the_seeds),   cmocka_unit_test(interval_of_the_median),
+        cmocka_unit_test(columns_of_the_seeds),    cmocka_unit_test(interval_of_the_median),
         cmocka_unit_test(warm_up_is_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
