@@ -265,6 +265,115 @@ static bool put_panel(FILE *out, const merge_panel *p, text_style style)
     return true;
 }
 
+/* ---- machines against each other ---- */
+
+static const merge_group *group_of(const merge_panel *p, const merge_group *like)
+{
+    for (size_t i = 0; i < p->ngroups; i++) {
+        const merge_group *g = &p->groups[i];
+        if (!strcmp(g->field, like->field) && !strcmp(g->op, like->op) &&
+            !strcmp(g->place, like->place))
+            return g;
+    }
+    return NULL;
+}
+
+/* The k-th group of panel p where no panel before has it, else NULL. */
+static const merge_group *new_group(const merge *m, size_t p, size_t k)
+{
+    const merge_group *g = &m->panels[p].groups[k];
+    for (size_t i = 0; i < p; i++)
+        if (group_of(&m->panels[i], g))
+            return NULL;
+    return g;
+}
+
+/* "vulkan:0, 218.7 us for 4M": the winner at the largest size that has one; or else what there
+ * is at the largest size. */
+static void cell_fastest(char *to, const merge_group *g)
+{
+    char size[32], us[32];
+    int best = -1;
+    size_t n = 0;
+    for (size_t i = 0; i < g->nsizes; i++) {
+        if (g->winners[i].series >= 0) {
+            best = g->winners[i].series;
+            n = i;
+        }
+    }
+    bool alone = best < 0;
+    for (size_t i = 0; alone && i < g->nsizes; i++)
+        for (size_t k = 0; k < g->nseries; k++)
+            if (merge_has(&g->series[k], i)) {
+                best = (int)k;
+                n = i;
+            }
+    strcpy(to, "-");
+    if (best < 0)
+        return;
+    text_size(size, sizeof size, g->sizes[n]);
+    text_us(us, sizeof us, g->series[best].cells[n]->median_us);
+    snprintf(to, CELL, "%.100s%s, %s us for %s", g->series[best].name, alone ? " alone" : "", us,
+             size);
+}
+
+static void cell_crosses(char *to, const merge_group *g)
+{
+    size_t used = 0;
+    strcpy(to, "-");
+    for (size_t i = 0; i < g->ncrosses && used < CELL - 1; i++) {
+        const cross_point *p = &g->crosses[i].even.found;
+        char about[32];
+        if (p->kind == CROSS_NEVER)
+            continue;
+        text_about(about, sizeof about, p->at);
+        used += (size_t)snprintf(to + used, CELL - used, "%s%.60s %s%s", used ? "; " : "",
+                                 g->series[g->crosses[i].fast].name,
+                                 p->kind == CROSS_ALWAYS ? "always" : "from about ",
+                                 p->kind == CROSS_ALWAYS ? "" : about);
+    }
+}
+
+static void fill_summary(const merge *m, const table *t)
+{
+    static const char *const head[] = {"operation", "machine", "fastest", "faster, and from where"};
+    size_t row = 1;
+    for (size_t c = 0; c < t->columns; c++)
+        strcpy(at(t, 0, c), head[c]);
+    for (size_t p = 0; p < m->npanels; p++)
+        for (size_t k = 0; k < m->panels[p].ngroups; k++) {
+            const merge_group *like = new_group(m, p, k);
+            for (size_t i = 0; like && i < m->npanels; i++, row++) {
+                const merge_group *g = group_of(&m->panels[i], like);
+                snprintf(at(t, row, 0), CELL, "%s %s, %s", like->field, like->op, like->place);
+                snprintf(at(t, row, 1), CELL, "%.150s", m->panels[i].label);
+                strcpy(at(t, row, 2), "missing");
+                strcpy(at(t, row, 3), "missing");
+                if (g) {
+                    cell_fastest(at(t, row, 2), g);
+                    cell_crosses(at(t, row, 3), g);
+                }
+            }
+        }
+}
+
+/* Each operation on each machine, in a line. */
+static bool put_summary(FILE *out, const merge *m)
+{
+    table t = {.rows = 1, .columns = 4};
+    for (size_t p = 0; p < m->npanels; p++)
+        for (size_t k = 0; k < m->panels[p].ngroups; k++)
+            t.rows += new_group(m, p, k) ? m->npanels : 0;
+    t.cells = calloc(t.rows * t.columns, sizeof *t.cells);
+    if (!t.cells)
+        return false;
+    fill_summary(m, &t);
+    fputs("## Summary\n\n", out);
+    put_table(out, &t, TEXT_MARKDOWN);
+    free(t.cells);
+    return true;
+}
+
 bool text_put(FILE *out, const merge *m, text_style style, const char *title)
 {
     if (style == TEXT_MARKDOWN)
@@ -272,6 +381,8 @@ bool text_put(FILE *out, const merge *m, text_style style, const char *title)
                 "# %s\n\nMedian and P90 of one call in microseconds; times: the second fastest "
                 "over the winner; ~: their\n95 %% intervals meet.\n\n",
                 title);
+    if (style == TEXT_MARKDOWN && m->npanels > 1 && !put_summary(out, m))
+        return false;
     for (size_t i = 0; i < m->npanels; i++) {
         if (style == TEXT_PLAIN && m->npanels > 1)
             fprintf(out, "%s\n\n", m->panels[i].label);
