@@ -21,7 +21,7 @@
 
     const number = (x) => x >= 1000 ? Math.round(x).toString() : Number(x.toPrecision(4)).toString();
     const timeText = (us) => us >= 1e6 ? `${number(us / 1e6)} s` : us >= 1e3 ? `${number(us / 1e3)} ms`
-        : us >= 1 ? `${number(us)} us` : `${number(us * 1e3)} ns`;
+        : us >= 1 ? `${number(us)} us` : us > 0 ? `${number(us * 1e3)} ns` : '0';
     const rateText = (r) => r >= 1e9 ? `${number(r / 1e9)} G/s` : r >= 1e6 ? `${number(r / 1e6)} M/s`
         : r >= 1e3 ? `${number(r / 1e3)} k/s` : `${number(r)} /s`;
     const sizeText = (n) => {
@@ -267,6 +267,8 @@
 
     const missingText = (cell) => cell === null ? 'missing' : cell.note ? `${cell.state}: ${cell.note}` : cell.state;
 
+    const missingCell = (cell) => el('span', { class: 'missing' }, missingText(cell));
+
     /* A chart of lines over the sizes, from one number for each cell. */
     function lines(into, group, { id, title, sub, main, axis, valueOf, textOf, lists, crosses,
         bands, tableOf }) {
@@ -307,7 +309,7 @@
             },
             tableOf: tableOf || (() => table(['size', ...lists.map((s) => s.name)],
                 group.sizes.map((n, i) => [sizeText(n), ...lists.map((s) => valueOf(s, i) === null
-                    ? missingText(s.cells[i]) : textOf(s, i))]))),
+                    ? missingCell(s.cells[i]) : textOf(s, i))]))),
         });
     }
 
@@ -332,7 +334,7 @@
         return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second over it'],
             group.sizes.map((n, i) => [sizeText(n), ...list.flatMap((s) => has(s.cells[i])
                 ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
-                : [missingText(s.cells[i]), '']), ...winners[i]]),
+                : [missingCell(s.cells[i]), '']), ...winners[i]]),
             group.winners.map((w) => w.series === null ? -1
                 : 2 * list.indexOf(group.series[w.series]) + 1));
     }
@@ -346,7 +348,7 @@
             group.sizes.flatMap((n, i) => list.map((s) => has(s.cells[i])
                 ? [sizeText(n), s.name, ...times.map((k) => orMissing(s.cells[i][k], timeText)),
                     ...counts.map((k) => orMissing(s.cells[i][k], String))]
-                : [sizeText(n), s.name, missingText(s.cells[i]), ...Array(10).fill('')])));
+                : [sizeText(n), s.name, missingCell(s.cells[i]), ...Array(10).fill('')])));
     }
 
     function drawTime(into, group, list) {
@@ -358,7 +360,7 @@
             textOf: (s, i) => cellText(s.cells[i]), crosses: crossesOf(group, list),
             tableOf: () => winnerTable(group, list),
         });
-        into.lastChild.append(el('details', null, el('summary', null, 'All figures'),
+        into.lastChild.append(el('details', { class: 'whole' }, el('summary', null, 'All figures'),
             wholeTable(group, list)));
     }
 
@@ -588,7 +590,7 @@
         }
     }
 
-    /* On paper: light, every table open, charts as wide as the page. */
+    /* On paper: light, every table open but the widest, charts as wide as the page. */
     let openBefore = [];
     addEventListener('beforeprint', () => {
         const all = [...document.querySelectorAll('details')];

@@ -174,7 +174,7 @@ def look_at_one(browser, page, out):
     browser.js(CLICK, "#devices input[value='vulkan:0']")
     expect("one device off", [c[1] for c in browser.js(POINTS)][:3], [[n], [n], [n]])
     browser.js(CLICK, "#devices input[value='cpu']")
-    expect("all off is said", browser.js("return document.querySelector('#panels .missing').textContent"),
+    expect("all off is said", browser.js("return document.querySelector('#panels p.missing').textContent"),
            "No device is switched on.")
     browser.js(CLICK, "#devices input[value='cpu']")
     browser.js(CLICK, "#devices input[value='vulkan:0']")
@@ -225,7 +225,7 @@ def look_at_several(browser, page, out):
     browser.js(CHOOSE, "bls12-381-fq mul host")
     points = browser.js(POINTS)
     expect("points of the first two", [c[1] for c in points if c[0] == "time"], [[7, 6], [5, 5]])
-    expect("the others are missing", browser.js("return document.querySelectorAll('#panels .missing').length"), 2)
+    expect("the others are missing", browser.js("return document.querySelectorAll('#panels p.missing').length"), 2)
     browser.picture(f"{out}/platforms.png")
     browser.js(CHOOSE, "unstated unstated host")
     expect("columns of the seeds", [c for c in browser.js(POINTS) if c[0] == "time"], [["time", [7, 7]]])
