@@ -22,6 +22,7 @@ static struct {
     gx_field field;
     gx_op op;
     uint32_t fields, ops;
+    word_list words;
 } values;
 
 /* One option of each kind. */
@@ -39,6 +40,7 @@ static const arg_spec specs[] = {
     {.name = "do", .arg = "OP", .kind = ARG_OP, .value = &values.op},
     {.name = "field", .arg = "FIELDS", .kind = ARG_FIELDS, .value = &values.fields},
     {.name = "op", .arg = "OPS", .kind = ARG_OPS, .value = &values.ops},
+    {.arg = "FILE...", .kind = ARG_WORDS, .value = &values.words},
 };
 
 static void require(int truth)
@@ -52,6 +54,9 @@ static void check_accepted(void)
     require(values.number <= 10000 && values.numbers.count <= NUMBER_LIST_MAX);
     for (size_t i = 0; i < values.numbers.count; i++)
         require(values.numbers.values[i] <= 1 << 20);
+    require(values.words.count <= WORD_LIST_MAX);
+    for (size_t i = 0; i < values.words.count; i++)
+        require(values.words.words[i][0] != '-');
     require(!values.field || gx_field_get_info(values.field));
     require(!values.op || gx_op_get_info(values.op));
     require(!(values.fields & 1) && !(values.ops & 1));
