@@ -7,6 +7,14 @@
 
 #include <math.h>
 
+/* Where the line from the point before i to i meets the limit; they lie on both sides. */
+static double between(const double *sizes, const double *ratio, size_t i, double limit)
+{
+    double first = log(ratio[i - 1] / limit), second = log(ratio[i] / limit);
+    double at = sizes[i - 1] * pow(sizes[i] / sizes[i - 1], first / (first - second));
+    return fmin(fmax(at, sizes[i - 1]), sizes[i]);
+}
+
 cross_point cross_from(const double *sizes, const double *ratio, size_t n, double limit)
 {
     size_t i = n; /* all of i, i + 1, ... hold */
@@ -16,15 +24,20 @@ cross_point cross_from(const double *sizes, const double *ratio, size_t n, doubl
         return (cross_point){.kind = CROSS_NEVER, .at = sizes[n - 1]};
     if (i == 0)
         return (cross_point){.kind = CROSS_ALWAYS, .at = sizes[0]};
-    double above = log(ratio[i - 1] / limit), below = log(ratio[i] / limit);
-    double part = above / (above - below); /* above >= 0 > below */
-    double at = sizes[i - 1] * pow(sizes[i] / sizes[i - 1], part);
     return (cross_point){
         .kind = CROSS_FROM,
-        .at = fmin(fmax(at, sizes[i - 1]), sizes[i]),
+        .at = between(sizes, ratio, i, limit),
         .after = sizes[i - 1],
         .before = sizes[i],
     };
+}
+
+static void find_changes(const double *sizes, const double *ratio, size_t n, double limit,
+                         crossover *c)
+{
+    for (size_t i = 1; i < n && c->nchanges < CROSS_CHANGES_MAX; i++)
+        if ((ratio[i - 1] < limit) != (ratio[i] < limit))
+            c->changes[c->nchanges++] = between(sizes, ratio, i, limit);
 }
 
 crossover cross_find(const cross_pair *pairs, size_t n, double limit)
@@ -40,6 +53,7 @@ crossover cross_find(const cross_pair *pairs, size_t n, double limit)
         c.interval = c.interval && isfinite(least[i]) && isfinite(most[i]);
     }
     c.found = cross_from(sizes, ratio, n, limit);
+    find_changes(sizes, ratio, n, limit, &c);
     for (size_t i = 0; i < n; i++) /* what is from `before` on was asked for */
         c.earlier = c.earlier || (ratio[i] < limit &&
                                   (c.found.kind == CROSS_NEVER || sizes[i] < c.found.before));

@@ -37,16 +37,19 @@ typedef struct cross_pair {
     double b, b_low, b_high;
 } cross_pair;
 
+enum { CROSS_PAIRS_MAX = 512, CROSS_CHANGES_MAX = 8 };
+
 typedef struct crossover {
-    cross_point found;       /* from the medians */
-    bool earlier;            /* it also holds at a smaller size, but not from there on */
-    bool interval;           /* all intervals are known: */
+    cross_point found;                 /* from the medians */
+    bool earlier;                      /* it also holds at a smaller size, but not from there on: */
+    double changes[CROSS_CHANGES_MAX]; /* sizes where it begins or ceases to hold, rising, */
+    size_t nchanges;                   /* the first ones of them */
+    bool interval;                     /* all intervals are known: */
     cross_point early, late; /* b at its best and a at its worst, and the other way round */
 } crossover;
 
 /* From where on b takes less than `limit` of a's time. Pairs rise in size; n is 1 to
  * CROSS_PAIRS_MAX. */
-enum { CROSS_PAIRS_MAX = 512 };
 crossover cross_find(const cross_pair *pairs, size_t n, double limit);
 
 #endif

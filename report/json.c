@@ -87,7 +87,12 @@ static json_t *of_point(const cross_point *p)
 static json_t *of_crossover(const crossover *c)
 {
     json_t *value = of_point(&c->found);
-    bool ok = value && set(value, "earlier", json_boolean(c->earlier));
+    json_t *changes = json_array();
+    bool ok = value && changes && set(value, "earlier", json_boolean(c->earlier));
+    for (size_t i = 0; ok && i < c->nchanges; i++)
+        ok = push(changes, number(c->changes[i]));
+    ok = ok && !json_object_set(value, "changes", changes);
+    json_decref(changes);
     if (ok && c->found.kind == CROSS_FROM)
         ok = set(value, "after", number(c->found.after)) &&
              set(value, "before", number(c->found.before));

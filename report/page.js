@@ -95,11 +95,17 @@
         beforeDatasetsDraw(chart, args, options) {
             const { ctx, chartArea: area, scales: { x } } = chart;
             for (const c of options.list || []) {
-                if (!c.even.early)
-                    continue;
-                const from = Math.max(x.getPixelForValue(c.even.early.at), area.left);
-                const to = Math.min(x.getPixelForValue(c.even.late.at), area.right);
+                const from = Math.max(x.getPixelForValue((c.even.early || c.even).at), area.left);
+                const to = Math.min(x.getPixelForValue((c.even.late || c.even).at), area.right);
                 ctx.save();
+                ctx.strokeStyle = options.colour;
+                ctx.setLineDash([2, 5]);
+                for (const size of c.even.changes) { // those before the last are only drawn
+                    ctx.beginPath();
+                    ctx.moveTo(x.getPixelForValue(size), area.top);
+                    ctx.lineTo(x.getPixelForValue(size), area.bottom);
+                    ctx.stroke();
+                }
                 ctx.globalAlpha = 0.14;
                 ctx.fillStyle = options.colour;
                 ctx.fillRect(from, area.top, Math.max(to - from, 1), area.bottom - area.top);

@@ -179,7 +179,11 @@ static void put_even(FILE *out, const merge_group *g, const merge_cross *x)
     text_size(before, sizeof before, found->before);
     fprintf(out, "from about %s elements on (between %s and %s", about, after, before);
     put_interval(out, &x->even);
-    fputs(x->even.earlier ? "; and at some smaller sizes)" : ")", out);
+    for (size_t i = 0; x->even.earlier && i + 1 < x->even.nchanges; i++) {
+        text_about(about, sizeof about, x->even.changes[i]);
+        fprintf(out, "%s%s", i ? ", " : "; the faster one also changes at about ", about);
+    }
+    putc(')', out);
 }
 
 static void put_clear(FILE *out, const merge_cross *x)

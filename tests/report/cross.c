@@ -165,12 +165,19 @@ static void earlier_wins_are_told(void **unused)
     const double b[] = {5, 20, 5}, c[] = {20, 20, 5}, d[] = {5, 20, 20};
     const double *const all[] = {b, c, d};
     const bool told[] = {true, false, true};
+    const size_t changes[] = {2, 1, 1};
     for (size_t k = 0; k < 3; k++) {
         cross_pair pairs[3];
         for (size_t i = 0; i < 3; i++)
             pairs[i] = (cross_pair){
                 1000 * pow(10, (double)i), 10, 9, 11, all[k][i], all[k][i] - 1, all[k][i] + 1};
-        assert_int_equal(cross_find(pairs, 3, CROSS_EVEN).earlier, told[k]);
+        crossover x = cross_find(pairs, 3, CROSS_EVEN);
+        assert_int_equal(x.earlier, told[k]);
+        assert_int_equal(x.nchanges, changes[k]);
+        for (size_t i = 0; i < x.nchanges; i++) /* half-way between sizes, as 5 and 20 are of 10 */
+            assert_true(fabs(log10(x.changes[i]) - (k == 1 ? 4.5 : 3.5 + (double)i)) < 1e-9);
+        if (x.found.kind == CROSS_FROM)
+            assert_true(x.changes[x.nchanges - 1] == x.found.at);
     }
 }
 
