@@ -48,12 +48,14 @@ class Browser:
         capabilities = {"browserName": "chrome",
                         "goog:chromeOptions": {"args": arguments, "perfLoggingPrefs": {"enableNetwork": True}},
                         "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
-        for _ in range(100):
+        for _ in range(300):
             try:
                 self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
                 break
             except (urllib.error.URLError, ConnectionError):
                 time.sleep(0.1)
+        else:
+            raise SystemExit("chromedriver does not answer")
         self.base = f"/session/{self.session}"
 
     def call(self, method, path, body=None):
@@ -61,7 +63,7 @@ class Browser:
                                          data=json.dumps(body).encode() if body is not None else None,
                                          headers={"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise SystemExit(f"{path}: {error.read().decode()[:500]}") from error
