@@ -238,6 +238,18 @@ def look_at_several(browser, page, out):
     quiet(browser, "several machines", 1)
 
 
+def look_at_little(browser, page, points, out):
+    """One figure, or none: no error, and what is missing is said."""
+    browser.size(1000, 800)
+    browser.open(page)
+    name = os.path.basename(page)
+    expect(f"{name}: points", browser.js(POINTS)[0], ["time", points])
+    for axes in ("linear", "log"):
+        browser.js(CLICK, f"[name=axes][value={axes}]")
+    browser.picture(f"{out}/{name}.png")
+    quiet(browser, name, 1)
+
+
 HOSTILE = """# gpuexec-scan: 1
 # library: 0.1.0
 # date: 2026-01-01T00:00:00Z
@@ -264,6 +276,11 @@ def main():
     head = next(i for i, line in enumerate(lines) if line.startswith("device,"))
     with open(f"{out}/hostile.csv", "w") as file:
         file.write(HOSTILE + lines[head] + "\n" + lines[head + 1] + "\n")
+    with open(f"{out}/failed.csv", "w") as file:
+        file.write(HOSTILE + lines[head] + "\n" + [line for line in lines if ",failed," in line][0] + "\n")
+    little = {"hostile": [1], "failed": [0]}
+    for name in little:
+        subprocess.run([program, "report", f"{out}/{name}.csv", "-o", f"{out}/{name}.html"], check=True)
     subprocess.run([program, "report", f"{data}/server.csv", "-o", one], check=True)
     subprocess.run([program, "report", f"{data}/server.csv", f"{data}/laptop.csv", f"{data}/seeds.csv",
                     f"{out}/hostile.csv", "-o", several], check=True)
@@ -272,6 +289,8 @@ def main():
         try:
             look_at_one(browser, one, out)
             look_at_several(browser, several, out)
+            for name, points in little.items():
+                look_at_little(browser, os.path.realpath(f"{out}/{name}.html"), points, out)
         finally:
             browser.close()
     print(f"{len(failures)} failed; pictures are in {out}")
