@@ -285,8 +285,8 @@ static const merge_group *group_of(const merge_panel *p, const merge_group *like
 /* The k-th group of panel p where no panel before has it, else NULL. */
 static const merge_group *new_group(const merge *m, size_t p, size_t k)
 {
-    const merge_group *g = &m->panels[p].groups[k];
-    for (size_t i = 0; i < p; i++)
+    const merge_group *g = m->panels[p].groups ? &m->panels[p].groups[k] : NULL;
+    for (size_t i = 0; g && i < p; i++)
         if (group_of(&m->panels[i], g))
             return NULL;
     return g;
