@@ -20,7 +20,7 @@
 /* Of a submit and a wait: what the host spends on each command of a group; what lies between
  * two commands of one queue; what it takes until a command notices that one of another queue
  * is done. */
-#define ISSUE_PART 0.4
+#define ISSUE_PART 0.8
 #define GAP_PART   0.75
 #define HOP_PART   1.5
 /* Each thread takes this much at a time, and helps less than the one before; and it takes a
@@ -32,7 +32,7 @@
 /* What a group of a pipeline costs the host beside its bytes and submits: threads that have to
  * take notice of each other. Measured on 16 cores beside an H200; a device that models host
  * copies has none. */
-#define HAND_OVER_NS 10000.0
+#define HAND_OVER_NS 20000.0
 /* What a job is worth beside its elements, where only some are looked at. */
 #define JOB_ELEMS 256.0
 
