@@ -712,6 +712,7 @@ int main(int argc, char **argv)
     if (s != GX_OK) {
         fprintf(stderr, "bench-copies: %s\n", message);
         gx__device_stop(&instance);
+        gx__crew_end(&instance);
         return s == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILURE;
     }
     int rc = bench_device();
@@ -719,6 +720,7 @@ int main(int argc, char **argv)
     gx_device_info info = device.info; /* rows of the stream name it too */
     gx__device_close(&device);
     gx__device_stop(&instance);
+    gx__crew_end(&instance);
     device.info = info;
     if (rc == EXIT_SUCCESS && !opts.only)
         rc = bench_streams(&config, name);

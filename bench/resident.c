@@ -567,10 +567,12 @@ int main(int argc, char **argv)
     if (s != GX_OK) {
         fprintf(stderr, "bench-resident: %s\n", message);
         gx__device_stop(&instance);
+        gx__crew_end(&instance);
         return s == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILURE;
     }
     int rc = bench_device();
     gx__device_close(&device);
     gx__device_stop(&instance);
+    gx__crew_end(&instance);
     return rc == EXIT_SUCCESS && instance.counters.validation_messages ? EXIT_FAILURE : rc;
 }

@@ -19,7 +19,7 @@ for test in kernels conformance contract api-buffers laws; do
 done
 cp -L build/release/libgpuexec.so.*.* "$stage/lib/"
 # Everything the binaries want that is no part of the C library.
-ldd "$stage"/bin/* | awk '$3 ~ /lib(gmp|cmocka|jansson|gomp)\.so/ {print $3}' | sort -u |
+ldd "$stage"/bin/* | awk '$3 ~ /lib(gmp|cmocka|jansson)\.so/ {print $3}' | sort -u |
     xargs -I{} cp -L {} "$stage/lib/"
 cp bench/session.sh "$stage/"
 git describe --always --dirty >"$stage/revision"

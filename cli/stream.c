@@ -5,6 +5,10 @@
  */
 #include "stream.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +18,7 @@
 #include "data.h"
 #include "stats.h"
 
-enum { PASSES = 11, REMEMBERED = 8, AHEAD = 4096, PIECE_BYTES = 1 << 19 };
+enum { PASSES = 11, REMEMBERED = 8, AHEAD = 4096, PIECE_BYTES = 1 << 19, THREADS_MAX = 256 };
 
 static const size_t array_bytes = (size_t)192 << 20;
 
@@ -69,24 +73,71 @@ static stream_fn non_temporal(void)
 }
 #endif
 
-/* One pass, handed out in pieces as the library does it: no thread waits for one that the
- * machine has held up. */
-static double pass_seconds(stream_fn fn, unsigned threads, char *const arrays[3])
+/* All passes of all threads, the first to warm up. */
+struct passes {
+    stream_fn fn;
+    char *const *arrays;
+    atomic_uint threads; /* 0 until all are there */
+    atomic_uint met;     /* how often one of them came to the end or the beginning of a pass */
+    atomic_size_t next[PASSES + 1];
+    double seconds[PASSES + 1];
+};
+
+/* Until all threads have come here `times` times. They stay awake: a pass may be as short as
+ * waking a few of them takes. */
+static void meet(struct passes *p, unsigned times)
 {
-    uint64_t start = now_ns();
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (size_t from = 0; from < array_bytes; from += PIECE_BYTES)
-        fn(arrays[0] + from, arrays[1] + from, arrays[2] + from, PIECE_BYTES);
-    return (double)(now_ns() - start) / 1e9;
+    atomic_fetch_add(&p->met, 1);
+    while (atomic_load(&p->met) < times * atomic_load(&p->threads))
+        sched_yield();
+}
+
+/* Handed out in pieces as the library does it: no thread waits for one that the machine has
+ * held up. */
+static void run_passes(struct passes *p, bool keeps_time)
+{
+    for (unsigned i = 0; i < PASSES + 1; i++) {
+        uint64_t start = now_ns(); /* the others wait for the one that keeps time, too */
+        meet(p, 2 * i + 1);
+        for (size_t from; (from = atomic_fetch_add(&p->next[i], PIECE_BYTES)) < array_bytes;)
+            p->fn(p->arrays[0] + from, p->arrays[1] + from, p->arrays[2] + from, PIECE_BYTES);
+        meet(p, 2 * i + 2);
+        if (keeps_time)
+            p->seconds[i] = (double)(now_ns() - start) / 1e9;
+    }
+}
+
+static void *take_part(void *user)
+{
+    struct passes *p = user;
+    while (!atomic_load(&p->threads))
+        sched_yield();
+    run_passes(p, false);
+    return NULL;
+}
+
+/* With fewer threads where so many cannot be had. */
+static void time_passes(struct passes *p, unsigned threads)
+{
+    pthread_t others[THREADS_MAX];
+    unsigned started = 0;
+    while (started + 1 < threads && started < THREADS_MAX &&
+           !pthread_create(&others[started], NULL, take_part, p))
+        started++;
+    atomic_store(&p->threads, started + 1);
+    run_passes(p, true);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(others[i], NULL);
 }
 
 /* The median, as for the rows of `bench`: like is compared with like. */
 static double median_rate(stream_fn fn, unsigned threads, char *const arrays[3])
 {
+    struct passes p = {.fn = fn, .arrays = arrays};
     double rates[PASSES];
-    pass_seconds(fn, threads, arrays);
+    time_passes(&p, threads);
     for (int i = 0; i < PASSES; i++)
-        rates[i] = 3 * (double)array_bytes / pass_seconds(fn, threads, arrays) / 1e9;
+        rates[i] = 3 * (double)array_bytes / p.seconds[i + 1] / 1e9;
     return stats_of(rates, PASSES).median;
 }
 

@@ -118,6 +118,7 @@ void gx_close(gx_ctx **ctx)
     gx__router_close(&(*ctx)->router);
     gx__hosts_close(&(*ctx)->hosts);
     gx__device_stop(&(*ctx)->instance);
+    gx__crew_end(&(*ctx)->instance);
     gx__trace_end(&(*ctx)->instance);
     gx__queue_close((*ctx)->instance.queue);
     gx__float_env_restore(&caller);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a context hands down to every layer: where memory comes from, where messages
- * go, the settings, and the counters behind gx_stats.
+ * go, the settings, the host threads, and the counters behind gx_stats.
  */
 #ifndef GX_BASE_INSTANCE_H
 #define GX_BASE_INSTANCE_H
@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/crew.h"
 #include "gpuexec.h"
 
 struct gx_counters {
@@ -22,6 +23,7 @@ struct gx_counters {
 struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
+    struct gx_crew crew;
     struct gx_hosts *hosts;   /* exec/'s: memory that the caller registered */
     struct gx_backlog *queue; /* exec/'s: asynchronous work */
     atomic_bool tracing;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The CPU as a device: SHARED memory only, any host memory imports for free, commands
- * run on the thread that submits them, large dispatches on an OpenMP team. It is also
- * the device "ref", the same with the reference kernels in its table.
+ * run on the thread that submits them, large dispatches on the crew. It is also the
+ * device "ref", the same with the reference kernels in its table.
  */
 #include "device/device.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +61,6 @@ struct cpu {
     pthread_mutex_t idle_lock;
     struct cpu_cmd *idle;
     size_t idle_count;
-    pthread_mutex_t team_lock; /* one dispatch uses all threads at a time */
     _Atomic uint64_t submitted;
 };
 
@@ -72,8 +70,8 @@ static const char *const device_names[] = {"cpu", "ref"};
 
 static uint32_t thread_count(const struct gx_instance *instance)
 {
-    uint32_t procs = (uint32_t)omp_get_num_procs(), asked = instance->config.threads;
-    return asked && asked < procs ? asked : procs;
+    uint32_t cores = gx__cores(), asked = instance->config.threads;
+    return asked && asked < cores ? asked : cores;
 }
 
 static void model_name(char *name, size_t size)
@@ -184,7 +182,6 @@ static gx_status cpu_open(struct gx_device *device)
         return GX_ERR_OUT_OF_MEMORY;
     device->impl = cpu;
     pthread_mutex_init(&cpu->idle_lock, NULL);
-    pthread_mutex_init(&cpu->team_lock, NULL);
     cpu->threads = device->info.threads;
     cpu->stream_bytes = stream_threshold();
 
@@ -224,7 +221,6 @@ static void cpu_close(struct gx_device *device)
         cmd_free(device, cmd);
     }
     pthread_mutex_destroy(&cpu->idle_lock);
-    pthread_mutex_destroy(&cpu->team_lock);
     gx__free(&device->instance->config.allocator, cpu);
     device->impl = NULL;
 }
@@ -336,8 +332,8 @@ static struct gx_host_args arguments(const struct cpu_kernel *k, const struct gx
     return args;
 }
 
-/* The calling thread may flush denormals or round otherwise, and its workers inherit
- * that; results may not depend on it. */
+/* The calling thread may flush denormals or round otherwise, and threads that it started
+ * inherit that; results may not depend on it. */
 static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_host_args *args)
 {
     fenv_t caller;
@@ -367,22 +363,32 @@ static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *ar
     return bad == GX_NONE_BAD ? bad : from + bad;
 }
 
-static size_t run_on_team(struct cpu *cpu, const struct cpu_kernel *k,
-                          const struct gx_host_args *args, uint32_t workers)
+struct spread {
+    const struct cpu_kernel *kernel;
+    const struct gx_host_args *args;
+    _Atomic size_t bad;
+};
+
+static void run_chunk(void *user, size_t chunk, uint32_t worker)
 {
-    size_t chunks = (args->n + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS, bad = GX_NONE_BAD;
-    pthread_mutex_lock(&cpu->team_lock);
-#pragma omp parallel for num_threads(workers) schedule(dynamic) reduction(min : bad)
-    for (size_t i = 0; i < chunks; i++) {
-        size_t from = i * CHUNK_ELEMENTS, left = args->n - from;
-        if (from > bad) /* this worker has found an earlier one already */
-            continue;
-        size_t n = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
-        size_t b = run_part(k, args, from, n, (size_t)omp_get_thread_num());
-        bad = b < bad ? b : bad;
-    }
-    pthread_mutex_unlock(&cpu->team_lock);
-    return bad;
+    struct spread *spread = user;
+    size_t from = chunk * CHUNK_ELEMENTS, left = spread->args->n - from;
+    size_t known = atomic_load_explicit(&spread->bad, memory_order_relaxed);
+    if (from > known) /* there is an earlier one already */
+        return;
+    size_t n = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
+    size_t bad = run_part(spread->kernel, spread->args, from, n, worker);
+    while (bad < known && !atomic_compare_exchange_weak(&spread->bad, &known, bad))
+        ;
+}
+
+static size_t run_spread(struct gx_device *device, const struct cpu_kernel *k,
+                         const struct gx_host_args *args, uint32_t workers)
+{
+    struct spread spread = {.kernel = k, .args = args, .bad = GX_NONE_BAD};
+    size_t chunks = (args->n + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS;
+    gx__crew_run(device->instance, GX_CREW_COMPUTE, workers, chunks, run_chunk, &spread);
+    return atomic_load(&spread.bad);
 }
 
 static void lower_bad(uint32_t *slot, size_t bad)
@@ -402,7 +408,7 @@ static void run_dispatch(struct gx_device *device, const struct gx_dispatch *d)
     args.stream = args.n * k->element_bytes * (k->operands + 1) > cpu->stream_bytes;
 
     size_t bad =
-        workers > 1 ? run_on_team(cpu, k, &args, workers) : run_part(k, &args, 0, args.n, 0);
+        workers > 1 ? run_spread(device, k, &args, workers) : run_part(k, &args, 0, args.n, 0);
     if (bad != GX_NONE_BAD && args.check)
         lower_bad(bound(&d->bind[GX_BIND_BAD]), bad);
 }

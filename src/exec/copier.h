@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Host copies by several threads: one core copies slower than a bus. Whoever wants a
- * copy takes part in it; a few threads of the engine, started at the first copy that is
- * large enough, help. One more thread finishes the oldest groups of pipes, so that copies
- * out of staging memory go on while the pipe's own thread copies in.
+ * copy takes part in it, the context's crew helps. One thread of the engine's own finishes
+ * the oldest groups of pipes, so that copies out of staging memory go on while the pipe's
+ * own thread copies in.
  */
 #ifndef GX_EXEC_COPIER_H
 #define GX_EXEC_COPIER_H
@@ -16,25 +16,21 @@
 #define GX_COPY_SLICE       ((size_t)131072)
 #define GX_COPY_THREADS_MAX 12u
 
-struct gx_copy_task;
 struct gx_pipe;
 
 struct gx_copier {
-    _Atomic uint32_t threads; /* that may copy at once, the caller's included; 1: no others */
-    bool spins;               /* there are cores to spare */
+    struct gx_instance *instance;
+    uint32_t threads; /* that may copy at once, the caller's included; 1: no others */
     pthread_mutex_t lock;
-    pthread_cond_t work, done;
-    bool stop;
-    _Atomic uint64_t posted; /* tasks and pipes so far: what those who spin look at */
-    uint32_t started;
-    pthread_t thread[GX_COPY_THREADS_MAX];
-    struct gx_copy_task *tasks; /* with slices left to take */
-    struct gx_pipe *watched;    /* pipes whose oldest group someone should finish, */
-    struct gx_pipe *looked_at;  /* and the one at which someone is */
-    pthread_cond_t watch;
+    pthread_cond_t watch, done;
+    bool started, stop;
+    pthread_t watcher;
+    _Atomic uint64_t posted;   /* pipes so far: what one who does not sleep yet looks at */
+    struct gx_pipe *watched;   /* pipes whose oldest group someone should finish, */
+    struct gx_pipe *looked_at; /* and the one at which someone is */
 };
 
-void gx__copier_init(struct gx_copier *copier, uint32_t threads);
+void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads);
 /* Nothing is under way. */
 void gx__copier_close(struct gx_copier *copier);
 

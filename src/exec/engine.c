@@ -4,8 +4,6 @@
  */
 #include "exec/engine.h"
 
-#include <unistd.h>
-
 /* Far above what the slowest device takes that works at all, with other work before it in
  * the queue: who waits longer waits for nothing. Drivers that notice a hang themselves do
  * so within seconds. */
@@ -20,11 +18,10 @@ static void forget(void *user, const struct gx_mem *mem)
 /* Threads of host copies: as many as jobs may use, none where the device models them. */
 static uint32_t copy_threads(const struct gx_engine *engine)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint32_t asked = engine->instance->config.threads;
     if (engine->device.facts.import || engine->device.ops->host_copy)
         return 1;
-    return asked ? asked : cores > 1 ? (uint32_t)cores : 1;
+    return asked ? asked : gx__cores();
 }
 
 /* A host device takes what the host gives: it has no memory of its own to run out of. */
@@ -50,7 +47,7 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     engine->pool.forget = forget;
     engine->pool.user = &engine->records;
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
-    gx__copier_init(&engine->copier, copy_threads(engine));
+    gx__copier_init(&engine->copier, instance, copy_threads(engine));
     pthread_mutex_init(&engine->pipes_lock, NULL);
     gx__worker_init(&engine->worker);
     return GX_OK;

@@ -7,7 +7,6 @@
  */
 #include "exec/queue.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -44,7 +43,7 @@ struct gx_ticket {
     gx_policy policy;
     gx_job *jobs;
     struct gx_engine **engines; /* of each job; a segment is a run of the same; NULL: whoever
-                                   the crew chooses */
+                                   the routers choose */
     gx_report reports[];
 };
 
@@ -64,9 +63,9 @@ struct gx_backlog {
 
     gx_route_fn route;
     void *route_user;
-    struct gx_worker crew; /* its lanes, and when to stop; the threads are more: */
-    pthread_t crew_thread[GX_CREW_THREADS];
-    uint32_t crew_idle;
+    struct gx_worker routers; /* its lanes, and when to stop; the threads are more: */
+    pthread_t router_thread[GX_ROUTER_THREADS];
+    uint32_t routers_idle;
 };
 
 /* ---- the queue ---- */
@@ -95,14 +94,14 @@ struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn rout
     init_cond(&queue->idle);
     queue->route = route;
     queue->route_user = user;
-    gx__worker_init(&queue->crew);
+    gx__worker_init(&queue->routers);
     return queue;
 }
 
 static void free_queue(struct gx_backlog *queue)
 {
     gx_allocator allocator = queue->allocator;
-    pthread_cond_destroy(&queue->crew.work);
+    pthread_cond_destroy(&queue->routers.work);
     pthread_cond_destroy(&queue->idle);
     pthread_cond_destroy(&queue->room);
     pthread_mutex_destroy(&queue->lock);
@@ -198,19 +197,19 @@ static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
 }
 
 /* No ticket is pending. */
-static void end_crew(struct gx_backlog *queue)
+static void end_routers(struct gx_backlog *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    queue->crew.stop = true;
-    pthread_cond_broadcast(&queue->crew.work);
+    queue->routers.stop = true;
+    pthread_cond_broadcast(&queue->routers.work);
     pthread_mutex_unlock(&queue->lock);
-    for (uint32_t i = 0; i < queue->crew.started; i++)
-        pthread_join(queue->crew_thread[i], NULL);
+    for (uint32_t i = 0; i < queue->routers.started; i++)
+        pthread_join(queue->router_thread[i], NULL);
 }
 
 void gx__queue_close(struct gx_backlog *queue)
 {
-    end_crew(queue);
+    end_routers(queue);
     pthread_mutex_lock(&queue->lock);
     queue->closed = true;
     queue->instance = NULL;
@@ -282,7 +281,7 @@ static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
 static void enqueue(struct gx_ticket *t)
 {
     struct gx_engine *engine = t->engines[t->first];
-    struct gx_worker *w = engine ? &engine->worker : &t->queue->crew;
+    struct gx_worker *w = engine ? &engine->worker : &t->queue->routers;
     struct gx_ticket *oldest = *find_lane(w, t->submitter);
     t->queued = w;
     t->next = NULL;
@@ -468,17 +467,6 @@ static void *work(void *user)
     return NULL;
 }
 
-/* The process' signals are not for our threads. */
-static bool start_thread(pthread_t *thread, void *(*run)(void *), void *user)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !pthread_create(thread, NULL, run, user);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
 void gx__worker_init(struct gx_worker *w)
 {
     *w = (struct gx_worker){0};
@@ -501,7 +489,8 @@ static gx_status start_worker(struct gx_engine *engine)
     gx_status s = w->pipe ? GX_OK : gx__pipe_open(engine, &w->pipe);
     if (s != GX_OK)
         return s;
-    while (w->started < threads_of(engine) && start_thread(&w->thread[w->started], work, engine))
+    while (w->started < threads_of(engine) &&
+           gx__thread_start(&w->thread[w->started], work, engine))
         w->started++;
     return w->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
 }
@@ -522,12 +511,12 @@ void gx__worker_close(struct gx_engine *engine)
     pthread_cond_destroy(&w->work);
 }
 
-/* ---- the crew ---- */
+/* ---- the routers ---- */
 
 /* Under the lock, which it gives up meanwhile. */
 static void serve(struct gx_backlog *queue)
 {
-    struct gx_ticket *t = take(&queue->crew);
+    struct gx_ticket *t = take(&queue->routers);
     pthread_mutex_unlock(&queue->lock);
     uint64_t queued = gx__now_ns() - t->submit_ns;
     struct gx_call call = {.jobs = t->jobs,
@@ -549,34 +538,34 @@ static void serve(struct gx_backlog *queue)
     go_on(t, s);
 }
 
-static void *crew_work(void *user)
+static void *router_work(void *user)
 {
     struct gx_backlog *queue = user;
-    struct gx_worker *crew = &queue->crew;
+    struct gx_worker *routers = &queue->routers;
     fenv_t inherited;
     gx__float_env_default(&inherited);
     pthread_mutex_lock(&queue->lock);
-    while (crew->lanes || !crew->stop) {
-        if (crew->lanes) {
+    while (routers->lanes || !routers->stop) {
+        if (routers->lanes) {
             serve(queue);
             continue;
         }
-        queue->crew_idle++;
-        pthread_cond_wait(&crew->work, &queue->lock);
-        queue->crew_idle--;
+        queue->routers_idle++;
+        pthread_cond_wait(&routers->work, &queue->lock);
+        queue->routers_idle--;
     }
     pthread_mutex_unlock(&queue->lock);
     return NULL;
 }
 
 /* Under the lock. Another one where all are busy; those there are do where it cannot be had. */
-static gx_status start_crew(struct gx_backlog *queue)
+static gx_status start_router(struct gx_backlog *queue)
 {
-    struct gx_worker *crew = &queue->crew;
-    if ((!queue->crew_idle || crew->lanes) && crew->started < GX_CREW_THREADS &&
-        start_thread(&queue->crew_thread[crew->started], crew_work, queue))
-        crew->started++;
-    return crew->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    struct gx_worker *routers = &queue->routers;
+    if ((!queue->routers_idle || routers->lanes) && routers->started < GX_ROUTER_THREADS &&
+        gx__thread_start(&queue->router_thread[routers->started], router_work, queue))
+        routers->started++;
+    return routers->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
 }
 
 /* ---- submitting ---- */
@@ -605,7 +594,7 @@ gx_status gx__ticket_submit(struct gx_ticket *t, gx_path path, gx_mode mode, gx_
     t->submit_ns = gx__now_ns();
     pthread_mutex_lock(&queue->lock);
     for (size_t i = 0; i < t->count && s == GX_OK; i += segment(t, i))
-        s = t->engines[i] ? start_worker(t->engines[i]) : start_crew(queue);
+        s = t->engines[i] ? start_worker(t->engines[i]) : start_router(queue);
     if (s == GX_OK) {
         wait_for_room(queue, t->count);
         gx__count(&c->tickets_submitted, 1);

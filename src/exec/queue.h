@@ -17,7 +17,7 @@
 #define GX_WORKER_THREADS 2u
 
 /* Threads that see to tickets whose devices are chosen when their turn comes. */
-#define GX_CREW_THREADS 4u
+#define GX_ROUTER_THREADS 4u
 
 struct gx_engine;
 struct gx_pipe;

@@ -487,10 +487,11 @@ static void copies_by_threads(void **state)
     const size_t sizes[] = {1, GX_COPY_SLICE, GX_COPY_SLICE + 1, 5 * GX_COPY_SLICE + 777, 3000};
     enum { REGIONS = GXT_COUNT(sizes) };
     for (uint32_t threads = 1; threads <= 4; threads++) {
+        struct gx_instance instance = {.config.threads = threads};
         struct gx_copier copier;
         struct gx_host_region regions[REGIONS];
         uint64_t seed = threads;
-        gx__copier_init(&copier, threads);
+        gx__copier_init(&copier, &instance, threads);
         for (size_t i = 0; i < REGIONS; i++) {
             unsigned char *from = gxt_alloc(sizes[i]), *to = gxt_alloc(sizes[i] + 1);
             gxt_bytes(&seed, from, sizes[i]);
@@ -500,6 +501,7 @@ static void copies_by_threads(void **state)
         gx__copy(&copier, regions, REGIONS);
         gx__copy(&copier, regions, 0);
         gx__copier_close(&copier);
+        gx__crew_end(&instance);
         for (size_t i = 0; i < REGIONS; i++) {
             assert_memory_equal(regions[i].to, regions[i].from, sizes[i]);
             assert_int_equal(((unsigned char *)regions[i].to)[sizes[i]], 0x5c);
@@ -875,6 +877,7 @@ static void close_engine(struct gx_engine *engine, struct gx_instance *instance,
     gx__engine_close(engine);
     gx__hosts_close(hosts);
     gx__device_stop(instance);
+    gx__crew_end(instance);
 }
 
 static void batches_overlap_in_a_pipe(void **state)

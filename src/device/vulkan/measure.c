@@ -140,20 +140,31 @@ static float time_memcpy(void *to, const void *from, size_t bytes)
     return gbs(bytes, gx__now_ns() - start);
 }
 
-/* By several threads: memory behind a bus does not get faster by that, the host's own does. */
-static float time_spread(void *to, const void *from, size_t bytes)
+struct spread {
+    char *to;
+    const char *from;
+    size_t part; /* bytes of each */
+};
+
+static void copy_part(void *user, size_t i, uint32_t worker)
 {
-    const size_t part = bytes / THREADS;
+    (void)worker;
+    const struct spread *s = user;
+    memcpy(s->to + i * s->part, s->from + i * s->part, s->part);
+}
+
+/* By several threads: memory behind a bus does not get faster by that, the host's own does. */
+static float time_spread(struct probe *p, void *to, const void *from)
+{
+    struct spread spread = {.to = to, .from = from, .part = p->bytes / THREADS};
     uint64_t best = UINT64_MAX;
     for (int round = 0; round < 2; round++) { /* the first one also starts the threads */
         uint64_t start = gx__now_ns();
-#pragma omp parallel for num_threads(THREADS)
-        for (int i = 0; i < THREADS; i++)
-            memcpy((char *)to + (size_t)i * part, (const char *)from + (size_t)i * part, part);
+        gx__crew_run(p->device->base->instance, GX_CREW_COPY, THREADS, THREADS, copy_part, &spread);
         uint64_t ns = gx__now_ns() - start;
         best = ns < best ? ns : best;
     }
-    return gbs(part * THREADS, best);
+    return gbs(spread.part * THREADS, best);
 }
 
 static void measure_host(struct probe *p, uint32_t type, const struct gx_mem *mem,
@@ -162,12 +173,12 @@ static void measure_host(struct probe *p, uint32_t type, const struct gx_mem *me
     time_memcpy(mem->host, p->host, p->bytes); /* page faults and the like */
     speed->host_write = time_memcpy(mem->host, p->host, p->bytes);
     speed->host_read = time_memcpy(p->host, mem->host, FIRST_BYTES);
-    p->spread[type].write = time_spread(mem->host, p->host, p->bytes);
+    p->spread[type].write = time_spread(p, mem->host, p->host);
     p->spread[type].read = speed->host_read;
     if (speed->host_read <= SLOW_GBS)
         return;
     speed->host_read = time_memcpy(p->host, mem->host, p->bytes);
-    p->spread[type].read = time_spread(p->host, mem->host, p->bytes);
+    p->spread[type].read = time_spread(p, p->host, mem->host);
 }
 
 /* Kernels on the type alone where it is the device's own, else against that. */

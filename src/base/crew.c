@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call puts its work into a free place, marks it as wanting hands and takes parts until
+ * there are none. A helper joins by taking a seat in the one word that also says how many
+ * are in: so it can only read what cannot change under it, and places are used again
+ * without a lock. Seats are not given back: a helper leaves when there are no parts left,
+ * and then nobody needs to join.
+ *
+ * No deadlock, also where parts call again: who waits does so for threads that are inside
+ * its task, and those can only wait for tasks that were begun later.
+ */
+#include "base/crew.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/instance.h"
+
+/* How long one looks out for work, or for the end of others', before sleeping: to be woken
+ * costs about as much. */
+#define LINGER_NS 50000u
+enum { TURNS_PER_LOOK = 16, TURNS_PER_YIELD = 128 }; /* at the clock; some microseconds */
+
+enum { AT_REST, STARTING, UP }; /* gx_crew.state */
+
+/* Of gx_crew_task.seats: helpers that are in, whether the caller sleeps, seats left. */
+#define IN_ONE     ((uint64_t)1)
+#define IN_MASK    ((uint64_t)0x7fffffff)
+#define ASLEEP     ((uint64_t)1 << 31)
+#define SEAT_ONE   ((uint64_t)1 << 32)
+#define SEATS_NONE ((uint64_t)0xffffffff)
+
+/* ---- waiting ---- */
+
+bool gx__linger(struct gx_linger *linger)
+{
+    gx__pause();
+    uint32_t turn = ++linger->turns;
+    if (turn % TURNS_PER_LOOK)
+        return true;
+    if (turn % TURNS_PER_YIELD == 0)
+        sched_yield();
+    uint64_t now = gx__now_ns();
+    if (!linger->until)
+        linger->until = now + LINGER_NS;
+    return now < linger->until;
+}
+
+/* Sleeps unless *word is no longer `seen`; may return early. */
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word, uint32_t count)
+{
+    atomic_fetch_add(word, 1);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+/* ---- helping ---- */
+
+static uint32_t bit_of(const struct gx_crew *crew, const struct gx_crew_task *task)
+{
+    return (uint32_t)1 << (task - crew->task);
+}
+
+/* By one who is in, or the caller: so the bit is that of this task, not of a later one. */
+static void want_no_more(struct gx_crew *crew, const struct gx_crew_task *task)
+{
+    uint32_t bit = bit_of(crew, task);
+    if (atomic_load(&crew->wanted[task->kind]) & bit)
+        atomic_fetch_and(&crew->wanted[task->kind], ~bit);
+}
+
+/* The worker number, or 0 where no seat is left. */
+static uint32_t join(struct gx_crew *crew, struct gx_crew_task *task)
+{
+    uint64_t seats = atomic_load(&task->seats);
+    do {
+        if (seats <= SEATS_NONE)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&task->seats, &seats, seats - SEAT_ONE + IN_ONE));
+    uint32_t left = (uint32_t)(seats / SEAT_ONE);
+    if (left == 1)
+        want_no_more(crew, task);
+    return task->workers - left;
+}
+
+static void leave(struct gx_crew_task *task)
+{
+    uint64_t before = atomic_fetch_sub(&task->seats, IN_ONE);
+    if ((before & IN_MASK) == 1 && before & ASLEEP)
+        futex_wake(&task->over, 1); /* the place stays, even where the call is gone */
+}
+
+static void take_parts(struct gx_crew_task *task, uint32_t worker)
+{
+    for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;)
+        task->fn(task->arg, part, worker);
+}
+
+/* A task of a kind that wants hands, with a seat in it, or NULL. */
+static struct gx_crew_task *find(struct gx_crew *crew, enum gx_crew_kind kind, uint32_t *worker)
+{
+    uint32_t wanted = atomic_load(&crew->wanted[kind]);
+    for (; wanted; wanted &= wanted - 1) {
+        struct gx_crew_task *task = &crew->task[__builtin_ctz(wanted)];
+        *worker = join(crew, task);
+        if (*worker)
+            return task;
+    }
+    return NULL;
+}
+
+static void help_copying(struct gx_crew *crew, struct gx_crew_task *task, uint32_t worker)
+{
+    take_parts(task, worker);
+    want_no_more(crew, task);
+    leave(task);
+}
+
+/* Between two parts it sees to copies, keeping its seat. */
+static void help_computing(struct gx_crew *crew, struct gx_crew_task *task, uint32_t worker)
+{
+    for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;) {
+        uint32_t other_worker;
+        task->fn(task->arg, part, worker);
+        if (atomic_load(&task->next) >= task->parts)
+            break;
+        struct gx_crew_task *other = find(crew, GX_CREW_COPY, &other_worker);
+        if (other)
+            help_copying(crew, other, other_worker);
+    }
+    want_no_more(crew, task);
+    leave(task);
+}
+
+/* ---- the threads ---- */
+
+static bool anything(struct gx_crew *crew)
+{
+    return atomic_load(&crew->wanted[GX_CREW_COPY]) ||
+           atomic_load(&crew->wanted[GX_CREW_COMPUTE]) || atomic_load(&crew->stop);
+}
+
+static struct gx_crew_task *find_any(struct gx_crew *crew, uint32_t *worker)
+{
+    struct gx_crew_task *task = find(crew, GX_CREW_COPY, worker);
+    return task ? task : find(crew, GX_CREW_COMPUTE, worker);
+}
+
+/* A task with a seat in it; NULL where it is time to sleep or to end. */
+static struct gx_crew_task *look_out(struct gx_crew *crew, uint32_t *worker)
+{
+    struct gx_linger linger = {0};
+    struct gx_crew_task *task = find_any(crew, worker);
+    if (task || !atomic_load(&crew->spins))
+        return task;
+    atomic_fetch_add(&crew->looking, 1);
+    while (!task && !atomic_load(&crew->stop) && gx__linger(&linger))
+        task = find_any(crew, worker);
+    atomic_fetch_sub(&crew->looking, 1);
+    return task;
+}
+
+/* A caller marks its task and then looks who sleeps, a thread says that it sleeps and then
+ * looks at the marks: one of the two sees the other. */
+static void sleep_until_wanted(struct gx_crew *crew)
+{
+    uint32_t seen = atomic_load(&crew->bell);
+    atomic_fetch_add(&crew->asleep, 1);
+    if (!anything(crew))
+        futex_wait(&crew->bell, seen);
+    atomic_fetch_sub(&crew->asleep, 1);
+}
+
+static void *serve(void *user)
+{
+    struct gx_crew *crew = user;
+    while (!atomic_load(&crew->stop)) {
+        uint32_t worker;
+        struct gx_crew_task *task = look_out(crew, &worker);
+        if (!task)
+            sleep_until_wanted(crew);
+        else if (task->kind == GX_CREW_COPY)
+            help_copying(crew, task, worker);
+        else
+            help_computing(crew, task, worker);
+    }
+    return NULL;
+}
+
+bool gx__thread_start(pthread_t *thread, void *(*run)(void *), void *user)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(thread, NULL, run, user);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+uint32_t gx__cores(void)
+{
+    cpu_set_t set;
+    if (!sched_getaffinity(0, sizeof set, &set))
+        return (uint32_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than such a set has room for */
+    return online > 1 ? (uint32_t)online : 1;
+}
+
+/* One caller starts them, meanwhile others go on with those there are. Where a thread cannot
+ * be had, there are fewer. */
+static void start(struct gx_crew *crew, uint32_t asked)
+{
+    uint32_t at_rest = AT_REST, cores = gx__cores(), threads = (asked ? asked : cores) - 1;
+    if (!atomic_compare_exchange_strong(&crew->state, &at_rest, STARTING))
+        return;
+    threads = threads < GX_CREW_HELPERS ? threads : GX_CREW_HELPERS;
+    atomic_store(&crew->spins, threads < cores);
+    while (atomic_load(&crew->started) < threads &&
+           gx__thread_start(&crew->thread[atomic_load(&crew->started)], serve, crew))
+        atomic_fetch_add(&crew->started, 1);
+    atomic_store(&crew->state, UP);
+}
+
+void gx__crew_end(struct gx_instance *instance)
+{
+    struct gx_crew *crew = &instance->crew;
+    if (atomic_load(&crew->state) == AT_REST)
+        return;
+    atomic_store(&crew->stop, true);
+    futex_wake(&crew->bell, GX_CREW_HELPERS);
+    for (uint32_t i = 0; i < atomic_load(&crew->started); i++)
+        pthread_join(crew->thread[i], NULL);
+    memset(crew, 0, sizeof *crew);
+}
+
+/* ---- calling ---- */
+
+/* A place that is nobody's, or NULL. */
+static struct gx_crew_task *claim(struct gx_crew *crew)
+{
+    uint32_t used = atomic_load(&crew->used), lowest;
+    do {
+        lowest = ~used & (used + 1);
+        if (!lowest)
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&crew->used, &used, used | lowest));
+    return &crew->task[__builtin_ctz(lowest)];
+}
+
+static void post(struct gx_crew *crew, struct gx_crew_task *task, uint32_t helpers)
+{
+    atomic_store(&task->next, 0);
+    atomic_store(&task->seats, helpers * SEAT_ONE);
+    atomic_fetch_or(&crew->wanted[task->kind], bit_of(crew, task));
+    uint32_t looking = atomic_load(&crew->looking);
+    if (atomic_load(&crew->asleep) && helpers > looking)
+        futex_wake(&crew->bell, helpers - looking);
+}
+
+/* Until nobody is in the task. */
+static void see_others_off(struct gx_crew *crew, struct gx_crew_task *task)
+{
+    struct gx_linger linger = {0};
+    bool spins = atomic_load(&crew->spins);
+    atomic_fetch_and(&task->seats, SEATS_NONE);
+    while (atomic_load(&task->seats) & IN_MASK && spins)
+        spins = gx__linger(&linger);
+    for (;;) {
+        uint32_t seen = atomic_load(&task->over);
+        if (!(atomic_fetch_or(&task->seats, ASLEEP) & IN_MASK))
+            break;
+        futex_wait(&task->over, seen);
+    }
+}
+
+static void run_alone(size_t parts, gx_crew_fn fn, void *arg)
+{
+    for (size_t part = 0; part < parts; part++)
+        fn(arg, part, 0);
+}
+
+void gx__crew_run(struct gx_instance *instance, enum gx_crew_kind kind, uint32_t workers,
+                  size_t parts, gx_crew_fn fn, void *arg)
+{
+    struct gx_crew *crew = &instance->crew;
+    if (workers < 2 || parts < 2) {
+        run_alone(parts, fn, arg);
+        return;
+    }
+    if (atomic_load(&crew->state) == AT_REST)
+        start(crew, instance->config.threads);
+    uint32_t helpers = atomic_load(&crew->started);
+    helpers = helpers < workers - 1 ? helpers : workers - 1;
+    helpers = helpers < parts - 1 ? helpers : (uint32_t)(parts - 1);
+    struct gx_crew_task *task = helpers ? claim(crew) : NULL;
+    if (!task) {
+        run_alone(parts, fn, arg);
+        return;
+    }
+    task->fn = fn;
+    task->arg = arg;
+    task->parts = parts;
+    task->workers = helpers + 1;
+    task->kind = kind;
+    post(crew, task, helpers);
+    take_parts(task, 0);
+    want_no_more(crew, task);
+    see_others_off(crew, task);
+    atomic_fetch_and(&crew->used, ~bit_of(crew, task));
+}
