@@ -134,12 +134,14 @@ static void *work(void *arg)
         memcpy(w->out, a, sizeof a);
         gx_job job =
             gxt_job(i % 2 ? GX_MUL : GX_ADD, GX_U32, N, in_place ? w->out : a, b, NULL, w->out);
+        /* left alone, they may all go to "cpu", where nothing fails */
+        gx_run_opts opts = {.policy = i % 2 ? GX_POLICY_AUTO : GX_POLICY_GPU};
         gx_ticket *ticket = NULL;
         gx_status s;
         if ((w->seed + i) % 2) {
-            s = gx_run(w->ctx, &job, 1, NULL, NULL);
+            s = gx_run(w->ctx, &job, 1, &opts, NULL);
         } else {
-            s = gx_submit(w->ctx, &job, 1, NULL, &ticket);
+            s = gx_submit(w->ctx, &job, 1, &opts, &ticket);
             if (s == GX_OK)
                 s = gx_wait(ticket, UINT64_MAX, NULL);
             gx_ticket_free(&ticket);
