@@ -154,7 +154,9 @@ typedef struct gx_config {
     const char *policy;      /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy), for
                                 calls that ask for none; NULL: auto */
     uint64_t sample_every;   /* of results of devices other than "cpu", one element in this
-                                many is computed again by the reference; 0: 1000 */
+                                many is computed again by the host, inverses and quotients
+                                multiplied; 0: 1000, or fewer where that would take more than
+                                1 % of what a device that is trusted took */
     const char *cpumask;     /* CPU tiers allowed, of GX_TIER_LIST, comma-separated; NULL: all */
     uint32_t threads;        /* host threads of one job at most; 0: all */
     uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */

@@ -75,21 +75,42 @@ static void lied(struct gx_errand *e, uint64_t index, const char *what)
     fail(e, GX_ERR_DEVICE, message);
 }
 
-/* Jobs from `from` to `to` are done, by what the device says. */
-static bool compare(struct gx_errand *e, size_t from, size_t to)
+/* One sample, and what an element of it takes: half from now and half from before. Of a few
+ * elements that would be what it takes to begin. */
+static bool look(struct gx_errand *e, struct gx_sampler *sampler, size_t i, uint64_t count,
+                 uint64_t *wrong)
+{
+    struct gx_place *place = e->entrant->place;
+    gx_job job = meant(e, i);
+    if (count < GX_SAMPLE_FREE)
+        return gx__results_right(sampler, &job, e->jobs[i].out.host, count, wrong);
+    uint64_t start = gx__now_ns();
+    bool right = gx__results_right(sampler, &job, e->jobs[i].out.host, count, wrong);
+    uint64_t ps = (gx__now_ns() - start) * 1000 / count + 1,
+             before = atomic_load(&place->sample_ps);
+    atomic_store(&place->sample_ps, before ? (before + ps) / 2 : ps);
+    return right;
+}
+
+/* Jobs from `from` to `to` are done, by what the device says, and all took ns. How many
+ * elements are looked at is bounded where that is left to us, and the device is known. */
+static bool compare(struct gx_errand *e, size_t from, size_t to, uint64_t ns)
 {
     struct gx_place *place = e->entrant->place;
     struct gx_instance *instance = e->router->places.instance;
-    uint64_t every = gx__sample_every(instance);
+    uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
     struct gx_sampler sampler = {gx__now_ns(), atomic_exchange(&place->rest, 0)};
     bool trusted = gx__health_trusted(place), right = true;
     uint64_t before = e->sampled;
+    if (trusted && !instance->config.sample_every)
+        left = gx__sample_most(ns, atomic_load(&place->sample_ps));
     for (size_t i = from; i < to && right; i++) {
-        gx_job job = meant(e, i);
-        uint64_t wrong, count = gx__sample_size(&sampler, job.n, every, trusted);
+        uint64_t wrong, count = gx__sample_size(&sampler, e->jobs[i].n, every, trusted);
+        count = count < left ? count : left;
         if (!count)
             continue;
-        right = gx__results_right(&sampler, &job, e->jobs[i].out.host, count, &wrong);
+        left -= count;
+        right = look(e, &sampler, i, count, &wrong);
         e->reports[i].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         e->sampled += count;
         if (!right)
@@ -169,7 +190,7 @@ static bool go(struct gx_errand *e, bool alone)
         fail(e, batch.status, batch.message);
     if (gx__health_is_failure(batch.status) && !place->host)
         gx__health_failed(&e->router->places, place, e->entrant->engine, batch.status);
-    if (!place->host && !compare(e, first, end))
+    if (!place->host && !compare(e, first, end, ns))
         return false; /* none of them counts */
     if (batch.status == GX_ERR_NOT_CANONICAL && !place->host && !refused_rightly(e, end))
         return false;

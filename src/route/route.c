@@ -196,7 +196,8 @@ static bool is_new(struct gx_place *place, const struct gx_batch *batch)
            GX_FIRST_RUNS;
 }
 
-void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
+/* Returns what it took; 0: nobody looked. */
+static uint64_t run_there(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_place *place = place_of(engine);
     uint64_t elements = elements_of(batch->jobs, batch->count);
@@ -206,7 +207,7 @@ void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
     if (!timed) {
         gx__engine_run(engine, batch);
         gx__count(&place->elements, elements);
-        return;
+        return 0;
     }
     bool alone = atomic_fetch_add(&place->active, 1) == 0;
     uint64_t expected = expect(engine, batch, elements);
@@ -220,6 +221,12 @@ void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
     gx__count(&place->busy_ns, ns);
     if (alone && batch->status == GX_OK && !batch->mode)
         learn_from(engine, batch, ns);
+    return ns;
+}
+
+void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
+{
+    run_there(engine, batch);
 }
 
 /* ---- small calls ---- */
@@ -323,7 +330,7 @@ static gx_status run_quick(struct gx_router *router, struct gx_engine *engine, s
     for (size_t i = 0; call->reports && i < call->count; i++)
         call->reports[i] = (gx_report){.reason = quick_reason(&call->jobs[i], only)};
     gx__count(&router->places.instance->counters.decisions, 1);
-    gx__router_run_there(engine, &batch);
+    run_there(engine, &batch);
     for (size_t i = 0; call->reports && i < call->count; i++) {
         const gx_job *job = &call->jobs[i];
         struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
@@ -344,30 +351,50 @@ static struct gx_engine *home_of(const gx_job *job)
     return NULL;
 }
 
-/* Results in buffers are not looked at; now and then the device has to prove itself. */
-gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
-                           size_t count, char *message, size_t message_size)
+/* So many elements more, that took ns, are in buffers of the place, where they are not looked
+ * at. Whether it has to prove itself now: they are many, and a probe costs little beside what
+ * they took. *all: the elements since the last one. */
+static bool probe_is_due(struct gx_place *place, uint64_t every, uint64_t elements, uint64_t ns,
+                         uint64_t *all)
+{
+    uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
+    uint64_t all_ns = atomic_fetch_add(&place->unproven_ns, ns) + ns;
+    *all = atomic_fetch_add(&place->unproven, elements) + elements;
+    return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&place->probe_ns);
+}
+
+static gx_status prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
+                       size_t count, uint64_t ns, char *message, size_t message_size)
 {
     struct gx_place *place = place_of(engine);
-    uint64_t every = gx__sample_every(router->places.instance);
-    uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
-    uint64_t elements = elements_of(jobs, count);
-    unsigned long long all = atomic_fetch_add(&place->unproven, elements) + elements;
-    if (!count || all < limit)
+    uint64_t all, every = gx__sample_every(router->places.instance);
+    if (!count || !probe_is_due(place, every, elements_of(jobs, count), ns, &all))
         return GX_OK;
     char why[GX_MESSAGE_BYTES] = "";
+    uint64_t start = gx__engine_now(engine);
     struct gx_sampler sampler = {.seed = gx__now_ns()};
     const gx_job *job = &jobs[count - 1];
     atomic_store(&place->unproven, 0);
+    atomic_store(&place->unproven_ns, 0);
     gx__count(&router->places.instance->counters.sampled, GX_PROBE_ELEMS);
     gx_status s = gx__probe(engine, &sampler, job->op, job->field, GX_PROBE_ELEMS, why, sizeof why);
+    atomic_store(&place->probe_ns, gx__engine_now(engine) - start);
     if (s != GX_ERR_DEVICE) /* else it is the next call's to fail */
         return GX_OK;
     gx__health_lied(&router->places, place, engine);
     snprintf(message, message_size,
              "results in buffers of '%s' of the last %llu elements are not to be trusted: %.60s",
-             place->name, all, why);
+             place->name, (unsigned long long)all, why);
     return GX_ERR_DEVICE;
+}
+
+/* They are on their way, so that what they take is only expected. */
+gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
+                           size_t count, char *message, size_t message_size)
+{
+    struct gx_batch batch = {.jobs = jobs, .count = count};
+    uint64_t elements = elements_of(jobs, count), ns = count ? expect(engine, &batch, elements) : 0;
+    return prove(router, engine, jobs, count, ns ? ns : elements, message, message_size);
 }
 
 static void report_resident(const struct gx_engine *engine, struct gx_call *call, size_t first,
@@ -406,14 +433,14 @@ static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, st
     for (size_t i = first; call->reports && i < first + count; i++)
         call->reports[i] = (gx_report){.reason = GX_REASON_RESIDENT};
     set_batch(&batch, call, jobs, first, count);
-    gx__router_run_there(engine, &batch);
+    uint64_t ns = run_there(engine, &batch);
     s = take_over(call, &batch, first);
     report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
         gx__health_failed(&router->places, place, engine, s);
     if (s == GX_OK) {
         gx__health_worked(place, count);
-        s = gx__router_prove(router, engine, jobs, count, call->message, sizeof call->message);
+        s = prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
             distrust(call, first + count - 1, s);
     }

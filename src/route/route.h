@@ -64,8 +64,9 @@ void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal
  * from what it took. */
 void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch);
 
-/* Jobs go, or went, to an engine with results that stay in its buffers: after enough of these
- * it has to prove itself. GX_ERR_DEVICE where it cannot, and message says what that means. */
+/* Jobs go to an engine with results that stay in its buffers: after enough of these, by
+ * elements and by time, it has to prove itself. GX_ERR_DEVICE where it cannot, and message says
+ * what that means. */
 gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
                            size_t count, char *message, size_t message_size);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples are gathered into blocks that the portable kernels compute at once, so that a
- * sample of inverses costs one inversion a block. The elements of a job to be looked at are
- * spread over all of it, one at random in each of as many equal parts.
+ * Samples are gathered into blocks that the portable kernels compute at once; inverses and
+ * quotients are not computed again but multiplied. The elements of a job to be looked at are
+ * spread over all of it, at random in each of as many equal stretches: one by one where they
+ * are few, else in runs of neighbours, as each new place is a miss of all caches.
  */
 #include "route/trust.h"
 
@@ -15,18 +16,28 @@
 #include "field/host.h"
 
 #define BLOCK         64u
+#define RUN           16u  /* neighbours looked at together, */
+#define RUNS_FROM     64u  /* in samples of at least this many */
+#define PART_ELEMS    256u /* of a large sample, which can be looked at on their own */
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
 
 /* Elements of each job of the self-test. */
 #define SELF_TEST_ELEMS 256u
 
-/* splitmix64: any seed is as good as any other. */
-static uint64_t next_random(struct gx_sampler *sampler)
+#define GOLDEN 0x9e3779b97f4a7c15u
+
+/* splitmix64: any seed is as good as any other, and any number of its sequence can be had
+ * without those before. */
+static uint64_t mix(uint64_t z)
 {
-    uint64_t z = sampler->seed += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
+}
+
+static uint64_t next_random(struct gx_sampler *sampler)
+{
+    return mix(sampler->seed += GOLDEN);
 }
 
 uint64_t gx__sample_size(struct gx_sampler *sampler, uint64_t n, uint64_t every, bool trusted)
@@ -38,22 +49,31 @@ uint64_t gx__sample_size(struct gx_sampler *sampler, uint64_t n, uint64_t every,
     return count < n ? count : n;
 }
 
+uint64_t gx__sample_most(uint64_t ns, uint64_t element_ps)
+{
+    uint64_t affordable = ns < UINT64_MAX / 1000 ? ns * 1000 / GX_TRUST_COST : UINT64_MAX / 2;
+    return element_ps ? GX_SAMPLE_FREE + affordable / element_ps : UINT64_MAX;
+}
+
 /* ---- computing again ---- */
 
-/* The operands of some elements of a job, and what comes of them. */
+/* The operands of some elements of a job, what the device made of them, and what we do. */
 struct block {
     const gx_job *job;
+    const void *results;
     size_t element; /* bytes */
     struct gx_host_table table;
     size_t count;
     uint64_t index[BLOCK];
-    uint64_t operand[3][BLOCK * GX_LIMBS_MAX], result[BLOCK * GX_LIMBS_MAX];
+    uint64_t operand[3][BLOCK * GX_LIMBS_MAX], claimed[BLOCK * GX_LIMBS_MAX];
+    uint64_t result[BLOCK * GX_LIMBS_MAX];
     _Alignas(64) unsigned char scratch[BLOCK * GX_INV_SCRATCH_PER_ELEMENT];
 };
 
-static void block_start(struct block *block, const gx_job *job)
+static void block_start(struct block *block, const gx_job *job, const void *results)
 {
     block->job = job;
+    block->results = results;
     block->element = gx__element_bytes(job->field);
     block->count = 0;
     block->table = (struct gx_host_table){0}; /* not gx__host_table: asking the CPU what it is
@@ -61,15 +81,23 @@ static void block_start(struct block *block, const gx_job *job)
     gx__host_fill_portable(&block->table);
 }
 
-static void block_add(struct block *block, uint64_t index)
+static void gather(const struct block *block, void *to, const void *from, uint64_t first, size_t n)
+{
+    memcpy((char *)to + block->count * block->element, (const char *)from + first * block->element,
+           n * block->element);
+}
+
+/* n elements from `first` on, for which there is room. */
+static void block_add(struct block *block, uint64_t first, size_t n)
 {
     for (int i = GX_A; i <= (int)gx_op_get_info(block->job->op)->operands; i++) {
         const gx_operand *o = gx__operand(block->job, i);
         if (!o->broadcast)
-            memcpy((char *)block->operand[i - GX_A] + block->count * block->element,
-                   (const char *)o->host + index * block->element, block->element);
+            gather(block, block->operand[i - GX_A], o->host, first, n);
     }
-    block->index[block->count++] = index;
+    gather(block, block->claimed, block->results, first, n);
+    for (size_t i = 0; i < n; i++)
+        block->index[block->count++] = first + i;
 }
 
 /* The operands of the job where they are broadcast or not gathered, else the gathered ones. */
@@ -85,30 +113,69 @@ static struct gx_host_args arguments(const gx_job *job, struct block *block)
     return args;
 }
 
-static void compute(struct block *block)
+static void call_kernel(struct block *block, enum gx_host_kernel kernel, struct gx_host_args *args)
 {
-    const gx_job *job = block->job;
-    const struct gx_prime *prime = gx__prime(job->field);
-    struct gx_host_args args = arguments(job, block);
     fenv_t caller;
-    args.n = block->count;
-    args.out = block->result;
-    args.scratch = block->scratch;
-    gx__host_lower(job->op, prime, &args);
+    args->n = block->count;
+    args->out = block->result;
+    args->scratch = block->scratch;
     gx__float_env_default(&caller); /* f32: results may not depend on the caller's rounding */
-    block->table.fn[job->field][gx__host_kernel(job->op)](prime, &args);
+    block->table.fn[block->job->field][kernel](gx__prime(block->job->field), args);
     gx__float_env_restore(&caller);
 }
 
-/* The first of the block that differs; its count where none does. */
-static size_t first_wrong(struct block *block, const void *results)
+static const char *element_of(const struct block *block, const void *elements, size_t i)
 {
-    compute(block);
+    return (const char *)elements + i * block->element;
+}
+
+/* The first of the block that differs; its count where none does. */
+static size_t first_different(struct block *block)
+{
+    const gx_job *job = block->job;
+    struct gx_host_args args = arguments(job, block);
+    gx__host_lower(job->op, gx__prime(job->field), &args);
+    call_kernel(block, gx__host_kernel(job->op), &args);
     for (size_t i = 0; i < block->count; i++)
-        if (memcmp((char *)block->result + i * block->element,
-                   (const char *)results + block->index[i] * block->element, block->element))
+        if (memcmp(element_of(block, block->result, i), element_of(block, block->claimed, i),
+                   block->element))
             return i;
     return block->count;
+}
+
+/* A quotient is right where it is canonical, and times the divisor is what was divided; by 0
+ * it is 0. This is much cheaper than dividing. */
+static size_t first_no_quotient(struct block *block)
+{
+    static const uint64_t zero[GX_LIMBS_MAX];
+    const struct gx_prime *prime = gx__prime(block->job->field);
+    struct gx_host_args of = arguments(block->job, block);
+    bool inverse = block->job->op == GX_INV;
+    const void *divisor = inverse ? of.a : of.b, *divided = inverse ? prime->one : of.a;
+    bool one_divisor = of.broadcast & (inverse ? GX_BROADCAST_A : GX_BROADCAST_B);
+    bool one_divided = inverse || of.broadcast & GX_BROADCAST_A;
+    struct gx_host_args product = {
+        .a = divisor, .b = block->claimed, .broadcast = one_divisor ? GX_BROADCAST_A : 0};
+    call_kernel(block, GX_HOST_MUL, &product);
+    size_t end = gx__first_bad(prime, block->claimed, block->count, false);
+    end = end == GX_NONE_BAD ? block->count : end;
+    for (size_t i = 0; i < end; i++) {
+        bool by_zero =
+            !memcmp(element_of(block, divisor, one_divisor ? 0 : i), zero, block->element);
+        const char *is = element_of(block, by_zero ? block->claimed : block->result, i);
+        const char *want =
+            by_zero ? (const char *)zero : element_of(block, divided, one_divided ? 0 : i);
+        if (memcmp(is, want, block->element))
+            return i;
+    }
+    return end;
+}
+
+static size_t first_wrong(struct block *block)
+{
+    gx_op op = block->job->op;
+    bool quotient = (op == GX_INV || op == GX_DIV) && gx__prime(block->job->field);
+    return quotient ? first_no_quotient(block) : first_different(block);
 }
 
 /* A result of operands that were said to be below the modulus, and are not, means nothing. */
@@ -122,28 +189,77 @@ static bool excused(const gx_job *job)
     return gx__first_bad_args(prime, &args, operands, 0, job->n) != GX_NONE_BAD;
 }
 
+/* A sample of a job: `count` elements in `runs` runs, and a run in each of as many stretches
+ * of the job; some of the runs are a part. */
+struct look {
+    const gx_job *job;
+    const void *results;
+    uint64_t seed, count, runs, parts;
+    _Atomic uint64_t wrong; /* the least index that was found; the job's n: none */
+};
+
+/* Where the ith of `among` begins, when n elements are dealt out evenly, more to the first. */
+static uint64_t share_start(uint64_t n, uint64_t among, uint64_t i)
+{
+    return n / among * i + (i < n % among ? i : n % among);
+}
+
+static uint64_t share_size(uint64_t n, uint64_t among, uint64_t i)
+{
+    return n / among + (i < n % among);
+}
+
+static void found_wrong(struct look *look, uint64_t index)
+{
+    uint64_t least = atomic_load(&look->wrong);
+    while (index < least && !atomic_compare_exchange_weak(&look->wrong, &least, index))
+        ;
+}
+
+static void finish_block(struct look *look, struct block *block)
+{
+    size_t at = first_wrong(block);
+    if (at < block->count)
+        found_wrong(look, block->index[at]);
+    block->count = 0;
+}
+
+/* Parts have nothing in common but what they found: they may be looked at at once. */
+static void look_at_part(struct look *look, size_t part)
+{
+    struct block block;
+    uint64_t run = share_start(look->runs, look->parts, part);
+    uint64_t end = run + share_size(look->runs, look->parts, part);
+    block_start(&block, look->job, look->results);
+    for (; run < end; run++) {
+        uint64_t n = share_size(look->count, look->runs, run);
+        uint64_t room = share_size(look->job->n, look->runs, run) - n + 1;
+        uint64_t from = share_start(look->job->n, look->runs, run);
+        if (block.count + n > BLOCK)
+            finish_block(look, &block);
+        block_add(&block, from + mix(look->seed + run * GOLDEN) % room, (size_t)n);
+    }
+    finish_block(look, &block);
+}
+
 bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
                        uint64_t count, uint64_t *wrong)
 {
-    struct block block;
     if (!count)
         return true;
-    uint64_t part = job->n / count, longer = job->n % count, from = 0;
-    block_start(&block, job);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t n = part + (i < longer);
-        block_add(&block, from + next_random(sampler) % n);
-        from += n;
-        if (block.count < BLOCK && i + 1 < count)
-            continue;
-        size_t at = first_wrong(&block, results);
-        if (at < block.count) {
-            *wrong = block.index[at];
-            return excused(job);
-        }
-        block.count = 0;
-    }
-    return true;
+    struct look look = {.job = job,
+                        .results = results,
+                        .seed = next_random(sampler),
+                        .count = count,
+                        .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
+                        .wrong = job->n};
+    look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
+    for (size_t part = 0; part < look.parts; part++)
+        look_at_part(&look, part);
+    if (look.wrong == job->n)
+        return true;
+    *wrong = look.wrong;
+    return excused(job);
 }
 
 bool gx__refusal_right(const gx_job *job, uint64_t index, char operand)

@@ -11,7 +11,11 @@
 /* Elements compared of every job on a device that is not trusted yet. */
 #define GX_SAMPLE_MIN 4u
 /* Elements of a probe at most. */
-#define GX_PROBE_ELEMS 1024u
+#define GX_PROBE_ELEMS 256u
+/* What comparing may take: one part in so many of what it is about. A sample of so few
+ * elements is always affordable. */
+#define GX_TRUST_COST  100u
+#define GX_SAMPLE_FREE 64u
 
 /* Which elements are compared; any seed but the same for ever. One thread at a time. */
 struct gx_sampler {
@@ -22,6 +26,10 @@ struct gx_sampler {
 /* How many elements of a job of n to compare: one in `every` (1: all), counted on from job
  * to job, and GX_SAMPLE_MIN at least where the device is not trusted. */
 uint64_t gx__sample_size(struct gx_sampler *sampler, uint64_t n, uint64_t every, bool trusted);
+
+/* How many elements may be compared where one costs so many picoseconds (0: not known), of
+ * jobs that took ns. */
+uint64_t gx__sample_most(uint64_t ns, uint64_t element_ps);
 
 /* Computes `count` elements of the job again, at random places all over it, and compares
  * them with `results`, which may be memory other than job->out; the operands are in host

@@ -373,6 +373,36 @@ static void transfers_count(void **state)
     gx_close(&ctx);
 }
 
+/* Results that stay in buffers are vouched for by probes, which come by elements at first, and
+ * then no more often than they can be afforded. */
+static void probes_are_affordable(void **state)
+{
+    (void)state;
+    enum { N = 1024, PROBE = 256, MOST_CALLS = 10000 };
+    gx_buf *buf = NULL;
+    gx_config config = {.device = "sim:server-h200,sim:cpu-2-cores",
+                        .threads = 1,
+                        .cache_dir = "none",
+                        .sample_every = 2};
+    fill(GX_BN254_FR, N);
+    gx_ctx *ctx = gxt_open(&config);
+    assert_int_equal(gx_buf_create(ctx, "sim:server-h200", (size_t)N * 64, 0, &buf), GX_OK);
+    assert_int_equal(gx_buf_write(buf, 0, in[0], (size_t)N * 32), GX_OK);
+    gx_job job = {.op = GX_ADD, .field = GX_BN254_FR, .n = N, .a = gx_dev(buf, 0)};
+    job.b = job.a;
+    job.out = gx_dev(buf, (size_t)N * 32);
+    unsigned calls[3] = {0};
+    for (unsigned probes = 0; probes < 3; probes++)
+        while (stats_of(ctx).sampled == probes * PROBE && calls[probes]++ < MOST_CALLS)
+            assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_OK);
+    assert_int_equal(calls[0], 2); /* 1024 * sample_every elements */
+    assert_true(calls[1] > 100 && calls[1] < MOST_CALLS);
+    assert_in_range(calls[2], 101, MOST_CALLS - 1);
+    print_message("a probe after %u, %u and %u calls\n", calls[0], calls[1], calls[2]);
+    gx_buf_destroy(&buf);
+    gx_close(&ctx);
+}
+
 static void same_decision(gx_ctx *ctx, size_t n)
 {
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
@@ -885,6 +915,7 @@ int main(void)
         cmocka_unit_test(regret_is_small),
         cmocka_unit_test(nothing_for_the_slow_one),
         cmocka_unit_test(transfers_count),
+        cmocka_unit_test(probes_are_affordable),
         cmocka_unit_test(estimates_agree),
         cmocka_unit_test(four_are_as_good_as_that),
         cmocka_unit_test(independent_jobs_are_spread),

@@ -87,6 +87,72 @@ static void samples_are_spread(void **state)
     assert_true(gx__results_right(&sampler, &job, memory[0], 0, &wrong));
 }
 
+/* Large samples are runs of neighbours, in parts; these too are everywhere, and nothing is
+ * left out where all are looked at. */
+static void large_samples(void **state)
+{
+    (void)state;
+    enum { MANY = 3000, RUNS = 40, ROUNDS = 200 };
+    static uint64_t a[MANY * 4], r[MANY * 4];
+    struct oracle_rng rng = {8};
+    struct gx_sampler sampler = {.seed = 9};
+    oracle_fill(GX_BN254_FR, &rng, a, MANY);
+    oracle_run(GX_INV, GX_BN254_FR, MANY, r, a, NULL, NULL, 0);
+    gx_job job = gxt_job(GX_INV, GX_BN254_FR, MANY, a, NULL, NULL, r);
+    uint64_t wrong, neighbours = 0;
+    for (uint64_t count = 60; count <= MANY; count += count < 700 ? 1 : 97)
+        assert_true(gx__results_right(&sampler, &job, r, count, &wrong));
+    for (uint64_t i = 0; i < MANY; i += 37) {
+        unsigned found = 0, both = 0;
+        r[4 * i] ^= 1;
+        assert_false(gx__results_right(&sampler, &job, r, MANY, &wrong));
+        assert_int_equal(wrong, i);
+        for (int round = 0; round < ROUNDS; round++)
+            found += !gx__results_right(&sampler, &job, r, 16 * RUNS, &wrong);
+        if (found < 5 || found > 90) /* 43 of 200, fewer at the ends of a stretch */
+            assert_true(found > 0 &&
+                        (i % (MANY / RUNS) < 16 || i % (MANY / RUNS) >= MANY / RUNS - 16));
+        uint64_t j = i + 1 < MANY ? i + 1 : i - 1;
+        r[4 * j] ^= 1;
+        for (int round = 0; round < ROUNDS; round++)
+            both += !gx__results_right(&sampler, &job, r, 16 * RUNS, &wrong);
+        neighbours += both > found + found / 2; /* one by one it would be twice as many */
+        r[4 * i] ^= 1;
+        r[4 * j] ^= 1;
+    }
+    assert_true(neighbours < MANY / 37 / 4);
+}
+
+/* A quotient is told by a product: one that is a multiple of p off is not below p, and a
+ * multiple of 0 says nothing. */
+static void quotients_are_exact(void **state)
+{
+    (void)state;
+    static const gx_op quotients[] = {GX_INV, GX_DIV};
+    struct oracle_rng rng = {5};
+    struct gx_sampler sampler = {.seed = 6};
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+        const gx_field_info *field = gx_field_get_info(gxt_fields[f]);
+        for (size_t o = 0; o < GXT_COUNT(quotients) && field->modulus; o++) {
+            gx_job job = known_job(&rng, quotients[o], gxt_fields[f], 0);
+            uint64_t wrong, *zero = memory[0] + (o ? 9 : 7) * field->limbs, carry = 0;
+            zero[0] = 1; /* 1 / 0 */
+            assert_false(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+            assert_int_equal(wrong, o ? 9 : 7);
+            memcpy(zero, field->modulus, field->element_bytes);
+            assert_false(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+            memset(zero, 0, field->element_bytes);
+            for (size_t k = 0; k < field->limbs; k++) { /* the same, modulo p */
+                uint64_t *limb = &memory[0][40 * field->limbs + k], before = *limb;
+                *limb += field->modulus[k] + carry;
+                carry = carry ? *limb <= before : *limb < before;
+            }
+            assert_false(gx__results_right(&sampler, &job, memory[0], N, &wrong));
+            assert_int_equal(wrong, 40);
+        }
+    }
+}
+
 static void sizes_of_samples(void **state)
 {
     (void)state;
@@ -101,6 +167,10 @@ static void sizes_of_samples(void **state)
     assert_int_equal(gx__sample_size(&s, 2, 1000, false), 2);
     assert_int_equal(gx__sample_size(&s, 0, 1000, false), 0);
     assert_int_equal(gx__sample_size(&s, 50000, 1000, false), 50);
+    assert_int_equal(gx__sample_most(1000000, 0), UINT64_MAX); /* not known what one costs */
+    assert_int_equal(gx__sample_most(1000000, 100000), GX_SAMPLE_FREE + 100);
+    assert_int_equal(gx__sample_most(0, 100000), GX_SAMPLE_FREE);
+    assert_true(gx__sample_most(UINT64_MAX, 1) > UINT64_MAX / 4);
 }
 
 /* What the caller does to the rounding of floats changes nothing. */
@@ -263,6 +333,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_wrong_bit_is_found),
         cmocka_unit_test(samples_are_spread),
+        cmocka_unit_test(large_samples),
+        cmocka_unit_test(quotients_are_exact),
         cmocka_unit_test(sizes_of_samples),
         cmocka_unit_test(rounding_is_not_the_callers),
         cmocka_unit_test(broken_promises_excuse_any_result),
