@@ -140,10 +140,9 @@ static size_t default_rival(const struct gx_question *q)
 /* The knots are where the model has its points, so that nothing is lost where the wave is of
  * one kind. What is not known for few elements is taken to be no faster than for more. */
 static void read_curve(const struct gx_question *q, const struct gx_rival *rival, double whole_ns,
-                       struct curve *c)
+                       double beside, struct curve *c)
 {
     double most = 1, waiting = (double)rival->waiting_ns;
-    double beside = rival->beside > 0 ? rival->beside : 1;
     int exponent;
     for (size_t k = 0; k < q->part_count; k++)
         most = fmax(most, q->parts[k].elements);
@@ -225,16 +224,19 @@ static bool drop_small(bool *in, const double *fractions, size_t count)
     return dropped;
 }
 
-static void split(const struct gx_question *q, struct gx_decision *d)
+/* All of it cut up, where that wins: true, and the decision is that. `beside`: as slow as
+ * shares are beside others; else as if they were alone. */
+static bool split(const struct gx_question *q, bool beside, struct gx_decision *d)
 {
     struct curve curves[GX_CANDIDATES_MAX];
     bool in[GX_CANDIDATES_MAX];
     double fractions[GX_CANDIDATES_MAX], margin, ns = 0;
     size_t portions = 0;
     for (size_t i = 0; i < q->count; i++) {
+        double factor = beside && q->rivals[i].beside > 0 ? q->rivals[i].beside : 1;
         in[i] = d->ns[i] > 0;
         if (in[i])
-            read_curve(q, &q->rivals[i], d->ns[i], &curves[i]);
+            read_curve(q, &q->rivals[i], d->ns[i], factor, &curves[i]);
     }
     do
         solve(curves, in, q->count, fractions);
@@ -245,7 +247,7 @@ static void split(const struct gx_question *q, struct gx_decision *d)
     }
     margin = q->policy == GX_POLICY_THROUGHPUT ? 1 : SPLIT_MARGIN;
     if (portions < 2 || ns * margin >= d->best_ns)
-        return;
+        return false;
     d->reason = GX_REASON_SPLIT;
     d->portions = 0;
     for (size_t i = 0; i < q->count; i++)
@@ -254,6 +256,18 @@ static void split(const struct gx_question *q, struct gx_decision *d)
                 .rival = i,
                 .fraction = fractions[i],
                 .ns = time_of(&curves[i], fractions[i]) - (double)q->rivals[i].waiting_ns};
+    return true;
+}
+
+static void try_split(const struct gx_question *q, struct gx_decision *d)
+{
+    bool slower = false;
+    for (size_t i = 0; i < q->count; i++)
+        slower |= q->rivals[i].beside > 1;
+    if (split(q, true, d) || !slower)
+        return;
+    struct gx_decision without = *d;
+    d->held_back = split(q, false, &without);
 }
 
 /* ---- exploring ---- */
@@ -332,6 +346,7 @@ void gx__decide(const struct gx_question *q, struct gx_decision *d)
 {
     double by[GX_CANDIDATES_MAX];
     size_t best = judge(q, d, by);
+    d->held_back = false;
     if (q->count == 1) {
         choose(d, GX_REASON_ONLY, 0);
     } else if (best == q->count) {
@@ -339,7 +354,7 @@ void gx__decide(const struct gx_question *q, struct gx_decision *d)
     } else if (!explore(q, d, by, best)) {
         choose(d, GX_REASON_FASTEST, best);
         if (!q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS)
-            split(q, d);
+            try_split(q, d);
     }
     d->near = near_misses(q, d, by);
 }

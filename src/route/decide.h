@@ -73,7 +73,8 @@ struct gx_decision {
     gx_reason reason;             /* ONLY, FASTEST, SPLIT, DEFAULT or EXPLORED */
     double ns[GX_CANDIDATES_MAX]; /* all of it, by rival, without waiting; 0: not known */
     double best_ns;               /* the least, with waiting; 0: not known */
-    uint32_t near; /* bits of rivals without a portion that are within twice the best */
+    uint32_t near;  /* bits of rivals without a portion that are within twice the best */
+    bool held_back; /* it would be a split if nobody was slower beside others */
     size_t portions;
     struct gx_portion portion[GX_CANDIDATES_MAX]; /* in the order of the rivals */
 };

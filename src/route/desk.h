@@ -97,6 +97,13 @@ struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job
  * floating-point state is ours. */
 void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_job *jobs,
                size_t count, gx_path path, uint64_t ns, bool together);
+/* A share took so many thousandths of what it takes alone. False where that is beyond what
+ * others can do to it, and it is not taken in. */
+bool gx__beside_learn(struct gx_beside *beside, double thousandths);
+/* It spoke against a split that was worth trying otherwise: when that has happened often
+ * enough, most of it is forgotten, and the next one is tried. */
+void gx__beside_missed(struct gx_beside *beside);
+void gx__beside_forget(struct gx_beside *beside);
 /* Elements that "cpu" is done with before any GPU answers. */
 uint32_t gx__small_limit(struct gx_place *host, const gx_job *job);
 extern const struct gx_predictor gx__predictor;

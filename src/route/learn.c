@@ -9,9 +9,15 @@
 #include "exec/plan.h"
 #include "route/desk.h"
 
-/* Beyond these, in thousandths, something else went wrong. */
-#define BESIDE_MIN 500u
-#define BESIDE_MAX 4000u
+/* Beyond these, in thousandths, it is not the others that hold a share up, but the device has
+ * become slower itself, or faster. */
+#define BESIDE_MIN 800.0
+#define BESIDE_MAX 2000.0
+/* So many have to agree, */
+#define BESIDE_ENOUGH 3u
+/* and after so many splits that were missed for it, it is asked again: that costs a percent
+ * where it was right. */
+#define BESIDE_MISSED 64u
 /* Which calls are small: up to how many elements at most, and after how many times learned. */
 #define SMALL_MAX   ((uint32_t)1 << 20)
 #define SMALL_EVERY 16u
@@ -72,21 +78,79 @@ static bool one_kind(const struct gx_instance *instance, const gx_job *jobs, siz
     return *elements != 0;
 }
 
-/* How much slower than alone, half of it from now and half from before. False where it is not
- * known what it takes alone. */
-static bool learn_beside(struct gx_habit *habit, const struct gx_model *model,
+/* ---- beside others ---- */
+
+/* One that comes at the same time on another thread may get lost, which is no matter. */
+static uint32_t get(const _Atomic uint32_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void set(_Atomic uint32_t *value, uint32_t to)
+{
+    atomic_store_explicit(value, to, memory_order_relaxed);
+}
+
+static uint32_t median_beside(const struct gx_beside *beside, uint32_t count)
+{
+    uint32_t sorted[GX_BESIDE_SAMPLES];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t value = get(&beside->last[i]), k = i;
+        for (; k > 0 && sorted[k - 1] > value; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = value;
+    }
+    return sorted[count / 2];
+}
+
+bool gx__beside_learn(struct gx_beside *beside, double thousandths)
+{
+    if (thousandths < BESIDE_MIN || thousandths > BESIDE_MAX)
+        return false;
+    uint32_t count = get(&beside->count) + 1;
+    count = count < GX_BESIDE_SAMPLES ? count : GX_BESIDE_SAMPLES;
+    for (uint32_t i = count - 1; i > 0; i--)
+        set(&beside->last[i], get(&beside->last[i - 1]));
+    set(&beside->last[0], (uint32_t)thousandths);
+    set(&beside->count, count);
+    set(&beside->factor, count < BESIDE_ENOUGH ? 0 : median_beside(beside, count));
+    set(&beside->missed, 0);
+    return true;
+}
+
+/* So many are left that one more is enough: where that says the same again, all is as
+ * before. */
+void gx__beside_missed(struct gx_beside *beside)
+{
+    if (atomic_fetch_add_explicit(&beside->missed, 1, memory_order_relaxed) + 1 < BESIDE_MISSED)
+        return;
+    set(&beside->missed, 0);
+    set(&beside->factor, 0);
+    if (get(&beside->count) >= BESIDE_ENOUGH)
+        set(&beside->count, BESIDE_ENOUGH - 1);
+}
+
+void gx__beside_forget(struct gx_beside *beside)
+{
+    set(&beside->count, 0);
+    set(&beside->factor, 0);
+    set(&beside->missed, 0);
+}
+
+/* How much slower than alone. False where the model has to know it: what it takes alone is not
+ * known, or is another thing by now. */
+static bool learn_beside(struct gx_beside *beside, const struct gx_model *model,
                          const struct gx_kind *kind, uint64_t n, double ns)
 {
     struct gx_prediction p;
     if (!gx__model_predict(model, kind, (double)n, &p) || p.ns <= 0)
         return false;
-    double now = 1000 * ns / p.ns;
-    now = now < BESIDE_MIN ? BESIDE_MIN : now > BESIDE_MAX ? BESIDE_MAX : now;
-    uint32_t before = atomic_load_explicit(&habit->beside, memory_order_relaxed);
-    uint32_t mean = before ? (before + (uint32_t)now) / 2 : (uint32_t)now;
-    atomic_store_explicit(&habit->beside, mean, memory_order_relaxed);
-    return true;
+    if (atomic_fetch_add_explicit(&beside->runs, 1, memory_order_relaxed) < GX_FIRST_RUNS)
+        return true; /* another one builds what it needs, with the cores of all */
+    return gx__beside_learn(beside, 1000 * ns / p.ns);
 }
+
+/* ---- times ---- */
 
 static void find_small(struct gx_place *host, const struct gx_kind *kind)
 {
@@ -136,7 +200,8 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
     if (count > 1 && (next <= 0 || others * 2 > (double)ns))
         return; /* more about how many there are than about their size */
     uint64_t own = ns - (uint64_t)others;
-    if (!together || !learn_beside(habit, model, &kind, n, (double)own))
+    struct gx_kind wave = gx__kind_of(instance, jobs, path, false);
+    if (!together || !learn_beside(&gx__habit(place, &wave)->beside, model, &kind, n, (double)own))
         gx__model_learn(model, &kind, n, own ? own : 1);
     if (place->host && runs % SMALL_EVERY == 0)
         find_small(place, &kind);

@@ -30,11 +30,21 @@ struct gx_condition {
 /* The first runs of a kind build kernels and memory, and are not learned from. */
 #define GX_FIRST_RUNS 2u
 
+/* What a share takes while others do the rest, in thousandths of what it takes alone: the
+ * median of the last few. */
+#define GX_BESIDE_SAMPLES 5u
+struct gx_beside {
+    _Atomic uint32_t factor;                  /* 0: not known */
+    _Atomic uint32_t runs;                    /* seen so far */
+    _Atomic uint32_t count;                   /* of those that are kept, */
+    _Atomic uint32_t last[GX_BESIDE_SAMPLES]; /* the latest one first */
+    _Atomic uint32_t missed; /* decisions in a row that it spoke against a split in */
+};
+
 /* What is remembered of jobs of one kind beside the model, which only knows times. */
 struct gx_habit {
     _Atomic uint32_t runs;   /* timed so far */
-    _Atomic uint32_t beside; /* what a share takes beside others, in thousandths of what it
-                                takes alone; 0: not known */
+    struct gx_beside beside; /* by the memory that the wave is in, for "cpu" too */
     _Atomic uint32_t passed; /* decisions in a row that it nearly won */
     _Atomic uint32_t small;  /* of "cpu": elements that are done sooner than any GPU answers;
                                 0: not known */

@@ -737,7 +737,7 @@ static void forget_habits(struct gx_place *place)
                 for (size_t path = 0; path < GX_PATH_END; path++) {
                     struct gx_habit *habit = &place->habit[op][field][k][path];
                     atomic_store_explicit(&habit->small, 0, memory_order_relaxed);
-                    atomic_store_explicit(&habit->beside, 0, memory_order_relaxed);
+                    gx__beside_forget(&habit->beside);
                 }
 }
 

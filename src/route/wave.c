@@ -111,13 +111,19 @@ static void add_parts(struct gx_router *router, struct gx_desk *desk, const gx_j
     q->part_count = desk->part_count;
 }
 
+static const struct gx_part *largest_part(const struct gx_desk *desk)
+{
+    const struct gx_part *most = desk->parts;
+    for (size_t i = 1; i < desk->part_count; i++)
+        if (desk->parts[i].elements > most->elements)
+            most = &desk->parts[i];
+    return most;
+}
+
 /* The kind that most of the wave is of, as this device has it. */
 static struct gx_part main_part(const struct gx_desk *desk, size_t rival)
 {
-    struct gx_part most = desk->parts[0];
-    for (size_t i = 1; i < desk->part_count; i++)
-        if (desk->parts[i].elements > most.elements)
-            most = desk->parts[i];
+    struct gx_part most = *largest_part(desk);
     gx_residency as = desk->rival[rival].as[most.kind.residency];
     most.kind.residency = as ? as : most.kind.residency;
     if (desk->rival[rival].cpu)
@@ -129,6 +135,13 @@ static struct gx_habit *habit_of(const struct gx_desk *desk, size_t rival)
 {
     struct gx_kind kind = main_part(desk, rival).kind;
     return gx__habit(desk->entrant[rival].place, &kind);
+}
+
+/* By the memory of the wave: that of a GPU's share says who has to copy. */
+static struct gx_beside *beside_of(const struct gx_desk *desk, size_t rival)
+{
+    const struct gx_part *most = largest_part(desk);
+    return &gx__habit(desk->entrant[rival].place, &most->kind)->beside;
 }
 
 /* What is known was measured long ago, or of jobs that are only much alike. */
@@ -158,15 +171,20 @@ static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced)
     const struct gx_habit *habit = habit_of(desk, i);
     rival->stale = is_stale(desk, i);
     rival->passed = atomic_load_explicit(&habit->passed, memory_order_relaxed);
-    rival->beside = atomic_load_explicit(&habit->beside, memory_order_relaxed) / 1000.0;
+    rival->beside =
+        atomic_load_explicit(&beside_of(desk, i)->factor, memory_order_relaxed) / 1000.0;
 }
 
-/* Those that nearly won are measured again when that has happened often. */
+/* Those that nearly won are measured again when that has happened often, and so is what they
+ * take beside others. */
 static void note_near(struct gx_desk *desk)
 {
-    for (size_t i = 0; i < desk->rivals; i++)
+    for (size_t i = 0; i < desk->rivals; i++) {
         if (desk->decision.near >> i & 1)
             atomic_fetch_add_explicit(&habit_of(desk, i)->passed, 1, memory_order_relaxed);
+        if (desk->decision.held_back)
+            gx__beside_missed(beside_of(desk, i));
+    }
 }
 
 static void count_decision(struct gx_router *router, gx_reason reason)

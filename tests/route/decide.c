@@ -361,6 +361,32 @@ static void extra_and_beside_count(void **state)
     goes_to(q, GX_REASON_FASTEST, 1);
 }
 
+/* A server's CPU and its GPU, which reads registered memory over its bus: worth a split, unless
+ * both are known to be much slower then; that this was all that spoke against it is told. */
+static void a_split_that_is_held_back_is_told(void **state)
+{
+    (void)state;
+    struct table t;
+    static const struct gx_model m[] = {LINE(1000, 1.06), LINE(34000, 2.66)};
+    struct gx_question *q = ask(&t, m, 2, 16 << 20);
+    struct gx_decision d = decide(q);
+    assert_int_equal(d.reason, GX_REASON_SPLIT);
+    assert_true(done_at(q, &d) * 1.3 < d.ns[0]);
+    assert_false(d.held_back);
+    t.rivals[0].beside = t.rivals[1].beside = 1.3;
+    d = decide(q);
+    assert_int_equal(d.reason, GX_REASON_SPLIT);
+    assert_false(d.held_back);
+    t.rivals[0].beside = t.rivals[1].beside = 1.6;
+    goes_to(q, GX_REASON_FASTEST, 0);
+    assert_true(decide(q).held_back);
+    q->policy = GX_POLICY_LATENCY; /* never, anyway */
+    assert_false(decide(q).held_back);
+    q = ask(&t, m, 2, 1 << 16); /* too little */
+    t.rivals[0].beside = t.rivals[1].beside = 1.6;
+    assert_false(decide(q).held_back);
+}
+
 /* Several kinds in one wave: knots are not where each of them has its points. */
 static void waves_of_several_kinds_are_split(void **state)
 {
@@ -523,6 +549,7 @@ int main(void)
         cmocka_unit_test(all_are_done_together),
         cmocka_unit_test(throughput_splits_for_less),
         cmocka_unit_test(extra_and_beside_count),
+        cmocka_unit_test(a_split_that_is_held_back_is_told),
         cmocka_unit_test(waves_of_several_kinds_are_split),
         cmocka_unit_test(what_is_known_in_part_is_used),
         cmocka_unit_test(an_unknown_one_is_tried),

@@ -620,14 +620,21 @@ static const char slowing[] = "sim:gpu-slows-down,sim:gpu-steady";
 
 /* Whatever it is called there, the file of the cache folder must be the same one: the
  * calibration has its own context, so that the clock of the other begins at 0. */
-static gx_ctx *open_slowing(char *folder)
+static gx_ctx *open_anew(const char *devices, char *folder, gx_field field, gx_op op, size_t most)
 {
-    gx_config config = {.device = slowing, .threads = 1, .cache_dir = folder};
+    gx_config config = {.device = devices, .threads = 1, .cache_dir = folder};
     gx_ctx *ctx = gxt_open(&config);
-    gx_op op = GX_INV;
-    calibrate(ctx, GX_BN254_FR, &op, 1, MOST / 16);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(gx_host_register(ctx, in[i], (size_t)MOST * ELEMENT_MAX), GX_OK);
+    assert_int_equal(gx_host_register(ctx, out, (size_t)MOST * ELEMENT_MAX), GX_OK);
+    calibrate(ctx, field, &op, 1, most);
     gx_close(&ctx);
     return gxt_open(&config);
+}
+
+static gx_ctx *open_slowing(char *folder)
+{
+    return open_anew(slowing, folder, GX_BN254_FR, GX_INV, MOST / 16);
 }
 
 static void remove_folder(const char *folder)
@@ -670,6 +677,47 @@ static void adapts_to_a_slow_down(void **state)
     double ideal = 1 / (1 / (double)slow + 1 / (double)other);
     assert_true((double)r.total_ns <= (1 + REGRET) * ideal);
     expect_result(ctx, &job);
+    gx_close(&ctx);
+    remove_folder(folder);
+}
+
+/* A server's CPU, and its GPU reading registered memory: the CPU alone is more than twice as
+ * fast, and both together faster still. One call that goes wrong does not end that. */
+static void one_slow_split_is_no_end(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gx-slow-XXXXXX";
+    const size_t n = MOST / 2;
+    assert_non_null(mkdtemp(folder));
+    gx_ctx *ctx =
+        open_anew("sim:cpu-16-cores,sim:gpu-stumbles", folder, GX_BLS12_381_FQ, GX_MUL, n);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gx_host_register(ctx, i < 2 ? in[i] : out, (size_t)MOST * ELEMENT_MAX),
+                         GX_OK);
+    fill(GX_BLS12_381_FQ, n);
+    gx_job job = job_of(GX_MUL, GX_BLS12_381_FQ, n);
+    uint64_t before = 0, slow = 0;
+    unsigned calls = 0;
+    for (; calls < 40 && (!before || slow < 5 * before); calls++) {
+        gx_report r = routed(ctx, &job);
+        assert_int_equal(r.reason, GX_REASON_SPLIT);
+        before = slow;
+        slow = r.total_ns;
+    }
+    assert_in_range(calls, 4, 39); /* it stumbled, and not at once */
+    for (int i = 0; i < 4; i++) {
+        gx_report r = routed(ctx, &job);
+        assert_int_equal(r.reason, GX_REASON_SPLIT);
+        assert_in_range(r.total_ns, before * 95 / 100, before * 105 / 100);
+        check_shares(&r, APART);
+    }
+    expect_result(ctx, &job);
+    uint64_t cpu = alone(ctx, &job, "sim:cpu-16-cores"), gpu = alone(ctx, &job, "sim:gpu-stumbles");
+    print_message("CPU %llu ns, GPU %llu, together %llu; call %u took %llu\n",
+                  (unsigned long long)cpu, (unsigned long long)gpu, (unsigned long long)before,
+                  calls, (unsigned long long)slow);
+    assert_true(gpu > 2 * cpu);
+    assert_true((double)before * 1.15 <= (double)cpu);
     gx_close(&ctx);
     remove_folder(folder);
 }
@@ -923,6 +971,7 @@ int main(void)
         cmocka_unit_test(shares_in_place_and_bad_elements),
         cmocka_unit_test(chains_keep_their_order),
         cmocka_unit_test(adapts_to_a_slow_down),
+        cmocka_unit_test(one_slow_split_is_no_end),
         cmocka_unit_test(policies),
         cmocka_unit_test(policy_gpu_needs_one),
         cmocka_unit_test(defaults_say_so),
