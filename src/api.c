@@ -324,14 +324,14 @@ static gx_status validate_operand(const gx_job *job, char letter, const gx_opera
 }
 
 /* The engine of the job's buffers in *engine, NULL where it has none. Where a device is chosen
- * for it, buffers of "cpu" are host memory for any. */
+ * for it, they may be anywhere. */
 static gx_status validate_buffers(const gx_job *job, bool routed, struct gx_engine **engine,
                                   gx_report *report)
 {
     *engine = NULL;
     for (int i = 0; i < GX_OPERANDS; i++) {
         const gx_buf *buf = gx__operand(job, i)->buf;
-        if (!buf || (routed && buf->engine->place->host))
+        if (!buf || routed)
             continue;
         if (*engine && *engine != buf->engine)
             return refuse(report, GX_ERR_INVALID, "its buffers are on '%s' and '%s'",

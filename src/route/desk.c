@@ -13,7 +13,7 @@
 #include "base/float_env.h"
 
 #define HELPERS_MAX 32u
-/* What an idle desk keeps for results that would replace operands. */
+/* What an idle desk keeps for results that would replace operands, and for copies. */
 #define SPARE_KEPT ((size_t)64 << 20)
 
 struct gx_helper {
@@ -48,17 +48,19 @@ struct gx_desk *gx__desk_take(struct gx_router *router)
     return desk;
 }
 
-static void drop_spare(struct gx_router *router, struct gx_desk *desk)
+static void drop(struct gx_router *router, char **memory, size_t *room)
 {
-    gx__free(allocator(router), desk->spare);
-    desk->spare = NULL;
-    desk->spare_room = 0;
+    gx__free(allocator(router), *memory);
+    *memory = NULL;
+    *room = 0;
 }
 
 void gx__desk_give(struct gx_router *router, struct gx_desk *desk)
 {
     if (desk->spare_room > SPARE_KEPT)
-        drop_spare(router, desk);
+        drop(router, &desk->spare, &desk->spare_room);
+    if (desk->moved_room > SPARE_KEPT)
+        drop(router, &desk->moved, &desk->moved_room);
     pthread_mutex_lock(&router->lock);
     desk->next = router->desks;
     router->desks = desk;
@@ -69,7 +71,8 @@ void gx__desks_free(struct gx_router *router)
 {
     for (struct gx_desk *desk = router->desks, *next; desk; desk = next) {
         next = desk->next;
-        drop_spare(router, desk);
+        gx__free(allocator(router), desk->spare);
+        gx__free(allocator(router), desk->moved);
         gx__free(allocator(router), desk->parts);
         gx__free(allocator(router), desk->jobs);
         gx__free(allocator(router), desk->wave);

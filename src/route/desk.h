@@ -53,10 +53,11 @@ struct gx_desk {
     struct gx_errand errand[GX_CANDIDATES_MAX];
     size_t part_count, part_room;
     struct gx_part *parts;
-    size_t job_room, report_room, wave_room, spare_room, lent_room;
+    size_t job_room, report_room, wave_room, spare_room, lent_room, moved_room;
     gx_job *jobs, *wave;
     gx_report *reports;
     char *spare, *lent;
+    char *moved; /* copies of what is in buffers of devices */
 };
 
 /* ---- desk.c ---- */
@@ -128,6 +129,35 @@ gx_status gx__wave_run(struct gx_router *router, struct gx_desk *desk, struct gx
  * none. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__wave_plain(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
                          size_t count, const gx_job **out);
+
+/* ---- move.c ---- */
+
+/* Jobs of one move at most: more of them are better off where their buffers are. */
+#define GX_MOVED_JOBS 8u
+
+struct gx_move {
+    const struct gx_place *home; /* where they would have run; NULL: nowhere else */
+    double home_ns, copies_ns;   /* predicted */
+    uint64_t ns[GX_MOVED_JOBS];  /* what copies took, of each */
+};
+
+/* Its buffers are on more than one device that is not "cpu". */
+bool gx__is_mixed(const gx_job *job);
+/* Jobs first .. first + count of the call, which are one wave with all buffers on `home`, are
+ * done sooner elsewhere, copies included: they are laid out then. */
+bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct gx_call *call,
+                   size_t first, size_t count, struct gx_engine *home, struct gx_move *move);
+/* The jobs as they are in host memory, into desk->wave; nothing is copied yet.
+ * GX_ERR_OUT_OF_MEMORY. */
+gx_status gx__move_lay_out(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
+                           size_t count);
+/* Reads the operands of those that are laid out. On failure nothing has happened, and the call
+ * knows why. */
+gx_status gx__move_in(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                      size_t first, size_t count, struct gx_move *move);
+/* Runs them, and writes the results back. As gx__wave_run. */
+gx_status gx__move_run(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                       size_t first, size_t count, struct gx_move *move, size_t *reported);
 
 /* ---- report.c ---- */
 

@@ -64,6 +64,8 @@ struct gx_place {
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe, */
     _Atomic uint64_t unproven_ns; /* what they took, */
     _Atomic uint64_t probe_ns;    /* and what that probe took */
+    _Atomic uint64_t copy_ns; /* what reading or writing a buffer takes, beside its bytes; 0: not
+                                 known */
     struct gx_habit habit[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END][GX_PATH_END];
 };
 

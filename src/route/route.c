@@ -475,7 +475,10 @@ static size_t resident_count(const struct gx_call *call, size_t first)
 {
     const struct gx_engine *home = home_of(&call->jobs[first]);
     size_t end = first + 1;
-    while (end < call->count && home_of(&call->jobs[end]) == home)
+    if (gx__is_mixed(&call->jobs[first]))
+        return 1;
+    while (end < call->count && home_of(&call->jobs[end]) == home &&
+           !gx__is_mixed(&call->jobs[end]))
         end++;
     return end - first;
 }
@@ -516,6 +519,34 @@ static gx_status find_waves(struct gx_router *router, struct gx_desk *desk,
     return gx__waves_find(waves, &allocator, call->jobs, call->count);
 }
 
+/* A job with buffers of several devices runs in none of them. */
+static gx_status run_mixed(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                           size_t first, size_t *reported)
+{
+    struct gx_move move = {0};
+    gx_status s = gx__move_lay_out(router, desk, call->jobs + first, 1);
+    *reported = 0;
+    if (s != GX_OK)
+        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+    else
+        s = gx__move_in(router, desk, call, first, 1, &move);
+    return s == GX_OK ? gx__move_run(router, desk, call, first, 1, &move, reported) : s;
+}
+
+/* Jobs with buffers on one device: there, or where it is faster if none waits for another. */
+static gx_status run_homed(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                           const struct gx_waves *waves, size_t first, size_t count,
+                           size_t *reported)
+{
+    struct gx_move move;
+    struct gx_engine *home = home_of(&call->jobs[first]);
+    if (gx__waves_next(waves, first) >= count &&
+        gx__move_pays(router, desk, call, first, count, home, &move) &&
+        gx__move_in(router, desk, call, first, count, &move) == GX_OK)
+        return gx__move_run(router, desk, call, first, count, &move, reported);
+    return run_resident(router, desk, call, first, count, reported);
+}
+
 static gx_status run_parts(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
                            const struct gx_waves *waves)
 {
@@ -529,7 +560,9 @@ static gx_status run_parts(struct gx_router *router, struct gx_desk *desk, struc
         }
         if (home_of(&call->jobs[i])) {
             n = resident_count(call, i);
-            s = run_resident(router, desk, call, i, n, &reported);
+            s = gx__is_mixed(&call->jobs[i])
+                    ? run_mixed(router, desk, call, i, &reported)
+                    : run_homed(router, desk, call, waves, i, n, &reported);
         } else {
             n = wave_count(waves, call, i);
             s = gx__wave_run(router, desk, call, i, n, &reported);
@@ -629,6 +662,7 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
         if ((uint64_t)e->predicted_ns > p->predicted_ns)
             p->predicted_ns = (uint64_t)e->predicted_ns;
     }
+    p->predicted_ns += p->predicted_ns ? p->extra_ns : 0;
     if (s == GX_OK) {
         gx__errand_aim(most);
         set_batch(&p->batch, call, most->jobs, 0, most->share.jobs);
@@ -639,6 +673,23 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
     return s;
 }
 
+/* Jobs that have a home would leave it, and are laid out for that. */
+static bool would_move(struct gx_router *router, const struct gx_call *call, size_t first,
+                       const struct gx_waves *waves, struct gx_proposal *p)
+{
+    struct gx_move move = {0};
+    bool moves = gx__is_mixed(&call->jobs[first])
+                     ? gx__move_lay_out(router, p->desk, call->jobs + first, p->count) == GX_OK
+                     : gx__waves_next(waves, first) >= p->count &&
+                           gx__move_pays(router, p->desk, call, first, p->count, p->engine, &move);
+    if (!moves)
+        return false;
+    gx__engine_release(p->engine);
+    p->engine = NULL;
+    p->extra_ns = (uint64_t)move.copies_ns;
+    return true;
+}
+
 static gx_status propose(struct gx_router *router, const struct gx_call *call, size_t first,
                          struct gx_engine *host, struct gx_proposal *p, char *message,
                          size_t message_size)
@@ -646,10 +697,12 @@ static gx_status propose(struct gx_router *router, const struct gx_call *call, s
     struct gx_waves waves;
     const gx_job *jobs;
     size_t count = settled(router, call, first, host, p);
-    gx_status s = count ? GX_OK : find_waves(router, p->desk, call, &waves);
+    gx_status s = find_waves(router, p->desk, call, &waves);
     if (s != GX_OK)
         return s;
     p->count = count ? count : wave_count(&waves, call, first);
+    if (p->engine && !place_of(p->engine)->host && would_move(router, call, first, &waves, p))
+        return propose_wave(router, call, p->desk->wave, p, message, message_size);
     if (p->engine && place_of(p->engine)->host) { /* which takes its buffers as they are */
         set_batch(&p->batch, call, call->jobs, 0, p->count);
         return GX_OK;

@@ -471,7 +471,7 @@ static void wrong_device(void **state)
     assert_int_equal(gxt_run(ctx, &job, other, &r), GX_ERR_INVALID);
     assert_non_null(strstr(r.message, other));
     assert_int_equal(run(ctx, &job, &r), GX_OK); /* buffers of "cpu" are memory for any */
-    assert_string_equal(r.device, other);
+    assert_true(!strcmp(r.device, other) || r.reason == GX_REASON_FASTEST); /* if it was moved */
     expect(here, 0, (uint32_t[]){2, 4, 6, 8}, sizeof x);
     job.b = gx_host(x);
     assert_int_equal(gxt_run(ctx, &job, "cpu", &r), GX_OK); /* the right one may be named */

@@ -171,16 +171,19 @@ static void buffers_stay_apart(void **state)
     gx_job job = gxt_job(GX_DIV, field, N, in[0], in[1], NULL, out);
     gx_report r;
     job.a = gx_dev(buf[0], 0);
-    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+    assert_int_equal(gxt_run(ctx, &job, "vulkan:0", &r), GX_OK);
     assert_string_equal(r.device, "vulkan:0");
     assert_memory_equal(out, want, BYTES);
     assert_int_equal(gxt_run(ctx, &job, "vulkan:1", &r), GX_ERR_INVALID);
     job.b = gx_dev(buf[1], 0);
-    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_INVALID);
+    assert_int_equal(gxt_run(ctx, &job, "vulkan:1", &r), GX_ERR_INVALID);
     assert_non_null(strstr(r.message, "vulkan:0"));
     assert_non_null(strstr(r.message, "vulkan:1"));
+    memset(out, 0, BYTES);
+    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK); /* from both, in host memory */
+    assert_memory_equal(out, want, BYTES);
     job.a = gx_host(in[0]);
-    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+    assert_int_equal(gxt_run(ctx, &job, "vulkan:1", &r), GX_OK);
     assert_string_equal(r.device, "vulkan:1");
     assert_memory_equal(out, want, BYTES);
     gx_buf_destroy(&buf[0]);

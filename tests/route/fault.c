@@ -669,6 +669,48 @@ static void resident_data(void **state)
     assert_true(found > 0 && lost > 0);
 }
 
+/* A job with buffers on two devices is done by a third: whatever that one does, the result is
+ * in its buffer; and where one of the two is at fault, all others are as they were. */
+static void moved_data(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"lose", "fail", "oom", "hang", "corrupt"};
+    unsigned fallbacks = 0, errors = 0;
+    for (size_t mode = 0; mode < GXT_COUNT(modes); mode++) {
+        for (unsigned at = 1; at < (gxt_small() ? 12 : 40); at++) {
+            for (int home = 0; home < 2; home++) {
+                char device[48], list[120];
+                unsigned char result[BYTES];
+                gx_buf *a = NULL, *b = NULL;
+                gx_report r;
+                snprintf(device, sizeof device, "fault:%s@%u:%s", modes[mode], at, ONE);
+                snprintf(list, sizeof list, "%s," TWO, home ? THREE : device);
+                gx_ctx *ctx = open_counted(list, NULL, 1);
+                gx_status s = gx_buf_create(ctx, home ? device : TWO, 2 * (size_t)BYTES, 0, &a);
+                if (s == GX_OK)
+                    s = gx_buf_write(a, 0, in[0], BYTES);
+                assert_int_equal(gx_buf_create(ctx, THREE, BYTES, 0, &b), GX_OK);
+                assert_int_equal(gx_buf_write(b, 0, in[1], BYTES), GX_OK);
+                if (s == GX_OK) {
+                    gx_job job = {.op = GX_MUL, .field = field, .n = N, .a = gx_dev(a, 0)};
+                    job.b = job.out = gx_dev(b, 0);
+                    s = gxt_run(ctx, &job, NULL, &r);
+                    fallbacks += s == GX_OK && r.reason == GX_REASON_FALLBACK;
+                }
+                assert_true(home || s == GX_OK);
+                errors += s != GX_OK;
+                assert_int_equal(gx_buf_read(b, 0, result, BYTES), GX_OK);
+                if (strcmp(modes[mode], "corrupt") || !home) /* what it held may be wrong */
+                    assert_memory_equal(result, s == GX_OK ? want[0] : in[1], BYTES);
+                gx_buf_destroy(&a);
+                gx_buf_destroy(&b);
+                close_counted(ctx);
+            }
+        }
+    }
+    assert_true(fallbacks > 0 && errors > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -686,6 +728,7 @@ int main(void)
         cmocka_unit_test(the_cpu_is_left),
         cmocka_unit_test(a_named_device_is_not_replaced),
         cmocka_unit_test(resident_data),
+        cmocka_unit_test(moved_data),
     };
     return cmocka_run_group_tests_name("route-fault", tests, set_up, NULL);
 }

@@ -373,6 +373,175 @@ static void transfers_count(void **state)
     gx_close(&ctx);
 }
 
+/* ---- buffers ---- */
+
+static const char slow_home[] = "sim:gpu-steady", elsewhere[] = "sim:cpu-16-cores";
+
+/* Two operands and a result of n elements each, one behind the other, on a device. */
+static gx_buf *filled_buffer(gx_ctx *ctx, const char *device, size_t bytes)
+{
+    gx_buf *buf = NULL;
+    assert_int_equal(gx_buf_create(ctx, device, 3 * bytes, 0, &buf), GX_OK);
+    assert_int_equal(gx_buf_write(buf, 0, in[0], bytes), GX_OK);
+    assert_int_equal(gx_buf_write(buf, bytes, in[1], bytes), GX_OK);
+    memset(out, 0x5c, bytes);
+    assert_int_equal(gx_buf_write(buf, 2 * bytes, out, bytes), GX_OK);
+    return buf;
+}
+
+static void expect_in_buffer(gx_ctx *ctx, gx_op op, gx_field field, size_t n, gx_buf *buf,
+                             size_t at)
+{
+    gx_job job = job_of(op, field, n);
+    assert_int_equal(gx_buf_read(buf, at, out, n * gxt_element(field)), GX_OK);
+    expect_result(ctx, &job);
+}
+
+/* Where a device takes long for little, its data is fetched and brought back. */
+static void data_is_moved_where_it_pays(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    const gx_field field = GX_BN254_FR;
+    const size_t bytes = (size_t)N * 32;
+    gx_report r;
+    gx_estimate_info e;
+    fill(field, N);
+    gx_ctx *ctx = open_on("sim:gpu-steady,sim:cpu-16-cores", NULL);
+    calibrate(ctx, field, ops, GXT_COUNT(ops), 4096);
+    gx_buf *buf = filled_buffer(ctx, slow_home, bytes);
+    gx_job job = {.op = GX_INV, .field = field, .n = N, .a = gx_dev(buf, 0)};
+    job.out = gx_dev(buf, 2 * bytes);
+    uint64_t home = alone(ctx, &job, slow_home);
+    for (int i = 0; i < 3; i++) { /* copies, of which the first teaches what they take */
+        memset(out, 0x5c, bytes);
+        assert_int_equal(gx_buf_write(buf, 2 * bytes, out, bytes), GX_OK);
+        assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &e), GX_OK);
+        assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+        check_elements(&r, N);
+        assert_int_equal(r.reason, GX_REASON_FASTEST);
+        assert_string_equal(r.device, elsewhere);
+        assert_string_equal(e.device, elsewhere);
+        assert_int_equal(candidate(&r, slow_home)->predicted_ns, home);
+        assert_true(r.total_ns * 12 < home * 10);
+        expect_in_buffer(ctx, GX_INV, field, N, buf, 2 * bytes);
+    }
+    double off = (double)e.predicted_ns / (double)r.total_ns - 1;
+    print_message("%d inverses: %llu ns at home, %llu moved, %.1f %% off\n", N,
+                  (unsigned long long)home, (unsigned long long)r.total_ns, 100 * off);
+    assert_true(fabs(off) < 0.1);
+
+    job.a = job.out; /* in place: back again */
+    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+    assert_string_equal(r.device, elsewhere);
+    assert_int_equal(gx_buf_read(buf, 2 * bytes, out, bytes), GX_OK);
+    assert_memory_equal(out, in[0], bytes);
+
+    /* Sums are done before anything could be fetched. */
+    job.op = GX_ADD;
+    job.a = gx_dev(buf, 0);
+    job.b = gx_dev(buf, bytes);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+    assert_int_equal(r.reason, GX_REASON_RESIDENT);
+    assert_string_equal(r.device, slow_home);
+    expect_in_buffer(ctx, GX_ADD, field, N, buf, 2 * bytes);
+
+    /* Nothing is written over by an operand that is refused. */
+    memset(want, 0xff, 32);
+    assert_int_equal(gx_buf_write(buf, 32 * 77, want, 32), GX_OK);
+    job.op = GX_INV;
+    job.b = (gx_operand){0};
+    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NOT_CANONICAL);
+    assert_int_equal(r.bad_index, 77);
+    gx_buf_destroy(&buf);
+    gx_close(&ctx);
+}
+
+/* Jobs that wait for one another stay; those that do not go together. */
+static void chains_stay_at_home(void **state)
+{
+    (void)state;
+    enum { N = 1000, JOBS = 2 };
+    const gx_field field = GX_BN254_FR;
+    const size_t bytes = (size_t)N * 32;
+    gx_job jobs[JOBS];
+    gx_report r[JOBS];
+    fill(field, N);
+    gx_ctx *ctx = open_on("sim:gpu-steady,sim:cpu-16-cores", NULL);
+    calibrate(ctx, field, ops, GXT_COUNT(ops), 4096);
+    gx_buf *buf = filled_buffer(ctx, slow_home, bytes);
+    for (int i = 0; i < JOBS; i++) {
+        jobs[i] = (gx_job){.op = GX_INV, .field = field, .n = N};
+        jobs[i].a = gx_dev(buf, i ? 2 * bytes : 0);
+        jobs[i].out = gx_dev(buf, 2 * bytes);
+    }
+    assert_int_equal(gx_run(ctx, jobs, JOBS, NULL, r), GX_OK);
+    for (int i = 0; i < JOBS; i++) {
+        assert_int_equal(r[i].reason, GX_REASON_RESIDENT);
+        assert_string_equal(r[i].device, slow_home);
+    }
+    assert_int_equal(gx_buf_read(buf, 2 * bytes, out, bytes), GX_OK);
+    assert_memory_equal(out, in[0], bytes);
+
+    jobs[1].a = jobs[1].out = gx_dev(buf, bytes);
+    assert_int_equal(gx_run(ctx, jobs, JOBS, NULL, NULL), GX_OK);
+    assert_int_equal(gx_run(ctx, jobs, JOBS, NULL, r), GX_OK);
+    for (int i = 0; i < JOBS; i++) {
+        assert_int_equal(r[i].reason, GX_REASON_FASTEST);
+        assert_string_equal(r[i].device, elsewhere);
+    }
+    expect_in_buffer(ctx, GX_INV, field, N, buf, 2 * bytes);
+    assert_int_equal(gx_buf_read(buf, bytes, out, bytes), GX_OK);
+    assert_memory_equal(out, in[1], bytes); /* inverted twice */
+    gx_buf_destroy(&buf);
+    gx_close(&ctx);
+}
+
+/* One job may have its buffers anywhere, unless a device is named for it. */
+static void buffers_of_several_devices(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    const gx_field field = GX_BN254_FR;
+    const size_t bytes = (size_t)N * 32;
+    gx_report r;
+    gx_ticket *ticket;
+    gx_estimate_info e;
+    fill(field, N);
+    gx_ctx *ctx = open_on("cpu,sim:gpu-steady,sim:server-h200", NULL);
+    gx_buf *one = filled_buffer(ctx, slow_home, bytes);
+    gx_buf *two = filled_buffer(ctx, "sim:server-h200", bytes);
+    gx_buf *host = filled_buffer(ctx, "cpu", bytes);
+    gx_job job = {.op = GX_MUL_ADD, .field = field, .n = N, .a = gx_dev(one, 0)};
+    job.b = gx_dev(two, bytes);
+    job.c = gx_dev(host, 0);
+    job.out = gx_dev(two, 2 * bytes);
+    assert_int_equal(gxt_run(ctx, &job, "sim:server-h200", &r), GX_ERR_INVALID);
+    assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &e), GX_OK);
+    for (int i = 0; i < 2; i++) {
+        memset(out, 0x5c, bytes);
+        assert_int_equal(gx_buf_write(two, 2 * bytes, out, bytes), GX_OK);
+        if (i) {
+            assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
+            assert_int_equal(gx_wait(ticket, UINT64_MAX, &r), GX_OK);
+            gx_ticket_free(&ticket);
+        } else {
+            assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+        }
+        check_elements(&r, N);
+        assert_int_not_equal(r.reason, GX_REASON_RESIDENT);
+        assert_int_equal(gx_buf_read(two, 2 * bytes, out, bytes), GX_OK);
+        gx_job again = gxt_job(GX_MUL_ADD, field, N, in[0], in[1], in[0], want);
+        assert_int_equal(gxt_run(ctx, &again, "cpu", NULL), GX_OK);
+        assert_memory_equal(out, want, bytes);
+    }
+    gx_buf_destroy(&one);
+    gx_buf_destroy(&two);
+    gx_buf_destroy(&host);
+    gx_close(&ctx);
+}
+
 /* Results that stay in buffers are vouched for by probes, which come by elements at first, and
  * then no more often than they can be afforded. */
 static void probes_are_affordable(void **state)
@@ -963,6 +1132,9 @@ int main(void)
         cmocka_unit_test(regret_is_small),
         cmocka_unit_test(nothing_for_the_slow_one),
         cmocka_unit_test(transfers_count),
+        cmocka_unit_test(data_is_moved_where_it_pays),
+        cmocka_unit_test(chains_stay_at_home),
+        cmocka_unit_test(buffers_of_several_devices),
         cmocka_unit_test(probes_are_affordable),
         cmocka_unit_test(estimates_agree),
         cmocka_unit_test(four_are_as_good_as_that),
