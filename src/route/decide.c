@@ -16,9 +16,7 @@
 /* A smaller share of a wave is left to the others. */
 #define SHARE_MIN (1.0 / 64)
 
-/* Exploring: only where it can matter, */
-#define EXPLORE_MIN_NS 50000.0
-/* as long as it cost less than this much of all time routed, and this at the start; */
+/* Exploring: as long as it cost less than this much of all time routed, and this at the start; */
 #define EXPLORE_PART  0.05
 #define EXPLORE_START 20000000.0
 /* with a part of a large wave, beside the best one that does the rest: near enough to the
@@ -311,7 +309,7 @@ static size_t curious(const struct gx_question *q, const double *by, size_t best
 static bool explore(const struct gx_question *q, struct gx_decision *d, const double *by,
                     size_t best)
 {
-    if (!q->exploring || q->policy == GX_POLICY_LATENCY || by[best] <= EXPLORE_MIN_NS)
+    if (!q->exploring || q->policy == GX_POLICY_LATENCY || by[best] <= GX_EXPLORE_MIN_NS)
         return false;
     size_t i = curious(q, by, best);
     if (i == q->count || atomic_exchange(&q->exploring->under_way, true))

@@ -15,6 +15,8 @@
 #define GX_SMALL_NS 10000.0
 /* Where the CPU's time is not known: fewer elements than this take less. */
 #define GX_SMALL_ELEMS 512u
+/* Exploring: only where it can matter. */
+#define GX_EXPLORE_MIN_NS 50000.0
 /* Decisions that a candidate may miss closely before it is measured again. */
 #define GX_PASSED_MAX 1000u
 

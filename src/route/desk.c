@@ -35,8 +35,11 @@ static const gx_allocator *allocator(const struct gx_router *router)
 
 struct gx_desk *gx__desk_take(struct gx_router *router)
 {
+    struct gx_desk *desk = atomic_exchange(&router->warm, NULL);
+    if (desk)
+        return desk;
     pthread_mutex_lock(&router->lock);
-    struct gx_desk *desk = router->desks;
+    desk = router->desks;
     if (desk)
         router->desks = desk->next;
     pthread_mutex_unlock(&router->lock);
@@ -61,6 +64,9 @@ void gx__desk_give(struct gx_router *router, struct gx_desk *desk)
         drop(router, &desk->spare, &desk->spare_room);
     if (desk->moved_room > SPARE_KEPT)
         drop(router, &desk->moved, &desk->moved_room);
+    struct gx_desk *none = NULL;
+    if (atomic_compare_exchange_strong(&router->warm, &none, desk))
+        return;
     pthread_mutex_lock(&router->lock);
     desk->next = router->desks;
     router->desks = desk;
@@ -69,6 +75,11 @@ void gx__desk_give(struct gx_router *router, struct gx_desk *desk)
 
 void gx__desks_free(struct gx_router *router)
 {
+    struct gx_desk *warm = atomic_exchange(&router->warm, NULL);
+    if (warm) {
+        warm->next = router->desks;
+        router->desks = warm;
+    }
     for (struct gx_desk *desk = router->desks, *next; desk; desk = next) {
         next = desk->next;
         gx__free(allocator(router), desk->spare);

@@ -58,6 +58,12 @@ bool gx__errand_aim(struct gx_errand *e)
     return true;
 }
 
+static void be_fine(struct gx_errand *e)
+{
+    e->status = GX_OK;
+    e->message[0] = 0;
+}
+
 static void fail(struct gx_errand *e, gx_status status, const char *message)
 {
     e->status = status;
@@ -146,14 +152,18 @@ static void run_batch(struct gx_errand *e, struct gx_batch *batch, uint64_t *ns)
 {
     struct gx_engine *engine = e->entrant->engine;
     memset(e->reports + e->next, 0, (e->share.jobs - e->next) * sizeof *e->reports);
-    *batch = (struct gx_batch){.jobs = e->jobs + e->next,
-                               .count = e->share.jobs - e->next,
-                               .reports = e->reports + e->next,
-                               .path = e->call->path,
-                               .mode = e->call->mode,
-                               .submit_ns = e->call->submit_ns,
-                               .uncounted = true,
-                               .cancel = e->together ? NULL : e->call->cancel};
+    batch->jobs = e->jobs + e->next; /* one by one: most of it is run.c's to set */
+    batch->count = e->share.jobs - e->next;
+    batch->reports = e->reports + e->next;
+    batch->path = e->call->path;
+    batch->mode = e->call->mode;
+    batch->sets = 0;
+    batch->stream = false;
+    batch->submit_ns = e->call->submit_ns;
+    batch->uncounted = true;
+    batch->cancel = e->together ? NULL : e->call->cancel;
+    batch->done = NULL;
+    batch->failed = 0;
     uint64_t start = gx__engine_now(engine);
     gx__engine_run(engine, batch);
     *ns = gx__engine_now(engine) - start;
@@ -200,7 +210,7 @@ static bool go(struct gx_errand *e, bool alone)
         gx__learn(e->router->places.instance, place, batch.jobs, batch.count, e->call->path, ns,
                   e->together);
     if (batch.status == GX_ERR_NOT_CANONICAL) {
-        fail(e, GX_OK, "");
+        be_fine(e);
         e->next = end + 1; /* the report has it */
     }
     return batch.status == GX_OK || batch.status == GX_ERR_NOT_CANONICAL;
@@ -216,7 +226,7 @@ static bool goes_on(const struct gx_errand *e)
 void gx__errand_run(struct gx_errand *e)
 {
     struct gx_place *place = e->entrant->place;
-    fail(e, GX_OK, "");
+    be_fine(e);
     if (!gx__errand_aim(e)) {
         fail(e, GX_ERR_OUT_OF_MEMORY,
              "no memory to keep operands safe from a device that may fail");

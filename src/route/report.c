@@ -108,8 +108,9 @@ static void not_written(gx_report *r, const struct gx_errand *e, const struct gx
              from, to);
 }
 
-/* Everything of job j of the wave, which is number `job` of the call. */
-static void merge(const struct gx_desk *desk, size_t j, size_t job, gx_report *r)
+/* Everything of job j of the wave, which is number `job` of the call; who was considered only
+ * where someone wants to know. */
+static void merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted, gx_report *r)
 {
     uint64_t most = 0;
     bool stopped = false;
@@ -142,7 +143,8 @@ static void merge(const struct gx_desk *desk, size_t j, size_t job, gx_report *r
         r->status = GX_ERR_NOT_RUN;
     if (r->status == GX_OK && r->reason == GX_REASON_FALLBACK)
         memcpy(r->message, desk->message, sizeof r->message);
-    add_candidates(desk, j, meant->n, r);
+    if (wanted)
+        add_candidates(desk, j, meant->n, r);
 }
 
 /* Buffers of "cpu" may be anybody's host memory, but stayed with it. */
@@ -171,7 +173,7 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
     gx_report own;
     for (size_t j = 0; j < count; j++) {
         gx_report *r = call->reports ? &call->reports[first + j] : &own;
-        merge(desk, j, first + j, r);
+        merge(desk, j, first + j, call->reports != NULL, r);
         if (at_home(&call->jobs[first + j], desk))
             r->reason = GX_REASON_RESIDENT;
         if (count == 1 && r->status == GX_OK)

@@ -19,12 +19,13 @@ struct gx_router {
     bool host_listed; /* "cpu" is one to choose */
     struct gx_place *_Atomic host;
     struct gx_exploring exploring;
+    struct gx_desk *_Atomic warm; /* the desk that was used last, where it is idle */
 
     pthread_mutex_t lock; /* the rest: */
     atomic_bool listed;   /* these two are complete, and constant */
     size_t candidates;
     struct gx_place *candidate[GX_CANDIDATES_MAX];
-    struct gx_desk *desks;     /* idle ones */
+    struct gx_desk *desks;     /* other idle ones */
     struct gx_helper *helpers; /* all, */
     struct gx_helper *idle;    /* and those with nothing to do */
     size_t helper_count;

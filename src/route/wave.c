@@ -61,7 +61,7 @@ static gx_status enter_all(struct gx_router *router, struct gx_desk *desk, gx_po
     desk->entrants = desk->rivals = 0;
     if (s != GX_OK)
         return s;
-    snprintf(message, message_size, "no device may be chosen: 'gpuexec devices' lists them");
+    message[0] = 0;
     for (size_t i = 0; i < count; i++) {
         struct gx_engine *engine;
         struct gx_place *place = candidates[i];
@@ -70,8 +70,12 @@ static gx_status enter_all(struct gx_router *router, struct gx_desk *desk, gx_po
         if (gx__health_enter(&router->places, place, &engine, message, message_size) == GX_OK)
             enter_one(desk, place, engine);
     }
-    if (!desk->entrants && policy == GX_POLICY_GPU)
+    if (!desk->entrants && policy == GX_POLICY_GPU) {
+        if (!message[0])
+            snprintf(message, message_size,
+                     "no device may be chosen: 'gpuexec devices' lists them");
         return GX_ERR_NO_DEVICE;
+    }
     if (!desk->entrants)
         s = enter_host(router, desk, message, message_size);
     desk->rivals = desk->entrants;
@@ -169,10 +173,24 @@ static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced)
     if (!e->place->host)
         rival->extra_ns = (double)replaced / (replaced > FRESH_BYTES ? FRESH_RATE : COPY_RATE);
     const struct gx_habit *habit = habit_of(desk, i);
-    rival->stale = is_stale(desk, i);
     rival->passed = atomic_load_explicit(&habit->passed, memory_order_relaxed);
     rival->beside =
         atomic_load_explicit(&beside_of(desk, i)->factor, memory_order_relaxed) / 1000.0;
+}
+
+/* How old times are takes longer to find out than who is faster: only where it matters. */
+static void decide(struct gx_desk *desk)
+{
+    bool stale = false;
+    struct gx_question *q = &desk->question;
+    gx__decide(q, &desk->decision);
+    if (!q->exploring || desk->decision.reason == GX_REASON_EXPLORED ||
+        desk->decision.best_ns <= GX_EXPLORE_MIN_NS)
+        return;
+    for (size_t i = 0; i < desk->rivals; i++)
+        stale |= desk->rival[i].stale = is_stale(desk, i);
+    if (stale)
+        gx__decide(q, &desk->decision);
 }
 
 /* Those that nearly won are measured again when that has happened often, and so is what they
@@ -221,7 +239,7 @@ gx_status gx__wave_decide(struct gx_router *router, struct gx_desk *desk, gx_pol
     add_parts(router, desk, jobs, count, path, &replaced);
     for (size_t i = 0; i < desk->rivals; i++)
         add_rival(desk, i, replaced);
-    gx__decide(&desk->question, &desk->decision);
+    decide(desk);
     if (explore) {
         note_near(desk);
         count_decision(router, desk->decision.reason);
