@@ -22,6 +22,8 @@ enum {
 
 /* Of one sample, for the clock's sake. */
 #define SHORTEST_NS 20000.0
+/* Clocks are up again after this much work. */
+#define WARM_NS 20000000u
 
 const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV};
 
@@ -162,14 +164,22 @@ const char *router_reason(gx_reason reason)
     return (size_t)reason < sizeof names / sizeof *names ? names[reason] : "?";
 }
 
-void router_chosen(const gx_report *report, char *text, size_t size)
+void router_chosen(const gx_report *report, bool shares, char *text, size_t size)
 {
     size_t used = 0;
+    uint64_t all = 0;
     text[0] = 0;
-    for (uint32_t i = 0; i < report->candidates && used < size; i++)
-        if (report->candidate[i].elements)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "+" : "",
-                                     report->candidate[i].device);
+    for (uint32_t i = 0; i < report->candidates; i++)
+        all += report->candidate[i].elements;
+    for (uint32_t i = 0; i < report->candidates && used < size; i++) {
+        const gx_candidate *c = &report->candidate[i];
+        if (!c->elements)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "+" : "", c->device);
+        if (shares && c->elements < all && used < size)
+            used += (size_t)snprintf(text + used, size - used, " %.0f%%",
+                                     100 * (double)c->elements / (double)all);
+    }
     if (!used)
         snprintf(text, size, "%s", report->device);
 }
@@ -221,9 +231,19 @@ int router_call(router *r, const router_way *way, gx_report *reports)
     return s == GX_OK ? EXIT_DONE : router_failed(s, NULL, 0);
 }
 
+static int warm_up(router *r, const router_way *way)
+{
+    int rc;
+    uint64_t start = now_ns();
+    do
+        rc = router_call(r, way, NULL);
+    while (rc == EXIT_DONE && now_ns() - start < WARM_NS);
+    return rc;
+}
+
 static int take_sample(router *r, const router_way *way, size_t calls, double *ns)
 {
-    int rc = EXIT_DONE;
+    int rc = way->warm ? warm_up(r, way) : EXIT_DONE;
     uint64_t start = now_ns();
     for (size_t i = 0; rc == EXIT_DONE && i < calls; i++)
         rc = router_call(r, way, NULL);

@@ -54,6 +54,8 @@ typedef struct router_way {
     size_t count;
     gx_buf *moved; /* not NULL: the operands are read from here first, in the order of a job,
                       and the result is written back behind them */
+    bool warm;     /* it is called for a while before each sample: others had their turn, and a
+                      device that is idle lowers its clocks */
     size_t calls;  /* of one sample */
     size_t samples;
     stats ns; /* of one call */
@@ -122,8 +124,8 @@ int router_call(router *r, const router_way *way, gx_report *reports);
  * goes before both. Each was called once before. */
 int router_time(router *r, router_way *ways, size_t count, size_t samples, double budget_s);
 
-/* "cpu+vulkan:0": who had a share. */
-void router_chosen(const gx_report *report, char *text, size_t size);
+/* "cpu+vulkan:0": who had a share; with how much each: "cpu 71%+vulkan:0 29%". */
+void router_chosen(const gx_report *report, bool shares, char *text, size_t size);
 const char *router_reason(gx_reason reason);
 
 /* Shows why a call failed, from the reports where there are any; returns an exit code. */

@@ -85,7 +85,7 @@ static int show_cell(router *r, router_cell *c, const router_way *ways, const gx
         best = c->ns[i] < c->ns[best] ? i : best;
     c->regret = c->ns[last] / c->ns[best] - 1;
     where_name(r, c->where, where, sizeof where);
-    router_chosen(report, chosen, sizeof chosen);
+    router_chosen(report, false, chosen, sizeof chosen);
     router_row row = {
         .where = where, .field = c->field, .op = c->op, .elements = c->n, ROUTER_NO_RATES};
     for (size_t i = 0; i < last; i++) {

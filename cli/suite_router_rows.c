@@ -43,7 +43,7 @@ static bool show(router *r, const char *what, const router_way *way, const gx_re
     if (over)
         row.value = (way->ns.median - against) / 1e3;
     if (report) {
-        router_chosen(report, chosen, sizeof chosen);
+        router_chosen(report, true, chosen, sizeof chosen);
         row.chosen = chosen;
         row.reason = router_reason(report->reason);
     }
@@ -88,9 +88,12 @@ static int together(router *r)
     router_way ways[ROUTER_WAYS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < r->candidates; i++)
-        ways[count++] = (router_way){
-            .name = r->names[i], .opts = {.device = r->names[i]}, .jobs = &job, .count = 1};
-    ways[count++] = (router_way){.name = "auto", .jobs = &job, .count = 1};
+        ways[count++] = (router_way){.name = r->names[i],
+                                     .opts = {.device = r->names[i]},
+                                     .jobs = &job,
+                                     .count = 1,
+                                     .warm = true};
+    ways[count++] = (router_way){.name = "auto", .jobs = &job, .count = 1, .warm = true};
     int rc = router_register(r, true);
     if (rc == EXIT_DONE)
         rc = run_ways(r, "mul on registered memory", ways, count, LARGE_SAMPLES, LARGE_S, false);
@@ -128,8 +131,9 @@ static int chain_on(router *r, size_t candidate)
     router_way ways[] = {{.name = r->names[r->cpu],
                           .opts = {.device = r->names[r->cpu]},
                           .jobs = host,
-                          .count = CHAIN},
-                         {.name = "auto", .jobs = resident, .count = CHAIN}};
+                          .count = CHAIN,
+                          .warm = true},
+                         {.name = "auto", .jobs = resident, .count = CHAIN, .warm = true}};
     int rc = s == GX_OK
                  ? run_ways(r, "32 muls on resident data", ways, 2, LARGE_SAMPLES, LARGE_S, false)
                  : router_failed(s, NULL, 0);
