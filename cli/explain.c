@@ -9,7 +9,13 @@
 static const char *const reasons[] = {[GX_REASON_NONE] = "",
                                       [GX_REASON_ASKED] = "asked for",
                                       [GX_REASON_ONLY] = "the only automatic one",
-                                      [GX_REASON_RESIDENT] = "its buffers are there"};
+                                      [GX_REASON_RESIDENT] = "its buffers are there",
+                                      [GX_REASON_SMALL] = "too little for a GPU",
+                                      [GX_REASON_FASTEST] = "the fastest",
+                                      [GX_REASON_SPLIT] = "with others",
+                                      [GX_REASON_DEFAULT] = "nothing is measured yet",
+                                      [GX_REASON_EXPLORED] = "to find out what it takes",
+                                      [GX_REASON_FALLBACK] = "another one failed"};
 static const char *const paths[] = {[GX_PATH_AUTO] = "none",
                                     [GX_PATH_HOST_VISIBLE] = "host-visible",
                                     [GX_PATH_DEVICE_LOCAL] = "device-local",
