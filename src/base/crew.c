@@ -23,7 +23,7 @@
 
 /* How long one looks out for work, or for the end of others', before sleeping: to be woken
  * costs about as much. */
-#define LINGER_NS 50000u
+#define LINGER_NS 100000u
 enum { TURNS_PER_LOOK = 16, TURNS_PER_YIELD = 128 }; /* at the clock; some microseconds */
 
 enum { AT_REST, STARTING, UP }; /* gx_crew.state */
