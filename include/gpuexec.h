@@ -601,6 +601,13 @@ typedef struct gx_device_statistics {
 /* Of all devices that were opened or may be chosen. *count as for gx_devices. Any thread. */
 GX_API gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *count);
 
+/* All these numbers in the text format of Prometheus, with the names of doc/metrics.md, for a
+ * program that answers scrapes itself. *size is the room in text on entry, what is needed on
+ * return, its end included; where the room is less, text is made empty, as half of the numbers
+ * would be wrong ones. text may be NULL to ask for the size, which may grow until the next
+ * call. Any thread; blocks and allocates as gx_device_stats does. */
+GX_API gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size);
+
 /* ---- trace --------------------------------------------------------------- */
 
 /* Writes every stage of every job from now on to a file in the Chrome trace format, which
