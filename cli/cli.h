@@ -36,6 +36,7 @@ typedef struct command {
 extern const command cmd_devices, cmd_verify, cmd_run, cmd_bench, cmd_demo, cmd_calibrate,
     cmd_model;
 extern const command cmd_scan, cmd_compare, cmd_platforms, cmd_report;
+extern const command cmd_serve, cmd_top;
 
 /* "gpuexec: ..." and a newline on stderr, after taking a progress bar away. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -10,11 +10,11 @@
 
 #include "cli.h"
 
-enum { COMMANDS = 11 };
+enum { COMMANDS = 13 };
 
 static const command *const commands[COMMANDS] = {
-    &cmd_demo,  &cmd_devices, &cmd_verify,  &cmd_run,       &cmd_bench, &cmd_calibrate,
-    &cmd_model, &cmd_scan,    &cmd_compare, &cmd_platforms, &cmd_report};
+    &cmd_demo, &cmd_devices, &cmd_verify,    &cmd_run,    &cmd_bench, &cmd_calibrate, &cmd_model,
+    &cmd_scan, &cmd_compare, &cmd_platforms, &cmd_report, &cmd_serve, &cmd_top};
 
 static common_opts common;
 

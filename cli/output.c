@@ -75,7 +75,7 @@ const char *output_bar(char *buffer, int width, double fraction)
     return buffer;
 }
 
-static int terminal_width(void)
+int output_width(void)
 {
     struct winsize size;
     if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
@@ -247,7 +247,7 @@ output *output_open(output_format format, const char *command, const column *col
         return NULL;
     *out = (output){.format = format, .command = command, .columns = columns, .count = count};
     out->hidden = format == OUT_TABLE ? COL_MACHINE_ONLY : COL_TABLE_ONLY;
-    if (format == OUT_TABLE && table_width(out) > terminal_width())
+    if (format == OUT_TABLE && table_width(out) > output_width())
         out->hidden |= COL_WIDE;
 
     if (format == OUT_CSV)

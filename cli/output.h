@@ -80,6 +80,9 @@ int output_error(void);
 bool output_colour(void);
 bool output_utf8(void);
 
+/* Columns of the terminal; 1000 where stdout is none. */
+int output_width(void);
+
 /* Escape sequences, empty where there are no colours. */
 const char *style_bold(void);
 const char *style_good(void);

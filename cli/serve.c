@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpuexec serve: what a context is doing, over HTTP: metrics, a live page, and what the page
+ * and gpuexec top read.
+ */
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "http_server.h"
+#include "live.h"
+#include "live_page.h"
+#include "signals.h"
+#include "workload.h"
+
+/* However many ask, the context is asked this often at most. */
+#define SNAPSHOT_NS 100000000u
+
+#define DEFAULT_LISTEN "127.0.0.1:9464"
+#define TOKEN_VARIABLE "GPUEXEC_SERVE_TOKEN"
+
+static struct {
+    const char *listen, *token;
+    workload_opts work;
+} opts = {.listen = DEFAULT_LISTEN, .work = WORKLOAD_DEFAULT};
+
+static const arg_spec specs[] = {
+    {.name = "listen",
+     .arg = "A:P",
+     .kind = ARG_TEXT,
+     .value = &opts.listen,
+     .help = "address and port (" DEFAULT_LISTEN "); port 0: any that is free"},
+    {.name = "token",
+     .arg = "T",
+     .kind = ARG_TEXT,
+     .value = &opts.token,
+     .help = "what every request must bring; others on this machine may see it here, so better "
+             "in " TOKEN_VARIABLE},
+    WORKLOAD_SPECS(&opts.work),
+};
+
+/* ---- the address ---- */
+
+typedef struct endpoint {
+    struct sockaddr_storage address;
+    char host[INET6_ADDRSTRLEN + 2]; /* as in an address of the web */
+    bool loopback;
+} endpoint;
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+    return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/* "127.0.0.1:80", "[::1]:80", "localhost:80". */
+static bool parse_listen(const char *text, endpoint *e)
+{
+    char host[256];
+    const char *colon = strrchr(text, ':');
+    uint64_t port;
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    if (!length || length >= sizeof host || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+        !parse_number(colon + 1, &port) || port > UINT16_MAX)
+        return false;
+    bool brackets = text[0] == '[' && colon[-1] == ']';
+    snprintf(host, sizeof host, "%.*s", (int)(brackets ? length - 2 : length), text + brackets);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+    if (getaddrinfo(host, colon + 1, &hints, &found))
+        return false;
+    memcpy(&e->address, found->ai_addr, found->ai_addrlen);
+    e->loopback = is_loopback(found->ai_addr);
+    getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    snprintf(e->host, sizeof e->host, found->ai_family == AF_INET6 ? "[%.45s]" : "%.45s", host);
+    freeaddrinfo(found);
+    return true;
+}
+
+/* ---- what is answered ---- */
+
+typedef struct service {
+    gx_ctx *ctx;
+    device_list infos;
+    workload *work;
+    uint64_t start_ns;
+    /* The snapshot; only the thread of the server uses it. */
+    uint64_t taken_ns;
+    char *status, *metrics;
+    size_t metrics_room;
+    bool healthy;
+} service;
+
+static void take_metrics(service *s)
+{
+    size_t size = s->metrics_room;
+    while (gx_metrics_prometheus(s->ctx, s->metrics, &size) == GX_OK && size > s->metrics_room) {
+        char *more = realloc(s->metrics, size + 1024);
+        if (!more)
+            return;
+        s->metrics = more;
+        s->metrics_room = size = size + 1024;
+    }
+}
+
+/* Healthy while one device may be used. */
+static bool any_usable(const json_t *status)
+{
+    const json_t *devices = json_object_get(status, "devices");
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        const char *health =
+            json_string_value(json_object_get(json_array_get(devices, i), "health"));
+        if (health && (!strcmp(health, "good") || !strcmp(health, "unused")))
+            return true;
+    }
+    return false;
+}
+
+static void take_snapshot(service *s)
+{
+    uint64_t now = now_ns();
+    if (s->taken_ns && now - s->taken_ns < SNAPSHOT_NS)
+        return;
+    take_metrics(s);
+    json_t *status = live_status(s->ctx, &s->infos, s->work, s->start_ns);
+    s->healthy = any_usable(status);
+    free(s->status);
+    s->status = status ? json_dumps(status, JSON_COMPACT) : NULL;
+    json_decref(status);
+    s->taken_ns = now;
+}
+
+static void give(http_answer *answer, unsigned status, const char *type, const char *text)
+{
+    *answer = (http_answer){.status = text ? status : 500, .type = type, .body = text ? text : ""};
+    answer->bytes = strlen(answer->body);
+}
+
+static void answer(void *user, const char *path, http_answer *a)
+{
+    service *s = user;
+    if (!*path) {
+        *a = (http_answer){.status = 200,
+                           .type = "text/html; charset=utf-8",
+                           .body = live_page,
+                           .bytes = live_page_bytes};
+        return;
+    }
+    take_snapshot(s);
+    if (!strcmp(path, "metrics"))
+        give(a, 200, "text/plain; version=0.0.4; charset=utf-8", s->metrics);
+    else if (!strcmp(path, "status.json"))
+        give(a, 200, "application/json", s->status);
+    else if (!strcmp(path, "healthz"))
+        give(a, s->healthy ? 200 : 503, "text/plain; charset=utf-8",
+             s->healthy ? "ok\n" : "no device works\n");
+}
+
+/* ---- the command ---- */
+
+static int serve(service *s, const endpoint *e, const char *token)
+{
+    char err[128];
+    http_server *server;
+    http_opts http = {.address = (const struct sockaddr *)&e->address,
+                      .token = token,
+                      .answer = answer,
+                      .user = s};
+    if (!http_server_start(&http, &server, err, sizeof err)) {
+        cli_error("--listen %s: %s", opts.listen, err);
+        return EXIT_FAILED;
+    }
+    printf("http://%s:%u/\n", e->host, http_server_port(server));
+    fflush(stdout);
+    fputs("also /metrics, /status.json, /healthz; Ctrl-C ends it\n", stderr);
+    signal_event event;
+    do
+        event = signals_wait(UINT64_MAX, false);
+    while (event != SIGNAL_END);
+    http_server_stop(&server);
+    return EXIT_DONE;
+}
+
+static int serve_context(const common_opts *common, const endpoint *e, const char *token)
+{
+    service s = {.start_ns = now_ns()};
+    int rc = cli_open(common, &s.ctx);
+    if (rc == EXIT_DONE)
+        rc = device_list_get(s.ctx, &s.infos);
+    if (rc == EXIT_DONE)
+        take_snapshot(&s); /* drivers are asked the first time, which may take long: now */
+    if (rc == EXIT_DONE && !opts.work.idle)
+        rc = workload_start(s.ctx, &opts.work, &cmd_serve, &s.work);
+    if (rc == EXIT_DONE)
+        rc = serve(&s, e, token);
+    workload_stop(&s.work);
+    device_list_free(&s.infos);
+    free(s.status);
+    free(s.metrics);
+    return cli_close(&s.ctx, rc);
+}
+
+static int run_serve(const common_opts *common)
+{
+    endpoint e = {0};
+    const char *token = opts.token ? opts.token : getenv(TOKEN_VARIABLE);
+    if (!http_server_exists()) {
+        cli_error("built without libmicrohttpd: install it (Debian, Ubuntu: apt-get install "
+                  "libmicrohttpd-dev) and build again");
+        return EXIT_FAILED;
+    }
+    if (!parse_listen(opts.listen, &e))
+        return cli_usage(&cmd_serve, "--listen: '%s' is no address and port; write " DEFAULT_LISTEN,
+                         opts.listen);
+    token = token && *token ? token : NULL;
+    if (!e.loopback && !token)
+        return cli_usage(&cmd_serve,
+                         "--listen %s: others can reach that address, so it needs a token (--token "
+                         "or " TOKEN_VARIABLE ")",
+                         opts.listen);
+    signals_hold();
+    return serve_context(common, &e, token);
+}
+
+const command cmd_serve = {
+    .name = "serve",
+    .summary = "a live page and Prometheus metrics, over a running workload",
+    .synopsis = "[--listen A:P] [--token T] [--field F] [--op O] [--sizes N] [--rate R] [--idle]",
+    .about =
+        "Opens a context, gives it jobs at a steady rate, and shows what happens: a live page at\n"
+        "the address it prints, /metrics for Prometheus (doc/metrics.md), /status.json for\n"
+        "'gpuexec top' and others, and /healthz, which is 503 while no device works.\n"
+        "\n"
+        "Without --listen only this machine can ask. For any other address a token is needed,\n"
+        "which requests bring as 'Authorization: Bearer T' or as '?token=T'. It travels as it is:\n"
+        "where others can listen, put a proxy with TLS before it. Results are not kept; a program\n"
+        "of your own shows its own work by gx_metrics_prometheus.",
+    .examples = "  gpuexec serve\n"
+                "  gpuexec serve --rate 200 --op mul,inv --sizes 1K,1M\n"
+                "  gpuexec serve --listen 127.0.0.1:0 --idle\n"
+                "  " TOKEN_VARIABLE "=$(cat token) gpuexec serve --listen 0.0.0.0:9464\n",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .run = run_serve,
+};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The synthetic workload (workload.h). Tickets, and not calls, so that a slow device shows as
+ * a queue and not as a thread that waits.
+ */
+#include "workload.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "data.h"
+
+enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, PAUSE_MS = 200 };
+
+/* One job that comes by in turn. */
+typedef struct kind {
+    gx_op op;
+    gx_field field;
+    size_t n;
+} kind;
+
+struct workload {
+    gx_ctx *ctx;
+    workload_opts opts;
+    kind kinds[KINDS_MAX];
+    size_t kind_count;
+    void *in[FIELDS_MAX][3];
+    void *out[SLOTS];
+    gx_ticket *tickets[SLOTS];
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wake;
+    bool stopping;
+    uint64_t submitted, failed;
+    char last_error[sizeof((gx_report *)0)->message];
+};
+
+/* ---- what there is to do ---- */
+
+static uint64_t largest(const number_list *sizes)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < sizes->count; i++)
+        most = sizes->values[i] > most ? sizes->values[i] : most;
+    return most;
+}
+
+/* Sizes change fastest, so that small and large jobs meet. */
+static void list_kinds(workload *w)
+{
+    for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+            for (size_t i = 0; i < w->opts.sizes.count; i++)
+                if (w->opts.fields >> f & 1 && w->opts.ops >> o & 1 &&
+                    gx_op_exists((gx_op)o, (gx_field)f) && w->kind_count < KINDS_MAX)
+                    w->kinds[w->kind_count++] =
+                        (kind){(gx_op)o, (gx_field)f, (size_t)w->opts.sizes.values[i]};
+}
+
+static bool make_data(workload *w)
+{
+    size_t n = (size_t)largest(&w->opts.sizes);
+    for (size_t k = 0; k < w->kind_count; k++) {
+        gx_field field = w->kinds[k].field;
+        for (unsigned i = 0; i < 3; i++) {
+            void **in = &w->in[field][i];
+            if (*in)
+                continue;
+            *in = data_alloc(n * gx_field_get_info(field)->element_bytes);
+            if (!*in)
+                return false;
+            data_random(field, *in, n, i + 1);
+        }
+    }
+    for (size_t i = 0; i < SLOTS; i++)
+        if (!(w->out[i] = data_alloc(n * ELEMENT_BYTES_MAX)))
+            return false;
+    return true;
+}
+
+static gx_job make_job(const workload *w, const kind *k, void *out)
+{
+    gx_job job = {.op = k->op, .field = k->field, .n = k->n, .out = gx_host(out)};
+    gx_operand *const operands[] = {&job.a, &job.b, &job.c};
+    for (uint32_t i = 0; i < gx_op_get_info(k->op)->operands; i++)
+        *operands[i] = gx_host(w->in[k->field][i]);
+    return job;
+}
+
+/* ---- doing it ---- */
+
+/* Sleeps until then; false where it is time to end. */
+static bool sleep_until(workload *w, uint64_t ns)
+{
+    struct timespec at = {.tv_sec = (time_t)(ns / 1000000000u),
+                          .tv_nsec = (long)(ns % 1000000000u)};
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping && pthread_cond_timedwait(&w->wake, &w->lock, &at) != ETIMEDOUT)
+        ;
+    bool go_on = !w->stopping;
+    pthread_mutex_unlock(&w->lock);
+    return go_on;
+}
+
+static void note_failure(workload *w, const char *message)
+{
+    pthread_mutex_lock(&w->lock);
+    w->failed++;
+    snprintf(w->last_error, sizeof w->last_error, "%s", message);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Frees the slot; false where its job failed. */
+static bool finish(workload *w, size_t slot)
+{
+    gx_report report;
+    if (!w->tickets[slot])
+        return true;
+    gx_status s = gx_wait(w->tickets[slot], UINT64_MAX, &report);
+    gx_ticket_free(&w->tickets[slot]);
+    if (s != GX_OK)
+        note_failure(w, report.message[0] ? report.message : gx_status_message(s));
+    return s == GX_OK;
+}
+
+static bool submit(workload *w, size_t slot, const kind *k)
+{
+    gx_job job = make_job(w, k, w->out[slot]);
+    gx_status s = gx_submit(w->ctx, &job, 1, NULL, &w->tickets[slot]);
+    if (s != GX_OK)
+        note_failure(w, gx_status_message(s));
+    pthread_mutex_lock(&w->lock);
+    w->submitted++;
+    pthread_mutex_unlock(&w->lock);
+    return s == GX_OK;
+}
+
+static void *work(void *user)
+{
+    workload *w = user;
+    uint64_t step = 1000000000u / w->opts.rate, next = now_ns();
+    for (uint64_t i = 0; (!w->opts.jobs || i < w->opts.jobs) && sleep_until(w, next); i++) {
+        size_t slot = i % SLOTS;
+        bool fine = finish(w, slot) && submit(w, slot, &w->kinds[i % w->kind_count]);
+        /* A rate that is not kept is not made up for, and what fails is not hammered. */
+        uint64_t now = now_ns();
+        next = next + step > now ? next + step : now;
+        if (!fine)
+            next = now + PAUSE_MS * 1000000u;
+    }
+    for (size_t i = 0; i < SLOTS; i++)
+        finish(w, i);
+    return NULL;
+}
+
+/* ---- the outside ---- */
+
+static void destroy(workload *w)
+{
+    for (size_t f = 0; f < FIELDS_MAX; f++)
+        for (size_t i = 0; i < 3; i++)
+            free(w->in[f][i]);
+    for (size_t i = 0; i < SLOTS; i++)
+        free(w->out[i]);
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, workload **out)
+{
+    *out = NULL;
+    workload *w = calloc(1, sizeof *w);
+    if (!w)
+        return cli_no_memory();
+    w->ctx = ctx;
+    w->opts = *opts;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&w->lock, NULL);
+    list_kinds(w);
+    int rc = EXIT_DONE;
+    if (!w->kind_count)
+        rc = cli_usage(cmd, "no such operation on this field");
+    else if (!make_data(w))
+        rc = cli_no_memory();
+    else if (pthread_create(&w->thread, NULL, work, w)) {
+        cli_error("cannot start a thread");
+        rc = EXIT_FAILED;
+    }
+    if (rc == EXIT_DONE)
+        *out = w;
+    else
+        destroy(w);
+    return rc;
+}
+
+void workload_stop(workload **w)
+{
+    if (!*w)
+        return;
+    pthread_mutex_lock(&(*w)->lock);
+    (*w)->stopping = true;
+    pthread_cond_signal(&(*w)->wake);
+    pthread_mutex_unlock(&(*w)->lock);
+    pthread_join((*w)->thread, NULL);
+    destroy(*w);
+    *w = NULL;
+}
+
+json_t *workload_json(workload *w)
+{
+    if (!w)
+        return json_pack("{s:b}", "running", 0);
+    json_t *sizes = json_array();
+    for (size_t i = 0; i < w->opts.sizes.count; i++)
+        json_array_append_new(sizes, json_integer((json_int_t)w->opts.sizes.values[i]));
+    pthread_mutex_lock(&w->lock);
+    json_t *json =
+        json_pack("{s:b, s:I, s:o, s:I, s:I, s:s}", "running", 1, "rate", (json_int_t)w->opts.rate,
+                  "sizes", sizes, "submitted", (json_int_t)w->submitted, "failed",
+                  (json_int_t)w->failed, "last_error", w->last_error);
+    pthread_mutex_unlock(&w->lock);
+    return json;
+}

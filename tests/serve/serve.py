@@ -1,0 +1,416 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+#
+# serve.py PROGRAM: gpuexec serve as clients see it, good ones and bad ones, and gpuexec top
+# beside it. The metrics are read by a parser that takes nothing but what the format says, and
+# by promtool where that is installed.
+import fcntl
+import http.client
+import json
+import os
+import pty
+import re
+import resource
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+PROGRAM = sys.argv[1]
+MANY = 1000  # connections
+WIDTH = 80  # of the terminal
+TOKEN = "a-secret"
+failures = []
+
+
+def expect(what, ok, got=""):
+    print(f"{'ok   ' if ok else 'FAIL '} {what}" + ("" if ok else f": {got!r}"), flush=True)
+    if not ok:
+        failures.append(what)
+
+
+def equal(what, got, wanted):
+    expect(what, got == wanted, f"{got!r}, not {wanted!r}")
+
+
+class Server:
+    """A gpuexec serve on a port of its own."""
+
+    def __init__(self, *options, listen="127.0.0.1:0", env=None):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--listen", listen, *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+        self.url = self.process.stdout.readline().strip()
+        match = re.fullmatch(r"http://(.+):(\d+)/", self.url)
+        if not match:
+            raise SystemExit(f"serve says {self.url!r} {self.process.stderr.read()!r}")
+        self.port = int(match[2])
+
+    def get(self, path, method="GET", headers=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            c.request(method, path, headers=headers or {})
+            answer = c.getresponse()
+            return answer.status, answer.read().decode(), dict(answer.getheaders())
+        finally:
+            c.close()
+
+    def status(self):
+        return json.loads(self.get("/status.json")[1])
+
+    def socket(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        try:
+            return self.process.wait(20)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+            self.process.stderr.close()
+
+
+# ---- the text format ----
+
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
+SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (-?[0-9]+(?:\.[0-9]+)?)")
+
+
+def parse(text):
+    """The series of an exposition, {name{labels}: value}; raises where a line is not right."""
+    series, types, current, helped = {}, {}, None, None
+    if not text.endswith("\n"):
+        raise ValueError("no end of line at the end")
+    for line in text[:-1].split("\n"):
+        if match := re.fullmatch(rf"# HELP ({NAME}) (\S.*)", line):
+            helped = match[1]
+            if helped in types:
+                raise ValueError(f"{helped} comes twice")
+        elif match := re.fullmatch(rf"# TYPE ({NAME}) (counter|gauge)", line):
+            current = match[1]
+            if current != helped:
+                raise ValueError(f"{current} has no help")
+            types[current] = match[2]
+            if (match[2] == "counter") != current.endswith("_total"):
+                raise ValueError(f"{current} is a {match[2]}")
+        elif match := SAMPLE.fullmatch(line):
+            key = match[1] + (match[2] or "")
+            if match[1] != current or key in series:
+                raise ValueError(f"out of place: {line}")
+            series[key] = float(match[3]), types[current]
+        else:
+            raise ValueError(f"not in the format: {line}")
+    return series
+
+
+def test_parser():
+    """It must find what is wrong."""
+    good = '# HELP a_total x\n# TYPE a_total counter\na_total{b="c\\"d"} 1\n'
+    parse(good)
+    for bad in (good[:-1], good + good, good.replace("counter", "gauge"), good.replace("# HELP a_total x\n", ""),
+                good.replace('\\"', '"'), good.replace(" 1", " x"), good + "a_total{b=\"c\\\"d\"} 2\n",
+                good + "c 1\n", good.replace("{", "{,")):
+        try:
+            parse(bad)
+            expect("the parser finds mistakes", False, bad)
+        except ValueError:
+            pass
+
+
+def promtool(text):
+    tool = shutil.which("promtool")
+    if not tool:
+        print("note  no promtool here: the own parser alone has looked at the metrics")
+        return
+    done = subprocess.run([tool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+    equal("promtool", (done.returncode, done.stdout + done.stderr), (0, ""))
+
+
+# What a number of /status.json is called in /metrics, and by how much it is divided.
+STATS = {"jobs_done": 'gpuexec_jobs_totalresult="done"', "jobs_failed": 'gpuexec_jobs_totalresult="failed"',
+         "elements": "gpuexec_elements_total", "bytes_read": "gpuexec_read_bytes_total",
+         "bytes_written": "gpuexec_written_bytes_total", "compute_ns": "gpuexec_compute_seconds_total",
+         "dispatches": "gpuexec_dispatches_total", "pool_hits": 'gpuexec_pool_requests_totalresult="hit"',
+         "pool_misses": 'gpuexec_pool_requests_totalresult="miss"', "pool_bytes": "gpuexec_pool_bytes",
+         "device_bytes": "gpuexec_device_memory_bytes", "device_bytes_peak": "gpuexec_device_memory_peak_bytes",
+         "command_hits": 'gpuexec_command_requests_totalresult="hit"',
+         "command_misses": 'gpuexec_command_requests_totalresult="miss"',
+         "tickets_submitted": "gpuexec_tickets_submitted_total", "tickets_done": "gpuexec_tickets_done_total",
+         "tickets_cancelled": "gpuexec_tickets_cancelled_total", "jobs_waiting": "gpuexec_jobs_waiting",
+         "validation_messages": "gpuexec_validation_messages_total", "decisions": "gpuexec_decisions_total",
+         "decisions_default": "gpuexec_decisions_default_total", "decisions_split": "gpuexec_decisions_split_total",
+         "decisions_explored": "gpuexec_decisions_explored_total", "sampled": "gpuexec_sampled_elements_total",
+         "mismatches": "gpuexec_mismatches_total", "fallbacks": "gpuexec_fallbacks_total"}
+
+
+def test_numbers():
+    """A workload that ends: monotone while it runs, exact when it is at rest."""
+    jobs, sizes = 150, (1000, 20000)
+    server = Server("--jobs", str(jobs), "--rate", "150", "--op", "mul", "--sizes", ",".join(map(str, sizes)))
+    before, grew, deadline = {}, 0, time.time() + 60
+    while time.time() < deadline:
+        series = parse(server.get("/metrics")[1])
+        for key, (value, kind) in series.items():
+            if kind == "counter" and value < before.get(key, (0, ""))[0]:
+                expect("counters only grow", False, key)
+        done = series['gpuexec_jobs_totalresult="done"'][0]
+        grew += done > before.get('gpuexec_jobs_totalresult="done"', (0, ""))[0]
+        before = series
+        if done >= jobs:
+            break
+        time.sleep(0.05)
+    expect("scraped while it ran", grew >= 3, grew)
+    time.sleep(0.3)  # the snapshots are of after the end
+    text, status = server.get("/metrics")[1], server.status()
+    series = parse(text)
+    promtool(text)
+    stats = status["stats"]
+    equal("every number of gx_stats is there", sorted(stats), sorted([*STATS, "buckets"]))
+    for key, name in STATS.items():
+        value = stats[key] / 1e9 if key.endswith("_ns") else stats[key]
+        if series[name][0] != value:
+            expect(f"{key} at rest", False, (series[name], value))
+    equal("jobs", series['gpuexec_jobs_totalresult="done"'][0], jobs)
+    elements = sum(sizes[i % len(sizes)] for i in range(jobs))
+    equal("elements", series["gpuexec_elements_total"][0], elements)
+    equal("bytes", (series["gpuexec_read_bytes_total"][0], series["gpuexec_written_bytes_total"][0]),
+          (elements * 96, elements * 48))
+    equal("elements of the device", series['gpuexec_device_elements_totaldevice="cpu"'][0], elements)
+    equal("health", series['gpuexec_device_healthdevice="cpu",state="good"'][0], 1)
+    top = subprocess.run([PROGRAM, "top", "--once", server.url], capture_output=True, text=True, check=False)
+    equal("top --once", (top.returncode, top.stderr), (0, ""))
+    expect("top shows the jobs", f"{jobs} done, 0 failed, 0 waiting" in top.stdout, top.stdout)
+    expect("top shows the device", re.search(r"(?m)^cpu +good +0 %", top.stdout), top.stdout)
+    expect("top is plain text where piped", "\033" not in top.stdout, top.stdout)
+    equal("SIGINT ends it", server.end(signal.SIGINT), 0)
+
+
+# ---- clients ----
+
+def test_paths(server):
+    status, page, headers = server.get("/")
+    equal("page", (status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+    expect("the page names no other place", not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page))
+    expect("policy of the page", "connect-src 'self'" in headers["Content-Security-Policy"], headers)
+    equal("healthz", server.get("/healthz")[:2], (200, "ok\n"))
+    equal("metrics", server.get("/metrics")[2]["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+    equal("HEAD", server.get("/metrics", "HEAD")[:2], (200, ""))
+    equal("not found", server.get("/../etc/passwd")[0], 404)
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "NONSENSE"):
+        status, _, headers = server.get("/metrics", method)
+        equal(method, (status, headers.get("Allow")), (405, "GET, HEAD"))
+    for host in ("localhost", "127.0.0.1:9", "127.1.2.3", "[::1]:80", "LOCALHOST:1"):
+        equal(f"Host: {host}", server.get("/healthz", headers={"Host": host})[0], 200)
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "127.evil"):
+        equal(f"Host: {host}", server.get("/healthz", headers={"Host": host})[0], 403)
+    other = subprocess.run([PROGRAM, "serve", "--idle", "--listen", f"127.0.0.1:{server.port}"],
+                           capture_output=True, text=True, check=False)
+    expect("a port that is taken", other.returncode == 1 and "cannot listen there" in other.stderr, other)
+
+
+BAD = [b"\0" * 300, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n",
+       b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 100000 + b"\r\n\r\n",
+       b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20000 + b"\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+       b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\nabc",
+       b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\nabc",
+       b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+       b"GET /%00%ff%zz?token=%00&&&=== HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+       b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200]
+
+
+def test_bad_requests(server):
+    for data in BAD:
+        for close in (False, True):
+            with server.socket() as s:
+                try:
+                    s.sendall(data)
+                    s.settimeout(0.1)
+                    while not close and s.recv(65536):
+                        pass
+                except OSError:
+                    pass  # refused while it was still being sent, or waiting for more
+        if server.get("/healthz")[0] != 200:
+            expect("after a bad request", False, data[:60])
+    expect("alive after bad requests", server.process.poll() is None)
+
+
+def test_many(server):
+    """Connections that say nothing, that say half, that do not read; and then a thousand at once."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY + 200
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        expect("1000 descriptors are allowed here (ulimit -n)", False, hard)
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    slow = [server.socket() for _ in range(60)]
+    for i, s in enumerate(slow):
+        s.sendall([b"", b"GET /met", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50][i % 3])
+    started = time.time()
+    equal("answers beside slow clients", server.get("/healthz")[0], 200)
+    expect("at once", time.time() - started < 5, time.time() - started)
+    jobs = server.status()["stats"]["jobs_done"]
+    sockets = [server.socket() for _ in range(MANY)]
+    for s in sockets:
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    good = 0
+    for s in sockets:
+        data = b""
+        while part := s.recv(1 << 16):
+            data += part
+        good += data.startswith(b"HTTP/1.1 200 OK") and data.endswith(b"\n")
+        s.close()
+    equal(f"{MANY} connections at once", good, MANY)
+    time.sleep(0.5)
+    expect("the jobs went on", server.status()["stats"]["jobs_done"] > jobs)
+    return slow  # still open when the server ends
+
+
+def test_token():
+    for listen in ("0.0.0.0:0", "[::]:0"):
+        done = subprocess.run([PROGRAM, "serve", "--listen", listen], capture_output=True, text=True, check=False,
+                              env={k: v for k, v in os.environ.items() if k != "GPUEXEC_SERVE_TOKEN"})
+        expect(f"{listen} needs a token", done.returncode == 2 and "needs a token" in done.stderr, done)
+    for listen in ("127.0.0.1", "127.0.0.1:99999", ":80", "nowhere.invalid:80", "127.0.0.1:x", "127.0.0.1:1K"):
+        done = subprocess.run([PROGRAM, "serve", "--listen", listen], capture_output=True, text=True, check=False)
+        expect(f"--listen {listen}", done.returncode == 2 and "no address and port" in done.stderr, done)
+    server = Server("--idle", listen="0.0.0.0:0", env={"GPUEXEC_SERVE_TOKEN": TOKEN})
+    for path in ("/", "/metrics", "/status.json", "/healthz", "/other"):
+        status, _, headers = server.get(path)
+        equal(f"{path} without the token", (status, headers.get("WWW-Authenticate")), (401, "Bearer"))
+    for wrong in ("", "x", TOKEN[:-1], TOKEN + "x", TOKEN * 2, TOKEN.upper(), "a" * 5000):
+        equal(f"token {wrong[:20]!r}", (server.get("/healthz", headers={"Authorization": "Bearer " + wrong})[0],
+                                        server.get("/healthz?token=" + wrong)[0]), (401, 401))
+    equal("another scheme", server.get("/healthz", headers={"Authorization": "Basic " + TOKEN})[0], 401)
+    equal("the token", (server.get("/healthz", headers={"Authorization": "Bearer " + TOKEN})[0],
+                        server.get("/healthz?token=" + TOKEN)[0]), (200, 200))
+    place = f"127.0.0.1:{server.port}"
+    good = subprocess.run([PROGRAM, "top", "--once", f"http://{place}/?token={TOKEN}"], capture_output=True, check=False)
+    bad = subprocess.run([PROGRAM, "top", "--once", place], capture_output=True, text=True, check=False)
+    equal("top with the token", good.returncode, 0)
+    expect("top without", bad.returncode == 1 and "wants a token" in bad.stderr, bad)
+    look_at_page(server, f"http://{place}/?token={TOKEN}")
+    equal("SIGTERM ends it", server.end(), 0)
+
+
+def look_at_page(server, url):
+    """The page in a browser, after its script has run for some seconds."""
+    browser = shutil.which("chromium")
+    if not browser:
+        print("note  no chromium here: the page was not opened")
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+                   "--no-first-run", f"--user-data-dir={profile}", "--virtual-time-budget=3000", "--dump-dom"]
+        if os.getuid() == 0:
+            options.append("--no-sandbox")  # it does not start as root otherwise
+        page = subprocess.run([browser, *options, url], capture_output=True, text=True, timeout=60, check=False).stdout
+    expect("the page has the device", re.search(r'<td title="[^"]+">cpu<', page), page[-2000:])
+    equal("and its four charts", page.count("<polyline"), 4)
+    expect("and no message", '<p id="message" class="bad" role="status"></p>' in page, page[-2000:])
+
+
+# ---- top ----
+
+def answer_with(data, hold):
+    """A server for one connection that is no gpuexec serve; its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def run():
+        c, _ = listener.accept()
+        c.recv(4096)
+        c.sendall(data)
+        time.sleep(hold)
+        c.close()
+        listener.close()
+    threading.Thread(target=run, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def test_top_with_strangers():
+    for what, data, hold, message in (
+            ("no HTTP", b"hello\r\n\r\n", 0, "no HTTP"), ("an error", b"HTTP/1.0 503 x\r\n\r\n", 0, "status 503"),
+            ("no JSON", b"HTTP/1.0 200 OK\r\n\r\n<html>", 0, "no gpuexec serve"),
+            ("another JSON", b"HTTP/1.0 200 OK\r\n\r\n[1]", 0, "no gpuexec serve"),
+            ("silence", b"", 6, "timed out"), ("no end", b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * (2 << 20), 0, "too long")):
+        started = time.time()
+        done = subprocess.run([PROGRAM, "top", "--once", f"127.0.0.1:{answer_with(data, hold)}"],
+                              capture_output=True, text=True, check=False)
+        expect(f"top meets {what}", done.returncode == 1 and message in done.stderr.lower() + done.stderr
+               and time.time() - started < 5.5, done)
+    for url in ("https://127.0.0.1/", "http://", "http://a:b/", "http://[::1/"):
+        done = subprocess.run([PROGRAM, "top", url], capture_output=True, text=True, check=False)
+        equal(f"top {url}", done.returncode, 2)
+
+
+def test_top_terminal():
+    """In a terminal: drawn in place, keys, and everything put back."""
+    for colour, stop in ((True, b"q"), (False, b"\x03")):
+        env = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+        env.pop("NO_COLOR", None)
+        if not colour:
+            env["NO_COLOR"] = "1"
+        child, fd = pty.fork()
+        if not child:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
+            os.execve(PROGRAM, [PROGRAM, "top", "--sizes", "1K"], env)
+        out, sent, deadline = b"", False, time.time() + 30
+        while time.time() < deadline:
+            try:
+                if select.select([fd], [], [], 0.2)[0]:
+                    out += os.read(fd, 65536)
+            except OSError:
+                break
+            if not sent and out.count(b"\033[H") >= 2:
+                os.write(fd, stop)
+                sent = True
+        equal(f"top ends by {stop!r}", os.waitpid(child, 0)[1], 0)
+        os.close(fd)
+        expect("screen taken and put back", out.startswith(b"\033[?1049h\033[?25l") and
+               out.endswith(b"\033[?25h\033[?1049l"), out[-80:])
+        equal("colours" if colour else "NO_COLOR", b"\033[1m" in out, colour)
+        widest = max(len(re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b"", row).decode().rstrip("\r")) for row in out.split(b"\n"))
+        expect("no wider than the terminal", widest <= WIDTH, widest)
+
+
+def test_top_piped():
+    top = subprocess.Popen([PROGRAM, "top", "--sizes", "1K"], stdout=subprocess.PIPE, text=True)
+    views = 0
+    while views < 2:
+        views += top.stdout.readline().startswith("gpuexec ")
+    top.send_signal(signal.SIGINT)
+    top.stdout.read()
+    equal("top in a pipe", top.wait(20), 0)
+    top.stdout.close()
+
+
+def main():
+    # The CPU alone: every element is its own then.
+    os.environ["VK_ICD_FILENAMES"] = os.environ["VK_DRIVER_FILES"] = "/nonexistent"
+    test_parser()
+    server = Server("--rate", "200", "--sizes", "1K")
+    test_paths(server)
+    test_bad_requests(server)
+    held = test_many(server)
+    started = time.time()
+    equal("ends with connections open", server.end(), 0)
+    expect("soon", time.time() - started < 10, time.time() - started)
+    del held
+    test_numbers()
+    test_token()
+    test_top_with_strangers()
+    test_top_terminal()
+    test_top_piped()
+    print(f"{len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+main()
