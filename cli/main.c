@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "describe.h"
 
 enum { COMMANDS = 13 };
 
@@ -138,6 +139,20 @@ static int run_command(const command *cmd, int argc, char **argv)
     return cmd->run(&common);
 }
 
+/* "--man" or "--describe", alone or with a command. */
+static int describe(int argc, char **argv)
+{
+    const described all = {commands, COMMANDS, &formats, &general};
+    const command *cmd = argc > 2 ? find_command(argv[2]) : NULL;
+    if (argc > 2 && !cmd)
+        return unknown_command(argv[2]);
+    if (!strcmp(argv[1], "--man"))
+        describe_page(&all, cmd);
+    else
+        describe_rows(&all, cmd);
+    return EXIT_DONE;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -156,6 +171,8 @@ static int dispatch(int argc, char **argv)
         printf("gpuexec %s\n", gx_version());
         return EXIT_DONE;
     }
+    if (!strcmp(argv[1], "--man") || !strcmp(argv[1], "--describe"))
+        return describe(argc, argv);
     const command *cmd = find_command(argv[1]);
     return cmd ? run_command(cmd, argc - 2, argv + 2) : unknown_command(argv[1]);
 }

@@ -74,7 +74,7 @@ count clang-tidy $status
 
 status=0
 {
-    files sh
+    files sh bash
     echo .ci/run
 } | xargs shellcheck || status=$?
 count shellcheck $status

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The manual pages, from the program's own tables and from the public header, and the
+# completions. Not with sanitizers: the program would have to be started in their own way.
+
+set(GX_MAN_DATE "November 15, 2026")
+set_source_files_properties(cli/describe.c PROPERTIES COMPILE_DEFINITIONS "GX_MAN_DATE=\"${GX_MAN_DATE}\"")
+
+if(NOT GPUEXEC_SANITIZE)
+  set(man_dir "${PROJECT_BINARY_DIR}/man")
+  add_custom_command(
+    OUTPUT "${man_dir}/man1/gpuexec.1"
+    COMMAND "${PROJECT_SOURCE_DIR}/man/make.sh" "${PROJECT_SOURCE_DIR}" "${man_dir}" "${GX_MAN_DATE}"
+            ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:gpuexec-cli>
+    DEPENDS gpuexec-cli man/make.sh man/api.awk include/gpuexec.h examples/mul.c
+    COMMENT "Manual pages"
+    VERBATIM)
+  add_custom_target(gx-man ALL DEPENDS "${man_dir}/man1/gpuexec.1")
+endif()
+if(GPUEXEC_INSTALL)
+  if(NOT GPUEXEC_SANITIZE)
+    install(DIRECTORY "${man_dir}/" DESTINATION ${CMAKE_INSTALL_MANDIR})
+  endif()
+  install(FILES completions/gpuexec.bash RENAME gpuexec
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES completions/_gpuexec DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES completions/gpuexec.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# completions.sh FOLDER PROGRAM: the completions of FOLDER in the real shells: what is offered
+# for some beginnings of a command line.
+set -euo pipefail
+folder=$(realpath "$1") program=$(realpath "$2")
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+ln -s "$program" "$scratch/gpuexec"
+export PATH=$scratch:$PATH VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
+mkdir "$scratch/work"
+touch "$scratch/work/elements.bin"
+cd "$scratch/work"
+status=0
+
+# The last word of a line is what is completed; prints what is offered, one a line.
+in_bash() {
+    bash --norc -c '
+        . "$1"
+        read -ra COMP_WORDS <<<"$2"
+        [[ $2 == *" " ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        spec=$(complete -p gpuexec)
+        [[ $spec =~ -F\ ([a-z_]+) ]] && "${BASH_REMATCH[1]}"
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$folder/gpuexec.bash" "$1"
+}
+in_fish() {
+    HOME=$scratch fish --no-config -c "source $folder/gpuexec.fish; complete -C '$1'" | cut -f1
+}
+# zsh completes only what is typed: into a terminal of its own, where compadd tells what it is
+# given and ^X ends a line.
+in_zsh() {
+    HOME=$scratch zsh -f "$scratch/capture.zsh" "$folder" "$1"
+}
+cat >"$scratch/inside.zsh" <<'END'
+fpath=($FOLDER $fpath)
+autoload -Uz compinit
+compinit -u -D
+compadd() {
+    local -a found
+    if [[ -z ${@[(r)-[OAD]]} ]]; then # not a call that only asks what would match
+        builtin compadd -A found "$@"
+        print -rl -- "${found[@]}" >>$HOME/offered
+    fi
+    builtin compadd "$@"
+}
+ended() { print END >>$HOME/offered; BUFFER= }
+zle -N ended
+bindkey '^I' list-choices
+bindkey '^X' ended
+PROMPT= LISTMAX=10000
+END
+cat >"$scratch/capture.zsh" <<'END'
+: >$HOME/offered
+zmodload zsh/zpty
+export FOLDER=$1
+zpty shell zsh -f -i
+zpty -w shell "source $HOME/inside.zsh"
+zpty -w -n shell "$2"$'\t\C-x'
+for i in {1..200}; do
+    grep -qx END $HOME/offered && break
+    sleep 0.05
+done
+zpty -d shell
+grep -vx END $HOME/offered
+END
+
+# offers SHELL LINE WORD...: these are among what is offered; of not:WORD, WORD is not.
+offers() {
+    local shell=$1 line=$2 word got
+    shift 2
+    got=$(case $shell in bash) in_bash "$line" ;; fish) in_fish "$line" ;; zsh) in_zsh "$line" ;; esac || true)
+    for word; do
+        if [[ $word == not:* ]]; then
+            ! grep -qxF -e "${word#not:}" <<<"$got" && continue
+        elif grep -qxF -e "$word" <<<"$got"; then
+            continue
+        fi
+        echo "FAIL  $shell, '$line', $word; it offers: ${got//$'\n'/ }"
+        status=1
+    done
+}
+
+for shell in bash fish zsh; do
+    if ! command -v "$shell" >/dev/null; then
+        echo "FAIL  no $shell here (scripts/setup.sh test)"
+        status=1
+        continue
+    fi
+    offers "$shell" "gpuexec " demo devices run serve top
+    offers "$shell" "gpuexec se" serve not:demo
+    offers "$shell" "gpuexec run --po" --policy not:--path
+    offers "$shell" "gpuexec run --policy " auto latency not:elements.bin
+    offers "$shell" "gpuexec run --op " add mul-add not:bn254-fr
+    offers "$shell" "gpuexec verify --field bn" bn254-fr bn254-fq not:u32
+    offers "$shell" "gpuexec devices --device c" cpu
+    offers "$shell" "gpuexec run -a " elements.bin
+done
+offers bash "gpuexec bench --op add,m" add,mul add,mul-add not:add,sub
+offers fish "gpuexec bench --op add,m" add,mul add,mul-add
+[[ $status -ne 0 ]] || echo "ok    completions in bash, fish and zsh"
+exit $status
