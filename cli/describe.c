@@ -97,7 +97,7 @@ static void print_words(const option *o)
     default:
         return;
     }
-    if (!strcmp(o->arg, "0|1"))
+    if (o->arg && !strcmp(o->arg, "0|1"))
         fputs("0 1", stdout);
     else
         print_listed(o->help);

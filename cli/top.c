@@ -362,13 +362,14 @@ static int watch(source *s, const char *from)
         return EXIT_FAILED;
     }
     uint64_t step = opts.interval * 1000000000u;
-    bool ok = true, more = true;
+    bool ok = true;
     enter_screen();
     if (!opts.once)
         ok = show(before, NULL, from, NULL);
-    while (ok && more && (more = wait_until(now_ns() + step))) {
+    while (ok && wait_until(now_ns() + step)) {
         ok = refresh(s, from, &before, err, sizeof err);
-        more = !opts.once;
+        if (opts.once)
+            break;
     }
     leave_screen();
     json_decref(before);

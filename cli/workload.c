@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "data.h"
 
-enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, PAUSE_MS = 200 };
+enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, OPERANDS = 3, PAUSE_MS = 200 };
 
 /* One job that comes by in turn. */
 typedef struct kind {
@@ -27,7 +27,7 @@ struct workload {
     workload_opts opts;
     kind kinds[KINDS_MAX];
     size_t kind_count;
-    void *in[FIELDS_MAX][3];
+    void *in[FIELDS_MAX][OPERANDS];
     void *out[SLOTS];
     gx_ticket *tickets[SLOTS];
     pthread_t thread;
@@ -66,7 +66,7 @@ static bool make_data(workload *w)
     size_t n = (size_t)largest(&w->opts.sizes);
     for (size_t k = 0; k < w->kind_count; k++) {
         gx_field field = w->kinds[k].field;
-        for (unsigned i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < OPERANDS; i++) {
             void **in = &w->in[field][i];
             if (*in)
                 continue;
@@ -85,8 +85,8 @@ static bool make_data(workload *w)
 static gx_job make_job(const workload *w, const kind *k, void *out)
 {
     gx_job job = {.op = k->op, .field = k->field, .n = k->n, .out = gx_host(out)};
-    gx_operand *const operands[] = {&job.a, &job.b, &job.c};
-    for (uint32_t i = 0; i < gx_op_get_info(k->op)->operands; i++)
+    gx_operand *const operands[OPERANDS] = {&job.a, &job.b, &job.c};
+    for (uint32_t i = 0; i < OPERANDS && i < gx_op_get_info(k->op)->operands; i++)
         *operands[i] = gx_host(w->in[k->field][i]);
     return job;
 }
@@ -162,7 +162,7 @@ static void *work(void *user)
 static void destroy(workload *w)
 {
     for (size_t f = 0; f < FIELDS_MAX; f++)
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < OPERANDS; i++)
             free(w->in[f][i]);
     for (size_t i = 0; i < SLOTS; i++)
         free(w->out[i]);
