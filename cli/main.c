@@ -70,7 +70,10 @@ static void print_all_usage(FILE *out)
     fputs("\nEvery command takes these; each has an environment variable too:\n", out);
     args_print_settings(out, true);
     args_print_help(out, &general);
-    fputs("\nAlso: gpuexec --version\n", out);
+    fputs(
+        "\nAlso: gpuexec --version; for manual pages and completions gpuexec --man [COMMAND] and\n"
+        "gpuexec --describe [COMMAND]\n",
+        out);
     print_conventions(out);
 }
 

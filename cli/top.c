@@ -18,7 +18,8 @@
 #include "signals.h"
 #include "workload.h"
 
-enum { BAR_WIDTH = 20, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
+/* DEVICE_COLUMNS: of the line of a device, without its bar. */
+enum { BAR_WIDTH = 20, DEVICE_COLUMNS = 72, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
 
 #define ANSWER_NS 3000000000u
 
@@ -195,6 +196,13 @@ static void show_sums(view *v)
         line(v, style_bad(), "failed    %s", text(work, "last_error"));
 }
 
+/* The bar is what a narrow terminal does without. */
+static int load_bar_width(void)
+{
+    int room = output_width() - DEVICE_COLUMNS;
+    return room < 0 ? 0 : room < BAR_WIDTH ? room : BAR_WIDTH;
+}
+
 static void show_device(view *v, const json_t *device, double elements)
 {
     char bar[4 * BAR_WIDTH + 1], share[16] = "-";
@@ -203,14 +211,15 @@ static void show_device(view *v, const json_t *device, double elements)
     double own = rate(v, device, before, "elements");
     bool well =
         !strcmp(text(device, "health"), "good") || !strcmp(text(device, "health"), "unused");
-    output_bar(bar, BAR_WIDTH, load);
+    int width = load_bar_width();
+    output_bar(bar, width, load);
     int columns = 0;
     for (const char *p = bar; *p; p++)
         columns += (*p & 0xc0) != 0x80;
     if (elements > 0)
         snprintf(share, sizeof share, "%.0f %%", 100 * own / elements);
     line(v, well ? "" : style_bad(), "%-12.24s %-11.11s %4.0f %% %s%*s %6s %8s %8s %6.0f ms %4s",
-         text(device, "device"), text(device, "health"), 100 * load, bar, BAR_WIDTH - columns, "",
+         text(device, "device"), text(device, "health"), 100 * load, bar, width - columns, "",
          share, human(rate(v, device, before, "jobs")), human(own),
          number(device, "waiting_ns") / 1e6, human(number(device, "failures")));
 }
@@ -224,8 +233,8 @@ static void show_devices(view *v)
         elements += rate(v, d, device_before(v, text(d, "device")), "elements");
     }
     line(v, "", "%s", "");
-    line(v, style_bold(), "%-12s %-11s %-*s %6s %8s %8s %9s %s", "device", "health", BAR_WIDTH + 7,
-         "load", "share", "jobs/s", "elem/s", "waiting", "fail");
+    line(v, style_bold(), "%-12s %-11s %-*s %6s %8s %8s %9s %s", "device", "health",
+         load_bar_width() + 7, "load", "share", "jobs/s", "elem/s", "waiting", "fail");
     for (size_t i = 0; i < json_array_size(devices); i++)
         show_device(v, json_array_get(devices, i), elements);
 }
