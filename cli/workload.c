@@ -41,14 +41,6 @@ struct workload {
 
 /* ---- what there is to do ---- */
 
-static uint64_t largest(const number_list *sizes)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < sizes->count; i++)
-        most = sizes->values[i] > most ? sizes->values[i] : most;
-    return most;
-}
-
 /* Sizes change fastest, so that small and large jobs meet. */
 static void list_kinds(workload *w)
 {
@@ -63,7 +55,7 @@ static void list_kinds(workload *w)
 
 static bool make_data(workload *w)
 {
-    size_t n = (size_t)largest(&w->opts.sizes);
+    size_t n = (size_t)number_list_max(&w->opts.sizes);
     for (size_t k = 0; k < w->kind_count; k++) {
         gx_field field = w->kinds[k].field;
         for (unsigned i = 0; i < OPERANDS; i++) {
