@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "http_server.h"
 #include "live.h"
-#include "live_page.h"
+#include "report/page.h"
 #include "signals.h"
 #include "workload.h"
 
@@ -20,6 +20,7 @@
 #define SNAPSHOT_NS 100000000u
 
 #define DEFAULT_LISTEN "127.0.0.1:9464"
+#define PAGE           "live.html"
 #define TOKEN_VARIABLE "GPUEXEC_SERVE_TOKEN"
 
 static struct {
@@ -143,10 +144,10 @@ static void answer(void *user, const char *path, http_answer *a)
 {
     service *s = user;
     if (!*path) {
-        *a = (http_answer){.status = 200,
-                           .type = "text/html; charset=utf-8",
-                           .body = live_page,
-                           .bytes = live_page_bytes};
+        const page_part *page = page_find(PAGE, strlen(PAGE));
+        *a = (http_answer){.status = 200, .type = "text/html; charset=utf-8"};
+        a->body = page->text;
+        a->bytes = page->size;
         return;
     }
     take_snapshot(s);

@@ -16,7 +16,7 @@ if(NOT chart_head MATCHES "Chart\\.js v3\\.")
 endif()
 
 add_executable(gx_embed_page report/embed.c)
-set(page_parts page.html page.css page.js)
+set(page_parts page.html page.css page.js live.html)
 list(TRANSFORM page_parts REPLACE "(.+)" "\\1=${PROJECT_SOURCE_DIR}/report/\\1" OUTPUT_VARIABLE page_arguments)
 list(TRANSFORM page_parts PREPEND "${PROJECT_SOURCE_DIR}/report/" OUTPUT_VARIABLE page_files)
 add_custom_command(

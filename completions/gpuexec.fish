@@ -14,7 +14,7 @@ function __gpuexec_complete
     for row in ($program --describe $words[2] 2>/dev/null)
         set -l fields (string split \t -- $row)
         if test -n "$fields[3]"; and string match -q -- '-*' $previous; and contains -- $previous $fields[1] $fields[2]
-            if test "$fields[1]" = --device
+            if contains -- "$fields[1]" --device --devices
                 $program devices --csv 2>/dev/null | tail -n +2 | string replace -r ',.*' ''
             else if test -n "$fields[5]"
                 # Of several with commas between them, the last.

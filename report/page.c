@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const page_part *find_part(const char *name, size_t length)
+const page_part *page_find(const char *name, size_t length)
 {
     for (size_t i = 0; i < page_part_count; i++)
         if (strlen(page_parts[i].name) == length && !memcmp(page_parts[i].name, name, length))
@@ -38,13 +38,13 @@ static bool put_marker(FILE *out, const char *name, size_t length, const json_t 
 {
     if (length == 4 && !memcmp(name, "data", 4))
         return put_data(out, data);
-    const page_part *part = find_part(name, length);
+    const page_part *part = page_find(name, length);
     return part && fwrite(part->text, 1, part->size, out) == part->size;
 }
 
 bool page_put(FILE *out, const json_t *data)
 {
-    const page_part *page = find_part("page.html", strlen("page.html"));
+    const page_part *page = page_find("page.html", strlen("page.html"));
     const char *p = (const char *)page->text, *end = p + page->size;
     bool ok = true;
     while (ok && p < end) {

@@ -14,7 +14,8 @@
  * stream. */
 bool page_put(FILE *out, const json_t *data);
 
-/* A part of the page, put into the program while building (embed.c). */
+/* A part of the page, or the page of gpuexec serve (live.html), put into the program while
+ * building (embed.c). */
 typedef struct page_part {
     const char *name;
     const unsigned char *text;
@@ -23,5 +24,8 @@ typedef struct page_part {
 
 extern const page_part page_parts[];
 extern const size_t page_part_count;
+
+/* By its name, which need not be terminated; NULL where there is none. */
+const page_part *page_find(const char *name, size_t length);
 
 #endif

@@ -95,7 +95,7 @@ for shell in bash fish zsh; do
     offers "$shell" "gpuexec run --policy " auto latency not:elements.bin
     offers "$shell" "gpuexec run --op " add mul-add not:bn254-fr
     offers "$shell" "gpuexec verify --field bn" bn254-fr bn254-fq not:u32
-    offers "$shell" "gpuexec devices --device c" cpu
+    offers "$shell" "gpuexec scan --devices c" cpu
     offers "$shell" "gpuexec run -a " elements.bin
 done
 offers bash "gpuexec bench --op add,m" add,mul add,mul-add not:add,sub
