@@ -25,6 +25,8 @@ static const char *kind_name(gx_device_kind kind)
         return "reference";
     case GX_DEVICE_VULKAN:
         return "vulkan";
+    case GX_DEVICE_WEBGPU:
+        return "webgpu";
     case GX_DEVICE_SIM:
         return "sim";
     }

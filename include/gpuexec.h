@@ -172,6 +172,10 @@ typedef struct gx_config {
                                     waits while there are more; 0: 4096 */
     const char *trace;           /* file that gx_open begins a trace in, unless another context
                                     has; NULL or "": none */
+    const char *webgpu_backends; /* what WebGPU devices may be over, comma-separated, of vulkan,
+                                    gl, dx12 and metal, as far as the platform has them;
+                                    NULL: all */
+    const char *wgpu_library;    /* file of wgpu-native; NULL: the one the system finds */
     const char *cache_dir;       /* folder of the cache files, "none": no files; NULL:
                                     $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
     gx_log_fn log;               /* NULL: no messages */
@@ -212,7 +216,8 @@ typedef enum gx_device_kind {
     GX_DEVICE_CPU = 1,
     GX_DEVICE_REFERENCE,
     GX_DEVICE_VULKAN,
-    GX_DEVICE_SIM /* real results, modelled time */
+    GX_DEVICE_SIM, /* real results, modelled time */
+    GX_DEVICE_WEBGPU
 } gx_device_kind;
 
 typedef struct gx_device_info {
@@ -233,7 +238,9 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
 /* Device names: "cpu"; "ref", the slow reference every other device is checked
  * against; "vulkan:0", "vulkan:1", which may also be named by a part of what the
  * driver calls them ("vulkan:H200"), by the beginning of their UUID
- * ("vulkan:uuid=6d65"), or as "vulkan" for the first; and for tests
+ * ("vulkan:uuid=6d65"), or as "vulkan" for the first; "webgpu:vulkan:0", "webgpu:gl:0"
+ * (dx12 and metal where the platform has them), or "webgpu:gl" and "webgpu" for the
+ * first; and for tests
  * "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its Nth call
  * (doc/design.md): WHAT is fail, oom, lose, hang or corrupt; and "sim:FILE", whose
  * results are real and whose times are those of the machine that FILE describes.

@@ -31,7 +31,8 @@ struct gx_ctx {
 /* The context takes copies of the strings, which were only borrowed so far. */
 static gx_status own_strings(gx_config *config)
 {
-    const char **strings[] = {&config->device, &config->cpumask, &config->cache_dir};
+    const char **strings[] = {&config->device, &config->cpumask, &config->webgpu_backends,
+                              &config->wgpu_library, &config->cache_dir};
     gx_status s = GX_OK;
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         if (!*strings[i])
@@ -48,6 +49,8 @@ static void ctx_free(gx_ctx *ctx)
     gx_config config = ctx->instance.config;
     gx__free(&config.allocator, (void *)(uintptr_t)config.device);
     gx__free(&config.allocator, (void *)(uintptr_t)config.cpumask);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.webgpu_backends);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.wgpu_library);
     gx__free(&config.allocator, (void *)(uintptr_t)config.cache_dir);
     gx__free(&config.allocator, ctx);
 }

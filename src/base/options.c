@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, TIERS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
+enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
 
 #define TIER_NAME(name) #name,
 static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
@@ -56,6 +56,10 @@ static const char *const policy_names[GX_POLICIES] = {[GX_POLICY_AUTO] = "auto",
       "watch drivers with their validation layer")                                                 \
     X(trace, TEXT, "trace", "GPUEXEC_TRACE", "FILE",                                               \
       "write what ran when, for ui.perfetto.dev or chrome://tracing")                              \
+    X(webgpu_backends, BACKENDS, "webgpu-backends", "GPUEXEC_WEBGPU_BACKENDS", "BACKENDS",         \
+      "what WebGPU devices may be over, comma-separated, of vulkan gl dx12 metal")                 \
+    X(wgpu_library, TEXT, "wgpu-library", "GPUEXEC_WGPU_LIBRARY", "FILE",                          \
+      "the library wgpu-native (default: the one that the system finds)")                          \
     X(cache_dir, TEXT, "cache-dir", "GPUEXEC_CACHE_DIR", "FOLDER",                                 \
       "folder of the cache files, 'none' for no files")
 
@@ -191,6 +195,44 @@ bool gx__parse_tiers(const char *text, unsigned *bits)
     return true;
 }
 
+const char *const gx__webgpu_backend_names[GX_WEBGPU_BACKENDS] = {[GX_WEBGPU_VULKAN] = "vulkan",
+                                                                  [GX_WEBGPU_GL] = "gl",
+                                                                  [GX_WEBGPU_DX12] = "dx12",
+                                                                  [GX_WEBGPU_METAL] = "metal"};
+
+#if defined(_WIN32)
+#define BACKENDS_HERE (1u << GX_WEBGPU_VULKAN | 1u << GX_WEBGPU_GL | 1u << GX_WEBGPU_DX12)
+#define BACKENDS_TEXT "vulkan, gl and dx12"
+#elif defined(__APPLE__)
+#define BACKENDS_HERE (1u << GX_WEBGPU_METAL)
+#define BACKENDS_TEXT "metal"
+#else
+#define BACKENDS_HERE (1u << GX_WEBGPU_VULKAN | 1u << GX_WEBGPU_GL)
+#define BACKENDS_TEXT "vulkan and gl"
+#endif
+
+const char *gx__webgpu_backends_here(void)
+{
+    return BACKENDS_TEXT;
+}
+
+bool gx__parse_backends(const char *text, unsigned *bits)
+{
+    *bits = text ? 0 : BACKENDS_HERE;
+    while (text) {
+        size_t length = strcspn(text, ","), b = GX_WEBGPU_BACKENDS;
+        while (b-- > 0)
+            if (strlen(gx__webgpu_backend_names[b]) == length &&
+                !memcmp(gx__webgpu_backend_names[b], text, length))
+                break;
+        if (b == SIZE_MAX || !(BACKENDS_HERE >> b & 1))
+            return false;
+        *bits |= 1u << b;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return true;
+}
+
 /* where: how the user knows the setting, for the message. */
 static gx_status set(gx_config *config, size_t i, const char *where, const char *value, char *err,
                      size_t err_size)
@@ -230,6 +272,14 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
         if (!gx__parse_tiers(value, &bits)) {
             snprintf(err, err_size, "%s: '%s' names something else than" GX_TIER_LIST(TIER_TEXT),
                      where, value);
+            return GX_ERR_INVALID;
+        }
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
+    case BACKENDS:
+        if (!gx__parse_backends(value, &bits)) {
+            snprintf(err, err_size, "%s: '%.48s' names something else than this platform has: %s",
+                     where, value, BACKENDS_TEXT);
             return GX_ERR_INVALID;
         }
         memcpy(field, &value, sizeof value);
@@ -308,6 +358,22 @@ static gx_status take_old_chunk(gx_config *config, char *err, size_t err_size)
     return GX_ERR_INVALID;
 }
 
+static gx_status take_old_backends(gx_config *config, char *err, size_t err_size)
+{
+    static const char name[] = "SUPERVM_WGPU_BACKENDS";
+    const char *value = getenv(name);
+    unsigned bits;
+    if (!value || !*value || config->webgpu_backends)
+        return GX_OK;
+    if (!gx__parse_backends(value, &bits)) {
+        snprintf(err, err_size, "%s: '%.48s' names something else than this platform has: %s", name,
+                 value, BACKENDS_TEXT);
+        return GX_ERR_INVALID;
+    }
+    config->webgpu_backends = value;
+    return GX_OK;
+}
+
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
                               size_t err_size)
 {
@@ -327,6 +393,12 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
         if (s != GX_OK)
             return s;
     }
+    if (config->webgpu_backends) {
+        gx_status s =
+            gx_config_set(config, "webgpu-backends", config->webgpu_backends, err, err_size);
+        if (s != GX_OK)
+            return s;
+    }
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const char *value = getenv(options[i].env);
         if (!value || !*value || !is_zero(config, i))
@@ -336,5 +408,7 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
             return s;
     }
     gx_status s = take_old_path(config, err, err_size);
-    return s == GX_OK ? take_old_chunk(config, err, err_size) : s;
+    if (s == GX_OK)
+        s = take_old_chunk(config, err, err_size);
+    return s == GX_OK ? take_old_backends(config, err, err_size) : s;
 }

@@ -36,4 +36,21 @@ bool gx__next_name(const char **list, char *name, size_t size);
  * is, and all are where text is NULL. False where something else is named. */
 bool gx__parse_tiers(const char *text, unsigned *bits);
 
+/* What WebGPU can be over. */
+enum gx_webgpu_backend {
+    GX_WEBGPU_VULKAN,
+    GX_WEBGPU_GL,
+    GX_WEBGPU_DX12,
+    GX_WEBGPU_METAL,
+    GX_WEBGPU_BACKENDS
+};
+extern const char *const gx__webgpu_backend_names[GX_WEBGPU_BACKENDS];
+
+/* "vulkan and gl": those that this platform can have. */
+const char *gx__webgpu_backends_here(void);
+
+/* Bit b set: backend b is named in the comma-separated text; all that this platform can have
+ * are where text is NULL. False where something else is named. */
+bool gx__parse_backends(const char *text, unsigned *bits);
+
 #endif

@@ -274,6 +274,7 @@ void gx__device_stop(struct gx_instance *instance);
 
 extern const struct gx_device_ops gx__cpu_ops;
 extern const struct gx_device_ops gx__vulkan_ops;
+extern const struct gx_device_ops gx__webgpu_ops;
 extern const struct gx_device_ops gx__sim_ops;
 
 /* "fault:WHAT@N:DEVICE": wraps any device and breaks at its Nth call. The inner

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recording: a list of copies and launches, with all that can go wrong in making them done
+ * now, so that a submit, and a second one of the same, only replays it. Bind groups are cached
+ * by what they bind.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "kernel/inverse_plan.h"
+
+#define IDLE_COMMANDS 32
+#define FIRST_ENTRIES 8
+
+struct push {
+    uint32_t n, at[4], broadcast, stage[3];
+};
+_Static_assert(sizeof(struct push) == GX_K_PUSH_WORDS * sizeof(uint32_t), "push constants");
+
+/* ---- making and ending commands ---- */
+
+static struct wg_cmd *take_idle(struct wg_device *device)
+{
+    pthread_mutex_lock(&device->idle_lock);
+    struct wg_cmd *cmd = device->idle;
+    if (cmd) {
+        device->idle = cmd->next_idle;
+        device->idle_count--;
+    }
+    pthread_mutex_unlock(&device->idle_lock);
+    return cmd;
+}
+
+gx_status gx__wg_begin(struct gx_device *base, enum gx_queue queue, struct gx_cmd **out)
+{
+    struct wg_device *device = wg_of(base);
+    (void)queue; /* there is one */
+    gx_status s = gx__wg_alive(device);
+    if (s != GX_OK)
+        return s;
+    struct wg_cmd *cmd = take_idle(device);
+    if (!cmd)
+        cmd = gx__alloc(wg_allocator(device), sizeof *cmd);
+    if (!cmd)
+        return GX_ERR_OUT_OF_MEMORY;
+    cmd->base.device = base;
+    cmd->failed = GX_OK;
+    cmd->point = 0;
+    *out = &cmd->base;
+    return GX_OK;
+}
+
+static void free_cmd(struct wg_device *device, struct wg_cmd *cmd)
+{
+    gx__free(wg_allocator(device), cmd->entries);
+    gx__free(wg_allocator(device), cmd);
+}
+
+static void clear(struct wg_device *device, struct wg_cmd *cmd)
+{
+    gx__wg_enter(device);
+    for (size_t i = 0; i < cmd->count; i++)
+        if (!cmd->entries[i].is_copy)
+            device->fn->BindGroupRelease(cmd->entries[i].launch.group);
+    gx__wg_leave(device, "wgpuBindGroupRelease");
+    cmd->count = 0;
+}
+
+/* A caller whose wait failed may give back what still runs; the memory that it uses is freed
+ * next, so it has to end here. On a lost device it has. */
+void gx__wg_recycle(struct gx_cmd *base)
+{
+    struct wg_cmd *cmd = (struct wg_cmd *)base;
+    struct wg_device *device = wg_cmd_device(cmd);
+    const uint64_t abandon_ns = 30000000000u;
+    if (cmd->point && gx__wg_wait(base->device, (struct gx_point){GX_QUEUE_COMPUTE, cmd->point},
+                                  abandon_ns) == GX_ERR_TIMEOUT)
+        atomic_store(&device->lost, true);
+    clear(device, cmd);
+    pthread_mutex_lock(&device->idle_lock);
+    bool keep = device->idle_count < IDLE_COMMANDS;
+    if (keep) {
+        cmd->next_idle = device->idle;
+        device->idle = cmd;
+        device->idle_count++;
+    }
+    pthread_mutex_unlock(&device->idle_lock);
+    if (!keep)
+        free_cmd(device, cmd);
+}
+
+void gx__wg_commands_close(struct wg_device *device)
+{
+    for (struct wg_cmd *cmd = device->idle, *next; cmd; cmd = next) {
+        next = cmd->next_idle;
+        free_cmd(device, cmd);
+    }
+}
+
+/* Room for one more entry, not counted yet; NULL with the failure noted. */
+static struct wg_entry *next_entry(struct wg_cmd *cmd)
+{
+    const gx_allocator *allocator = wg_allocator(wg_cmd_device(cmd));
+    if (cmd->failed != GX_OK)
+        return NULL;
+    if (cmd->count == cmd->room) {
+        size_t room = cmd->room ? 2 * cmd->room : FIRST_ENTRIES;
+        struct wg_entry *more = gx__alloc(allocator, room * sizeof *more);
+        if (!more) {
+            cmd->failed = GX_ERR_OUT_OF_MEMORY;
+            return NULL;
+        }
+        if (cmd->count)
+            memcpy(more, cmd->entries, cmd->count * sizeof *more);
+        gx__free(allocator, cmd->entries);
+        cmd->entries = more;
+        cmd->room = room;
+    }
+    return &cmd->entries[cmd->count];
+}
+
+void gx__wg_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
+{
+    struct wg_cmd *cmd = (struct wg_cmd *)base;
+    for (size_t i = 0; i < count; i++) {
+        struct wg_entry *e = regions[i].size ? next_entry(cmd) : NULL;
+        if (!e)
+            continue;
+        *e = (struct wg_entry){.is_copy = true,
+                               .copy = {.from = wg_mem_of(regions[i].from.mem)->buffer,
+                                        .to = wg_mem_of(regions[i].to.mem)->buffer,
+                                        .from_at = regions[i].from.offset,
+                                        .to_at = regions[i].to.offset,
+                                        .size = regions[i].size}};
+        cmd->count++;
+    }
+}
+
+/* wgpu orders what uses the same buffer by itself. */
+void gx__wg_barrier(struct gx_cmd *cmd, enum gx_barrier barrier)
+{
+    (void)cmd;
+    (void)barrier;
+}
+
+/* ---- bind groups ---- */
+
+static size_t group_slot(const struct wg_bound bound[GX_BINDINGS])
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a over words */
+    for (int i = 0; i < GX_BINDINGS; i++) {
+        h = (h ^ (uintptr_t)bound[i].buffer) * 0x100000001b3u;
+        h = (h ^ bound[i].offset) * 0x100000001b3u;
+    }
+    return (size_t)(h ^ h >> 32) & (WG_GROUP_SLOTS - 1);
+}
+
+static bool same_bound(const struct wg_bound *a, const struct wg_bound *b)
+{
+    for (int i = 0; i < GX_BINDINGS; i++)
+        if (a[i].buffer != b[i].buffer || a[i].offset != b[i].offset || a[i].size != b[i].size)
+            return false;
+    return true;
+}
+
+static void release_group(struct wg_device *device, WGPUBindGroup group)
+{
+    gx__wg_enter(device);
+    device->fn->BindGroupRelease(group);
+    gx__wg_leave(device, "wgpuBindGroupRelease");
+}
+
+static gx_status create_group(struct wg_device *device, const struct wg_bound bound[GX_BINDINGS],
+                              WGPUBindGroup *group)
+{
+    WGPUBindGroupEntry entries[GX_BINDINGS];
+    for (uint32_t i = 0; i < GX_BINDINGS; i++)
+        entries[i] = (WGPUBindGroupEntry){.binding = i,
+                                          .buffer = bound[i].buffer,
+                                          .offset = bound[i].offset,
+                                          .size = bound[i].size};
+    WGPUBindGroupDescriptor descriptor = {
+        .layout = device->group_layout, .entryCount = GX_BINDINGS, .entries = entries};
+    gx__wg_enter(device);
+    *group = device->fn->DeviceCreateBindGroup(device->handle, &descriptor);
+    gx_status s = gx__wg_leave(device, "wgpuDeviceCreateBindGroup");
+    if (s != GX_OK && *group)
+        release_group(device, *group);
+    return s == GX_OK && !*group ? GX_ERR_DEVICE : s;
+}
+
+/* *group is a reference of the caller's. */
+static gx_status get_group(struct wg_device *device, const struct wg_bound bound[GX_BINDINGS],
+                           WGPUBindGroup *group)
+{
+    gx_status s = GX_OK;
+    pthread_mutex_lock(&device->group_lock);
+    struct wg_group *g = &device->groups[group_slot(bound)];
+    if (!g->handle || !same_bound(g->bound, bound)) {
+        s = create_group(device, bound, group);
+        if (s == GX_OK) {
+            if (g->handle)
+                release_group(device, g->handle);
+            g->handle = *group;
+            memcpy(g->bound, bound, sizeof g->bound);
+        }
+    }
+    if (s == GX_OK) {
+        *group = g->handle;
+        device->fn->BindGroupAddRef(g->handle);
+    }
+    pthread_mutex_unlock(&device->group_lock);
+    return s;
+}
+
+void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer)
+{
+    pthread_mutex_lock(&device->group_lock);
+    gx__wg_enter(device);
+    for (size_t i = 0; i < WG_GROUP_SLOTS; i++) {
+        struct wg_group *g = &device->groups[i];
+        bool uses = g->handle && !buffer;
+        for (int b = 0; g->handle && b < GX_BINDINGS; b++)
+            uses |= g->bound[b].buffer == buffer;
+        if (!uses)
+            continue;
+        device->fn->BindGroupRelease(g->handle);
+        g->handle = NULL;
+    }
+    gx__wg_leave(device, "wgpuBindGroupRelease");
+    pthread_mutex_unlock(&device->group_lock);
+}
+
+/* ---- dispatches ---- */
+
+static gx_status refuse(struct wg_device *device, int binding, size_t offset)
+{
+    gx__log(device->base->instance, GX_LOG_ERROR,
+            "%s: binding %d at byte %zu: this device binds at multiples of %u",
+            device->base->info.name, binding, offset,
+            device->adapter->limits.minStorageBufferOffsetAlignment);
+    return GX_ERR_INVALID;
+}
+
+/* A binding begins at a multiple of the device's alignment; kernels skip the rest of the
+ * offset, where they are told how (operands), or there must be none. */
+static gx_status describe(struct wg_device *device, const struct gx_binding bind[GX_BINDINGS],
+                          uint32_t unit, struct wg_bound bound[GX_BINDINGS], struct push *push)
+{
+    const WGPULimits *limits = &device->adapter->limits;
+    const uint64_t align = limits->minStorageBufferOffsetAlignment;
+    for (int i = 0; i < GX_BINDINGS; i++) {
+        const struct gx_binding *b = &bind[i];
+        const struct wg_mem *mem = wg_mem_of(b->mem ? b->mem : &device->nothing);
+        uint64_t offset = b->mem ? b->offset : 0, rest = offset % align;
+        uint64_t range = mem->bytes - (offset - rest), most = limits->maxStorageBufferBindingSize;
+        bound[i] = (struct wg_bound){mem->buffer, offset - rest, range < most ? range : most};
+        if (rest % (i <= GX_BIND_C ? unit : align))
+            return refuse(device, i, b->offset);
+        if (i <= GX_BIND_C)
+            push->at[i] = (uint32_t)(rest / unit);
+    }
+    return GX_OK;
+}
+
+/* One launch of enough workgroups for `count` invocations, in two dimensions where the
+ * device allows few in one. */
+static void launch(struct wg_cmd *cmd, const struct wg_kernel *kernel, WGPUComputePipeline pipeline,
+                   const struct gx_binding bind[GX_BINDINGS], struct push *push, uint64_t count)
+{
+    struct wg_device *device = wg_cmd_device(cmd);
+    struct wg_bound bound[GX_BINDINGS];
+    struct wg_entry *e = next_entry(cmd);
+    if (!e)
+        return;
+    const uint64_t most = device->adapter->limits.maxComputeWorkgroupsPerDimension;
+    uint64_t groups = (count + kernel->choice.workgroup - 1) / kernel->choice.workgroup;
+    uint64_t y = (groups + most - 1) / most;
+    *e = (struct wg_entry){.launch = {.pipeline = pipeline}};
+    cmd->failed = describe(device, bind, kernel->unit, bound, push);
+    if (cmd->failed == GX_OK)
+        cmd->failed = get_group(device, bound, &e->launch.group);
+    if (cmd->failed != GX_OK)
+        return;
+    memcpy(e->launch.push, push, sizeof *push);
+    e->launch.x = (uint32_t)((groups + y - 1) / y);
+    e->launch.y = (uint32_t)y;
+    cmd->count++;
+}
+
+static struct gx_binding slot(const struct gx_dispatch *d, const struct gx_inverse_slot *from)
+{
+    struct gx_binding b = d->bind[from->from];
+    b.offset += (size_t)from->quads * 16;
+    return b;
+}
+
+static void launch_stage(struct wg_cmd *cmd, const struct gx_dispatch *d,
+                         const struct gx_inverse_stage *stage)
+{
+    const struct wg_kernel *k = d->kernel.impl;
+    WGPUComputePipeline pipeline = NULL;
+    struct gx_binding bind[GX_BINDINGS] = {[GX_BIND_OUT] = slot(d, &stage->out),
+                                           [GX_BIND_A] = slot(d, &stage->a),
+                                           [GX_BIND_B] = slot(d, &stage->b),
+                                           [GX_BIND_C] = slot(d, &stage->c),
+                                           [GX_BIND_SCRATCH] = d->bind[GX_BIND_SCRATCH],
+                                           [GX_BIND_BAD] = d->bind[GX_BIND_BAD]};
+    struct push push = {.n = stage->n,
+                        .broadcast = stage->broadcast,
+                        .stage = {stage->stage[0], stage->stage[1], stage->stage[2]}};
+    const struct gx_wgsl_key key = {.family = stage->family,
+                                    .field = k->key.field,
+                                    .op = stage->op,
+                                    .check = stage->check && k->key.check,
+                                    .repeat = 1,
+                                    .workgroup = k->choice.workgroup,
+                                    .mul = (enum gx_wgsl_mul)k->choice.mul};
+    cmd->failed = gx__wg_pipeline(wg_cmd_device(cmd), &key, &pipeline);
+    if (cmd->failed == GX_OK)
+        launch(cmd, k, pipeline, bind, &push, stage->invocations);
+}
+
+static void launch_inverse(struct wg_cmd *cmd, const struct gx_dispatch *d)
+{
+    struct gx_inverse_plan plan;
+    gx__inverse_plan(d->kernel.key.op, d->kernel.key.broadcast, d->n,
+                     (uint32_t)gx__element_bytes(d->kernel.key.field) / 16, GX_INVERSE_DIRECT_INT32,
+                     &plan);
+    for (uint32_t i = 0; i < plan.count && cmd->failed == GX_OK; i++)
+        launch_stage(cmd, d, &plan.stages[i]);
+}
+
+void gx__wg_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
+{
+    struct wg_cmd *cmd = (struct wg_cmd *)base;
+    const struct wg_kernel *k = d->kernel.impl;
+    struct push push = {.n = (uint32_t)d->n, .broadcast = d->kernel.key.broadcast};
+    if (cmd->failed != GX_OK)
+        return;
+    if (k->staged)
+        launch_inverse(cmd, d);
+    else
+        launch(cmd, k, k->pipeline, d->bind, &push, (d->n + k->each - 1) / k->each);
+}

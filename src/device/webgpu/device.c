@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening and closing a WebGPU device, the facts that the layers above plan with, and the one
+ * place where wgpu's errors become statuses.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/cache.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernel/inverse_plan.h"
+
+#define ELEMENT_MAX  48u                 /* bytes of the largest element */
+#define ELEMENTS_MAX ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
+/* Not measured: only the balance of copies and kernels hangs on it, and rarely. */
+#define MUL_RATE          10.0f
+#define MUL_RATE_SOFTWARE 0.02f
+#define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
+#define CALIBRATION_AGE   1u  /* raised when struct wg_calibration or its meaning changes */
+#define NOTHING_BYTES     256u
+/* How long a wait sleeps between looks: a part of what it has waited already. */
+#define PAUSE_PART   16u
+#define PAUSE_MIN_NS 20000u
+#define PAUSE_MAX_NS 1000000u
+#define SPIN_NS      50000u
+#define CLOSE_NS     30000000000u /* work under way ends within this, or never */
+
+/* ---- errors ---- */
+
+/* The call of this thread that is under way, and the first error it ran into. */
+static _Thread_local struct {
+    const struct wg_device *device;
+    gx_status status;
+} call;
+
+static gx_status translate(WGPUErrorType type)
+{
+    switch (type) {
+    case WGPUErrorType_NoError:
+        return GX_OK;
+    case WGPUErrorType_OutOfMemory:
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    default:
+        return GX_ERR_DEVICE;
+    }
+}
+
+static void log_text(const struct wg_device *device, const char *what, WGPUStringView text)
+{
+    char line[200];
+    size_t n = text.data ? text.length : 0;
+    n = n < sizeof line - 1 ? n : sizeof line - 1;
+    for (size_t i = 0; i < n; i++)
+        line[i] = text.data[i] == '\n' ? ' ' : text.data[i];
+    line[n] = 0;
+    gx__log(device->base->instance, GX_LOG_WARNING, "%s: %s: %s", device->base->info.name, what,
+            line);
+}
+
+/* wgpu's own handler would end the process. */
+static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringView message,
+                     void *user, void *unused)
+{
+    (void)handle;
+    (void)unused;
+    struct wg_device *device = user;
+    log_text(device, "wgpu reports an error", message);
+    if (call.device == device)
+        call.status = call.status == GX_OK ? translate(type) : call.status;
+    else /* of no call of ours: nobody could be told what of it is still right */
+        atomic_store(&device->lost, true);
+}
+
+static void on_lost(WGPUDevice const *handle, WGPUDeviceLostReason reason, WGPUStringView message,
+                    void *user, void *unused)
+{
+    (void)handle;
+    (void)reason;
+    (void)unused;
+    struct wg_device *device = user;
+    if (atomic_exchange(&device->lost, true) || atomic_load(&device->closing))
+        return;
+    log_text(device, "the device is lost", message);
+}
+
+gx_status gx__wg_alive(const struct wg_device *device)
+{
+    return atomic_load_explicit(&device->lost, memory_order_relaxed) ? GX_ERR_DEVICE_LOST : GX_OK;
+}
+
+static bool one_at_a_time(const struct wg_device *device)
+{
+    return device->adapter->backend == GX_WEBGPU_GL;
+}
+
+void gx__wg_enter(struct wg_device *device)
+{
+    if (one_at_a_time(device))
+        pthread_mutex_lock(&device->loader->gl_lock);
+    call.device = device;
+    call.status = GX_OK;
+}
+
+gx_status gx__wg_leave(struct wg_device *device, const char *what)
+{
+    gx_status s = call.status;
+    call.device = NULL;
+    if (one_at_a_time(device))
+        pthread_mutex_unlock(&device->loader->gl_lock);
+    if (gx__wg_alive(device) != GX_OK)
+        s = GX_ERR_DEVICE_LOST;
+    if (s != GX_OK)
+        gx__log(device->base->instance, GX_LOG_WARNING, "%s: %s failed: %s",
+                device->base->info.name, what, gx_status_message(s));
+    return s;
+}
+
+void gx__wg_poll(struct wg_device *device)
+{
+    if (gx__wg_alive(device) != GX_OK)
+        return;
+    gx__wg_enter(device);
+    device->fn->DevicePoll(device->handle, false, NULL);
+    gx__wg_leave(device, "wgpuDevicePoll");
+}
+
+void gx__wg_pause(uint64_t since_ns)
+{
+    uint64_t waited = gx__now_ns() - since_ns, pause = waited / PAUSE_PART;
+    if (waited < SPIN_NS) {
+        gx__pause();
+        return;
+    }
+    pause = pause < PAUSE_MIN_NS ? PAUSE_MIN_NS : pause > PAUSE_MAX_NS ? PAUSE_MAX_NS : pause;
+    nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
+}
+
+/* ---- cache files ---- */
+
+static void cache_key(const struct wg_device *device, uint8_t key[GX_CACHE_KEY_BYTES])
+{
+    const uint32_t words[4] = {device->adapter->backend, device->fn->GetVersion(),
+                               GX_VERSION_MAJOR << 24 | GX_VERSION_MINOR << 12 | GX_VERSION_PATCH,
+                               0};
+    memset(key, 0, GX_CACHE_KEY_BYTES);
+    memcpy(key, device->adapter->identity, sizeof device->adapter->identity);
+    memcpy(key + sizeof device->adapter->identity, words, sizeof words);
+}
+
+static void cache_name(const uint8_t key[GX_CACHE_KEY_BYTES], char *name, size_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the file holds the whole key */
+    for (size_t i = 0; i < GX_CACHE_KEY_BYTES; i++)
+        hash = (hash ^ key[i]) * 0x100000001b3u;
+    snprintf(name, size, "webgpu-%016llx.calibration", (unsigned long long)hash);
+}
+
+static bool load_calibration(struct wg_device *device)
+{
+    uint8_t key[GX_CACHE_KEY_BYTES];
+    char name[64];
+    void *data;
+    size_t size;
+    struct wg_calibration found = {0};
+    cache_key(device, key);
+    cache_name(key, name, sizeof name);
+    if (!gx__cache_read(device->base->instance, name, key, &data, &size))
+        return false;
+    bool ok = size == sizeof found;
+    if (ok)
+        memcpy(&found, data, sizeof found);
+    gx__free(wg_allocator(device), data);
+    ok = ok && found.age == device->calibration.age && found.kernels == device->calibration.kernels;
+    if (ok)
+        device->calibration = found;
+    return ok;
+}
+
+static void save_calibration(struct wg_device *device)
+{
+    uint8_t key[GX_CACHE_KEY_BYTES];
+    char name[64];
+    cache_key(device, key);
+    cache_name(key, name, sizeof name);
+    if (!gx__cache_write(device->base->instance, name, key, &device->calibration,
+                         sizeof device->calibration))
+        gx__log(device->base->instance, GX_LOG_INFO, "%s: cache file %s was not written",
+                device->base->info.name, name);
+}
+
+static gx_status calibrate(struct wg_device *device)
+{
+    device->calibration.age = CALIBRATION_AGE;
+    device->calibration.kernels = gx__wg_kernels_hash();
+    if (load_calibration(device))
+        return GX_OK;
+    uint64_t start = gx__now_ns();
+    gx_status s = gx__wg_measure(device);
+    device->calibration_changed = s == GX_OK;
+    gx__log(device->base->instance, GX_LOG_INFO, "%s: memory measured in %.1f ms",
+            device->base->info.name, (double)(gx__now_ns() - start) / 1e6);
+    return gx__wg_alive(device); /* on a device too full to try it, nothing is known */
+}
+
+/* ---- open ---- */
+
+static void on_device(WGPURequestDeviceStatus status, WGPUDevice handle, WGPUStringView message,
+                      void *user, void *unused)
+{
+    (void)unused;
+    struct wg_device *device = user;
+    if (status == WGPURequestDeviceStatus_Success)
+        device->handle = handle;
+    else
+        log_text(device, "wgpu gives no device", message);
+}
+
+/* wgpu-native calls back before it returns. */
+static gx_status request_device(struct wg_device *device)
+{
+    const struct wg_adapter *a = device->adapter;
+    WGPUFeatureName features[2] = {(WGPUFeatureName)WGPUNativeFeature_Immediates};
+    size_t count = 1;
+    if (a->wide)
+        features[count++] = (WGPUFeatureName)WGPUNativeFeature_ShaderInt64;
+    WGPUDeviceDescriptor descriptor = {
+        .requiredFeatureCount = count,
+        .requiredFeatures = features,
+        .requiredLimits = &a->limits,
+        .deviceLostCallbackInfo = {.mode = WGPUCallbackMode_AllowSpontaneous,
+                                   .callback = on_lost,
+                                   .userdata1 = device},
+        .uncapturedErrorCallbackInfo = {.callback = on_error, .userdata1 = device}};
+    WGPURequestDeviceCallbackInfo info = {
+        .mode = WGPUCallbackMode_AllowSpontaneous, .callback = on_device, .userdata1 = device};
+    gx__wg_enter(device);
+    device->fn->AdapterRequestDevice(a->handle, &descriptor, info);
+    if (device->handle)
+        device->queue = device->fn->DeviceGetQueue(device->handle);
+    gx_status s = gx__wg_leave(device, "wgpuAdapterRequestDevice");
+    return s == GX_OK && !device->queue ? GX_ERR_DEVICE : s;
+}
+
+static gx_status create_layouts(struct wg_device *device)
+{
+    WGPUBindGroupLayoutEntry entries[GX_BINDINGS];
+    for (uint32_t i = 0; i < GX_BINDINGS; i++)
+        entries[i] = (WGPUBindGroupLayoutEntry){.binding = i,
+                                                .visibility = WGPUShaderStage_Compute,
+                                                .buffer = {.type = WGPUBufferBindingType_Storage}};
+    WGPUBindGroupLayoutDescriptor group = {.entryCount = GX_BINDINGS, .entries = entries};
+    WGPUPipelineLayoutDescriptor layout = {.bindGroupLayoutCount = 1,
+                                           .immediateSize = GX_K_PUSH_WORDS * 4};
+    gx__wg_enter(device);
+    device->group_layout = device->fn->DeviceCreateBindGroupLayout(device->handle, &group);
+    layout.bindGroupLayouts = &device->group_layout;
+    device->layout = device->fn->DeviceCreatePipelineLayout(device->handle, &layout);
+    return gx__wg_leave(device, "wgpuDeviceCreatePipelineLayout");
+}
+
+static uint64_t dispatch_limit(const WGPULimits *l)
+{
+    /* The scratch of inv and div is a little more than n elements, see inverse_plan.h. */
+    uint64_t most = (l->maxStorageBufferBindingSize - l->minStorageBufferOffsetAlignment);
+    most = most / ELEMENT_MAX;
+    most = (most - 2 * GX_INVERSE_DIRECT_INT32) / 33 * 32;
+    return most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
+}
+
+static void set_facts(struct wg_device *device)
+{
+    uint64_t asked = device->base->instance->config.dispatch_elems;
+    device->elements = dispatch_limit(&device->adapter->limits);
+    device->base->facts = (struct gx_device_facts){
+        .mem_kinds =
+            GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK),
+        .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
+        .dispatch_elems = asked && asked < device->elements ? asked : device->elements,
+        .binding_align = BINDING_ALIGN,
+        .resubmit = true,
+        .mul_rate = device->adapter->software ? MUL_RATE_SOFTWARE : MUL_RATE};
+}
+
+static gx_status open_parts(struct wg_device *device)
+{
+    gx_status s = request_device(device);
+    if (s == GX_OK)
+        s = create_layouts(device);
+    if (s != GX_OK)
+        return s;
+    set_facts(device);
+    s = gx__wg_mem_alloc(device->base, GX_MEM_DEVICE, NOTHING_BYTES, &device->nothing);
+    if (s == GX_OK)
+        s = calibrate(device);
+    memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
+    device->base->facts.submit_ns = device->calibration.submit_ns;
+    return s;
+}
+
+static const struct wg_adapter *adapter_named(const struct wg_loader *loader, const char *name)
+{
+    for (size_t i = 0; i < loader->count; i++)
+        if (!strcmp(loader->adapters[i].info.name, name))
+            return &loader->adapters[i];
+    return NULL;
+}
+
+static gx_status webgpu_open(struct gx_device *base)
+{
+    struct wg_loader *loader = gx__wg_loader(base->instance);
+    struct wg_device *device = gx__alloc(&base->instance->config.allocator, sizeof *device);
+    if (!loader || !device) {
+        gx__free(&base->instance->config.allocator, device);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    base->impl = device;
+    device->base = base;
+    device->loader = loader;
+    device->fn = &loader->fn;
+    device->adapter = adapter_named(loader, base->info.name);
+    pthread_mutex_init(&device->pipeline_lock, NULL);
+    pthread_mutex_init(&device->group_lock, NULL);
+    pthread_mutex_init(&device->kernel_lock, NULL);
+    pthread_mutex_init(&device->submit_lock, NULL);
+    pthread_mutex_init(&device->idle_lock, NULL);
+    return open_parts(device);
+}
+
+/* ---- close ---- */
+
+static void close_handle(struct wg_device *device)
+{
+    const struct wg_fn *fn = device->fn;
+    gx__wg_enter(device);
+    if (device->layout)
+        fn->PipelineLayoutRelease(device->layout);
+    if (device->group_layout)
+        fn->BindGroupLayoutRelease(device->group_layout);
+    if (device->queue)
+        fn->QueueRelease(device->queue);
+    if (device->handle)
+        fn->DeviceRelease(device->handle);
+    gx__wg_leave(device, "wgpuDeviceRelease");
+}
+
+static void webgpu_close(struct gx_device *base)
+{
+    struct wg_device *device = base->impl;
+    if (!device)
+        return;
+    if (device->calibration_changed)
+        save_calibration(device);
+    if (device->queue && gx__wg_alive(device) == GX_OK)
+        gx__wg_wait(base, (struct gx_point){GX_QUEUE_COMPUTE, device->submitted}, CLOSE_NS);
+    atomic_store(&device->closing, true);
+    gx__wg_commands_close(device);
+    gx__wg_groups_forget(device, NULL);
+    gx__wg_kernels_close(device);
+    if (device->nothing.handle)
+        gx__wg_mem_free(base, &device->nothing);
+    close_handle(device);
+    pthread_mutex_destroy(&device->pipeline_lock);
+    pthread_mutex_destroy(&device->group_lock);
+    pthread_mutex_destroy(&device->kernel_lock);
+    pthread_mutex_destroy(&device->submit_lock);
+    pthread_mutex_destroy(&device->idle_lock);
+    gx__free(&base->instance->config.allocator, device);
+    base->impl = NULL;
+}
+
+const struct gx_device_ops gx__webgpu_ops = {
+    .name = WG_NAME,
+    .enumerate = gx__wg_enumerate,
+    .find = gx__wg_find,
+    .stop = gx__wg_stop,
+    .open = webgpu_open,
+    .close = webgpu_close,
+    .mem_alloc = gx__wg_mem_alloc,
+    .mem_free = gx__wg_mem_free,
+    .map = gx__wg_map,
+    .unmap = gx__wg_unmap,
+    .kernel = gx__wg_kernel,
+    .scratch = gx__wg_scratch,
+    .workers = gx__wg_workers,
+    .begin = gx__wg_begin,
+    .copy = gx__wg_copy,
+    .dispatch = gx__wg_dispatch,
+    .barrier = gx__wg_barrier,
+    .submit = gx__wg_submit,
+    .recycle = gx__wg_recycle,
+    .wait = gx__wg_wait,
+    .reached = gx__wg_reached,
+};

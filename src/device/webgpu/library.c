@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Is there wgpu-native here? Its interface changes from version to version without a name
+ * that tells, so that only the one we were built for is used.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#define USUAL_NAME "libwgpu_native.so"
+/* The last part of a version counts builds of the same. */
+#define COMPATIBLE(version) ((version) >> 8)
+
+static const char *const numbers = "%u.%u.%u";
+
+static void print_version(uint32_t version, char *text, size_t size)
+{
+    snprintf(text, size, numbers, version >> 24, version >> 16 & 255, version >> 8 & 255);
+}
+
+static bool find_functions(void *library, struct wg_fn *fn, const char **missing)
+{
+    *missing = NULL;
+#define X(name)                                                                                    \
+    fn->name = (__typeof__(wgpu##name) *)(void (*)(void))dlsym(library, "wgpu" #name);             \
+    if (!fn->name)                                                                                 \
+        *missing = "wgpu" #name;
+    WG_FUNCTIONS(X)
+#undef X
+    return !*missing;
+}
+
+static bool is_ours(const struct wg_fn *fn, const char *name, char *why, size_t size)
+{
+    uint32_t found = fn->GetVersion();
+    if (COMPATIBLE(found) == COMPATIBLE(GX_WGPU_NATIVE_VERSION))
+        return true;
+    char other[16], wanted[16];
+    print_version(found, other, sizeof other);
+    print_version(GX_WGPU_NATIVE_VERSION, wanted, sizeof wanted);
+    snprintf(why, size, "%.40s is wgpu-native %s, %s is needed: take that of the Python wheel %s",
+             name, other, wanted, GX_WGPU_WHEEL);
+    return false;
+}
+
+bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *why, size_t size)
+{
+    const char *asked = instance->config.wgpu_library, *name = asked ? asked : USUAL_NAME;
+    const char *missing;
+    /* It has threads and thread-local data: once in, it stays. */
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library && asked)
+        snprintf(why, size, "no WebGPU: %.60s cannot be loaded: correct GPUEXEC_WGPU_LIBRARY",
+                 name);
+    else if (!library)
+        snprintf(why, size,
+                 "no WebGPU: take " USUAL_NAME
+                 " from the Python wheel %s and name it by GPUEXEC_WGPU_LIBRARY",
+                 GX_WGPU_WHEEL);
+    else if (!find_functions(library, fn, &missing))
+        snprintf(why, size, "%.40s has no %s: take that of the Python wheel %s", name, missing,
+                 GX_WGPU_WHEEL);
+    else
+        return is_ours(fn, name, why, size);
+    if (library)
+        dlclose(library);
+    return false;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How fast memory of each kind is, and how long a submit takes; saved with the calibration.
+ * There are no time stamps: a copy is timed from the host, less an empty submit.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* Each takes milliseconds: after that long it never ends. */
+#define HUNG_NS        60000000000u
+#define MIB            ((size_t)1 << 20)
+#define BYTES          (16 * MIB)
+#define BYTES_SOFTWARE MIB
+#define RUNS           3
+#define SUBMITS        8
+
+struct probe {
+    struct wg_device *device;
+    size_t bytes;
+    char *host; /* ordinary memory of `bytes` */
+    struct gx_mem up, in, out, down;
+};
+
+static float gbs(size_t bytes, uint64_t ns)
+{
+    return ns ? (float)bytes / (float)ns : 0;
+}
+
+gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns)
+{
+    struct gx_point done;
+    uint64_t start = gx__now_ns();
+    gx_status s = gx__wg_submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = gx__wg_wait(device->base, done, HUNG_NS);
+    *ns = gx__now_ns() - start;
+    return s;
+}
+
+/* The best of a few: the first one also wakes things up. */
+static gx_status time_best(struct wg_device *device, struct gx_cmd *cmd, int runs, uint64_t *ns)
+{
+    gx_status s = GX_OK;
+    *ns = UINT64_MAX;
+    for (int i = 0; i < runs && s == GX_OK; i++) {
+        uint64_t now;
+        s = gx__wg_time(device, cmd, &now);
+        *ns = now < *ns ? now : *ns;
+    }
+    return s;
+}
+
+static gx_status time_cmd(struct probe *p, struct gx_cmd *cmd, float *speed)
+{
+    uint64_t ns, empty = p->device->calibration.submit_ns;
+    gx_status s = time_best(p->device, cmd, RUNS, &ns);
+    gx__wg_recycle(cmd);
+    if (s == GX_OK)
+        *speed = gbs(p->bytes, ns > empty ? ns - empty : 1);
+    return s;
+}
+
+static gx_status time_copy(struct probe *p, const struct gx_mem *from, const struct gx_mem *to,
+                           float *speed)
+{
+    struct gx_cmd *cmd;
+    gx_status s = gx__wg_begin(p->device->base, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    gx__wg_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, p->bytes}, 1);
+    return time_cmd(p, cmd, speed);
+}
+
+static gx_status time_kernel(struct probe *p, float *speed)
+{
+    struct gx_kernel_key key = {.op = GX_OP_COPY};
+    struct wg_kernel *kernel;
+    struct gx_cmd *cmd;
+    gx_status s = gx__wg_build(p->device, &key, gx__wg_default_choice(p->device), &kernel);
+    if (s != GX_OK)
+        return s;
+    struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = p->bytes / 16};
+    d.bind[GX_BIND_A].mem = &p->in;
+    d.bind[GX_BIND_OUT].mem = &p->out;
+    s = gx__wg_begin(p->device->base, GX_QUEUE_COMPUTE, &cmd);
+    if (s == GX_OK) {
+        gx__wg_dispatch(cmd, &d);
+        s = time_cmd(p, cmd, speed);
+        *speed *= 2; /* both ways at once, over the same wires */
+    }
+    gx__free(wg_allocator(p->device), kernel);
+    return s;
+}
+
+static gx_status time_host(struct probe *p, struct gx_mem *mem, float *speed)
+{
+    void *mapped;
+    gx_status s = gx__wg_map(p->device->base, mem, &mapped);
+    if (s != GX_OK)
+        return s;
+    bool in = mem->kind == GX_MEM_UPLOAD;
+    for (int i = 0; i < RUNS; i++) {
+        uint64_t start = gx__now_ns();
+        memcpy(in ? mapped : p->host, in ? p->host : mapped, p->bytes);
+        __asm__ volatile("" : : "r"(p->host), "r"(mapped) : "memory");
+        float now = gbs(p->bytes, gx__now_ns() - start);
+        *speed = now > *speed ? now : *speed;
+    }
+    gx__wg_unmap(p->device->base, mem);
+    return GX_OK;
+}
+
+/* Of a command that does nothing: what a small job cannot do without. */
+static gx_status measure_submit(struct wg_device *device)
+{
+    struct gx_cmd *cmd;
+    uint64_t ns;
+    gx_status s = gx__wg_begin(device->base, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    s = time_best(device, cmd, SUBMITS, &ns);
+    gx__wg_recycle(cmd);
+    if (s == GX_OK)
+        device->calibration.submit_ns = (uint32_t)(ns < UINT32_MAX ? ns : UINT32_MAX);
+    return s;
+}
+
+static gx_status open_probe(struct probe *p)
+{
+    struct gx_device *base = p->device->base;
+    p->bytes = p->device->adapter->software ? BYTES_SOFTWARE : BYTES;
+    p->host = gx__alloc(wg_allocator(p->device), p->bytes);
+    if (!p->host)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = gx__wg_mem_alloc(base, GX_MEM_UPLOAD, p->bytes, &p->up);
+    if (s == GX_OK)
+        s = gx__wg_mem_alloc(base, GX_MEM_DEVICE, p->bytes, &p->in);
+    if (s == GX_OK)
+        s = gx__wg_mem_alloc(base, GX_MEM_DEVICE, p->bytes, &p->out);
+    return s == GX_OK ? gx__wg_mem_alloc(base, GX_MEM_READBACK, p->bytes, &p->down) : s;
+}
+
+static void close_probe(struct probe *p)
+{
+    struct gx_mem *const mems[] = {&p->up, &p->in, &p->out, &p->down};
+    for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
+        if (mems[i]->handle)
+            gx__wg_mem_free(p->device->base, mems[i]);
+    gx__free(wg_allocator(p->device), p->host);
+}
+
+gx_status gx__wg_measure(struct wg_device *device)
+{
+    struct probe p = {.device = device};
+    struct gx_mem_speed *speed = device->calibration.speed, *own = &speed[GX_MEM_DEVICE];
+    gx_status s = open_probe(&p);
+    if (s == GX_OK)
+        s = measure_submit(device);
+    if (s == GX_OK)
+        s = time_host(&p, &p.up, &speed[GX_MEM_UPLOAD].host_write);
+    if (s == GX_OK)
+        s = time_copy(&p, &p.up, &p.in, &speed[GX_MEM_UPLOAD].copy_in);
+    if (s == GX_OK)
+        s = time_kernel(&p, &own->kernel_read);
+    own->kernel_write = own->kernel_read;
+    if (s == GX_OK)
+        s = time_copy(&p, &p.out, &p.down, &speed[GX_MEM_READBACK].copy_out);
+    if (s == GX_OK)
+        s = time_host(&p, &p.down, &speed[GX_MEM_READBACK].host_read);
+    if (s == GX_OK)
+        s = time_copy(&p, &p.in, &p.out, &own->copy_in);
+    own->copy_out = own->copy_in;
+    close_probe(&p);
+    return s;
+}

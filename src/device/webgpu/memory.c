@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Buffers. WebGPU maps only what is for copies alone, and a mapped buffer is the host's until
+ * it is unmapped; there is no memory that kernels and host share. Mapping is asked for and
+ * polled for: nobody holds a lock of ours meanwhile.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define SIZE_ALIGN 16u /* of buffers: whole quads */
+/* The work that the buffer was in is done: after that long it never is. */
+#define MAP_NS 60000000000u
+
+enum { UNMAPPED, PENDING, MAPPED, REFUSED };
+
+static WGPUBufferUsage usage_of(enum gx_mem_kind kind)
+{
+    switch (kind) {
+    case GX_MEM_DEVICE:
+        return WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+    case GX_MEM_UPLOAD:
+        return WGPUBufferUsage_MapWrite | WGPUBufferUsage_CopySrc;
+    case GX_MEM_READBACK:
+        return WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst;
+    default:
+        return WGPUBufferUsage_None;
+    }
+}
+
+static void release(struct wg_device *device, WGPUBuffer buffer)
+{
+    gx__wg_enter(device);
+    device->fn->BufferDestroy(buffer); /* now, whatever still refers to it */
+    device->fn->BufferRelease(buffer);
+    gx__wg_leave(device, "wgpuBufferRelease");
+}
+
+static gx_status create_buffer(struct wg_device *device, WGPUBufferUsage usage, struct wg_mem *m)
+{
+    WGPUBufferDescriptor descriptor = {.usage = usage, .size = m->bytes};
+    gx__wg_enter(device);
+    m->buffer = device->fn->DeviceCreateBuffer(device->handle, &descriptor);
+    gx_status s = gx__wg_leave(device, "wgpuDeviceCreateBuffer");
+    if (s != GX_OK && m->buffer)
+        release(device, m->buffer);
+    return s == GX_OK && !m->buffer ? GX_ERR_OUT_OF_DEVICE_MEMORY : s;
+}
+
+gx_status gx__wg_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t bytes,
+                           struct gx_mem *mem)
+{
+    struct wg_device *device = wg_of(base);
+    gx_status s = gx__wg_alive(device);
+    if (s != GX_OK)
+        return s;
+    if (usage_of(kind) == WGPUBufferUsage_None)
+        return GX_ERR_UNSUPPORTED;
+    if (bytes > device->adapter->limits.maxBufferSize - SIZE_ALIGN)
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    struct wg_mem *m = gx__alloc(wg_allocator(device), sizeof *m);
+    if (!m)
+        return GX_ERR_OUT_OF_MEMORY;
+    m->bytes = bytes ? (bytes + SIZE_ALIGN - 1) / SIZE_ALIGN * SIZE_ALIGN : SIZE_ALIGN;
+    s = create_buffer(device, usage_of(kind), m);
+    if (s == GX_OK)
+        *mem = (struct gx_mem){.kind = kind, .size = bytes, .handle = m};
+    else
+        gx__free(wg_allocator(device), m);
+    return s;
+}
+
+void gx__wg_mem_free(struct gx_device *base, struct gx_mem *mem)
+{
+    struct wg_device *device = wg_of(base);
+    struct wg_mem *m = mem->handle;
+    gx__wg_groups_forget(device, m->buffer);
+    release(device, m->buffer);
+    gx__free(wg_allocator(device), m);
+    *mem = (struct gx_mem){0};
+}
+
+/* ---- mapping ---- */
+
+static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *user, void *unused)
+{
+    (void)message;
+    (void)unused;
+    struct wg_mem *m = user;
+    atomic_store(&m->map_state, status == WGPUMapAsyncStatus_Success ? MAPPED : REFUSED);
+}
+
+static gx_status ask(struct wg_device *device, struct wg_mem *m, WGPUMapMode mode)
+{
+    WGPUBufferMapCallbackInfo info = {
+        .mode = WGPUCallbackMode_AllowSpontaneous, .callback = on_mapped, .userdata1 = m};
+    atomic_store(&m->map_state, PENDING);
+    gx__wg_enter(device);
+    device->fn->BufferMapAsync(m->buffer, mode, 0, m->bytes, info);
+    return gx__wg_leave(device, "wgpuBufferMapAsync");
+}
+
+/* Also where it fails, wgpu is done with m when this returns. */
+static gx_status wait_mapped(struct wg_device *device, struct wg_mem *m)
+{
+    uint64_t start = gx__now_ns();
+    while (atomic_load(&m->map_state) == PENDING && gx__wg_alive(device) == GX_OK) {
+        gx__wg_poll(device);
+        if (atomic_load(&m->map_state) != PENDING)
+            break;
+        if (gx__now_ns() - start > MAP_NS)
+            return GX_ERR_TIMEOUT;
+        gx__wg_pause(start);
+    }
+    gx_status s = gx__wg_alive(device);
+    if (s == GX_OK && atomic_load(&m->map_state) != MAPPED)
+        s = GX_ERR_DEVICE;
+    return s;
+}
+
+static void *mapped_range(struct wg_device *device, struct wg_mem *m, WGPUMapMode mode)
+{
+    return mode == WGPUMapMode_Write
+               ? device->fn->BufferGetMappedRange(m->buffer, 0, m->bytes)
+               : (void *)device->fn->BufferGetConstMappedRange(m->buffer, 0, m->bytes);
+}
+
+gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
+{
+    struct wg_device *device = wg_of(base);
+    struct wg_mem *m = mem->handle;
+    WGPUMapMode mode = mem->kind == GX_MEM_UPLOAD ? WGPUMapMode_Write : WGPUMapMode_Read;
+    gx_status s = gx__wg_alive(device);
+    if (s != GX_OK)
+        return s;
+    if (mem->kind == GX_MEM_DEVICE)
+        return GX_ERR_UNSUPPORTED;
+    s = ask(device, m, mode);
+    if (s == GX_OK)
+        s = wait_mapped(device, m);
+    if (s == GX_OK) {
+        gx__wg_enter(device);
+        *host = mapped_range(device, m, mode);
+        s = gx__wg_leave(device, "wgpuBufferGetMappedRange");
+        s = s == GX_OK && !*host ? GX_ERR_DEVICE : s;
+    }
+    int state = atomic_load(&m->map_state);
+    if (s != GX_OK && (state == PENDING || state == MAPPED))
+        gx__wg_unmap(base, mem); /* also ends what is still pending */
+    return s;
+}
+
+/* Cannot fail: an error here, with what was written lost, is one of no call, and ends the
+ * device. */
+void gx__wg_unmap(struct gx_device *base, struct gx_mem *mem)
+{
+    struct wg_device *device = wg_of(base);
+    struct wg_mem *m = mem->handle;
+    if (gx__wg_alive(device) != GX_OK)
+        return;
+    gx__wg_enter(device);
+    device->fn->BufferUnmap(m->buffer);
+    if (gx__wg_leave(device, "wgpuBufferUnmap") != GX_OK)
+        atomic_store(&device->lost, true);
+    atomic_store(&m->map_state, UNMAPPED);
+}

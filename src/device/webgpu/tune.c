@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a family's kernels are built on this device: how products are made, how large a
+ * workgroup. Tried at the first use of the family, within a bound, and remembered in the
+ * calibration.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kernel/inverse_plan.h"
+
+#define BUDGET_NS         500000000u
+#define ELEMENTS          ((uint64_t)1 << 18)
+#define SOFTWARE_ELEMENTS 1024u
+#define REPEAT            16u  /* of products: what is measured is not memory */
+#define GAIN              0.97 /* less is noise */
+#define RUNS              3
+
+struct bench {
+    struct wg_device *device;
+    struct gx_kernel_key key;
+    uint64_t n, deadline;
+    struct gx_mem a, b, out;
+};
+
+static gx_status time_kernel(struct bench *bench, const struct wg_kernel *kernel, uint64_t *ns)
+{
+    struct gx_cmd *cmd;
+    gx_status s = gx__wg_begin(bench->device->base, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    struct gx_dispatch d = {.kernel = {.key = bench->key, .impl = kernel}, .n = bench->n};
+    d.bind[GX_BIND_A].mem = &bench->a;
+    d.bind[GX_BIND_B].mem = &bench->b;
+    d.bind[GX_BIND_OUT].mem = &bench->out;
+    gx__wg_dispatch(cmd, &d);
+    *ns = UINT64_MAX;
+    for (int i = 0; i < RUNS && s == GX_OK; i++) { /* the first one may also compile */
+        uint64_t now;
+        s = gx__wg_time(bench->device, cmd, &now);
+        *ns = s == GX_OK && now < *ns ? now : *ns;
+    }
+    gx__wg_recycle(cmd);
+    return s;
+}
+
+/* Takes `choice` for *best if there is time to try it and it is faster. */
+static void consider(struct bench *bench, struct wg_choice choice, struct wg_choice *best,
+                     uint64_t *best_ns)
+{
+    struct wg_kernel *kernel = NULL;
+    uint64_t ns = UINT64_MAX;
+    if (gx__now_ns() > bench->deadline)
+        return;
+    gx_status s = gx__wg_build(bench->device, &bench->key, choice, &kernel);
+    if (s == GX_OK)
+        s = time_kernel(bench, kernel, &ns);
+    gx__free(wg_allocator(bench->device), kernel);
+    if (s != GX_OK || (*best_ns != UINT64_MAX && (double)ns >= (double)*best_ns * GAIN))
+        return;
+    *best = choice;
+    *best_ns = ns;
+}
+
+static struct wg_choice search(struct bench *bench, enum gx_shader_family family)
+{
+    static const uint16_t workgroups[] = {128, 256, 32};
+    struct wg_device *device = bench->device;
+    struct wg_choice best = gx__wg_default_choice(device), next = best;
+    uint64_t ns = UINT64_MAX;
+    enum gx_wgsl_mul muls = family == GX_SHADER_MUL ? GX_WGSL_MULS : 1;
+    for (uint8_t m = 0; m < muls; m++) {
+        next.mul = m;
+        if (m != GX_WGSL_WIDE || device->adapter->wide)
+            consider(bench, next, &best, &ns);
+    }
+    for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
+        next = best;
+        next.workgroup = workgroups[i];
+        if (workgroups[i] <= device->adapter->limits.maxComputeInvocationsPerWorkgroup &&
+            workgroups[i] <= device->adapter->limits.maxComputeWorkgroupSizeX)
+            consider(bench, next, &best, &ns);
+    }
+    return best;
+}
+
+static gx_status open_bench(struct bench *bench)
+{
+    struct gx_device *base = bench->device->base;
+    size_t bytes = (size_t)bench->n * gx__element_bytes(bench->key.field);
+    gx_status s = gx__wg_mem_alloc(base, GX_MEM_DEVICE, bytes, &bench->a);
+    if (s == GX_OK)
+        s = gx__wg_mem_alloc(base, GX_MEM_DEVICE, bytes, &bench->b);
+    return s == GX_OK ? gx__wg_mem_alloc(base, GX_MEM_DEVICE, bytes, &bench->out) : s;
+}
+
+static void close_bench(struct bench *bench)
+{
+    struct gx_mem *const mems[] = {&bench->a, &bench->b, &bench->out};
+    for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
+        if (mems[i]->handle)
+            gx__wg_mem_free(bench->device->base, mems[i]);
+}
+
+/* inv and div are products, so that they are built as mul is. A software device compiles for
+ * longer than anything it is tuned for would save: the product of one field is tried there,
+ * and tells for all. */
+static bool borrow(struct wg_device *device, gx_field field, enum gx_shader_family family,
+                   struct wg_choice *choice)
+{
+    bool software = device->adapter->software;
+    gx_field from = software ? GX_BLS12_381_FR : field;
+    enum gx_shader_family of = software || family == GX_SHADER_INVERT_UP ? GX_SHADER_MUL : family;
+    struct wg_choice *known = &device->calibration.tuned[from][of];
+    if (of == family && from == field)
+        return false;
+    if (!known->workgroup)
+        *known = gx__wg_tune(device, from, of);
+    *choice = *known;
+    return true;
+}
+
+struct wg_choice gx__wg_tune(struct wg_device *device, gx_field field, enum gx_shader_family family)
+{
+    struct wg_choice best = gx__wg_default_choice(device);
+    if (family == GX_SHADER_COPY || borrow(device, field, family, &best))
+        return best;
+    uint64_t start = gx__now_ns();
+    struct bench bench = {.device = device,
+                          .key = {.op = family == GX_SHADER_MUL ? GX_MUL : GX_ADD,
+                                  .field = field,
+                                  .repeat = family == GX_SHADER_MUL ? REPEAT : 0},
+                          .n = device->adapter->software ? SOFTWARE_ELEMENTS : ELEMENTS,
+                          .deadline = start + BUDGET_NS};
+    bench.n = bench.n < device->elements ? bench.n : device->elements;
+    if (open_bench(&bench) == GX_OK)
+        best = search(&bench, family);
+    close_bench(&bench);
+    gx__log(device->base->instance, GX_LOG_INFO, "%s: %s %s tuned in %.1f ms: workgroup %u, %s",
+            device->base->info.name, gx_field_get_info(field)->name,
+            gx_op_get_info(bench.key.op)->name, (double)(gx__now_ns() - start) / 1e6,
+            best.workgroup, gx__wgsl_mul_names[best.mul]);
+    return best;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the WebGPU device share. One file per concern: library.c (is there
+ * wgpu-native, and is it ours), adapters.c (which devices), device.c (open, close, errors),
+ * memory.c, measure.c (speeds), kernel.c (operations as pipelines), tune.c (how products are
+ * made), commands.c (recording), submit.c (points).
+ */
+#ifndef GX_DEVICE_WEBGPU_WEBGPU_H
+#define GX_DEVICE_WEBGPU_WEBGPU_H
+
+#include <pthread.h>
+#include <wgpu.h>
+
+#include "base/options.h"
+#include "device/device.h"
+#include "kernel/wgsl.h"
+
+#define WG_NAME         "webgpu"
+#define WG_ADAPTERS_MAX 16
+
+/* ---- library.c ---- */
+
+/* X(name): what is used of wgpu-native, found at run time. */
+#define WG_FUNCTIONS(X)                                                                            \
+    X(GetVersion)                                                                                  \
+    X(CreateInstance)                                                                              \
+    X(InstanceEnumerateAdapters)                                                                   \
+    X(InstanceRelease)                                                                             \
+    X(AdapterGetInfo)                                                                              \
+    X(AdapterInfoFreeMembers)                                                                      \
+    X(AdapterGetLimits)                                                                            \
+    X(AdapterHasFeature)                                                                           \
+    X(AdapterRequestDevice)                                                                        \
+    X(AdapterRelease)                                                                              \
+    X(DeviceGetQueue)                                                                              \
+    X(DevicePoll)                                                                                  \
+    X(DeviceRelease)                                                                               \
+    X(DeviceCreateBuffer)                                                                          \
+    X(DeviceCreateBindGroupLayout)                                                                 \
+    X(DeviceCreatePipelineLayout)                                                                  \
+    X(DeviceCreateShaderModuleTrusted)                                                             \
+    X(DeviceCreateComputePipeline)                                                                 \
+    X(DeviceCreateBindGroup)                                                                       \
+    X(DeviceCreateCommandEncoder)                                                                  \
+    X(QueueSubmit)                                                                                 \
+    X(QueueOnSubmittedWorkDone)                                                                    \
+    X(QueueRelease)                                                                                \
+    X(BufferMapAsync)                                                                              \
+    X(BufferGetMappedRange)                                                                        \
+    X(BufferGetConstMappedRange)                                                                   \
+    X(BufferUnmap)                                                                                 \
+    X(BufferDestroy)                                                                               \
+    X(BufferRelease)                                                                               \
+    X(BindGroupLayoutRelease)                                                                      \
+    X(PipelineLayoutRelease)                                                                       \
+    X(ShaderModuleRelease)                                                                         \
+    X(ComputePipelineRelease)                                                                      \
+    X(BindGroupAddRef)                                                                             \
+    X(BindGroupRelease)                                                                            \
+    X(CommandEncoderCopyBufferToBuffer)                                                            \
+    X(CommandEncoderBeginComputePass)                                                              \
+    X(CommandEncoderFinish)                                                                        \
+    X(CommandEncoderRelease)                                                                       \
+    X(CommandBufferRelease)                                                                        \
+    X(ComputePassEncoderSetPipeline)                                                               \
+    X(ComputePassEncoderSetBindGroup)                                                              \
+    X(ComputePassEncoderSetImmediates)                                                             \
+    X(ComputePassEncoderDispatchWorkgroups)                                                        \
+    X(ComputePassEncoderEnd)                                                                       \
+    X(ComputePassEncoderRelease)
+
+struct wg_fn {
+#define X(name) __typeof__(wgpu##name) *name;
+    WG_FUNCTIONS(X)
+#undef X
+};
+
+/* Opens the library that the settings name, or else the one that the system finds. False, and
+ * in `why` what to do, where there is none or it is of another version. */
+bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *why, size_t size);
+
+/* ---- adapters.c ---- */
+
+struct wg_adapter {
+    WGPUAdapter handle;
+    enum gx_webgpu_backend backend;
+    WGPULimits limits;
+    bool software;        /* runs on the host's processor */
+    bool wide;            /* 64-bit integers in shaders */
+    uint64_t identity[4]; /* hashes of what it says about itself */
+    gx_device_info info;
+};
+
+/* One for the life of a context. */
+struct wg_loader {
+    struct wg_fn fn;
+    WGPUInstance instance[GX_WEBGPU_BACKENDS];
+    /* OpenGL has one context for all devices of an instance, and wgpu gives up, with the whole
+     * process, where it gets no hold of it for some seconds: calls on these devices wait here. */
+    pthread_mutex_t gl_lock;
+    size_t count;
+    struct wg_adapter adapters[WG_ADAPTERS_MAX];
+    char why_none[sizeof((gx_device_info *)0)->description]; /* where count is 0 */
+};
+
+gx_status gx__wg_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
+gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                      char *message, size_t message_size);
+void gx__wg_stop(struct gx_instance *instance);
+/* NULL: no memory. */
+struct wg_loader *gx__wg_loader(struct gx_instance *instance);
+
+/* ---- device.c ---- */
+
+/* How a family's kernels are built. */
+struct wg_choice {
+    uint16_t workgroup; /* 0: not chosen yet */
+    uint8_t mul;        /* enum gx_wgsl_mul */
+};
+
+/* What measuring has found; saved as it is. */
+struct wg_calibration {
+    uint32_t age;       /* of this struct */
+    uint32_t submit_ns; /* 0: not measured */
+    uint64_t kernels;   /* a hash of the templates: other ones have other speeds */
+    struct gx_mem_speed speed[GX_MEM_KINDS];
+    struct wg_choice tuned[GX_FIELD_END][GX_SHADER_FAMILIES];
+};
+
+#define WG_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
+struct wg_pipeline {
+    struct gx_wgsl_key key;
+    WGPUComputePipeline handle; /* NULL: free slot */
+};
+
+struct wg_bound {
+    WGPUBuffer buffer;
+    uint64_t offset, size;
+};
+
+#define WG_GROUP_SLOTS 128 /* power of two */
+struct wg_group {
+    WGPUBindGroup handle; /* NULL: free slot */
+    struct wg_bound bound[GX_BINDINGS];
+};
+
+/* A public operation, made of one or more pipelines. */
+#define WG_OPS     13 /* 1 .. 10, and from WG_OPS_OWN on GX_OP_CHECK and GX_OP_COPY */
+#define WG_OPS_OWN 11
+struct wg_kernel {
+    struct gx_kernel_key key; /* but for broadcast, which is no part of it */
+    enum gx_shader_family family;
+    struct wg_choice choice;
+    uint32_t each;                /* elements per invocation */
+    uint32_t unit;                /* in which push constants count offsets: 16 or 4 bytes */
+    bool staged;                  /* inv and div, see inverse_plan.h; else one stage, which is: */
+    WGPUComputePipeline pipeline; /* owned by the device */
+    struct wg_kernel *next;       /* the same with another key.repeat */
+};
+
+struct wg_cmd;
+
+struct wg_device {
+    struct gx_device *base;
+    struct wg_loader *loader;
+    const struct wg_fn *fn;
+    const struct wg_adapter *adapter;
+    WGPUDevice handle;
+    WGPUQueue queue;
+    atomic_bool lost;
+    atomic_bool closing; /* losing it is what we do */
+    uint64_t elements;   /* of one dispatch, whatever is asked for */
+
+    WGPUBindGroupLayout group_layout;
+    WGPUPipelineLayout layout;
+    struct gx_mem nothing; /* bound where a kernel has no operand */
+
+    pthread_mutex_t pipeline_lock;
+    struct wg_pipeline pipelines[WG_PIPELINE_SLOTS];
+    pthread_mutex_t group_lock;
+    struct wg_group groups[WG_GROUP_SLOTS];
+    pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
+    struct wg_kernel *kernels[GX_FIELD_END][WG_OPS][2]; /* by field, op, check */
+    struct wg_calibration calibration;
+    bool calibration_changed;
+
+    pthread_mutex_t submit_lock;
+    uint64_t submitted;       /* last value given out; under submit_lock */
+    _Atomic uint64_t reached; /* last value seen */
+
+    pthread_mutex_t idle_lock;
+    struct wg_cmd *idle;
+    size_t idle_count;
+};
+
+static inline struct wg_device *wg_of(const struct gx_device *device)
+{
+    return device->impl;
+}
+
+static inline const gx_allocator *wg_allocator(const struct wg_device *device)
+{
+    return &device->base->instance->config.allocator;
+}
+
+/* Every use of wgpu is between these two. Errors come by a callback on the thread that made
+ * the call: the second returns the first of them since the other, as a status, and `what`
+ * is logged with it. */
+void gx__wg_enter(struct wg_device *device);
+gx_status gx__wg_leave(struct wg_device *device, const char *what);
+/* GX_ERR_DEVICE_LOST where that is remembered. */
+gx_status gx__wg_alive(const struct wg_device *device);
+/* Lets wgpu find out what is done and call back. */
+void gx__wg_poll(struct wg_device *device);
+/* The pause before the next poll of somebody who has waited since then. */
+void gx__wg_pause(uint64_t since_ns);
+
+/* ---- memory.c ---- */
+
+struct wg_mem {
+    WGPUBuffer buffer;
+    size_t bytes;
+    _Atomic int map_state; /* enum in memory.c */
+};
+
+static inline const struct wg_mem *wg_mem_of(const struct gx_mem *mem)
+{
+    return mem->handle;
+}
+
+gx_status gx__wg_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                           struct gx_mem *mem);
+void gx__wg_mem_free(struct gx_device *device, struct gx_mem *mem);
+gx_status gx__wg_map(struct gx_device *device, struct gx_mem *mem, void **host);
+void gx__wg_unmap(struct gx_device *device, struct gx_mem *mem);
+
+/* ---- measure.c ---- */
+
+/* Sets calibration.speed and .submit_ns by trying. */
+gx_status gx__wg_measure(struct wg_device *device);
+/* Submits cmd, waits, and gives the time that took in *ns. */
+gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns);
+
+/* ---- kernel.c, tune.c ---- */
+
+/* Made at the first call for a key. Any thread. */
+gx_status gx__wg_pipeline(struct wg_device *device, const struct gx_wgsl_key *key,
+                          WGPUComputePipeline *pipeline);
+uint64_t gx__wg_kernels_hash(void);
+/* A kernel of its own, built as `choice` says, to be given to gx__free. */
+gx_status gx__wg_build(struct wg_device *device, const struct gx_kernel_key *key,
+                       struct wg_choice choice, struct wg_kernel **kernel);
+struct wg_choice gx__wg_default_choice(const struct wg_device *device);
+/* The best way to build the family's kernels, by trying. */
+struct wg_choice gx__wg_tune(struct wg_device *device, gx_field field,
+                             enum gx_shader_family family);
+
+gx_status gx__wg_kernel(struct gx_device *device, const struct gx_kernel_key *key,
+                        struct gx_kernel *kernel);
+size_t gx__wg_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+uint32_t gx__wg_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+void gx__wg_kernels_close(struct wg_device *device);
+
+/* ---- commands.c, submit.c ---- */
+
+struct wg_copy {
+    WGPUBuffer from, to;
+    uint64_t from_at, to_at, size;
+};
+
+struct wg_launch {
+    WGPUComputePipeline pipeline;
+    WGPUBindGroup group; /* a reference of ours */
+    uint32_t push[GX_K_PUSH_WORDS];
+    uint32_t x, y;
+};
+
+struct wg_entry {
+    bool is_copy;
+    union {
+        struct wg_copy copy;
+        struct wg_launch launch;
+    };
+};
+
+/* What was recorded. wgpu takes a command buffer once only, so it is made at each submit. */
+struct wg_cmd {
+    struct gx_cmd base;
+    struct wg_cmd *next_idle;
+    gx_status failed; /* what recording ran into */
+    uint64_t point;   /* of the last submit; 0: none */
+    size_t count, room;
+    struct wg_entry *entries;
+};
+
+static inline struct wg_device *wg_cmd_device(const struct wg_cmd *cmd)
+{
+    return wg_of(cmd->base.device);
+}
+
+gx_status gx__wg_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
+void gx__wg_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
+void gx__wg_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
+void gx__wg_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
+void gx__wg_recycle(struct gx_cmd *cmd);
+void gx__wg_commands_close(struct wg_device *device);
+/* The cached groups that bind the buffer; NULL: all. */
+void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer);
+
+gx_status gx__wg_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
+                        struct gx_point *done);
+gx_status gx__wg_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
+bool gx__wg_reached(struct gx_device *device, struct gx_point point);
+
+#endif
