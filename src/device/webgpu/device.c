@@ -38,16 +38,24 @@ static _Thread_local struct {
     gx_status status;
 } call;
 
-static gx_status translate(WGPUErrorType type)
+static bool says(WGPUStringView message, const char *text)
 {
-    switch (type) {
-    case WGPUErrorType_NoError:
-        return GX_OK;
-    case WGPUErrorType_OutOfMemory:
+    size_t length = strlen(text);
+    for (size_t i = 0; message.data && i + length <= message.length; i++)
+        if (!memcmp(message.data + i, text, length))
+            return true;
+    return false;
+}
+
+/* wgpu-native reports what it could have a type for as validation errors too; how they read
+ * is part of its version. */
+static gx_status translate(WGPUErrorType type, WGPUStringView message)
+{
+    if (says(message, "device is lost"))
+        return GX_ERR_DEVICE_LOST;
+    if (type == WGPUErrorType_OutOfMemory || says(message, "Not enough memory left"))
         return GX_ERR_OUT_OF_DEVICE_MEMORY;
-    default:
-        return GX_ERR_DEVICE;
-    }
+    return GX_ERR_DEVICE;
 }
 
 static void log_text(const struct wg_device *device, const char *what, WGPUStringView text)
@@ -69,10 +77,13 @@ static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringVie
     (void)handle;
     (void)unused;
     struct wg_device *device = user;
+    gx_status s = translate(type, message);
     log_text(device, "wgpu reports an error", message);
     if (call.device == device)
-        call.status = call.status == GX_OK ? translate(type) : call.status;
+        call.status = call.status == GX_OK ? s : call.status;
     else /* of no call of ours: nobody could be told what of it is still right */
+        s = GX_ERR_DEVICE_LOST;
+    if (s == GX_ERR_DEVICE_LOST)
         atomic_store(&device->lost, true);
 }
 
@@ -120,12 +131,24 @@ gx_status gx__wg_leave(struct wg_device *device, const char *what)
     return s;
 }
 
+void gx__wg_guarded(struct wg_device *device, void (*function)(void *), void *argument)
+{
+    if (!gx__wg_guard(function, argument))
+        atomic_store(&device->lost, true);
+}
+
+static void poll_once(void *user)
+{
+    const struct wg_device *device = user;
+    device->fn->DevicePoll(device->handle, false, NULL);
+}
+
 void gx__wg_poll(struct wg_device *device)
 {
     if (gx__wg_alive(device) != GX_OK)
         return;
     gx__wg_enter(device);
-    device->fn->DevicePoll(device->handle, false, NULL);
+    gx__wg_guarded(device, poll_once, device);
     gx__wg_leave(device, "wgpuDevicePoll");
 }
 
@@ -333,6 +356,12 @@ static gx_status webgpu_open(struct gx_device *base)
 
 /* ---- close ---- */
 
+static void release_device(void *user)
+{
+    const struct wg_device *device = user;
+    device->fn->DeviceRelease(device->handle);
+}
+
 static void close_handle(struct wg_device *device)
 {
     const struct wg_fn *fn = device->fn;
@@ -344,7 +373,7 @@ static void close_handle(struct wg_device *device)
     if (device->queue)
         fn->QueueRelease(device->queue);
     if (device->handle)
-        fn->DeviceRelease(device->handle);
+        gx__wg_guarded(device, release_device, device);
     gx__wg_leave(device, "wgpuDeviceRelease");
 }
 

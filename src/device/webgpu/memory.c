@@ -119,11 +119,19 @@ static gx_status wait_mapped(struct wg_device *device, struct wg_mem *m)
     return s;
 }
 
-static void *mapped_range(struct wg_device *device, struct wg_mem *m, WGPUMapMode mode)
+struct range {
+    const struct wg_fn *fn;
+    const struct wg_mem *mem;
+    WGPUMapMode mode;
+    void *host;
+};
+
+static void get_range(void *user)
 {
-    return mode == WGPUMapMode_Write
-               ? device->fn->BufferGetMappedRange(m->buffer, 0, m->bytes)
-               : (void *)device->fn->BufferGetConstMappedRange(m->buffer, 0, m->bytes);
+    struct range *r = user;
+    r->host = r->mode == WGPUMapMode_Write
+                  ? r->fn->BufferGetMappedRange(r->mem->buffer, 0, r->mem->bytes)
+                  : (void *)r->fn->BufferGetConstMappedRange(r->mem->buffer, 0, r->mem->bytes);
 }
 
 gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
@@ -140,10 +148,12 @@ gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
     if (s == GX_OK)
         s = wait_mapped(device, m);
     if (s == GX_OK) {
+        struct range range = {.fn = device->fn, .mem = m, .mode = mode};
         gx__wg_enter(device);
-        *host = mapped_range(device, m, mode);
+        gx__wg_guarded(device, get_range, &range);
         s = gx__wg_leave(device, "wgpuBufferGetMappedRange");
-        s = s == GX_OK && !*host ? GX_ERR_DEVICE : s;
+        *host = range.host;
+        s = s == GX_OK && !range.host ? GX_ERR_DEVICE : s;
     }
     int state = atomic_load(&m->map_state);
     if (s != GX_OK && (state == PENDING || state == MAPPED))

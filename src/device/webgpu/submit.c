@@ -106,18 +106,32 @@ static gx_status encode(struct wg_device *device, const struct wg_cmd *cmd,
     return gx__wg_leave(device, "wgpuCommandEncoderFinish");
 }
 
+struct submit {
+    const struct wg_device *device;
+    WGPUCommandBuffer buffer;
+    WGPUQueueWorkDoneCallbackInfo done;
+};
+
+static void submit_once(void *user)
+{
+    const struct submit *s = user;
+    s->device->fn->QueueSubmit(s->device->queue, 1, &s->buffer);
+    s->device->fn->QueueOnSubmittedWorkDone(s->device->queue, s->done);
+}
+
 /* Values are given out and submitted under one lock: they must only rise. */
 static gx_status enqueue(struct wg_device *device, struct wg_cmd *cmd, WGPUCommandBuffer buffer)
 {
     pthread_mutex_lock(&device->submit_lock);
     uint64_t value = device->submitted + 1;
-    WGPUQueueWorkDoneCallbackInfo info = {.mode = WGPUCallbackMode_AllowSpontaneous,
-                                          .callback = on_done,
-                                          .userdata1 = device,
-                                          .userdata2 = (void *)(uintptr_t)value};
+    struct submit submit = {.device = device,
+                            .buffer = buffer,
+                            .done = {.mode = WGPUCallbackMode_AllowSpontaneous,
+                                     .callback = on_done,
+                                     .userdata1 = device,
+                                     .userdata2 = (void *)(uintptr_t)value}};
     gx__wg_enter(device);
-    device->fn->QueueSubmit(device->queue, 1, &buffer);
-    device->fn->QueueOnSubmittedWorkDone(device->queue, info);
+    gx__wg_guarded(device, submit_once, &submit);
     gx_status s = gx__wg_leave(device, "wgpuQueueSubmit");
     device->submitted = value;
     cmd->point = value;

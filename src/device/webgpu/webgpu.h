@@ -2,8 +2,8 @@
  *
  * What the files of the WebGPU device share. One file per concern: library.c (is there
  * wgpu-native, and is it ours), adapters.c (which devices), device.c (open, close, errors),
- * memory.c, measure.c (speeds), kernel.c (operations as pipelines), tune.c (how products are
- * made), commands.c (recording), submit.c (points).
+ * guard.c (errors that would end the process), memory.c, measure.c (speeds), kernel.c (operations
+ * as pipelines), tune.c (how products are made), commands.c (recording), submit.c (points).
  */
 #ifndef GX_DEVICE_WEBGPU_WEBGPU_H
 #define GX_DEVICE_WEBGPU_WEBGPU_H
@@ -210,10 +210,18 @@ void gx__wg_enter(struct wg_device *device);
 gx_status gx__wg_leave(struct wg_device *device, const char *what);
 /* GX_ERR_DEVICE_LOST where that is remembered. */
 gx_status gx__wg_alive(const struct wg_device *device);
+/* gx__wg_guard between the two: a panic is the end of the device. */
+void gx__wg_guarded(struct wg_device *device, void (*call)(void *), void *argument);
 /* Lets wgpu find out what is done and call back. */
 void gx__wg_poll(struct wg_device *device);
 /* The pause before the next poll of somebody who has waited since then. */
 void gx__wg_pause(uint64_t since_ns);
+
+/* ---- guard.c ---- */
+
+/* Calls call(argument). False where wgpu panicked in it, as wgpuQueueSubmit, wgpuDevicePoll,
+ * wgpuBufferGetMappedRange and wgpuDeviceRelease do, where others report an error. */
+bool gx__wg_guard(void (*call)(void *), void *argument);
 
 /* ---- memory.c ---- */
 

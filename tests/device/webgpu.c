@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is special about the WebGPU device: its names, the library it is made of, and errors of
+ * wgpu, provoked, each of which has to become a status.
+ */
+#include "support/harness.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "device/webgpu/webgpu.h"
+
+#define BYTES 4096u
+
+static const char *const names[] = {"webgpu:vulkan:0", "webgpu:gl:0"};
+static struct gx_instance instance;
+static struct gx_device device;
+static char message[160];
+
+static void open_named(const char *name)
+{
+    instance = (struct gx_instance){0};
+    gx_status s = gx__device_open(&instance, name, &device, message, sizeof message);
+    if (s != GX_OK)
+        fail_msg("%s: %s", name, message);
+}
+
+static void close_it(void)
+{
+    gx__device_close(&device);
+    gx__device_stop(&instance);
+}
+
+static struct gx_mem alloc(enum gx_mem_kind kind, size_t bytes)
+{
+    struct gx_mem mem;
+    assert_int_equal(device.ops->mem_alloc(&device, kind, bytes, &mem), GX_OK);
+    return mem;
+}
+
+/* Submits a copy of `bytes` from one to the other, and waits. */
+static gx_status copy(const struct gx_mem *from, const struct gx_mem *to, size_t bytes)
+{
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    device.ops->copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, bytes}, 1);
+    s = device.ops->submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = device.ops->wait(&device, done, GX_WAIT_FOREVER);
+    device.ops->recycle(cmd);
+    return s;
+}
+
+/* ---- names ---- */
+
+static void expect_name(const char *name, const char *expected)
+{
+    gx_device_info info;
+    gx_status s = gx__device_find(&instance, name, &info, message, sizeof message);
+    assert_int_equal(s, expected ? GX_OK : GX_ERR_NO_DEVICE);
+    if (expected)
+        assert_string_equal(info.name, expected);
+}
+
+static void finding(void **state)
+{
+    (void)state;
+    instance = (struct gx_instance){0};
+    expect_name("webgpu", names[0]);
+    expect_name("webgpu:vulkan", names[0]);
+    expect_name("webgpu:gl", names[1]);
+    expect_name("webgpu:gl:0", names[1]);
+    expect_name("webgpu:gl:7", NULL);
+    expect_name("webgpu:g", NULL);
+    assert_non_null(strstr(message, "vulkan and gl"));
+    expect_name("webgpu:metal:0", NULL);
+    assert_non_null(strstr(message, "vulkan and gl"));
+    expect_name("webgpu:dx12", NULL);
+    gx__device_stop(&instance);
+}
+
+static void backends(void **state)
+{
+    (void)state;
+    instance = (struct gx_instance){.config.webgpu_backends = "gl"};
+    expect_name("webgpu", names[1]);
+    expect_name("webgpu:vulkan:0", NULL);
+    gx__device_stop(&instance);
+
+    gx_ctx *ctx = NULL;
+    gx_config config = {.webgpu_backends = "gl,metal"};
+    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
+    config.webgpu_backends = NULL;
+    setenv("SUPERVM_WGPU_BACKENDS", "dx12", 1);
+    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
+    setenv("SUPERVM_WGPU_BACKENDS", "gl,vulkan", 1);
+    assert_int_equal(gx_open(&config, &ctx), GX_OK);
+    gx_close(&ctx);
+    unsetenv("SUPERVM_WGPU_BACKENDS");
+    char err[160];
+    assert_int_equal(gx_config_set(&config, "webgpu-backends", "opengl", err, sizeof err),
+                     GX_ERR_INVALID);
+    assert_non_null(strstr(err, "vulkan and gl"));
+}
+
+static void software_is_not_automatic(void **state)
+{
+    (void)state;
+    gx_device_info info;
+    instance = (struct gx_instance){0};
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        assert_int_equal(gx__device_find(&instance, names[i], &info, message, sizeof message),
+                         GX_OK);
+        assert_int_equal(info.kind, GX_DEVICE_WEBGPU);
+        assert_true(info.usable);
+        if (strstr(info.description, "llvmpipe"))
+            assert_false(info.automatic);
+    }
+    gx__device_stop(&instance);
+}
+
+/* ---- the library ---- */
+
+static void expect_library(const char *library, const char *text)
+{
+    gx_device_info info[4];
+    size_t count = GXT_COUNT(info);
+    instance = (struct gx_instance){.config.wgpu_library = library};
+    assert_int_equal(gx__webgpu_ops.enumerate(&instance, info, &count), GX_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(info[0].name, "webgpu");
+    assert_false(info[0].usable);
+    if (!strstr(info[0].description, text))
+        fail_msg("'%s' does not say '%s'", info[0].description, text);
+    assert_true(strlen(info[0].description) + 1 < sizeof info[0].description); /* not cut */
+    expect_name("webgpu:vulkan:0", NULL);
+    assert_string_equal(message, info[0].description);
+    gx__device_stop(&instance);
+}
+
+static void other_libraries(void **state)
+{
+    (void)state;
+    expect_library("/nonexistent/libwgpu_native.so", "cannot be loaded");
+    expect_library("libm.so.6", "has no wgpu");
+    expect_library(GXT_OLD_WGPU, "24.0.3");
+}
+
+/* ---- errors ---- */
+
+static void validation_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        open_named(names[i]);
+        struct gx_mem a = alloc(GX_MEM_DEVICE, BYTES), b = alloc(GX_MEM_DEVICE, BYTES);
+        assert_int_equal(copy(&a, &b, 2 * BYTES), GX_ERR_DEVICE);
+        assert_int_equal(copy(&a, &b, BYTES), GX_OK);
+        device.ops->mem_free(&device, &a);
+        device.ops->mem_free(&device, &b);
+        close_it();
+    }
+}
+
+/* A kernel that is no WGSL: what a driver that compiles wrongly looks like. */
+static void broken_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        open_named(names[i]);
+        struct gx_wgsl_key key = {.family = GX_SHADER_LINEAR,
+                                  .field = GX_BN254_FR,
+                                  .op = GX_ADD,
+                                  .repeat = 1,
+                                  .workgroup = 1u << 20}; /* more than any device has */
+        WGPUComputePipeline pipeline;
+        assert_int_equal(gx__wg_pipeline(wg_of(&device), &key, &pipeline), GX_ERR_DEVICE);
+        key.workgroup = 32;
+        assert_int_equal(gx__wg_pipeline(wg_of(&device), &key, &pipeline), GX_OK);
+        close_it();
+    }
+}
+
+/* More than the address space may hold; OpenGL has no word for it. */
+static void out_of_memory(void **state)
+{
+    (void)state;
+    struct rlimit before, tight;
+    struct gx_mem mem[8], a, b;
+    size_t count = 0;
+    gx_status s = GX_OK;
+    if (GXT_NO_LIMITS)
+        skip();
+    open_named(names[0]);
+    size_t most = (size_t)wg_of(&device)->adapter->limits.maxBufferSize;
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, most + 1, &a),
+                     GX_ERR_OUT_OF_DEVICE_MEMORY);
+    a = alloc(GX_MEM_DEVICE, BYTES);
+    b = alloc(GX_MEM_DEVICE, BYTES);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    tight = (struct rlimit){(rlim_t)4 << 30, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
+    while (count < GXT_COUNT(mem) && s == GX_OK) {
+        s = device.ops->mem_alloc(&device, GX_MEM_DEVICE, (size_t)1 << 30, &mem[count]);
+        count += s == GX_OK;
+    }
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(s, GX_ERR_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(copy(&a, &b, BYTES), GX_OK);
+    while (count > 0)
+        device.ops->mem_free(&device, &mem[--count]);
+    device.ops->mem_free(&device, &a);
+    device.ops->mem_free(&device, &b);
+    close_it();
+}
+
+static void expect_lost(struct gx_mem *mem)
+{
+    struct gx_mem more;
+    struct gx_cmd *cmd;
+    struct gx_kernel kernel;
+    void *host;
+    const struct gx_kernel_key key = {.op = GX_ADD, .field = GX_U32};
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, BYTES, &more),
+                     GX_ERR_DEVICE_LOST);
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_ERR_DEVICE_LOST);
+    assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_ERR_DEVICE_LOST);
+    assert_int_equal(device.ops->map(&device, mem, &host), GX_ERR_DEVICE_LOST);
+    assert_int_equal(device.ops->wait(&device, (struct gx_point){0, 1000}, GX_WAIT_FOREVER),
+                     GX_ERR_DEVICE_LOST);
+    assert_true(device.ops->reached(&device, (struct gx_point){0, 1000}));
+}
+
+/* wgpu-native panics in this submit, which it cannot report otherwise. */
+static void panic_in_submit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        open_named(names[i]);
+        struct gx_mem a = alloc(GX_MEM_DEVICE, BYTES), b = alloc(GX_MEM_READBACK, BYTES);
+        wg_of(&device)->fn->BufferDestroy(wg_mem_of(&a)->buffer);
+        assert_int_equal(copy(&a, &b, BYTES), GX_ERR_DEVICE_LOST);
+        expect_lost(&b);
+        device.ops->mem_free(&device, &a);
+        device.ops->mem_free(&device, &b);
+        close_it();
+        open_named(names[i]); /* the next one is as good as new */
+        a = alloc(GX_MEM_DEVICE, BYTES);
+        b = alloc(GX_MEM_READBACK, BYTES);
+        assert_int_equal(copy(&a, &b, BYTES), GX_OK);
+        device.ops->mem_free(&device, &a);
+        device.ops->mem_free(&device, &b);
+        close_it();
+    }
+}
+
+static void destroy(void)
+{
+    void *library = dlopen("libwgpu_native.so", RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    WGPUProcDeviceDestroy function =
+        (WGPUProcDeviceDestroy)(void (*)(void))dlsym(library, "wgpuDeviceDestroy");
+    assert_non_null(function);
+    function(wg_of(&device)->handle);
+    dlclose(library);
+}
+
+/* The first call after it hears of it, whichever that is. */
+static void lost_device(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(names); i++)
+        for (int first = 0; first < 3; first++) {
+            open_named(names[i]);
+            struct gx_mem a = alloc(GX_MEM_DEVICE, BYTES), b = alloc(GX_MEM_READBACK, BYTES), more;
+            void *host;
+            destroy();
+            gx_status s = first == 0   ? copy(&a, &b, BYTES)
+                          : first == 1 ? device.ops->mem_alloc(&device, GX_MEM_UPLOAD, BYTES, &more)
+                                       : device.ops->map(&device, &b, &host);
+            assert_int_equal(s, GX_ERR_DEVICE_LOST);
+            expect_lost(&b);
+            device.ops->mem_free(&device, &a);
+            device.ops->mem_free(&device, &b);
+            close_it();
+        }
+}
+
+/* A job finds its device lost, and the next one has it again. */
+static void job_on_a_lost_device(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        char name[64];
+        uint32_t a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8];
+        gx_ctx *ctx = gxt_open(NULL);
+        gx_job job = gxt_job(GX_ADD, GX_U32, 8, a, a, NULL, out);
+        snprintf(name, sizeof name, "fault:lose@20:%s", names[i]);
+        gx_status s = GX_OK;
+        for (int k = 0; k < 20 && s == GX_OK; k++)
+            s = gxt_run(ctx, &job, name, NULL);
+        assert_int_equal(s, GX_ERR_DEVICE_LOST);
+        assert_int_equal(gxt_run(ctx, &job, names[i], NULL), GX_OK);
+        for (uint32_t k = 0; k < 8; k++)
+            assert_int_equal(out[k], 2 * a[k]);
+        gx_close(&ctx);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finding),
+        cmocka_unit_test(backends),
+        cmocka_unit_test(software_is_not_automatic),
+        cmocka_unit_test(other_libraries),
+        cmocka_unit_test(validation_error),
+        cmocka_unit_test(broken_kernel),
+        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(panic_in_submit),
+        cmocka_unit_test(lost_device),
+        cmocka_unit_test(job_on_a_lost_device),
+    };
+    return cmocka_run_group_tests_name("webgpu", tests, set_up, NULL);
+}
