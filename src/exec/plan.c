@@ -461,14 +461,14 @@ static size_t paths(const struct gx_plan *plan, gx_path tried[2])
         any = needs_staging(&plan->jobs[i]);
     tried[0] = GX_PATH_HOST_VISIBLE;
     tried[1] = GX_PATH_DEVICE_LOCAL;
-    if (!any)
+    if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED))) /* even where slots are all there is */
+        tried[0] = GX_PATH_DEVICE_LOCAL;
+    else if (!any)
         tried[0] = GX_PATH_DIRECT;
     else if (plan->asked->path != GX_PATH_AUTO)
         tried[0] = plan->asked->path;
     else if ((facts->mem_kinds & staged) != staged)
         tried[0] = GX_PATH_HOST_VISIBLE;
-    else if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED)))
-        tried[0] = GX_PATH_DEVICE_LOCAL;
     else if (facts->speed[GX_MEM_SHARED].host_write > 0 &&
              facts->speed[GX_MEM_UPLOAD].host_write > 0)
         return is_small(plan) ? 1 : 2;

@@ -60,6 +60,26 @@ const char *gxt_vulkan(void)
     return NULL;
 }
 
+size_t gxt_webgpu(const char *names[GXT_WEBGPU])
+{
+    static const char *const wanted[GXT_WEBGPU] = {"webgpu:vulkan:0", "webgpu:gl:0"};
+    gx_device_info infos[16];
+    size_t count = GXT_COUNT(infos), found = 0;
+    if (getenv("GX_TEST_NO_WEBGPU"))
+        return 0;
+    gx_ctx *ctx = gxt_open(NULL);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    gx_close(&ctx);
+    for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++)
+        for (size_t k = 0; k < GXT_WEBGPU; k++)
+            found += infos[i].usable && !strcmp(infos[i].name, wanted[k]);
+    if (found != GXT_WEBGPU)
+        fail_msg("not both of %s and %s: install mesa-vulkan-drivers, libegl1 and libgles2",
+                 wanted[0], wanted[1]);
+    memcpy(names, wanted, sizeof wanted);
+    return GXT_WEBGPU;
+}
+
 static atomic_uint complaints;
 
 static void on_message(void *user, gx_log_level level, const char *message)
@@ -171,6 +191,7 @@ void gxt_clear_environment(void)
     for (size_t i = 0; i < count; i++)
         unsetenv(options[i].env);
     unsetenv("GPU_DEVICE_LOCAL");
+    unsetenv("SUPERVM_WGPU_BACKENDS");
 }
 
 gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b, const void *c,

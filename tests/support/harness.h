@@ -33,6 +33,11 @@ int gxt_small(void);
  * that there cannot be one: a run without it tests too little to pass. */
 const char *gxt_vulkan(void);
 
+/* The WebGPU devices under test: one over Vulkan, one over OpenGL. Fails the test where one of
+ * them is missing; 0 only where GX_TEST_NO_WEBGPU says that there can be none. */
+#define GXT_WEBGPU 2
+size_t gxt_webgpu(const char *names[GXT_WEBGPU]);
+
 /* The files of tests/machines are in the working folder from now on, so that "sim:desktop"
  * is a device. */
 void gxt_enter_machines(void);
