@@ -5,6 +5,8 @@
  * alignment x trusted, against GMP. Beyond the results: inputs and the bytes around the output stay
  * as they were. A tile of a prime number of elements is computed once by the oracle and repeated,
  * so that large batches cost little to check.
+ *
+ * usage: conformance [webgpu]    the WebGPU devices alone, else all others
  */
 #include <dirent.h>
 #include <fenv.h>
@@ -49,6 +51,7 @@ struct batch {
 static struct target targets[TARGETS_MAX];
 static size_t target_count;
 static size_t largest;
+static int webgpu_alone;
 static uint32_t most_threads;  /* that any job reported */
 static unsigned char *slab[4]; /* a, b, c, out */
 static unsigned char tile[3][TILE * 48], tile_want[TILE * 48];
@@ -83,21 +86,33 @@ static struct target *add_target(const char *device, const char *mask, const cha
     return t;
 }
 
-/* One dispatch of a software Vulkan device costs as much as thousands on the CPU. */
-static void add_gpu(const char *name, int slow)
+/* One dispatch of a software GPU costs as much as thousands on the CPU. */
+static void add_path(const char *name, const char *path, gx_path expected, int slow)
 {
-    static const char *const paths[] = {"host-visible", "device-local"};
     static const uint64_t elems[] = {0, 100, 1};
     static const size_t most[] = {20011, 257, 65}; /* the last: more than one submit */
-    for (size_t p = 0; p < GXT_COUNT(paths); p++) {
-        for (size_t e = 0; e < GXT_COUNT(elems); e++) {
-            struct target *t = add_target(name, NULL, paths[p], elems[e], 0);
-            t->expected = p ? GX_PATH_DEVICE_LOCAL : GX_PATH_HOST_VISIBLE;
-            t->slow = slow;
-            if (slow)
-                t->most = most[e];
-        }
+    for (size_t e = 0; e < GXT_COUNT(elems); e++) {
+        struct target *t = add_target(name, NULL, path, elems[e], 0);
+        t->expected = expected;
+        t->slow = slow;
+        if (slow)
+            t->most = most[e];
     }
+}
+
+static void add_gpu(const char *name, int slow)
+{
+    add_path(name, "host-visible", GX_PATH_HOST_VISIBLE, slow);
+    add_path(name, "device-local", GX_PATH_DEVICE_LOCAL, slow);
+}
+
+/* They have no memory that kernels and host share: one path, whatever is asked for. */
+static void add_webgpu(void)
+{
+    const char *names[GXT_WEBGPU];
+    size_t count = gxt_webgpu(names);
+    for (size_t i = 0; i < count; i++)
+        add_path(names[i], i ? NULL : "host-visible", GX_PATH_DEVICE_LOCAL, 1);
 }
 
 static void add_devices(void)
@@ -113,7 +128,7 @@ static void add_devices(void)
     gx_close(&ctx);
     int cpu = 0, ref = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!infos[i].usable)
+        if (!infos[i].usable || infos[i].kind == GX_DEVICE_WEBGPU)
             continue;
         if (infos[i].kind == GX_DEVICE_VULKAN) {
             add_gpu(infos[i].name, strstr(infos[i].description, "llvmpipe") != NULL);
@@ -134,11 +149,15 @@ static int open_targets(void **state)
     gxt_clear_environment();
     largest = gxt_small() ? 20011 : 150001;
     gxt_enter_machines();
-    add_devices();
-    add_gpu("sim:desktop", 1); /* its kernels are the CPU's: little is enough */
-    add_target("cpu", "portable", NULL, 0, 1);
-    add_target("cpu", "adx", NULL, 0, 1);
-    add_target("cpu", "avx512", NULL, 0, 1);
+    if (webgpu_alone) {
+        add_webgpu();
+    } else {
+        add_devices();
+        add_gpu("sim:desktop", 1); /* its kernels are the CPU's: little is enough */
+        add_target("cpu", "portable", NULL, 0, 1);
+        add_target("cpu", "adx", NULL, 0, 1);
+        add_target("cpu", "avx512", NULL, 0, 1);
+    }
     for (int s = 0; s < 4; s++)
         slab[s] = gxt_alloc(largest * 48 + 3 * MARGIN);
     return 0;
@@ -777,8 +796,9 @@ static void no_job_changes_the_callers_mode(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
     const struct CMUnitTest tests[] = {
 #define GX_X(symbol, value, name) cmocka_unit_test(all_of_##symbol),
         GX_FIELD_LIST(GX_X)

@@ -3,6 +3,8 @@
  * Algebraic laws over random batches, through the public API alone. They need no
  * oracle, so they would also find what the oracle and the library got wrong alike.
  * Every law runs on every device, in every prime field; u32 has those of a ring.
+ *
+ * usage: laws [webgpu]    the WebGPU devices alone, else all others
  */
 #include "support/harness.h"
 #include "support/oracle.h"
@@ -12,6 +14,7 @@ enum { DEVICES_MAX = 16 };
 static gx_ctx *ctx;
 static gx_device_info devices[DEVICES_MAX];
 static size_t device_count;
+static int webgpu_alone;
 
 /* Where the law at hand is tried, and the batches it is tried on. */
 static const char *device;
@@ -268,7 +271,11 @@ static int open_context(void **state)
 {
     (void)state;
     gxt_clear_environment();
-    gxt_vulkan();
+    const char *names[GXT_WEBGPU];
+    if (webgpu_alone)
+        gxt_webgpu(names);
+    else
+        gxt_vulkan();
     gx_config config = {0};
     gxt_watch(&config);
     ctx = gxt_open(&config);
@@ -276,7 +283,7 @@ static int open_context(void **state)
     assert_int_equal(gx_devices(ctx, devices, &listed), GX_OK);
     assert_true(listed <= DEVICES_MAX);
     for (size_t i = 0; i < listed; i++)
-        if (devices[i].usable)
+        if (devices[i].usable && (devices[i].kind == GX_DEVICE_WEBGPU) == webgpu_alone)
             devices[device_count++] = devices[i];
     return 0;
 }
@@ -288,8 +295,9 @@ static int close_context(void **state)
     return gxt_complaints() ? -1 : 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring),
         cmocka_unit_test(negation),
