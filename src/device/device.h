@@ -100,6 +100,8 @@ struct gx_dispatch {
     uint64_t n; /* elements, 1 .. facts.dispatch_elems */
 };
 
+#define GX_COPY_ALIGN_MAX 16
+
 struct gx_region {
     struct gx_binding from, to;
     size_t size; /* bytes */
@@ -159,6 +161,8 @@ struct gx_device_facts {
     uint32_t queues;         /* GX_QUEUE_BIT of the queues that are really separate */
     uint64_t dispatch_elems; /* most elements of one dispatch; below 2^32 */
     size_t binding_align;    /* offsets of bindings are multiples of this */
+    size_t copy_align;       /* of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX; they may
+                                go past the end of memory to the next multiple; 0: any */
     bool import;             /* mem_import takes any host memory, at no cost */
     size_t import_align;     /* else it takes multiples of this; 0: no import */
     bool resubmit;           /* a recorded command may be submitted again */

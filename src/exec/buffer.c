@@ -48,6 +48,7 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
         gx__free(&engine->instance->config.allocator, buf);
         return gx__engine_status(engine, s);
     }
+    pthread_mutex_init(&buf->words, NULL);
     gx__engine_acquire(engine);
     *out = buf;
     return GX_OK;
@@ -75,6 +76,7 @@ void gx_buf_destroy(gx_buf **buf)
     gx__float_env_restore(&caller);
     gx__budget_give(&engine->budget, held);
     gx__budget_release(&engine->budget, held, true);
+    pthread_mutex_destroy(&(*buf)->words);
     gx__free(&engine->instance->config.allocator, *buf);
     gx__engine_release(engine);
     *buf = NULL;
@@ -200,6 +202,60 @@ static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *f
     return s;
 }
 
+/* Less than the device copies, within one of its words: read as a whole, and where it is
+ * written, written back as a whole. */
+static gx_status copy_part(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    char word[GX_COPY_ALIGN_MAX];
+    size_t align = buf->engine->device.facts.copy_align, skip = offset % align;
+    if (!bytes)
+        return GX_OK;
+    gx_status s = staged_copy(buf, offset - skip, word, NULL, align);
+    if (s == GX_OK && to)
+        memcpy(to, word + skip, bytes);
+    if (s != GX_OK || !from)
+        return s;
+    memcpy(word + skip, from, bytes);
+    return staged_copy(buf, offset - skip, NULL, word, align);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Any bytes, on a device that copies words: the words in the middle, and parts of words before
+ * and after them. */
+static gx_status copy_words(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    size_t align = buf->engine->device.facts.copy_align;
+    size_t head = least(bytes, (align - offset % align) % align);
+    size_t tail = (bytes - head) % align, middle = bytes - head - tail;
+    size_t starts[] = {0, head, head + middle}, lengths[] = {head, middle, tail};
+    gx_status s = GX_OK;
+    for (int i = 0; i < 3 && s == GX_OK; i++) {
+        char *at_to = to ? (char *)to + starts[i] : NULL;
+        const char *at_from = from ? (const char *)from + starts[i] : NULL;
+        if (i != 1)
+            s = copy_part(buf, offset + starts[i], at_to, at_from, lengths[i]);
+        else if (middle)
+            s = staged_copy(buf, offset + starts[i], at_to, at_from, lengths[i]);
+    }
+    return s;
+}
+
+/* Two threads may write bytes of one word. */
+static gx_status copy_aligned(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    size_t align = buf->engine->device.facts.copy_align;
+    if (!align || (offset % align == 0 && bytes % align == 0))
+        return staged_copy(buf, offset, to, from, bytes);
+    pthread_mutex_lock(&buf->words);
+    gx_status s = copy_words(buf, offset, to, from, bytes);
+    pthread_mutex_unlock(&buf->words);
+    return s;
+}
+
 static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     if (offset > buf->size || bytes > buf->size - offset)
@@ -214,7 +270,7 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
     fenv_t caller;
     gx__float_env_default(&caller);
     s = buf->mappable ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
-                      : staged_copy(buf, offset, to, from, bytes);
+                      : copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
     return gx__engine_status(buf->engine, s);
 }

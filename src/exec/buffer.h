@@ -12,6 +12,7 @@ struct gx_buf {
     struct gx_mem mem;
     size_t size; /* as asked for */
     bool mappable, mapped;
+    pthread_mutex_t words; /* held while parts of words are replaced, see copy_aligned */
 };
 
 /* One copy by the device, of what kernels before it wrote too, waited for: as long as it may

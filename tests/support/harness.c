@@ -80,6 +80,27 @@ size_t gxt_webgpu(const char *names[GXT_WEBGPU])
     return GXT_WEBGPU;
 }
 
+static const char *chosen;
+
+void gxt_choose_gpu(int argc, char **argv)
+{
+    chosen = argc > 1 ? argv[1] : NULL;
+}
+
+const char *gxt_gpu(void)
+{
+    const char *names[GXT_WEBGPU];
+    if (!chosen)
+        return gxt_vulkan();
+    gxt_webgpu(names);
+    return chosen;
+}
+
+int gxt_shares_memory(const char *device)
+{
+    return !device || strncmp(device, "webgpu", strlen("webgpu")) != 0;
+}
+
 static atomic_uint complaints;
 
 static void on_message(void *user, gx_log_level level, const char *message)

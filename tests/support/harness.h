@@ -38,6 +38,14 @@ const char *gxt_vulkan(void);
 #define GXT_WEBGPU 2
 size_t gxt_webgpu(const char *names[GXT_WEBGPU]);
 
+/* The GPU that a test program was told to test, by its argument, or else gxt_vulkan's. */
+void gxt_choose_gpu(int argc, char **argv);
+const char *gxt_gpu(void);
+
+/* Whether a GPU has memory that kernels and host share, and takes the host's: WebGPU has not, and
+ * copies everything, whatever path is asked for. */
+int gxt_shares_memory(const char *device);
+
 /* The files of tests/machines are in the working folder from now on, so that "sim:desktop"
  * is a device. */
 void gxt_enter_machines(void);

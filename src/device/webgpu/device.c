@@ -21,6 +21,7 @@
 #define MUL_RATE          10.0f
 #define MUL_RATE_SOFTWARE 0.02f
 #define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
+#define COPY_ALIGN        4u  /* WebGPU's */
 #define CALIBRATION_AGE   1u  /* raised when struct wg_calibration or its meaning changes */
 #define NOTHING_BYTES     256u
 /* How long a wait sleeps between looks: a part of what it has waited already. */
@@ -305,6 +306,7 @@ static void set_facts(struct wg_device *device)
         .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
         .dispatch_elems = asked && asked < device->elements ? asked : device->elements,
         .binding_align = BINDING_ALIGN,
+        .copy_align = COPY_ALIGN,
         .resubmit = true,
         .mul_rate = device->adapter->software ? MUL_RATE_SOFTWARE : MUL_RATE};
 }
