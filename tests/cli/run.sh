@@ -28,10 +28,10 @@ shift
 export GPUEXEC LC_ALL=C TERM=dumb GX_TEST_DATA=$here/../report/data
 unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_ELEMS GPUEXEC_PATH \
     GPUEXEC_VALIDATE GPUEXEC_CACHE_DIR GPUEXEC_MODE GPUEXEC_STREAM_CHUNK_ELEMS GPUEXEC_DEVICE_MEMORY \
-    GPU_DEVICE_LOCAL GPU_STREAM_CHUNK_ELEMS
+    GPU_DEVICE_LOCAL GPU_STREAM_CHUNK_ELEMS GPUEXEC_WEBGPU_BACKENDS SUPERVM_WGPU_BACKENDS
 # What the cases see must not depend on the drivers that are installed; a case that wants
 # a driver names its file.
-export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
+export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent GPUEXEC_WGPU_LIBRARY=/nonexistent
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
