@@ -49,7 +49,8 @@ quietly() {
 
 run_preset() {
     local leg=$1 results=$PWD/build/$1/junit.xml status=0 tests good bad skips
-    if ! quietly "$leg" configure cmake --preset "$leg" -DGPUEXEC_TESTS=ON -DGPUEXEC_WERROR=ON ||
+    if ! quietly "$leg" configure cmake --preset "$leg" -DGPUEXEC_TESTS=ON -DGPUEXEC_WERROR=ON \
+        -DGPUEXEC_WEBGPU=ON ||
         ! quietly "$leg" build cmake --build --preset "$leg"; then
         failed=$((failed + 1))
         return

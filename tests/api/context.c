@@ -182,7 +182,9 @@ static void options_table(void **state)
                                           {"trace", "GPUEXEC_TRACE"},
                                           {"queue-jobs", "GPUEXEC_QUEUE_JOBS"},
                                           {"policy", "GPUEXEC_POLICY"},
-                                          {"sample-every", "GPUEXEC_SAMPLE_EVERY"}};
+                                          {"sample-every", "GPUEXEC_SAMPLE_EVERY"},
+                                          {"webgpu-backends", "GPUEXEC_WEBGPU_BACKENDS"},
+                                          {"wgpu-library", "GPUEXEC_WGPU_LIBRARY"}};
     size_t count = 0;
     const gx_option *options = gx_options(&count);
     assert_non_null(options);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is special about the WebGPU device: its names, the library it is made of, and errors of
- * wgpu, provoked, each of which has to become a status.
+ * What is special about the WebGPU device: its names, the library it is made of, every way to
+ * make products, of which the other tests see the one that was chosen, and errors of wgpu,
+ * provoked, each of which has to become a status.
  */
 #include "support/harness.h"
 
@@ -9,7 +10,9 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "base/alloc.h"
 #include "device/webgpu/webgpu.h"
+#include "support/oracle.h"
 
 #define BYTES 4096u
 
@@ -148,6 +151,104 @@ static void other_libraries(void **state)
     expect_library("/nonexistent/libwgpu_native.so", "cannot be loaded");
     expect_library("libm.so.6", "has no wgpu");
     expect_library(GXT_OLD_WGPU, "24.0.3");
+}
+
+/* ---- products ---- */
+
+static void transfer(struct gx_mem *mem, void *host, size_t bytes, bool in)
+{
+    struct gx_mem staging = alloc(in ? GX_MEM_UPLOAD : GX_MEM_READBACK, bytes);
+    void *mapped;
+    if (!in)
+        assert_int_equal(copy(mem, &staging, bytes), GX_OK);
+    assert_int_equal(device.ops->map(&device, &staging, &mapped), GX_OK);
+    memcpy(in ? mapped : host, in ? host : mapped, bytes);
+    device.ops->unmap(&device, &staging);
+    if (in)
+        assert_int_equal(copy(&staging, mem, bytes), GX_OK);
+    device.ops->mem_free(&device, &staging);
+}
+
+static gx_status dispatch(const struct gx_dispatch *d)
+{
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+    device.ops->dispatch(cmd, d);
+    gx_status s = device.ops->submit(cmd, NULL, 0, &done);
+    if (s == GX_OK)
+        s = device.ops->wait(&device, done, GX_WAIT_FOREVER);
+    device.ops->recycle(cmd);
+    return s;
+}
+
+static void expect_product(gx_op op, gx_field field, enum gx_wgsl_mul mul, size_t n)
+{
+    static struct oracle_rng rng = {5};
+    size_t bytes = n * gxt_element(field);
+    unsigned char *a = gxt_alloc(bytes), *b = gxt_alloc(bytes), *got = gxt_alloc(bytes);
+    unsigned char *want = gxt_alloc(bytes);
+    struct gx_mem mem[3], scratch = {0};
+    struct wg_kernel *kernel;
+    const struct gx_kernel_key key = {.op = op, .field = field};
+    const struct wg_choice choice = {.workgroup = 32, .mul = (uint8_t)mul};
+    assert_int_equal(gx__wg_build(wg_of(&device), &key, choice, &kernel), GX_OK);
+    struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = n};
+    oracle_fill(field, &rng, a, n);
+    oracle_fill(field, &rng, b, n);
+    oracle_run(op, field, n, want, a, b, b, 0);
+    for (int i = 0; i < 3; i++) {
+        mem[i] = alloc(GX_MEM_DEVICE, bytes);
+        d.bind[i].mem = &mem[i];
+    }
+    size_t needed = device.ops->scratch(&device, &d.kernel, n);
+    if (needed)
+        scratch = alloc(GX_MEM_DEVICE, needed);
+    d.bind[GX_BIND_SCRATCH].mem = needed ? &scratch : NULL;
+    transfer(&mem[GX_BIND_A], a, bytes, true);
+    transfer(&mem[GX_BIND_B], b, bytes, true);
+    assert_int_equal(dispatch(&d), GX_OK);
+    transfer(&mem[GX_BIND_OUT], got, bytes, false);
+    if (memcmp(got, want, bytes) != 0)
+        fail_msg("%s, %s: %s of %s, %zu elements", device.info.name, gx__wgsl_mul_names[mul],
+                 gx_op_get_info(op)->name, gx_field_get_info(field)->name, n);
+    for (int i = 0; i < 3; i++)
+        device.ops->mem_free(&device, &mem[i]);
+    if (needed)
+        device.ops->mem_free(&device, &scratch);
+    gx__free(&instance.config.allocator, kernel);
+    free(a);
+    free(b);
+    free(got);
+    free(want);
+}
+
+static void every_way_to_multiply(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        open_named(names[i]);
+        for (enum gx_wgsl_mul mul = 0; mul < GX_WGSL_MULS; mul++)
+            for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
+                bool there = mul != GX_WGSL_WIDE || wg_of(&device)->adapter->wide;
+                if (!there || !gx_op_exists(GX_INV, gxt_fields[f]))
+                    continue;
+                expect_product(GX_MUL, gxt_fields[f], mul, 1000);
+                expect_product(GX_SQR, gxt_fields[f], mul, 100);
+                /* in one of them, more than are inverted one by one */
+                expect_product(GX_DIV, gxt_fields[f], mul, gxt_fields[f] == GX_BN254_FR ? 1100 : 9);
+            }
+        close_it();
+    }
+}
+
+/* A tree of more than one level. */
+static void many_inverses(void **state)
+{
+    (void)state;
+    open_named(names[0]);
+    expect_product(GX_INV, GX_BN254_FR, GX_WGSL_DELAY, gxt_small() ? 5000 : 66000);
+    close_it();
 }
 
 /* ---- errors ---- */
@@ -325,6 +426,8 @@ int main(void)
         cmocka_unit_test(backends),
         cmocka_unit_test(software_is_not_automatic),
         cmocka_unit_test(other_libraries),
+        cmocka_unit_test(every_way_to_multiply),
+        cmocka_unit_test(many_inverses),
         cmocka_unit_test(validation_error),
         cmocka_unit_test(broken_kernel),
         cmocka_unit_test(out_of_memory),
