@@ -336,6 +336,15 @@ static void expect_lost(struct gx_mem *mem)
     assert_true(device.ops->reached(&device, (struct gx_point){0, 1000}));
 }
 
+/* What a panic was made of stays where it is, and so does what its thread gives back to wgpu
+ * after that: to Rust, it is still panicking. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libwgpu_native";
+}
+
 /* wgpu-native panics in this submit, which it cannot report otherwise. */
 static void panic_in_submit(void **state)
 {

@@ -6,6 +6,9 @@
  * the unwinder asks the personality routine of each frame, and the one of the frame below
  * jumps back to where the call was made. wgpu's own work is over and its locks are free by
  * then: it panics where it would otherwise return. The device is not used any more after that.
+ *
+ * Rust has no word for this: to it the thread goes on panicking, and what the thread releases of
+ * wgpu from then on is not freed. Buffers are destroyed all the same (memory.c).
  */
 #include "device/webgpu/webgpu.h"
 
