@@ -30,7 +30,7 @@ struct gx_instance {
     _Atomic uint64_t traced_jobs;
     pthread_mutex_t trace_lock;
     struct gx_trace *trace; /* under the lock; NULL: no trace. See trace.h */
-    void *webgpu; /* the WebGPU backend's, in the same way as: */
+    void *webgpu;           /* the WebGPU backend's, in the same way as: */
     void *vulkan; /* the Vulkan backend's own, under a lock of its own; ended by its `stop` */
 };
 

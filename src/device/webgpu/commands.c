@@ -49,12 +49,14 @@ gx_status gx__wg_begin(struct gx_device *base, enum gx_queue queue, struct gx_cm
     cmd->base.device = base;
     cmd->failed = GX_OK;
     cmd->point = 0;
+    cmd->stamped = 0;
     *out = &cmd->base;
     return GX_OK;
 }
 
 static void free_cmd(struct wg_device *device, struct wg_cmd *cmd)
 {
+    gx__wg_stamps_free(device, cmd);
     gx__free(wg_allocator(device), cmd->entries);
     gx__free(wg_allocator(device), cmd);
 }
@@ -63,7 +65,7 @@ static void clear(struct wg_device *device, struct wg_cmd *cmd)
 {
     gx__wg_enter(device);
     for (size_t i = 0; i < cmd->count; i++)
-        if (!cmd->entries[i].is_copy)
+        if (cmd->entries[i].kind == WG_LAUNCH)
             device->fn->BindGroupRelease(cmd->entries[i].launch.group);
     gx__wg_leave(device, "wgpuBindGroupRelease");
     cmd->count = 0;
@@ -100,8 +102,7 @@ void gx__wg_commands_close(struct wg_device *device)
     }
 }
 
-/* Room for one more entry, not counted yet; NULL with the failure noted. */
-static struct wg_entry *next_entry(struct wg_cmd *cmd)
+struct wg_entry *gx__wg_next_entry(struct wg_cmd *cmd)
 {
     const gx_allocator *allocator = wg_allocator(wg_cmd_device(cmd));
     if (cmd->failed != GX_OK)
@@ -126,10 +127,10 @@ void gx__wg_copy(struct gx_cmd *base, const struct gx_region *regions, size_t co
 {
     struct wg_cmd *cmd = (struct wg_cmd *)base;
     for (size_t i = 0; i < count; i++) {
-        struct wg_entry *e = regions[i].size ? next_entry(cmd) : NULL;
+        struct wg_entry *e = regions[i].size ? gx__wg_next_entry(cmd) : NULL;
         if (!e)
             continue;
-        *e = (struct wg_entry){.is_copy = true,
+        *e = (struct wg_entry){.kind = WG_COPY,
                                .copy = {.from = wg_mem_of(regions[i].from.mem)->buffer,
                                         .to = wg_mem_of(regions[i].to.mem)->buffer,
                                         .from_at = regions[i].from.offset,
@@ -273,13 +274,13 @@ static void launch(struct wg_cmd *cmd, const struct wg_kernel *kernel, WGPUCompu
 {
     struct wg_device *device = wg_cmd_device(cmd);
     struct wg_bound bound[GX_BINDINGS];
-    struct wg_entry *e = next_entry(cmd);
+    struct wg_entry *e = gx__wg_next_entry(cmd);
     if (!e)
         return;
     const uint64_t most = device->adapter->limits.maxComputeWorkgroupsPerDimension;
     uint64_t groups = (count + kernel->choice.workgroup - 1) / kernel->choice.workgroup;
     uint64_t y = (groups + most - 1) / most;
-    *e = (struct wg_entry){.launch = {.pipeline = pipeline}};
+    *e = (struct wg_entry){.kind = WG_LAUNCH, .launch = {.pipeline = pipeline}};
     cmd->failed = describe(device, bind, kernel->unit, bound, push);
     if (cmd->failed == GX_OK)
         cmd->failed = get_group(device, bound, &e->launch.group);

@@ -248,8 +248,12 @@ static void on_device(WGPURequestDeviceStatus status, WGPUDevice handle, WGPUStr
 static gx_status request_device(struct wg_device *device)
 {
     const struct wg_adapter *a = device->adapter;
-    WGPUFeatureName features[2] = {(WGPUFeatureName)WGPUNativeFeature_Immediates};
+    WGPUFeatureName features[4] = {(WGPUFeatureName)WGPUNativeFeature_Immediates};
     size_t count = 1;
+    if (gx__wg_has_stamps(device)) {
+        features[count++] = WGPUFeatureName_TimestampQuery;
+        features[count++] = (WGPUFeatureName)WGPUNativeFeature_TimestampQueryInsideEncoders;
+    }
     if (a->wide)
         features[count++] = (WGPUFeatureName)WGPUNativeFeature_ShaderInt64;
     WGPUDeviceDescriptor descriptor = {
@@ -266,6 +270,8 @@ static gx_status request_device(struct wg_device *device)
     device->fn->AdapterRequestDevice(a->handle, &descriptor, info);
     if (device->handle)
         device->queue = device->fn->DeviceGetQueue(device->handle);
+    if (device->queue)
+        device->tick_ns = device->fn->QueueGetTimestampPeriod(device->queue);
     gx_status s = gx__wg_leave(device, "wgpuAdapterRequestDevice");
     return s == GX_OK && !device->queue ? GX_ERR_DEVICE : s;
 }
@@ -308,6 +314,7 @@ static void set_facts(struct wg_device *device)
         .binding_align = BINDING_ALIGN,
         .copy_align = COPY_ALIGN,
         .resubmit = true,
+        .timestamps = gx__wg_has_stamps(device),
         .mul_rate = device->adapter->software ? MUL_RATE_SOFTWARE : MUL_RATE};
 }
 
@@ -422,6 +429,8 @@ const struct gx_device_ops gx__webgpu_ops = {
     .copy = gx__wg_copy,
     .dispatch = gx__wg_dispatch,
     .barrier = gx__wg_barrier,
+    .stamp = gx__wg_stamp,
+    .stamps = gx__wg_stamps,
     .submit = gx__wg_submit,
     .recycle = gx__wg_recycle,
     .wait = gx__wg_wait,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How fast memory of each kind is, and how long a submit takes; saved with the calibration.
- * There are no time stamps: a copy is timed from the host, less an empty submit.
+ * Not every device has time stamps: a copy is timed from the host, less an empty submit.
  */
 #include "device/webgpu/webgpu.h"
 

@@ -16,6 +16,7 @@ static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void
     uint64_t now = (uintptr_t)value, known = atomic_load(&device->reached);
     if (status != WGPUQueueWorkDoneStatus_Success)
         atomic_store(&device->lost, true);
+    atomic_store(&device->done_ns[now % WG_DONE_SLOTS], gx__now_ns());
     while (known < now && !atomic_compare_exchange_weak(&device->reached, &known, now))
         ;
 }
@@ -23,6 +24,14 @@ static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void
 static bool is_reached(struct wg_device *device, uint64_t value)
 {
     return atomic_load_explicit(&device->reached, memory_order_acquire) >= value;
+}
+
+/* A slot that a later submit has taken over says when that one was done. */
+uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point)
+{
+    return atomic_load(&device->reached) - point < WG_DONE_SLOTS
+               ? atomic_load(&device->done_ns[point % WG_DONE_SLOTS])
+               : gx__now_ns();
 }
 
 gx_status gx__wg_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
@@ -92,15 +101,18 @@ static gx_status encode(struct wg_device *device, const struct wg_cmd *cmd,
     r.encoder = r.fn->DeviceCreateCommandEncoder(device->handle, NULL);
     for (size_t i = 0; i < cmd->count; i++) {
         const struct wg_entry *e = &cmd->entries[i];
-        if (!e->is_copy) {
+        if (e->kind != WG_LAUNCH)
+            end_pass(&r);
+        if (e->kind == WG_LAUNCH)
             replay_launch(&r, &e->launch);
-            continue;
-        }
-        end_pass(&r);
-        r.fn->CommandEncoderCopyBufferToBuffer(r.encoder, e->copy.from, e->copy.from_at, e->copy.to,
-                                               e->copy.to_at, e->copy.size);
+        else if (e->kind == WG_COPY)
+            r.fn->CommandEncoderCopyBufferToBuffer(r.encoder, e->copy.from, e->copy.from_at,
+                                                   e->copy.to, e->copy.to_at, e->copy.size);
+        else
+            r.fn->CommandEncoderWriteTimestamp(r.encoder, cmd->queries, e->slot);
     }
     end_pass(&r);
+    gx__wg_resolve(cmd, r.encoder);
     *buffer = r.fn->CommandEncoderFinish(r.encoder, NULL);
     r.fn->CommandEncoderRelease(r.encoder);
     return gx__wg_leave(device, "wgpuCommandEncoderFinish");
@@ -130,6 +142,7 @@ static gx_status enqueue(struct wg_device *device, struct wg_cmd *cmd, WGPUComma
                                      .callback = on_done,
                                      .userdata1 = device,
                                      .userdata2 = (void *)(uintptr_t)value}};
+    cmd->submitted_ns = gx__now_ns();
     gx__wg_enter(device);
     gx__wg_guarded(device, submit_once, &submit);
     gx_status s = gx__wg_leave(device, "wgpuQueueSubmit");

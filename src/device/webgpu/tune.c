@@ -70,9 +70,9 @@ static struct wg_choice search(struct bench *bench, enum gx_shader_family family
     struct wg_device *device = bench->device;
     struct wg_choice best = gx__wg_default_choice(device), next = best;
     uint64_t ns = UINT64_MAX;
-    enum gx_wgsl_mul muls = family == GX_SHADER_MUL ? GX_WGSL_MULS : 1;
-    for (uint8_t m = 0; m < muls; m++) {
-        next.mul = m;
+    int muls = family == GX_SHADER_MUL ? GX_WGSL_MULS : 1;
+    for (int m = 0; m < muls; m++) {
+        next.mul = (uint8_t)m;
         if (m != GX_WGSL_WIDE || device->adapter->wide)
             consider(bench, next, &best, &ns);
     }

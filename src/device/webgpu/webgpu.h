@@ -3,7 +3,8 @@
  * What the files of the WebGPU device share. One file per concern: library.c (is there
  * wgpu-native, and is it ours), adapters.c (which devices), device.c (open, close, errors),
  * guard.c (errors that would end the process), memory.c, measure.c (speeds), kernel.c (operations
- * as pipelines), tune.c (how products are made), commands.c (recording), submit.c (points).
+ * as pipelines), tune.c (how products are made), commands.c (recording), submit.c (points),
+ * stamps.c.
  */
 #ifndef GX_DEVICE_WEBGPU_WEBGPU_H
 #define GX_DEVICE_WEBGPU_WEBGPU_H
@@ -41,8 +42,10 @@
     X(DeviceCreateShaderModuleTrusted)                                                             \
     X(DeviceCreateComputePipeline)                                                                 \
     X(DeviceCreateBindGroup)                                                                       \
+    X(DeviceCreateQuerySet)                                                                        \
     X(DeviceCreateCommandEncoder)                                                                  \
     X(QueueSubmit)                                                                                 \
+    X(QueueGetTimestampPeriod)                                                                     \
     X(QueueOnSubmittedWorkDone)                                                                    \
     X(QueueRelease)                                                                                \
     X(BufferMapAsync)                                                                              \
@@ -55,10 +58,13 @@
     X(PipelineLayoutRelease)                                                                       \
     X(ShaderModuleRelease)                                                                         \
     X(ComputePipelineRelease)                                                                      \
+    X(QuerySetRelease)                                                                             \
     X(BindGroupAddRef)                                                                             \
     X(BindGroupRelease)                                                                            \
     X(CommandEncoderCopyBufferToBuffer)                                                            \
     X(CommandEncoderBeginComputePass)                                                              \
+    X(CommandEncoderWriteTimestamp)                                                                \
+    X(CommandEncoderResolveQuerySet)                                                               \
     X(CommandEncoderFinish)                                                                        \
     X(CommandEncoderRelease)                                                                       \
     X(CommandBufferRelease)                                                                        \
@@ -138,6 +144,7 @@ struct wg_bound {
     uint64_t offset, size;
 };
 
+#define WG_DONE_SLOTS  64
 #define WG_GROUP_SLOTS 128 /* power of two */
 struct wg_group {
     WGPUBindGroup handle; /* NULL: free slot */
@@ -185,8 +192,10 @@ struct wg_device {
     bool calibration_changed;
 
     pthread_mutex_t submit_lock;
-    uint64_t submitted;       /* last value given out; under submit_lock */
-    _Atomic uint64_t reached; /* last value seen */
+    uint64_t submitted;                      /* last value given out; under submit_lock */
+    _Atomic uint64_t reached;                /* last value seen */
+    _Atomic uint64_t done_ns[WG_DONE_SLOTS]; /* when, by value; written before `reached` */
+    float tick_ns;                           /* of time stamps */
 
     pthread_mutex_t idle_lock;
     struct wg_cmd *idle;
@@ -283,11 +292,14 @@ struct wg_launch {
     uint32_t x, y;
 };
 
+enum wg_entry_kind { WG_COPY, WG_LAUNCH, WG_STAMP };
+
 struct wg_entry {
-    bool is_copy;
+    enum wg_entry_kind kind;
     union {
         struct wg_copy copy;
         struct wg_launch launch;
+        uint32_t slot;
     };
 };
 
@@ -299,6 +311,11 @@ struct wg_cmd {
     uint64_t point;   /* of the last submit; 0: none */
     size_t count, room;
     struct wg_entry *entries;
+    uint32_t stamped; /* a bit for each slot */
+    uint64_t submitted_ns;
+    WGPUQuerySet queries; /* these three: NULL until it is stamped for the first time */
+    WGPUBuffer resolved;
+    struct gx_mem ticks;
 };
 
 static inline struct wg_device *wg_cmd_device(const struct wg_cmd *cmd)
@@ -311,6 +328,8 @@ void gx__wg_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t cou
 void gx__wg_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
 void gx__wg_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
 void gx__wg_recycle(struct gx_cmd *cmd);
+/* Room for one more entry, not counted yet; NULL with the failure noted. */
+struct wg_entry *gx__wg_next_entry(struct wg_cmd *cmd);
 void gx__wg_commands_close(struct wg_device *device);
 /* The cached groups that bind the buffer; NULL: all. */
 void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer);
@@ -319,5 +338,16 @@ gx_status gx__wg_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t
                         struct gx_point *done);
 gx_status gx__wg_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
 bool gx__wg_reached(struct gx_device *device, struct gx_point point);
+/* When the host heard of the end of a submit; now, where that is long ago. */
+uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point);
+
+/* ---- stamps.c ---- */
+
+bool gx__wg_has_stamps(const struct wg_device *device);
+void gx__wg_stamp(struct gx_cmd *cmd, uint32_t slot);
+gx_status gx__wg_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+/* The end of a command that is stamped: the stamps to where the host reads them. */
+void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder);
+void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd);
 
 #endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Time stamps: a query set for each command that wants them, resolved at the end of it into a
+ * buffer that the host reads. WebGPU relates its clock to no other, so the last stamp of a
+ * command is taken to be of the moment that the host heard of its end.
+ */
+#include "device/webgpu/webgpu.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define STAMPS_BYTES (GX_STAMPS * sizeof(uint64_t))
+
+bool gx__wg_has_stamps(const struct wg_device *device)
+{
+    return device->fn->AdapterHasFeature(device->adapter->handle, WGPUFeatureName_TimestampQuery) &&
+           device->fn->AdapterHasFeature(
+               device->adapter->handle,
+               (WGPUFeatureName)WGPUNativeFeature_TimestampQueryInsideEncoders);
+}
+
+/* A command that was given back has them already. */
+static gx_status prepare(struct wg_device *device, struct wg_cmd *cmd)
+{
+    WGPUQuerySetDescriptor queries = {.type = WGPUQueryType_Timestamp, .count = GX_STAMPS};
+    WGPUBufferDescriptor resolved = {
+        .usage = WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc, .size = STAMPS_BYTES};
+    if (cmd->queries)
+        return GX_OK;
+    gx_status s = gx__wg_mem_alloc(device->base, GX_MEM_READBACK, STAMPS_BYTES, &cmd->ticks);
+    if (s != GX_OK)
+        return s;
+    gx__wg_enter(device);
+    cmd->queries = device->fn->DeviceCreateQuerySet(device->handle, &queries);
+    cmd->resolved = device->fn->DeviceCreateBuffer(device->handle, &resolved);
+    s = gx__wg_leave(device, "wgpuDeviceCreateQuerySet");
+    if (s != GX_OK)
+        gx__wg_stamps_free(device, cmd);
+    return s;
+}
+
+void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd)
+{
+    gx__wg_enter(device);
+    if (cmd->queries)
+        device->fn->QuerySetRelease(cmd->queries);
+    if (cmd->resolved)
+        device->fn->BufferRelease(cmd->resolved);
+    gx__wg_leave(device, "wgpuQuerySetRelease");
+    cmd->queries = NULL;
+    cmd->resolved = NULL;
+    if (cmd->ticks.handle)
+        gx__wg_mem_free(device->base, &cmd->ticks);
+}
+
+void gx__wg_stamp(struct gx_cmd *base, uint32_t slot)
+{
+    struct wg_cmd *cmd = (struct wg_cmd *)base;
+    if (cmd->failed == GX_OK && slot < GX_STAMPS)
+        cmd->failed = prepare(wg_cmd_device(cmd), cmd);
+    struct wg_entry *e = slot < GX_STAMPS ? gx__wg_next_entry(cmd) : NULL;
+    if (!e)
+        return;
+    *e = (struct wg_entry){.kind = WG_STAMP, .slot = slot};
+    cmd->count++;
+    cmd->stamped |= 1u << slot;
+}
+
+void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder)
+{
+    const struct wg_fn *fn = wg_cmd_device(cmd)->fn;
+    uint32_t count = 0;
+    while (count < GX_STAMPS && cmd->stamped >> count & 1)
+        count++;
+    if (!count)
+        return;
+    fn->CommandEncoderResolveQuerySet(encoder, cmd->queries, 0, count, cmd->resolved, 0);
+    fn->CommandEncoderCopyBufferToBuffer(encoder, cmd->resolved, 0, wg_mem_of(&cmd->ticks)->buffer,
+                                         0, STAMPS_BYTES);
+}
+
+/* `now` is when the last of them was, at the latest; none is before the submit. */
+static void convert(uint64_t *stamps, uint32_t count, double tick_ns, uint64_t submitted_ns,
+                    uint64_t now)
+{
+    uint64_t last = stamps[count - 1];
+    for (uint32_t i = 0; i < count; i++) {
+        double before = stamps[i] < last ? (double)(last - stamps[i]) * tick_ns : 0;
+        uint64_t room = now - submitted_ns;
+        stamps[i] = before < (double)room ? now - (uint64_t)before : submitted_ns;
+    }
+}
+
+gx_status gx__wg_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+{
+    struct wg_cmd *cmd = (struct wg_cmd *)base;
+    struct wg_device *device = wg_cmd_device(cmd);
+    void *ticks;
+    if (!count || count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
+        return GX_ERR_INVALID;
+    uint64_t now = gx__wg_done_ns(device, cmd->point);
+    gx_status s = gx__wg_map(base->device, &cmd->ticks, &ticks);
+    if (s != GX_OK)
+        return s;
+    memcpy(ns, ticks, count * sizeof *ns);
+    gx__wg_unmap(base->device, &cmd->ticks);
+    convert(ns, count, (double)device->tick_ns, cmd->submitted_ns, now);
+    return GX_OK;
+}
