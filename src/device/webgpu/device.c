@@ -28,7 +28,7 @@
 #define PAUSE_PART   16u
 #define PAUSE_MIN_NS 20000u
 #define PAUSE_MAX_NS 1000000u
-#define SPIN_NS      50000u
+#define SPIN_NS      100000u /* a small job is done within this; a software device needs the core */
 #define CLOSE_NS     30000000000u /* work under way ends within this, or never */
 
 /* ---- errors ---- */
@@ -153,10 +153,10 @@ void gx__wg_poll(struct wg_device *device)
     gx__wg_leave(device, "wgpuDevicePoll");
 }
 
-void gx__wg_pause(uint64_t since_ns)
+void gx__wg_pause(const struct wg_device *device, uint64_t since_ns)
 {
     uint64_t waited = gx__now_ns() - since_ns, pause = waited / PAUSE_PART;
-    if (waited < SPIN_NS) {
+    if (waited < SPIN_NS && !device->adapter->software) {
         gx__pause();
         return;
     }

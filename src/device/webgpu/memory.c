@@ -91,8 +91,10 @@ static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *u
     atomic_store(&m->map_state, status == WGPUMapAsyncStatus_Success ? MAPPED : REFUSED);
 }
 
-static gx_status ask(struct wg_device *device, struct wg_mem *m, WGPUMapMode mode)
+gx_status gx__wg_map_ask(struct wg_device *device, struct gx_mem *mem)
 {
+    struct wg_mem *m = mem->handle;
+    WGPUMapMode mode = mem->kind == GX_MEM_UPLOAD ? WGPUMapMode_Write : WGPUMapMode_Read;
     WGPUBufferMapCallbackInfo info = {
         .mode = WGPUCallbackMode_AllowSpontaneous, .callback = on_mapped, .userdata1 = m};
     atomic_store(&m->map_state, PENDING);
@@ -111,7 +113,7 @@ static gx_status wait_mapped(struct wg_device *device, struct wg_mem *m)
             break;
         if (gx__now_ns() - start > MAP_NS)
             return GX_ERR_TIMEOUT;
-        gx__wg_pause(start);
+        gx__wg_pause(device, start);
     }
     gx_status s = gx__wg_alive(device);
     if (s == GX_OK && atomic_load(&m->map_state) != MAPPED)
@@ -144,7 +146,8 @@ gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
         return s;
     if (mem->kind == GX_MEM_DEVICE)
         return GX_ERR_UNSUPPORTED;
-    s = ask(device, m, mode);
+    if (atomic_load(&m->map_state) == UNMAPPED)
+        s = gx__wg_map_ask(device, mem);
     if (s == GX_OK)
         s = wait_mapped(device, m);
     if (s == GX_OK) {
@@ -155,9 +158,8 @@ gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
         *host = range.host;
         s = s == GX_OK && !range.host ? GX_ERR_DEVICE : s;
     }
-    int state = atomic_load(&m->map_state);
-    if (s != GX_OK && (state == PENDING || state == MAPPED))
-        gx__wg_unmap(base, mem); /* also ends what is still pending */
+    if (s != GX_OK)
+        gx__wg_unmap(base, mem);
     return s;
 }
 
@@ -167,11 +169,12 @@ void gx__wg_unmap(struct gx_device *base, struct gx_mem *mem)
 {
     struct wg_device *device = wg_of(base);
     struct wg_mem *m = mem->handle;
-    if (gx__wg_alive(device) != GX_OK)
-        return;
-    gx__wg_enter(device);
-    device->fn->BufferUnmap(m->buffer);
-    if (gx__wg_leave(device, "wgpuBufferUnmap") != GX_OK)
-        atomic_store(&device->lost, true);
+    int state = atomic_load(&m->map_state);
+    if ((state == PENDING || state == MAPPED) && gx__wg_alive(device) == GX_OK) {
+        gx__wg_enter(device);
+        device->fn->BufferUnmap(m->buffer); /* also ends what is pending */
+        if (gx__wg_leave(device, "wgpuBufferUnmap") != GX_OK)
+            atomic_store(&device->lost, true);
+    }
     atomic_store(&m->map_state, UNMAPPED);
 }

@@ -47,7 +47,7 @@ gx_status gx__wg_wait(struct gx_device *base, struct gx_point point, uint64_t ti
             return gx__wg_alive(device);
         if (gx__now_ns() - start >= timeout_ns)
             return GX_ERR_TIMEOUT;
-        gx__wg_pause(start);
+        gx__wg_pause(device, start);
     }
 }
 
@@ -172,9 +172,13 @@ gx_status gx__wg_submit(struct gx_cmd *base, const struct gx_point *waits, size_
         s = cmd->failed;
     if (s != GX_OK)
         return s;
+    if (cmd->stamped)
+        gx__wg_unmap(base->device, &cmd->ticks); /* where nobody read the last ones */
     s = encode(device, cmd, &buffer);
     if (s == GX_OK)
         s = enqueue(device, cmd, buffer);
+    if (s == GX_OK && cmd->stamped) /* they are there when the work is done */
+        s = gx__wg_map_ask(device, &cmd->ticks);
     if (buffer)
         release(device, buffer);
     if (s == GX_OK)

@@ -224,7 +224,7 @@ void gx__wg_guarded(struct wg_device *device, void (*call)(void *), void *argume
 /* Lets wgpu find out what is done and call back. */
 void gx__wg_poll(struct wg_device *device);
 /* The pause before the next poll of somebody who has waited since then. */
-void gx__wg_pause(uint64_t since_ns);
+void gx__wg_pause(const struct wg_device *device, uint64_t since_ns);
 
 /* ---- guard.c ---- */
 
@@ -249,6 +249,8 @@ gx_status gx__wg_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size
                            struct gx_mem *mem);
 void gx__wg_mem_free(struct gx_device *device, struct gx_mem *mem);
 gx_status gx__wg_map(struct gx_device *device, struct gx_mem *mem, void **host);
+/* The first half of it, for those who will call it later: nothing is waited for. */
+gx_status gx__wg_map_ask(struct wg_device *device, struct gx_mem *mem);
 void gx__wg_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- measure.c ---- */
