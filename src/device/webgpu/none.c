@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In place of the WebGPU device where the build had no headers of wgpu-native: one line in the
- * list that says so.
+ * In place of the WebGPU device where the build left it out: one line in the list that says so.
  */
 #include <stdio.h>
 
@@ -9,9 +8,8 @@
 
 static const gx_device_info none = {
     .name = "webgpu",
-    .description =
-        "no WebGPU: this build had no network to get wgpu-native's headers by: build again "
-        "with one (cmake/wgpu.cmake)",
+    .description = "no WebGPU: left out of this build, for want of wgpu-native's headers: build "
+                   "again with network (cmake/wgpu.cmake)",
     .kind = GX_DEVICE_WEBGPU};
 
 static gx_status none_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
