@@ -35,7 +35,8 @@ struct fault {
 struct fault_cmd {
     struct gx_cmd base;
     struct gx_cmd *inner;
-    struct gx_binding out; /* of the last dispatch that writes results, or their last copy */
+    struct gx_binding result; /* of the last dispatch that writes results */
+    struct gx_binding out;    /* the same, or their last copy */
 };
 
 static struct fault *fault_of(const struct gx_device *device)
@@ -171,7 +172,7 @@ static void fault_dispatch(struct gx_cmd *base, const struct gx_dispatch *dispat
 {
     struct fault_cmd *cmd = (struct fault_cmd *)base;
     if (dispatch->bind[GX_BIND_OUT].mem)
-        cmd->out = dispatch->bind[GX_BIND_OUT];
+        cmd->result = cmd->out = dispatch->bind[GX_BIND_OUT];
     cmd->inner->device->ops->dispatch(cmd->inner, dispatch);
 }
 
@@ -192,6 +193,12 @@ static gx_status fault_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
     struct fault_cmd *cmd = (struct fault_cmd *)base;
     gx_status s = call(base->device, false);
     return s == GX_OK ? cmd->inner->device->ops->stamps(cmd->inner, ns, count) : s;
+}
+
+static gx_status alloc_word(struct gx_device *inner, enum gx_mem_kind kind, struct gx_mem *mem)
+{
+    bool offered = inner->facts.mem_kinds & GX_MEM_BIT(kind);
+    return inner->ops->mem_alloc(inner, offered ? kind : GX_MEM_SHARED, sizeof(uint32_t), mem);
 }
 
 /* One copy of a word, after a point, waited for. */
@@ -215,24 +222,49 @@ static gx_status copy_word(struct gx_device *inner, struct gx_binding from, stru
 
 /* Flips the lowest bit of the first result, once the inner device is done with it: in
  * memory of our own, because the host may not see the result. */
-static gx_status corrupt(struct gx_device *inner, struct gx_binding out, struct gx_point done)
+static gx_status get_word(struct gx_device *inner, struct gx_binding from, struct gx_point done,
+                          uint32_t *word)
 {
-    uint32_t *word;
     struct gx_mem mem;
-    gx_status s = inner->ops->mem_alloc(inner, GX_MEM_SHARED, sizeof *word, &mem);
+    void *host;
+    gx_status s = alloc_word(inner, GX_MEM_READBACK, &mem);
     if (s != GX_OK)
         return s;
-    struct gx_binding ours = {&mem, 0};
-    s = copy_word(inner, out, ours, done);
+    s = copy_word(inner, from, (struct gx_binding){&mem, 0}, done);
     if (s == GX_OK)
-        s = inner->ops->map(inner, &mem, (void **)&word);
+        s = inner->ops->map(inner, &mem, &host);
     if (s == GX_OK) {
-        *word ^= 1;
+        memcpy(word, host, sizeof *word);
         inner->ops->unmap(inner, &mem);
-        s = copy_word(inner, ours, out, done);
     }
     inner->ops->mem_free(inner, &mem);
     return s;
+}
+
+static gx_status put_word(struct gx_device *inner, struct gx_binding to, struct gx_point done,
+                          uint32_t word)
+{
+    struct gx_mem mem;
+    void *host;
+    gx_status s = alloc_word(inner, GX_MEM_UPLOAD, &mem);
+    if (s != GX_OK)
+        return s;
+    s = inner->ops->map(inner, &mem, &host);
+    if (s == GX_OK) {
+        memcpy(host, &word, sizeof word);
+        inner->ops->unmap(inner, &mem);
+        s = copy_word(inner, (struct gx_binding){&mem, 0}, to, done);
+    }
+    inner->ops->mem_free(inner, &mem);
+    return s;
+}
+
+/* Read where the kernel wrote it: memory that copies write, not every device can copy from. */
+static gx_status corrupt(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_point done)
+{
+    uint32_t word;
+    gx_status s = get_word(inner, cmd->result, done, &word);
+    return s == GX_OK ? put_word(inner, cmd->out, done, word ^ 1) : s;
 }
 
 static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
@@ -245,7 +277,7 @@ static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits,
         s = f->inner.ops->submit(cmd->inner, waits, count, done);
     if (s == GX_OK && f->mode == CORRUPT && cmd->out.mem &&
         atomic_fetch_add(&f->calls, 1) + 1 == f->at)
-        s = corrupt(&f->inner, cmd->out, *done);
+        s = corrupt(&f->inner, cmd, *done);
     return s;
 }
 

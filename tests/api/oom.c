@@ -183,8 +183,8 @@ static void every_allocation_of_every_step(void **state)
     }
 }
 
-/* A job on each path and a buffer, on a Vulkan device. */
-static gx_status vulkan_scenario(gx_ctx *ctx, const char *device)
+/* A job on each path and a buffer, on a GPU. */
+static gx_status gpu_scenario(gx_ctx *ctx, const char *device)
 {
     struct memory m = fresh();
     gx_buf *buf = NULL;
@@ -209,10 +209,10 @@ static gx_status vulkan_scenario(gx_ctx *ctx, const char *device)
 }
 
 /* Some are survived without a word: a cache file that is not read, a speed not measured. */
-static void every_allocation_on_vulkan(void **state)
+static void every_allocation_on_a_gpu(void **state)
 {
     (void)state;
-    const char *device = gxt_vulkan();
+    const char *device = gxt_gpu();
     unsigned refused = 0;
     if (!device)
         skip();
@@ -223,13 +223,13 @@ static void every_allocation_on_vulkan(void **state)
         gxt_watch(&config);
         gx_ctx *ctx = gxt_open(&config);
         gxt_heap_fail(&heap, k, 0);
-        gx_status s = vulkan_scenario(ctx, device);
+        gx_status s = gpu_scenario(ctx, device);
         assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY);
         failed = heap.failed;
         assert_true(failed || s == GX_OK);
         refused += s != GX_OK;
         gxt_heap_heal(&heap);
-        assert_int_equal(vulkan_scenario(ctx, device), GX_OK);
+        assert_int_equal(gpu_scenario(ctx, device), GX_OK);
         gx_close(&ctx);
         gxt_heap_end(&heap);
         assert_int_equal(gxt_complaints(), 0);
@@ -295,11 +295,11 @@ static void steady_state_of_other_calls(void **state)
     gxt_heap_end(&heap);
 }
 
-/* On a Vulkan device on each path, and over buffers: what drivers allocate is theirs. */
-static void steady_state_on_vulkan(void **state)
+/* On a GPU on each path, and over buffers: what drivers allocate is theirs. */
+static void steady_state_on_a_gpu(void **state)
 {
     (void)state;
-    const char *device = gxt_vulkan();
+    const char *device = gxt_gpu();
     if (!device)
         skip();
     struct gxt_heap heap;
@@ -334,16 +334,17 @@ static void steady_state_on_vulkan(void **state)
     gxt_heap_end(&heap);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_fails_once),
         cmocka_unit_test(from_every_allocation_on_all_fail),
         cmocka_unit_test(every_allocation_of_every_step),
-        cmocka_unit_test(every_allocation_on_vulkan),
+        cmocka_unit_test(every_allocation_on_a_gpu),
         cmocka_unit_test(steady_state_allocates_nothing),
         cmocka_unit_test(steady_state_of_other_calls),
-        cmocka_unit_test(steady_state_on_vulkan),
+        cmocka_unit_test(steady_state_on_a_gpu),
     };
     return cmocka_run_group_tests_name("oom", tests, prepare, NULL);
 }

@@ -98,7 +98,7 @@ const char *gxt_gpu(void)
 
 int gxt_shares_memory(const char *device)
 {
-    return !device || strncmp(device, "webgpu", strlen("webgpu")) != 0;
+    return !device || !strstr(device, "webgpu");
 }
 
 static atomic_uint complaints;
