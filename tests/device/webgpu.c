@@ -251,6 +251,53 @@ static void many_inverses(void **state)
     close_it();
 }
 
+/* ---- limits ---- */
+
+/* More elements than one dispatch takes, and a place in a buffer that no binding from its start
+ * would reach. */
+static void beyond_the_limits(void **state)
+{
+    (void)state;
+    enum { SOME = 64 };
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        open_named(names[i]);
+        size_t n = (size_t)device.facts.dispatch_elems + 1000;
+        size_t bound = (size_t)wg_of(&device)->adapter->limits.maxStorageBufferBindingSize;
+        close_it();
+        if (bound > (size_t)1 << 30)
+            continue; /* a real GPU: nothing to go beyond */
+        gx_ctx *ctx = gxt_open(NULL);
+        uint32_t *a = gxt_alloc(n * sizeof *a), *out = gxt_alloc(n * sizeof *out);
+        for (size_t k = 0; k < n; k++)
+            a[k] = (uint32_t)k * 2654435761u;
+        gx_config config = {.stream_chunk_elems =
+                                n}; /* one piece: it is the dispatch that is cut */
+        gx_ctx *large = gxt_open(&config);
+        gx_job job = gxt_job(GX_ADD, GX_U32, n, a, a, NULL, out);
+        gx_report r;
+        assert_int_equal(gxt_run(large, &job, names[i], &r), GX_OK);
+        assert_int_equal(r.dispatches, 2);
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(out[k], 2 * a[k]);
+        gx_close(&large);
+
+        gx_buf *buf = NULL;
+        size_t offset = bound + 4096 - 20;
+        assert_int_equal(gx_buf_create(ctx, names[i], offset + SOME * 4, 0, &buf), GX_OK);
+        assert_int_equal(gx_buf_write(buf, offset, a, SOME * 4), GX_OK);
+        job = (gx_job){.op = GX_MUL, .field = GX_U32, .n = SOME};
+        job.a = job.b = job.out = gx_dev(buf, offset);
+        assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK);
+        assert_int_equal(gx_buf_read(buf, offset, out, SOME * 4), GX_OK);
+        for (size_t k = 0; k < SOME; k++)
+            assert_int_equal(out[k], a[k] * a[k]);
+        gx_buf_destroy(&buf);
+        gx_close(&ctx);
+        free(a);
+        free(out);
+    }
+}
+
 /* ---- errors ---- */
 
 static void validation_error(void **state)
@@ -437,6 +484,7 @@ int main(void)
         cmocka_unit_test(other_libraries),
         cmocka_unit_test(every_way_to_multiply),
         cmocka_unit_test(many_inverses),
+        cmocka_unit_test(beyond_the_limits),
         cmocka_unit_test(validation_error),
         cmocka_unit_test(broken_kernel),
         cmocka_unit_test(out_of_memory),
