@@ -28,13 +28,18 @@ shift
 export GPUEXEC LC_ALL=C TERM=dumb GX_TEST_DATA=$here/../report/data
 unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_ELEMS GPUEXEC_PATH \
     GPUEXEC_VALIDATE GPUEXEC_CACHE_DIR GPUEXEC_MODE GPUEXEC_STREAM_CHUNK_ELEMS GPUEXEC_DEVICE_MEMORY \
-    GPU_DEVICE_LOCAL GPU_STREAM_CHUNK_ELEMS GPUEXEC_WEBGPU_BACKENDS SUPERVM_WGPU_BACKENDS
+    GPU_DEVICE_LOCAL GPU_STREAM_CHUNK_ELEMS GPUEXEC_WEBGPU_BACKENDS SUPERVM_WGPU_BACKENDS \
+    GPUEXEC_WGPU_LIBRARY
 # What the cases see must not depend on the drivers that are installed; a case that wants
-# a driver names its file.
-export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent GPUEXEC_WGPU_LIBRARY=/nonexistent
+# a driver names its file, and one that wants wgpu-native restores the path.
+export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/.hidden"
+echo "no library" >"$scratch/.hidden/libwgpu_native.so"
+export GX_TEST_LIBRARY_PATH=$LD_LIBRARY_PATH
+export LD_LIBRARY_PATH=$scratch/.hidden${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 # matches EXPECTED ACTUAL: compares line by line
 matches() {
