@@ -5,7 +5,7 @@
 #include "cli.h"
 
 static const column columns[] = {
-    {.key = "name", .title = "name", .kind = COL_TEXT, .width = 8},
+    {.key = "name", .title = "name", .kind = COL_TEXT, .width = 15},
     {.key = "kind", .title = "kind", .kind = COL_TEXT, .width = 9},
     {.key = "threads", .title = "threads", .kind = COL_COUNT, .width = 7},
     {.key = "automatic", .title = "automatic", .kind = COL_BOOL, .width = 9},
