@@ -20,8 +20,11 @@
 #define ALIGN      ((size_t)64)
 /* Until a place has been read from or written to: beside its empty submits, what preparing
  * one takes; and bytes per ns where these were not measured. */
-#define COPY_NS   10000.0
+#define COPY_NS   10000u
 #define COPY_RATE 1.0
+/* One part in so many of what copies take beyond that is forgotten with each job that stayed at
+ * home for it. */
+#define FORGET 256u
 
 static bool is_away(const gx_operand *o)
 {
@@ -75,22 +78,42 @@ static double copy_time(const struct gx_engine *engine, size_t bytes, bool out)
            (double)bytes / (by_device > 0 ? by_device : COPY_RATE);
 }
 
-static double predict_copy(const struct gx_engine *engine, size_t bytes, bool out)
+/* What it takes to begin one. */
+static uint64_t guess(const struct gx_engine *engine)
 {
-    double begin = (double)atomic_load_explicit(&engine->place->copy_ns, memory_order_relaxed);
-    if (begin <= 0)
-        begin = engine->device.facts.submit_ns + COPY_NS;
-    return begin + copy_time(engine, bytes, out);
+    return engine->device.facts.submit_ns + COPY_NS;
 }
 
-/* What it took to begin: half from now and half from before. */
+static uint64_t begin_ns(const struct gx_engine *engine)
+{
+    uint64_t ns = atomic_load_explicit(&engine->place->copy_ns, memory_order_relaxed);
+    return ns ? ns : guess(engine);
+}
+
+static void set_begin(const struct gx_engine *engine, uint64_t ns)
+{
+    atomic_store_explicit(&engine->place->copy_ns, ns, memory_order_relaxed);
+}
+
+static double predict_copy(const struct gx_engine *engine, size_t bytes, bool out)
+{
+    return (double)begin_ns(engine) + copy_time(engine, bytes, out);
+}
+
+/* A quarter of it from now; one that had to wait, or for which memory was got, says little. */
 static void learn_copy(const struct gx_engine *engine, size_t bytes, bool out, uint64_t ns)
 {
     double begin = (double)ns - copy_time(engine, bytes, out);
-    uint64_t now = begin > 1 ? (uint64_t)begin : 1;
-    uint64_t before = atomic_load_explicit(&engine->place->copy_ns, memory_order_relaxed);
-    atomic_store_explicit(&engine->place->copy_ns, before ? (before + now) / 2 : now,
-                          memory_order_relaxed);
+    uint64_t before = begin_ns(engine), now = begin > 1 ? (uint64_t)begin : 1;
+    set_begin(engine, (3 * before + (now < 2 * before ? now : 2 * before)) / 4 + 1);
+}
+
+/* Nothing is moved for it, so that nothing more would be learned: it is forgotten, slowly. */
+static void doubt_copy(const struct gx_engine *engine)
+{
+    uint64_t ns = begin_ns(engine), least = guess(engine);
+    if (ns > least)
+        set_begin(engine, ns - (ns - least + FORGET - 1) / FORGET);
 }
 
 static double predict_copies(const gx_job *jobs, size_t count)
@@ -174,6 +197,7 @@ gx_status gx__move_lay_out(struct gx_router *router, struct gx_desk *desk, const
     return GX_OK;
 }
 
+/* What is under way at home is waited for by copies as well, and so does not count. */
 bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct gx_call *call,
                    size_t first, size_t count, struct gx_engine *home, struct gx_move *move)
 {
@@ -186,16 +210,20 @@ bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct 
         return false;
     move->home_ns = predict_home(router, home->place, jobs, count, call->path);
     move->copies_ns = predict_copies(jobs, count);
-    double here = move->home_ns + (double)atomic_load(&home->place->waiting_ns);
-    if (move->home_ns <= 0 || move->copies_ns * MOVE_MARGIN >= here ||
-        gx__move_lay_out(router, desk, jobs, count) != GX_OK)
+    if (move->home_ns <= 0)
+        return false;
+    if (move->copies_ns * MOVE_MARGIN >= move->home_ns) {
+        doubt_copy(home);
+        return false;
+    }
+    if (gx__move_lay_out(router, desk, jobs, count) != GX_OK)
         return false;
     if (gx__wave_decide(router, desk, call->policy, call->path, desk->wave, count, false, message,
                         sizeof message) != GX_OK)
         return false;
     double there = desk->decision.best_ns;
     gx__wave_leave(desk);
-    return there > 0 && (move->copies_ns + there) * MOVE_MARGIN < here;
+    return there > 0 && (move->copies_ns + there) * MOVE_MARGIN < move->home_ns;
 }
 
 /* ---- moving ---- */
