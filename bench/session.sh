@@ -117,6 +117,18 @@ part_cpu() {
     run bench-all-threads.csv gpuexec bench --csv
 }
 
+# The same GPU through wgpu, the resident figures beside its own.
+webgpu() {
+    local device=webgpu:vulkan:0
+    if ! grep -q "^$device,.*,true$" <<<"$devices"; then
+        echo "session: no WebGPU device here, its part is left out"
+        return
+    fi
+    run webgpu-verify.txt gpuexec verify --device "$device"
+    run webgpu-resident.csv bench-resident --device "$device" --csv
+    run webgpu-bench.csv gpuexec bench --device "$device" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
+}
+
 part_gpu() {
     if [[ -z $gpu ]]; then
         echo "session: no GPU here, its part is left out"
@@ -135,6 +147,7 @@ part_gpu() {
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
+    webgpu
     run scan.csv gpuexec scan --devices "cpu,$gpu" --sizes 64:16M:x4 --ops add,mul,inv --resident --csv
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }

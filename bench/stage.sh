@@ -18,9 +18,10 @@ for test in kernels conformance contract api-buffers laws; do
     cp "build/release/tests/test-$test" "$stage/bin/"
 done
 cp -L build/release/libgpuexec.so.*.* "$stage/lib/"
-# Everything the binaries want that is no part of the C library.
-ldd "$stage"/bin/* | awk '$3 ~ /lib(gmp|cmocka|jansson)\.so/ {print $3}' | sort -u |
+# Everything the binaries want that is no part of the C library, and what they load themselves.
+ldd "$stage"/bin/* | awk '$3 ~ /^\// && $3 !~ /lib(gpuexec|c|m|dl|pthread)\.so/ {print $3}' | sort -u |
     xargs -I{} cp -L {} "$stage/lib/"
+cp build/wgpu-"$(uname -m)"/libwgpu_native.so "$stage/lib/"
 cp bench/session.sh "$stage/"
 git describe --always --dirty >"$stage/revision"
 du -sh "$stage"

@@ -105,7 +105,8 @@ static bool compare(struct gx_errand *e, size_t from, size_t to, uint64_t ns)
     struct gx_place *place = e->entrant->place;
     struct gx_instance *instance = e->router->places.instance;
     uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
-    struct gx_sampler sampler = {gx__now_ns(), atomic_exchange(&place->rest, 0)};
+    struct gx_sampler sampler = {
+        .seed = gx__now_ns(), .rest = atomic_exchange(&place->rest, 0), .instance = instance};
     bool trusted = gx__health_trusted(place), right = true;
     uint64_t before = e->sampled;
     if (trusted && !instance->config.sample_every)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crew.h"
 #include "base/float_env.h"
 #include "exec/plan.h"
 #include "field/host.h"
@@ -225,9 +226,11 @@ static void finish_block(struct look *look, struct block *block)
 }
 
 /* Parts have nothing in common but what they found: they may be looked at at once. */
-static void look_at_part(struct look *look, size_t part)
+static void look_at_part(void *user, size_t part, uint32_t worker)
 {
+    struct look *look = user;
     struct block block;
+    (void)worker;
     uint64_t run = share_start(look->runs, look->parts, part);
     uint64_t end = run + share_size(look->runs, look->parts, part);
     block_start(&block, look->job, look->results);
@@ -254,8 +257,12 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
                         .wrong = job->n};
     look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
-    for (size_t part = 0; part < look.parts; part++)
-        look_at_part(&look, part);
+    if (sampler->instance && look.parts > 1)
+        gx__crew_run(sampler->instance, GX_CREW_COMPUTE, (uint32_t)look.parts, look.parts,
+                     look_at_part, &look);
+    else
+        for (size_t part = 0; part < look.parts; part++)
+            look_at_part(&look, part, 0);
     if (look.wrong == job->n)
         return true;
     *wrong = look.wrong;

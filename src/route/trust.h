@@ -21,6 +21,7 @@
 struct gx_sampler {
     uint64_t seed;
     uint64_t rest; /* elements since the last one that was compared */
+    struct gx_instance *instance; /* whose threads help with large samples; NULL: none */
 };
 
 /* How many elements of a job of n to compare: one in `every` (1: all), counted on from job
