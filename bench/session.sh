@@ -147,8 +147,8 @@ part_gpu() {
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
-    webgpu
     run scan.csv gpuexec scan --devices "cpu,$gpu" --sizes 64:16M:x4 --ops add,mul,inv --resident --csv
+    webgpu
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }
 
