@@ -99,8 +99,8 @@ lock_clock() {
 part_check() {
     : >"$results/check.txt"
     # Every test has the validation layer on, and fails at any word of it.
-    local environment=(GX_TEST_NO_VULKAN=1)
-    [[ -z $gpu ]] || environment=("GX_TEST_VULKAN=$model")
+    local environment=(GX_TEST_NO_WEBGPU=1 GX_TEST_NO_VULKAN=1)
+    [[ -z $gpu ]] || environment=(GX_TEST_NO_WEBGPU=1 "GX_TEST_VULKAN=$model")
     check test-kernels
     for test in conformance contract api-buffers laws; do
         check env GX_TEST_EFFORT=small "${environment[@]}" "test-$test"
