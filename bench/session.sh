@@ -85,17 +85,6 @@ model=${model%%,*}
     fi
 } >"$results/machine.txt"
 
-# A card that was idle takes up to a second of load to raise its clock: where that is allowed,
-# it is held up for as long as the session takes.
-lock_clock() {
-    local most
-    most=$(nvidia-smi --query-gpu=clocks.max.sm --format=csv,noheader,nounits 2>/dev/null | head -n 1) || return 0
-    if nvidia-smi -lgc "$most" >>"$results/machine.txt" 2>&1; then
-        trap 'nvidia-smi -rgc >/dev/null; rm -rf "$caches"' EXIT
-    fi
-}
-[[ -z $gpu ]] || lock_clock
-
 part_check() {
     : >"$results/check.txt"
     # Every test has the validation layer on, and fails at any word of it.
@@ -125,7 +114,8 @@ webgpu() {
         return
     fi
     run webgpu-verify.txt gpuexec verify --device "$device"
-    run webgpu-resident.csv bench-resident --device "$device" --csv
+    run webgpu-resident.csv bench-resident --device "$device" -n 4M --csv
+    run webgpu-resident-native.csv bench-resident --device "$gpu" -n 4M --csv
     run webgpu-bench.csv gpuexec bench --device "$device" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
 }
 
@@ -148,8 +138,8 @@ part_gpu() {
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
     run scan.csv gpuexec scan --devices "cpu,$gpu" --sizes 64:16M:x4 --ops add,mul,inv --resident --csv
-    webgpu
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv
+    webgpu
 }
 
 for part in "${parts[@]}"; do
