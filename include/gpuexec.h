@@ -414,8 +414,8 @@ typedef struct gx_report {
     uint64_t upload_ns;    /* by the device's own clock, 0 where it has none: */
     uint64_t compute_ns;   /* (on a host device: as device_ns) */
     uint64_t download_ns;
-    uint32_t sampled;      /* elements that were computed again and compared */
-    uint32_t candidates;   /* entries of candidate; 0 where the device was named */
+    uint32_t sampled;    /* elements that were computed again and compared */
+    uint32_t candidates; /* entries of candidate; 0 where the device was named */
     gx_candidate candidate[GX_CANDIDATES_MAX];
     char message[160]; /* what went wrong and what to do; empty on success, or what went wrong
                           on the way to it */
@@ -530,13 +530,13 @@ typedef struct gx_model_row {
 GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
 
 typedef struct gx_calibration {
-    size_t struct_size;  /* sizeof(gx_calibration), or 0 for this version's */
-    const gx_op *ops;    /* which, `op_count` of them; 0: add, mul and inv */
-    size_t op_count;     /* (others are taken to be like the nearest of these) */
+    size_t struct_size; /* sizeof(gx_calibration), or 0 for this version's */
+    const gx_op *ops;   /* which, `op_count` of them; 0: add, mul and inv */
+    size_t op_count;    /* (others are taken to be like the nearest of these) */
     const gx_field *fields;
-    size_t field_count;  /* 0: all prime fields */
-    uint64_t max_elems;  /* largest size measured; 0: 16M */
-    uint64_t limit_ns;   /* of all of it, on the clock; 0: 20 s */
+    size_t field_count; /* 0: all prime fields */
+    uint64_t max_elems; /* largest size measured; 0: 16M */
+    uint64_t limit_ns;  /* of all of it, on the clock; 0: 20 s */
     /* After each step; nonzero ends it. NULL: no matter. */
     int (*progress)(void *user, double done, const char *device, const char *what);
     void *user;
@@ -597,8 +597,8 @@ typedef enum gx_health {
 typedef struct gx_device_statistics {
     char device[48];
     gx_health health;
-    uint64_t retry_ns;   /* until it may pass its self-test and be used again; 0: no matter */
-    uint64_t jobs;       /* or shares of jobs, done */
+    uint64_t retry_ns; /* until it may pass its self-test and be used again; 0: no matter */
+    uint64_t jobs;     /* or shares of jobs, done */
     uint64_t elements;
     uint64_t busy_ns;    /* what they took, added up */
     uint64_t waiting_ns; /* predicted, of what is under way */

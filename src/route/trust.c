@@ -106,7 +106,7 @@ static struct gx_host_args arguments(const gx_job *job, struct block *block)
 {
     struct gx_host_args args = {.n = (size_t)job->n};
     const void **at[] = {&args.a, &args.b, &args.c};
-    for (unsigned i = 0; i < gx_op_get_info(job->op)->operands; i++) {
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx_op_get_info(job->op)->operands; i++) {
         const gx_operand *o = gx__operand(job, GX_A + (int)i);
         *at[i] = o->broadcast || !block ? o->host : block->operand[i];
         args.broadcast |= o->broadcast ? 1u << i : 0;
@@ -299,15 +299,21 @@ static void fill(struct gx_sampler *sampler, gx_field field, void *memory, size_
     }
 }
 
+/* Where operand i of a probe lies; the results are at 0. */
+static char *probe_operand(char *memory, size_t n, unsigned i)
+{
+    return memory + (i + 1) * n * ELEMENT_BYTES;
+}
+
 /* A job over memory of its own. */
 static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, size_t n,
                         char *memory)
 {
     gx_job job = {.op = op, .field = field, .n = n};
     gx_operand *const inputs[] = {&job.a, &job.b, &job.c};
-    for (unsigned i = 0; i < gx_op_get_info(op)->operands; i++) {
-        *inputs[i] = gx_host(memory + (i + 1) * n * ELEMENT_BYTES);
-        fill(sampler, field, inputs[i]->host, n);
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx_op_get_info(op)->operands; i++) {
+        *inputs[i] = gx_host(probe_operand(memory, n, i));
+        fill(sampler, field, probe_operand(memory, n, i), n);
     }
     job.out = gx_host(memory);
     return job;
@@ -361,8 +367,8 @@ static gx_status probe_check(struct gx_engine *engine, struct gx_sampler *sample
     uint64_t memory[GX_OPERANDS * N * GX_LIMBS_MAX];
     gx_report report;
     gx_job job = probe_job(sampler, GX_MUL, field, N, (char *)memory);
-    memcpy((char *)job.b.host + BAD * gx__element_bytes(field), gx__prime(field)->p,
-           gx__element_bytes(field));
+    memcpy(probe_operand((char *)memory, N, 1) + BAD * gx__element_bytes(field),
+           gx__prime(field)->p, gx__element_bytes(field));
     gx_status s = run(engine, &job, &report, message, message_size);
     if (s == GX_ERR_NOT_CANONICAL && report.bad_index == BAD && report.bad_operand == 'b')
         return GX_OK;

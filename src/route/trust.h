@@ -20,7 +20,7 @@
 /* Which elements are compared; any seed but the same for ever. One thread at a time. */
 struct gx_sampler {
     uint64_t seed;
-    uint64_t rest; /* elements since the last one that was compared */
+    uint64_t rest;                /* elements since the last one that was compared */
     struct gx_instance *instance; /* whose threads help with large samples; NULL: none */
 };
 
