@@ -99,31 +99,33 @@ static bool look(struct gx_errand *e, struct gx_sampler *sampler, size_t i, uint
 }
 
 /* Jobs from `from` to `to` are done, by what the device says, and all took ns. How many
- * elements are looked at is bounded where that is left to us, and the device is known. */
+ * elements are looked at is bounded where that is left to us, and the device is known: then
+ * there are fewer of each job, not none of the last. */
 static bool compare(struct gx_errand *e, size_t from, size_t to, uint64_t ns)
 {
     struct gx_place *place = e->entrant->place;
     struct gx_instance *instance = e->router->places.instance;
     uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
-    struct gx_sampler sampler = {
-        .seed = gx__now_ns(), .rest = atomic_exchange(&place->rest, 0), .instance = instance};
+    struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = instance};
     bool trusted = gx__health_trusted(place), right = true;
-    uint64_t before = e->sampled;
+    uint64_t before = e->sampled, elements = 0;
     if (trusted && !instance->config.sample_every)
         left = gx__sample_most(ns, atomic_load(&place->sample_ps));
+    for (size_t i = from; i < to; i++)
+        elements += e->jobs[i].n;
+    if (elements / every > left)
+        every = elements / left + 1;
+    sampler.rest = sampler.seed / 64 % every; /* not the same jobs of a batch every time */
     for (size_t i = from; i < to && right; i++) {
         uint64_t wrong, count = gx__sample_size(&sampler, e->jobs[i].n, every, trusted);
-        count = count < left ? count : left;
         if (!count)
             continue;
-        left -= count;
         right = look(e, &sampler, i, count, &wrong);
         e->reports[i].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         e->sampled += count;
         if (!right)
             lied(e, wrong, "a wrong result");
     }
-    atomic_fetch_add(&place->rest, sampler.rest);
     gx__count(&instance->counters.sampled, e->sampled - before);
     return right;
 }
@@ -174,12 +176,14 @@ static void run_batch(struct gx_errand *e, struct gx_batch *batch, uint64_t *ns)
 static void take_in(struct gx_errand *e, size_t end, uint64_t ns)
 {
     struct gx_place *place = e->entrant->place;
-    uint64_t elements = 0;
+    uint64_t elements = 0, some = 0;
     bring_home(e, e->next, end);
-    for (size_t i = e->next; i < end; i++)
+    for (size_t i = e->next; i < end; i++) {
         elements += e->jobs[i].n;
-    if (end > e->next)
-        gx__health_worked(place, end - e->next);
+        some += e->jobs[i].n != 0;
+    }
+    if (some)
+        gx__health_worked(place, some);
     gx__count(&place->jobs, end - e->next);
     gx__count(&place->elements, elements);
     gx__count(&place->busy_ns, ns);
@@ -203,6 +207,10 @@ static bool go(struct gx_errand *e, bool alone)
         gx__health_failed(&e->router->places, place, e->entrant->engine, batch.status);
     if (!place->host && !compare(e, first, end, ns))
         return false; /* none of them counts */
+    if (!place->host && batch.status == GX_OK && atomic_load(&e->entrant->engine->lost)) {
+        fail(e, GX_ERR_DEVICE, "another call has found that the device gives wrong results");
+        return false;
+    }
     if (batch.status == GX_ERR_NOT_CANONICAL && !place->host && !refused_rightly(e, end))
         return false;
     take_in(e, end, ns);

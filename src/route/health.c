@@ -85,7 +85,10 @@ void gx__health_failed(struct gx_places *places, struct gx_place *place, struct 
     if (engine && again && status == GX_ERR_DEVICE)
         atomic_store(&engine->lost, true); /* a device that goes on failing is opened anew */
     uint64_t most = no_memory(status) ? REST_NS : REST_MAX_NS;
+    uint64_t before = atomic_load(&place->condition.rest_ns);
     uint64_t ns = rest(place, GX_HEALTH_RESTING, REST_NS, most);
+    if (before > most) /* what it has earned by failing otherwise is not forgotten */
+        atomic_store(&place->condition.rest_ns, before);
     gx__log(places->instance, GX_LOG_WARNING, "device '%s' is not used for %llu ms: %s",
             place->name, (unsigned long long)(ns / 1000000), gx_status_message(status));
 }
@@ -105,8 +108,8 @@ void gx__health_worked(struct gx_place *place, uint64_t jobs)
 {
     struct gx_condition *c = &place->condition;
     uint32_t good = atomic_load_explicit(&c->good, memory_order_relaxed);
-    if (good >= GX_TRUST_JOBS)
-        return;
+    if (good >= GX_TRUST_JOBS || state_of(place) >= GX_HEALTH_RESTING)
+        return; /* the latter: a call that was still under way */
     uint64_t now_good = good + jobs;
     atomic_store_explicit(&c->good, now_good < GX_TRUST_JOBS ? (uint32_t)now_good : GX_TRUST_JOBS,
                           memory_order_relaxed);
@@ -145,6 +148,7 @@ static gx_status readmit(struct gx_places *places, struct gx_place *place,
         return s;
     }
     gx__count(&place->readmissions, 1);
+    atomic_store(&place->condition.good, 0);
     atomic_store_explicit(&place->condition.state, GX_HEALTH_GOOD, memory_order_release);
     gx__log(places->instance, GX_LOG_INFO, "device '%s' has passed its test and is used again",
             place->name);

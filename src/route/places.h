@@ -59,7 +59,6 @@ struct gx_place {
     struct gx_condition condition;
     _Atomic uint64_t jobs, elements, busy_ns, waiting_ns, failures, mismatches, readmissions;
     _Atomic uint32_t active;      /* calls under way */
-    _Atomic uint64_t rest;        /* elements since the last one that was compared */
     _Atomic uint64_t sample_ps;   /* what comparing an element takes; 0: not known */
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe, */
     _Atomic uint64_t unproven_ns; /* what they took, */

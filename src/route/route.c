@@ -373,12 +373,14 @@ static gx_status prove(struct gx_router *router, struct gx_engine *engine, const
     char why[GX_MESSAGE_BYTES] = "";
     uint64_t start = gx__engine_now(engine);
     struct gx_sampler sampler = {.seed = gx__now_ns()};
-    const gx_job *job = &jobs[count - 1];
+    const gx_job *job = &jobs[sampler.seed / 64 % count]; /* any of them, in the long run all */
     atomic_store(&place->unproven, 0);
     atomic_store(&place->unproven_ns, 0);
     gx__count(&router->places.instance->counters.sampled, GX_PROBE_ELEMS);
     gx_status s = gx__probe(engine, &sampler, job->op, job->field, GX_PROBE_ELEMS, why, sizeof why);
     atomic_store(&place->probe_ns, gx__engine_now(engine) - start);
+    if (s == GX_OK)
+        gx__health_worked(place, 1);
     if (s != GX_ERR_DEVICE) /* else it is the next call's to fail */
         return GX_OK;
     gx__health_lied(&router->places, place, engine);
@@ -438,8 +440,7 @@ static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, st
     report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
         gx__health_failed(&router->places, place, engine, s);
-    if (s == GX_OK) {
-        gx__health_worked(place, count);
+    if (s == GX_OK) { /* which is no reason to trust it before a probe is */
         s = prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
             distrust(call, first + count - 1, s);
@@ -664,7 +665,9 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
     }
     p->predicted_ns += p->predicted_ns ? p->extra_ns : 0;
     if (s == GX_OK) {
-        gx__errand_aim(most);
+        s = gx__errand_aim(most) ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    }
+    if (s == GX_OK) {
         set_batch(&p->batch, call, most->jobs, 0, most->share.jobs);
         p->engine = gx__engine_acquire(most->entrant->engine);
         p->reason = desk->decision.reason;

@@ -370,9 +370,25 @@ static void run_errands(struct gx_router *router, struct gx_desk *desk)
 
 /* ---- when one fails ---- */
 
-static bool can_be_done_by_others(gx_status status)
+/* A device that hangs may wake up and write to registered memory: no result there could be
+ * relied on. */
+static bool may_be_written_later(const struct gx_errand *e)
 {
-    return gx__health_is_failure(status) || status == GX_ERR_UNSUPPORTED;
+    for (size_t i = e->next; i < e->share.jobs; i++) {
+        const gx_job *job = &e->jobs[i];
+        size_t bytes = job->n * gx__element_bytes(job->field);
+        if (bytes && job->out.host &&
+            gx__host_registered(e->router->places.instance->hosts, job->out.host, bytes))
+            return true;
+    }
+    return false;
+}
+
+static bool can_be_done_by_others(const struct gx_errand *e)
+{
+    if (e->status == GX_ERR_TIMEOUT && may_be_written_later(e))
+        return false;
+    return gx__health_is_failure(e->status) || e->status == GX_ERR_UNSUPPORTED;
 }
 
 /* The fastest of those left; where times are not known, "cpu" before others. */
@@ -385,7 +401,7 @@ static struct gx_entrant *next_best(struct gx_desk *desk)
         double ns = i < desk->rivals ? desk->decision.ns[i] : 0;
         bool better =
             !best || (ns > 0 ? !(best_ns > 0) || ns < best_ns : !(best_ns > 0) && e->place->host);
-        if (e->out || !better)
+        if (e->out || !better || atomic_load(&e->engine->lost))
             continue;
         best = e;
         best_ns = ns;
@@ -408,7 +424,7 @@ static struct gx_entrant *last_resort(struct gx_router *router, struct gx_desk *
 
 static void repair(struct gx_router *router, struct gx_desk *desk, struct gx_errand *e)
 {
-    while (can_be_done_by_others(e->status)) {
+    while (can_be_done_by_others(e)) {
         struct gx_entrant *failed = e->entrant, *other;
         failed->out = true;
         failed->status = e->status;

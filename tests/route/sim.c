@@ -588,6 +588,38 @@ static void same_decision(gx_ctx *ctx, size_t n)
                  (unsigned long long)r.total_ns);
 }
 
+/* What comparing may cost is shared by all jobs of a batch, whatever comes last in it. */
+static void every_job_is_sampled(void **state)
+{
+    (void)state;
+    enum {
+        JOBS = 4,
+        EACH = MOST / JOBS,
+        WARM = 20,
+        CALLS = 28
+    }; /* enough for it to be a matter of cost */
+    const gx_field field = GX_BLS12_381_FQ;
+    const size_t bytes = (size_t)EACH * gx_field_get_info(field)->element_bytes;
+    gx_ctx *ctx = open_on("cpu,sim:server-h200", "gpu");
+    gx_job jobs[JOBS];
+    gx_report reports[JOBS];
+    uint64_t sampled[JOBS] = {0};
+    fill(field, (size_t)JOBS * EACH);
+    assert_int_equal(gx_host_register(ctx, in[0], JOBS * bytes), GX_OK);
+    assert_int_equal(gx_host_register(ctx, out, JOBS * bytes), GX_OK);
+    for (size_t i = 0; i < JOBS; i++)
+        jobs[i] = gxt_job(i + 1 < JOBS ? GX_SQR : GX_NEG, field, EACH, in[0] + i * bytes, NULL,
+                          NULL, out + i * bytes);
+    for (int call = 0; call < CALLS; call++) {
+        assert_int_equal(gx_run(ctx, jobs, JOBS, NULL, reports), GX_OK);
+        for (size_t i = 0; i < JOBS && call >= WARM; i++)
+            sampled[i] += reports[i].sampled;
+    }
+    for (size_t i = 0; i < JOBS; i++)
+        assert_true(sampled[i] > 0);
+    gx_close(&ctx);
+}
+
 static void estimates_agree(void **state)
 {
     (void)state;
@@ -1136,6 +1168,7 @@ int main(void)
         cmocka_unit_test(chains_stay_at_home),
         cmocka_unit_test(buffers_of_several_devices),
         cmocka_unit_test(probes_are_affordable),
+        cmocka_unit_test(every_job_is_sampled),
         cmocka_unit_test(estimates_agree),
         cmocka_unit_test(four_are_as_good_as_that),
         cmocka_unit_test(independent_jobs_are_spread),
