@@ -53,6 +53,27 @@ struct gx_inverse_plan {
     uint64_t scratch_quads; /* 16 * this: the bytes of GX_BIND_SCRATCH */
 };
 
+static inline struct gx_binding gx__inverse_slot(const struct gx_dispatch *dispatch,
+                                                 const struct gx_inverse_slot *slot)
+{
+    struct gx_binding b = dispatch->bind[slot->from];
+    b.offset += (size_t)slot->quads * 16;
+    return b;
+}
+
+/* What a stage of the dispatch is bound to. */
+static inline void gx__inverse_bind(const struct gx_dispatch *dispatch,
+                                    const struct gx_inverse_stage *stage,
+                                    struct gx_binding bind[GX_BINDINGS])
+{
+    bind[GX_BIND_OUT] = gx__inverse_slot(dispatch, &stage->out);
+    bind[GX_BIND_A] = gx__inverse_slot(dispatch, &stage->a);
+    bind[GX_BIND_B] = gx__inverse_slot(dispatch, &stage->b);
+    bind[GX_BIND_C] = gx__inverse_slot(dispatch, &stage->c);
+    bind[GX_BIND_SCRATCH] = dispatch->bind[GX_BIND_SCRATCH];
+    bind[GX_BIND_BAD] = dispatch->bind[GX_BIND_BAD];
+}
+
 /* op is GX_INV or GX_DIV, 1 <= n <= 2^29, quads 2 or 3 per element, direct one of
  * GX_INVERSE_DIRECT_*, at least 64. Scratch stays below (n + n / 32 + 2 * direct) elements. */
 static inline void gx__inverse_plan(gx_op op, unsigned broadcast, uint64_t n, uint32_t quads,

@@ -6,10 +6,10 @@
  */
 #include "route/desk.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crew.h"
 #include "base/float_env.h"
 
 #define HELPERS_MAX 32u
@@ -143,14 +143,9 @@ static struct gx_helper *new_helper(struct gx_router *router)
     struct gx_helper *h = gx__alloc(allocator(router), sizeof *h);
     if (!h)
         return NULL;
-    sigset_t all, before; /* the process' signals are not for us */
     h->router = router;
     pthread_cond_init(&h->wake, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&h->thread, NULL, help, h);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
+    if (!gx__thread_start(&h->thread, help, h)) {
         pthread_cond_destroy(&h->wake);
         gx__free(allocator(router), h);
         return NULL;

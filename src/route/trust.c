@@ -257,7 +257,7 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
                         .wrong = job->n};
     look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
-    if (sampler->instance && look.parts > 1)
+    if (sampler->instance)
         gx__crew_run(sampler->instance, GX_CREW_COMPUTE, (uint32_t)look.parts, look.parts,
                      look_at_part, &look);
     else

@@ -84,27 +84,16 @@ static void launch(struct vk_cmd *cmd, const struct vk_kernel *kernel, VkPipelin
     fn->vkCmdDispatch(cmd->buffer, (uint32_t)x, (uint32_t)y, 1);
 }
 
-static struct gx_binding slot(const struct gx_dispatch *d, const struct gx_inverse_slot *from)
-{
-    struct gx_binding b = d->bind[from->from];
-    b.offset += (size_t)from->quads * 16;
-    return b;
-}
-
 static void launch_stage(struct vk_cmd *cmd, const struct gx_dispatch *d,
                          const struct gx_inverse_stage *stage)
 {
     const struct vk_kernel *k = d->kernel.impl;
     VkPipeline pipeline = VK_NULL_HANDLE;
-    struct gx_binding bind[GX_BINDINGS] = {[GX_BIND_OUT] = slot(d, &stage->out),
-                                           [GX_BIND_A] = slot(d, &stage->a),
-                                           [GX_BIND_B] = slot(d, &stage->b),
-                                           [GX_BIND_C] = slot(d, &stage->c),
-                                           [GX_BIND_SCRATCH] = d->bind[GX_BIND_SCRATCH],
-                                           [GX_BIND_BAD] = d->bind[GX_BIND_BAD]};
+    struct gx_binding bind[GX_BINDINGS];
     struct push push = {.n = stage->n,
                         .broadcast = stage->broadcast,
                         .stage = {stage->stage[0], stage->stage[1], stage->stage[2]}};
+    gx__inverse_bind(d, stage, bind);
     cmd->failed = gx__vk_stage_pipeline(vk_cmd_device(cmd), k, stage, &pipeline);
     if (cmd->failed == GX_OK)
         launch(cmd, k, pipeline, bind, &push, stage->invocations);

@@ -292,24 +292,12 @@ static void launch(struct wg_cmd *cmd, const struct wg_kernel *kernel, WGPUCompu
     cmd->count++;
 }
 
-static struct gx_binding slot(const struct gx_dispatch *d, const struct gx_inverse_slot *from)
-{
-    struct gx_binding b = d->bind[from->from];
-    b.offset += (size_t)from->quads * 16;
-    return b;
-}
-
 static void launch_stage(struct wg_cmd *cmd, const struct gx_dispatch *d,
                          const struct gx_inverse_stage *stage)
 {
     const struct wg_kernel *k = d->kernel.impl;
     WGPUComputePipeline pipeline = NULL;
-    struct gx_binding bind[GX_BINDINGS] = {[GX_BIND_OUT] = slot(d, &stage->out),
-                                           [GX_BIND_A] = slot(d, &stage->a),
-                                           [GX_BIND_B] = slot(d, &stage->b),
-                                           [GX_BIND_C] = slot(d, &stage->c),
-                                           [GX_BIND_SCRATCH] = d->bind[GX_BIND_SCRATCH],
-                                           [GX_BIND_BAD] = d->bind[GX_BIND_BAD]};
+    struct gx_binding bind[GX_BINDINGS];
     struct push push = {.n = stage->n,
                         .broadcast = stage->broadcast,
                         .stage = {stage->stage[0], stage->stage[1], stage->stage[2]}};
@@ -320,6 +308,7 @@ static void launch_stage(struct wg_cmd *cmd, const struct gx_dispatch *d,
                                     .repeat = 1,
                                     .workgroup = k->choice.workgroup,
                                     .mul = (enum gx_wgsl_mul)k->choice.mul};
+    gx__inverse_bind(d, stage, bind);
     cmd->failed = gx__wg_pipeline(wg_cmd_device(cmd), &key, &pipeline);
     if (cmd->failed == GX_OK)
         launch(cmd, k, pipeline, bind, &push, stage->invocations);
