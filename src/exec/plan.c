@@ -19,6 +19,9 @@
 #define PIPE_GROUP_ELEMS 16384u
 /* In a single submit: this many times the chunk, so that staging memory is bounded. */
 #define SINGLE_GROUP_CHUNKS 2u
+/* Of any group: work on memory that needs no staging has no other bound than that a submit
+ * should not keep a device for long. */
+#define GROUP_ELEMS_MAX ((uint64_t)GX_CHUNK_ELEMS * 256)
 
 /* What a pipeline has to promise to be chosen, and what more sets and queues in it have to:
  * the estimate is one, and threads that wait for each other suffer first on a busy machine. */
@@ -154,10 +157,19 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
 
 /* ---- groups ---- */
 
+static uint64_t staged(const struct gx_piece *p)
+{
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (p->place[i] > GX_PLACE_DIRECT)
+            return p->n;
+    return 0;
+}
+
 static bool joins(const struct gx_plan *plan, const struct gx_group *group,
                   const struct gx_piece *p)
 {
-    if (plan->mode == GX_MODE_SEQUENTIAL || group->elements + p->n > plan->group_elems ||
+    if (plan->mode == GX_MODE_SEQUENTIAL || group->staged + staged(p) > plan->group_elems ||
+        group->elements + p->n > GROUP_ELEMS_MAX ||
         group->dispatches + dispatches(p) > GX_GROUP_DISPATCHES)
         return false;
     /* most are not near, and need no look at each */
@@ -195,6 +207,7 @@ static void add(struct gx_group *group, struct gx_piece *p)
         group->out += dispatches(p) * (size_t)GX_SLOT_ALIGN;
     group->dispatches += dispatches(p);
     group->elements += p->n;
+    group->staged += staged(p);
     group->count++;
 }
 
@@ -217,7 +230,7 @@ static void lay_out(struct gx_group *group)
 
 static void clear(struct gx_group *group)
 {
-    group->count = group->elements = group->dispatches = 0;
+    group->count = group->elements = group->staged = group->dispatches = 0;
     group->in = group->slots = group->out = group->end = group->bytes = 0;
     group->writes_from = UINTPTR_MAX;
     group->writes_to = 0;

@@ -51,7 +51,7 @@ struct gx_group {
     size_t count;
     struct gx_piece pieces[GX_GROUP_DISPATCHES];
     uint32_t dispatches;
-    uint64_t elements;
+    uint64_t elements, staged; /* staged: of these, those for which it has memory of its own */
     size_t in, slots, out, end, bytes;
     uintptr_t writes_from, writes_to; /* all that it writes of the caller's memory lies here */
     bool drain; /* nothing may be in flight when it starts: it begins with a job whose

@@ -86,6 +86,38 @@ static void buffers_alone_are_used_where_they_are(void **state)
     }
 }
 
+/* They need no staging memory, so that no size of a chunk cuts them apart; only that a submit
+ * ends some time does. */
+static void buffers_alone_share_a_submit(void **state)
+{
+    (void)state;
+    enum { CHAIN = 32, N = 4 << 20 };
+    struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+    struct gx_asked asked = {0};
+    gx_job jobs[CHAIN + 1];
+    for (size_t i = 0; i <= CHAIN; i++) { /* there and back between two places */
+        jobs[i] = (gx_job){.op = GX_MUL, .field = GX_BLS12_381_FQ, .n = N};
+        jobs[i].a = gx_dev(i % 2 ? other : buffer, 0);
+        jobs[i].b = gx_dev(buffer, (size_t)N * 48);
+        jobs[i].out = gx_dev(i % 2 ? buffer : other, 0);
+    }
+    struct gx_plan plan = plan_all(jobs, CHAIN, &facts, &asked);
+    assert_int_equal(plan.mode, GX_MODE_SINGLE_SUBMIT);
+    assert_int_equal(plan.groups, 1);
+    assert_int_equal(plan.dispatches, CHAIN);
+    plan = plan_all(jobs, CHAIN + 1, &facts, &asked);
+    assert_int_equal(plan.groups, 2);
+    /* one that needs staging is bound by the chunk as ever */
+    asked.mode = GX_MODE_SINGLE_SUBMIT;
+    asked.chunk_elems = 100;
+    for (size_t i = 0; i < 4; i++) {
+        jobs[i].n = 100;
+        jobs[i].b = gx_host(b);
+    }
+    plan = plan_all(jobs, 4, &facts, &asked);
+    assert_int_equal(plan.groups, 2);
+}
+
 static void what_is_asked_for_is_done(void **state)
 {
     (void)state;
@@ -772,6 +804,7 @@ int main(void)
         cmocka_unit_test(a_group_alone_is_left_there),
         cmocka_unit_test(a_host_device_uses_operands_where_they_are),
         cmocka_unit_test(buffers_alone_are_used_where_they_are),
+        cmocka_unit_test(buffers_alone_share_a_submit),
         cmocka_unit_test(what_is_asked_for_is_done),
         cmocka_unit_test(the_faster_path_is_chosen),
         cmocka_unit_test(the_only_possible_path_is_chosen),
