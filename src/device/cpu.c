@@ -17,10 +17,13 @@
 #include "field/host.h"
 
 /* Work that makes another thread worth waking: it costs a few microseconds. */
-#define WORKER_MIN_NS 20000u
-/* Elements that one worker takes at a time: some hundred KiB, so that stores stay in
- * few pages and an unlucky worker holds the others up for little. */
-#define CHUNK_ELEMENTS 8192u
+#define WORKER_MIN_NS 30000u
+/* Elements that one worker takes at a time: some hundred KiB, so that stores stay in few
+ * pages and an unlucky worker holds the others up for little. Where that would leave threads
+ * without any, as few as are worth waking one for, and for inverses a batch. */
+#define CHUNK_ELEMENTS     8192u
+#define CHUNK_ELEMENTS_MIN 512u
+#define CHUNKS_PER_THREAD  2u
 /* Data beyond this would push everything else out of the caches. */
 #define STREAM_DEFAULT_BYTES ((size_t)16 << 20)
 #define STREAM_MAX_BYTES     ((size_t)64 << 20)
@@ -282,19 +285,28 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
     return GX_OK;
 }
 
+static bool needs_scratch(const struct cpu_kernel *k)
+{
+    return k->host == GX_HOST_INV || k->host == GX_HOST_DIV;
+}
+
+static size_t chunk_elements(const struct cpu *cpu, const struct cpu_kernel *k, uint64_t n)
+{
+    uint64_t worth = needs_scratch(k) ? GX_INV_BATCH : WORKER_MIN_NS / k->ns;
+    uint64_t chunk = n / (CHUNKS_PER_THREAD * cpu->threads);
+    chunk = chunk > worth ? chunk : worth;
+    chunk = (chunk + CHUNK_ELEMENTS_MIN - 1) / CHUNK_ELEMENTS_MIN * CHUNK_ELEMENTS_MIN;
+    return chunk < CHUNK_ELEMENTS ? (size_t)chunk : CHUNK_ELEMENTS;
+}
+
 static uint32_t cpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = kernel->impl;
     uint64_t useful = n * k->ns / WORKER_MIN_NS;
-    uint64_t chunks = n / CHUNK_ELEMENTS;
+    uint64_t chunks = n / chunk_elements(cpu, k, n);
     useful = useful < chunks ? useful : chunks;
     return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
-}
-
-static bool needs_scratch(const struct cpu_kernel *k)
-{
-    return k->host == GX_HOST_INV || k->host == GX_HOST_DIV;
 }
 
 /* Scratch of one worker: what gx_host_args asks for, in whole cache lines. */
@@ -366,17 +378,18 @@ static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *ar
 struct spread {
     const struct cpu_kernel *kernel;
     const struct gx_host_args *args;
+    size_t chunk; /* elements */
     _Atomic size_t bad;
 };
 
 static void run_chunk(void *user, size_t chunk, uint32_t worker)
 {
     struct spread *spread = user;
-    size_t from = chunk * CHUNK_ELEMENTS, left = spread->args->n - from;
+    size_t from = chunk * spread->chunk, left = spread->args->n - from;
     size_t known = atomic_load_explicit(&spread->bad, memory_order_relaxed);
     if (from > known) /* there is an earlier one already */
         return;
-    size_t n = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
+    size_t n = left < spread->chunk ? left : spread->chunk;
     size_t bad = run_part(spread->kernel, spread->args, from, n, worker);
     while (bad < known && !atomic_compare_exchange_weak(&spread->bad, &known, bad))
         ;
@@ -385,8 +398,11 @@ static void run_chunk(void *user, size_t chunk, uint32_t worker)
 static size_t run_spread(struct gx_device *device, const struct cpu_kernel *k,
                          const struct gx_host_args *args, uint32_t workers)
 {
-    struct spread spread = {.kernel = k, .args = args, .bad = GX_NONE_BAD};
-    size_t chunks = (args->n + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS;
+    struct spread spread = {.kernel = k,
+                            .args = args,
+                            .chunk = chunk_elements(device->impl, k, args->n),
+                            .bad = GX_NONE_BAD};
+    size_t chunks = (args->n + spread.chunk - 1) / spread.chunk;
     gx__crew_run(device->instance, GX_CREW_COMPUTE, workers, chunks, run_chunk, &spread);
     return atomic_load(&spread.bad);
 }
