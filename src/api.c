@@ -428,7 +428,7 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     batch->path = opts->path ? opts->path : ctx->path;
     batch->mode = opts->mode ? opts->mode : ctx->mode;
     batch->sets = 0;
-    batch->stream = batch->uncounted = false;
+    batch->stream = batch->uncounted = batch->untimed = false;
     batch->submit_ns = 0;
     batch->cancel = NULL;
     batch->done = NULL;

@@ -74,6 +74,7 @@ struct gx_batch {
     uint32_t sets;       /* groups in flight at least, as other batches may follow; 0: as planned */
     bool stream;         /* others are in flight or about to follow */
     bool uncounted;      /* its jobs are parts of others: not for gx_stats */
+    bool untimed;        /* nobody looks at the times in the reports: they cost some us */
     uint64_t submit_ns;  /* since when it was waiting to be fed; 0: it was not */
     atomic_bool *cancel; /* NULL: cannot be; looked at before each job starts */
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under

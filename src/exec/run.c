@@ -601,7 +601,7 @@ static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const str
 static void trace_batch(struct gx_engine *engine, struct gx_batch *batch)
 {
     batch->traced = 0;
-    batch->timed = batch->reports || gx__tracing(engine->instance);
+    batch->timed = (batch->reports && !batch->untimed) || gx__tracing(engine->instance);
     if (!gx__tracing(engine->instance))
         return;
     batch->traced = gx__trace_jobs(engine->instance, batch->count);

@@ -13,6 +13,9 @@
 #include "route/health.h"
 #include "route/trust.h"
 
+/* What a sample of fewer elements takes is mostly what it takes to begin. */
+#define SAMPLE_TIMED 64u
+
 static size_t out_bytes(const gx_job *job)
 {
     return job->n * gx__element_bytes(job->field);
@@ -81,14 +84,13 @@ static void lied(struct gx_errand *e, uint64_t index, const char *what)
     fail(e, GX_ERR_DEVICE, message);
 }
 
-/* One sample, and what an element of it takes: half from now and half from before. Of a few
- * elements that would be what it takes to begin. */
+/* One sample, and what an element of it takes: half from now and half from before. */
 static bool look(struct gx_errand *e, struct gx_sampler *sampler, size_t i, uint64_t count,
                  uint64_t *wrong)
 {
     struct gx_place *place = e->entrant->place;
     gx_job job = meant(e, i);
-    if (count < GX_SAMPLE_FREE)
+    if (count < SAMPLE_TIMED)
         return gx__results_right(sampler, &job, e->jobs[i].out.host, count, wrong);
     uint64_t start = gx__now_ns();
     bool right = gx__results_right(sampler, &job, e->jobs[i].out.host, count, wrong);
@@ -164,6 +166,7 @@ static void run_batch(struct gx_errand *e, struct gx_batch *batch, uint64_t *ns)
     batch->stream = false;
     batch->submit_ns = e->call->submit_ns;
     batch->uncounted = true;
+    batch->untimed = !e->call->reports;
     batch->cancel = e->together ? NULL : e->call->cancel;
     batch->done = NULL;
     batch->failed = 0;

@@ -306,7 +306,7 @@ static void set_batch(struct gx_batch *batch, const struct gx_call *call, const 
     batch->path = call->path;
     batch->mode = call->mode;
     batch->sets = 0;
-    batch->stream = batch->uncounted = false;
+    batch->stream = batch->uncounted = batch->untimed = false;
     batch->submit_ns = call->submit_ns;
     batch->cancel = call->cancel;
     batch->done = NULL;

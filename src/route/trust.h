@@ -15,7 +15,7 @@
 /* What comparing may take: one part in so many of what it is about. A sample of so few
  * elements is always affordable. */
 #define GX_TRUST_COST  100u
-#define GX_SAMPLE_FREE 64u
+#define GX_SAMPLE_FREE GX_SAMPLE_MIN
 
 /* Which elements are compared; any seed but the same for ever. One thread at a time. */
 struct gx_sampler {
