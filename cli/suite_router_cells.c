@@ -12,13 +12,13 @@
 #include "suite_router.h"
 
 enum {
-    SAMPLES = 31,
+    SAMPLES = 61,
     HOST = 0, /* where the operands are, see router_cell */
     REGISTERED,
     RESIDENT
 };
 
-#define BUDGET_S 0.15
+#define BUDGET_S 0.2
 
 static const router_part part_cells = {
     "regret", "What the router chose, against the best device alone",
