@@ -447,6 +447,7 @@ static gx_status vulkan_open(struct gx_device *base)
     pthread_mutex_init(&device->pipeline_lock, NULL);
     pthread_mutex_init(&device->kernel_lock, NULL);
     pthread_mutex_init(&device->idle_lock, NULL);
+    pthread_mutex_init(&device->layer_lock, NULL);
     pthread_mutex_init(&device->clock.lock, NULL);
     for (int q = 0; q < VK_QUEUES; q++)
         pthread_mutex_init(&device->queue[q].lock, NULL);
@@ -484,6 +485,7 @@ static void vulkan_close(struct gx_device *base)
     pthread_mutex_destroy(&device->pipeline_lock);
     pthread_mutex_destroy(&device->kernel_lock);
     pthread_mutex_destroy(&device->idle_lock);
+    pthread_mutex_destroy(&device->layer_lock);
     pthread_mutex_destroy(&device->clock.lock);
     gx__free(&base->instance->config.allocator, device);
     base->impl = NULL;

@@ -55,7 +55,9 @@ static void write_set(struct vk_device *device, VkDescriptorSet set,
                                   .descriptorCount = GX_BINDINGS, /* goes on to the next ones */
                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .pBufferInfo = infos};
+    vk_watched_begin(device);
     device->fn.vkUpdateDescriptorSets(device->handle, 1, &write, 0, NULL);
+    vk_watched_end(device);
 }
 
 /* One launch of enough workgroups for `count` invocations, in two dimensions where the

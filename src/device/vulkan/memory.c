@@ -85,7 +85,9 @@ static VkResult create_buffer(struct vk_device *device, VkDeviceSize bytes, cons
 /* Everything of a piece, finished or not, but its reservation. */
 static void destroy(struct vk_device *device, struct vk_mem *m)
 {
+    vk_watched_begin(device);
     device->fn.vkDestroyBuffer(device->handle, m->buffer, NULL);
+    vk_watched_end(device);
     device->fn.vkFreeMemory(device->handle, m->memory, NULL); /* unmaps it too */
     gx__free(vk_allocator(device), m);
 }

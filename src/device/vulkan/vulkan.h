@@ -217,11 +217,28 @@ struct vk_device {
 
     pthread_mutex_t idle_lock;
     struct vk_cmd *idle[VK_QUEUES];
+
+    pthread_mutex_t layer_lock; /* see vk_watched_begin */
 };
 
 static inline struct vk_device *vk_of(const struct gx_device *device)
 {
     return device->impl;
+}
+
+/* The validation layer looks up who uses a buffer that is destroyed, and then tells them, while
+ * a descriptor set that did so before may be on its way to others: it then blames the command
+ * that this is bound to. So, where it watches, the two take turns. */
+static inline void vk_watched_begin(struct vk_device *device)
+{
+    if (device->base->instance->config.validate)
+        pthread_mutex_lock(&device->layer_lock);
+}
+
+static inline void vk_watched_end(struct vk_device *device)
+{
+    if (device->base->instance->config.validate)
+        pthread_mutex_unlock(&device->layer_lock);
 }
 
 static inline const gx_allocator *vk_allocator(const struct vk_device *device)
