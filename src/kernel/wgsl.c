@@ -18,9 +18,8 @@
 
 #include "device/device.h"
 
-#define WORDS_EACH 4 /* elements per invocation in words.wgsl */
-#define LOOPS_MAX  4 /* nested @for */
-#define NAME_MAX_  24
+#define LOOPS_MAX 4 /* nested @for */
+#define NAME_MAX_ 24
 
 const char *const gx__wgsl_mul_names[GX_WGSL_MULS] = {
 #define X(symbol, name) name,
@@ -386,11 +385,6 @@ static void compute_numbers(const struct gx_prime *prime, enum gx_wgsl_mul mul, 
 
 /* ---- kernels ---- */
 
-uint32_t gx__wgsl_each(enum gx_shader_family family)
-{
-    return family == GX_SHADER_WORDS ? WORDS_EACH : 1;
-}
-
 static void put_multiply(struct writer *w, enum gx_wgsl_mul mul)
 {
     static const char *const files[GX_WGSL_MULS] = {
@@ -450,7 +444,7 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"SCRATCH", GX_K_SCRATCH, NULL},
         {"BAD", GX_K_BAD, NULL},
         {"WORKGROUP", key->workgroup, NULL},
-        {"EACH", gx__wgsl_each(key->family), NULL},
+        {"EACH", key->each, NULL},
         {"OP", (uint32_t)key->op, NULL},
         {"CHECK", key->check, NULL},
         {"REPEAT", key->repeat, NULL},

@@ -33,11 +33,9 @@ struct gx_wgsl_key {
     bool check;
     uint32_t repeat; /* as GX_K_REPEAT: at least 1 */
     uint32_t workgroup;
+    uint32_t each;        /* elements per invocation, at least 1; 1 for copies and inverses */
     enum gx_wgsl_mul mul; /* of families that multiply */
 };
-
-/* Elements per invocation of a family. */
-uint32_t gx__wgsl_each(enum gx_shader_family family);
 
 /* Writes the kernel's source, its entry point main, as snprintf does: at most `size` bytes with
  * the 0 at the end, and returns how many there are without it. 0: there is no such kernel. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is special about the WebGPU device: its names, the library it is made of, every way to
- * make products, of which the other tests see the one that was chosen, and errors of wgpu,
+ * build a kernel, of which the other tests see the one that was chosen, and errors of wgpu,
  * provoked, each of which has to become a status.
  */
 #include "support/harness.h"
@@ -153,7 +153,7 @@ static void other_libraries(void **state)
     expect_library(GXT_OLD_WGPU, "24.0.3");
 }
 
-/* ---- products ---- */
+/* ---- ways to build a kernel ---- */
 
 static void transfer(struct gx_mem *mem, void *host, size_t bytes, bool in)
 {
@@ -182,21 +182,25 @@ static gx_status dispatch(const struct gx_dispatch *d)
     return s;
 }
 
-static void expect_product(gx_op op, gx_field field, enum gx_wgsl_mul mul, size_t n)
+/* A kernel built as `choice` says, with its check; element `bad` of A, where that is below n, is
+ * none of the field. */
+static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size_t n, size_t bad)
 {
     static struct oracle_rng rng = {5};
     size_t bytes = n * gxt_element(field);
     unsigned char *a = gxt_alloc(bytes), *b = gxt_alloc(bytes), *got = gxt_alloc(bytes);
     unsigned char *want = gxt_alloc(bytes);
-    struct gx_mem mem[3], scratch = {0};
+    struct gx_mem mem[3], scratch = {0}, first_bad = alloc(GX_MEM_DEVICE, 16);
     struct wg_kernel *kernel;
-    const struct gx_kernel_key key = {.op = op, .field = field};
-    const struct wg_choice choice = {.workgroup = 32, .mul = (uint8_t)mul};
+    const struct gx_kernel_key key = {.op = op, .field = field, .check = true};
+    uint32_t found = UINT32_MAX;
     assert_int_equal(gx__wg_build(wg_of(&device), &key, choice, &kernel), GX_OK);
     struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = n};
     oracle_fill(field, &rng, a, n);
     oracle_fill(field, &rng, b, n);
     oracle_run(op, field, n, want, a, b, b, 0);
+    if (bad < n)
+        oracle_bad(field, bad, a + bad * gxt_element(field));
     for (int i = 0; i < 3; i++) {
         mem[i] = alloc(GX_MEM_DEVICE, bytes);
         d.bind[i].mem = &mem[i];
@@ -205,15 +209,20 @@ static void expect_product(gx_op op, gx_field field, enum gx_wgsl_mul mul, size_
     if (needed)
         scratch = alloc(GX_MEM_DEVICE, needed);
     d.bind[GX_BIND_SCRATCH].mem = needed ? &scratch : NULL;
+    d.bind[GX_BIND_BAD].mem = &first_bad;
+    transfer(&first_bad, &found, sizeof found, true);
     transfer(&mem[GX_BIND_A], a, bytes, true);
     transfer(&mem[GX_BIND_B], b, bytes, true);
     assert_int_equal(dispatch(&d), GX_OK);
     transfer(&mem[GX_BIND_OUT], got, bytes, false);
-    if (memcmp(got, want, bytes) != 0)
-        fail_msg("%s, %s: %s of %s, %zu elements", device.info.name, gx__wgsl_mul_names[mul],
-                 gx_op_get_info(op)->name, gx_field_get_info(field)->name, n);
+    transfer(&first_bad, &found, sizeof found, false);
+    if (found != (bad < n ? bad : UINT32_MAX) || (bad >= n && memcmp(got, want, bytes) != 0))
+        fail_msg("%s, %s, %u each: %s of %s, %zu elements", device.info.name,
+                 gx__wgsl_mul_names[choice.mul], choice.each, gx_op_get_info(op)->name,
+                 gx_field_get_info(field)->name, n);
     for (int i = 0; i < 3; i++)
         device.ops->mem_free(&device, &mem[i]);
+    device.ops->mem_free(&device, &first_bad);
     if (needed)
         device.ops->mem_free(&device, &scratch);
     gx__free(&instance.config.allocator, kernel);
@@ -221,6 +230,12 @@ static void expect_product(gx_op op, gx_field field, enum gx_wgsl_mul mul, size_
     free(b);
     free(got);
     free(want);
+}
+
+static void expect_product(gx_op op, gx_field field, enum gx_wgsl_mul mul, size_t n)
+{
+    const struct wg_choice choice = {.workgroup = 32, .mul = (uint8_t)mul, .each = 1};
+    expect_built(op, field, choice, n, n);
 }
 
 static void every_way_to_multiply(void **state)
@@ -238,6 +253,26 @@ static void every_way_to_multiply(void **state)
                 /* in one of them, more than are inverted one by one */
                 expect_product(GX_DIV, gxt_fields[f], mul, gxt_fields[f] == GX_BN254_FR ? 1100 : 9);
             }
+        close_it();
+    }
+}
+
+/* The last workgroup has all, some and none of its elements. */
+static void elements_per_invocation(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {1, 31, 33, 255, 256, 257};
+    for (size_t i = 0; i < GXT_COUNT(names); i++) {
+        open_named(names[i]);
+        for (uint8_t each = 1; each <= 4; each = (uint8_t)(2 * each)) {
+            const struct wg_choice choice = {.workgroup = 32, .each = each};
+            for (size_t k = 0; k < GXT_COUNT(sizes); k++)
+                expect_built(GX_ADD, GX_BLS12_381_FQ, choice, sizes[k], sizes[k]);
+            for (size_t bad = 0; bad < 257; bad += 64)
+                expect_built(GX_ADD, GX_BLS12_381_FQ, choice, 257, bad);
+            expect_built(GX_MUL, GX_BN254_FR, choice, 255, 255);
+        }
+        expect_built(GX_ADD, GX_U32, (struct wg_choice){.workgroup = 32, .each = 2}, 100, 100);
         close_it();
     }
 }
@@ -324,6 +359,7 @@ static void broken_kernel(void **state)
                                   .field = GX_BN254_FR,
                                   .op = GX_ADD,
                                   .repeat = 1,
+                                  .each = 1,
                                   .workgroup = 1u << 20}; /* more than any device has */
         WGPUComputePipeline pipeline;
         assert_int_equal(gx__wg_pipeline(wg_of(&device), &key, &pipeline), GX_ERR_DEVICE);
@@ -483,6 +519,7 @@ int main(void)
         cmocka_unit_test(software_is_not_automatic),
         cmocka_unit_test(other_libraries),
         cmocka_unit_test(every_way_to_multiply),
+        cmocka_unit_test(elements_per_invocation),
         cmocka_unit_test(many_inverses),
         cmocka_unit_test(beyond_the_limits),
         cmocka_unit_test(validation_error),

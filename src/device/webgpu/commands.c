@@ -307,6 +307,7 @@ static void launch_stage(struct wg_cmd *cmd, const struct gx_dispatch *d,
                                     .check = stage->check && k->key.check,
                                     .repeat = 1,
                                     .workgroup = k->choice.workgroup,
+                                    .each = 1,
                                     .mul = (enum gx_wgsl_mul)k->choice.mul};
     gx__inverse_bind(d, stage, bind);
     cmd->failed = gx__wg_pipeline(wg_cmd_device(cmd), &key, &pipeline);
@@ -334,5 +335,5 @@ void gx__wg_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
     if (k->staged)
         launch_inverse(cmd, d);
     else
-        launch(cmd, k, k->pipeline, d->bind, &push, (d->n + k->each - 1) / k->each);
+        launch(cmd, k, k->pipeline, d->bind, &push, (d->n + k->choice.each - 1) / k->choice.each);
 }

@@ -22,7 +22,7 @@
 #define MUL_RATE_SOFTWARE 0.02f
 #define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
 #define COPY_ALIGN        4u  /* WebGPU's */
-#define CALIBRATION_AGE   1u  /* raised when struct wg_calibration or its meaning changes */
+#define CALIBRATION_AGE   2u  /* raised when struct wg_calibration or its meaning changes */
 #define NOTHING_BYTES     256u
 /* How long a wait sleeps between looks: a part of what it has waited already. */
 #define PAUSE_PART   16u

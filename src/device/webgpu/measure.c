@@ -33,11 +33,16 @@ static float gbs(size_t bytes, uint64_t ns)
 gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns)
 {
     struct gx_point done;
-    uint64_t start = gx__now_ns();
+    uint64_t start = gx__now_ns(), stamps[2];
     gx_status s = gx__wg_submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
         s = gx__wg_wait(device->base, done, HUNG_NS);
     *ns = gx__now_ns() - start;
+    if (s != GX_OK || !((struct wg_cmd *)cmd)->stamped)
+        return s;
+    s = gx__wg_stamps(cmd, stamps, 2);
+    if (s == GX_OK && stamps[1] > stamps[0])
+        *ns = stamps[1] - stamps[0];
     return s;
 }
 
@@ -80,7 +85,8 @@ static gx_status time_kernel(struct probe *p, float *speed)
     struct gx_kernel_key key = {.op = GX_OP_COPY};
     struct wg_kernel *kernel;
     struct gx_cmd *cmd;
-    gx_status s = gx__wg_build(p->device, &key, gx__wg_default_choice(p->device), &kernel);
+    gx_status s =
+        gx__wg_build(p->device, &key, gx__wg_default_choice(p->device, GX_SHADER_COPY), &kernel);
     if (s != GX_OK)
         return s;
     struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = p->bytes / 16};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a family's kernels are built on this device: how products are made, how large a
- * workgroup. Tried at the first use of the family, within a bound, and remembered in the
- * calibration.
+ * How a family's kernels are built on this device: how products are made, how many elements an
+ * invocation takes, how large a workgroup. Tried at the first use of the family, within a bound,
+ * and remembered in the calibration.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -11,12 +11,14 @@
 #include "base/log.h"
 #include "kernel/inverse_plan.h"
 
-#define BUDGET_NS         1500000000u /* most of it is compiling */
-#define ELEMENTS          ((uint64_t)1 << 18)
+#define BUDGET_NS         1500000000u         /* most of it is compiling */
+#define ELEMENTS          ((uint64_t)1 << 22) /* more than caches hold */
+#define ELEMENTS_MIN      ((uint64_t)1 << 18) /* where there is no room for these */
 #define SOFTWARE_ELEMENTS 1024u
-#define REPEAT            16u  /* of products: what is measured is not memory */
-#define GAIN              0.97 /* less is noise */
-#define RUNS              3
+#define SOFTWARE_REPEAT   16u        /* of products: so few elements are over too soon */
+#define GAIN              0.98       /* less is noise */
+#define RUNS              3          /* of one way to build it, or */
+#define RUNS_NS           100000000u /* what fits into this */
 
 struct bench {
     struct wg_device *device;
@@ -35,10 +37,18 @@ static gx_status time_kernel(struct bench *bench, const struct wg_kernel *kernel
     d.bind[GX_BIND_A].mem = &bench->a;
     d.bind[GX_BIND_B].mem = &bench->b;
     d.bind[GX_BIND_OUT].mem = &bench->out;
+    bool stamps = bench->device->base->facts.timestamps;
+    if (stamps) /* else the submit is timed as well */
+        gx__wg_stamp(cmd, 0);
     gx__wg_dispatch(cmd, &d);
+    if (stamps)
+        gx__wg_stamp(cmd, 1);
+    uint64_t start = gx__now_ns();
     *ns = UINT64_MAX;
     for (int i = 0; i < RUNS && s == GX_OK; i++) { /* the first one may also compile */
         uint64_t now;
+        if (i > 1 && gx__now_ns() - start > RUNS_NS)
+            break;
         s = gx__wg_time(bench->device, cmd, &now);
         *ns = s == GX_OK && now < *ns ? now : *ns;
     }
@@ -67,8 +77,9 @@ static void consider(struct bench *bench, struct wg_choice choice, struct wg_cho
 static struct wg_choice search(struct bench *bench, enum gx_shader_family family)
 {
     static const uint16_t workgroups[] = {128, 256, 32};
+    static const uint8_t each[] = {1, 2, 4};
     struct wg_device *device = bench->device;
-    struct wg_choice best = gx__wg_default_choice(device), next = best;
+    struct wg_choice best = gx__wg_default_choice(device, family), next = best;
     uint64_t ns = UINT64_MAX;
     int muls = family == GX_SHADER_MUL ? GX_WGSL_MULS : 1;
     for (int m = 0; m < muls; m++) {
@@ -78,6 +89,12 @@ static struct wg_choice search(struct bench *bench, enum gx_shader_family family
     }
     if (device->adapter->software) /* all the same to it, and drivers keep what they compiled */
         return best;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        next = best;
+        next.each = each[i];
+        if (next.each != best.each)
+            consider(bench, next, &best, &ns);
+    }
     for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
         next = best;
         next.workgroup = workgroups[i];
@@ -88,7 +105,7 @@ static struct wg_choice search(struct bench *bench, enum gx_shader_family family
     return best;
 }
 
-static gx_status open_bench(struct bench *bench)
+static gx_status get_memory(struct bench *bench)
 {
     struct gx_device *base = bench->device->base;
     size_t bytes = (size_t)bench->n * gx__element_bytes(bench->key.field);
@@ -106,6 +123,18 @@ static void close_bench(struct bench *bench)
             gx__wg_mem_free(bench->device->base, mems[i]);
 }
 
+/* How much memory there is, WebGPU does not say. */
+static gx_status open_bench(struct bench *bench)
+{
+    gx_status s = get_memory(bench);
+    while (s == GX_ERR_OUT_OF_DEVICE_MEMORY && bench->n > ELEMENTS_MIN) {
+        close_bench(bench);
+        bench->n /= 4;
+        s = get_memory(bench);
+    }
+    return s;
+}
+
 /* inv and div are products, so that they are built as mul is. A software device compiles for
  * longer than anything it is tuned for would save: the product of one field is tried there,
  * and tells for all. */
@@ -120,29 +149,33 @@ static bool borrow(struct wg_device *device, gx_field field, enum gx_shader_fami
         return false;
     if (!known->workgroup)
         *known = gx__wg_tune(device, from, of);
-    *choice = *known;
+    *choice = gx__wg_default_choice(device, family);
+    choice->workgroup = known->workgroup;
+    choice->mul = known->mul;
     return true;
 }
 
 struct wg_choice gx__wg_tune(struct wg_device *device, gx_field field, enum gx_shader_family family)
 {
-    struct wg_choice best = gx__wg_default_choice(device);
+    bool software = device->adapter->software;
+    struct wg_choice best = gx__wg_default_choice(device, family);
     if (family == GX_SHADER_COPY || borrow(device, field, family, &best))
         return best;
     uint64_t start = gx__now_ns();
     struct bench bench = {.device = device,
                           .key = {.op = family == GX_SHADER_MUL ? GX_MUL : GX_ADD,
                                   .field = field,
-                                  .repeat = family == GX_SHADER_MUL ? REPEAT : 0},
-                          .n = device->adapter->software ? SOFTWARE_ELEMENTS : ELEMENTS,
+                                  .repeat = software ? SOFTWARE_REPEAT : 0},
+                          .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
                           .deadline = start + BUDGET_NS};
     bench.n = bench.n < device->elements ? bench.n : device->elements;
     if (open_bench(&bench) == GX_OK)
         best = search(&bench, family);
     close_bench(&bench);
-    gx__log(device->base->instance, GX_LOG_INFO, "%s: %s %s tuned in %.1f ms: workgroup %u, %s",
-            device->base->info.name, gx_field_get_info(field)->name,
-            gx_op_get_info(bench.key.op)->name, (double)(gx__now_ns() - start) / 1e6,
-            best.workgroup, gx__wgsl_mul_names[best.mul]);
+    gx__log(device->base->instance, GX_LOG_INFO,
+            "%s: %s %s tuned in %.1f ms: workgroup %u, %u each, %s", device->base->info.name,
+            gx_field_get_info(field)->name, gx_op_get_info(bench.key.op)->name,
+            (double)(gx__now_ns() - start) / 1e6, best.workgroup, best.each,
+            gx__wgsl_mul_names[best.mul]);
     return best;
 }

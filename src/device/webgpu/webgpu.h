@@ -122,6 +122,7 @@ struct wg_loader *gx__wg_loader(struct gx_instance *instance);
 struct wg_choice {
     uint16_t workgroup; /* 0: not chosen yet */
     uint8_t mul;        /* enum gx_wgsl_mul */
+    uint8_t each;       /* elements per invocation */
 };
 
 /* What measuring has found; saved as it is. */
@@ -158,7 +159,6 @@ struct wg_kernel {
     struct gx_kernel_key key; /* but for broadcast, which is no part of it */
     enum gx_shader_family family;
     struct wg_choice choice;
-    uint32_t each;                /* elements per invocation */
     uint32_t unit;                /* in which push constants count offsets: 16 or 4 bytes */
     bool staged;                  /* inv and div, see inverse_plan.h; else one stage, which is: */
     WGPUComputePipeline pipeline; /* owned by the device */
@@ -257,7 +257,8 @@ void gx__wg_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* Sets calibration.speed and .submit_ns by trying. */
 gx_status gx__wg_measure(struct wg_device *device);
-/* Submits cmd, waits, and gives the time that took in *ns. */
+/* Submits cmd, waits, and gives the time in *ns: between its stamps 0 and 1 where it has them, else
+ * all that took. */
 gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns);
 
 /* ---- kernel.c, tune.c ---- */
@@ -269,7 +270,8 @@ uint64_t gx__wg_kernels_hash(void);
 /* A kernel of its own, built as `choice` says, to be given to gx__free. */
 gx_status gx__wg_build(struct wg_device *device, const struct gx_kernel_key *key,
                        struct wg_choice choice, struct wg_kernel **kernel);
-struct wg_choice gx__wg_default_choice(const struct wg_device *device);
+struct wg_choice gx__wg_default_choice(const struct wg_device *device,
+                                       enum gx_shader_family family);
 /* The best way to build the family's kernels, by trying. */
 struct wg_choice gx__wg_tune(struct wg_device *device, gx_field field,
                              enum gx_shader_family family);
