@@ -100,7 +100,8 @@ function(gx_add_shaders target)
   # Both run while building, so on the building machine or in CMAKE_CROSSCOMPILING_EMULATOR,
   # which COMMAND puts before a target's name by itself.
   find_package(Threads REQUIRED)
-  add_executable(gx_constants "${GX_KERNEL_DIR}/constants.c" "${GX_SOURCE_DIR}/src/field/field.c")
+  add_executable(gx_constants "${GX_KERNEL_DIR}/constants.c" "${GX_KERNEL_DIR}/radix.c"
+                 "${GX_SOURCE_DIR}/src/field/field.c")
   target_include_directories(gx_constants PRIVATE "${GX_SOURCE_DIR}/include" "${GX_SOURCE_DIR}/src")
   target_link_libraries(gx_constants PRIVATE Threads::Threads)
   add_executable(gx_embed "${GX_KERNEL_DIR}/embed.c")

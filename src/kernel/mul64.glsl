@@ -9,7 +9,7 @@
  * R is 2^(32 * WORDS) but the limbs shift out 2^(LIMBS * LIMB_BITS), which is 2^SHIFT
  * more. One factor is split shifted left by SHIFT, and the mismatch is gone.
  *
- * Bounds: x < 2p, y < p, result < 2p (see reduce). constants.c proves for each field
+ * Bounds: x < 2p, y < p, result < 2p (see reduce). radix.c proves for each field
  * that no column passes 2^64.
  */
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
@@ -167,7 +167,7 @@ Limbs reduce(int64_t z[2 * LIMBS - 1])
  * a multiple of p: adding z mod B times N clears the low limb and needs no multiplication
  * to find out how often. N is at most 2^40 p, so two steps with p itself follow, after which
  * N's share is below N / B^2 < 2^-19 p. The result is below
- * z / B^LIMBS + p (1 + 1/B + 2^-19) < 2p, as 2p * p / R < 0.92 p (constants.c). */
+ * z / B^LIMBS + p (1 + 1/B + 2^-19) < 2p, as 2p * p / R < 0.92 p (radix.c). */
 Limbs reduce(int64_t z[2 * LIMBS - 1])
 {
     uint64_t t[2 * LIMBS];

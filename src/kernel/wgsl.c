@@ -13,13 +13,16 @@
 #include "kernel/wgsl.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "device/device.h"
+#include "kernel/radix.h"
 
-#define LOOPS_MAX 4 /* nested @for */
-#define NAME_MAX_ 24
+#define LOOPS_MAX       4 /* nested @for */
+#define NAME_MAX_       24
+#define KARATSUBA_LIMBS 10 /* with fewer it does not pay */
 
 const char *const gx__wgsl_mul_names[GX_WGSL_MULS] = {
 #define X(symbol, name) name,
@@ -344,6 +347,8 @@ struct numbers {
     uint32_t modulus[2 * GX_LIMBS_MAX], minus_2[2 * GX_LIMBS_MAX];
     uint32_t one[2 * GX_LIMBS_MAX], r2[2 * GX_LIMBS_MAX];
     uint32_t words, bits, limbs;
+    uint32_t high; /* of the limbs, how many are the upper half of a product; 0: it has none */
+    const struct gx_radix *radix; /* NULL: not of these limbs */
 };
 
 static void split(const uint64_t *limb, uint32_t limbs, uint32_t *word)
@@ -369,6 +374,26 @@ static uint32_t delay_bits(uint32_t words)
     return bits;
 }
 
+/* Milliseconds of work for each field, so it is done once. */
+static struct gx_radix radices[GX_FIELD_END];
+
+static void compute_radices(void)
+{
+    for (gx_field f = 1; f < GX_FIELD_END; f++)
+        if (gx__prime(f))
+            gx__radix(gx__prime(f), &radices[f]); /* true: constants.c saw to that */
+}
+
+static void use_radix(const struct gx_prime *prime, struct numbers *n)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, compute_radices);
+    n->radix = &radices[prime->field];
+    n->bits = n->radix->bits;
+    n->limbs = n->radix->limbs;
+    n->high = n->limbs >= KARATSUBA_LIMBS ? n->limbs / 2 : 0;
+}
+
 static void compute_numbers(const struct gx_prime *prime, enum gx_wgsl_mul mul, struct numbers *n)
 {
     n->words = 2 * prime->limbs;
@@ -381,6 +406,8 @@ static void compute_numbers(const struct gx_prime *prime, enum gx_wgsl_mul mul, 
     split(prime->r2, prime->limbs, n->r2);
     n->bits = mul == GX_WGSL_DELAY ? delay_bits(n->words) : 16;
     n->limbs = limbs_of(n->words, n->bits);
+    if (mul == GX_WGSL_COLUMNS)
+        use_radix(prime, n);
 }
 
 /* ---- kernels ---- */
@@ -388,7 +415,11 @@ static void compute_numbers(const struct gx_prime *prime, enum gx_wgsl_mul mul, 
 static void put_multiply(struct writer *w, enum gx_wgsl_mul mul)
 {
     static const char *const files[GX_WGSL_MULS] = {
-        [GX_WGSL_DELAY] = "mul_delay", [GX_WGSL_CARRY] = "mul_carry", [GX_WGSL_WIDE] = "mul_wide"};
+        [GX_WGSL_DELAY] = "mul_delay",
+        [GX_WGSL_CARRY] = "mul_carry",
+        [GX_WGSL_WIDE] = "mul_wide",
+        [GX_WGSL_COLUMNS] = "mul_columns",
+    };
     if (mul != GX_WGSL_WIDE)
         put_file(w, "limbs");
     put_file(w, files[mul]);
@@ -474,6 +505,9 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"LIMB_BITS", n.bits, NULL},
         {"LIMB_MASK", (1u << n.bits) - 1, NULL},
         {"SHIFT", n.bits * n.limbs - 32 * n.words, NULL},
+        {"LOW", n.limbs - n.high, NULL},
+        {"HIGH", n.high, NULL},
+        {"FOLD", n.limbs, n.radix ? n.radix->fold : NULL},
         {NULL, 0, NULL},
     };
     struct writer w = {.text = text, .size = size, .params = params};

@@ -14,9 +14,10 @@
 /* X(symbol, name): how products are made. They give the same results; which is fastest, the
  * device has to tell. */
 #define GX_WGSL_MUL_LIST(X)                                                                        \
-    X(GX_WGSL_DELAY, "delay") /* short limbs, carries at the end */                                \
-    X(GX_WGSL_CARRY, "carry") /* limbs of 16 bits, a carry with every step */                      \
-    X(GX_WGSL_WIDE, "wide")   /* 64-bit integers, which WGSL has not, but wgpu may */
+    X(GX_WGSL_DELAY, "delay")     /* short limbs, carries at the end */                            \
+    X(GX_WGSL_CARRY, "carry")     /* limbs of 16 bits, a carry with every step */                  \
+    X(GX_WGSL_WIDE, "wide")       /* 64-bit integers, which WGSL has not, but wgpu may */          \
+    X(GX_WGSL_COLUMNS, "columns") /* the same, carries at the end, without loops */
 
 enum gx_wgsl_mul {
 #define X(symbol, name) symbol,
@@ -25,6 +26,11 @@ enum gx_wgsl_mul {
         GX_WGSL_MULS
 };
 extern const char *const gx__wgsl_mul_names[GX_WGSL_MULS];
+
+static inline bool gx__wgsl_needs_int64(enum gx_wgsl_mul mul)
+{
+    return mul == GX_WGSL_WIDE || mul == GX_WGSL_COLUMNS;
+}
 
 struct gx_wgsl_key {
     enum gx_shader_family family;

@@ -245,7 +245,7 @@ static void every_way_to_multiply(void **state)
         open_named(names[i]);
         for (enum gx_wgsl_mul mul = 0; mul < GX_WGSL_MULS; mul++)
             for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
-                bool there = mul != GX_WGSL_WIDE || wg_of(&device)->adapter->wide;
+                bool there = !gx__wgsl_needs_int64(mul) || wg_of(&device)->adapter->wide;
                 if (!there || !gx_op_exists(GX_INV, gxt_fields[f]))
                     continue;
                 expect_product(GX_MUL, gxt_fields[f], mul, 1000);

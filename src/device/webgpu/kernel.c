@@ -202,7 +202,7 @@ static bool fits(const struct wg_device *device, struct wg_choice choice)
     return choice.workgroup && choice.workgroup <= l->maxComputeInvocationsPerWorkgroup &&
            choice.workgroup <= l->maxComputeWorkgroupSizeX && choice.each &&
            choice.each <= EACH_MAX && choice.mul < GX_WGSL_MULS &&
-           (choice.mul != GX_WGSL_WIDE || device->adapter->wide);
+           (!gx__wgsl_needs_int64((enum gx_wgsl_mul)choice.mul) || device->adapter->wide);
 }
 
 static gx_status build_best(struct wg_device *device, const struct gx_kernel_key *key,

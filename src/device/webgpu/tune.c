@@ -74,33 +74,57 @@ static void consider(struct bench *bench, struct wg_choice choice, struct wg_cho
     *best_ns = ns;
 }
 
-static struct wg_choice search(struct bench *bench, enum gx_shader_family family)
+/* Columns are without loops: software devices compile them for seconds. */
+static bool worth_trying(const struct wg_device *device, enum gx_wgsl_mul mul)
+{
+    if (mul == GX_WGSL_COLUMNS && device->adapter->software)
+        return false;
+    return !gx__wgsl_needs_int64(mul) || device->adapter->wide;
+}
+
+static void try_each(struct bench *bench, uint8_t most, struct wg_choice *best, uint64_t *ns)
+{
+    for (uint8_t each = 1; each <= most; each = (uint8_t)(2 * each)) {
+        struct wg_choice next = *best;
+        next.each = each;
+        if (next.each != best->each)
+            consider(bench, next, best, ns);
+    }
+}
+
+static void try_workgroups(struct bench *bench, struct wg_choice *best, uint64_t *ns)
 {
     static const uint16_t workgroups[] = {128, 256, 32};
-    static const uint8_t each[] = {1, 2, 4};
+    const WGPULimits *limits = &bench->device->adapter->limits;
+    for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
+        struct wg_choice next = *best;
+        next.workgroup = workgroups[i];
+        if (workgroups[i] <= limits->maxComputeInvocationsPerWorkgroup &&
+            workgroups[i] <= limits->maxComputeWorkgroupSizeX)
+            consider(bench, next, best, ns);
+    }
+}
+
+/* First what is most likely to be best: the time may be over before the rest. */
+static struct wg_choice search(struct bench *bench, enum gx_shader_family family)
+{
     struct wg_device *device = bench->device;
     struct wg_choice best = gx__wg_default_choice(device, family), next = best;
     uint64_t ns = UINT64_MAX;
-    int muls = family == GX_SHADER_MUL ? GX_WGSL_MULS : 1;
-    for (int m = 0; m < muls; m++) {
+    bool products = family == GX_SHADER_MUL;
+    for (int m = products ? GX_WGSL_MULS : 1; m-- > 0;) {
         next.mul = (uint8_t)m;
-        if (m != GX_WGSL_WIDE || device->adapter->wide)
+        if (worth_trying(device, (enum gx_wgsl_mul)m))
             consider(bench, next, &best, &ns);
     }
     if (device->adapter->software) /* all the same to it, and drivers keep what they compiled */
         return best;
-    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
-        next = best;
-        next.each = each[i];
-        if (next.each != best.each)
-            consider(bench, next, &best, &ns);
-    }
-    for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
-        next = best;
-        next.workgroup = workgroups[i];
-        if (workgroups[i] <= device->adapter->limits.maxComputeInvocationsPerWorkgroup &&
-            workgroups[i] <= device->adapter->limits.maxComputeWorkgroupSizeX)
-            consider(bench, next, &best, &ns);
+    if (products) { /* long to compile: two of them are enough */
+        try_workgroups(bench, &best, &ns);
+        try_each(bench, 2, &best, &ns);
+    } else {
+        try_each(bench, 4, &best, &ns);
+        try_workgroups(bench, &best, &ns);
     }
     return best;
 }

@@ -19,21 +19,18 @@ fn factor(x: Element) -> Limbs {
     return r;
 }
 
+// SHIFT < LIMB_BITS, and the top limb of what is shifted ends with x.
 fn cofactor(x: Element) -> Limbs {
-@if SHIFT == 0
-    return factor(x);
-@else
-    var r = factor(x);
-    var low = 0u;
-@for k 0 LIMBS
-    {
-        let s = (r[$k] << ${SHIFT}u) | low;
-        low = s >> ${LIMB_BITS}u;
-        r[$k] = s & ${LIMB_MASK}u;
-    }
+    var r: Limbs;
+    r[0] = (x[0] << ${SHIFT}u) & ${LIMB_MASK}u;
+@for k 1 LIMBS
+    r[$k] = ((x[${(LIMB_BITS*k-SHIFT)/32}] >> ${(LIMB_BITS*k-SHIFT)%32}u)
+@if (LIMB_BITS*k-SHIFT)%32+LIMB_BITS > 32
+        | (x[${(LIMB_BITS*k-SHIFT)/32+1}] << ${32-(LIMB_BITS*k-SHIFT)%32}u)
+@end
+        ) & ${LIMB_MASK}u;
 @end
     return r;
-@end
 }
 
 fn canonical(x: Limbs) -> Element {
