@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The router over two Vulkan devices (support/drivers.h) and the CPU: the same bits however
- * the work is shared, from many threads, and with one of the devices failing in every way.
- * The validation layer watches.
+ * The router over two Vulkan devices (support/drivers.h), the WebGPU devices and the CPU: the same
+ * bits however the work is shared, from many threads, and with one of the devices failing in every
+ * way. The validation layer watches.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "support/drivers.h"
@@ -18,15 +19,18 @@ enum { N = 110000, FQ_N = 4096, ELEMENT = 48, THREADS = 8 };
 static uint32_t a[N], b[N], sum[N], product[N];
 static unsigned char fq[2][FQ_N * ELEMENT], quotient[FQ_N * ELEMENT];
 static struct gxt_heap heap;
+static bool webgpu; /* there are the two devices of it */
 
 static int set_up(void **state)
 {
     (void)state;
     uint64_t seed = 5;
     struct oracle_rng rng = {22};
+    const char *names[GXT_WEBGPU];
     gxt_clear_environment();
     if (gxt_two_drivers())
         return -1;
+    webgpu = gxt_webgpu(names) > 0;
     gxt_bytes(&seed, a, sizeof a);
     gxt_bytes(&seed, b, sizeof b);
     for (size_t i = 0; i < N; i++) {
@@ -91,10 +95,14 @@ static unsigned run_once(gx_ctx *ctx, gx_policy policy, int which)
 static void same_bits(void **state)
 {
     (void)state;
-    static const char *const lists[] = {"cpu,vulkan:0,vulkan:1", "vulkan:1,vulkan:0"};
+    static const char *const lists[] = {
+        "cpu,vulkan:0,vulkan:1",
+        "vulkan:1,vulkan:0",
+        "cpu,vulkan:0,vulkan:1,webgpu:vulkan:0,webgpu:gl:0",
+    };
     const gx_op ops[] = {GX_ADD, GX_MUL, GX_DIV};
     const gx_field fields[] = {GX_U32, GX_BLS12_381_FQ};
-    for (size_t l = 0; l < GXT_COUNT(lists); l++) {
+    for (size_t l = 0; l < GXT_COUNT(lists) - (webgpu ? 0 : 1); l++) {
         unsigned shares = 0;
         gx_ctx *ctx = open_watched(lists[l], 0);
         gx_calibration quick = {.ops = ops,
@@ -180,7 +188,8 @@ static void one_fails(void **state)
         for (size_t i = 0; i < GXT_COUNT(ats); i += gxt_small() ? 2 : 1) {
             char list[80];
             gx_statistics s;
-            snprintf(list, sizeof list, "fault:%s@%u:vulkan:0,vulkan:1,cpu", whats[w], ats[i]);
+            snprintf(list, sizeof list, "fault:%s@%u:%s,vulkan:1,cpu", whats[w], ats[i],
+                     webgpu && i == 2 ? "webgpu:vulkan:0" : "vulkan:0");
             gx_ctx *ctx = open_watched(list, 1);
             print_message("%s\n", list);
             run_threads(ctx, 1, 4);
