@@ -106,7 +106,8 @@ part_cpu() {
     run bench-all-threads.csv gpuexec bench --csv
 }
 
-# The same GPU through wgpu, the resident figures beside its own.
+# The same GPU through wgpu, the resident figures beside its own. Those from host memory stand
+# against bench-gpu.csv and persistence.csv of the same session, which have the same sizes.
 webgpu() {
     local device=webgpu:vulkan:0
     if ! grep -q "^$device,.*,true$" <<<"$devices"; then
@@ -117,6 +118,7 @@ webgpu() {
     run webgpu-resident.csv bench-resident --device "$device" -n 4M --csv
     run webgpu-resident-native.csv bench-resident --device "$gpu" -n 4M --csv
     run webgpu-bench.csv gpuexec bench --device "$device" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
+    run webgpu-persistence.csv gpuexec bench --suite persistence --device "$device" --csv
 }
 
 part_gpu() {
