@@ -12,10 +12,8 @@
 #include "kernel/inverse_plan.h"
 
 #define DEFAULT_WORKGROUP 64
-#define COPY_WORKGROUP                                                                             \
-    256 /* with 64 an H200 copies at 80 % of the speed, from 128 on at all of it */
-#define WORDS_EACH 4
-#define EACH_MAX   4
+#define COPY_WORKGROUP    256 /* with 64 an H200 copies at 80 % of the speed */
+#define WORDS_EACH        4
 
 static enum gx_shader_family family_of(gx_field field, gx_op op)
 {
@@ -201,7 +199,7 @@ static bool fits(const struct wg_device *device, struct wg_choice choice)
     const WGPULimits *l = &device->adapter->limits;
     return choice.workgroup && choice.workgroup <= l->maxComputeInvocationsPerWorkgroup &&
            choice.workgroup <= l->maxComputeWorkgroupSizeX && choice.each &&
-           choice.each <= EACH_MAX && choice.mul < GX_WGSL_MULS &&
+           choice.each <= WG_EACH_MAX && choice.mul < GX_WGSL_MULS &&
            (!gx__wgsl_needs_int64((enum gx_wgsl_mul)choice.mul) || device->adapter->wide);
 }
 

@@ -123,7 +123,7 @@ static struct wg_choice search(struct bench *bench, enum gx_shader_family family
         try_workgroups(bench, &best, &ns);
         try_each(bench, 2, &best, &ns);
     } else {
-        try_each(bench, 4, &best, &ns);
+        try_each(bench, WG_EACH_MAX, &best, &ns);
         try_workgroups(bench, &best, &ns);
     }
     return best;

@@ -118,6 +118,7 @@ struct wg_loader *gx__wg_loader(struct gx_instance *instance);
 
 /* ---- device.c ---- */
 
+#define WG_EACH_MAX 4
 /* How a family's kernels are built. */
 struct wg_choice {
     uint16_t workgroup; /* 0: not chosen yet */
