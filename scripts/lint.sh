@@ -59,11 +59,16 @@ else
 fi
 
 # Every file that the build compiles, with the flags it is compiled with; not the one
-# that the build itself writes, which is numbers.
+# that the build itself writes, which is numbers. A file of several targets is in the
+# build's list once for each, and would be analysed as often: the first will do.
 tidy() {
+    local list=build/lint
     cmake --preset clang -DGPUEXEC_TESTS=ON --log-level=WARNING >/dev/null || return 1
-    sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/clang/compile_commands.json | grep -vF "$PWD/build/" | sort -u |
-        xargs -r -P "$(nproc)" -n 1 clang-tidy -p build/clang --quiet --warnings-as-errors='*' 2>build/lint.tidy.log || {
+    mkdir -p $list
+    jq --arg built "$PWD/build/" 'map(select(.file | startswith($built) | not)) | unique_by(.file)' \
+        build/clang/compile_commands.json >$list/compile_commands.json || return 1
+    jq -r '.[].file' $list/compile_commands.json |
+        xargs -r -P "$(nproc)" -n 1 clang-tidy -p $list --quiet --warnings-as-errors='*' 2>build/lint.tidy.log || {
         grep -v '^[0-9]* warnings\{0,1\} ' build/lint.tidy.log >&2
         return 1
     }
