@@ -35,6 +35,8 @@ enum { DEVICES_MAX = 64 };
     X(decisions_default)                                                                           \
     X(decisions_split)                                                                             \
     X(decisions_explored)                                                                          \
+    X(routed_ns)                                                                                   \
+    X(routed_best_ns)                                                                              \
     X(sampled)                                                                                     \
     X(mismatches)                                                                                  \
     X(fallbacks)

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,9 +179,9 @@ static int serve(service *s, const endpoint *e, const char *token)
     fflush(stdout);
     fputs("also /metrics, /status.json, /healthz; Ctrl-C ends it\n", stderr);
     signal_event event;
-    do
-        event = signals_wait(UINT64_MAX, false);
-    while (event != SIGNAL_END);
+    while ((event = signals_wait(UINT64_MAX, false)) != SIGNAL_END)
+        if (event == SIGNAL_STOP)
+            raise(SIGSTOP);
     http_server_stop(&server);
     return EXIT_DONE;
 }
@@ -233,7 +234,9 @@ const command cmd_serve = {
     .about =
         "Opens a context, gives it jobs at a steady rate, and shows what happens: a live page at\n"
         "the address it prints, /metrics for Prometheus (doc/metrics.md), /status.json for\n"
-        "'gpuexec top' and others, and /healthz, which is 503 while no device works.\n"
+        "'gpuexec top' and others, and /healthz, which is 503 while no device works. The regret\n"
+        "that the page shows is an estimate: what decisions between devices took beyond the least\n"
+        "that was predicted for them (doc/metrics.md says how to read it).\n"
         "\n"
         "Without --listen only this machine can ask. For any other address a token is needed,\n"
         "which requests bring as 'Authorization: Bearer T' or as '?token=T'. It travels as it is:\n"

@@ -136,6 +136,19 @@ static const char *hit_rate(const json_t *stats, const char *hits, const char *m
     return out;
 }
 
+/* What decisions took beyond the least that was predicted for them, since `before`, which may
+ * be NULL; "-" where there were none. */
+static const char *regret(const json_t *now, const json_t *before, char *out, size_t size)
+{
+    double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
+    double took = number(now, "routed_ns") - number(before, "routed_ns");
+    if (best > 0)
+        snprintf(out, size, "%.1f %%", 100 * (took / best - 1));
+    else
+        snprintf(out, size, "-");
+    return out;
+}
+
 /* ---- lines ---- */
 
 /* Prints one line, no longer than the terminal is wide. What comes from elsewhere may not move
@@ -170,7 +183,7 @@ static void show_sums(view *v)
     const json_t *now = json_object_get(v->now, "stats");
     const json_t *before = json_object_get(v->before, "stats");
     const json_t *work = json_object_get(v->now, "workload");
-    char pool[16], commands[16];
+    char pool[16], commands[16], lately[32], ever[32];
     unsigned up = (unsigned)number(v->now, "uptime_s");
     line(v, style_bold(), "gpuexec %s, %s, up %u:%02u:%02u", text(v->now, "version"), v->from,
          up / 3600, up / 60 % 60, up % 60);
@@ -189,6 +202,8 @@ static void show_sums(view *v)
     line(v, "", "decisions %s: %s by default, %s split, %s explored",
          human(number(now, "decisions")), human(number(now, "decisions_default")),
          human(number(now, "decisions_split")), human(number(now, "decisions_explored")));
+    line(v, "", "regret    %s now, %s in all (estimated)",
+         regret(now, before, lately, sizeof lately), regret(now, NULL, ever, sizeof ever));
     line(v, number(now, "mismatches") + number(now, "fallbacks") > 0 ? style_bad() : "",
          "checked   %s elements, %s jobs wrong, %s fallbacks", human(number(now, "sampled")),
          human(number(now, "mismatches")), human(number(now, "fallbacks")));
@@ -427,6 +442,11 @@ const command cmd_top = {
         "the queue, what was found ready, what the router decided, and for each device how busy "
         "it\n"
         "is, its share of the elements, and its health. A load above 100 % is jobs that overlap.\n"
+        "\n"
+        "The regret is an estimate: what decisions between devices took beyond the least that was\n"
+        "predicted for them, since the view before and in all. Small calls are not in it. Below "
+        "0:\n"
+        "faster than predicted; '-': no such decisions. See doc/metrics.md.\n"
         "\n"
         "q or Ctrl-C ends it. Where standard output is no terminal, every view is a block of "
         "lines,\n"

@@ -578,9 +578,15 @@ typedef struct gx_statistics {
     uint64_t decisions_default;   /* ... of these, with GX_REASON_DEFAULT */
     uint64_t decisions_split;     /* ... over several devices */
     uint64_t decisions_explored;  /* ... with GX_REASON_EXPLORED */
-    uint64_t sampled;             /* elements computed again and compared ... */
-    uint64_t mismatches;          /* ... jobs where one differed */
-    uint64_t fallbacks;           /* shares finished by another device than planned */
+    /* Of decisions between several devices that went well and of which one had a predicted
+     * time, small calls (GX_REASON_SMALL) not among them: what they took, and the least that
+     * was predicted. routed_ns / routed_best_ns - 1 is an estimate of the regret: what the
+     * other devices would have taken is not measured, so that wrong predictions are in it. */
+    uint64_t routed_ns;
+    uint64_t routed_best_ns;
+    uint64_t sampled;    /* elements computed again and compared ... */
+    uint64_t mismatches; /* ... jobs where one differed */
+    uint64_t fallbacks;  /* shares finished by another device than planned */
 } gx_statistics;
 
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */

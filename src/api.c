@@ -166,6 +166,8 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .decisions_default = c->decisions_default,
                            .decisions_split = c->decisions_split,
                            .decisions_explored = c->decisions_explored,
+                           .routed_ns = c->routed_ns,
+                           .routed_best_ns = c->routed_best_ns,
                            .sampled = c->sampled,
                            .mismatches = c->mismatches,
                            .fallbacks = c->fallbacks};

@@ -163,6 +163,42 @@ static bool cancelled(const struct gx_desk *desk)
     return false;
 }
 
+/* ---- regret ---- */
+
+/* With what is under way there, as it was when it was decided. */
+static double with_waiting(const struct gx_desk *desk, size_t rival, double ns)
+{
+    return ns + (double)desk->rival[rival].waiting_ns;
+}
+
+/* The least that was predicted: for one candidate, or for the split; 0: for none. */
+static double least_predicted(const struct gx_desk *desk)
+{
+    const struct gx_decision *d = &desk->decision;
+    double least = 0, split = 0;
+    for (size_t i = 0; i < desk->rivals; i++) {
+        double ns = with_waiting(desk, i, d->ns[i]);
+        if (d->ns[i] > 0 && (ns < least || !(least > 0)))
+            least = ns;
+    }
+    for (size_t i = 0; i < d->portions; i++) {
+        double ns = with_waiting(desk, d->portion[i].rival, d->portion[i].ns);
+        split = ns > split ? ns : split;
+    }
+    return d->reason == GX_REASON_SPLIT && split < least ? split : least;
+}
+
+/* The policy is no part of it: that of latency judges by what slower calls take, which says
+ * nothing about this one. */
+static void count_regret(struct gx_counters *counters, const struct gx_desk *desk, uint64_t ns)
+{
+    double least = desk->rivals > 1 ? least_predicted(desk) : 0;
+    if (!(least > 0))
+        return;
+    gx__count(&counters->routed_ns, ns);
+    gx__count(&counters->routed_best_ns, (uint64_t)least);
+}
+
 /* ---- all of them ---- */
 
 gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
@@ -189,5 +225,7 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
         call->failed = first + j;
         memcpy(call->message, r->message, sizeof call->message);
     }
+    if (s == GX_OK)
+        count_regret(counters, desk, elapsed_ns);
     return s;
 }

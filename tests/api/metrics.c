@@ -155,6 +155,8 @@ static void every_number_of_the_context(void **state)
     check(text, "gpuexec_decisions_default_total", s.decisions_default);
     check(text, "gpuexec_decisions_split_total", s.decisions_split);
     check(text, "gpuexec_decisions_explored_total", s.decisions_explored);
+    check_seconds(text, "gpuexec_routed_seconds_total", s.routed_ns);
+    check_seconds(text, "gpuexec_routed_best_seconds_total", s.routed_best_ns);
     check(text, "gpuexec_sampled_elements_total", s.sampled);
     check(text, "gpuexec_mismatches_total", s.mismatches);
     check(text, "gpuexec_fallbacks_total", s.fallbacks);

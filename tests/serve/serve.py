@@ -148,7 +148,8 @@ STATS = {"jobs_done": 'gpuexec_jobs_totalresult="done"', "jobs_failed": 'gpuexec
          "tickets_cancelled": "gpuexec_tickets_cancelled_total", "jobs_waiting": "gpuexec_jobs_waiting",
          "validation_messages": "gpuexec_validation_messages_total", "decisions": "gpuexec_decisions_total",
          "decisions_default": "gpuexec_decisions_default_total", "decisions_split": "gpuexec_decisions_split_total",
-         "decisions_explored": "gpuexec_decisions_explored_total", "sampled": "gpuexec_sampled_elements_total",
+         "decisions_explored": "gpuexec_decisions_explored_total", "routed_ns": "gpuexec_routed_seconds_total",
+         "routed_best_ns": "gpuexec_routed_best_seconds_total", "sampled": "gpuexec_sampled_elements_total",
          "mismatches": "gpuexec_mismatches_total", "fallbacks": "gpuexec_fallbacks_total"}
 
 
