@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +180,7 @@ static int serve(service *s, const endpoint *e, const char *token)
     signal_event event;
     while ((event = signals_wait(UINT64_MAX, false)) != SIGNAL_END)
         if (event == SIGNAL_STOP)
-            raise(SIGSTOP);
+            signals_stop();
     http_server_stop(&server);
     return EXIT_DONE;
 }

@@ -21,6 +21,7 @@ void signals_hold(void)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGTSTP);
+    sigaddset(&set, SIGCONT);
     sigaddset(&set, SIGWINCH);
     descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (descriptor >= 0) /* else they do what they always do */
@@ -35,6 +36,8 @@ static signal_event next_signal(void)
     switch (info.ssi_signo) {
     case SIGTSTP:
         return SIGNAL_STOP;
+    case SIGCONT:
+        return SIGNAL_CONTINUE;
     case SIGWINCH:
         return SIGNAL_RESIZE;
     default:
@@ -51,4 +54,14 @@ signal_event signals_wait(uint64_t timeout_ns, bool input)
     if (ppoll(fds, 2, timeout_ns == UINT64_MAX ? NULL : &timeout, NULL) <= 0)
         return SIGNAL_NONE;
     return fds[0].revents ? next_signal() : SIGNAL_INPUT;
+}
+
+void signals_stop(void)
+{
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP); /* waits for: */
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
 }

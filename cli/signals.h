@@ -10,11 +10,12 @@
 #include <stdint.h>
 
 typedef enum signal_event {
-    SIGNAL_NONE,   /* the time is over */
-    SIGNAL_END,    /* SIGINT, SIGTERM or SIGHUP */
-    SIGNAL_STOP,   /* SIGTSTP: Ctrl-Z */
-    SIGNAL_RESIZE, /* SIGWINCH */
-    SIGNAL_INPUT   /* something can be read from standard input */
+    SIGNAL_NONE,     /* the time is over */
+    SIGNAL_END,      /* SIGINT, SIGTERM or SIGHUP */
+    SIGNAL_STOP,     /* SIGTSTP: Ctrl-Z; signals_stop does it */
+    SIGNAL_CONTINUE, /* SIGCONT: it was stopped */
+    SIGNAL_RESIZE,   /* SIGWINCH */
+    SIGNAL_INPUT     /* something can be read from standard input */
 } signal_event;
 
 /* Before any thread is started. */
@@ -22,5 +23,9 @@ void signals_hold(void);
 
 /* The next event; `input`: also look at standard input. UINT64_MAX: waits forever. */
 signal_event signals_wait(uint64_t timeout_ns, bool input);
+
+/* Stops the process as SIGTSTP does: until it is continued, or not at all where no shell is
+ * there to do that. */
+void signals_stop(void);
 
 #endif

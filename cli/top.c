@@ -4,7 +4,6 @@
  * inside this process. Both come as the same JSON (live.h); rates are the difference of two.
  */
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,8 @@
 #include "signals.h"
 #include "workload.h"
 
-/* DEVICE_COLUMNS: of the line of a device, without its bar. */
-enum { BAR_WIDTH = 20, DEVICE_COLUMNS = 72, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
+/* INDENT: where what a heading is followed by stands. */
+enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
 
 #define ANSWER_NS 3000000000u
 
@@ -109,19 +108,30 @@ static double rate(const view *v, const json_t *now, const json_t *before, const
     return v->seconds > 0 ? fmax(0, number(now, key) - number(before, key)) / v->seconds : 0;
 }
 
-/* "12.4 M"; a static text, good for the next seven calls. */
-static const char *human(double value)
+/* "12.4 MB", or without a unit "12.4 M"; a static text, good for the next seven calls. */
+static const char *human_of(double value, const char *unit)
 {
     static char texts[8][32];
     static unsigned next;
-    static const char units[] = " kMGTP";
-    size_t unit = 0;
+    static const char prefixes[] = " kMGTP";
+    size_t k = 0;
     char *out = texts[next++ % 8];
-    for (; value >= 999.5 && unit + 2 < sizeof units; unit++)
+    for (; value >= 999.5 && k + 2 < sizeof prefixes; k++)
         value /= 1000;
-    int decimals = value >= 99.5 || (!unit && value == floor(value)) ? 0 : value >= 9.95 ? 1 : 2;
-    snprintf(out, sizeof texts[0], unit ? "%.*f %c" : "%.*f", decimals, value, units[unit]);
+    int decimals = value >= 99.5 || (!k && value == floor(value)) ? 0 : value >= 9.95 ? 1 : 2;
+    snprintf(out, sizeof texts[0], "%.*f%s%.*s%s", decimals, value, k || *unit ? " " : "", k > 0,
+             prefixes + k, unit);
     return out;
+}
+
+static const char *human(double value)
+{
+    return human_of(value, "");
+}
+
+static const char *human_bytes(double value)
+{
+    return human_of(value, "B");
 }
 
 /* Hits of all; "-" where nothing was asked for. */
@@ -151,31 +161,83 @@ static const char *regret(const json_t *now, const json_t *before, char *out, si
 
 /* ---- lines ---- */
 
-/* Prints one line, no longer than the terminal is wide. What comes from elsewhere may not move
- * the cursor: control characters become '?'. */
-__attribute__((format(printf, 3, 4))) static void line(view *v, const char *style,
-                                                       const char *format, ...)
+/* Drawn in place: a terminal that can move its cursor, and more than one view. */
+static bool on_screen(void)
 {
-    char all[LINE_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(all, sizeof all, format, args);
-    va_end(args);
-    if (v->lines++ >= v->room)
-        return;
-    fputs(style, stdout);
-    int columns = 0, width = output_width();
-    for (const unsigned char *p = (const unsigned char *)all; *p; p++) {
-        bool first = (*p & 0xc0) != 0x80;
-        if (first && columns++ == width)
-            break;
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !opts.once && term && strcmp(term, "dumb") != 0;
+}
+
+static int columns_of(const char *text)
+{
+    int columns = 0;
+    for (; *text; text++)
+        columns += (*text & 0xc0) != 0x80;
+    return columns;
+}
+
+/* The bytes of so many columns. */
+static size_t bytes_of(const char *text, int columns)
+{
+    const char *p = text;
+    for (; *p && ((*p & 0xc0) == 0x80 || columns-- > 0); p++) {
+    }
+    return (size_t)(p - text);
+}
+
+/* What comes from elsewhere may not move the cursor: control characters become '?'. */
+static void put_text(const char *text, size_t bytes)
+{
+    for (const unsigned char *p = (const unsigned char *)text, *end = p + bytes; p < end; p++)
         if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
             p++, putchar('?');
         else
             putchar(*p < 0x20 || *p == 0x7f ? '?' : *p);
-    }
+}
+
+/* One line of the screen. What stood there is erased first: after a full line, the last
+ * character would go with it. */
+static void put_line(view *v, const char *style, int indent, const char *text, size_t bytes)
+{
+    if (v->lines++ >= v->room)
+        return;
+    printf("%s%s%*s", on_screen() ? "\033[K" : "", style, indent, "");
+    put_text(text, bytes);
     fputs(*style ? style_off() : "", stdout);
-    fputs(isatty(STDOUT_FILENO) ? "\033[K\r\n" : "\n", stdout);
+    putchar('\n');
+}
+
+/* Where text of which so many bytes fit is best broken: behind a comma, else between words;
+ * 0: nowhere. */
+static size_t break_at(const char *text, size_t fits)
+{
+    size_t word = 0;
+    for (size_t i = fits; i > 0; i--) {
+        if (text[i] == ' ' && text[i - 1] == ',')
+            return i;
+        if (text[i] == ' ' && !word)
+            word = i;
+    }
+    return word;
+}
+
+/* A line of text, or several where the terminal is too narrow for it. */
+__attribute__((format(printf, 3, 4))) static void line(view *v, const char *style,
+                                                       const char *format, ...)
+{
+    char all[LINE_BYTES], *text = all;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(all, sizeof all, format, args);
+    va_end(args);
+    int width = output_width(), indent = 0;
+    while (columns_of(text) > width - indent) {
+        size_t fits = bytes_of(text, width - indent), bytes = break_at(text, fits);
+        put_line(v, style, indent, text, bytes ? bytes : fits);
+        text += bytes ? bytes + 1 : fits;
+        indent = width > 2 * INDENT ? INDENT : 0;
+    }
+    put_line(v, style, indent, text, strlen(text));
 }
 
 static void show_sums(view *v)
@@ -193,9 +255,9 @@ static void show_sums(view *v)
          "jobs      %s/s, %s done, %s failed, %s waiting", human(rate(v, now, before, "jobs_done")),
          human(number(now, "jobs_done")), human(number(now, "jobs_failed")),
          human(number(now, "jobs_waiting")));
-    line(v, "", "memory    %sB of pools, %sB of devices, %sB at most",
-         human(number(now, "pool_bytes")), human(number(now, "device_bytes")),
-         human(number(now, "device_bytes_peak")));
+    line(v, "", "memory    %s of pools, %s of devices, %s at most",
+         human_bytes(number(now, "pool_bytes")), human_bytes(number(now, "device_bytes")),
+         human_bytes(number(now, "device_bytes_peak")));
     line(v, "", "ready     pool %s, commands %s",
          hit_rate(now, "pool_hits", "pool_misses", pool, sizeof pool),
          hit_rate(now, "command_hits", "command_misses", commands, sizeof commands));
@@ -211,47 +273,94 @@ static void show_sums(view *v)
         line(v, style_bad(), "failed    %s", text(work, "last_error"));
 }
 
-/* The bar is what a narrow terminal does without. */
-static int load_bar_width(void)
+/* ---- the table of devices ---- */
+
+enum { CELL_DEVICE, CELL_HEALTH, CELL_LOAD, CELL_BAR, CELL_SHARE, CELLS = CELL_SHARE + 5 };
+
+typedef struct table {
+    int width[CELLS]; /* 0: not there */
+} table;
+
+/* The bar is what a narrow terminal does without, and then cells from the right: half of a
+ * number would be another number. */
+static void lay_out(table *t, const json_t *devices)
 {
-    int room = output_width() - DEVICE_COLUMNS;
-    return room < 0 ? 0 : room < BAR_WIDTH ? room : BAR_WIDTH;
+    static const table usual = {{6, 11, 6, 0, 6, 8, 8, 9, 4}};
+    int room = output_width();
+    *t = usual;
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        int name = columns_of(text(json_array_get(devices, i), "device"));
+        if (name > t->width[CELL_DEVICE])
+            t->width[CELL_DEVICE] = name < NAME_WIDTH ? name : NAME_WIDTH;
+    }
+    for (int i = 0; i < CELLS; i++) {
+        if (t->width[i] >= room)
+            t->width[i] = room = 0;
+        room -= t->width[i] ? t->width[i] + 1 : 0;
+    }
+    if (room > 1)
+        t->width[CELL_BAR] = room - 1 < BAR_WIDTH ? room - 1 : BAR_WIDTH;
 }
 
-static void show_device(view *v, const json_t *device, double elements)
+/* Words go left, numbers right. */
+static void row(view *v, const table *t, const char *style, const char *const *cells)
 {
-    char bar[4 * BAR_WIDTH + 1], share[16] = "-";
+    char all[LINE_BYTES];
+    size_t used = 0;
+    all[0] = 0;
+    for (int i = 0; i < CELLS; i++) {
+        int width = t->width[i], pad = width - columns_of(cells[i]);
+        bool left = i == CELL_DEVICE || i == CELL_HEALTH || i == CELL_BAR;
+        if (!width)
+            continue;
+        pad = pad > 0 ? pad : 0;
+        int bytes = (int)bytes_of(cells[i], width);
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%*s%.*s%*s", i ? " " : "",
+                                 left ? 0 : pad, "", bytes, cells[i], left ? pad : 0, "");
+    }
+    put_line(v, style, 0, all, strlen(all));
+}
+
+static void show_device(view *v, const table *t, const json_t *device, double elements)
+{
+    char bar[4 * BAR_WIDTH + 1], load[16], share[16] = "-", waiting[32];
     const json_t *before = device_before(v, text(device, "device"));
-    double load = rate(v, device, before, "busy_ns") / 1e9;
+    double busy = rate(v, device, before, "busy_ns") / 1e9;
     double own = rate(v, device, before, "elements");
-    bool well =
-        !strcmp(text(device, "health"), "good") || !strcmp(text(device, "health"), "unused");
-    int width = load_bar_width();
-    output_bar(bar, width, load);
-    int columns = 0;
-    for (const char *p = bar; *p; p++)
-        columns += (*p & 0xc0) != 0x80;
+    const char *health = text(device, "health");
+    bool well = !strcmp(health, "good") || !strcmp(health, "unused");
+    snprintf(load, sizeof load, "%.0f %%", 100 * busy);
+    snprintf(waiting, sizeof waiting, "%.0f ms", number(device, "waiting_ns") / 1e6);
     if (elements > 0)
         snprintf(share, sizeof share, "%.0f %%", 100 * own / elements);
-    line(v, well ? "" : style_bad(), "%-12.24s %-11.11s %4.0f %% %s%*s %6s %8s %8s %6.0f ms %4s",
-         text(device, "device"), text(device, "health"), 100 * load, bar, width - columns, "",
-         share, human(rate(v, device, before, "jobs")), human(own),
-         number(device, "waiting_ns") / 1e6, human(number(device, "failures")));
+    const char *const cells[CELLS] = {text(device, "device"),
+                                      health,
+                                      load,
+                                      output_bar(bar, t->width[CELL_BAR], busy),
+                                      share,
+                                      human(rate(v, device, before, "jobs")),
+                                      human(own),
+                                      waiting,
+                                      human(number(device, "failures"))};
+    row(v, t, well ? "" : style_bad(), cells);
 }
 
 static void show_devices(view *v)
 {
+    static const char *const head[CELLS] = {"device", "health", "load",    "",    "share",
+                                            "jobs/s", "elem/s", "waiting", "fail"};
     const json_t *devices = json_object_get(v->now, "devices");
+    table t;
     double elements = 0;
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *d = json_array_get(devices, i);
         elements += rate(v, d, device_before(v, text(d, "device")), "elements");
     }
+    lay_out(&t, devices);
     line(v, "", "%s", "");
-    line(v, style_bold(), "%-12s %-11s %-*s %6s %8s %8s %9s %s", "device", "health",
-         load_bar_width() + 7, "load", "share", "jobs/s", "elem/s", "waiting", "fail");
+    row(v, &t, style_bold(), head);
     for (size_t i = 0; i < json_array_size(devices); i++)
-        show_device(v, json_array_get(devices, i), elements);
+        show_device(v, &t, json_array_get(devices, i), elements);
 }
 
 /* Sizes of pooled memory that were asked for. */
@@ -280,14 +389,14 @@ static void show_buckets(view *v)
 static int screen_lines(void)
 {
     struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
+    if (!on_screen() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
         return 1000;
     return size.ws_row - 1;
 }
 
 static bool show(const json_t *now, const json_t *before, const char *from, const char *err)
 {
-    bool screen = isatty(STDOUT_FILENO) && !opts.once;
+    bool screen = on_screen();
     view v = {.now = now, .before = before, .room = screen_lines(), .from = from};
     v.seconds = number(now, "uptime_s") - number(before, "uptime_s");
     if (screen)
@@ -303,15 +412,19 @@ static bool show(const json_t *now, const json_t *before, const char *from, cons
 
 /* ---- the terminal ---- */
 
-static struct termios cooked;
-static bool keys; /* standard input is read key by key */
+static struct termios cooked; /* as it was found */
+static bool keys;             /* standard input is read key by key */
+
+static void find_terminal(void)
+{
+    keys = on_screen() && isatty(STDIN_FILENO) && !tcgetattr(STDIN_FILENO, &cooked);
+}
 
 static void enter_screen(void)
 {
-    if (!isatty(STDOUT_FILENO) || opts.once)
+    if (!on_screen())
         return;
     fputs("\033[?1049h\033[?25l", stdout);
-    keys = isatty(STDIN_FILENO) && !tcgetattr(STDIN_FILENO, &cooked);
     if (keys) {
         struct termios raw = cooked;
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
@@ -321,7 +434,7 @@ static void enter_screen(void)
 
 static void leave_screen(void)
 {
-    if (!isatty(STDOUT_FILENO) || opts.once)
+    if (!on_screen())
         return;
     if (keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &cooked);
@@ -339,7 +452,10 @@ static bool wait_until(uint64_t until)
             return false;
         case SIGNAL_STOP:
             leave_screen();
-            raise(SIGSTOP);
+            signals_stop();
+            enter_screen();
+            return true;
+        case SIGNAL_CONTINUE: /* by whom nothing was put back */
             enter_screen();
             return true;
         case SIGNAL_RESIZE:
@@ -387,6 +503,7 @@ static int watch(source *s, const char *from)
     }
     uint64_t step = opts.interval * 1000000000u;
     bool ok = true;
+    find_terminal();
     enter_screen();
     if (!opts.once)
         ok = show(before, NULL, from, NULL);
@@ -448,9 +565,9 @@ const command cmd_top = {
         "0:\n"
         "faster than predicted; '-': no such decisions. See doc/metrics.md.\n"
         "\n"
-        "q or Ctrl-C ends it. Where standard output is no terminal, every view is a block of "
-        "lines,\n"
-        "the blocks an empty line apart. A token is part of the URL: http://HOST:PORT/?token=T",
+        "q or Ctrl-C ends it. Where standard output is no terminal, or one that cannot move its\n"
+        "cursor (TERM=dumb), every view is a block of lines, the blocks an empty line apart. A "
+        "token is part of the URL: http://HOST:PORT/?token=T",
     .examples = "  gpuexec top\n"
                 "  gpuexec top http://127.0.0.1:9464/\n"
                 "  gpuexec top --once 127.0.0.1:9464\n"

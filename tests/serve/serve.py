@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# serve.py PROGRAM: gpuexec serve as clients see it, good ones and bad ones, and gpuexec top
-# beside it. The metrics are read by a parser that takes nothing but what the format says, and
-# by promtool where that is installed.
+# serve.py PROGRAM PROMTOOL: gpuexec serve as clients see it, good ones and bad ones, and gpuexec
+# top beside it. The metrics are read by a parser that takes nothing but what the format says, and
+# by promtool: that on the PATH, else PROMTOOL.
 import fcntl
 import http.client
 import json
@@ -24,6 +24,7 @@ import threading
 import time
 
 PROGRAM = sys.argv[1]
+PROMTOOL = shutil.which("promtool") or sys.argv[2]
 MANY = 1000  # connections
 WIDTH = 80  # of the terminal
 TOKEN = "a-secret"
@@ -127,11 +128,10 @@ def test_parser():
 
 
 def promtool(text):
-    tool = shutil.which("promtool")
-    if not tool:
-        print("note  no promtool here: the own parser alone has looked at the metrics")
+    if not os.path.exists(PROMTOOL):
+        expect("promtool (scripts/fetch-promtool.sh build/promtool gets it)", False, PROMTOOL)
         return
-    done = subprocess.run([tool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
     equal("promtool", (done.returncode, done.stdout + done.stderr), (0, ""))
 
 
@@ -352,34 +352,151 @@ def test_top_with_strangers():
         equal(f"top {url}", done.returncode, 2)
 
 
+def be_shell(start):
+    """Starts a program as a shell does, says what the terminal is like when it stops, continues it, and
+    ends as it does."""
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        start()
+    if os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]):
+        os.tcsetpgrp(0, os.getpgrp())
+        os.write(1, b"(stopped %d)" % is_cooked(0))
+        os.tcsetpgrp(0, child)
+        os.killpg(child, signal.SIGCONT)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    os._exit(99)
+
+
+def is_cooked(fd):
+    wanted = termios.ICANON | termios.ECHO
+    return termios.tcgetattr(fd)[3] & wanted == wanted
+
+
+class Terminal:
+    """gpuexec top in a terminal of its own, with a shell or as all there is in it."""
+
+    def __init__(self, *options, shell=False, **env):
+        env = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **env}
+
+        def start():
+            os.execve(PROGRAM, [PROGRAM, "top", "--sizes", "1K", *options], env)
+        self.out = b""
+        self.child, self.fd = pty.fork()
+        if not self.child:
+            self.fd = 0
+            self.resize(24, WIDTH)
+            if shell:
+                be_shell(start)
+            start()
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self, until):
+        """Everything up to what is waited for, or None where it does not come."""
+        deadline = time.time() + 30
+        while time.time() < deadline:
+            if (at := self.out.find(until)) >= 0:
+                at += len(until)
+                seen, self.out = self.out[:at], self.out[at:]
+                return seen
+            try:
+                if select.select([self.fd], [], [], 0.2)[0]:
+                    self.out += os.read(self.fd, 65536)
+            except OSError:
+                break
+        return None
+
+    def view(self):
+        """The next view, as lines of text."""
+        self.read(b"\033[H")
+        return plain(self.read(b"\033[J") or b"").split("\r\n")
+
+    def write(self, keys):
+        os.write(self.fd, keys)
+
+    def end(self):
+        """How it ended, and the rest of what it wrote."""
+        self.read(b"no such thing")
+        code = os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+        os.close(self.fd)
+        return code, self.out
+
+
+def plain(out):
+    return re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b"", out).decode()
+
+
+ENTER, LEAVE = b"\033[?1049h\033[?25l", b"\033[?25h\033[?1049l"
+
+
 def test_top_terminal():
     """In a terminal: drawn in place, keys, and everything put back."""
     for colour, stop in ((True, b"q"), (False, b"\x03")):
-        env = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
-        env.pop("NO_COLOR", None)
-        if not colour:
-            env["NO_COLOR"] = "1"
-        child, fd = pty.fork()
-        if not child:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, WIDTH, 0, 0))
-            os.execve(PROGRAM, [PROGRAM, "top", "--sizes", "1K"], env)
-        out, sent, deadline = b"", False, time.time() + 30
-        while time.time() < deadline:
-            try:
-                if select.select([fd], [], [], 0.2)[0]:
-                    out += os.read(fd, 65536)
-            except OSError:
-                break
-            if not sent and out.count(b"\033[H") >= 2:
-                os.write(fd, stop)
-                sent = True
-        equal(f"top ends by {stop!r}", os.waitpid(child, 0)[1], 0)
-        os.close(fd)
-        expect("screen taken and put back", out.startswith(b"\033[?1049h\033[?25l") and
-               out.endswith(b"\033[?25h\033[?1049l"), out[-80:])
-        equal("colours" if colour else "NO_COLOR", b"\033[1m" in out, colour)
-        widest = max(len(re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b"", row).decode().rstrip("\r")) for row in out.split(b"\n"))
-        expect("no wider than the terminal", widest <= WIDTH, widest)
+        top = Terminal(NO_COLOR="" if colour else "1")
+        expect("the screen is taken", (top.read(ENTER) or b"").endswith(ENTER), top.out)
+        first = top.read(b"\033[J") or b""
+        equal("colours" if colour else "NO_COLOR", b"\033[1m" in first, colour)
+        widest = max(map(len, top.view()))
+        expect("no wider than the terminal", 0 < widest <= WIDTH, widest)
+        top.write(stop)
+        code, out = top.end()
+        equal(f"top ends by {stop!r}", code, 0)
+        expect("the screen is put back", out.endswith(LEAVE), out[-80:])
+
+
+NEVER = ("--interval", "3600")  # views come for another reason than the time
+
+
+def test_top_narrow():
+    top = Terminal(*NEVER)
+    top.view()
+    for columns in (45, 40, 24):
+        top.resize(40, columns)
+        view = top.view()
+        widest = max(map(len, view))
+        expect(f"{columns} columns", 0 < widest <= columns, view)
+        equal("all sums are there", [w for w in ("done,", "waiting", "explored", "(estimated)", "fallbacks")
+                                     if w not in " ".join(view).split()], [])
+        head = next((row.split() for row in view if row.startswith("device")), [])
+        cells = next((row.replace(" %", "%").replace(" ms", "ms").split() for row in view if row.startswith("cpu")), [])
+        expect("cells are whole", len(head) >= 2 and len(head) == len(cells), (head, cells))
+    top.write(b"q")
+    equal("narrow top ends", top.end()[0], 0)
+
+
+def test_top_stops():
+    """Ctrl-Z and fg: the terminal is the shell's in between, whatever size it has after."""
+    top = Terminal(*NEVER, shell=True)
+    top.view()
+    expect("keys are read one by one", not is_cooked(top.fd))
+    top.write(b"\x1a")
+    seen = top.read(b"(stopped 1)") or b""
+    expect("stopped, and all put back", LEAVE in seen, (seen, top.out))
+    expect("taken again", top.read(ENTER), top.out)
+    expect("and drawn", "device" in " ".join(top.view()))
+    expect("keys again", not is_cooked(top.fd))
+    top.write(b"q")
+    equal("top ends after a stop", top.end()[0], 0)
+    alone = Terminal(*NEVER)  # there is nobody who would continue it
+    alone.view()
+    alone.write(b"\x1a")
+    expect("Ctrl-Z without a shell", alone.read(LEAVE + ENTER), alone.out)
+    alone.write(b"q")
+    equal("does not stop it", alone.end()[0], 0)
+
+
+def test_top_dumb():
+    """A terminal that cannot move its cursor."""
+    top = Terminal(TERM="dumb")
+    seen = (top.read(b"\r\n\r\ngpuexec ") or b"") + (top.read(b"fallbacks\r\n") or b"")
+    expect("blocks of lines", seen and b"\033" not in seen, seen)
+    top.write(b"\x03")
+    equal("and Ctrl-C", top.end()[0], 0)
 
 
 def test_top_piped():
@@ -409,6 +526,9 @@ def main():
     test_token()
     test_top_with_strangers()
     test_top_terminal()
+    test_top_narrow()
+    test_top_stops()
+    test_top_dumb()
     test_top_piped()
     print(f"{len(failures)} failed")
     sys.exit(1 if failures else 0)
