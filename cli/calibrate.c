@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "model.h"
 #include "progress.h"
+#include "signals.h"
 
 enum { OPS_MAX = 32, FIELDS_MAX = 32, STEPS = 100 };
 
@@ -57,7 +58,7 @@ static int step(void *user, double done, const char *device, const char *what)
     (void)device;
     (void)what;
     progress_at((uint64_t)(done * STEPS));
-    return 0;
+    return signals_caught;
 }
 
 /* What is asked for, as lists. */
@@ -101,16 +102,24 @@ static int calibrate(gx_ctx *ctx, const wishes *w, output_format format)
 {
     uint64_t start = now_ns();
     size_t curves = 0;
-    progress_start("calibrating", STEPS, "percent");
+    progress_start("calibrating", STEPS, NULL);
+    signals_catch();
     gx_status s = gx_calibrate(ctx, &w->settings);
+    signals_release();
     progress_end();
-    if (s != GX_OK)
+    if (s != GX_OK && s != GX_ERR_CANCELLED)
         return cli_call_failed(s);
     double seconds = (double)(now_ns() - start) / 1e9;
     int rc = model_show(ctx, format, "calibrate", false, &curves);
     fflush(stdout);
+    if (rc == EXIT_DONE && s == GX_ERR_CANCELLED) {
+        cli_error("interrupted: what was measured is kept; %zu kind%s of jobs %s known", curves,
+                  curves == 1 ? "" : "s", curves == 1 ? "is" : "are");
+        return EXIT_FAILED;
+    }
     if (rc == EXIT_DONE)
-        fprintf(stderr, "%zu kinds of jobs are known, measured in %.1f s\n", curves, seconds);
+        fprintf(stderr, "%zu kind%s of jobs %s known, measured in %.1f s\n", curves,
+                curves == 1 ? "" : "s", curves == 1 ? "is" : "are", seconds);
     return rc;
 }
 
@@ -136,7 +145,8 @@ const command cmd_calibrate = {
         "named, saves that in the cache folder, and shows it as 'gpuexec model' does. Without it\n"
         "the same is learned from the calls that are made, and until then jobs from 100000\n"
         "elements on go to a GPU. Best on a machine that does nothing else. What was known of\n"
-        "other fields and operations is kept.",
+        "other fields and operations is kept. Ctrl-C ends it after the step it is at, and what\n"
+        "was measured by then is kept too; the exit code is 1.",
     .examples = "  gpuexec calibrate\n"
                 "  gpuexec calibrate --quick --field bls12-381-fr\n"
                 "  gpuexec calibrate --device cpu,vulkan:1 --seconds 60\n",

@@ -63,12 +63,15 @@ static void draw(uint64_t done, uint64_t now)
     int width = columns() < 80 ? 10 : 24;
     double seconds = (double)(now - bar.started) / 1e9;
     double speed = seconds > 0 ? (double)done / seconds : 0;
-    format_rate(rate, sizeof rate, speed);
+    rate[0] = 0;
+    if (bar.unit)
+        format_rate(rate, sizeof rate, speed);
     if (bar.total) {
         double fraction = (double)done / (double)bar.total;
         output_bar(cells, width, fraction);
         format_left(left, sizeof left, speed > 0 ? (double)(bar.total - done) / speed : 0);
-        snprintf(text, sizeof text, "%3.0f%%  %s  %s", 100 * fraction, rate, left);
+        snprintf(text, sizeof text, "%3.0f%%  %s%s%s", 100 * fraction, rate, *rate ? "  " : "",
+                 left);
     } else {
         cells[0] = 0;
         snprintf(text, sizeof text, "%" PRIu64 " %s  %s", done, bar.unit, rate);

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/* `total` 0: not known. `unit` is what `done` counts: "elements". */
+/* `total` 0: not known. `unit` is what `done` counts: "elements"; NULL, where there is a total:
+ * nothing whose rate would mean anything. */
 void progress_start(const char *label, uint64_t total, const char *unit);
 void progress_at(uint64_t done);
 

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "progress.h"
 #include "report/text.h"
 #include "scan.h"
+#include "signals.h"
 
 enum { PLACES = 2 };
 static const char *const places[PLACES] = {SCAN_HOST, SCAN_RESIDENT};
@@ -39,14 +39,6 @@ typedef struct scanning {
     double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the size before; 0: not known */
     uint64_t steps, failed;
 } scanning;
-
-static volatile sig_atomic_t interrupts;
-
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    interrupts = 1;
-}
 
 /* ---- devices ---- */
 
@@ -411,7 +403,7 @@ static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row
     gx_stats(s->ctx, &before);
     gx_status status = measure_job(s->ctx, job, row->device, &s->plan, &m, &checked.report);
     gx_stats(s->ctx, &after);
-    if (interrupts)
+    if (signals_caught)
         return EXIT_DONE;
     if (status != GX_OK) {
         row->first_us = NAN;
@@ -451,7 +443,7 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
         give_up(s, &row, SCAN_SKIPPED, "it would take too long here");
     else
         rc = time_cell(s, host, &row);
-    if (rc != EXIT_DONE || interrupts)
+    if (rc != EXIT_DONE || signals_caught)
         return rc;
     scan_round(&row);
     if (scan_is_ok(&row))
@@ -471,7 +463,7 @@ static int scan_op(scanning *s, gx_field field, gx_op op)
             gx_job host = data_arrays_job(&s->arrays, field, op, s->opts->sizes.values[i]);
             for (size_t d = 0; d < s->ndevices; d++) {
                 rc = scan_cell(s, &host, d, p);
-                if (rc != EXIT_DONE || interrupts)
+                if (rc != EXIT_DONE || signals_caught)
                     return rc;
                 progress_at(++s->steps);
             }
@@ -484,7 +476,7 @@ static int scan_field(scanning *s, gx_field field)
     bool made = data_arrays_make(&s->arrays, field, s->opts->ops, number_list_max(&s->opts->sizes),
                                  s->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && !interrupts && gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; rc == EXIT_DONE && !signals_caught && gx_op_get_info((gx_op)o); o++)
         if (s->opts->ops >> o & 1 && gx_op_exists((gx_op)o, field))
             rc = scan_op(s, field, (gx_op)o);
     data_arrays_free(&s->arrays);
@@ -493,19 +485,14 @@ static int scan_field(scanning *s, gx_field field)
 
 static int scan_all(scanning *s)
 {
-    struct sigaction catch = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction before[2];
-    sigaction(SIGINT, &catch, &before[0]); /* a second one ends the program */
-    sigaction(SIGTERM, &catch, &before[1]);
-    interrupts = 0;
+    signals_catch();
     progress_start("scanning", (uint64_t)s->section->cells, "cells");
     int rc = EXIT_DONE;
-    for (int f = 1; rc == EXIT_DONE && !interrupts && gx_field_get_info((gx_field)f); f++)
+    for (int f = 1; rc == EXIT_DONE && !signals_caught && gx_field_get_info((gx_field)f); f++)
         if (s->opts->fields >> f & 1)
             rc = scan_field(s, (gx_field)f);
     progress_end();
-    sigaction(SIGINT, &before[0], NULL);
-    sigaction(SIGTERM, &before[1], NULL);
+    signals_release();
     return rc;
 }
 
@@ -536,7 +523,7 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
                            .budget_s = (double)opts->budget_ms / 1e3,
                            .shortest_ns = SHORTEST_NS,
                            .set_apart = true,
-                           .stop = &interrupts}};
+                           .stop = &signals_caught}};
     *interrupted = false;
     *result = (scan_file){.sections = calloc(1, sizeof(scan_section)), .count = 1};
     if (!result->sections) {
@@ -554,7 +541,7 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
         cli_error("cannot write '%s': %s", opts->file, strerror(errno));
         rc = EXIT_FAILED;
     }
-    *interrupted = interrupts;
+    *interrupted = signals_caught;
     device_list_free(&s.all);
     return cli_close(&s.ctx, rc);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals as events (signals.h): blocked in every thread and read from a descriptor, so that
+ * Signals as events (signals.h) are blocked in every thread and read from a descriptor, so that
  * no handler runs and none comes between looking and waiting.
  */
 #include "signals.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+/* ---- events ---- */
 
 static int descriptor = -1;
 
@@ -64,4 +65,30 @@ void signals_stop(void)
     raise(SIGTSTP); /* waits for: */
     sigprocmask(SIG_UNBLOCK, &stop, NULL);
     sigprocmask(SIG_BLOCK, &stop, NULL);
+}
+
+/* ---- between steps ---- */
+
+volatile sig_atomic_t signals_caught;
+
+static struct sigaction before[2]; /* of SIGINT and SIGTERM */
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    signals_caught = 1;
+}
+
+void signals_catch(void)
+{
+    struct sigaction catch = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    signals_caught = 0;
+    sigaction(SIGINT, &catch, &before[0]);
+    sigaction(SIGTERM, &catch, &before[1]);
+}
+
+void signals_release(void)
+{
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
 }

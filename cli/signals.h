@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ending by Ctrl-C or kill as an event that is waited for, for commands that run until told
- * otherwise. Threads started after signals_hold never see these signals.
+ * Ending by Ctrl-C or kill: as an event that is waited for, for commands that run until told
+ * otherwise (threads started after signals_hold never see these signals), or as something to
+ * look at between two steps, for those that end by themselves.
  */
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,5 +29,12 @@ signal_event signals_wait(uint64_t timeout_ns, bool input);
 /* Stops the process as SIGTSTP does: until it is continued, or not at all where no shell is
  * there to do that. */
 void signals_stop(void);
+
+/* From here on SIGINT and SIGTERM set signals_caught, which is 0 at first, and nothing else; a
+ * second one ends the program. */
+void signals_catch(void);
+/* They do what they did before; signals_caught stays. */
+void signals_release(void);
+extern volatile sig_atomic_t signals_caught;
 
 #endif
