@@ -566,7 +566,7 @@ const command cmd_top = {
         "faster than predicted; '-': no such decisions. See doc/metrics.md.\n"
         "\n"
         "q or Ctrl-C ends it. Where standard output is no terminal, or one that cannot move its\n"
-        "cursor (TERM=dumb), every view is a block of lines, the blocks an empty line apart. A "
+        "cursor (TERM=dumb), every view is a block of lines, the blocks an empty line apart. A\n"
         "token is part of the URL: http://HOST:PORT/?token=T",
     .examples = "  gpuexec top\n"
                 "  gpuexec top http://127.0.0.1:9464/\n"
