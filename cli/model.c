@@ -93,12 +93,14 @@ static column curve_columns[CURVE_COLUMNS] = {
     [C_MEMORY] = {.key = "memory", .title = "memory", .kind = COL_TEXT, .width = 10},
     [C_PATH] = {.key = "path", .title = "path", .kind = COL_TEXT, .width = 12, .flags = COL_WIDE},
     [C_LAUNCH] =
-        {.key = "launch_us", .title = "launch us", .kind = COL_REAL, .width = 10, .decimals = 2},
+        {.key = "launch_us", .title = "launch us", .kind = COL_REAL, .width = 9, .decimals = 2},
     [C_RATE] = {.key = "g_per_s", .title = "G/s", .kind = COL_REAL, .width = 9, .decimals = 3},
-    [C_POINTS] = {.key = "points", .title = "points", .kind = COL_COUNT, .width = 6},
+    [C_POINTS] =
+        {.key = "points", .title = "points", .kind = COL_COUNT, .width = 6, .flags = COL_WIDE},
     [C_MIN] =
         {.key = "from_elements", .title = "from", .kind = COL_COUNT, .width = 8, .flags = COL_WIDE},
-    [C_MAX] = {.key = "to_elements", .title = "to", .kind = COL_COUNT, .width = 9},
+    [C_MAX] =
+        {.key = "to_elements", .title = "to", .kind = COL_COUNT, .width = 9, .flags = COL_WIDE},
     [C_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
     [C_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
 };
@@ -190,8 +192,14 @@ static column point_columns[POINT_COLUMNS] = {
     [P_PATH] = {.key = "path", .title = "path", .kind = COL_TEXT, .width = 12, .flags = COL_WIDE},
     [P_N] = {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
     [P_US] = {.key = "us", .title = "us", .kind = COL_REAL, .width = 11, .decimals = 2},
-    [P_SLOW] = {.key = "slow_us", .title = "slow us", .kind = COL_REAL, .width = 11, .decimals = 2},
-    [P_SAMPLES] = {.key = "samples", .title = "samples", .kind = COL_COUNT, .width = 7},
+    [P_SLOW] = {.key = "slow_us",
+                .title = "slow us",
+                .kind = COL_REAL,
+                .width = 11,
+                .decimals = 2,
+                .flags = COL_WIDE},
+    [P_SAMPLES] =
+        {.key = "samples", .title = "samples", .kind = COL_COUNT, .width = 7, .flags = COL_WIDE},
     [P_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
     [P_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
 };

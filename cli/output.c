@@ -103,6 +103,9 @@ int output_error(void)
 
 static const char gap[] = "  ";
 
+/* With less room than this the terminal may break text as it likes. */
+enum { LAST_MIN = 20 };
+
 static bool shown(const output *out, size_t i)
 {
     return !(out->columns[i].flags & out->hidden);
@@ -117,26 +120,45 @@ static int table_width(const output *out)
     return width;
 }
 
-/* Text goes left and is not padded at the end of a line. */
-static void table_cell(const output *out, size_t i, const char *text, bool *first)
+/* The last text of a line, which stands at column `at`, goes on below where the terminal ends. */
+static void put_last(const char *text, int at)
+{
+    int room = output_width() - at;
+    while (room >= LAST_MIN && strlen(text) > (size_t)room) {
+        int length = room;
+        while (length > 0 && text[length] != ' ')
+            length--;
+        if (!length)
+            break;
+        printf("%.*s\n%*s", length, text, at, "");
+        text += length + 1;
+    }
+    fputs(text, stdout);
+}
+
+/* Text goes left and is not padded at the end of a line. `at`: the columns used so far. */
+static void table_cell(const output *out, size_t i, const char *text, int *at)
 {
     const column *c = &out->columns[i];
     bool last = true;
     for (size_t j = i + 1; j < out->count; j++)
         last = last && !shown(out, j);
-    int width = c->kind != COL_TEXT ? c->width : last ? 0 : -c->width;
-    if (*text || !last)
-        printf("%s%*s", *first ? "" : gap, width, text);
-    *first = false;
+    const char *before = *at ? gap : "";
+    if (last && c->kind == COL_TEXT && *text) {
+        fputs(before, stdout);
+        put_last(text, *at + (int)strlen(before));
+    } else if (!last || c->kind != COL_TEXT) {
+        *at += printf("%s%*s", before, c->kind != COL_TEXT ? c->width : -c->width, text);
+    }
 }
 
 static void table_head(const output *out)
 {
-    bool first = true;
+    int at = 0;
     fputs(style_bold(), stdout);
     for (size_t i = 0; i < out->count; i++)
         if (shown(out, i))
-            table_cell(out, i, out->columns[i].title, &first);
+            table_cell(out, i, out->columns[i].title, &at);
     printf("%s\n", style_off());
 }
 
@@ -168,14 +190,14 @@ static const char *cell_text(const output *out, size_t i, const cell *c, char bu
 
 static void table_row(output *out, const cell *cells)
 {
-    bool first = true;
+    int at = 0;
     char buffer[64];
     if (!out->headed)
         table_head(out);
     out->headed = true;
     for (size_t i = 0; i < out->count; i++)
         if (shown(out, i))
-            table_cell(out, i, cell_text(out, i, &cells[i], buffer), &first);
+            table_cell(out, i, cell_text(out, i, &cells[i], buffer), &at);
     putchar('\n');
 }
 

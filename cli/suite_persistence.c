@@ -329,8 +329,8 @@ static bool make_arrays(persistence *p, const number_list *sizes)
 static int bench_all(persistence *p, const number_list *sizes)
 {
     if (p->common->format == OUT_TABLE)
-        puts("Fq additions. The drivers' own caches on disk are off, in every row: only the cache\n"
-             "files of this library count.\n");
+        puts("Fq additions. The drivers' own caches on disk are off in every row: only the\n"
+             "cache files of this library count.\n");
     p->out = output_open((output_format)p->common->format, "bench", columns, COLUMNS);
     if (!p->out)
         return cli_no_memory();

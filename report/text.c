@@ -116,6 +116,12 @@ static void cell_times(char *to, const merge_series *series, size_t size)
         snprintf(to, CELL, "%s", median);
 }
 
+/* The two intervals meet. */
+static bool is_unclear(const merge_winner *w)
+{
+    return w->series >= 0 && w->clear == 0;
+}
+
 static void cell_winner(const table *t, size_t row, const merge_group *g)
 {
     const merge_winner *w = &g->winners[row - 1];
@@ -125,8 +131,7 @@ static void cell_winner(const table *t, size_t row, const merge_group *g)
         strcpy(times, "-");
         return;
     }
-    /* ~: the two intervals meet, so that another run may say otherwise */
-    snprintf(name, CELL, "%s%s", w->clear == 0 ? "~ " : "", g->series[w->series].name);
+    snprintf(name, CELL, "%s%s", is_unclear(w) ? "~ " : "", g->series[w->series].name);
     snprintf(times, CELL, "%.2f", w->ratio);
 }
 
@@ -134,6 +139,7 @@ static bool put_group_table(FILE *out, const merge_group *g, text_style style)
 {
     table t = {.rows = g->nsizes + 1, .columns = g->nseries + 3};
     t.cells = calloc(t.rows * t.columns, sizeof *t.cells);
+    bool unclear = false;
     if (!t.cells)
         return false;
     strcpy(at(&t, 0, 0), "size");
@@ -146,8 +152,13 @@ static bool put_group_table(FILE *out, const merge_group *g, text_style style)
         for (size_t i = 0; i < g->nseries; i++)
             cell_times(at(&t, row, i + 1), &g->series[i], row - 1);
         cell_winner(&t, row, g);
+        unclear |= is_unclear(&g->winners[row - 1]);
     }
     put_table(out, &t, style);
+    if (unclear && style != TEXT_MARKDOWN) /* that says so at its top */
+        fputs("~ where the 95 % intervals of the two fastest meet: another run may say "
+              "otherwise.\n\n",
+              out);
     free(t.cells);
     return true;
 }
@@ -190,7 +201,7 @@ static void put_clear(FILE *out, const merge_cross *x)
 {
     char about[32];
     const cross_point *found = &x->clear.found;
-    fprintf(out, "; in %.0f %% of its time ", 100 * CROSS_CLEAR);
+    fprintf(out, "; in less than %.0f %% of its time ", 100 * CROSS_CLEAR);
     if (found->kind == CROSS_ALWAYS)
         fputs("as well", out);
     else if (found->kind == CROSS_NEVER)
