@@ -285,10 +285,11 @@ const command cmd_model = {
     .synopsis = "[--device D[,D...]] [--points] [--csv | --json]",
     .about =
         "Shows what jobs are expected to take on the devices that may be chosen, or on those\n"
-        "named: the cost of beginning, the rate of large jobs, how many sizes that rests on,\n"
-        "and how long ago the last of them was measured. It was measured by 'gpuexec\n"
-        "calibrate' and by every call since, and is kept in the cache folder, apart for every\n"
-        "machine, device, driver and version. After 30 days a measurement counts no more.",
+        "named: the cost of beginning, the rate of large jobs (G/s: billions of elements a\n"
+        "second), how many sizes that rests on, and how long ago the last of them was\n"
+        "measured. It was measured by 'gpuexec calibrate' and by every call since, and is kept\n"
+        "in the cache folder, apart for every machine, device, driver and version. After 30\n"
+        "days a measurement counts no more. A narrow terminal gets fewer columns.",
     .examples = "  gpuexec model\n"
                 "  gpuexec model --points --csv >points.csv\n",
     .args = {specs, sizeof specs / sizeof *specs},

@@ -19,11 +19,13 @@
 
     /* ---- texts ---- */
 
+    /* Marks of an axis are short; what was measured has the same digits everywhere. */
     const number = (x) => x >= 1000 ? Math.round(x).toString() : Number(x.toPrecision(4)).toString();
-    const timeText = (us) => us >= 1e6 ? `${number(us / 1e6)} s` : us >= 1e3 ? `${number(us / 1e3)} ms`
-        : us >= 1 ? `${number(us)} us` : us > 0 ? `${number(us * 1e3)} ns` : '0';
-    const rateText = (r) => r >= 1e9 ? `${number(r / 1e9)} G/s` : r >= 1e6 ? `${number(r / 1e6)} M/s`
-        : r >= 1e3 ? `${number(r / 1e3)} k/s` : `${number(r)} /s`;
+    const measured = (x) => x >= 1000 ? Math.round(x).toString() : x.toPrecision(4);
+    const timeText = (us, text = measured) => us >= 1e6 ? `${text(us / 1e6)} s` : us >= 1e3 ? `${text(us / 1e3)} ms`
+        : us >= 1 ? `${text(us)} us` : us > 0 ? `${text(us * 1e3)} ns` : '0';
+    const rateText = (r, text = measured) => r >= 1e9 ? `${text(r / 1e9)} G/s` : r >= 1e6 ? `${text(r / 1e6)} M/s`
+        : r >= 1e3 ? `${text(r / 1e3)} k/s` : `${text(r)} /s`;
     const sizeText = (n) => {
         for (const [unit, name] of [[2 ** 30, 'G'], [2 ** 20, 'M'], [1024, 'K']])
             if (n >= unit && n % unit === 0)
@@ -336,7 +338,7 @@
     /* Medians and P90 side by side, and who is the fastest of all, shown or not. */
     function winnerTable(group, list) {
         const winners = group.winners.map((w) => w.series === null ? ['', '']
-            : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${number(w.ratio)} times`]);
+            : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${measured(w.ratio)} times`]);
         return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second over it'],
             group.sizes.map((n, i) => [sizeText(n), ...list.flatMap((s) => has(s.cells[i])
                 ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
@@ -360,7 +362,7 @@
     function drawTime(into, group, list) {
         lines(into, group, {
             id: 'time', title: 'Time of one call', main: true, lists: list,
-            sub: groupText(group), axis: valueAxis('time of one call', (v) => timeText(v)),
+            sub: groupText(group), axis: valueAxis('time of one call', (v) => timeText(v, number)),
             valueOf: (s, i) => has(s.cells[i]) ? s.cells[i].median_us : null,
             bands: (s, i) => has(s.cells[i]) ? s.cells[i].p90_us : null,
             textOf: (s, i) => cellText(s.cells[i]), crosses: crossesOf(group, list),
@@ -374,7 +376,7 @@
         lines(into, group, {
             id: 'rate', title: 'Throughput', lists: list, crosses: [],
             sub: 'elements per second, from the median',
-            axis: valueAxis('elements per second', (v) => rateText(v)),
+            axis: valueAxis('elements per second', (v) => rateText(v, number)),
             valueOf: (s, i) => has(s.cells[i]) ? group.sizes[i] / s.cells[i].median_us * 1e6 : null,
             textOf: (s, i) => rateText(group.sizes[i] / s.cells[i].median_us * 1e6),
         });
@@ -388,7 +390,7 @@
             id: 'speedup', title: `Speed-up against ${base.name}`, lists: list,
             sub: `median of ${base.name} over median; above 1 is faster`,
             axis: valueAxis('times as fast', (v) => number(v)), valueOf: ratio,
-            textOf: (s, i) => `${number(ratio(s, i))} times`, crosses: crossesOf(group, list),
+            textOf: (s, i) => `${measured(ratio(s, i))} times`, crosses: crossesOf(group, list),
         });
     }
 
@@ -447,7 +449,7 @@
             },
             tableOf: () => table(['size', ...stages.map(([, name]) => name), 'call'],
                 group.sizes.map((n, i) => staged(series.cells[i])
-                    ? [sizeText(n), ...stageTimes(series.cells[i]).map(timeText),
+                    ? [sizeText(n), ...stageTimes(series.cells[i]).map((us) => timeText(us)),
                         timeText(series.cells[i].median_us)]
                     : [sizeText(n), ...stages.map(() => 'missing'), 'missing'])),
         });

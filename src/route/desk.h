@@ -165,5 +165,7 @@ gx_status gx__move_run(struct gx_router *router, struct gx_desk *desk, struct gx
  * the counters. Returns the first failure, of which the call knows then. */
 gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
                           struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns);
+/* Counts what the wave, which went well, took from the decision on, and what was predicted. */
+void gx__report_regret(struct gx_router *router, const struct gx_desk *desk, uint64_t ns);
 
 #endif

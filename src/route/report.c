@@ -190,8 +190,9 @@ static double least_predicted(const struct gx_desk *desk)
 
 /* The policy is no part of it: that of latency judges by what slower calls take, which says
  * nothing about this one. */
-static void count_regret(struct gx_counters *counters, const struct gx_desk *desk, uint64_t ns)
+void gx__report_regret(struct gx_router *router, const struct gx_desk *desk, uint64_t ns)
 {
+    struct gx_counters *counters = &router->places.instance->counters;
     double least = desk->rivals > 1 ? least_predicted(desk) : 0;
     if (!(least > 0))
         return;
@@ -225,7 +226,5 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
         call->failed = first + j;
         memcpy(call->message, r->message, sizeof call->message);
     }
-    if (s == GX_OK)
-        count_regret(counters, desk, elapsed_ns);
     return s;
 }

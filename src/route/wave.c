@@ -504,17 +504,20 @@ gx_status gx__wave_run(struct gx_router *router, struct gx_desk *desk, struct gx
     *reported = 0;
     if (s != GX_OK)
         return s;
+    uint64_t decided = gx__now_ns(); /* devices are open by now, which is not of this wave */
     desk->message[0] = 0;
     place(desk, true);
     run_errands(router, desk);
     place(desk, false);
     for (size_t i = 0; i < desk->errands; i++)
         repair(router, desk, &desk->errand[i]);
-    uint64_t ns = took(desk, gx__now_ns() - start);
+    uint64_t end = gx__now_ns(), ns = took(desk, end - start);
     gx__routed(&router->exploring, ns);
     if (desk->decision.reason == GX_REASON_EXPLORED)
         gx__explored(&router->exploring, ns, desk->decision.best_ns);
     s = gx__report_wave(router, desk, call, first, count, ns);
+    if (s == GX_OK)
+        gx__report_regret(router, desk, took(desk, end - decided));
     *reported = count;
     gx__wave_leave(desk);
     return s;
