@@ -44,10 +44,10 @@ def equal(what, got, wanted):
 class Server:
     """A gpuexec serve on a port of its own."""
 
-    def __init__(self, *options, listen="127.0.0.1:0", env=None):
+    def __init__(self, *options, listen="127.0.0.1:0", env=None, folder=None):
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--listen", listen, *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}, cwd=folder)
         self.url = self.process.stdout.readline().strip()
         match = re.fullmatch(r"http://(.+):(\d+)/", self.url)
         if not match:
@@ -193,6 +193,27 @@ def test_numbers():
     expect("top shows the device", re.search(r"(?m)^cpu +good +0 %", top.stdout), top.stdout)
     expect("top is plain text where piped", "\033" not in top.stdout, top.stdout)
     equal("SIGINT ends it", server.end(signal.SIGINT), 0)
+
+
+def test_regret():
+    """Two machines that do not exist, of which one is the faster: what all who ask are told of the choice."""
+    jobs = 40
+    server = Server("--device", "sim:gpu-slower-than-cpu,sim:cpu-16-cores", "--cache-dir", "none", "--jobs", str(jobs),
+                    "--rate", "200", "--field", "bn254-fr", "--op", "mul", "--sizes", "16K",
+                    folder=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../machines"))
+    deadline = time.time() + 60
+    while server.status()["stats"]["jobs_done"] < jobs and time.time() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    stats, series = server.status()["stats"], parse(server.get("/metrics")[1])
+    took, best = stats["routed_ns"], stats["routed_best_ns"]
+    expect("decisions that were predicted", took > 0 and best > 0, stats)
+    equal("the same in the metrics", (series["gpuexec_routed_seconds_total"][0],
+                                      series["gpuexec_routed_best_seconds_total"][0]), (took / 1e9, best / 1e9))
+    top = subprocess.run([PROGRAM, "top", "--once", server.url], capture_output=True, text=True, check=False)
+    line = f"regret    - now, {100 * (took / best - 1):.1f} % in all (estimated)"
+    expect(line, line in top.stdout, top.stdout)
+    server.end()
 
 
 # ---- clients ----
@@ -523,6 +544,7 @@ def main():
     expect("soon", time.time() - started < 10, time.time() - started)
     del held
     test_numbers()
+    test_regret()
     test_token()
     test_top_with_strangers()
     test_top_terminal()
