@@ -5,10 +5,15 @@
  */
 #include "device/vulkan/commands.h"
 
+#include <sched.h>
+
 #include "base/clock.h"
 
-/* A small job is done within this, and waking up from a sleeping wait costs as much. */
-#define SPIN_NS 100000u
+/* Waking up from a sleeping wait takes 30 us, and 75 after a long one (measured beside an H200):
+ * a tenth of what many batches take, all of which are done within this. */
+#define SPIN_NS 1000000u
+/* A small job is done within this; later, others get the core now and then. */
+#define SPIN_ALONE_NS 100000u
 /* Looks at the counter for each at the clock, which takes about as long. */
 #define SPIN_LOOKS 8u
 /* A sleeping wait looks up this often whether the device was lost meanwhile. */
@@ -78,8 +83,11 @@ static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, ui
         gx_status s = look(device, queue, value, &done);
         if (s != GX_OK || done)
             return s;
-        if (!spin || (looks % SPIN_LOOKS == 0 && gx__now_ns() - start >= spin))
+        uint64_t waited = looks % SPIN_LOOKS ? 0 : gx__now_ns() - start;
+        if (!spin || waited >= spin)
             break;
+        if (waited >= SPIN_ALONE_NS)
+            sched_yield();
         gx__pause();
     }
     return timeout_ns ? sleep_until(device, queue, value, deadline) : GX_ERR_TIMEOUT;
