@@ -114,9 +114,9 @@ int engine_call(engine *e, gx_ctx *ctx, contender *c);
 /* Does the jobs once and compares a sample of every result with the reference. */
 int engine_verify(engine *e, gx_ctx *ctx, contender *c);
 
-/* Verifies each, then times all in turns, so that no drift favours one: `samples` times, or
- * fewer, but at least 3, where that takes longer than budget_s; the user's own number of
- * samples goes before both. */
+/* Verifies each, then times all in turns, each behind a call of its own, so that neither drift
+ * nor the one before favours one: `samples` times, or fewer, but at least 3, where that takes
+ * longer than budget_s; the user's own number of samples goes before both. */
 int engine_measure(engine *e, contender *contenders, size_t count, size_t samples, double budget_s);
 
 /* Whether that is enough, by the same rule. */

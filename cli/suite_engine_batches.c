@@ -55,7 +55,7 @@ static int batch_cell(engine *e, size_t count, size_t n)
         jobs[i] = engine_job(e, i * n, n);
     for (size_t i = 0; i < MODES; i++)
         c[i] = (contender){.jobs = jobs, .count = count, .mode = modes[i]};
-    int rc = engine_measure(e, c, MODES, 31, 2.0);
+    int rc = engine_measure(e, c, MODES, 31, 3.0);
     return rc == EXIT_DONE ? show_batch(e, c, n) : rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "exec/copier.h"
 #include "exec/hosts.h"
+#include "exec/modes.h"
 #include "exec/pool.h"
 #include "exec/queue.h"
 #include "exec/record.h"
@@ -23,6 +24,7 @@ struct gx_engine {
     struct gx_records records;
     struct gx_imports imports;
     struct gx_copier copier;
+    struct gx_modes modes;
     struct gx_pipe *_Atomic warm; /* the pipe that was used last, where it is idle */
     pthread_mutex_t pipes_lock;
     struct gx_pipe *pipes; /* other idle ones */
@@ -84,6 +86,7 @@ struct gx_batch {
     char message[160];               /* ... and why */
 
     /* run.c's, under the lock of the pipe: */
+    struct gx_lesson lesson;
     uint64_t traced; /* number of its first job in the trace */
     bool timed;      /* someone wants to know how long things take */
     size_t open;     /* groups in flight */
@@ -102,8 +105,6 @@ void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);
 
 /* What it would do, without doing it. */
-struct gx_plan;
-struct gx_asked;
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                           struct gx_asked *asked, struct gx_plan *plan);
 

@@ -15,18 +15,28 @@
 /* Without measured speeds: the size from which on copying to device memory pays. */
 #define DEVICE_LOCAL_ELEMS ((uint64_t)1 << 20)
 
-/* In a pipeline, jobs below this share a group: a submit costs more than they do. */
+/* In a pipeline, jobs below this share a group: a submit costs more than they do. Where it pays,
+ * groups are up to so many times as large. */
 #define PIPE_GROUP_ELEMS 16384u
+#define PIPE_GROUP_TIMES 4u
 /* In a single submit: this many times the chunk, so that staging memory is bounded. */
 #define SINGLE_GROUP_CHUNKS 2u
 /* Of any group: work on memory that needs no staging has no other bound than that a submit
  * should not keep a device for long. */
 #define GROUP_ELEMS_MAX ((uint64_t)GX_CHUNK_ELEMS * 256)
 
-/* What a pipeline has to promise to be chosen, and what more sets and queues in it have to:
- * the estimate is one, and threads that wait for each other suffer first on a busy machine. */
+/* What a pipeline has to promise to be chosen where none like it was measured, and what more
+ * sets and queues in it have to: the estimate is one, and threads that wait for each other
+ * suffer first on a busy machine. */
 #define PIPE_GAIN 0.95
 #define SETS_GAIN 0.97
+/* What another way has to promise to replace the one that is settled: each has memory and
+ * commands of its own, which get cold. */
+#define SETTLED_GAIN 0.97
+/* A way that is predicted to take more than this many times the best one is not tried. */
+#define TRIAL_MOST 1.3
+/* Jobs that are cut: elements of a piece are a multiple of this, where the chunk allows. */
+#define PIECE_ALIGN 256u
 /* Groups of a pipeline from which on downloads get a queue of their own. */
 #define MANY_GROUPS 8u
 /* Where no size of pieces is asked for, a pipeline may take smaller ones, which fill it
@@ -84,6 +94,14 @@ bool gx__job_in_place(const gx_job *job)
     return false;
 }
 
+/* Elements of each piece of a job that is cut into pieces of at most `most`: all alike, for a
+ * small one at the end would cost a round trip and carry next to nothing. */
+static uint64_t equal_piece(uint64_t n, uint64_t most)
+{
+    uint64_t pieces = (n + most - 1) / most, each = (n + pieces - 1) / pieces;
+    return least(most, (each + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN);
+}
+
 /* The first piece of a job, as large as it may be. *before: its operands are checked in a
  * pass before, as what it does to them cannot be undone: a kernel overwrites them, or the
  * first piece is out before the last one is looked at. */
@@ -106,8 +124,8 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     if (replaces && p->place[GX_OUT] == GX_PLACE_REGISTERED)
         p->place[GX_OUT] = GX_PLACE_STAGED;
     p->n = least(job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
-    if (!direct)
-        p->n = least(p->n, plan->chunk);
+    if (!direct && job->n > least(p->n, plan->chunk))
+        p->n = equal_piece(job->n, least(p->n, plan->chunk));
     p->step = least(p->n, plan->facts->dispatch_elems);
     p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
     *before = p->check && replaces && (p->place[GX_OUT] == GX_PLACE_DIRECT || p->n < job->n);
@@ -405,8 +423,9 @@ static gx_status measure(struct gx_plan *plan)
 static void set_chunk(struct gx_plan *plan, uint64_t chunk)
 {
     plan->chunk = chunk;
-    plan->group_elems = plan->mode == GX_MODE_SINGLE_SUBMIT ? chunk * SINGLE_GROUP_CHUNKS
-                                                            : least(chunk, PIPE_GROUP_ELEMS);
+    plan->group_elems = plan->mode == GX_MODE_SINGLE_SUBMIT
+                            ? chunk * SINGLE_GROUP_CHUNKS
+                            : least(chunk, plan->group_times * PIPE_GROUP_ELEMS);
 }
 
 static uint64_t largest(const gx_job *jobs, size_t count)
@@ -498,42 +517,48 @@ static uint64_t full_chunk(const struct gx_plan *plan)
 struct choice {
     gx_path path;
     gx_mode mode;
-    uint32_t sets, apart;
+    uint32_t sets, apart, group_times;
     uint64_t chunk;
     double cost;
 };
 
+static enum gx_way way_of(const struct choice *choice)
+{
+    bool apart = choice->mode == GX_MODE_PIPELINED && choice->apart;
+    return apart ? GX_WAY_APART : (enum gx_way)choice->mode;
+}
+
 static void try_plan(struct gx_plan *plan, const struct choice *choice)
 {
+    plan->way = way_of(choice);
     plan->path = choice->path;
     plan->mode = choice->mode;
     plan->sets = choice->sets;
     plan->apart = choice->apart;
+    plan->group_times = choice->group_times;
     set_chunk(plan, choice->chunk);
 }
 
-/* Whether one group does it all, so that the mode makes no difference. */
-static bool one_group(const struct gx_plan *plan)
+bool gx__plan_has_one_way(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
+                          const struct gx_asked *asked)
 {
-    uint64_t least_chunk = plan->asked->chunk_elems ? plan->asked->chunk_elems : PIPE_PIECE_MIN;
-    return plan->count == 1 &&
-           plan->jobs[0].n <= least(least_chunk, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+    uint64_t least_chunk = asked->chunk_elems ? asked->chunk_elems : PIPE_PIECE_MIN;
+    if (facts->import) /* it works on the caller's thread, on the caller's memory */
+        return true;
+    return count <= 1 && !asked->stream &&
+           (!count || jobs[0].n <= least(least_chunk, facts->dispatch_elems * GX_GROUP_DISPATCHES));
 }
 
-/* Returns the groups that it saw. */
+/* best: of each way. Returns the groups that it saw. */
 static uint64_t consider(struct gx_plan *plan, struct choice choice, struct choice *best)
 {
-    double gain = choice.mode != GX_MODE_PIPELINED ? 1
-                  : best->mode != choice.mode      ? PIPE_GAIN
-                                                   : SETS_GAIN;
-    double *known = &plan->predicted[choice.mode];
+    double gain = choice.mode == GX_MODE_PIPELINED ? SETS_GAIN : 1;
+    enum gx_way way = way_of(&choice);
     uint64_t groups;
     try_plan(plan, &choice);
     choice.cost = gx__plan_cost(plan, &groups);
-    if (!*known || choice.cost < *known)
-        *known = choice.cost;
-    if (!best->sets || choice.cost < best->cost * gain)
-        *best = choice;
+    if (!best[way].sets || choice.cost < best[way].cost * gain)
+        best[way] = choice;
     return groups;
 }
 
@@ -541,7 +566,7 @@ static uint64_t consider(struct gx_plan *plan, struct choice choice, struct choi
  * their own, or downloads as well. Each queue more lets more happen at once, for which it
  * takes more sets, and costs a submit and a wait. Downloads of a few groups are not worth
  * theirs (measured on an H200). */
-static void consider_queues(struct gx_plan *plan, struct choice choice, struct choice *best)
+static uint64_t consider_queues(struct gx_plan *plan, struct choice choice, struct choice *best)
 {
     const uint32_t up = GX_QUEUE_BIT(GX_QUEUE_UPLOAD), down = GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     uint32_t own = choice.path == GX_PATH_DEVICE_LOCAL ? plan->facts->queues & (up | down) : 0;
@@ -552,17 +577,34 @@ static void consider_queues(struct gx_plan *plan, struct choice choice, struct c
         consider(plan, choice, best);
     }
     if (groups < 2 || !(own & up))
-        return;
+        return groups;
     choice.apart = groups < MANY_GROUPS ? up : own;
     choice.sets = choice.apart & down ? 4 : 3;
     consider(plan, choice, best);
+    return groups;
+}
+
+/* Whether neighbours would share a group of so many elements. */
+static bool some_fit(const struct gx_plan *plan, uint64_t elements)
+{
+    for (size_t i = 0; i + 1 < plan->count; i++)
+        if (plan->jobs[i].n + plan->jobs[i + 1].n <= elements)
+            return true;
+    return false;
 }
 
 static void consider_pipes(struct gx_plan *plan, gx_path path, struct choice *best)
 {
-    struct choice choice = {.path = path, .mode = GX_MODE_PIPELINED, .chunk = full_chunk(plan)};
+    struct choice choice = {
+        .path = path, .mode = GX_MODE_PIPELINED, .group_times = 1, .chunk = full_chunk(plan)};
     uint64_t most = largest(plan->jobs, plan->count);
-    consider_queues(plan, choice, best);
+    uint64_t groups = consider_queues(plan, choice, best);
+    while (groups > 2 && choice.group_times < PIPE_GROUP_TIMES) {
+        choice.group_times *= 2;
+        if (some_fit(plan, (uint64_t)choice.group_times * PIPE_GROUP_ELEMS))
+            groups = consider_queues(plan, choice, best);
+    }
+    choice.group_times = 1;
     while (!plan->asked->chunk_elems && choice.chunk / 2 >= PIPE_PIECE_MIN) {
         choice.chunk /= 2;
         if (choice.chunk < most)
@@ -570,10 +612,70 @@ static void consider_pipes(struct gx_plan *plan, gx_path path, struct choice *be
     }
 }
 
+/* Estimates with what is known. Where nothing is known of a way, the estimate is taken to be
+ * as wrong as where it is least so: who hopes finds out. */
+static void predict(struct gx_plan *plan, const struct choice *best)
+{
+    const double *factor = plan->asked->known.factor;
+    double other = 0;
+    for (int w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++)
+        if (factor[w] > 0 && (!(other > 0) || factor[w] < other))
+            other = factor[w];
+    other = other > 0 ? other : 1;
+    for (int w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++) {
+        plan->estimate[w] = best[w].cost;
+        plan->predicted[w] = best[w].cost * (factor[w] > 0 ? factor[w] : other);
+    }
+}
+
+/* The better of two that were looked at; where nothing is known of the second, it has to promise
+ * more. */
+static enum gx_way better(const struct gx_plan *plan, enum gx_way first, enum gx_way second,
+                          double gain)
+{
+    if (plan->asked->known.factor[second] > 0)
+        gain = 1;
+    return plan->predicted[second] < plan->predicted[first] * gain ? second : first;
+}
+
+/* Of what is not known, no more can be hoped for than that it is as estimated. */
+static double hope(const struct gx_plan *plan, enum gx_way way)
+{
+    bool known = plan->asked->known.factor[way] > 0;
+    return known || plan->predicted[way] < plan->estimate[way] ? plan->predicted[way]
+                                                               : plan->estimate[way];
+}
+
+/* Pipelines first, so that it is the same one whether a pipeline was asked for or not. */
+static enum gx_way pick(struct gx_plan *plan, const struct choice *best, gx_mode asked)
+{
+    const struct gx_known *known = &plan->asked->known;
+    const double *ns = plan->predicted;
+    enum gx_way way = (enum gx_way)asked, settled = known->settled;
+    if (asked == GX_MODE_SEQUENTIAL || asked == GX_MODE_SINGLE_SUBMIT)
+        return way;
+    way = GX_WAY_PIPELINED;
+    if (best[GX_WAY_APART].sets)
+        way = better(plan, way, GX_WAY_APART, SETS_GAIN);
+    if (asked == GX_MODE_AUTO)
+        way =
+            better(plan, better(plan, GX_WAY_SEQUENTIAL, GX_WAY_SINGLE_SUBMIT, 1), way, PIPE_GAIN);
+    if (best[settled].sets && ns[way] > ns[settled] * SETTLED_GAIN)
+        way = settled;
+    for (enum gx_way w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++)
+        if (w != way && best[w].sets && known->due & 1u << w &&
+            hope(plan, w) <= ns[way] * TRIAL_MOST) {
+            plan->trial = true;
+            return w;
+        }
+    return way;
+}
+
 static void choose(struct gx_plan *plan)
 {
-    struct choice best = {0}, one = {.sets = 1, .chunk = full_chunk(plan)};
-    if (plan->facts->import) { /* it works on the caller's thread, on the caller's memory */
+    struct choice best[GX_WAYS] = {0},
+                  one = {.sets = 1, .group_times = 1, .chunk = full_chunk(plan)};
+    if (plan->facts->import) {
         one.path = GX_PATH_DIRECT;
         one.mode = GX_MODE_SEQUENTIAL;
         try_plan(plan, &one);
@@ -582,10 +684,10 @@ static void choose(struct gx_plan *plan)
     gx_path tried[2];
     size_t count = paths(plan, tried);
     gx_mode asked = plan->asked->mode;
-    bool alone = one_group(plan) && !plan->asked->stream;
+    bool alone = gx__plan_has_one_way(plan->jobs, plan->count, plan->facts, plan->asked);
     if (asked == GX_MODE_AUTO && alone)
         asked = GX_MODE_SEQUENTIAL;
-    if (count == 1 && asked && (asked != GX_MODE_PIPELINED || alone)) {
+    if (count == 1 && asked && !plan->asked->learning && (asked != GX_MODE_PIPELINED || alone)) {
         one.path = tried[0];
         one.mode = asked;
         one.sets = asked == GX_MODE_PIPELINED ? 2 : 1;
@@ -599,12 +701,20 @@ static void choose(struct gx_plan *plan)
             one.path = tried[p];
             one.mode = mode;
             if (mode != GX_MODE_PIPELINED)
-                consider(plan, one, &best);
+                consider(plan, one, best);
             else
-                consider_pipes(plan, tried[p], &best);
+                consider_pipes(plan, tried[p], best);
         }
     }
-    try_plan(plan, &best);
+    predict(plan, best);
+    try_plan(plan, &best[pick(plan, best, asked)]);
+}
+
+double gx__plan_predicts(const struct gx_plan *plan, gx_mode mode)
+{
+    double apart = mode == GX_MODE_PIPELINED ? plan->predicted[GX_WAY_APART] : 0;
+    double ns = plan->predicted[mode];
+    return apart > 0 && apart < ns ? apart : ns;
 }
 
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,

@@ -128,6 +128,13 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
         clear_spare(batch);
 }
 
+static void learn(struct gx_engine *engine, struct gx_batch *batch)
+{
+    if (batch->lesson.open)
+        gx__modes_end(&engine->modes, &batch->lesson, gx__engine_now(engine),
+                      batch->status == GX_OK);
+}
+
 /* Jobs of no elements, the one that failed, and those after it, which had no group or
  * none that counts. */
 static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
@@ -151,8 +158,10 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
         if (!batch->uncounted)
             gx__count(&engine->instance->counters.jobs_failed, 1);
     }
-    if (batch->done)
-        batch->done(batch);
+    if (!batch->done)
+        return;
+    learn(engine, batch);
+    batch->done(batch);
 }
 
 /* ---- finishing a group ---- */
@@ -412,9 +421,24 @@ static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t 
     return s;
 }
 
-/* group: as in gx_asked. */
+/* What is known of the modes that there are to choose from. Returns the shape; 0: none. */
+static uint64_t recall(struct gx_engine *engine, const struct gx_batch *batch,
+                       struct gx_asked *asked)
+{
+    const struct gx_device_facts *facts = &engine->device.facts;
+    if (gx__plan_has_one_way(batch->jobs, batch->count, facts, asked))
+        return 0;
+    uint64_t shape = gx__shape_of(batch->jobs, batch->count, asked);
+    asked->learning = true;
+    if (shape)
+        gx__modes_known(&engine->modes, shape, asked->mode, &asked->known);
+    return shape;
+}
+
+/* group: as in gx_asked. *shape: as in recall. */
 static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                            struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan)
+                            struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan,
+                            uint64_t *shape)
 {
     size_t room = gx__budget_room(&engine->budget);
     *asked = (struct gx_asked){.path = batch->path,
@@ -432,13 +456,17 @@ static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, ui
                                .user = engine,
                                .registered = is_registered,
                                .scratch = scratch_of};
+    *shape = recall(engine, batch, asked);
+    if (!group) /* nothing will be tried */
+        asked->known.due = 0;
     return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
 }
 
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                           struct gx_asked *asked, struct gx_plan *plan)
 {
-    return plan_batch(engine, batch, chunk_elems, NULL, asked, plan);
+    uint64_t shape;
+    return plan_batch(engine, batch, chunk_elems, NULL, asked, plan, &shape);
 }
 
 /* Plans, and gets the memory; where the device has less than was thought, in smaller
@@ -446,13 +474,18 @@ gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint
 static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx_asked *asked,
                          struct gx_plan *plan)
 {
-    uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
+    struct gx_engine *engine = pipe->engine;
+    uint64_t chunk = engine->instance->config.stream_chunk_elems, shape, start_ns = 0;
     for (;;) {
-        gx_status s = plan_batch(pipe->engine, batch, chunk, &flight_at(pipe, pipe->tail)->group,
-                                 asked, plan);
+        gx_status s = plan_batch(engine, batch, chunk, &flight_at(pipe, pipe->tail)->group, asked,
+                                 plan, &shape);
         if (s != GX_OK)
             return s;
+        if (asked->learning)
+            start_ns = gx__engine_now(engine);
         s = get_sets(pipe, plan);
+        if (s == GX_OK && asked->learning)
+            gx__modes_start(&engine->modes, shape, plan, start_ns, &batch->lesson);
         if ((s != GX_ERR_OUT_OF_MEMORY && s != GX_ERR_OUT_OF_DEVICE_MEMORY) ||
             plan->piece <= FLOOR_ELEMS)
             return s;
@@ -633,6 +666,7 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->message[0] = 0;
     batch->open = 0;
     batch->fed = false;
+    batch->lesson.open = false;
     trace_batch(pipe->engine, batch);
     if (!batch->reports)
         clear_spare(batch);
@@ -761,5 +795,6 @@ gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
     }
     gx__pipe_feed(pipe, batch);
     gx__pipe_close(pipe);
+    learn(engine, batch); /* giving memory back is part of what a mode costs */
     return batch->status;
 }
