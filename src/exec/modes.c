@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The table of modes.h. Trials: a shape that keeps coming has each way tried a few times in a
- * row, of which the first does not count, as it finds memory and commands cold; later once in a
- * long while, for machines change. Which ways are worth it is the plan's business.
+ * row, of which the first does not count, as it finds memory and commands cold; and again once in
+ * a long while, for machines change. Which ways are worth it is the plan's business.
  */
 #include "exec/modes.h"
 
@@ -10,12 +10,11 @@
 
 /* Batches of a shape before the first trial: what comes now and then is not worth one. */
 #define FIRST_TURN 16u
-/* Calls of a first trial, and of a later one. */
-#define FIRST_CALLS (GX_MODE_ENOUGH + 1)
-#define LATER_CALLS 2u
+/* Calls of a trial. */
+#define TRIAL_CALLS (GX_MODE_ENOUGH + 1)
 /* From one trial of a way to the next: one call in 64 at most tries one of the three ways that
  * are not chosen. */
-#define LATER_TURNS (64u * 3u * LATER_CALLS)
+#define LATER_TURNS (64u * 3u * TRIAL_CALLS)
 
 void gx__modes_init(struct gx_modes *modes)
 {
@@ -127,14 +126,6 @@ void gx__modes_known(struct gx_modes *modes, uint64_t key, gx_mode asked, struct
 
 /* ---- a batch ---- */
 
-static bool had_choice(const struct gx_plan *plan)
-{
-    unsigned ways = 0;
-    for (int w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++)
-        ways += plan->estimate[w] > 0;
-    return ways > 1;
-}
-
 static void take_turn(struct gx_shape *shape, const struct gx_plan *plan)
 {
     shape->turns++;
@@ -144,12 +135,14 @@ static void take_turn(struct gx_shape *shape, const struct gx_plan *plan)
             shape->left = 0;
         return;
     }
+    struct gx_seen *seen = &shape->way[plan->way];
     if (!shape->left || shape->trial != plan->way) {
         shape->trial = plan->way;
-        shape->left = shape->way[plan->way].median ? LATER_CALLS : FIRST_CALLS;
+        shape->left = TRIAL_CALLS;
+        seen->next = seen->count = 0; /* what is old counts until there is enough that is new */
     }
     shape->left--;
-    shape->way[plan->way].turn = shape->turns;
+    seen->turn = shape->turns;
 }
 
 void gx__modes_start(struct gx_modes *modes, uint64_t key, const struct gx_plan *plan,
@@ -166,8 +159,7 @@ void gx__modes_start(struct gx_modes *modes, uint64_t key, const struct gx_plan 
     if (key) {
         struct gx_shape *shape = find_or_make(modes, key);
         shape->used = modes->started;
-        if (had_choice(plan))
-            take_turn(shape, plan);
+        take_turn(shape, plan);
         lesson->counts = alone && shape->last == plan->way && lesson->estimate_ns;
         shape->last = plan->way;
     }

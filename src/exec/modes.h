@@ -29,7 +29,7 @@ struct gx_seen {
 struct gx_shape {
     uint64_t key;                               /* 0: free */
     uint64_t used;                              /* when, by `started` */
-    uint64_t turns;                             /* batches that had a choice */
+    uint64_t turns;                             /* batches */
     enum gx_way settled[GX_MODE_PIPELINED + 1]; /* by what was asked for */
     enum gx_way last;                           /* run, whyever */
     enum gx_way trial;                          /* under way, for so many more: */

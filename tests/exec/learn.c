@@ -173,6 +173,57 @@ static void only_who_is_alone_teaches(void **state)
     assert_true(is(factor(1, GX_WAY_SEQUENTIAL), 1));
 }
 
+/* What was chosen, by what was asked for; gx_estimate asks and changes nothing. */
+static void what_is_settled_is_remembered(void **state)
+{
+    (void)state;
+    struct gx_known known;
+    run_way(1, GX_MODE_AUTO, GX_WAY_SINGLE_SUBMIT, NS, true);
+    run_way(1, GX_MODE_PIPELINED, GX_WAY_APART, NS, true);
+    run_way(1, GX_MODE_SEQUENTIAL, GX_WAY_SEQUENTIAL, NS, true);
+    for (int i = 0; i < 2; i++) {
+        gx__modes_known(&modes, 1, GX_MODE_AUTO, &known);
+        assert_int_equal(known.settled, GX_WAY_SINGLE_SUBMIT);
+        gx__modes_known(&modes, 1, GX_MODE_PIPELINED, &known);
+        assert_int_equal(known.settled, GX_WAY_APART);
+        gx__modes_known(&modes, 3, GX_MODE_AUTO, &known);
+        assert_int_equal(known.settled, GX_WAY_NONE);
+    }
+}
+
+static uint32_t due(uint64_t shape)
+{
+    struct gx_known known;
+    gx__modes_known(&modes, shape, GX_MODE_AUTO, &known);
+    return known.due;
+}
+
+static void a_trial_is_due_until_it_is_over(void **state)
+{
+    (void)state;
+    const uint32_t one = 1u << GX_WAY_SINGLE_SUBMIT, apart = 1u << GX_WAY_APART;
+    struct gx_asked asked = {0};
+    struct gx_plan plan = some_plan(&asked, GX_WAY_SINGLE_SUBMIT);
+    struct gx_lesson lesson;
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(due(1), 0);
+        run_way(1, GX_MODE_AUTO, GX_WAY_PIPELINED, NS, true);
+    }
+    for (int i = 0; i < 2; i++) /* one that counts is not enough */
+        run_way(1, GX_MODE_SINGLE_SUBMIT, GX_WAY_SINGLE_SUBMIT, NS, true);
+    assert_int_equal(due(1) & (one | apart), one | apart);
+    plan.trial = true;
+    for (int i = 0; i < 2; i++) {
+        gx__modes_start(&modes, 1, &plan, 0, &lesson);
+        gx__modes_end(&modes, &lesson, NS, true);
+        assert_int_equal(due(1), one);
+        run_way(1, GX_MODE_SEQUENTIAL, GX_WAY_SEQUENTIAL, NS, true); /* no matter */
+        assert_int_equal(due(1), one);
+    }
+    run_way(1, GX_MODE_AUTO, GX_WAY_PIPELINED, NS, true); /* it was not worth it after all */
+    assert_int_equal(due(1) & (one | apart), apart);
+}
+
 static void the_oldest_shape_makes_room(void **state)
 {
     (void)state;
@@ -338,8 +389,8 @@ static void the_fastest_is_found(void **state)
         assert_int_equal(h.ran[PIPE], 16); /* nothing is tried for what does not come often */
         live(&h, 24, cases[i].truth, 0.01);
         memset(&h, 0, sizeof h);
-        live(&h, 12800, cases[i].truth, 0.01);
-        if (h.ran[cases[i].best] < 12800 - 12800 / 64)
+        live(&h, 3840, cases[i].truth, 0.01);
+        if (h.ran[cases[i].best] < 3840 - 3840 / 64)
             fail_msg("case %zu: %u %u %u %u", i, h.ran[SEQ], h.ran[ONE], h.ran[PIPE], h.ran[APART]);
     }
 }
@@ -352,8 +403,8 @@ static void what_is_settled_stays(void **state)
     struct history h = {0};
     live(&h, 100, truth, 0.1);
     h.changes = 0;
-    live(&h, 6400, truth, 0.1);
-    assert_true(h.changes <= 2 * 6400 / 64); /* into a trial and out again */
+    live(&h, 3840, truth, 0.1);
+    assert_true(h.changes <= 2 * 3840 / 64); /* into a trial and out again */
 }
 
 /* What is known to lose by much is not tried again. */
@@ -365,8 +416,8 @@ static void what_loses_is_left_alone(void **state)
     live(&h, 100, truth, 0.01);
     assert_true(h.ran[ONE] > 0 && h.ran[APART] > 0);
     memset(&h, 0, sizeof h);
-    live(&h, 5000, truth, 0.01);
-    assert_int_equal(h.ran[PIPE], 5000);
+    live(&h, 2000, truth, 0.01);
+    assert_int_equal(h.ran[PIPE], 2000);
 }
 
 /* A machine that has become another one is noticed. */
@@ -380,7 +431,7 @@ static void what_changes_is_noticed(void **state)
     assert_int_equal(h.last, PIPE);
     live(&h, 40, after, 0.01);
     assert_int_equal(h.last, ONE);
-    live(&h, 8000, later, 0.01); /* by a trial, once in a while */
+    live(&h, 900, later, 0.01); /* by a trial, once in a while */
     memset(&h, 0, sizeof h);
     live(&h, 64, later, 0.01);
     assert_true(h.ran[PIPE] >= 60);
@@ -393,6 +444,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_median_counts, open_table, close_table),
         cmocka_unit_test_setup_teardown(some_do_not_count, open_table, close_table),
         cmocka_unit_test_setup_teardown(only_who_is_alone_teaches, open_table, close_table),
+        cmocka_unit_test_setup_teardown(what_is_settled_is_remembered, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_trial_is_due_until_it_is_over, open_table, close_table),
         cmocka_unit_test_setup_teardown(the_oldest_shape_makes_room, open_table, close_table),
         cmocka_unit_test(what_is_known_decides),
         cmocka_unit_test(auto_and_asked_for_are_one_plan),
