@@ -169,7 +169,14 @@ void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe)
 
 void gx__copier_unwatch(struct gx_copier *copier, struct gx_pipe *pipe)
 {
+    struct gx_linger linger = {0};
+    bool lingers = true;
     pthread_mutex_lock(&copier->lock);
+    while (copier->looked_at == pipe && lingers) { /* mostly a microsecond */
+        pthread_mutex_unlock(&copier->lock);
+        lingers = gx__linger(&linger);
+        pthread_mutex_lock(&copier->lock);
+    }
     while (copier->looked_at == pipe)
         pthread_cond_wait(&copier->done, &copier->lock);
     for (struct gx_pipe **at = &copier->watched; pipe->watched; at = &(*at)->next_watched) {

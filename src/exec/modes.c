@@ -190,8 +190,6 @@ static void add(struct gx_seen *seen, uint64_t ns, uint64_t estimate_ns)
 
 void gx__modes_end(struct gx_modes *modes, struct gx_lesson *lesson, uint64_t now_ns, bool whole)
 {
-    if (!lesson->open)
-        return;
     lesson->open = false;
     pthread_mutex_lock(&modes->lock);
     modes->running--;

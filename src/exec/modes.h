@@ -61,7 +61,7 @@ uint64_t gx__shape_of(const gx_job *jobs, size_t count, const struct gx_asked *a
 /* Changes nothing. */
 void gx__modes_known(struct gx_modes *modes, uint64_t shape, gx_mode asked, struct gx_known *known);
 
-/* A batch that was planned starts. Each start has an end, in integers only, so that it leaves no
+/* A batch that was planned starts. Each start has one end, in integers only, so that it leaves no
  * trace in the caller's floating-point state; `whole`: nothing failed or was cancelled. */
 void gx__modes_start(struct gx_modes *modes, uint64_t shape, const struct gx_plan *plan,
                      uint64_t now_ns, struct gx_lesson *lesson);

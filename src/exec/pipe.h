@@ -54,9 +54,10 @@ struct gx_pipe {
     bool shared; /* a thread beside the one that feeds may look into it */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint64_t head, tail; /* groups finished and started, under the lock */
-    uint64_t finished;   /* groups ever: head begins anew, and who waits must not be taken in */
-    bool finishing;      /* someone has the group at head */
+    uint64_t head, tail;       /* groups finished and started, under the lock */
+    _Atomic uint64_t finished; /* groups ever: head begins anew, and who waits must not be taken
+                                  in; set under the lock */
+    bool finishing;            /* someone has the group at head */
 
     /* The feeding thread's: */
     struct gx_set set[GX_SETS_MAX];

@@ -614,9 +614,9 @@ static void consider_pipes(struct gx_plan *plan, gx_path path, struct choice *be
 
 /* Estimates with what is known. Where nothing is known of a way, the estimate is taken to be
  * as wrong as where it is least so: who hopes finds out. */
-static void predict(struct gx_plan *plan, const struct choice *best)
+static void predict(struct gx_plan *plan, const struct gx_known *known, const struct choice *best)
 {
-    const double *factor = plan->asked->known.factor;
+    const double *factor = known->factor;
     double other = 0;
     for (int w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++)
         if (factor[w] > 0 && (!(other > 0) || factor[w] < other))
@@ -630,51 +630,73 @@ static void predict(struct gx_plan *plan, const struct choice *best)
 
 /* The better of two that were looked at; where nothing is known of the second, it has to promise
  * more. */
-static enum gx_way better(const struct gx_plan *plan, enum gx_way first, enum gx_way second,
-                          double gain)
+static enum gx_way better(const struct gx_plan *plan, const struct gx_known *known,
+                          enum gx_way first, enum gx_way second, double gain)
 {
-    if (plan->asked->known.factor[second] > 0)
+    if (known->factor[second] > 0)
         gain = 1;
     return plan->predicted[second] < plan->predicted[first] * gain ? second : first;
 }
 
 /* Of what is not known, no more can be hoped for than that it is as estimated. */
-static double hope(const struct gx_plan *plan, enum gx_way way)
+static double hope(const struct gx_plan *plan, const struct gx_known *known, enum gx_way way)
 {
-    bool known = plan->asked->known.factor[way] > 0;
-    return known || plan->predicted[way] < plan->estimate[way] ? plan->predicted[way]
-                                                               : plan->estimate[way];
+    double predicted = plan->predicted[way], estimate = plan->estimate[way];
+    return known->factor[way] > 0 || predicted < estimate ? predicted : estimate;
 }
 
 /* Pipelines first, so that it is the same one whether a pipeline was asked for or not. */
-static enum gx_way pick(struct gx_plan *plan, const struct choice *best, gx_mode asked)
+static enum gx_way pick(struct gx_plan *plan, const struct gx_known *known,
+                        const struct choice *best, gx_mode asked)
 {
-    const struct gx_known *known = &plan->asked->known;
     const double *ns = plan->predicted;
     enum gx_way way = (enum gx_way)asked, settled = known->settled;
     if (asked == GX_MODE_SEQUENTIAL || asked == GX_MODE_SINGLE_SUBMIT)
         return way;
     way = GX_WAY_PIPELINED;
     if (best[GX_WAY_APART].sets)
-        way = better(plan, way, GX_WAY_APART, SETS_GAIN);
-    if (asked == GX_MODE_AUTO)
-        way =
-            better(plan, better(plan, GX_WAY_SEQUENTIAL, GX_WAY_SINGLE_SUBMIT, 1), way, PIPE_GAIN);
+        way = better(plan, known, way, GX_WAY_APART, SETS_GAIN);
+    if (asked == GX_MODE_AUTO) {
+        enum gx_way one = better(plan, known, GX_WAY_SEQUENTIAL, GX_WAY_SINGLE_SUBMIT, 1);
+        way = better(plan, known, one, way, PIPE_GAIN);
+    }
     if (best[settled].sets && ns[way] > ns[settled] * SETTLED_GAIN)
         way = settled;
-    for (enum gx_way w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++)
-        if (w != way && best[w].sets && known->due & 1u << w &&
-            hope(plan, w) <= ns[way] * TRIAL_MOST) {
+    for (enum gx_way w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++) {
+        bool due = w != way && best[w].sets && known->due & 1u << w;
+        if (due && hope(plan, known, w) <= ns[way] * TRIAL_MOST) {
             plan->trial = true;
             return w;
         }
+    }
     return way;
+}
+
+/* Looks at all modes, or the one asked for, over the paths. */
+static void choose_way(struct gx_plan *plan, gx_mode asked, const gx_path *tried, size_t count)
+{
+    static const struct gx_known nothing;
+    const struct gx_known *known = plan->asked->known ? plan->asked->known : &nothing;
+    struct choice best[GX_WAYS] = {0};
+    for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
+        struct choice one = {.mode = mode, .sets = 1, .group_times = 1, .chunk = full_chunk(plan)};
+        if (asked && mode != asked)
+            continue;
+        for (size_t p = 0; p < count; p++) {
+            one.path = tried[p];
+            if (mode != GX_MODE_PIPELINED)
+                consider(plan, one, best);
+            else
+                consider_pipes(plan, tried[p], best);
+        }
+    }
+    predict(plan, known, best);
+    try_plan(plan, &best[pick(plan, known, best, asked)]);
 }
 
 static void choose(struct gx_plan *plan)
 {
-    struct choice best[GX_WAYS] = {0},
-                  one = {.sets = 1, .group_times = 1, .chunk = full_chunk(plan)};
+    struct choice one = {.sets = 1, .group_times = 1, .chunk = full_chunk(plan)};
     if (plan->facts->import) {
         one.path = GX_PATH_DIRECT;
         one.mode = GX_MODE_SEQUENTIAL;
@@ -694,20 +716,7 @@ static void choose(struct gx_plan *plan)
         try_plan(plan, &one);
         return;
     }
-    for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
-        if (asked && mode != asked)
-            continue;
-        for (size_t p = 0; p < count; p++) {
-            one.path = tried[p];
-            one.mode = mode;
-            if (mode != GX_MODE_PIPELINED)
-                consider(plan, one, best);
-            else
-                consider_pipes(plan, tried[p], best);
-        }
-    }
-    predict(plan, best);
-    try_plan(plan, &best[pick(plan, best, asked)]);
+    choose_way(plan, asked, tried, count);
 }
 
 double gx__plan_predicts(const struct gx_plan *plan, gx_mode mode)

@@ -76,7 +76,7 @@ enum gx_way {
     GX_WAYS
 };
 
-/* What batches of the same shape have shown before (modes.h); all 0: nothing. */
+/* What batches of the same shape have shown before (modes.h). */
 struct gx_known {
     double factor[GX_WAYS]; /* what a way took over what cost.c says; 0: not known */
     enum gx_way settled;    /* stays, unless another is clearly better; GX_WAY_NONE: none */
@@ -93,7 +93,7 @@ struct gx_asked {
                               counts, not when the first of them is done */
     uint32_t copy_threads; /* of host copies; 0: one */
     bool learning;         /* what it takes will be compared: an estimate is wanted in any case */
-    struct gx_known known; /* where learning */
+    const struct gx_known *known; /* read while planning; NULL: nothing */
     /* NULL: none wanted. Room to plan in; where all is one group of one job, that is left there. */
     struct gx_group *group;
     void *user; /* for these two: */

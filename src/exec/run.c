@@ -130,9 +130,7 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
 
 static void learn(struct gx_engine *engine, struct gx_batch *batch)
 {
-    if (batch->lesson.open)
-        gx__modes_end(&engine->modes, &batch->lesson, gx__engine_now(engine),
-                      batch->status == GX_OK);
+    gx__modes_end(&engine->modes, &batch->lesson, gx__engine_now(engine), batch->status == GX_OK);
 }
 
 /* Jobs of no elements, the one that failed, and those after it, which had no group or
@@ -160,7 +158,8 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
     }
     if (!batch->done)
         return;
-    learn(engine, batch);
+    if (batch->lesson.open)
+        learn(engine, batch);
     batch->done(batch);
 }
 
@@ -295,7 +294,7 @@ static void finish_head(struct gx_pipe *pipe)
         lock(pipe);
     }
     pipe->finishing = false;
-    pipe->finished++;
+    atomic_store_explicit(&pipe->finished, pipe->finished + 1, memory_order_release);
     pipe->head++;
     if (pipe->shared)
         pthread_cond_broadcast(&pipe->changed);
@@ -311,6 +310,17 @@ bool gx__pipe_try_step(struct gx_pipe *pipe)
     return some;
 }
 
+/* Under the lock, which it gives up meanwhile: until another thread has finished a group or it is
+ * time to sleep. To be woken takes 10 us. Not inlined: a small job never comes here. */
+__attribute__((noinline)) static void look_out(struct gx_pipe *pipe, uint64_t finished)
+{
+    struct gx_linger linger = {0};
+    unlock(pipe);
+    while (atomic_load(&pipe->finished) == finished && gx__linger(&linger))
+        ;
+    lock(pipe);
+}
+
 bool gx__pipe_step(struct gx_pipe *pipe)
 {
     lock(pipe);
@@ -318,6 +328,8 @@ bool gx__pipe_step(struct gx_pipe *pipe)
     bool some = pipe->head != pipe->tail;
     if (some && !pipe->finishing)
         finish_head(pipe);
+    else if (some)
+        look_out(pipe, finished);
     while (some && pipe->finished == finished)
         pthread_cond_wait(&pipe->changed, &pipe->lock);
     unlock(pipe);
@@ -421,21 +433,7 @@ static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t 
     return s;
 }
 
-/* What is known of the modes that there are to choose from. Returns the shape; 0: none. */
-static uint64_t recall(struct gx_engine *engine, const struct gx_batch *batch,
-                       struct gx_asked *asked)
-{
-    const struct gx_device_facts *facts = &engine->device.facts;
-    if (gx__plan_has_one_way(batch->jobs, batch->count, facts, asked))
-        return 0;
-    uint64_t shape = gx__shape_of(batch->jobs, batch->count, asked);
-    asked->learning = true;
-    if (shape)
-        gx__modes_known(&engine->modes, shape, asked->mode, &asked->known);
-    return shape;
-}
-
-/* group: as in gx_asked. *shape: as in recall. */
+/* group: as in gx_asked; NULL: nothing will be tried. *shape: 0: there is nothing to learn. */
 static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                             struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan,
                             uint64_t *shape)
@@ -456,10 +454,19 @@ static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, ui
                                .user = engine,
                                .registered = is_registered,
                                .scratch = scratch_of};
-    *shape = recall(engine, batch, asked);
-    if (!group) /* nothing will be tried */
-        asked->known.due = 0;
-    return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
+    struct gx_known known;
+    const struct gx_device_facts *facts = &engine->device.facts;
+    *shape = 0;
+    if (!facts->import && !gx__plan_has_one_way(batch->jobs, batch->count, facts, asked)) {
+        asked->learning = true;
+        *shape = gx__shape_of(batch->jobs, batch->count, asked);
+        gx__modes_known(&engine->modes, *shape, asked->mode, &known);
+        known.due = group ? known.due : 0;
+        asked->known = &known;
+    }
+    gx_status s = gx__plan_batch(batch->jobs, batch->count, facts, asked, plan);
+    asked->known = NULL;
+    return s;
 }
 
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
@@ -795,6 +802,7 @@ gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
     }
     gx__pipe_feed(pipe, batch);
     gx__pipe_close(pipe);
-    learn(engine, batch); /* giving memory back is part of what a mode costs */
+    if (batch->lesson.open)
+        learn(engine, batch); /* giving memory back is part of what a mode costs */
     return batch->status;
 }
