@@ -154,16 +154,25 @@ static double work(const gx_job *jobs, size_t count)
     return all;
 }
 
-double gx__plan_cost(const struct gx_plan *plan, uint64_t *seen)
+/* The part of a batch that was looked at: all of it, or its first groups, or some batches of a
+ * stream. */
+static double times_of(const struct gx_plan *plan, const struct gx_cursor *cursor, uint32_t batches)
+{
+    if (cursor->job >= plan->count && !batches)
+        return 1;
+    double all = work(plan->jobs, plan->count);
+    return all / (work(plan->jobs, cursor->job) + (double)cursor->first + batches * all);
+}
+
+uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants, size_t count)
 {
     double hand_over =
         plan->mode == GX_MODE_PIPELINED && !plan->facts->copy_threads ? HAND_OVER_NS : 0;
     double submit = plan->facts->submit_ns ? (double)plan->facts->submit_ns : DEFAULT_SUBMIT_NS;
     struct gx_cursor cursor = {0};
-    struct clocks c = {0};
+    struct clocks clocks[GX_VARIANTS_MAX] = {0};
     struct gx_group group[2], *g = &group[0], *before = &group[1], *swap;
     uint64_t groups = 0;
-    uint32_t sets = plan->sets > plan->asked->sets ? plan->sets : plan->asked->sets;
     uint32_t batches = 0, more = plan->asked->stream ? STREAM_BATCHES : 0;
     before->count = 0;
     while (groups < GROUPS_LOOKED_AT) {
@@ -176,18 +185,22 @@ double gx__plan_cost(const struct gx_plan *plan, uint64_t *seen)
             continue;
         }
         struct stages s = stages_of(plan, g);
-        if (g->drain || waits_for(before, g))
-            c.host = later(c.host, c.out);
-        advance(&c, &s, gx__plan_queues(plan, g), submit, hand_over, &c.set[groups % sets]);
+        bool waits = g->drain || waits_for(before, g);
+        for (size_t v = 0; v < count; v++) {
+            struct clocks *c = &clocks[v];
+            uint32_t least = plan->asked->sets, sets = variants[v].sets;
+            if (waits)
+                c->host = later(c->host, c->out);
+            advance(c, &s, gx__group_queues(g, variants[v].apart), submit, hand_over,
+                    &c->set[groups % (sets > least ? sets : least)]);
+        }
         groups++;
         swap = g;
         g = before;
         before = swap;
     }
-    *seen = groups;
-    if (cursor.job >= plan->count && !batches)
-        return c.out;
-    double all = work(plan->jobs, plan->count);
-    double part = work(plan->jobs, cursor.job) + (double)cursor.first + batches * all;
-    return c.out * all / part;
+    double times = times_of(plan, &cursor, batches);
+    for (size_t v = 0; v < count; v++)
+        variants[v].ns = clocks[v].out * times;
+    return groups;
 }

@@ -314,13 +314,13 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
 
 /* Copies get commands of their own only in a pipeline, and on queues of their own: the
  * download that has none goes with the kernels, or it would hold up the uploads behind it. */
-uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group)
+uint32_t gx__group_queues(const struct gx_group *group, uint32_t apart)
 {
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
     if (group->out)
-        own |= plan->apart & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+        own |= apart & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
     if (group->bytes > group->slots)
-        own |= plan->apart & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+        own |= apart & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     return own;
 }
 
@@ -344,7 +344,7 @@ static void count_group(struct gx_plan *plan, const struct gx_group *g)
     for (size_t k = 0; k < g->count && g->bytes > g->out - g->slots; k++)
         plan->piece = g->pieces[k].n > plan->piece ? g->pieces[k].n : plan->piece;
     plan->groups++;
-    plan->submits += (uint64_t)__builtin_popcount(gx__plan_queues(plan, g));
+    plan->submits += (uint64_t)__builtin_popcount(gx__group_queues(g, plan->apart));
     plan->dispatches += g->dispatches;
 }
 
@@ -549,38 +549,43 @@ bool gx__plan_has_one_way(const gx_job *jobs, size_t count, const struct gx_devi
            (!count || jobs[0].n <= least(least_chunk, facts->dispatch_elems * GX_GROUP_DISPATCHES));
 }
 
-/* best: of each way. Returns the groups that it saw. */
-static uint64_t consider(struct gx_plan *plan, struct choice choice, struct choice *best)
+/* best: of each way. */
+static void consider(struct choice choice, const struct gx_variant *variant, struct choice *best)
 {
     double gain = choice.mode == GX_MODE_PIPELINED ? SETS_GAIN : 1;
+    choice.sets = variant->sets;
+    choice.apart = variant->apart;
+    choice.cost = variant->ns;
     enum gx_way way = way_of(&choice);
-    uint64_t groups;
-    try_plan(plan, &choice);
-    choice.cost = gx__plan_cost(plan, &groups);
     if (!best[way].sets || choice.cost < best[way].cost * gain)
         best[way] = choice;
-    return groups;
+}
+
+static void consider_one(struct gx_plan *plan, struct choice choice, struct choice *best)
+{
+    struct gx_variant variant = {.sets = 1};
+    try_plan(plan, &choice);
+    gx__plan_costs(plan, &variant, 1);
+    consider(choice, &variant, best);
 }
 
 /* What a pipeline can be: its copies with the kernels on one queue, uploads on a queue of
  * their own, or downloads as well. Each queue more lets more happen at once, for which it
  * takes more sets, and costs a submit and a wait. Downloads of a few groups are not worth
- * theirs (measured on an H200). */
+ * theirs (measured on an H200). Returns the groups that it saw. */
 static uint64_t consider_queues(struct gx_plan *plan, struct choice choice, struct choice *best)
 {
     const uint32_t up = GX_QUEUE_BIT(GX_QUEUE_UPLOAD), down = GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     uint32_t own = choice.path == GX_PATH_DEVICE_LOCAL ? plan->facts->queues & (up | down) : 0;
-    choice.sets = 2;
-    uint64_t groups = consider(plan, choice, best);
-    if (groups > 2) {
-        choice.sets = 3;
-        consider(plan, choice, best);
-    }
-    if (groups < 2 || !(own & up))
-        return groups;
-    choice.apart = groups < MANY_GROUPS ? up : own;
-    choice.sets = choice.apart & down ? 4 : 3;
-    consider(plan, choice, best);
+    struct gx_variant variants[GX_VARIANTS_MAX] = {
+        {.sets = 2}, {.sets = 3}, {.sets = 3, .apart = up}, {.sets = 4, .apart = own}};
+    try_plan(plan, &choice);
+    uint64_t groups = gx__plan_costs(plan, variants, own & up ? GX_VARIANTS_MAX : 2);
+    consider(choice, &variants[0], best);
+    if (groups > 2)
+        consider(choice, &variants[1], best);
+    if (groups > 1 && own & up)
+        consider(choice, &variants[own & down && groups >= MANY_GROUPS ? 3 : 2], best);
     return groups;
 }
 
@@ -685,7 +690,7 @@ static void choose_way(struct gx_plan *plan, gx_mode asked, const gx_path *tried
         for (size_t p = 0; p < count; p++) {
             one.path = tried[p];
             if (mode != GX_MODE_PIPELINED)
-                consider(plan, one, best);
+                consider_one(plan, one, best);
             else
                 consider_pipes(plan, tried[p], best);
         }

@@ -169,8 +169,8 @@ bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct 
 uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
                         uint64_t first, struct gx_group *group);
 
-/* The commands of a group: bits of the queues that have one. */
-uint32_t gx__plan_queues(const struct gx_plan *plan, const struct gx_group *group);
+/* The commands of a group: bits of the queues that have one, where `apart` are used for copies. */
+uint32_t gx__group_queues(const struct gx_group *group, uint32_t apart);
 
 /* Whether a later piece has to wait for an earlier one to be done, because of host memory:
  * in the same group or, where not, in another one in flight. */
@@ -182,8 +182,15 @@ size_t gx__bucket(size_t bytes);
 
 /* ---- cost.c ---- */
 
-/* Predicted ns of the plan as it is (path, mode, sets, chunk), and how many groups were
- * looked at for that. */
-double gx__plan_cost(const struct gx_plan *plan, uint64_t *groups);
+/* How many groups are in flight, and bits of the queues for copies that are used. */
+struct gx_variant {
+    uint32_t sets, apart;
+    double ns; /* out: predicted */
+};
+#define GX_VARIANTS_MAX 4u
+
+/* What the groups of the plan as it is (path, mode, chunk) take in each of the variants, which
+ * are looked at together, as to lay groups out takes longer. Returns how many groups were. */
+uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants, size_t count);
 
 #endif

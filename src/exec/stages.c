@@ -444,7 +444,7 @@ gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *f, const struc
     if (s == GX_OK)
         s = host_in(pipe, f, &ready);
     if (s == GX_OK)
-        s = submit_all(pipe, f, gx__plan_queues(plan, &f->group), ready);
+        s = submit_all(pipe, f, gx__group_queues(&f->group, plan->apart), ready);
     if (s != GX_OK) {
         if (f->done.value)
             gx__engine_wait(pipe->engine, f->done, f->group.elements);

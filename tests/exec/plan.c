@@ -680,7 +680,7 @@ static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
         struct gx_cursor cursor = {0};
         struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
         assert_true(gx__plan_next(&plan, &cursor, &group));
-        assert_int_equal(gx__plan_queues(&plan, &group), cases[i].want);
+        assert_int_equal(gx__group_queues(&group, plan.apart), cases[i].want);
     }
 }
 
