@@ -458,6 +458,41 @@ static void learns(unsigned queues, gx_mode want)
     close_engine();
 }
 
+static void count_done(struct gx_batch *batch)
+{
+    assert_int_equal(batch->status, GX_OK);
+}
+
+/* Batches as tickets have them: those that overlap do not teach, those that run alone do. */
+static void tickets_teach(void)
+{
+    const struct machine m = {1, 1, 3000, 8000, 2000, 150000, 49, 51, 3500, 49, 10, 10, 1 << 30};
+    struct gx_batch batch[2], ask = batch_of(8, GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, NULL);
+    struct gx_pipe *pipe;
+    struct gx_asked asked;
+    struct gx_plan plan;
+    ask.sets = 3;
+    open_machine(&m, 0);
+    assert_int_equal(gx__pipe_open(&engine, &pipe), GX_OK);
+    for (int alone = 0; alone < 2; alone++) {
+        for (int i = 0; i < 5; i++) {
+            for (int k = 0; k < 2; k++) {
+                batch[k] = ask;
+                batch[k].done = count_done;
+                gx__pipe_feed(pipe, &batch[k]);
+                if (alone)
+                    gx__pipe_drain(pipe);
+            }
+            gx__pipe_drain(pipe);
+        }
+        assert_int_equal(gx__engine_plan(&engine, &ask, 0, &asked, &plan), GX_OK);
+        assert_true(plan.estimate[plan.way] > 0);
+        assert_true(alone == (plan.predicted[plan.way] > 2 * plan.estimate[plan.way]));
+    }
+    gx__pipe_close(pipe);
+    close_engine();
+}
+
 static void auto_learns(void **state)
 {
     (void)state;
@@ -467,6 +502,7 @@ static void auto_learns(void **state)
     make_jobs(sizes, GXT_COUNT(sizes), GX_ADD, GX_JOB_TRUSTED);
     learns(1, GX_MODE_SINGLE_SUBMIT);
     learns(3, GX_MODE_PIPELINED);
+    tickets_teach();
     free_jobs(GXT_COUNT(sizes));
 }
 
