@@ -28,6 +28,9 @@ enum { TURNS_PER_LOOK = 16, TURNS_PER_YIELD = 128 }; /* at the clock; some micro
 
 enum { AT_REST, STARTING, UP }; /* gx_crew.state */
 
+/* One helper in so many may be left out for others' sake. */
+#define LENT_PART 4u
+
 /* Of gx_crew_task.seats: helpers that are in, whether the caller sleeps, seats left. */
 #define IN_ONE     ((uint64_t)1)
 #define IN_MASK    ((uint64_t)0x7fffffff)
@@ -282,6 +285,18 @@ static void see_others_off(struct gx_crew *crew, struct gx_crew_task *task)
     }
 }
 
+void gx__crew_lend(struct gx_instance *instance, bool begin)
+{
+    atomic_fetch_add(&instance->crew.lent, begin ? 1 : (uint32_t)-1);
+}
+
+/* Those that may be asked. */
+static uint32_t helpers_there(struct gx_crew *crew)
+{
+    uint32_t started = atomic_load(&crew->started), lent = atomic_load(&crew->lent);
+    return started - (lent < started / LENT_PART ? lent : started / LENT_PART);
+}
+
 static void run_alone(size_t parts, gx_crew_fn fn, void *arg)
 {
     for (size_t part = 0; part < parts; part++)
@@ -298,7 +313,7 @@ void gx__crew_run(struct gx_instance *instance, enum gx_crew_kind kind, uint32_t
     }
     if (atomic_load(&crew->state) == AT_REST)
         start(crew, instance->config.threads);
-    uint32_t helpers = atomic_load(&crew->started);
+    uint32_t helpers = helpers_there(crew);
     helpers = helpers < workers - 1 ? helpers : workers - 1;
     helpers = helpers < parts - 1 ? helpers : (uint32_t)(parts - 1);
     struct gx_crew_task *task = helpers ? claim(crew) : NULL;

@@ -56,7 +56,8 @@ struct gx_crew {
     _Atomic uint32_t looking, asleep;            /* idle threads */
     _Atomic uint32_t bell;                       /* changes when sleepers are woken */
     _Atomic uint32_t state, started;
-    _Atomic bool spins; /* every thread can have a core */
+    _Atomic uint32_t lent; /* cores that others keep busy, see gx__crew_lend */
+    _Atomic bool spins;    /* every thread can have a core */
     pthread_t thread[GX_CREW_HELPERS];
     struct gx_crew_task task[GX_CREW_TASKS];
 };
@@ -66,6 +67,10 @@ struct gx_crew {
  * first needed; where none can be had, this thread does all. Allocates nothing. */
 void gx__crew_run(struct gx_instance *instance, enum gx_crew_kind kind, uint32_t workers,
                   size_t parts, gx_crew_fn fn, void *arg);
+
+/* A thread that is not of the crew keeps a core busy from now on, or no longer: calls that
+ * begin meanwhile are content with a helper less, where there are several. */
+void gx__crew_lend(struct gx_instance *instance, bool begin);
 
 /* Ends the threads. Nothing is under way, and nothing follows but gx__crew_run anew. */
 void gx__crew_end(struct gx_instance *instance);

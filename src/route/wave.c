@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crew.h"
 #include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
@@ -352,19 +353,26 @@ static struct gx_errand *callers_own(struct gx_desk *desk)
     return own;
 }
 
+/* Who drives a GPU needs a core, all the time: computing on that too would hold both up. */
 static void run_errands(struct gx_router *router, struct gx_desk *desk)
 {
     struct gx_errand *own = callers_own(desk);
+    struct gx_instance *instance = router->places.instance;
     bool sent[GX_CANDIDATES_MAX] = {false};
-    for (size_t i = 0; i < desk->errands; i++)
+    for (size_t i = 0; i < desk->errands; i++) {
         sent[i] = &desk->errand[i] != own && gx__desk_send(router, desk, &desk->errand[i]);
+        if (sent[i])
+            gx__crew_lend(instance, true);
+    }
     if (desk->errands)
         gx__errand_run(own);
     for (size_t i = 0; i < desk->errands; i++) {
-        if (sent[i])
+        if (sent[i]) {
             gx__desk_await(router, desk, &desk->errand[i]);
-        else if (&desk->errand[i] != own)
+            gx__crew_lend(instance, false);
+        } else if (&desk->errand[i] != own) {
             gx__errand_run(&desk->errand[i]);
+        }
     }
 }
 
