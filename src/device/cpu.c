@@ -17,7 +17,7 @@
 #include "field/host.h"
 
 /* Work that makes another thread worth waking: it costs a few microseconds. */
-#define WORKER_MIN_NS 30000u
+#define WORKER_MIN_NS 20000u
 /* Elements that one worker takes at a time: some hundred KiB, so that stores stay in few
  * pages and an unlucky worker holds the others up for little. Where that would leave threads
  * without any, as few as are worth waking one for, and for inverses a batch. */
@@ -143,7 +143,7 @@ static const struct {
     gx_op op;
     uint32_t ns;
 } costs[] = {
-    {GX_ADD, 3},      {GX_SUB, 3},        {GX_MUL, 12},     {GX_NEG, 3},
+    {GX_ADD, 5},      {GX_SUB, 5},        {GX_MUL, 12},     {GX_NEG, 5},
     {GX_SQR, 11},     {GX_INV, 40},       {GX_DIV, 50},     {GX_MUL_ADD, 14},
     {GX_TO_MONT, 12}, {GX_FROM_MONT, 12}, {GX_OP_CHECK, 2},
 };
