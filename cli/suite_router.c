@@ -16,12 +16,17 @@
 #include "progress.h"
 
 enum {
-    SAMPLES_MIN = 7,
-    PERIOD = 65537 /* random elements, repeated: no multiple of anything that is cut into */
+    SAMPLES_MIN = 5,
+    MORE = 4, /* times the samples, and the time for them, where they are far apart */
+    LOOK_EVERY = 8,
+    FAR_BEHIND = 8, /* times the fastest: its time is no more than for the record */
+    PERIOD = 65537  /* random elements, repeated: no multiple of anything that is cut into */
 };
 
 /* Of one sample, for the clock's sake. */
 #define SHORTEST_NS 20000.0
+/* Of a ratio of two medians, as half of what it lies in with 95 %. */
+#define UNCERTAIN 0.05
 /* Clocks are up again after this much work. */
 #define WARM_NS 20000000u
 
@@ -253,33 +258,80 @@ static int take_sample(router *r, const router_way *way, size_t calls, double *n
     return rc;
 }
 
-static bool enough(const router *r, size_t taken, size_t samples, double budget_s, uint64_t start)
+static double ns[ROUTER_WAYS_MAX][SAMPLES_MAX];
+
+static double uncertainty(const stats *s)
 {
-    if (r->opts->samples)
-        return taken >= r->opts->samples;
-    return taken >= samples ||
-           (taken >= SAMPLES_MIN && (double)(now_ns() - start) / 1e9 > budget_s);
+    return (s->high - s->low) / 2 / s->median;
 }
 
-int router_time(router *r, router_way *ways, size_t count, size_t samples, double budget_s)
+static void sum_up(router_way *ways, size_t count)
 {
-    static double ns[ROUTER_WAYS_MAX][SAMPLES_MAX];
+    for (size_t i = 0; i < count; i++)
+        ways[i].ns = stats_of(ns[i], ways[i].samples);
+}
+
+/* Whether the last way, over the best of the others, is known well. */
+static bool well_known(router_way *ways, size_t count)
+{
+    size_t best = 0;
+    sum_up(ways, count);
+    for (size_t i = 1; i + 1 < count; i++)
+        best = ways[i].ns.median < ways[best].ns.median ? i : best;
+    return uncertainty(&ways[best].ns) + uncertainty(&ways[count - 1].ns) < UNCERTAIN;
+}
+
+/* As many rounds as are asked for, in the time that there is; and where times jump, more. */
+static bool enough(const router *r, router_way *ways, size_t count, size_t rounds, size_t samples,
+                   double budget_s, uint64_t start)
+{
+    double spent = (double)(now_ns() - start) / 1e9 / budget_s;
+    if (r->opts->samples)
+        return rounds >= r->opts->samples;
+    if (rounds < SAMPLES_MIN || (rounds < samples && spent < 1))
+        return false;
+    if (rounds >= MORE * samples || spent >= MORE)
+        return true;
+    return rounds % LOOK_EVERY == 0 && well_known(ways, count);
+}
+
+/* All ways once: how many calls make a sample, and who is so slow that a few of these do. */
+static int try_out(router *r, router_way *ways, size_t count)
+{
+    double least = INFINITY;
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
         rc = take_sample(r, &ways[i], 1, &ns[i][0]);
         ways[i].calls = ns[i][0] < SHORTEST_NS ? (size_t)(SHORTEST_NS / (ns[i][0] + 1)) + 1 : 1;
+        ways[i].samples = 0;
+        least = fmin(least, ns[i][0]);
     }
-    size_t taken = 0;
-    for (uint64_t start = now_ns(); rc == EXIT_DONE && !enough(r, taken, samples, budget_s, start);
-         taken++)
-        for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
-            size_t at = taken % 2 ? count - 1 - i : i;
-            rc = take_sample(r, &ways[at], ways[at].calls, &ns[at][taken]);
-        }
+    for (size_t i = 0; i < count; i++)
+        ways[i].far_behind = ns[i][0] > FAR_BEHIND * least;
+    return rc;
+}
+
+static int take_round(router *r, router_way *ways, size_t count, size_t round)
+{
+    int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
-        ways[i].samples = taken;
-        ways[i].ns = stats_of(ns[i], taken);
+        size_t at = round % 2 ? count - 1 - i : i;
+        router_way *way = &ways[at];
+        if (!way->far_behind || round < SAMPLES_MIN)
+            rc = take_sample(r, way, way->calls, &ns[at][way->samples++]);
     }
+    return rc;
+}
+
+int router_time(router *r, router_way *ways, size_t count, size_t samples, double budget_s)
+{
+    int rc = try_out(r, ways, count);
+    uint64_t start = now_ns();
+    for (size_t round = 0;
+         rc == EXIT_DONE && !enough(r, ways, count, round, samples, budget_s, start); round++)
+        rc = take_round(r, ways, count, round);
+    if (rc == EXIT_DONE)
+        sum_up(ways, count);
     return rc;
 }
 

@@ -58,7 +58,8 @@ typedef struct router_way {
                       device that is idle lowers its clocks */
     size_t calls;  /* of one sample */
     size_t samples;
-    stats ns; /* of one call */
+    bool far_behind; /* it gets few of these */
+    stats ns;        /* of one call */
 } router_way;
 
 /* What came of one operation at one size. */
@@ -119,9 +120,10 @@ gx_job router_job(const router *r, gx_op op, size_t n);
 
 /* One call; reports (one per job) may be NULL. Returns an exit code. */
 int router_call(router *r, const router_way *way, gx_report *reports);
-/* Times all in turns, there and back, so that no drift favours one: `samples` times, or fewer,
- * but at least 3, where that takes longer than budget_s; the user's own number of samples
- * goes before both. Each was called once before. */
+/* Times all in turns, there and back, so that no drift favours one, each sample after a call of
+ * the same way: `samples` times, or as often as budget_s allows; up to four times of either
+ * where the last way over the best of the others is not known to 5 % by then. The user's own
+ * number of samples goes before all that. */
 int router_time(router *r, router_way *ways, size_t count, size_t samples, double budget_s);
 
 /* "cpu+vulkan:0": who had a share; with how much each: "cpu 71%+vulkan:0 29%". */
