@@ -175,6 +175,45 @@ static void sleepers_are_woken(void **state)
     }
 }
 
+struct guests {
+    uint32_t wanted;
+    _Atomic uint32_t here, last; /* last: the highest number of a worker */
+};
+
+/* Ends where so many are at it, or after a while. */
+static void wait_for_some(void *user, size_t part, uint32_t worker)
+{
+    struct guests *g = user;
+    (void)part;
+    uint32_t last = atomic_load(&g->last);
+    while (last < worker && !atomic_compare_exchange_weak(&g->last, &last, worker))
+        ;
+    atomic_fetch_add(&g->here, 1);
+    for (int ms = 0; ms < 200 && atomic_load(&g->here) < g->wanted; ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* A helper less for each core that is lent, a quarter of them at most. */
+static void lent_cores_are_left_out(void **state)
+{
+    (void)state;
+    enum { MANY = 9 };
+    const struct {
+        int lend;
+        uint32_t workers;
+    } steps[] = {{0, MANY},      {1, MANY - 1},  {1, MANY - 2}, {1, MANY - 2},
+                 {-1, MANY - 2}, {-1, MANY - 1}, {-1, MANY}};
+    instance.config.threads = MANY;
+    for (size_t i = 0; i < GXT_COUNT(steps); i++) {
+        struct guests g = {.wanted = MANY};
+        if (steps[i].lend)
+            gx__crew_lend(&instance, steps[i].lend > 0);
+        gx__crew_run(&instance, GX_CREW_COMPUTE, MANY, MANY, wait_for_some, &g);
+        assert_int_equal(g.here, MANY);
+        assert_int_equal(g.last, steps[i].workers - 1);
+    }
+}
+
 /* ---- several ---- */
 
 struct caller {
@@ -361,6 +400,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(alone_it_starts_nothing, start, end),
         cmocka_unit_test_setup_teardown(all_threads_help, start, end),
         cmocka_unit_test_setup_teardown(sleepers_are_woken, start, end),
+        cmocka_unit_test_setup_teardown(lent_cores_are_left_out, start, end),
         cmocka_unit_test_setup_teardown(many_callers, start, end),
         cmocka_unit_test_setup_teardown(parts_call_again, start, end),
         cmocka_unit_test_setup_teardown(helpers_see_to_copies, start, end),
