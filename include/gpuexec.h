@@ -479,7 +479,7 @@ GX_API void gx_ticket_free(gx_ticket **ticket);
  * must stay allocated until then. Any thread; the device's part is done at the first job. */
 GX_API gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes);
 
-/* memory: where a registered range begins. No job that uses it may be under way. */
+/* memory: where a registered range begins. No job or copy that uses it may be under way. */
 GX_API gx_status gx_host_unregister(gx_ctx *ctx, void *memory);
 
 /* What gx_run would do with the jobs. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies go through pooled staging memory in pieces, or straight where the host can
- * see the buffer. A buffer keeps its engine open, also one that was lost.
+ * Copies go through pooled staging memory in pieces, or straight where the host can see the
+ * buffer or the device the caller's memory. A buffer keeps its engine open, also one that was lost.
  */
 #include "exec/buffer.h"
 
@@ -156,10 +156,9 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
     gx_status s = engine->device.ops->map(&engine->device, mem, &memory);
     if (s != GX_OK)
         return s;
-    if (to)
-        memcpy(to, (const char *)memory + at, bytes);
-    if (from)
-        memcpy((char *)memory + at, from, bytes);
+    struct gx_host_region region = {to ? to : (char *)memory + at, to ? (char *)memory + at : from,
+                                    bytes};
+    gx__copy(&engine->copier, &region, 1);
     engine->device.ops->unmap(&engine->device, mem);
     return GX_OK;
 }
@@ -256,6 +255,20 @@ static gx_status copy_aligned(gx_buf *buf, size_t offset, void *to, const void *
     return s;
 }
 
+/* By the device alone, from or to memory that is registered; false: not this one. */
+static bool copy_registered(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes,
+                            gx_status *s)
+{
+    struct gx_engine *engine = buf->engine;
+    struct gx_binding here = {&buf->mem, offset}, there;
+    size_t align = engine->device.facts.copy_align;
+    if (!gx__import_find(&engine->imports, to ? to : from, bytes, &there) ||
+        (align && (offset % align || bytes % align || there.offset % align)))
+        return false;
+    *s = gx__device_copy(engine, to ? here : there, to ? there : here, bytes, 0);
+    return true;
+}
+
 static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     if (offset > buf->size || bytes > buf->size - offset)
@@ -269,8 +282,10 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
         return s;
     fenv_t caller;
     gx__float_env_default(&caller);
-    s = buf->mappable ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
-                      : copy_aligned(buf, offset, to, from, bytes);
+    if (buf->mappable)
+        s = host_copy(buf->engine, &buf->mem, offset, to, from, bytes);
+    else if (!copy_registered(buf, offset, to, from, bytes, &s))
+        s = copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
     return gx__engine_status(buf->engine, s);
 }

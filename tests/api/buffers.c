@@ -100,6 +100,45 @@ static void write_and_read(void **state)
     on_every_device(copies_on);
 }
 
+/* Registered memory is copied by the device itself where it can: any byte to any byte, and no
+ * byte beside them. */
+static void registered_on(gx_ctx *ctx, const char *device)
+{
+    enum { SIZE = 300000 };
+    unsigned char *memory = gxt_alloc(SIZE), *want = gxt_alloc(SIZE);
+    gx_buf *buf = create(ctx, device, SIZE, 0);
+    gxt_bytes(&rng.state, memory, SIZE);
+    memcpy(want, memory, SIZE);
+    assert_int_equal(gx_host_register(ctx, memory, SIZE), GX_OK);
+    assert_int_equal(gx_buf_write(buf, 0, memory, SIZE), GX_OK);
+    memset(memory, GUARD, SIZE);
+    assert_int_equal(gx_buf_read(buf, 0, memory, SIZE), GX_OK);
+    assert_memory_equal(memory, want, SIZE);
+    const size_t starts[] = {0, 1, 4, 64, 1001}, lengths[] = {1, 3, 4, 64, 99999};
+    for (size_t i = 0; i < GXT_COUNT(starts); i++)
+        for (size_t k = 0; k < GXT_COUNT(lengths); k++) {
+            size_t to = starts[k] + 7 * i, n = lengths[k];
+            memset(memory, GUARD, SIZE);
+            memset(want + to, GUARD, n);
+            assert_int_equal(gx_buf_write(buf, to, memory + starts[i], n), GX_OK);
+            assert_int_equal(gx_buf_read(buf, to, memory + 100 + i, n + 5), GX_OK);
+            assert_memory_equal(memory + 100 + i, want + to, n + 5);
+            assert_int_equal(memory[99 + i], GUARD);
+            assert_int_equal(memory[100 + i + n + 5], GUARD);
+        }
+    expect(buf, 0, want, SIZE);
+    assert_int_equal(gx_host_unregister(ctx, memory), GX_OK);
+    gx_buf_destroy(&buf);
+    free(memory);
+    free(want);
+}
+
+static void registered(void **state)
+{
+    (void)state;
+    on_every_device(registered_on);
+}
+
 static void edges_on(gx_ctx *ctx, const char *device)
 {
     unsigned char data[64] = {0};
@@ -585,6 +624,7 @@ int main(int argc, char **argv)
     gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(write_and_read),
+        cmocka_unit_test(registered),
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(mapping),
         cmocka_unit_test(not_mappable),
