@@ -15,6 +15,9 @@
 /* From one trial of a way to the next: one call in 64 at most tries one of the three ways that
  * are not chosen. */
 #define LATER_TURNS (64u * 3u * TRIAL_CALLS)
+/* What was measured so long ago counts no more, or a way that was measured while the machine was
+ * busy with something else would be out for ever. */
+#define FADE_TURNS (8u * LATER_TURNS)
 
 void gx__modes_init(struct gx_modes *modes)
 {
@@ -117,7 +120,9 @@ void gx__modes_known(struct gx_modes *modes, uint64_t key, gx_mode asked, struct
     pthread_mutex_lock(&modes->lock);
     const struct gx_shape *shape = find(modes, key);
     for (enum gx_way w = GX_WAY_SEQUENTIAL; shape && w < GX_WAYS; w++) {
-        known->factor[w] = shape->way[w].median / (double)GX_RATIO_ONE;
+        const struct gx_seen *seen = &shape->way[w];
+        if (shape->turns - seen->turn < FADE_TURNS)
+            known->factor[w] = seen->median / (double)GX_RATIO_ONE;
         known->due |= is_due(shape, w) ? 1u << w : 0;
     }
     known->settled = shape ? shape->settled[asked] : GX_WAY_NONE;
@@ -162,6 +167,17 @@ void gx__modes_start(struct gx_modes *modes, uint64_t key, const struct gx_plan 
         take_turn(shape, plan);
         lesson->counts = alone && shape->last == plan->way && lesson->estimate_ns;
         shape->last = plan->way;
+    }
+    pthread_mutex_unlock(&modes->lock);
+}
+
+void gx__modes_give_up(struct gx_modes *modes, uint64_t key, const struct gx_plan *plan)
+{
+    pthread_mutex_lock(&modes->lock);
+    struct gx_shape *shape = find(modes, key);
+    if (shape) {
+        shape->way[plan->way].turn = ++shape->turns;
+        shape->left = 0;
     }
     pthread_mutex_unlock(&modes->lock);
 }

@@ -3,7 +3,7 @@
  * What modes really took: for batches of one shape and each way to run them, how far the
  * estimate of cost.c is off. An estimate does not know everything about a machine, that host and
  * GPU share their cores for one; who measures need not know. Every batch that had a choice of modes
- * and ran alone on its engine teaches, whoever chose the mode.
+ * teaches, whoever chose the mode, unless another such batch was under way on its engine.
  */
 #ifndef GX_EXEC_MODES_H
 #define GX_EXEC_MODES_H
@@ -65,6 +65,8 @@ void gx__modes_known(struct gx_modes *modes, uint64_t shape, gx_mode asked, stru
  * trace in the caller's floating-point state; `whole`: nothing failed or was cancelled. */
 void gx__modes_start(struct gx_modes *modes, uint64_t shape, const struct gx_plan *plan,
                      uint64_t now_ns, struct gx_lesson *lesson);
+/* A trial that was planned cannot start, for want of memory: it is not tried again soon. */
+void gx__modes_give_up(struct gx_modes *modes, uint64_t shape, const struct gx_plan *plan);
 void gx__modes_end(struct gx_modes *modes, struct gx_lesson *lesson, uint64_t now_ns, bool whole);
 
 #endif

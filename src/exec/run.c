@@ -493,8 +493,12 @@ static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx
         s = get_sets(pipe, plan);
         if (s == GX_OK && asked->learning)
             gx__modes_start(&engine->modes, shape, plan, start_ns, &batch->lesson);
-        if ((s != GX_ERR_OUT_OF_MEMORY && s != GX_ERR_OUT_OF_DEVICE_MEMORY) ||
-            plan->piece <= FLOOR_ELEMS)
+        bool too_large = s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
+        if (too_large && plan->trial) { /* what is known to be good may need less */
+            gx__modes_give_up(&engine->modes, shape, plan);
+            continue;
+        }
+        if (!too_large || plan->piece <= FLOOR_ELEMS)
             return s;
         chunk = plan->piece / 2;
     }

@@ -223,6 +223,25 @@ static void a_trial_is_due_until_it_is_over(void **state)
     assert_int_equal(due(1) & (one | apart), apart);
 }
 
+/* It could not start: as if it had been run, so that the next call does what is known to work. */
+static void a_trial_without_memory_is_put_off(void **state)
+{
+    (void)state;
+    const uint32_t one = 1u << GX_WAY_SINGLE_SUBMIT;
+    struct gx_asked asked = {0};
+    struct gx_plan plan = some_plan(&asked, GX_WAY_SINGLE_SUBMIT);
+    plan.trial = true;
+    for (int i = 0; i < 16; i++)
+        run_way(1, GX_MODE_AUTO, GX_WAY_PIPELINED, NS, true);
+    assert_int_equal(due(1) & one, one);
+    gx__modes_give_up(&modes, 1, &plan);
+    assert_int_equal(due(1) & one, 0);
+    for (int i = 0; i < 64 * 3 * 4; i++)
+        run_way(1, GX_MODE_AUTO, GX_WAY_PIPELINED, NS, true);
+    assert_int_equal(due(1) & one, one);
+    gx__modes_give_up(&modes, 2, &plan); /* of a shape that was forgotten meanwhile */
+}
+
 static void the_oldest_shape_makes_room(void **state)
 {
     (void)state;
@@ -407,7 +426,7 @@ static void what_is_settled_stays(void **state)
     assert_true(h.changes <= 2 * 3840 / 64); /* into a trial and out again */
 }
 
-/* What is known to lose by much is not tried again. */
+/* What is known to lose by much is not tried again for long. */
 static void what_loses_is_left_alone(void **state)
 {
     (void)state;
@@ -418,6 +437,8 @@ static void what_loses_is_left_alone(void **state)
     memset(&h, 0, sizeof h);
     live(&h, 2000, truth, 0.01);
     assert_int_equal(h.ran[PIPE], 2000);
+    live(&h, 6000, truth, 0.01); /* but the machine may have been busy then */
+    assert_true(h.ran[PIPE] >= 7980 && h.ran[PIPE] < 8000);
 }
 
 /* A machine that has become another one is noticed. */
@@ -446,6 +467,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_who_is_alone_teaches, open_table, close_table),
         cmocka_unit_test_setup_teardown(what_is_settled_is_remembered, open_table, close_table),
         cmocka_unit_test_setup_teardown(a_trial_is_due_until_it_is_over, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_trial_without_memory_is_put_off, open_table, close_table),
         cmocka_unit_test_setup_teardown(the_oldest_shape_makes_room, open_table, close_table),
         cmocka_unit_test(what_is_known_decides),
         cmocka_unit_test(auto_and_asked_for_are_one_plan),
