@@ -18,7 +18,7 @@ work=$(mktemp -d "$file.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 # As root apt would become a user of its own, who may not write here.
-apt=(apt-get -q -o APT::Sandbox::User=root)
+apt=(apt-get -q -o APT::Sandbox::User=root -o Acquire::Retries=2 -o Acquire::http::Timeout=20)
 if ! "${apt[@]}" download prometheus; then
     # What the archive has may not be known here, and finding out in its place needs root.
     mkdir -p lists/partial cache/archives/partial

@@ -78,7 +78,7 @@ struct gx_batch {
     bool uncounted;      /* its jobs are parts of others: not for gx_stats */
     bool untimed;        /* nobody looks at the times in the reports: they cost some us */
     uint64_t submit_ns;  /* since when it was waiting to be fed; 0: it was not */
-    atomic_bool *cancel; /* NULL: cannot be; looked at before each job starts */
+    atomic_bool *cancel; /* NULL: cannot be; looked at before each group starts */
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
                                         way; NULL: the caller waits by other means */
     gx_status status;                /* the first failure, set before done */

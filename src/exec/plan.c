@@ -187,7 +187,7 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
                   const struct gx_piece *p)
 {
     if (plan->mode == GX_MODE_SEQUENTIAL || group->staged + staged(p) > plan->group_elems ||
-        group->elements + p->n > GROUP_ELEMS_MAX ||
+        group->elements + p->n > GROUP_ELEMS_MAX || (p->check && plan->group_elems == 1) ||
         group->dispatches + dispatches(p) > GX_GROUP_DISPATCHES)
         return false;
     /* most are not near, and need no look at each */

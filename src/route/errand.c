@@ -15,6 +15,7 @@
 
 /* What a sample of fewer elements takes is mostly what it takes to begin. */
 #define SAMPLE_TIMED 64u
+#define SAMPLE_FADE  16u
 
 static size_t out_bytes(const gx_job *job)
 {
@@ -100,6 +101,12 @@ static bool look(struct gx_errand *e, struct gx_sampler *sampler, size_t i, uint
     return right;
 }
 
+static void fade(_Atomic uint64_t *ps)
+{
+    uint64_t before = atomic_load(ps);
+    atomic_store(ps, before - before / SAMPLE_FADE);
+}
+
 /* Jobs from `from` to `to` are done, by what the device says, and all took ns. How many
  * elements are looked at is bounded where that is left to us, and the device is known: then
  * there are fewer of each job, not none of the last. */
@@ -115,8 +122,11 @@ static bool compare(struct gx_errand *e, size_t from, size_t to, uint64_t ns)
         left = gx__sample_most(ns, atomic_load(&place->sample_ps));
     for (size_t i = from; i < to; i++)
         elements += e->jobs[i].n;
-    if (elements / every > left)
+    if (elements / every > left) {
         every = elements / left + 1;
+        if (left < SAMPLE_TIMED) /* too few to be timed: what one slow look said must pass */
+            fade(&place->sample_ps);
+    }
     sampler.rest = sampler.seed / 64 % every; /* not the same jobs of a batch every time */
     for (size_t i = from; i < to && right; i++) {
         uint64_t wrong, count = gx__sample_size(&sampler, e->jobs[i].n, every, trusted);

@@ -38,18 +38,12 @@ static int prepare(void **state)
 }
 
 /* A dispatch an element, so that jobs are of two submits. */
-static gx_ctx *open_counted(bool watched)
+static gx_ctx *open_watched(void)
 {
     gxt_heap_start(&heap);
     gx_config config = {.dispatch_elems = 1, .allocator = gxt_heap_allocator(&heap)};
-    if (watched)
-        gxt_watch(&config);
+    gxt_watch(&config);
     return gxt_open(&config);
-}
-
-static gx_ctx *open_watched(void)
-{
-    return open_counted(true);
 }
 
 static void close_watched(gx_ctx *ctx)
@@ -454,13 +448,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Not watched: where one thread destroys a buffer while another records a command that had
- * it bound long before, the layer (1.3.239) says that the command has it still. */
 static void lost_under_many_threads(void **state)
 {
     (void)state;
     for (size_t d = 0; d < device_count; d++) {
-        gx_ctx *ctx = open_counted(false);
+        gx_ctx *ctx = open_watched();
         char device[48];
         pthread_t threads[THREADS];
         struct worker w[THREADS];

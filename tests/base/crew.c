@@ -180,7 +180,7 @@ struct guests {
     _Atomic uint32_t here, last; /* last: the highest number of a worker */
 };
 
-/* Ends where so many are at it, or after a while. */
+/* Ends where so many are at it, and any others have had the time to come. */
 static void wait_for_some(void *user, size_t part, uint32_t worker)
 {
     struct guests *g = user;
@@ -189,8 +189,9 @@ static void wait_for_some(void *user, size_t part, uint32_t worker)
     while (last < worker && !atomic_compare_exchange_weak(&g->last, &last, worker))
         ;
     atomic_fetch_add(&g->here, 1);
-    for (int ms = 0; ms < 200 && atomic_load(&g->here) < g->wanted; ms++)
+    for (int ms = 0; ms < 20000 && atomic_load(&g->here) < g->wanted; ms++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
 /* A helper less for each core that is lent, a quarter of them at most. */
@@ -205,7 +206,7 @@ static void lent_cores_are_left_out(void **state)
                  {-1, MANY - 2}, {-1, MANY - 1}, {-1, MANY}};
     instance.config.threads = MANY;
     for (size_t i = 0; i < GXT_COUNT(steps); i++) {
-        struct guests g = {.wanted = MANY};
+        struct guests g = {.wanted = steps[i].workers};
         if (steps[i].lend)
             gx__crew_lend(&instance, steps[i].lend > 0);
         gx__crew_run(&instance, GX_CREW_COMPUTE, MANY, MANY, wait_for_some, &g);

@@ -116,6 +116,14 @@ static void buffers_alone_share_a_submit(void **state)
     }
     plan = plan_all(jobs, 4, &facts, &asked);
     assert_int_equal(plan.groups, 2);
+    /* and where memory is short, not even the slots of the checks have to fit at once */
+    for (size_t i = 0; i < CHAIN; i++) {
+        jobs[i].n = 100;
+        jobs[i].b = gx_dev(buffer, (size_t)N * 48);
+    }
+    asked = (struct gx_asked){.memory = 4096};
+    plan = plan_all(jobs, CHAIN, &facts, &asked);
+    assert_true(plan.memory <= 4096);
 }
 
 static void what_is_asked_for_is_done(void **state)

@@ -20,10 +20,16 @@
 #define RUNS              3          /* of one way to build it, or */
 #define RUNS_NS           100000000u /* what fits into this */
 
+/* However long these take: one alone is not a choice. */
+#define TRIED_MIN 2u
+/* The part of a budget of device memory that may be used, by operands and results. */
+#define BUDGET_PART 4u
+
 struct bench {
     struct wg_device *device;
     struct gx_kernel_key key;
     uint64_t n, deadline;
+    unsigned tried;
     struct gx_mem a, b, out;
 };
 
@@ -62,8 +68,9 @@ static void consider(struct bench *bench, struct wg_choice choice, struct wg_cho
 {
     struct wg_kernel *kernel = NULL;
     uint64_t ns = UINT64_MAX;
-    if (gx__now_ns() > bench->deadline)
+    if (bench->tried >= TRIED_MIN && gx__now_ns() > bench->deadline)
         return;
+    bench->tried++;
     gx_status s = gx__wg_build(bench->device, &bench->key, choice, &kernel);
     if (s == GX_OK)
         s = time_kernel(bench, kernel, &ns);
@@ -193,6 +200,10 @@ struct wg_choice gx__wg_tune(struct wg_device *device, gx_field field, enum gx_s
                           .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
                           .deadline = start + BUDGET_NS};
     bench.n = bench.n < device->elements ? bench.n : device->elements;
+    uint64_t budget = device->base->instance->config.device_memory,
+             fits = budget / BUDGET_PART / (3 * gx__element_bytes(field));
+    if (budget && bench.n > fits)
+        bench.n = fits > 1 ? fits : 1;
     if (open_bench(&bench) == GX_OK)
         best = search(&bench, family);
     close_bench(&bench);
