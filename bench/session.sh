@@ -72,6 +72,7 @@ row=$(gpu_row || true)
 gpu=${row%%,*}
 model=${row#*\"}
 model=${model%%,*}
+web=$(grep -o '^webgpu:vulkan:0,.*,true$' <<<"$devices" | cut -d, -f1 || true)
 
 {
     echo "date: $(date -u +%Y-%m-%d)"
@@ -109,16 +110,15 @@ part_cpu() {
 # The same GPU through wgpu, the resident figures beside its own. Those from host memory stand
 # against bench-gpu.csv and persistence.csv of the same session, which have the same sizes.
 webgpu() {
-    local device=webgpu:vulkan:0
-    if ! grep -q "^$device,.*,true$" <<<"$devices"; then
+    if [[ -z $web ]]; then
         echo "session: no WebGPU device here, its part is left out"
         return
     fi
-    run webgpu-verify.txt gpuexec verify --device "$device"
-    run webgpu-resident.csv bench-resident --device "$device" -n 4M --csv
+    run webgpu-verify.txt gpuexec verify --device "$web"
+    run webgpu-resident.csv bench-resident --device "$web" -n 4M --csv
     run webgpu-resident-native.csv bench-resident --device "$gpu" -n 4M --csv
-    run webgpu-bench.csv gpuexec bench --device "$device" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
-    run webgpu-persistence.csv gpuexec bench --suite persistence --device "$device" --csv
+    run webgpu-bench.csv gpuexec bench --device "$web" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
+    run webgpu-persistence.csv gpuexec bench --suite persistence --device "$web" --csv
 }
 
 part_gpu() {
@@ -139,9 +139,9 @@ part_gpu() {
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
-    run scan.csv gpuexec scan --devices "cpu,$gpu" --sizes 64:16M:x4 --ops add,mul,inv --resident --csv
-    run copies.csv bench-copies --device "$gpu" --samples 3 --csv
+    run scan.csv gpuexec scan --devices "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --ops add,mul,inv --resident --csv
     webgpu
+    run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }
 
 for part in "${parts[@]}"; do
