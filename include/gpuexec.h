@@ -429,7 +429,8 @@ typedef struct gx_report {
  * together with it are done, and say so. Of jobs not run no host memory
  * is written, but jobs overlap: what is in buffers, or in registered memory that is an
  * output and no operand, is unspecified for those after the one that failed. opts and
- * reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm. */
+ * reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm, but for
+ * the rare call in which GX_MODE_AUTO tries another mode. */
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);
 

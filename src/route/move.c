@@ -14,13 +14,13 @@
 #include "route/health.h"
 
 /* A move has to promise this much: copies are known less well than kernels. */
-#define MOVE_MARGIN 1.2
+#define MOVE_MARGIN 1.1
 /* What is larger than this is faster where it is than it can be read. */
 #define MOVE_BYTES ((size_t)4 << 20)
 #define ALIGN      ((size_t)64)
 /* Until a place has been read from or written to: beside its empty submits, what preparing
  * one takes; and bytes per ns where these were not measured. */
-#define COPY_NS   10000u
+#define COPY_NS   5000u
 #define COPY_RATE 1.0
 /* One part in so many of what copies take beyond that is forgotten with each job that stayed at
  * home for it. */

@@ -89,7 +89,8 @@ static void every_allocation(void **state)
     assert_true(refused > 4);
 }
 
-/* A device that is chosen, and results that go home by way of the router's memory. */
+/* A device that is chosen, and results that go home by way of the router's memory. There comes a
+ * time, when all modes have been tried. */
 static void steady_state_allocates_nothing(void **state)
 {
     (void)state;
@@ -100,12 +101,13 @@ static void steady_state_allocates_nothing(void **state)
         skip();
     snprintf(list, sizeof list, "cpu,%s", device);
     gx_ctx *ctx = open_counted(&heap, list, "gpu");
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(scenario(ctx), GX_OK);
-    uint64_t warm = gxt_heap_calls(&heap);
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(scenario(ctx), GX_OK);
-    assert_int_equal(gxt_heap_calls(&heap), warm);
+    uint64_t calls = 0;
+    for (int round = 0; round < 20 && gxt_heap_calls(&heap) != calls; round++) {
+        calls = gxt_heap_calls(&heap);
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(scenario(ctx), GX_OK);
+    }
+    assert_int_equal(gxt_heap_calls(&heap), calls);
     gx_close(&ctx);
     gxt_heap_end(&heap);
 }
