@@ -295,29 +295,39 @@ static bool enough(const router *r, router_way *ways, size_t count, size_t round
     return rounds % LOOK_EVERY == 0 && well_known(ways, count);
 }
 
-/* All ways once: how many calls make a sample, and who is so slow that a few of these do. */
+/* All ways once: how many calls make a sample. */
 static int try_out(router *r, router_way *ways, size_t count)
 {
-    double least = INFINITY;
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
         rc = take_sample(r, &ways[i], 1, &ns[i][0]);
         ways[i].calls = ns[i][0] < SHORTEST_NS ? (size_t)(SHORTEST_NS / (ns[i][0] + 1)) + 1 : 1;
         ways[i].samples = 0;
-        least = fmin(least, ns[i][0]);
+        ways[i].far_behind = false;
     }
-    for (size_t i = 0; i < count; i++)
-        ways[i].far_behind = ns[i][0] > FAR_BEHIND * least;
     return rc;
+}
+
+/* What the first samples said; the last way is what all this is about. */
+static void find_far_behind(router_way *ways, size_t count)
+{
+    double least = INFINITY;
+    sum_up(ways, count);
+    for (size_t i = 0; i < count; i++)
+        least = fmin(least, ways[i].ns.median);
+    for (size_t i = 0; i + 1 < count; i++)
+        ways[i].far_behind = ways[i].ns.median > FAR_BEHIND * least;
 }
 
 static int take_round(router *r, router_way *ways, size_t count, size_t round)
 {
     int rc = EXIT_DONE;
+    if (round == SAMPLES_MIN && !r->opts->samples)
+        find_far_behind(ways, count);
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
         size_t at = round % 2 ? count - 1 - i : i;
         router_way *way = &ways[at];
-        if (!way->far_behind || round < SAMPLES_MIN)
+        if (!way->far_behind)
             rc = take_sample(r, way, way->calls, &ns[at][way->samples++]);
     }
     return rc;

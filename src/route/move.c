@@ -18,9 +18,9 @@
 /* What is larger than this is faster where it is than it can be read. */
 #define MOVE_BYTES ((size_t)4 << 20)
 #define ALIGN      ((size_t)64)
-/* Until a place has been read from or written to: beside its empty submits, what preparing
- * one takes; and bytes per ns where these were not measured. */
-#define COPY_NS   5000u
+/* Until a place has been read from or written to, a copy is taken to begin like an empty submit,
+ * if that was measured; bytes per ns where these were not. Who hopes too much finds out. */
+#define COPY_NS   15000u
 #define COPY_RATE 1.0
 /* One part in so many of what copies take beyond that is forgotten with each job that stayed at
  * home for it. */
@@ -81,7 +81,7 @@ static double copy_time(const struct gx_engine *engine, size_t bytes, bool out)
 /* What it takes to begin one. */
 static uint64_t guess(const struct gx_engine *engine)
 {
-    return engine->device.facts.submit_ns + COPY_NS;
+    return engine->device.facts.submit_ns ? engine->device.facts.submit_ns : COPY_NS;
 }
 
 static uint64_t begin_ns(const struct gx_engine *engine)
