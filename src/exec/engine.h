@@ -15,6 +15,11 @@
 
 struct gx_place;
 
+/* What a device has done, with all engines that it had. */
+struct gx_work {
+    _Atomic uint64_t jobs, elements, busy_ns;
+};
+
 struct gx_engine {
     struct gx_device device;
     struct gx_instance *instance;
@@ -32,7 +37,8 @@ struct gx_engine {
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */
     _Atomic size_t users;
-    struct gx_place *place; /* the router's, as is: */
+    struct gx_place *place; /* the router's, as are: */
+    struct gx_work *work;   /* where tickets count; NULL: nobody asks */
     struct gx_engine *next;
 };
 

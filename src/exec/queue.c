@@ -365,6 +365,17 @@ static void go_on(struct gx_ticket *t, gx_status status)
 }
 
 /* gx_batch.done. The ticket may be gone when the lock is. */
+static void count_work(struct gx_work *work, const struct gx_batch *batch)
+{
+    for (size_t i = 0; work && i < batch->count; i++) {
+        if (batch->reports[i].status != GX_OK)
+            continue;
+        gx__count(&work->jobs, 1);
+        gx__count(&work->elements, batch->jobs[i].n);
+        gx__count(&work->busy_ns, batch->reports[i].total_ns);
+    }
+}
+
 static void segment_done(struct gx_batch *batch)
 {
     struct gx_ticket *t = (struct gx_ticket *)batch;
@@ -373,6 +384,7 @@ static void segment_done(struct gx_batch *batch)
     if (batch->status != GX_OK && batch->status != GX_ERR_CANCELLED)
         gx__log(engine->instance, GX_LOG_ERROR, "job %zu: %s", t->first + batch->failed,
                 batch->message);
+    count_work(engine->work, batch);
     pthread_mutex_lock(&queue->lock);
     t->first += batch->count;
     go_on(t, batch->status);

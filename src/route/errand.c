@@ -197,9 +197,9 @@ static void take_in(struct gx_errand *e, size_t end, uint64_t ns)
     }
     if (some)
         gx__health_worked(place, some);
-    gx__count(&place->jobs, end - e->next);
-    gx__count(&place->elements, elements);
-    gx__count(&place->busy_ns, ns);
+    gx__count(&place->work.jobs, end - e->next);
+    gx__count(&place->work.elements, elements);
+    gx__count(&place->work.busy_ns, ns);
     e->entrant->elements += elements;
     e->entrant->actual_ns += ns;
     e->next = end;

@@ -164,6 +164,7 @@ static gx_status open_engine(struct gx_places *places, struct gx_place *place, c
             engine->device.info.description);
     open_model(places, place, engine);
     engine->place = place;
+    engine->work = &place->work;
     atomic_store(&place->engine, engine);
     return GX_OK;
 }

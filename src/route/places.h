@@ -57,7 +57,8 @@ struct gx_place {
     struct gx_engine *_Atomic engine;
     struct gx_model *_Atomic model; /* from the first opening on; NULL: none, or no memory */
     struct gx_condition condition;
-    _Atomic uint64_t jobs, elements, busy_ns, waiting_ns, failures, mismatches, readmissions;
+    struct gx_work work;
+    _Atomic uint64_t waiting_ns, failures, mismatches, readmissions;
     _Atomic uint32_t active;      /* calls under way */
     _Atomic uint64_t sample_ps;   /* what comparing an element takes; 0: not known */
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe, */

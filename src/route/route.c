@@ -201,12 +201,13 @@ static uint64_t run_there(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_place *place = place_of(engine);
     uint64_t elements = elements_of(batch->jobs, batch->count);
-    uint64_t number = atomic_fetch_add_explicit(&place->jobs, batch->count, memory_order_relaxed);
+    uint64_t number =
+        atomic_fetch_add_explicit(&place->work.jobs, batch->count, memory_order_relaxed);
     bool timed = elements >= TIMED_ELEMS || !place->host || number % TIMED_EVERY < batch->count ||
                  is_new(place, batch);
     if (!timed) {
         gx__engine_run(engine, batch);
-        gx__count(&place->elements, elements);
+        gx__count(&place->work.elements, elements);
         return 0;
     }
     bool alone = atomic_fetch_add(&place->active, 1) == 0;
@@ -217,8 +218,8 @@ static uint64_t run_there(struct gx_engine *engine, struct gx_batch *batch)
     uint64_t ns = gx__engine_now(engine) - start;
     atomic_fetch_sub(&place->waiting_ns, expected);
     alone &= atomic_fetch_sub(&place->active, 1) == 1;
-    gx__count(&place->elements, elements);
-    gx__count(&place->busy_ns, ns);
+    gx__count(&place->work.elements, elements);
+    gx__count(&place->work.busy_ns, ns);
     if (alone && batch->status == GX_OK && !batch->mode)
         learn_from(engine, batch, ns);
     return ns;
@@ -759,9 +760,9 @@ void gx__router_stats(struct gx_router *router, gx_device_statistics *stats, siz
         bool open = atomic_load(&place->engine) != NULL;
         stats[i] = (gx_device_statistics){.health = !health && open ? GX_HEALTH_GOOD : health,
                                           .retry_ns = gx__health_retry_ns(place),
-                                          .jobs = place->jobs,
-                                          .elements = place->elements,
-                                          .busy_ns = place->busy_ns,
+                                          .jobs = place->work.jobs,
+                                          .elements = place->work.elements,
+                                          .busy_ns = place->work.busy_ns,
                                           .waiting_ns = place->waiting_ns,
                                           .failures = place->failures,
                                           .mismatches = place->mismatches,

@@ -614,9 +614,56 @@ static void cancel_all(void **state)
     close_rig(&rig);
 }
 
+/* ---- who did them ---- */
+
+static gx_device_statistics done_by(gx_ctx *ctx, const char *device)
+{
+    gx_device_statistics all[8];
+    size_t count = GXT_COUNT(all);
+    assert_int_equal(gx_device_stats(ctx, all, &count), GX_OK);
+    for (size_t i = 0; i < count && i < GXT_COUNT(all); i++)
+        if (!strcmp(all[i].device, device))
+            return all[i];
+    return (gx_device_statistics){0};
+}
+
+/* Each ticket once, whether it named its device or was placed. */
+static void devices_count_tickets(void **state)
+{
+    (void)state;
+    const char *names[3];
+    size_t count = devices(names);
+    for (size_t d = 0; d < count; d++) {
+        struct rig rig;
+        static unsigned char out[3][N * 32];
+        open_rig(&rig, 0);
+        for (uint64_t round = 1; round <= 3; round++) {
+            const gx_job jobs[3] = {add_job(out[0]), add_job(out[1]), add_job(out[2])};
+            gx_ticket *ticket = submit(rig.ctx, jobs, 3, names[d]);
+            assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
+            gx_ticket_free(&ticket);
+            gx_device_statistics done = done_by(rig.ctx, names[d]);
+            assert_int_equal(done.jobs, 3 * round);
+            assert_int_equal(done.elements, 3 * round * N);
+            assert_true(done.busy_ns > 0);
+        }
+        close_rig(&rig);
+    }
+    struct rig rig;
+    static unsigned char out[N * 32];
+    open_rig(&rig, 0);
+    const gx_job job = add_job(out);
+    gx_ticket *ticket = submit(rig.ctx, &job, 1, NULL);
+    assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
+    gx_ticket_free(&ticket);
+    assert_int_equal(done_by(rig.ctx, "cpu").jobs, 1);
+    close_rig(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_count_tickets),
         cmocka_unit_test(nothing_is_refused),
         cmocka_unit_test(no_jobs),
         cmocka_unit_test(no_elements),
