@@ -38,6 +38,9 @@ extern const command cmd_devices, cmd_verify, cmd_run, cmd_bench, cmd_demo, cmd_
 extern const command cmd_scan, cmd_compare, cmd_platforms, cmd_report;
 extern const command cmd_serve, cmd_top;
 
+/* The program as it was called, for commands to be typed after it. */
+extern const char *cli_program;
+
 /* "gpuexec: ..." and a newline on stderr, after taking a progress bar away. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -10,6 +10,8 @@
 #include "cli.h"
 #include "progress.h"
 
+const char *cli_program = "gpuexec";
+
 void cli_error(const char *format, ...)
 {
     va_list ap;

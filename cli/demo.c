@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "cli.h"
@@ -209,32 +210,60 @@ static int speed(const common_opts *common, unsigned threads)
 
 /* ---- a short scan ------------------------------------------------------------------------- */
 
-static const char *folder; /* of scan.csv and report.html; NULL: no files */
+static const char *folder; /* of the files; NULL: none */
+static char scan_path[512], page_path[512];
 
 static const arg_spec specs[] = {
     {.letter = 'o',
      .arg = "FOLDER",
      .kind = ARG_TEXT,
      .value = &folder,
-     .help = "put the scan and its page there, as scan.csv and report.html"},
+     .help = "put the scan and its page there, as scan.csv and report.html, in place of those of "
+             "a demo before"},
 };
+
+/* Before anything is measured: that takes seconds, and would be in vain. */
+static int make_folder(void)
+{
+    struct stat st;
+    snprintf(scan_path, sizeof scan_path, "%.400s/scan.csv", folder);
+    snprintf(page_path, sizeof page_path, "%.400s/report.html", folder);
+    if (mkdir(folder, 0777) && errno != EEXIST) {
+        cli_error("cannot make the folder '%s': %s", folder, strerror(errno));
+        return EXIT_FAILED;
+    }
+    if (stat(folder, &st) || !S_ISDIR(st.st_mode)) {
+        cli_error("'%s' is no folder: name another", folder);
+        return EXIT_FAILED;
+    }
+    if (access(folder, W_OK | X_OK)) {
+        cli_error("cannot write into '%s': %s", folder, strerror(errno));
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+static void say_path(const char *what, const char *path)
+{
+    char *whole = realpath(path, NULL);
+    printf("%s: %s%s%s\n", what, style_bold(), whole ? whole : path, style_off());
+    free(whole);
+}
 
 static int make_page(const scan_file *result)
 {
-    char page[512];
-    snprintf(page, sizeof page, "%.400s/report.html", folder);
-    int rc = report_page(result, page);
-    char *whole = rc == EXIT_DONE ? realpath(page, NULL) : NULL;
-    if (whole)
-        printf("\nThe same as charts, for a browser: %s%s%s\n", style_bold(), whole, style_off());
-    free(whole);
-    return rc;
+    int rc = report_page(result, page_path);
+    if (rc != EXIT_DONE)
+        return rc;
+    putchar('\n');
+    say_path("The figures", scan_path);
+    say_path("The same as charts, for a browser", page_path);
+    return EXIT_DONE;
 }
 
 /* Few samples, and no call that takes long: seconds, on a slow machine too. */
 static int short_scan(const common_opts *common)
 {
-    char file[512];
     scan_file result;
     bool interrupted;
     scan_opts scan = {.fields = 1u << GX_BLS12_381_FQ,
@@ -246,12 +275,8 @@ static int short_scan(const common_opts *common)
                       .budget_ms = 200,
                       .skip_ms = 200};
     if (folder) {
-        if (mkdir(folder, 0777) && errno != EEXIST) {
-            cli_error("cannot make the folder '%s': %s", folder, strerror(errno));
-            return EXIT_FAILED;
-        }
-        snprintf(file, sizeof file, "%.400s/scan.csv", folder);
-        scan.file = file;
+        scan.file = scan_path;
+        unlink(scan_path); /* of a demo before; what cannot be removed is found next */
     }
     int rc = scan_measure(common, &scan, &result, &interrupted);
     if (rc == EXIT_DONE && interrupted)
@@ -268,19 +293,25 @@ static int short_scan(const common_opts *common)
 
 static void next_steps(void)
 {
+    static const char *const steps[][2] = {
+        {"verify -n 10000", "a longer check of every operation"},
+        {"bench", "all sizes, against this machine's memory speed"},
+        {"bench --op add -n 4M", "one operation out of cache"},
+        {"scan -o scan.csv", "who wins at which size, with more samples"},
+        {"report scan.csv -o a.html", "its charts, as a page for a browser"},
+        {"run --help", "operations over your own files of elements"},
+    };
     heading("What to try next");
-    puts("  gpuexec verify -n 10000           a longer check of every operation");
-    puts("  gpuexec bench                     all sizes, against this machine's memory speed");
-    puts("  gpuexec bench --op add -n 4M      one operation out of cache");
-    puts("  gpuexec scan -o scan.csv          who wins at which size, with more samples");
-    puts("  gpuexec report scan.csv -o a.html its charts, as a page for a browser");
-    puts("  gpuexec run --help                operations over your own files of elements");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        printf("  %s %-25s %s\n", cli_program, steps[i][0], steps[i][1]);
 }
 
 static int run_demo(const common_opts *common)
 {
     gx_ctx *ctx = NULL;
     target_list targets = {0};
+    if (folder && make_folder() != EXIT_DONE)
+        return EXIT_FAILED;
     printf("%sgpuexec %s%s: batches of finite-field arithmetic\n", style_bold(), gx_version(),
            style_off());
     common_opts others = *common; /* one context writes the trace */
@@ -316,10 +347,11 @@ const command cmd_demo = {
     .summary = "see it work, in less than a minute",
     .synopsis = "[-o FOLDER]",
     .about =
-        "Shows the devices, verifies them briefly, measures add, mul and inv of the BLS12-381\n"
-        "fields against this library's own portable C code on the same CPU, scans two operations\n"
-        "over six sizes on every usable device, and says what to try next. Takes less than a\n"
-        "minute. With -o the scan is kept, and drawn as a page for a browser.",
+        "Shows the devices, verifies briefly those that jobs go to by themselves (of these\n"
+        "software GPUs are none) or the one that --device names, measures add, mul and inv of the\n"
+        "BLS12-381 fields against this library's own portable C code on the same CPU, scans two\n"
+        "operations over six sizes on every usable device, and says what to try next. Takes less\n"
+        "than a minute. With -o the scan is kept, and drawn as a page for a browser.",
     .examples = "  gpuexec demo\n"
                 "  gpuexec demo -o results\n"
                 "  NO_COLOR=1 gpuexec demo > demo.txt\n",

@@ -187,6 +187,8 @@ int main(int argc, char **argv)
     setenv("NODEVICE_SELECT", "1", 0);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no noise */
     setlocale(LC_CTYPE, "");
+    if (argc > 0)
+        cli_program = argv[0];
     int rc = dispatch(argc, argv);
     if (!output_flush()) {
         if (output_error() != EPIPE)

@@ -82,7 +82,8 @@ static const arg_spec specs[] = {
      .arg = "FILE",
      .kind = ARG_TEXT,
      .value = &opts.file,
-     .help = "write the rows there as they come, as CSV (doc/csv.md)"},
+     .help =
+         "write the rows there as they come, as CSV (doc/csv.md); a file that is there is kept"},
     {.name = "resume",
      .kind = ARG_FLAG,
      .value = &opts.resume,
@@ -165,6 +166,8 @@ static int run_scan(const common_opts *common)
         opts.sizes = default_sizes;
     if (opts.resume && !opts.file)
         return cli_usage(&cmd_scan, "--resume needs the file to go on with: -o FILE");
+    if (opts.devices && common->config.device)
+        return cli_usage(&cmd_scan, "--device and --devices together: give one of them");
     if (!any_operation())
         return cli_usage(&cmd_scan, "no such operation on this field");
     if (!sizes_differ())

@@ -16,7 +16,7 @@ typedef struct scan_opts {
     uint64_t skip_ms;    /* cells whose single call would take longer are skipped; 0: none */
     const char *devices; /* comma-separated; NULL: every device but the reference */
     int resident;        /* operands in the device's memory too */
-    const char *file;    /* that gets the rows as they come; NULL: none */
+    const char *file;    /* new or empty, that gets the rows as they come; NULL: none */
     int resume;          /* go on with the file */
     bool print;          /* rows on stdout as they come */
 } scan_opts;

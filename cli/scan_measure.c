@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -53,6 +54,11 @@ static bool add_device(scanning *s, const char *name, size_t length)
                   length ? "too many, or a name that is too long" : "an empty name");
         return false;
     }
+    for (size_t i = 0; i < s->ndevices; i++)
+        if (!strncmp(s->names[i], name, length) && !s->names[i][length]) {
+            cli_error("--devices: '%s' is there twice", s->names[i]);
+            return false;
+        }
     memcpy(s->names[s->ndevices], name, length);
     s->names[s->ndevices++][length] = 0;
     return true;
@@ -80,6 +86,23 @@ static int choose_devices(scanning *s)
         return EXIT_DONE;
     cli_error("no usable device; 'gpuexec devices' lists what there is");
     return EXIT_NO_DEVICE;
+}
+
+/* Opens them all, by planning a job of no elements, before the file is touched: one that is not
+ * there ends the scan, and a call says why. What fails otherwise fails again where it is
+ * reported. */
+static int open_devices(scanning *s)
+{
+    const gx_job nothing = {.op = GX_ADD, .field = GX_U32};
+    for (size_t i = 0; i < s->ndevices; i++) {
+        const gx_run_opts opts = {.device = s->names[i]};
+        gx_estimate_info info;
+        gx_report report;
+        if (gx_estimate(s->ctx, &nothing, 1, &opts, &info) == GX_ERR_NO_DEVICE &&
+            gx_run(s->ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE)
+            return cli_job_failed(&report);
+    }
+    return EXIT_DONE;
 }
 
 /* ---- the heading ---- */
@@ -230,8 +253,7 @@ static bool fits(const scanning *s, const scan_file *old)
     }
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (strcmp(lines[i].was, lines[i].is) != 0) {
-            cli_error("'%s' is of another scan: %s was '%s' and is '%s'; name another file, or "
-                      "leave out --resume to begin anew",
+            cli_error("'%s' is of another scan: %s was '%s' and is '%s'; name another file",
                       s->opts->file, lines[i].what, lines[i].was, lines[i].is);
             return false;
         }
@@ -251,7 +273,7 @@ static int resume_file(scanning *s)
     char err[SCAN_ERROR_SIZE];
     int rc = EXIT_FAILED;
     if (!scan_load(s->opts->file, SCAN_CUT, &old, err))
-        cli_error("%s; leave out --resume to begin anew", err);
+        cli_error("%s; name another file to begin anew", err);
     else if (fits(s, &old)) {
         rc = EXIT_DONE;
         for (size_t i = 0; rc == EXIT_DONE && i < old.sections[0].count; i++)
@@ -267,21 +289,39 @@ static int resume_file(scanning *s)
     return rc;
 }
 
+/* A scan takes long: a --resume that was forgotten must not cost one. */
+static bool is_taken(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+        return false;
+    cli_error("'%s' is there already and is kept: --resume goes on with it where the options are "
+              "the same; else remove it, or name another file",
+              path);
+    return true;
+}
+
+static int begin_file(scanning *s)
+{
+    if (is_taken(s->opts->file))
+        return EXIT_FAILED;
+    s->file = fopen(s->opts->file, "w");
+    if (!s->file) {
+        cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
+        return EXIT_FAILED;
+    }
+    scan_put_head(s->file, s->section);
+    return EXIT_DONE;
+}
+
 static int open_file(scanning *s)
 {
     const char *path = s->opts->file;
-    if (path && s->opts->resume && !access(path, F_OK)) {
-        int rc = resume_file(s);
-        if (rc != EXIT_DONE || !s->opts->print)
-            return rc;
-    } else if (path) {
-        s->file = fopen(path, "w");
-        if (!s->file) {
-            cli_error("cannot write '%s': %s", path, strerror(errno));
-            return EXIT_FAILED;
-        }
-        scan_put_head(s->file, s->section);
-    }
+    int rc = EXIT_DONE;
+    if (path)
+        rc = s->opts->resume && !access(path, F_OK) ? resume_file(s) : begin_file(s);
+    if (rc != EXIT_DONE)
+        return rc;
     if (s->opts->print) {
         scan_put_head(stdout, s->section);
         for (size_t i = 0; i < s->section->count; i++)
@@ -519,6 +559,8 @@ static int scan_all(scanning *s)
 static int measure(scanning *s)
 {
     int rc = choose_devices(s);
+    if (rc == EXIT_DONE)
+        rc = open_devices(s);
     if (rc != EXIT_DONE)
         return rc;
     write_heading(s, s->section);
