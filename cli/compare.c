@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "report/csv.h"
@@ -38,12 +39,25 @@ static const char *split_label(const char *word, char *label, size_t size)
     return equals + 1;
 }
 
+/* Whether the result would go over a scan it is made of, by whatever name. */
+static bool would_be_lost(const char *file)
+{
+    struct stat in, out;
+    if (!path || stat(file, &in) || stat(path, &out) || !S_ISREG(out.st_mode) ||
+        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return false;
+    cli_error("-o %s would overwrite the scan it is made of: name another file", path);
+    return true;
+}
+
 static int load(inputs *in)
 {
     char err[SCAN_ERROR_SIZE];
     for (size_t i = 0; i < words.count; i++) {
         char label[sizeof((scan_section *)0)->label];
         const char *file = split_label(words.words[i], label, sizeof label);
+        if (would_be_lost(file))
+            return EXIT_FAILED;
         scan_file *f = &in->files[in->count++];
         if (!scan_load(file, 0, f, err)) {
             cli_error("%s", err);
