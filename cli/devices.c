@@ -33,12 +33,17 @@ static const char *kind_name(gx_device_kind kind)
     return "other";
 }
 
-static bool show(output *out, const gx_device_info *d)
+static bool show(output *out, output_format format, const gx_device_info *d)
 {
+    /* to who reads the table, 0 threads look like something broken */
+    bool threads = d->threads || format != OUT_TABLE;
     cell cells[COLUMNS] = {
-        CELL_TEXT(d->name),         CELL_TEXT(kind_name(d->kind)),
-        CELL_COUNT(d->threads),     CELL_COUNT(d->automatic != 0),
-        CELL_TEXT(d->description),  d->memory_bytes ? CELL_COUNT(d->memory_bytes) : CELL_MISSING,
+        CELL_TEXT(d->name),
+        CELL_TEXT(kind_name(d->kind)),
+        threads ? CELL_COUNT(d->threads) : CELL_MISSING,
+        CELL_COUNT(d->automatic != 0),
+        CELL_TEXT(d->description),
+        d->memory_bytes ? CELL_COUNT(d->memory_bytes) : CELL_MISSING,
         CELL_COUNT(d->usable != 0),
     };
     return output_row(out, cells);
@@ -52,10 +57,11 @@ static int run_devices(const common_opts *common)
     if (rc == EXIT_DONE)
         rc = device_list_get(ctx, &list);
     if (rc == EXIT_DONE) {
-        output *out = output_open((output_format)common->format, "devices", columns, COLUMNS);
+        output_format format = (output_format)common->format;
+        output *out = output_open(format, "devices", columns, COLUMNS);
         bool ok = out != NULL;
         for (size_t i = 0; ok && i < list.count; i++)
-            ok = show(out, &list.infos[i]);
+            ok = show(out, format, &list.infos[i]);
         if (!output_close(out) || !ok)
             rc = EXIT_FAILED;
     }
