@@ -160,7 +160,7 @@ const command cmd_bench = {
         "from, and what the router makes of them, in turns: add, mul and inv on the two BLS12-381\n"
         "fields, on host memory, registered memory and data in buffers of each GPU. --device "
         "takes\n"
-        "several: cpu,vulkan:0. Its parts:\n"
+        "several: cpu,vulkan:0. Its tables:\n"
         "\n"
         "  regret                  time of the router's choice over the best device's, less 1; "
         "off%\n"
