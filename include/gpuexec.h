@@ -545,7 +545,9 @@ typedef struct gx_calibration {
 
 /* Measures what jobs take on every device that may be chosen, replaces what was known of
  * them, and saves it in the cache folder. settings may be NULL. Best on an idle machine. Any
- * thread; blocks. GX_ERR_CANCELLED where `progress` ended it; what was measured is kept. */
+ * thread; blocks. GX_ERR_CANCELLED where `progress` ended it; what was measured is kept.
+ * GX_ERR_FILE where it could not be saved, ended or not: this context knows it, others do
+ * not. */
 GX_API gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings);
 
 /* ---- statistics ---------------------------------------------------------- */

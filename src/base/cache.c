@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
-#define PATH_BYTES     4096
 
 struct header {
     char magic[8];
@@ -57,7 +56,7 @@ static bool enabled(const struct gx_instance *instance)
     return !instance->config.cache_dir || strcmp(instance->config.cache_dir, "none") != 0;
 }
 
-static bool folder(const struct gx_instance *instance, char *path, size_t size)
+bool gx__cache_folder(const struct gx_instance *instance, char *path, size_t size)
 {
     const char *asked = instance->config.cache_dir;
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -77,7 +76,7 @@ static bool folder(const struct gx_instance *instance, char *path, size_t size)
 
 static bool file_path(const struct gx_instance *instance, const char *name, char *path, size_t size)
 {
-    if (!folder(instance, path, size))
+    if (!gx__cache_folder(instance, path, size))
         return false;
     size_t used = strlen(path);
     int n = snprintf(path + used, size - used, "/%s", name);
@@ -154,7 +153,7 @@ static bool read_file(const struct gx_instance *instance, int fd, const uint8_t 
 bool gx__cache_read(const struct gx_instance *instance, const char *name,
                     const uint8_t key[GX_CACHE_KEY_BYTES], void **data, size_t *size)
 {
-    char path[PATH_BYTES];
+    char path[GX_CACHE_PATH_BYTES];
     if (!file_path(instance, name, path, sizeof path))
         return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe there must not block */
@@ -180,7 +179,7 @@ bool gx__cache_write(const struct gx_instance *instance, const char *name,
                      const uint8_t key[GX_CACHE_KEY_BYTES], const void *data, size_t size)
 {
     static _Atomic unsigned serial; /* temporary names differ within the process too */
-    char path[PATH_BYTES], temporary[PATH_BYTES + 48];
+    char path[GX_CACHE_PATH_BYTES], temporary[GX_CACHE_PATH_BYTES + 48];
     if (!enabled(instance))
         return true;
     if (size > FILE_BYTES_MAX || !file_path(instance, name, path, sizeof path) ||

@@ -11,7 +11,11 @@
 
 #include "base/instance.h"
 
-#define GX_CACHE_KEY_BYTES 64
+#define GX_CACHE_KEY_BYTES  64
+#define GX_CACHE_PATH_BYTES 4096 /* of any file, what its name needs included */
+
+/* The folder of the files, which need not be there; false where there is none. Any thread. */
+bool gx__cache_folder(const struct gx_instance *instance, char *path, size_t size);
 
 /* Reads file `name` if it was written under the same key. On success *data is the
  * caller's, to be given to gx__free. Any thread. */

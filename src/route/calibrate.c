@@ -521,11 +521,14 @@ gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devi
         devices[i].status = GX_OK;
     }
     measure_all(c);
+    bool saved = true;
     for (size_t i = 0; i < c->count; i++) {
         free_buffers(&c->course[i]);
-        gx__model_save(devices[i].model);
+        saved = gx__model_save(devices[i].model) && saved;
     }
-    gx_status s = c->cancelled ? GX_ERR_CANCELLED : outcome(c);
+    gx_status s = outcome(c);
+    if (s == GX_OK || c->cancelled)
+        s = !saved ? GX_ERR_FILE : c->cancelled ? GX_ERR_CANCELLED : GX_OK;
     free_arrays(c);
     gx__float_env_restore(&caller);
     gx__free(&instance->config.allocator, c);

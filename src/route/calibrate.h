@@ -23,7 +23,8 @@ typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const gx_job *
  * saves them. `right` (NULL: nobody) is asked once for every kind of job on every device; one
  * that is wrong ends the device. GX_ERR_CANCELLED where settings->progress ended it; what was
  * measured until then is kept. Else GX_OK where a device was measured, or the status of the
- * first. Any thread, but times are those of a machine that does nothing else; blocks. */
+ * first. GX_ERR_FILE in place of these two where a model could not be saved. Any thread, but times
+ * are those of a machine that does nothing else; blocks. */
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
                         const gx_calibration *settings, gx_right_fn right, void *user);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
@@ -809,6 +810,18 @@ static bool all_right(void *user, struct gx_engine *engine, const gx_job *job)
     return false;
 }
 
+static void say_not_saved(const struct gx_router *router, char *message, size_t message_size)
+{
+    char folder[GX_CACHE_PATH_BYTES];
+    if (gx__cache_folder(router->places.instance, folder, sizeof folder))
+        snprintf(message, message_size, "what was measured cannot be saved in the folder '%s'",
+                 folder);
+    else
+        snprintf(message, message_size,
+                 "what was measured cannot be saved: there is no cache folder, name one by "
+                 "cache-dir, XDG_CACHE_HOME or HOME");
+}
+
 static gx_status calibrate(struct gx_router *router, struct gx_place *const *candidates,
                            size_t count, const gx_calibration *settings, char *message,
                            size_t message_size)
@@ -826,6 +839,8 @@ static gx_status calibrate(struct gx_router *router, struct gx_place *const *can
     }
     if (n)
         s = gx__calibrate(router->places.instance, devices, n, settings, all_right, router);
+    if (s == GX_ERR_FILE)
+        say_not_saved(router, message, message_size);
     for (size_t i = 0; i < n; i++) {
         struct gx_place *place = place_of(devices[i].engine);
         forget_habits(place);
