@@ -137,22 +137,37 @@ typedef struct found_arg {
     const gx_option *setting;
 } found_arg;
 
+/* Numbers that get large, of elements or bytes, are worth a suffix. */
+#define WORTH_SUFFIX ((uint64_t)1 << 24)
+
+static void not_a_number(const arg_spec *spec, const char *name, const char *text, char *err)
+{
+    if (spec->max < WORTH_SUFFIX)
+        snprintf(err, ARGS_ERROR_SIZE,
+                 "%s: '%.64s' is not a whole number from %" PRIu64 " to %" PRIu64, name, text,
+                 spec->min, spec->max);
+    else
+        snprintf(err, ARGS_ERROR_SIZE,
+                 "%s: '%.64s' is not a whole number below 2^64; write 4096, 64K or 1M (powers of "
+                 "1024)",
+                 name, text);
+}
+
 static bool number_in_range(const arg_spec *spec, const char *text, uint64_t *value, char *err)
 {
-    char name[3] = {'-', spec->letter, 0};
-    const char *dashes = spec->name ? "--" : "";
-    const char *shown = spec->name ? spec->name : name;
+    char name[64];
+    if (spec->name)
+        snprintf(name, sizeof name, "--%s", spec->name);
+    else
+        snprintf(name, sizeof name, "-%c", spec->letter);
     if (!parse_number(text, value)) {
-        snprintf(err, ARGS_ERROR_SIZE,
-                 "%s%s: '%.64s' is not a whole number below 2^64; write 4096, 64K or 1M (powers of "
-                 "1024)",
-                 dashes, shown, text);
+        not_a_number(spec, name, text, err);
         return false;
     }
     if (*value < spec->min || *value > spec->max) {
         snprintf(err, ARGS_ERROR_SIZE,
-                 "%s%s: %.64s is out of range; it must be from %" PRIu64 " to %" PRIu64, dashes,
-                 shown, text, spec->min, spec->max);
+                 "%s: %.64s is out of range; it must be from %" PRIu64 " to %" PRIu64, name, text,
+                 spec->min, spec->max);
         return false;
     }
     return true;
