@@ -60,9 +60,16 @@ static void print_names(const option *o)
     }
 }
 
-/* "auto, cpu or gpu: which of them": the words before the colon, where that is all there is. */
+/* "auto, cpu or gpu: which of them": the words before the colon, where that is all there is;
+ * or "which, comma-separated, of cpu gpu": those at the end. */
 static void print_listed(const char *help)
 {
+    static const char several[] = "comma-separated, of ";
+    const char *end_words = strstr(help, several);
+    if (end_words) {
+        fputs(end_words + sizeof several - 1, stdout);
+        return;
+    }
     size_t end = strcspn(help, ":");
     char words[128] = "";
     if (!help[end] || end >= sizeof words)

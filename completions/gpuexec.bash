@@ -3,19 +3,30 @@
 #
 # Completion of gpuexec in bash. The program itself says what there is (gpuexec --describe).
 
+# Only of files: bash would quote the colon of vulkan:0 too.
+_gpuexec_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
 _gpuexec() {
     local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]:-} current=${COMP_WORDS[COMP_CWORD]}
-    local previous=${COMP_WORDS[COMP_CWORD - 1]} name letter arg words kept=
+    local previous name letter arg words kept='' at=$COMP_CWORD
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" --describe 2>/dev/null | cut -f1) -h --help --version" -- "$current")
         return
     fi
-    # bash makes three words of --option=value.
+    # bash makes three words of vulkan:0, and of --option=value.
+    while [[ $at -gt 2 && (${COMP_WORDS[at]} == : || ${COMP_WORDS[at - 1]} == :) ]]; do
+        at=$((at - 1))
+        current=${COMP_WORDS[at]}$current
+    done
+    previous=${COMP_WORDS[at - 1]}
     if [[ $previous == = ]]; then
-        previous=${COMP_WORDS[COMP_CWORD - 2]}
+        previous=${COMP_WORDS[at - 2]}
     elif [[ $current == = ]]; then
-        previous=${COMP_WORDS[COMP_CWORD - 1]} current=
+        current=
     fi
     if [[ $previous == -* ]]; then
         # Tabs are blanks to read, and two of them would be one.
@@ -25,21 +36,25 @@ _gpuexec() {
             if [[ $name == --device || $name == --devices ]]; then
                 words=$("$program" devices --csv 2>/dev/null | tail -n +2 | cut -d, -f1 | tr -d '"')
             fi
-            if [[ -z $words ]]; then
-                mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            if [[ $arg == FILE || $arg == FOLDER ]]; then
+                _gpuexec_files "$current"
                 return
             fi
             # Of several with commas between them, the last.
             [[ $current == *,* ]] && kept=${current%,*},
             mapfile -t COMPREPLY < <(compgen -P "$kept" -W "$words" -- "${current##*,}")
+            # What bash replaces begins after the last colon.
+            if [[ $COMP_WORDBREAKS == *:* && $current == *:* ]]; then
+                COMPREPLY=("${COMPREPLY[@]#"${current%:*}:"}")
+            fi
             return
         done < <("$program" --describe "$command" 2>/dev/null | tr '|\t' '/|')
     fi
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" --describe "$command" 2>/dev/null | cut -f1,2)" -- "$current")
     else
-        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        _gpuexec_files "$current"
     fi
 }
 
-complete -o filenames -F _gpuexec gpuexec
+complete -F _gpuexec gpuexec

@@ -14,16 +14,18 @@ function __gpuexec_complete
     for row in ($program --describe $words[2] 2>/dev/null)
         set -l fields (string split \t -- $row)
         if test -n "$fields[3]"; and string match -q -- '-*' $previous; and contains -- $previous $fields[1] $fields[2]
-            if contains -- "$fields[1]" --device --devices
-                $program devices --csv 2>/dev/null | tail -n +2 | string replace -r ',.*' ''
-            else if test -n "$fields[5]"
-                # Of several with commas between them, the last.
-                set -l kept (string match -r -- '.*,' $current)
-                for word in (string split ' ' -- $fields[5])
-                    echo "$kept$word"
-                end
-            else
+            if contains -- "$fields[3]" FILE FOLDER
                 __fish_complete_path $current
+                return
+            end
+            set -l items (string split -n ' ' -- $fields[5])
+            if contains -- "$fields[1]" --device --devices
+                set items ($program devices --csv 2>/dev/null | tail -n +2 | string replace -r ',.*' '' | string trim -c '"')
+            end
+            # Of several with commas between them, the last.
+            set -l kept (string match -r -- '.*,' $current)
+            for item in $items
+                echo "$kept$item"
             end
             return
         end

@@ -8,7 +8,13 @@ folder=$(realpath "$1") program=$(realpath "$2")
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-ln -s "$program" "$scratch/gpuexec"
+# The devices of every machine, and some that need no driver here.
+cat >"$scratch/gpuexec" <<END
+#!/bin/sh
+"$program" "\$@" || exit
+[ "\$*" != "devices --csv" ] || printf '%s,gpu\\n' vulkan:0 vulkan:1 webgpu:gl:0
+END
+chmod +x "$scratch/gpuexec"
 export PATH=$scratch:$PATH VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
 mkdir "$scratch/work"
 touch "$scratch/work/elements.bin"
@@ -19,7 +25,7 @@ status=0
 in_bash() {
     bash --norc -c '
         . "$1"
-        read -ra COMP_WORDS <<<"$2"
+        read -ra COMP_WORDS <<<"$(sed "s/[:=]/ & /g" <<<"$2")" # as bash breaks words
         [[ $2 == *" " ]] && COMP_WORDS+=("")
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         spec=$(complete -p gpuexec)
@@ -97,8 +103,22 @@ for shell in bash fish zsh; do
     offers "$shell" "gpuexec verify --field bn" bn254-fr bn254-fq not:u32
     offers "$shell" "gpuexec scan --devices c" cpu
     offers "$shell" "gpuexec run -a " elements.bin
+    offers "$shell" "gpuexec bench --suite " ops persistence engine router not:elements.bin
+done
+for shell in bash fish; do # zsh is as it is above, and slow
+    offers "$shell" "gpuexec bench --part " batch stream not:elements.bin not:of
+    offers "$shell" "gpuexec run --cpumask " portable avx512 not:elements.bin
+    offers "$shell" "gpuexec serve --token " not:elements.bin
 done
 offers bash "gpuexec bench --op add,m" add,mul add,mul-add not:add,sub
 offers fish "gpuexec bench --op add,m" add,mul add,mul-add
+offers fish "gpuexec scan --devices cpu," cpu,vulkan:0
+offers fish "gpuexec run --device vulkan:" vulkan:0 vulkan:1
+# Without what stands before the last colon, which bash leaves as it is.
+offers bash "gpuexec run --device vulkan:" 0 1 not:gl:0
+offers bash "gpuexec run --device=vulkan:" 0 1
+offers bash "gpuexec run --device webgpu:gl:" 0 not:1
+offers bash "gpuexec scan --devices cpu,web" cpu,webgpu:gl:0
+offers bash "gpuexec scan --devices vulkan:0,vul" 0,vulkan:0 0,vulkan:1 not:0,cpu
 [[ $status -ne 0 ]] || echo "ok    completions in bash, fish and zsh"
 exit $status
