@@ -71,10 +71,9 @@ static void print_all_usage(FILE *out)
     fputs("\nEvery command takes these; each has an environment variable too:\n", out);
     args_print_settings(out, true);
     args_print_help(out, &general);
-    fputs(
-        "\nAlso: gpuexec --version; for manual pages and completions gpuexec --man [COMMAND] and\n"
-        "gpuexec --describe [COMMAND]\n",
-        out);
+    fputs("\nAlso: gpuexec help [COMMAND]; gpuexec --version; for manual pages and completions\n"
+          "gpuexec --man [COMMAND] and gpuexec --describe [COMMAND]\n",
+          out);
     print_conventions(out);
 }
 
@@ -157,6 +156,19 @@ static int describe(int argc, char **argv)
     return EXIT_DONE;
 }
 
+/* "help", alone or with a command: as --help. */
+static int help(int argc, char **argv)
+{
+    const command *cmd = argc > 2 ? find_command(argv[2]) : NULL;
+    if (argc > 2 && !cmd)
+        return unknown_command(argv[2]);
+    if (cmd)
+        print_command_help(cmd, true);
+    else
+        print_all_usage(stdout);
+    return EXIT_DONE;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -167,10 +179,10 @@ static int dispatch(int argc, char **argv)
         print_usage(stdout);
         return EXIT_DONE;
     }
-    if (!strcmp(argv[1], "--help")) {
-        print_all_usage(stdout);
-        return EXIT_DONE;
-    }
+    if (!strcmp(argv[1], "--help"))
+        return help(1, argv);
+    if (!strcmp(argv[1], "help"))
+        return help(argc, argv);
     if (!strcmp(argv[1], "--version")) {
         printf("gpuexec %s\n", gx_version());
         return EXIT_DONE;

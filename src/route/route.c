@@ -129,6 +129,14 @@ static bool may_be_host(const struct gx_router *router, gx_policy policy)
     return policy == GX_POLICY_CPU || (policy != GX_POLICY_GPU && router->host_listed);
 }
 
+void gx__router_no_gpu(char *message, size_t message_size)
+{
+    snprintf(
+        message, message_size,
+        "no GPU may be chosen now; software GPUs, and WebGPU beside Vulkan, are used only where "
+        "they are named: --device NAME, as 'gpuexec devices' lists");
+}
+
 gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, char *message,
                           size_t message_size)
 {
@@ -139,7 +147,7 @@ gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, c
     gx_status s = gx__router_candidates(router, &candidates, &count, message, message_size);
     if (s != GX_OK)
         return s;
-    snprintf(message, message_size, "no device may be chosen: 'gpuexec devices' lists them");
+    gx__router_no_gpu(message, message_size);
     s = GX_ERR_NO_DEVICE;
     for (size_t i = 0; i < count && s != GX_OK; i++)
         if (!candidates[i]->host && gx__health_usable(candidates[i]))

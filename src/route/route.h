@@ -43,6 +43,9 @@ gx_status gx__router_run(void *router, struct gx_call *call);
 gx_status gx__router_candidates(struct gx_router *router, struct gx_place *const **candidates,
                                 size_t *count, char *message, size_t message_size);
 
+/* What to say where only a GPU will do and none of them is one that works. */
+void gx__router_no_gpu(char *message, size_t message_size);
+
 /* The engine for a buffer of no named device, with the caller as a user. */
 gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, char *message,
                           size_t message_size);

@@ -73,8 +73,7 @@ static gx_status enter_all(struct gx_router *router, struct gx_desk *desk, gx_po
     }
     if (!desk->entrants && policy == GX_POLICY_GPU) {
         if (!message[0])
-            snprintf(message, message_size,
-                     "no device may be chosen: 'gpuexec devices' lists them");
+            gx__router_no_gpu(message, message_size);
         return GX_ERR_NO_DEVICE;
     }
     if (!desk->entrants)
