@@ -20,6 +20,9 @@
 /* INDENT: where what a heading is followed by stands. */
 enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
 
+/* In all of fewer, what the first calls pay for, threads and memory, is most of the regret. */
+enum { REGRET_DECISIONS = 100 };
+
 #define ANSWER_NS 3000000000u
 
 static struct {
@@ -146,13 +149,13 @@ static const char *hit_rate(const json_t *stats, const char *hits, const char *m
     return out;
 }
 
-/* What decisions took beyond the least that was predicted for them, since `before`, which may
- * be NULL; "-" where there were none. */
+/* What decisions took beyond the least that was predicted for them, since `before`; NULL: in all.
+ * "-" where there were none, or too few in all. The page (report/live.html) shows the same. */
 static const char *regret(const json_t *now, const json_t *before, char *out, size_t size)
 {
     double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
     double took = number(now, "routed_ns") - number(before, "routed_ns");
-    if (best > 0)
+    if (best > 0 && (before || number(now, "decisions") >= REGRET_DECISIONS))
         snprintf(out, size, "%.1f %%", 100 * (took / best - 1));
     else
         snprintf(out, size, "-");
@@ -563,7 +566,8 @@ const command cmd_top = {
         "The regret is an estimate: what decisions between devices took beyond the least that was\n"
         "predicted for them, since the view before and in all. Small calls are not in it. Below "
         "0:\n"
-        "faster than predicted; '-': no such decisions. See doc/metrics.md.\n"
+        "faster than predicted; '-': no such decisions, or in all fewer than 100 decisions, of\n"
+        "which the first pay for threads and memory. See doc/metrics.md.\n"
         "\n"
         "q or Ctrl-C ends it. Where standard output is no terminal, or one that cannot move its\n"
         "cursor (TERM=dumb), every view is a block of lines, the blocks an empty line apart. A\n"
