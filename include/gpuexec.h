@@ -286,6 +286,7 @@ typedef struct gx_operand {
     int broadcast; /* 1: one element that stands for all n */
 } gx_operand;
 
+/* An operand in host memory. */
 static inline gx_operand gx_host(const void *elements)
 {
     gx_operand o;
@@ -296,6 +297,7 @@ static inline gx_operand gx_host(const void *elements)
     return o;
 }
 
+/* An operand in a buffer, from byte `offset` on. */
 static inline gx_operand gx_dev(gx_buf *buf, size_t offset)
 {
     gx_operand o = gx_host(NULL);
@@ -304,6 +306,7 @@ static inline gx_operand gx_dev(gx_buf *buf, size_t offset)
     return o;
 }
 
+/* One element in host memory that stands for all of an operand. */
 static inline gx_operand gx_host_broadcast(const void *element)
 {
     gx_operand o = gx_host(element);
