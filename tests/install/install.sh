@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# install.sh ROOT BUILD: installs BUILD into an empty prefix, moves it elsewhere, and
+# install.sh ROOT BUILD WGPU: installs BUILD into an empty prefix, moves it elsewhere, and
 # builds and runs every example against it as a stranger would: pkg-config (shared and
-# static), find_package, C, C++ and Rust.
+# static), find_package, C, C++ and Rust. WGPU is the folder of wgpu-native; empty: built without.
 set -euo pipefail
-root=$1 build=$2
+root=$1 build=$2 wgpu=$3
+# Where the tests of the build find wgpu-native; what is installed has to find its own.
+unset LD_LIBRARY_PATH
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -29,7 +31,7 @@ pc=$(find "$prefix" -name gpuexec.pc)
 libdir=$(dirname "$(dirname "$pc")")
 for file in include/gpuexec.h bin/gpuexec share/man/man1/gpuexec-run.1 share/man/man3/gx_submit.3 \
     share/bash-completion/completions/gpuexec share/zsh/site-functions/_gpuexec \
-    share/fish/vendor_completions.d/gpuexec.fish; do
+    share/fish/vendor_completions.d/gpuexec.fish share/doc/gpuexec/LICENSE; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
 for file in libgpuexec.so libgpuexec.a cmake/gpuexec/gpuexecConfig.cmake \
@@ -73,6 +75,9 @@ inverse='^10000 inverses, each x \* 1/x is 1$'
 
 runs "the program" "$version" "$prefix/bin/gpuexec" --version
 runs "the program verifies" . "$prefix/bin/gpuexec" verify -n 64
+if [[ -n $wgpu ]]; then
+    runs "the program finds wgpu-native" '^webgpu:vulkan:0,.*true$' "$prefix/bin/gpuexec" devices --csv
+fi
 
 if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/mul.c" "${libs[@]}" -o mul; then
     runs "mul.c, pkg-config, shared" "$mul" "${with_libdir[@]}" ./mul
