@@ -182,7 +182,7 @@ static gx_status copy_pieces(gx_buf *buf, size_t offset, void *to, const void *f
     return s;
 }
 
-static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     struct gx_engine *engine = buf->engine;
     struct gx_mem *staging = NULL;
@@ -201,6 +201,18 @@ static gx_status staged_copy(gx_buf *buf, size_t offset, void *to, const void *f
     return s;
 }
 
+/* What the device can copy: by itself where it sees the caller's memory, as that is registered. */
+static gx_status copy_whole(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+{
+    struct gx_engine *engine = buf->engine;
+    struct gx_binding here = {&buf->mem, offset}, there;
+    size_t align = engine->device.facts.copy_align;
+    if (gx__import_find(&engine->imports, to ? to : from, bytes, &there) &&
+        !(align && there.offset % align))
+        return gx__device_copy(engine, to ? here : there, to ? there : here, bytes, 0);
+    return copy_staged(buf, offset, to, from, bytes);
+}
+
 /* Less than the device copies, within one of its words: read as a whole, and where it is
  * written, written back as a whole. */
 static gx_status copy_part(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
@@ -209,13 +221,13 @@ static gx_status copy_part(gx_buf *buf, size_t offset, void *to, const void *fro
     size_t align = buf->engine->device.facts.copy_align, skip = offset % align;
     if (!bytes)
         return GX_OK;
-    gx_status s = staged_copy(buf, offset - skip, word, NULL, align);
+    gx_status s = copy_whole(buf, offset - skip, word, NULL, align);
     if (s == GX_OK && to)
         memcpy(to, word + skip, bytes);
     if (s != GX_OK || !from)
         return s;
     memcpy(word + skip, from, bytes);
-    return staged_copy(buf, offset - skip, NULL, word, align);
+    return copy_whole(buf, offset - skip, NULL, word, align);
 }
 
 static size_t least(size_t a, size_t b)
@@ -238,7 +250,7 @@ static gx_status copy_words(gx_buf *buf, size_t offset, void *to, const void *fr
         if (i != 1)
             s = copy_part(buf, offset + starts[i], at_to, at_from, lengths[i]);
         else if (middle)
-            s = staged_copy(buf, offset + starts[i], at_to, at_from, lengths[i]);
+            s = copy_whole(buf, offset + starts[i], at_to, at_from, lengths[i]);
     }
     return s;
 }
@@ -248,25 +260,11 @@ static gx_status copy_aligned(gx_buf *buf, size_t offset, void *to, const void *
 {
     size_t align = buf->engine->device.facts.copy_align;
     if (!align || (offset % align == 0 && bytes % align == 0))
-        return staged_copy(buf, offset, to, from, bytes);
+        return copy_whole(buf, offset, to, from, bytes);
     pthread_mutex_lock(&buf->words);
     gx_status s = copy_words(buf, offset, to, from, bytes);
     pthread_mutex_unlock(&buf->words);
     return s;
-}
-
-/* By the device alone, from or to memory that is registered; false: not this one. */
-static bool copy_registered(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes,
-                            gx_status *s)
-{
-    struct gx_engine *engine = buf->engine;
-    struct gx_binding here = {&buf->mem, offset}, there;
-    size_t align = engine->device.facts.copy_align;
-    if (!gx__import_find(&engine->imports, to ? to : from, bytes, &there) ||
-        (align && (offset % align || bytes % align || there.offset % align)))
-        return false;
-    *s = gx__device_copy(engine, to ? here : there, to ? there : here, bytes, 0);
-    return true;
 }
 
 static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
@@ -282,10 +280,8 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
         return s;
     fenv_t caller;
     gx__float_env_default(&caller);
-    if (buf->mappable)
-        s = host_copy(buf->engine, &buf->mem, offset, to, from, bytes);
-    else if (!copy_registered(buf, offset, to, from, bytes, &s))
-        s = copy_aligned(buf, offset, to, from, bytes);
+    s = buf->mappable ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
+                      : copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
     return gx__engine_status(buf->engine, s);
 }
