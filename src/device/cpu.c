@@ -304,6 +304,8 @@ static uint32_t cpu_workers(struct gx_device *device, const struct gx_kernel *ke
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = kernel->impl;
     uint64_t useful = n * k->ns / WORKER_MIN_NS;
+    if (useful < 2) /* most calls, and the smallest */
+        return 1;
     uint64_t chunks = n / chunk_elements(cpu, k, n);
     useful = useful < chunks ? useful : chunks;
     return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;

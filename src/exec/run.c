@@ -130,7 +130,9 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
 
 static void learn(struct gx_engine *engine, struct gx_batch *batch)
 {
-    gx__modes_end(&engine->modes, &batch->lesson, gx__engine_now(engine), batch->status == GX_OK);
+    if (batch->lesson.open)
+        gx__modes_end(&engine->modes, &batch->lesson, gx__engine_now(engine),
+                      batch->status == GX_OK);
 }
 
 /* Jobs of no elements, the one that failed, and those after it, which had no group or
@@ -158,8 +160,7 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
     }
     if (!batch->done)
         return;
-    if (batch->lesson.open)
-        learn(engine, batch);
+    learn(engine, batch);
     batch->done(batch);
 }
 
@@ -806,7 +807,6 @@ gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
     }
     gx__pipe_feed(pipe, batch);
     gx__pipe_close(pipe);
-    if (batch->lesson.open)
-        learn(engine, batch); /* giving memory back is part of what a mode costs */
+    learn(engine, batch); /* giving memory back is part of what a mode costs */
     return batch->status;
 }

@@ -674,9 +674,8 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
             p->predicted_ns = (uint64_t)e->predicted_ns;
     }
     p->predicted_ns += p->predicted_ns ? p->extra_ns : 0;
-    if (s == GX_OK) {
-        s = gx__errand_aim(most) ? GX_OK : GX_ERR_OUT_OF_MEMORY;
-    }
+    if (s == GX_OK && !gx__errand_aim(most))
+        s = GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         set_batch(&p->batch, call, most->jobs, 0, most->share.jobs);
         p->engine = gx__engine_acquire(most->entrant->engine);
