@@ -5,6 +5,7 @@
  * opened: plans are real, what they take is made up.
  */
 #include "exec/modes.h"
+#include "facts.h"
 #include "support/harness.h"
 
 enum { JOBS_MAX = 64, NS = 1000000 };
@@ -258,15 +259,8 @@ static void the_oldest_shape_makes_room(void **state)
 
 static struct gx_device_facts gpu(void)
 {
-    struct gx_device_facts facts = {.mem_kinds = 15, .dispatch_elems = UINT32_MAX, .queues = 7};
-    facts.submit_ns = 15000;
-    facts.mul_rate = 20;
+    struct gx_device_facts facts = gpu_facts(7);
     facts.copy_both = 58;
-    facts.speed[GX_MEM_DEVICE] = (struct gx_mem_speed){.kernel_read = 3000, .kernel_write = 3000};
-    facts.speed[GX_MEM_UPLOAD] = (struct gx_mem_speed){.host_write = 10, .copy_in = 50};
-    facts.speed[GX_MEM_READBACK] = (struct gx_mem_speed){.host_read = 10, .copy_out = 50};
-    facts.speed[GX_MEM_SHARED] = (struct gx_mem_speed){
-        .host_write = 10, .host_read = 10, .kernel_read = 17, .kernel_write = 17};
     return facts;
 }
 

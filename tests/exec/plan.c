@@ -6,6 +6,7 @@
  * device is opened: the facts are made up. Internal: it links the static library.
  */
 #include "exec/plan.h"
+#include "facts.h"
 #include "support/harness.h"
 
 enum {
@@ -550,21 +551,6 @@ static void one_element_at_a_time_if_need_be(void **state)
 
 /* ---- the mode ---- */
 
-/* Roughly an H200: copies over a bus at 50 GB/s, 15 us for a submit. */
-static struct gx_device_facts gpu(uint32_t queues)
-{
-    struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-    facts.queues = queues;
-    facts.submit_ns = 15000;
-    facts.mul_rate = 20;
-    facts.speed[GX_MEM_DEVICE] = (struct gx_mem_speed){.kernel_read = 3000, .kernel_write = 3000};
-    facts.speed[GX_MEM_UPLOAD] = (struct gx_mem_speed){.host_write = 10, .copy_in = 50};
-    facts.speed[GX_MEM_READBACK] = (struct gx_mem_speed){.host_read = 10, .copy_out = 50};
-    facts.speed[GX_MEM_SHARED] = (struct gx_mem_speed){
-        .host_write = 10, .host_read = 10, .kernel_read = 17, .kernel_write = 17};
-    return facts;
-}
-
 struct mode_case {
     size_t jobs, n;
     uint32_t queues;
@@ -588,7 +574,7 @@ static void the_cheapest_mode_is_chosen(void **state)
     };
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         const struct mode_case *k = &cases[i];
-        struct gx_device_facts facts = gpu(k->queues);
+        struct gx_device_facts facts = gpu_facts(k->queues);
         struct gx_asked asked = {.copy_threads = 1};
         gx_job jobs[64];
         for (size_t j = 0; j < k->jobs; j++) /* far apart; never read */
@@ -608,7 +594,7 @@ static void the_cheapest_mode_is_chosen(void **state)
 static void a_tie_is_sequential(void **state)
 {
     (void)state;
-    struct gx_device_facts facts = gpu(THREE_QUEUES);
+    struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
     struct gx_asked asked = {.copy_threads = 1};
     gx_job chain[3]; /* each reads what the one before wrote */
     for (size_t j = 0; j < 3; j++)
@@ -625,7 +611,7 @@ static void a_tie_is_sequential(void **state)
 static void batches_in_a_stream_overlap(void **state)
 {
     (void)state;
-    struct gx_device_facts facts = gpu(THREE_QUEUES);
+    struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
     gx_job job = gxt_job(GX_ADD, GX_BN254_FR, 262144, a, b, NULL, out);
     struct gx_asked asked = {.sets = 3};
     struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
@@ -681,7 +667,7 @@ static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
         {GX_MODE_SINGLE_SUBMIT, GX_PATH_DEVICE_LOCAL, THREE_QUEUES, LARGE, ONE_QUEUE},
     };
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
-        struct gx_device_facts facts = gpu(cases[i].queues);
+        struct gx_device_facts facts = gpu_facts(cases[i].queues);
         struct gx_asked asked = {
             .path = cases[i].path, .mode = cases[i].mode, .chunk_elems = CHUNK, .copy_threads = 8};
         gx_job job = gxt_job(GX_ADD, GX_U32, cases[i].n, a, far[0], NULL, far[1]);
