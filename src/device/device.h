@@ -38,13 +38,14 @@ struct gx_mem {
     enum gx_mem_kind kind;
     size_t size;
     bool imported; /* the caller's memory, borrowed until mem_free */
-    void *host;    /* the device's own; use map */
+    void *host;    /* NULL: the host does not see it; else use map */
     void *handle;  /* likewise */
 };
 
 /* GB/s, measured on this machine, never guessed from flags; 0: not measured. */
 struct gx_mem_speed {
-    float host_write, host_read; /* one host thread, memcpy */
+    float host_write, host_read; /* one host thread, memcpy; DEVICE: those pieces of it whose
+                                    host is not NULL, written while kernels use other bytes */
     float copy_in, copy_out;     /* the device copying from it, and into it */
     float kernel_read, kernel_write;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Copies go through pooled staging memory in pieces, or straight where the host can see the
- * buffer or the device the caller's memory. A buffer keeps its engine open, also one that was lost.
+ * buffer (and writing to it is done sooner than a submit) or the device the caller's memory. A
+ * buffer keeps its engine open, also one that was lost.
  */
 #include "exec/buffer.h"
 
@@ -267,6 +268,13 @@ static gx_status copy_aligned(gx_buf *buf, size_t offset, void *to, const void *
     return s;
 }
 
+bool gx__buf_is_open(const gx_buf *buf, size_t bytes)
+{
+    const struct gx_device_facts *facts = &buf->engine->device.facts;
+    float rate = facts->speed[GX_MEM_DEVICE].host_write;
+    return buf->mem.host && (float)bytes < rate * (float)facts->submit_ns;
+}
+
 static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     if (offset > buf->size || bytes > buf->size - offset)
@@ -280,8 +288,9 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
         return s;
     fenv_t caller;
     gx__float_env_default(&caller);
-    s = buf->mappable ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
-                      : copy_aligned(buf, offset, to, from, bytes);
+    s = buf->mappable || (from && gx__buf_is_open(buf, bytes))
+            ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
+            : copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
     return gx__engine_status(buf->engine, s);
 }

@@ -20,6 +20,9 @@ struct gx_buf {
 gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
                           size_t bytes, uint64_t elements);
 
+/* Whether so many bytes are written by the host itself, which takes less than any submit. */
+bool gx__buf_is_open(const gx_buf *buf, size_t bytes);
+
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
 
 #endif

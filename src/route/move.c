@@ -69,6 +69,12 @@ bool gx__is_mixed(const gx_job *job)
 
 /* ---- what copies take ---- */
 
+/* Those that the host writes itself begin at once. */
+static bool is_open(const gx_buf *buf, size_t bytes, bool out)
+{
+    return !out && gx__buf_is_open(buf, bytes);
+}
+
 static double copy_time(const struct gx_engine *engine, size_t bytes, bool out)
 {
     const struct gx_mem_speed *s =
@@ -95,8 +101,11 @@ static void set_begin(const struct gx_engine *engine, uint64_t ns)
     atomic_store_explicit(&engine->place->copy_ns, ns, memory_order_relaxed);
 }
 
-static double predict_copy(const struct gx_engine *engine, size_t bytes, bool out)
+static double predict_copy(const gx_buf *buf, size_t bytes, bool out)
 {
+    const struct gx_engine *engine = buf->engine;
+    if (is_open(buf, bytes, out))
+        return (double)bytes / engine->device.facts.speed[GX_MEM_DEVICE].host_write;
     return (double)begin_ns(engine) + copy_time(engine, bytes, out);
 }
 
@@ -123,7 +132,7 @@ static double predict_copies(const gx_job *jobs, size_t count)
         for (int i = 0; i <= last_operand(&jobs[j]); i++) {
             const gx_operand *o = gx__operand(&jobs[j], i);
             if (is_away(o))
-                ns += predict_copy(o->buf->engine, operand_bytes(&jobs[j], i), i != GX_OUT);
+                ns += predict_copy(o->buf, operand_bytes(&jobs[j], i), i != GX_OUT);
         }
     return ns;
 }
@@ -237,7 +246,7 @@ static gx_status copy(const gx_operand *o, void *memory, size_t bytes, bool out,
                       : gx_buf_write(o->buf, o->offset, memory, bytes);
     uint64_t took = gx__engine_now(engine) - start;
     *ns += took;
-    if (s == GX_OK)
+    if (s == GX_OK && !is_open(o->buf, bytes, out))
         learn_copy(engine, bytes, out, took);
     return s;
 }

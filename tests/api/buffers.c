@@ -104,7 +104,7 @@ static void write_and_read(void **state)
  * byte beside them. */
 static void registered_on(gx_ctx *ctx, const char *device)
 {
-    enum { SIZE = 300000 };
+    enum { SIZE = 4000000 };
     unsigned char *memory = gxt_alloc(SIZE), *want = gxt_alloc(SIZE);
     gx_buf *buf = create(ctx, device, SIZE, 0);
     gxt_bytes(&rng.state, memory, SIZE);
@@ -114,7 +114,7 @@ static void registered_on(gx_ctx *ctx, const char *device)
     memset(memory, GUARD, SIZE);
     assert_int_equal(gx_buf_read(buf, 0, memory, SIZE), GX_OK);
     assert_memory_equal(memory, want, SIZE);
-    const size_t starts[] = {0, 1, 4, 64, 1001}, lengths[] = {1, 3, 4, 64, 99999};
+    const size_t starts[] = {0, 1, 4, 64, 1001}, lengths[] = {1, 3, 4, 64, 3000001};
     for (size_t i = 0; i < GXT_COUNT(starts); i++)
         for (size_t k = 0; k < GXT_COUNT(lengths); k++) {
             size_t to = starts[k] + 7 * i, n = lengths[k];
@@ -344,6 +344,45 @@ static void chain_on(gx_ctx *ctx, const char *device)
     expect(buf, 3 * (size_t)PART, want, PART);
     expect(buf, 0, in, sizeof in);
     gx_buf_destroy(&buf);
+}
+
+/* Jobs over one part of a buffer, and writes to another: neither changes what is the other's. */
+static void beside_on(gx_ctx *ctx, const char *device)
+{
+    enum { PART = N * 32, ROUNDS = 100 };
+    gx_field field = GX_BLS12_381_FR;
+    unsigned char in[2][PART], want[PART], other[PART];
+    oracle_fill(field, &rng, in[0], N);
+    oracle_fill(field, &rng, in[1], N);
+    gx_buf *buf = create(ctx, device, 4 * (size_t)PART, 0);
+    assert_int_equal(gx_buf_write(buf, 0, in, sizeof in), GX_OK);
+    gx_job job = {.op = GX_MUL,
+                  .field = field,
+                  .n = N,
+                  .out = gx_dev(buf, 0),
+                  .a = gx_dev(buf, 0),
+                  .b = gx_dev(buf, PART)};
+    memcpy(want, in[0], PART);
+    for (int round = 0; round < ROUNDS; round++) {
+        gx_ticket *ticket = NULL;
+        size_t at = 2 * (size_t)PART + (size_t)(round % 64), bytes = PART - (size_t)(round % 7);
+        gxt_bytes(&rng.state, other, sizeof other);
+        assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
+        assert_int_equal(gx_buf_write(buf, at, other, bytes), GX_OK);
+        oracle_run(GX_MUL, field, N, want, want, in[1], NULL, 0);
+        assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
+        expect(buf, at, other, bytes);
+        gx_ticket_free(&ticket);
+    }
+    expect(buf, 0, want, PART);
+    expect(buf, PART, in[1], PART);
+    gx_buf_destroy(&buf);
+}
+
+static void written_beside_jobs(void **state)
+{
+    (void)state;
+    on_every_device(beside_on);
 }
 
 static void chains(void **state)
@@ -630,6 +669,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(not_mappable),
         cmocka_unit_test(operands_mix),
         cmocka_unit_test(chains),
+        cmocka_unit_test(written_beside_jobs),
         cmocka_unit_test(offsets),
         cmocka_unit_test(broadcast),
         cmocka_unit_test(bad_elements),

@@ -27,7 +27,7 @@
 #define MUL_RATE          10.0f
 #define MUL_RATE_SOFTWARE 0.02f
 #define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
-#define CALIBRATION_AGE   4u  /* raised when struct vk_calibration or its meaning changes */
+#define CALIBRATION_AGE   5u  /* raised when struct vk_calibration or its meaning changes */
 
 /* ---- results ---- */
 

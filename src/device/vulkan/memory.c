@@ -17,6 +17,13 @@
     (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                   \
      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
 
+/* Device memory that the host can write to without a word, in pieces up to this: more takes long
+ * to map, and is written by copies. */
+#define OPEN_FLAGS                                                                                 \
+    (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                   \
+     VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+#define OPEN_BYTES ((size_t)16 << 20)
+
 VkMemoryPropertyFlags gx__vk_type_flags(const struct vk_device *device, uint32_t type)
 {
     return device->memory.memoryTypes[type].propertyFlags;
@@ -152,16 +159,31 @@ error:
     return s;
 }
 
+uint32_t gx__vk_open_type(const struct vk_device *device)
+{
+    const VkMemoryType *types = device->memory.memoryTypes;
+    uint32_t own = device->calibration.type_of[GX_MEM_DEVICE];
+    for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++)
+        if (device->buffer_types >> i & 1 && types[i].heapIndex == types[own].heapIndex &&
+            (types[i].propertyFlags & OPEN_FLAGS) == OPEN_FLAGS)
+            return i;
+    return own;
+}
+
 /* ---- the contract ---- */
 
 gx_status gx__vk_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t bytes,
                            struct gx_mem *mem)
 {
     struct vk_device *device = vk_of(base);
+    uint32_t own = device->calibration.type_of[kind], open = own;
     gx_status s = gx__vk_alive(device);
-    return s == GX_OK
-               ? gx__vk_alloc_type(device, device->calibration.type_of[kind], kind, bytes, mem)
-               : s;
+    if (s != GX_OK)
+        return s;
+    if (kind == GX_MEM_DEVICE && bytes <= OPEN_BYTES)
+        open = gx__vk_open_type(device);
+    s = gx__vk_alloc_type(device, open, kind, bytes, mem);
+    return s == GX_OK || open == own ? s : gx__vk_alloc_type(device, own, kind, bytes, mem);
 }
 
 void gx__vk_mem_free(struct gx_device *base, struct gx_mem *mem)
@@ -271,6 +293,8 @@ void gx__vk_unmap(struct gx_device *base, struct gx_mem *mem)
 {
     struct vk_device *device = vk_of(base);
     const struct vk_mem *m = vk_mem_of(mem);
+    /* Writes to memory behind a bus may still be gathered by this core, when another submits. */
+    atomic_thread_fence(memory_order_seq_cst);
     if (m->coherent)
         return;
     VkMappedMemoryRange range = whole(m);

@@ -283,6 +283,9 @@ void gx__vk_memory_close(struct vk_device *device);
 gx_status gx__vk_alloc_type(struct vk_device *device, uint32_t type, enum gx_mem_kind kind,
                             size_t bytes, struct gx_mem *mem);
 VkMemoryPropertyFlags gx__vk_type_flags(const struct vk_device *device, uint32_t type);
+/* Of small pieces of device memory: one of the same heap that the host can write to, coherent;
+ * else as of large ones. */
+uint32_t gx__vk_open_type(const struct vk_device *device);
 
 gx_status gx__vk_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
                            struct gx_mem *mem);
