@@ -17,7 +17,7 @@
 #define BESIDE_ENOUGH 3u
 /* and after so many splits that were missed for it, it is asked again: that costs a percent
  * where it was right. */
-#define BESIDE_MISSED 64u
+#define BESIDE_MISSED 16u
 /* Which calls are small: up to how many elements at most, and after how many times learned. */
 #define SMALL_MAX   ((uint32_t)1 << 20)
 #define SMALL_EVERY 16u
