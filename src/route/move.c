@@ -14,7 +14,7 @@
 #include "route/health.h"
 
 /* A move has to promise this much: copies are known less well than kernels. */
-#define MOVE_MARGIN 1.1
+#define MOVE_MARGIN 1.05
 /* What is larger than this is faster where it is than it can be read. */
 #define MOVE_BYTES ((size_t)4 << 20)
 #define ALIGN      ((size_t)64)
@@ -22,8 +22,9 @@
  * if that was measured; bytes per ns where these were not. Who hopes too much finds out. */
 #define COPY_NS   15000u
 #define COPY_RATE 1.0
-/* One part in so many of what copies take beyond that is forgotten with each job that stayed at
- * home for it. */
+/* One part in so many of it is learned with each copy; and of what it is beyond that guess,
+ * forgotten with each job that stayed at home for it. */
+#define LEARN  16u
 #define FORGET 256u
 
 static bool is_away(const gx_operand *o)
@@ -109,12 +110,13 @@ static double predict_copy(const gx_buf *buf, size_t bytes, bool out)
     return (double)begin_ns(engine) + copy_time(engine, bytes, out);
 }
 
-/* A quarter of it from now; one that had to wait, or for which memory was got, says little. */
+/* A step towards it, however far away it is: one that had to wait, or for which memory was got,
+ * says little. That ends where as many take longer as take less. */
 static void learn_copy(const struct gx_engine *engine, size_t bytes, bool out, uint64_t ns)
 {
-    double begin = (double)ns - copy_time(engine, bytes, out);
-    uint64_t before = begin_ns(engine), now = begin > 1 ? (uint64_t)begin : 1;
-    set_begin(engine, (3 * before + (now < 2 * before ? now : 2 * before)) / 4 + 1);
+    uint64_t before = begin_ns(engine), step = before / LEARN + 1;
+    bool longer = (double)ns - copy_time(engine, bytes, out) > (double)before;
+    set_begin(engine, longer ? before + step : before > step ? before - step : 1);
 }
 
 /* Nothing is moved for it, so that nothing more would be learned: it is forgotten, slowly. */
@@ -232,7 +234,10 @@ bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct 
         return false;
     double there = desk->decision.best_ns;
     gx__wave_leave(desk);
-    return there > 0 && (move->copies_ns + there) * MOVE_MARGIN < move->home_ns;
+    bool pays = there > 0 && (move->copies_ns + there) * MOVE_MARGIN < move->home_ns;
+    if (!pays)
+        doubt_copy(home);
+    return pays;
 }
 
 /* ---- moving ---- */
