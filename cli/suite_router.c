@@ -17,7 +17,8 @@
 
 enum {
     SAMPLES_MIN = 5,
-    MORE = 4, /* times the samples, and the time for them, where they are far apart */
+    MORE = 64, /* times the samples where they are far apart, */
+    LATER = 4, /* and times the time for them */
     LOOK_EVERY = 8,
     FAR_BEHIND = 8, /* times the fastest: its time is no more than for the record */
     PERIOD = 65537  /* random elements, repeated: no multiple of anything that is cut into */
@@ -290,7 +291,7 @@ static bool enough(const router *r, router_way *ways, size_t count, size_t round
         return rounds >= r->opts->samples;
     if (rounds < SAMPLES_MIN || (rounds < samples && spent < 1))
         return false;
-    if (rounds >= MORE * samples || spent >= MORE)
+    if (rounds >= MORE * samples || rounds >= SAMPLES_MAX || spent >= LATER)
         return true;
     return rounds % LOOK_EVERY == 0 && well_known(ways, count);
 }
