@@ -372,7 +372,7 @@ typedef enum gx_reason {
     GX_REASON_ONLY,     /* there is no other to choose from: none present, none allowed, none
                            that works now */
     GX_REASON_RESIDENT, /* its buffers are there, and moving them does not pay */
-    GX_REASON_SMALL,    /* no GPU can be faster than the CPU is with so little */
+    GX_REASON_SMALL,    /* with so little the CPU is faster than any GPU, for sure */
     GX_REASON_FASTEST,  /* by the model of this machine (gx_model) */
     GX_REASON_SPLIT,    /* likewise, by several devices together */
     GX_REASON_DEFAULT,  /* the model does not know yet: from GX_DEFAULT_GPU_ELEMS elements on a

@@ -15,6 +15,9 @@
 #define GX_SMALL_NS 10000.0
 /* Where the CPU's time is not known: fewer elements than this take less. */
 #define GX_SMALL_ELEMS 512u
+/* What the CPU does in less, and so many times as fast as any GPU, is not worth deciding. */
+#define GX_SURE_NS     20000.0
+#define GX_SURE_FACTOR 1.5
 /* Exploring: only where it can matter. */
 #define GX_EXPLORE_MIN_NS 50000.0
 /* Decisions that a candidate may miss closely before it is measured again. */
@@ -91,6 +94,12 @@ bool gx__predict_wave(const struct gx_question *question, const struct gx_rival 
 /* Whether so little is asked that no GPU can be faster; the model is that of "cpu". */
 bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *model,
                   const struct gx_kind *kind, uint64_t elements);
+
+/* Whether so little is asked that the CPU is faster than any of the GPUs by far, and that it would
+ * be no use to measure these. */
+bool gx__is_sure(const struct gx_predictor *predictor, const struct gx_model *cpu,
+                 const struct gx_model *const *gpus, size_t gpu_count, const struct gx_kind *kind,
+                 uint64_t elements);
 
 /* A routed call, explored or not, took so long. */
 void gx__routed(struct gx_exploring *exploring, uint64_t ns);

@@ -105,8 +105,8 @@ bool gx__beside_learn(struct gx_beside *beside, double thousandths);
  * enough, most of it is forgotten, and the next one is tried. */
 void gx__beside_missed(struct gx_beside *beside);
 void gx__beside_forget(struct gx_beside *beside);
-/* Elements that "cpu" is done with before any GPU answers. */
-uint32_t gx__small_limit(struct gx_place *host, const gx_job *job);
+/* Elements that are for "cpu", without a decision. */
+uint32_t gx__quick_limit(struct gx_router *router, struct gx_place *host, const gx_job *job);
 extern const struct gx_predictor gx__predictor;
 
 /* ---- wave.c ---- */

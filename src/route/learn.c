@@ -18,9 +18,10 @@
 /* and after so many splits that were missed for it, it is asked again: that costs a percent
  * where it was right. */
 #define BESIDE_MISSED 16u
-/* Which calls are small: up to how many elements at most, and after how many times learned. */
-#define SMALL_MAX   ((uint32_t)1 << 20)
-#define SMALL_EVERY 16u
+/* Which calls are quick: up to how many elements at most, and after how many times learned that
+ * is looked at again. */
+#define LIMIT_MAX    ((uint32_t)1 << 20)
+#define LIMITS_EVERY 16u
 
 /* A place without a model is one that nothing is known of. */
 static bool predict(const struct gx_model *model, const struct gx_kind *kind, double n,
@@ -152,33 +153,62 @@ static bool learn_beside(struct gx_beside *beside, const struct gx_model *model,
 
 /* ---- times ---- */
 
-static void find_small(struct gx_place *host, const struct gx_kind *kind)
+struct limits {
+    const struct gx_kind *kind;
+    const struct gx_model *cpu, *gpu[GX_CANDIDATES_MAX];
+    size_t gpus;
+};
+
+static bool is_small(const struct limits *l, uint32_t n)
 {
-    uint32_t least = 0, most = SMALL_MAX;
-    const struct gx_model *model = atomic_load(&host->model);
+    return gx__is_small(&gx__predictor, l->cpu, l->kind, n);
+}
+
+static bool is_sure(const struct limits *l, uint32_t n)
+{
+    return is_small(l, n) || gx__is_sure(&gx__predictor, l->cpu, l->gpu, l->gpus, l->kind, n);
+}
+
+/* Up to how many elements it is so, about. */
+static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct limits *, uint32_t))
+{
+    uint32_t least = 0, most = LIMIT_MAX;
     while (most - least > 1 + least / 16) {
         uint32_t middle = least + (most - least) / 2;
-        if (gx__is_small(&gx__predictor, model, kind, middle))
+        if (holds(l, middle))
             least = middle;
         else
             most = middle;
     }
-    struct gx_habit *habit = gx__habit(host, kind);
-    atomic_store_explicit(&habit->small, least ? least : 1, memory_order_relaxed);
+    return least ? least : 1;
 }
 
-uint32_t gx__small_limit(struct gx_place *host, const gx_job *job)
+static void find_limits(struct gx_router *router, struct gx_place *host, const struct gx_kind *kind)
+{
+    struct limits l = {.kind = kind, .cpu = atomic_load(&host->model)};
+    bool listed = atomic_load_explicit(&router->listed, memory_order_acquire);
+    for (size_t i = 0; listed && i < router->candidates; i++)
+        if (!router->candidate[i]->host)
+            l.gpu[l.gpus++] = atomic_load(&router->candidate[i]->model);
+    struct gx_habit *habit = gx__habit(host, kind);
+    uint32_t small = find_limit(&l, is_small);
+    atomic_store_explicit(&habit->sure, listed ? find_limit(&l, is_sure) : small,
+                          memory_order_relaxed);
+    atomic_store_explicit(&habit->small, small, memory_order_relaxed);
+}
+
+uint32_t gx__quick_limit(struct gx_router *router, struct gx_place *host, const gx_job *job)
 {
     struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
     struct gx_habit *habit = gx__habit(host, &kind);
-    uint32_t small = atomic_load_explicit(&habit->small, memory_order_relaxed);
-    if (small)
-        return small;
-    fenv_t caller;
-    gx__float_env_default(&caller);
-    find_small(host, &kind);
-    gx__float_env_restore(&caller);
-    return atomic_load_explicit(&habit->small, memory_order_relaxed);
+    if (!atomic_load_explicit(&habit->small, memory_order_relaxed)) {
+        fenv_t caller;
+        gx__float_env_default(&caller);
+        find_limits(router, host, &kind);
+        gx__float_env_restore(&caller);
+    }
+    bool busy = atomic_load_explicit(&host->active, memory_order_relaxed);
+    return atomic_load_explicit(busy ? &habit->small : &habit->sure, memory_order_relaxed);
 }
 
 void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_job *jobs,
@@ -203,6 +233,6 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
     struct gx_kind wave = gx__kind_of(instance, jobs, path, false);
     if (!together || !learn_beside(&gx__habit(place, &wave)->beside, model, &kind, n, (double)own))
         gx__model_learn(model, &kind, n, own ? own : 1);
-    if (place->host && runs % SMALL_EVERY == 0)
-        find_small(place, &kind);
+    if (runs % LIMITS_EVERY == 0) /* to be found anew */
+        atomic_store_explicit(&habit->small, 0, memory_order_relaxed);
 }

@@ -46,8 +46,9 @@ struct gx_habit {
     _Atomic uint32_t runs;   /* timed so far */
     struct gx_beside beside; /* by the memory that the wave is in, for "cpu" too */
     _Atomic uint32_t passed; /* decisions in a row that it nearly won */
-    _Atomic uint32_t small;  /* of "cpu": elements that are done sooner than any GPU answers;
-                                0: not known */
+    /* Of "cpu": elements that are done sooner than any GPU answers, and by far sooner than by any
+     * that there is, as long as it has nothing else to do; small 0: not known. */
+    _Atomic uint32_t small, sure;
 };
 
 /* A device, and its engine now; NULL: to be opened. */

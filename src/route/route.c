@@ -275,7 +275,7 @@ static bool is_quick(struct gx_router *router, struct gx_place *host, const stru
         const gx_job *job = &call->jobs[i];
         if (i && job->op == job[-1].op && job->field == job[-1].field)
             continue;
-        if (elements > gx__small_limit(host, job))
+        if (elements > gx__quick_limit(router, host, job))
             return false;
     }
     return true;

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is remembered of how much slower a share is beside others: when it counts, what it
- * withstands, and when it is asked again. Internal: it links the static library.
+ * What is remembered beside the model: how much slower a share is beside others (when it
+ * counts, what it withstands, and when it is asked again), and up to where calls are for the
+ * CPU without a decision. Internal: it links the static library.
  */
+#include "base/options.h"
+#include "exec/hosts.h"
 #include "route/desk.h"
 #include "support/harness.h"
 
-/* As many splits may be missed for it. */
-enum { MISSED = 64 };
+/* As many splits may be missed for it, */
+enum { MISSED = 16 };
+/* and after so many times learned limits are found anew. */
+enum { AGAIN = 16 };
+
+/* ---- beside others ---- */
 
 static uint32_t learn(struct gx_beside *b, double thousandths)
 {
@@ -75,12 +82,106 @@ static void it_is_asked_again(void **state)
     assert_int_equal(miss(&b, MISSED - 1), 1050);
 }
 
+/* ---- without a decision ---- */
+
+static struct gx_hosts hosts;
+static struct gx_instance instance = {.hosts = &hosts};
+static struct gx_place cpu = {.name = "cpu", .host = true}, gpu = {.name = "sim:x"};
+static struct gx_router router = {.candidates = 2, .candidate = {&cpu, &gpu}};
+static const gx_job job = {.op = GX_MUL, .field = GX_BN254_FR, .n = 1};
+
+/* Of a line, at all sizes and in all memory. */
+static void set_model(struct gx_place *place, double launch, double each)
+{
+    struct gx_kind kind = {job.op, job.field, GX_HOST_MEMORY, GX_PATH_AUTO};
+    for (; kind.residency <= GX_REGISTERED_MEMORY; kind.residency++)
+        for (uint64_t n = 64; n <= 1 << 20; n *= 2) {
+            uint64_t ns = (uint64_t)(launch + each * (double)n);
+            gx__model_set(place->model, &kind, n, &ns, 1);
+        }
+    memset(cpu.habit, 0, sizeof cpu.habit);
+}
+
+static void is_about(uint32_t got, double want)
+{
+    if (!(got <= want && got >= want * 0.9))
+        fail_msg("%u, expected %g or a little less", got, want);
+}
+
+static void set_up_models(bool with_gpu)
+{
+    char message[160] = "";
+    gx_config config = {.cache_dir = "none"};
+    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
+                     GX_OK);
+    gx__hosts_init(&hosts);
+    cpu.model = gx__model_open(&instance, "cpu", "a CPU");
+    gpu.model = with_gpu ? gx__model_open(&instance, "sim:x", "a GPU") : NULL;
+    router.listed = true;
+    set_model(&cpu, 0, 10);
+}
+
+static void end_models(void)
+{
+    gx__model_close(cpu.model);
+    gx__model_close(gpu.model);
+    gx__hosts_close(&hosts);
+}
+
+static void what_the_cpu_does_at_once(void **state)
+{
+    (void)state;
+    set_up_models(true);
+    set_model(&gpu, 1000000, 0); /* far behind: it is the CPU's own time that counts */
+    is_about(gx__quick_limit(&router, &cpu, &job), 2000);
+    cpu.active = 1;
+    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    cpu.active = 0;
+    set_model(&gpu, 24000, 0); /* 1.5 times 16000 */
+    is_about(gx__quick_limit(&router, &cpu, &job), 1600);
+    set_model(&gpu, 5000, 0);
+    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    router.listed = false; /* nobody knows which GPUs there are */
+    set_model(&gpu, 1000000, 0);
+    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    end_models();
+}
+
+static void one_that_is_not_known_may_be_faster(void **state)
+{
+    (void)state;
+    set_up_models(false);
+    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    end_models();
+}
+
+static void limits_are_found_again(void **state)
+{
+    (void)state;
+    set_up_models(true);
+    set_model(&gpu, 1000000, 0);
+    is_about(gx__quick_limit(&router, &cpu, &job), 2000);
+    gx_job large = job;
+    large.n = 1 << 20;
+    for (uint64_t n = 64; n <= 1 << 20; n *= 2)
+        gx__model_set(cpu.model, &(struct gx_kind){job.op, job.field, GX_HOST_MEMORY, GX_PATH_AUTO},
+                      n, &(uint64_t){20 * n}, 1);
+    is_about(gx__quick_limit(&router, &cpu, &job), 2000);
+    for (int i = 0; i <= AGAIN; i++)
+        gx__learn(&instance, &cpu, &large, 1, GX_PATH_AUTO, 20 << 20, false);
+    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    end_models();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_have_to_agree),
         cmocka_unit_test(what_others_cannot_do_is_not_theirs),
         cmocka_unit_test(it_is_asked_again),
+        cmocka_unit_test(what_the_cpu_does_at_once),
+        cmocka_unit_test(one_that_is_not_known_may_be_faster),
+        cmocka_unit_test(limits_are_found_again),
     };
-    return cmocka_run_group_tests_name("beside", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("habits", tests, NULL, NULL);
 }
