@@ -13,7 +13,7 @@ enum {
     CHAIN = 32,
     CHAIN_ELEMS = 4 << 20,
     SMALL = 64,     /* not worth a decision */
-    DECIDED = 1024, /* inverses: worth one, and the CPU's */
+    DECIDED = 8192, /* worth one, and the CPU's */
     LARGE_SAMPLES = 7,
     CALL_SAMPLES = 301
 };
@@ -143,9 +143,9 @@ static int chain_on(router *r, size_t candidate)
 
 /* ---- the decision ---- */
 
-static int decision(router *r, const char *what, gx_op op, size_t n)
+static int decision(router *r, const char *what, size_t n)
 {
-    const gx_job job = router_job(r, op, at_most(r, n));
+    const gx_job job = router_job(r, GX_ADD, at_most(r, n));
     router_way ways[] = {
         {.name = "cpu", .opts = {.policy = GX_POLICY_CPU}, .jobs = &job, .count = 1},
         {.name = "auto", .jobs = &job, .count = 1}};
@@ -171,8 +171,8 @@ int router_rows(router *r)
         if (i != r->cpu)
             rc = chain_on(r, i);
     if (rc == EXIT_DONE)
-        rc = decision(r, "too small to decide: us over policy cpu", GX_ADD, SMALL);
+        rc = decision(r, "too small to decide: us over policy cpu", SMALL);
     if (rc == EXIT_DONE)
-        rc = decision(r, "decided: us over policy cpu", GX_INV, DECIDED);
+        rc = decision(r, "decided: us over policy cpu", DECIDED);
     return rc;
 }

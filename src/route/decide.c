@@ -10,6 +10,8 @@
 
 /* Below this starting a second device is not worth a thought. */
 #define SPLIT_MIN_NS 100000.0
+/* What it takes until another thread has begun, and until the last one is done. */
+#define SPLIT_NS 50000.0
 /* A split has to promise this much to be chosen: predictions are uncertain, and devices that
  * work side by side hold each other up. */
 #define SPLIT_MARGIN 1.05
@@ -254,7 +256,7 @@ static bool split(const struct gx_question *q, bool beside, struct gx_decision *
 {
     struct curve curves[GX_CANDIDATES_MAX];
     bool in[GX_CANDIDATES_MAX];
-    double fractions[GX_CANDIDATES_MAX], margin, ns = 0;
+    double fractions[GX_CANDIDATES_MAX], ns = 0;
     size_t portions = 0;
     for (size_t i = 0; i < q->count; i++) {
         double factor = beside && q->rivals[i].beside > 0 ? q->rivals[i].beside : 1;
@@ -269,8 +271,9 @@ static bool split(const struct gx_question *q, bool beside, struct gx_decision *
         portions += in[i];
         ns = in[i] ? fmax(ns, time_of(&curves[i], fractions[i])) : ns;
     }
-    margin = q->policy == GX_POLICY_THROUGHPUT ? 1 : SPLIT_MARGIN;
-    if (portions < 2 || ns * margin >= d->best_ns)
+    if (portions < 2)
+        return false;
+    if ((q->policy == GX_POLICY_THROUGHPUT ? ns : (ns + SPLIT_NS) * SPLIT_MARGIN) >= d->best_ns)
         return false;
     d->reason = GX_REASON_SPLIT;
     d->portions = 0;

@@ -26,7 +26,8 @@ static size_t out_bytes(const gx_job *job)
 static gx_job meant(const struct gx_errand *e, size_t i)
 {
     struct gx_range range = gx__share_range(e->wave, &e->share, i);
-    return gx__sub_job(&e->wave[range.job], range.first, range.n);
+    const gx_job *job = &e->wave[range.job];
+    return range.n == job->n ? *job : gx__sub_job(job, range.first, range.n);
 }
 
 /* Memory of its own for every such result, at the alignment of caches. */
@@ -154,7 +155,7 @@ static bool refused_rightly(struct gx_errand *e, size_t i)
 
 static void bring_home(struct gx_errand *e, size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && e->spare; i++) {
         gx_job job = meant(e, i);
         if (job.out.host != e->jobs[i].out.host)
             memcpy(job.out.host, e->jobs[i].out.host, out_bytes(&job));

@@ -910,10 +910,9 @@ static void one_slow_split_is_no_end(void **state)
 {
     (void)state;
     char folder[] = "/tmp/gx-slow-XXXXXX";
-    const size_t n = MOST / 2;
+    const size_t n = MOST;
     assert_non_null(mkdtemp(folder));
-    gx_ctx *ctx =
-        open_anew("sim:cpu-16-cores,sim:gpu-stumbles", folder, GX_BLS12_381_FQ, GX_MUL, n);
+    gx_ctx *ctx = open_anew("sim:cpu-8-cores,sim:gpu-stumbles", folder, GX_BLS12_381_FQ, GX_MUL, n);
     for (int i = 0; i < 3; i++)
         assert_int_equal(gx_host_register(ctx, i < 2 ? in[i] : out, (size_t)MOST * ELEMENT_MAX),
                          GX_OK);
@@ -935,7 +934,7 @@ static void one_slow_split_is_no_end(void **state)
         check_shares(&r, APART);
     }
     expect_result(ctx, &job);
-    uint64_t cpu = alone(ctx, &job, "sim:cpu-16-cores"), gpu = alone(ctx, &job, "sim:gpu-stumbles");
+    uint64_t cpu = alone(ctx, &job, "sim:cpu-8-cores"), gpu = alone(ctx, &job, "sim:gpu-stumbles");
     print_message("CPU %llu ns, GPU %llu, together %llu; call %u took %llu\n",
                   (unsigned long long)cpu, (unsigned long long)gpu, (unsigned long long)before,
                   calls, (unsigned long long)slow);
