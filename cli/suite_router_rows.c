@@ -13,7 +13,7 @@ enum {
     CHAIN = 32,
     CHAIN_ELEMS = 4 << 20,
     SMALL = 64,     /* not worth a decision */
-    DECIDED = 8192, /* worth one, and the CPU's */
+    DECIDED = 4096, /* worth one, or what is more of it */
     LARGE_SAMPLES = 7,
     CALL_SAMPLES = 301
 };
@@ -143,6 +143,19 @@ static int chain_on(router *r, size_t candidate)
 
 /* ---- the decision ---- */
 
+/* The least that is decided about, from there on. */
+static size_t decided(router *r, size_t n)
+{
+    gx_report report = {.reason = GX_REASON_SMALL};
+    for (n = at_most(r, n); n < r->room; n *= 2) {
+        const gx_job job = router_job(r, GX_ADD, n);
+        const router_way way = {.jobs = &job, .count = 1};
+        if (router_call(r, &way, &report) != EXIT_DONE || report.reason != GX_REASON_SMALL)
+            break;
+    }
+    return at_most(r, n);
+}
+
 static int decision(router *r, const char *what, size_t n)
 {
     const gx_job job = router_job(r, GX_ADD, at_most(r, n));
@@ -173,6 +186,6 @@ int router_rows(router *r)
     if (rc == EXIT_DONE)
         rc = decision(r, "too small to decide: us over policy cpu", SMALL);
     if (rc == EXIT_DONE)
-        rc = decision(r, "decided: us over policy cpu", DECIDED);
+        rc = decision(r, "decided: us over policy cpu", decided(r, DECIDED));
     return rc;
 }

@@ -12,9 +12,8 @@
 #define SPLIT_MIN_NS 100000.0
 /* What it takes until another thread has begun, and until the last one is done. */
 #define SPLIT_NS 50000.0
-/* A split has to promise this much to be chosen: predictions are uncertain, and devices that
- * work side by side hold each other up. */
-#define SPLIT_MARGIN 1.05
+/* A split has to promise this much to be chosen: predictions are uncertain. */
+#define SPLIT_MARGIN 1.02
 /* A smaller share of a wave is left to the others. */
 #define SHARE_MIN (1.0 / 64)
 
