@@ -13,7 +13,8 @@ enum {
     CHAIN = 32,
     CHAIN_ELEMS = 4 << 20,
     SMALL = 64,     /* not worth a decision */
-    DECIDED = 4096, /* worth one, or what is more of it */
+    DECIDED = 2048, /* worth one, or what is more of it */
+    SURE_CALLS = 32,
     LARGE_SAMPLES = 7,
     CALL_SAMPLES = 301
 };
@@ -143,17 +144,21 @@ static int chain_on(router *r, size_t candidate)
 
 /* ---- the decision ---- */
 
-/* The least that is decided about, from there on. */
+/* Twice the least, from there on, that is decided about again and again. */
 static size_t decided(router *r, size_t n)
 {
-    gx_report report = {.reason = GX_REASON_SMALL};
-    for (n = at_most(r, n); n < r->room; n *= 2) {
+    for (int calls = 0; n < r->room && calls < SURE_CALLS; calls++) {
         const gx_job job = router_job(r, GX_ADD, n);
         const router_way way = {.jobs = &job, .count = 1};
-        if (router_call(r, &way, &report) != EXIT_DONE || report.reason != GX_REASON_SMALL)
+        gx_report report;
+        if (router_call(r, &way, &report) != EXIT_DONE)
             break;
+        if (report.reason == GX_REASON_SMALL) {
+            n *= 2;
+            calls = -1;
+        }
     }
-    return at_most(r, n);
+    return 2 * n;
 }
 
 static int decision(router *r, const char *what, size_t n)
