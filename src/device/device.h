@@ -38,7 +38,7 @@ struct gx_mem {
     enum gx_mem_kind kind;
     size_t size;
     bool imported; /* the caller's memory, borrowed until mem_free */
-    void *host;    /* NULL: the host does not see it; else use map */
+    void *host;    /* the device's own, use map; of DEVICE memory NULL: it cannot be mapped */
     void *handle;  /* likewise */
 };
 
@@ -200,7 +200,8 @@ struct gx_device_ops {
     gx_status (*mem_import)(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
     void (*mem_free)(struct gx_device *device, struct gx_mem *mem);
 
-    /* Between the two the host may touch the memory and the device may not. */
+    /* Between the two the host may touch the memory and the device may not, but in DEVICE memory,
+     * where the device may touch other bytes of it. */
     gx_status (*map)(struct gx_device *device, struct gx_mem *mem, void **host);
     void (*unmap)(struct gx_device *device, struct gx_mem *mem);
 

@@ -183,7 +183,9 @@ static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct li
     return least ? least : 1;
 }
 
-static void find_limits(struct gx_router *router, struct gx_place *host, const struct gx_kind *kind)
+/* Returns what is small. */
+static uint32_t find_limits(struct gx_router *router, struct gx_place *host,
+                            const struct gx_kind *kind)
 {
     struct limits l = {.kind = kind, .cpu = atomic_load(&host->model)};
     bool listed = atomic_load_explicit(&router->listed, memory_order_acquire);
@@ -194,21 +196,24 @@ static void find_limits(struct gx_router *router, struct gx_place *host, const s
     uint32_t small = find_limit(&l, is_small);
     atomic_store_explicit(&habit->sure, listed ? find_limit(&l, is_sure) : small,
                           memory_order_relaxed);
-    atomic_store_explicit(&habit->small, small, memory_order_relaxed);
+    atomic_store_explicit(&habit->small, small, memory_order_release);
+    return small;
 }
 
+/* Another thread may be making it unknown at any time. */
 uint32_t gx__quick_limit(struct gx_router *router, struct gx_place *host, const gx_job *job)
 {
     struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
     struct gx_habit *habit = gx__habit(host, &kind);
-    if (!atomic_load_explicit(&habit->small, memory_order_relaxed)) {
+    uint32_t small = atomic_load_explicit(&habit->small, memory_order_acquire);
+    if (!small) {
         fenv_t caller;
         gx__float_env_default(&caller);
-        find_limits(router, host, &kind);
+        small = find_limits(router, host, &kind);
         gx__float_env_restore(&caller);
     }
     bool busy = atomic_load_explicit(&host->active, memory_order_relaxed);
-    return atomic_load_explicit(busy ? &habit->small : &habit->sure, memory_order_relaxed);
+    return busy ? small : atomic_load_explicit(&habit->sure, memory_order_relaxed);
 }
 
 void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_job *jobs,

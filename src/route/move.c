@@ -102,12 +102,12 @@ static void set_begin(const struct gx_engine *engine, uint64_t ns)
     atomic_store_explicit(&engine->place->copy_ns, ns, memory_order_relaxed);
 }
 
-static double predict_copy(const gx_buf *buf, size_t bytes, bool out)
+static double predict_copy(const gx_buf *buf, size_t bytes, bool out, bool least)
 {
     const struct gx_engine *engine = buf->engine;
     if (is_open(buf, bytes, out))
         return (double)bytes / engine->device.facts.speed[GX_MEM_DEVICE].host_write;
-    return (double)begin_ns(engine) + copy_time(engine, bytes, out);
+    return (double)(least ? guess(engine) : begin_ns(engine)) + copy_time(engine, bytes, out);
 }
 
 /* A step towards it, however far away it is: one that had to wait, or for which memory was got,
@@ -119,24 +119,27 @@ static void learn_copy(const struct gx_engine *engine, size_t bytes, bool out, u
     set_begin(engine, longer ? before + step : before > step ? before - step : 1);
 }
 
-/* Nothing is moved for it, so that nothing more would be learned: it is forgotten, slowly. */
-static void doubt_copy(const struct gx_engine *engine)
-{
-    uint64_t ns = begin_ns(engine), least = guess(engine);
-    if (ns > least)
-        set_begin(engine, ns - (ns - least + FORGET - 1) / FORGET);
-}
-
-static double predict_copies(const gx_job *jobs, size_t count)
+/* `least`: as far as it is hoped that they take no more. */
+static double predict_copies(const gx_job *jobs, size_t count, bool least)
 {
     double ns = 0;
     for (size_t j = 0; j < count; j++)
         for (int i = 0; i <= last_operand(&jobs[j]); i++) {
             const gx_operand *o = gx__operand(&jobs[j], i);
             if (is_away(o))
-                ns += predict_copy(o->buf, operand_bytes(&jobs[j], i), i != GX_OUT);
+                ns += predict_copy(o->buf, operand_bytes(&jobs[j], i), i != GX_OUT, least);
         }
     return ns;
+}
+
+/* Jobs stay at home, so that nothing more is learned. Where that is for what copies were found to
+ * take, it is forgotten, slowly. */
+static void doubt_copies(const struct gx_engine *engine, const gx_job *jobs, size_t count,
+                         double rest_ns, double home_ns)
+{
+    uint64_t ns = begin_ns(engine), least = guess(engine);
+    if (ns > least && (predict_copies(jobs, count, true) + rest_ns) * MOVE_MARGIN < home_ns)
+        set_begin(engine, ns - (ns - least + FORGET - 1) / FORGET);
 }
 
 /* ---- whether it pays ---- */
@@ -220,11 +223,11 @@ bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct 
         !can_be_copied(jobs, count))
         return false;
     move->home_ns = predict_home(router, home->place, jobs, count, call->path);
-    move->copies_ns = predict_copies(jobs, count);
+    move->copies_ns = predict_copies(jobs, count, false);
     if (move->home_ns <= 0)
         return false;
     if (move->copies_ns * MOVE_MARGIN >= move->home_ns) {
-        doubt_copy(home);
+        doubt_copies(home, jobs, count, 0, move->home_ns);
         return false;
     }
     if (gx__move_lay_out(router, desk, jobs, count) != GX_OK)
@@ -235,8 +238,8 @@ bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct 
     double there = desk->decision.best_ns;
     gx__wave_leave(desk);
     bool pays = there > 0 && (move->copies_ns + there) * MOVE_MARGIN < move->home_ns;
-    if (!pays)
-        doubt_copy(home);
+    if (!pays && there > 0)
+        doubt_copies(home, jobs, count, there, move->home_ns);
     return pays;
 }
 

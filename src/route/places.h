@@ -47,7 +47,7 @@ struct gx_habit {
     struct gx_beside beside; /* by the memory that the wave is in, for "cpu" too */
     _Atomic uint32_t passed; /* decisions in a row that it nearly won */
     /* Of "cpu": elements that are done sooner than any GPU answers, and by far sooner than by any
-     * that there is, as long as it has nothing else to do; small 0: not known. */
+     * that there is, as long as nothing else is under way there; small 0: not known. */
     _Atomic uint32_t small, sure;
 };
 

@@ -355,17 +355,18 @@ static void beside_on(gx_ctx *ctx, const char *device)
     oracle_fill(field, &rng, in[0], N);
     oracle_fill(field, &rng, in[1], N);
     gx_buf *buf = create(ctx, device, 4 * (size_t)PART, 0);
-    assert_int_equal(gx_buf_write(buf, 0, in, sizeof in), GX_OK);
+    assert_int_equal(gx_buf_write(buf, 0, in[1], PART), GX_OK);
+    assert_int_equal(gx_buf_write(buf, PART, in[0], PART), GX_OK);
     gx_job job = {.op = GX_MUL,
                   .field = field,
                   .n = N,
-                  .out = gx_dev(buf, 0),
-                  .a = gx_dev(buf, 0),
-                  .b = gx_dev(buf, PART)};
+                  .out = gx_dev(buf, PART),
+                  .a = gx_dev(buf, PART),
+                  .b = gx_dev(buf, 0)};
     memcpy(want, in[0], PART);
     for (int round = 0; round < ROUNDS; round++) {
         gx_ticket *ticket = NULL;
-        size_t at = 2 * (size_t)PART + (size_t)(round % 64), bytes = PART - (size_t)(round % 7);
+        size_t at = 2 * (size_t)PART + (size_t)(round % 5), bytes = PART - (size_t)(round % 7);
         gxt_bytes(&rng.state, other, sizeof other);
         assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
         assert_int_equal(gx_buf_write(buf, at, other, bytes), GX_OK);
@@ -374,8 +375,8 @@ static void beside_on(gx_ctx *ctx, const char *device)
         expect(buf, at, other, bytes);
         gx_ticket_free(&ticket);
     }
-    expect(buf, 0, want, PART);
-    expect(buf, PART, in[1], PART);
+    expect(buf, PART, want, PART);
+    expect(buf, 0, in[1], PART);
     gx_buf_destroy(&buf);
 }
 

@@ -173,6 +173,40 @@ static void limits_are_found_again(void **state)
     end_models();
 }
 
+static atomic_bool learned;
+
+static void *learn_on(void *user)
+{
+    enum { TIMES = 200000 };
+    gx_job large = job;
+    (void)user;
+    large.n = 1 << 20;
+    for (int i = 0; i < TIMES; i++)
+        gx__learn(&instance, &cpu, &large, 1, GX_PATH_AUTO, 10 << 20, false);
+    learned = true;
+    return NULL;
+}
+
+/* While another thread has them found anew. */
+static void there_is_always_a_limit(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    set_up_models(true);
+    set_model(&gpu, 1000000, 0);
+    assert_int_equal(pthread_create(&thread, NULL, learn_on, NULL), 0);
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; !learned; i++) {
+        cpu.active = i % 2;
+        uint32_t limit = gx__quick_limit(&router, &cpu, &job);
+        least = limit < least ? limit : least;
+    }
+    pthread_join(thread, NULL);
+    cpu.active = 0;
+    is_about(least, 1000);
+    end_models();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +216,7 @@ int main(void)
         cmocka_unit_test(what_the_cpu_does_at_once),
         cmocka_unit_test(one_that_is_not_known_may_be_faster),
         cmocka_unit_test(limits_are_found_again),
+        cmocka_unit_test(there_is_always_a_limit),
     };
     return cmocka_run_group_tests_name("habits", tests, NULL, NULL);
 }

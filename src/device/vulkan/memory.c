@@ -142,7 +142,9 @@ gx_status gx__vk_alloc_type(struct vk_device *device, uint32_t type, enum gx_mem
     s = back_buffer(device, m, NULL);
     if (s != GX_OK)
         goto error;
-    if (gx__vk_type_flags(device, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
+    /* Device memory is written to while kernels use other bytes of it, or not by the host. */
+    if (gx__vk_type_flags(device, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT &&
+        (kind != GX_MEM_DEVICE || m->coherent)) {
         VkResult r = device->fn.vkMapMemory(device->handle, m->memory, 0, VK_WHOLE_SIZE, 0, &host);
         s = gx__vk_status(device, r, "vkMapMemory");
         if (s != GX_OK) {
@@ -163,7 +165,8 @@ uint32_t gx__vk_open_type(const struct vk_device *device)
 {
     const VkMemoryType *types = device->memory.memoryTypes;
     uint32_t own = device->calibration.type_of[GX_MEM_DEVICE];
-    for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++)
+    bool open = (types[own].propertyFlags & OPEN_FLAGS) == OPEN_FLAGS;
+    for (uint32_t i = 0; i < device->memory.memoryTypeCount && !open; i++)
         if (device->buffer_types >> i & 1 && types[i].heapIndex == types[own].heapIndex &&
             (types[i].propertyFlags & OPEN_FLAGS) == OPEN_FLAGS)
             return i;
@@ -176,14 +179,19 @@ gx_status gx__vk_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t
                            struct gx_mem *mem)
 {
     struct vk_device *device = vk_of(base);
+    const struct gx_mem_speed *speed = device->calibration.speed;
     uint32_t own = device->calibration.type_of[kind], open = own;
     gx_status s = gx__vk_alive(device);
     if (s != GX_OK)
         return s;
-    if (kind == GX_MEM_DEVICE && bytes <= OPEN_BYTES)
+    if (kind == GX_MEM_DEVICE && bytes <= OPEN_BYTES && speed[kind].host_write > 0 &&
+        !atomic_load(&device->not_open))
         open = gx__vk_open_type(device);
     s = gx__vk_alloc_type(device, open, kind, bytes, mem);
-    return s == GX_OK || open == own ? s : gx__vk_alloc_type(device, own, kind, bytes, mem);
+    if (s == GX_OK || open == own)
+        return s;
+    atomic_store(&device->not_open, true); /* and no more words about it */
+    return gx__vk_alloc_type(device, own, kind, bytes, mem);
 }
 
 void gx__vk_mem_free(struct gx_device *base, struct gx_mem *mem)

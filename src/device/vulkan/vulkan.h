@@ -184,7 +184,8 @@ struct vk_device {
     VkDevice handle;
     struct VolkDeviceTable fn;
     atomic_bool lost;
-    atomic_bool hung; /* lost because work never ended: waiting for it would not end either */
+    atomic_bool not_open; /* small pieces of device memory cannot be had where the host sees them */
+    atomic_bool hung;     /* lost because work never ended: waiting for it would not end either */
 
     bool has_memory_host, has_budget, has_calibration, has_query_reset, names;
     uint32_t meets; /* the GX_SHADER_NEEDS_* that this device meets */
@@ -283,8 +284,7 @@ void gx__vk_memory_close(struct vk_device *device);
 gx_status gx__vk_alloc_type(struct vk_device *device, uint32_t type, enum gx_mem_kind kind,
                             size_t bytes, struct gx_mem *mem);
 VkMemoryPropertyFlags gx__vk_type_flags(const struct vk_device *device, uint32_t type);
-/* Of small pieces of device memory: one of the same heap that the host can write to, coherent;
- * else as of large ones. */
+/* The type of device memory, or another one of its heap that the host can write to, coherent. */
 uint32_t gx__vk_open_type(const struct vk_device *device);
 
 gx_status gx__vk_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
