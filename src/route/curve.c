@@ -179,18 +179,24 @@ static bool agree(const struct gx_point *point)
 }
 
 /* A point has moved by `change`: so have others that were last measured before the three
- * samples that moved it. */
+ * samples that moved it. Where it takes less again, they do not take less than they ever did: what
+ * was slow for a while, here and there, must not add up to promises. */
 static void spread(struct gx_curve *curve, int index, double change)
 {
-    uint64_t began = curve->point[index].turn[GX_SAMPLES / 2];
+    const struct gx_point *point = &curve->point[index];
+    uint64_t began = point->turn[GX_SAMPLES / 2];
+    double over = gx__get(&point->ns) / point->least; /* what it can do */
+    over = over < CHANGE_AGREE ? 1 : over;
     for (int i = 0; i < GX_POINTS; i++) {
         struct gx_point *other = &curve->point[i];
         int apart = i < index ? index - i : i - index;
-        if (!other->count || apart >= CHANGE_REACH || other->turn[other->count - 1] >= began)
+        if (!other->count || other->turn[other->count - 1] >= began)
             continue;
-        double part = 1 - (double)apart / CHANGE_REACH;
-        double by = change > 1 ? 1 + (change - 1) * part : 1 / (1 + (1 / change - 1) * part);
-        scale(other, by, curve->turns);
+        double by = 1 + (change - 1) * (1 - (double)apart / CHANGE_REACH);
+        if (change < 1)
+            by = over * other->least / gx__get(&other->ns);
+        if (change < 1 ? by < 1 : apart < CHANGE_REACH)
+            scale(other, by, curve->turns);
     }
 }
 
@@ -216,6 +222,8 @@ static void add_sample(struct gx_curve *curve, int index, double ns)
     point->turn[point->count++] = curve->turns;
     publish(curve, index, gx__date_s());
     double before = point->level, now = gx__get(&point->ns);
+    double seen = point->guesses ? (double)gx__sample(ns) : now; /* a guess never was */
+    point->least = point->least > 0 && point->least < seen ? point->least : seen;
     if (point->count == GX_SAMPLES && !agree(point))
         return;
     point->level = now;
@@ -290,12 +298,15 @@ void gx__curve_replace(struct gx_curve *curve, int index, const float *ns, uint3
         point->turn[i] = curve->turns;
     publish(curve, index, date);
     point->level = gx__get(&point->ns);
+    point->least = point->level;
 }
 
 void gx__curve_forget(struct gx_curve *curve, uint32_t since)
 {
     atomic_store(&curve->known, 0);
     curve->since = since;
-    for (int i = 0; i < GX_POINTS; i++)
+    for (int i = 0; i < GX_POINTS; i++) {
         curve->point[i].count = 0;
+        curve->point[i].least = 0;
+    }
 }

@@ -24,6 +24,7 @@ struct gx_point {
     float sample[GX_SAMPLES];  /* the oldest first */
     uint64_t turn[GX_SAMPLES]; /* of the curve, when it was taken */
     double level;              /* that its samples last agreed on */
+    double least;              /* that it ever was, by what was measured */
 };
 
 /* All 0 is a curve that knows nothing. */
