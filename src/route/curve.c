@@ -178,24 +178,33 @@ static bool agree(const struct gx_point *point)
     return high <= low * CHANGE_AGREE;
 }
 
-/* A point has moved by `change`: so have others that were last measured before the three
- * samples that moved it. Where it takes less again, they do not take less than they ever did: what
- * was slow for a while, here and there, must not add up to promises. */
-static void spread(struct gx_curve *curve, int index, double change)
+/* What is left of a factor so many points away; 1: nothing. */
+static double fade(double by, int apart)
+{
+    double part = apart < CHANGE_REACH ? 1 - (double)apart / CHANGE_REACH : 0;
+    return by > 1 ? 1 + (by - 1) * part : 1 / (1 + (1 / by - 1) * part);
+}
+
+/* A point has moved: so have others that were last measured before the three samples that moved
+ * it. Where it takes less, others do not take less than they ever did, unless it does so itself:
+ * what was slow for a while, here and there, must not add up to promises. */
+static void spread(struct gx_curve *curve, int index, double before, double least)
 {
     const struct gx_point *point = &curve->point[index];
     uint64_t began = point->turn[GX_SAMPLES / 2];
-    double over = gx__get(&point->ns) / point->least; /* what it can do */
-    over = over < CHANGE_AGREE ? 1 : over;
+    double now = gx__get(&point->ns), over = now / least; /* what it could do */
     for (int i = 0; i < GX_POINTS; i++) {
         struct gx_point *other = &curve->point[i];
         int apart = i < index ? index - i : i - index;
         if (!other->count || other->turn[other->count - 1] >= began)
             continue;
-        double by = 1 + (change - 1) * (1 - (double)apart / CHANGE_REACH);
-        if (change < 1)
-            by = over * other->least / gx__get(&other->ns);
-        if (change < 1 ? by < 1 : apart < CHANGE_REACH)
+        double by = fade(now / before, apart);
+        if (now < before) {
+            if (over * CHANGE < 1)
+                other->least *= fade(over, apart);
+            by = (over > CHANGE_AGREE ? over : 1) * other->least / gx__get(&other->ns);
+        }
+        if (now < before ? by < 1 : by > 1)
             scale(other, by, curve->turns);
     }
 }
@@ -221,14 +230,14 @@ static void add_sample(struct gx_curve *curve, int index, double ns)
     point->sample[point->count] = gx__sample(ns);
     point->turn[point->count++] = curve->turns;
     publish(curve, index, gx__date_s());
-    double before = point->level, now = gx__get(&point->ns);
-    double seen = point->guesses ? (double)gx__sample(ns) : now; /* a guess never was */
-    point->least = point->least > 0 && point->least < seen ? point->least : seen;
+    double before = point->level, now = gx__get(&point->ns), least = point->least;
+    double seen = point->guesses && now < ns ? ns : now; /* a guess never was */
+    point->least = least > 0 && least < seen ? least : seen;
     if (point->count == GX_SAMPLES && !agree(point))
         return;
     point->level = now;
     if (point->count == GX_SAMPLES && (now > before * CHANGE || now * CHANGE < before))
-        spread(curve, index, now / before);
+        spread(curve, index, before, least);
 }
 
 /* What the other points say of an empty one, in samples: more between two of them than

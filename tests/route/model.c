@@ -291,6 +291,12 @@ static void a_change_spreads(void **state)
     for (int i = 0; i < 10; i++)
         learn(model, &mul, 1 << 20, takes(&cpu, n));
     near(predict(model, &mul, n / 4), takes(&cpu, n / 4), 0.05);
+    near(predict(model, &mul, n * 4), takes(&cpu, n * 4), 0.05);
+    for (int i = 0; i < 10; i++) /* faster than it ever was */
+        learn(model, &mul, 1 << 20, takes(&cpu, n) / 4);
+    near(predict(model, &mul, n / 4), takes(&cpu, n / 4) / 3, 0.05);
+    near(predict(model, &mul, n * 4), takes(&cpu, n * 4) / 3, 0.05);
+    near(predict(model, &mul, n / 1024), takes(&cpu, n / 1024), 1e-3);
     gx__model_close(model);
 }
 
