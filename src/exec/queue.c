@@ -364,7 +364,6 @@ static void go_on(struct gx_ticket *t, gx_status status)
         finish(t, status == GX_OK && t->first < t->count ? GX_ERR_CANCELLED : status);
 }
 
-/* gx_batch.done. The ticket may be gone when the lock is. */
 static void count_work(struct gx_work *work, const struct gx_batch *batch)
 {
     for (size_t i = 0; work && i < batch->count; i++) {
@@ -376,6 +375,7 @@ static void count_work(struct gx_work *work, const struct gx_batch *batch)
     }
 }
 
+/* gx_batch.done. The ticket may be gone when the lock is. */
 static void segment_done(struct gx_batch *batch)
 {
     struct gx_ticket *t = (struct gx_ticket *)batch;

@@ -26,8 +26,7 @@ static size_t out_bytes(const gx_job *job)
 static gx_job meant(const struct gx_errand *e, size_t i)
 {
     struct gx_range range = gx__share_range(e->wave, &e->share, i);
-    const gx_job *job = &e->wave[range.job];
-    return range.n == job->n ? *job : gx__sub_job(job, range.first, range.n);
+    return gx__sub_job(&e->wave[range.job], range.first, range.n);
 }
 
 /* Memory of its own for every such result, at the alignment of caches. */

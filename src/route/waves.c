@@ -246,6 +246,8 @@ static void advance(gx_operand *o, size_t bytes)
 gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n)
 {
     gx_job sub = *job;
+    if (n == job->n) /* most are whole */
+        return sub;
     size_t bytes = (size_t)first * gx__element_bytes(job->field);
     advance(&sub.a, bytes);
     advance(&sub.b, bytes);

@@ -433,9 +433,8 @@ gx_status gx__vk_measure_memory(struct vk_device *device)
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS && s == GX_OK; kind++)
         choose(&p, kind, measured, speeds);
     uint32_t open = gx__vk_open_type(device);
-    bool coherent = gx__vk_type_flags(device, open) & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     device->calibration.speed[GX_MEM_DEVICE].host_write =
-        coherent && measured >> open & 1 ? speeds[open].host_write : 0;
+        measured >> open & 1 ? speeds[open].host_write : 0;
     if (s == GX_OK)
         s = measure_both(&p);
     close_probe(&p);

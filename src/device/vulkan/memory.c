@@ -17,8 +17,8 @@
     (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                   \
      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
 
-/* Device memory that the host can write to without a word, in pieces up to this: more takes long
- * to map, and is written by copies. */
+/* Device memory that the host can write to without a word, in pieces up to this: what is larger is
+ * written by copies, and needs no room among the host's addresses. */
 #define OPEN_FLAGS                                                                                 \
     (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                   \
      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)

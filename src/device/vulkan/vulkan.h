@@ -184,8 +184,8 @@ struct vk_device {
     VkDevice handle;
     struct VolkDeviceTable fn;
     atomic_bool lost;
-    atomic_bool not_open; /* small pieces of device memory cannot be had where the host sees them */
     atomic_bool hung;     /* lost because work never ended: waiting for it would not end either */
+    atomic_bool not_open; /* small pieces of device memory cannot be had where the host sees them */
 
     bool has_memory_host, has_budget, has_calibration, has_query_reset, names;
     uint32_t meets; /* the GX_SHADER_NEEDS_* that this device meets */
