@@ -140,7 +140,7 @@ part_gpu() {
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
     rm -f "$results/scan.csv" # of a session before, which scan would keep
-    run scan.txt gpuexec scan --devices "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --ops add,mul,inv --resident -o "$results/scan.csv"
+    run scan.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --op add,mul,inv --resident -o "$results/scan.csv"
     webgpu
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }

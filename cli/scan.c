@@ -32,21 +32,16 @@ static const arg_spec specs[] = {
      .min = 1,
      .max = 1u << 30,
      .help = "elements of a job, also as a range: 1K:16M:x2 (1K:4M:x4)"},
-    {.name = "fields",
+    {.name = "field",
      .arg = "F[,F...]",
      .kind = ARG_FIELDS,
      .value = &opts.fields,
      .help = "of these, or all (bls12-381-fq)"},
-    {.name = "ops",
+    {.name = "op",
      .arg = "O[,O...]",
      .kind = ARG_OPS,
      .value = &opts.ops,
      .help = "of these, or all (add,mul)"},
-    {.name = "devices",
-     .arg = "D[,D...]",
-     .kind = ARG_TEXT,
-     .value = &opts.devices,
-     .help = "on these (every usable device but the reference)"},
     {.name = "resident",
      .kind = ARG_FLAG,
      .value = &opts.resident,
@@ -166,8 +161,6 @@ static int run_scan(const common_opts *common)
         opts.sizes = default_sizes;
     if (opts.resume && !opts.file)
         return cli_usage(&cmd_scan, "--resume needs the file to go on with: -o FILE");
-    if (opts.devices && common->config.device)
-        return cli_usage(&cmd_scan, "--device and --devices together: give one of them");
     if (!any_operation())
         return cli_usage(&cmd_scan, "no such operation on this field");
     if (!sizes_differ())
@@ -186,15 +179,16 @@ const command cmd_scan = {
     .name = "scan",
     .summary = "find from which size on which device is the fastest",
     .synopsis =
-        "[--sizes FROM:TO:xK] [--ops O] [--fields F] [--devices D] [--resident]\n"
+        "[--sizes FROM:TO:xK] [--op O] [--field F] [--device D] [--resident]\n"
         "                    [--samples K] [--warmup K] [--budget MS] [-o FILE [--resume]]\n"
         "                    [--csv | --json]",
     .about =
-        "Times every operation at every size on every device, and says who wins at each size and\n"
-        "from which size on one device overtakes another. Each cell is compared with the "
-        "reference\n"
-        "before it is timed; if it differs the exit code is 4. A device does all sizes in a\n"
-        "row, and a GPU works for half a second before, as one that was idle has its clock down.\n"
+        "Times every operation at every size on every usable device but the reference, or on "
+        "those\n"
+        "that --device names, and says who wins at each size and from which size on one device\n"
+        "overtakes another. Each cell is compared with the reference before it is timed; if it\n"
+        "differs the exit code is 4. A device does all sizes in a row, and a GPU works for half a\n"
+        "second before, as one that was idle has its clock down.\n"
         "\n"
         "  us (P90)  median and 90th percentile of one gx_run call, in microseconds\n"
         "  winner    the smallest median; ~ where its 95 % interval and the second's meet\n"
@@ -210,7 +204,7 @@ const command cmd_scan = {
     .examples = "  gpuexec scan\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv --resume\n"
-                "  gpuexec scan --devices cpu,vulkan:0 --ops all --fields all --csv > scan.csv\n",
+                "  gpuexec scan --device cpu,vulkan:0 --op all --field all --csv > scan.csv\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_scan,

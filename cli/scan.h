@@ -12,13 +12,12 @@ typedef struct scan_opts {
     uint32_t fields, ops;
     number_list sizes;
     uint64_t samples, warmup, seed;
-    uint64_t budget_ms;  /* of a cell: fewer samples, but at least 3, past this */
-    uint64_t skip_ms;    /* cells whose single call would take longer are skipped; 0: none */
-    const char *devices; /* comma-separated; NULL: every device but the reference */
-    int resident;        /* operands in the device's memory too */
-    const char *file;    /* new or empty, that gets the rows as they come; NULL: none */
-    int resume;          /* go on with the file */
-    bool print;          /* rows on stdout as they come */
+    uint64_t budget_ms; /* of a cell: fewer samples, but at least 3, past this */
+    uint64_t skip_ms;   /* cells whose single call would take longer are skipped; 0: none */
+    int resident;       /* operands in the device's memory too */
+    const char *file;   /* new or empty, that gets the rows as they come; NULL: none */
+    int resume;         /* go on with the file */
+    bool print;         /* rows on stdout as they come */
 } scan_opts;
 
 /* Measures and keeps the rows in *result, one section, also where it was interrupted (then

@@ -50,13 +50,13 @@ typedef struct scanning {
 static bool add_device(scanning *s, const char *name, size_t length)
 {
     if (s->ndevices == SCAN_DEVICES_MAX || length >= sizeof s->names[0] || !length) {
-        cli_error("--devices: %s",
+        cli_error("--device: %s",
                   length ? "too many, or a name that is too long" : "an empty name");
         return false;
     }
     for (size_t i = 0; i < s->ndevices; i++)
         if (!strncmp(s->names[i], name, length) && !s->names[i][length]) {
-            cli_error("--devices: '%s' is there twice", s->names[i]);
+            cli_error("--device: '%s' is there twice", s->names[i]);
             return false;
         }
     memcpy(s->names[s->ndevices], name, length);
@@ -66,7 +66,7 @@ static bool add_device(scanning *s, const char *name, size_t length)
 
 static int choose_devices(scanning *s)
 {
-    const char *named = s->opts->devices ? s->opts->devices : cli_named_device(s->common);
+    const char *named = cli_named_device(s->common);
     int rc = device_list_get(s->ctx, &s->all);
     if (rc != EXIT_DONE)
         return rc;
@@ -158,20 +158,20 @@ static void write_options(const scanning *s, char *text, size_t size)
         text_size(number, sizeof number, (double)o->sizes.values[i]);
         append(text, size, "%s%s", i ? "," : "--sizes ", number);
     }
-    const char *separator = " --fields ";
+    const char *separator = " --field ";
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
         if (o->fields >> f & 1) {
             append(text, size, "%s%s", separator, gx_field_get_info((gx_field)f)->name);
             separator = ",";
         }
-    separator = " --ops ";
+    separator = " --op ";
     for (int op = 1; gx_op_get_info((gx_op)op); op++)
         if (o->ops >> op & 1) {
             append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
             separator = ",";
         }
     for (size_t i = 0; i < s->ndevices; i++)
-        append(text, size, "%s%s", i ? "," : " --devices ", s->names[i]);
+        append(text, size, "%s%s", i ? "," : " --device ", s->names[i]);
     append(text, size, " --samples %llu --warmup %llu --budget %llu --seed %llu%s",
            (unsigned long long)o->samples, (unsigned long long)o->warmup,
            (unsigned long long)o->budget_ms, (unsigned long long)o->seed,

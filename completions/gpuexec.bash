@@ -33,7 +33,7 @@ _gpuexec() {
         while IFS='|' read -r name letter arg _ words; do
             [[ $previous == "$name" || $previous == "$letter" ]] || continue
             [[ -n $arg ]] || break
-            if [[ $name == --device || $name == --devices ]]; then
+            if [[ $name == --device ]]; then
                 words=$("$program" devices --csv 2>/dev/null | tail -n +2 | cut -d, -f1 | tr -d '"')
             fi
             if [[ $arg == FILE || $arg == FOLDER ]]; then

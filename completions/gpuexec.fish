@@ -19,7 +19,7 @@ function __gpuexec_complete
                 return
             end
             set -l items (string split -n ' ' -- $fields[5])
-            if contains -- "$fields[1]" --device --devices
+            if test "$fields[1]" = --device
                 set items ($program devices --csv 2>/dev/null | tail -n +2 | string replace -r ',.*' '' | string trim -c '"')
             end
             # Of several with commas between them, the last.

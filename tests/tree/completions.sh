@@ -101,7 +101,7 @@ for shell in bash fish zsh; do
     offers "$shell" "gpuexec run --policy " auto latency not:elements.bin
     offers "$shell" "gpuexec run --op " add mul-add not:bn254-fr
     offers "$shell" "gpuexec verify --field bn" bn254-fr bn254-fq not:u32
-    offers "$shell" "gpuexec scan --devices c" cpu
+    offers "$shell" "gpuexec scan --device c" cpu
     offers "$shell" "gpuexec run -a " elements.bin
     offers "$shell" "gpuexec bench --suite " ops persistence engine router not:elements.bin
 done
@@ -112,13 +112,13 @@ for shell in bash fish; do # zsh is as it is above, and slow
 done
 offers bash "gpuexec bench --op add,m" add,mul add,mul-add not:add,sub
 offers fish "gpuexec bench --op add,m" add,mul add,mul-add
-offers fish "gpuexec scan --devices cpu," cpu,vulkan:0
+offers fish "gpuexec scan --device cpu," cpu,vulkan:0
 offers fish "gpuexec run --device vulkan:" vulkan:0 vulkan:1
 # Without what stands before the last colon, which bash leaves as it is.
 offers bash "gpuexec run --device vulkan:" 0 1 not:gl:0
 offers bash "gpuexec run --device=vulkan:" 0 1
 offers bash "gpuexec run --device webgpu:gl:" 0 not:1
-offers bash "gpuexec scan --devices cpu,web" cpu,webgpu:gl:0
-offers bash "gpuexec scan --devices vulkan:0,vul" 0,vulkan:0 0,vulkan:1 not:0,cpu
+offers bash "gpuexec scan --device cpu,web" cpu,webgpu:gl:0
+offers bash "gpuexec scan --device vulkan:0,vul" 0,vulkan:0 0,vulkan:1 not:0,cpu
 [[ $status -ne 0 ]] || echo "ok    completions in bash, fish and zsh"
 exit $status
