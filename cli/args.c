@@ -364,6 +364,25 @@ static bool recognise(const arg_table *tables, size_t ntables, const char *word,
     return false;
 }
 
+/* Whether a flag that was given before sets the same value to something else. */
+static bool excluded(const arg_table *tables, size_t ntables, const arg_spec *flag, char *err)
+{
+    int now = *(const int *)flag->value;
+    if (!now || now == flag->set)
+        return false;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const arg_spec *other = &tables[t].specs[i];
+            if (other->kind == ARG_FLAG && other->value == flag->value && other->set == now) {
+                snprintf(err, ARGS_ERROR_SIZE,
+                         "--%s and --%s exclude each other: leave one of them out", other->name,
+                         flag->name);
+                return true;
+            }
+        }
+    return false;
+}
+
 /* A word that is no option: kept where a table has a place for words. */
 static bool take_word(const arg_table *tables, size_t ntables, const char *word, char *err)
 {
@@ -411,6 +430,8 @@ args_result args_parse(const arg_table *tables, size_t ntables, gx_config *confi
             snprintf(err, ARGS_ERROR_SIZE, "'%.64s': this option takes no value", word);
             return ARGS_WRONG;
         }
+        if (flag && excluded(tables, ntables, found.spec, err))
+            return ARGS_WRONG;
         if (!flag && !value && i + 1 < argc)
             value = argv[++i];
         if (!flag && !value) {

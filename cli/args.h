@@ -15,7 +15,7 @@
 #include "gpuexec.h"
 
 typedef enum arg_kind {
-    ARG_FLAG,    /* int: becomes `set` */
+    ARG_FLAG,    /* int: becomes `set`; flags of one int exclude each other */
     ARG_TEXT,    /* const char * */
     ARG_NUMBER,  /* uint64_t, from min to max */
     ARG_NUMBERS, /* number_list, each from min to max */
