@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "elements.h"
@@ -217,6 +218,12 @@ static int open_all(transfer *t)
         return EXIT_DONE;
     if (!writer_open(&t->writer, opts.out, t->err))
         return failed(t);
+    if (isatty(t->writer.fd))
+        return cli_usage(
+            &cmd_run,
+            "-o %s: elements are bytes that no terminal shows; redirect standard output "
+            "or name a file",
+            opts.out);
     for (unsigned k = 0; k < 3; k++)
         if (t->in[k].present && writer_overwrites(&t->writer, &t->in[k].reader)) {
             cli_error("the output would overwrite %s while it is read; use -o with its name, "
