@@ -116,12 +116,12 @@ static int calibrate(gx_ctx *ctx, const wishes *w, output_format format)
         return cli_call_failed(s);
     if (rc == EXIT_DONE && s == GX_ERR_CANCELLED) {
         cli_error("interrupted: what was measured is kept; %zu kind%s of jobs %s known", curves,
-                  curves == 1 ? "" : "s", curves == 1 ? "is" : "are");
+                  plural(curves), curves == 1 ? "is" : "are");
         return EXIT_FAILED;
     }
     if (rc == EXIT_DONE)
-        fprintf(stderr, "%zu kind%s of jobs %s known, measured in %.1f s\n", curves,
-                curves == 1 ? "" : "s", curves == 1 ? "is" : "are", seconds);
+        fprintf(stderr, "%zu kind%s of jobs %s known, measured in %.1f s\n", curves, plural(curves),
+                curves == 1 ? "is" : "are", seconds);
     return rc;
 }
 

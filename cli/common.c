@@ -97,8 +97,9 @@ int cli_close(gx_ctx **ctx, int rc)
     gx_close(ctx);
     if (!stats.validation_messages)
         return rc;
-    cli_error("the validation layer said %llu things, which are errors of gpuexec: report them",
-              (unsigned long long)stats.validation_messages);
+    cli_error(
+        "the validation layer found %llu error%s of gpuexec: please report the messages above",
+        (unsigned long long)stats.validation_messages, plural(stats.validation_messages));
     return rc == EXIT_DONE ? EXIT_FAILED : rc;
 }
 

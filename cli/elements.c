@@ -21,10 +21,10 @@ static bool not_whole(const element_reader *r, uint64_t bytes, char *err)
 {
     uint64_t rest = bytes % r->element_bytes;
     snprintf(err, ELEMENTS_ERROR_SIZE,
-             "%s: %" PRIu64 " bytes are not a whole number of %zu-byte elements: %" PRIu64
+             "%s: %" PRIu64 " byte%s, which is no whole number of %zu-byte elements: %" PRIu64
              " too many from "
              "offset %" PRIu64 " on; is it cut short, or is --field wrong?",
-             r->name, bytes, r->element_bytes, rest, (bytes - rest));
+             r->name, bytes, bytes == 1 ? "" : "s", r->element_bytes, rest, (bytes - rest));
     return false;
 }
 

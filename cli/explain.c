@@ -45,8 +45,9 @@ int explain_job(gx_ctx *ctx, const gx_job *job)
     printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info.chunk_elems);
     printf("path         %s\n", paths[info.path]);
     printf("mode         %s, %u in flight\n", modes[info.mode], info.sets);
-    printf("work         %" PRIu64 " groups, %" PRIu64 " submits, %" PRIu64 " dispatches\n",
-           info.groups, info.submits, info.dispatches);
+    printf("work         %" PRIu64 " group%s, %" PRIu64 " submit%s, %" PRIu64 " dispatch%s\n",
+           info.groups, plural(info.groups), info.submits, plural(info.submits), info.dispatches,
+           info.dispatches == 1 ? "" : "es");
     printf("copied       %" PRIu64 " bytes by the host, %" PRIu64 " up, %" PRIu64 " down\n",
            info.bytes_staged, info.bytes_up, info.bytes_down);
     printf("memory       %" PRIu64 " bytes of the device\n", info.memory_bytes);

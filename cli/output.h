@@ -89,6 +89,12 @@ const char *style_good(void);
 const char *style_bad(void);
 const char *style_off(void);
 
+/* "s" behind a noun, unless there is one of it. */
+static inline const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* A bar of `fraction` (0 to 1) of width characters; `buffer` holds 4 * width bytes. */
 const char *output_bar(char *buffer, int width, double fraction);
 

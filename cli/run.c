@@ -178,10 +178,10 @@ static int open_operand(transfer *t, unsigned k)
 
 static int unequal(const element_reader *x, uint64_t nx, const element_reader *y, uint64_t ny)
 {
-    cli_error("%s has %" PRIu64 " elements and %s has %" PRIu64
+    cli_error("%s has %" PRIu64 " element%s and %s has %" PRIu64
               "; operands must be of one length (for one "
               "element that stands for all: --broadcast)",
-              x->name, nx, y->name, ny);
+              x->name, nx, plural(nx), y->name, ny);
     return EXIT_FAILED;
 }
 
@@ -260,9 +260,9 @@ static int read_chunk(transfer *t, size_t *n)
         if (!reader_read(&o->reader, o->data, (size_t)opts.chunk, &got, t->err))
             return failed(t);
         if (first && got != first_got) {
-            cli_error("%s and %s are not of one length: one ends after %" PRIu64 " elements",
-                      first->reader.name, o->reader.name,
-                      (t->done + (got < first_got ? got : first_got)));
+            uint64_t end = t->done + (got < first_got ? got : first_got);
+            cli_error("%s and %s are not of one length: one ends after %" PRIu64 " element%s",
+                      first->reader.name, o->reader.name, end, plural(end));
             return EXIT_FAILED;
         }
         first = o;

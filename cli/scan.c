@@ -150,7 +150,7 @@ static void say_file(const scan_file *result, bool interrupted)
         cli_error("the same command with --resume goes on");
     else if (opts.file && s && s->count)
         fprintf(stderr, "%zu cell%s in %s; 'gpuexec report %s -o page.html' draws them\n", s->count,
-                s->count > 1 ? "s" : "", opts.file, opts.file);
+                plural(s->count), opts.file, opts.file);
 }
 
 static int run_scan(const common_opts *common)

@@ -205,8 +205,8 @@ static void write_heading(const scanning *s, scan_section *to)
     machine_date(to->date, sizeof to->date);
     machine_os(to->os, sizeof to->os);
     machine_clocks(to->clocks, sizeof to->clocks);
-    snprintf(to->cpu, sizeof to->cpu, "%.90s, %u threads", cpu ? cpu->description : "unknown",
-             cpu ? cpu->threads : 0);
+    snprintf(to->cpu, sizeof to->cpu, "%.90s, %u thread%s", cpu ? cpu->description : "unknown",
+             cpu ? cpu->threads : 0, plural(cpu ? cpu->threads : 0));
     write_options(s, to->options, sizeof to->options);
     to->cells = (double)count_cells(s);
     to->ndevices = s->ndevices;
@@ -569,7 +569,7 @@ static int measure(scanning *s)
         rc = scan_all(s);
     if (rc == EXIT_DONE && s->failed) {
         cli_error("%llu cell%s failed; the rows say why", (unsigned long long)s->failed,
-                  s->failed > 1 ? "s" : "");
+                  plural(s->failed));
         rc = EXIT_FAILED;
     }
     return rc;

@@ -48,7 +48,8 @@ static int batch_cell(engine *e, size_t count, size_t n)
     gx_job jobs[ENGINE_JOBS_MAX];
     contender c[MODES];
     if (n > e->room / count) {
-        cli_error("skipped %zu jobs of %zu elements: memory is short", count, n);
+        cli_error("skipped %zu job%s of %zu element%s: memory is short", count, plural(count), n,
+                  plural(n));
         return EXIT_DONE;
     }
     for (size_t i = 0; i < count; i++)

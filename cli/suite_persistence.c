@@ -247,7 +247,8 @@ static int one_shot(persistence *p, const gx_job *job, const char *cache_dir, do
     *ns = (double)(now_ns() - start);
     if (rc != EXIT_DONE || !memcmp(p->result, p->expected, bytes))
         return rc;
-    cli_error("%s: another result of %zu additions than before", p->device, job->n);
+    cli_error("%s: another result of %zu addition%s than before", p->device, job->n,
+              plural(job->n));
     return EXIT_DIFFERS;
 }
 

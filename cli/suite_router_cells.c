@@ -185,7 +185,7 @@ static int resident_cell(router *r, size_t where, gx_op op, size_t n)
     gx_buf *buf = NULL;
     gx_status s = gx_buf_create(r->ctx, home, (operands + 1) * bytes, 0, &buf);
     if (s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
-        cli_error("%s has no memory for %zu elements: left out", home, n);
+        cli_error("%s has no memory for %zu element%s: left out", home, n, plural(n));
         router_step(r);
         return EXIT_DONE;
     }

@@ -148,9 +148,9 @@ static int summary(const verification *v, double seconds)
 {
     fflush(stdout);
     fprintf(stderr,
-            "%" PRIu64 " of %" PRIu64 " operations verified against ref (%" PRIu64
-            " elements, %.1f s): ",
-            v->same, v->steps, v->elements, seconds);
+            "%" PRIu64 " of %" PRIu64 " operation%s verified against ref (%" PRIu64
+            " element%s, %.1f s): ",
+            v->same, v->steps, plural(v->steps), v->elements, plural(v->elements), seconds);
     if (!v->differing && !v->failed)
         fprintf(stderr, "no difference");
     else

@@ -103,7 +103,8 @@ static bool end_section(scan_reader *r)
     if (!no_cell_twice(r))
         return false;
     if (isfinite(s->cells) && (double)s->count > s->cells)
-        return scan_refuse(r, "%zu rows where the heading says %.0f", s->count, s->cells);
+        return scan_refuse(r, "%zu row%s where the heading says %.0f", s->count,
+                           s->count == 1 ? "" : "s", s->cells);
     return true;
 }
 
@@ -199,7 +200,8 @@ static bool column_line(scan_reader *r, char *line)
             return scan_refuse(r, "column %zu is '%.32s', schema %d has '%s' there", i + 1,
                                i < count ? names[i] : "", SCAN_SCHEMA, scan_columns[i].name);
     if (count != SCAN_COLUMNS)
-        return scan_refuse(r, "%zu columns, schema %d has %d", count, SCAN_SCHEMA, SCAN_COLUMNS);
+        return scan_refuse(r, "%zu column%s, schema %d has %d", count, count == 1 ? "" : "s",
+                           SCAN_SCHEMA, SCAN_COLUMNS);
     for (size_t i = 0; i < SCAN_HEADINGS; i++)
         if (scan_headings[i].needed && !*((char *)r->section + scan_headings[i].offset))
             return scan_refuse(r, "the heading above has no line '# %s: ...'",
@@ -269,7 +271,8 @@ static bool row_line(scan_reader *r, char *line)
     if (!count)
         return scan_refuse(r, "%s", why);
     if (count != SCAN_COLUMNS)
-        return scan_refuse(r, "%zu columns where there must be %d", count, SCAN_COLUMNS);
+        return scan_refuse(r, "%zu column%s where there must be %d", count, count == 1 ? "" : "s",
+                           SCAN_COLUMNS);
     for (size_t i = 0; i < SCAN_COLUMNS; i++)
         if (!read_field(r, &scan_columns[i], fields[i], &row))
             return false;

@@ -134,7 +134,8 @@ bool scan_seeds_line(scan_reader *r, char *line)
     double value[SEEDS_KINDS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t count = csv_split(line, fields, SEEDS_COLUMNS_MAX, &why);
     if (count != r->seeds_count)
-        return count ? scan_refuse(r, "%zu columns where there must be %zu", count, r->seeds_count)
+        return count ? scan_refuse(r, "%zu column%s where there must be %zu", count,
+                                   count == 1 ? "" : "s", r->seeds_count)
                      : scan_refuse(r, "%s", why);
     for (size_t i = 0; i < count; i++) {
         int column = r->seeds_columns[i];
