@@ -209,6 +209,15 @@ gx_status gx__place_open(struct gx_places *places, const char *name, struct gx_e
     return s;
 }
 
+struct gx_model *gx__place_model(struct gx_places *places, const struct gx_engine *engine)
+{
+    pthread_mutex_lock(&places->lock);
+    open_model(places, engine->place, engine);
+    struct gx_model *model = engine->place->model;
+    pthread_mutex_unlock(&places->lock);
+    return model;
+}
+
 gx_status gx__place_get(struct gx_places *places, const char *name, struct gx_place **place,
                         char *message, size_t message_size)
 {

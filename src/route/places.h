@@ -104,4 +104,8 @@ struct gx_engine *gx__place_enter(struct gx_place *place);
 gx_status gx__place_open(struct gx_places *places, const char *name, struct gx_engine **engine,
                          char *message, size_t message_size);
 
+/* The model of the device that this engine is of, opened if there was no memory for it before;
+ * NULL: there still is none, or it is the reference, of which none is kept. Any thread. */
+struct gx_model *gx__place_model(struct gx_places *places, const struct gx_engine *engine);
+
 #endif

@@ -829,6 +829,29 @@ static void say_not_saved(const struct gx_router *router, char *message, size_t 
                  "cache-dir, XDG_CACHE_HOME or HOME");
 }
 
+/* Its engine, with the caller as a user, and its model: without one there is nothing to measure
+ * for. */
+static gx_status enter_measured(struct gx_router *router, struct gx_place *place,
+                                struct gx_calibrated *device, char *message, size_t message_size)
+{
+    *device = (struct gx_calibrated){0};
+    gx_status s = gx__health_enter(&router->places, place, &device->engine, message, message_size);
+    if (s != GX_OK)
+        return s;
+    device->model = gx__place_model(&router->places, device->engine);
+    if (device->model)
+        return GX_OK;
+    bool reference = device->engine->device.info.kind == GX_DEVICE_REFERENCE;
+    if (reference)
+        snprintf(message, message_size,
+                 "device '%s' is never chosen, so there is nothing to calibrate: name another",
+                 place->name);
+    else
+        snprintf(message, message_size, "no memory for what '%s' takes", place->name);
+    gx__engine_release(device->engine);
+    return reference ? GX_ERR_NO_DEVICE : GX_ERR_OUT_OF_MEMORY;
+}
+
 static gx_status calibrate(struct gx_router *router, struct gx_place *const *candidates,
                            size_t count, const gx_calibration *settings, char *message,
                            size_t message_size)
@@ -837,12 +860,15 @@ static gx_status calibrate(struct gx_router *router, struct gx_place *const *can
     size_t n = 0;
     gx_status s = GX_ERR_NO_DEVICE;
     for (size_t i = 0; i < count; i++) {
-        devices[n] = (struct gx_calibrated){0};
-        if (gx__health_enter(&router->places, candidates[i], &devices[n].engine, message,
-                             message_size) != GX_OK)
+        gx_status entered =
+            enter_measured(router, candidates[i], &devices[n], message, message_size);
+        if (entered == GX_OK) {
+            n++;
             continue;
-        devices[n].model = atomic_load(&candidates[i]->model);
-        n++;
+        }
+        s = entered == GX_ERR_OUT_OF_MEMORY ? entered : s;
+        if (count > 1)
+            gx__log(router->places.instance, GX_LOG_WARNING, "not measured: %s", message);
     }
     if (n)
         s = gx__calibrate(router->places.instance, devices, n, settings, all_right, router);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The router and memory: each allocation fails in turn while calls are chosen for, shared out
- * and repaired, and once warm there is none.
+ * and repaired, and while devices are calibrated; and once warm there is none.
  */
 #include <stdio.h>
 
@@ -89,6 +89,66 @@ static void every_allocation(void **state)
     assert_true(refused > 4);
 }
 
+static gx_status calibrate(gx_ctx *ctx)
+{
+    static const gx_op ops[] = {GX_ADD, GX_MUL};
+    static const gx_field fields[] = {GX_U32};
+    gx_calibration settings = {.ops = ops,
+                               .op_count = GXT_COUNT(ops),
+                               .fields = fields,
+                               .field_count = GXT_COUNT(fields),
+                               .max_elems = 256,
+                               .limit_ns = 1};
+    return gx_calibrate(ctx, &settings);
+}
+
+static size_t known(gx_ctx *ctx)
+{
+    size_t count = 0;
+    assert_int_equal(gx_model(ctx, NULL, &count), GX_OK);
+    return count;
+}
+
+static void every_allocation_of_a_calibration(void **state)
+{
+    (void)state;
+    unsigned refused = 0;
+    for (uint64_t k = 1, failed = 1; failed; k++) {
+        struct gxt_heap heap;
+        gx_ctx *ctx = open_counted(&heap, "cpu,fault:fail@999999999:cpu", "auto");
+        gxt_heap_fail(&heap, k, 0);
+        gx_status s = calibrate(ctx); /* GX_ERR_FILE: measured, but no memory to save it */
+        assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_FILE);
+        failed = heap.failed;
+        assert_true(failed || s == GX_OK);
+        refused += s != GX_OK;
+        gxt_heap_heal(&heap);
+        assert_int_equal(calibrate(ctx), GX_OK);
+        assert_true(known(ctx) > 0);
+        gx_close(&ctx);
+        gxt_heap_end(&heap);
+        assert_true(k < K_MAX);
+    }
+    assert_true(refused > 1);
+}
+
+/* Of the reference no times are kept: alone it is an error, beside others it is left out. */
+static void the_reference_is_not_calibrated(void **state)
+{
+    (void)state;
+    struct gxt_heap heap;
+    gx_ctx *ctx = open_counted(&heap, "ref", "auto");
+    assert_int_equal(calibrate(ctx), GX_ERR_NO_DEVICE);
+    assert_int_equal(known(ctx), 0);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+    ctx = open_counted(&heap, "ref,cpu", "auto");
+    assert_int_equal(calibrate(ctx), GX_OK);
+    assert_true(known(ctx) > 0);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+}
+
 /* A device that is chosen, and results that go home by way of the router's memory. There comes a
  * time, when all modes have been tried. */
 static void steady_state_allocates_nothing(void **state)
@@ -116,6 +176,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation),
+        cmocka_unit_test(every_allocation_of_a_calibration),
+        cmocka_unit_test(the_reference_is_not_calibrated),
         cmocka_unit_test(steady_state_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
