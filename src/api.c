@@ -362,6 +362,20 @@ static gx_status validate(const gx_job *job, bool routed, gx_report *report)
     return s == GX_OK ? validate_buffers(job, routed, &engine, report) : s;
 }
 
+/* Devices, memory and locks are the context's: a buffer of another one is of no use here. */
+static gx_status validate_context(const gx_ctx *ctx, const gx_job *job, gx_report *report)
+{
+    static const char *const names[GX_OPERANDS] = {"out", "operand a", "operand b", "operand c"};
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        const gx_buf *buf = gx__operand(job, i)->buf;
+        if (buf && buf->engine->instance != &ctx->instance)
+            return refuse(report, GX_ERR_INVALID,
+                          "%s lies in a buffer of another context: create it in this one",
+                          names[i]);
+    }
+    return GX_OK;
+}
+
 /* ---- running ---- */
 
 static gx_status fail_call(gx_ctx *ctx, size_t njobs, gx_report *reports, size_t first,
@@ -492,6 +506,8 @@ static gx_status check_call(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const
         gx_report spare;
         spare.message[0] = 0;
         gx_status s = validate(&jobs[i], routed, &spare);
+        if (s == GX_OK)
+            s = validate_context(ctx, &jobs[i], &spare);
         if (s != GX_OK)
             return fail_call(ctx, njobs, reports, i, s, spare.message);
     }

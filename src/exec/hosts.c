@@ -43,11 +43,12 @@ bool gx__host_registered(struct gx_hosts *hosts, const void *memory, size_t byte
 static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes)
 {
     size_t free = GX_HOSTS_MAX;
+    uintptr_t first = (uintptr_t)memory, end = first + bytes;
     for (size_t i = GX_HOSTS_MAX; i-- > 0;) {
-        const char *start = hosts->range[i].start;
+        uintptr_t start = (uintptr_t)hosts->range[i].start;
         if (!start)
             free = i;
-        else if (start < memory + bytes && memory < start + hosts->range[i].bytes)
+        else if (start < end && first < start + hosts->range[i].bytes)
             return GX_ERR_INVALID;
     }
     if (free == GX_HOSTS_MAX)
@@ -60,7 +61,7 @@ static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes)
 
 gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes)
 {
-    if (!memory || !bytes || (uintptr_t)memory > UINTPTR_MAX - bytes)
+    if (!memory || !bytes || bytes > PTRDIFF_MAX || (uintptr_t)memory > UINTPTR_MAX - bytes)
         return GX_ERR_INVALID;
     pthread_mutex_lock(&hosts->lock);
     gx_status s = add_range(hosts, memory, bytes);
@@ -128,10 +129,11 @@ static void try_import(struct gx_imports *imports, const char *start, size_t byt
     struct gx_device *device = imports->device;
     size_t align = device->facts.import_align;
     uintptr_t first = (uintptr_t)start / align * align;
-    uintptr_t end = ((uintptr_t)start + bytes + align - 1) / align * align;
+    size_t whole = ((uintptr_t)start - first + bytes + align - 1) / align * align;
     imports->tried[i] = true;
-    gx_status s =
-        device->ops->mem_import(device, (void *)first, (size_t)(end - first), &imports->mem[i]);
+    gx_status s = whole <= UINTPTR_MAX - first
+                      ? device->ops->mem_import(device, (void *)first, whole, &imports->mem[i])
+                      : GX_ERR_INVALID;
     if (s == GX_OK)
         return;
     imports->mem[i] = (struct gx_mem){0};

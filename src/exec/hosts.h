@@ -37,7 +37,8 @@ struct gx_hosts {
 void gx__hosts_init(struct gx_hosts *hosts);
 void gx__hosts_close(struct gx_hosts *hosts);
 
-/* GX_ERR_INVALID for what overlaps a range there is, and for one too many. */
+/* GX_ERR_INVALID for what overlaps a range there is, for what no memory can be (more than
+ * PTRDIFF_MAX bytes, or past the end of the address space), and for one too many. */
 gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes);
 /* GX_ERR_INVALID where no range begins there. */
 gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory);

@@ -139,6 +139,78 @@ static void registered(void **state)
     on_every_device(registered_on);
 }
 
+/* Ranges that no memory can be, beside one that is: none of them overlaps it by overflow, or
+ * fails to by overflow. */
+static void registers_only_memory(void **state)
+{
+    (void)state;
+    static unsigned char memory[4096];
+    const struct {
+        uintptr_t at;
+        size_t bytes;
+    } ranges[] = {{4096, SIZE_MAX - 8192},
+                  {4096, SIZE_MAX},
+                  {(uintptr_t)memory, SIZE_MAX - (uintptr_t)memory},
+                  {(uintptr_t)memory + 1, SIZE_MAX},
+                  {4096, (size_t)PTRDIFF_MAX + 1},
+                  {UINTPTR_MAX, 2},
+                  {UINTPTR_MAX - 4095, 4096},
+                  {4096, 0},
+                  {0, 4096}};
+    gxt_heap_start(&heap);
+    gx_ctx *ctx = open_watched();
+    for (int with = 0; with < 2; with++) {
+        for (size_t i = 0; i < GXT_COUNT(ranges); i++)
+            assert_int_equal(gx_host_register(ctx, (void *)ranges[i].at, ranges[i].bytes),
+                             GX_ERR_INVALID);
+        assert_int_equal(gx_host_register(ctx, memory, sizeof memory),
+                         with ? GX_ERR_INVALID : GX_OK);
+    }
+    assert_int_equal(gx_host_unregister(ctx, memory), GX_OK);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+}
+
+/* Whichever way a call takes, and whichever operand it is. */
+static void of_another_context_on(gx_ctx *ctx, const char *device)
+{
+    static const char *const names[] = {"out", "operand a", "operand b", "operand c"};
+    unsigned char data[48] = {1};
+    gx_ctx *other = open_watched();
+    gx_buf *ours = filled(ctx, device, data, sizeof data);
+    gx_buf *theirs = filled(other, device, data, sizeof data);
+    const gx_run_opts named = {.device = device}, routed = {.policy = GX_POLICY_THROUGHPUT};
+    const gx_run_opts *const ways[] = {NULL, &named, &routed};
+    for (size_t way = 0; way < GXT_COUNT(ways); way++)
+        for (size_t i = 0; i < GXT_COUNT(names); i++) {
+            gx_ticket *ticket = NULL;
+            gx_estimate_info info;
+            gx_report r;
+            gx_job job = {.op = GX_MUL_ADD, .field = GX_BLS12_381_FQ, .n = 1};
+            gx_operand *const operands[] = {&job.out, &job.a, &job.b, &job.c};
+            for (size_t k = 0; k < GXT_COUNT(operands); k++)
+                *operands[k] = gx_dev(k == i ? theirs : ours, 0);
+            assert_int_equal(gx_run(ctx, &job, 1, ways[way], &r), GX_ERR_INVALID);
+            for (size_t k = 0; k < GXT_COUNT(operands); k++)
+                *operands[k] = k == i ? gx_dev(theirs, 0) : gx_host(data);
+            assert_int_equal(gx_run(ctx, &job, 1, ways[way], &r), GX_ERR_INVALID);
+            assert_non_null(strstr(r.message, names[i]));
+            assert_non_null(strstr(r.message, "of another context"));
+            assert_int_equal(gx_submit(ctx, &job, 1, ways[way], &ticket), GX_ERR_INVALID);
+            assert_int_equal(gx_estimate(ctx, &job, 1, ways[way], &info), GX_ERR_INVALID);
+        }
+    expect(theirs, 0, data, sizeof data);
+    gx_buf_destroy(&ours);
+    gx_buf_destroy(&theirs);
+    gx_close(&other);
+}
+
+static void of_another_context(void **state)
+{
+    (void)state;
+    on_every_device(of_another_context_on);
+}
+
 static void edges_on(gx_ctx *ctx, const char *device)
 {
     unsigned char data[64] = {0};
@@ -665,6 +737,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(write_and_read),
         cmocka_unit_test(registered),
+        cmocka_unit_test(registers_only_memory),
+        cmocka_unit_test(of_another_context),
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(mapping),
         cmocka_unit_test(not_mappable),
