@@ -13,8 +13,10 @@
 #include "exec/pipe.h"
 #include "route/desk.h"
 #include "route/health.h"
+#include "route/store.h"
 
-#define PARTS_MAX 256u /* more than there are operations times fields times residencies */
+/* A part is of one operation, field and residency: there can be no more. */
+#define PARTS_MAX ((size_t)GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES)
 #define DAY_S     86400u
 
 /* What keeping operands safe costs, in bytes per ns: a copy, and where the memory for it is

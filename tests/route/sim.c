@@ -815,6 +815,42 @@ static void shares_in_place_and_bad_elements(void **state)
     gx_close(&ctx);
 }
 
+/* One call with every operation on every field, in plain and in registered memory: as many parts
+ * as a question can have without buffers. */
+static void a_wave_of_every_kind(void **state)
+{
+    (void)state;
+    enum { EACH = 64, KINDS_MAX = 2 * 16 * 8 };
+    gx_job jobs[KINDS_MAX];
+    gx_report reports[KINDS_MAX];
+    size_t count = 0, half = (size_t)MOST * ELEMENT_MAX / 2, step = EACH * ELEMENT_MAX;
+    unsigned char *const arrays[] = {in[0], in[1], out};
+    gx_ctx *ctx = open_on("cpu,sim:desktop", "throughput");
+    for (size_t i = 0; i < GXT_COUNT(arrays); i++)
+        assert_int_equal(gx_host_register(ctx, arrays[i] + half, half), GX_OK);
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
+        for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
+            for (size_t where = 0; where <= half; where += half) {
+                size_t at = where + count * step;
+                uint64_t seed = 7 + count;
+                if (!gx_op_exists(gxt_ops[o], gxt_fields[f]))
+                    continue;
+                gxt_fill(&seed, gxt_fields[f], in[0] + at, EACH);
+                gxt_fill(&seed, gxt_fields[f], in[1] + at, EACH);
+                assert_true(count < KINDS_MAX);
+                jobs[count++] = gxt_job(gxt_ops[o], gxt_fields[f], EACH, in[0] + at, in[1] + at,
+                                        in[1] + at, out + at);
+            }
+    assert_int_equal(gx_run(ctx, jobs, count, NULL, reports), GX_OK);
+    for (size_t i = 0; i < count; i++) {
+        gx_job again = jobs[i];
+        again.out = gx_host(want);
+        assert_int_equal(gxt_run(ctx, &again, "ref", NULL), GX_OK);
+        assert_memory_equal(jobs[i].out.host, want, EACH * gxt_element(again.field));
+    }
+    gx_close(&ctx);
+}
+
 /* Each job reads what the one before wrote: nothing to spread, and in order. */
 static void chains_keep_their_order(void **state)
 {
@@ -1201,6 +1237,7 @@ int main(void)
         cmocka_unit_test(independent_jobs_are_spread),
         cmocka_unit_test(unlike_ones_get_unlike_shares),
         cmocka_unit_test(shares_in_place_and_bad_elements),
+        cmocka_unit_test(a_wave_of_every_kind),
         cmocka_unit_test(chains_keep_their_order),
         cmocka_unit_test(adapts_to_a_slow_down),
         cmocka_unit_test(one_slow_split_is_no_end),
