@@ -16,30 +16,13 @@ static const column columns[] = {
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static const char *kind_name(gx_device_kind kind)
-{
-    switch (kind) {
-    case GX_DEVICE_CPU:
-        return "cpu";
-    case GX_DEVICE_REFERENCE:
-        return "reference";
-    case GX_DEVICE_VULKAN:
-        return "vulkan";
-    case GX_DEVICE_WEBGPU:
-        return "webgpu";
-    case GX_DEVICE_SIM:
-        return "sim";
-    }
-    return "other";
-}
-
 static bool show(output *out, output_format format, const gx_device_info *d)
 {
     /* to who reads the table, 0 threads look like something broken */
     bool threads = d->threads || format != OUT_TABLE;
     cell cells[COLUMNS] = {
         CELL_TEXT(d->name),
-        CELL_TEXT(kind_name(d->kind)),
+        CELL_TEXT(gx_device_kind_name(d->kind)),
         threads ? CELL_COUNT(d->threads) : CELL_MISSING,
         CELL_COUNT(d->automatic != 0),
         CELL_TEXT(d->description),

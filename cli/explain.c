@@ -16,21 +16,13 @@ static const char *const reasons[] = {[GX_REASON_NONE] = "",
                                       [GX_REASON_DEFAULT] = "nothing is measured yet",
                                       [GX_REASON_EXPLORED] = "to find out what it takes",
                                       [GX_REASON_FALLBACK] = "another one failed"};
-static const char *const paths[] = {[GX_PATH_AUTO] = "none",
-                                    [GX_PATH_HOST_VISIBLE] = "host-visible",
-                                    [GX_PATH_DEVICE_LOCAL] = "device-local",
-                                    [GX_PATH_DIRECT] = "direct"};
-static const char *const modes[] = {[GX_MODE_AUTO] = "auto",
-                                    [GX_MODE_SEQUENTIAL] = "sequential",
-                                    [GX_MODE_SINGLE_SUBMIT] = "single-submit",
-                                    [GX_MODE_PIPELINED] = "pipelined"};
 
 static void print_times(const gx_estimate_info *info)
 {
-    for (int m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
+    for (gx_mode m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
         if (info->mode_ns[m])
-            printf("predicted    %.1f us %s%s\n", (double)info->mode_ns[m] / 1e3, modes[m],
-                   (gx_mode)m == info->mode ? ", chosen" : "");
+            printf("predicted    %.1f us %s%s\n", (double)info->mode_ns[m] / 1e3, gx_mode_name(m),
+                   m == info->mode ? ", chosen" : "");
 }
 
 int explain_job(gx_ctx *ctx, const gx_job *job)
@@ -43,8 +35,8 @@ int explain_job(gx_ctx *ctx, const gx_job *job)
     }
     printf("device       %s (%s)\n", info.device, reasons[info.reason]);
     printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info.chunk_elems);
-    printf("path         %s\n", paths[info.path]);
-    printf("mode         %s, %u in flight\n", modes[info.mode], info.sets);
+    printf("path         %s\n", info.path ? gx_path_name(info.path) : "none");
+    printf("mode         %s, %u in flight\n", gx_mode_name(info.mode), info.sets);
     printf("work         %" PRIu64 " group%s, %" PRIu64 " submit%s, %" PRIu64 " dispatch%s\n",
            info.groups, plural(info.groups), info.submits, plural(info.submits), info.dispatches,
            info.dispatches == 1 ? "" : "es");

@@ -52,21 +52,6 @@ enum { DEVICES_MAX = 64 };
     X(mismatches)                                                                                  \
     X(readmissions)
 
-static const char *health_name(gx_health health)
-{
-    switch (health) {
-    case GX_HEALTH_UNUSED:
-        return "unused";
-    case GX_HEALTH_GOOD:
-        return "good";
-    case GX_HEALTH_RESTING:
-        return "resting";
-    case GX_HEALTH_QUARANTINED:
-        return "quarantined";
-    }
-    return "other";
-}
-
 static json_t *stats_json(gx_ctx *ctx)
 {
     gx_statistics s;
@@ -92,7 +77,7 @@ static const char *description_of(const device_list *infos, const char *device)
 static json_t *device_json(const gx_device_statistics *d, const device_list *infos)
 {
     json_t *json =
-        json_pack("{s:s, s:s, s:s}", "device", d->device, "health", health_name(d->health),
+        json_pack("{s:s, s:s, s:s}", "device", d->device, "health", gx_health_name(d->health),
                   "description", description_of(infos, d->device));
 #define X(member) json_object_set_new(json, #member, json_integer((json_int_t)d->member));
     DEVICE_STATS(X)

@@ -26,25 +26,6 @@ typedef struct row_list {
 
 /* ---- both tables ---- */
 
-static const char *residency_name(gx_residency residency)
-{
-    switch (residency) {
-    case GX_HOST_MEMORY:
-        return "host";
-    case GX_REGISTERED_MEMORY:
-        return "registered";
-    case GX_DEVICE_MEMORY:
-        return "device";
-    }
-    return "other";
-}
-
-static const char *path_name(gx_path path)
-{
-    static const char *const names[] = {"auto", "host-visible", "device-local"};
-    return (size_t)path < sizeof names / sizeof *names ? names[path] : "other";
-}
-
 static const char *age_text(char *text, size_t size, uint32_t seconds)
 {
     if (seconds < 60)
@@ -141,8 +122,8 @@ static bool show_curve(output *out, const gx_model_row *rows, size_t count)
         [C_DEVICE] = CELL_TEXT(rows->device),
         [C_FIELD] = CELL_TEXT(gx_field_get_info(rows->field)->name),
         [C_OP] = CELL_TEXT(gx_op_get_info(rows->op)->name),
-        [C_MEMORY] = CELL_TEXT(residency_name(rows->residency)),
-        [C_PATH] = CELL_TEXT(path_name(rows->path)),
+        [C_MEMORY] = CELL_TEXT(gx_residency_name(rows->residency)),
+        [C_PATH] = CELL_TEXT(gx_path_name(rows->path)),
         [C_LAUNCH] = launch_of(rows, count),
         [C_RATE] = rate_of(rows, count),
         [C_POINTS] = CELL_COUNT(count),
@@ -214,8 +195,8 @@ static bool show_points(output *out, const row_list *list)
             [P_DEVICE] = CELL_TEXT(r->device),
             [P_FIELD] = CELL_TEXT(gx_field_get_info(r->field)->name),
             [P_OP] = CELL_TEXT(gx_op_get_info(r->op)->name),
-            [P_MEMORY] = CELL_TEXT(residency_name(r->residency)),
-            [P_PATH] = CELL_TEXT(path_name(r->path)),
+            [P_MEMORY] = CELL_TEXT(gx_residency_name(r->residency)),
+            [P_PATH] = CELL_TEXT(gx_path_name(r->path)),
             [P_N] = CELL_COUNT(r->n),
             [P_US] = CELL_REAL((double)r->ns / 1e3),
             [P_SLOW] = CELL_REAL((double)r->slow_ns / 1e3),

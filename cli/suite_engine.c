@@ -141,12 +141,6 @@ void engine_step(engine *e)
     progress_at(++e->steps);
 }
 
-const char *engine_mode_name(gx_mode mode)
-{
-    static const char *const names[] = {"auto", "sequential", "single-submit", "pipelined"};
-    return (size_t)mode < sizeof names / sizeof *names ? names[mode] : "?";
-}
-
 /* ---- jobs ---- */
 
 gx_job engine_job(const engine *e, size_t first, size_t n)
@@ -201,7 +195,7 @@ int engine_verify(engine *e, gx_ctx *ctx, contender *c)
             return cli_job_failed(&r.report);
         if (!r.differs)
             continue;
-        cli_error("job %zu of %zu, %s:", i + 1, c->count, engine_mode_name(c->mode));
+        cli_error("job %zu of %zu, %s:", i + 1, c->count, gx_mode_name(c->mode));
         check_print(e->device, &r);
         rc = EXIT_DIFFERS;
     }

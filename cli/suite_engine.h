@@ -122,6 +122,4 @@ int engine_measure(engine *e, contender *contenders, size_t count, size_t sample
 /* Whether that is enough, by the same rule. */
 bool engine_enough(const engine *e, size_t taken, size_t samples, double budget_s, uint64_t start);
 
-const char *engine_mode_name(gx_mode mode);
-
 #endif

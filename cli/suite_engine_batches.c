@@ -28,8 +28,8 @@ static int show_batch(engine *e, const contender *c, size_t n)
     for (size_t i = 1; i < MODES && c[i].mode != GX_MODE_AUTO; i++)
         best = c[i].ns.median < best ? c[i].ns.median : best;
     for (size_t i = 0; i < MODES; i++) {
-        engine_row row = {.mode = engine_mode_name(c[i].mode),
-                          .chosen = engine_mode_name(c[i].chosen),
+        engine_row row = {.mode = gx_mode_name(c[i].mode),
+                          .chosen = gx_mode_name(c[i].chosen),
                           .jobs = c[i].count,
                           .elements = n,
                           .samples = c[i].samples,
@@ -157,8 +157,8 @@ static int measure_compositions(engine *e, composition *all, size_t count, const
     if (rc != EXIT_DONE)
         return rc;
     row.ns = stats_of(ns, row.samples);
-    row.mode = engine_mode_name(GX_MODE_AUTO);
-    row.chosen = count == 1 ? engine_mode_name(all->call.chosen) : NULL;
+    row.mode = gx_mode_name(GX_MODE_AUTO);
+    row.chosen = count == 1 ? gx_mode_name(all->call.chosen) : NULL;
     show_counts(&from, &to, &row, buckets, sizeof buckets);
     engine_step(e);
     return engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
@@ -218,8 +218,8 @@ static int run_small(engine *e)
     int rc = engine_measure(e, c, 4, 201, 2.0);
     for (size_t i = 0; rc == EXIT_DONE && i < 4; i++) {
         engine_row row = {.what = what[i],
-                          .mode = engine_mode_name(c[i].mode),
-                          .chosen = engine_mode_name(c[i].chosen),
+                          .mode = gx_mode_name(c[i].mode),
+                          .chosen = gx_mode_name(c[i].chosen),
                           .jobs = SMALL_JOBS,
                           .elements = SMALL_ELEMENTS,
                           .samples = c[i].samples,
@@ -290,7 +290,7 @@ static int run_repeat(engine *e)
     for (size_t i = 0; i < 3 && rc == EXIT_DONE; i++) {
         rows[i].jobs = 1;
         rows[i].elements = REPEAT_ELEMENTS;
-        rows[i].mode = engine_mode_name(GX_MODE_AUTO);
+        rows[i].mode = gx_mode_name(GX_MODE_AUTO);
         rows[i].speedup = rows[0].ns.median / rows[i].ns.median;
         rc = engine_show(e, &rows[i]) ? EXIT_DONE : EXIT_FAILED;
     }

@@ -48,8 +48,8 @@ static int stream_row(engine *e, const char *what)
         return rc;
     double bytes = (double)e->stream_elements * (double)e->element_bytes;
     engine_row row = {.what = what,
-                      .mode = engine_mode_name(c.mode),
-                      .chosen = engine_mode_name(c.chosen),
+                      .mode = gx_mode_name(c.mode),
+                      .chosen = gx_mode_name(c.chosen),
                       .jobs = 1,
                       .elements = e->stream_elements,
                       .samples = c.samples,

@@ -159,17 +159,6 @@ void router_step(router *r)
     progress_at(++r->steps);
 }
 
-const char *router_reason(gx_reason reason)
-{
-    static const char *const names[] = {
-        [GX_REASON_NONE] = "none",         [GX_REASON_ASKED] = "asked",
-        [GX_REASON_ONLY] = "only",         [GX_REASON_RESIDENT] = "resident",
-        [GX_REASON_SMALL] = "small",       [GX_REASON_FASTEST] = "fastest",
-        [GX_REASON_SPLIT] = "split",       [GX_REASON_DEFAULT] = "default",
-        [GX_REASON_EXPLORED] = "explored", [GX_REASON_FALLBACK] = "fallback"};
-    return (size_t)reason < sizeof names / sizeof *names ? names[reason] : "?";
-}
-
 void router_chosen(const gx_report *report, bool shares, char *text, size_t size)
 {
     size_t used = 0;

@@ -128,7 +128,6 @@ int router_time(router *r, router_way *ways, size_t count, size_t samples, doubl
 
 /* "cpu+vulkan:0": who had a share; with how much each: "cpu 71%+vulkan:0 29%". */
 void router_chosen(const gx_report *report, bool shares, char *text, size_t size);
-const char *router_reason(gx_reason reason);
 
 /* Shows why a call failed, from the reports where there are any; returns an exit code. */
 int router_failed(gx_status status, const gx_report *reports, size_t count);

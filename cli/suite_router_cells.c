@@ -105,7 +105,7 @@ static int show_cell(router *r, router_cell *c, const router_way *ways, const gx
     row.best = ways[best].moved ? "moved" : ways[best].name;
     row.best_ns = c->ns[best];
     row.chosen = chosen;
-    row.reason = router_reason(report->reason);
+    row.reason = gx_reason_name(report->reason);
     row.regret = c->regret;
     return router_show(r, &row) ? EXIT_DONE : EXIT_FAILED;
 }

@@ -46,7 +46,7 @@ static bool show(router *r, const char *what, const router_way *way, const gx_re
     if (report) {
         router_chosen(report, true, chosen, sizeof chosen);
         row.chosen = chosen;
-        row.reason = router_reason(report->reason);
+        row.reason = gx_reason_name(report->reason);
     }
     return router_show(r, &row);
 }

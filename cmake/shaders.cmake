@@ -7,7 +7,7 @@
 #
 #   gx_add_shaders(TARGET)    adds that C file to TARGET
 #
-# The fields come from GX_FIELD_LIST in gpuexec.h: a new one needs no change here.
+# The fields come from GX__FIELD_LIST in field.h: a new one needs no change here.
 
 find_program(GX_GLSLC glslc REQUIRED)
 find_program(GX_SPIRV_OPT spirv-opt REQUIRED)
@@ -23,12 +23,12 @@ set(GX_WORDS_EACH 4)
 
 # Names of the fields, and of the prime ones among them, and the symbol of each.
 function(gx_read_fields names primes)
-  set(header "${GX_SOURCE_DIR}/include/gpuexec.h")
+  set(header "${GX_SOURCE_DIR}/src/field/field.h")
   file(READ "${header}" text)
-  string(REGEX MATCH "#define GX_FIELD_LIST\\(X\\)([^#]*)typedef" list "${text}")
+  string(REGEX MATCH "#define GX__FIELD_LIST\\(X\\)([^#]*)" list "${text}")
   string(REGEX MATCHALL "X\\(GX_[A-Z0-9_]+, *[0-9]+, *\"[^\"]+\"\\)" rows "${list}")
   if(NOT rows)
-    message(FATAL_ERROR "no GX_FIELD_LIST in ${header}")
+    message(FATAL_ERROR "no GX__FIELD_LIST in ${header}")
   endif()
   foreach(row IN LISTS rows)
     string(REGEX REPLACE ".*\\((GX_[A-Z0-9_]+),.*" "\\1" symbol "${row}")

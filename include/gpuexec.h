@@ -32,29 +32,25 @@ extern "C" {
 
 /* ---- status ------------------------------------------------------------ */
 
-/* X(symbol, value, message) */
-#define GX_STATUS_LIST(X)                                                                          \
-    X(GX_OK, 0, "ok")                                                                              \
-    X(GX_ERR_INVALID, -1, "invalid argument")                                                      \
-    X(GX_ERR_OVERLAP, -2, "the output partly overlaps an operand")                                 \
-    X(GX_ERR_NOT_CANONICAL, -3, "an element is not below the modulus")                             \
-    X(GX_ERR_UNSUPPORTED, -4, "the operation does not exist for this field or device")             \
-    X(GX_ERR_NO_DEVICE, -5, "no such device")                                                      \
-    X(GX_ERR_OUT_OF_MEMORY, -6, "out of host memory")                                              \
-    X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                                     \
-    X(GX_ERR_DEVICE_LOST, -8, "the device was lost")                                               \
-    X(GX_ERR_DEVICE, -9, "a device call failed")                                                   \
-    X(GX_ERR_NOT_RUN, -10, "not run, because another job of the same call failed")                 \
-    X(GX_ERR_TIMEOUT, -11, "the device did not finish in time")                                    \
-    X(GX_ERR_CANCELLED, -12, "cancelled before it ran")                                            \
-    X(GX_ERR_FILE, -13, "a file cannot be written")                                                \
-    X(GX_PENDING, 1, "still under way")
-
-typedef enum gx_status {
-#define GX_X(symbol, value, message) symbol = value,
-    GX_STATUS_LIST(GX_X)
-#undef GX_X
-} gx_status;
+/* What a call returns: 0 for success, below 0 for an error. */
+typedef int32_t gx_status;
+enum {
+    GX_OK = 0,
+    GX_PENDING = 1,                   /* still under way */
+    GX_ERR_INVALID = -1,              /* invalid argument */
+    GX_ERR_OVERLAP = -2,              /* the output partly overlaps an operand */
+    GX_ERR_NOT_CANONICAL = -3,        /* an element is not below the modulus */
+    GX_ERR_UNSUPPORTED = -4,          /* the operation does not exist for this field or device */
+    GX_ERR_NO_DEVICE = -5,            /* no such device */
+    GX_ERR_OUT_OF_MEMORY = -6,        /* out of host memory */
+    GX_ERR_OUT_OF_DEVICE_MEMORY = -7, /* out of device memory */
+    GX_ERR_DEVICE_LOST = -8,          /* the device was lost */
+    GX_ERR_DEVICE = -9,               /* a device call failed */
+    GX_ERR_NOT_RUN = -10,             /* not run, because another job of the same call failed */
+    GX_ERR_TIMEOUT = -11,             /* the device did not finish in time */
+    GX_ERR_CANCELLED = -12,           /* cancelled before it ran */
+    GX_ERR_FILE = -13                 /* a file cannot be written */
+};
 
 /* "GX_ERR_INVALID" and "invalid argument"; static strings, never NULL. Any thread. */
 GX_API const char *gx_status_name(gx_status s);
@@ -65,39 +61,31 @@ GX_API const char *gx_version(void);
 
 /* ---- fields and operations --------------------------------------------- */
 
-/* X(symbol, value, name). Encoding of elements: doc/encoding.md. */
-#define GX_FIELD_LIST(X)                                                                           \
-    X(GX_BLS12_381_FQ, 1, "bls12-381-fq")                                                          \
-    X(GX_BLS12_381_FR, 2, "bls12-381-fr")                                                          \
-    X(GX_BN254_FQ, 3, "bn254-fq")                                                                  \
-    X(GX_BN254_FR, 4, "bn254-fr")                                                                  \
-    X(GX_U32, 5, "u32")                                                                            \
-    X(GX_F32, 6, "f32")
+/* How elements are laid out in memory: doc/encoding.md. Numbered without gaps, from 1. */
+typedef uint32_t gx_field;
+enum {
+    GX_BLS12_381_FQ = 1,
+    GX_BLS12_381_FR = 2,
+    GX_BN254_FQ = 3,
+    GX_BN254_FR = 4,
+    GX_U32 = 5,
+    GX_F32 = 6
+};
 
-typedef enum gx_field {
-#define GX_X(symbol, value, name) symbol = value,
-    GX_FIELD_LIST(GX_X)
-#undef GX_X
-} gx_field;
-
-/* X(symbol, value, name, operands, exists for u32 and f32 too, result) */
-#define GX_OP_LIST(X)                                                                              \
-    X(GX_ADD, 1, "add", 2, 1, "a + b")                                                             \
-    X(GX_SUB, 2, "sub", 2, 1, "a - b")                                                             \
-    X(GX_MUL, 3, "mul", 2, 1, "a * b")                                                             \
-    X(GX_NEG, 4, "neg", 1, 0, "-a")                                                                \
-    X(GX_SQR, 5, "sqr", 1, 0, "a * a")                                                             \
-    X(GX_INV, 6, "inv", 1, 0, "1 / a, and 0 where a is 0")                                         \
-    X(GX_DIV, 7, "div", 2, 0, "a / b, and 0 where b is 0")                                         \
-    X(GX_MUL_ADD, 8, "mul-add", 3, 0, "a * b + c")                                                 \
-    X(GX_TO_MONT, 9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form")               \
-    X(GX_FROM_MONT, 10, "from-mont", 1, 0, "a / R: Montgomery form into a plain integer")
-
-typedef enum gx_op {
-#define GX_X(symbol, value, name, operands, vector, result) symbol = value,
-    GX_OP_LIST(GX_X)
-#undef GX_X
-} gx_op;
+/* Numbered without gaps, from 1. Only add, sub and mul exist for u32 and f32 (gx_op_exists). */
+typedef uint32_t gx_op;
+enum {
+    GX_ADD = 1,       /* a + b */
+    GX_SUB = 2,       /* a - b */
+    GX_MUL = 3,       /* a * b */
+    GX_NEG = 4,       /* -a */
+    GX_SQR = 5,       /* a * a */
+    GX_INV = 6,       /* 1 / a, and 0 where a is 0 */
+    GX_DIV = 7,       /* a / b, and 0 where b is 0 */
+    GX_MUL_ADD = 8,   /* a * b + c */
+    GX_TO_MONT = 9,   /* a * R: a plain integer into Montgomery form */
+    GX_FROM_MONT = 10 /* a / R: Montgomery form into a plain integer */
+};
 
 typedef struct gx_field_info {
     const char *name;        /* "bls12-381-fq" */
@@ -112,7 +100,8 @@ typedef struct gx_op_info {
     uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
 } gx_op_info;
 
-/* Static data, or NULL where the value is no field or operation. Any thread. */
+/* Static data, or NULL where the value is no field or operation: both can be listed by asking
+ * for 1, 2, 3 and so on until NULL. Any thread. */
 GX_API const gx_field_info *gx_field_get_info(gx_field field);
 GX_API const gx_op_info *gx_op_get_info(gx_op op);
 
@@ -127,14 +116,12 @@ GX_API int gx_op_exists(gx_op op, gx_field field);
 
 typedef struct gx_ctx gx_ctx;
 
-typedef enum gx_log_level { GX_LOG_ERROR = 1, GX_LOG_WARNING, GX_LOG_INFO } gx_log_level;
+typedef uint32_t gx_log_level;
+enum { GX_LOG_ERROR = 1, GX_LOG_WARNING = 2, GX_LOG_INFO = 3 };
 
 /* Called from any thread that is inside the library; `message` has no newline and
  * is borrowed for the call. It must not call back into the same context. */
 typedef void (*gx_log_fn)(void *user, gx_log_level level, const char *message);
-
-/* X(name): the kinds of host code the CPU device chooses from, the plainest first. */
-#define GX_TIER_LIST(X) X(portable) X(adx) X(avx512)
 
 /* Both or neither. alloc returns memory aligned to 16 bytes, or NULL, which the
  * library survives. Called from any thread that is inside the library. */
@@ -147,24 +134,24 @@ typedef struct gx_allocator {
 /* A field left 0 is taken from its environment variable (gx_options), and where
  * that is unset, from the default. Strings are copied by gx_open. */
 typedef struct gx_config {
-    size_t struct_size;      /* sizeof(gx_config), or 0 for this version's */
-    const char *device;      /* device for jobs that name none, or several, comma-separated, of
-                                which gx_policy chooses; NULL: "cpu" and all that
-                                gx_device_info.automatic says */
-    const char *policy;      /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy), for
-                                calls that ask for none; NULL: auto */
-    uint64_t sample_every;   /* of results of devices other than "cpu", one element in this
-                                many is computed again by the host, inverses and quotients
-                                multiplied; 0: 1000, or fewer where that would take more than
-                                1 % of what a device that is trusted took */
-    const char *cpumask;     /* CPU tiers allowed, of GX_TIER_LIST, comma-separated; NULL: all */
-    uint32_t threads;        /* host threads of one job at most; 0: all */
-    uint64_t dispatch_elems; /* elements of one dispatch at most; 0: the device's limit */
-    int validate;            /* 1: drivers are watched by their validation layer */
-    const char *path;        /* "auto", "host-visible" or "device-local" (gx_path), for jobs
-                                that ask for none; NULL: auto */
-    const char *mode;        /* "auto", "sequential", "single-submit" or "pipelined" (gx_mode),
-                                for calls that ask for none; NULL: auto */
+    size_t struct_size;          /* sizeof(gx_config), or 0 for this version's */
+    const char *device;          /* device for jobs that name none, or several, comma-separated, of
+                                    which gx_policy chooses; NULL: "cpu" and all that
+                                    gx_device_info.automatic says */
+    const char *policy;          /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy), for
+                                    calls that ask for none; NULL: auto */
+    uint64_t sample_every;       /* of results of devices other than "cpu", one element in this
+                                    many is computed again by the host, inverses and quotients
+                                    multiplied; 0: 1000, or fewer where that would take more than
+                                    1 % of what a device that is trusted took */
+    const char *cpumask;         /* CPU tiers allowed (gx_tier_name), comma-separated; NULL: all */
+    uint32_t threads;            /* host threads of one job at most; 0: all */
+    uint64_t dispatch_elems;     /* elements of one dispatch at most; 0: the device's limit */
+    int validate;                /* 1: drivers are watched by their validation layer */
+    const char *path;            /* "auto", "host-visible" or "device-local" (gx_path), for jobs
+                                    that ask for none; NULL: auto */
+    const char *mode;            /* "auto", "sequential", "single-submit" or "pipelined" (gx_mode),
+                                    for calls that ask for none; NULL: auto */
     uint64_t stream_chunk_elems; /* elements of one piece of a large job; 0: 524288 */
     uint64_t device_memory;      /* bytes a device may hold at once for this context, buffers
                                     included; larger work is cut; 0: what the device has */
@@ -194,6 +181,10 @@ typedef struct gx_option {
  * a static table of *count rows. Any thread. */
 GX_API const gx_option *gx_options(size_t *count);
 
+/* The kinds of host code that the CPU device chooses from, the plainest first: "portable",
+ * "adx", "avx512"; NULL past the last. Any thread. */
+GX_API const char *gx_tier_name(uint32_t index);
+
 /* Sets one of them from text. A string value is borrowed until gx_open returns.
  * GX_ERR_INVALID for an unknown name or a bad value, with what is wrong in err
  * (always terminated; err may be NULL where err_size is 0). Any thread. */
@@ -212,13 +203,14 @@ GX_API void gx_close(gx_ctx **ctx);
 
 /* ---- devices ------------------------------------------------------------ */
 
-typedef enum gx_device_kind {
+typedef uint32_t gx_device_kind;
+enum {
     GX_DEVICE_CPU = 1,
-    GX_DEVICE_REFERENCE,
-    GX_DEVICE_VULKAN,
-    GX_DEVICE_SIM, /* real results, modelled time */
-    GX_DEVICE_WEBGPU
-} gx_device_kind;
+    GX_DEVICE_REFERENCE = 2,
+    GX_DEVICE_VULKAN = 3,
+    GX_DEVICE_SIM = 4, /* real results, modelled time */
+    GX_DEVICE_WEBGPU = 5
+};
 
 typedef struct gx_device_info {
     char name[48];         /* what gx_run_opts.device takes: "cpu" */
@@ -331,31 +323,33 @@ typedef struct gx_job {
 } gx_job;
 
 /* How host operands reach a device that cannot use host memory as it is. */
-typedef enum gx_path {
-    GX_PATH_AUTO = 0,     /* whichever is faster, from the speeds measured on the device */
-    GX_PATH_HOST_VISIBLE, /* kernels work on mapped memory: one submit, no copies */
-    GX_PATH_DEVICE_LOCAL, /* copied to device memory and back */
-    GX_PATH_DIRECT        /* reported only: all operands were usable where they were */
-} gx_path;
+typedef uint32_t gx_path;
+enum {
+    GX_PATH_AUTO = 0,         /* whichever is faster, from the speeds measured on the device */
+    GX_PATH_HOST_VISIBLE = 1, /* kernels work on mapped memory: one submit, no copies */
+    GX_PATH_DEVICE_LOCAL = 2, /* copied to device memory and back */
+    GX_PATH_DIRECT = 3        /* reported only: all operands were usable where they were */
+};
 
 /* How the jobs of one call that run on the same device follow each other. */
-typedef enum gx_mode {
-    GX_MODE_AUTO = 0,      /* whichever the plan expects to be fastest */
-    GX_MODE_SEQUENTIAL,    /* one after the other */
-    GX_MODE_SINGLE_SUBMIT, /* as many as fit in one submit */
-    GX_MODE_PIPELINED      /* copies of one job while another is computed */
-} gx_mode;
+typedef uint32_t gx_mode;
+enum {
+    GX_MODE_AUTO = 0,          /* whichever the plan expects to be fastest */
+    GX_MODE_SEQUENTIAL = 1,    /* one after the other */
+    GX_MODE_SINGLE_SUBMIT = 2, /* as many as fit in one submit */
+    GX_MODE_PIPELINED = 3      /* copies of one job while another is computed */
+};
 
 /* Who does jobs that name no device, of the devices there are to choose from. */
-typedef enum gx_policy {
-    GX_POLICY_AUTO = 0,   /* whoever is expected to be done first; several together where that
-                             is expected to pay */
-    GX_POLICY_CPU,        /* "cpu" alone */
-    GX_POLICY_GPU,        /* not "cpu"; a failed GPU's work is done by another one only */
-    GX_POLICY_LATENCY,    /* one device, judged by its slow calls, nothing tried out */
-    GX_POLICY_THROUGHPUT, /* every device is kept busy: work is spread as soon as it gains */
-    GX_POLICIES
-} gx_policy;
+typedef uint32_t gx_policy;
+enum {
+    GX_POLICY_AUTO = 0,      /* whoever is expected to be done first; several together where that
+                                is expected to pay */
+    GX_POLICY_CPU = 1,       /* "cpu" alone */
+    GX_POLICY_GPU = 2,       /* not "cpu"; a failed GPU's work is done by another one only */
+    GX_POLICY_LATENCY = 3,   /* one device, judged by its slow calls, nothing tried out */
+    GX_POLICY_THROUGHPUT = 4 /* every device is kept busy: work is spread as soon as it gains */
+};
 
 typedef struct gx_run_opts {
     size_t struct_size; /* sizeof(gx_run_opts), or 0 for this version's */
@@ -366,20 +360,21 @@ typedef struct gx_run_opts {
 } gx_run_opts;
 
 /* Why the job ran where it did. */
-typedef enum gx_reason {
-    GX_REASON_NONE = 0, /* it did not run */
-    GX_REASON_ASKED,    /* the caller or the configuration named the device */
-    GX_REASON_ONLY,     /* there is no other to choose from: none present, none allowed, none
+typedef uint32_t gx_reason;
+enum {
+    GX_REASON_NONE = 0,     /* it did not run */
+    GX_REASON_ASKED = 1,    /* the caller or the configuration named the device */
+    GX_REASON_ONLY = 2,     /* there is no other to choose from: none present, none allowed, none
                            that works now */
-    GX_REASON_RESIDENT, /* its buffers are there, and moving them does not pay */
-    GX_REASON_SMALL,    /* with so little the CPU is faster than any GPU, for sure */
-    GX_REASON_FASTEST,  /* by the model of this machine (gx_model) */
-    GX_REASON_SPLIT,    /* likewise, by several devices together */
-    GX_REASON_DEFAULT,  /* the model does not know yet: from GX_DEFAULT_GPU_ELEMS elements on a
+    GX_REASON_RESIDENT = 3, /* its buffers are there, and moving them does not pay */
+    GX_REASON_SMALL = 4,    /* with so little the CPU is faster than any GPU, for sure */
+    GX_REASON_FASTEST = 5,  /* by the model of this machine (gx_model) */
+    GX_REASON_SPLIT = 6,    /* likewise, by several devices together */
+    GX_REASON_DEFAULT = 7,  /* the model does not know yet: from GX_DEFAULT_GPU_ELEMS elements on a
                            GPU, else the CPU */
-    GX_REASON_EXPLORED, /* to find out what it takes there */
-    GX_REASON_FALLBACK  /* who was to do it, or a part of it, failed */
-} gx_reason;
+    GX_REASON_EXPLORED = 8, /* to find out what it takes there */
+    GX_REASON_FALLBACK = 9  /* who was to do it, or a part of it, failed */
+};
 
 /* From this size on a GPU is tried where nothing was measured. */
 #define GX_DEFAULT_GPU_ELEMS 100000u
@@ -510,11 +505,12 @@ GX_API gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, cons
 /* ---- the model ------------------------------------------------------------ */
 
 /* Where the operands of a job are. */
-typedef enum gx_residency {
-    GX_HOST_MEMORY = 1,   /* some in host memory as it is */
-    GX_REGISTERED_MEMORY, /* in host memory, all of it registered */
-    GX_DEVICE_MEMORY      /* all in buffers of the device */
-} gx_residency;
+typedef uint32_t gx_residency;
+enum {
+    GX_HOST_MEMORY = 1,       /* some in host memory as it is */
+    GX_REGISTERED_MEMORY = 2, /* in host memory, all of it registered */
+    GX_DEVICE_MEMORY = 3      /* all in buffers of the device */
+};
 
 /* One point of what the router knows: a job of n elements takes ns there. */
 typedef struct gx_model_row {
@@ -598,12 +594,13 @@ typedef struct gx_statistics {
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */
 GX_API void gx_stats(gx_ctx *ctx, gx_statistics *out);
 
-typedef enum gx_health {
+typedef uint32_t gx_health;
+enum {
     GX_HEALTH_UNUSED = 0, /* not opened yet */
-    GX_HEALTH_GOOD,
-    GX_HEALTH_RESTING,    /* it failed: tried again when its time comes */
-    GX_HEALTH_QUARANTINED /* it gave a wrong result: likewise, later */
-} gx_health;
+    GX_HEALTH_GOOD = 1,
+    GX_HEALTH_RESTING = 2,    /* it failed: tried again when its time comes */
+    GX_HEALTH_QUARANTINED = 3 /* it gave a wrong result: likewise, later */
+};
 
 /* Of one device of this context. */
 typedef struct gx_device_statistics {
@@ -626,6 +623,20 @@ GX_API gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_
  * would be wrong ones. text may be NULL to ask for the size, which may grow until the next
  * call. Any thread; blocks and allocates as gx_device_stats does. */
 GX_API gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size);
+
+/* ---- names of values ------------------------------------------------------ */
+
+/* "host-visible", "pipelined", "quarantined" and so on: what the settings, the program and the
+ * metrics call them. Static strings; "unknown" for a value that this version does not know,
+ * never NULL. Any thread. */
+GX_API const char *gx_log_level_name(gx_log_level level);
+GX_API const char *gx_device_kind_name(gx_device_kind kind);
+GX_API const char *gx_path_name(gx_path path);
+GX_API const char *gx_mode_name(gx_mode mode);
+GX_API const char *gx_policy_name(gx_policy policy);
+GX_API const char *gx_reason_name(gx_reason reason);
+GX_API const char *gx_residency_name(gx_residency residency);
+GX_API const char *gx_health_name(gx_health health);
 
 /* ---- trace --------------------------------------------------------------- */
 

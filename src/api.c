@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "base/names.h"
 #include "base/options.h"
 #include "base/trace.h"
 #include "exec/buffer.h"

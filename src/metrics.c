@@ -2,13 +2,13 @@
  *
  * gx_metrics_prometheus: the statistics of a context as Prometheus reads them. One table says
  * the names, what they mean, and where the numbers come from; doc/metrics.md is compared with
- * what is written from it. Apart from api.c, as it needs nothing but the public calls.
+ * what is written from it. Apart from api.c, as it needs little but the public calls.
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "gpuexec.h"
+#include "base/names.h"
 
 /* More devices than that in one context are not told of. */
 enum { DEVICES_MAX = 64 };
@@ -118,12 +118,6 @@ static const struct metric metrics[] = {
      DEVICE, OF_DEVICE(readmissions), NULL},
 };
 
-static const char *const health_names[] = {[GX_HEALTH_UNUSED] = "unused",
-                                           [GX_HEALTH_GOOD] = "good",
-                                           [GX_HEALTH_RESTING] = "resting",
-                                           [GX_HEALTH_QUARANTINED] = "quarantined"};
-enum { HEALTHS = sizeof health_names / sizeof *health_names };
-
 /* Text that may not fit; `used` is what it would take. */
 struct writer {
     char *text;
@@ -184,11 +178,11 @@ static void put_buckets(struct writer *w, const char *name, const struct numbers
 
 static void put_states(struct writer *w, const char *name, const gx_device_statistics *d)
 {
-    for (size_t h = 0; h < HEALTHS; h++) {
+    for (gx_health h = 0; h < GX_HEALTHS; h++) {
         put(w, "%s{device=\"", name);
         put_escaped(w, d->device);
-        put(w, "\",state=\"%s\"}", health_names[h]);
-        put_value(w, (size_t)d->health == h, 0);
+        put(w, "\",state=\"%s\"}", gx_health_name(h));
+        put_value(w, d->health == h, 0);
     }
 }
 

@@ -9,24 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
+
 enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
 
-#define TIER_NAME(name) #name,
-static const char *const tiers[] = {GX_TIER_LIST(TIER_NAME)};
 #define TIER_TEXT(name) " " #name
-
-static const char *const path_names[] = {[GX_PATH_AUTO] = "auto",
-                                         [GX_PATH_HOST_VISIBLE] = "host-visible",
-                                         [GX_PATH_DEVICE_LOCAL] = "device-local"};
-static const char *const mode_names[] = {[GX_MODE_AUTO] = "auto",
-                                         [GX_MODE_SEQUENTIAL] = "sequential",
-                                         [GX_MODE_SINGLE_SUBMIT] = "single-submit",
-                                         [GX_MODE_PIPELINED] = "pipelined"};
-static const char *const policy_names[GX_POLICIES] = {[GX_POLICY_AUTO] = "auto",
-                                                      [GX_POLICY_CPU] = "cpu",
-                                                      [GX_POLICY_GPU] = "gpu",
-                                                      [GX_POLICY_LATENCY] = "latency",
-                                                      [GX_POLICY_THROUGHPUT] = "throughput"};
 
 /* X(config field, kind, name, environment, argument, help) */
 #define OPTIONS(X)                                                                                 \
@@ -38,7 +25,7 @@ static const char *const policy_names[GX_POLICIES] = {[GX_POLICY_AUTO] = "auto",
     X(sample_every, U64, "sample-every", "GPUEXEC_SAMPLE_EVERY", "N",                              \
       "of what GPUs compute, one element in N is computed again and compared (default 1000)")      \
     X(cpumask, TIERS, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                       \
-      "CPU tiers allowed, comma-separated, of" GX_TIER_LIST(TIER_TEXT))                            \
+      "CPU tiers allowed, comma-separated, of" GX__TIER_LIST(TIER_TEXT))                           \
     X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \
     X(dispatch_elems, U64, "dispatch-elems", "GPUEXEC_DISPATCH_ELEMS", "N",                        \
       "elements of one dispatch at most")                                                          \
@@ -118,51 +105,42 @@ static int parse_bytes(const char *text, uint64_t *value)
     return 1;
 }
 
-/* Which of `count` names the text is. GX_ERR_INVALID and err, which lists them, for others. */
-static gx_status parse_name(const char *text, const char *const *names, size_t count, int *which,
+typedef const char *(*name_fn)(uint32_t value);
+
+/* Which of the first `count` values has this name. GX_ERR_INVALID and err, which lists them, for
+ * others. */
+static gx_status parse_name(const char *text, name_fn name, uint32_t count, uint32_t *which,
                             const char *where, char *err, size_t err_size)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!strcmp(text, names[i])) {
-            *which = (int)i;
+    *which = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!strcmp(text, name(i))) {
+            *which = i;
             return GX_OK;
         }
     }
     int length = snprintf(err, err_size, "%s: '%.48s' is none of", where, text);
-    for (size_t i = 0; i < count && length >= 0 && (size_t)length < err_size; i++)
-        length +=
-            snprintf(err + length, err_size - (size_t)length, "%s %s", i ? "," : "", names[i]);
+    for (uint32_t i = 0; i < count && length >= 0 && (size_t)length < err_size; i++)
+        length += snprintf(err + length, err_size - (size_t)length, "%s %s", i ? "," : "", name(i));
     return GX_ERR_INVALID;
 }
 
 gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
                          size_t err_size)
 {
-    int which = 0;
-    gx_status s = parse_name(text, mode_names, sizeof mode_names / sizeof *mode_names, &which,
-                             where, err, err_size);
-    *mode = (gx_mode)which;
-    return s;
+    return parse_name(text, gx_mode_name, GX_MODES, mode, where, err, err_size);
 }
 
 gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
                          size_t err_size)
 {
-    int which = 0;
-    gx_status s = parse_name(text, path_names, sizeof path_names / sizeof *path_names, &which,
-                             where, err, err_size);
-    *path = (gx_path)which;
-    return s;
+    return parse_name(text, gx_path_name, GX_PATHS_ASKED, path, where, err, err_size);
 }
 
 gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
                            size_t err_size)
 {
-    int which = 0;
-    gx_status s = parse_name(text, policy_names, sizeof policy_names / sizeof *policy_names, &which,
-                             where, err, err_size);
-    *policy = (gx_policy)which;
-    return s;
+    return parse_name(text, gx_policy_name, GX_POLICIES, policy, where, err, err_size);
 }
 
 bool gx__next_name(const char **list, char *name, size_t size)
@@ -183,11 +161,12 @@ bool gx__parse_tiers(const char *text, unsigned *bits)
 {
     *bits = text ? 1 : ~0u;
     while (text) {
-        size_t length = strcspn(text, ","), t = sizeof tiers / sizeof *tiers;
-        while (t-- > 0)
-            if (strlen(tiers[t]) == length && !memcmp(tiers[t], text, length))
-                break;
-        if (t == SIZE_MAX)
+        size_t length = strcspn(text, ",");
+        uint32_t t = 0;
+        const char *name = gx_tier_name(t);
+        while (name && (strlen(name) != length || memcmp(name, text, length) != 0))
+            name = gx_tier_name(++t);
+        if (!name)
             return false;
         *bits |= 1u << t;
         text = text[length] ? text + length + 1 : NULL;
@@ -270,7 +249,7 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
         return GX_OK;
     case TIERS:
         if (!gx__parse_tiers(value, &bits)) {
-            snprintf(err, err_size, "%s: '%s' names something else than" GX_TIER_LIST(TIER_TEXT),
+            snprintf(err, err_size, "%s: '%s' names something else than" GX__TIER_LIST(TIER_TEXT),
                      where, value);
             return GX_ERR_INVALID;
         }

@@ -32,7 +32,7 @@ gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *wher
  * long for a name is left out. False at the end. */
 bool gx__next_name(const char **list, char *name, size_t size);
 
-/* Bit t set: the t-th of GX_TIER_LIST is named in the comma-separated text; the first always
+/* Bit t set: the t-th tier (gx_tier_name) is named in the comma-separated text; the first always
  * is, and all are where text is NULL. False where something else is named. */
 bool gx__parse_tiers(const char *text, unsigned *bits);
 

@@ -108,7 +108,7 @@ static void describe(const struct gx_instance *instance, gx_device_info *info)
     unsigned bits = tier_bits(instance);
     for (int t = 0; t < GX_TIERS; t++)
         if (bits >> t & 1)
-            snprintf(tiers + strlen(tiers), sizeof tiers - strlen(tiers), " %s", gx__tier_names[t]);
+            snprintf(tiers + strlen(tiers), sizeof tiers - strlen(tiers), " %s", gx_tier_name(t));
     model_name(model, sizeof model);
     snprintf(info->description, sizeof info->description, "%s,%s", model, tiers);
 }

@@ -20,6 +20,7 @@
 
 #include "base/instance.h"
 #include "field/field.h"
+#include "op/op.h"
 
 struct gx_device;
 

@@ -12,11 +12,22 @@
 
 #include "gpuexec.h"
 
+/* X(symbol, value, name): the values are those of gpuexec.h, written out there for binding
+ * generators. */
+#define GX__FIELD_LIST(X)                                                                          \
+    X(GX_BLS12_381_FQ, 1, "bls12-381-fq")                                                          \
+    X(GX_BLS12_381_FR, 2, "bls12-381-fr")                                                          \
+    X(GX_BN254_FQ, 3, "bn254-fq")                                                                  \
+    X(GX_BN254_FR, 4, "bn254-fr")                                                                  \
+    X(GX_U32, 5, "u32")                                                                            \
+    X(GX_F32, 6, "f32")
+
 /* Fields are numbered from 1 up, without gaps, to GX_FIELD_END - 1. */
-#define GX_ONE_MORE(symbol, value, name) +1
-#define GX_FIELD_END                     (1 GX_FIELD_LIST(GX_ONE_MORE))
-#define GX_LIMBS_MAX                     6 /* 64-bit limbs */
-#define GX_LIMBS52_MAX                   8 /* 52-bit limbs: the least number that holds one spare bit */
+#define GX__ONE_FIELD(...) +1
+enum { GX_FIELD_END = 1 GX__FIELD_LIST(GX__ONE_FIELD) };
+
+#define GX_LIMBS_MAX   6 /* 64-bit limbs */
+#define GX_LIMBS52_MAX 8 /* 52-bit limbs: the least number that holds one spare bit */
 
 /* Which operands are one element that stands for all. */
 #define GX_BROADCAST_A 1u
@@ -45,9 +56,5 @@ const struct gx_prime *gx__prime(gx_field field);
 
 /* Bytes of one element; 0 where field is no field. */
 size_t gx__element_bytes(gx_field field);
-
-/* Products of a prime field that an operation takes for one element, about: 0 for sums, 1 for a
- * product; more only for inv and div, by Montgomery's trick. */
-unsigned gx__op_products(gx_op op);
 
 #endif

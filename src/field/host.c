@@ -8,13 +8,14 @@
 
 #include <string.h>
 
+#include "base/names.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#define TIER_NAME(name) #name,
-const char *const gx__tier_names[] = {GX_TIER_LIST(TIER_NAME)};
-_Static_assert(sizeof gx__tier_names / sizeof *gx__tier_names == GX_TIERS, "one name each");
+#define ONE_MORE(name) +1
+_Static_assert(GX__TIER_LIST(ONE_MORE) == GX_TIERS, "one name each");
 
 /* ---- detection ------------------------------------------------------------ */
 

@@ -65,9 +65,8 @@ enum gx_host_kernel gx__host_kernel(gx_op op);
  * own gets a constant operand. */
 void gx__host_lower(gx_op op, const struct gx_prime *prime, struct gx_host_args *args);
 
-/* In the order of GX_TIER_LIST. */
+/* In the order of gx_tier_name. */
 enum gx_tier { GX_TIER_PORTABLE, GX_TIER_ADX, GX_TIER_AVX512, GX_TIERS };
-extern const char *const gx__tier_names[GX_TIERS]; /* "portable", "adx", "avx512" */
 
 /* Bit t set: tier t can run on this CPU. Portable always can. */
 unsigned gx__host_tiers(void);

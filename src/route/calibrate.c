@@ -345,20 +345,13 @@ static bool wants(const struct course *course, const struct gx_kind *kind)
     return kind->residency == GX_HOST_MEMORY || !facts->import;
 }
 
-static const char *residency_name(gx_residency residency)
-{
-    return residency == GX_HOST_MEMORY         ? "host memory"
-           : residency == GX_REGISTERED_MEMORY ? "registered memory"
-                                               : "device memory";
-}
-
 static void report(struct calibration *c, const struct course *course, double part)
 {
     char what[96];
     if (!c->settings->progress)
         return;
-    snprintf(what, sizeof what, "%s %s, %s", gx_field_get_info(c->kind.field)->name,
-             gx_op_get_info(c->kind.op)->name, residency_name(c->kind.residency));
+    snprintf(what, sizeof what, "%s %s, %s memory", gx_field_get_info(c->kind.field)->name,
+             gx_op_get_info(c->kind.op)->name, gx_residency_name(c->kind.residency));
     double done = ((double)c->done + part) / (double)c->kinds;
     if (c->settings->progress(c->settings->user, lesser(done, 1),
                               course->device->engine->device.info.name, what))

@@ -7,6 +7,7 @@
 
 #include "exec/engine.h"
 #include "field/field.h"
+#include "op/op.h"
 #include "route/model.h"
 
 #define GX_PLACES_MAX 32
@@ -22,10 +23,8 @@ struct gx_condition {
     _Atomic uint32_t good;     /* jobs in a row that were done and not found wrong */
 };
 
-#define GX_ONE_MORE_OP(symbol, value, name, operands, vector, result) +1
-#define GX_OP_END                                                     (1 GX_OP_LIST(GX_ONE_MORE_OP))
-#define GX_RESIDENCY_END                                              (GX_DEVICE_MEMORY + 1)
-#define GX_PATH_END                                                   (GX_PATH_DEVICE_LOCAL + 1) /* of those that can be asked for */
+#define GX_RESIDENCY_END (GX_DEVICE_MEMORY + 1)
+#define GX_PATH_END      (GX_PATH_DEVICE_LOCAL + 1) /* of those that can be asked for */
 
 /* The first runs of a kind build kernels and memory, and are not learned from. */
 #define GX_FIRST_RUNS 2u

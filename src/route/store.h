@@ -12,6 +12,8 @@
 #include <stdbool.h>
 
 #include "base/cache.h"
+#include "field/field.h"
+#include "op/op.h"
 
 /* Sizes that are measured: 64 << i elements, 64 to 16M. */
 #define GX_POINTS 19
@@ -40,10 +42,9 @@ struct gx_saved_model {
 };
 
 /* The kinds there can be: gx_op, gx_field and gx_residency are 1 to this, gx_path from 0 on. */
-#define GX_ONE_KIND(...) +1
 enum {
-    GX_KIND_OPS = GX_OP_LIST(GX_ONE_KIND),
-    GX_KIND_FIELDS = GX_FIELD_LIST(GX_ONE_KIND),
+    GX_KIND_OPS = GX_OP_END - 1,
+    GX_KIND_FIELDS = GX_FIELD_END - 1,
     GX_KIND_RESIDENCIES = GX_DEVICE_MEMORY,
     GX_KIND_PATHS = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
     GX_KINDS = GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES * GX_KIND_PATHS

@@ -428,7 +428,7 @@ static void check_field(gx_field field)
         (void)state;                                                                               \
         check_field(symbol);                                                                       \
     }
-GX_FIELD_LIST(GX_X)
+GX__FIELD_LIST(GX_X)
 #undef GX_X
 
 static size_t threads_of_this_process(void)
@@ -808,7 +808,7 @@ int main(int argc, char **argv)
     webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
     const struct CMUnitTest tests[] = {
 #define GX_X(symbol, value, name) cmocka_unit_test(all_of_##symbol),
-        GX_FIELD_LIST(GX_X)
+        GX__FIELD_LIST(GX_X)
 #undef GX_X
             cmocka_unit_test(several_threads_were_used),
         cmocka_unit_test(every_pair_of_edges),

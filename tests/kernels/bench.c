@@ -132,8 +132,9 @@ static void bench_kernel(gx_field field, enum gx_host_kernel kernel, bool csv)
             base[0] = small, base[1] = large;
         printf(csv ? "%s,%s,%s,%.3f,%.3f,%.2f,%.3f,%.3f,%.2f\n"
                    : "%-13s %-8s %-9s %8.2f / %7.2f %5.2fx   %8.2f / %7.2f %5.2fx\n",
-               rig_field_name(field), rig_kernels[kernel].name, s->name, small.min, small.median,
-               base[0].min / small.min, large.min, large.median, base[1].min / large.min);
+               gx_field_get_info(field)->name, rig_kernels[kernel].name, s->name, small.min,
+               small.median, base[0].min / small.min, large.min, large.median,
+               base[1].min / large.min);
         fflush(stdout);
     }
 }
@@ -152,7 +153,7 @@ int bench(int argc, char **argv)
         bool filled = false;
         for (unsigned kernel = 0; kernel < GX_HOST_KERNELS; kernel++) {
             char name[64];
-            snprintf(name, sizeof name, "%s/%s", rig_field_name((gx_field)field),
+            snprintf(name, sizeof name, "%s/%s", gx_field_get_info((gx_field)field)->name,
                      rig_kernels[kernel].name);
             if (!strstr(name, filter))
                 continue;

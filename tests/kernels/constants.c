@@ -90,7 +90,7 @@ static void test_rows(void **state)
 #define GX_X(symbol, value, name)                                                                  \
     if (gx__prime(symbol))                                                                         \
         check_row(gx__prime(symbol));
-    GX_FIELD_LIST(GX_X)
+    GX__FIELD_LIST(GX_X)
 #undef GX_X
 }
 
@@ -100,7 +100,7 @@ static void test_rows52(void **state)
 #define GX_X(symbol, value, name)                                                                  \
     if (gx__prime(symbol))                                                                         \
         check_row52(gx__prime(symbol));
-    GX_FIELD_LIST(GX_X)
+    GX__FIELD_LIST(GX_X)
 #undef GX_X
 }
 
@@ -121,7 +121,7 @@ static void test_list(void **state)
         assert_int_equal(gx__prime(symbol)->field, symbol);                                        \
         assert_non_null(oracle_modulus_hex(symbol));                                               \
     }
-    GX_FIELD_LIST(GX_X)
+    GX__FIELD_LIST(GX_X)
 #undef GX_X
     assert_int_equal(next, GX_FIELD_END);
     assert_null(gx__prime((gx_field)0));

@@ -222,8 +222,8 @@ static void one_bad(const struct trial *t, unsigned k, size_t i, size_t which, b
     size_t found = rig_call();
     if (found != (t->unchecked ? GX_NONE_BAD : i))
         fail_msg("%s %s %s n=%zu same=%u broadcast=%u: bad element %zu of operand %u, found %zu",
-                 t->subject->name, rig_field_name(t->field), rig_kernels[t->kernel].name, t->n,
-                 t->same, t->broadcast, i, k, found);
+                 t->subject->name, gx_field_get_info(t->field)->name, rig_kernels[t->kernel].name,
+                 t->n, t->same, t->broadcast, i, k, found);
 }
 
 static void bad_positions_case(struct trial t)

@@ -33,24 +33,12 @@ const struct subject *rig_subject(unsigned which)
         s->available = s->slow = true;
         gx__host_reference(&s->table);
     } else {
-        s->name = gx__tier_names[which];
+        s->name = gx_tier_name(which);
         s->tier = (enum gx_tier)which;
         s->available = gx__host_tiers() >> which & 1;
         gx__host_table(&s->table, 1u << which);
     }
     return s;
-}
-
-const char *rig_field_name(gx_field field)
-{
-    switch (field) {
-#define GX_X(symbol, value, name)                                                                  \
-    case symbol:                                                                                   \
-        return name;
-        GX_FIELD_LIST(GX_X)
-#undef GX_X
-    }
-    return "no field";
 }
 
 gx_host_fn rig_kernel(const struct subject *subject, gx_field field, enum gx_host_kernel kernel)
@@ -244,9 +232,9 @@ static void fail_trial(const char *what, size_t i)
     const struct trial *t = &rig.trial;
     fail_msg("%s: %s %s %s n=%zu i=%zu broadcast=%u same=%u checked=%d stream=%d place=%d "
              "skew=%zu,%zu,%zu,%zu",
-             what, t->subject->name, rig_field_name(t->field), rig_kernels[t->kernel].name, t->n, i,
-             t->broadcast, t->same, !t->unchecked, t->stream, t->place, t->skew[0], t->skew[1],
-             t->skew[2], t->skew[3]);
+             what, t->subject->name, gx_field_get_info(t->field)->name, rig_kernels[t->kernel].name,
+             t->n, i, t->broadcast, t->same, !t->unchecked, t->stream, t->place, t->skew[0],
+             t->skew[1], t->skew[2], t->skew[3]);
 }
 
 static void look_for_damage(void)

@@ -35,7 +35,6 @@ struct kernel_info {
 
 extern const struct kernel_info rig_kernels[GX_HOST_KERNELS];
 extern const struct subject *rig_subject(unsigned which);
-const char *rig_field_name(gx_field field);
 
 /* The subject's own kernel, or NULL where it has none and portable's stands in. */
 gx_host_fn rig_kernel(const struct subject *subject, gx_field field, enum gx_host_kernel kernel);

@@ -1037,7 +1037,7 @@ static void policy_gpu_needs_one(void **state)
     assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
     assert_string_equal(r.device, "cpu");
     assert_int_equal(r.reason, GX_REASON_ONLY);
-    opts.policy = GX_POLICIES;
+    opts.policy = GX_POLICY_THROUGHPUT + 1;
     assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_ERR_INVALID);
     gx_close(&ctx);
 

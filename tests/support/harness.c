@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 const gx_field gxt_fields[] = {
-#define GX_X(symbol, value, name) symbol,
-    GX_FIELD_LIST(GX_X)
-#undef GX_X
+#define X(symbol, value, name) symbol,
+    GX__FIELD_LIST(X)
+#undef X
 };
 
 const gx_op gxt_ops[] = {
-#define GX_X(symbol, value, name, operands, vector, result) symbol,
-    GX_OP_LIST(GX_X)
-#undef GX_X
+#define X(symbol, ...) symbol,
+    GX__OP_LIST(X)
+#undef X
 };
 
 int gxt_small(void)

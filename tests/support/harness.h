@@ -16,14 +16,15 @@
 
 #include <cmocka.h>
 
+#include "field/field.h"
 #include "gpuexec.h"
+#include "op/op.h"
 
 #define GXT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* All of them, as numbered in the lists of gpuexec.h. */
-#define GXT_ONE_MORE(...) +1
-extern const gx_field gxt_fields[GX_FIELD_LIST(GXT_ONE_MORE)];
-extern const gx_op gxt_ops[GX_OP_LIST(GXT_ONE_MORE)];
+/* All of them, in the order of their numbers. */
+extern const gx_field gxt_fields[GX_FIELD_END - 1];
+extern const gx_op gxt_ops[GX_OP_END - 1];
 
 /* GX_TEST_EFFORT=small: sanitizers and emulators. */
 int gxt_small(void);

@@ -377,11 +377,21 @@ static void word_element(gx_field field, gx_op op, void *out, const void *const 
 static unsigned operand_count(gx_op op)
 {
     switch (op) {
-#define GX_X(symbol, value, name, operands, vector, result)                                        \
-    case symbol:                                                                                   \
-        return operands;
-        GX_OP_LIST(GX_X)
-#undef GX_X
+    case GX_NEG:
+    case GX_SQR:
+    case GX_INV:
+    case GX_TO_MONT:
+    case GX_FROM_MONT:
+        return 1;
+    case GX_ADD:
+    case GX_SUB:
+    case GX_MUL:
+    case GX_DIV:
+        return 2;
+    case GX_MUL_ADD:
+        return 3;
+    default:
+        break;
     }
     abort();
 }

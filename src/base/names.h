@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The values of the smaller public enums and what each is called: settings, the program, metrics
+ * and reports all take the names from here.
+ */
+#ifndef GX_BASE_NAMES_H
+#define GX_BASE_NAMES_H
+
+#include "gpuexec.h"
+
+/* X(symbol, value, name), numbered without gaps; the values are those of gpuexec.h. */
+#define GX__LOG_LEVEL_LIST(X)                                                                      \
+    X(GX_LOG_ERROR, 1, "error")                                                                    \
+    X(GX_LOG_WARNING, 2, "warning")                                                                \
+    X(GX_LOG_INFO, 3, "info")
+#define GX__DEVICE_KIND_LIST(X)                                                                    \
+    X(GX_DEVICE_CPU, 1, "cpu")                                                                     \
+    X(GX_DEVICE_REFERENCE, 2, "reference")                                                         \
+    X(GX_DEVICE_VULKAN, 3, "vulkan")                                                               \
+    X(GX_DEVICE_SIM, 4, "sim")                                                                     \
+    X(GX_DEVICE_WEBGPU, 5, "webgpu")
+#define GX__PATH_LIST(X)                                                                           \
+    X(GX_PATH_AUTO, 0, "auto")                                                                     \
+    X(GX_PATH_HOST_VISIBLE, 1, "host-visible")                                                     \
+    X(GX_PATH_DEVICE_LOCAL, 2, "device-local")                                                     \
+    X(GX_PATH_DIRECT, 3, "direct")
+#define GX__MODE_LIST(X)                                                                           \
+    X(GX_MODE_AUTO, 0, "auto")                                                                     \
+    X(GX_MODE_SEQUENTIAL, 1, "sequential")                                                         \
+    X(GX_MODE_SINGLE_SUBMIT, 2, "single-submit")                                                   \
+    X(GX_MODE_PIPELINED, 3, "pipelined")
+#define GX__POLICY_LIST(X)                                                                         \
+    X(GX_POLICY_AUTO, 0, "auto")                                                                   \
+    X(GX_POLICY_CPU, 1, "cpu")                                                                     \
+    X(GX_POLICY_GPU, 2, "gpu")                                                                     \
+    X(GX_POLICY_LATENCY, 3, "latency")                                                             \
+    X(GX_POLICY_THROUGHPUT, 4, "throughput")
+#define GX__REASON_LIST(X)                                                                         \
+    X(GX_REASON_NONE, 0, "none")                                                                   \
+    X(GX_REASON_ASKED, 1, "asked")                                                                 \
+    X(GX_REASON_ONLY, 2, "only")                                                                   \
+    X(GX_REASON_RESIDENT, 3, "resident")                                                           \
+    X(GX_REASON_SMALL, 4, "small")                                                                 \
+    X(GX_REASON_FASTEST, 5, "fastest")                                                             \
+    X(GX_REASON_SPLIT, 6, "split")                                                                 \
+    X(GX_REASON_DEFAULT, 7, "default")                                                             \
+    X(GX_REASON_EXPLORED, 8, "explored")                                                           \
+    X(GX_REASON_FALLBACK, 9, "fallback")
+#define GX__RESIDENCY_LIST(X)                                                                      \
+    X(GX_HOST_MEMORY, 1, "host")                                                                   \
+    X(GX_REGISTERED_MEMORY, 2, "registered")                                                       \
+    X(GX_DEVICE_MEMORY, 3, "device")
+#define GX__HEALTH_LIST(X)                                                                         \
+    X(GX_HEALTH_UNUSED, 0, "unused")                                                               \
+    X(GX_HEALTH_GOOD, 1, "good")                                                                   \
+    X(GX_HEALTH_RESTING, 2, "resting")                                                             \
+    X(GX_HEALTH_QUARANTINED, 3, "quarantined")
+
+/* X(name): the kinds of host code that the CPU device chooses from, the plainest first. */
+#define GX__TIER_LIST(X) X(portable) X(adx) X(avx512)
+
+#define GX__ONE_NAME(...) +1
+enum {
+    GX_PATHS_ASKED = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
+    GX_MODES = GX__MODE_LIST(GX__ONE_NAME),
+    GX_POLICIES = GX__POLICY_LIST(GX__ONE_NAME),
+    GX_HEALTHS = GX__HEALTH_LIST(GX__ONE_NAME)
+};
+
+#endif
