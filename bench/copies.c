@@ -67,10 +67,11 @@ static const arg_spec specs[] = {
      .help = "commands under way per direction (4)"},
     {.name = "only",
      .arg = "WHAT",
-     .kind = ARG_TEXT,
+     .kind = ARG_CHOICE,
+     .choices = "in out both",
      .value = &opts.only,
-     .help = "rows of in, out or both alone, and no stream: two programs at once can then be seen "
-             "from each"},
+     .help =
+         "rows of that alone, and no stream, so that two programs at once can be seen from each"},
     {.name = "samples",
      .arg = "K",
      .kind = ARG_NUMBER,
@@ -686,11 +687,6 @@ int main(int argc, char **argv)
     if (parsed == ARGS_OK && !powers_of_two()) {
         parsed = ARGS_WRONG;
         snprintf(message, sizeof message, "--chunk takes powers of two");
-    }
-    if (parsed == ARGS_OK && opts.only && strcmp(opts.only, "in") != 0 &&
-        strcmp(opts.only, "out") != 0 && strcmp(opts.only, "both") != 0) {
-        parsed = ARGS_WRONG;
-        snprintf(message, sizeof message, "--only takes in, out or both");
     }
     switch (parsed) {
     case ARGS_OK:

@@ -8,7 +8,7 @@
 
 #include "args.h"
 
-/* ---- numbers and names ---------------------------------------------------- */
+/* ---- numbers and suggestions ------------------------------------------------ */
 
 bool parse_number(const char *text, uint64_t *value)
 {
@@ -61,63 +61,169 @@ void suggestion_try(suggestion *s, const char *candidate)
     size_t d = distance(s->word, candidate);
     bool begins = length >= 2 && !strncmp(s->word, candidate, length);
     bool near = begins || (d <= 3 && d * 2 <= strlen(candidate));
-    if (near && (!s->best || d < s->distance)) {
-        s->best = candidate;
+    size_t used = near && s->best[0] && d == s->distance ? strlen(s->best) : 0;
+    if (used)
+        snprintf(s->best + used, sizeof s->best - used, "' or '%s", candidate);
+    else if (near && (!s->best[0] || d < s->distance)) {
+        snprintf(s->best, sizeof s->best, "%s", candidate);
         s->distance = d;
     }
 }
 
-static const char *field_name(int value)
+/* ---- words ------------------------------------------------------------------ */
+
+enum { NAME_LENGTH = 64 }; /* at most */
+
+static void append_word(char *text, const char *word, size_t length)
 {
-    const gx_field_info *info = gx_field_get_info((gx_field)value);
-    return info ? info->name : NULL;
+    size_t used = strlen(text);
+    snprintf(text + used, ARGS_WORDS_SIZE - used, "%s%.*s", used ? " " : "", (int)length, word);
 }
 
-static const char *op_name(int value)
+/* The next of words with one of `separators` between them; empty behind the last. */
+static size_t next_word(const char **words, const char *separators)
 {
-    const gx_op_info *info = gx_op_get_info((gx_op)value);
-    return info ? info->name : NULL;
+    *words += strspn(*words, separators);
+    return strcspn(*words, separators);
 }
 
-typedef const char *(*name_fn)(int value);
-
-/* The value of a name that need not be terminated; 0, and an error, where there is none. */
-static int find_name(const char *word, size_t length, const char *what, name_fn name, char *err)
+/* Fields and operations count from 1, without a gap. */
+void args_words(const arg_spec *spec, char *text)
 {
-    for (int v = 1; name(v); v++)
-        if (strlen(name(v)) == length && !strncmp(name(v), word, length))
-            return v;
+    size_t n;
+    text[0] = 0;
+    switch (spec->kind) {
+    case ARG_FIELD:
+    case ARG_FIELDS:
+        for (int f = 1; gx_field_get_info((gx_field)f); f++)
+            append_word(text, gx_field_get_info((gx_field)f)->name, NAME_LENGTH);
+        return;
+    case ARG_OP:
+    case ARG_OPS:
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+            append_word(text, gx_op_get_info((gx_op)o)->name, NAME_LENGTH);
+        return;
+    case ARG_CHOICE:
+    case ARG_CHOICES:
+        for (const char *p = spec->choices; (n = next_word(&p, " ")) > 0; p += n)
+            append_word(text, p, n);
+        return;
+    default:
+        return;
+    }
+}
 
-    size_t used = (size_t)snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%.*s'; there are", what,
-                                   (int)(length < 64 ? length : 64), word);
-    for (int v = 1; name(v) && used < ARGS_ERROR_SIZE; v++)
-        used += (size_t)snprintf(err + used, ARGS_ERROR_SIZE - used, " %s", name(v));
+/* The library tells them in its help: "auto, cpu or gpu: which of them", the words before the
+ * colon, where that is all there is; or "which, comma-separated, of cpu gpu". */
+void args_setting_words(const gx_option *setting, char *text)
+{
+    static const char several[] = "comma-separated, of ";
+    const char *help = setting->help, *list = strstr(help, several);
+    const char *end = help + strcspn(help, ":");
+    text[0] = 0;
+    if (!strcmp(setting->arg, "0|1"))
+        append_word(text, "0 1", 3);
+    if (list)
+        append_word(text, list + sizeof several - 1, strlen(list + sizeof several - 1));
+    if (*text || !*end)
+        return;
+    for (const char *p = help; p < end;) {
+        size_t length = strcspn(p, " ,:");
+        append_word(text, p, length);
+        p += length;
+        if (!strncmp(p, ", ", 2))
+            p += 2;
+        else if (!strncmp(p, " or ", 4))
+            p += 4;
+        else if (p < end)
+            text[0] = 0, p = end; /* prose */
+    }
+    if (!strchr(text, ' '))
+        text[0] = 0;
+}
+
+/* Which of the words it is, from 1 on; 0: none. */
+static int find_word(const char *words, const char *word, size_t length)
+{
+    size_t n;
+    for (int i = 1; (n = next_word(&words, " ")) > 0; i++, words += n)
+        if (n == length && !strncmp(words, word, length))
+            return i;
     return 0;
 }
 
-/* "add,mul" or "all", as bits. */
-static bool parse_names(const char *text, const char *what, name_fn name, uint32_t *mask, char *err)
+/* Whether one of the words is near; tells it in s. */
+static bool suggest(suggestion *s, const char *words)
+{
+    char candidate[NAME_LENGTH];
+    size_t n;
+    for (; (n = next_word(&words, " ")) > 0; words += n) {
+        snprintf(candidate, sizeof candidate, "%.*s", (int)n, words);
+        suggestion_try(s, candidate);
+    }
+    return s->best[0];
+}
+
+/* find_word, with an error about an unknown `what` where it is none of them. */
+static int known_word(const char *words, const char *word, size_t length, const char *what,
+                      char *err)
+{
+    int found = find_word(words, word, length);
+    if (found)
+        return found;
+    char typed[65];
+    snprintf(typed, sizeof typed, "%.*s", (int)length, word);
+    suggestion s = {.word = typed};
+    if (suggest(&s, words))
+        snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%s'; did you mean '%s'?", what, typed, s.best);
+    else
+        snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%s'; there are %s", what, typed, words);
+    return 0;
+}
+
+/* "add,mul" as bits, from bit 1 on; 0, and an error, where one is unknown. */
+static uint32_t known_words(const char *words, const char *text, const char *what, char *err)
 {
     uint32_t bits = 0;
-    if (!strcmp(text, "all")) {
-        for (int v = 1; name(v); v++)
-            bits |= 1u << v;
-        *mask = bits;
-        return true;
-    }
     for (const char *p = text;; p++) {
         size_t length = strcspn(p, ",");
-        int v = find_name(p, length, what, name, err);
-        if (!v)
-            return false;
-        bits |= 1u << v;
+        int found = known_word(words, p, length, what, err);
+        if (!found)
+            return 0;
+        bits |= 1u << found;
         p += length;
         if (!*p)
-            break;
+            return bits;
     }
-    *mask = bits;
-    return true;
 }
+
+/* The same, or "all". */
+static bool parse_set(const arg_spec *spec, const char *what, const char *text, char *err)
+{
+    char words[ARGS_WORDS_SIZE], all[ARGS_WORDS_SIZE];
+    args_words(spec, words);
+    snprintf(all, sizeof all, "%s", words);
+    for (char *p = all; *p; p++)
+        *p = *p == ' ' ? ',' : *p;
+    uint32_t bits = known_words(words, strcmp(text, "all") != 0 ? text : all, what, err);
+    if (bits)
+        *(uint32_t *)spec->value = bits;
+    return bits;
+}
+
+static bool parse_choice(const arg_spec *spec, const char *text, char *err)
+{
+    char words[ARGS_WORDS_SIZE];
+    args_words(spec, words);
+    bool known = spec->kind == ARG_CHOICES
+                     ? known_words(words, text, spec->name, err) != 0
+                     : known_word(words, text, strlen(text), spec->name, err) != 0;
+    if (known)
+        *(const char **)spec->value = text;
+    return known;
+}
+
+/* ---- numbers ---------------------------------------------------------------- */
 
 uint64_t number_list_max(const number_list *list)
 {
@@ -239,6 +345,7 @@ static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
 
 static bool set_value(const arg_spec *spec, const char *text, char *err)
 {
+    char words[ARGS_WORDS_SIZE];
     int v = 0;
     switch (spec->kind) {
     case ARG_FLAG:
@@ -251,18 +358,23 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
         return number_in_range(spec, text, spec->value, err);
     case ARG_NUMBERS:
         return parse_numbers(spec, text, err);
+    case ARG_CHOICE:
+    case ARG_CHOICES:
+        return parse_choice(spec, text, err);
     case ARG_FIELD:
-        v = find_name(text, strlen(text), "field", field_name, err);
+        args_words(spec, words);
+        v = known_word(words, text, strlen(text), "field", err);
         *(gx_field *)spec->value = (gx_field)v;
         return v != 0;
     case ARG_OP:
-        v = find_name(text, strlen(text), "operation", op_name, err);
+        args_words(spec, words);
+        v = known_word(words, text, strlen(text), "operation", err);
         *(gx_op *)spec->value = (gx_op)v;
         return v != 0;
     case ARG_FIELDS:
-        return parse_names(text, "field", field_name, spec->value, err);
+        return parse_set(spec, "field", text, err);
     case ARG_OPS:
-        return parse_names(text, "operation", op_name, spec->value, err);
+        return parse_set(spec, "operation", text, err);
     case ARG_WORDS:
         break; /* no option leads here */
     }
@@ -314,11 +426,28 @@ static void unknown_option(const arg_table *tables, size_t ntables, const char *
     for (size_t i = 0; i < count; i++)
         suggestion_try(&s, settings[i].name);
 
-    if (s.best)
+    if (s.best[0])
         snprintf(err, ARGS_ERROR_SIZE, "unknown option '%.64s'; did you mean '--%s'?", typed,
                  s.best);
     else
         snprintf(err, ARGS_ERROR_SIZE, "unknown option '%.64s'", typed);
+}
+
+/* Whether a value that the library refused is a word of the setting, mistyped. */
+static bool suggest_value(const gx_option *setting, const char *value, char *err)
+{
+    char words[ARGS_WORDS_SIZE], typed[65];
+    args_setting_words(setting, words);
+    for (size_t n; (n = next_word(&value, ",")) > 0; value += n) {
+        snprintf(typed, sizeof typed, "%.*s", (int)n, value);
+        suggestion s = {.word = typed};
+        if (find_word(words, value, n) || !suggest(&s, words))
+            continue;
+        snprintf(err, ARGS_ERROR_SIZE, "--%s: unknown value '%s'; did you mean '%s'?",
+                 setting->name, typed, s.best);
+        return true;
+    }
+    return false;
 }
 
 static bool apply(const found_arg *found, const char *value, gx_config *config, char *err)
@@ -333,6 +462,8 @@ static bool apply(const found_arg *found, const char *value, gx_config *config, 
     }
     if (gx_config_set(config, found->setting->name, value, why, sizeof why) == GX_OK)
         return true;
+    if (suggest_value(found->setting, value, err))
+        return false;
     snprintf(err, ARGS_ERROR_SIZE, "--%s", why); /* begins with the name */
     return false;
 }
@@ -474,22 +605,19 @@ static void print_help_line(FILE *out, const char *left, const char *text)
     }
 }
 
-/* The help text of an option that takes names ends in the names there are. */
+/* The help text of an option that takes words ends in the words there are. */
 static void help_text(const arg_spec *s, char *text, size_t size)
 {
-    bool field = s->kind == ARG_FIELD || s->kind == ARG_FIELDS;
-    bool op = s->kind == ARG_OP || s->kind == ARG_OPS;
-    size_t used = (size_t)snprintf(text, size, "%s%s", s->help, field || op ? ":" : "");
-    name_fn name = field ? field_name : op_name;
-    for (int v = 1; (field || op) && name(v) && used < size; v++)
-        used += (size_t)snprintf(text + used, size - used, " %s", name(v));
+    char words[ARGS_WORDS_SIZE];
+    args_words(s, words);
+    snprintf(text, size, "%s%s%s", s->help, *words ? ": " : "", words);
 }
 
 void args_print_help(FILE *out, const arg_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         const arg_spec *s = &table->specs[i];
-        char left[64], text[320], letter[] = {'-', s->letter, 0};
+        char left[64], text[512], letter[] = {'-', s->letter, 0};
         snprintf(left, sizeof left, "%s%s%s%s%s%s", s->letter ? letter : "",
                  s->letter && s->name ? ", " : "", s->name ? "--" : "", s->name ? s->name : "",
                  s->arg && (s->letter || s->name) ? " " : "", s->arg ? s->arg : "");

@@ -17,6 +17,8 @@
 typedef enum arg_kind {
     ARG_FLAG,    /* int: becomes `set`; flags of one int exclude each other */
     ARG_TEXT,    /* const char * */
+    ARG_CHOICE,  /* const char *, one of `choices` */
+    ARG_CHOICES, /* the same, or several with commas between them */
     ARG_NUMBER,  /* uint64_t, from min to max */
     ARG_NUMBERS, /* number_list, each from min to max */
     ARG_FIELD,   /* gx_field */
@@ -45,6 +47,7 @@ typedef struct arg_spec {
     const char *name; /* "samples" for --samples, or NULL */
     const char *arg;  /* "K"; NULL for a flag */
     const char *help;
+    const char *choices; /* words, with spaces between them */
     void *value;
     uint64_t min, max;
     arg_kind kind;
@@ -72,6 +75,12 @@ args_result args_parse(const arg_table *tables, size_t ntables, gx_config *confi
 void args_print_help(FILE *out, const arg_table *table);
 void args_print_settings(FILE *out, bool env);
 
+/* The words that an option or a setting takes, with spaces between them; empty where it takes
+ * anything. `text` holds ARGS_WORDS_SIZE. */
+enum { ARGS_WORDS_SIZE = 256 };
+void args_words(const arg_spec *spec, char *text);
+void args_setting_words(const gx_option *setting, char *text);
+
 /* "64", "64K", "1M", "2G": K, M and G are powers of 1024. In a number_list "1K:16M:x2" also
  * stands for 1K, 2K, 4K, ... up to 16M, and "1K:4K:+1K" for 1K, 2K, 3K, 4K. */
 bool parse_number(const char *text, uint64_t *value);
@@ -79,7 +88,7 @@ bool parse_number(const char *text, uint64_t *value);
 /* The nearest of the candidates tried, for "did you mean". */
 typedef struct suggestion {
     const char *word; /* what was typed */
-    const char *best; /* NULL while nothing is near */
+    char best[96];    /* empty while nothing is near; "a' or 'b" where two are as near */
     size_t distance;
 } suggestion;
 

@@ -8,7 +8,11 @@
 #include "measure.h"
 #include "suite.h"
 
-static const suite *const suites[] = {&suite_ops, &suite_persistence, &suite_engine, &suite_router};
+/* X(name) */
+#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router)
+#define POINTER(name) &suite_##name,
+
+static const suite *const suites[] = {SUITE_LIST(POINTER)};
 enum { SUITES = sizeof suites / sizeof *suites };
 
 static const char *asked = "ops";
@@ -17,9 +21,10 @@ static bench_opts opts = {.seed = 1};
 static const arg_spec specs[] = {
     {.name = "suite",
      .arg = "NAME",
-     .kind = ARG_TEXT,
+     .kind = ARG_CHOICE,
+     .choices = SUITE_LIST(SUITE_WORD),
      .value = &asked,
-     .help = "ops, persistence, engine or router: what to measure (ops)"},
+     .help = "what to measure (ops)"},
     {.name = "field",
      .arg = "F[,F...]",
      .kind = ARG_FIELDS,
@@ -60,9 +65,10 @@ static const arg_spec specs[] = {
      .help = "engine: jobs of a batch (2,3,4,8,16)"},
     {.name = "part",
      .arg = "P[,P...]",
-     .kind = ARG_TEXT,
+     .kind = ARG_CHOICES,
+     .choices = ENGINE_PART_LIST(SUITE_WORD),
      .value = &opts.parts,
-     .help = "engine: only these, comma-separated, of batch buckets small repeat copy stream"},
+     .help = "engine: only these"},
     {.name = "stream",
      .arg = "BYTES",
      .kind = ARG_NUMBER,
@@ -78,24 +84,12 @@ static const arg_spec specs[] = {
              "standard error"},
 };
 
-static int unknown_suite(void)
-{
-    char names[128] = "";
-    for (size_t i = 0; i < SUITES; i++) {
-        strncat(names, " ", sizeof names - strlen(names) - 1);
-        strncat(names, suites[i]->name, sizeof names - strlen(names) - 1);
-    }
-    return cli_usage(&cmd_bench, "unknown suite '%.64s'; there are%s", asked, names);
-}
-
 static int run_bench(const common_opts *common)
 {
-    const suite *found = NULL;
+    const suite *found = suites[0];
     for (size_t i = 0; i < SUITES; i++)
         if (!strcmp(suites[i]->name, asked))
             found = suites[i];
-    if (!found)
-        return unknown_suite();
     if (!found->chooses && (opts.fields || opts.ops))
         return cli_usage(&cmd_bench, "suite %s has its own operations: leave out --field and --op",
                          found->name);

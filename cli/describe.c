@@ -10,7 +10,7 @@
 /* ---- one option, whichever table it comes from ---- */
 
 typedef struct option {
-    const char *name, *arg, *help, *env;
+    const char *name, *arg, *help, *env, *words;
     char letter;
     arg_kind kind;
 } option;
@@ -21,7 +21,9 @@ static void each_of_table(const arg_table *table, option_fn visit)
 {
     for (size_t i = 0; i < table->count; i++) {
         const arg_spec *s = &table->specs[i];
-        visit(&(option){s->name, s->arg, s->help, NULL, s->letter, s->kind});
+        char words[ARGS_WORDS_SIZE];
+        args_words(s, words);
+        visit(&(option){s->name, s->arg, s->help, NULL, words, s->letter, s->kind});
     }
 }
 
@@ -29,9 +31,12 @@ static void each_setting(option_fn visit)
 {
     size_t count;
     const gx_option *settings = gx_options(&count);
-    for (size_t i = 0; i < count; i++)
-        visit(&(option){settings[i].name, settings[i].arg, settings[i].help, settings[i].env, 0,
-                        ARG_TEXT});
+    for (size_t i = 0; i < count; i++) {
+        char words[ARGS_WORDS_SIZE];
+        args_setting_words(&settings[i], words);
+        visit(&(option){settings[i].name, settings[i].arg, settings[i].help, settings[i].env, words,
+                        0, ARG_TEXT});
+    }
 }
 
 static void each_option(const described *all, const command *cmd, option_fn visit)
@@ -43,73 +48,6 @@ static void each_option(const described *all, const command *cmd, option_fn visi
     each_of_table(all->general, visit);
 }
 
-/* ---- the words an option takes ---- */
-
-static void print_names(const option *o)
-{
-    const char *name;
-    bool fields = o->kind == ARG_FIELD || o->kind == ARG_FIELDS;
-    for (int v = 1;; v++) {
-        if (fields)
-            name = gx_field_get_info((gx_field)v) ? gx_field_get_info((gx_field)v)->name : NULL;
-        else
-            name = gx_op_get_info((gx_op)v) ? gx_op_get_info((gx_op)v)->name : NULL;
-        if (!name)
-            return;
-        printf("%s%s", v > 1 ? " " : "", name);
-    }
-}
-
-/* "auto, cpu or gpu: which of them": the words before the colon, where that is all there is;
- * or "which, comma-separated, of cpu gpu": those at the end. */
-static void print_listed(const char *help)
-{
-    static const char several[] = "comma-separated, of ";
-    const char *end_words = strstr(help, several);
-    if (end_words) {
-        fputs(end_words + sizeof several - 1, stdout);
-        return;
-    }
-    size_t end = strcspn(help, ":");
-    char words[128] = "";
-    if (!help[end] || end >= sizeof words)
-        return;
-    for (const char *p = help; p < help + end;) {
-        size_t length = strcspn(p, " ,:");
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%s%.*s", *words ? " " : "",
-                 (int)length, p);
-        p += length;
-        if (!strncmp(p, ", ", 2))
-            p += 2;
-        else if (!strncmp(p, " or ", 4))
-            p += 4;
-        else if (p < help + end)
-            return; /* prose */
-    }
-    if (strchr(words, ' '))
-        fputs(words, stdout);
-}
-
-static void print_words(const option *o)
-{
-    switch (o->kind) {
-    case ARG_FIELD:
-    case ARG_FIELDS:
-    case ARG_OP:
-    case ARG_OPS:
-        print_names(o);
-        return;
-    case ARG_TEXT:
-        break;
-    default:
-        return;
-    }
-    if (o->arg && !strcmp(o->arg, "0|1"))
-        fputs("0 1", stdout);
-    else
-        print_listed(o->help);
-}
-
 /* ---- rows ---- */
 
 static void option_row(const option *o)
@@ -119,9 +57,7 @@ static void option_row(const option *o)
     printf("%s%s\t", o->name ? "--" : "", o->name ? o->name : "");
     if (o->letter)
         printf("-%c", o->letter);
-    printf("\t%s\t%s\t", o->arg ? o->arg : "", o->help);
-    print_words(o);
-    putchar('\n');
+    printf("\t%s\t%s\t%s\n", o->arg ? o->arg : "", o->help, o->words);
 }
 
 void describe_rows(const described *all, const command *cmd)
@@ -202,11 +138,8 @@ static void option_item(const option *o)
     if (o->kind != ARG_WORDS)
         putchar('\n');
     put_line(o->help, strlen(o->help), true);
-    if (o->kind == ARG_FIELD || o->kind == ARG_FIELDS || o->kind == ARG_OP || o->kind == ARG_OPS) {
-        puts(".Pp\nOf these:");
-        print_names(o);
-        putchar('\n');
-    }
+    if (*o->words)
+        printf(".Pp\nOf these: %s\n", o->words);
 }
 
 static void setting_item(const option *o)

@@ -116,7 +116,7 @@ static int unknown_command(const char *word)
     suggestion_try(&s, "--help");
     suggestion_try(&s, "--version");
     const char *kind = word[0] == '-' ? "option" : "command";
-    if (s.best)
+    if (s.best[0])
         cli_error("unknown %s '%s'; did you mean '%s'?", kind, word, s.best);
     else
         cli_error("unknown %s '%s'; 'gpuexec --help' lists the commands", kind, word);

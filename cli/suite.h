@@ -8,6 +8,12 @@
 
 #include "cli.h"
 
+/* X(name): the parts of suite engine, in their order. */
+#define ENGINE_PART_LIST(X) X(batch) X(buckets) X(small) X(repeat) X(copy) X(stream)
+
+/* For the `choices` of an option. */
+#define SUITE_WORD(name) " " #name
+
 /* 0 or empty: the suite's own default. */
 typedef struct bench_opts {
     uint32_t fields, ops;

@@ -22,8 +22,8 @@ enum {
 #define GIB ((uint64_t)1 << 30)
 #define MIB ((uint64_t)1 << 20)
 
-static const engine_part *const parts[] = {&engine_batch,  &engine_buckets, &engine_small,
-                                           &engine_repeat, &engine_copy,    &engine_stream};
+#define POINTER(name) &engine_##name,
+static const engine_part *const parts[] = {ENGINE_PART_LIST(POINTER)};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static const number_list default_jobs = {5, {2, 3, 4, 8, 16}};
@@ -329,21 +329,6 @@ static bool part_wanted(const engine *e, const engine_part *part)
     return !e->opts->parts;
 }
 
-static int check_parts(const char *asked)
-{
-    for (const char *p = asked; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-        size_t length = strcspn(p, ",");
-        bool found = false;
-        for (size_t i = 0; i < PARTS; i++)
-            found |= strlen(parts[i]->name) == length && !strncmp(parts[i]->name, p, length);
-        if (!found)
-            return cli_usage(&cmd_bench,
-                             "no part '%.*s'; there are batch buckets small repeat copy stream",
-                             (int)(length < 64 ? length : 64), p);
-    }
-    return EXIT_DONE;
-}
-
 /* Sizes, given what kind of device it is. */
 static void choose_sizes(engine *e)
 {
@@ -491,11 +476,8 @@ static int run_engine(const common_opts *common, const bench_opts *opts)
         return cli_usage(&cmd_bench, "no such operation on this field");
     e.operands = gx_op_get_info(e.op)->operands;
     e.element_bytes = gx_field_get_info(e.field)->element_bytes;
-    int rc = check_parts(opts->parts);
-    if (rc != EXIT_DONE)
-        return rc;
     target_list targets = {0};
-    rc = cli_open(common, &e.ctx);
+    int rc = cli_open(common, &e.ctx);
     if (rc == EXIT_DONE)
         rc = target_list_get(e.ctx, common, &targets);
     columns[ENGINE_DEVICE].width = targets.width;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct {
     int flag;
-    const char *text;
+    const char *text, *choice, *choices;
     uint64_t number;
     number_list numbers;
     gx_field field;
@@ -40,6 +40,12 @@ static const arg_spec specs[] = {
     {.name = "do", .arg = "OP", .kind = ARG_OP, .value = &values.op},
     {.name = "field", .arg = "FIELDS", .kind = ARG_FIELDS, .value = &values.fields},
     {.name = "op", .arg = "OPS", .kind = ARG_OPS, .value = &values.ops},
+    {.name = "one", .arg = "W", .kind = ARG_CHOICE, .choices = "in out", .value = &values.choice},
+    {.name = "some",
+     .arg = "W,...",
+     .kind = ARG_CHOICES,
+     .choices = "in out",
+     .value = &values.choices},
     {.arg = "FILE...", .kind = ARG_WORDS, .value = &values.words},
 };
 
@@ -59,6 +65,9 @@ static void check_accepted(void)
         require(values.words.words[i][0] != '-');
     require(!values.field || gx_field_get_info(values.field));
     require(!values.op || gx_op_get_info(values.op));
+    require(!values.choice || !strcmp(values.choice, "in") || !strcmp(values.choice, "out"));
+    require(!values.choices || !strncmp(values.choices, "in", 2) ||
+            !strncmp(values.choices, "out", 3));
     require(!(values.fields & 1) && !(values.ops & 1));
 }
 
