@@ -642,9 +642,10 @@ GX_API const char *gx_health_name(gx_health health);
 
 /* Writes every stage of every job from now on to a file in the Chrome trace format, which
  * https://ui.perfetto.dev and chrome://tracing open: a process per device, a lane per
- * stage, host and device on one axis. GX_ERR_INVALID where the context is writing a trace
- * already, or another context is writing to that file; GX_ERR_FILE where it cannot be
- * created. Any thread. */
+ * stage, host and device on one axis. The file is a new one, or a trace of before, which is
+ * replaced. GX_ERR_INVALID where the context is writing a trace already, or another context is
+ * writing to that file; GX_ERR_FILE where it cannot be created, or where anything but a trace
+ * is there already, which is left as it is. Any thread. */
 GX_API gx_status gx_trace_start(gx_ctx *ctx, const char *path);
 
 /* Ends it; GX_ERR_FILE where the file is not whole. Fine without a trace. gx_close does it

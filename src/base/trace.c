@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -23,6 +25,12 @@
 #define FLUSH_NS     1000000000u   /* what a killed process may lose */
 #define DEVICES_MAX  32
 #define LANES_MAX    8
+#define CREATING_MS  20 /* from creating a trace until something is in it */
+
+/* How each of our traces begins: by that they are told from other files. */
+#define BEGIN "[{\"ph\":\"M\",\"name\":\"gpuexec\","
+
+static const char taken[] = "another context is writing it";
 
 static const char *const stage_names[GX_STAGES] = {
 #define X(symbol, name) name,
@@ -180,18 +188,80 @@ void gx__trace_init(struct gx_instance *instance)
     pthread_mutex_init(&instance->trace_lock, NULL);
 }
 
-/* Two contexts that have the same setting must not write into one file: EWOULDBLOCK. */
-static int open_alone(const char *path)
+/* A new file, locked; nothing that is there already is opened, a link included. */
+static int create_alone(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-        close(fd);
-        errno = EWOULDBLOCK;
-        return -1;
-    }
-    if (fd >= 0 && ftruncate(fd, 0)) /* a pipe, say, has nothing to cut off */
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) /* not all file systems have locks */
         errno = 0;
     return fd;
+}
+
+/* Whether the file begins as our traces do. One that is created just now is empty for a moment,
+ * and locked from before it is not. */
+static bool is_trace(int fd)
+{
+    static const char begin[] = BEGIN;
+    char bytes[sizeof begin - 1];
+    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
+    for (int i = 0; n == 0 && i < CREATING_MS; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        n = pread(fd, bytes, sizeof bytes, 0);
+    }
+    return n == (ssize_t)sizeof bytes && !memcmp(bytes, begin, sizeof bytes);
+}
+
+/* What is there is replaced only where it is a trace: neither is anything else cut off, nor does
+ * opening it wait for somebody (a pipe) or do something (a device). */
+static int open_again(const char *path, const char **why)
+{
+    struct stat is;
+    *why = "exists and is no regular file: name another";
+    if (lstat(path, &is) || !S_ISREG(is.st_mode))
+        return -1;
+    *why = NULL;
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &is) || !S_ISREG(is.st_mode) || !is_trace(fd))
+        *why = "exists and is no trace of gpuexec: remove it or name another";
+    else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        *why = taken;
+    if (!*why)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The first event goes over that of the trace before, and then the rest of it is cut off: if
+ * there is no room, the file is as it was. */
+static bool begin(struct gx_trace *trace)
+{
+    put(trace, BEGIN "\"pid\":0,\"args\":{\"version\":\"%s\"}}", gx_version());
+    off_t size = (off_t)trace->used;
+    flush(trace);
+    if (!trace->error && ftruncate(trace->fd, size))
+        trace->error = errno;
+    return !trace->error;
+}
+
+static gx_status open_file(struct gx_trace *trace, const char *path, char *message,
+                           size_t message_size)
+{
+    const char *why = NULL;
+    trace->fd = create_alone(path);
+    bool created = trace->fd >= 0;
+    if (!created && errno == EEXIST)
+        trace->fd = open_again(path, &why);
+    if (trace->fd >= 0 && begin(trace))
+        return GX_OK;
+    int error = trace->fd < 0 ? errno : trace->error;
+    snprintf(message, message_size, "trace '%.80s': %s", path, why ? why : strerror(error));
+    if (created)
+        unlink(path);
+    if (trace->fd >= 0)
+        close(trace->fd);
+    return why == taken ? GX_ERR_INVALID : GX_ERR_FILE;
 }
 
 static gx_status start(struct gx_instance *instance, const char *path, char *message,
@@ -207,17 +277,11 @@ static gx_status start(struct gx_instance *instance, const char *path, char *mes
         snprintf(message, message_size, "no memory for a trace");
         return GX_ERR_OUT_OF_MEMORY;
     }
-    trace->fd = open_alone(path);
-    if (trace->fd < 0) {
-        bool taken = errno == EWOULDBLOCK;
-        snprintf(message, message_size, "trace '%.120s': %s", path,
-                 taken ? "another context is writing it" : strerror(errno));
+    gx_status s = open_file(trace, path, message, message_size);
+    if (s != GX_OK) {
         gx__free(allocator, trace);
-        return taken ? GX_ERR_INVALID : GX_ERR_FILE;
+        return s;
     }
-    put(trace, "[{\"ph\":\"M\",\"name\":\"gpuexec\",\"pid\":0,\"args\":{\"version\":\"%s\"}}",
-        gx_version());
-    flush(trace);
     instance->trace = trace;
     atomic_store_explicit(&instance->tracing, true, memory_order_relaxed);
     return GX_OK;

@@ -51,9 +51,10 @@ uint64_t gx__trace_jobs(struct gx_instance *instance, uint64_t count);
 /* Any thread, and whether there is a trace or not. */
 void gx__trace_span(struct gx_instance *instance, const struct gx_span *span);
 
-/* On failure there is no trace and message says why: GX_ERR_FILE, GX_ERR_OUT_OF_MEMORY,
- * GX_ERR_INVALID where the context is writing one already, or another one is writing to
- * that file. */
+/* Into a new file, or over a trace of ours from before; any other file, and whatever is no
+ * regular file (a link, a pipe, a device), is left alone. On failure there is no trace and
+ * message says why: GX_ERR_FILE, GX_ERR_OUT_OF_MEMORY, GX_ERR_INVALID where the context is
+ * writing one already, or another one is writing to that file. */
 gx_status gx__trace_start(struct gx_instance *instance, const char *path, char *message,
                           size_t message_size);
 /* Ends the file. GX_ERR_FILE where not all of it could be written, GX_OK where there is no

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The trace file by itself: that it is JSON whatever goes in and however it ends, that
- * no lane has two spans at once, that memory stays bounded, and what is said when it
- * cannot be written. What the engine writes into it is tests/exec/trace.c.
+ * no lane has two spans at once, that memory stays bounded, what is said when it cannot
+ * be written, and that no file but a trace is replaced. What the engine writes into it is
+ * tests/exec/trace.c.
  */
 #include "base/trace.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -29,6 +34,7 @@ static void start(void)
     gx__trace_init(&instance);
     strcpy(path, "/tmp/gx-trace-XXXXXX");
     close(mkstemp(path));
+    unlink(path);
     assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
 }
 
@@ -238,27 +244,141 @@ static void start_and_stop(void **state)
     end(); /* stops it */
 }
 
+/* ---- where it goes ---- */
+
+/* No file may become larger than that. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
 static void disk_full(void **state)
 {
     (void)state;
     start();
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
-    if (access("/dev/full", W_OK) == 0) {
-        assert_int_equal(gx__trace_start(&instance, "/dev/full", message, sizeof message), GX_OK);
-        many_spans(NULL);
-        assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_ERR_FILE);
-        assert_string_equal(message, "the trace is not whole: No space left on device");
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    limit_files(4096);
+    many_spans(NULL);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_ERR_FILE);
+    assert_string_equal(message, "the trace is not whole: File too large");
+    /* It is still a trace, and can be replaced; where there is no room at all, it stays. */
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    json_decref(load());
+    limit_files(0);
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_FILE);
+    json_decref(load());
+    unlink(path);
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_FILE);
+    assert_int_equal(access(path, F_OK), -1); /* nor is an empty file left */
+    limit_files(RLIM_INFINITY);
+    end();
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void expect_file(const char *name, const char *text)
+{
+    char got[64] = "";
+    FILE *f = fopen(name, "r");
+    assert_non_null(f);
+    got[fread(got, 1, sizeof got - 1, f)] = 0;
+    fclose(f);
+    assert_string_equal(got, text);
+}
+
+/* Neither a trace nor a context with one begins there, and the file is what it was. */
+static void expect_refused(const char *name, const char *why)
+{
+    gx_ctx *ctx;
+    gx_config config = {.trace = name, .cache_dir = "none"};
+    struct stat before, after;
+    assert_int_equal(lstat(name, &before), 0);
+    assert_int_equal(gx__trace_start(&instance, name, message, sizeof message), GX_ERR_FILE);
+    if (!strstr(message, why))
+        fail_msg("'%s' says '%s'", name, message);
+    assert_int_equal(gx_open(&config, &ctx), GX_ERR_FILE);
+    assert_int_equal(lstat(name, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(before.st_mode, after.st_mode);
+    assert_int_equal(before.st_size, after.st_size);
+}
+
+static void only_over_a_trace(void **state)
+{
+    (void)state;
+    start();
+    span("cpu", GX_STAGE_JOB, 1, 2, 3);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    json_t *events = load();
+    assert_int_equal(json_array_size(events), 1); /* nothing of the one before */
+    json_decref(events);
+    const char *const others[] = {"", "[", "[{\"ph\":\"M\",\"name\":\"other\"}]", "elements\n"};
+    for (size_t i = 0; i < GXT_COUNT(others); i++) {
+        write_file(path, others[i]);
+        expect_refused(path, "is no trace of gpuexec");
+        expect_file(path, others[i]);
     }
+    end();
+}
+
+/* A pipe would hold up whoever opens or fills it, and kill whoever writes when its reader goes;
+ * a device may do anything; a link leads elsewhere. */
+static void only_regular_files(void **state)
+{
+    (void)state;
+    static const char why[] = "is no regular file";
+    char other[40];
+    start();
+    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    snprintf(other, sizeof other, "%s.other", path);
+    assert_int_equal(symlink(path, other), 0); /* to a trace */
+    expect_refused(other, why);
+    assert_int_equal(unlink(path), 0); /* to nothing */
+    expect_refused(other, why);
+    assert_int_equal(access(path, F_OK), -1);
+    write_file(path, "elements\n");
+    expect_refused(other, why);
+    expect_file(path, "elements\n");
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(mkfifo(other, 0600), 0);
+    expect_refused(other, why); /* with nobody to read it, */
+    int reader = open(other, O_RDONLY | O_NONBLOCK);
+    expect_refused(other, why); /* and with one */
+    close(reader);
+    unlink(other);
+    assert_int_equal(mkdir(other, 0700), 0);
+    expect_refused(other, why);
+    assert_int_equal(rmdir(other), 0);
+    expect_refused("/dev/null", why);
     end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_span),        cmocka_unit_test(names_that_would_break_it),
-        cmocka_unit_test(lanes),           cmocka_unit_test(many_from_many_threads),
-        cmocka_unit_test(killed_half_way), cmocka_unit_test(start_and_stop),
+        cmocka_unit_test(one_span),
+        cmocka_unit_test(names_that_would_break_it),
+        cmocka_unit_test(lanes),
+        cmocka_unit_test(many_from_many_threads),
+        cmocka_unit_test(killed_half_way),
+        cmocka_unit_test(start_and_stop),
         cmocka_unit_test(disk_full),
+        cmocka_unit_test(only_over_a_trace),
+        cmocka_unit_test(only_regular_files),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

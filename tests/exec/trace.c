@@ -85,6 +85,7 @@ static void trace(const char *device, const char *path_name, const char *mode, b
     gx_job jobs[JOBS];
     uint64_t random = 3;
     close(mkstemp(path));
+    unlink(path); /* it has to be a new file */
     gx_config config = {.path = path_name, .mode = mode, .trace = path};
     gxt_watch(&config);
     gx_ctx *ctx = gxt_open(&config);
