@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * http_server.h with libmicrohttpd: one thread with epoll, so that a thousand connections
- * cost memory and no threads.
+ * cost memory and no threads. Between its rounds the thread looks after connections that are
+ * held for too long (http_guard.h).
  */
 #include "http_server.h"
 
 #include <microhttpd.h>
-#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "http_check.h"
+#include "http_guard.h"
 
 enum {
     CONNECTIONS = 1200,
-    SILENT_SECONDS = 15, /* a connection without a byte for so long is closed */
     REQUEST_BYTES = 16 << 10,
-    FILES_BESIDE = 128 /* descriptors that everything else needs */
+    FILES_BESIDE = 128, /* descriptors that everything else needs */
+    ROUND_MS = 1000     /* the longest wait between two looks at the connections */
 };
 
 struct http_server {
     struct MHD_Daemon *daemon;
     http_opts opts;
+    http_guard guard;
+    pthread_t thread;
+    int stop; /* an eventfd that ends the thread */
 };
 
 bool http_server_exists(void)
@@ -32,40 +43,92 @@ bool http_server_exists(void)
 
 /* ---- who may ask ---- */
 
-/* Takes as long for any guess of the same length. */
-static bool same_secret(const char *guess, const char *secret)
-{
-    size_t guessed = strlen(guess), length = strlen(secret);
-    volatile unsigned char differs = guessed != length;
-    for (size_t i = 0; i < guessed; i++)
-        differs |= (unsigned char)(guess[i] ^ secret[i % (length ? length : 1)]);
-    return !differs;
-}
-
 static bool has_token(struct MHD_Connection *c, const char *token)
 {
     static const char scheme[] = "Bearer ";
-    const char *header =
-        MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-    const char *query = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
-    if (header && !strncasecmp(header, scheme, sizeof scheme - 1))
-        return same_secret(header + sizeof scheme - 1, token);
-    return query && same_secret(query, token);
+    const size_t prefix = sizeof scheme - 1;
+    const char *header = NULL, *query = NULL;
+    size_t header_size = 0, query_size = 0;
+    if (MHD_lookup_connection_value_n(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION,
+                                      strlen(MHD_HTTP_HEADER_AUTHORIZATION), &header,
+                                      &header_size) == MHD_YES &&
+        header && header_size >= prefix && !strncasecmp(header, scheme, prefix))
+        return http_is_secret(header + prefix, header_size - prefix, token);
+    return MHD_lookup_connection_value_n(c, MHD_GET_ARGUMENT_KIND, "token", strlen("token"), &query,
+                                         &query_size) == MHD_YES &&
+           query && http_is_secret(query, query_size, token);
+}
+
+static enum MHD_Result check_host(void *user, enum MHD_ValueKind kind, const char *key,
+                                  size_t key_size, const char *value, size_t value_size)
+{
+    bool *local = user;
+    (void)kind;
+    if (key_size == strlen(MHD_HTTP_HEADER_HOST) && !strcasecmp(key, MHD_HTTP_HEADER_HOST))
+        *local = *local && value && http_host_is_local(value, value_size);
+    return MHD_YES;
 }
 
 /* A page from elsewhere can send a browser here under a name of its own (DNS rebinding); the
- * name it believes in is in the request. */
+ * name it believes in is in the request. None at all: no browser. */
 static bool names_this_machine(struct MHD_Connection *c)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-    if (!host)
-        return true; /* no browser */
-    size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (length == strlen(names[i]) && !strncasecmp(host, names[i], length))
-            return true;
-    return !strncmp(host, "127.", 4) && strspn(host, "0123456789.") == length;
+    bool local = true;
+    MHD_get_connection_values_n(c, MHD_HEADER_KIND, check_host, &local);
+    return local;
+}
+
+static size_t unescape(void *user, struct MHD_Connection *connection, char *text)
+{
+    (void)user;
+    (void)connection;
+    return http_unescape(text);
+}
+
+/* ---- how long they may take ---- */
+
+static guest *guest_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void on_connection(void *user, struct MHD_Connection *c, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    http_server *server = user;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*context)
+            guard_leave(*context);
+        *context = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *from =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (fd && from)
+        *context = guard_arrive(&server->guard, fd->connect_fd, from->client_addr, now_ns());
+}
+
+/* The next step of a connection: taking an answer, or the next request. */
+static void next_step(struct MHD_Connection *c, bool known)
+{
+    guest *g = guest_of(c);
+    if (!g)
+        return;
+    g->known = g->known || known;
+    g->since_ns = now_ns();
+}
+
+static void on_completed(void *user, struct MHD_Connection *c, void **request,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)user;
+    (void)request;
+    (void)code;
+    next_step(c, false);
 }
 
 /* ---- answering ---- */
@@ -131,6 +194,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     if (!r)
         return MHD_NO;
     add_headers(r, &answer);
+    next_step(connection,
+              answer.status != MHD_HTTP_UNAUTHORIZED && answer.status != MHD_HTTP_FORBIDDEN);
     enum MHD_Result result = MHD_queue_response(connection, answer.status, r);
     MHD_destroy_response(r);
     return result;
@@ -144,7 +209,7 @@ static unsigned connections_allowed(void)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit))
         return CONNECTIONS / 4;
-    rlim_t wanted = CONNECTIONS + FILES_BESIDE;
+    rlim_t beside = FILES_BESIDE + GUARD_SPARE, wanted = CONNECTIONS + beside;
     if (limit.rlim_cur < wanted) {
         limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
         if (setrlimit(RLIMIT_NOFILE, &limit))
@@ -152,8 +217,49 @@ static unsigned connections_allowed(void)
     }
     if (limit.rlim_cur >= wanted)
         return CONNECTIONS;
-    return limit.rlim_cur > 2 * FILES_BESIDE ? (unsigned)limit.rlim_cur - FILES_BESIDE
-                                             : (unsigned)limit.rlim_cur / 2;
+    return limit.rlim_cur > 2 * beside ? (unsigned)(limit.rlim_cur - beside)
+                                       : (unsigned)limit.rlim_cur / 4;
+}
+
+static void *run_rounds(void *user)
+{
+    http_server *server = user;
+    const union MHD_DaemonInfo *epoll =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct pollfd fds[] = {{.fd = epoll->epoll_fd, .events = POLLIN},
+                           {.fd = server->stop, .events = POLLIN}};
+    while (!fds[1].revents) {
+        MHD_UNSIGNED_LONG_LONG wait;
+        bool soon = MHD_get_timeout(server->daemon, &wait) == MHD_YES && wait < ROUND_MS;
+        poll(fds, 2, soon ? (int)wait : ROUND_MS);
+        MHD_run(server->daemon);
+        guard_expire(&server->guard, now_ns());
+    }
+    return NULL;
+}
+
+static struct MHD_Daemon *start_daemon(http_server *server)
+{
+    unsigned flags = MHD_USE_EPOLL;
+    if (server->opts.address->sa_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, server->opts.address,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)server->guard.most + GUARD_SPARE,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, server, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
+        MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)SOMAXCONN, MHD_OPTION_END);
+}
+
+static void server_free(http_server *server)
+{
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    if (server->stop >= 0)
+        close(server->stop);
+    guard_close(&server->guard);
+    free(server);
 }
 
 bool http_server_start(const http_opts *opts, http_server **out, char *err, size_t err_size)
@@ -165,21 +271,21 @@ bool http_server_start(const http_opts *opts, http_server **out, char *err, size
         return false;
     }
     server->opts = *opts;
-    unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD;
-    if (opts->address->sa_family == AF_INET6)
-        flags |= MHD_USE_IPv6;
-    server->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, opts->address,
-        MHD_OPTION_CONNECTION_LIMIT, connections_allowed(), MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)SILENT_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
-        MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)SOMAXCONN, MHD_OPTION_END);
-    if (!server->daemon) {
+    server->stop = eventfd(0, EFD_CLOEXEC);
+    bool ready = server->stop >= 0 && guard_open(&server->guard, connections_allowed());
+    if (ready)
+        server->daemon = start_daemon(server);
+    if (!ready)
+        snprintf(err, err_size, "cannot start a server: %m");
+    else if (!server->daemon)
         snprintf(err, err_size, "cannot listen there: %m");
-        free(server);
-        return false;
-    }
-    *out = server;
-    return true;
+    else if (pthread_create(&server->thread, NULL, run_rounds, server))
+        snprintf(err, err_size, "cannot start a thread");
+    else
+        *out = server;
+    if (!*out)
+        server_free(server);
+    return *out != NULL;
 }
 
 unsigned http_server_port(const http_server *server)
@@ -193,7 +299,8 @@ void http_server_stop(http_server **server)
 {
     if (!*server)
         return;
-    MHD_stop_daemon((*server)->daemon);
-    free(*server);
+    eventfd_write((*server)->stop, 1);
+    pthread_join((*server)->thread, NULL);
+    server_free(*server);
     *server = NULL;
 }

@@ -69,6 +69,15 @@ class Server:
     def socket(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=20)
 
+    def say(self, data):
+        """Everything that is answered to these bytes until the connection ends."""
+        answer = b""
+        with self.socket() as s:
+            s.sendall(data)
+            while part := s.recv(65536):
+                answer += part
+        return answer
+
     def end(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         try:
@@ -230,10 +239,18 @@ def test_paths(server):
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "NONSENSE"):
         status, _, headers = server.get("/metrics", method)
         equal(method, (status, headers.get("Allow")), (405, "GET, HEAD"))
-    for host in ("localhost", "127.0.0.1:9", "127.1.2.3", "[::1]:80", "LOCALHOST:1"):
+    for host in ("localhost", "127.0.0.1:9", "127.1.2.3", "[::1]", "[::1]:80", "LOCALHOST:1"):
         equal(f"Host: {host}", server.get("/healthz", headers={"Host": host})[0], 200)
-    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "127.evil"):
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::2]", "127.evil",
+                 "[::1].evil", "[::1]evil:80", "[::1", "localhost:x@evil", "localhost:80@evil", "localhost:", "localhost:123456",
+                 "127.0.0.1:80:80", "127.1", "127.0.0.256", "localhost.", " ", "[::1]:", "evil@localhost"):
         equal(f"Host: {host}", server.get("/healthz", headers={"Host": host})[0], 403)
+    for host in (b"Host: localhost\r\nHost: evil.example\r\n", b"Host : evil.example\r\n", b""):
+        answer = server.say(b"GET /healthz HTTP/1.1\r\n" + host + b"Connection: close\r\n\r\n")
+        expect(f"{host} is refused", re.match(rb"HTTP/1\.1 40[03] ", answer), answer)
+    for path in ("/metrics%00", "/metrics%00x", "/metrics%", "/metrics%2", "/metric%73%0", "//metrics", "/metrics/"):
+        equal(path, server.get(path)[0], 404)
+    equal("an escaped letter", server.get("/%6detrics")[0], 200)
     other = subprocess.run([PROGRAM, "serve", "--idle", "--listen", f"127.0.0.1:{server.port}"],
                            capture_output=True, text=True, check=False)
     expect("a port that is taken", other.returncode == 1 and "cannot listen there" in other.stderr, other)
@@ -311,6 +328,9 @@ def test_token():
     for wrong in ("", "x", TOKEN[:-1], TOKEN + "x", TOKEN * 2, TOKEN.upper(), "a" * 5000):
         equal(f"token {wrong[:20]!r}", (server.get("/healthz", headers={"Authorization": "Bearer " + wrong})[0],
                                         server.get("/healthz?token=" + wrong)[0]), (401, 401))
+    for query in (TOKEN + "%00", TOKEN + "%00zz", "%00" + TOKEN, TOKEN + "%", TOKEN + "%2"):
+        equal(f"?token={query}", server.get("/healthz?token=" + query)[0], 401)
+    equal("an escaped token", server.get("/healthz?token=%61" + TOKEN[1:])[0], 200)
     equal("another scheme", server.get("/healthz", headers={"Authorization": "Basic " + TOKEN})[0], 401)
     equal("the token", (server.get("/healthz", headers={"Authorization": "Bearer " + TOKEN})[0],
                         server.get("/healthz?token=" + TOKEN)[0]), (200, 200))
@@ -557,4 +577,5 @@ def main():
     sys.exit(1 if failures else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
