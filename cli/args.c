@@ -33,26 +33,30 @@ bool parse_number(const char *text, uint64_t *value)
     return true;
 }
 
-/* Levenshtein distance, or SIZE_MAX for words too long to be names of ours. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many letters to insert, leave out, replace or swap with the next; SIZE_MAX for words too
+ * long to be names of ours. */
 static size_t distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
-    size_t na = strlen(a), nb = strlen(b), row[LONGEST + 1];
+    size_t na = strlen(a), nb = strlen(b), rows[3][LONGEST + 1];
     if (na > LONGEST || nb > LONGEST)
         return SIZE_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
+    for (size_t i = 0; i <= na; i++) {
+        size_t *row = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-            size_t gap = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = replace < gap ? replace : gap;
+            row[j] = i ? least(last[j - 1] + (a[i - 1] != b[j - 1]), last[j] + 1) : j;
+            row[j] = least(row[j], row[j - 1] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
         }
     }
-    return row[nb];
+    return rows[na % 3][nb];
 }
 
 void suggestion_try(suggestion *s, const char *candidate)

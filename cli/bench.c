@@ -105,11 +105,11 @@ const command cmd_bench = {
     .name = "bench",
     .summary = "measure speed, against this machine's own limit",
     .synopsis =
-        "[--suite S] [--device D] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
+        "[--suite S] [--device D[,D...]] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
         "                     [--seed S] [--threads T] [--part P[,P...]] [--jobs N[,N...]]\n"
         "                     [--stream BYTES] [--stats] [--csv | --json]",
     .about =
-        "Suite ops times every automatic device, or the one named: add, mul and inv on the two\n"
+        "Suite ops times every automatic device, or those named: add, mul and inv on the two\n"
         "BLS12-381 fields at four sizes unless told otherwise, in less than a minute. A sample\n"
         "of each result is compared with the reference first; if it differs the exit code is 4.\n"
         "\n"

@@ -74,17 +74,26 @@ void device_list_free(device_list *list);
 /* The device named by --device or its environment variable, or NULL. */
 const char *cli_named_device(const common_opts *common);
 
-/* The devices to work on: the named one, or else every automatic one. */
+/* Opens a device, by planning a job of no elements; NULL: that of jobs that name none. Says
+ * where there is none, and which was probably meant. What fails otherwise fails again where it
+ * is reported. Returns an exit code. */
+int cli_find_device(gx_ctx *ctx, const char *name);
+
+/* The devices to work on: those named, or else every one of a kind. */
+typedef enum target_kind { TARGETS_AUTOMATIC, TARGETS_USABLE } target_kind;
+
 typedef struct target_list {
-    const char **names; /* borrowed from `all` or from the options */
+    const char **names; /* borrowed from `all` or `named` */
+    char *named;
     size_t count;
     unsigned threads; /* the most host threads any automatic device uses */
     int width;        /* of a table column for the names */
     device_list all;
 } target_list;
 
-/* Returns an exit code; EXIT_NO_DEVICE where there is none. Free it in any case. */
-int target_list_get(gx_ctx *ctx, const common_opts *common, target_list *targets);
+/* Returns an exit code; EXIT_NO_DEVICE where there is none, or a named one is none. The
+ * reference and simulated devices are of no kind. Free it in any case. */
+int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, target_list *targets);
 void target_list_free(target_list *targets);
 
 #endif

@@ -47,11 +47,51 @@ static int exit_code(gx_status status)
     return status == GX_OK ? EXIT_DONE : status == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
 }
 
+/* The word in quotes of the library's "there is no device 'vulkn:0': ..."; empty where the
+ * message says something else. */
+static void missing_device(const char *message, char *name, size_t size)
+{
+    static const char begin[] = "there is no device '";
+    name[0] = 0;
+    if (!strncmp(message, begin, sizeof begin - 1)) {
+        message += sizeof begin - 1;
+        snprintf(name, size, "%.*s", (int)strcspn(message, "'"), message);
+    }
+}
+
+/* Adds the names of all devices there are. The context that failed may be in the middle of
+ * something: another one is asked. */
+static void suggest_devices(suggestion *s)
+{
+    gx_ctx *ctx = NULL;
+    device_list list = {0};
+    if (gx_open(&(gx_config){.trace = "", .cache_dir = "none"}, &ctx) == GX_OK &&
+        device_list_get(ctx, &list) == EXIT_DONE)
+        for (size_t i = 0; i < list.count; i++)
+            suggestion_try(s, list.infos[i].name);
+    device_list_free(&list);
+    gx_close(&ctx);
+}
+
+static int failed(gx_status status, const char *message)
+{
+    char name[64] = "";
+    suggestion s = {.word = name};
+    if (status == GX_ERR_NO_DEVICE)
+        missing_device(message, name, sizeof name);
+    if (*name)
+        suggest_devices(&s);
+    if (s.best[0])
+        cli_error("there is no device '%s'; did you mean '%s'?", name, s.best);
+    else
+        cli_error("%s", message);
+    return exit_code(status);
+}
+
 int cli_job_failed(const gx_report *report)
 {
-    const char *what = report->message[0] ? report->message : gx_status_message(report->status);
-    cli_error("%s", what);
-    return exit_code(report->status);
+    return failed(report->status,
+                  report->message[0] ? report->message : gx_status_message(report->status));
 }
 
 /* Its address says that a context's messages are all wanted. */
@@ -75,8 +115,7 @@ static void log_message(void *user, gx_log_level level, const char *message)
 
 int cli_call_failed(gx_status status)
 {
-    cli_error("%s", last_error[0] ? last_error : gx_status_message(status));
-    return exit_code(status);
+    return failed(status, last_error[0] ? last_error : gx_status_message(status));
 }
 
 int cli_open(const common_opts *common, gx_ctx **ctx)
@@ -142,6 +181,18 @@ const char *cli_named_device(const common_opts *common)
     return NULL;
 }
 
+int cli_find_device(gx_ctx *ctx, const char *name)
+{
+    const gx_job nothing = {.op = GX_ADD, .field = GX_U32};
+    const gx_run_opts opts = {.device = name};
+    gx_estimate_info info;
+    gx_report report;
+    if (gx_estimate(ctx, &nothing, 1, &opts, &info) == GX_ERR_NO_DEVICE &&
+        gx_run(ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE) /* which says why */
+        return cli_job_failed(&report);
+    return EXIT_DONE;
+}
+
 static void add_target(target_list *targets, const char *name)
 {
     int width = (int)strlen(name);
@@ -150,27 +201,63 @@ static void add_target(target_list *targets, const char *name)
         targets->width = width;
 }
 
-int target_list_get(gx_ctx *ctx, const common_opts *common, target_list *targets)
+static size_t count_names(const char *list)
+{
+    size_t count = list != NULL;
+    while (list && (list = strchr(list, ',')) != NULL) {
+        list++;
+        count++;
+    }
+    return count;
+}
+
+/* "cpu,vulkan:0", each checked. */
+static int add_named(gx_ctx *ctx, target_list *targets)
+{
+    int rc = EXIT_DONE;
+    for (char *next = targets->named, *name; rc == EXIT_DONE && (name = strsep(&next, ",")) != NULL;
+         add_target(targets, name)) {
+        if (!*name) {
+            cli_error("--device: an empty name");
+            return EXIT_USAGE;
+        }
+        for (size_t i = 0; i < targets->count; i++)
+            if (!strcmp(targets->names[i], name)) {
+                cli_error("--device: '%s' is there twice", name);
+                return EXIT_USAGE;
+            }
+        rc = cli_find_device(ctx, name);
+    }
+    return rc;
+}
+
+static bool is_of_kind(const gx_device_info *info, target_kind kind)
+{
+    if (kind == TARGETS_AUTOMATIC)
+        return info->automatic;
+    return info->usable && info->kind != GX_DEVICE_REFERENCE && info->kind != GX_DEVICE_SIM;
+}
+
+int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, target_list *targets)
 {
     const char *named = cli_named_device(common);
     *targets = (target_list){.threads = 1, .width = 6};
     int rc = device_list_get(ctx, &targets->all);
     if (rc != EXIT_DONE)
         return rc;
-    targets->names = calloc(targets->all.count + 1, sizeof *targets->names);
-    if (!targets->names)
+    targets->named = named ? strdup(named) : NULL;
+    targets->names = calloc(targets->all.count + count_names(named) + 1, sizeof *targets->names);
+    if (!targets->names || (named && !targets->named))
         return cli_no_memory();
-    if (named)
-        add_target(targets, named);
     for (size_t i = 0; i < targets->all.count; i++) {
         const gx_device_info *info = &targets->all.infos[i];
-        if (!info->automatic)
-            continue;
-        if (!named)
+        if (!named && is_of_kind(info, kind))
             add_target(targets, info->name);
-        if (info->threads > targets->threads)
+        if (info->automatic && info->threads > targets->threads)
             targets->threads = info->threads;
     }
+    if (named)
+        return add_named(ctx, targets);
     if (targets->count)
         return EXIT_DONE;
     cli_error("no usable device; 'gpuexec devices' lists what there is");
@@ -180,6 +267,7 @@ int target_list_get(gx_ctx *ctx, const common_opts *common, target_list *targets
 void target_list_free(target_list *targets)
 {
     free(targets->names);
+    free(targets->named);
     device_list_free(&targets->all);
     *targets = (target_list){0};
 }

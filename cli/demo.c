@@ -321,7 +321,7 @@ static int run_demo(const common_opts *common)
     if (rc == EXIT_DONE)
         rc = cli_open(common, &ctx);
     if (rc == EXIT_DONE)
-        rc = target_list_get(ctx, common, &targets);
+        rc = target_list_get(ctx, common, TARGETS_AUTOMATIC, &targets);
     for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++) {
         char title[96];
         snprintf(title, sizeof title, "Verification of %s against the reference", targets.names[i]);

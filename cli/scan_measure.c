@@ -34,9 +34,7 @@ typedef struct scanning {
     const common_opts *common;
     const scan_opts *opts;
     gx_ctx *ctx;
-    device_list all;
-    char names[SCAN_DEVICES_MAX][sizeof((scan_row *)0)->device];
-    size_t ndevices;
+    target_list devices;
     data_arrays arrays;
     scan_section *section;
     FILE *file;
@@ -47,62 +45,19 @@ typedef struct scanning {
 
 /* ---- devices ---- */
 
-static bool add_device(scanning *s, const char *name, size_t length)
-{
-    if (s->ndevices == SCAN_DEVICES_MAX || length >= sizeof s->names[0] || !length) {
-        cli_error("--device: %s",
-                  length ? "too many, or a name that is too long" : "an empty name");
-        return false;
-    }
-    for (size_t i = 0; i < s->ndevices; i++)
-        if (!strncmp(s->names[i], name, length) && !s->names[i][length]) {
-            cli_error("--device: '%s' is there twice", s->names[i]);
-            return false;
-        }
-    memcpy(s->names[s->ndevices], name, length);
-    s->names[s->ndevices++][length] = 0;
-    return true;
-}
-
+/* Before the file is touched: a device that is not there ends the scan. */
 static int choose_devices(scanning *s)
 {
-    const char *named = cli_named_device(s->common);
-    int rc = device_list_get(s->ctx, &s->all);
-    if (rc != EXIT_DONE)
-        return rc;
-    for (const char *p = named; p;) {
-        size_t length = strcspn(p, ",");
-        if (!add_device(s, p, length))
-            return EXIT_USAGE;
-        p = p[length] ? p + length + 1 : NULL;
-    }
-    for (size_t i = 0; !named && i < s->all.count; i++) {
-        const gx_device_info *d = &s->all.infos[i];
-        if (d->usable && d->kind != GX_DEVICE_REFERENCE && d->kind != GX_DEVICE_SIM &&
-            !add_device(s, d->name, strlen(d->name)))
-            return EXIT_FAILED;
-    }
-    if (s->ndevices)
-        return EXIT_DONE;
-    cli_error("no usable device; 'gpuexec devices' lists what there is");
-    return EXIT_NO_DEVICE;
-}
-
-/* Opens them all, by planning a job of no elements, before the file is touched: one that is not
- * there ends the scan, and a call says why. What fails otherwise fails again where it is
- * reported. */
-static int open_devices(scanning *s)
-{
-    const gx_job nothing = {.op = GX_ADD, .field = GX_U32};
-    for (size_t i = 0; i < s->ndevices; i++) {
-        const gx_run_opts opts = {.device = s->names[i]};
-        gx_estimate_info info;
-        gx_report report;
-        if (gx_estimate(s->ctx, &nothing, 1, &opts, &info) == GX_ERR_NO_DEVICE &&
-            gx_run(s->ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE)
-            return cli_job_failed(&report);
-    }
-    return EXIT_DONE;
+    int rc = target_list_get(s->ctx, s->common, TARGETS_USABLE, &s->devices);
+    if (rc == EXIT_DONE && s->devices.count > SCAN_DEVICES_MAX)
+        return cli_usage(&cmd_scan, "--device: more than %d devices", SCAN_DEVICES_MAX);
+    for (size_t i = 0; rc == EXIT_DONE && i < s->devices.count; i++)
+        if (strlen(s->devices.names[i]) >= sizeof((scan_row *)0)->device)
+            return cli_usage(&cmd_scan,
+                             "--device: '%s' is too long for the file: name it as "
+                             "'gpuexec devices' does",
+                             s->devices.names[i]);
+    return rc;
 }
 
 /* ---- the heading ---- */
@@ -170,8 +125,8 @@ static void write_options(const scanning *s, char *text, size_t size)
             append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
             separator = ",";
         }
-    for (size_t i = 0; i < s->ndevices; i++)
-        append(text, size, "%s%s", i ? "," : " --device ", s->names[i]);
+    for (size_t i = 0; i < s->devices.count; i++)
+        append(text, size, "%s%s", i ? "," : " --device ", s->devices.names[i]);
     append(text, size, " --samples %llu --warmup %llu --budget %llu --seed %llu%s",
            (unsigned long long)o->samples, (unsigned long long)o->warmup,
            (unsigned long long)o->budget_ms, (unsigned long long)o->seed,
@@ -181,9 +136,9 @@ static void write_options(const scanning *s, char *text, size_t size)
 
 static const gx_device_info *find_info(const scanning *s, const char *name)
 {
-    for (size_t i = 0; i < s->all.count; i++)
-        if (!strcmp(s->all.infos[i].name, name))
-            return &s->all.infos[i];
+    for (size_t i = 0; i < s->devices.all.count; i++)
+        if (!strcmp(s->devices.all.infos[i].name, name))
+            return &s->devices.all.infos[i];
     return NULL;
 }
 
@@ -195,7 +150,7 @@ static uint64_t count_cells(const scanning *s)
             if (s->opts->fields >> f & 1 && s->opts->ops >> o & 1 &&
                 gx_op_exists((gx_op)o, (gx_field)f))
                 n += s->opts->sizes.count;
-    return n * s->ndevices * (s->opts->resident ? PLACES : 1);
+    return n * s->devices.count * (s->opts->resident ? PLACES : 1);
 }
 
 static void write_heading(const scanning *s, scan_section *to)
@@ -209,11 +164,11 @@ static void write_heading(const scanning *s, scan_section *to)
              cpu ? cpu->threads : 0, plural(cpu ? cpu->threads : 0));
     write_options(s, to->options, sizeof to->options);
     to->cells = (double)count_cells(s);
-    to->ndevices = s->ndevices;
-    for (size_t i = 0; i < s->ndevices; i++) {
+    to->ndevices = s->devices.count;
+    for (size_t i = 0; i < s->devices.count; i++) {
         scan_device *d = &to->devices[i];
-        const gx_device_info *info = find_info(s, s->names[i]);
-        snprintf(d->name, sizeof d->name, "%s", s->names[i]);
+        const gx_device_info *info = find_info(s, s->devices.names[i]);
+        snprintf(d->name, sizeof d->name, "%s", s->devices.names[i]);
         snprintf(d->description, sizeof d->description, "%s",
                  info ? info->description : "named by the user");
         scan_clean(d->description);
@@ -475,7 +430,7 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
     scan_row row = scan_row_empty();
     double *ns = &s->ns_per_element[device][place];
     double expected_ms = *ns * (double)host->n / 1e6;
-    snprintf(row.device, sizeof row.device, "%s", s->names[device]);
+    snprintf(row.device, sizeof row.device, "%s", s->devices.names[device]);
     snprintf(row.field, sizeof row.field, "%s", gx_field_get_info(host->field)->name);
     snprintf(row.op, sizeof row.op, "%s", gx_op_get_info(host->op)->name);
     snprintf(row.place, sizeof row.place, "%s", places[place]);
@@ -505,7 +460,7 @@ static void wake(scanning *s, gx_field field, gx_op op, const char *device)
     uint64_t most = number_list_max(&s->opts->sizes), start = now_ns();
     gx_job job = data_arrays_job(&s->arrays, field, op, most < WAKE_ELEMS ? most : WAKE_ELEMS);
     const gx_run_opts opts = {.device = device};
-    if (s->ndevices == 1 || !info ||
+    if (s->devices.count == 1 || !info ||
         (info->kind != GX_DEVICE_VULKAN && info->kind != GX_DEVICE_WEBGPU))
         return;
     while (!signals_caught && now_ns() - start < WAKE_NS)
@@ -518,8 +473,8 @@ static int scan_op(scanning *s, gx_field field, gx_op op)
 {
     memset(s->ns_per_element, 0, sizeof s->ns_per_element);
     for (size_t p = 0; p < (s->opts->resident ? PLACES : 1); p++)
-        for (size_t d = 0; d < s->ndevices; d++) {
-            wake(s, field, op, s->names[d]);
+        for (size_t d = 0; d < s->devices.count; d++) {
+            wake(s, field, op, s->devices.names[d]);
             for (size_t i = 0; i < s->opts->sizes.count; i++) {
                 gx_job host = data_arrays_job(&s->arrays, field, op, s->opts->sizes.values[i]);
                 int rc = scan_cell(s, &host, d, p);
@@ -559,8 +514,6 @@ static int scan_all(scanning *s)
 static int measure(scanning *s)
 {
     int rc = choose_devices(s);
-    if (rc == EXIT_DONE)
-        rc = open_devices(s);
     if (rc != EXIT_DONE)
         return rc;
     write_heading(s, s->section);
@@ -604,6 +557,6 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
         rc = EXIT_FAILED;
     }
     *interrupted = signals_caught;
-    device_list_free(&s.all);
+    target_list_free(&s.devices);
     return cli_close(&s.ctx, rc);
 }

@@ -479,7 +479,7 @@ static int run_engine(const common_opts *common, const bench_opts *opts)
     target_list targets = {0};
     int rc = cli_open(common, &e.ctx);
     if (rc == EXIT_DONE)
-        rc = target_list_get(e.ctx, common, &targets);
+        rc = target_list_get(e.ctx, common, TARGETS_AUTOMATIC, &targets);
     columns[ENGINE_DEVICE].width = targets.width;
     for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++) {
         e.device = targets.names[i];

@@ -223,7 +223,7 @@ static int run_ops(const common_opts *common, const bench_opts *opts)
     target_list targets = {0};
     int rc = cli_open(common, &b.ctx);
     if (rc == EXIT_DONE)
-        rc = target_list_get(b.ctx, common, &targets);
+        rc = target_list_get(b.ctx, common, TARGETS_AUTOMATIC, &targets);
     if (rc == EXIT_DONE)
         rc = bench_targets(&b, &targets, (output_format)common->format);
     target_list_free(&targets);

@@ -455,6 +455,8 @@ static int find_candidates(router *r)
         add_candidate(r, p, strcspn(p, ","));
     device_list all = {0};
     int rc = named ? EXIT_DONE : device_list_get(r->ctx, &all);
+    for (size_t i = 0; rc == EXIT_DONE && named && i < r->candidates; i++)
+        rc = cli_find_device(r->ctx, r->names[i]);
     for (size_t i = 0; i < all.count; i++)
         if (all.infos[i].automatic && all.infos[i].usable)
             add_candidate(r, all.infos[i].name, strlen(all.infos[i].name));

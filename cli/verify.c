@@ -180,9 +180,6 @@ static int verify_targets(verification *v, const target_list *targets, output_fo
 
 static int run_verify(const common_opts *common)
 {
-    const char *named = cli_named_device(common);
-    if (named && !strcmp(named, "ref"))
-        return cli_usage(&cmd_verify, "ref is what the others are compared with; name another");
     uint64_t per_device = count_wanted();
     if (!per_device)
         return cli_usage(&cmd_verify, "no such operation on this field");
@@ -191,7 +188,10 @@ static int run_verify(const common_opts *common)
     target_list targets = {0};
     int rc = cli_open(common, &v.ctx);
     if (rc == EXIT_DONE)
-        rc = target_list_get(v.ctx, common, &targets);
+        rc = target_list_get(v.ctx, common, TARGETS_AUTOMATIC, &targets);
+    for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++)
+        if (!strcmp(targets.names[i], "ref"))
+            rc = cli_usage(&cmd_verify, "ref is what the others are compared with; name another");
     if (rc == EXIT_DONE) {
         progress_start("verifying", targets.count * per_device, "operations");
         rc = verify_targets(&v, &targets, (output_format)common->format);
@@ -204,9 +204,9 @@ static int run_verify(const common_opts *common)
 const command cmd_verify = {
     .name = "verify",
     .summary = "compare devices with the reference, bit by bit",
-    .synopsis = "[--device D] [--field F] [--op O] [-n N] [--seed S] [--csv | --json]",
+    .synopsis = "[--device D[,D...]] [--field F] [--op O] [-n N] [--seed S] [--csv | --json]",
     .about =
-        "Compares every automatic device, or the one named, with the device 'ref' on random\n"
+        "Compares every automatic device, or those named, with the device 'ref' on random\n"
         "and edge inputs (0, 1, p - 1, ...): every operation of every field, with no operand and\n"
         "with each operand one element that stands for all, in place and not, and once repeated\n"
         "to 256K elements so that all threads work.\n"

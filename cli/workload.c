@@ -166,6 +166,9 @@ static void destroy(workload *w)
 int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, workload **out)
 {
     *out = NULL;
+    int rc = cli_find_device(ctx, NULL);
+    if (rc != EXIT_DONE)
+        return rc;
     workload *w = calloc(1, sizeof *w);
     if (!w)
         return cli_no_memory();
@@ -178,7 +181,6 @@ int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, w
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&w->lock, NULL);
     list_kinds(w);
-    int rc = EXIT_DONE;
     if (!w->kind_count)
         rc = cli_usage(cmd, "no such operation on this field");
     else if (!make_data(w))
