@@ -105,9 +105,9 @@ const command cmd_bench = {
     .name = "bench",
     .summary = "measure speed, against this machine's own limit",
     .synopsis =
-        "[--suite S] [--device D[,D...]] [--field F] [--op O] [-n N[,N...]] [--samples K]\n"
-        "                     [--seed S] [--threads T] [--part P[,P...]] [--jobs N[,N...]]\n"
-        "                     [--stream BYTES] [--stats] [--csv | --json]",
+        "[--suite S] [--device D[,D...]] [--field F] [--op O] [-n N[,N...]]\n"
+        "                     [--samples K] [--seed S] [--threads T] [--part P[,P...]]\n"
+        "                     [--jobs N[,N...]] [--stream BYTES] [--stats] [--csv | --json]",
     .about =
         "Suite ops times every automatic device, or those named: add, mul and inv on the two\n"
         "BLS12-381 fields at four sizes unless told otherwise, in less than a minute. A sample\n"
