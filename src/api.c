@@ -144,9 +144,7 @@ gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count)
 void gx_stats(gx_ctx *ctx, gx_statistics *out)
 {
     const struct gx_counters *c = &ctx->instance.counters;
-    *out = (gx_statistics){.jobs_done = c->jobs_done,
-                           .jobs_failed = c->jobs_failed,
-                           .elements = c->elements,
+    *out = (gx_statistics){.jobs_failed = c->jobs_failed,
                            .bytes_read = c->bytes_read,
                            .bytes_written = c->bytes_written,
                            .compute_ns = c->compute_ns,
@@ -174,6 +172,7 @@ void gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .fallbacks = c->fallbacks};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         out->buckets[i] = c->buckets[i];
+    gx__router_sums(&ctx->router, &out->jobs_done, &out->elements);
 }
 
 /* ---- trace ---- */
@@ -446,7 +445,7 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     batch->mode = opts->mode ? opts->mode : ctx->mode;
     batch->sets = 0;
     batch->stream = batch->uncounted = batch->untimed = false;
-    batch->submit_ns = 0;
+    batch->submit_ns = batch->queued_ns = 0;
     batch->cancel = NULL;
     batch->done = NULL;
     batch->failed = 0;
@@ -544,7 +543,7 @@ static void set_call(struct gx_call *call, const gx_ctx *ctx, const gx_job *jobs
     call->path = opts->path ? opts->path : ctx->path;
     call->mode = opts->mode ? opts->mode : ctx->mode;
     call->policy = policy;
-    call->submit_ns = 0;
+    call->submit_ns = call->queued_ns = 0;
     call->cancel = NULL;
     call->failed = 0;
 }
@@ -812,6 +811,19 @@ gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *coun
     gx__router_candidates(&ctx->router, &candidates, &some, message, sizeof message);
     gx__router_stats(&ctx->router, stats, count);
     return GX_OK;
+}
+
+gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size)
+{
+    size_t count = 0;
+    if (!ctx || !size)
+        return GX_ERR_INVALID;
+    gx_statistics stats;
+    gx_status s = gx_device_stats(ctx, NULL, &count); /* which finds the devices to tell of */
+    gx_stats(ctx, &stats);
+    if (s == GX_OK)
+        gx__metrics_text(&ctx->router, &stats, text, size);
+    return s;
 }
 
 gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings)

@@ -13,12 +13,11 @@
 #include "gpuexec.h"
 
 struct gx_counters {
-    _Atomic uint64_t jobs_done, jobs_failed, elements, bytes_read, bytes_written, compute_ns,
-        dispatches, pool_hits, pool_misses, pool_bytes, device_bytes, device_bytes_peak,
-        command_hits, command_misses, buckets[GX_BUCKETS], tickets_submitted, tickets_done,
-        tickets_cancelled, jobs_waiting, validation_messages, decisions, decisions_default,
-        decisions_split, decisions_explored, routed_ns, routed_best_ns, sampled, mismatches,
-        fallbacks;
+    _Atomic uint64_t jobs_failed, bytes_read, bytes_written, compute_ns, dispatches, pool_hits,
+        pool_misses, pool_bytes, device_bytes, device_bytes_peak, command_hits, command_misses,
+        buckets[GX_BUCKETS], tickets_submitted, tickets_done, tickets_cancelled, jobs_waiting,
+        validation_messages, decisions, decisions_default, decisions_split, decisions_explored,
+        routed_ns, routed_best_ns, sampled, mismatches, fallbacks;
 };
 
 struct gx_instance {

@@ -12,12 +12,17 @@
 #include "exec/pool.h"
 #include "exec/queue.h"
 #include "exec/record.h"
+#include "exec/tally.h"
+#include "field/field.h"
+#include "op/op.h"
 
 struct gx_place;
 
 /* What a device has done, with all engines that it had. */
 struct gx_work {
     _Atomic uint64_t jobs, elements, busy_ns;
+    struct gx_tally tally[GX_OP_END][GX_FIELD_END]; /* a job that is split counts once, where
+                                                       most of it was done */
 };
 
 struct gx_engine {
@@ -83,7 +88,8 @@ struct gx_batch {
     bool stream;         /* others are in flight or about to follow */
     bool uncounted;      /* its jobs are parts of others: not for gx_stats */
     bool untimed;        /* nobody looks at the times in the reports: they cost some us */
-    uint64_t submit_ns;  /* since when it was waiting to be fed; 0: it was not */
+    uint64_t submit_ns;  /* since when it was waiting to be fed; 0: it was not ... */
+    uint64_t queued_ns;  /* ... and for how long */
     atomic_bool *cancel; /* NULL: cannot be; looked at before each group starts */
     void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
                                         way; NULL: the caller waits by other means */
@@ -104,8 +110,10 @@ struct gx_batch {
 
 /* Of a job that did not run: everything in *r is set. */
 void gx__report_not_run(gx_report *r, gx_status why);
-/* Into the counters behind gx_stats; a failed job counts as that alone. */
-void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r);
+/* Into the counters behind gx_stats and gx_metrics_prometheus; a failed job counts as that
+ * alone. work: of the device that did it; NULL: nobody asks. */
+void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
+                   const gx_report *r);
 
 /* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);

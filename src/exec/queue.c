@@ -408,9 +408,6 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
     if (gx__budget_waited_for(&engine->budget)) /* by a call, which must not starve */
         gx__pipe_drain(w->pipe);
     size_t count = segment(t, t->first);
-    uint64_t queued = gx__now_ns() - t->submit_ns;
-    for (size_t i = 0; i < count; i++)
-        t->reports[t->first + i].queued_ns = queued;
     t->batch = (struct gx_batch){.jobs = t->jobs + t->first,
                                  .count = count,
                                  .reports = t->reports + t->first,
@@ -419,6 +416,7 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
                                  .sets = OVERLAP_SETS,
                                  .stream = stream,
                                  .submit_ns = t->submit_ns,
+                                 .queued_ns = gx__now_ns() - t->submit_ns,
                                  .cancel = &t->cancel,
                                  .done = segment_done};
     gx__pipe_feed(w->pipe, &t->batch);
@@ -530,7 +528,6 @@ static void serve(struct gx_backlog *queue)
 {
     struct gx_ticket *t = take(&queue->routers);
     pthread_mutex_unlock(&queue->lock);
-    uint64_t queued = gx__now_ns() - t->submit_ns;
     struct gx_call call = {.jobs = t->jobs,
                            .count = t->count,
                            .reports = t->reports,
@@ -538,13 +535,11 @@ static void serve(struct gx_backlog *queue)
                            .mode = t->mode,
                            .policy = t->policy,
                            .submit_ns = t->submit_ns,
+                           .queued_ns = gx__now_ns() - t->submit_ns,
                            .cancel = &t->cancel};
     gx_status s = queue->route(queue->route_user, &call);
     if (s != GX_OK && s != GX_ERR_CANCELLED)
         gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", call.failed, call.message);
-    for (size_t i = 0; i < t->count; i++)
-        if (t->reports[i].status != GX_ERR_NOT_RUN && t->reports[i].status != GX_ERR_CANCELLED)
-            t->reports[i].queued_ns = queued;
     pthread_mutex_lock(&queue->lock);
     t->first = t->count;
     go_on(t, s);

@@ -46,7 +46,8 @@ struct gx_call {
     gx_path path;
     gx_mode mode;
     gx_policy policy;
-    uint64_t submit_ns;  /* since when it was waiting; 0: it was not */
+    uint64_t submit_ns;  /* since when it was waiting; 0: it was not ... */
+    uint64_t queued_ns;  /* ... and for how long */
     atomic_bool *cancel; /* NULL: cannot be */
     size_t failed;       /* what came of it: the first job that failed ... */
     char message[160];   /* ... and why */

@@ -39,7 +39,8 @@ void gx__report_not_run(gx_report *r, gx_status why)
     snprintf(r->message, sizeof r->message, "%s", gx_status_message(why));
 }
 
-void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
+void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
+                   const gx_report *r)
 {
     if (r->status != GX_OK) {
         gx__count(&c->jobs_failed, 1);
@@ -49,8 +50,8 @@ void gx__count_job(struct gx_counters *c, const gx_job *job, const gx_report *r)
     size_t read = 0;
     for (int i = GX_A; i <= (int)gx_op_get_info(job->op)->operands; i++)
         read += (gx__operand(job, i)->broadcast && job->n ? 1 : job->n) * bytes;
-    gx__count(&c->jobs_done, 1);
-    gx__count(&c->elements, job->n);
+    if (work)
+        gx__tally_job(&work->tally[job->op][job->field], job->n, r->total_ns, r->queued_ns);
     gx__count(&c->bytes_read, read);
     gx__count(&c->bytes_written, job->n * bytes);
     gx__count(&c->compute_ns, r->compute_ns);
@@ -122,8 +123,9 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
     gx_report *r = report_of(batch, i);
     memcpy(r->device, engine->device.info.name, sizeof r->device);
     r->status = GX_OK;
+    r->queued_ns = batch->queued_ns;
     if (!batch->uncounted)
-        gx__count_job(&engine->instance->counters, &batch->jobs[i], r);
+        gx__count_job(&engine->instance->counters, engine->work, &batch->jobs[i], r);
     if (!batch->reports && i + 1 < batch->count)
         clear_spare(batch);
 }
@@ -154,6 +156,7 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
             memcpy(r->device, engine->device.info.name, sizeof r->device);
             memcpy(r->message, batch->message, sizeof r->message);
             r->status = batch->status;
+            r->queued_ns = batch->queued_ns;
         }
         if (!batch->uncounted)
             gx__count(&engine->instance->counters.jobs_failed, 1);

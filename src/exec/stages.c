@@ -436,9 +436,7 @@ gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *f, const struc
     f->host_in_ns = f->host_out_ns = f->device_ns = 0;
     memset(f->stage_ns, 0, sizeof f->stage_ns);
     f->done = (struct gx_point){0};
-    /* unless nobody asks, and submit_ns is read when the operands are copied */
-    bool now = f->batch->timed || f->group.slots == f->group.in || device->ops->host_copy;
-    f->submit_ns = f->start_ns = now ? gx__engine_now(pipe->engine) : 0;
+    f->submit_ns = f->start_ns = gx__engine_now(pipe->engine);
     if (device->facts.import)
         s = import_operands(pipe, f);
     if (s == GX_OK)
@@ -547,8 +545,7 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
         if (s == GX_OK)
             s = gx__engine_wait(pipe->engine, done, f->group.elements);
     }
-    if (f->batch->timed)
-        f->end_ns = gx__engine_now(pipe->engine);
+    f->end_ns = gx__engine_now(pipe->engine);
     if (!device->ops->host_copy)
         time.end_ns = f->end_ns;
     f->host_out_ns = count ? time.end_ns - time.start_ns : 0;

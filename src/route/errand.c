@@ -175,6 +175,7 @@ static void run_batch(struct gx_errand *e, struct gx_batch *batch, uint64_t *ns)
     batch->sets = 0;
     batch->stream = false;
     batch->submit_ns = e->call->submit_ns;
+    batch->queued_ns = 0;
     batch->uncounted = true;
     batch->untimed = !e->call->reports;
     batch->cancel = e->together ? NULL : e->call->cancel;

@@ -122,20 +122,23 @@ static void publish(struct gx_places *places, struct gx_place *place)
 static gx_status place_of(struct gx_places *places, const char *name, struct gx_place **place,
                           bool *is_new, char *message, size_t message_size)
 {
-    gx_device_info info;
+    gx_device_info info = {0};
     *is_new = false;
     *place = gx__place_find(places, name);
     if (*place)
         return GX_OK;
     if (strncmp(name, GX_FAULT_PREFIX, strlen(GX_FAULT_PREFIX))) {
-        gx_status s = gx__device_find(places->instance, name, &info, message, message_size);
-        if (s != GX_OK)
-            return s;
+        gx_status found = gx__device_find(places->instance, name, &info, message, message_size);
+        if (found != GX_OK)
+            return found;
         name = info.name;
         *place = gx__place_find(places, name);
     }
     *is_new = !*place;
-    return *place ? GX_OK : new_place(places, name, place, message, message_size);
+    gx_status s = *place ? GX_OK : new_place(places, name, place, message, message_size);
+    if (*is_new && s == GX_OK)
+        (*place)->info = info;
+    return s;
 }
 
 static void open_model(struct gx_places *places, struct gx_place *place,

@@ -53,7 +53,8 @@ struct gx_habit {
 /* A device, and its engine now; NULL: to be opened. */
 struct gx_place {
     char name[sizeof((gx_device_info *)0)->name];
-    bool host; /* it is GX_HOST_DEVICE */
+    gx_device_info info; /* as it was found; kind 0: it wraps another, and opening it says */
+    bool host;           /* it is GX_HOST_DEVICE */
     struct gx_engine *_Atomic engine;
     struct gx_model *_Atomic model; /* from the first opening on; NULL: none, or no memory */
     struct gx_condition condition;

@@ -109,9 +109,11 @@ static void not_written(gx_report *r, const struct gx_errand *e, const struct gx
 }
 
 /* Everything of job j of the wave, which is number `job` of the call; who was considered only
- * where someone wants to know. */
-static void merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted, gx_report *r)
+ * where someone wants to know. Returns the device that had most of it. */
+static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted,
+                              gx_report *r)
 {
+    struct gx_place *place = NULL;
     uint64_t most = 0;
     bool stopped = false;
     const gx_job *meant = &desk->errand[0].wave[j];
@@ -125,9 +127,10 @@ static void merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted,
         const gx_report *part = &e->reports[i];
         if (e->failed_over)
             r->reason = GX_REASON_FALLBACK;
-        if (!r->device[0] || range.n > most) {
+        if (!place || range.n > most) {
             most = range.n;
-            memcpy(r->device, e->entrant->place->name, sizeof r->device);
+            place = e->entrant->place;
+            memcpy(r->device, place->name, sizeof r->device);
             r->path = part->path;
             r->mode = part->mode;
         }
@@ -145,6 +148,7 @@ static void merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted,
         memcpy(r->message, desk->message, sizeof r->message);
     if (wanted)
         add_candidates(desk, j, meant->n, r);
+    return place;
 }
 
 /* Buffers of "cpu" may be anybody's host memory, but stayed with it. */
@@ -210,7 +214,8 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
     gx_report own;
     for (size_t j = 0; j < count; j++) {
         gx_report *r = call->reports ? &call->reports[first + j] : &own;
-        merge(desk, j, first + j, call->reports != NULL, r);
+        struct gx_place *place = merge(desk, j, first + j, call->reports != NULL, r);
+        r->queued_ns = call->queued_ns;
         if (at_home(&call->jobs[first + j], desk))
             r->reason = GX_REASON_RESIDENT;
         if (count == 1 && r->status == GX_OK)
@@ -219,7 +224,7 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
             gx__report_not_run(r, GX_ERR_CANCELLED);
         else if (r->status == GX_ERR_NOT_RUN)
             gx__report_not_run(r, GX_ERR_NOT_RUN);
-        gx__count_job(counters, &call->jobs[first + j], r);
+        gx__count_job(counters, place ? &place->work : NULL, &call->jobs[first + j], r);
         if (s != GX_OK || r->status == GX_OK)
             continue;
         s = r->status;

@@ -318,6 +318,7 @@ static void set_batch(struct gx_batch *batch, const struct gx_call *call, const 
     batch->sets = 0;
     batch->stream = batch->uncounted = batch->untimed = false;
     batch->submit_ns = call->submit_ns;
+    batch->queued_ns = call->queued_ns;
     batch->cancel = call->cancel;
     batch->done = NULL;
     batch->failed = 0;
@@ -478,6 +479,7 @@ static void give_up_at(struct gx_router *router, struct gx_call *call, size_t fi
     call->failed = first;
     if (call->reports && !cancelled) {
         call->reports[first].status = status;
+        call->reports[first].queued_ns = call->queued_ns;
         memcpy(call->reports[first].message, call->message, sizeof call->message);
     }
 }
@@ -778,6 +780,19 @@ void gx__router_stats(struct gx_router *router, gx_device_statistics *stats, siz
         memcpy(stats[i].device, place->name, sizeof stats[i].device);
     }
     *count = places;
+}
+
+void gx__router_sums(const struct gx_router *router, uint64_t *jobs, uint64_t *elements)
+{
+    size_t places = atomic_load(&router->places.count);
+    *jobs = *elements = 0;
+    for (size_t i = 0; i < places; i++)
+        for (size_t op = 0; op < GX_OP_END; op++)
+            for (size_t field = 0; field < GX_FIELD_END; field++) {
+                const struct gx_tally *t = &router->places.place[i]->work.tally[op][field];
+                *jobs += gx__histogram_count(&t->took);
+                *elements += t->elements;
+            }
 }
 
 void gx__router_rows(struct gx_router *router, gx_model_row *rows, size_t *count)

@@ -54,6 +54,16 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
+static void run_ticket(gx_ctx *ctx, const gx_job *job, const char *device)
+{
+    gx_ticket *ticket;
+    gx_run_opts opts = {.device = device};
+    assert_int_equal(gx_submit(ctx, job, 1, &opts, &ticket), GX_OK);
+    assert_int_equal(gx_wait(ticket, UINT64_MAX, NULL), GX_OK);
+    gx_ticket_free(&ticket);
+}
+
+/* Four calls and two tickets; those that name it on the odd device. */
 static gx_ctx *used_context(void)
 {
     static uint64_t a[ELEMENTS][6], b[ELEMENTS][6], out[ELEMENTS][6];
@@ -66,6 +76,8 @@ static gx_ctx *used_context(void)
     for (int i = 0; i < 3; i++)
         assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_OK);
     assert_int_equal(gxt_run(ctx, &job, ODD_DEVICE, NULL), GX_OK);
+    run_ticket(ctx, &job, NULL);
+    run_ticket(ctx, &job, ODD_DEVICE);
     job.n = 0;
     job.op = GX_INV; /* with a b that it does not have */
     assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_ERR_INVALID);
@@ -124,7 +136,8 @@ static void every_number_of_the_context(void **state)
     gx_ctx *ctx = used_context();
     char *text = metrics_of(ctx), series[80];
     gx_stats(ctx, &s);
-    assert_int_equal(s.jobs_done, 4);
+    assert_int_equal(s.jobs_done, 6);
+    assert_int_equal(s.elements, 6 * ELEMENTS);
     assert_int_equal(s.jobs_failed, 1);
     check(text, "gpuexec_build_info{version=\"0.1.0\"}", 1);
     check(text, "gpuexec_jobs_total{result=\"done\"}", s.jobs_done);
@@ -204,6 +217,130 @@ static void every_number_of_the_devices(void **state)
     gx_close(&ctx);
 }
 
+static void what_the_devices_are(void **state)
+{
+    (void)state;
+    gx_device_info infos[16];
+    size_t count = GXT_COUNT(infos);
+    char series[400];
+    gx_ctx *ctx = used_context();
+    char *text = metrics_of(ctx);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    assert_string_equal(infos[0].name, "cpu");
+    snprintf(series, sizeof series,
+             "gpuexec_device_info{device=\"cpu\",kind=\"cpu\",description=\"%s\"}",
+             infos[0].description);
+    check(text, series, 1);
+    snprintf(series, sizeof series, "\ngpuexec_device_info{%s,kind=\"sim\",description=\"",
+             ODD_LABEL);
+    assert_non_null(strstr(text, series));
+    free(text);
+    gx_close(&ctx);
+}
+
+/* ---- histograms ---- */
+
+/* Buckets only grow, the last one is the count; returns it, and the sum. */
+static uint64_t check_histogram(const char *text, const char *name, const char *labels,
+                                uint64_t *sum_ns)
+{
+    static const char *const bounds[] = {
+        "0.000001", "0.000002", "0.000005", "0.00001", "0.00002", "0.00005", "0.0001", "0.0002",
+        "0.0005",   "0.001",    "0.002",    "0.005",   "0.01",    "0.02",    "0.05",   "0.1",
+        "0.2",      "0.5",      "1",        "2",       "5",       "10",      "+Inf"};
+    char series[320], *dot;
+    uint64_t before = 0, nonempty = 0;
+    for (size_t i = 0; i < GXT_COUNT(bounds); i++) {
+        snprintf(series, sizeof series, "%s_bucket{%s,le=\"%s\"}", name, labels, bounds[i]);
+        uint64_t value = strtoull(value_of(text, series), NULL, 10);
+        assert_true(value >= before);
+        nonempty += value > before && i;
+        before = value;
+    }
+    snprintf(series, sizeof series, "%s_count{%s}", name, labels);
+    check(text, series, before);
+    snprintf(series, sizeof series, "%s_sum{%s}", name, labels);
+    *sum_ns = strtoull(value_of(text, series), &dot, 10) * 1000000000u;
+    *sum_ns += strtoull(dot + 1, NULL, 10);
+    assert_true(*sum_ns && (nonempty || *sum_ns <= before * 1000));
+    return before;
+}
+
+static size_t occurrences(const char *text, const char *what)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, what)); text++)
+        count++;
+    return count;
+}
+
+/* Every job is in one histogram: of its device, its operation and its field. */
+static void every_job_is_in_a_histogram(void **state)
+{
+    (void)state;
+    const char *jobs[] = {"device=\"cpu\",op=\"mul\",field=\"bls12-381-fq\"",
+                          ODD_LABEL ",op=\"mul\",field=\"bls12-381-fq\""};
+    uint64_t done = 0, waited = 0, sum_ns;
+    char series[160];
+    gx_ctx *ctx = used_context();
+    char *text = metrics_of(ctx);
+    for (size_t i = 0; i < GXT_COUNT(jobs); i++) {
+        uint64_t count = check_histogram(text, "gpuexec_job_duration_seconds", jobs[i], &sum_ns);
+        snprintf(series, sizeof series, "gpuexec_job_elements_total{%s}", jobs[i]);
+        check(text, series, count * ELEMENTS);
+        assert_true(i == 0 || count >= 2);
+        done += count;
+    }
+    assert_int_equal(done, 6);
+    for (size_t i = 0; i < GXT_COUNT(jobs); i++)
+        if (strstr(text,
+                   (snprintf(series, sizeof series, "gpuexec_job_wait_seconds_count{%s}", jobs[i]),
+                    series)))
+            waited += check_histogram(text, "gpuexec_job_wait_seconds", jobs[i], &sum_ns);
+    assert_int_equal(waited, 2);
+    assert_int_equal(occurrences(text, "\ngpuexec_job_duration_seconds_count{"), 2);
+    free(text);
+    gx_close(&ctx);
+}
+
+/* The sum is that of the reports, with and without a router, whether or not anybody asks for
+ * reports; and on a device whose clock is a model, to the nanosecond. */
+static void the_sum_is_what_reports_say(void **state)
+{
+    (void)state;
+    static uint64_t a[ELEMENTS][6], out[ELEMENTS][6];
+    const char *labels = ODD_LABEL ",op=\"neg\",field=\"bls12-381-fq\"";
+    uint64_t seed = 4, total_ns = 0, queued_ns = 0, sum_ns, again_ns;
+    gx_config config = {.device = ODD_DEVICE, .cache_dir = "none"};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_ticket *ticket;
+    gx_report report;
+    gxt_fill(&seed, GX_BLS12_381_FQ, a, ELEMENTS);
+    gx_job job = gxt_job(GX_NEG, GX_BLS12_381_FQ, ELEMENTS, a, NULL, NULL, out);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(gx_run(ctx, &job, 1, NULL, &report), GX_OK);
+        total_ns += report.total_ns;
+    }
+    assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
+    assert_int_equal(gx_wait(ticket, UINT64_MAX, &report), GX_OK);
+    gx_ticket_free(&ticket);
+    total_ns += report.total_ns;
+    queued_ns = report.queued_ns;
+    char *text = metrics_of(ctx);
+    assert_int_equal(check_histogram(text, "gpuexec_job_duration_seconds", labels, &sum_ns), 4);
+    assert_int_equal(sum_ns, total_ns);
+    assert_int_equal(check_histogram(text, "gpuexec_job_wait_seconds", labels, &sum_ns), 1);
+    assert_int_equal(sum_ns, queued_ns);
+    free(text);
+
+    assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK);
+    text = metrics_of(ctx);
+    assert_int_equal(check_histogram(text, "gpuexec_job_duration_seconds", labels, &again_ns), 5);
+    assert_true(again_ns > total_ns && again_ns < 2 * total_ns); /* no report, the same time */
+    free(text);
+    gx_close(&ctx);
+}
+
 /* ---- the calling rules ---- */
 
 static void a_small_room_gets_nothing(void **state)
@@ -262,14 +399,15 @@ static void label_names(const char *sample, size_t name_length, char *names, siz
 /* The row of the document that stands for the metric whose HELP line begins here. */
 static const char *document_row(const char *help_line, char *row, size_t size)
 {
-    char name[96], help[256], type[16], names[64];
+    char name[96], help[256], type[16], names[64], series[128];
     assert_int_equal(sscanf(help_line, "# HELP %95s %255[^\n]", name, help), 2);
     const char *type_line = strchr(help_line, '\n') + 1;
     assert_int_equal(sscanf(type_line, "# TYPE %*s %15s", type), 1);
     assert_int_equal(!strcmp(type, "counter"), !strcmp(name + strlen(name) - 6, "_total"));
     const char *sample = strchr(type_line, '\n') + 1;
-    assert_memory_equal(sample, name, strlen(name));
-    label_names(sample, strlen(name), names, sizeof names);
+    snprintf(series, sizeof series, "%s%s", name, strcmp(type, "histogram") ? "" : "_bucket");
+    assert_memory_equal(sample, series, strlen(series));
+    label_names(sample, strlen(series), names, sizeof names);
     snprintf(row, size, "| `%s` | %s | %s%s%s |\n", name, type, names, *names ? " | " : "| ", help);
     return sample;
 }
@@ -303,6 +441,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_of_the_context),
         cmocka_unit_test(every_number_of_the_devices),
+        cmocka_unit_test(what_the_devices_are),
+        cmocka_unit_test(every_job_is_in_a_histogram),
+        cmocka_unit_test(the_sum_is_what_reports_say),
         cmocka_unit_test(a_small_room_gets_nothing),
         cmocka_unit_test(null_is_refused),
         cmocka_unit_test(the_document_has_every_metric),

@@ -105,7 +105,7 @@ def parse(text):
             helped = match[1]
             if helped in types:
                 raise ValueError(f"{helped} comes twice")
-        elif match := re.fullmatch(rf"# TYPE ({NAME}) (counter|gauge)", line):
+        elif match := re.fullmatch(rf"# TYPE ({NAME}) (counter|gauge|histogram)", line):
             current = match[1]
             if current != helped:
                 raise ValueError(f"{current} has no help")
@@ -114,9 +114,10 @@ def parse(text):
                 raise ValueError(f"{current} is a {match[2]}")
         elif match := SAMPLE.fullmatch(line):
             key = match[1] + (match[2] or "")
-            if match[1] != current or key in series:
+            names = [current + s for s in ("_bucket", "_sum", "_count")] if types[current] == "histogram" else [current]
+            if match[1] not in names or key in series:
                 raise ValueError(f"out of place: {line}")
-            series[key] = float(match[3]), types[current]
+            series[key] = float(match[3]), "counter" if types[current] == "histogram" else types[current]
         else:
             raise ValueError(f"not in the format: {line}")
     return series
@@ -195,6 +196,10 @@ def test_numbers():
     equal("bytes", (series["gpuexec_read_bytes_total"][0], series["gpuexec_written_bytes_total"][0]),
           (elements * 96, elements * 48))
     equal("elements of the device", series['gpuexec_device_elements_totaldevice="cpu"'][0], elements)
+    of_jobs = 'device="cpu",op="mul",field="bls12-381-fq"'
+    equal("jobs of the operation", series["gpuexec_job_duration_seconds_count" + of_jobs][0], jobs)
+    equal("all have waited", series["gpuexec_job_wait_seconds_count" + of_jobs][0], jobs)
+    equal("its elements", series["gpuexec_job_elements_total" + of_jobs][0], elements)
     equal("health", series['gpuexec_device_healthdevice="cpu",state="good"'][0], 1)
     top = subprocess.run([PROGRAM, "top", "--once", server.url], capture_output=True, text=True, check=False)
     equal("top --once", (top.returncode, top.stderr), (0, ""))

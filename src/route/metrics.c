@@ -2,21 +2,20 @@
  *
  * gx_metrics_prometheus: the statistics of a context as Prometheus reads them. One table says
  * the names, what they mean, and where the numbers come from; doc/metrics.md is compared with
- * what is written from it. Apart from api.c, as it needs little but the public calls.
+ * what is written from it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/names.h"
-
-/* More devices than that in one context are not told of. */
-enum { DEVICES_MAX = 64 };
+#include "route/route.h"
 
 /* A piece of pooled memory in the smallest bucket (GX_BUCKETS). */
 #define SMALLEST_BUCKET ((uint64_t)4096)
 
-enum kind { COUNTER, GAUGE };
+enum kind { COUNTER, GAUGE, HISTOGRAM };
+static const char *const kind_names[] = {"counter", "gauge", "histogram"};
 
 enum source {
     CONTEXT,      /* a number of gx_statistics, at `offset` */
@@ -24,6 +23,9 @@ enum source {
     DEVICE,       /* of gx_device_statistics, for each device */
     DEVICE_NS,    /* likewise */
     DEVICE_STATE, /* 1 for the health it has, 0 for the others */
+    DEVICE_INFO,  /* always 1 */
+    TALLY,        /* a number of gx_tally, for each device, operation and field */
+    TALLY_TIMES,  /* a histogram there */
     BUCKETS,      /* gx_statistics.buckets */
     VERSION       /* always 1 */
 };
@@ -39,6 +41,7 @@ struct metric {
 
 #define OF_CONTEXT(member) offsetof(gx_statistics, member)
 #define OF_DEVICE(member)  offsetof(gx_device_statistics, member)
+#define OF_TALLY(member)   offsetof(struct gx_tally, member)
 
 static const struct metric metrics[] = {
     {"gpuexec_build_info", "Version of the library; always 1.", GAUGE, VERSION, 0, NULL},
@@ -97,6 +100,13 @@ static const struct metric metrics[] = {
      OF_CONTEXT(mismatches), NULL},
     {"gpuexec_fallbacks_total", "Shares finished by another device than planned.", COUNTER, CONTEXT,
      OF_CONTEXT(fallbacks), NULL},
+    {"gpuexec_job_duration_seconds", "What jobs that were done took inside the library.", HISTOGRAM,
+     TALLY_TIMES, OF_TALLY(took), NULL},
+    {"gpuexec_job_wait_seconds", "How long jobs of tickets waited before they began.", HISTOGRAM,
+     TALLY_TIMES, OF_TALLY(waited), NULL},
+    {"gpuexec_job_elements_total", "Elements of the jobs that were done.", COUNTER, TALLY,
+     OF_TALLY(elements), NULL},
+    {"gpuexec_device_info", "What the device is; always 1.", GAUGE, DEVICE_INFO, 0, NULL},
     {"gpuexec_device_health", "1 for the state that the device is in.", GAUGE, DEVICE_STATE, 0,
      NULL},
     {"gpuexec_device_retry_seconds", "Until it may be used again; 0 where it may.", GAUGE,
@@ -134,7 +144,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
     w->used += length > 0 ? (size_t)length : 0;
 }
 
-/* A device name as the value of a label. */
+/* Text as the value of a label. */
 static void put_escaped(struct writer *w, const char *value)
 {
     for (; *value; value++) {
@@ -160,10 +170,13 @@ static uint64_t number_at(const void *statistics, size_t offset)
 
 /* What is told of at one moment. */
 struct numbers {
-    gx_statistics context;
-    gx_device_statistics devices[DEVICES_MAX];
+    const struct gx_router *router;
+    const gx_statistics *context;
+    gx_device_statistics devices[GX_PLACES_MAX];
     size_t count;
 };
+
+/* ---- of the context ---- */
 
 static void put_buckets(struct writer *w, const char *name, const struct numbers *n)
 {
@@ -172,31 +185,151 @@ static void put_buckets(struct writer *w, const char *name, const struct numbers
             put(w, "%s{bytes=\"%" PRIu64 "\"}", name, SMALLEST_BUCKET << i);
         else
             put(w, "%s{bytes=\"+Inf\"}", name);
-        put_value(w, n->context.buckets[i], 0);
+        put_value(w, n->context->buckets[i], 0);
     }
+}
+
+static void put_context(struct writer *w, const char *name, const struct metric *m,
+                        const struct numbers *n)
+{
+    put(w, m->label ? "%s{%s}" : "%s", name, m->label);
+    put_value(w, number_at(n->context, m->offset), m->source == CONTEXT_NS);
+}
+
+/* ---- of a device ---- */
+
+static void put_device_label(struct writer *w, const char *name, const char *device)
+{
+    put(w, "%s{device=\"", name);
+    put_escaped(w, device);
+    put(w, "\"");
 }
 
 static void put_states(struct writer *w, const char *name, const gx_device_statistics *d)
 {
     for (gx_health h = 0; h < GX_HEALTHS; h++) {
-        put(w, "%s{device=\"", name);
-        put_escaped(w, d->device);
-        put(w, "\",state=\"%s\"}", gx_health_name(h));
+        put_device_label(w, name, d->device);
+        put(w, ",state=\"%s\"}", gx_health_name(h));
         put_value(w, d->health == h, 0);
     }
+}
+
+/* What wraps another device is known by its engine alone. */
+static void put_info(struct writer *w, const char *name, struct gx_place *place)
+{
+    gx_device_info info = place->info;
+    struct gx_engine *engine = gx__place_enter(place);
+    if (engine) {
+        info = engine->device.info;
+        gx__engine_release(engine);
+    }
+    if (!info.kind)
+        return;
+    put_device_label(w, name, place->name);
+    put(w, ",kind=\"%s\",description=\"", gx_device_kind_name(info.kind));
+    put_escaped(w, info.description);
+    put(w, "\"}");
+    put_value(w, 1, 0);
 }
 
 static void put_device(struct writer *w, const char *name, const struct metric *m,
                        const gx_device_statistics *d)
 {
-    if (m->source == DEVICE_STATE) {
-        put_states(w, name, d);
-        return;
-    }
-    put(w, "%s{device=\"", name);
-    put_escaped(w, d->device);
-    put(w, "\"}");
+    put_device_label(w, name, d->device);
+    put(w, "}");
     put_value(w, number_at(d, m->offset), m->source == DEVICE_NS);
+}
+
+/* ---- of an operation over a field on a device ---- */
+
+struct kind_of_job {
+    const char *device;
+    gx_op op;
+    gx_field field;
+};
+
+/* Up to where further labels may follow. */
+static void put_job_labels(struct writer *w, const char *name, const char *suffix,
+                           const struct kind_of_job *k)
+{
+    put(w, "%s", name);
+    put_device_label(w, suffix, k->device);
+    put(w, ",op=\"%s\",field=\"%s\"", gx_op_get_info(k->op)->name,
+        gx_field_get_info(k->field)->name);
+}
+
+/* "0.00002", the bound of a bucket. */
+static void put_bound(struct writer *w, uint64_t ns)
+{
+    char digits[16];
+    int length = snprintf(digits, sizeof digits, "%09" PRIu64, ns % 1000000000u);
+    while (length && digits[length - 1] == '0')
+        length--;
+    put(w, ",le=\"%" PRIu64 "%s%.*s\"}", ns / 1000000000u, length ? "." : "", length, digits);
+}
+
+static void put_histogram(struct writer *w, const char *name, const struct kind_of_job *k,
+                          const struct gx_histogram *h)
+{
+    uint64_t sum_ns = h->sum_ns, count = 0;
+    if (!gx__histogram_count(h))
+        return;
+    for (size_t i = 0; i < GX_TALLY_BUCKETS; i++) {
+        count += h->bucket[i];
+        put_job_labels(w, name, "_bucket", k);
+        if (i + 1 < GX_TALLY_BUCKETS)
+            put_bound(w, gx__tally_bounds[i]);
+        else
+            put(w, ",le=\"+Inf\"}");
+        put_value(w, count, 0);
+    }
+    put_job_labels(w, name, "_sum", k);
+    put(w, "}");
+    put_value(w, sum_ns, 1);
+    put_job_labels(w, name, "_count", k);
+    put(w, "}");
+    put_value(w, count, 0);
+}
+
+static void put_tallies(struct writer *w, const char *name, const struct metric *m,
+                        const struct gx_place *place)
+{
+    for (gx_op op = 1; op < GX_OP_END; op++)
+        for (gx_field field = 1; field < GX_FIELD_END; field++) {
+            const struct gx_tally *t = &place->work.tally[op][field];
+            const char *at = (const char *)t + m->offset;
+            struct kind_of_job k = {place->name, op, field};
+            if (m->source == TALLY_TIMES) {
+                put_histogram(w, name, &k, (const struct gx_histogram *)(const void *)at);
+            } else if (gx__histogram_count(&t->took)) {
+                put_job_labels(w, name, "", &k);
+                put(w, "}");
+                put_value(w, *(const _Atomic uint64_t *)(const void *)at, 0);
+            }
+        }
+}
+
+/* ---- all of it ---- */
+
+static void put_of_device(struct writer *w, const char *name, const struct metric *m,
+                          const struct numbers *n, size_t i)
+{
+    struct gx_place *place = n->router->places.place[i];
+    switch (m->source) {
+    case DEVICE_STATE:
+        put_states(w, name, &n->devices[i]);
+        break;
+    case DEVICE_INFO:
+        put_info(w, name, place);
+        break;
+    case TALLY:
+    case TALLY_TIMES:
+        put_tallies(w, name, m, place);
+        break;
+    default:
+        put_device(w, name, m, &n->devices[i]);
+        break;
+    }
 }
 
 static void put_samples(struct writer *w, const char *name, const struct metric *m,
@@ -205,8 +338,7 @@ static void put_samples(struct writer *w, const char *name, const struct metric 
     switch (m->source) {
     case CONTEXT:
     case CONTEXT_NS:
-        put(w, m->label ? "%s{%s}" : "%s", name, m->label);
-        put_value(w, number_at(&n->context, m->offset), m->source == CONTEXT_NS);
+        put_context(w, name, m, n);
         break;
     case BUCKETS:
         put_buckets(w, name, n);
@@ -217,21 +349,16 @@ static void put_samples(struct writer *w, const char *name, const struct metric 
         break;
     default:
         for (size_t i = 0; i < n->count; i++)
-            put_device(w, name, m, &n->devices[i]);
+            put_of_device(w, name, m, n, i);
         break;
     }
 }
 
-gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size)
+void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
+                      size_t *size)
 {
-    if (!ctx || !size)
-        return GX_ERR_INVALID;
-    struct numbers n = {.count = DEVICES_MAX};
-    gx_status s = gx_device_stats(ctx, n.devices, &n.count);
-    if (s != GX_OK)
-        return s;
-    n.count = n.count < DEVICES_MAX ? n.count : DEVICES_MAX;
-    gx_stats(ctx, &n.context);
+    struct numbers n = {.router = router, .context = stats, .count = GX_PLACES_MAX};
+    gx__router_stats(router, n.devices, &n.count);
 
     struct writer w = {.text = text, .room = text ? *size : 0};
     const char *name = NULL;
@@ -239,13 +366,11 @@ gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size)
         const struct metric *m = &metrics[i];
         if (m->name) {
             name = m->name;
-            put(&w, "# HELP %s %s\n# TYPE %s %s\n", name, m->help, name,
-                m->kind == COUNTER ? "counter" : "gauge");
+            put(&w, "# HELP %s %s\n# TYPE %s %s\n", name, m->help, name, kind_names[m->kind]);
         }
         put_samples(&w, name, m, &n);
     }
     if (w.room && w.used >= w.room)
         text[0] = 0;
     *size = w.used + 1;
-    return GX_OK;
 }
