@@ -698,7 +698,7 @@ int main(int argc, char **argv)
         puts("usage: bench-copies [--device D] [--bytes B] [--chunk B[,B...]] [--flight K]\n"
              "                    [--only WHAT] [--samples K] [--csv | --json]");
         args_print_help(stdout, &arguments);
-        args_print_settings(stdout, false);
+        args_print_settings(stdout);
         return EXIT_SUCCESS;
     }
     gx_status s = gx__config_complete(&instance.config, &config, message, sizeof message);

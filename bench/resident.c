@@ -556,7 +556,7 @@ int main(int argc, char **argv)
         puts(
             "usage: bench-resident [--device D] [--field F] [-n N] [--samples K] [--csv | --json]");
         args_print_help(stdout, &arguments);
-        args_print_settings(stdout, false);
+        args_print_settings(stdout);
         return EXIT_SUCCESS;
     }
     gx__host_reference(&reference);

@@ -499,6 +499,15 @@ static bool recognise(const arg_table *tables, size_t ntables, const char *word,
     return false;
 }
 
+bool args_has(const arg_table *table, bool settings, const char *word)
+{
+    found_arg found;
+    const char *value;
+    char err[ARGS_ERROR_SIZE];
+    return word[0] == '-' && word[1] && recognise(table, 1, word, &found, &value, err) &&
+           (settings || !found.setting);
+}
+
 /* Whether a flag that was given before sets the same value to something else. */
 static bool excluded(const arg_table *tables, size_t ntables, const arg_spec *flag, char *err)
 {
@@ -630,14 +639,34 @@ void args_print_help(FILE *out, const arg_table *table)
     }
 }
 
-void args_print_settings(FILE *out, bool env)
+void args_print_settings(FILE *out)
 {
     size_t count;
     const gx_option *settings = gx_options(&count);
     for (size_t i = 0; i < count; i++) {
         char left[96], text[320];
         snprintf(left, sizeof left, "--%s %s", settings[i].name, settings[i].arg);
-        snprintf(text, sizeof text, env ? "%s (%s)" : "%s", settings[i].help, settings[i].env);
+        snprintf(text, sizeof text, "%s (%s)", settings[i].help, settings[i].env);
         print_help_line(out, left, text);
     }
+}
+
+static void print_name(FILE *out, const char *name, int *column)
+{
+    int length = (int)strlen(name) + 3; /* " --" */
+    if (*column + length > HELP_WIDTH)
+        *column = fprintf(out, "\n ") - 1;
+    *column += fprintf(out, " --%s", name);
+}
+
+void args_print_names(FILE *out, const arg_table *table)
+{
+    size_t count;
+    const gx_option *settings = gx_options(&count);
+    int column = fprintf(out, " ");
+    for (size_t i = 0; i < count; i++)
+        print_name(out, settings[i].name, &column);
+    for (size_t i = 0; i < table->count; i++)
+        print_name(out, table->specs[i].name, &column);
+    fputc('\n', out);
 }

@@ -70,10 +70,16 @@ enum { ARGS_ERROR_SIZE = 320 };
 args_result args_parse(const arg_table *tables, size_t ntables, gx_config *config, int argc,
                        char *const *argv, char *err);
 
-/* The help lines of a table, and of the library's settings (with their environment
- * variables where `env`). */
+/* The help lines of a table, and of the library's settings, with their environment variables. */
 void args_print_help(FILE *out, const arg_table *table);
-void args_print_settings(FILE *out, bool env);
+void args_print_settings(FILE *out);
+
+/* The names alone, of the library's settings and of a table, in lines. */
+void args_print_names(FILE *out, const arg_table *table);
+
+/* Whether a table, or the library's settings where `settings`, have the option that the word
+ * names, with or without a value. */
+bool args_has(const arg_table *table, bool settings, const char *word);
 
 /* The words that an option or a setting takes, with spaces between them; empty where it takes
  * anything. `text` holds ARGS_WORDS_SIZE. */

@@ -203,9 +203,7 @@ static void command_page(const described *all, const command *cmd)
     each_of_table(&cmd->args, option_item);
     if (cmd->formats)
         each_of_table(all->formats, option_item);
-    each_setting(setting_item);
-    each_of_table(all->general, option_item);
-    puts(".El");
+    puts(".El\n.Pp\nThe options of every command are in\n.Xr gpuexec 1 .");
     put_common_sections();
     puts(".Sh EXAMPLES");
     put_text(cmd->examples);

@@ -45,6 +45,9 @@ static const arg_spec general_specs[] = {
 static const arg_table formats = {format_specs, sizeof format_specs / sizeof *format_specs};
 static const arg_table general = {general_specs, sizeof general_specs / sizeof *general_specs};
 
+/* The word of "gpuexec help options". */
+#define HELP_OPTIONS "options"
+
 /* ---- help ------------------------------------------------------------------------- */
 
 static void print_usage(FILE *out)
@@ -65,14 +68,22 @@ static void print_conventions(FILE *out)
           out);
 }
 
+static void print_common_options(FILE *out)
+{
+    fputs("Every command takes these options, after its name. Most have an environment variable:\n",
+          out);
+    args_print_settings(out);
+    args_print_help(out, &general);
+}
+
 static void print_all_usage(FILE *out)
 {
     print_usage(out);
-    fputs("\nEvery command takes these; each has an environment variable too:\n", out);
-    args_print_settings(out, true);
-    args_print_help(out, &general);
-    fputs("\nAlso: gpuexec help [COMMAND]; gpuexec --version; for manual pages and completions\n"
-          "gpuexec --man [COMMAND] and gpuexec --describe [COMMAND]\n",
+    fputc('\n', out);
+    print_common_options(out);
+    fputs("\nAlso: gpuexec help [COMMAND | " HELP_OPTIONS
+          "]; gpuexec --version; for manual pages and\n"
+          "completions gpuexec --man [COMMAND] and gpuexec --describe [COMMAND]\n",
           out);
     print_conventions(out);
 }
@@ -88,8 +99,8 @@ static void print_command_help(const command *cmd, bool whole)
     args_print_help(stdout, &cmd->args);
     if (cmd->formats)
         args_print_help(stdout, &formats);
-    args_print_settings(stdout, whole);
-    args_print_help(stdout, &general);
+    puts("\ncommon options, which 'gpuexec help " HELP_OPTIONS "' explains:");
+    args_print_names(stdout, &general);
     if (!whole) {
         printf("\n'gpuexec %s --help' tells more, with examples.\n", cmd->name);
         return;
@@ -120,6 +131,28 @@ static int unknown_command(const char *word)
         cli_error("unknown %s '%s'; did you mean '%s'?", kind, word, s.best);
     else
         cli_error("unknown %s '%s'; 'gpuexec --help' lists the commands", kind, word);
+    return EXIT_USAGE;
+}
+
+/* Whether any command has the option, "--name=value" or "-x". */
+static bool is_option(const char *word)
+{
+    if (args_has(&general, true, word) || args_has(&formats, false, word))
+        return true;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (args_has(&commands[i]->args, false, word))
+            return true;
+    return false;
+}
+
+/* "gpuexec --device cpu run": the option is known, its place is wrong. */
+static int misplaced_option(int argc, char **argv)
+{
+    const char *name = "COMMAND";
+    for (int i = argc - 1; i > 1; i--)
+        if (find_command(argv[i]))
+            name = argv[i];
+    cli_error("options follow the command: gpuexec %s %.64s ...", name, argv[1]);
     return EXIT_USAGE;
 }
 
@@ -156,10 +189,15 @@ static int describe(int argc, char **argv)
     return EXIT_DONE;
 }
 
-/* "help", alone or with a command: as --help. */
+/* "help", alone or with a command: as --help; or "help options". */
 static int help(int argc, char **argv)
 {
     const command *cmd = argc > 2 ? find_command(argv[2]) : NULL;
+    if (argc > 2 && !strcmp(argv[2], HELP_OPTIONS)) {
+        print_common_options(stdout);
+        print_conventions(stdout);
+        return EXIT_DONE;
+    }
     if (argc > 2 && !cmd)
         return unknown_command(argv[2]);
     if (cmd)
@@ -189,6 +227,8 @@ static int dispatch(int argc, char **argv)
     }
     if (!strcmp(argv[1], "--man") || !strcmp(argv[1], "--describe"))
         return describe(argc, argv);
+    if (argv[1][0] == '-' && is_option(argv[1]))
+        return misplaced_option(argc, argv);
     const command *cmd = find_command(argv[1]);
     return cmd ? run_command(cmd, argc - 2, argv + 2) : unknown_command(argv[1]);
 }

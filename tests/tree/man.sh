@@ -28,17 +28,24 @@ done < <(find "$pages" -type f)
 shown() {
     mandoc -T utf8 -O width=400 "$1" | col -b
 }
+# options_of: those that help explains
+options_of() {
+    grep -oE '^  (-[a-zA-Z]|--[a-z-]+)(, --[a-z-]+)?' | tr -d ' ' | tr ',' '\n'
+}
 commands=$("$program" -h | awk '/^  [a-z]/ { print $1 }')
 [[ -n $commands ]] || fail "the program lists no command"
 program_page=$(shown "$pages/man1/gpuexec.1")
 for command in $commands; do
     grep -qF "gpuexec-$command(1)" <<<"$program_page" || fail "gpuexec.1 has no $command"
     page=$(shown "$pages/man1/gpuexec-$command.1") || fail "no page of $command"
-    options=$("$program" "$command" -h | grep -oE '^  (-[a-zA-Z]|--[a-z-]+)(, --[a-z-]+)?' | tr -d ' ' | tr ',' '\n')
+    options=$("$program" "$command" -h | sed '/^common options/,$d' | options_of)
     [[ -n $options ]] || fail "$command -h lists no option"
     for option in $options; do
         grep -qE -- "(^ *|, )$option( |,|\$)" <<<"$page" || fail "gpuexec-$command.1 has no $option"
     done
+done
+for option in $("$program" help options | options_of); do
+    grep -qE -- "(^ *|, )$option( |,|\$)" <<<"$program_page" || fail "gpuexec.1 has no $option"
 done
 for variable in $("$program" --help | grep -oE '\(GPUEXEC_[A-Z_]+\)' | tr -d '()'); do
     grep -qw "$variable" <<<"$program_page" || fail "gpuexec.1 has no $variable"
