@@ -31,7 +31,8 @@ pc=$(find "$prefix" -name gpuexec.pc)
 libdir=$(dirname "$(dirname "$pc")")
 for file in include/gpuexec.h bin/gpuexec share/man/man1/gpuexec-run.1 share/man/man3/gx_submit.3 \
     share/bash-completion/completions/gpuexec share/zsh/site-functions/_gpuexec \
-    share/fish/vendor_completions.d/gpuexec.fish share/doc/gpuexec/LICENSE; do
+    share/fish/vendor_completions.d/gpuexec.fish share/doc/gpuexec/LICENSE \
+    share/doc/gpuexec/monitoring/alerts.yml share/doc/gpuexec/monitoring/grafana-dashboard.json; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
 for file in libgpuexec.so libgpuexec.a cmake/gpuexec/gpuexecConfig.cmake \
