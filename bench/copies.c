@@ -12,17 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
-#include "base/options.h"
 #include "clock.h"
 #include "data.h"
-#include "device/device.h"
 #include "output.h"
 #include "stats.h"
+#include "tool.h"
 
 enum {
-    EXIT_NO_DEVICE = 3,
-    EXIT_DIFFERS = 4,
     SAMPLES_MAX = 1000,
     FLIGHT_MAX = 16, /* commands under way, per lane */
     LANES_MAX = 2,
@@ -43,28 +39,14 @@ static struct {
 } opts = {.samples = 5, .flight = 4, .chunks = {4, {MIB, 4 * MIB, 16 * MIB, 64 * MIB}}};
 
 static const arg_spec specs[] = {
-    {.name = "bytes",
-     .arg = "BYTES",
-     .kind = ARG_NUMBER,
-     .value = &opts.bytes,
-     .min = 1u << 20,
-     .max = (uint64_t)1 << 36,
-     .help = "operands of the stream (4G; 32M where the device is software); half as much again is "
-             "the result. Rows of copies alone: up to 1G"},
-    {.name = "chunk",
-     .arg = "BYTES[,BYTES...]",
-     .kind = ARG_NUMBERS,
-     .value = &opts.chunks,
-     .min = 65536,
-     .max = RING_MAX,
-     .help = "bytes of one command (1M,4M,16M,64M)"},
-    {.name = "flight",
-     .arg = "K",
-     .kind = ARG_NUMBER,
-     .value = &opts.flight,
-     .min = 1,
-     .max = FLIGHT_MAX,
-     .help = "commands under way per direction (4)"},
+    ARG_ROW_NUMBER(
+        "bytes", "BYTES", &opts.bytes, 1u << 20, (uint64_t)1 << 36,
+        "operands of the stream (4G; 32M where the device is software); half as much again is "
+        "the result. Rows of copies alone: up to 1G"),
+    ARG_ROW_NUMBERS("chunk", "BYTES[,BYTES...]", &opts.chunks, 65536, RING_MAX,
+                    "bytes of one command (1M,4M,16M,64M)"),
+    ARG_ROW_NUMBER("flight", "K", &opts.flight, 1, FLIGHT_MAX,
+                   "commands under way per direction (4)"),
     {.name = "only",
      .arg = "WHAT",
      .kind = ARG_CHOICE,
@@ -72,17 +54,9 @@ static const arg_spec specs[] = {
      .value = &opts.only,
      .help =
          "rows of that alone, and no stream, so that two programs at once can be seen from each"},
-    {.name = "samples",
-     .arg = "K",
-     .kind = ARG_NUMBER,
-     .value = &opts.samples,
-     .min = 1,
-     .max = SAMPLES_MAX,
-     .help = "samples per row (5)"},
-    {.name = "csv", .kind = ARG_FLAG, .value = &opts.format, .set = OUT_CSV, .help = "CSV"},
-    {.name = "json", .kind = ARG_FLAG, .value = &opts.format, .set = OUT_JSON, .help = "JSON"},
+    ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per row (5)"),
+    ARG_ROWS_FORMATS(&opts.format),
 };
-static const arg_table arguments = {specs, sizeof specs / sizeof *specs};
 
 static const column columns[] = {
     {.key = "device", .kind = COL_TEXT, .flags = COL_MACHINE_ONLY},
@@ -103,8 +77,6 @@ static const column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static struct gx_instance instance;
-static struct gx_device device;
 static struct gx_kernel copy_kernel; /* impl NULL: the device has none */
 static output *table;
 static unsigned char *host[3]; /* a, b and out, `half` bytes each */
@@ -113,19 +85,6 @@ static struct gx_mem imported[3];  /* the same, as the device sees it */
 static struct gx_mem allocated[2]; /* UPLOAD and READBACK memory of a row's size */
 static struct gx_mem ring_in, ring_out;
 static double stream_copy_ns; /* the best row of the stream's bytes */
-
-static void say(void *user, gx_log_level level, const char *message)
-{
-    (void)user;
-    if (level != GX_LOG_INFO)
-        fprintf(stderr, "bench-copies: %s\n", message);
-}
-
-static int failed(const char *what, gx_status s)
-{
-    fprintf(stderr, "bench-copies: %s: %s\n", what, gx_status_message(s));
-    return EXIT_FAILURE;
-}
 
 /* ---- lanes: one direction, or half of it ---- */
 
@@ -588,12 +547,12 @@ static gx_status make_memory(void)
 
 /* ---- the stream ---- */
 
-static int bench_stream(gx_ctx *ctx, const char *name, bool registered)
+static int bench_stream(gx_ctx *ctx, bool registered)
 {
     double samples[SAMPLES_MAX];
     size_t element = gx_field_get_info(FIELD)->element_bytes;
     gx_job job = {.op = GX_ADD, .field = FIELD, .n = half / element};
-    gx_run_opts on = {.device = name};
+    gx_run_opts on = {.device = device.info.name};
     gx_status s = GX_OK;
     job.a = gx_host(host[0]);
     job.b = gx_host(host[1]);
@@ -657,72 +616,49 @@ static int bench_device(void)
     return rc;
 }
 
-static int bench_streams(const gx_config *config, const char *name)
+static int bench_streams(void)
 {
     gx_ctx *ctx = NULL;
-    gx_status s = gx_open(config, &ctx);
+    gx_status s = gx_open(&config, &ctx);
     if (s != GX_OK)
         return failed("gx_open", s);
-    int rc = bench_stream(ctx, name, false);
+    int rc = bench_stream(ctx, false);
     if (rc == EXIT_SUCCESS)
-        rc = bench_stream(ctx, name, true);
+        rc = bench_stream(ctx, true);
     gx_close(&ctx);
     return rc;
 }
 
 /* Chunks cut host memory and rings without a rest only where they are powers of two. */
-static bool powers_of_two(void)
+static const char *check_chunks(void)
 {
     for (size_t i = 0; i < opts.chunks.count; i++)
         if (opts.chunks.values[i] & (opts.chunks.values[i] - 1))
-            return false;
-    return true;
+            return "--chunk takes powers of two";
+    return NULL;
 }
+
+const struct tool tool = {
+    .name = "bench-copies",
+    .usage = "[--device D] [--bytes B] [--chunk B[,B...]] [--flight K]\n"
+             "                    [--only WHAT] [--samples K] [--csv | --json]",
+    .args = {specs, sizeof specs / sizeof *specs},
+    .check = check_chunks,
+};
 
 int main(int argc, char **argv)
 {
-    gx_config config = {.log = say};
-    char message[ARGS_ERROR_SIZE] = "";
-    args_result parsed = args_parse(&arguments, 1, &config, argc - 1, argv + 1, message);
-    if (parsed == ARGS_OK && !powers_of_two()) {
-        parsed = ARGS_WRONG;
-        snprintf(message, sizeof message, "--chunk takes powers of two");
-    }
-    switch (parsed) {
-    case ARGS_OK:
-        break;
-    case ARGS_WRONG:
-        fprintf(stderr, "bench-copies: %s\n", message);
-        return 2;
-    default:
-        puts("usage: bench-copies [--device D] [--bytes B] [--chunk B[,B...]] [--flight K]\n"
-             "                    [--only WHAT] [--samples K] [--csv | --json]");
-        args_print_help(stdout, &arguments);
-        args_print_settings(stdout);
-        return EXIT_SUCCESS;
-    }
-    gx_status s = gx__config_complete(&instance.config, &config, message, sizeof message);
-    const char *name = instance.config.device ? instance.config.device : "vulkan";
-    if (s == GX_OK)
-        s = gx__device_open(&instance, name, &device, message, sizeof message);
-    if (s != GX_OK) {
-        fprintf(stderr, "bench-copies: %s\n", message);
-        gx__device_stop(&instance);
-        gx__crew_end(&instance);
-        return s == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILURE;
-    }
-    int rc = bench_device();
+    int rc;
+    if (!tool_open(argc, argv, &rc))
+        return rc;
+    rc = bench_device();
     release_all();
-    gx_device_info info = device.info; /* rows of the stream name it too */
-    gx__device_close(&device);
-    gx__device_stop(&instance);
-    gx__crew_end(&instance);
-    device.info = info;
+    tool_close();
     if (rc == EXIT_SUCCESS && !opts.only)
-        rc = bench_streams(&config, name);
+        rc = bench_streams();
     if (!output_close(table) && rc == EXIT_SUCCESS)
         rc = EXIT_FAILURE;
     for (size_t i = 0; i < 3; i++)
         free(host[i]);
-    return rc == EXIT_SUCCESS && instance.counters.validation_messages ? EXIT_FAILURE : rc;
+    return tool_end(rc);
 }

@@ -11,21 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
-#include "base/options.h"
 #include "data.h"
-#include "device/device.h"
 #include "field/host.h"
 #include "kernel/interface.h"
 #include "output.h"
 #include "stats.h"
+#include "tool.h"
 
 #define SAMPLE_NS  4e6  /* dispatches are repeated until a sample is this long */
 #define WARM_UP_NS 50e6 /* clocks rise under load */
 
 enum {
-    EXIT_NO_DEVICE = 3,
-    EXIT_DIFFERS = 4,
     SAMPLES_MAX = 1000,
     CALLS_MAX = 4096,
     PER_LOAD = 64,
@@ -41,11 +37,7 @@ static struct {
 } opts = {.fields = 1u << GX_BLS12_381_FQ | 1u << GX_BLS12_381_FR, .n = 16u << 20, .samples = 21};
 
 static const arg_spec specs[] = {
-    {.name = "field",
-     .arg = "F[,F...]",
-     .kind = ARG_FIELDS,
-     .value = &opts.fields,
-     .help = "prime fields of these, or all (the two BLS12-381 fields)"},
+    ARG_ROW_FIELDS(&opts.fields, "prime fields of these, or all (the two BLS12-381 fields)"),
     {.letter = 'n',
      .arg = "N",
      .kind = ARG_NUMBER,
@@ -53,17 +45,9 @@ static const arg_spec specs[] = {
      .min = 1,
      .max = 64u << 20, /* no binding larger than 4 GiB */
      .help = "elements of a dispatch (16M: no cache holds them)"},
-    {.name = "samples",
-     .arg = "K",
-     .kind = ARG_NUMBER,
-     .value = &opts.samples,
-     .min = 1,
-     .max = SAMPLES_MAX,
-     .help = "samples per row (21)"},
-    {.name = "csv", .kind = ARG_FLAG, .value = &opts.format, .set = OUT_CSV, .help = "CSV"},
-    {.name = "json", .kind = ARG_FLAG, .value = &opts.format, .set = OUT_JSON, .help = "JSON"},
+    ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per row (21)"),
+    ARG_ROWS_FORMATS(&opts.format),
 };
-static const arg_table arguments = {specs, sizeof specs / sizeof *specs};
 
 static const column columns[] = {
     {.key = "device", .kind = COL_TEXT, .flags = COL_MACHINE_ONLY},
@@ -97,8 +81,6 @@ static const column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static struct gx_instance instance;
-static struct gx_device device;
 static struct gx_host_table reference;
 static struct gx_mem mem_a, mem_b, mem_out, mem_bad, mem_scratch, upload, readback;
 static unsigned char *host_a, *host_b; /* the first `distinct` elements of mem_a, mem_b */
@@ -114,19 +96,6 @@ struct subject {
     size_t bytes;           /* read and written, per element */
     uint64_t multiply_adds; /* per element and operation; 0: not bound by them */
 };
-
-static void say(void *user, gx_log_level level, const char *message)
-{
-    (void)user;
-    if (level != GX_LOG_INFO)
-        fprintf(stderr, "bench-resident: %s\n", message);
-}
-
-static int failed(const char *what, gx_status s)
-{
-    fprintf(stderr, "bench-resident: %s: %s\n", what, gx_status_message(s));
-    return EXIT_FAILURE;
-}
 
 /* ---- commands ---- */
 
@@ -542,37 +511,19 @@ static int bench_device(void)
     return rc;
 }
 
+const struct tool tool = {
+    .name = "bench-resident",
+    .usage = "[--device D] [--field F] [-n N] [--samples K] [--csv | --json]",
+    .args = {specs, sizeof specs / sizeof *specs},
+};
+
 int main(int argc, char **argv)
 {
-    gx_config config = {.log = say};
-    char message[ARGS_ERROR_SIZE] = "";
-    switch (args_parse(&arguments, 1, &config, argc - 1, argv + 1, message)) {
-    case ARGS_OK:
-        break;
-    case ARGS_WRONG:
-        fprintf(stderr, "bench-resident: %s\n", message);
-        return 2;
-    default:
-        puts(
-            "usage: bench-resident [--device D] [--field F] [-n N] [--samples K] [--csv | --json]");
-        args_print_help(stdout, &arguments);
-        args_print_settings(stdout);
-        return EXIT_SUCCESS;
-    }
+    int rc;
     gx__host_reference(&reference);
-    gx_status s = gx__config_complete(&instance.config, &config, message, sizeof message);
-    const char *name = instance.config.device ? instance.config.device : "vulkan";
-    if (s == GX_OK)
-        s = gx__device_open(&instance, name, &device, message, sizeof message);
-    if (s != GX_OK) {
-        fprintf(stderr, "bench-resident: %s\n", message);
-        gx__device_stop(&instance);
-        gx__crew_end(&instance);
-        return s == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILURE;
-    }
-    int rc = bench_device();
-    gx__device_close(&device);
-    gx__device_stop(&instance);
-    gx__crew_end(&instance);
-    return rc == EXIT_SUCCESS && instance.counters.validation_messages ? EXIT_FAILURE : rc;
+    if (!tool_open(argc, argv, &rc))
+        return rc;
+    rc = bench_device();
+    tool_close();
+    return tool_end(rc);
 }

@@ -55,6 +55,34 @@ typedef struct arg_spec {
     char letter; /* 'n' for -n, or 0 */
 } arg_spec;
 
+/* Rows of a table: name or letter, what stands behind it, address of the value, limits, help. */
+/* clang-format off */
+#define ARG_ROW_FLAG(n, v, h) {.name = (n), .kind = ARG_FLAG, .value = (v), .set = 1, .help = (h)}
+#define ARG_ROW_NUMBER(n, a, v, least, most, h)                                                    \
+    {.name = (n), .arg = (a), .kind = ARG_NUMBER, .value = (v), .min = (least), .max = (most),     \
+     .help = (h)}
+#define ARG_ROW_NUMBERS(n, a, v, least, most, h)                                                   \
+    {.name = (n), .arg = (a), .kind = ARG_NUMBERS, .value = (v), .min = (least), .max = (most),    \
+     .help = (h)}
+#define ARG_ROW_LETTER(l, a, k, v, least, most, h)                                                 \
+    {.letter = (l), .arg = (a), .kind = (k), .value = (v), .min = (least), .max = (most),          \
+     .help = (h)}
+#define ARG_ROW_FILE(l, v, h)                                                                      \
+    {.letter = (l), .arg = "FILE", .kind = ARG_TEXT, .value = (v), .help = (h)}
+/* Those that mean the same wherever they are. */
+#define ARG_ROW_FIELDS(v, h)                                                                       \
+    {.name = "field", .arg = "F[,F...]", .kind = ARG_FIELDS, .value = (v), .help = (h)}
+#define ARG_ROW_OPS(v, h)                                                                          \
+    {.name = "op", .arg = "O[,O...]", .kind = ARG_OPS, .value = (v), .help = (h)}
+#define ARG_ROW_SAMPLES(v, most, h) ARG_ROW_NUMBER("samples", "K", v, 1, most, h)
+#define ARG_ROW_SEED(v)                                                                            \
+    ARG_ROW_NUMBER("seed", "S", v, 0, UINT64_MAX, "seed of the random elements (1)")
+#define ARG_ROWS_FORMATS(v) /* an output_format */                                                 \
+    {.name = "csv", .kind = ARG_FLAG, .value = (v), .set = OUT_CSV,                                \
+     .help = "comma-separated values with a heading"},                                             \
+    {.name = "json", .kind = ARG_FLAG, .value = (v), .set = OUT_JSON, .help = "one JSON object"}
+/* clang-format on */
+
 typedef struct arg_table {
     const arg_spec *specs;
     size_t count;

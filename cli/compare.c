@@ -180,21 +180,13 @@ static int run_kind(const common_opts *common, const result_kind *kind)
 
 static const arg_spec text_specs[] = {
     FILES,
-    {.letter = 'o',
-     .arg = "FILE",
-     .kind = ARG_TEXT,
-     .value = &path,
-     .help = "write there and not to standard output"},
+    ARG_ROW_FILE('o', &path, "write there and not to standard output"),
 };
 
 static const arg_spec page_specs[] = {
     FILES,
-    {.letter = 'o', .arg = "FILE", .kind = ARG_TEXT, .value = &path, .help = "the page to write"},
-    {.name = "together",
-     .kind = ARG_FLAG,
-     .value = &together,
-     .set = 1,
-     .help = "all machines in one panel, not one panel each"},
+    ARG_ROW_FILE('o', &path, "the page to write"),
+    ARG_ROW_FLAG("together", &together, "all machines in one panel, not one panel each"),
 };
 
 static int run_compare(const common_opts *common)

@@ -20,18 +20,7 @@ static const command *const commands[COMMANDS] = {
 
 static common_opts common;
 
-static const arg_spec format_specs[] = {
-    {.name = "csv",
-     .kind = ARG_FLAG,
-     .value = &common.format,
-     .set = OUT_CSV,
-     .help = "comma-separated values with a heading"},
-    {.name = "json",
-     .kind = ARG_FLAG,
-     .value = &common.format,
-     .set = OUT_JSON,
-     .help = "one JSON object"},
-};
+static const arg_spec format_specs[] = {ARG_ROWS_FORMATS(&common.format)};
 
 static const arg_spec general_specs[] = {
     {.name = "verbose",

@@ -12,11 +12,8 @@ static struct {
 } opts;
 
 static const arg_spec specs[] = {
-    {.name = "points",
-     .kind = ARG_FLAG,
-     .value = &opts.points,
-     .set = 1,
-     .help = "every size that was measured, in place of a line for each kind of job"},
+    ARG_ROW_FLAG("points", &opts.points,
+                 "every size that was measured, in place of a line for each kind of job"),
 };
 
 typedef struct row_list {

@@ -37,14 +37,8 @@ static const arg_spec specs[] = {
      .kind = ARG_WORDS,
      .value = &opts.urls,
      .help = "of a gpuexec serve (default: a workload of its own)"},
-    {.name = "once", .kind = ARG_FLAG, .value = &opts.once, .set = 1, .help = "one view, and end"},
-    {.name = "interval",
-     .arg = "S",
-     .kind = ARG_NUMBER,
-     .value = &opts.interval,
-     .min = 1,
-     .max = 3600,
-     .help = "seconds between views (1)"},
+    ARG_ROW_FLAG("once", &opts.once, "one view, and end"),
+    ARG_ROW_NUMBER("interval", "S", &opts.interval, 1, 3600, "seconds between views (1)"),
     WORKLOAD_SPECS(&opts.work),
 };
 

@@ -16,29 +16,11 @@ static struct {
 } opts = {.fields = UINT32_MAX, .ops = UINT32_MAX, .n = 1000, .seed = 1};
 
 static const arg_spec specs[] = {
-    {.name = "field",
-     .arg = "F[,F...]",
-     .kind = ARG_FIELDS,
-     .value = &opts.fields,
-     .help = "of these (default: all)"},
-    {.name = "op",
-     .arg = "O[,O...]",
-     .kind = ARG_OPS,
-     .value = &opts.ops,
-     .help = "of these (default: all)"},
-    {.letter = 'n',
-     .arg = "N",
-     .kind = ARG_NUMBER,
-     .value = &opts.n,
-     .min = 1,
-     .max = 1u << 30,
-     .help = "different elements per operand (1000)"},
-    {.name = "seed",
-     .arg = "S",
-     .kind = ARG_NUMBER,
-     .value = &opts.seed,
-     .max = UINT64_MAX,
-     .help = "seed of the random elements (1)"},
+    ARG_ROW_FIELDS(&opts.fields, "of these (default: all)"),
+    ARG_ROW_OPS(&opts.ops, "of these (default: all)"),
+    ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 1, 1u << 30,
+                   "different elements per operand (1000)"),
+    ARG_ROW_SEED(&opts.seed),
 };
 
 static column columns[] = {

@@ -33,17 +33,15 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
 /* Rows of an arg_spec table, for the workload_opts at `o`. */
 /* clang-format off */
 #define WORKLOAD_SPECS(o)                                                                          \
-    {.name = "field", .arg = "F[,F...]", .kind = ARG_FIELDS, .value = &(o)->fields,                \
-     .help = "fields of the jobs (bls12-381-fq)"},                                                 \
-    {.name = "op", .arg = "O[,O...]", .kind = ARG_OPS, .value = &(o)->ops,                         \
-     .help = "operations of the jobs (add,mul)"},                                                  \
-    {.name = "sizes", .arg = "N[,N...]", .kind = ARG_NUMBERS, .value = &(o)->sizes, .min = 1,      \
-     .max = WORKLOAD_ELEMENTS_MAX, .help = "elements of the jobs, in turn (1K,16K,256K)"},         \
-    {.name = "rate", .arg = "R", .kind = ARG_NUMBER, .value = &(o)->rate, .min = 1,                \
-     .max = WORKLOAD_RATE_MAX, .help = "jobs per second, where the devices are fast enough (20)"}, \
-    {.name = "jobs", .arg = "N", .kind = ARG_NUMBER, .value = &(o)->jobs, .max = UINT64_MAX,       \
-     .help = "no more after this many; 0: no end (0)"},                                            \
-    {.name = "idle", .kind = ARG_FLAG, .value = &(o)->idle, .set = 1, .help = "no jobs at all"}
+    ARG_ROW_FIELDS(&(o)->fields, "fields of the jobs (bls12-381-fq)"),                             \
+    ARG_ROW_OPS(&(o)->ops, "operations of the jobs (add,mul)"),                                    \
+    ARG_ROW_NUMBERS("sizes", "N[,N...]", &(o)->sizes, 1, WORKLOAD_ELEMENTS_MAX,                    \
+                    "elements of the jobs, in turn (1K,16K,256K)"),                                \
+    ARG_ROW_NUMBER("rate", "R", &(o)->rate, 1, WORKLOAD_RATE_MAX,                                  \
+                   "jobs per second, where the devices are fast enough (20)"),                     \
+    ARG_ROW_NUMBER("jobs", "N", &(o)->jobs, 0, UINT64_MAX,                                         \
+                   "no more after this many; 0: no end (0)"),                                      \
+    ARG_ROW_FLAG("idle", &(o)->idle, "no jobs at all")
 /* clang-format on */
 
 typedef struct workload workload;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the programs in this folder share: options, messages, and the one device that each of
+ * them works on, below exec/.
+ */
+#ifndef BENCH_TOOL_H
+#define BENCH_TOOL_H
+
+#include "args.h"
+#include "device/device.h"
+
+enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_DIFFERS = 4 };
+
+struct tool {
+    const char *name;  /* "bench-copies" */
+    const char *usage; /* what follows the name */
+    arg_table args;
+    const char *(*check)(void); /* what is wrong with the options, or NULL; may be NULL */
+};
+
+extern const struct tool tool; /* of the program itself */
+extern gx_config config;       /* as the options say */
+extern struct gx_device device;
+
+/* Reads the options and opens the device named, or "vulkan". False where there is nothing more
+ * to do, and *rc is the exit code. */
+bool tool_open(int argc, char **argv, int *rc);
+
+/* Closes the device; device.info stays. */
+void tool_close(void);
+
+/* rc, or a failure where all went well but for what the validation layer found. */
+int tool_end(int rc);
+
+/* Says what failed; EXIT_FAILURE. */
+int failed(const char *what, gx_status s);
+
+#endif
