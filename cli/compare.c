@@ -3,7 +3,6 @@
  * gpuexec compare, platforms and report: scans that were made, side by side. They differ in
  * what becomes of the same files: text for one panel, text for a panel per machine, a page.
  */
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +12,7 @@
 #include "report/page.h"
 #include "report/text.h"
 #include "scan.h"
+#include "writer.h"
 
 static word_list words;
 static const char *path; /* of the result; NULL: stdout */
@@ -137,16 +137,18 @@ static bool put_result(FILE *out, const merge *m, const result_kind *kind, outpu
 
 static int write_result(const merge *m, const result_kind *kind, output_format format)
 {
-    FILE *out = path ? fopen(path, "w") : stdout;
-    bool ok = out && put_result(out, m, kind, format);
-    if (out == stdout)
-        return ok ? EXIT_DONE : cli_no_memory(); /* main says what became of stdout */
-    bool failed = !out || ferror(out);
-    if (out && fclose(out))
-        failed = true;
-    if (failed)
-        cli_error("cannot write '%s': %s", path, strerror(errno));
-    return failed ? EXIT_FAILED : ok ? EXIT_DONE : cli_no_memory();
+    file_writer w;
+    FILE *out = writer_open(&w, path ? path : "-") ? writer_stream(&w) : NULL;
+    bool whole = out && put_result(out, m, kind, format);
+    int rc = EXIT_FAILED;
+    if (w.fd >= 0 && !whole && !(out && ferror(out)))
+        rc = cli_no_memory();
+    else if (whole && writer_commit(&w))
+        rc = EXIT_DONE;
+    else if (!w.closed_pipe)
+        cli_error("%s", w.err);
+    writer_close(&w);
+    return rc;
 }
 
 static int run_kind(const common_opts *common, const result_kind *kind)

@@ -222,6 +222,34 @@ static const arg_spec specs[] = {
              "a demo before"},
 };
 
+/* Few samples, and no call that takes long: seconds, on a slow machine too. */
+static scan_opts short_scan_opts(void)
+{
+    return (scan_opts){.fields = 1u << GX_BLS12_381_FQ,
+                       .ops = 1u << GX_ADD | 1u << GX_MUL,
+                       .sizes = {6, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20}},
+                       .samples = 7,
+                       .warmup = 1,
+                       .seed = 1,
+                       .budget_ms = 200,
+                       .skip_ms = 200,
+                       .file = folder ? scan_path : NULL,
+                       .replace = true};
+}
+
+/* What a demo left there is replaced, and nothing else. */
+static bool is_taken(void)
+{
+    struct stat st;
+    const scan_opts opts = short_scan_opts();
+    bool scan = !lstat(scan_path, &st), page = !lstat(page_path, &st);
+    if (scan ? scan_is_like(scan_path, &opts) : !page)
+        return false;
+    cli_error("'%s' is there already and is not of a demo: name another folder",
+              scan ? scan_path : page_path);
+    return true;
+}
+
 /* Before anything is measured: that takes seconds, and would be in vain. */
 static int make_folder(void)
 {
@@ -240,7 +268,7 @@ static int make_folder(void)
         cli_error("cannot write into '%s': %s", folder, strerror(errno));
         return EXIT_FAILED;
     }
-    return EXIT_DONE;
+    return is_taken() ? EXIT_FAILED : EXIT_DONE;
 }
 
 static void say_path(const char *what, const char *path)
@@ -261,23 +289,11 @@ static int make_page(const scan_file *result)
     return EXIT_DONE;
 }
 
-/* Few samples, and no call that takes long: seconds, on a slow machine too. */
 static int short_scan(const common_opts *common)
 {
     scan_file result;
     bool interrupted;
-    scan_opts scan = {.fields = 1u << GX_BLS12_381_FQ,
-                      .ops = 1u << GX_ADD | 1u << GX_MUL,
-                      .sizes = {6, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20}},
-                      .samples = 7,
-                      .warmup = 1,
-                      .seed = 1,
-                      .budget_ms = 200,
-                      .skip_ms = 200};
-    if (folder) {
-        scan.file = scan_path;
-        unlink(scan_path); /* of a demo before; what cannot be removed is found next */
-    }
+    const scan_opts scan = short_scan_opts();
     int rc = scan_measure(common, &scan, &result, &interrupted);
     if (rc == EXIT_DONE && interrupted)
         rc = EXIT_FAILED;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Raw element files: nothing but elements one after the other (doc/encoding.md).
- * Reading is by chunks and in constant memory. Writing goes to a temporary file
- * beside the final name, which appears there whole at the end or not at all.
+ * Raw element files: nothing but elements one after the other (doc/encoding.md), read by chunks
+ * and in constant memory.
  */
 #ifndef ELEMENTS_H
 #define ELEMENTS_H
@@ -38,28 +37,5 @@ bool reader_attach(element_reader *r, int fd, const char *name, size_t element_b
 bool reader_read(element_reader *r, void *out, size_t max, size_t *got, char *err);
 
 void reader_close(element_reader *r);
-
-typedef struct element_writer {
-    const char *name; /* for messages; borrowed */
-    char *path;       /* where the file goes in the end, NULL when written directly */
-    char *temporary;
-    int fd;
-    bool closed_pipe; /* the other end went away: no reason for a message */
-    dev_t device;     /* which file it is, when written directly */
-    ino_t inode;
-} element_writer;
-
-/* Opens the output, stdout for "-". Pipes and devices are written directly. */
-bool writer_open(element_writer *w, const char *path, char *err);
-bool writer_write(element_writer *w, const void *data, size_t bytes, char *err);
-
-/* Whether the output is written over this input while it is read. */
-bool writer_overwrites(const element_writer *w, const element_reader *r);
-
-/* Gives the file its final name. */
-bool writer_commit(element_writer *w, char *err);
-
-/* Removes what was not committed. Also done on SIGINT, SIGTERM and SIGHUP. */
-void writer_close(element_writer *w);
 
 #endif

@@ -11,6 +11,7 @@
 #include "elements.h"
 #include "explain.h"
 #include "progress.h"
+#include "writer.h"
 
 /* 6 MiB of Fq elements: all threads have work, and memory stays small. */
 enum { CHUNK = 128 << 10, CHUNK_MAX = 1 << 30 };
@@ -55,7 +56,7 @@ typedef struct transfer {
     gx_ctx *ctx;
     size_t element_bytes;
     operand in[3];
-    element_writer writer;
+    file_writer writer;
     unsigned char *result;
     uint64_t done; /* elements */
     char err[ELEMENTS_ERROR_SIZE];
@@ -119,8 +120,14 @@ static int check_options(void)
 
 static int failed(const transfer *t)
 {
+    cli_error("%s", t->err);
+    return EXIT_FAILED;
+}
+
+static int write_failed(const transfer *t)
+{
     if (!t->writer.closed_pipe)
-        cli_error("%s", t->err);
+        cli_error("%s", t->writer.err);
     return EXIT_FAILED;
 }
 
@@ -176,6 +183,13 @@ static int check_lengths(const transfer *t)
     return EXIT_DONE;
 }
 
+/* Whether the output is written over this input while it is read. */
+static bool overwrites(const file_writer *w, const element_reader *r)
+{
+    bool regular = r->total != ELEMENTS_UNKNOWN;
+    return !w->path && regular && w->device == r->device && w->inode == r->inode;
+}
+
 static int open_all(transfer *t)
 {
     int rc = EXIT_DONE;
@@ -192,8 +206,8 @@ static int open_all(transfer *t)
         return cli_no_memory();
     if (opts.explain)
         return EXIT_DONE;
-    if (!writer_open(&t->writer, opts.out, t->err))
-        return failed(t);
+    if (!writer_open(&t->writer, opts.out))
+        return write_failed(t);
     if (isatty(t->writer.fd))
         return cli_usage(
             &cmd_run,
@@ -201,7 +215,7 @@ static int open_all(transfer *t)
             "or name a file",
             opts.out);
     for (unsigned k = 0; k < 3; k++)
-        if (t->in[k].present && writer_overwrites(&t->writer, &t->in[k].reader)) {
+        if (t->in[k].present && overwrites(&t->writer, &t->in[k].reader)) {
             cli_error("the output would overwrite %s while it is read; use -o with its name, "
                       "which replaces it at the end",
                       t->in[k].reader.name);
@@ -284,8 +298,8 @@ static int run_chunk(transfer *t, size_t n)
     gx_job job = chunk_job(t, n);
     if (gx_run(t->ctx, &job, 1, NULL, &report) != GX_OK)
         return chunk_failed(t, &report);
-    if (!writer_write(&t->writer, t->result, n * t->element_bytes, t->err))
-        return failed(t);
+    if (!writer_write(&t->writer, t->result, n * t->element_bytes))
+        return write_failed(t);
     t->done += n;
     return EXIT_DONE;
 }
@@ -335,8 +349,8 @@ static int run_run(const common_opts *common)
         rc = cli_open(common, &t.ctx);
     if (rc == EXIT_DONE)
         rc = opts.explain ? explain_chunk(&t) : run_chunks(&t);
-    if (rc == EXIT_DONE && !opts.explain && !writer_commit(&t.writer, t.err))
-        rc = failed(&t);
+    if (rc == EXIT_DONE && !opts.explain && !writer_commit(&t.writer))
+        rc = write_failed(&t);
     return close_all(&t, rc);
 }
 
@@ -353,7 +367,9 @@ const command cmd_run = {
         "and from-mont convert). At most one operand is '-', standard input.\n"
         "\n"
         "The result is written to a temporary file beside the output and renamed at the end:\n"
-        "the output may be one of the inputs, and a run that fails leaves nothing behind.",
+        "the output may be one of the inputs, and a run that fails leaves nothing behind. A file\n"
+        "that is replaced keeps its owner, its mode and the link that leads to it; one that could\n"
+        "not keep them is refused.",
     .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
                 "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"

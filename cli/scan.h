@@ -17,6 +17,7 @@ typedef struct scan_opts {
     int resident;       /* operands in the device's memory too */
     const char *file;   /* new or empty, that gets the rows as they come; NULL: none */
     int resume;         /* go on with the file */
+    bool replace;       /* the file may be there, and is replaced by a whole scan at the end */
     bool print;         /* rows on stdout as they come */
 } scan_opts;
 
@@ -24,6 +25,9 @@ typedef struct scan_opts {
  * *interrupted) or failed; free it with scan_free. Returns an exit code. */
 int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *result,
                  bool *interrupted);
+
+/* Whether a file is a scan of the same cells and samples, on whatever devices. */
+bool scan_is_like(const char *path, const scan_opts *opts);
 
 /* The winner tables, the crossovers and the gaps, on stdout. */
 int scan_show(const scan_file *result);

@@ -4,7 +4,6 @@
  * it is timed, its row is written when it is done, and an interrupt ends it between two
  * samples: the file is whole at any time.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "report/text.h"
 #include "scan.h"
 #include "signals.h"
+#include "writer.h"
 
 enum { PLACES = 2 };
 static const char *const places[PLACES] = {SCAN_HOST, SCAN_RESIDENT};
@@ -37,7 +37,8 @@ typedef struct scanning {
     target_list devices;
     data_arrays arrays;
     scan_section *section;
-    FILE *file;
+    file_writer writer;
+    FILE *file; /* the writer's; NULL: none */
     measure_plan plan;
     double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the size before; 0: not known */
     uint64_t steps, failed;
@@ -104,10 +105,8 @@ static void append_settings(const scanning *s, char *text, size_t size)
 }
 
 /* In one form however they were typed, for --resume compares them. */
-static void write_options(const scanning *s, char *text, size_t size)
+static void append_cells(const scan_opts *o, char *text, size_t size)
 {
-    const scan_opts *o = s->opts;
-    text[0] = 0;
     for (size_t i = 0; i < o->sizes.count; i++) {
         char number[32];
         text_size(number, sizeof number, (double)o->sizes.values[i]);
@@ -125,13 +124,39 @@ static void write_options(const scanning *s, char *text, size_t size)
             append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
             separator = ",";
         }
-    for (size_t i = 0; i < s->devices.count; i++)
-        append(text, size, "%s%s", i ? "," : " --device ", s->devices.names[i]);
+    append(text, size, " --device ");
+}
+
+static void append_samples(const scan_opts *o, char *text, size_t size)
+{
     append(text, size, " --samples %llu --warmup %llu --budget %llu --seed %llu%s",
            (unsigned long long)o->samples, (unsigned long long)o->warmup,
            (unsigned long long)o->budget_ms, (unsigned long long)o->seed,
            o->resident ? " --resident" : "");
+}
+
+static void write_options(const scanning *s, char *text, size_t size)
+{
+    text[0] = 0;
+    append_cells(s->opts, text, size);
+    for (size_t i = 0; i < s->devices.count; i++)
+        append(text, size, "%s%s", i ? "," : "", s->devices.names[i]);
+    append_samples(s->opts, text, size);
     append_settings(s, text, size);
+}
+
+bool scan_is_like(const char *path, const scan_opts *opts)
+{
+    char cells[sizeof((scan_section *)0)->options] = "", samples[sizeof cells] = "";
+    char err[SCAN_ERROR_SIZE];
+    scan_file old;
+    append_cells(opts, cells, sizeof cells);
+    append_samples(opts, samples, sizeof samples);
+    bool like = scan_load(path, SCAN_CUT, &old, err) && old.count == 1 && !old.sections->foreign &&
+                !strncmp(old.sections->options, cells, strlen(cells)) &&
+                strstr(old.sections->options, samples);
+    scan_free(&old);
+    return like;
 }
 
 static const gx_device_info *find_info(const scanning *s, const char *name)
@@ -184,10 +209,19 @@ static bool wrote(const scanning *s)
 {
     bool ok = !s->opts->print || output_flush();
     if (s->file && (fflush(s->file) || ferror(s->file))) {
-        cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
+        if (!s->writer.closed_pipe)
+            cli_error("%s", s->writer.err);
         ok = false;
     }
     return ok;
+}
+
+static int take_file(scanning *s, bool opened)
+{
+    s->file = opened ? writer_stream(&s->writer) : NULL;
+    if (!opened)
+        cli_error("%s", s->writer.err);
+    return s->file ? EXIT_DONE : opened ? cli_no_memory() : EXIT_FAILED;
 }
 
 /* Whether the file was begun by the same scan on the same machine. */
@@ -234,11 +268,8 @@ static int resume_file(scanning *s)
         for (size_t i = 0; rc == EXIT_DONE && i < old.sections[0].count; i++)
             if (!scan_append(s->section, &old.sections[0].rows[i]))
                 rc = cli_no_memory();
-        if (rc == EXIT_DONE &&
-            (truncate(s->opts->file, (off_t)old.whole) || !(s->file = fopen(s->opts->file, "a")))) {
-            cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
-            rc = EXIT_FAILED;
-        }
+        if (rc == EXIT_DONE)
+            rc = take_file(s, writer_extend(&s->writer, s->opts->file, old.whole));
     }
     scan_free(&old);
     return rc;
@@ -258,15 +289,14 @@ static bool is_taken(const char *path)
 
 static int begin_file(scanning *s)
 {
-    if (is_taken(s->opts->file))
+    const char *path = s->opts->file;
+    if (!s->opts->replace && is_taken(path))
         return EXIT_FAILED;
-    s->file = fopen(s->opts->file, "w");
-    if (!s->file) {
-        cli_error("cannot write '%s': %s", s->opts->file, strerror(errno));
-        return EXIT_FAILED;
-    }
-    scan_put_head(s->file, s->section);
-    return EXIT_DONE;
+    int rc = take_file(s, s->opts->replace ? writer_open(&s->writer, path)
+                                           : writer_extend(&s->writer, path, 0));
+    if (rc == EXIT_DONE)
+        scan_put_head(s->file, s->section);
+    return rc;
 }
 
 static int open_file(scanning *s)
@@ -528,11 +558,24 @@ static int measure(scanning *s)
     return rc;
 }
 
+/* What is replaced is so by a whole scan only. */
+static int end_file(scanning *s, int rc, bool interrupted)
+{
+    bool kept = rc == EXIT_DONE && !(s->opts->replace && interrupted);
+    if (s->file && kept && !writer_commit(&s->writer)) {
+        cli_error("%s", s->writer.err);
+        rc = EXIT_FAILED;
+    }
+    writer_close(&s->writer);
+    return rc;
+}
+
 int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *result,
                  bool *interrupted)
 {
     scanning s = {.common = common,
                   .opts = opts,
+                  .writer = {.fd = -1},
                   .plan = {.samples = opts->samples,
                            .warmup = opts->warmup,
                            .budget_s = (double)opts->budget_ms / 1e3,
@@ -552,11 +595,8 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
     int rc = cli_open(common, &s.ctx);
     if (rc == EXIT_DONE)
         rc = measure(&s);
-    if (s.file && fclose(s.file)) {
-        cli_error("cannot write '%s': %s", opts->file, strerror(errno));
-        rc = EXIT_FAILED;
-    }
     *interrupted = signals_caught;
+    rc = end_file(&s, rc, *interrupted);
     target_list_free(&s.devices);
     return cli_close(&s.ctx, rc);
 }

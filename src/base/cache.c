@@ -175,6 +175,16 @@ static bool write_file(const char *temporary, const struct header *h, const void
     return close(fd) == 0 && ok;
 }
 
+/* A plain file of this user's; a link, a pipe or another's file is nothing that was put there by
+ * this code, and stays. */
+static bool may_replace(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st))
+        return errno == ENOENT;
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid();
+}
+
 bool gx__cache_write(const struct gx_instance *instance, const char *name,
                      const uint8_t key[GX_CACHE_KEY_BYTES], const void *data, size_t size)
 {
@@ -183,7 +193,7 @@ bool gx__cache_write(const struct gx_instance *instance, const char *name,
     if (!enabled(instance))
         return true;
     if (size > FILE_BYTES_MAX || !file_path(instance, name, path, sizeof path) ||
-        !make_folders(path))
+        !make_folders(path) || !may_replace(path))
         return false;
     struct header h = {.header_bytes = sizeof h, .data_bytes = size};
     memcpy(h.magic, magic, sizeof magic);

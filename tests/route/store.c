@@ -316,6 +316,35 @@ static void nowhere_to_write(void **state)
     gx__model_close(model);
 }
 
+/* What stands there under the file's name and is no file of ours stays as it is. */
+static void not_replaced(void **state)
+{
+    (void)state;
+    char path[512], target[600];
+    struct gx_store store;
+    struct stat st;
+    gx__store_init(&store, &instance, "sim:x", "a machine, driver 1");
+    snprintf(path, sizeof path, "%s/%s", folder, store.name);
+    snprintf(target, sizeof target, "%s.target", path);
+    for (int kind = 0; kind < 3; kind++) {
+        if (kind < 2)
+            assert_int_equal(symlink(target, path), 0);
+        else
+            assert_int_equal(mkfifo(path, 0600), 0);
+        if (kind == 1)
+            write_bytes(target, (const uint8_t *)"mine", 4);
+        struct gx_model *model = open_model();
+        learn_some(model);
+        assert_false(gx__model_save(model));
+        gx__model_close(model);
+        assert_int_equal(lstat(path, &st), 0);
+        assert_true(kind < 2 ? S_ISLNK(st.st_mode) : S_ISFIFO(st.st_mode));
+        assert_int_equal(stat(target, &st), kind == 0 ? -1 : 0);
+        assert_true(kind == 0 || st.st_size == 4);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 /* ---- age, and others ---- */
 
 static void ageing(void **state)
@@ -452,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup(hostile_data, empty_folder),
         cmocka_unit_test_setup(foreign_files, empty_folder),
         cmocka_unit_test_setup(nowhere_to_write, empty_folder),
+        cmocka_unit_test_setup(not_replaced, empty_folder),
         cmocka_unit_test_setup(ageing, empty_folder),
         cmocka_unit_test_setup(one_after_the_other, empty_folder),
         cmocka_unit_test_setup(processes_at_once, empty_folder),
