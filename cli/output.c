@@ -85,12 +85,21 @@ int output_width(void)
 
 static int first_error;
 
+/* Why a write failed that stdio made by itself, and after which errno was used by others: the
+ * output is not whole anyway, so another byte is tried. */
+static int probe_error(void)
+{
+    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
 bool output_flush(void)
 {
-    if (!fflush(stdout) && !ferror(stdout))
+    bool flushed = !fflush(stdout);
+    int error = errno;
+    if (flushed && !ferror(stdout))
         return true;
     if (!first_error)
-        first_error = errno ? errno : EIO;
+        first_error = flushed ? probe_error() : error;
     return false;
 }
 

@@ -45,15 +45,19 @@ static const arg_spec specs[] = {
                  "go on with a scan of the same options that was interrupted"),
 };
 
+/* What was not shown whole: main says what became of stdout, so the rest is memory. */
+static int shown(bool ok)
+{
+    return !output_flush() ? EXIT_FAILED : ok ? EXIT_DONE : cli_no_memory();
+}
+
 int scan_show(const scan_file *result)
 {
     merge m;
     char err[SCAN_ERROR_SIZE];
     bool ok = merge_make(result, 1, false, &m, err) && text_put(stdout, &m, TEXT_PLAIN, "");
     merge_free(&m);
-    if (!ok)
-        return cli_no_memory();
-    return output_flush() ? EXIT_DONE : EXIT_FAILED;
+    return shown(ok);
 }
 
 static int show_json(const scan_file *result)
@@ -67,9 +71,7 @@ static int show_json(const scan_file *result)
     putchar('\n');
     json_decref(value);
     merge_free(&m);
-    if (!ok)
-        return cli_no_memory();
-    return output_flush() ? EXIT_DONE : EXIT_FAILED;
+    return shown(ok);
 }
 
 static int show(const scan_file *result, output_format format)
