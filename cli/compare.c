@@ -157,6 +157,8 @@ static int run_kind(const common_opts *common, const result_kind *kind)
     merge m = {0};
     char err[SCAN_ERROR_SIZE];
     int rc = load(&in);
+    if (kind->page)
+        scan_hide_folders(in.files, in.count);
     if (rc == EXIT_DONE && !merge_make(in.files, in.count, kind->by_machine, &m, err)) {
         cli_error("%s", err);
         rc = EXIT_FAILED;
@@ -221,12 +223,13 @@ static int run_report(const common_opts *common)
     return rc;
 }
 
-int report_page(const scan_file *scan, const char *to)
+int report_page(scan_file *scan, const char *to)
 {
     static const result_kind kind = {.command = "report", .page = true};
     merge m;
     char err[SCAN_ERROR_SIZE];
     path = to;
+    scan_hide_folders(scan, 1);
     int rc = EXIT_FAILED;
     if (merge_make(scan, 1, false, &m, err))
         rc = write_result(&m, &kind, OUT_TABLE);

@@ -278,7 +278,7 @@ static void say_path(const char *what, const char *path)
     free(whole);
 }
 
-static int make_page(const scan_file *result)
+static int make_page(scan_file *result)
 {
     int rc = report_page(result, page_path);
     if (rc != EXIT_DONE)

@@ -33,6 +33,6 @@ bool scan_is_like(const char *path, const scan_opts *opts);
 int scan_show(const scan_file *result);
 
 /* The page of a scan (compare.c); returns an exit code. */
-int report_page(const scan_file *scan, const char *to);
+int report_page(scan_file *scan, const char *to);
 
 #endif

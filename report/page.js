@@ -33,7 +33,9 @@
         return String(n);
     };
     const roundSize = (n) => String(Number(Number(n).toPrecision(3)));
+    const timesText = (x) => `${x >= 9.95 ? Math.round(x) : x >= 1.995 ? x.toFixed(1) : x.toFixed(2)}\u00d7`;
     const placeText = { host: 'operands in host memory', resident: 'operands in device memory' };
+    const placeShort = { host: 'host memory', resident: 'device memory' };
     const groupKey = (g) => [g.field, g.op, g.place].join(' ');
     const groupText = (g) => `${g.op}, ${g.field}, ${placeText[g.place]}`;
 
@@ -76,7 +78,7 @@
                 if (!names.includes(series.name))
                     names.push(series.name);
         }
-    const state = { key: [...keys.keys()][0], off: new Set(), log: true, bands: true,
+    const state = { key: mostTelling(), off: new Set(), log: true, bands: true,
         theme: 'system', stage: new Map() };
     const colourName = (name) => `--series-${names.indexOf(name) % COLOURS}`;
     const colourOf = (name) => css(colourName(name));
@@ -86,6 +88,123 @@
     const visible = (group) => group.series.filter((s) => !state.off.has(s.name));
     const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const has = (cell) => cell !== null && cell.state === 'ok';
+
+    /* The operation to open on: one where who is fastest depends on the size. */
+    function mostTelling() {
+        const winners = (key) => Math.max(...data.panels.map((panel) => {
+            const group = panel.groups.find((g) => groupKey(g) === key);
+            return group ? new Set(group.winners.map((w) => w.series).filter((s) => s !== null)).size : 0;
+        }));
+        return [...keys.keys()].reduce((best, key) => winners(key) > winners(best) ? key : best);
+    }
+
+    /* ---- names of devices ---- */
+
+    /* "NVIDIA H200" of "NVIDIA H200, NVIDIA 580.159.04, Vulkan 1.4.312": up to the first comma
+     * that is in no brackets. */
+    function shortName(description) {
+        let depth = 0, end = 0;
+        for (; end < description.length && (depth || description[end] !== ','); end++)
+            depth += (description[end] === '(') - (description[end] === ')');
+        return description.slice(0, end).replace(/\((R|TM)\)/gi, '').replace(/ Processor$/, '').trim();
+    }
+
+    const scanOf = (panel, series) => panel.scans.find((s) => s.file === series.file
+        && s.devices.some((d) => d.name === series.device));
+
+    /* What it really is; '' where the file does not say. */
+    function modelOf(panel, series) {
+        const scan = scanOf(panel, series);
+        return scan ? shortName(scan.devices.find((d) => d.name === series.device).description) : '';
+    }
+
+    const fullName = (panel, series) => [series.name, modelOf(panel, series)].filter(Boolean).join(', ');
+
+    const unique = (list) => [...new Set(list.filter(Boolean))];
+    const seriesOf = (panel) => [...new Map(panel.groups.flatMap((g) => g.series).map((s) => [s.name, s])).values()];
+    const modelsOf = (panels) => unique(panels.flatMap((p) => seriesOf(p).map((s) => modelOf(p, s))));
+    const listText = (list) => list.length < 2 ? list.join('')
+        : `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]}`;
+
+    /* For narrow places: "webgpu" where no other of these begins like that. */
+    const kindOf = (name) => name.split(':')[0];
+    const alias = (name, series) => name.includes('[')
+        || series.filter((s) => kindOf(s.name) === kindOf(name)).length > 1 ? name : kindOf(name);
+
+    /* A long name may be broken behind a colon. */
+    const breakable = (name) => name.length < 10 ? [name] : name.split(/(?<=:)/).flatMap((part, i) => i ? [el('wbr'), part] : [part]);
+
+    const headingOf = (panel) => listText(modelsOf([panel])) || panel.label;
+
+    /* ---- the matrix of winners ---- */
+
+    const narrow = matchMedia('(max-width: 600px)');
+
+    function winnerCell(panel, group, size) {
+        const i = group.sizes.indexOf(size), w = i < 0 ? null : group.winners[i];
+        if (!w || w.series === null)
+            return el('td', { class: 'none' }, el('span', { title: 'fewer than two devices were measured here' }, '\u2013'));
+        const winner = group.series[w.series], second = group.series[w.second];
+        const close = w.clear === false;
+        const said = `${groupText(group)}, ${sizeText(size)} elements: ${winner.name} is fastest, ${measured(w.ratio)} times `
+            + `as fast as ${second.name}` + (close ? ', too close to be sure' : '');
+        const strength = Math.round(12 + 30 * Math.min(Math.log10(w.ratio), 1));
+        const button = el('button', { type: 'button', 'aria-pressed': String(groupKey(group) === state.key),
+            'aria-label': said, title: said, class: close ? 'won close' : 'won', 'data-key': groupKey(group),
+            style: `--tone: var(${colourName(winner.name)}); --strength: ${strength}%` },
+            el('b', null, ...breakable(alias(winner.name, seriesOf(panel)))), ' ',
+            el('span', null, (close ? '\u2248' : '') + timesText(w.ratio)));
+        button.addEventListener('click', () => choose(groupKey(group), size));
+        return el('td', null, button);
+    }
+
+    /* Operations down and sizes across as in the charts; on a phone the other way round. */
+    function matrix(panel, field) {
+        const groups = panel.groups.filter((g) => g.field === field)
+            .sort((a, b) => (a.place > b.place) - (a.place < b.place));
+        const sizes = unique(groups.flatMap((g) => g.sizes)).sort((a, b) => a - b);
+        const opHead = (g, scope) => el('th', { scope }, g.op, el('small', null, placeShort[g.place]));
+        const sizeHead = (n, scope) => el('th', { scope }, sizeText(n));
+        const corner = el('th', { scope: 'col' }, narrow.matches ? 'size' : field);
+        const head = narrow.matches ? groups.map((g) => opHead(g, 'col')) : sizes.map((n) => sizeHead(n, 'col'));
+        const rows = narrow.matches
+            ? sizes.map((n) => el('tr', null, sizeHead(n, 'row'), ...groups.map((g) => winnerCell(panel, g, n))))
+            : groups.map((g) => el('tr', null, opHead(g, 'row'), ...sizes.map((n) => winnerCell(panel, g, n))));
+        return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `winners, ${field}` },
+            el('table', { class: 'matrix', style: `--columns: ${head.length}` },
+                el('caption', null, `${field}: the fastest device, and how many times as fast as the next`),
+                el('thead', null, el('tr', null, corner, ...head)), el('tbody', null, ...rows)));
+    }
+
+    /* Who takes part, and in how many cells it is the fastest. */
+    function winnerLegend(panel) {
+        const all = panel.groups.flatMap((g) => g.winners.filter((w) => w.series !== null)
+            .map((w) => g.series[w.series].name));
+        return el('ul', { class: 'legend' }, ...seriesOf(panel).map((s) => el('li', null,
+            swatch(`var(${colourName(s.name)})`), el('b', null, s.name), ` ${modelOf(panel, s)}, `
+            + `fastest in ${all.filter((n) => n === s.name).length} of ${all.length}`)));
+    }
+
+    function drawWinners() {
+        byId('winners').replaceChildren(...data.panels.flatMap((panel) => [
+            data.panels.length > 1 ? el('h2', null, headingOf(panel)) : '',
+            el('p', { class: 'sub' }, panel.label),
+            winnerLegend(panel),
+            ...unique(panel.groups.map((g) => g.field)).map((field) => matrix(panel, field))]));
+    }
+
+    function choose(key, size) {
+        state.key = key;
+        byId('group').value = key;
+        for (const button of document.querySelectorAll('.matrix button'))
+            button.setAttribute('aria-pressed', String(button.dataset.key === key));
+        draw();
+        if (size === undefined)
+            return;
+        charts.filter((c) => c.canvas.dataset.chart === 'time').forEach((c) =>
+            activate(c, c.data.datasets[0].data.findIndex((p) => p.x === size)));
+        byId('panels').scrollIntoView({ block: 'nearest', behavior: 'smooth' });
+    }
 
     /* ---- what is drawn over and under the lines ---- */
 
@@ -179,13 +298,30 @@
         axis.ticks = ticks;
     }
 
-    function sizeAxis(sizes) {
+    /* What the charts of all panels have in common, so that those side by side compare: sizes,
+     * the range of each kind of chart, and room for labels. */
+    let shared = { sizes: [], ranges: {}, labels: 0 };
+
+    const AXIS_WIDTH = 76; // of the marks on the left, so that charts line up
+
+    /* A range with round ends around the numbers. */
+    function roundRange(values) {
+        const low = Math.min(...values), high = Math.max(...values);
+        const round = (x, up) => {
+            const ten = 10 ** Math.floor(Math.log10(x)), steps = [1, 2, 5, 10].map((k) => Number((k * ten).toPrecision(1)));
+            return up ? steps.find((s) => s >= x * 0.9999) : steps.reverse().find((s) => s <= x * 1.0001);
+        };
+        return values.length ? { low: round(low, false), high: round(high, true) } : null;
+    }
+
+    function sizeAxis() {
+        const { sizes } = shared;
         const grid = { color: css('--line') };
         const title = { display: true, text: 'elements of a job', color: css('--faint') };
         const ticks = { color: css('--text'), callback: (v) => sizeText(v), maxRotation: 0,
             autoSkipPadding: 8 };
         if (!state.log)
-            return { type: 'linear', min: 0, grid, title,
+            return { type: 'linear', min: 0, max: sizes[sizes.length - 1], grid, title,
                 ticks: { ...ticks, stepSize: 2 ** Math.ceil(Math.log2(sizes[sizes.length - 1] / 8)) } };
         const low = sizes[0], high = sizes[sizes.length - 1], margin = Math.max((high / low) ** 0.03, 1.01);
         return { type: 'logarithmic', min: low / margin, max: high * margin, grid, title, ticks,
@@ -193,9 +329,11 @@
     }
 
     function valueAxis(text, callback, options = {}) {
-        const log = state.log && !options.linear;
+        const log = state.log && !options.linear, range = options.range;
         return {
-            type: log ? 'logarithmic' : 'linear', beginAtZero: !log, max: options.max,
+            type: log ? 'logarithmic' : 'linear', beginAtZero: !log,
+            min: log && range ? range.low : undefined, max: range ? range.high : options.max,
+            afterFit: (axis) => { axis.width = AXIS_WIDTH; },
             grid: { color: css('--line') },
             title: { display: true, text, color: css('--faint') },
             ticks: { color: css('--text'), callback, autoSkipPadding: 6 },
@@ -215,13 +353,29 @@
         pointHoverRadius: 7, spanGaps: false, clip: 8, ...more,
     });
 
-    function table(head, rows, best) {
+    /* `extra` columns are left out where there is little room. */
+    function table(head, rows, best, extra = []) {
+        const kind = (k, i) => [extra.includes(k) && 'extra', best && best[i] === k && 'best'].filter(Boolean).join(' ');
         const body = rows.map((row, i) => el('tr', null, ...row.map((text, k) =>
-            k ? el('td', best && best[i] === k ? { class: 'best' } : null, text)
-                : el('th', { scope: 'row' }, text))));
+            k ? el('td', { class: kind(k, i) || false }, text) : el('th', { scope: 'row' }, text))));
         return el('div', { class: 'scroll' }, el('table', null,
-            el('thead', null, el('tr', null, ...head.map((h) => el('th', { scope: 'col' }, h)))),
+            el('thead', null, el('tr', null, ...head.map((h, k) =>
+                el('th', { scope: 'col', class: kind(k, -1) || false }, ...breakable(h))))),
             el('tbody', null, ...body)));
+    }
+
+    /* The tooltip of one size, of all lines; -1: none. Returns what it says. */
+    function activate(chart, index) {
+        const active = index < 0 ? [] : chart.data.datasets
+            .map((d, datasetIndex) => ({ datasetIndex, index, band: d.band }))
+            .filter((a) => !a.band && !(chart.getDatasetMeta(a.datasetIndex).data[index] || { skip: true }).skip);
+        chart.setActiveElements(active);
+        const element = active.length
+            ? chart.getDatasetMeta(active[0].datasetIndex).data[index] : { x: 0, y: 0 };
+        chart.tooltip.setActiveElements(active, { x: element.x, y: element.y });
+        chart.update('none');
+        return [...(chart.tooltip.title || []),
+            ...(chart.tooltip.body || []).flatMap((b) => b.lines)].join('; ');
     }
 
     /* Arrow keys go from size to size; what is there is also said. */
@@ -236,16 +390,7 @@
             const last = Math.max(...chart.data.datasets.map((d) => d.data.length)) - 1;
             if (step !== undefined)
                 index = Math.min(Math.max(index + step, 0), last);
-            const active = index < 0 ? [] : chart.data.datasets
-                .map((d, datasetIndex) => ({ datasetIndex, index, band: d.band }))
-                .filter((a) => !a.band && !(chart.getDatasetMeta(a.datasetIndex).data[index] || { skip: true }).skip);
-            chart.setActiveElements(active);
-            const element = active.length
-                ? chart.getDatasetMeta(active[0].datasetIndex).data[index] : { x: 0, y: 0 };
-            chart.tooltip.setActiveElements(active, { x: element.x, y: element.y });
-            chart.update('none');
-            spoken.textContent = [...(chart.tooltip.title || []),
-                ...(chart.tooltip.body || []).flatMap((b) => b.lines)].join('; ');
+            spoken.textContent = activate(chart, index);
             event.preventDefault();
         });
     }
@@ -266,7 +411,7 @@
         charts.push(chart);
     }
 
-    const lineLegend = (list) => list.map((s) => [s.name, lineSwatch(s.name)]);
+    const lineLegend = (panel, list) => list.map((s) => [fullName(panel, s), lineSwatch(s.name)]);
 
     function gapsOf(group, list, filled) {
         return list.flatMap((s, row) => group.sizes.flatMap((size, i) =>
@@ -278,7 +423,7 @@
     const missingCell = (cell) => el('span', { class: 'missing' }, missingText(cell));
 
     /* A chart of lines over the sizes, from one number for each cell. */
-    function lines(into, group, { id, title, sub, main, axis, valueOf, textOf, lists, crosses,
+    function lines(into, panel, group, { id, title, sub, main, axis, valueOf, textOf, lists, crosses,
         bands, tableOf }) {
         const datasets = [];
         for (const s of lists) {
@@ -292,21 +437,21 @@
         const missing = (i) => lists.filter((s) => valueOf(s, i) === null)
             .map((s) => `${s.name}: ${missingText(s.cells[i])}`);
         figure(into, {
-            id, title, sub, main, legend: lineLegend(lists),
+            id, title, sub, main, legend: lineLegend(panel, lists),
             config: {
                 type: 'line', data: { datasets },
                 options: {
                     animation: false, maintainAspectRatio: false,
-                    layout: { padding: { top: 6 + LABEL * crosses.length } },
+                    layout: { padding: { top: 6 + (crosses.length ? LABEL * shared.labels : 0) } },
                     interaction: { mode: 'index', intersect: false },
-                    scales: { x: sizeAxis(group.sizes), y: axis },
+                    scales: { x: sizeAxis(), y: axis },
                     plugins: {
                         legend: { display: false },
                         tooltip: tooltip({
                             title: (items) => items.length
                                 ? `${sizeText(items[0].raw.x)} elements` : '',
                             label: (item) => `${item.dataset.label}: ` + textOf(
-                                lists.find((s) => s.name === item.dataset.label), item.dataIndex),
+                                lists.find((s) => s.name === item.dataset.label), item.dataIndex, item.chart.width < 700),
                             footer: (items) => items.length ? missing(items[0].dataIndex) : [],
                         }),
                         crossovers: { list: crosses, colour: css('--text') },
@@ -321,8 +466,8 @@
         });
     }
 
-    const cellText = (c) => timeText(c.median_us) + (c.p90_us === null ? '' : ` (P90 ${timeText(c.p90_us)})`)
-        + (c.low_us === null ? '' : `, 95 % ${timeText(c.low_us)} to ${timeText(c.high_us)}`)
+    const briefText = (c) => timeText(c.median_us) + (c.p90_us === null ? '' : ` (P90 ${timeText(c.p90_us)})`);
+    const cellText = (c) => briefText(c) + (c.low_us === null ? '' : `, 95 % ${timeText(c.low_us)} to ${timeText(c.high_us)}`)
         + (c.samples === null ? '' : `, ${c.samples} samples`)
         + (c.warm_samples ? `, ${c.warm_samples} warm-up` : '');
 
@@ -330,7 +475,8 @@
         return group.crossovers
             .filter((c) => c.even.kind === 'from' && list.includes(group.series[c.slow])
                 && list.includes(group.series[c.fast]))
-            .map((c) => ({ ...c, fastName: group.series[c.fast].name, slowName: group.series[c.slow].name }));
+            .map((c) => ({ ...c, fastName: alias(group.series[c.fast].name, group.series),
+                slowName: alias(group.series[c.slow].name, group.series) }));
     }
 
     const orMissing = (value, text) => value === null ? '' : text(value);
@@ -344,7 +490,8 @@
                 ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
                 : [missingCell(s.cells[i]), '']), ...winners[i]]),
             group.winners.map((w) => w.series === null ? -1
-                : 2 * list.indexOf(group.series[w.series]) + 1));
+                : 2 * list.indexOf(group.series[w.series]) + 1),
+            [...list.map((s, k) => 2 * k + 2), 2 * list.length + 1]);
     }
 
     /* Every cell with all that was kept of it. */
@@ -359,37 +506,60 @@
                 : [sizeText(n), s.name, missingCell(s.cells[i]), ...Array(10).fill('')])));
     }
 
-    function drawTime(into, group, list) {
-        lines(into, group, {
+    /* What each chart of lines shows of a cell; null: nothing. */
+    const timeOf = (s, i) => has(s.cells[i]) ? s.cells[i].median_us : null;
+    const rateOf = (group, s, i) => has(s.cells[i]) ? group.sizes[i] / s.cells[i].median_us * 1e6 : null;
+    const speedupOf = (group, s, i) => {
+        const base = group.series[group.base];
+        return has(base.cells[i]) && has(s.cells[i]) ? base.cells[i].median_us / s.cells[i].median_us : null;
+    };
+
+    function findShared() {
+        const groups = data.panels.flatMap((p) => p.groups.filter((g) => groupKey(g) === state.key));
+        const all = (valueOf) => roundRange(groups.flatMap((g) => visible(g).flatMap((s) =>
+            g.sizes.map((n, i) => valueOf(g, s, i)).filter((v) => v !== null && v > 0))));
+        shared = {
+            sizes: unique(groups.flatMap((g) => g.sizes)).sort((a, b) => a - b),
+            labels: Math.max(...groups.map((g) => crossesOf(g, visible(g)).length)),
+            ranges: {
+                time: all((g, s, i) => has(s.cells[i]) ? Math.max(timeOf(s, i), state.bands && s.cells[i].p90_us || 0) : null),
+                rate: all(rateOf), speedup: all(speedupOf),
+            },
+        };
+        const low = all((g, s, i) => timeOf(s, i));
+        if (low)
+            shared.ranges.time.low = low.low;
+    }
+
+    function drawTime(into, panel, group, list) {
+        lines(into, panel, group, {
             id: 'time', title: 'Time of one call', main: true, lists: list,
-            sub: groupText(group), axis: valueAxis('time of one call', (v) => timeText(v, number)),
-            valueOf: (s, i) => has(s.cells[i]) ? s.cells[i].median_us : null,
+            sub: groupText(group), axis: valueAxis('time of one call', (v) => timeText(v, number),
+                { range: shared.ranges.time }),
+            valueOf: timeOf,
             bands: (s, i) => has(s.cells[i]) ? s.cells[i].p90_us : null,
-            textOf: (s, i) => cellText(s.cells[i]), crosses: crossesOf(group, list),
+            textOf: (s, i, brief) => (brief ? briefText : cellText)(s.cells[i]), crosses: crossesOf(group, list),
             tableOf: () => winnerTable(group, list),
         });
         into.lastChild.append(el('details', { class: 'whole' }, el('summary', null, 'All figures'),
             wholeTable(group, list)));
     }
 
-    function drawRate(into, group, list) {
-        lines(into, group, {
+    function drawRate(into, panel, group, list) {
+        lines(into, panel, group, {
             id: 'rate', title: 'Throughput', lists: list, crosses: [],
             sub: 'elements per second, from the median',
-            axis: valueAxis('elements per second', (v) => rateText(v, number)),
-            valueOf: (s, i) => has(s.cells[i]) ? group.sizes[i] / s.cells[i].median_us * 1e6 : null,
-            textOf: (s, i) => rateText(group.sizes[i] / s.cells[i].median_us * 1e6),
+            axis: valueAxis('elements per second', (v) => rateText(v, number), { range: shared.ranges.rate }),
+            valueOf: (s, i) => rateOf(group, s, i), textOf: (s, i) => rateText(rateOf(group, s, i)),
         });
     }
 
-    function drawSpeedup(into, group, list) {
-        const base = group.series[group.base];
-        const ratio = (s, i) => has(base.cells[i]) && has(s.cells[i])
-            ? base.cells[i].median_us / s.cells[i].median_us : null;
-        lines(into, group, {
+    function drawSpeedup(into, panel, group, list) {
+        const base = group.series[group.base], ratio = (s, i) => speedupOf(group, s, i);
+        lines(into, panel, group, {
             id: 'speedup', title: `Speed-up against ${base.name}`, lists: list,
             sub: `median of ${base.name} over median; above 1 is faster`,
-            axis: valueAxis('times as fast', (v) => number(v)), valueOf: ratio,
+            axis: valueAxis('times as fast', (v) => number(v), { range: shared.ranges.speedup }), valueOf: ratio,
             textOf: (s, i) => `${measured(ratio(s, i))} times`, crosses: crossesOf(group, list),
         });
     }
@@ -479,7 +649,7 @@
                 options: {
                     animation: false, maintainAspectRatio: false, layout: { padding: { top: 8 } },
                     interaction: { mode: 'index', intersect: false },
-                    scales: { x: sizeAxis(group.sizes),
+                    scales: { x: sizeAxis(),
                         y: valueAxis('hits', (v) => `${v} %`, { linear: true, max: 100 }) },
                     plugins: {
                         legend: { display: false },
@@ -503,7 +673,8 @@
     function drawPanel(panel, index) {
         const group = panel.groups.find((g) => groupKey(g) === state.key);
         const section = el('section', { class: 'panel', 'aria-label': panel.label },
-            el('h2', null, panel.label));
+            el('h2', null, data.panels.length > 1 ? headingOf(panel) : keys.get(state.key)),
+            el('p', { class: 'sub' }, panel.label));
         byId('panels').append(section);
         if (!group) {
             section.append(el('p', { class: 'missing' },
@@ -520,9 +691,9 @@
         }
         const into = el('div', { class: 'charts' });
         section.append(into);
-        drawTime(into, group, list);
-        drawRate(into, group, list);
-        drawSpeedup(into, group, list);
+        drawTime(into, panel, group, list);
+        drawRate(into, panel, group, list);
+        drawSpeedup(into, panel, group, list);
         drawStages(into, group, list, index);
         drawHits(into, group, list);
     }
@@ -540,6 +711,7 @@
             chart.destroy();
         setTheme(state.theme);
         byId('panels').replaceChildren();
+        findShared();
         byId('panels').classList.toggle('several', data.panels.length > 1);
         data.panels.forEach(drawPanel);
         [...document.querySelectorAll('#panels details')].forEach((d, i) => {
@@ -552,10 +724,9 @@
 
     function makeControls() {
         byId('group').append(...[...keys].map(([key, text]) => el('option', { value: key }, text)));
-        byId('group').addEventListener('change', (event) => {
-            state.key = event.target.value;
-            draw();
-        });
+        byId('group').value = state.key;
+        byId('group').addEventListener('change', (event) => choose(event.target.value));
+        narrow.addEventListener('change', drawWinners);
         byId('devices').append(...names.map((name) => {
             const box = el('input', { type: 'checkbox', checked: true, value: name });
             box.addEventListener('change', () => {
@@ -584,8 +755,13 @@
 
     function fillTexts() {
         const scans = data.panels.flatMap((p) => p.scans);
-        byId('lead').textContent = `${scans.length} scan${scans.length > 1 ? 's' : ''}, `
-            + `${data.panels.length} panel${data.panels.length > 1 ? 's' : ''}; written by gpuexec ${data.version}.`;
+        const models = unique(modelsOf(data.panels).map((m) => m.replace(/ *\(.*\)/, ''))), machines = data.panels.length;
+        const who = models.length > 5 || !models.length ? `${names.length} devices on ${machines} machine${machines > 1 ? 's' : ''}`
+            : listText(models);
+        byId('headline').textContent = document.title = `${who}: who is fastest at which size`;
+        byId('lead').textContent = `${scans.length > 1 ? `${scans.length} scans` : 'One scan'}`
+            + `${scans[0].date ? ` of ${unique(scans.map((s) => s.date.slice(0, 10))).join(', ')}` : ''}, `
+            + `drawn by gpuexec ${data.version}. Choose a cell to see the operation below.`;
         byId('notes').querySelector('ul').append(...data.notes.map((n) => el('li', null, n)));
         byId('notes').hidden = !data.notes.length;
         for (const s of scans) {
@@ -619,5 +795,6 @@
     Chart.defaults.font.family = 'system-ui, sans-serif';
     makeControls();
     fillTexts();
+    drawWinners();
     draw();
 })();

@@ -205,3 +205,40 @@ void scan_put_row(FILE *out, const scan_row *row)
     }
     putc('\n', out);
 }
+
+/* ---- names of files ---- */
+
+/* The last so many parts of a path. */
+static const char *tail(const char *path, size_t parts)
+{
+    const char *at = path + strlen(path);
+    while (at > path && (at[-1] != '/' || --parts))
+        at--;
+    return at + (*at == '/');
+}
+
+/* Whether files that are not the same have different tails. */
+static bool told_apart(const scan_file *files, size_t nfiles, size_t parts)
+{
+    for (size_t i = 0; i < nfiles; i++)
+        for (size_t j = 0; j < i; j++) {
+            const char *a = files[i].count ? files[i].sections[0].file : "";
+            const char *b = files[j].count ? files[j].sections[0].file : "";
+            if (strcmp(a, b) != 0 && !strcmp(tail(a, parts), tail(b, parts)))
+                return false;
+        }
+    return true;
+}
+
+void scan_hide_folders(scan_file *files, size_t nfiles)
+{
+    size_t parts = 1;
+    while (parts < sizeof files->sections->file && !told_apart(files, nfiles, parts))
+        parts++;
+    for (size_t i = 0; i < nfiles; i++)
+        for (size_t k = 0; k < files[i].count; k++) {
+            char *file = files[i].sections[k].file;
+            const char *left = tail(file, parts);
+            memmove(file, left, strlen(left) + 1);
+        }
+}

@@ -72,6 +72,9 @@ bool scan_parse(const char *name, const char *data, size_t size, unsigned flags,
 /* The same from disk. */
 bool scan_load(const char *path, unsigned flags, scan_file *file, char *err);
 void scan_free(scan_file *file);
+/* Takes the folders off the names of the files, but for as many as tell them apart: what is made of
+ * scans may be passed on, and where they lay is not for others to know. */
+void scan_hide_folders(scan_file *files, size_t nfiles);
 
 /* All numbers unknown. */
 scan_row scan_row_empty(void);

@@ -6,6 +6,7 @@
 # are figures, every switch does what it says, no error, no request to anywhere. Pictures of
 # what was seen stay in OUT.
 import base64
+import csv
 import json
 import os
 import shutil
@@ -142,6 +143,8 @@ def look_at_one(browser, page, out):
     browser.size(1280, 900)
     browser.open(page)
     n = SERVER_CELLS
+    look_at_winners(browser)
+    browser.js(CHOOSE, "bls12-381-fq add host")
     expect("charts and points", browser.js(POINTS),
            [["time", [n, n]], ["rate", [n, n]], ["speedup", [n, n]], ["stages", [n] * 6], ["hits", [n, n]]])
     expect("light at first", browser.js("return document.documentElement.dataset.theme"), "light")
@@ -206,17 +209,77 @@ def look_at_one(browser, page, out):
     expect("dark by the system", browser.js("return document.documentElement.dataset.theme"), "dark")
     browser.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
 
-    browser.size(390, 844, mobile=True)
-    browser.js(CHOOSE, "bls12-381-fq mul host")
-    time.sleep(0.2)
-    expect("nothing is wider than a phone", browser.js("return document.documentElement.scrollWidth"), 390)
-    browser.picture(f"{out}/phone.png")
+    look_at_phone(browser, out)
     pdf = browser.call("POST", browser.base + "/print", {})
     with open(f"{out}/print.pdf", "wb") as file:
         file.write(base64.b64decode(pdf))
     expect("tables are closed again after printing",
            browser.js("return [...document.querySelectorAll('details')].filter(d => d.open).length"), 1)
     quiet(browser, "one machine", 1)
+
+
+# Rows of the matrix: the head, and in each cell who is fastest and by how much, or nothing.
+MATRIX = """
+return [...document.querySelectorAll('.matrix tr')].map(r => [...r.cells].map(c => c.innerText.trim().replace(/\\s+/g, ' ')));
+"""
+PRESSED = "return [...document.querySelectorAll('.matrix [aria-pressed=true]')].map(b => b.dataset.key)"
+
+
+def winners_of(op, place):
+    """What a row of the matrix says, from the file itself."""
+    with open(f"{sys.argv[2]}/server.csv", newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    cells = []
+    for size in sorted({int(r["elements"]) for r in rows}):
+        times = {r["device"]: float(r["median_us"]) for r in rows if r["state"] == "ok"
+                 and (r["op"], r["place"], int(r["elements"])) == (op, place, size)}
+        (best, us), *others = sorted(times.items(), key=lambda t: t[1])
+        ratio = others[0][1] / us if others else 0
+        digits = 0 if ratio >= 9.95 else 1 if ratio >= 1.995 else 2
+        cells.append(f"{best.split(':')[0]} {ratio:.{digits}f}\u00d7" if others else "\u2013")
+    return cells
+
+
+def look_at_winners(browser):
+    """The page opens on who is fastest at which size, and on a chart where that depends on it."""
+    expect("the GPU is in the headline", browser.js("return [document.querySelector('h1').textContent, document.title]"),
+           ["Test server CPU and Test GPU: who is fastest at which size"] * 2)
+    expect("and in the legend", browser.js("return [...document.querySelectorAll('figure .legend')][0].innerText.split('\\n')"),
+           ["cpu, Test server CPU", "vulkan:0, Test GPU"])
+    rows = browser.js(MATRIX)
+    expect("sizes across", rows[0], ["bls12-381-fq", "1K", "4K", "16K", "64K", "256K", "1M", "4M"])
+    expect("operations down", [r[0] for r in rows[1:]],
+           ["add host memory", "mul host memory", "add device memory", "mul device memory"])
+    expect("the figures", rows[2][1:], winners_of("mul", "host"))
+    expect("it opens where the size decides", set(browser.js(PRESSED)), {"bls12-381-fq add resident"})
+    expect("said in words, too", browser.js("return document.querySelectorAll('.matrix button')[12].getAttribute('aria-label')")
+           .startswith("mul, bls12-381-fq, operands in host memory, 1M elements: vulkan:0 is fastest, 1.1"), True)
+    expect("the matrix is before the charts", browser.js(
+        "return document.querySelector('.matrix').getBoundingClientRect().bottom < document.querySelector('canvas').getBoundingClientRect().top"),
+        True)
+    browser.js("document.querySelectorAll('.matrix button')[0].click()")
+    expect("a cell chooses the chart", [browser.js("return document.querySelector('#group').value"), *set(browser.js(PRESSED)),
+                                        browser.js("return document.querySelector('#panels .sub + .findings + .charts .sub').textContent")],
+           ["bls12-381-fq add host", "bls12-381-fq add host", "add, bls12-381-fq, operands in host memory"])
+    expect("and the size in it", browser.js("return Object.values(Chart.instances)[0].tooltip.title"), ["1K elements"])
+    expect("no path of this machine", browser.js("return document.documentElement.outerHTML.includes(arguments[0])",
+                                                 os.path.realpath(sys.argv[2])), False)
+
+
+def look_at_phone(browser, out):
+    """A small screen: the matrix the other way round, nothing cut off."""
+    browser.size(375, 812, mobile=True)
+    browser.js(CHOOSE, "bls12-381-fq mul host")
+    time.sleep(0.2)
+    expect("nothing is wider than a phone", browser.js("return document.documentElement.scrollWidth"), 375)
+    rows = browser.js(MATRIX)
+    expect("operations across", rows[0], ["size", "add host memory", "mul host memory", "add device memory", "mul device memory"])
+    expect("sizes down", [r[0] for r in rows[1:]], ["1K", "4K", "16K", "64K", "256K", "1M", "4M"])
+    expect("the same figures", [r[2] for r in rows[1:]], winners_of("mul", "host"))
+    expect("neither the matrix nor the table is cut off", browser.js(
+        "return [...document.querySelectorAll('#winners .scroll, figure.main details[open] .scroll')].map(e => e.scrollWidth - e.clientWidth)"),
+        [0, 0])
+    browser.picture(f"{out}/phone.png")
 
 
 def look_at_several(browser, page, out):
@@ -228,6 +291,11 @@ def look_at_several(browser, page, out):
     points = browser.js(POINTS)
     expect("points of the first two", [c[1] for c in points if c[0] == "time"], [[7, 6], [5, 5]])
     expect("the others are missing", browser.js("return document.querySelectorAll('#panels p.missing').length"), 2)
+    for kind in ("time", "rate", "speedup"):
+        axes = browser.js("""return Object.values(Chart.instances).filter(c => c.canvas.dataset.chart === arguments[0])
+            .map(c => [c.scales.x.min, c.scales.x.max, c.scales.y.min, c.scales.y.max, c.chartArea.left])""", kind)
+        expect(f"{kind}: the same axes side by side", [len(axes), axes[0]], [2, axes[1]])
+    expect("matrices of all", browser.js("return document.querySelectorAll('.matrix').length") >= 4, True)
     browser.picture(f"{out}/platforms.png")
     browser.js(CHOOSE, "unstated unstated host")
     expect("columns of the seeds", [c for c in browser.js(POINTS) if c[0] == "time"], [["time", [7, 7]]])

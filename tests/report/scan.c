@@ -200,6 +200,39 @@ static void columns_of_the_seeds(void **unused)
     scan_free(&file);
 }
 
+/* ---- names of files ---- */
+
+static void check_hidden(const char *a, const char *b, const char *a_left, const char *b_left)
+{
+    scan_section sections[3] = {0};
+    scan_file files[2] = {{.sections = &sections[0], .count = 1},
+                          {.sections = &sections[1], .count = 2}};
+    snprintf(sections[0].file, sizeof sections[0].file, "%s", a);
+    snprintf(sections[1].file, sizeof sections[1].file, "%s", b ? b : a);
+    snprintf(sections[2].file, sizeof sections[2].file, "%s", b ? b : a);
+    scan_hide_folders(files, b ? 2 : 1);
+    assert_string_equal(sections[0].file, a_left);
+    for (size_t i = 1; b && i < 3; i++)
+        assert_string_equal(sections[i].file, b_left);
+}
+
+static void folders_are_not_for_others_to_know(void **unused)
+{
+    (void)unused;
+    check_hidden("scan.csv", NULL, "scan.csv", NULL);
+    check_hidden("/home/me/scan.csv", NULL, "scan.csv", NULL);
+    check_hidden("/home/me/a/scan.csv", "/home/me/b/scan.csv", "a/scan.csv", "b/scan.csv");
+    check_hidden("/home/me/scan.csv", "/home/you/scan.csv", "me/scan.csv", "you/scan.csv");
+    check_hidden("/me/a/x.csv", "/you/a/x.csv", "me/a/x.csv", "you/a/x.csv");
+    check_hidden("/home/me/scan.csv", "other.csv", "scan.csv", "other.csv");
+    check_hidden("/a/x.csv", "/b/x.csv", "a/x.csv", "b/x.csv");
+    check_hidden("x.csv", "/b/x.csv", "x.csv", "b/x.csv");
+    check_hidden("/x.csv", "x.csv", "x.csv", "x.csv");
+    check_hidden("/a/x.csv", "/a/x.csv", "x.csv", "x.csv");
+    check_hidden("", NULL, "", NULL);
+    scan_hide_folders(NULL, 0);
+}
+
 /* ---- statistics ---- */
 
 /* P(at least k of n coins are heads), by Pascal's triangle. */
@@ -251,9 +284,13 @@ static void warm_up_is_told_apart(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_as_it_was),       cmocka_unit_test(several_in_a_row),
-        cmocka_unit_test(wrong_files_are_refused), cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(columns_of_the_seeds),    cmocka_unit_test(interval_of_the_median),
+        cmocka_unit_test(written_as_it_was),
+        cmocka_unit_test(several_in_a_row),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(columns_of_the_seeds),
+        cmocka_unit_test(folders_are_not_for_others_to_know),
+        cmocka_unit_test(interval_of_the_median),
         cmocka_unit_test(warm_up_is_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
