@@ -85,9 +85,9 @@ static void csv_group(FILE *out, const merge_panel *p, const merge_group *g)
             bool won = w->series == (int)i;
             const char *const texts[] = {p->label, g->field, g->op, g->place};
             for (size_t k = 0; k < 4; k++)
-                csv_put(out, texts[k], k == 0);
+                csv_put_text(out, texts[k], k == 0);
             fprintf(out, ",%.0f", g->sizes[size]);
-            csv_put(out, g->series[i].name, false);
+            csv_put_text(out, g->series[i].name, false);
             csv_put(out, r ? r->state : "missing", false);
             fprintf(out, merge_has(&g->series[i], size) ? ",%.9g" : ",", r ? r->median_us : 0);
             bool p90 = merge_has(&g->series[i], size) && r->p90_us > 0;

@@ -216,12 +216,16 @@ static void csv_row(const output *out, const cell *cells)
 {
     bool first = true;
     char buffer[64];
-    for (size_t i = 0; i < out->count; i++)
-        if (shown(out, i)) {
-            const char *text = cells ? cell_text(out, i, &cells[i], buffer) : out->columns[i].key;
-            csv_put(stdout, text, first);
-            first = false;
-        }
+    for (size_t i = 0; i < out->count; i++) {
+        if (!shown(out, i))
+            continue;
+        if (!cells)
+            csv_put(stdout, out->columns[i].key, first);
+        else
+            (out->columns[i].kind == COL_TEXT ? csv_put_text : csv_put)(
+                stdout, cell_text(out, i, &cells[i], buffer), first);
+        first = false;
+    }
     putchar('\n');
 }
 

@@ -6,7 +6,15 @@
 
 #include <string.h>
 
-void csv_put(FILE *out, const char *text, bool first)
+/* Whether a spreadsheet would compute the text, or the text is one that was marked because of
+ * that and must not be taken for the mark itself. */
+static bool is_formula(const char *text)
+{
+    text += strspn(text, "'");
+    return *text && strchr("=+-@\t", *text);
+}
+
+static void put(FILE *out, const char *mark, const char *text, bool first)
 {
     if (!first)
         putc(',', out);
@@ -14,6 +22,7 @@ void csv_put(FILE *out, const char *text, bool first)
     bool quote = strpbrk(text, ",\"") || *text == '#';
     if (quote)
         putc('"', out);
+    fputs(mark, out);
     for (; *text; text++) {
         if (*text == '"')
             putc('"', out);
@@ -21,6 +30,21 @@ void csv_put(FILE *out, const char *text, bool first)
     }
     if (quote)
         putc('"', out);
+}
+
+void csv_put(FILE *out, const char *text, bool first)
+{
+    put(out, "", text, first);
+}
+
+void csv_put_text(FILE *out, const char *text, bool first)
+{
+    put(out, is_formula(text) ? "'" : "", text, first);
+}
+
+const char *csv_text(const char *field)
+{
+    return field + (*field == '\'' && is_formula(field));
 }
 
 /* The end of a quoted field, which is unquoted in place; NULL where the quote stays open. */

@@ -10,8 +10,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A field, after a comma unless it is the first. Line ends in it become spaces. */
+/* A number or a name of ours, after a comma unless it is the first. Line ends in it become
+ * spaces. */
 void csv_put(FILE *out, const char *text, bool first);
+
+/* Text from anywhere: what a spreadsheet would take for a formula, as it begins with = + - @ or a
+ * tab, gets an apostrophe before it, which csv_text takes away again. */
+void csv_put_text(FILE *out, const char *text, bool first);
+const char *csv_text(const char *field);
 
 /* Splits a line in place: fields point into it. The number of fields, at most `most`; 0, and
  * *why, where the line is no record or has more. */

@@ -196,12 +196,13 @@ void scan_put_row(FILE *out, const scan_row *row)
     for (size_t i = 0; i < SCAN_COLUMNS; i++) {
         const scan_column *column = &scan_columns[i];
         char number[32] = "";
-        const char *text = number;
-        if (column->kind == SCAN_TEXT)
-            text = (const char *)row + column->offset;
-        else if (isfinite(number_of(row, column)))
+        if (column->kind == SCAN_TEXT) {
+            csv_put_text(out, (const char *)row + column->offset, i == 0);
+            continue;
+        }
+        if (isfinite(number_of(row, column)))
             number_text(column, number_of(row, column), number);
-        csv_put(out, text, i == 0);
+        csv_put(out, number, i == 0);
     }
     putc('\n', out);
 }

@@ -221,7 +221,7 @@ static bool read_field(scan_reader *r, const scan_column *column, const char *te
     if (column->needed && !*text)
         return scan_refuse(r, "%s is empty", column->name);
     if (column->kind == SCAN_TEXT)
-        return put_text(r, to, column->size, column->name, text);
+        return put_text(r, to, column->size, column->name, csv_text(text));
     if (!*text)
         return true;
     if (!scan_number(text, &value) || (column->kind == SCAN_COUNT && value != floor(value)) ||

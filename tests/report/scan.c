@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "measure.h"
+#include "report/csv.h"
 #include "report/scan.h"
 
 #ifndef GXT_DATA
@@ -46,6 +47,43 @@ static void written_as_it_was(void **unused)
     free(written);
     free(text);
     scan_free(&file);
+}
+
+/* What a spreadsheet would compute is marked in the file, and read as it was. */
+static void no_formulas(void **unused)
+{
+    (void)unused;
+    static const char *const texts[][2] = {
+        {"=1+1", "'=1+1"},
+        {"+1", "'+1"},
+        {"-1", "'-1"},
+        {"@x", "'@x"},
+        {"\tx", "'\tx"},
+        {"'=1", "''=1"},
+        {"''@", "'''@"},
+        {"'x", "'x"},
+        {"x=1", "x=1"},
+        {"'", "'"},
+        {"", ""},
+        {"-", "'-"},
+        {"=a,\"b\"", "\"'=a,\"\"b\"\"\""},
+        {"#=", "\"#=\""},
+        {"1", "1"},
+    };
+    for (size_t i = 0; i < GXT_COUNT(texts); i++) {
+        char *line, wanted[32], *fields[2];
+        const char *why = "";
+        size_t size;
+        FILE *out = open_memstream(&line, &size);
+        csv_put_text(out, texts[i][0], true);
+        csv_put(out, "-1", false);
+        fclose(out);
+        snprintf(wanted, sizeof wanted, "%s,-1", texts[i][1]);
+        assert_string_equal(line, wanted);
+        assert_int_equal(csv_split(line, fields, 2, &why), 2);
+        assert_string_equal(csv_text(fields[0]), texts[i][0]);
+        free(line);
+    }
 }
 
 static void several_in_a_row(void **unused)
@@ -292,6 +330,7 @@ int main(void)
         cmocka_unit_test(folders_are_not_for_others_to_know),
         cmocka_unit_test(interval_of_the_median),
         cmocka_unit_test(warm_up_is_told_apart),
+        cmocka_unit_test(no_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
