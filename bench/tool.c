@@ -4,8 +4,6 @@
  */
 #include "tool.h"
 
-#include <stdlib.h>
-
 #include "base/options.h"
 
 gx_config config;
@@ -18,12 +16,6 @@ static void say(void *user, gx_log_level level, const char *message)
     (void)user;
     if (level != GX_LOG_INFO)
         fprintf(stderr, "%s: %s\n", tool.name, message);
-}
-
-int failed(const char *what, gx_status s)
-{
-    fprintf(stderr, "%s: %s: %s\n", tool.name, what, gx_status_message(s));
-    return EXIT_FAILURE;
 }
 
 /* False where it was wrong, or only a question. */

@@ -6,6 +6,9 @@
 #ifndef BENCH_TOOL_H
 #define BENCH_TOOL_H
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "args.h"
 #include "device/device.h"
 
@@ -33,6 +36,10 @@ void tool_close(void);
 int tool_end(int rc);
 
 /* Says what failed; EXIT_FAILURE. */
-int failed(const char *what, gx_status s);
+static inline int failed(const char *what, gx_status s)
+{
+    fprintf(stderr, "%s: %s: %s\n", tool.name, what, gx_status_message(s));
+    return EXIT_FAILURE;
+}
 
 #endif

@@ -211,22 +211,32 @@ static size_t count_names(const char *list)
     return count;
 }
 
+static bool is_target(const target_list *targets, const char *name)
+{
+    for (size_t i = 0; i < targets->count; i++)
+        if (!strcmp(targets->names[i], name))
+            return true;
+    return false;
+}
+
 /* "cpu,vulkan:0", each checked. */
 static int add_named(gx_ctx *ctx, target_list *targets)
 {
     int rc = EXIT_DONE;
-    for (char *next = targets->named, *name; rc == EXIT_DONE && (name = strsep(&next, ",")) != NULL;
-         add_target(targets, name)) {
+    for (char *name = targets->named, *comma; name && rc == EXIT_DONE; name = comma) {
+        comma = strchr(name, ',');
+        if (comma)
+            *comma++ = 0;
         if (!*name) {
             cli_error("--device: an empty name");
             return EXIT_USAGE;
         }
-        for (size_t i = 0; i < targets->count; i++)
-            if (!strcmp(targets->names[i], name)) {
-                cli_error("--device: '%s' is there twice", name);
-                return EXIT_USAGE;
-            }
+        if (is_target(targets, name)) {
+            cli_error("--device: '%s' is there twice", name);
+            return EXIT_USAGE;
+        }
         rc = cli_find_device(ctx, name);
+        add_target(targets, name);
     }
     return rc;
 }
