@@ -251,8 +251,9 @@ static bool is_of_kind(const gx_device_info *info, target_kind kind)
 int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, target_list *targets)
 {
     const char *named = cli_named_device(common);
-    *targets = (target_list){.threads = 1, .width = 6};
-    int rc = device_list_get(ctx, &targets->all);
+    device_list all;
+    int rc = device_list_get(ctx, &all);
+    *targets = (target_list){.threads = 1, .width = 6, .all = all};
     if (rc != EXIT_DONE)
         return rc;
     targets->named = named ? strdup(named) : NULL;
