@@ -211,10 +211,11 @@ static size_t count_names(const char *list)
     return count;
 }
 
-static bool is_target(const target_list *targets, const char *name)
+/* Whether the name is one of those before it, which stand behind each other. */
+static bool is_again(const char *first, const char *name)
 {
-    for (size_t i = 0; i < targets->count; i++)
-        if (!strcmp(targets->names[i], name))
+    for (; first < name; first += strlen(first) + 1)
+        if (!strcmp(first, name))
             return true;
     return false;
 }
@@ -231,7 +232,7 @@ static int add_named(gx_ctx *ctx, target_list *targets)
             cli_error("--device: an empty name");
             return EXIT_USAGE;
         }
-        if (is_target(targets, name)) {
+        if (is_again(targets->named, name)) {
             cli_error("--device: '%s' is there twice", name);
             return EXIT_USAGE;
         }
@@ -251,9 +252,8 @@ static bool is_of_kind(const gx_device_info *info, target_kind kind)
 int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, target_list *targets)
 {
     const char *named = cli_named_device(common);
-    device_list all;
-    int rc = device_list_get(ctx, &all);
-    *targets = (target_list){.threads = 1, .width = 6, .all = all};
+    *targets = (target_list){.threads = 1, .width = 6};
+    int rc = device_list_get(ctx, &targets->all);
     if (rc != EXIT_DONE)
         return rc;
     targets->named = named ? strdup(named) : NULL;
