@@ -141,9 +141,13 @@ typedef struct gx_config {
     const char *policy;          /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy), for
                                     calls that ask for none; NULL: auto */
     uint64_t sample_every;       /* of results of devices other than "cpu", one element in this
-                                    many is computed again by the host, inverses and quotients
-                                    multiplied; 0: 1000, or fewer where that would take more than
-                                    1 % of what a device that is trusted took */
+                                    many is computed again by the host and compared, inverses
+                                    and quotients multiplied. 1: every element of every result,
+                                    on any device and in buffers too, which are read for that.
+                                    More: likewise, but results in buffers are not looked at,
+                                    and the device is probed instead. 0: 1000 where the device
+                                    is chosen, fewer where that would take more than 1 % of what
+                                    a device that is trusted took; none where it is named */
     const char *cpumask;         /* CPU tiers allowed (gx_tier_name), comma-separated; NULL: all */
     uint32_t threads;            /* host threads of one job at most; 0: all */
     uint64_t dispatch_elems;     /* elements of one dispatch at most; 0: the device's limit */
@@ -412,7 +416,7 @@ typedef struct gx_report {
     uint64_t upload_ns;    /* by the device's own clock, 0 where it has none: */
     uint64_t compute_ns;   /* (on a host device: as device_ns) */
     uint64_t download_ns;
-    uint32_t sampled;    /* elements that were computed again and compared */
+    uint32_t sampled;    /* elements that were computed again and compared, UINT32_MAX at most */
     uint32_t candidates; /* entries of candidate; 0 where the device was named */
     gx_candidate candidate[GX_CANDIDATES_MAX];
     char message[160]; /* what went wrong and what to do; empty on success, or what went wrong
@@ -424,10 +428,10 @@ typedef struct gx_report {
  * returned, and the jobs not run get GX_ERR_NOT_RUN. Inputs are never written, and
  * a job refused for what is in them leaves them as they were even in place. What a
  * failed job left in its output is unspecified otherwise. Jobs that several devices were at
- * together with it are done, and say so. Of jobs not run no host memory
- * is written, but jobs overlap: what is in buffers, or in registered memory that is an
- * output and no operand, is unspecified for those after the one that failed. opts and
- * reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm, but for
+ * together with it, or that were to be compared with it, are done, and say so. Of jobs not
+ * run no host memory is written, but jobs overlap: what is in buffers, or in registered memory
+ * that is an output and no operand, is unspecified for those after the one that failed. opts
+ * and reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm, but for
  * the rare call in which GX_MODE_AUTO tries another mode. */
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);

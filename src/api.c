@@ -90,7 +90,8 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     ctx->mode = mode;
     s = own_strings(&ctx->instance.config);
     if (s == GX_OK) {
-        ctx->instance.queue = gx__queue_open(&ctx->instance, gx__router_run, &ctx->router);
+        ctx->instance.queue =
+            gx__queue_open(&ctx->instance, gx__router_run, gx__router_run_there, &ctx->router);
         s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     }
     if (s != GX_OK) {
@@ -471,7 +472,7 @@ static size_t run_segment(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t 
     *r = (gx_report){0};
     gx_status s = gather(ctx, jobs, first, njobs, opts, reports, batch, &engine, r);
     if (s == GX_OK) {
-        gx__router_run_there(engine, batch);
+        gx__router_run_there(&ctx->router, engine, batch);
         gx__engine_release(engine);
         return batch->count;
     }
@@ -596,7 +597,7 @@ static gx_status route_ticket(gx_ctx *ctx, gx_ticket *ticket, const gx_job *jobs
         struct gx_engine *engine;
         gx_report r = {0};
         gx_status s = find_engine(ctx, &jobs[i], opts->device, &engine, &r);
-        if (s == GX_OK && routed && !engine->place->host) {
+        if (s == GX_OK && routed && !engine->place->host && !engine->checked) {
             s = gx__router_prove(&ctx->router, engine, &jobs[i], 1, r.message, sizeof r.message);
             if (s != GX_OK)
                 gx__engine_release(engine);

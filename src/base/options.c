@@ -23,7 +23,8 @@ enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
     X(policy, POLICY, "policy", "GPUEXEC_POLICY", "POLICY",                                        \
       "auto, cpu, gpu, latency or throughput: which of them does the work")                        \
     X(sample_every, U64, "sample-every", "GPUEXEC_SAMPLE_EVERY", "N",                              \
-      "of what GPUs compute, one element in N is computed again and compared (default 1000)")      \
+      "recompute one element in N of what GPUs compute and compare it; 1: all, on any device "     \
+      "(default 1000, and none where the device is named)")                                        \
     X(cpumask, TIERS, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                       \
       "CPU tiers allowed, comma-separated, of" GX__TIER_LIST(TIER_TEXT))                           \
     X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \

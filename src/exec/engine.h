@@ -43,6 +43,7 @@ struct gx_engine {
      * closed and opened anew, so neither sets it. */
     _Atomic size_t users;
     struct gx_place *place; /* the router's, as are: */
+    bool checked;           /* batches are the router's to run, which compares their results */
     struct gx_work *work;   /* where tickets count; NULL: nobody asks */
     struct gx_engine *next;
 };

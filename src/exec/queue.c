@@ -62,7 +62,8 @@ struct gx_backlog {
     uint64_t spare_jobs; /* that they have room for */
 
     gx_route_fn route;
-    void *route_user;
+    gx_there_fn there;
+    void *user;               /* of these two */
     struct gx_worker routers; /* its lanes, and when to stop; the threads are more: */
     pthread_t router_thread[GX_ROUTER_THREADS];
     uint32_t routers_idle;
@@ -80,7 +81,8 @@ static void init_cond(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route, void *user)
+struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route,
+                                  gx_there_fn there, void *user)
 {
     const gx_config *config = &instance->config;
     struct gx_backlog *queue = gx__alloc(&config->allocator, sizeof *queue);
@@ -93,7 +95,8 @@ struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn rout
     init_cond(&queue->room);
     init_cond(&queue->idle);
     queue->route = route;
-    queue->route_user = user;
+    queue->there = there;
+    queue->user = user;
     gx__worker_init(&queue->routers);
     return queue;
 }
@@ -278,10 +281,16 @@ static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
     return at;
 }
 
+/* Whether the jobs of an engine (NULL: of none yet) go straight to its workers. */
+static bool has_worker(const struct gx_engine *engine)
+{
+    return engine && !engine->checked;
+}
+
 static void enqueue(struct gx_ticket *t)
 {
     struct gx_engine *engine = t->engines[t->first];
-    struct gx_worker *w = engine ? &engine->worker : &t->queue->routers;
+    struct gx_worker *w = has_worker(engine) ? &engine->worker : &t->queue->routers;
     struct gx_ticket *oldest = *find_lane(w, t->submitter);
     t->queued = w;
     t->next = NULL;
@@ -375,22 +384,46 @@ static void count_work(struct gx_work *work, const struct gx_batch *batch)
     }
 }
 
-/* gx_batch.done. The ticket may be gone when the lock is. */
+static void log_failure(const struct gx_ticket *t, const struct gx_batch *batch)
+{
+    if (batch->status != GX_OK && batch->status != GX_ERR_CANCELLED)
+        gx__log(t->queue->instance, GX_LOG_ERROR, "job %zu: %s", t->first + batch->failed,
+                batch->message);
+}
+
+/* Under the lock; the ticket may be gone when that is. */
+static void end_segment(struct gx_ticket *t)
+{
+    struct gx_engine *engine = t->engines[t->first];
+    t->first += t->batch.count;
+    go_on(t, t->batch.status);
+    /* Last: with no user left the engine may be closed, which waits for this thread. */
+    gx__engine_release(engine);
+}
+
+/* gx_batch.done */
 static void segment_done(struct gx_batch *batch)
 {
     struct gx_ticket *t = (struct gx_ticket *)batch;
     struct gx_backlog *queue = t->queue;
-    struct gx_engine *engine = t->engines[t->first];
-    if (batch->status != GX_OK && batch->status != GX_ERR_CANCELLED)
-        gx__log(engine->instance, GX_LOG_ERROR, "job %zu: %s", t->first + batch->failed,
-                batch->message);
-    count_work(engine->work, batch);
+    log_failure(t, batch);
+    count_work(t->engines[t->first]->work, batch);
     pthread_mutex_lock(&queue->lock);
-    t->first += batch->count;
-    go_on(t, batch->status);
-    /* Last: with no user left the engine may be closed, which waits for this thread. */
-    gx__engine_release(engine);
+    end_segment(t);
     pthread_mutex_unlock(&queue->lock);
+}
+
+/* The jobs from t->first on that have the same engine. */
+static void set_batch(struct gx_ticket *t)
+{
+    t->batch = (struct gx_batch){.jobs = t->jobs + t->first,
+                                 .count = segment(t, t->first),
+                                 .reports = t->reports + t->first,
+                                 .path = t->path,
+                                 .mode = t->mode,
+                                 .submit_ns = t->submit_ns,
+                                 .queued_ns = gx__now_ns() - t->submit_ns,
+                                 .cancel = &t->cancel};
 }
 
 /* ---- workers ---- */
@@ -407,18 +440,10 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
     pthread_mutex_unlock(&queue->lock);
     if (gx__budget_waited_for(&engine->budget)) /* by a call, which must not starve */
         gx__pipe_drain(w->pipe);
-    size_t count = segment(t, t->first);
-    t->batch = (struct gx_batch){.jobs = t->jobs + t->first,
-                                 .count = count,
-                                 .reports = t->reports + t->first,
-                                 .path = t->path,
-                                 .mode = t->mode,
-                                 .sets = OVERLAP_SETS,
-                                 .stream = stream,
-                                 .submit_ns = t->submit_ns,
-                                 .queued_ns = gx__now_ns() - t->submit_ns,
-                                 .cancel = &t->cancel,
-                                 .done = segment_done};
+    set_batch(t);
+    t->batch.sets = OVERLAP_SETS;
+    t->batch.stream = stream;
+    t->batch.done = segment_done;
     gx__pipe_feed(w->pipe, &t->batch);
     pthread_mutex_lock(&queue->lock);
     w->feeding = false;
@@ -523,10 +548,25 @@ void gx__worker_close(struct gx_engine *engine)
 
 /* ---- the routers ---- */
 
-/* Under the lock, which it gives up meanwhile. */
+/* Under the lock, which these give up meanwhile. */
+
+static void serve_there(struct gx_backlog *queue, struct gx_ticket *t)
+{
+    pthread_mutex_unlock(&queue->lock);
+    set_batch(t);
+    queue->there(queue->user, t->engines[t->first], &t->batch);
+    log_failure(t, &t->batch);
+    pthread_mutex_lock(&queue->lock);
+    end_segment(t);
+}
+
 static void serve(struct gx_backlog *queue)
 {
     struct gx_ticket *t = take(&queue->routers);
+    if (t->engines[t->first]) {
+        serve_there(queue, t);
+        return;
+    }
     pthread_mutex_unlock(&queue->lock);
     struct gx_call call = {.jobs = t->jobs,
                            .count = t->count,
@@ -537,7 +577,7 @@ static void serve(struct gx_backlog *queue)
                            .submit_ns = t->submit_ns,
                            .queued_ns = gx__now_ns() - t->submit_ns,
                            .cancel = &t->cancel};
-    gx_status s = queue->route(queue->route_user, &call);
+    gx_status s = queue->route(queue->user, &call);
     if (s != GX_OK && s != GX_ERR_CANCELLED)
         gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", call.failed, call.message);
     pthread_mutex_lock(&queue->lock);
@@ -601,7 +641,7 @@ gx_status gx__ticket_submit(struct gx_ticket *t, gx_path path, gx_mode mode, gx_
     t->submit_ns = gx__now_ns();
     pthread_mutex_lock(&queue->lock);
     for (size_t i = 0; i < t->count && s == GX_OK; i += segment(t, i))
-        s = t->engines[i] ? start_worker(t->engines[i]) : start_router(queue);
+        s = has_worker(t->engines[i]) ? start_worker(t->engines[i]) : start_router(queue);
     if (s == GX_OK) {
         wait_for_room(queue, t->count);
         gx__count(&c->tickets_submitted, 1);

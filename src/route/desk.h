@@ -130,6 +130,27 @@ gx_status gx__wave_run(struct gx_router *router, struct gx_desk *desk, struct gx
 gx_status gx__wave_plain(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
                          size_t count, const gx_job **out);
 
+/* ---- route.c ---- */
+
+/* Runs a batch on an engine, without looking at its results. Returns what it took; 0: nobody
+ * looked at the clock. */
+uint64_t gx__run_there(struct gx_engine *engine, struct gx_batch *batch);
+/* So many jobs more, that took ns, have their results in buffers of the engine: it has to prove
+ * itself where that is due. GX_ERR_DEVICE where it cannot, and message says what that means. */
+gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
+                    size_t count, uint64_t ns, char *message, size_t message_size);
+/* The waves of these jobs, with memory of the desk. GX_ERR_OUT_OF_MEMORY. */
+gx_status gx__find_waves(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
+                         size_t count, struct gx_waves *waves);
+
+/* ---- check.c ---- */
+
+/* gx__run_there in steps, with results compared as gx_config.sample_every says: those in host
+ * memory, and where all of them are to be, those in buffers too. A result that differs is
+ * GX_ERR_DEVICE, and the device is what gx__health_lied makes of it. What came of the batch is
+ * as if it had been run at once, and its jobs are counted. */
+void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
+
 /* ---- move.c ---- */
 
 /* Jobs of one move at most: more of them are better off where their buffers are. */

@@ -20,6 +20,12 @@ static inline uint64_t gx__sample_every(const struct gx_instance *instance)
     return instance->config.sample_every ? instance->config.sample_every : GX_SAMPLE_EVERY;
 }
 
+/* Every element of every result is to be compared, wherever it is. */
+static inline bool gx__compares_all(const struct gx_instance *instance)
+{
+    return instance->config.sample_every == 1;
+}
+
 /* Time that tests let pass, beyond what has. */
 extern _Atomic uint64_t gx__health_skip_ns;
 

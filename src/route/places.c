@@ -168,6 +168,7 @@ static gx_status open_engine(struct gx_places *places, struct gx_place *place, c
     open_model(places, place, engine);
     engine->place = place;
     engine->work = &place->work;
+    engine->checked = places->instance->config.sample_every && !place->host;
     atomic_store(&place->engine, engine);
     return GX_OK;
 }

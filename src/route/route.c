@@ -205,8 +205,7 @@ static bool is_new(struct gx_place *place, const struct gx_batch *batch)
            GX_FIRST_RUNS;
 }
 
-/* Returns what it took; 0: nobody looked. */
-static uint64_t run_there(struct gx_engine *engine, struct gx_batch *batch)
+uint64_t gx__run_there(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_place *place = place_of(engine);
     uint64_t elements = elements_of(batch->jobs, batch->count);
@@ -234,9 +233,12 @@ static uint64_t run_there(struct gx_engine *engine, struct gx_batch *batch)
     return ns;
 }
 
-void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch)
+void gx__router_run_there(void *user, struct gx_engine *engine, struct gx_batch *batch)
 {
-    run_there(engine, batch);
+    if (engine->checked)
+        gx__check_run(user, engine, batch);
+    else
+        gx__run_there(engine, batch);
 }
 
 /* ---- small calls ---- */
@@ -341,7 +343,7 @@ static gx_status run_quick(struct gx_router *router, struct gx_engine *engine, s
     for (size_t i = 0; call->reports && i < call->count; i++)
         call->reports[i] = (gx_report){.reason = quick_reason(&call->jobs[i], only)};
     gx__count(&router->places.instance->counters.decisions, 1);
-    run_there(engine, &batch);
+    gx__run_there(engine, &batch);
     for (size_t i = 0; call->reports && i < call->count; i++) {
         const gx_job *job = &call->jobs[i];
         struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
@@ -374,8 +376,8 @@ static bool probe_is_due(struct gx_place *place, uint64_t every, uint64_t elemen
     return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&place->probe_ns);
 }
 
-static gx_status prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
-                       size_t count, uint64_t ns, char *message, size_t message_size)
+gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
+                    size_t count, uint64_t ns, char *message, size_t message_size)
 {
     struct gx_place *place = place_of(engine);
     uint64_t all, every = gx__sample_every(router->places.instance);
@@ -407,7 +409,7 @@ gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, c
 {
     struct gx_batch batch = {.jobs = jobs, .count = count};
     uint64_t elements = elements_of(jobs, count), ns = count ? expect(engine, &batch, elements) : 0;
-    return prove(router, engine, jobs, count, ns ? ns : elements, message, message_size);
+    return gx__prove(router, engine, jobs, count, ns ? ns : elements, message, message_size);
 }
 
 static void report_resident(const struct gx_engine *engine, struct gx_call *call, size_t first,
@@ -446,13 +448,17 @@ static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, st
     for (size_t i = first; call->reports && i < first + count; i++)
         call->reports[i] = (gx_report){.reason = GX_REASON_RESIDENT};
     set_batch(&batch, call, jobs, first, count);
-    uint64_t ns = run_there(engine, &batch);
+    uint64_t ns = 0;
+    if (engine->checked)
+        gx__check_run(router, engine, &batch);
+    else
+        ns = gx__run_there(engine, &batch);
     s = take_over(call, &batch, first);
     report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
         gx__health_failed(&router->places, place, engine, s);
-    if (s == GX_OK) { /* which is no reason to trust it before a probe is */
-        s = prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
+    if (s == GX_OK && !engine->checked) { /* which is no reason to trust it before a probe is */
+        s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
             distrust(call, first + count - 1, s);
     }
@@ -524,12 +530,12 @@ static void take_back(void *user, void *memory)
     (void)memory;
 }
 
-static gx_status find_waves(struct gx_router *router, struct gx_desk *desk,
-                            const struct gx_call *call, struct gx_waves *waves)
+gx_status gx__find_waves(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
+                         size_t count, struct gx_waves *waves)
 {
     struct lender lender = {router, desk};
     gx_allocator allocator = {lend, take_back, &lender};
-    return gx__waves_find(waves, &allocator, call->jobs, call->count);
+    return gx__waves_find(waves, &allocator, jobs, count);
 }
 
 /* A job with buffers of several devices runs in none of them. */
@@ -553,7 +559,8 @@ static gx_status run_homed(struct gx_router *router, struct gx_desk *desk, struc
 {
     struct gx_move move;
     struct gx_engine *home = home_of(&call->jobs[first]);
-    if (gx__waves_next(waves, first) >= count &&
+    /* Results that are written back are not compared where they end up. */
+    if (!gx__compares_all(router->places.instance) && gx__waves_next(waves, first) >= count &&
         gx__move_pays(router, desk, call, first, count, home, &move) &&
         gx__move_in(router, desk, call, first, count, &move) == GX_OK)
         return gx__move_run(router, desk, call, first, count, &move, reported);
@@ -592,7 +599,8 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
 {
     struct gx_waves waves;
     struct gx_desk *desk = gx__desk_take(router);
-    gx_status s = desk ? find_waves(router, desk, call, &waves) : GX_ERR_OUT_OF_MEMORY;
+    gx_status s =
+        desk ? gx__find_waves(router, desk, call->jobs, call->count, &waves) : GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         s = run_parts(router, desk, call, &waves);
     } else {
@@ -694,7 +702,8 @@ static bool would_move(struct gx_router *router, const struct gx_call *call, siz
     struct gx_move move = {0};
     bool moves = gx__is_mixed(&call->jobs[first])
                      ? gx__move_lay_out(router, p->desk, call->jobs + first, p->count) == GX_OK
-                     : gx__waves_next(waves, first) >= p->count &&
+                     : !gx__compares_all(router->places.instance) &&
+                           gx__waves_next(waves, first) >= p->count &&
                            gx__move_pays(router, p->desk, call, first, p->count, p->engine, &move);
     if (!moves)
         return false;
@@ -711,7 +720,7 @@ static gx_status propose(struct gx_router *router, const struct gx_call *call, s
     struct gx_waves waves;
     const gx_job *jobs;
     size_t count = settled(router, call, first, host, p);
-    gx_status s = find_waves(router, p->desk, call, &waves);
+    gx_status s = gx__find_waves(router, p->desk, call->jobs, call->count, &waves);
     if (s != GX_OK)
         return s;
     p->count = count ? count : wave_count(&waves, call, first);

@@ -65,9 +65,9 @@ gx_status gx__router_propose(struct gx_router *router, const struct gx_call *cal
                              struct gx_proposal *proposal, char *message, size_t message_size);
 void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal);
 
-/* A batch on an engine that was named, or has the buffers of its jobs: runs it, and learns
- * from what it took. */
-void gx__router_run_there(struct gx_engine *engine, struct gx_batch *batch);
+/* gx_there_fn. A batch on an engine that was named, or has the buffers of its jobs: runs it, learns
+ * from what it took, and compares its results where the caller has asked for that. */
+void gx__router_run_there(void *router, struct gx_engine *engine, struct gx_batch *batch);
 
 /* Jobs go to an engine with results that stay in its buffers: after enough of these, by
  * elements and by time, it has to prove itself. GX_ERR_DEVICE where it cannot, and message says

@@ -172,11 +172,26 @@ static size_t first_no_quotient(struct block *block)
     return end;
 }
 
+/* The first of the block with an operand that the device had to refuse; its count where there is
+ * none. */
+static size_t first_unrefused(struct block *block)
+{
+    const struct gx_prime *prime = gx__prime(block->job->field);
+    if (!prime || block->job->flags & GX_JOB_TRUSTED)
+        return block->count;
+    struct gx_host_args args = arguments(block->job, block);
+    unsigned operands = (1u << gx_op_get_info(block->job->op)->operands) - 1;
+    size_t bad = gx__first_bad_args(prime, &args, operands, 0, block->count);
+    return bad == GX_NONE_BAD ? block->count : bad;
+}
+
 static size_t first_wrong(struct block *block)
 {
     gx_op op = block->job->op;
     bool quotient = (op == GX_INV || op == GX_DIV) && gx__prime(block->job->field);
-    return quotient ? first_no_quotient(block) : first_different(block);
+    size_t unrefused = first_unrefused(block);
+    size_t wrong = quotient ? first_no_quotient(block) : first_different(block);
+    return unrefused < wrong ? unrefused : wrong;
 }
 
 /* A result of operands that were said to be below the modulus, and are not, means nothing. */

@@ -34,8 +34,9 @@ uint64_t gx__sample_most(uint64_t ns, uint64_t element_ps);
 
 /* Computes `count` elements of the job again, at random places all over it, and compares
  * them with `results`, which may be memory other than job->out; the operands are in host
- * memory and still as they were. False where one differs: *wrong is its index. An operand that
- * is not canonical, in a job that said it would be, excuses any result. Any thread. */
+ * memory and still as they were. False where one differs, or was made of an operand that is not
+ * canonical: *wrong is its index. In a job that said its operands are, such a one excuses any
+ * result. Any thread. */
 bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
                        uint64_t count, uint64_t *wrong);
 

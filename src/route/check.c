@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Batches on one device whose results the caller wants compared (gx_config.sample_every). They
+ * run in steps of jobs that do not wait for one another, and what is to be compared is still
+ * there afterwards: operands that results replace are copied before. Where every result is
+ * wanted, what is in buffers is read; else the device proves itself by probes.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+#include "route/desk.h"
+#include "route/health.h"
+#include "route/trust.h"
+
+/* Of copies in one step, where it has more than one job. */
+#define STEP_BYTES ((size_t)64 << 20)
+#define ALIGN      ((size_t)64)
+
+struct check {
+    struct gx_router *router;
+    struct gx_engine *engine;
+    struct gx_desk *desk;
+    struct gx_batch *batch; /* the caller's */
+    const gx_job *jobs;     /* of the step, */
+    size_t count;
+    gx_report *reports; /* one for each, of the desk */
+    size_t first;       /* where in the batch it begins */
+    struct gx_sampler sampler;
+    uint64_t every;
+};
+
+static bool is_away(const gx_operand *o)
+{
+    return o->buf && !o->buf->engine->place->host;
+}
+
+static bool has_buffers(const gx_job *job)
+{
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (is_away(gx__operand(job, i)))
+            return true;
+    return false;
+}
+
+static size_t out_bytes(const gx_job *job)
+{
+    return (job->n * gx__element_bytes(job->field) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static size_t operand_bytes(const gx_job *job, int which)
+{
+    return (gx__operand(job, which)->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
+}
+
+static int last_operand(const gx_job *job)
+{
+    return (int)gx_op_get_info(job->op)->operands;
+}
+
+/* Its operands are read, if they are in buffers. */
+static bool is_seen(const struct check *c, const gx_job *job)
+{
+    return c->every == 1 || !has_buffers(job);
+}
+
+/* How many of its elements are compared. */
+static uint64_t sample_of(const struct check *c, size_t j)
+{
+    return c->every == 1 ? c->jobs[j].n : c->reports[j].sampled;
+}
+
+/* ---- before the step ---- */
+
+/* What there has to be memory for, about. */
+static size_t copied_bytes(const gx_job *job)
+{
+    return (has_buffers(job) ? GX_OPERANDS : gx__job_in_place(job) ? 1 : 0) * out_bytes(job);
+}
+
+/* The jobs from c->first on that are the next step. What is not looked at need not be cut. */
+static void choose(struct check *c, const struct gx_waves *waves)
+{
+    const gx_job *jobs = c->jobs = c->batch->jobs + c->first;
+    bool seen = is_seen(c, jobs);
+    size_t most = seen ? gx__waves_next(waves, c->first) : c->batch->count - c->first;
+    size_t bytes = copied_bytes(jobs);
+    for (c->count = 1; c->count < most && is_seen(c, &jobs[c->count]) == seen; c->count++) {
+        bytes += copied_bytes(&jobs[c->count]);
+        if (seen && bytes > STEP_BYTES)
+            break;
+    }
+}
+
+static void draw_samples(struct check *c)
+{
+    bool trusted = gx__health_trusted(c->engine->place);
+    for (size_t j = 0; j < c->count; j++) {
+        gx_report *r = &c->reports[j];
+        *r = (gx_report){.reason = c->batch->reports ? c->batch->reports[c->first + j].reason
+                                                     : GX_REASON_NONE};
+        if (!is_seen(c, &c->jobs[j]))
+            continue;
+        uint64_t count = gx__sample_size(&c->sampler, c->jobs[j].n, c->every, trusted);
+        r->sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+    }
+}
+
+/* The operand that the result replaces, as it was. */
+static void keep(gx_job *job, char *spare)
+{
+    gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
+    memcpy(spare, job->out.host, job->n * gx__element_bytes(job->field));
+    for (int i = 0; i < last_operand(job); i++)
+        if (inputs[i]->host == job->out.host)
+            inputs[i]->host = spare;
+}
+
+static gx_status read_operands(const gx_job *job, const gx_job *laid)
+{
+    gx_status s = GX_OK;
+    for (int i = GX_A; i <= last_operand(job) && s == GX_OK; i++) {
+        const gx_operand *o = gx__operand(job, i);
+        if (is_away(o) && job->n)
+            s = gx_buf_read(o->buf, o->offset, gx__operand(laid, i)->host, operand_bytes(job, i));
+    }
+    return s;
+}
+
+/* The jobs as they are in host memory, in desk->wave, with operands that stay as they are. Room
+ * for a result that is read from its buffer is where desk->spare begins. */
+static gx_status set_aside(struct check *c)
+{
+    struct gx_desk *desk = c->desk;
+    size_t result = 0, kept = 0;
+    if (!is_seen(c, c->jobs))
+        return GX_OK;
+    gx_status s = gx__move_lay_out(c->router, desk, c->jobs, c->count);
+    for (size_t j = 0; s == GX_OK && j < c->count; j++) {
+        size_t bytes = sample_of(c, j) ? out_bytes(&c->jobs[j]) : 0;
+        if (is_away(&c->jobs[j].out))
+            result = bytes > result ? bytes : result;
+        else if (gx__job_in_place(&c->jobs[j]))
+            kept += bytes;
+    }
+    if (s == GX_OK && !gx__desk_room(c->router, &desk->spare, &desk->spare_room, result + kept, 1))
+        s = GX_ERR_OUT_OF_MEMORY;
+    for (size_t j = 0, at = result; s == GX_OK && j < c->count; j++) {
+        const gx_job *job = &c->jobs[j];
+        if (!sample_of(c, j))
+            continue;
+        s = read_operands(job, &desk->wave[j]);
+        if (is_away(&job->out) || !gx__job_in_place(job))
+            continue;
+        keep(&desk->wave[j], desk->spare + at);
+        at += out_bytes(job);
+    }
+    return s;
+}
+
+/* ---- after it ---- */
+
+__attribute__((format(printf, 4, 5))) static void fail(struct check *c, size_t j, gx_status status,
+                                                       const char *format, ...)
+{
+    va_list args;
+    gx_report *r = &c->reports[j];
+    r->status = status;
+    va_start(args, format);
+    vsnprintf(r->message, sizeof r->message, format, args);
+    va_end(args);
+}
+
+/* False where the result differs. */
+static bool compare(struct check *c, size_t j)
+{
+    const gx_job *job = &c->jobs[j], *laid = &c->desk->wave[j];
+    uint64_t wrong, count = sample_of(c, j);
+    const void *results = laid->out.host;
+    if (!count)
+        return true;
+    if (is_away(&job->out)) {
+        results = c->desk->spare;
+        gx_status s =
+            gx_buf_read(job->out.buf, job->out.offset, c->desk->spare, operand_bytes(job, GX_OUT));
+        if (s != GX_OK) {
+            fail(c, j, s, "device '%s': the result cannot be read to compare it: %s",
+                 c->engine->place->name, gx_status_message(s));
+            return true;
+        }
+    }
+    gx__count(&c->router->places.instance->counters.sampled, count);
+    if (gx__results_right(&c->sampler, laid, results, count, &wrong))
+        return true;
+    fail(c, j, GX_ERR_DEVICE, "device '%s': a wrong result at element %llu of %zu",
+         c->engine->place->name, (unsigned long long)wrong, job->n);
+    return false;
+}
+
+/* False where an operand was refused that is canonical. */
+static bool refused_rightly(struct check *c, size_t j)
+{
+    gx_report *r = &c->reports[j];
+    if (r->status != GX_ERR_NOT_CANONICAL || !r->bad_operand || !is_seen(c, &c->jobs[j]) ||
+        gx__refusal_right(&c->desk->wave[j], r->bad_index, r->bad_operand))
+        return true;
+    fail(c, j, GX_ERR_DEVICE, "device '%s': it refused a canonical operand at element %llu",
+         c->engine->place->name, (unsigned long long)r->bad_index);
+    return false;
+}
+
+/* The first `done` jobs are done, by what the device says. Where it is wrong about one, of the
+ * others only those count that were compared from end to end. */
+static void judge(struct check *c, size_t done)
+{
+    bool right = done == c->count || refused_rightly(c, done);
+    for (size_t j = 0; j < done; j++)
+        right &= compare(c, j);
+    if (right) {
+        gx__health_worked(c->engine->place, done);
+        return;
+    }
+    gx__health_lied(&c->router->places, c->engine->place, c->engine);
+    for (size_t j = 0; j < done; j++)
+        if (c->reports[j].status == GX_OK && sample_of(c, j) < c->jobs[j].n)
+            fail(c, j, GX_ERR_DEVICE, "device '%s' gave a wrong result in the same call",
+                 c->engine->place->name);
+}
+
+/* The last job is the one that says so. */
+static void prove(struct check *c, uint64_t ns)
+{
+    size_t last = c->count - 1;
+    char message[GX_MESSAGE_BYTES];
+    if (c->reports[last].status != GX_OK || is_seen(c, c->jobs))
+        return;
+    gx_status s = gx__prove(c->router, c->engine, c->jobs, c->count, ns, message, sizeof message);
+    if (s != GX_OK)
+        fail(c, last, s, "%s", message);
+}
+
+/* ---- one step, and all of them ---- */
+
+/* What came of the step becomes what came of the batch. */
+static void hand_over(struct check *c)
+{
+    struct gx_batch *batch = c->batch;
+    for (size_t j = 0; j < c->count; j++) {
+        gx_report *r = &c->reports[j];
+        gx__count_job(&c->engine->instance->counters, c->engine->work, &c->jobs[j], r);
+        if (batch->status == GX_OK && r->status != GX_OK) {
+            batch->status = r->status;
+            batch->failed = c->first + j;
+            memcpy(batch->message, r->message, sizeof batch->message);
+        }
+        if (batch->reports)
+            batch->reports[c->first + j] = *r;
+    }
+    c->first += c->count;
+}
+
+/* The step is not begun. */
+static void refuse(struct check *c, gx_status status)
+{
+    for (size_t j = 1; j < c->count; j++)
+        gx__report_not_run(&c->reports[j], GX_ERR_NOT_RUN);
+    fail(c, 0, status, "device '%s': operands cannot be kept to compare results: %s",
+         c->engine->place->name, gx_status_message(status));
+}
+
+static void step(struct check *c)
+{
+    struct gx_batch part = *c->batch;
+    draw_samples(c);
+    gx_status s = set_aside(c);
+    if (s != GX_OK) {
+        refuse(c, s);
+        hand_over(c);
+        return;
+    }
+    part.jobs = c->jobs;
+    part.count = c->count;
+    part.reports = c->reports;
+    part.uncounted = true;
+    part.done = NULL;
+    part.failed = 0;
+    uint64_t ns = gx__run_there(c->engine, &part);
+    judge(c, part.status == GX_OK ? c->count : part.failed);
+    prove(c, ns);
+    hand_over(c);
+}
+
+/* Jobs from c->first on do not run. */
+static void give_up(struct check *c, gx_status status)
+{
+    struct gx_batch *batch = c->batch;
+    bool cancelled = status == GX_ERR_CANCELLED;
+    gx__count(&c->engine->instance->counters.jobs_failed, batch->count - c->first);
+    for (size_t i = c->first; batch->reports && i < batch->count; i++)
+        gx__report_not_run(&batch->reports[i], cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+    if (batch->status != GX_OK)
+        return;
+    batch->status = status;
+    batch->failed = c->first;
+    snprintf(batch->message, sizeof batch->message, "%s", gx_status_message(status));
+    if (batch->reports && !cancelled) {
+        batch->reports[c->first].status = status;
+        memcpy(batch->reports[c->first].message, batch->message, sizeof batch->message);
+    }
+}
+
+static bool is_cancelled(const struct gx_batch *batch)
+{
+    return batch->cancel && atomic_load(batch->cancel);
+}
+
+void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch)
+{
+    struct gx_waves waves;
+    struct check c = {.router = router,
+                      .engine = engine,
+                      .desk = gx__desk_take(router),
+                      .batch = batch,
+                      .sampler = {.seed = gx__now_ns(), .instance = engine->instance},
+                      .every = gx__sample_every(engine->instance)};
+    c.sampler.rest = c.sampler.seed / 64 % c.every;
+    batch->status = GX_OK;
+    batch->failed = GX_NO_JOB;
+    gx_status s = c.desk ? gx__find_waves(router, c.desk, batch->jobs, batch->count, &waves)
+                         : GX_ERR_OUT_OF_MEMORY;
+    if (s == GX_OK && !gx__desk_room(router, &c.desk->reports, &c.desk->report_room, batch->count,
+                                     sizeof *c.desk->reports))
+        s = GX_ERR_OUT_OF_MEMORY;
+    c.reports = c.desk ? c.desk->reports : NULL;
+    while (s == GX_OK && c.first < batch->count && batch->status == GX_OK) {
+        if (is_cancelled(batch)) {
+            s = GX_ERR_CANCELLED;
+            break;
+        }
+        choose(&c, &waves);
+        step(&c);
+    }
+    if (c.first < batch->count)
+        give_up(&c, s == GX_OK ? batch->status : s);
+    if (c.desk)
+        gx__desk_give(router, c.desk);
+}
