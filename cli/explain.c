@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx_estimate as lines of text.
+ * gx_estimate as lines of text and as JSON.
  */
 #include "explain.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 
-static const char *const reasons[] = {[GX_REASON_NONE] = "",
-                                      [GX_REASON_ASKED] = "asked for",
-                                      [GX_REASON_ONLY] = "the only automatic one",
-                                      [GX_REASON_RESIDENT] = "its buffers are there",
-                                      [GX_REASON_SMALL] = "too little for a GPU",
-                                      [GX_REASON_FASTEST] = "the fastest",
-                                      [GX_REASON_SPLIT] = "with others",
-                                      [GX_REASON_DEFAULT] = "nothing is measured yet",
-                                      [GX_REASON_EXPLORED] = "to find out what it takes",
-                                      [GX_REASON_FALLBACK] = "another one failed"};
+#include "run_report.h"
 
 static void print_times(const gx_estimate_info *info)
 {
@@ -25,24 +17,63 @@ static void print_times(const gx_estimate_info *info)
                    m == info->mode ? ", chosen" : "");
 }
 
-int explain_job(gx_ctx *ctx, const gx_job *job)
+static void print_text(const gx_job *job, const gx_estimate_info *info)
+{
+    printf("device       %s (%s)\n", info->device, reason_text(info->reason));
+    printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info->chunk_elems);
+    printf("path         %s\n", info->path ? gx_path_name(info->path) : "none");
+    printf("mode         %s, %u in flight\n", gx_mode_name(info->mode), info->sets);
+    printf("work         %" PRIu64 " group%s, %" PRIu64 " submit%s, %" PRIu64 " dispatch%s\n",
+           info->groups, plural(info->groups), info->submits, plural(info->submits),
+           info->dispatches, info->dispatches == 1 ? "" : "es");
+    printf("copied       %" PRIu64 " bytes by the host, %" PRIu64 " up, %" PRIu64 " down\n",
+           info->bytes_staged, info->bytes_up, info->bytes_down);
+    printf("memory       %" PRIu64 " bytes of the device\n", info->memory_bytes);
+    print_times(info);
+}
+
+static int print_json(const gx_job *job, const gx_estimate_info *info)
+{
+    json_t *modes = json_object();
+    for (gx_mode m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
+        if (info->mode_ns[m])
+            json_object_set_new(modes, gx_mode_name(m), json_integer((json_int_t)info->mode_ns[m]));
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"elements", job->n},
+                   {"chunk_elements", info->chunk_elems},
+                   {"sets", info->sets},
+                   {"groups", info->groups},
+                   {"submits", info->submits},
+                   {"dispatches", info->dispatches},
+                   {"bytes_staged", info->bytes_staged},
+                   {"bytes_up", info->bytes_up},
+                   {"bytes_down", info->bytes_down},
+                   {"memory_bytes", info->memory_bytes},
+                   {"predicted_ns", info->predicted_ns}};
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "command", "run", "version", gx_version(),
+                  "device", info->device, "reason", gx_reason_name(info->reason), "path",
+                  gx_path_name(info->path), "mode", gx_mode_name(info->mode), "mode_ns", modes);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(json, numbers[i].name, json_integer((json_int_t)numbers[i].value));
+    bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(json);
+    if (!output_flush())
+        return EXIT_FAILED;
+    return ok ? EXIT_DONE : cli_no_memory();
+}
+
+int explain_job(gx_ctx *ctx, const gx_job *job, bool json)
 {
     gx_estimate_info info;
     gx_status s = gx_estimate(ctx, job, 1, NULL, &info);
-    if (s != GX_OK) {
-        gx_report report = {.status = s};
-        return cli_job_failed(&report);
-    }
-    printf("device       %s (%s)\n", info.device, reasons[info.reason]);
-    printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info.chunk_elems);
-    printf("path         %s\n", info.path ? gx_path_name(info.path) : "none");
-    printf("mode         %s, %u in flight\n", gx_mode_name(info.mode), info.sets);
-    printf("work         %" PRIu64 " group%s, %" PRIu64 " submit%s, %" PRIu64 " dispatch%s\n",
-           info.groups, plural(info.groups), info.submits, plural(info.submits), info.dispatches,
-           info.dispatches == 1 ? "" : "es");
-    printf("copied       %" PRIu64 " bytes by the host, %" PRIu64 " up, %" PRIu64 " down\n",
-           info.bytes_staged, info.bytes_up, info.bytes_down);
-    printf("memory       %" PRIu64 " bytes of the device\n", info.memory_bytes);
-    print_times(&info);
+    if (s != GX_OK)
+        return cli_call_failed(s);
+    if (json)
+        return print_json(job, &info);
+    print_text(job, &info);
     return EXIT_DONE;
 }

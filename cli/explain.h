@@ -9,6 +9,6 @@
 
 /* Plans the job, which need not have results to go to, and prints the plan; returns an
  * exit code. */
-int explain_job(gx_ctx *ctx, const gx_job *job);
+int explain_job(gx_ctx *ctx, const gx_job *job, bool json);
 
 #endif

@@ -5,12 +5,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "elements.h"
 #include "explain.h"
 #include "progress.h"
+#include "run_report.h"
 #include "writer.h"
 
 /* 6 MiB of Fq elements: all threads have work, and memory stays small. */
@@ -21,7 +23,7 @@ static struct {
     gx_field field;
     const char *in[3], *out, *broadcast;
     uint64_t chunk;
-    int explain;
+    int explain, stats, json;
 } opts = {.broadcast = "", .chunk = CHUNK};
 
 static const arg_spec specs[] = {
@@ -42,6 +44,10 @@ static const arg_spec specs[] = {
      .help = "operands that are one element, used for all: b, or bc"},
     ARG_ROW_NUMBER("chunk", "N", &opts.chunk, 1, CHUNK_MAX,
                    "elements read and computed at a time (default 128K)"),
+    ARG_ROW_FLAG("stats", &opts.stats,
+                 "print where the time went, on standard error, after the run"),
+    ARG_ROW_FLAG("json", &opts.json,
+                 "print the report of every chunk, and their sum, as one JSON object"),
     ARG_ROW_FLAG("explain", &opts.explain,
                  "print how the first chunk would be done, and do nothing"),
 };
@@ -59,6 +65,7 @@ typedef struct transfer {
     file_writer writer;
     unsigned char *result;
     uint64_t done; /* elements */
+    run_report report;
     char err[ELEMENTS_ERROR_SIZE];
 } transfer;
 
@@ -111,6 +118,8 @@ static int check_options(void)
     int rc = check_operands(op);
     if (rc == EXIT_DONE)
         rc = check_broadcast(op);
+    if (rc == EXIT_DONE && opts.stats && opts.explain)
+        rc = cli_usage(&cmd_run, "--explain runs nothing: leave out --stats");
     if (rc == EXIT_DONE && !opts.out && !opts.explain)
         rc = cli_usage(&cmd_run, "no output: give -o FILE, or -o - for standard output");
     return rc;
@@ -190,6 +199,15 @@ static bool overwrites(const file_writer *w, const element_reader *r)
     return !w->path && regular && w->device == r->device && w->inode == r->inode;
 }
 
+/* Devices may be written to by both: /dev/null. */
+static bool is_stdout(int fd)
+{
+    struct stat a, b;
+    return fd == STDOUT_FILENO ||
+           (!fstat(fd, &a) && !fstat(STDOUT_FILENO, &b) && a.st_dev == b.st_dev &&
+            a.st_ino == b.st_ino && !S_ISCHR(a.st_mode));
+}
+
 static int open_all(transfer *t)
 {
     int rc = EXIT_DONE;
@@ -209,11 +227,14 @@ static int open_all(transfer *t)
     if (!writer_open(&t->writer, opts.out))
         return write_failed(t);
     if (isatty(t->writer.fd))
-        return cli_usage(
-            &cmd_run,
-            "-o %s: elements are bytes that no terminal shows; redirect standard output "
-            "or name a file",
-            opts.out);
+        return cli_usage(&cmd_run,
+                         "-o %s: elements are binary, and this is a terminal; redirect standard "
+                         "output or name a file",
+                         opts.out);
+    if (opts.json && is_stdout(t->writer.fd))
+        return cli_usage(&cmd_run,
+                         "-o %s and --json both write to standard output; name a file with -o",
+                         opts.out);
     for (unsigned k = 0; k < 3; k++)
         if (t->in[k].present && overwrites(&t->writer, &t->in[k].reader)) {
             cli_error("the output would overwrite %s while it is read; use -o with its name, "
@@ -296,9 +317,14 @@ static int run_chunk(transfer *t, size_t n)
 {
     gx_report report;
     gx_job job = chunk_job(t, n);
-    if (gx_run(t->ctx, &job, 1, NULL, &report) != GX_OK)
+    size_t bytes = n * t->element_bytes, all = bytes;
+    for (unsigned k = 0; k < 3; k++)
+        all += t->in[k].present && !t->in[k].broadcast ? bytes : 0;
+    gx_status s = gx_run(t->ctx, &job, 1, NULL, &report);
+    run_report_add(&t->report, &job, all, &report);
+    if (s != GX_OK)
         return chunk_failed(t, &report);
-    if (!writer_write(&t->writer, t->result, n * t->element_bytes))
+    if (!writer_write(&t->writer, t->result, bytes))
         return write_failed(t);
     t->done += n;
     return EXIT_DONE;
@@ -318,7 +344,7 @@ static int explain_chunk(const transfer *t)
 {
     uint64_t total = total_elements(t);
     gx_job job = chunk_job(t, (size_t)(total && total < opts.chunk ? total : opts.chunk));
-    return explain_job(t->ctx, &job);
+    return explain_job(t->ctx, &job, opts.json);
 }
 
 static int run_chunks(transfer *t)
@@ -337,6 +363,18 @@ static int run_chunks(transfer *t)
     return rc;
 }
 
+static int run_whole(transfer *t)
+{
+    const gx_job like = chunk_job(t, 0);
+    t->report = (run_report){.json = opts.json, .stats = opts.stats};
+    run_report_begin(&t->report, &like);
+    int rc = run_chunks(t);
+    if (rc == EXIT_DONE && !writer_commit(&t->writer))
+        rc = write_failed(t);
+    run_report_end(&t->report, t->ctx, rc);
+    return rc;
+}
+
 static int run_run(const common_opts *common)
 {
     int rc = check_options();
@@ -348,9 +386,7 @@ static int run_run(const common_opts *common)
     if (rc == EXIT_DONE)
         rc = cli_open(common, &t.ctx);
     if (rc == EXIT_DONE)
-        rc = opts.explain ? explain_chunk(&t) : run_chunks(&t);
-    if (rc == EXIT_DONE && !opts.explain && !writer_commit(&t.writer))
-        rc = write_failed(&t);
+        rc = opts.explain ? explain_chunk(&t) : run_whole(&t);
     return close_all(&t, rc);
 }
 
@@ -359,7 +395,7 @@ const command cmd_run = {
     .summary = "one operation over files of elements",
     .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE\n"
                 "                   [--broadcast LETTERS] [--device D] [--threads T]\n"
-                "                   [--chunk N] [--mode MODE] [--explain]",
+                "                   [--chunk N] [--mode MODE] [--stats] [--json] [--explain]",
     .about =
         "Streams raw element files of any size through one operation. A file holds elements and\n"
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
@@ -369,9 +405,15 @@ const command cmd_run = {
         "The result is written to a temporary file beside the output and renamed at the end:\n"
         "the output may be one of the inputs, and a run that fails leaves nothing behind. A file\n"
         "that is replaced keeps its owner, its mode and the link that leads to it; one that could\n"
-        "not keep them is refused.",
+        "not keep them is refused.\n"
+        "\n"
+        "--stats prints what was done and where the time went, all chunks together, on standard\n"
+        "error. --json prints the report of every chunk on standard output: device, reason, path,\n"
+        "mode, stages, and the candidates with what was predicted and what it took. --explain "
+        "runs\n"
+        "nothing and prints the plan of the first chunk; with --json as an object.",
     .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
-                "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin\n"
+                "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin --stats\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"
                 "  gpuexec run --op mul --field bn254-fr -a x.bin -b k.bin --broadcast b -o y.bin\n"
                 "  zstdcat a.zst | gpuexec run --op sqr --field bn254-fq -a - -o - | sha256sum\n",
