@@ -153,7 +153,8 @@ static http_answer find_answer(const http_server *server, struct MHD_Connection 
         return refuse(MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n");
     server->opts.answer(server->opts.user, url + (url[0] == '/'), &answer);
     return answer.status == MHD_HTTP_NOT_FOUND
-               ? refuse(MHD_HTTP_NOT_FOUND, "there are /, /metrics, /status.json and /healthz\n")
+               ? refuse(MHD_HTTP_NOT_FOUND,
+                        "there are /, /metrics, /status.json, /history.json and /healthz\n")
                : answer;
 }
 

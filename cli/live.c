@@ -99,7 +99,36 @@ static json_t *devices_json(gx_ctx *ctx, const device_list *infos)
 
 json_t *live_status(gx_ctx *ctx, const device_list *infos, workload *work, uint64_t start_ns)
 {
-    return json_pack("{s:s, s:f, s:o, s:o, s:o}", "version", gx_version(), "uptime_s",
-                     (double)(now_ns() - start_ns) / 1e9, "workload", workload_json(work), "stats",
-                     stats_json(ctx), "devices", devices_json(ctx, infos));
+    return json_pack("{s:s, s:f, s:i, s:o, s:o, s:o}", "version", gx_version(), "uptime_s",
+                     (double)(now_ns() - start_ns) / 1e9, "regret_decisions", LIVE_REGRET_DECISIONS,
+                     "workload", workload_json(work), "stats", stats_json(ctx), "devices",
+                     devices_json(ctx, infos));
+}
+
+_Static_assert(HISTORY_NAME_BYTES == sizeof((gx_device_statistics *)0)->device, "whole names");
+
+void live_remember(gx_ctx *ctx, history *past, uint64_t start_ns)
+{
+    gx_device_statistics devices[HISTORY_DEVICES] = {0};
+    char names[HISTORY_DEVICES][HISTORY_NAME_BYTES] = {0};
+    size_t count = HISTORY_DEVICES;
+    gx_statistics s;
+    if (gx_device_stats(ctx, devices, &count) != GX_OK)
+        return;
+    gx_stats(ctx, &s);
+    history_sample sample = {.at_ns = now_ns() - start_ns,
+                             .elements = s.elements,
+                             .jobs_done = s.jobs_done,
+                             .jobs_failed = s.jobs_failed,
+                             .jobs_waiting = s.jobs_waiting,
+                             .decisions = s.decisions,
+                             .routed_ns = s.routed_ns,
+                             .routed_best_ns = s.routed_best_ns};
+    for (size_t i = 0; i < count && i < HISTORY_DEVICES; i++) {
+        memcpy(names[i], devices[i].device, sizeof names[i]);
+        sample.device[i].elements = devices[i].elements;
+        sample.device[i].busy_ns = devices[i].busy_ns;
+        sample.device[i].jobs = devices[i].jobs;
+    }
+    history_add(past, &sample, names, count);
 }

@@ -93,6 +93,9 @@ typedef struct service {
     char *status, *metrics;
     size_t metrics_room;
     bool healthy;
+    char *past_text;
+    uint64_t past_ns; /* when that was made */
+    history *past;
 } service;
 
 static void take_metrics(service *s)
@@ -134,6 +137,17 @@ static void take_snapshot(service *s)
     s->taken_ns = now;
 }
 
+static const char *past_text(service *s)
+{
+    uint64_t now = now_ns();
+    if (!s->past_ns || now - s->past_ns >= HISTORY_PERIOD_NS) {
+        free(s->past_text);
+        s->past_text = history_json(s->past);
+        s->past_ns = now;
+    }
+    return s->past_text;
+}
+
 static void give(http_answer *answer, unsigned status, const char *type, const char *text)
 {
     *answer = (http_answer){.status = text ? status : 500, .type = type, .body = text ? text : ""};
@@ -155,12 +169,31 @@ static void answer(void *user, const char *path, http_answer *a)
         give(a, 200, "text/plain; version=0.0.4; charset=utf-8", s->metrics);
     else if (!strcmp(path, "status.json"))
         give(a, 200, "application/json", s->status);
+    else if (!strcmp(path, "history.json"))
+        give(a, 200, "application/json", past_text(s));
     else if (!strcmp(path, "healthz"))
         give(a, s->healthy ? 200 : 503, "text/plain; charset=utf-8",
              s->healthy ? "ok\n" : "no device works\n");
 }
 
 /* ---- the command ---- */
+
+static void remember_until_end(service *s)
+{
+    uint64_t next = now_ns();
+    for (;;) {
+        uint64_t now = now_ns();
+        if (now >= next) {
+            live_remember(s->ctx, s->past, s->start_ns);
+            next += (now - next + HISTORY_PERIOD_NS) / HISTORY_PERIOD_NS * HISTORY_PERIOD_NS;
+        }
+        signal_event event = signals_wait(next - now, false);
+        if (event == SIGNAL_END)
+            return;
+        if (event == SIGNAL_STOP)
+            signals_stop();
+    }
+}
 
 static int serve(service *s, const endpoint *e, const char *token)
 {
@@ -176,11 +209,8 @@ static int serve(service *s, const endpoint *e, const char *token)
     }
     printf("http://%s:%u/\n", e->host, http_server_port(server));
     fflush(stdout);
-    fputs("also /metrics, /status.json, /healthz; Ctrl-C ends it\n", stderr);
-    signal_event event;
-    while ((event = signals_wait(UINT64_MAX, false)) != SIGNAL_END)
-        if (event == SIGNAL_STOP)
-            signals_stop();
+    fputs("also /metrics, /status.json, /history.json, /healthz; Ctrl-C ends it\n", stderr);
+    remember_until_end(s);
     http_server_stop(&server);
     return EXIT_DONE;
 }
@@ -191,6 +221,8 @@ static int serve_context(const common_opts *common, const endpoint *e, const cha
     int rc = cli_open(common, &s.ctx);
     if (rc == EXIT_DONE)
         rc = device_list_get(s.ctx, &s.infos);
+    if (rc == EXIT_DONE && !(s.past = history_open()))
+        rc = cli_no_memory();
     if (rc == EXIT_DONE)
         take_snapshot(&s); /* drivers are asked the first time, which may take long: now */
     if (rc == EXIT_DONE && !opts.work.idle)
@@ -201,6 +233,8 @@ static int serve_context(const common_opts *common, const endpoint *e, const cha
     device_list_free(&s.infos);
     free(s.status);
     free(s.metrics);
+    free(s.past_text);
+    history_close(s.past);
     return cli_close(&s.ctx, rc);
 }
 
@@ -233,9 +267,10 @@ const command cmd_serve = {
     .about =
         "Opens a context, gives it jobs at a steady rate, and shows what happens: a live page at\n"
         "the address it prints, /metrics for Prometheus (doc/metrics.md), /status.json for\n"
-        "'gpuexec top' and others, and /healthz, which is 503 while no device works. The regret\n"
-        "that the page shows is an estimate: what decisions between devices took beyond the least\n"
-        "that was predicted for them (doc/metrics.md says how to read it).\n"
+        "'gpuexec top' and others, /history.json with the past day, and /healthz, which is 503 "
+        "while\n"
+        "no device works. The time lost by choices that the page shows is an estimate: what jobs\n"
+        "took beyond the least that was predicted for them (doc/metrics.md: regret).\n"
         "\n"
         "Without --listen only this machine can ask. For any other address a token is needed,\n"
         "which requests bring as 'Authorization: Bearer T' or as '?token=T'. It travels as it is:\n"

@@ -20,9 +20,6 @@
 /* INDENT: where what a heading is followed by stands. */
 enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
 
-/* In all of fewer, what the first calls pay for, threads and memory, is most of the regret. */
-enum { REGRET_DECISIONS = 100 };
-
 #define ANSWER_NS 3000000000u
 
 static struct {
@@ -149,7 +146,7 @@ static const char *regret(const json_t *now, const json_t *before, char *out, si
 {
     double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
     double took = number(now, "routed_ns") - number(before, "routed_ns");
-    if (best > 0 && (before || number(now, "decisions") >= REGRET_DECISIONS))
+    if (best > 0 && (before || number(now, "decisions") >= LIVE_REGRET_DECISIONS))
         snprintf(out, size, "%.1f %%", 100 * (took / best - 1));
     else
         snprintf(out, size, "-");

@@ -318,6 +318,42 @@ def look_at_little(browser, page, points, out):
     quiet(browser, name, 1)
 
 
+def look_at_live(browser, program, out):
+    """The page of gpuexec serve, opened some time after it was started."""
+    server = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--device", "cpu", "--op", "mul", "--sizes", "1K",
+                               "--rate", "50", "--cache-dir", "none"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        url = server.stdout.readline().strip()
+        expect("serve runs", url.startswith("http://"), True)
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            with urllib.request.urlopen(url + "history.json", timeout=20) as answer:
+                if len(json.load(answer)["samples"]) >= 6:
+                    break
+            time.sleep(0.5)
+        browser.size(1280, 900)
+        browser.call("POST", browser.base + "/url", {"url": url})
+        points = "const p = document.querySelector('polyline'); return p ? p.getAttribute('points').split(' ').length : 0"
+        while not browser.js(points) and time.time() < deadline:
+            time.sleep(0.1)
+        expect("the past is there at once", browser.js(points) >= 5, True)
+        expect("tiles in words", browser.js("return [...document.querySelectorAll('#tiles span')].map(s => s.textContent)")[2::4],
+               ["jobs waiting for their turn", "time lost by the choice of device: there is only one"])
+        expect("no message", browser.js("return document.querySelector('#message').textContent"), "")
+        browser.js(CLICK, "#range [value='86400']")
+        expect("of a day no more is shown than there was", browser.js("return document.querySelector('#charts svg').textContent.includes('-2 min')"), True)
+        browser.picture(f"{out}/live.png")
+        browser.size(375, 812, mobile=True)
+        expect("the live page fits a phone", browser.js("return document.documentElement.scrollWidth"), 375)
+        expect("devices are cards", browser.js("return getComputedStyle(document.querySelector('#devices td:nth-child(2)'), '::before').content"),
+               '"State"')
+        browser.picture(f"{out}/live-phone.png")
+    finally:
+        server.terminate()
+        server.wait(20)
+        server.stdout.close()
+
+
 HOSTILE = """# gpuexec-scan: 1
 # library: 0.1.0
 # date: 2026-01-01T00:00:00Z
@@ -359,6 +395,7 @@ def main():
             look_at_several(browser, several, out)
             for name, points in little.items():
                 look_at_little(browser, os.path.realpath(f"{out}/{name}.html"), points, out)
+            look_at_live(browser, program, out)
         finally:
             browser.close()
     print(f"{len(failures)} failed; pictures are in {out}")

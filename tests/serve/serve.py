@@ -230,6 +230,34 @@ def test_regret(jobs, told):
     server.end()
 
 
+def test_history():
+    """Who comes later is told what was before: every second, in the numbers of the moment."""
+    server = Server("--rate", "50", "--op", "mul", "--sizes", "1K")
+    deadline, rows = time.time() + 60, []
+    while len(rows) < 5 and time.time() < deadline:
+        time.sleep(0.5)
+        history = json.loads(server.get("/history.json")[1])
+        rows = history["samples"]
+    equal("columns", (history["columns"][:3], history["device_columns"], history["devices"]),
+          (["uptime_s", "elements", "jobs_done"], ["elements", "busy_ns", "jobs"], ["cpu"]))
+    expect("numbers for each", len(rows) >= 5 and all(len(r) == len(history["columns"]) + 1 and len(r[-1]) == 3 for r in rows), rows)
+    expect("time and counters go on", all(a[0] < b[0] and a[1] <= b[1] and a[2] <= b[2] for a, b in zip(rows, rows[1:])), rows)
+    expect("elements of the jobs", rows[-1][2] > 0 and rows[-1][-1][0] > 0, rows[-1])
+    status = server.status()
+    expect("of this process", rows[-1][0] <= status["uptime_s"] and rows[-1][1] <= status["stats"]["elements"], status)
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    server.process.send_signal(signal.SIGCONT)
+    count, deadline = len(rows), time.time() + 30
+    while len(rows) <= count + 1 and time.time() < deadline:
+        time.sleep(0.3)
+        rows = json.loads(server.get("/history.json")[1])["samples"]
+    times = [r[0] for r in rows]
+    expect("no second is made up after a stop", all(a < b for a, b in zip(times, times[1:]))
+           and max(b - a for a, b in zip(times, times[1:])) > 2.5, times)
+    equal("history ends", server.end(), 0)
+
+
 # ---- clients ----
 
 def test_paths(server):
@@ -327,7 +355,7 @@ def test_token():
         done = subprocess.run([PROGRAM, "serve", "--listen", listen], capture_output=True, text=True, check=False)
         expect(f"--listen {listen}", done.returncode == 2 and "no address and port" in done.stderr, done)
     server = Server("--idle", listen="0.0.0.0:0", env={"GPUEXEC_SERVE_TOKEN": TOKEN})
-    for path in ("/", "/metrics", "/status.json", "/healthz", "/other"):
+    for path in ("/", "/metrics", "/status.json", "/history.json", "/healthz", "/other"):
         status, _, headers = server.get(path)
         equal(f"{path} without the token", (status, headers.get("WWW-Authenticate")), (401, "Bearer"))
     for wrong in ("", "x", TOKEN[:-1], TOKEN + "x", TOKEN * 2, TOKEN.upper(), "a" * 5000):
@@ -360,7 +388,7 @@ def look_at_page(server, url):
         if os.getuid() == 0:
             options.append("--no-sandbox")  # it does not start as root otherwise
         page = subprocess.run([browser, *options, url], capture_output=True, text=True, timeout=60, check=False).stdout
-    expect("the page has the device", re.search(r'<td title="[^"]+">cpu<', page), page[-2000:])
+    expect("the page has the device", "<small>cpu</small>" in page, page[-2000:])
     equal("and its four charts", page.count("<polyline"), 4)
     expect("and no message", '<p id="message" class="bad" role="status"></p>' in page, page[-2000:])
 
@@ -569,6 +597,7 @@ def main():
     expect("soon", time.time() - started < 10, time.time() - started)
     del held
     test_numbers()
+    test_history()
     test_regret(40, told=False)  # too few to be told of
     test_regret(120, told=True)
     test_token()
