@@ -347,6 +347,16 @@ static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
     }
 }
 
+/* Whether a file or folder is to have no name. */
+static bool is_nameless(const arg_spec *spec, const char *text, char *err)
+{
+    if (*text || (strncmp(spec->arg, "FILE", 4) != 0 && strcmp(spec->arg, "FOLDER") != 0))
+        return false;
+    char letter[] = {'-', spec->letter, 0};
+    snprintf(err, ARGS_ERROR_SIZE, "%s: the name is empty", spec->letter ? letter : spec->arg);
+    return true;
+}
+
 static bool set_value(const arg_spec *spec, const char *text, char *err)
 {
     char words[ARGS_WORDS_SIZE];
@@ -357,7 +367,7 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
         return true;
     case ARG_TEXT:
         *(const char **)spec->value = text;
-        return true;
+        return !is_nameless(spec, text, err);
     case ARG_NUMBER:
         return number_in_range(spec, text, spec->value, err);
     case ARG_NUMBERS:
@@ -535,6 +545,8 @@ static bool take_word(const arg_table *tables, size_t ntables, const char *word,
             if (tables[t].specs[i].kind != ARG_WORDS)
                 continue;
             word_list *list = tables[t].specs[i].value;
+            if (is_nameless(&tables[t].specs[i], word, err))
+                return false;
             if (list->count < WORD_LIST_MAX) {
                 list->words[list->count++] = word;
                 return true;
@@ -543,7 +555,8 @@ static bool take_word(const arg_table *tables, size_t ntables, const char *word,
                      tables[t].specs[i].arg);
             return false;
         }
-    snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'", word);
+    snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'; values follow their options",
+             word);
     return false;
 }
 

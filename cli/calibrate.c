@@ -107,7 +107,7 @@ static int run_calibrate(const common_opts *common)
     gx_ctx *ctx = NULL;
     make_wishes(&w);
     if (!any_exists(&w))
-        return cli_usage(&cmd_calibrate, "no such operation on this field");
+        return cli_no_operation(&cmd_calibrate, opts.fields);
     int rc = cli_open(common, &ctx);
     if (rc == EXIT_DONE)
         rc = calibrate(ctx, &w, (output_format)common->format);

@@ -47,6 +47,10 @@ void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, and EXIT_USAGE with a pointer to the command's help. */
 int cli_usage(const command *cmd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same where none of these fields, bits of gx_field, has the operation: says what the first
+ * of them has. */
+int cli_no_operation(const command *cmd, uint32_t fields);
+
 /* Says that memory ran out, and returns EXIT_FAILED. */
 int cli_no_memory(void);
 

@@ -38,7 +38,7 @@ int cli_usage(const command *cmd, const char *format, ...)
 
 int cli_no_memory(void)
 {
-    cli_error("out of memory; try a smaller -n");
+    cli_error("out of memory; try fewer elements at once (-n, --sizes, --chunk)");
     return EXIT_FAILED;
 }
 
@@ -86,6 +86,21 @@ static int failed(gx_status status, const char *message)
     else
         cli_error("%s", message);
     return exit_code(status);
+}
+
+int cli_no_operation(const command *cmd, uint32_t fields)
+{
+    char ops[ARGS_ERROR_SIZE] = "";
+    gx_field field = 1;
+    while (gx_field_get_info(field + 1) && !(fields >> field & 1))
+        field++;
+    for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        if (gx_op_exists((gx_op)o, field)) {
+            size_t used = strlen(ops);
+            snprintf(ops + used, sizeof ops - used, " %s", gx_op_get_info((gx_op)o)->name);
+        }
+    return cli_usage(cmd, "no such operation on this field: %s has%s",
+                     gx_field_get_info(field)->name, ops);
 }
 
 int cli_job_failed(const gx_report *report)

@@ -114,7 +114,8 @@ static int connect_to(const http_place *place, uint64_t deadline, char *err, siz
         errno = why;
     }
     if (fd < 0)
-        snprintf(err, err_size, "%s:%s: %s", place->host, place->port, strerror(errno));
+        snprintf(err, err_size, "%s:%s: %s; does 'gpuexec serve' run there?", place->host,
+                 place->port, strerror(errno));
     freeaddrinfo(found);
     return fd;
 }

@@ -4,6 +4,7 @@
  * what the command says into an exit code.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -51,7 +52,9 @@ static void print_usage(FILE *out)
 
 static void print_conventions(FILE *out)
 {
-    fputs("\nNumbers take K, M and G, powers of 1024: 64K is 65536.\n"
+    fputs("\nNumbers take K, M and G, powers of 1024: 64K is 65536. Of an option given twice, the "
+          "last\n"
+          "counts.\n"
           "Data goes to standard output, everything else to standard error.\n"
           "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no usable device, 4 results differ.\n",
           out);
@@ -181,6 +184,8 @@ static int describe(int argc, char **argv)
 /* "help", alone or with a command: as --help; or "help options". */
 static int help(int argc, char **argv)
 {
+    if (argc > 2 && !strcmp(argv[2], "help"))
+        argc = 2;
     const command *cmd = argc > 2 ? find_command(argv[2]) : NULL;
     if (argc > 2 && !strcmp(argv[2], HELP_OPTIONS)) {
         print_common_options(stdout);
@@ -206,9 +211,7 @@ static int dispatch(int argc, char **argv)
         print_usage(stdout);
         return EXIT_DONE;
     }
-    if (!strcmp(argv[1], "--help"))
-        return help(1, argv);
-    if (!strcmp(argv[1], "help"))
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
         return help(argc, argv);
     if (!strcmp(argv[1], "--version")) {
         printf("gpuexec %s\n", gx_version());
@@ -222,8 +225,19 @@ static int dispatch(int argc, char **argv)
     return cmd ? run_command(cmd, argc - 2, argv + 2) : unknown_command(argv[1]);
 }
 
+/* A file that is opened must not take the place of a standard one that is closed. What stands in
+ * for it fails as it would: it is open the wrong way round. */
+static void fill_standard_files(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            return;
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_files();
     /* A layer of Mesa that sorts devices for a desktop complains where there is none. */
     setenv("NODEVICE_SELECT", "1", 0);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no noise */

@@ -114,7 +114,7 @@ static int check_options(void)
         return cli_usage(&cmd_run, "no field: give --field, for example --field bls12-381-fq");
     const gx_op_info *op = gx_op_get_info(opts.op);
     if (!gx_op_exists(opts.op, opts.field))
-        return cli_usage(&cmd_run, "%s has no %s", gx_field_get_info(opts.field)->name, op->name);
+        return cli_no_operation(&cmd_run, 1u << opts.field);
     int rc = check_operands(op);
     if (rc == EXIT_DONE)
         rc = check_broadcast(op);

@@ -123,7 +123,7 @@ static int run_scan(const common_opts *common)
     if (opts.resume && !opts.file)
         return cli_usage(&cmd_scan, "--resume needs the file to go on with: -o FILE");
     if (!any_operation())
-        return cli_usage(&cmd_scan, "no such operation on this field");
+        return cli_no_operation(&cmd_scan, opts.fields);
     if (!sizes_differ())
         return cli_usage(&cmd_scan, "--sizes: a size is there twice");
     opts.print = common->format == OUT_CSV;

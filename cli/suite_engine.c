@@ -473,7 +473,7 @@ static int run_engine(const common_opts *common, const bench_opts *opts)
     if (!e.field || !e.op)
         return cli_usage(&cmd_bench, "suite engine takes one --field and one --op");
     if (!gx_op_exists(e.op, e.field))
-        return cli_usage(&cmd_bench, "no such operation on this field");
+        return cli_no_operation(&cmd_bench, 1u << e.field);
     e.operands = gx_op_get_info(e.op)->operands;
     e.element_bytes = gx_field_get_info(e.field)->element_bytes;
     target_list targets = {0};

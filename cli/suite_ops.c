@@ -219,7 +219,7 @@ static int run_ops(const common_opts *common, const bench_opts *opts)
         .sizes = opts->sizes.count ? opts->sizes : default_sizes,
     };
     if (!count_steps(&b))
-        return cli_usage(&cmd_bench, "no such operation on this field");
+        return cli_no_operation(&cmd_bench, b.fields);
     target_list targets = {0};
     int rc = cli_open(common, &b.ctx);
     if (rc == EXIT_DONE)

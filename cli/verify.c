@@ -164,7 +164,7 @@ static int run_verify(const common_opts *common)
 {
     uint64_t per_device = count_wanted();
     if (!per_device)
-        return cli_usage(&cmd_verify, "no such operation on this field");
+        return cli_no_operation(&cmd_verify, opts.fields);
 
     verification v = {.table = common->format == OUT_TABLE};
     target_list targets = {0};

@@ -182,7 +182,7 @@ int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, w
     pthread_mutex_init(&w->lock, NULL);
     list_kinds(w);
     if (!w->kind_count)
-        rc = cli_usage(cmd, "no such operation on this field");
+        rc = cli_no_operation(cmd, w->opts.fields);
     else if (!make_data(w))
         rc = cli_no_memory();
     else if (pthread_create(&w->thread, NULL, work, w)) {
