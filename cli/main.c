@@ -238,8 +238,6 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
     fill_standard_files();
-    /* A layer of Mesa that sorts devices for a desktop complains where there is none. */
-    setenv("NODEVICE_SELECT", "1", 0);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no noise */
     setlocale(LC_CTYPE, "");
     if (argc > 0)

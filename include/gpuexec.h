@@ -5,7 +5,8 @@
  *
  * Conventions, for every declaration below:
  *   - zero means default: a struct set to {0} is valid wherever one is taken;
- *   - nothing here prints, exits or aborts; messages go to gx_config.log;
+ *   - nothing here prints, exits or aborts; messages go to gx_config.log (two drivers' own
+ *     messages cannot be prevented: "Printing" in doc/design.md);
  *   - a pointer passed in is borrowed for the call unless its line says otherwise;
  *   - "any thread" means any number of threads at once, on the same context.
  */

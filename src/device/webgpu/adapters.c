@@ -103,10 +103,11 @@ static void list_backend(struct wg_loader *loader, enum gx_webgpu_backend backen
     WGPUAdapter handles[WG_ADAPTERS_MAX * 2];
     WGPUInstance instance = loader->fn.CreateInstance(&descriptor);
     loader->instance[backend] = instance;
+    gx__wg_quiet_begin();
     size_t count = instance ? loader->fn.InstanceEnumerateAdapters(instance, &options, NULL) : 0;
-    if (!count || count > sizeof handles / sizeof *handles)
-        return;
-    count = loader->fn.InstanceEnumerateAdapters(instance, &options, handles);
+    bool fits = count <= sizeof handles / sizeof *handles;
+    count = count && fits ? loader->fn.InstanceEnumerateAdapters(instance, &options, handles) : 0;
+    gx__wg_quiet_end();
     for (size_t i = 0, index = 0; i < count; i++) {
         struct wg_adapter a = {.handle = handles[i], .backend = backend};
         if (loader->count == WG_ADAPTERS_MAX || !inspect(loader, &a)) {

@@ -2,9 +2,9 @@
  *
  * What the files of the WebGPU device share. One file per concern: library.c (is there
  * wgpu-native, and is it ours), adapters.c (which devices), device.c (open, close, errors),
- * guard.c (errors that would end the process), memory.c, measure.c (speeds), kernel.c (operations
- * as pipelines), tune.c (how products are made), commands.c (recording), submit.c (points),
- * stamps.c.
+ * guard.c (errors that would end the process), quiet.c (messages that would be printed), memory.c,
+ * measure.c (speeds), kernel.c (operations as pipelines), tune.c (how products are made),
+ * commands.c (recording), submit.c (points), stamps.c.
  */
 #ifndef GX_DEVICE_WEBGPU_WEBGPU_H
 #define GX_DEVICE_WEBGPU_WEBGPU_H
@@ -232,6 +232,13 @@ void gx__wg_pause(const struct wg_device *device, uint64_t since_ns);
 /* Calls call(argument). False where wgpu panicked in it, as wgpuQueueSubmit, wgpuDevicePoll,
  * wgpuBufferGetMappedRange and wgpuDeviceRelease do, where others report an error. */
 bool gx__wg_guard(void (*call)(void *), void *argument);
+
+/* ---- quiet.c ---- */
+
+/* Around calls in which drivers are looked for, once their instance is there; one thread at a
+ * time. */
+void gx__wg_quiet_begin(void);
+void gx__wg_quiet_end(void);
 
 /* ---- memory.c ---- */
 
