@@ -198,7 +198,9 @@ GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *
 
 /* Opens a context; config may be NULL. On success *ctx is the caller's, to be given
  * to gx_close; on failure *ctx is NULL and nothing is kept. Opens no device yet.
- * Any thread; does not block. A context does not survive fork(). */
+ * Any thread; does not block. A context does not survive fork(). The child may open one of its
+ * own; where the parent had one open that has listed or used WebGPU devices, "webgpu:gl" devices
+ * do not exist in the child. */
 GX_API gx_status gx_open(const gx_config *config, gx_ctx **ctx);
 
 /* Closes it and clears the caller's pointer; NULL and a NULL context are fine. No

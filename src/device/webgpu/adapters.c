@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -18,6 +19,13 @@
 
 /* Makes and ends the loaders of all contexts, one at a time. */
 static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* EGL has one display for all of a process. Where it is open at a fork(), the child has it without
+ * the threads of its driver, and would wait for these for ever. Under the lock. */
+static size_t gl_open;   /* instances that have it open, */
+static pid_t gl_process; /* in this process or one that it was forked from */
+static const char gl_message[] =
+    "OpenGL was in use at fork(): close contexts before, or exec() in the child";
 
 /* ---- describing one ---- */
 
@@ -101,8 +109,16 @@ static void list_backend(struct wg_loader *loader, enum gx_webgpu_backend backen
     WGPUInstanceDescriptor descriptor = {.nextInChain = &extras.chain};
     WGPUInstanceEnumerateAdapterOptions options = {.backends = backend_bit(backend)};
     WGPUAdapter handles[WG_ADAPTERS_MAX * 2];
+    if (backend == GX_WEBGPU_GL && gl_open && gl_process != getpid()) {
+        loader->gl_forked = true;
+        return;
+    }
     WGPUInstance instance = loader->fn.CreateInstance(&descriptor);
     loader->instance[backend] = instance;
+    if (backend == GX_WEBGPU_GL && instance) {
+        gl_open++;
+        gl_process = getpid();
+    }
     gx__wg_quiet_begin();
     size_t count = instance ? loader->fn.InstanceEnumerateAdapters(instance, &options, NULL) : 0;
     bool fits = count <= sizeof handles / sizeof *handles;
@@ -144,9 +160,10 @@ static void start(struct wg_loader *loader, struct gx_instance *instance)
                 list_backend(loader, b);
         set_automatic(loader);
         if (!loader->count)
-            snprintf(loader->why_none, sizeof loader->why_none,
-                     "no WebGPU adapter was found: install the driver of the GPU, or "
-                     "mesa-vulkan-drivers and libegl1 for software ones");
+            snprintf(loader->why_none, sizeof loader->why_none, "no WebGPU adapter was found: %s",
+                     loader->gl_forked ? gl_message
+                                       : "install the driver of the GPU, or mesa-vulkan-drivers "
+                                         "and libegl1 for software ones");
     }
     if (!loader->count)
         gx__log(instance, GX_LOG_INFO, "%s", loader->why_none);
@@ -178,6 +195,7 @@ void gx__wg_stop(struct gx_instance *instance)
         for (int b = 0; b < GX_WEBGPU_BACKENDS; b++)
             if (loader->instance[b])
                 loader->fn.InstanceRelease(loader->instance[b]);
+        gl_open -= loader->instance[GX_WEBGPU_GL] != NULL;
         pthread_mutex_destroy(&loader->gl_lock);
         gx__free(&instance->config.allocator, loader);
     }
@@ -238,6 +256,12 @@ static bool possible(const char *name, char *message, size_t message_size)
     return false;
 }
 
+static bool is_gl(const char *name)
+{
+    static const char gl[] = WG_NAME ":gl";
+    return !strncmp(name, gl, sizeof gl - 1);
+}
+
 gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size)
 {
@@ -251,6 +275,8 @@ gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_
     const struct wg_adapter *found = match(loader, name);
     if (!loader->count)
         snprintf(message, message_size, "%s", loader->why_none);
+    else if (!found && loader->gl_forked && is_gl(name))
+        snprintf(message, message_size, "'%.48s': %s", name, gl_message);
     else if (!found)
         snprintf(message, message_size,
                  "no WebGPU device is '%.48s': 'gpuexec devices' and gx_devices list them", name);

@@ -104,6 +104,7 @@ struct wg_loader {
     /* OpenGL has one context for all devices of an instance, and wgpu gives up, with the whole
      * process, where it gets no hold of it for some seconds: calls on these devices wait here. */
     pthread_mutex_t gl_lock;
+    bool gl_forked; /* OpenGL is of no use here, as it was in use at a fork() */
     size_t count;
     struct wg_adapter adapters[WG_ADAPTERS_MAX];
     char why_none[sizeof((gx_device_info *)0)->description]; /* where count is 0 */
