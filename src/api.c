@@ -287,6 +287,8 @@ static gx_status validate_place(const gx_job *job, const char *name, const gx_op
     size_t bytes = operand_bytes(job, o);
     if (o->host && o->buf)
         return refuse(report, GX_ERR_INVALID, "%s has both host memory and a buffer", name);
+    if (!job->n && o->buf && o->offset > o->buf->size)
+        return refuse(report, GX_ERR_INVALID, "%s begins past the end of its buffer", name);
     if (!job->n)
         return GX_OK;
     if (!o->host && !o->buf)
