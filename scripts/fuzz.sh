@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fuzzes each target for FUZZ_SECONDS, starting from its corpus. New inputs stay in
+# Fuzzes each target for FUZZ_SECONDS, or with FUZZ_RUNS for as many inputs, starting from its corpus. New inputs stay in
 # build/fuzz/corpus; one that broke something is worth a place in tests/fuzz/corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-seconds=${FUZZ_SECONDS:-30}
+limit=-max_total_time=${FUZZ_SECONDS:-30}
+if [[ -n ${FUZZ_RUNS:-} ]]; then
+    limit=-runs=$FUZZ_RUNS
+fi
 cmake --preset fuzz --log-level=WARNING >/dev/null
 cmake --build --preset fuzz
 
@@ -16,9 +19,9 @@ for target in build/fuzz/tests/fuzz_*; do
     name=${target##*/}
     targets=$((targets + 1))
     mkdir -p "build/fuzz/corpus/$name" "build/fuzz/found/$name"
-    echo "== $name, $seconds s"
+    echo "== $name $limit"
     log=build/fuzz/$name.log
-    if "$target" -max_total_time="$seconds" -print_final_stats=1 \
+    if "$target" "$limit" -print_final_stats=1 \
         -artifact_prefix="build/fuzz/found/$name/" \
         "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
         grep -E 'Done|number_of_executed_units' "$log"

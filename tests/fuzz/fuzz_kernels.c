@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { N_MAX = 40, HEADER = 6, ELEMENT_MAX = 48, ROOM = N_MAX * ELEMENT_MAX, TIERS = 5 };
+enum { N_MAX = 27, HEADER = 6, ELEMENT_MAX = 48, ROOM = N_MAX * ELEMENT_MAX, TIERS = 5 };
 
 /* Place: where the output lies. */
 enum { APART, ON_A, ON_B, ON_C, ON_ALL, SHIFTED, PLACES };
