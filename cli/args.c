@@ -406,11 +406,10 @@ static bool find_long(const arg_table *tables, size_t ntables, const char *name,
                 return true;
             }
         }
-    size_t count;
-    const gx_option *settings = gx_options(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strlen(settings[i].name) == length && !strncmp(settings[i].name, name, length)) {
-            found->setting = &settings[i];
+    const gx_option *s;
+    for (uint32_t i = 0; (s = gx_option_get(i)) != NULL; i++)
+        if (strlen(s->name) == length && !strncmp(s->name, name, length)) {
+            found->setting = s;
             return true;
         }
     return false;
@@ -435,10 +434,8 @@ static void unknown_option(const arg_table *tables, size_t ntables, const char *
         for (size_t i = 0; i < tables[t].count; i++)
             if (tables[t].specs[i].name)
                 suggestion_try(&s, tables[t].specs[i].name);
-    size_t count;
-    const gx_option *settings = gx_options(&count);
-    for (size_t i = 0; i < count; i++)
-        suggestion_try(&s, settings[i].name);
+    for (uint32_t i = 0; gx_option_get(i); i++)
+        suggestion_try(&s, gx_option_get(i)->name);
 
     if (s.best[0])
         snprintf(err, ARGS_ERROR_SIZE, "unknown option '%.64s'; did you mean '--%s'?", typed,
@@ -654,12 +651,11 @@ void args_print_help(FILE *out, const arg_table *table)
 
 void args_print_settings(FILE *out)
 {
-    size_t count;
-    const gx_option *settings = gx_options(&count);
-    for (size_t i = 0; i < count; i++) {
+    const gx_option *s;
+    for (uint32_t i = 0; (s = gx_option_get(i)) != NULL; i++) {
         char left[96], text[320];
-        snprintf(left, sizeof left, "--%s %s", settings[i].name, settings[i].arg);
-        snprintf(text, sizeof text, "%s (%s)", settings[i].help, settings[i].env);
+        snprintf(left, sizeof left, "--%s %s", s->name, s->arg);
+        snprintf(text, sizeof text, "%s (%s)", s->help, s->env);
         print_help_line(out, left, text);
     }
 }
@@ -674,11 +670,9 @@ static void print_name(FILE *out, const char *name, int *column)
 
 void args_print_names(FILE *out, const arg_table *table)
 {
-    size_t count;
-    const gx_option *settings = gx_options(&count);
     int column = fprintf(out, " ");
-    for (size_t i = 0; i < count; i++)
-        print_name(out, settings[i].name, &column);
+    for (uint32_t i = 0; gx_option_get(i); i++)
+        print_name(out, gx_option_get(i)->name, &column);
     for (size_t i = 0; i < table->count; i++)
         print_name(out, table->specs[i].name, &column);
     fputc('\n', out);

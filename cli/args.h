@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Options from tables. A command lists its options once; parsing, checking and help
- * come from that list. The library's own settings come from gx_options(). Nothing
+ * come from that list. The library's own settings come from gx_option_get(). Nothing
  * here prints an error or exits, so that a fuzzer can drive it.
  */
 #ifndef ARGS_H

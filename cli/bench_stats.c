@@ -7,7 +7,7 @@
 
 #include "suite.h"
 
-static gx_statistics all;
+static gx_statistics all = {.struct_size = sizeof all};
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -16,7 +16,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 int bench_close(gx_ctx **ctx, int rc)
 {
-    gx_statistics s = {0};
+    gx_statistics s = {.struct_size = sizeof s};
     if (*ctx)
         gx_stats(*ctx, &s);
     all.jobs_done += s.jobs_done;

@@ -145,7 +145,7 @@ int cli_open(const common_opts *common, gx_ctx **ctx)
 
 int cli_close(gx_ctx **ctx, int rc)
 {
-    gx_statistics stats = {0};
+    gx_statistics stats = {.struct_size = sizeof stats};
     if (*ctx)
         gx_stats(*ctx, &stats);
     gx_close(ctx);
@@ -166,6 +166,7 @@ int device_list_get(gx_ctx *ctx, device_list *list)
         list->infos = calloc(room, sizeof *list->infos);
         if (!list->infos)
             return cli_no_memory();
+        list->infos->struct_size = sizeof *list->infos;
         list->count = room;
         s = gx_devices(ctx, list->infos, &list->count);
         if (list->count > room)
@@ -186,10 +187,9 @@ const char *cli_named_device(const common_opts *common)
 {
     if (common->config.device)
         return common->config.device;
-    size_t count;
-    const gx_option *options = gx_options(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *value = strcmp(options[i].name, "device") ? NULL : getenv(options[i].env);
+    const gx_option *o;
+    for (uint32_t i = 0; (o = gx_option_get(i)) != NULL; i++) {
+        const char *value = strcmp(o->name, "device") ? NULL : getenv(o->env);
         if (value && *value)
             return value;
     }
@@ -200,8 +200,8 @@ int cli_find_device(gx_ctx *ctx, const char *name)
 {
     const gx_job nothing = {.op = GX_ADD, .field = GX_U32};
     const gx_run_opts opts = {.device = name};
-    gx_estimate_info info;
-    gx_report report;
+    gx_estimate_info info = {.struct_size = sizeof info};
+    gx_report report = {.struct_size = sizeof report};
     if (gx_estimate(ctx, &nothing, 1, &opts, &info) == GX_ERR_NO_DEVICE &&
         gx_run(ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE) /* which says why */
         return cli_job_failed(&report);

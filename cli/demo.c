@@ -106,7 +106,7 @@ static int time_element(gx_ctx *ctx, const gx_job *job, double *ns, unsigned *th
 {
     static const measure_plan plan = {.samples = 9, .budget_s = 0.25, .shortest_ns = 200e3};
     measurement m;
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     if (measure_job(ctx, job, "cpu", &plan, &m, &report) != GX_OK)
         return cli_job_failed(&report);
     *ns = m.wall_ns.median / (double)job->n;

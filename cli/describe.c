@@ -29,13 +29,11 @@ static void each_of_table(const arg_table *table, option_fn visit)
 
 static void each_setting(option_fn visit)
 {
-    size_t count;
-    const gx_option *settings = gx_options(&count);
-    for (size_t i = 0; i < count; i++) {
+    const gx_option *s;
+    for (uint32_t i = 0; (s = gx_option_get(i)) != NULL; i++) {
         char words[ARGS_WORDS_SIZE];
-        args_setting_words(&settings[i], words);
-        visit(&(option){settings[i].name, settings[i].arg, settings[i].help, settings[i].env, words,
-                        0, ARG_TEXT});
+        args_setting_words(s, words);
+        visit(&(option){s->name, s->arg, s->help, s->env, words, 0, ARG_TEXT});
     }
 }
 

@@ -17,6 +17,34 @@ static void print_times(const gx_estimate_info *info)
                    m == info->mode ? ", chosen" : "");
 }
 
+/* The devices there were to choose from; a job for one that was named has none. */
+static void print_candidates(const gx_estimate_info *info)
+{
+    for (uint32_t i = 0; i < info->candidates && i < info->candidate_room; i++) {
+        const gx_candidate *c = &info->candidate[i];
+        printf("candidate    %s: ", c->device);
+        if (c->predicted_ns)
+            printf("%.1f us predicted", (double)c->predicted_ns / 1e3);
+        else
+            printf("nothing known");
+        if (c->share_ns && c->share_ns != c->predicted_ns)
+            printf(", %.1f us for its share", (double)c->share_ns / 1e3);
+        putchar('\n');
+    }
+}
+
+static json_t *json_candidates(const gx_estimate_info *info)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < info->candidates && i < info->candidate_room; i++) {
+        const gx_candidate *c = &info->candidate[i];
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "device", c->device,
+                                              "predicted_ns", (json_int_t)c->predicted_ns,
+                                              "share_ns", (json_int_t)c->share_ns));
+    }
+    return list;
+}
+
 static void print_text(const gx_job *job, const gx_estimate_info *info)
 {
     printf("device       %s (%s)\n", info->device, reason_text(info->reason));
@@ -30,6 +58,7 @@ static void print_text(const gx_job *job, const gx_estimate_info *info)
            info->bytes_staged, info->bytes_up, info->bytes_down);
     printf("memory       %" PRIu64 " bytes of the device\n", info->memory_bytes);
     print_times(info);
+    print_candidates(info);
 }
 
 static int print_json(const gx_job *job, const gx_estimate_info *info)
@@ -53,9 +82,10 @@ static int print_json(const gx_job *job, const gx_estimate_info *info)
                    {"memory_bytes", info->memory_bytes},
                    {"predicted_ns", info->predicted_ns}};
     json_t *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "command", "run", "version", gx_version(),
-                  "device", info->device, "reason", gx_reason_name(info->reason), "path",
-                  gx_path_name(info->path), "mode", gx_mode_name(info->mode), "mode_ns", modes);
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "command", "run", "version",
+                  gx_version(), "device", info->device, "reason", gx_reason_name(info->reason),
+                  "path", gx_path_name(info->path), "mode", gx_mode_name(info->mode), "mode_ns",
+                  modes, "candidates", json_candidates(info));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(json, numbers[i].name, json_integer((json_int_t)numbers[i].value));
     bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2));
@@ -68,7 +98,9 @@ static int print_json(const gx_job *job, const gx_estimate_info *info)
 
 int explain_job(gx_ctx *ctx, const gx_job *job, bool json)
 {
-    gx_estimate_info info;
+    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    gx_estimate_info info = {
+        .struct_size = sizeof info, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
     gx_status s = gx_estimate(ctx, job, 1, NULL, &info);
     if (s != GX_OK)
         return cli_call_failed(s);

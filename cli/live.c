@@ -54,7 +54,7 @@ enum { DEVICES_MAX = 64 };
 
 static json_t *stats_json(gx_ctx *ctx)
 {
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(ctx, &s);
     json_t *json = json_object(), *buckets = json_array();
 #define X(member) json_object_set_new(json, #member, json_integer((json_int_t)s.member));
@@ -87,7 +87,7 @@ static json_t *device_json(const gx_device_statistics *d, const device_list *inf
 
 static json_t *devices_json(gx_ctx *ctx, const device_list *infos)
 {
-    gx_device_statistics devices[DEVICES_MAX];
+    gx_device_statistics devices[DEVICES_MAX] = {{.struct_size = sizeof *devices}};
     size_t count = DEVICES_MAX;
     json_t *json = json_array();
     if (gx_device_stats(ctx, devices, &count) != GX_OK)
@@ -109,10 +109,10 @@ _Static_assert(HISTORY_NAME_BYTES == sizeof((gx_device_statistics *)0)->device, 
 
 void live_remember(gx_ctx *ctx, history *past, uint64_t start_ns)
 {
-    gx_device_statistics devices[HISTORY_DEVICES] = {0};
+    gx_device_statistics devices[HISTORY_DEVICES] = {{.struct_size = sizeof *devices}};
     char names[HISTORY_DEVICES][HISTORY_NAME_BYTES] = {0};
     size_t count = HISTORY_DEVICES;
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     if (gx_device_stats(ctx, devices, &count) != GX_OK)
         return;
     gx_stats(ctx, &s);

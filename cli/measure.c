@@ -104,7 +104,7 @@ gx_status measure_job(gx_ctx *ctx, const gx_job *job, const char *device, const 
     double *values = calloc(plan->samples, sizeof *values);
     size_t calls, taken = 0;
     gx_status s = samples && values ? GX_OK : GX_ERR_OUT_OF_MEMORY;
-    *report = (gx_report){.status = s};
+    *report = (gx_report){.struct_size = sizeof *report, .status = s};
     if (s == GX_OK)
         s = calibrate(ctx, job, &opts, plan->shortest_ns, &calls, report);
     if (s == GX_OK)

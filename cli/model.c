@@ -216,6 +216,7 @@ static int get_rows(gx_ctx *ctx, row_list *list)
         list->rows = calloc(room, sizeof *list->rows);
         if (!list->rows)
             return cli_no_memory();
+        list->rows->struct_size = sizeof *list->rows;
         list->count = room;
         s = gx_model(ctx, list->rows, &list->count);
         list->count = list->count < room ? list->count : room;

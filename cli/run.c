@@ -315,7 +315,9 @@ static gx_job chunk_job(const transfer *t, size_t n)
 
 static int run_chunk(transfer *t, size_t n)
 {
-    gx_report report;
+    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    gx_report report = {
+        .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
     gx_job job = chunk_job(t, n);
     size_t bytes = n * t->element_bytes, all = bytes;
     for (unsigned k = 0; k < 3; k++)

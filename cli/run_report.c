@@ -60,7 +60,7 @@ static json_t *json_numbers(const gx_report *r)
 static json_t *json_candidates(const gx_report *r)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < r->candidates && i < GX_CANDIDATES_MAX; i++) {
+    for (size_t i = 0; i < r->candidates && i < r->candidate_room; i++) {
         const gx_candidate *c = &r->candidate[i];
         json_array_append_new(
             list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s}", "device", c->device, "predicted_ns",
@@ -232,7 +232,7 @@ void run_report_add(run_report *r, const gx_job *job, uint64_t bytes, const gx_r
     if (report->status != GX_OK)
         return;
     bool shared = false;
-    for (size_t i = 0; i < report->candidates && i < GX_CANDIDATES_MAX; i++)
+    for (size_t i = 0; i < report->candidates && i < report->candidate_room; i++)
         if (report->candidate[i].elements) {
             add_share(r, report->candidate[i].device, report->candidate[i].elements);
             shared = true;
@@ -246,7 +246,7 @@ void run_report_add(run_report *r, const gx_job *job, uint64_t bytes, const gx_r
 
 void run_report_end(run_report *r, gx_ctx *ctx, int rc)
 {
-    gx_statistics s = {0};
+    gx_statistics s = {.struct_size = sizeof s};
     uint64_t ns = now_ns() - r->start_ns;
     gx_stats(ctx, &s);
     if (r->json) {

@@ -89,18 +89,17 @@ static void append_settings(const scanning *s, char *text, size_t size)
                {"cpumask", c->cpumask, 0},
                {"path", c->path, 0},
                {"mode", c->mode, 0}};
-    size_t count;
-    const gx_option *options = gx_options(&count);
+    const gx_option *o;
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         if (set[i].text)
             append(text, size, " --%s %s", set[i].name, set[i].text);
         else if (set[i].number)
             append(text, size, " --%s %llu", set[i].name, (unsigned long long)set[i].number);
     }
-    for (size_t i = 0; i < count; i++) {
-        const char *value = getenv(options[i].env);
-        if (value && *value && strcmp(options[i].name, "cache-dir") != 0)
-            append(text, size, " %s=%s", options[i].env, value);
+    for (uint32_t i = 0; (o = gx_option_get(i)) != NULL; i++) {
+        const char *value = getenv(o->env);
+        if (value && *value && strcmp(o->name, "cache-dir") != 0)
+            append(text, size, " %s=%s", o->env, value);
     }
 }
 
@@ -418,7 +417,7 @@ static int cell_failed(scanning *s, scan_row *row, const gx_report *report)
 /* Verifies and times a job; the row says how it went. */
 static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row *row)
 {
-    gx_statistics before, after;
+    gx_statistics before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
     check_result checked;
     measurement m;
     double first_ns = NAN;

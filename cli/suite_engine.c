@@ -161,7 +161,7 @@ size_t engine_jobs(const engine *e, const uint64_t *sizes, size_t count, gx_job 
     return first;
 }
 
-static gx_report reports[ENGINE_JOBS_MAX];
+static gx_report reports[ENGINE_JOBS_MAX] = {{.struct_size = sizeof *reports}};
 
 /* The report that says why: jobs not run have nothing to tell. */
 static int call_failed(size_t count)
@@ -378,7 +378,7 @@ static void choose_sizes(engine *e)
 static int look_at_device(engine *e, const device_list *all)
 {
     unsigned char x[3][ELEMENT_BYTES_MAX], out[ELEMENT_BYTES_MAX];
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     gx_job job = {.op = e->op, .field = e->field, .n = 1, .out = gx_host(out)};
     gx_operand *const to[] = {&job.a, &job.b, &job.c};
     for (unsigned k = 0; k < e->operands && k < 3; k++) {

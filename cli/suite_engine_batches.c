@@ -137,7 +137,7 @@ static int measure_compositions(engine *e, composition *all, size_t count, const
     static double ns[SAMPLES_MAX];
     char buckets[GX_BUCKETS * 32];
     engine_row row = {.what = name, ENGINE_NO_RATES};
-    gx_statistics from, to;
+    gx_statistics from = {.struct_size = sizeof from}, to = {.struct_size = sizeof to};
     int rc = EXIT_DONE;
     for (size_t i = 0; i < count; i++) {
         row.jobs += all[i].call.count;

@@ -131,7 +131,7 @@ static int bench_cell(benchmark *b, const char *device, const gx_job *job, doubl
     if (rc != EXIT_DONE)
         return rc;
     measurement m;
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     if (measure_job(b->ctx, job, device, &b->plan, &m, &report) != GX_OK)
         return cli_job_failed(&report);
     *ns_per_element = m.wall_ns.median / (double)job->n;

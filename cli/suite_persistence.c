@@ -120,7 +120,7 @@ static int first_jobs(gx_ctx *ctx, opening *result)
     static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV};
     static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR};
     unsigned char x[FIRST_JOB * ELEMENT_BYTES_MAX], out[sizeof x];
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     for (size_t f = 0; f < 2; f++) {
         data_random(fields[f], x, FIRST_JOB, 1);
         for (size_t o = 0; o < 3; o++) {
@@ -237,7 +237,7 @@ static int one_shot(persistence *p, const gx_job *job, const char *cache_dir, do
 {
     size_t bytes = job->n * gx_field_get_info(FIELD)->element_bytes;
     gx_ctx *ctx = NULL;
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     memset(p->result, 0xa5, bytes);
     uint64_t start = now_ns();
     int rc = open_with(p, cache_dir, &ctx);

@@ -352,6 +352,8 @@ static bool all_known(const router *r, const gx_field *fields, size_t field_coun
     size_t count = 0;
     gx_model(r->ctx, NULL, &count);
     gx_model_row *rows = calloc(count + 1, sizeof *rows);
+    if (rows)
+        rows->struct_size = sizeof *rows;
     bool known = rows && count && gx_model(r->ctx, rows, &count) == GX_OK;
     for (size_t f = 0; known && f < field_count; f++)
         for (size_t o = 0; o < ROUTER_OPS; o++)
@@ -374,7 +376,7 @@ static int calibration_at(void *user, double done, const char *device, const cha
 /* Unless there is a model. Planning a job opens the devices and reads their files. */
 static int calibrate(router *r, const gx_field *fields, size_t field_count)
 {
-    gx_estimate_info info;
+    gx_estimate_info info = {.struct_size = sizeof info};
     gx_job job = router_job(r, GX_ADD, r->room);
     gx_status s = gx_estimate(r->ctx, &job, 1, NULL, &info);
     if (s == GX_OK && all_known(r, fields, field_count))

@@ -134,8 +134,10 @@ static int try_ways(router *r, const router_way *ways, size_t count, gx_report *
 
 static int run_cell(router *r, router_cell *c, router_way *ways)
 {
-    gx_report report;
-    gx_statistics before, after;
+    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    gx_report report = {
+        .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
+    gx_statistics before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
     int rc = try_ways(r, ways, c->ways, &report);
     gx_stats(r->ctx, &before);
     if (rc == EXIT_DONE)

@@ -56,7 +56,9 @@ static bool show(router *r, const char *what, const router_way *way, const gx_re
 static int run_ways(router *r, const char *what, router_way *ways, size_t count, size_t samples,
                     double budget_s, bool over)
 {
-    static gx_report reports[CHAIN];
+    static gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    static gx_report reports[CHAIN] = {
+        {.struct_size = sizeof *reports, .candidate = room, .candidate_room = GX_CANDIDATES_MAX}};
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++)
         rc = router_call(r, &ways[i], reports);
@@ -150,7 +152,7 @@ static size_t decided(router *r, size_t n)
     for (int calls = 0; n < r->room && calls < SURE_CALLS; calls++) {
         const gx_job job = router_job(r, GX_ADD, n);
         const router_way way = {.jobs = &job, .count = 1};
-        gx_report report;
+        gx_report report = {.struct_size = sizeof report};
         if (router_call(r, &way, &report) != EXIT_DONE)
             break;
         if (report.reason == GX_REASON_SMALL) {

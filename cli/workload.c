@@ -109,7 +109,7 @@ static void note_failure(workload *w, const char *message)
 /* Frees the slot; false where its job failed. */
 static bool finish(workload *w, size_t slot)
 {
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     if (!w->tickets[slot])
         return true;
     gx_status s = gx_wait(w->tickets[slot], UINT64_MAX, &report);

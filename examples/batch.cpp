@@ -25,8 +25,8 @@ using element = std::array<std::uint64_t, 4>; // BN254: four limbs, lowest first
 context open()
 {
     gx_ctx *ctx = nullptr;
-    if (gx_status s = gx_open(nullptr, &ctx); s != GX_OK)
-        throw std::runtime_error(gx_status_message(s));
+    if (gx_open(nullptr, &ctx) != GX_OK)
+        throw std::runtime_error(gx_last_message());
     return context(ctx);
 }
 
@@ -47,6 +47,7 @@ gx_job job(gx_op op, std::size_t n, const void *a, const void *b, void *out)
 gx_status run(const context &ctx, const std::vector<gx_job> &jobs)
 {
     std::vector<gx_report> reports(jobs.size());
+    reports.at(0).struct_size = sizeof(gx_report);
     gx_status s = gx_run(ctx.get(), jobs.data(), jobs.size(), nullptr, reports.data());
     for (std::size_t i = 0; i < jobs.size(); i++) {
         const gx_report &r = reports[i];

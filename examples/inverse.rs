@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Inverts a batch of scalars of BLS12-381, and checks that each x * 1/x is one. The
-// interface is declared by hand: a gx_job is a plain C struct.
+// interface is declared by hand: gx_job is a plain C struct that never changes.
 //
 //   rustc -O $(pkg-config --libs-only-L gpuexec) -l gpuexec inverse.rs
 
 use std::ffi::CStr;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::{c_char, c_void};
 use std::ptr;
 
 #[repr(C)]
@@ -15,44 +15,46 @@ struct Operand {
     host: *mut c_void,
     buf: *mut c_void,
     offset: usize,
-    broadcast: c_int,
+    broadcast: u32,
+    reserved: u32,
 }
 
 #[repr(C)]
 struct Job {
-    op: c_int,
-    field: c_int,
+    op: u32,
+    field: u32,
     n: usize,
     a: Operand,
     b: Operand,
     c: Operand,
     out: Operand,
     flags: u32,
+    reserved: u32,
     params: *const c_void,
 }
 
 extern "C" {
-    fn gx_open(config: *const c_void, ctx: *mut *mut c_void) -> c_int;
+    fn gx_open(config: *const c_void, ctx: *mut *mut c_void) -> i32;
     fn gx_close(ctx: *mut *mut c_void);
-    fn gx_run(ctx: *mut c_void, jobs: *const Job, n: usize, opts: *const c_void, reports: *mut c_void) -> c_int;
-    fn gx_status_message(status: c_int) -> *const c_char;
+    fn gx_run(ctx: *mut c_void, jobs: *const Job, n: usize, opts: *const c_void, reports: *mut c_void) -> i32;
+    fn gx_last_message() -> *const c_char;
 }
 
-const GX_BLS12_381_FR: c_int = 2;
-const GX_MUL: c_int = 3;
-const GX_INV: c_int = 6;
-const GX_FROM_MONT: c_int = 10;
+const GX_BLS12_381_FR: u32 = 2;
+const GX_MUL: u32 = 3;
+const GX_INV: u32 = 6;
+const GX_FROM_MONT: u32 = 10;
 
 type Element = [u64; 4];
 
-const NONE: Operand = Operand { host: ptr::null_mut(), buf: ptr::null_mut(), offset: 0, broadcast: 0 };
+const NONE: Operand = Operand { host: ptr::null_mut(), buf: ptr::null_mut(), offset: 0, broadcast: 0, reserved: 0 };
 
 // The library reads operands and writes `out`.
 fn operand(elements: &[Element]) -> Operand {
     Operand { host: elements.as_ptr() as *mut c_void, ..NONE }
 }
 
-fn job(op: c_int, a: &[Element], b: Option<&[Element]>, out: &mut [Element]) -> Job {
+fn job(op: u32, a: &[Element], b: Option<&[Element]>, out: &mut [Element]) -> Job {
     assert!(a.len() == out.len() && b.map_or(true, |b| b.len() == out.len()));
     let out_operand = Operand { host: out.as_mut_ptr() as *mut c_void, ..NONE };
     Job {
@@ -64,15 +66,16 @@ fn job(op: c_int, a: &[Element], b: Option<&[Element]>, out: &mut [Element]) -> 
         c: NONE,
         out: out_operand,
         flags: 0,
+        reserved: 0,
         params: ptr::null(),
     }
 }
 
-fn check(status: c_int) -> Result<(), String> {
+fn check(status: i32) -> Result<(), String> {
     if status == 0 {
         return Ok(());
     }
-    let message = unsafe { CStr::from_ptr(gx_status_message(status)) };
+    let message = unsafe { CStr::from_ptr(gx_last_message()) };
     Err(message.to_string_lossy().into_owned())
 }
 

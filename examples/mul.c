@@ -26,11 +26,15 @@ int main(void)
     uint64_t *a = malloc(sizeof(uint64_t[N][LIMBS]));
     uint64_t *b = malloc(sizeof(uint64_t[N][LIMBS]));
     gx_ctx *ctx = NULL;
-    gx_report report[4] = {{0}};
+    gx_report report[4] = {{.struct_size = sizeof *report}};
     int failed = 1;
 
-    if (!a || !b || gx_open(NULL, &ctx) != GX_OK)
+    if (!a || !b)
         goto end;
+    if (gx_open(NULL, &ctx) != GX_OK) {
+        fprintf(stderr, "mul: %s\n", gx_last_message());
+        goto end;
+    }
     count_up(a, 1);
     count_up(b, 1000);
 
@@ -42,9 +46,8 @@ int main(void)
         {.op = GX_MUL, .field = fq, .n = N, .a = gx_host(a), .b = gx_host(b), .out = gx_host(a)},
         {.op = GX_FROM_MONT, .field = fq, .n = N, .a = gx_host(a), .out = gx_host(a)},
     };
-    gx_status s = gx_run(ctx, jobs, 4, NULL, report);
-    if (s != GX_OK) {
-        fprintf(stderr, "mul: %s\n", gx_status_message(s));
+    if (gx_run(ctx, jobs, 4, NULL, report) != GX_OK) {
+        fprintf(stderr, "mul: %s\n", gx_last_message());
         goto end;
     }
     printf("%d products on %s in %.3f ms\n", N, report[2].device, (double)report[2].total_ns / 1e6);

@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec: batches of finite-field and vector arithmetic on whatever is fastest
- * on this machine. This is the whole public interface. It is C11 and C++17.
+ * gpuexec: batches of finite-field and vector arithmetic on whatever is fastest on this
+ * machine. This is the whole public interface, for C11, C++17 and binding generators.
  *
  * Conventions, for every declaration below:
  *   - zero means default: a struct set to {0} is valid wherever one is taken;
- *   - nothing here prints, exits or aborts; messages go to gx_config.log (two drivers' own
- *     messages cannot be prevented: "Printing" in doc/design.md);
- *   - a pointer passed in is borrowed for the call unless its line says otherwise;
+ *   - nothing here prints, exits or aborts; messages go to gx_config.log and gx_last_message (two
+ *     drivers' own messages cannot be prevented: "Printing" in doc/design.md);
+ *   - a pointer passed in is borrowed for the call unless its comment says otherwise;
  *   - "any thread" means any number of threads at once, on the same context.
+ *
+ * Structs grow at the end, and struct_size says how much of one the caller knows: set it to
+ * sizeof. 0 stands for the size in the first release, 0.1, for good. A program and a library
+ * of different versions get along, whichever is the newer one:
+ *   - of an input, members that an older program does not have take their defaults; what a
+ *     newer program sets in members that the library does not know is GX_ERR_INVALID;
+ *   - of an output, the library writes what the program has room for, and zeros where the
+ *     program expects more than it knows;
+ *   - in an array, struct_size of the first element holds for all of them. It must not be 0
+ *     where there is room for more than one: compiled anew, the same program would have
+ *     elements of another size.
+ * Structs whose comment says frozen never change. Members named reserved must be 0.
  */
 #ifndef GPUEXEC_H
 #define GPUEXEC_H
@@ -60,6 +72,11 @@ GX_API const char *gx_status_message(gx_status s);
 /* "0.1.0" of the library in use, which may be newer than this header. Any thread. */
 GX_API const char *gx_version(void);
 
+/* Why the last call that failed on this thread did: what is wrong, where, and what to do, in one
+ * line. Empty where none has failed so far. Valid until the next call on this thread. Calls
+ * that succeed leave it as it is. No blocking; allocates nothing. */
+GX_API const char *gx_last_message(void);
+
 /* ---- fields and operations --------------------------------------------- */
 
 /* How elements are laid out in memory: doc/encoding.md. Numbered without gaps, from 1. */
@@ -88,6 +105,7 @@ enum {
     GX_FROM_MONT = 10 /* a / R: Montgomery form into a plain integer */
 };
 
+/* Static data of the library; both may grow at the end. */
 typedef struct gx_field_info {
     const char *name;        /* "bls12-381-fq" */
     uint32_t element_bytes;  /* 48, 32 or 4 */
@@ -99,6 +117,7 @@ typedef struct gx_op_info {
     const char *name;   /* "mul-add" */
     const char *result; /* "a * b + c" */
     uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
+    uint32_t reserved;
 } gx_op_info;
 
 /* Static data, or NULL where the value is no field or operation: both can be listed by asking
@@ -120,61 +139,65 @@ typedef struct gx_ctx gx_ctx;
 typedef uint32_t gx_log_level;
 enum { GX_LOG_ERROR = 1, GX_LOG_WARNING = 2, GX_LOG_INFO = 3 };
 
-/* Called from any thread that is inside the library; `message` has no newline and
- * is borrowed for the call. It must not call back into the same context. */
+/* Called from any thread that is inside the library. `message` has no newline and is borrowed
+ * for the call. Must not call back into the same context. */
 typedef void (*gx_log_fn)(void *user, gx_log_level level, const char *message);
 
-/* Both or neither. alloc returns memory aligned to 16 bytes, or NULL, which the
- * library survives. Called from any thread that is inside the library. */
+/* Both or neither. alloc returns memory aligned to 16 bytes, or NULL, which the library
+ * survives. Called from any thread that is inside the library. Frozen. */
 typedef struct gx_allocator {
     void *(*alloc)(void *user, size_t bytes);
     void (*free)(void *user, void *memory);
     void *user;
 } gx_allocator;
 
-/* A field left 0 is taken from its environment variable (gx_options), and where
- * that is unset, from the default. Strings are copied by gx_open. */
+/* Input. A member left 0 is taken from its environment variable (gx_option_get), and where that
+ * is unset, or the program has more rights than who started it (secure_getenv), from the
+ * default. gx_open copies the strings. */
 typedef struct gx_config {
-    size_t struct_size;          /* sizeof(gx_config), or 0 for this version's */
-    const char *device;          /* device for jobs that name none, or several, comma-separated, of
-                                    which gx_policy chooses; NULL: "cpu" and all that
-                                    gx_device_info.automatic says */
-    const char *policy;          /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy), for
-                                    calls that ask for none; NULL: auto */
-    uint64_t sample_every;       /* of results of devices other than "cpu", one element in this
-                                    many is computed again by the host and compared, inverses
-                                    and quotients multiplied. 1: every element of every result,
-                                    on any device and in buffers too, which are read for that.
-                                    More: likewise, but results in buffers are not looked at,
-                                    and the device is probed instead. 0: 1000 where the device
-                                    is chosen, fewer where that would take more than 1 % of what
-                                    a device that is trusted took; none where it is named */
+    size_t struct_size;          /* sizeof(gx_config) */
+    const char *device;          /* device for jobs that name none, or several, comma-separated,
+                                    for gx_policy to choose from; NULL: "cpu" and all with
+                                    gx_device_info.automatic */
+    const char *policy;          /* "auto", "cpu", "gpu", "latency" or "throughput" (gx_policy),
+                                    for calls that ask for none; NULL: auto */
+    uint64_t sample_every;       /* one element in this many that a device other than "cpu"
+                                    computed is recomputed by the host and compared; inverses and
+                                    quotients are multiplied. 1: every element of every result,
+                                    on any device, and in buffers, which are read for that. More:
+                                    likewise, but results in buffers are not looked at; the device
+                                    is probed instead. 0: 1000 where the device is chosen, fewer
+                                    where checking a trusted one would cost more than 1 % of its
+                                    time, and none where it is named */
     const char *cpumask;         /* CPU tiers allowed (gx_tier_name), comma-separated; NULL: all */
-    uint32_t threads;            /* host threads of one job at most; 0: all */
-    uint64_t dispatch_elems;     /* elements of one dispatch at most; 0: the device's limit */
-    int validate;                /* 1: drivers are watched by their validation layer */
+    uint32_t threads;            /* most host threads for one job; 0: all */
+    uint32_t validate;           /* 1: load the drivers' validation layer */
+    uint64_t dispatch_elems;     /* most elements in one dispatch; 0: the device's limit */
     const char *path;            /* "auto", "host-visible" or "device-local" (gx_path), for jobs
                                     that ask for none; NULL: auto */
     const char *mode;            /* "auto", "sequential", "single-submit" or "pipelined" (gx_mode),
                                     for calls that ask for none; NULL: auto */
-    uint64_t stream_chunk_elems; /* elements of one piece of a large job; 0: 524288 */
-    uint64_t device_memory;      /* bytes a device may hold at once for this context, buffers
+    uint64_t stream_chunk_elems; /* elements in one piece of a large job; 0: 524288 */
+    uint64_t device_memory;      /* most bytes a device may hold for this context, buffers
                                     included; larger work is cut; 0: what the device has */
-    uint64_t queue_jobs;         /* jobs of tickets that are not done, at most: gx_submit
-                                    waits while there are more; 0: 4096 */
-    const char *trace;           /* file that gx_open begins a trace in, unless another context
-                                    has; NULL or "": none */
-    const char *webgpu_backends; /* what WebGPU devices may be over, comma-separated, of vulkan,
-                                    gl, dx12 and metal, as far as the platform has them;
-                                    NULL: all */
+    uint64_t queue_jobs;         /* most jobs in tickets that are not done: gx_submit waits
+                                    while there are more; 0: 4096 */
+    const char *trace;           /* file in which gx_open starts a trace, unless another context
+                                    already writes to it; NULL or "": none */
+    const char *webgpu_backends; /* backends WebGPU may use, comma-separated, of vulkan, gl, dx12
+                                    and metal, as far as the platform has them; NULL: all */
     const char *wgpu_library;    /* file of wgpu-native; NULL: the one the system finds */
     const char *cache_dir;       /* folder of the cache files, "none": no files; NULL:
                                     $XDG_CACHE_HOME/gpuexec or ~/.cache/gpuexec */
     gx_log_fn log;               /* NULL: no messages */
     void *log_user;
-    gx_allocator allocator; /* {0}: malloc and free */
+    gx_allocator allocator;      /* {0}: malloc and free */
+    uint32_t ignore_environment; /* 1: no environment variable is looked at; without a cache_dir
+                                    there are no cache files then. Drivers have their own */
+    uint32_t reserved;
 } gx_config;
 
+/* Static data of the library; may grow at the end. */
 typedef struct gx_option {
     const char *name; /* "dispatch-elems": --dispatch-elems on the command line */
     const char *env;  /* "GPUEXEC_DISPATCH_ELEMS" */
@@ -182,17 +205,17 @@ typedef struct gx_option {
     const char *help;
 } gx_option;
 
-/* The settings that also have an environment variable and a command-line option:
- * a static table of *count rows. Any thread. */
-GX_API const gx_option *gx_options(size_t *count);
+/* The settings that also have an environment variable and a command-line option, by number from
+ * 0 on; NULL past the last. Any thread. */
+GX_API const gx_option *gx_option_get(uint32_t index);
 
 /* The kinds of host code that the CPU device chooses from, the plainest first: "portable",
  * "adx", "avx512"; NULL past the last. Any thread. */
 GX_API const char *gx_tier_name(uint32_t index);
 
-/* Sets one of them from text. A string value is borrowed until gx_open returns.
- * GX_ERR_INVALID for an unknown name or a bad value, with what is wrong in err
- * (always terminated; err may be NULL where err_size is 0). Any thread. */
+/* Sets the member of *config that belongs to an option from text. A string value is borrowed
+ * until gx_open returns. GX_ERR_INVALID for an unknown name, a bad value, or a member beyond
+ * config->struct_size; err (NULL: not wanted) says which, and always ends in 0. Any thread. */
 GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *value, char *err,
                                size_t err_size);
 
@@ -219,19 +242,21 @@ enum {
     GX_DEVICE_WEBGPU = 5
 };
 
+/* Output. */
 typedef struct gx_device_info {
+    size_t struct_size;    /* sizeof(gx_device_info) */
     char name[48];         /* what gx_run_opts.device takes: "cpu" */
     char description[128]; /* "AMD EPYC, portable adx avx512" */
     gx_device_kind kind;
-    uint32_t threads;      /* host threads it uses at most */
-    uint64_t memory_bytes; /* memory it can use, 0 where unknown */
-    int automatic;         /* 1 where it may be chosen for jobs that name no device */
-    int usable;            /* 0: it cannot be opened, description says why and what to do */
+    uint32_t threads;      /* most host threads it uses */
+    uint64_t memory_bytes; /* memory it can use; 0: unknown */
+    uint32_t automatic;    /* 1: it may be chosen for jobs that name no device */
+    uint32_t usable;       /* 0: it cannot be opened; description says why and what to do */
 } gx_device_info;
 
-/* Lists the devices. *count is the room in infos on entry, the number of devices
- * there are on return; infos may be NULL to ask for the number. At most the room
- * given is written. Any thread; may block while a driver is asked. */
+/* Lists the devices. *count is the room in infos on entry and the number of devices on return;
+ * no more than the room is written. infos may be NULL to ask for the number. Any thread; may
+ * block while a driver is asked. */
 GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
 
 /* Device names: "cpu"; "ref", the slow reference every other device is checked
@@ -239,9 +264,8 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
  * driver calls them ("vulkan:H200"), by the beginning of their UUID
  * ("vulkan:uuid=6d65"), or as "vulkan" for the first; "webgpu:vulkan:0", "webgpu:gl:0"
  * (dx12 and metal where the platform has them), or "webgpu:gl" and "webgpu" for the
- * first; and for tests
- * "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its Nth call
- * (doc/design.md): WHAT is fail, oom, lose, hang or corrupt; and "sim:FILE", whose
+ * first; and for tests "fault:WHAT@N:DEVICE", which wraps DEVICE and breaks at its Nth
+ * call (doc/design.md): WHAT is fail, oom, lose, hang or corrupt; and "sim:FILE", whose
  * results are real and whose times are those of the machine that FILE describes.
  *
  * A device that is lost stays in the list, and the next job or buffer that names it opens
@@ -257,75 +281,65 @@ typedef struct gx_buf gx_buf;
 #define GX_BUF_MAPPABLE 1u
 
 /* Creates a buffer on the named device (NULL: as for a job), contents unspecified. On
- * success *buf is the caller's, to be given to gx_buf_destroy before gx_close; on
- * failure *buf is NULL. Any thread; may block while the device is opened. */
+ * success *buf is the caller's, to be given to gx_buf_destroy before gx_close; on failure
+ * *buf is NULL. Any thread; may block while the device is opened. */
 GX_API gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags,
                                gx_buf **buf);
 
-/* Destroys it and clears the caller's pointer; NULL and a NULL buffer are fine. No job
- * that uses it may be under way. The device may have been lost. */
+/* Destroys it and clears the caller's pointer; NULL and a NULL buffer are fine. No other call
+ * and no job on it may be under way. The device may have been lost. */
 GX_API void gx_buf_destroy(gx_buf **buf);
 
-/* Copies bytes into or out of the buffer, from byte `offset` on. Any thread; two calls
- * under way must not write what the other uses. Blocks until the copy is done. */
+/* Its size in bytes, 0 for NULL; and the name of its device, "" for NULL, valid as long as the
+ * buffer. Any thread; no blocking. */
+GX_API size_t gx_buf_size(const gx_buf *buf);
+GX_API const char *gx_buf_device(const gx_buf *buf);
+
+/* Copies bytes into or out of the buffer, from byte `offset` on. Any thread, also for the same
+ * buffer; two copies under way, or a copy and a job, must not touch the same bytes unless both
+ * only read them. Blocks until the copy is done. */
 GX_API gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes);
 GX_API gx_status gx_buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes);
 
-/* The memory of a GX_BUF_MAPPABLE buffer, for the host alone until gx_buf_unmap: no job
- * may use the buffer meanwhile. */
+/* The memory of a GX_BUF_MAPPABLE buffer, for the host alone until gx_buf_unmap: until then
+ * copies and jobs on the buffer are GX_ERR_INVALID. Any thread, one at a time for a buffer,
+ * and not while a copy or job on it is under way. */
 GX_API gx_status gx_buf_map(gx_buf *buf, void **memory);
 GX_API void gx_buf_unmap(gx_buf *buf);
 
 /* ---- jobs ---------------------------------------------------------------- */
 
+/* Frozen. */
 typedef struct gx_operand {
-    void *host;    /* `n` elements, or one where broadcast; any alignment; or: */
-    gx_buf *buf;   /* they lie in a buffer, */
-    size_t offset; /* from this byte on, a multiple of 16 (u32, f32: of 4) */
-    int broadcast; /* 1: one element that stands for all n */
+    void *host;         /* `n` elements, or one where broadcast; any alignment; or: */
+    gx_buf *buf;        /* they lie in a buffer, */
+    size_t offset;      /* from this byte on, a multiple of 16 (u32, f32: of 4) */
+    uint32_t broadcast; /* 1: one element that stands for all n */
+    uint32_t reserved;
 } gx_operand;
 
-/* An operand in host memory. */
-static inline gx_operand gx_host(const void *elements)
-{
-    gx_operand o;
-    o.host = (void *)elements; /* jobs never write an input */
-    o.buf = NULL;
-    o.offset = 0;
-    o.broadcast = 0;
-    return o;
-}
-
-/* An operand in a buffer, from byte `offset` on. */
-static inline gx_operand gx_dev(gx_buf *buf, size_t offset)
-{
-    gx_operand o = gx_host(NULL);
-    o.buf = buf;
-    o.offset = offset;
-    return o;
-}
-
-/* One element in host memory that stands for all of an operand. */
-static inline gx_operand gx_host_broadcast(const void *element)
-{
-    gx_operand o = gx_host(element);
-    o.broadcast = 1;
-    return o;
-}
+/* Operands in host memory, or in a buffer from byte `offset` on: all elements, or one that
+ * stands for all of them. Any thread. */
+GX_API gx_operand gx_host(const void *elements);
+GX_API gx_operand gx_host_broadcast(const void *element);
+GX_API gx_operand gx_dev(gx_buf *buf, size_t offset);
+GX_API gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset);
 
 /* Inputs are known to be below the modulus: skip the check. One that is not makes every
  * result of the job unspecified (no memory is touched that would not be). */
 #define GX_JOB_TRUSTED 1u
 
-/* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation does not have must
- * be {0}. out may be exactly an operand (in place) but not partly overlap one; a
- * broadcast element may not lie inside out, except where n is 1. */
+/* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation does not have must be {0}.
+ * out may be exactly an operand (in place) but not partly overlap one; a broadcast element may
+ * not lie inside out, except where n is 1. Frozen: operations that need more take it through
+ * params, a struct that begins with its struct_size. */
 typedef struct gx_job {
     gx_op op;
     gx_field field;
     size_t n;
     gx_operand a, b, c, out;
-    uint32_t flags;     /* GX_JOB_* */
+    uint32_t flags; /* GX_JOB_* */
+    uint32_t reserved;
     const void *params; /* for operations that take more; none yet: NULL */
 } gx_job;
 
@@ -358,12 +372,14 @@ enum {
     GX_POLICY_THROUGHPUT = 4 /* every device is kept busy: work is spread as soon as it gains */
 };
 
+/* Input. */
 typedef struct gx_run_opts {
-    size_t struct_size; /* sizeof(gx_run_opts), or 0 for this version's */
+    size_t struct_size; /* sizeof(gx_run_opts) */
     const char *device; /* one; NULL: as gx_policy says, where the job's buffers allow it */
     gx_path path;       /* GX_PATH_AUTO: the context's */
     gx_mode mode;       /* GX_MODE_AUTO: the context's */
     gx_policy policy;   /* GX_POLICY_AUTO: the context's */
+    uint32_t reserved;
 } gx_run_opts;
 
 /* Why the job ran where it did. */
@@ -386,56 +402,62 @@ enum {
 /* From this size on a GPU is tried where nothing was measured. */
 #define GX_DEFAULT_GPU_ELEMS 100000u
 
-/* Who was considered for a job, and what came of it. */
-#define GX_CANDIDATES_MAX 8
+/* Output: a device that was considered for a job, and what came of it. */
 typedef struct gx_candidate {
+    size_t struct_size; /* sizeof(gx_candidate) */
     char device[48];
-    uint64_t predicted_ns; /* of the whole job on this device alone; 0: not known */
+    uint64_t predicted_ns; /* for the whole job on this device alone; 0: not known */
     uint64_t share_ns;     /* predicted for its share; 0: it had none, or not known */
     uint64_t actual_ns;    /* what its share took; 0: it had none */
     uint64_t elements;     /* of its share, that it finished */
     gx_status status;      /* GX_OK, or why its share was finished elsewhere */
+    uint32_t reserved;
 } gx_candidate;
 
+/* No job has more candidates in this version. */
+#define GX_CANDIDATES_MAX 8
+
+/* Output, but for the array that a caller may supply for candidates. */
 typedef struct gx_report {
+    size_t struct_size;      /* sizeof(gx_report) */
+    gx_candidate *candidate; /* where to write the candidates; NULL: not wanted */
+    uint32_t candidate_room; /* elements of candidate, */
+    uint32_t candidates;     /* and how many there were, which may be more; 0 where the device
+                                was named */
     gx_status status;
     gx_reason reason;
     char device[48];
-    uint32_t threads;    /* host threads it was spread over */
-    uint32_t dispatches; /* kernel launches */
-    uint64_t bad_index;  /* GX_ERR_NOT_CANONICAL: the first such element ... */
-    char bad_operand;    /* ... in 'a', 'b' or 'c'; 0: a later job has replaced it since */
-    gx_path path;
-    gx_mode mode;          /* of the call */
-    uint32_t groups;       /* batches of work, shared with other jobs or not, it was part of */
+    uint32_t threads;      /* host threads it was spread over */
+    uint32_t dispatches;   /* kernel launches */
+    uint32_t groups;       /* batches of work it was part of, shared with other jobs or not */
     uint32_t submits;      /* of the groups that begin with this job */
-    uint32_t command_hits; /* of these, commands that were ready from before */
-    uint64_t queued_ns;    /* waiting for its turn, where it was submitted and not run */
-    uint64_t total_ns;     /* inside the library, this job, from its first group to its last;
-                              where groups are shared, this job's part of: */
-    uint64_t host_in_ns;   /* copying operands into staging memory */
-    uint64_t device_ns;    /* from submitting to having waited */
-    uint64_t host_out_ns;  /* copying the result out of it */
-    uint64_t upload_ns;    /* by the device's own clock, 0 where it has none: */
-    uint64_t compute_ns;   /* (on a host device: as device_ns) */
+    uint32_t command_hits; /* of these, commands that were recorded before */
+    uint32_t sampled;      /* elements that were recomputed and compared, UINT32_MAX at most */
+    gx_path path;
+    gx_mode mode;         /* of the call */
+    uint64_t bad_index;   /* GX_ERR_NOT_CANONICAL: the first such element ... */
+    uint32_t bad_operand; /* ... in 'a', 'b' or 'c'; 0: a later job has replaced it since */
+    uint32_t reserved;
+    uint64_t queued_ns;   /* waiting for its turn, where it was submitted and not run */
+    uint64_t total_ns;    /* inside the library, from its first group to its last; where groups
+                             are shared, this job's part of: */
+    uint64_t host_in_ns;  /* copying operands into staging memory */
+    uint64_t device_ns;   /* from submitting to the end of waiting */
+    uint64_t host_out_ns; /* copying the result out of staging memory */
+    uint64_t upload_ns;   /* by the device's own clock, 0 where it has none: */
+    uint64_t compute_ns;  /* (on a host device: as device_ns) */
     uint64_t download_ns;
-    uint32_t sampled;    /* elements that were computed again and compared, UINT32_MAX at most */
-    uint32_t candidates; /* entries of candidate; 0 where the device was named */
-    gx_candidate candidate[GX_CANDIDATES_MAX];
     char message[160]; /* what went wrong and what to do; empty on success, or what went wrong
                           on the way to it */
 } gx_report;
 
-/* Runs jobs in order, as if one after the other, and returns when all are done.
- * Every job is validated before any runs. The first failure stops the call, is
- * returned, and the jobs not run get GX_ERR_NOT_RUN. Inputs are never written, and
- * a job refused for what is in them leaves them as they were even in place. What a
- * failed job left in its output is unspecified otherwise. Jobs that several devices were at
- * together with it, or that were to be compared with it, are done, and say so. Of jobs not
- * run no host memory is written, but jobs overlap: what is in buffers, or in registered memory
- * that is an output and no operand, is unspecified for those after the one that failed. opts
- * and reports (one per job) may be NULL. Any thread; blocks; allocates nothing once warm, but for
- * the rare call in which GX_MODE_AUTO tries another mode. */
+/* Runs jobs in order, as if one after the other, and returns when all are done. Every job is
+ * validated before any runs. The first failure stops the call and is returned; jobs not run get
+ * GX_ERR_NOT_RUN. Inputs are never written, and a job refused for what is in them leaves them
+ * as they were, even in place. What a failure leaves behind is in the table of
+ * doc/threading.md. opts and reports (one per job, all set to {0} but for struct_size and the
+ * candidates) may be NULL. Any thread; blocks; allocates nothing once warm, except in the rare
+ * call in which GX_MODE_AUTO tries another mode. */
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);
 
@@ -446,14 +468,13 @@ typedef struct gx_ticket gx_ticket;
 
 /* Checks the jobs as gx_run does, finds their devices, and returns when they are queued. On
  * success *ticket is the caller's, to be given to gx_ticket_free, before or after gx_close;
- * on failure *ticket is NULL, nothing is kept and nothing runs (why: gx_config.log). The
- * jobs and opts are copied. The memory and the buffers of their operands are lent until the
- * ticket is done. Jobs of one ticket run as if one after the other; tickets overlap and are
- * done in any order, so that a job must not use what a job of another ticket that is not
- * done writes, nor write what it uses: wait for that one first. Submitting threads take
- * turns, ticket by ticket. Any thread; blocks while a device is opened and while the queue
- * is full (gx_config.queue_jobs; a larger call waits until the queue is empty), first come,
- * first served; allocates nothing once warm. */
+ * on failure *ticket is NULL, nothing is kept and nothing runs. The jobs and opts are copied. The
+ * memory and the buffers of their operands are lent until the ticket is done. Jobs of one ticket
+ * run as if one after the other; tickets overlap and are done in any order, so that a job must not
+ * use what a job of another ticket that is not done writes, nor write what it uses: wait for that
+ * one first. Submitting threads take turns, ticket by ticket. Any thread; blocks while a device is
+ * opened and while the queue is full (gx_config.queue_jobs; a larger call waits until the queue is
+ * empty), first come, first served; allocates nothing once warm. */
 GX_API gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                            gx_ticket **ticket);
 
@@ -488,9 +509,14 @@ GX_API gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes);
 /* memory: where a registered range begins. No job or copy that uses it may be under way. */
 GX_API gx_status gx_host_unregister(gx_ctx *ctx, void *memory);
 
-/* What gx_run would do with the jobs. */
+/* Output, but for the array of candidates: what gx_run would do with the jobs. */
 typedef struct gx_estimate_info {
-    char device[48]; /* of the first job, as are reason, path, mode, sets and chunk_elems */
+    size_t struct_size;      /* sizeof(gx_estimate_info) */
+    gx_candidate *candidate; /* as in gx_report, with what is predicted; */
+    uint32_t candidate_room;
+    uint32_t candidates; /* of the first job, as are device, reason, path, mode, sets and
+                            chunk_elems */
+    char device[48];
     gx_reason reason;
     gx_path path;
     gx_mode mode;
@@ -501,7 +527,7 @@ typedef struct gx_estimate_info {
     uint64_t bytes_staged;         /* copied by the host, in and out */
     uint64_t memory_bytes;         /* that the device allocates for it, at once */
     uint64_t predicted_ns;         /* of all of it, as chosen; 0: nothing is known */
-    uint64_t mode_ns[4];           /* by gx_mode, [GX_MODE_AUTO]: 0 */
+    uint64_t mode_ns[8];           /* by gx_mode; 0 for GX_MODE_AUTO and what is no mode */
 } gx_estimate_info;
 
 /* Plans without running: nothing is computed, copied or allocated for the jobs, though
@@ -519,8 +545,9 @@ enum {
     GX_DEVICE_MEMORY = 3      /* all in buffers of the device */
 };
 
-/* One point of what the router knows: a job of n elements takes ns there. */
+/* Output. One point of what the router knows: a job of n elements takes ns there. */
 typedef struct gx_model_row {
+    size_t struct_size; /* sizeof(gx_model_row) */
     char device[48];
     gx_op op;
     gx_field field;
@@ -536,8 +563,9 @@ typedef struct gx_model_row {
  * Any thread. */
 GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
 
+/* Input. */
 typedef struct gx_calibration {
-    size_t struct_size; /* sizeof(gx_calibration), or 0 for this version's */
+    size_t struct_size; /* sizeof(gx_calibration) */
     const gx_op *ops;   /* which, `op_count` of them; 0: add, mul and inv */
     size_t op_count;    /* (others are taken to be like the nearest of these) */
     const gx_field *fields;
@@ -561,8 +589,9 @@ GX_API gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings);
 /* Of pooled memory: bucket i is for pieces of 4096 << i bytes, the last for all above. */
 #define GX_BUCKETS 20
 
-/* Since the context was opened. Failed jobs count in jobs_failed alone. */
+/* Output. Since the context was opened. Failed jobs count in jobs_failed alone. */
 typedef struct gx_statistics {
+    size_t struct_size; /* sizeof(gx_statistics) */
     uint64_t jobs_done;
     uint64_t jobs_failed; /* includes those not run, and cancelled */
     uint64_t elements;
@@ -599,7 +628,7 @@ typedef struct gx_statistics {
 } gx_statistics;
 
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */
-GX_API void gx_stats(gx_ctx *ctx, gx_statistics *out);
+GX_API gx_status gx_stats(gx_ctx *ctx, gx_statistics *out);
 
 typedef uint32_t gx_health;
 enum {
@@ -609,10 +638,12 @@ enum {
     GX_HEALTH_QUARANTINED = 3 /* it gave a wrong result: likewise, later */
 };
 
-/* Of one device of this context. */
+/* Output. Of one device of this context. */
 typedef struct gx_device_statistics {
+    size_t struct_size; /* sizeof(gx_device_statistics) */
     char device[48];
     gx_health health;
+    uint32_t reserved;
     uint64_t retry_ns; /* until it may pass its self-test and be used again; 0: no matter */
     uint64_t jobs;     /* or shares of jobs, done */
     uint64_t elements;

@@ -2,7 +2,7 @@
 #
 # Pages of section 3 from the public header, which says all there is to say: one page for each
 # of its parts, a link to it for every function in it, and gpuexec.3 before them. A page has the
-# name of its first function that is not inline.
+# name of its first function.
 #
 #   awk -v date=DATE -v out=FOLDER -v example=FILE -f api.awk gpuexec.h
 
@@ -30,11 +30,10 @@ function literal(text,    n, i, lines, all) {
     for (i = 1; i <= n; i++) all = all escape(lines[i]) "\n"
     return ".Bd -literal\n" all ".Ed\n"
 }
-# "GX_API type name(arguments);" for the synopsis; its name is left in `name`. Or that of an
-# inline function, with its body.
+# "GX_API type name(arguments);" for the synopsis; its name is left in `name`.
 function declaration(text,    open, head, arguments, n, i, list, line) {
     gsub(/[ \n]+/, " ", text)
-    sub(/^(GX_API|static inline) /, "", text)
+    sub(/^GX_API /, "", text)
     open = index(text, "(")
     head = substr(text, 1, open - 1)
     match(head, /[a-z0-9_]+$/)
@@ -42,7 +41,7 @@ function declaration(text,    open, head, arguments, n, i, list, line) {
     head = substr(head, 1, RSTART - 1)
     sub(/ $/, "", head)
     arguments = substr(text, open + 1)
-    sub(/\)(;| \{).*$/, "", arguments)
+    sub(/\);.*$/, "", arguments)
     line = ".Ft \"" head "\"\n.Fn " name
     n = split(arguments, list, /, /)
     for (i = 1; i <= n; i++) line = line " \"" list[i] "\""
@@ -52,12 +51,7 @@ function head_of(page_name) {
     return ".\\\" Generated from gpuexec.h.\n.Dd " date "\n.Dt " toupper(page_name) " 3\n.Os\n"
 }
 function finish(    file, i, text) {
-    if (!functions) { synopsis = described = declared = ""; helpers = 0; return }
-    for (i = 1; i <= helpers; i++) {
-        names[++functions] = helper[i]
-        synopsis = synopsis helper_synopsis[i]
-        described = described ".Pp\n.Fn " helper[i] "\n.Pp\n" helper_about[i]
-    }
+    if (!functions) { synopsis = described = declared = ""; return }
     file = out "/" names[1] ".3"
     text = head_of(names[1]) ".Sh NAME\n"
     for (i = 1; i <= functions; i++) text = text ".Nm " names[i] (i < functions ? " ,\n" : "\n")
@@ -70,7 +64,7 @@ function finish(    file, i, text) {
     for (i = 2; i <= functions; i++) system("ln -s " names[1] ".3 \"" out "/" names[i] ".3\"")
     pages = pages ".It Xr " names[1] " 3\n" title ": "
     for (i = 1; i <= functions; i++) pages = pages names[i] (i < functions ? ", " : "\n")
-    functions = helpers = 0
+    functions = 0
     synopsis = described = declared = ""
 }
 
@@ -109,13 +103,6 @@ match($0, /^\/\* ---- [^-]+ ---/) {
     described = described "\n.Pp\n" prose(comment)
     next
 }
-/(^|\n)static inline / {
-    at = match($0, /(^|\n)static inline /)
-    helper_synopsis[++helpers] = declaration(substr($0, at + ($0 !~ /^static/)))
-    helper[helpers] = name
-    helper_about[helpers] = prose(substr($0, 1, at - 1))
-    next
-}
 /^#ifdef __cplusplus|^#endif/ { next }
 { declared = declared literal($0) }
 
@@ -129,6 +116,10 @@ END {
     for (i = 1; i <= n; i++) {
         line = lines[i]
         sub(/^ \* ?/, "", line)
+        if (listed && line !~ /^   ? ?[- ]/) {
+            printf ".El\n" > file
+            listed = 0
+        }
         if (line ~ /^  - /) {
             if (!listed) printf ".Bl -bullet -compact\n" > file
             listed = 1

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
 
@@ -53,13 +54,15 @@ static uint64_t file_checksum(const struct header *header, const void *data)
 
 static bool enabled(const struct gx_instance *instance)
 {
-    return !instance->config.cache_dir || strcmp(instance->config.cache_dir, "none") != 0;
+    const char *asked = instance->config.cache_dir;
+    return asked ? strcmp(asked, "none") != 0 : !instance->config.ignore_environment;
 }
 
 bool gx__cache_folder(const struct gx_instance *instance, char *path, size_t size)
 {
     const char *asked = instance->config.cache_dir;
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *xdg = gx__env(&instance->config, "XDG_CACHE_HOME");
+    const char *home = gx__env(&instance->config, "HOME");
     int n;
     if (!enabled(instance))
         return false;

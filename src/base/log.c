@@ -7,15 +7,28 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static _Thread_local char last_message[GX_MESSAGE_BYTES];
+
+const char *gx_last_message(void)
+{
+    return last_message;
+}
+
+/* What is no printable character, as messages quote the user, becomes '?'. */
+static void copy_line(char line[GX_MESSAGE_BYTES], const char *message)
+{
+    size_t n = 0;
+    for (; message[n] && n < GX_MESSAGE_BYTES - 1; n++)
+        line[n] = (unsigned char)message[n] < ' ' ? '?' : message[n];
+    line[n] = 0;
+}
+
 void gx__log_line(const gx_config *config, gx_log_level level, const char *message)
 {
     char line[GX_MESSAGE_BYTES];
-    size_t n = 0;
     if (!config->log)
         return;
-    for (; message[n] && n < sizeof line - 1; n++)
-        line[n] = (unsigned char)message[n] < ' ' ? '?' : message[n];
-    line[n] = 0;
+    copy_line(line, message);
     config->log(config->log_user, level, line);
 }
 
@@ -29,4 +42,22 @@ void gx__log(const struct gx_instance *instance, gx_log_level level, const char 
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     gx__log_line(&instance->config, level, message);
+}
+
+gx_status gx__fail_line(const gx_config *config, gx_status status, const char *message)
+{
+    copy_line(last_message, message);
+    gx__log_line(config, GX_LOG_ERROR, message);
+    return status;
+}
+
+gx_status gx__fail(const struct gx_instance *instance, gx_status status, const char *format, ...)
+{
+    static const gx_config silent;
+    char message[GX_MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return gx__fail_line(instance ? &instance->config : &silent, status, message);
 }

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abi.h"
+#include "base/env.h"
+#include "base/log.h"
 #include "base/names.h"
 
 enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
@@ -68,10 +71,9 @@ static const struct {
 
 enum { OPTION_COUNT = sizeof options / sizeof *options };
 
-const gx_option *gx_options(size_t *count)
+const gx_option *gx_option_get(uint32_t index)
 {
-    *count = OPTION_COUNT;
-    return options;
+    return index < OPTION_COUNT ? &options[index] : NULL;
 }
 
 /* Digits only: strtoull alone would take a sign and leading blanks. */
@@ -213,6 +215,14 @@ bool gx__parse_backends(const char *text, unsigned *bits)
     return true;
 }
 
+static size_t member_bytes(size_t i)
+{
+    enum kind kind = targets[i].kind;
+    return kind == U32 || kind == BOOL    ? sizeof(uint32_t)
+           : kind == U64 || kind == BYTES ? sizeof(uint64_t)
+                                          : sizeof(char *);
+}
+
 /* where: how the user knows the setting, for the message. */
 static gx_status set(gx_config *config, size_t i, const char *where, const char *value, char *err,
                      size_t err_size)
@@ -278,10 +288,8 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
                  (unsigned long long)max);
         return GX_ERR_INVALID;
     }
-    if (targets[i].kind == U32)
+    if (member_bytes(i) == sizeof(uint32_t))
         memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
-    else if (targets[i].kind == BOOL)
-        memcpy(field, &(int){(int)number}, sizeof(int));
     else
         memcpy(field, &number, sizeof number);
     return GX_OK;
@@ -290,34 +298,46 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
 static int is_zero(const gx_config *config, size_t i)
 {
     static const char zero[sizeof(uint64_t)];
-    size_t bytes = targets[i].kind == U32                               ? sizeof(uint32_t)
-                   : targets[i].kind == BOOL                            ? sizeof(int)
-                   : targets[i].kind == U64 || targets[i].kind == BYTES ? sizeof(uint64_t)
-                                                                        : sizeof(char *);
-    return !memcmp((const char *)config + targets[i].offset, zero, bytes);
+    return !memcmp((const char *)config + targets[i].offset, zero, member_bytes(i));
+}
+
+/* The caller's config may be of another version. */
+static gx_status set_by_name(gx_config *config, const char *name, const char *value, char *err,
+                             size_t err_size)
+{
+    if (!config || !name || !value) {
+        snprintf(err, err_size, "gx_config_set: config, name and value must not be NULL");
+        return GX_ERR_INVALID;
+    }
+    size_t size = gx__caller_size(&gx__config_layout, config, err, err_size), i = 0;
+    while (i < OPTION_COUNT && strcmp(options[i].name, name) != 0)
+        i++;
+    if (!size)
+        return GX_ERR_INVALID;
+    if (i == OPTION_COUNT)
+        snprintf(err, err_size, "there is no setting '%s'", name);
+    else if (targets[i].offset + member_bytes(i) > size)
+        snprintf(err, err_size, "%s lies beyond gx_config.struct_size: set that to sizeof", name);
+    else
+        return set(config, i, name, value, err, err_size);
+    return GX_ERR_INVALID;
 }
 
 gx_status gx_config_set(gx_config *config, const char *name, const char *value, char *err,
                         size_t err_size)
 {
-    if (err_size)
-        err[0] = 0;
-    if (!config || !name || !value) {
-        snprintf(err, err_size, "config, name and value must not be NULL");
-        return GX_ERR_INVALID;
-    }
-    for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (!strcmp(options[i].name, name))
-            return set(config, i, name, value, err, err_size);
-    snprintf(err, err_size, "there is no setting '%s'", name);
-    return GX_ERR_INVALID;
+    char message[GX_MESSAGE_BYTES] = "";
+    gx_status s = set_by_name(config, name, value, message, sizeof message);
+    if (err && err_size)
+        snprintf(err, err_size, "%s", message);
+    return s == GX_OK ? s : gx__fail(NULL, s, "%s", message);
 }
 
 /* The names that these settings had in the programs the library grew from. */
 static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
 {
-    const char *value = getenv("GPU_DEVICE_LOCAL");
-    if (!value || !*value || config->path)
+    const char *value = gx__env(config, "GPU_DEVICE_LOCAL");
+    if (!value || config->path)
         return GX_OK;
     if (strcmp(value, "0") && strcmp(value, "1")) {
         snprintf(err, err_size, "GPU_DEVICE_LOCAL: '%.48s' is neither 0 nor 1", value);
@@ -329,8 +349,8 @@ static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
 
 static gx_status take_old_chunk(gx_config *config, char *err, size_t err_size)
 {
-    const char *value = getenv("GPU_STREAM_CHUNK_ELEMS");
-    if (!value || !*value || config->stream_chunk_elems)
+    const char *value = gx__env(config, "GPU_STREAM_CHUNK_ELEMS");
+    if (!value || config->stream_chunk_elems)
         return GX_OK;
     if (parse_number(value, UINT64_MAX, &config->stream_chunk_elems))
         return GX_OK;
@@ -341,9 +361,9 @@ static gx_status take_old_chunk(gx_config *config, char *err, size_t err_size)
 static gx_status take_old_backends(gx_config *config, char *err, size_t err_size)
 {
     static const char name[] = "SUPERVM_WGPU_BACKENDS";
-    const char *value = getenv(name);
+    const char *value = gx__env(config, name);
     unsigned bits;
-    if (!value || !*value || config->webgpu_backends)
+    if (!value || config->webgpu_backends)
         return GX_OK;
     if (!gx__parse_backends(value, &bits)) {
         snprintf(err, err_size, "%s: '%.48s' names something else than this platform has: %s", name,
@@ -357,31 +377,31 @@ static gx_status take_old_backends(gx_config *config, char *err, size_t err_size
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
                               size_t err_size)
 {
-    *config = (gx_config){0};
-    if (caller) {
-        if (caller->struct_size && caller->struct_size != sizeof *config)
-            return GX_ERR_INVALID; /* another version's: where its log is nobody knows */
-        *config = *caller;
+    gx_status taken = gx__take_in(&gx__config_layout, config, caller, err, err_size);
+    if (taken != GX_OK)
+        return taken;
+    if (config->reserved) {
+        snprintf(err, err_size, "gx_config.reserved is %u: set it to 0", config->reserved);
+        return GX_ERR_INVALID;
     }
-    config->struct_size = sizeof *config;
     if (!config->allocator.alloc != !config->allocator.free) {
         snprintf(err, err_size, "gx_config.allocator needs both alloc and free, or neither");
         return GX_ERR_INVALID;
     }
     if (config->cpumask) { /* what gx_config_set would have looked at */
-        gx_status s = gx_config_set(config, "cpumask", config->cpumask, err, err_size);
+        gx_status s = set_by_name(config, "cpumask", config->cpumask, err, err_size);
         if (s != GX_OK)
             return s;
     }
     if (config->webgpu_backends) {
         gx_status s =
-            gx_config_set(config, "webgpu-backends", config->webgpu_backends, err, err_size);
+            set_by_name(config, "webgpu-backends", config->webgpu_backends, err, err_size);
         if (s != GX_OK)
             return s;
     }
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const char *value = getenv(options[i].env);
-        if (!value || !*value || !is_zero(config, i))
+        const char *value = gx__env(config, options[i].env);
+        if (!value || !is_zero(config, i))
             continue;
         gx_status s = set(config, i, options[i].env, value, err, err_size);
         if (s != GX_OK)

@@ -63,6 +63,16 @@ static void unmap(gx_buf *buf)
     buf->mapped = false;
 }
 
+size_t gx_buf_size(const gx_buf *buf)
+{
+    return buf ? buf->size : 0;
+}
+
+const char *gx_buf_device(const gx_buf *buf)
+{
+    return buf ? buf->engine->device.info.name : "";
+}
+
 void gx_buf_destroy(gx_buf **buf)
 {
     if (!buf || !*buf)
@@ -85,9 +95,15 @@ void gx_buf_destroy(gx_buf **buf)
 
 static gx_status refuse(const gx_buf *buf, gx_status status, const char *message)
 {
-    gx__log(buf->engine->instance, GX_LOG_ERROR, "buffer on '%s': %s",
-            buf->engine->device.info.name, message);
-    return status;
+    return gx__fail(buf->engine->instance, status, "buffer on '%s': %s",
+                    buf->engine->device.info.name, message);
+}
+
+/* What the device did, as the caller is told. */
+static gx_status done(const gx_buf *buf, gx_status s)
+{
+    gx__engine_status(buf->engine, s);
+    return s == GX_OK ? s : refuse(buf, s, gx_status_message(s));
 }
 
 static gx_status check_usable(const gx_buf *buf)
@@ -103,7 +119,7 @@ static gx_status check_usable(const gx_buf *buf)
 gx_status gx_buf_map(gx_buf *buf, void **memory)
 {
     if (!buf || !memory)
-        return GX_ERR_INVALID;
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_map: buf and memory must not be NULL");
     if (!buf->mappable)
         return refuse(buf, GX_ERR_INVALID, "not mappable: create it with GX_BUF_MAPPABLE");
     gx_status s = check_usable(buf);
@@ -115,7 +131,7 @@ gx_status gx_buf_map(gx_buf *buf, void **memory)
     s = device->ops->map(device, &buf->mem, memory);
     gx__float_env_restore(&caller);
     buf->mapped = s == GX_OK;
-    return gx__engine_status(buf->engine, s);
+    return done(buf, s);
 }
 
 void gx_buf_unmap(gx_buf *buf)
@@ -292,15 +308,17 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
             ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
             : copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
-    return gx__engine_status(buf->engine, s);
+    return done(buf, s);
 }
 
 gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes)
 {
-    return buf ? copy(buf, offset, NULL, from, bytes) : GX_ERR_INVALID;
+    return buf ? copy(buf, offset, NULL, from, bytes)
+               : gx__fail(NULL, GX_ERR_INVALID, "gx_buf_write: buf is NULL");
 }
 
 gx_status gx_buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes)
 {
-    return buf ? copy(buf, offset, to, NULL, bytes) : GX_ERR_INVALID;
+    return buf ? copy(buf, offset, to, NULL, bytes)
+               : gx__fail(NULL, GX_ERR_INVALID, "gx_buf_read: buf is NULL");
 }

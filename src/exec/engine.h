@@ -82,7 +82,7 @@ gx_status gx__engine_wait(struct gx_engine *engine, struct gx_point point, uint6
 struct gx_batch {
     const gx_job *jobs; /* valid until done */
     size_t count;
-    gx_report *reports; /* one per job, zeroed but for the reason; NULL: not wanted */
+    struct gx_outcome *reports; /* one per job, zeroed but for the reason; NULL: not wanted */
     gx_path path;
     gx_mode mode;
     uint32_t sets;       /* groups in flight at least, as other batches may follow; 0: as planned */
@@ -105,16 +105,14 @@ struct gx_batch {
     size_t open;     /* groups in flight */
     bool fed;        /* all are started */
     /* and of whoever finishes its groups, one after the other: */
-    gx_report spare;    /* of the job at hand, where no reports are wanted */
-    uint64_t job_start; /* of the job at hand */
+    struct gx_outcome spare; /* of the job at hand, where no reports are wanted */
+    uint64_t job_start;      /* of the job at hand */
 };
 
-/* Of a job that did not run: everything in *r is set. */
-void gx__report_not_run(gx_report *r, gx_status why);
 /* Into the counters behind gx_stats and gx_metrics_prometheus; a failed job counts as that
  * alone. work: of the device that did it; NULL: nobody asks. */
 void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
-                   const gx_report *r);
+                   const struct gx_outcome *r);
 
 /* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);

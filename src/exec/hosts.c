@@ -40,7 +40,7 @@ bool gx__host_registered(struct gx_hosts *hosts, const void *memory, size_t byte
     return found;
 }
 
-static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes)
+static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes, const char **why)
 {
     size_t free = GX_HOSTS_MAX;
     uintptr_t first = (uintptr_t)memory, end = first + bytes;
@@ -48,23 +48,29 @@ static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes)
         uintptr_t start = (uintptr_t)hosts->range[i].start;
         if (!start)
             free = i;
-        else if (start < end && first < start + hosts->range[i].bytes)
+        else if (start < end && first < start + hosts->range[i].bytes) {
+            *why = "part of it is registered already: unregister that first";
             return GX_ERR_INVALID;
+        }
     }
-    if (free == GX_HOSTS_MAX)
+    if (free == GX_HOSTS_MAX) {
+        *why = "too many ranges are registered: register fewer, larger ones";
         return GX_ERR_INVALID;
+    }
     hosts->range[free].start = memory;
     hosts->range[free].bytes = bytes;
     atomic_fetch_add(&hosts->count, 1);
     return GX_OK;
 }
 
-gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes)
+gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes, const char **why)
 {
-    if (!memory || !bytes || bytes > PTRDIFF_MAX || (uintptr_t)memory > UINTPTR_MAX - bytes)
+    if (!memory || !bytes || bytes > PTRDIFF_MAX || (uintptr_t)memory > UINTPTR_MAX - bytes) {
+        *why = "no memory is like that: it must begin somewhere, not be empty, and end";
         return GX_ERR_INVALID;
+    }
     pthread_mutex_lock(&hosts->lock);
-    gx_status s = add_range(hosts, memory, bytes);
+    gx_status s = add_range(hosts, memory, bytes, why);
     pthread_mutex_unlock(&hosts->lock);
     return s;
 }

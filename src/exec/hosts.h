@@ -39,7 +39,8 @@ void gx__hosts_close(struct gx_hosts *hosts);
 
 /* GX_ERR_INVALID for what overlaps a range there is, for what no memory can be (more than
  * PTRDIFF_MAX bytes, or past the end of the address space), and for one too many. */
-gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes);
+/* On failure *why says what is wrong. */
+gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes, const char **why);
 /* GX_ERR_INVALID where no range begins there. */
 gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory);
 

@@ -7,6 +7,7 @@
  */
 #include "exec/queue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -44,7 +45,7 @@ struct gx_ticket {
     gx_job *jobs;
     struct gx_engine **engines; /* of each job; a segment is a run of the same; NULL: whoever
                                    the routers choose */
-    gx_report reports[];
+    struct gx_outcome reports[];
 };
 
 struct gx_backlog {
@@ -129,7 +130,7 @@ static void free_ticket(struct gx_backlog *queue, struct gx_ticket *t)
 
 static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
 {
-    const size_t each = sizeof(gx_report) + sizeof(gx_job) + sizeof(struct gx_engine *);
+    const size_t each = sizeof(struct gx_outcome) + sizeof(gx_job) + sizeof(struct gx_engine *);
     size_t room = (size_t)1 << size;
     if (room > SIZE_MAX / 2 / each)
         return NULL;
@@ -348,8 +349,8 @@ static void finish(struct gx_ticket *t, gx_status status)
     release_from(t, t->first);
     gx__count(&c->jobs_failed, t->count - t->first);
     for (size_t i = t->first; i < t->count; i++)
-        gx__report_not_run(&t->reports[i],
-                           status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+        gx__outcome_not_run(&t->reports[i],
+                            status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
     *t->all_at = t->all_next;
     if (t->all_next)
         t->all_next->all_at = t->all_at;
@@ -672,7 +673,23 @@ static struct timespec deadline(uint64_t timeout_ns)
                              .tv_nsec = (long)(end % 1000000000u)};
 }
 
-gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns, gx_report *reports)
+size_t gx__ticket_count(const struct gx_ticket *t)
+{
+    return t->count;
+}
+
+void gx__ticket_message(const struct gx_ticket *t, char *message, size_t size)
+{
+    gx_status s = gx__ticket_poll(t);
+    size_t i = 0;
+    while (i < t->count && t->reports[i].status != s)
+        i++;
+    snprintf(message, size, "job %zu: %s", i,
+             i < t->count ? t->reports[i].message : gx_status_message(s));
+}
+
+gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
+                          const struct gx_reports *reports)
 {
     struct gx_backlog *queue = t->queue;
     struct timespec until = {0};
@@ -685,9 +702,10 @@ gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns, gx_report *r
         late = timeout_ns == UINT64_MAX ? pthread_cond_wait(&t->changed, &queue->lock)
                                         : pthread_cond_timedwait(&t->changed, &queue->lock, &until);
     gx_status s = t->status;
-    if (s != GX_PENDING && reports && t->count) {
+    if (s != GX_PENDING && reports->first) {
         pthread_mutex_unlock(&queue->lock);
-        memcpy(reports, t->reports, t->count * sizeof *reports);
+        for (size_t i = 0; i < t->count; i++)
+            gx__reports_give(reports, i, &t->reports[i]);
         pthread_mutex_lock(&queue->lock);
     }
     if (!--t->waiters && t->freed)

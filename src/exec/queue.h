@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/instance.h"
+#include "exec/outcome.h"
 
 /* Jobs of tickets that are not done, where nothing else is asked for. */
 #define GX_QUEUE_JOBS ((uint64_t)4096)
@@ -43,7 +44,7 @@ struct gx_worker {
 struct gx_call {
     const gx_job *jobs; /* valid, until it is over */
     size_t count;
-    gx_report *reports; /* one per job; NULL: not wanted */
+    struct gx_outcome *reports; /* one per job; NULL: not wanted */
     gx_path path;
     gx_mode mode;
     gx_policy policy;
@@ -87,8 +88,12 @@ gx_status gx__ticket_submit(struct gx_ticket *ticket, gx_path path, gx_mode mode
 
 /* GX_PENDING or the final status. No blocking. */
 gx_status gx__ticket_poll(const struct gx_ticket *ticket);
-/* reports may be NULL; written where the ticket is done. */
-gx_status gx__ticket_wait(struct gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports);
+/* The reports are written where the ticket is done. */
+gx_status gx__ticket_wait(struct gx_ticket *ticket, uint64_t timeout_ns,
+                          const struct gx_reports *reports);
+size_t gx__ticket_count(const struct gx_ticket *ticket);
+/* Of one that is done and failed: why the first job that failed did. */
+void gx__ticket_message(const struct gx_ticket *ticket, char *message, size_t size);
 void gx__ticket_cancel(struct gx_ticket *ticket);
 /* Waits where it is pending. */
 void gx__ticket_free(struct gx_ticket *ticket);

@@ -33,14 +33,8 @@ static void unlock(struct gx_pipe *pipe)
 
 /* ---- the outcome of jobs ---- */
 
-void gx__report_not_run(gx_report *r, gx_status why)
-{
-    *r = (gx_report){.status = why};
-    snprintf(r->message, sizeof r->message, "%s", gx_status_message(why));
-}
-
 void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
-                   const gx_report *r)
+                   const struct gx_outcome *r)
 {
     if (r->status != GX_OK) {
         gx__count(&c->jobs_failed, 1);
@@ -58,7 +52,7 @@ void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *jo
     gx__count(&c->dispatches, r->dispatches);
 }
 
-static gx_report *report_of(struct gx_batch *batch, size_t i)
+static struct gx_outcome *report_of(struct gx_batch *batch, size_t i)
 {
     return batch->reports ? &batch->reports[i] : &batch->spare;
 }
@@ -66,7 +60,7 @@ static gx_report *report_of(struct gx_batch *batch, size_t i)
 /* The report of the next job, where none is wanted: what is counted. */
 static void clear_spare(struct gx_batch *batch)
 {
-    memset(&batch->spare, 0, offsetof(gx_report, message));
+    memset(&batch->spare, 0, offsetof(struct gx_outcome, message));
 }
 
 /* The first in the order of jobs counts, whoever finds it first. Returns whether it is the
@@ -84,7 +78,7 @@ static void fail_bad(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_
                      uint64_t bad)
 {
     struct gx_batch *batch = f->batch;
-    gx_report *r = report_of(batch, p->index);
+    struct gx_outcome *r = report_of(batch, p->index);
     char operand = gx__stage_find(pipe, f, p, bad);
     lock(pipe);
     if (fail_locked(batch, p->index, GX_ERR_NOT_CANONICAL)) {
@@ -120,7 +114,7 @@ static void fail_device(struct gx_pipe *pipe, struct gx_batch *batch, size_t ind
 
 static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t i)
 {
-    gx_report *r = report_of(batch, i);
+    struct gx_outcome *r = report_of(batch, i);
     memcpy(r->device, engine->device.info.name, sizeof r->device);
     r->status = GX_OK;
     r->queued_ns = batch->queued_ns;
@@ -142,7 +136,7 @@ static void learn(struct gx_engine *engine, struct gx_batch *batch)
 static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        gx_report *r = report_of(batch, i);
+        struct gx_outcome *r = report_of(batch, i);
         if (i < batch->failed && batch->jobs[i].n)
             continue;
         if (i < batch->failed) {
@@ -150,8 +144,8 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
             continue;
         }
         if (i > batch->failed || batch->status == GX_ERR_CANCELLED) {
-            gx__report_not_run(r, batch->status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED
-                                                                    : GX_ERR_NOT_RUN);
+            gx__outcome_not_run(r, batch->status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED
+                                                                     : GX_ERR_NOT_RUN);
         } else {
             memcpy(r->device, engine->device.info.name, sizeof r->device);
             memcpy(r->message, batch->message, sizeof r->message);
@@ -184,7 +178,7 @@ static void add_share(uint64_t *to, uint64_t ns, struct share share)
 static void report_piece(const struct gx_flight *f, size_t k, struct share share)
 {
     const struct gx_piece *p = &f->group.pieces[k];
-    gx_report *r = report_of(f->batch, p->index);
+    struct gx_outcome *r = report_of(f->batch, p->index);
     bool staged = false;
     for (int i = 0; i < GX_OPERANDS; i++)
         staged |= p->place[i] >= GX_PLACE_STAGED;

@@ -150,11 +150,12 @@ static void set_registered(struct calibration *c, bool registered)
 {
     if (c->registered == registered)
         return;
+    const char *why;
     c->registered = registered && c->bytes;
     for (int i = 0; i < ARRAYS && c->bytes; i++)
         if (!registered)
             gx__host_unregister(c->instance->hosts, c->array[i]);
-        else if (gx__host_register(c->instance->hosts, c->array[i], c->bytes) != GX_OK)
+        else if (gx__host_register(c->instance->hosts, c->array[i], c->bytes, &why) != GX_OK)
             c->registered = false;
     if (registered && !c->registered)
         for (int i = 0; i < ARRAYS && c->bytes; i++)

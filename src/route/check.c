@@ -28,8 +28,8 @@ struct check {
     struct gx_batch *batch; /* the caller's */
     const gx_job *jobs;     /* of the step, */
     size_t count;
-    gx_report *reports; /* one for each, of the desk */
-    size_t first;       /* where in the batch it begins */
+    struct gx_outcome *reports; /* one for each, of the desk */
+    size_t first;               /* where in the batch it begins */
     struct gx_sampler sampler;
     uint64_t every;
 };
@@ -100,9 +100,9 @@ static void draw_samples(struct check *c)
 {
     bool trusted = gx__health_trusted(c->engine->place);
     for (size_t j = 0; j < c->count; j++) {
-        gx_report *r = &c->reports[j];
-        *r = (gx_report){.reason = c->batch->reports ? c->batch->reports[c->first + j].reason
-                                                     : GX_REASON_NONE};
+        struct gx_outcome *r = &c->reports[j];
+        *r = (struct gx_outcome){
+            .reason = c->batch->reports ? c->batch->reports[c->first + j].reason : GX_REASON_NONE};
         if (!is_seen(c, &c->jobs[j]))
             continue;
         uint64_t count = gx__sample_size(&c->sampler, c->jobs[j].n, c->every, trusted);
@@ -168,7 +168,7 @@ __attribute__((format(printf, 4, 5))) static void fail(struct check *c, size_t j
                                                        const char *format, ...)
 {
     va_list args;
-    gx_report *r = &c->reports[j];
+    struct gx_outcome *r = &c->reports[j];
     r->status = status;
     va_start(args, format);
     vsnprintf(r->message, sizeof r->message, format, args);
@@ -204,7 +204,7 @@ static bool compare(struct check *c, size_t j)
 /* False where an operand was refused that is canonical. */
 static bool refused_rightly(struct check *c, size_t j)
 {
-    gx_report *r = &c->reports[j];
+    struct gx_outcome *r = &c->reports[j];
     if (r->status != GX_ERR_NOT_CANONICAL || !r->bad_operand || !is_seen(c, &c->jobs[j]) ||
         gx__refusal_right(&c->desk->wave[j], r->bad_index, r->bad_operand))
         return true;
@@ -250,7 +250,7 @@ static void hand_over(struct check *c)
 {
     struct gx_batch *batch = c->batch;
     for (size_t j = 0; j < c->count; j++) {
-        gx_report *r = &c->reports[j];
+        struct gx_outcome *r = &c->reports[j];
         gx__count_job(&c->engine->instance->counters, c->engine->work, &c->jobs[j], r);
         if (batch->status == GX_OK && r->status != GX_OK) {
             batch->status = r->status;
@@ -267,7 +267,7 @@ static void hand_over(struct check *c)
 static void refuse(struct check *c, gx_status status)
 {
     for (size_t j = 1; j < c->count; j++)
-        gx__report_not_run(&c->reports[j], GX_ERR_NOT_RUN);
+        gx__outcome_not_run(&c->reports[j], GX_ERR_NOT_RUN);
     fail(c, 0, status, "device '%s': operands cannot be kept to compare results: %s",
          c->engine->place->name, gx_status_message(status));
 }
@@ -301,7 +301,7 @@ static void give_up(struct check *c, gx_status status)
     bool cancelled = status == GX_ERR_CANCELLED;
     gx__count(&c->engine->instance->counters.jobs_failed, batch->count - c->first);
     for (size_t i = c->first; batch->reports && i < batch->count; i++)
-        gx__report_not_run(&batch->reports[i], cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+        gx__outcome_not_run(&batch->reports[i], cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
     if (batch->status != GX_OK)
         return;
     batch->status = status;

@@ -26,12 +26,12 @@ struct gx_errand {
     struct gx_entrant *meant_for, *entrant; /* who was to do it, and who does */
     const gx_job *wave;
     struct gx_share share;
-    gx_job *jobs;       /* share.jobs of them */
-    gx_report *reports; /* likewise */
-    size_t next;        /* those before are done, and right or refused */
-    char *spare;        /* room for results that would replace operands; NULL: none needed */
-    bool together;      /* with others, at the same time */
-    bool failed_over;   /* not done by whom it was meant for */
+    gx_job *jobs;               /* share.jobs of them */
+    struct gx_outcome *reports; /* likewise */
+    size_t next;                /* those before are done, and right or refused */
+    char *spare;      /* room for results that would replace operands; NULL: none needed */
+    bool together;    /* with others, at the same time */
+    bool failed_over; /* not done by whom it was meant for */
     double predicted_ns;
     gx_status status;
     char message[160];
@@ -55,7 +55,7 @@ struct gx_desk {
     struct gx_part *parts;
     size_t job_room, report_room, wave_room, spare_room, lent_room, moved_room;
     gx_job *jobs, *wave;
-    gx_report *reports;
+    struct gx_outcome *reports;
     char *spare, *lent;
     char *moved; /* copies of what is in buffers of devices */
 };
@@ -186,6 +186,9 @@ gx_status gx__move_run(struct gx_router *router, struct gx_desk *desk, struct gx
  * the counters. Returns the first failure, of which the call knows then. */
 gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
                           struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns);
+/* Who was considered for job j of the wave, of n elements, and what came of it. */
+void gx__report_candidates(const struct gx_desk *desk, size_t j, uint64_t n,
+                           struct gx_outcome *outcome);
 /* Counts what the wave, which went well, took from the decision on, and what was predicted. */
 void gx__report_regret(struct gx_router *router, const struct gx_desk *desk, uint64_t ns);
 

@@ -144,7 +144,7 @@ static bool compare(struct gx_errand *e, size_t from, size_t to, uint64_t ns)
 
 static bool refused_rightly(struct gx_errand *e, size_t i)
 {
-    const gx_report *r = &e->reports[i];
+    const struct gx_outcome *r = &e->reports[i];
     gx_job job = meant(e, i);
     if (gx__refusal_right(&job, r->bad_index, r->bad_operand))
         return true;

@@ -292,7 +292,7 @@ gx_status gx__move_in(struct gx_router *router, struct gx_desk *desk, struct gx_
 
 /* The report of a job that was done elsewhere: with its copies, and with what it would have
  * taken at home. */
-static void complete(const struct gx_move *move, uint64_t ns, gx_report *r)
+static void complete(const struct gx_move *move, uint64_t ns, struct gx_outcome *r)
 {
     if (r->reason == GX_REASON_ONLY)
         r->reason = GX_REASON_FASTEST;
@@ -304,7 +304,7 @@ static void complete(const struct gx_move *move, uint64_t ns, gx_report *r)
 
 /* The result of one job to where it belongs. */
 static gx_status bring_back(struct gx_router *router, const gx_job *job, const gx_job *done,
-                            uint64_t *ns, gx_report *r)
+                            uint64_t *ns, struct gx_outcome *r)
 {
     if (!is_away(&job->out) || !job->n)
         return GX_OK;
@@ -320,7 +320,7 @@ static gx_status bring_back(struct gx_router *router, const gx_job *job, const g
 gx_status gx__move_run(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
                        size_t first, size_t count, struct gx_move *move, size_t *reported)
 {
-    gx_report own[GX_MOVED_JOBS], *reports = call->reports ? call->reports + first : own;
+    struct gx_outcome own[GX_MOVED_JOBS], *reports = call->reports ? call->reports + first : own;
     struct gx_call there = *call;
     there.jobs = desk->wave;
     there.count = count;
@@ -331,7 +331,7 @@ gx_status gx__move_run(struct gx_router *router, struct gx_desk *desk, struct gx
         memcpy(call->message, there.message, sizeof call->message);
     }
     for (size_t j = 0; j < *reported; j++) {
-        gx_report *r = &reports[j];
+        struct gx_outcome *r = &reports[j];
         if (r->status != GX_OK)
             continue;
         gx_status back =

@@ -27,7 +27,8 @@ static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
 
 /* ---- who was considered ---- */
 
-static gx_candidate *candidate(gx_report *r, const struct gx_desk *desk, size_t i, uint64_t n)
+static gx_candidate *candidate(struct gx_outcome *r, const struct gx_desk *desk, size_t i,
+                               uint64_t n)
 {
     const struct gx_entrant *e = &desk->entrant[i];
     gx_candidate *c = &r->candidate[r->candidates++];
@@ -38,7 +39,7 @@ static gx_candidate *candidate(gx_report *r, const struct gx_desk *desk, size_t 
     return c;
 }
 
-static void add_candidates(const struct gx_desk *desk, size_t j, uint64_t n, gx_report *r)
+void gx__report_candidates(const struct gx_desk *desk, size_t j, uint64_t n, struct gx_outcome *r)
 {
     for (size_t i = 0; i < desk->entrants && i < GX_CANDIDATES_MAX; i++) {
         const struct gx_entrant *entrant = &desk->entrant[i];
@@ -61,7 +62,7 @@ static void add_candidates(const struct gx_desk *desk, size_t j, uint64_t n, gx_
 
 /* ---- one job ---- */
 
-static void add_part(gx_report *r, const gx_report *part)
+static void add_part(struct gx_outcome *r, const struct gx_outcome *part)
 {
     r->threads = part->threads > r->threads ? part->threads : r->threads;
     r->total_ns = part->total_ns > r->total_ns ? part->total_ns : r->total_ns;
@@ -79,8 +80,8 @@ static void add_part(gx_report *r, const gx_report *part)
 }
 
 /* The first bad element of all parts counts. */
-static void refuse(gx_report *r, const gx_report *part, const struct gx_range *range,
-                   gx_field field)
+static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
+                   const struct gx_range *range, gx_field field)
 {
     uint64_t bad = range->first + part->bad_index;
     if (r->status == GX_ERR_NOT_CANONICAL && r->bad_index <= bad)
@@ -94,8 +95,8 @@ static void refuse(gx_report *r, const gx_report *part, const struct gx_range *r
              gx_field_get_info(field)->name);
 }
 
-static void not_written(gx_report *r, const struct gx_errand *e, const struct gx_range *range,
-                        size_t job)
+static void not_written(struct gx_outcome *r, const struct gx_errand *e,
+                        const struct gx_range *range, size_t job)
 {
     size_t length = strlen(r->message);
     unsigned long long from = range->first, to = from + range->n;
@@ -111,20 +112,20 @@ static void not_written(gx_report *r, const struct gx_errand *e, const struct gx
 /* Everything of job j of the wave, which is number `job` of the call; who was considered only
  * where someone wants to know. Returns the device that had most of it. */
 static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted,
-                              gx_report *r)
+                              struct gx_outcome *r)
 {
     struct gx_place *place = NULL;
     uint64_t most = 0;
     bool stopped = false;
     const gx_job *meant = &desk->errand[0].wave[j];
-    *r = (gx_report){.reason = desk->decision.reason};
+    *r = (struct gx_outcome){.reason = desk->decision.reason};
     for (size_t k = 0; k < desk->errands; k++) {
         const struct gx_errand *e = &desk->errand[k];
         if (!has(e, j))
             continue;
         size_t i = j - e->share.job;
         struct gx_range range = part_of(e, j);
-        const gx_report *part = &e->reports[i];
+        const struct gx_outcome *part = &e->reports[i];
         if (e->failed_over)
             r->reason = GX_REASON_FALLBACK;
         if (!place || range.n > most) {
@@ -147,7 +148,7 @@ static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, 
     if (r->status == GX_OK && r->reason == GX_REASON_FALLBACK)
         memcpy(r->message, desk->message, sizeof r->message);
     if (wanted)
-        add_candidates(desk, j, meant->n, r);
+        gx__report_candidates(desk, j, meant->n, r);
     return place;
 }
 
@@ -211,9 +212,9 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
 {
     struct gx_counters *counters = &router->places.instance->counters;
     gx_status s = GX_OK;
-    gx_report own;
+    struct gx_outcome own;
     for (size_t j = 0; j < count; j++) {
-        gx_report *r = call->reports ? &call->reports[first + j] : &own;
+        struct gx_outcome *r = call->reports ? &call->reports[first + j] : &own;
         struct gx_place *place = merge(desk, j, first + j, call->reports != NULL, r);
         r->queued_ns = call->queued_ns;
         if (at_home(&call->jobs[first + j], desk))
@@ -221,9 +222,9 @@ gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
         if (count == 1 && r->status == GX_OK)
             r->total_ns = elapsed_ns;
         if (cancelled(desk) && (r->status == GX_ERR_NOT_RUN || r->status == GX_ERR_CANCELLED))
-            gx__report_not_run(r, GX_ERR_CANCELLED);
+            gx__outcome_not_run(r, GX_ERR_CANCELLED);
         else if (r->status == GX_ERR_NOT_RUN)
-            gx__report_not_run(r, GX_ERR_NOT_RUN);
+            gx__outcome_not_run(r, GX_ERR_NOT_RUN);
         gx__count_job(counters, place ? &place->work : NULL, &call->jobs[first + j], r);
         if (s != GX_OK || r->status == GX_OK)
             continue;

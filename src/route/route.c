@@ -285,7 +285,7 @@ static bool is_quick(struct gx_router *router, struct gx_place *host, const stru
 
 /* Of a job that only one was considered for. */
 static void report_one(const struct gx_place *place, const struct gx_kind *kind, uint64_t n,
-                       gx_report *r)
+                       struct gx_outcome *r)
 {
     gx_candidate *c = &r->candidate[0];
     struct gx_prediction p;
@@ -341,7 +341,7 @@ static gx_status run_quick(struct gx_router *router, struct gx_engine *engine, s
     struct gx_batch batch;
     set_batch(&batch, call, call->jobs, 0, call->count);
     for (size_t i = 0; call->reports && i < call->count; i++)
-        call->reports[i] = (gx_report){.reason = quick_reason(&call->jobs[i], only)};
+        call->reports[i] = (struct gx_outcome){.reason = quick_reason(&call->jobs[i], only)};
     gx__count(&router->places.instance->counters.decisions, 1);
     gx__run_there(engine, &batch);
     for (size_t i = 0; call->reports && i < call->count; i++) {
@@ -446,7 +446,7 @@ static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, st
     struct gx_engine *engine = gx__engine_acquire(home_of(&call->jobs[first]));
     struct gx_place *place = place_of(engine);
     for (size_t i = first; call->reports && i < first + count; i++)
-        call->reports[i] = (gx_report){.reason = GX_REASON_RESIDENT};
+        call->reports[i] = (struct gx_outcome){.reason = GX_REASON_RESIDENT};
     set_batch(&batch, call, jobs, first, count);
     uint64_t ns = 0;
     if (engine->checked)
@@ -473,7 +473,7 @@ static void give_up(struct gx_router *router, struct gx_call *call, size_t first
 {
     gx__count(&router->places.instance->counters.jobs_failed, call->count - first);
     for (size_t i = first; call->reports && i < call->count; i++)
-        gx__report_not_run(&call->reports[i], why);
+        gx__outcome_not_run(&call->reports[i], why);
 }
 
 /* The job at `first` failed before it was begun. */
@@ -690,6 +690,8 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
         set_batch(&p->batch, call, most->jobs, 0, most->share.jobs);
         p->engine = gx__engine_acquire(most->entrant->engine);
         p->reason = desk->decision.reason;
+        p->considered.reason = p->reason;
+        gx__report_candidates(desk, 0, jobs[0].n, &p->considered);
     }
     gx__wave_leave(desk);
     return s;
@@ -738,6 +740,17 @@ static gx_status propose(struct gx_router *router, const struct gx_call *call, s
     return s;
 }
 
+/* There was no choice. */
+static void consider_one(const struct gx_call *call, size_t first, struct gx_proposal *p)
+{
+    const gx_job *job = &call->jobs[first];
+    struct gx_place *place = place_of(p->engine);
+    struct gx_kind kind = gx__kind_of(p->engine->instance, job, call->path, place->host);
+    p->considered.reason = p->reason;
+    report_one(place, &kind, job->n, &p->considered);
+    p->considered.candidate[0].elements = 0; /* none is done */
+}
+
 gx_status gx__router_propose(struct gx_router *router, const struct gx_call *call, size_t first,
                              struct gx_proposal *p, char *message, size_t message_size)
 {
@@ -753,6 +766,8 @@ gx_status gx__router_propose(struct gx_router *router, const struct gx_call *cal
     gx__float_env_default(&caller);
     if (s == GX_OK)
         s = propose(router, call, first, host, p, message, message_size);
+    if (s == GX_OK && !p->considered.candidates)
+        consider_one(call, first, p);
     gx__float_env_restore(&caller);
     if (host)
         gx__engine_release(host);

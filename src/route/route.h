@@ -54,11 +54,12 @@ gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, c
 struct gx_proposal {
     size_t count; /* of the jobs that are decided together */
     gx_reason reason;
-    uint64_t predicted_ns;    /* 0: not known */
-    uint64_t extra_ns;        /* of that, for copies from and to buffers */
-    struct gx_engine *engine; /* that has most of them, acquired ... */
-    struct gx_batch batch;    /* ... and what it would get */
-    struct gx_desk *desk;     /* that this is written on */
+    uint64_t predicted_ns;        /* 0: not known */
+    uint64_t extra_ns;            /* of that, for copies from and to buffers */
+    struct gx_engine *engine;     /* that has most of them, acquired ... */
+    struct gx_batch batch;        /* ... and what it would get */
+    struct gx_desk *desk;         /* that this is written on */
+    struct gx_outcome considered; /* who was, for the first of the jobs, and what was predicted */
 };
 /* On success gx__router_unpropose has to follow. */
 gx_status gx__router_propose(struct gx_router *router, const struct gx_call *call, size_t first,

@@ -334,11 +334,11 @@ static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, si
     return job;
 }
 
-static gx_status run(struct gx_engine *engine, const gx_job *job, gx_report *report, char *message,
-                     size_t message_size)
+static gx_status run(struct gx_engine *engine, const gx_job *job, struct gx_outcome *report,
+                     char *message, size_t message_size)
 {
     struct gx_batch batch = {.jobs = job, .count = 1, .reports = report, .uncounted = true};
-    *report = (gx_report){0};
+    *report = (struct gx_outcome){0};
     gx_status s = gx__engine_run(engine, &batch);
     if (s != GX_OK && s != GX_ERR_NOT_CANONICAL) /* which is for the caller to judge */
         snprintf(message, message_size, "%s", batch.message);
@@ -358,7 +358,7 @@ gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op 
 {
     const gx_allocator *allocator = &engine->instance->config.allocator;
     char *memory = gx__alloc(allocator, GX_OPERANDS * n * ELEMENT_BYTES);
-    gx_report report;
+    struct gx_outcome report;
     uint64_t wrong;
     if (!memory) {
         snprintf(message, message_size, "no memory for a probe");
@@ -380,7 +380,7 @@ static gx_status probe_check(struct gx_engine *engine, struct gx_sampler *sample
 {
     enum { N = 64, BAD = 37 };
     uint64_t memory[GX_OPERANDS * N * GX_LIMBS_MAX];
-    gx_report report;
+    struct gx_outcome report;
     gx_job job = probe_job(sampler, GX_MUL, field, N, (char *)memory);
     memcpy(probe_operand((char *)memory, N, 1) + BAD * gx__element_bytes(field),
            gx__prime(field)->p, gx__element_bytes(field));

@@ -63,7 +63,7 @@ static void no_elements(void **state)
     for (size_t d = 0; d < count; d++) {
         gx_ctx *ctx = gxt_open(NULL);
         const gx_job job = {.op = GX_ADD, .field = field}, jobs[2] = {job, job};
-        gx_report reports[2];
+        gx_report reports[2] = {{.struct_size = sizeof *reports}};
         gx_ticket *ticket = submit(ctx, jobs, 2, names[d]);
         assert_int_equal(gx_wait(ticket, UINT64_MAX, reports), GX_OK);
         assert_int_equal(reports[1].status, GX_OK);
@@ -128,7 +128,8 @@ static void one_ticket(void **state)
     for (size_t d = 0; d < count; d++) {
         gx_ctx *ctx = gxt_open(NULL);
         unsigned char out[2][N * 32];
-        gx_report reports[2], again[2];
+        gx_report reports[2] = {{.struct_size = sizeof *reports}},
+                  again[2] = {{.struct_size = sizeof *again}};
         gx_job jobs[2] = {add_job(out[0]), gxt_job(GX_MUL, field, N, in[0], in[1], NULL, out[1])};
         memset(out, GUARD, sizeof out);
         gx_ticket *ticket = submit(ctx, jobs, 2, names[d]);
@@ -166,7 +167,7 @@ static void failure_inside(void **state)
     for (size_t d = 0; d < count; d++) {
         struct rig rig;
         unsigned char out[3][N * 32];
-        gx_report r[3];
+        gx_report r[3] = {{.struct_size = sizeof *r}};
         open_rig(&rig, 0);
         rig.gate.closed = 0;
         gx_job jobs[3] = {add_job(out[0]), add_job(out[1]), add_job(out[2])};
@@ -224,7 +225,7 @@ static void pending(void **state)
 
 static void *wait_for_it(void *user)
 {
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     gx_status s = gx_wait(user, UINT64_MAX, &report);
     return (void *)(uintptr_t)(s == GX_OK && report.status == GX_OK);
 }
@@ -393,7 +394,7 @@ static void from_device_to_device(void **state)
     struct residents r;
     unsigned char x[JOBS][N * 32], want[N * 32];
     gx_job jobs[JOBS];
-    gx_report reports[JOBS];
+    gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
     open_rig(&rig, 0);
     open_residents(&r, rig.ctx);
     memcpy(want, in[0], BYTES);
@@ -421,7 +422,7 @@ static void failure_on_the_way(void **state)
     struct rig rig;
     struct residents r;
     unsigned char x[3][N * 32];
-    gx_report reports[3];
+    gx_report reports[3] = {{.struct_size = sizeof *reports}};
     open_rig(&rig, 0);
     rig.gate.closed = 0;
     open_residents(&r, rig.ctx);
@@ -449,7 +450,7 @@ static void cancel_one_of_three(void **state)
     struct rig rig;
     unsigned char out[4][N * 32];
     gx_ticket *ticket[4];
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     open_rig(&rig, 0);
     memset(out, GUARD, sizeof out);
     gx_ticket *stop = stop_worker(&rig, "cpu");
@@ -490,7 +491,7 @@ static void cancel_between_devices(void **state)
     struct rig rig;
     struct residents r;
     unsigned char x[2][N * 32];
-    gx_report reports[2];
+    gx_report reports[2] = {{.struct_size = sizeof *reports}};
     open_rig(&rig, 0);
     open_residents(&r, rig.ctx);
     memset(x, GUARD, sizeof x);
@@ -527,7 +528,7 @@ static void cancel_while_it_runs(void **state)
     struct rig rig;
     unsigned char out[JOBS][N * 32];
     gx_job jobs[JOBS];
-    gx_report reports[JOBS];
+    gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
     if (!vulkan)
         skip();
     open_rig(&rig, 0);
@@ -561,7 +562,7 @@ static void cancel_before_the_next_device(void **state)
     struct rig rig;
     struct residents r;
     unsigned char x[2][N * 32];
-    gx_report reports[2];
+    gx_report reports[2] = {{.struct_size = sizeof *reports}};
     if (!vulkan)
         skip();
     open_rig(&rig, 0);
@@ -618,7 +619,7 @@ static void cancel_all(void **state)
 
 static gx_device_statistics done_by(gx_ctx *ctx, const char *device)
 {
-    gx_device_statistics all[8];
+    gx_device_statistics all[8] = {{.struct_size = sizeof *all}};
     size_t count = GXT_COUNT(all);
     assert_int_equal(gx_device_stats(ctx, all, &count), GX_OK);
     for (size_t i = 0; i < count && i < GXT_COUNT(all); i++)

@@ -287,7 +287,7 @@ static int break_at(const char *what, unsigned at, const char *device)
         whole &= s == GX_OK;
     }
     for (int i = 0; i < BREAK_TICKETS; i++) {
-        gx_report r[BREAK_JOBS];
+        gx_report r[BREAK_JOBS] = {{.struct_size = sizeof *r}};
         if (!ticket[i])
             continue;
         gx_status s = gx_wait(ticket[i], UINT64_MAX, r), first = GX_OK;
@@ -379,7 +379,7 @@ static void close_in_flight(void **state)
         }
         gx_close(&rig.ctx);
         for (int i = 0; i < TICKETS; i++) {
-            gx_report r;
+            gx_report r = {.struct_size = sizeof r};
             assert_int_equal(gx_poll(ticket[i]), GX_OK);
             gx_cancel(ticket[i]);
             assert_int_equal(gx_wait(ticket[i], UINT64_MAX, &r), GX_OK);

@@ -189,7 +189,7 @@ static void meddle(struct worker *w)
 
 static void end_slot(struct worker *w, struct slot *slot)
 {
-    gx_report r[JOBS];
+    gx_report r[JOBS] = {{.struct_size = sizeof *r}};
     gx_status s = GX_PENDING;
     uint64_t random = gxt_next(&w->seed);
     while (random % 4 == 0 && gx_poll(slot->ticket) == GX_PENDING)
@@ -209,7 +209,7 @@ static void begin_slot(struct worker *w, struct slot *slot)
 {
     struct stress *s = w->stress;
     gx_job jobs[JOBS];
-    gx_report r[JOBS];
+    gx_report r[JOBS] = {{.struct_size = sizeof *r}};
     uint64_t random = gxt_next(&w->seed);
     gx_run_opts opts = {.device = s->device[random % 2], .mode = (gx_mode)(random / 2 % 4)};
     fill_slot(w, slot, jobs);
@@ -287,7 +287,7 @@ static void run_stress(struct stress *s, gx_config *config)
             free(workers[i].slots[k / JOBS].out[k % JOBS]);
     }
     free(workers);
-    gx_statistics stats;
+    gx_statistics stats = {.struct_size = sizeof stats};
     gx_stats(s->ctx, &stats);
     print_message("%u tickets done, %u cancelled (%u of them in part), %llu jobs done\n", s->done,
                   s->cancelled, s->cut, (unsigned long long)jobs_done);

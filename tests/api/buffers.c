@@ -184,8 +184,8 @@ static void of_another_context_on(gx_ctx *ctx, const char *device)
     for (size_t way = 0; way < GXT_COUNT(ways); way++)
         for (size_t i = 0; i < GXT_COUNT(names); i++) {
             gx_ticket *ticket = NULL;
-            gx_estimate_info info;
-            gx_report r;
+            gx_estimate_info info = {.struct_size = sizeof info};
+            gx_report r = {.struct_size = sizeof r};
             gx_job job = {.op = GX_MUL_ADD, .field = GX_BLS12_381_FQ, .n = 1};
             gx_operand *const operands[] = {&job.out, &job.a, &job.b, &job.c};
             for (size_t k = 0; k < GXT_COUNT(operands); k++)
@@ -272,7 +272,7 @@ static void mapping_on(gx_ctx *ctx, const char *device)
     /* while the host has it, nobody else */
     gx_job job = {.op = GX_MUL, .field = GX_U32, .n = 16};
     job.a = job.b = job.out = gx_dev(buf, 0);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     assert_int_equal(run(ctx, &job, &r), GX_ERR_INVALID);
     assert_non_null(strstr(r.message, "mapped"));
     assert_int_equal(gx_buf_map(buf, (void **)&again), GX_ERR_INVALID);
@@ -338,7 +338,7 @@ static void mixed_job(gx_ctx *ctx, const char *device, gx_op op, gx_field field,
         }
     }
     oracle_run(op, field, N, want, in[0], in[1], in[2], 0);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_run_opts opts = {.device = in_buffer ? NULL : device, .path = path};
     assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
     assert_string_equal(r.device, device);
@@ -386,7 +386,7 @@ static void chain_on(gx_ctx *ctx, const char *device)
     enum { PART = N * 32 };
     gx_field field = GX_BLS12_381_FR;
     unsigned char in[2][PART], want[PART];
-    gx_report r[3];
+    gx_report r[3] = {{.struct_size = sizeof *r}};
     oracle_fill(field, &rng, in[0], N);
     oracle_fill(field, &rng, in[1], N);
     gx_buf *buf = create(ctx, device, 4 * (size_t)PART, 0);
@@ -554,7 +554,7 @@ static void rules_on(gx_ctx *ctx, const char *device)
     gx_buf *buf = filled(ctx, device, zero, sizeof zero);
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         gx_job job = {.op = GX_ADD, .field = cases[i].field, .n = cases[i].n};
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         job.a = job.b = gx_dev(buf, cases[i].a);
         job.out = gx_dev(buf, cases[i].out);
         gx_status s = run(ctx, &job, &r);
@@ -593,7 +593,7 @@ static void bad_elements_on(gx_ctx *ctx, const char *device)
             job.a = gx_dev(a, 0);
             job.b = gx_dev(b, 0);
             job.out = in_place ? job.a : gx_dev(out, 0);
-            gx_report r;
+            gx_report r = {.struct_size = sizeof r};
             assert_int_equal(run(ctx, &job, &r), GX_ERR_NOT_CANONICAL);
             assert_int_equal(r.bad_index, 123);
             assert_int_equal(r.bad_operand, 'a' + w);
@@ -621,7 +621,7 @@ static void wrong_device(void **state)
     gx_ctx *ctx = open_watched();
     gx_buf *here = filled(ctx, "cpu", x, sizeof x), *there = filled(ctx, other, x, sizeof x);
     gx_job job = {.op = GX_ADD, .field = GX_U32, .n = 4};
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     job.a = job.out = gx_dev(here, 0);
     job.b = gx_host(x);
     assert_int_equal(gxt_run(ctx, &job, other, &r), GX_ERR_INVALID);

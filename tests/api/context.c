@@ -241,18 +241,18 @@ static void options_table(void **state)
                                           {"sample-every", "GPUEXEC_SAMPLE_EVERY"},
                                           {"webgpu-backends", "GPUEXEC_WEBGPU_BACKENDS"},
                                           {"wgpu-library", "GPUEXEC_WGPU_LIBRARY"}};
-    size_t count = 0;
-    const gx_option *options = gx_options(&count);
-    assert_non_null(options);
-    assert_int_equal(count, GXT_COUNT(want));
+    assert_non_null(gx_option_get(GXT_COUNT(want) - 1));
+    assert_null(gx_option_get(GXT_COUNT(want)));
+    assert_null(gx_option_get(UINT32_MAX));
     for (size_t w = 0; w < GXT_COUNT(want); w++) {
-        size_t i = 0;
-        while (i < count && strcmp(options[i].name, want[w][0]) != 0)
+        uint32_t i = 0;
+        while (gx_option_get(i) && strcmp(gx_option_get(i)->name, want[w][0]) != 0)
             i++;
-        assert_true(i < count);
-        assert_string_equal(options[i].env, want[w][1]);
-        assert_true(options[i].arg && *options[i].arg);
-        assert_true(options[i].help && *options[i].help);
+        const gx_option *option = gx_option_get(i);
+        assert_non_null(option);
+        assert_string_equal(option->env, want[w][1]);
+        assert_true(option->arg && *option->arg);
+        assert_true(option->help && *option->help);
     }
 }
 
@@ -399,7 +399,7 @@ static void run_big(gx_ctx *ctx, size_t n, gx_report *report)
 
 static gx_report with_config(const gx_config *config, size_t n)
 {
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     gx_ctx *ctx = gxt_open(config);
     run_big(ctx, n, &report);
     gx_close(&ctx);
@@ -446,7 +446,7 @@ static void cpumask_from_the_environment(void **state)
 {
     (void)state;
     char description[sizeof((gx_device_info *)0)->description];
-    gx_device_info info[8];
+    gx_device_info info[8] = {{.struct_size = sizeof *info}};
     setenv("GPUEXEC_CPUMASK", "portable", 1);
     for (int explicit = 0; explicit < 2; explicit ++) {
         gx_config config = {.cpumask = explicit ? "portable,adx,avx512" : NULL};
@@ -459,7 +459,7 @@ static void cpumask_from_the_environment(void **state)
         assert_true(i < count);
         if (!explicit)
             memcpy(description, info[i].description, sizeof description);
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         run_big(ctx, 100, &r);
         assert_int_equal(r.status, GX_OK);
         gx_close(&ctx);
@@ -523,7 +523,7 @@ static void open_and_close(void **state)
     gx_ctx *other = gxt_open(&config); /* several at once */
     assert_ptr_not_equal(ctx, other);
     gx_close(&ctx);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     run_big(other, 100, &r);
     assert_int_equal(r.status, GX_OK);
     gx_close(&other);
@@ -562,7 +562,7 @@ static void bad_configs_are_refused(void **state)
 static void wrong_struct_sizes_are_refused(void **state)
 {
     (void)state;
-    const size_t wrong[] = {1, 4, 8, sizeof(gx_config) - 1, sizeof(gx_config) + 1, SIZE_MAX};
+    const size_t wrong[] = {1, 4, 8, sizeof(gx_config) - 1, 65537, SIZE_MAX};
     for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
         gx_config config = {.struct_size = wrong[i]};
         gx_ctx *ctx = (gx_ctx *)&config;
@@ -582,11 +582,11 @@ static void strings_are_copied(void **state)
     memset(mask, 'x', strlen(mask));
     free(device);
     free(mask);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     run_big(ctx, 10, &r);
     assert_int_equal(r.status, GX_OK);
     assert_string_equal(r.device, "ref");
-    gx_device_info infos[8];
+    gx_device_info infos[8] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
     gx_close(&ctx);
@@ -598,7 +598,7 @@ static void the_environment_may_change_after_open(void **state)
     setenv("GPUEXEC_DEVICE", "ref", 1);
     gx_ctx *ctx = gxt_open(NULL);
     setenv("GPUEXEC_DEVICE", "nope", 1);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     run_big(ctx, 10, &r);
     assert_int_equal(r.status, GX_OK);
     assert_string_equal(r.device, "ref");
@@ -620,7 +620,7 @@ static void open_opens_no_device(void **state)
     (void)state;
     gx_config config = {.device = "nope"};
     gx_ctx *ctx = gxt_open(&config);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     run_big(ctx, 10, &r);
     assert_int_equal(r.status, GX_ERR_NO_DEVICE);
     gx_close(&ctx);
@@ -629,7 +629,7 @@ static void open_opens_no_device(void **state)
 /* ---- devices ---- */
 
 static int has_device(const gx_device_info *infos, size_t count, const char *name,
-                      gx_device_kind kind, int automatic)
+                      gx_device_kind kind, uint32_t automatic)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(infos[i].name, name) == 0)
@@ -642,7 +642,7 @@ static void devices_are_listed(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(NULL);
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t number = 0, count = GXT_COUNT(infos);
     assert_int_equal(gx_devices(ctx, NULL, &number), GX_OK);
     assert_true(number >= 2 && number <= 16);
@@ -668,6 +668,8 @@ static void no_more_devices_are_written_than_there_is_room(void **state)
     for (size_t room = 0; room <= number; room++) {
         size_t count = room;
         memset(infos, GUARD, (number + 1) * sizeof *infos);
+        if (room)
+            infos->struct_size = sizeof *infos;
         assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
         assert_int_equal(count, number);
         const char *bytes = (const char *)infos;
@@ -684,7 +686,7 @@ static void devices_with_bad_arguments(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(NULL);
-    gx_device_info info;
+    gx_device_info info = {.struct_size = sizeof info};
     size_t count = 1;
     assert_int_equal(gx_devices(ctx, &info, NULL), GX_ERR_INVALID);
     assert_int_equal(gx_devices(NULL, &info, &count), GX_ERR_INVALID);
@@ -696,7 +698,7 @@ static void device_threads_follow_the_config(void **state)
     (void)state;
     gx_config config = {.threads = 1};
     gx_ctx *ctx = gxt_open(&config);
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
     for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++)
@@ -722,11 +724,41 @@ static void the_log_is_well_formed(void **state)
     assert_int_equal(log.bad, 0);
 }
 
+/* A value for each variable that gx_open would refuse. */
+static void set_bad_variables(void)
+{
+    for (uint32_t i = 0; gx_option_get(i); i++)
+        setenv(gx_option_get(i)->env, "?", 1);
+    setenv("GPU_DEVICE_LOCAL", "?", 1);
+    setenv("GPU_STREAM_CHUNK_ELEMS", "?", 1);
+    setenv("SUPERVM_WGPU_BACKENDS", "?", 1);
+}
+
+static void the_environment_can_be_ignored(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = NULL;
+    set_bad_variables();
+    assert_int_equal(gx_open(NULL, &ctx), GX_ERR_INVALID);
+    gx_config config = {.ignore_environment = 1};
+    assert_int_equal(gx_open(&config, &ctx), GX_OK);
+    uint32_t one = 1, sum = 0;
+    gx_job job = gxt_job(GX_ADD, GX_U32, 1, &one, &one, NULL, &sum);
+    assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK); /* "?" is no device */
+    assert_int_equal(sum, 2);
+    gx_close(&ctx);
+    config.reserved = 1;
+    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
+    gxt_clear_environment();
+    unsetenv("GPU_STREAM_CHUNK_ELEMS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(statuses_have_names_and_messages, start),
         cmocka_unit_test_setup(values_have_names, start),
+        cmocka_unit_test_setup(the_environment_can_be_ignored, start),
         cmocka_unit_test_setup(unknown_statuses_have_some_text, start),
         cmocka_unit_test_setup(version_is_the_headers, start),
         cmocka_unit_test_setup(field_table, start),

@@ -63,6 +63,7 @@ static gx_status run_step(gx_ctx *ctx, const char *device, size_t i, struct resu
     gx_job job = gxt_job(steps[i].op, field, N, r->in[0], r->in[1], r->in[2], out);
     job.flags = steps[i].flags;
     r->got = out;
+    r->report = gxt_report();
     gx_status status = gxt_run(ctx, &job, device, &r->report);
     assert_int_equal(r->report.status, status);
     for (int w = 0; w < 3; w++)
@@ -237,7 +238,7 @@ static void a_lost_device_stops_the_call(void **state)
     for (int i = 0; i < 3; i++)
         jobs[i] = gxt_job(GX_ADD, GX_U32, 8, x, x, NULL, out[i]);
     gx_run_opts opts = {.device = "fault:lose@1:cpu"};
-    gx_report r[3];
+    gx_report r[3] = {{.struct_size = sizeof *r}};
     for (int again = 0; again < 3; again++) {
         assert_int_equal(gx_run(ctx, jobs, 3, &opts, r), GX_ERR_DEVICE_LOST);
         assert_int_equal(r[0].status, GX_ERR_DEVICE_LOST);
@@ -378,7 +379,7 @@ static void malformed_names(void **state)
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
         uint32_t x[2] = {1, 2}, out[2] = {7, 7};
         gx_job job = gxt_job(GX_ADD, GX_U32, 2, x, x, NULL, out);
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         gx_status status = gxt_run(ctx, &job, names[i], &r);
         if (status != GX_ERR_NO_DEVICE || !r.message[0]) {
             print_error("\"%s\": %s, \"%s\"\n", names[i], gx_status_name(status), r.message);

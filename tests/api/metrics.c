@@ -132,7 +132,7 @@ static void check_seconds(const char *text, const char *series, uint64_t ns)
 static void every_number_of_the_context(void **state)
 {
     (void)state;
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_ctx *ctx = used_context();
     char *text = metrics_of(ctx), series[80];
     gx_stats(ctx, &s);
@@ -200,7 +200,7 @@ static void check_device(const char *text, const char *label, const gx_device_st
 static void every_number_of_the_devices(void **state)
 {
     (void)state;
-    gx_device_statistics devices[4];
+    gx_device_statistics devices[4] = {{.struct_size = sizeof *devices}};
     size_t count = GXT_COUNT(devices), odd = 0;
     gx_ctx *ctx = used_context();
     char *text = metrics_of(ctx);
@@ -220,7 +220,7 @@ static void every_number_of_the_devices(void **state)
 static void what_the_devices_are(void **state)
 {
     (void)state;
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     char series[400];
     gx_ctx *ctx = used_context();
@@ -314,7 +314,7 @@ static void the_sum_is_what_reports_say(void **state)
     gx_config config = {.device = ODD_DEVICE, .cache_dir = "none"};
     gx_ctx *ctx = gxt_open(&config);
     gx_ticket *ticket;
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     gxt_fill(&seed, GX_BLS12_381_FQ, a, ELEMENTS);
     gx_job job = gxt_job(GX_NEG, GX_BLS12_381_FQ, ELEMENTS, a, NULL, NULL, out);
     for (int i = 0; i < 3; i++) {

@@ -70,7 +70,7 @@ static gx_status run_step(gx_ctx *ctx, size_t i)
     struct memory m = fresh();
     unsigned char *out = steps[i].in_place ? m.a : m.out;
     gx_job job = gxt_job(steps[i].op, field, N, m.a, m.b, m.c, out);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_status status = gxt_run(ctx, &job, steps[i].device, &r);
     assert_int_equal(r.status, status);
     assert_int_equal(r.message[0] != 0, status != GX_OK);
@@ -100,7 +100,7 @@ static void step_with_failures(gx_ctx *ctx, struct gxt_heap *heap, size_t i)
 
 static void list_devices(gx_ctx *ctx)
 {
-    gx_device_info infos[8];
+    gx_device_info infos[8] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     gx_status status = gx_devices(ctx, infos, &count);
     assert_true(status == GX_OK || status == GX_ERR_OUT_OF_MEMORY);
@@ -126,7 +126,7 @@ static int scenario(uint64_t at, uint64_t more)
         assert_null(ctx);
         assert_int_equal(heap.count, 0); /* nothing is kept */
     } else {
-        gx_statistics stats;
+        gx_statistics stats = {.struct_size = sizeof stats};
         list_devices(ctx);
         for (size_t i = 0; i < GXT_COUNT(steps); i++)
             step_with_failures(ctx, &heap, i);

@@ -52,7 +52,7 @@ static gx_job job_over(struct data *d, gx_op op, gx_field field, size_t n)
 static void expect(const gx_job *job, gx_status status, const char *named)
 {
     gx_report r;
-    memset(&r, GUARD, sizeof r);
+    gxt_spoil(&r, 1, GUARD);
     assert_int_equal(gx_run(ctx, job, 1, NULL, &r), status);
     assert_int_equal(r.status, status);
     assert_non_null(memchr(r.message, 0, sizeof r.message));
@@ -131,7 +131,7 @@ static int names(const char *message, const char *name)
 
 static void expect_names(const gx_job *job, gx_status status, const char *name)
 {
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     assert_int_equal(gx_run(ctx, job, 1, NULL, &r), status);
     assert_int_equal(r.status, status);
     if (!names(r.message, name)) {
@@ -211,7 +211,7 @@ static void unknown_flags_and_params(void **state)
 /* Sizes that can be counted reach from one operand into the next. */
 static void expect_too_large(const gx_job *job)
 {
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_status status = gx_run(ctx, job, 1, NULL, &r);
     if (job->n <= SIZE_MAX / 2 / gxt_element(job->field))
         assert_true(status == GX_ERR_INVALID || status == GX_ERR_OVERLAP);
@@ -273,10 +273,10 @@ static void options_of_another_size(void **state)
     struct data d;
     fill(&d, GX_U32);
     gx_job job = job_over(&d, GX_ADD, GX_U32, 4);
-    const size_t wrong[] = {1, 8, sizeof(gx_run_opts) - 1, sizeof(gx_run_opts) + 1, SIZE_MAX};
+    const size_t wrong[] = {1, 8, sizeof(gx_run_opts) - 1, 65537, SIZE_MAX};
     for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
         gx_run_opts opts = {.struct_size = wrong[i]};
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_ERR_INVALID);
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_ERR_INVALID);
         assert_int_equal(r.status, GX_ERR_INVALID);
@@ -299,7 +299,7 @@ static void unknown_devices(void **state)
     for (size_t i = 0; i < GXT_COUNT(unknown); i++) {
         gx_job jobs[2] = {job_over(&d, GX_ADD, GX_U32, 4), job_over(&d, GX_ADD, GX_U32, 4)};
         gx_run_opts opts = {.device = unknown[i]};
-        gx_report r[2];
+        gx_report r[2] = {{.struct_size = sizeof *r}};
         assert_int_equal(gx_run(ctx, jobs, 2, &opts, r), GX_ERR_NO_DEVICE);
         assert_int_equal(r[0].status, GX_ERR_NO_DEVICE);
         assert_int_equal(r[1].status, GX_ERR_NOT_RUN);
@@ -331,7 +331,7 @@ static void a_bad_job_stops_all_before_any_runs(void **state)
         if (bad + 1 < JOBS) /* the first is the one that is told */
             jobs[JOBS - 1].op = (gx_op)0;
         memcpy(before, d, sizeof d);
-        memset(r, GUARD, sizeof r);
+        gxt_spoil(r, JOBS, GUARD);
         assert_int_equal(gx_run(ctx, jobs, JOBS, NULL, r), GX_ERR_INVALID);
         for (size_t i = 0; i < JOBS; i++) {
             assert_int_equal(r[i].status, i == bad ? GX_ERR_INVALID : GX_ERR_NOT_RUN);
@@ -350,7 +350,7 @@ static void the_first_failure_stops_the_rest(void **state)
     for (size_t bad = 0; bad < JOBS; bad++) {
         struct data d[JOBS];
         gx_job jobs[JOBS];
-        gx_report r[JOBS];
+        gx_report r[JOBS] = {{.struct_size = sizeof *r}};
         for (size_t i = 0; i < JOBS; i++) {
             fill(&d[i], GX_BN254_FQ);
             jobs[i] = job_over(&d[i], GX_MUL, GX_BN254_FQ, N);
@@ -392,6 +392,7 @@ static void jobs_may_be_chained(void **state)
                                gxt_job(GX_DIV, field, N, y, x, NULL, x),
                                gxt_job(GX_SQR, field, N, x, NULL, NULL, d.out)};
         gx_report r[GXT_COUNT(jobs)];
+        gxt_reports(r, GXT_COUNT(r));
         assert_int_equal(gx_run(ctx, jobs, GXT_COUNT(jobs), NULL, r), GX_OK);
         for (size_t i = 0; i < GXT_COUNT(jobs); i++)
             assert_int_equal(r[i].status, GX_OK);
@@ -413,6 +414,7 @@ static void many_jobs_in_one_call(void **state)
     static uint32_t x[JOBS + 1];
     gx_job *jobs = gxt_alloc(JOBS * sizeof *jobs);
     gx_report *r = gxt_alloc(JOBS * sizeof *r);
+    gxt_reports(r, JOBS);
     x[0] = 7;
     for (size_t i = 0; i < JOBS; i++) /* x[i + 1] = x[i] + x[i] + ... by chaining */
         jobs[i] = gxt_job(GX_ADD, GX_U32, 1, &x[i], &x[0], NULL, &x[i + 1]);
@@ -460,7 +462,7 @@ static void try_overlap(gx_op op, gx_field field, size_t n, int which, int broad
         const unsigned char *in[3] = {d.a, d.b, d.c};
         in[which] = before + at;
         int fine = may_lie_so(middle, at, n, element, broadcast);
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), fine ? GX_OK : GX_ERR_OVERLAP);
         if (!fine) {
             assert_true(names(r.message, operand_names[which]));
@@ -555,7 +557,7 @@ struct bad_case {
 static void expect_bad(gx_ctx *on, const gx_job *job, const char *device, size_t index, char which)
 {
     gx_report r;
-    memset(&r, GUARD, sizeof r);
+    gxt_spoil(&r, 1, GUARD);
     assert_int_equal(gxt_run(on, job, device, &r), GX_ERR_NOT_CANONICAL);
     assert_int_equal(r.status, GX_ERR_NOT_CANONICAL);
     assert_int_equal(r.bad_index, index);
@@ -705,7 +707,7 @@ static void report_of_a_success(void **state)
     fill(&d, GX_U32);
     gx_job job = job_over(&d, GX_ADD, GX_U32, N);
     gx_report r;
-    memset(&r, GUARD, sizeof r);
+    gxt_spoil(&r, 1, GUARD);
     assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
     assert_int_equal(r.status, GX_OK);
     assert_true(r.reason == GX_REASON_SMALL || r.reason == GX_REASON_ONLY); /* no GPU was sought */
@@ -738,7 +740,7 @@ static void small_jobs_stay_on_one_thread(void **state)
             gxt_fill(&seed, gxt_fields[f], in, (size_t)3 * 64);
             gx_job job =
                 gxt_job(gxt_ops[o], gxt_fields[f], 64, in, in + bytes, in + 2 * bytes, out);
-            gx_report r;
+            gx_report r = {.struct_size = sizeof r};
             assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
             assert_int_equal(r.threads, 1);
             assert_true(r.dispatches >= 1);
@@ -752,7 +754,7 @@ static void a_job_of_nothing_is_reported(void **state)
     (void)state;
     gx_job job = gxt_job(GX_INV, GX_BN254_FQ, 0, NULL, NULL, NULL, NULL);
     gx_report r;
-    memset(&r, GUARD, sizeof r);
+    gxt_spoil(&r, 1, GUARD);
     assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
     assert_int_equal(r.status, GX_OK);
     assert_int_equal(r.dispatches, 0);
@@ -770,7 +772,7 @@ static void dispatches_are_counted(void **state)
         struct data d;
         fill(&d, GX_BN254_FQ);
         gx_job job = job_over(&d, GX_MUL, GX_BN254_FQ, n);
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         assert_int_equal(gx_run(pieces, &job, 1, NULL, &r), GX_OK);
         assert_int_equal(r.dispatches, (n + 3) / 4);
         assert_int_equal(r.reason, GX_REASON_ASKED);
@@ -784,16 +786,16 @@ static void no_report_is_written_beyond_the_jobs(void **state)
     struct data d;
     fill(&d, GX_U32);
     gx_job jobs[2] = {job_over(&d, GX_ADD, GX_U32, 4), job_over(&d, GX_MUL, GX_U32, 4)};
-    gx_report r[3], guard;
-    memset(r, GUARD, sizeof r);
-    memset(&guard, GUARD, sizeof guard);
+    gx_report r[3], guard[3];
+    gxt_spoil(r, GXT_COUNT(r), GUARD);
+    memcpy(guard, r, sizeof r);
     assert_int_equal(gx_run(ctx, jobs, 0, NULL, r), GX_OK);
-    assert_memory_equal(&r[0], &guard, sizeof guard);
+    assert_memory_equal(r, guard, sizeof guard);
     assert_int_equal(gx_run(ctx, jobs, 1, NULL, r), GX_OK);
-    assert_memory_equal(&r[1], &guard, sizeof guard);
+    assert_memory_equal(&r[1], &guard[1], 2 * sizeof *guard);
     jobs[1].flags = 8;
     assert_int_equal(gx_run(ctx, jobs, 2, NULL, r), GX_ERR_INVALID);
-    assert_memory_equal(&r[2], &guard, sizeof guard);
+    assert_memory_equal(&r[2], &guard[2], sizeof *guard);
 }
 
 /* ---- statistics ---- */
@@ -816,7 +818,8 @@ static void expect_stats(gx_ctx *on, const gx_statistics *want)
 {
     gx_statistics got;
     memset(&got, GUARD, sizeof got);
-    gx_stats(on, &got);
+    got.struct_size = sizeof got;
+    assert_int_equal(gx_stats(on, &got), GX_OK);
     assert_int_equal(got.jobs_done, want->jobs_done);
     assert_int_equal(got.jobs_failed, want->jobs_failed);
     assert_int_equal(got.elements, want->elements);
@@ -831,7 +834,7 @@ static void statistics_of_successes(void **state)
     (void)state;
     gx_config config = {.dispatch_elems = 5};
     gx_ctx *own = gxt_open(&config);
-    gx_statistics want = {0};
+    gx_statistics want = {.struct_size = sizeof want};
     expect_stats(own, &want);
     for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
         for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++) {
@@ -840,7 +843,7 @@ static void statistics_of_successes(void **state)
             struct data d;
             fill(&d, gxt_fields[f]);
             gx_job job = job_over(&d, gxt_ops[o], gxt_fields[f], o + f);
-            gx_report r;
+            gx_report r = {.struct_size = sizeof r};
             assert_int_equal(gxt_run(own, &job, "cpu", &r), GX_OK);
             want = plus(want, &job, &r);
             job.a.broadcast = 1;
@@ -857,8 +860,8 @@ static void statistics_of_failures(void **state)
     (void)state;
     gx_ctx *own = gxt_open(NULL);
     struct data d;
-    gx_statistics want = {0};
-    gx_report r[3];
+    gx_statistics want = {.struct_size = sizeof want};
+    gx_report r[3] = {{.struct_size = sizeof *r}};
     fill(&d, GX_BN254_FR);
     gxt_put_modulus(GX_BN254_FR, d.b);
     gx_job jobs[3] = {job_over(&d, GX_SQR, GX_BN254_FR, N), job_over(&d, GX_ADD, GX_BN254_FR, N),
@@ -884,7 +887,7 @@ static void scratch_is_kept(void **state)
 {
     (void)state;
     gx_ctx *own = gxt_open(NULL);
-    gx_statistics first, second;
+    gx_statistics first = {.struct_size = sizeof first}, second = {.struct_size = sizeof second};
     struct data d;
     fill(&d, GX_BLS12_381_FQ);
     gx_job job = job_over(&d, GX_INV, GX_BLS12_381_FQ, N);

@@ -118,7 +118,7 @@ static void run_good(struct worker *w, const struct job_case *c, const char *dev
     if (gx_op_get_info(c->op)->operands > 2)
         job.c = gx_host(c->in[2]);
     gx_run_opts opts = {.device = device};
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_status status = gx_run(w->ctx, &job, 1, &opts, &r);
     if (c->bad) {
         w->wrong +=
@@ -139,7 +139,7 @@ static void run_nowhere(struct worker *w)
     job.a = job.b = gx_host(x);
     job.out = gx_host(out);
     const gx_job jobs[2] = {job, job};
-    gx_report r[2];
+    gx_report r[2] = {{.struct_size = sizeof *r}};
     gx_run_opts opts = {.device = "nowhere"};
     w->wrong += gx_run(w->ctx, jobs, 2, &opts, r) != GX_ERR_NO_DEVICE ||
                 r[0].status != GX_ERR_NO_DEVICE || r[1].status != GX_ERR_NOT_RUN || out[0] != 3;
@@ -148,9 +148,9 @@ static void run_nowhere(struct worker *w)
 
 static void look_around(struct worker *w)
 {
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(w->ctx, &s);
-    gx_device_info infos[4];
+    gx_device_info infos[4] = {{.struct_size = sizeof *infos}};
     size_t room = GXT_COUNT(infos);
     w->wrong += s.jobs_done < w->want.jobs_done || s.jobs_failed < w->want.jobs_failed ||
                 gx_devices(w->ctx, infos, &room) != GX_OK || room < 2;
@@ -184,7 +184,7 @@ static void *work(void *argument)
 
 static void expect_sum(gx_ctx *ctx, const struct worker *workers)
 {
-    gx_statistics got, want = {0};
+    gx_statistics got = {.struct_size = sizeof got}, want = {.struct_size = sizeof want};
     for (int i = 0; i < THREADS; i++) {
         want.jobs_done += workers[i].want.jobs_done;
         want.jobs_failed += workers[i].want.jobs_failed;
@@ -326,7 +326,7 @@ static void counters_lose_nothing(void **state)
         assert_int_equal(workers[i].wrong, 0);
     }
     pthread_barrier_destroy(&start);
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(ctx, &s);
     uint64_t jobs = (uint64_t)rounds * THREADS;
     assert_int_equal(s.jobs_done, jobs);
@@ -352,7 +352,7 @@ static void *own_context(void *argument)
         pthread_barrier_init(&none, NULL, 1);
         struct worker w = {.start = &none, .ctx = ctx, .number = i, .rounds = 4};
         work(&w);
-        gx_statistics s;
+        gx_statistics s = {.struct_size = sizeof s};
         gx_stats(ctx, &s);
         if (w.wrong || s.jobs_done != w.want.jobs_done || s.jobs_failed != w.want.jobs_failed)
             atomic_fetch_add(wrong, 1);

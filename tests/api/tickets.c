@@ -85,7 +85,7 @@ void open_rig(struct rig *rig, uint64_t queue_jobs)
 void close_rig(struct rig *rig)
 {
     if (rig->ctx) {
-        gx_statistics s;
+        gx_statistics s = {.struct_size = sizeof s};
         gx_stats(rig->ctx, &s);
         assert_int_equal(s.jobs_waiting, 0);
         assert_int_equal(s.tickets_done, s.tickets_submitted);
@@ -131,7 +131,7 @@ void finish_stop(struct rig *rig, gx_ticket **ticket)
 
 gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(ctx, &s);
     return s;
 }

@@ -56,7 +56,7 @@ static void expect_name(gx_ctx *ctx, const char *asked, const char *got)
 {
     uint32_t x[3] = {1, 2, 3}, out[3] = {0};
     gx_job job = gxt_job(GX_MUL, GX_U32, 3, x, x, NULL, out);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_status s = gxt_run(ctx, &job, asked, &r);
     assert_int_equal(s, got ? GX_OK : GX_ERR_NO_DEVICE);
     assert_string_equal(r.device, got ? got : "");
@@ -82,7 +82,7 @@ static void both_are_listed_and_named(void **state)
 {
     (void)state;
     gx_ctx *ctx = open_watched();
-    gx_device_info infos[8];
+    gx_device_info infos[8] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
     assert_true(count > 4 && count <= GXT_COUNT(infos));
@@ -123,7 +123,7 @@ static void *work(void *arg)
     struct worker *w = arg;
     for (unsigned i = 0; i < rounds(); i++) {
         unsigned char out[BYTES] = {0};
-        gx_report r = {0};
+        gx_report r = {.struct_size = sizeof r};
         gx_job job = gxt_job(GX_DIV, field, N, in[0], in[1], NULL, out);
         gx_run_opts opts = {.device = w->device,
                             .path = i % 2 ? GX_PATH_HOST_VISIBLE : GX_PATH_DEVICE_LOCAL};
@@ -170,7 +170,7 @@ static void buffers_stay_apart(void **state)
     }
     unsigned char out[BYTES];
     gx_job job = gxt_job(GX_DIV, field, N, in[0], in[1], NULL, out);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     job.a = gx_dev(buf[0], 0);
     assert_int_equal(gxt_run(ctx, &job, "vulkan:0", &r), GX_OK);
     assert_string_equal(r.device, "vulkan:0");

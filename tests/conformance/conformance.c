@@ -120,7 +120,7 @@ static void add_webgpu(void)
 
 static void add_devices(void)
 {
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     gxt_vulkan();
     gx_config config = {0};
@@ -179,7 +179,7 @@ static void no_driver_complained(void **state)
 {
     (void)state;
     for (size_t i = 0; i < target_count; i++) {
-        gx_statistics stats;
+        gx_statistics stats = {.struct_size = sizeof stats};
         gx_stats(targets[i].ctx, &stats);
         assert_int_equal(stats.validation_messages, 0);
         gx_close(&targets[i].ctx);
@@ -289,7 +289,7 @@ static void check_batch(const struct target *t, const struct shape *s, const str
 static void run_shape(const struct target *t, const struct shape *s, const struct batch *b)
 {
     gx_job job = lay_job(s, b);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_status status = gxt_run(t->ctx, &job, t->device, &r);
     if (status != GX_OK) {
         tell(t, s, r.message);

@@ -12,7 +12,7 @@
 enum { DEVICES_MAX = 16 };
 
 static gx_ctx *ctx;
-static gx_device_info devices[DEVICES_MAX];
+static gx_device_info devices[DEVICES_MAX] = {{.struct_size = sizeof *devices}};
 static size_t device_count;
 static int webgpu_alone;
 

@@ -326,7 +326,7 @@ static void missing_waits(void **state)
 static void names(void **state)
 {
     (void)state;
-    gx_device_info infos[8], one;
+    gx_device_info infos[8] = {{.struct_size = sizeof *infos}}, one = {.struct_size = sizeof one};
     size_t plain = GXT_COUNT(infos), more = GXT_COUNT(infos);
     gx_ctx *ctx = gxt_open(NULL);
     assert_int_equal(gx_devices(ctx, infos, &plain), GX_OK);
@@ -334,7 +334,7 @@ static void names(void **state)
         assert_int_not_equal(infos[i].kind, GX_DEVICE_SIM);
     uint32_t x[4] = {1, 2, 3, 4}, out[4];
     gx_job job = gxt_job(GX_ADD, GX_U32, 4, x, x, NULL, out);
-    gx_report report;
+    gx_report report = {.struct_size = sizeof report};
     const char *asked[] = {"sim:desktop", "sim:desktop#1", "sim:desktop#22"};
     for (size_t i = 0; i < GXT_COUNT(asked); i++) {
         assert_int_equal(gxt_run(ctx, &job, asked[i], &report), GX_OK);

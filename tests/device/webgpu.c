@@ -62,7 +62,7 @@ static gx_status copy(const struct gx_mem *from, const struct gx_mem *to, size_t
 
 static void expect_name(const char *name, const char *expected)
 {
-    gx_device_info info;
+    gx_device_info info = {.struct_size = sizeof info};
     gx_status s = gx__device_find(&instance, name, &info, message, sizeof message);
     assert_int_equal(s, expected ? GX_OK : GX_ERR_NO_DEVICE);
     if (expected)
@@ -113,7 +113,7 @@ static void backends(void **state)
 static void software_is_not_automatic(void **state)
 {
     (void)state;
-    gx_device_info info;
+    gx_device_info info = {.struct_size = sizeof info};
     instance = (struct gx_instance){0};
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
         assert_int_equal(gx__device_find(&instance, names[i], &info, message, sizeof message),
@@ -130,7 +130,7 @@ static void software_is_not_automatic(void **state)
 
 static void expect_library(const char *library, const char *text)
 {
-    gx_device_info info[4];
+    gx_device_info info[4] = {{.struct_size = sizeof *info}};
     size_t count = GXT_COUNT(info);
     instance = (struct gx_instance){.config.wgpu_library = library};
     assert_int_equal(gx__webgpu_ops.enumerate(&instance, info, &count), GX_OK);
@@ -309,7 +309,7 @@ static void beyond_the_limits(void **state)
                                 n}; /* one piece: it is the dispatch that is cut */
         gx_ctx *large = gxt_open(&config);
         gx_job job = gxt_job(GX_ADD, GX_U32, n, a, a, NULL, out);
-        gx_report r;
+        gx_report r = {.struct_size = sizeof r};
         assert_int_equal(gxt_run(large, &job, names[i], &r), GX_OK);
         assert_int_equal(r.dispatches, 2);
         for (size_t k = 0; k < n; k++)

@@ -311,7 +311,7 @@ static void run_mode(struct rig *rig, const struct batch *b, const struct world 
                      gx_mode mode, gx_path path, struct world *scratch)
 {
     gx_job jobs[JOBS_MAX];
-    gx_report r[JOBS_MAX];
+    gx_report r[JOBS_MAX] = {{.struct_size = sizeof *r}};
     char what[100];
     snprintf(what, sizeof what, "%s, mode %d, path %d, registered %d", rig->device, (int)mode,
              (int)path, (int)rig->registered);
@@ -386,7 +386,7 @@ static void modes_agree_on(const struct shape *k, const char *device, bool regis
     int batches = gxt_small() ? 1 + k->batches / 8 : k->batches, refused = 0;
     for (int i = 0; i < batches; i++) {
         struct batch b;
-        gx_report failure = {0};
+        gx_report failure = {.struct_size = sizeof failure};
         size_t bad = below(&seed, 3) ? 0 : 1 + below(&seed, 4);
         fill_world(&seed, &before, bad);
         random_batch(&seed, &before, &b, k->most, !bad);
@@ -456,7 +456,7 @@ static void budgets_are_kept(void **state)
         }
     }
     assert_int_equal(gx_buf_write(buf, 0, x, bytes), GX_OK); /* staged within it too */
-    gx_statistics stats;
+    gx_statistics stats = {.struct_size = sizeof stats};
     gx_stats(ctx, &stats);
     assert_true(stats.device_bytes_peak <= BUDGET && stats.device_bytes_peak > BUDGET / 4);
     assert_int_equal(stats.device_bytes, stats.pool_bytes + BUDGET / 4);
@@ -465,7 +465,7 @@ static void budgets_are_kept(void **state)
     /* buffers that leave no room for even one element */
     assert_int_equal(gx_buf_create(ctx, NULL, BUDGET - 4096, 0, &buf), GX_OK);
     gx_job job = gxt_job(GX_MUL, GX_U32, N, x, y, NULL, z);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     assert_int_equal(gx_run(ctx, &job, 1, &(gx_run_opts){.path = GX_PATH_DEVICE_LOCAL}, &r),
                      GX_ERR_OUT_OF_DEVICE_MEMORY);
     assert_non_null(strstr(r.message, "buffers hold"));
@@ -528,7 +528,7 @@ static void memory_stays_flat(void **state)
         uint64_t seed = 5;
         gxt_bytes(&seed, x, sizeof x);
         size_t live = 0;
-        gx_statistics early = {0}, late;
+        gx_statistics early = {.struct_size = sizeof early}, late = {.struct_size = sizeof late};
         int batches = gxt_small() ? 1000 : 10000;
         for (int i = 0; i < batches; i++) {
             gx_job jobs[8];
@@ -568,14 +568,14 @@ static void a_repeated_job_records_nothing(void **state)
     gx_ctx *ctx = gxt_open(&config);
     uint32_t x[64] = {1, 2, 3}, out[64];
     gx_job job = gxt_job(GX_ADD, GX_U32, 64, x, x, NULL, out);
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     for (int i = 0; i < 20; i++) {
         x[0] = (uint32_t)i;
         assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
         assert_int_equal(out[0], 2 * i);
         assert_int_equal(r.command_hits, i ? r.submits : 0);
     }
-    gx_statistics stats;
+    gx_statistics stats = {.struct_size = sizeof stats};
     gx_stats(ctx, &stats);
     assert_int_equal(stats.command_misses, 1);
     assert_int_equal(stats.command_hits, 19);
@@ -602,7 +602,7 @@ static void registered_memory_is_not_staged(void **state)
         x[i] = i;
     gx_job job = gxt_job(GX_ADD, GX_U32, N, x, x, NULL, out);
     gx_run_opts opts = {.path = GX_PATH_DEVICE_LOCAL};
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     assert_int_equal(gx_host_register(ctx, memory, 0), GX_ERR_INVALID);
     assert_int_equal(gx_host_register(ctx, NULL, 10), GX_ERR_INVALID);
     assert_int_equal(gx_host_register(NULL, memory, 10), GX_ERR_INVALID);
@@ -686,7 +686,7 @@ static void refused_jobs_leave_registered_inputs(void **state)
                      gxt_job(GX_NEG, GX_BLS12_381_FQ, N, other, NULL, NULL, input)};
     for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++) {
         gx_run_opts opts = {.mode = (gx_mode)mode, .path = GX_PATH_DEVICE_LOCAL};
-        gx_report r[2];
+        gx_report r[2] = {{.struct_size = sizeof *r}};
         assert_int_equal(gx_run(ctx, jobs, 2, &opts, r), GX_ERR_NOT_CANONICAL);
         assert_int_equal(r[0].bad_index, BAD);
         assert_int_equal(r[0].bad_operand, 'a');
@@ -732,7 +732,7 @@ static gx_status run_faulty(gx_ctx *ctx, const char *device, gx_mode mode, gx_pa
     unsigned char in[2][FAULT_N * 32], out[4][FAULT_N * 32], want[4][FAULT_N * 32];
     uint64_t seed = 3;
     gx_buf *buf = NULL;
-    gx_report r[4];
+    gx_report r[4] = {{.struct_size = sizeof *r}};
     gxt_fill(&seed, GX_BN254_FR, in[0], FAULT_N);
     gxt_fill(&seed, GX_BN254_FR, in[1], FAULT_N);
     memset(out, 0x5c, sizeof out);
@@ -832,7 +832,7 @@ enum { PIPE_JOBS = 6, PIPE_N = 2000 };
 struct fed {
     struct gx_batch batch;
     gx_job jobs[PIPE_JOBS];
-    gx_report reports[PIPE_JOBS];
+    struct gx_outcome reports[PIPE_JOBS];
     uint32_t x[PIPE_N], out[PIPE_JOBS][PIPE_N];
     _Atomic int done;
 };
@@ -1006,7 +1006,7 @@ static void threads_in_all_modes(void **state)
             pthread_join(threads[i], &wrong);
             assert_null(wrong);
         }
-        gx_statistics stats;
+        gx_statistics stats = {.struct_size = sizeof stats};
         gx_stats(ctx, &stats);
         assert_true(stats.device_bytes_peak <= 96 << 10);
         gx_close(&ctx);

@@ -102,13 +102,14 @@ static void free_jobs(size_t count)
         free(outputs[i]);
 }
 
-static struct gx_batch batch_of(size_t count, gx_mode mode, gx_path path, gx_report *reports)
+static struct gx_batch batch_of(size_t count, gx_mode mode, gx_path path,
+                                struct gx_outcome *reports)
 {
     return (struct gx_batch){
         .jobs = jobs, .count = count, .reports = reports, .mode = mode, .path = path};
 }
 
-static gx_report reports[JOBS_MAX];
+static struct gx_outcome reports[JOBS_MAX];
 
 /* Virtual time that the batch takes on the open engine. */
 static uint64_t run(size_t count, gx_mode mode, gx_path path)

@@ -94,7 +94,7 @@ static void trace(const char *device, const char *path_name, const char *mode, b
     for (int i = 0; i < JOBS; i++)
         jobs[i] = gxt_job(GX_MUL, GX_BN254_FR, N, a, b, NULL, out[i]);
     gx_run_opts opts = {.device = device};
-    gx_report reports[JOBS];
+    gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
     for (int round = 0; round < 2; round++) {
         gx_ticket *ticket = NULL;
         if (!tickets) {

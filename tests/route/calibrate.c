@@ -153,6 +153,7 @@ static void two_machines(void **state)
     const size_t bytes = 2 * most_measured() * gxt_element(one_field[0]);
     char *raw = gxt_alloc(3 * bytes + 4096), *memory = raw + (-(uintptr_t)raw % 4096);
     memset(memory, 0, 3 * bytes);
+    const char *why;
     gx_calibration settings = small;
     settings.max_elems = most_measured();
     open_devices("sim:desktop", "sim:laptop-integrated");
@@ -162,7 +163,7 @@ static void two_machines(void **state)
         compare_host(i, GX_HOST_MEMORY, memory, bytes);
         compare_resident(i, memory, bytes);
     }
-    assert_int_equal(gx__host_register(&hosts, memory, 3 * bytes), GX_OK);
+    assert_int_equal(gx__host_register(&hosts, memory, 3 * bytes, &why), GX_OK);
     for (size_t i = 0; i < DEVICES; i++)
         compare_host(i, GX_REGISTERED_MEMORY, memory, bytes);
     assert_int_equal(gx__host_unregister(&hosts, memory), GX_OK);

@@ -50,7 +50,7 @@ static gx_ctx *open_on(const char *device, const char *policy, uint64_t every,
 
 static gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(ctx, &s);
     return s;
 }
@@ -174,7 +174,7 @@ static gx_status go(gx_ctx *ctx, const struct way *way, const char *device, gx_r
     gx_job jobs[JOBS];
     fill(&m);
     for (size_t i = 0; i < JOBS; i++)
-        reports[i] = (gx_report){.status = GX_ERR_NOT_RUN};
+        reports[i] = (gx_report){.struct_size = sizeof *reports, .status = GX_ERR_NOT_RUN};
     gx_status s = way->buffers ? make_buffers(ctx, device, &m) : GX_OK;
     if (s == GX_OK) {
         make_jobs(way, &m, jobs);
@@ -190,7 +190,7 @@ static gx_status go(gx_ctx *ctx, const struct way *way, const char *device, gx_r
 
 static gx_device_statistics device_of(gx_ctx *ctx, const char *name)
 {
-    gx_device_statistics all[8];
+    gx_device_statistics all[8] = {{.struct_size = sizeof *all}};
     size_t count = GXT_COUNT(all);
     assert_int_equal(gx_device_stats(ctx, all, &count), GX_OK);
     for (size_t i = 0; i < count; i++)
@@ -216,7 +216,7 @@ static void sweep(const struct way *way, const char *on)
     unsigned caught = 0;
     for (unsigned at = 1;; at++) {
         char device[48];
-        gx_report reports[JOBS];
+        gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
         snprintf(device, sizeof device, "fault:corrupt@%u:%s", at, on);
         gx_ctx *ctx = open_on(device, policy_of(way), 1, NULL);
         gx_status s = go(ctx, way, device, reports);
@@ -251,7 +251,7 @@ static void all_is_compared(void **state)
     for (size_t d = 0; d < inner_count; d++)
         for (size_t i = 0; i < GXT_COUNT(ways); i++) {
             char device[48];
-            gx_report reports[JOBS];
+            gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
             snprintf(device, sizeof device, "fault:fail@999999:%s", inner[d]);
             gx_ctx *ctx = open_on(device, policy_of(&ways[i]), 1, NULL);
             assert_int_equal(go(ctx, &ways[i], device, reports), GX_OK);
@@ -277,7 +277,7 @@ static void some_are_compared(void **state)
     enum { CALLS = 400 };
     gx_ctx *ctx = open_on("fault:fail@999999:cpu", NULL, 50, NULL);
     for (int i = 0; i < CALLS; i++) {
-        gx_report reports[JOBS];
+        gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
         assert_int_equal(go(ctx, &ways[0], "fault:fail@999999:cpu", reports), GX_OK);
     }
     uint64_t sampled = stats_of(ctx).sampled, mean = (uint64_t)CALLS * JOBS * N / 50;
@@ -290,7 +290,7 @@ static void not_unless_asked(void **state)
 {
     (void)state;
     unsigned char out[BYTES];
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gx_job job = gxt_job(GX_MUL, field, N, a, b, NULL, out);
     gx_ctx *ctx = open_on("fault:corrupt@1:cpu", NULL, 0, NULL);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
@@ -310,7 +310,7 @@ static void refusals_are_as_ever(void **state)
         for (int in_place = 0; in_place < 2; in_place++) {
             unsigned char in[BYTES], before[BYTES], out[2][BYTES];
             char device[48];
-            gx_report r[3];
+            gx_report r[3] = {{.struct_size = sizeof *r}};
             snprintf(device, sizeof device, "fault:fail@999999:%s", inner[d]);
             gx_ctx *ctx = open_on(device, NULL, 1, NULL);
             memcpy(in, b, BYTES);
@@ -346,7 +346,7 @@ static void every_allocation(void **state)
     for (size_t i = 0; i < GXT_COUNT(ways) && !ways[i].routed; i++)
         for (uint64_t k = 1, failed = 1; failed; k++) {
             struct gxt_heap heap;
-            gx_report reports[JOBS];
+            gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
             gxt_heap_start(&heap);
             gx_ctx *ctx = open_on(device, NULL, 1, &heap);
             gxt_heap_fail(&heap, k, 0);

@@ -77,7 +77,7 @@ static void close_counted(gx_ctx *ctx)
 
 static gx_device_statistics device_stats(gx_ctx *ctx, const char *device)
 {
-    gx_device_statistics all[GX_CANDIDATES_MAX + 1];
+    gx_device_statistics all[GX_CANDIDATES_MAX + 1] = {{.struct_size = sizeof *all}};
     size_t count = GXT_COUNT(all);
     assert_int_equal(gx_device_stats(ctx, all, &count), GX_OK);
     for (size_t i = 0; i < count && i < GXT_COUNT(all); i++)
@@ -89,7 +89,7 @@ static gx_device_statistics device_stats(gx_ctx *ctx, const char *device)
 
 static gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(ctx, &s);
     return s;
 }
@@ -135,7 +135,7 @@ static void note(const gx_report *r, size_t n, struct seen *seen)
 static void run_step(gx_ctx *ctx, size_t i, struct room *room, struct seen *seen)
 {
     const struct step *s = &steps[i];
-    gx_report r;
+    gx_report r = gxt_report();
     memcpy(room->in, in, sizeof in);
     memset(room->out, GUARD, BYTES);
     unsigned char *out = s->in_place < 0 ? room->out : room->in[s->in_place];
@@ -155,6 +155,7 @@ static void run_step(gx_ctx *ctx, size_t i, struct room *room, struct seen *seen
 static void run_chain(gx_ctx *ctx, struct room *room, struct seen *seen)
 {
     gx_report r[3];
+    gxt_reports(r, 3);
     memcpy(room->in, in, sizeof in);
     memset(room->out, GUARD, BYTES);
     gx_job jobs[3] = {gxt_job(GX_MUL, field, N, room->in[0], room->in[1], NULL, room->out),
@@ -515,7 +516,7 @@ static void samples_are_taken(void **state)
 {
     (void)state;
     struct room room;
-    gx_report r;
+    gx_report r = gxt_report();
     gx_ctx *ctx = open_counted(ONE "," TWO, "latency", 0);
     memcpy(room.in, in, sizeof in);
     gx_job job = gxt_job(GX_MUL, field, N, room.in[0], room.in[1], NULL, room.out);
@@ -546,6 +547,7 @@ static void nobody_is_left(void **state)
         char list[120];
         struct room room;
         gx_report r[2];
+        gxt_reports(r, 2);
         snprintf(list, sizeof list, "fault:lose@%u:%s,cpu,fault:lose@%u:%s", at, ONE, at + 1, TWO);
         gx_ctx *ctx = open_counted(list, "gpu", 1);
         memcpy(room.in, in, sizeof in);
@@ -590,7 +592,7 @@ static void the_cpu_is_left(void **state)
     uint64_t rng = 3;
     gxt_bytes(&rng, x, LARGE * sizeof *x);
     gx_job job = gxt_job(GX_MUL, GX_U32, LARGE, x, x, NULL, y);
-    gx_report r;
+    gx_report r = gxt_report();
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
     note(&r, LARGE, &seen);
     for (size_t i = 0; i < LARGE; i++)
@@ -606,7 +608,7 @@ static void a_named_device_is_not_replaced(void **state)
 {
     (void)state;
     struct room room;
-    gx_report r;
+    gx_report r = gxt_report();
     gx_ctx *ctx = open_counted("fault:lose@1:" ONE, NULL, 0);
     gx_job job = gxt_job(GX_MUL, field, N, in[0], in[1], NULL, room.out);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_DEVICE_LOST);
@@ -641,6 +643,7 @@ static void resident_data(void **state)
             char device[48], list[120];
             gx_buf *buf = NULL;
             gx_report r[4];
+            gxt_reports(r, 4);
             snprintf(device, sizeof device, "fault:%s@%u:%s", lies ? "corrupt" : "lose", at, ONE);
             snprintf(list, sizeof list, "%s,%s", device, TWO);
             gx_ctx *ctx = open_counted(list, NULL, 1);
@@ -682,7 +685,7 @@ static void moved_data(void **state)
                 char device[48], list[120];
                 unsigned char result[BYTES];
                 gx_buf *a = NULL, *b = NULL;
-                gx_report r;
+                gx_report r = gxt_report();
                 snprintf(device, sizeof device, "fault:%s@%u:%s", modes[mode], at, ONE);
                 snprintf(list, sizeof list, "%s," TWO, home ? THREE : device);
                 gx_ctx *ctx = open_counted(list, NULL, 1);

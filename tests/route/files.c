@@ -54,7 +54,7 @@ static gx_reason reason(gx_ctx *ctx)
 {
     static unsigned char x[N * 32], out[N * 32];
     uint64_t seed = 2;
-    gx_report r;
+    gx_report r = {.struct_size = sizeof r};
     gxt_fill(&seed, field, x, N);
     gx_job job = gxt_job(op, field, N, x, x, NULL, out);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
@@ -74,6 +74,31 @@ static size_t rows(gx_ctx *ctx)
     size_t count = 0;
     assert_int_equal(gx_model(ctx, NULL, &count), GX_OK);
     return count;
+}
+
+/* ---- no environment ---- */
+
+static void no_files_without_the_environment(void **state)
+{
+    (void)state;
+    char cache[64], path[128];
+    snprintf(cache, sizeof cache, "%s/xdg", folder);
+    snprintf(path, sizeof path, "%s/gpuexec", cache);
+    const char *before = getenv("XDG_CACHE_HOME");
+    char *kept = before ? strdup(before) : NULL;
+    assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+    for (uint32_t ignore = 1; ignore <= 1; ignore--) { /* 1, and then 0 */
+        gx_config config = {.device = devices, .threads = 1, .ignore_environment = ignore};
+        gx_ctx *ctx = gxt_open(&config);
+        assert_int_equal(calibrate(ctx), GX_OK);
+        gx_close(&ctx);
+        assert_int_equal(access(path, F_OK) == 0, !ignore);
+    }
+    if (kept)
+        setenv("XDG_CACHE_HOME", kept, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(kept);
 }
 
 /* ---- the folder ---- */
@@ -230,6 +255,7 @@ int main(void)
         cmocka_unit_test(what_was_learned_is_kept),
         cmocka_unit_test(foreign_files),
         cmocka_unit_test(no_folder),
+        cmocka_unit_test(no_files_without_the_environment),
     };
     return cmocka_run_group_tests_name("route-files", tests, set_up, tear_down);
 }

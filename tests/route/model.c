@@ -382,7 +382,7 @@ static void rows(void **state)
 {
     (void)state;
     struct gx_model *model = open_model();
-    gx_model_row row[4];
+    gx_model_row row[4] = {{.struct_size = sizeof *row}};
     learn(model, &mul, 64, 100);
     learn(model, &mul, 64, 300);
     learn(model, &mul, 128, 200);
@@ -503,7 +503,7 @@ static void many_threads(void **state)
     for (size_t i = 0; i < GXT_COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, i < 2 ? learner : reader, model), 0);
     for (int i = 0; i < 100; i++) {
-        gx_model_row row[4];
+        gx_model_row row[4] = {{.struct_size = sizeof *row}};
         size_t count = 0;
         gx__model_rows(model, row, GXT_COUNT(row), &count);
         assert_true(gx__model_save(model));

@@ -87,14 +87,14 @@ static size_t split_names(const char *list, char (*names)[48])
 
 static gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s;
+    gx_statistics s = {.struct_size = sizeof s};
     gx_stats(ctx, &s);
     return s;
 }
 
 static gx_device_statistics device_stats(gx_ctx *ctx, const char *device)
 {
-    gx_device_statistics all[NAMES_MAX + 1];
+    gx_device_statistics all[NAMES_MAX + 1] = {{.struct_size = sizeof *all}};
     size_t count = GXT_COUNT(all);
     assert_int_equal(gx_device_stats(ctx, all, &count), GX_OK);
     for (size_t i = 0; i < count && i < GXT_COUNT(all); i++)
@@ -114,7 +114,7 @@ static gx_job job_of(gx_op op, gx_field field, size_t n)
 /* What one device takes, once warm. */
 static uint64_t alone(gx_ctx *ctx, const gx_job *job, const char *device)
 {
-    gx_report r;
+    gx_report r = gxt_report();
     for (int i = 0; i < 2; i++)
         assert_int_equal(gxt_run(ctx, job, device, &r), GX_OK);
     assert_string_equal(r.device, device);
@@ -181,7 +181,7 @@ static void check_report(const gx_report *r, size_t n)
 /* As the policy of the context says. */
 static gx_report routed(gx_ctx *ctx, const gx_job *job)
 {
-    gx_report r;
+    gx_report r = gxt_report();
     size_t bytes = job->n * gxt_element(job->field);
     memset(out, 0x5c, bytes);
     assert_int_equal(gxt_run(ctx, job, NULL, &r), GX_OK);
@@ -381,7 +381,7 @@ static void transfers_count(void **state)
     job.a = gx_dev(buf, 0);
     job.b = gx_dev(buf, bytes);
     job.out = gx_dev(buf, 2 * bytes);
-    gx_report r;
+    gx_report r = gxt_report();
     for (int i = 0; i < 2; i++)
         assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
     assert_int_equal(r.reason, GX_REASON_RESIDENT);
@@ -426,8 +426,8 @@ static void data_is_moved_where_it_pays(void **state)
     enum { N = 1000 };
     const gx_field field = GX_BN254_FR;
     const size_t bytes = (size_t)N * 32;
-    gx_report r;
-    gx_estimate_info e;
+    gx_report r = gxt_report();
+    gx_estimate_info e = {.struct_size = sizeof e};
     fill(field, N);
     gx_ctx *ctx = open_on("sim:gpu-steady,sim:cpu-16-cores", NULL);
     calibrate(ctx, field, ops, GXT_COUNT(ops), 4096);
@@ -489,6 +489,7 @@ static void chains_stay_at_home(void **state)
     const size_t bytes = (size_t)N * 32;
     gx_job jobs[JOBS];
     gx_report r[JOBS];
+    gxt_reports(r, JOBS);
     fill(field, N);
     gx_ctx *ctx = open_on("sim:gpu-steady,sim:cpu-16-cores", NULL);
     calibrate(ctx, field, ops, GXT_COUNT(ops), 4096);
@@ -527,9 +528,9 @@ static void buffers_of_several_devices(void **state)
     enum { N = 20000 };
     const gx_field field = GX_BN254_FR;
     const size_t bytes = (size_t)N * 32;
-    gx_report r;
+    gx_report r = gxt_report();
     gx_ticket *ticket;
-    gx_estimate_info e;
+    gx_estimate_info e = {.struct_size = sizeof e};
     fill(field, N);
     gx_ctx *ctx = open_on("cpu,sim:gpu-steady,sim:server-h200", NULL);
     gx_buf *one = filled_buffer(ctx, slow_home, bytes);
@@ -597,7 +598,7 @@ static void probes_are_affordable(void **state)
 static void same_decision(gx_ctx *ctx, size_t n)
 {
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
-    gx_estimate_info e;
+    gx_estimate_info e = {.struct_size = sizeof e};
     routed(ctx, &job);
     assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &e), GX_OK);
     gx_report r = routed(ctx, &job);
@@ -625,6 +626,7 @@ static void every_job_is_sampled(void **state)
     gx_ctx *ctx = open_on("cpu,sim:server-h200", "gpu");
     gx_job jobs[JOBS];
     gx_report reports[JOBS];
+    gxt_reports(reports, JOBS);
     uint64_t sampled[JOBS] = {0};
     fill(field, (size_t)JOBS * EACH);
     assert_int_equal(gx_host_register(ctx, in[0], JOBS * bytes), GX_OK);
@@ -713,6 +715,7 @@ static void independent_jobs_are_spread(void **state)
     const size_t n = MOST / 32, bytes = n * 32;
     gx_job jobs[JOBS];
     gx_report r[JOBS];
+    gxt_reports(r, JOBS);
     uint64_t busy[4], most = 0, sum = 0;
     char names[NAMES_MAX][48];
     split_names(four, names);
@@ -786,7 +789,7 @@ static void shares_in_place_and_bad_elements(void **state)
         memcpy(out, in[0], bytes);
         job.a = job.out;
         job.flags = trusted ? GX_JOB_TRUSTED : 0;
-        gx_report r;
+        gx_report r = gxt_report();
         assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
         check_report(&r, n);
         assert_memory_equal(out, want, bytes);
@@ -798,7 +801,7 @@ static void shares_in_place_and_bad_elements(void **state)
         memcpy(in[1], want, bytes);
         for (int in_place = 0; in_place < 2; in_place++) {
             gx_job job = gxt_job(GX_INV, field, n, in[1], NULL, NULL, in_place ? in[1] : out);
-            gx_report r;
+            gx_report r = gxt_report();
             assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NOT_CANONICAL);
             assert_int_equal(r.bad_index, at);
             assert_int_equal(r.bad_operand, 'a');
@@ -823,6 +826,7 @@ static void a_wave_of_every_kind(void **state)
     enum { EACH = 64, KINDS_MAX = 2 * 16 * 8 };
     gx_job jobs[KINDS_MAX];
     gx_report reports[KINDS_MAX];
+    gxt_reports(reports, KINDS_MAX);
     size_t count = 0, half = (size_t)MOST * ELEMENT_MAX / 2, step = EACH * ELEMENT_MAX;
     unsigned char *const arrays[] = {in[0], in[1], out};
     gx_ctx *ctx = open_on("cpu,sim:desktop", "throughput");
@@ -912,7 +916,7 @@ static void adapts_to_a_slow_down(void **state)
     const size_t n = MOST / 16;
     fill(GX_BN254_FR, n);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
-    gx_report r = routed(ctx, &job), before = {0};
+    gx_report r = routed(ctx, &job), before;
     r = routed(ctx, &job);
     assert_int_equal(r.reason, GX_REASON_SPLIT);
     assert_string_equal(r.device, "sim:gpu-slows-down");
@@ -985,7 +989,7 @@ static void one_slow_split_is_no_end(void **state)
 static gx_report with_policy(gx_ctx *ctx, gx_policy policy, const gx_job *job)
 {
     gx_run_opts opts = {.policy = policy};
-    gx_report r;
+    gx_report r = gxt_report();
     assert_int_equal(gx_run(ctx, job, 1, &opts, &r), GX_OK);
     check_report(&r, job->n);
     return r;
@@ -1028,7 +1032,7 @@ static void policy_gpu_needs_one(void **state)
     uint32_t x[3] = {1, 2, 3}, y[3] = {0};
     gx_job job = gxt_job(GX_MUL, GX_U32, 3, x, x, NULL, y);
     gx_ctx *ctx = open_on(NULL, "gpu"); /* there is no GPU, see set_up */
-    gx_report r;
+    gx_report r = gxt_report();
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NO_DEVICE);
     assert_int_equal(r.reason, GX_REASON_NONE);
     assert_true(r.message[0]);
@@ -1089,7 +1093,7 @@ static void exploring_is_bounded(void **state)
     gx_ctx *ctx = open_on("sim:gpu-slower-than-cpu,sim:cpu-16-cores", NULL);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     uint64_t sum = 0, defaults = 0, explored = 0, took = 0, least = 0;
-    gx_report r;
+    gx_report r = gxt_report();
     for (int i = 0; i < CALLS; i++) {
         r = routed(ctx, &job);
         add_estimate(&r, &took, &least);
@@ -1154,7 +1158,7 @@ static void load_counts(void **state)
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     assert_int_equal(gxt_run(ctx, &job, "cpu", NULL), GX_OK);
     for (size_t i = 0; i < TICKETS; i++) {
-        gx_report r;
+        gx_report r = gxt_report();
         assert_int_equal(gx_wait(tickets[i], UINT64_MAX, &r), GX_OK);
         check_report(&r, n);
         assert_memory_equal(outs + i * bytes, out, bytes);
@@ -1197,6 +1201,7 @@ static void the_model_can_be_read(void **state)
     assert_true(count >= 2 * 5); /* of each at least 64, 256, 1K, 4K, 16K */
     gx_model_row *rows = gxt_alloc(count * sizeof *rows);
     given = count - 1; /* what has no room is counted and not written */
+    rows[0].struct_size = sizeof *rows;
     rows[count - 1].n = 0x5c5c;
     assert_int_equal(gx_model(ctx, rows, &given), GX_OK);
     assert_int_equal(given, count);

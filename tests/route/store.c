@@ -115,7 +115,8 @@ static void round_trip(void **state)
     struct gx_model *model = open_model();
     assert_int_equal(count_rows(model), 0);
     learn_some(model);
-    gx_model_row rows[16], again[16];
+    gx_model_row rows[16] = {{.struct_size = sizeof *rows}},
+                 again[16] = {{.struct_size = sizeof *again}};
     size_t count = 0, count_again = 0;
     gx__model_rows(model, rows, GXT_COUNT(rows), &count);
     assert_int_equal(count, 8);
@@ -373,7 +374,7 @@ static void ageing(void **state)
     older->point[0].date -= 3 * DAY;
     model = open_model();
     gx__model_take(model, older, gx__date_s());
-    gx_model_row row;
+    gx_model_row row = {.struct_size = sizeof row};
     size_t count = 0;
     gx__model_rows(model, &row, 1, &count);
     assert_true(row.age_s >= 3 * DAY && row.age_s < 3 * DAY + 60);

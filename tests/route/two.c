@@ -73,7 +73,7 @@ static unsigned run_once(gx_ctx *ctx, gx_policy policy, int which)
     static uint32_t out[N];
     static unsigned char fq_out[FQ_N * ELEMENT];
     gx_run_opts opts = {.policy = policy};
-    gx_report r;
+    gx_report r = gxt_report();
     gx_job job = gxt_job(which ? GX_MUL : GX_ADD, GX_U32, N, a, b, NULL, out);
     if (which == 2)
         job = gxt_job(GX_DIV, GX_BLS12_381_FQ, FQ_N, fq[0], fq[1], NULL, fq_out);
@@ -187,7 +187,7 @@ static void one_fails(void **state)
         unsigned fallbacks = 0;
         for (size_t i = 0; i < GXT_COUNT(ats); i += gxt_small() ? 2 : 1) {
             char list[80];
-            gx_statistics s;
+            gx_statistics s = {.struct_size = sizeof s};
             snprintf(list, sizeof list, "fault:%s@%u:%s,vulkan:1,cpu", whats[w], ats[i],
                      webgpu && i == 2 ? "webgpu:vulkan:0" : "vulkan:0");
             gx_ctx *ctx = open_watched(list, 1);

@@ -38,7 +38,7 @@ const char *gxt_vulkan(void)
         return NULL;
     if (!wanted)
         wanted = "llvmpipe";
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     gx_config config = {0};
     gxt_watch(&config);
@@ -63,7 +63,7 @@ const char *gxt_vulkan(void)
 size_t gxt_webgpu(const char *names[GXT_WEBGPU])
 {
     static const char *const wanted[GXT_WEBGPU] = {"webgpu:vulkan:0", "webgpu:gl:0"};
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos), found = 0;
     if (getenv("GX_TEST_NO_WEBGPU"))
         return 0;
@@ -207,12 +207,36 @@ gx_ctx *gxt_open(const gx_config *config)
 
 void gxt_clear_environment(void)
 {
-    size_t count = 0;
-    const gx_option *options = gx_options(&count);
-    for (size_t i = 0; i < count; i++)
-        unsetenv(options[i].env);
+    for (uint32_t i = 0; gx_option_get(i); i++)
+        unsetenv(gx_option_get(i)->env);
     unsetenv("GPU_DEVICE_LOCAL");
     unsetenv("SUPERVM_WGPU_BACKENDS");
+}
+
+gx_report gxt_report(void)
+{
+    enum { KEPT = 64 };
+    static _Thread_local gx_candidate kept[KEPT][GX_CANDIDATES_MAX];
+    static _Thread_local unsigned next;
+    gx_candidate *room = kept[next++ % KEPT];
+    memset(room, 0xa5, sizeof *kept);
+    room->struct_size = sizeof *room;
+    return (gx_report){
+        .struct_size = sizeof(gx_report), .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
+}
+
+void gxt_reports(gx_report *reports, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        reports[i] = gxt_report();
+}
+
+void gxt_spoil(gx_report *reports, size_t count, int byte)
+{
+    gxt_reports(reports, count);
+    for (size_t i = 0; i < count; i++)
+        memset((char *)&reports[i] + offsetof(gx_report, candidates), byte,
+               sizeof *reports - offsetof(gx_report, candidates));
 }
 
 gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b, const void *c,

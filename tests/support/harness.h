@@ -74,6 +74,12 @@ gx_ctx *gxt_open(const gx_config *config);
 /* No device setting from outside may change what a test means. */
 void gxt_clear_environment(void);
 
+/* A report with room for candidates, good until the thread has asked for 64 more. */
+gx_report gxt_report(void);
+void gxt_reports(gx_report *reports, size_t count);
+/* The same with all that the library is to write filled with a byte. */
+void gxt_spoil(gx_report *reports, size_t count, int byte);
+
 /* A job over n elements; operands that the operation has not are left out. */
 gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b, const void *c,
                void *out);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -261,7 +262,7 @@ static bool watched(const struct vk_device *device)
     if (device->base->instance->config.validate)
         return true;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (getenv(signs[i]))
+        if (gx__env(&device->base->instance->config, signs[i]))
             return true;
     return false;
 }

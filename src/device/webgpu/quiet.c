@@ -10,7 +10,8 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "base/env.h"
 
 static const char wayland[] = "libwayland-client.so.0";
 
@@ -28,7 +29,7 @@ __attribute__((format(printf, 1, 0))) static void on_message(const char *format,
  * no use for a function of its own that ours would replace. */
 static bool would_complain(void)
 {
-    const char *folder = getenv("XDG_RUNTIME_DIR");
+    const char *folder = gx__env_of_others("XDG_RUNTIME_DIR");
     return !folder || folder[0] != '/';
 }
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See abi.h.
+ */
+#include "base/abi.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* last: the last member that the struct had in the first release. */
+#define LAYOUT(type, last)                                                                         \
+    {                                                                                              \
+#type, offsetof(type, last) + sizeof(((type *)0)->last), sizeof(type)                      \
+    }
+
+const struct gx_layout gx__config_layout = LAYOUT(gx_config, reserved);
+const struct gx_layout gx__run_opts_layout = LAYOUT(gx_run_opts, reserved);
+const struct gx_layout gx__calibration_layout = LAYOUT(gx_calibration, user);
+const struct gx_layout gx__report_layout = LAYOUT(gx_report, message);
+const struct gx_layout gx__candidate_layout = LAYOUT(gx_candidate, reserved);
+const struct gx_layout gx__estimate_layout = LAYOUT(gx_estimate_info, mode_ns);
+const struct gx_layout gx__device_info_layout = LAYOUT(gx_device_info, usable);
+const struct gx_layout gx__model_row_layout = LAYOUT(gx_model_row, age_s);
+const struct gx_layout gx__statistics_layout = LAYOUT(gx_statistics, fallbacks);
+const struct gx_layout gx__device_statistics_layout = LAYOUT(gx_device_statistics, readmissions);
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes and not members: an element of an array need not be aligned, where its size is of a
+ * version to come. */
+static size_t struct_size_of(const void *caller)
+{
+    size_t size;
+    memcpy(&size, caller, sizeof size);
+    return size;
+}
+
+size_t gx__caller_size(const struct gx_layout *layout, const void *caller, char *message,
+                       size_t message_size)
+{
+    size_t size = struct_size_of(caller);
+    if (!size)
+        return layout->first;
+    if (size >= layout->first && size <= GX_STRUCT_SIZE_MAX)
+        return size;
+    snprintf(message, message_size, "%s.struct_size is %zu, which no version has: set it to sizeof",
+             layout->name, size);
+    return 0;
+}
+
+gx_status gx__take_in(const struct gx_layout *layout, void *own, const void *caller, char *message,
+                      size_t message_size)
+{
+    memset(own, 0, layout->size);
+    if (caller) {
+        size_t size = gx__caller_size(layout, caller, message, message_size);
+        if (!size)
+            return GX_ERR_INVALID;
+        for (size_t i = layout->size; i < size; i++) {
+            if (!((const char *)caller)[i])
+                continue;
+            snprintf(message, message_size,
+                     "%s: byte %zu is set, but gpuexec %s knows %zu bytes: the caller was built "
+                     "with a newer gpuexec.h; leave that member 0 or update the library",
+                     layout->name, i, gx_version(), layout->size);
+            return GX_ERR_INVALID;
+        }
+        memcpy(own, caller, least(size, layout->size));
+    }
+    memcpy(own, &layout->size, sizeof layout->size);
+    return GX_OK;
+}
+
+gx_status gx__check_out(const struct gx_layout *layout, const void *first, size_t count,
+                        size_t *size, char *message, size_t message_size)
+{
+    *size = gx__caller_size(layout, first, message, message_size);
+    if (!*size)
+        return GX_ERR_INVALID;
+    if (count > 1 && !struct_size_of(first)) {
+        snprintf(message, message_size,
+                 "%s.struct_size is 0 in the first of %zu: in an array, set it to sizeof(%s)",
+                 layout->name, count, layout->name);
+        return GX_ERR_INVALID;
+    }
+    return GX_OK;
+}
+
+void gx__give_out(const struct gx_layout *layout, void *caller, size_t size, size_t keep,
+                  const void *own)
+{
+    size_t known = least(size, layout->size);
+    memcpy((char *)caller + keep, (const char *)own + keep, known - keep);
+    memset((char *)caller + known, 0, size - known);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What became of a job, as the library keeps it, and how that becomes the caller's gx_report,
+ * which may be of another version.
+ */
+#ifndef GX_EXEC_OUTCOME_H
+#define GX_EXEC_OUTCOME_H
+
+#include "base/instance.h"
+
+/* Members as in gx_report. */
+struct gx_outcome {
+    gx_status status;
+    gx_reason reason;
+    char device[48];
+    uint32_t threads, dispatches, groups, submits, command_hits, sampled;
+    gx_path path;
+    gx_mode mode;
+    uint64_t bad_index;
+    char bad_operand;
+    uint64_t queued_ns, total_ns, host_in_ns, device_ns, host_out_ns;
+    uint64_t upload_ns, compute_ns, download_ns;
+    uint32_t candidates;
+    gx_candidate candidate[GX_CANDIDATES_MAX];
+    char message[160];
+};
+
+/* Of a job that did not run: everything in *outcome is set. */
+void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);
+
+/* The caller's reports; first is NULL where none are wanted. */
+struct gx_reports {
+    char *first;
+    size_t size; /* of each */
+};
+
+/* GX_ERR_INVALID and message where sizes or candidates of reports are not as they must be. */
+gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t count, char *message,
+                            size_t message_size);
+void gx__reports_give(const struct gx_reports *to, size_t i, const struct gx_outcome *outcome);
+
+/* The same for an array of candidates. */
+gx_status gx__candidates_check(const gx_candidate *to, uint32_t room, char *message,
+                               size_t message_size);
+void gx__candidates_give(gx_candidate *to, uint32_t room, const gx_candidate *candidates,
+                         uint32_t count);
+
+/* Arrays of outcomes, kept for the next call. */
+struct gx_outcome_pool {
+    pthread_mutex_t lock;
+    struct gx_outcome_block *idle;
+};
+struct gx_outcome_block;
+void gx__outcomes_init(struct gx_outcome_pool *pool);
+void gx__outcomes_close(struct gx_outcome_pool *pool, const gx_allocator *allocator);
+/* Contents are unspecified; NULL: no memory. Given back with gx__outcomes_put. */
+struct gx_outcome *gx__outcomes_get(struct gx_outcome_pool *pool, const gx_allocator *allocator,
+                                    size_t count);
+void gx__outcomes_put(struct gx_outcome_pool *pool, const gx_allocator *allocator,
+                      struct gx_outcome *outcomes);
+
+#endif
