@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <string.h>
 
 #include "run_report.h"
 
@@ -22,32 +23,22 @@ static void print_candidates(const gx_estimate_info *info)
 {
     for (uint32_t i = 0; i < info->candidates && i < info->candidate_room; i++) {
         const gx_candidate *c = &info->candidate[i];
+        bool shares = info->reason == GX_REASON_SPLIT && c->share_ns;
         printf("candidate    %s: ", c->device);
         if (c->predicted_ns)
             printf("%.1f us predicted", (double)c->predicted_ns / 1e3);
         else
             printf("nothing known");
-        if (c->share_ns && c->share_ns != c->predicted_ns)
+        if (shares)
             printf(", %.1f us for its share", (double)c->share_ns / 1e3);
-        putchar('\n');
+        puts(shares || !strcmp(c->device, info->device) ? ", chosen" : "");
     }
-}
-
-static json_t *json_candidates(const gx_estimate_info *info)
-{
-    json_t *list = json_array();
-    for (uint32_t i = 0; i < info->candidates && i < info->candidate_room; i++) {
-        const gx_candidate *c = &info->candidate[i];
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "device", c->device,
-                                              "predicted_ns", (json_int_t)c->predicted_ns,
-                                              "share_ns", (json_int_t)c->share_ns));
-    }
-    return list;
 }
 
 static void print_text(const gx_job *job, const gx_estimate_info *info)
 {
     printf("device       %s (%s)\n", info->device, reason_text(info->reason));
+    print_candidates(info);
     printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info->chunk_elems);
     printf("path         %s\n", info->path ? gx_path_name(info->path) : "none");
     printf("mode         %s, %u in flight\n", gx_mode_name(info->mode), info->sets);
@@ -58,7 +49,6 @@ static void print_text(const gx_job *job, const gx_estimate_info *info)
            info->bytes_staged, info->bytes_up, info->bytes_down);
     printf("memory       %" PRIu64 " bytes of the device\n", info->memory_bytes);
     print_times(info);
-    print_candidates(info);
 }
 
 static int print_json(const gx_job *job, const gx_estimate_info *info)
@@ -81,11 +71,11 @@ static int print_json(const gx_job *job, const gx_estimate_info *info)
                    {"bytes_down", info->bytes_down},
                    {"memory_bytes", info->memory_bytes},
                    {"predicted_ns", info->predicted_ns}};
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "command", "run", "version",
-                  gx_version(), "device", info->device, "reason", gx_reason_name(info->reason),
-                  "path", gx_path_name(info->path), "mode", gx_mode_name(info->mode), "mode_ns",
-                  modes, "candidates", json_candidates(info));
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "command", "run", "version", gx_version(),
+        "device", info->device, "reason", gx_reason_name(info->reason), "path",
+        gx_path_name(info->path), "mode", gx_mode_name(info->mode), "mode_ns", modes, "candidates",
+        candidates_json(info->candidate, info->candidates, info->candidate_room));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(json, numbers[i].name, json_integer((json_int_t)numbers[i].value));
     bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2));

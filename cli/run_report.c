@@ -6,7 +6,6 @@
 #include "run_report.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "clock.h"
@@ -57,18 +56,18 @@ static json_t *json_numbers(const gx_report *r)
     return json;
 }
 
-static json_t *json_candidates(const gx_report *r)
+json_t *candidates_json(const gx_candidate *list, uint32_t count, uint32_t room)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < r->candidates && i < r->candidate_room; i++) {
-        const gx_candidate *c = &r->candidate[i];
+    json_t *json = json_array();
+    for (uint32_t i = 0; i < count && i < room; i++) {
+        const gx_candidate *c = &list[i];
         json_array_append_new(
-            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s}", "device", c->device, "predicted_ns",
+            json, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s}", "device", c->device, "predicted_ns",
                             (json_int_t)c->predicted_ns, "share_ns", (json_int_t)c->share_ns,
                             "actual_ns", (json_int_t)c->actual_ns, "elements",
                             (json_int_t)c->elements, "status", gx_status_name(c->status)));
     }
-    return list;
+    return json;
 }
 
 static json_t *json_report(const gx_job *job, const gx_report *r)
@@ -77,7 +76,8 @@ static json_t *json_report(const gx_job *job, const gx_report *r)
                              gx_status_name(r->status), "message", r->message, "device", r->device,
                              "reason", gx_reason_name(r->reason), "path", gx_path_name(r->path),
                              "mode", gx_mode_name(r->mode), "elements", (json_int_t)job->n,
-                             "threads", (json_int_t)r->threads, "candidates", json_candidates(r));
+                             "threads", (json_int_t)r->threads, "candidates",
+                             candidates_json(r->candidate, r->candidates, r->candidate_room));
     json_t *numbers = json_numbers(r);
     json_object_update(json, numbers);
     json_decref(numbers);

@@ -6,6 +6,8 @@
 #ifndef RUN_REPORT_H
 #define RUN_REPORT_H
 
+#include <jansson.h>
+
 #include "cli.h"
 
 /* What one device did. */
@@ -32,5 +34,8 @@ void run_report_end(run_report *r, gx_ctx *ctx, int rc);
 
 /* Why a device does it: "the fastest". */
 const char *reason_text(gx_reason reason);
+
+/* Those that were considered, as far as there was room for them, as an array. */
+json_t *candidates_json(const gx_candidate *list, uint32_t count, uint32_t room);
 
 #endif

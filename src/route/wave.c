@@ -297,6 +297,7 @@ gx_status gx__wave_carve(struct gx_router *router, struct gx_desk *desk, const s
                                .predicted_ns = d->portion[i].ns};
         at += shares[i].jobs;
         desk->entrant[d->portion[i].rival].meant = shares[i].elements;
+        desk->entrant[d->portion[i].rival].share_ns = (uint64_t)d->portion[i].ns;
     }
     for (size_t i = 0; i < desk->errands; i++)
         desk->errand[i].together = desk->errands > 1;
@@ -457,10 +458,8 @@ static void place(struct gx_desk *desk, bool begin)
 {
     for (size_t i = 0; i < desk->decision.portions; i++) {
         const struct gx_portion *portion = &desk->decision.portion[i];
-        struct gx_entrant *e = &desk->entrant[portion->rival];
+        const struct gx_entrant *e = &desk->entrant[portion->rival];
         uint64_t ns = (uint64_t)portion->ns;
-        if (begin)
-            e->share_ns = ns;
         atomic_fetch_add(&e->place->waiting_ns, begin ? ns : (uint64_t)0 - ns);
     }
 }

@@ -598,12 +598,20 @@ static void probes_are_affordable(void **state)
 static void same_decision(gx_ctx *ctx, size_t n)
 {
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
-    gx_estimate_info e = {.struct_size = sizeof e};
+    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    gx_estimate_info e = {
+        .struct_size = sizeof e, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
     routed(ctx, &job);
     assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &e), GX_OK);
     gx_report r = routed(ctx, &job);
     assert_string_equal(e.device, r.device);
     assert_int_equal(e.reason, r.reason);
+    assert_int_equal(e.candidates, r.candidates);
+    for (uint32_t i = 0; i < r.candidates; i++) {
+        assert_string_equal(e.candidate[i].device, r.candidate[i].device);
+        assert_int_equal(e.candidate[i].predicted_ns, r.candidate[i].predicted_ns);
+        assert_int_equal(e.candidate[i].share_ns, r.candidate[i].share_ns);
+    }
     assert_true(e.predicted_ns > 0);
     double off = (double)e.predicted_ns / (double)r.total_ns - 1;
     if (off < -0.1 || off > 0.1)
