@@ -115,7 +115,7 @@ static void keep(gx_job *job, char *spare)
 {
     gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
     memcpy(spare, job->out.host, job->n * gx__element_bytes(job->field));
-    for (int i = 0; i < last_operand(job); i++)
+    for (int i = 0; i < GX_OPERANDS - 1 && i < last_operand(job); i++)
         if (inputs[i]->host == job->out.host)
             inputs[i]->host = spare;
 }
