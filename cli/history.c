@@ -98,7 +98,7 @@ static void put_sample(FILE *out, const history *h, const history_sample *s, boo
             "%s[%" PRIu64 ".%03" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%" PRIu64 ",%" PRIu64,
             first ? "" : ",", s->at_ns / SECOND, s->at_ns % SECOND / 1000000, s->elements,
-            s->jobs_done, s->jobs_failed, s->jobs_waiting, s->decisions, s->routed_ns,
+            s->jobs_done, s->jobs_failed, s->jobs_waiting, s->decisions_predicted, s->routed_ns,
             s->routed_best_ns);
     for (size_t i = 0; i < h->devices; i++)
         fprintf(out, ",[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", s->device[i].elements,
@@ -138,7 +138,7 @@ char *history_json(history *h)
     if (!out)
         return NULL;
     fputs("{\"columns\":[\"uptime_s\",\"elements\",\"jobs_done\",\"jobs_failed\",\"jobs_waiting\","
-          "\"decisions\",\"routed_ns\",\"routed_best_ns\"],"
+          "\"decisions_predicted\",\"routed_ns\",\"routed_best_ns\"],"
           "\"device_columns\":[\"elements\",\"busy_ns\",\"jobs\"],\"devices\":",
           out);
     pthread_mutex_lock(&h->lock);

@@ -20,7 +20,8 @@ enum { HISTORY_DEVICES = 16, HISTORY_NAME_BYTES = 48 };
 /* Counters at one moment, as gx_stats and gx_device_stats say them. */
 typedef struct history_sample {
     uint64_t at_ns; /* since the start; later than that of the sample before */
-    uint64_t elements, jobs_done, jobs_failed, jobs_waiting, decisions, routed_ns, routed_best_ns;
+    uint64_t elements, jobs_done, jobs_failed, jobs_waiting, decisions_predicted, routed_ns,
+        routed_best_ns;
     struct {
         uint64_t elements, busy_ns, jobs;
     } device[HISTORY_DEVICES]; /* in an order that does not change */

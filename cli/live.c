@@ -39,7 +39,8 @@ enum { DEVICES_MAX = 64 };
     X(routed_best_ns)                                                                              \
     X(sampled)                                                                                     \
     X(mismatches)                                                                                  \
-    X(fallbacks)
+    X(fallbacks)                                                                                   \
+    X(decisions_predicted)
 
 /* Of gx_device_statistics. */
 #define DEVICE_STATS(X)                                                                            \
@@ -121,7 +122,7 @@ void live_remember(gx_ctx *ctx, history *past, uint64_t start_ns)
                              .jobs_done = s.jobs_done,
                              .jobs_failed = s.jobs_failed,
                              .jobs_waiting = s.jobs_waiting,
-                             .decisions = s.decisions,
+                             .decisions_predicted = s.decisions_predicted,
                              .routed_ns = s.routed_ns,
                              .routed_best_ns = s.routed_best_ns};
     for (size_t i = 0; i < count && i < HISTORY_DEVICES; i++) {

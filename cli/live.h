@@ -12,7 +12,7 @@
 #include "history.h"
 #include "workload.h"
 
-/* Decisions from which on the estimated regret is told: in all of fewer, what the first calls pay
+/* Decisions with a predicted time from which on the estimated regret is told: in all of fewer, what the first calls pay
  * for, threads and memory, is most of it. */
 enum { LIVE_REGRET_DECISIONS = 100 };
 

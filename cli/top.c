@@ -146,7 +146,7 @@ static const char *regret(const json_t *now, const json_t *before, char *out, si
 {
     double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
     double took = number(now, "routed_ns") - number(before, "routed_ns");
-    if (best > 0 && (before || number(now, "decisions") >= LIVE_REGRET_DECISIONS))
+    if (best > 0 && (before || number(now, "decisions_predicted") >= LIVE_REGRET_DECISIONS))
         snprintf(out, size, "%.1f %%", 100 * (took / best - 1));
     else
         snprintf(out, size, "-");

@@ -622,9 +622,10 @@ typedef struct gx_statistics {
      * other devices would have taken is not measured, so that wrong predictions are in it. */
     uint64_t routed_ns;
     uint64_t routed_best_ns;
-    uint64_t sampled;    /* elements computed again and compared ... */
-    uint64_t mismatches; /* ... jobs where one differed */
-    uint64_t fallbacks;  /* shares finished by another device than planned */
+    uint64_t sampled;             /* elements computed again and compared ... */
+    uint64_t mismatches;          /* ... jobs where one differed */
+    uint64_t fallbacks;           /* shares finished by another device than planned */
+    uint64_t decisions_predicted; /* those that routed_ns and routed_best_ns are of */
 } gx_statistics;
 
 /* A copy; each number is exact, taken one after the other. Any thread; no blocking. */

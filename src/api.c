@@ -212,7 +212,8 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
                            .routed_best_ns = c->routed_best_ns,
                            .sampled = c->sampled,
                            .mismatches = c->mismatches,
-                           .fallbacks = c->fallbacks};
+                           .fallbacks = c->fallbacks,
+                           .decisions_predicted = c->decisions_predicted};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         own.buckets[i] = c->buckets[i];
     gx__router_sums(&ctx->router, &own.jobs_done, &own.elements);

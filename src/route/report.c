@@ -201,6 +201,7 @@ void gx__report_regret(struct gx_router *router, const struct gx_desk *desk, uin
     double least = desk->rivals > 1 ? least_predicted(desk) : 0;
     if (!(least > 0))
         return;
+    gx__count(&counters->decisions_predicted, 1);
     gx__count(&counters->routed_ns, ns);
     gx__count(&counters->routed_best_ns, (uint64_t)least);
 }

@@ -168,6 +168,7 @@ static void every_number_of_the_context(void **state)
     check(text, "gpuexec_decisions_default_total", s.decisions_default);
     check(text, "gpuexec_decisions_split_total", s.decisions_split);
     check(text, "gpuexec_decisions_explored_total", s.decisions_explored);
+    check(text, "gpuexec_decisions_predicted_total", s.decisions_predicted);
     check_seconds(text, "gpuexec_routed_seconds_total", s.routed_ns);
     check_seconds(text, "gpuexec_routed_best_seconds_total", s.routed_best_ns);
     check(text, "gpuexec_sampled_elements_total", s.sampled);

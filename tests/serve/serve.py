@@ -160,7 +160,8 @@ STATS = {"jobs_done": 'gpuexec_jobs_totalresult="done"', "jobs_failed": 'gpuexec
          "decisions_default": "gpuexec_decisions_default_total", "decisions_split": "gpuexec_decisions_split_total",
          "decisions_explored": "gpuexec_decisions_explored_total", "routed_ns": "gpuexec_routed_seconds_total",
          "routed_best_ns": "gpuexec_routed_best_seconds_total", "sampled": "gpuexec_sampled_elements_total",
-         "mismatches": "gpuexec_mismatches_total", "fallbacks": "gpuexec_fallbacks_total"}
+         "mismatches": "gpuexec_mismatches_total", "fallbacks": "gpuexec_fallbacks_total",
+         "decisions_predicted": "gpuexec_decisions_predicted_total"}
 
 
 def test_numbers():
@@ -209,10 +210,10 @@ def test_numbers():
     equal("SIGINT ends it", server.end(signal.SIGINT), 0)
 
 
-def test_regret(jobs, told):
+def test_regret(jobs, told, devices="sim:gpu-slower-than-cpu,sim:cpu-16-cores", sizes="16K"):
     """Two machines that do not exist, of which one is the faster: what all who ask are told of the choice."""
-    server = Server("--device", "sim:gpu-slower-than-cpu,sim:cpu-16-cores", "--cache-dir", "none", "--jobs", str(jobs),
-                    "--rate", "200", "--field", "bn254-fr", "--op", "mul", "--sizes", "16K",
+    server = Server("--device", devices, "--cache-dir", "none", "--jobs", str(jobs),
+                    "--rate", "200", "--field", "bn254-fr", "--op", "mul", "--sizes", sizes,
                     folder=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../machines"))
     deadline = time.time() + 60
     while server.status()["stats"]["jobs_done"] < jobs and time.time() < deadline:
@@ -220,7 +221,8 @@ def test_regret(jobs, told):
     time.sleep(0.3)
     stats, series = server.status()["stats"], parse(server.get("/metrics")[1])
     took, best = stats["routed_ns"], stats["routed_best_ns"]
-    expect("decisions that were predicted", took > 0 and best > 0, stats)
+    expect("decisions that were predicted", took > 0 and best > 0 and 0 < stats["decisions_predicted"] <= stats["decisions"], stats)
+    equal("enough of them", stats["decisions_predicted"] >= 100, told)
     equal("the same in the metrics", (series["gpuexec_routed_seconds_total"][0],
                                       series["gpuexec_routed_best_seconds_total"][0]), (took / 1e9, best / 1e9))
     top = subprocess.run([PROGRAM, "top", "--once", server.url], capture_output=True, text=True, check=False)
@@ -600,6 +602,7 @@ def main():
     test_history()
     test_regret(40, told=False)  # too few to be told of
     test_regret(120, told=True)
+    test_regret(160, told=False, devices="cpu,sim:gpu-slower-than-cpu", sizes="64,65,66,16K")  # most are too small to choose
     test_token()
     test_top_with_strangers()
     test_top_terminal()
