@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fuzzes each target for FUZZ_SECONDS, or with FUZZ_RUNS for as many inputs, starting from its corpus. New inputs stay in
-# build/fuzz/corpus; one that broke something is worth a place in tests/fuzz/corpus.
+# Fuzzes each target for FUZZ_SECONDS, or with FUZZ_RUNS for as many inputs, starting from its
+# corpus. New inputs stay in build/fuzz/corpus; one that broke something is worth a place in
+# tests/fuzz/corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

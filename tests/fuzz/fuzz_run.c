@@ -64,8 +64,7 @@ static uint16_t take_two(source *s)
 /* Few, or more than there can be: what lies between would be the caller's promise. */
 static size_t decode_n(uint8_t byte)
 {
-    static const size_t huge[] = {SIZE_MAX,      SIZE_MAX / 4,      SIZE_MAX / 32,
-                                  SIZE_MAX / 48, SIZE_MAX / 32 + 1, SIZE_MAX / 2 / 4 + 1};
+    static const size_t huge[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 8 + 1};
     return byte < 240 ? byte % SMALL : huge[byte % (sizeof huge / sizeof *huge)];
 }
 
