@@ -486,6 +486,25 @@ GX_API gx_status gx_poll(gx_ticket *ticket);
  * it is done. May be called again, and by several threads at once. */
 GX_API gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports);
 
+/* Waits likewise for the first of several tickets that is done, and returns what gx_poll does of
+ * it; *index says which one it is. Where the time is over: GX_PENDING, and *index is `count`.
+ * NULL tickets are skipped, but one must be left, and all must be of one context. Any thread,
+ * several for one ticket; allocates nothing. */
+GX_API gx_status gx_wait_any(gx_ticket *const *tickets, size_t count, uint64_t timeout_ns,
+                             size_t *index);
+
+/* Called when a ticket is done, once. It may call gx_poll, gx_wait with a timeout of 0, gx_submit
+ * to a context whose queue is not full, and write to a descriptor or post a semaphore. It must
+ * not block, and must not free its ticket or close the context. */
+typedef void (*gx_done_fn)(void *user, gx_ticket *ticket);
+
+/* For event loops: has `done` called when the ticket is done, from a thread of the library or
+ * the one that cancels it; or from this thread, before gx_notify returns, where the ticket is
+ * done already. Once per ticket. gx_ticket_free waits for it. To wake poll() or epoll, let it
+ * write to an eventfd, and call gx_wait with 0 in the loop: examples/events.c. Any thread; no
+ * blocking, but for what `done` does. */
+GX_API gx_status gx_notify(gx_ticket *ticket, gx_done_fn done, void *user);
+
 /* Asks for the end: jobs that have not started get GX_ERR_CANCELLED and are not run, those
  * under way are finished, and the ticket is done after that. NULL and a ticket that is done
  * are fine. Any thread; no blocking. */

@@ -188,32 +188,32 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
         return gx__fail(&ctx->instance, GX_ERR_INVALID, "gx_stats: %s", message);
     const struct gx_counters *c = &ctx->instance.counters;
     gx_statistics own = {.jobs_failed = c->jobs_failed,
-                           .bytes_read = c->bytes_read,
-                           .bytes_written = c->bytes_written,
-                           .compute_ns = c->compute_ns,
-                           .dispatches = c->dispatches,
-                           .pool_hits = c->pool_hits,
-                           .pool_misses = c->pool_misses,
-                           .pool_bytes = c->pool_bytes,
-                           .device_bytes = c->device_bytes,
-                           .device_bytes_peak = c->device_bytes_peak,
-                           .command_hits = c->command_hits,
-                           .command_misses = c->command_misses,
-                           .tickets_submitted = c->tickets_submitted,
-                           .tickets_done = c->tickets_done,
-                           .tickets_cancelled = c->tickets_cancelled,
-                           .jobs_waiting = c->jobs_waiting,
-                           .validation_messages = c->validation_messages,
-                           .decisions = c->decisions,
-                           .decisions_default = c->decisions_default,
-                           .decisions_split = c->decisions_split,
-                           .decisions_explored = c->decisions_explored,
-                           .routed_ns = c->routed_ns,
-                           .routed_best_ns = c->routed_best_ns,
-                           .sampled = c->sampled,
-                           .mismatches = c->mismatches,
-                           .fallbacks = c->fallbacks,
-                           .decisions_predicted = c->decisions_predicted};
+                         .bytes_read = c->bytes_read,
+                         .bytes_written = c->bytes_written,
+                         .compute_ns = c->compute_ns,
+                         .dispatches = c->dispatches,
+                         .pool_hits = c->pool_hits,
+                         .pool_misses = c->pool_misses,
+                         .pool_bytes = c->pool_bytes,
+                         .device_bytes = c->device_bytes,
+                         .device_bytes_peak = c->device_bytes_peak,
+                         .command_hits = c->command_hits,
+                         .command_misses = c->command_misses,
+                         .tickets_submitted = c->tickets_submitted,
+                         .tickets_done = c->tickets_done,
+                         .tickets_cancelled = c->tickets_cancelled,
+                         .jobs_waiting = c->jobs_waiting,
+                         .validation_messages = c->validation_messages,
+                         .decisions = c->decisions,
+                         .decisions_default = c->decisions_default,
+                         .decisions_split = c->decisions_split,
+                         .decisions_explored = c->decisions_explored,
+                         .routed_ns = c->routed_ns,
+                         .routed_best_ns = c->routed_best_ns,
+                         .sampled = c->sampled,
+                         .mismatches = c->mismatches,
+                         .fallbacks = c->fallbacks,
+                         .decisions_predicted = c->decisions_predicted};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         own.buckets[i] = c->buckets[i];
     gx__router_sums(&ctx->router, &own.jobs_done, &own.elements);
@@ -802,6 +802,36 @@ gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports)
     if (s != GX_OK)
         return gx__fail(NULL, s, "gx_wait: %s", message);
     return tell(ticket, gx__ticket_wait(ticket, timeout_ns, &to));
+}
+
+gx_status gx_wait_any(gx_ticket *const *tickets, size_t count, uint64_t timeout_ns, size_t *index)
+{
+    struct gx_backlog *queue = NULL;
+    if (!index || (!tickets && count))
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_wait_any: tickets and index must not be NULL");
+    *index = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!tickets[i])
+            continue;
+        if (queue && queue != gx__ticket_queue(tickets[i]))
+            return gx__fail(NULL, GX_ERR_INVALID,
+                            "gx_wait_any: ticket %zu is of another context than those before it",
+                            i);
+        queue = gx__ticket_queue(tickets[i]);
+    }
+    if (!queue)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_wait_any: there is no ticket to wait for");
+    gx_status s = gx__ticket_wait_any(queue, tickets, count, timeout_ns, index);
+    return s == GX_PENDING ? s : tell(tickets[*index], s);
+}
+
+gx_status gx_notify(gx_ticket *ticket, gx_done_fn done, void *user)
+{
+    if (!ticket || !done)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_notify: ticket and done must not be NULL");
+    return gx__ticket_notify(ticket, done, user)
+               ? GX_OK
+               : gx__fail(NULL, GX_ERR_INVALID, "gx_notify: the ticket has a function already");
 }
 
 void gx_cancel(gx_ticket *ticket)

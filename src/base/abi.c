@@ -21,7 +21,7 @@ const struct gx_layout gx__candidate_layout = LAYOUT(gx_candidate, reserved);
 const struct gx_layout gx__estimate_layout = LAYOUT(gx_estimate_info, mode_ns);
 const struct gx_layout gx__device_info_layout = LAYOUT(gx_device_info, usable);
 const struct gx_layout gx__model_row_layout = LAYOUT(gx_model_row, age_s);
-const struct gx_layout gx__statistics_layout = LAYOUT(gx_statistics, fallbacks);
+const struct gx_layout gx__statistics_layout = LAYOUT(gx_statistics, decisions_predicted);
 const struct gx_layout gx__device_statistics_layout = LAYOUT(gx_device_statistics, readmissions);
 
 static size_t least(size_t a, size_t b)

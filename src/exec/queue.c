@@ -34,10 +34,13 @@ struct gx_ticket {
     _Atomic gx_status status;
     atomic_bool cancel;
     bool freed;
-    uint32_t waiters; /* inside gx__ticket_wait */
-    uint32_t size;    /* class */
-    size_t count;     /* jobs */
-    size_t first;     /* jobs before are done, and their engines released */
+    uint32_t waiters; /* inside gx__ticket_wait and its like, and calls of: */
+    gx_done_fn done;  /* to be called when it is done; NULL: nothing is */
+    void *done_user;
+    struct gx_ticket *told_next; /* of those whose function is to be called now */
+    uint32_t size;               /* class */
+    size_t count;                /* jobs */
+    size_t first;                /* jobs before are done, and their engines released */
     uint64_t submit_ns;
     gx_path path;
     gx_mode mode;
@@ -53,10 +56,12 @@ struct gx_backlog {
     struct gx_instance *instance; /* not after gx__queue_close */
     uint64_t limit;
     pthread_mutex_t lock;
-    pthread_cond_t room, idle;
-    uint64_t next_turn, serving; /* who waits for room: first come, first served */
-    uint64_t jobs;               /* of pending tickets */
+    pthread_cond_t room, idle, any; /* any: some ticket is done, and somebody waits for that */
+    uint64_t next_turn, serving;    /* who waits for room: first come, first served */
+    uint64_t jobs;                  /* of pending tickets */
     struct gx_ticket *pending;
+    struct gx_ticket *told; /* see tell */
+    uint32_t any_waiters;
     size_t tickets; /* given out */
     bool closed;
     struct gx_ticket *spare[CLASSES];
@@ -95,6 +100,7 @@ struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn rout
     pthread_mutex_init(&queue->lock, NULL);
     init_cond(&queue->room);
     init_cond(&queue->idle);
+    init_cond(&queue->any);
     queue->route = route;
     queue->there = there;
     queue->user = user;
@@ -106,6 +112,7 @@ static void free_queue(struct gx_backlog *queue)
 {
     gx_allocator allocator = queue->allocator;
     pthread_cond_destroy(&queue->routers.work);
+    pthread_cond_destroy(&queue->any);
     pthread_cond_destroy(&queue->idle);
     pthread_cond_destroy(&queue->room);
     pthread_mutex_destroy(&queue->lock);
@@ -172,6 +179,7 @@ struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, s
     t->count = count;
     t->first = 0;
     t->freed = false;
+    t->done = NULL;
     atomic_store_explicit(&t->status, GX_PENDING, memory_order_relaxed);
     atomic_store_explicit(&t->cancel, false, memory_order_relaxed);
     memset(t->engines, 0, count * sizeof *t->engines);
@@ -363,6 +371,33 @@ static void finish(struct gx_ticket *t, gx_status status)
         pthread_cond_broadcast(&queue->idle);
     atomic_store_explicit(&t->status, status, memory_order_release);
     pthread_cond_broadcast(&t->changed);
+    if (queue->any_waiters)
+        pthread_cond_broadcast(&queue->any);
+    if (t->done) { /* it stays until that has returned */
+        t->waiters++;
+        t->told_next = queue->told;
+        queue->told = t;
+    }
+}
+
+/* One who kept the ticket does so no longer; under the lock. */
+static void let_go(struct gx_ticket *t)
+{
+    if (!--t->waiters && t->freed)
+        pthread_cond_broadcast(&t->changed);
+}
+
+/* Calls what is to be called of tickets that were finished; under the lock, which it gives up
+ * meanwhile. Whoever finishes tickets does this last. */
+static void tell(struct gx_backlog *queue)
+{
+    for (struct gx_ticket *t = queue->told; t; t = queue->told) {
+        queue->told = t->told_next;
+        pthread_mutex_unlock(&queue->lock);
+        t->done(t->done_user, t);
+        pthread_mutex_lock(&queue->lock);
+        let_go(t);
+    }
 }
 
 /* The next segment, or the end; under the lock. */
@@ -411,6 +446,7 @@ static void segment_done(struct gx_batch *batch)
     count_work(t->engines[t->first]->work, batch);
     pthread_mutex_lock(&queue->lock);
     end_segment(t);
+    tell(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -596,6 +632,7 @@ static void *router_work(void *user)
     while (routers->lanes || !routers->stop) {
         if (routers->lanes) {
             serve(queue);
+            tell(queue);
             continue;
         }
         queue->routers_idle++;
@@ -708,10 +745,67 @@ gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
             gx__reports_give(reports, i, &t->reports[i]);
         pthread_mutex_lock(&queue->lock);
     }
-    if (!--t->waiters && t->freed)
-        pthread_cond_broadcast(&t->changed);
+    let_go(t);
     pthread_mutex_unlock(&queue->lock);
     return s;
+}
+
+/* The first that is done; `count` where none is. */
+static size_t first_done(struct gx_ticket *const *tickets, size_t count)
+{
+    size_t i = 0;
+    while (i < count && (!tickets[i] || gx__ticket_poll(tickets[i]) == GX_PENDING))
+        i++;
+    return i;
+}
+
+gx_status gx__ticket_wait_any(struct gx_backlog *queue, struct gx_ticket *const *tickets,
+                              size_t count, uint64_t timeout_ns, size_t *index)
+{
+    struct timespec until = {0};
+    int late = timeout_ns == 0;
+    if (timeout_ns && timeout_ns != UINT64_MAX)
+        until = deadline(timeout_ns);
+    pthread_mutex_lock(&queue->lock);
+    for (size_t i = 0; i < count; i++)
+        if (tickets[i])
+            tickets[i]->waiters++;
+    queue->any_waiters++;
+    while ((*index = first_done(tickets, count)) == count && !late)
+        late = timeout_ns == UINT64_MAX ? pthread_cond_wait(&queue->any, &queue->lock)
+                                        : pthread_cond_timedwait(&queue->any, &queue->lock, &until);
+    queue->any_waiters--;
+    gx_status s = *index < count ? gx__ticket_poll(tickets[*index]) : GX_PENDING;
+    for (size_t i = 0; i < count; i++)
+        if (tickets[i])
+            let_go(tickets[i]);
+    pthread_mutex_unlock(&queue->lock);
+    return s;
+}
+
+struct gx_backlog *gx__ticket_queue(const struct gx_ticket *t)
+{
+    return t->queue;
+}
+
+bool gx__ticket_notify(struct gx_ticket *t, gx_done_fn done, void *user)
+{
+    struct gx_backlog *queue = t->queue;
+    pthread_mutex_lock(&queue->lock);
+    bool first = !t->done;
+    if (first) {
+        t->done = done;
+        t->done_user = user;
+    }
+    if (first && t->status != GX_PENDING) {
+        t->waiters++;
+        pthread_mutex_unlock(&queue->lock);
+        done(user, t);
+        pthread_mutex_lock(&queue->lock);
+        let_go(t);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return first;
 }
 
 /* Under the lock. What runs looks at the flag before each job. */
@@ -729,6 +823,7 @@ void gx__ticket_cancel(struct gx_ticket *t)
     struct gx_backlog *queue = t->queue;
     pthread_mutex_lock(&queue->lock);
     cancel(t);
+    tell(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -739,6 +834,7 @@ void gx__queue_cancel(struct gx_backlog *queue)
         next = t->all_next;
         cancel(t);
     }
+    tell(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 

@@ -94,6 +94,13 @@ gx_status gx__ticket_wait(struct gx_ticket *ticket, uint64_t timeout_ns,
 size_t gx__ticket_count(const struct gx_ticket *ticket);
 /* Of one that is done and failed: why the first job that failed did. */
 void gx__ticket_message(const struct gx_ticket *ticket, char *message, size_t size);
+/* The same for the first that is done of several of one queue, NULL or not; *index says which, and
+ * is `count` where none is. */
+gx_status gx__ticket_wait_any(struct gx_backlog *queue, struct gx_ticket *const *tickets,
+                              size_t count, uint64_t timeout_ns, size_t *index);
+struct gx_backlog *gx__ticket_queue(const struct gx_ticket *ticket);
+/* False where there is a function to be called already. */
+bool gx__ticket_notify(struct gx_ticket *ticket, gx_done_fn done, void *user);
 void gx__ticket_cancel(struct gx_ticket *ticket);
 /* Waits where it is pending. */
 void gx__ticket_free(struct gx_ticket *ticket);

@@ -133,7 +133,7 @@ static void first_sizes_stay(void **state)
     assert_int_equal(gx__estimate_layout.first, 224);
     assert_int_equal(gx__device_info_layout.first, 208);
     assert_int_equal(gx__model_row_layout.first, 104);
-    assert_int_equal(gx__statistics_layout.first, 392);
+    assert_int_equal(gx__statistics_layout.first, 400);
     assert_int_equal(gx__device_statistics_layout.first, 128);
     assert_int_equal(sizeof(gx_operand), 32);
     assert_int_equal(sizeof(gx_job), 160);

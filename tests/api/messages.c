@@ -34,6 +34,11 @@ static void expect(gx_status got, gx_status status, const char *words)
     assert_null(strchr(gx_last_message(), '\n'));
 }
 
+static void on_done(void *user, gx_ticket *ticket)
+{
+    (void)user, (void)ticket;
+}
+
 static void null_is_refused(void **state)
 {
     (void)state;
@@ -76,6 +81,9 @@ static void null_is_refused(void **state)
     expect(gx_submit(ctx, &job, 1, NULL, NULL), GX_ERR_INVALID, "gx_submit: ticket");
     expect(gx_poll(NULL), GX_ERR_INVALID, "gx_poll");
     expect(gx_wait(NULL, 0, NULL), GX_ERR_INVALID, "gx_wait");
+    expect(gx_wait_any(NULL, 1, 0, &size), GX_ERR_INVALID, "gx_wait_any");
+    expect(gx_wait_any(&ticket, 0, 0, NULL), GX_ERR_INVALID, "gx_wait_any");
+    expect(gx_notify(NULL, on_done, NULL), GX_ERR_INVALID, "gx_notify");
     expect(gx_host_register(NULL, text, 1), GX_ERR_INVALID, "gx_host_register");
     expect(gx_host_unregister(NULL, text), GX_ERR_INVALID, "gx_host_unregister");
     expect(gx_calibrate(NULL, NULL), GX_ERR_INVALID, "gx_calibrate");

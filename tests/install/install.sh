@@ -88,6 +88,10 @@ if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/mul.c" "${static
     runs "mul.c, pkg-config, static" "$mul" ./mul-static
 else fail "mul.c, static, does not build"; fi
 
+if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/events.c" "${libs[@]}" -o events; then
+    runs "events.c, pkg-config, shared" '^4 tickets, 4 events, all as expected$' "${with_libdir[@]}" ./events
+else fail "events.c, shared, does not build"; fi
+
 if g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$root/examples/batch.cpp" "${libs[@]}" -o batch; then
     runs "batch.cpp, pkg-config, shared" "$batch" "${with_libdir[@]}" ./batch
 else fail "batch.cpp, shared, does not build"; fi
