@@ -7,7 +7,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 30
 BENCH ?=
 
-.PHONY: help build run test bench lint format fuzz install clean
+.PHONY: help build run test bench lint format fuzz abi-baseline install clean
 
 help:
 	@echo 'make run      set up, build, and show what this machine can do'
@@ -16,6 +16,7 @@ help:
 	@echo 'make lint     formatting and static analysis'
 	@echo 'make format   put every file into the project'"'"'s format'
 	@echo 'make fuzz     FUZZ_SECONDS=$(FUZZ_SECONDS) of each fuzz target'
+	@echo 'make abi-baseline  keep the header as that of 0.1, until that is released'
 	@echo 'make install  PREFIX=$(PREFIX) and DESTDIR are heeded'
 	@echo 'make clean    remove everything built'
 	@echo 'One configuration: scripts/test.sh release, or cmake --preset release'
@@ -48,6 +49,9 @@ format:
 fuzz:
 	@scripts/setup.sh test
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh
+
+abi-baseline:
+	cp include/gpuexec.h tests/abi/gpuexec-0.1.h
 
 clean:
 	rm -rf build

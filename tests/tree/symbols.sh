@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # symbols.sh HEADER SHARED STATIC: the shared library exports exactly the functions that
-# the header declares GX_API; the static one defines nothing outside gx_; the soname
+# the header declares GX_API, each in a version; the static one defines nothing outside gx_; the soname
 # carries major and minor while the version is 0.x.
 set -euo pipefail
 header=$1 shared=$2 static=$3
@@ -12,7 +12,8 @@ status=0
 # One statement per line, and in those with the attribute the name before a parenthesis.
 declared=$(gcc -E -P -x c "$header" | tr '\n' ' ' | tr ';' '\n' |
     sed -n 's/.*visibility("default")//p' | grep -o 'gx_[a-z0-9_]* *(' | tr -d ' (' | sort -u)
-exported=$(nm -D --defined-only "$shared" | awk '{ print $3 }' | sed 's/@.*//' | sort -u)
+node='GPUEXEC_[0-9.]+' # the version that a name came with; itself a name without an address
+exported=$(nm -D --defined-only "$shared" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort -u)
 
 if [[ -z $declared ]]; then
     echo "FAIL  no GX_API function found in $header"
@@ -24,6 +25,11 @@ if ! diff <(echo "$declared") <(echo "$exported"); then
 fi
 if grep -E '^gx__' <<<"$exported" || grep -vE '^gx_' <<<"$exported"; then
     echo "FAIL  the names above are exported"
+    status=1
+fi
+
+if nm -D --defined-only "$shared" | awk '$2 != "A" { print $3 }' | grep -vE "@@$node\$"; then
+    echo "FAIL  the names above are in no version"
     status=1
 fi
 
