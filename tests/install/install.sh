@@ -35,7 +35,7 @@ for file in include/gpuexec.h bin/gpuexec share/man/man1/gpuexec-run.1 share/man
     share/doc/gpuexec/monitoring/alerts.yml share/doc/gpuexec/monitoring/grafana-dashboard.json; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
-for file in libgpuexec.so libgpuexec.a cmake/gpuexec/gpuexecConfig.cmake \
+for file in libgpuexec.so libgpuexec.a pkgconfig/gpuexec-static.pc cmake/gpuexec/gpuexecConfig.cmake \
     cmake/gpuexec/gpuexecConfigVersion.cmake; do
     [[ -e $libdir/$file ]] || fail "$file is not installed"
 done
@@ -48,9 +48,7 @@ version=$(awk '$2 ~ /^GX_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' "$pref
 [[ $(pkg-config --modversion gpuexec) == "$version" ]] || fail "pkg-config does not say $version"
 read -ra cflags <<<"$(pkg-config --cflags gpuexec)"
 read -ra libs <<<"$(pkg-config --libs gpuexec)"
-# With -lgpuexec of the static library itself: the shared one would be taken otherwise.
-read -ra static_libs <<<"$(pkg-config --static --libs gpuexec)"
-static_libs=("${static_libs[@]/#-lgpuexec/-l:libgpuexec.a}")
+read -ra static_libs <<<"$(pkg-config --libs gpuexec-static)"
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 
 # runs NAME EXPECTED PROGRAM: its output must have a line that matches, its exit code be 0.
