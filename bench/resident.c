@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "data.h"
-#include "field/host.h"
+#include "field/sum.h"
 #include "kernel/interface.h"
 #include "output.h"
 #include "stats.h"
@@ -84,6 +84,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static struct gx_host_table reference;
 static struct gx_mem mem_a, mem_b, mem_out, mem_bad, mem_scratch, upload, readback;
 static unsigned char *host_a, *host_b; /* the first `distinct` elements of mem_a, mem_b */
+static unsigned char *host_terms;      /* their products */
 static size_t distinct;
 static output *table;
 static double copy_roof, arithmetic_roof; /* bytes and multiply-adds a second; 0: unknown */
@@ -181,7 +182,8 @@ static gx_status alloc_all(void)
     distinct = opts.n < DISTINCT ? (size_t)opts.n : DISTINCT;
     host_a = data_alloc(distinct * ELEMENT_BYTES_MAX);
     host_b = data_alloc(distinct * ELEMENT_BYTES_MAX);
-    if (!host_a || !host_b)
+    host_terms = data_alloc(distinct * ELEMENT_BYTES_MAX);
+    if (!host_a || !host_b || !host_terms)
         return GX_ERR_OUT_OF_MEMORY;
     struct gx_mem *const large[] = {&mem_a, &mem_b, &mem_out};
     gx_status s = alloc(GX_MEM_UPLOAD, distinct * ELEMENT_BYTES_MAX, &upload);
@@ -202,6 +204,7 @@ static void release_all(void)
         release(all[i]);
     free(host_a);
     free(host_b);
+    free(host_terms);
 }
 
 /* Fills mem with the distinct elements, again and again. */
@@ -284,6 +287,29 @@ static void expect_field(const struct subject *s, unsigned char *out, const unsi
         reference.fn[field][host](gx__prime(field), &args);
 }
 
+/* The memory repeats after `distinct` elements: so many times their sum, and that of the rest. */
+static void expect_reduction(const struct subject *s, unsigned char *out)
+{
+    const struct gx_kernel_key *key = &s->dispatch.kernel.key;
+    const struct gx_prime *prime = gx__prime(key->field);
+    size_t rest = (size_t)s->dispatch.n % distinct;
+    unsigned char sum[ELEMENT_BYTES_MAX];
+    const void *terms = host_a;
+    struct gx_host_args times = {
+        .out = out, .a = sum, .n = (size_t)s->dispatch.n / distinct, .broadcast = GX_BROADCAST_A};
+    if (key->op == GX_DOT) {
+        reference.fn[key->field][GX_HOST_MUL](
+            prime,
+            &(struct gx_host_args){.out = host_terms, .a = host_a, .b = host_b, .n = distinct});
+        terms = host_terms;
+    }
+    gx_host_fn add_up = reference.fn[key->field][GX_HOST_SUM];
+    add_up(prime, &(struct gx_host_args){.out = sum, .a = terms, .n = distinct});
+    add_up(prime, &times);
+    add_up(prime, &(struct gx_host_args){.out = sum, .a = terms, .n = rest});
+    gx__add_one(prime, out, sum);
+}
+
 /* A few elements from `first` on. */
 static gx_status verify_piece(const struct subject *s, size_t element, size_t first, size_t n,
                               bool *differs)
@@ -316,6 +342,13 @@ static gx_status verify(const struct subject *s, bool *differs)
     const size_t starts[] = {0, (n - piece) / 2, n - piece};
     double ns;
     gx_status status = time_dispatch(&s->dispatch, 1, &ns);
+    if (gx__op_shape(s->dispatch.kernel.key.op) == GX_SHAPE_REDUCTION) {
+        unsigned char got[ELEMENT_BYTES_MAX], want[ELEMENT_BYTES_MAX];
+        expect_reduction(s, want);
+        status = status == GX_OK ? read_out(0, element, got) : status;
+        *differs |= status == GX_OK && memcmp(got, want, element) != 0;
+        return status;
+    }
     for (size_t i = 0; i < 3 && status == GX_OK; i++)
         status = verify_piece(s, element, starts[i], piece, differs);
     return status;
@@ -380,7 +413,7 @@ static int try_subject(struct subject *s, const struct gx_kernel_key *key, stats
         return failed(name, status);
     d->bind[GX_BIND_OUT].mem = &mem_out;
     d->bind[GX_BIND_A].mem = &mem_a;
-    d->bind[GX_BIND_B].mem = key->op == GX_ADD || key->op == GX_MUL ? &mem_b : NULL;
+    d->bind[GX_BIND_B].mem = gx__op_operands(key->op) > 1 ? &mem_b : NULL;
     if (key->check) /* no element is bad, so whatever is there stays there */
         d->bind[GX_BIND_BAD].mem = &mem_bad;
     status = get_scratch(d);
@@ -434,7 +467,8 @@ static uint64_t multiply_adds(gx_field field, gx_op op)
 {
     uint64_t limbs = (uint64_t)gx__prime(field)->limbs * 2;
     uint64_t product = op == GX_SQR ? limbs * (limbs + 1) / 2 : limbs * limbs;
-    return op == GX_MUL || op == GX_SQR ? product + limbs * limbs + limbs : 0;
+    bool multiplies = op == GX_MUL || op == GX_SQR || op == GX_DOT;
+    return multiplies ? product + limbs * limbs + limbs : 0;
 }
 
 static int bench_op(gx_field field, gx_op op, unsigned per_load)
@@ -443,7 +477,7 @@ static int bench_op(gx_field field, gx_op op, unsigned per_load)
     struct subject s = {.field = gx_field_get_info(field)->name,
                         .op = info->name,
                         .per_load = per_load,
-                        .bytes = (info->operands + 1) * gx__element_bytes(field),
+                        .bytes = (info->operands + !info->reduces) * gx__element_bytes(field),
                         .multiply_adds = multiply_adds(field, op)};
     struct gx_kernel_key key = {
         .op = op, .field = field, .check = true, .repeat = per_load > 1 ? per_load : 0};
@@ -460,8 +494,8 @@ static int bench_field(gx_field field)
     static const struct {
         gx_op op;
         unsigned per_load;
-    } rows[] = {{GX_ADD, 1}, {GX_MUL, 1},        {GX_SQR, 1},
-                {GX_INV, 1}, {GX_MUL, PER_LOAD}, {GX_SQR, PER_LOAD}};
+    } rows[] = {{GX_ADD, 1}, {GX_SUM, 1}, {GX_MUL, 1},        {GX_DOT, 1},
+                {GX_SQR, 1}, {GX_INV, 1}, {GX_MUL, PER_LOAD}, {GX_SQR, PER_LOAD}};
     gx_status s = fill(field);
     if (s != GX_OK)
         return failed("filling the memory", s);

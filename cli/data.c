@@ -209,3 +209,11 @@ gx_job data_arrays_job(const data_arrays *d, gx_field field, gx_op op, size_t n)
     job.out = gx_host(d->result);
     return job;
 }
+
+size_t data_job_bytes(const gx_job *job)
+{
+    size_t bytes = 0;
+    for (const char *name = "oabc"; *name; name++)
+        bytes += gx_operand_bytes(job, *name);
+    return bytes;
+}

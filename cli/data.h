@@ -40,4 +40,7 @@ void data_arrays_free(data_arrays *d);
 /* A job over the first n elements, in host memory. */
 gx_job data_arrays_job(const data_arrays *d, gx_field field, gx_op op, size_t n);
 
+/* Bytes that the job reads and writes. */
+size_t data_job_bytes(const gx_job *job);
+
 #endif

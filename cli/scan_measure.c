@@ -353,11 +353,11 @@ static gx_status resident_make(scanning *s, const char *device, const gx_job *ho
 {
     const gx_operand from[3] = {host->a, host->b, host->c};
     gx_operand *const to[3] = {&job->a, &job->b, &job->c};
-    size_t bytes = host->n * gx_field_get_info(host->field)->element_bytes;
-    gx_status status = gx_buf_create(s->ctx, device, bytes, 0, &r->result);
+    gx_status status = gx_buf_create(s->ctx, device, gx_operand_bytes(host, 'o'), 0, &r->result);
     *job = *host;
     for (unsigned k = 0; k < 3 && status == GX_OK; k++) {
-        if (!from[k].host)
+        size_t bytes = gx_operand_bytes(host, (char)('a' + k));
+        if (!bytes)
             continue;
         status = gx_buf_create(s->ctx, device, bytes, 0, &r->operand[k]);
         if (status == GX_OK)

@@ -81,7 +81,7 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
     const gx_field_info *field = gx_field_get_info(job->field);
     const gx_op_info *op = gx_op_get_info(job->op);
     double seconds = m->wall_ns.median / 1e9, n = (double)job->n;
-    double rate = n * (op->operands + 1) * field->element_bytes / seconds / 1e9;
+    double rate = (double)data_job_bytes(job) / seconds / 1e9;
     double limit = stream_limit(m->threads ? m->threads : 1);
     cell cells[COLUMNS] = {
         CELL_TEXT(device),

@@ -272,6 +272,19 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
 
 /* ---- validation ---- */
 
+size_t gx_operand_bytes(const gx_job *job, char operand)
+{
+    static const char names[GX_OPERANDS] = {
+        [GX_OUT] = 'o', [GX_A] = 'a', [GX_B] = 'b', [GX_C] = 'c'};
+    if (!job || !gx_op_exists(job->op, job->field) ||
+        job->n > SIZE_MAX / 2 / gx__element_bytes(job->field))
+        return 0;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (names[i] == operand)
+            return gx__operand_bytes(job, i);
+    return 0;
+}
+
 __attribute__((format(printf, 3, 4))) static gx_status
 refuse(struct gx_outcome *report, gx_status status, const char *format, ...)
 {
@@ -303,39 +316,41 @@ static gx_status validate_kind(const gx_job *job, struct gx_outcome *report)
     return GX_OK;
 }
 
-static size_t operand_bytes(const gx_job *job, const gx_operand *o)
-{
-    return (o->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
-}
-
 /* Where an operand begins: comparable between operands of the same buffer, or of none. */
 static uintptr_t operand_start(const gx_operand *o)
 {
     return o->buf ? o->offset : (uintptr_t)o->host;
 }
 
-/* out may be exactly an operand of n elements, and else shares no byte with it. */
-static bool partly_overlaps(const gx_job *job, const gx_operand *o)
+/* out may be exactly an operand of n elements, unless all of these make one, and else shares no
+ * byte with it. */
+static bool partly_overlaps(const gx_job *job, int which)
 {
+    const gx_operand *o = gx__operand(job, which);
     uintptr_t out = operand_start(&job->out), in = operand_start(o);
-    size_t out_bytes = operand_bytes(job, &job->out), in_bytes = operand_bytes(job, o);
-    if (job->out.buf != o->buf || (out == in && out_bytes == in_bytes))
+    if (job->out.buf != o->buf)
+        return false;
+    size_t out_bytes = gx__operand_bytes(job, GX_OUT), in_bytes = gx__operand_bytes(job, which);
+    if (!in_bytes)
+        return false;
+    if (out == in && out_bytes == in_bytes && gx__op_shape(job->op) != GX_SHAPE_REDUCTION)
         return false;
     return out < in + in_bytes && in < out + out_bytes;
 }
 
 /* One operand by itself, out included. */
-static gx_status validate_place(const gx_job *job, const char *name, const gx_operand *o,
+static gx_status validate_place(const gx_job *job, const char *name, int which,
                                 struct gx_outcome *report)
 {
-    size_t bytes = operand_bytes(job, o);
+    const gx_operand *o = gx__operand(job, which);
+    size_t bytes = gx__operand_bytes(job, which);
     if (o->reserved)
         return refuse(report, GX_ERR_INVALID, "%s: reserved is %u: set it to 0", name, o->reserved);
     if (o->host && o->buf)
         return refuse(report, GX_ERR_INVALID, "%s has both host memory and a buffer", name);
-    if (!job->n && o->buf && o->offset > o->buf->size)
+    if (!bytes && o->buf && o->offset > o->buf->size)
         return refuse(report, GX_ERR_INVALID, "%s begins past the end of its buffer", name);
-    if (!job->n)
+    if (!bytes)
         return GX_OK;
     if (!o->host && !o->buf)
         return refuse(report, GX_ERR_INVALID, "%s is NULL", name);
@@ -360,21 +375,26 @@ static gx_status validate_place(const gx_job *job, const char *name, const gx_op
     return GX_OK;
 }
 
-static gx_status validate_operand(const gx_job *job, char letter, const gx_operand *o, bool wanted,
-                                  struct gx_outcome *report)
+static gx_status validate_operand(const gx_job *job, int which, struct gx_outcome *report)
 {
+    const gx_operand *o = gx__operand(job, which);
+    bool wanted = which <= (int)gx__op_operands(job->op);
     char name[] = "operand ?";
-    name[sizeof name - 2] = letter;
+    name[sizeof name - 2] = (char)('a' + which - GX_A);
     if (!wanted && (o->host || o->buf || o->broadcast))
         return refuse(report, GX_ERR_INVALID, "%s takes no %s: leave it {0}",
                       gx_op_get_info(job->op)->name, name);
     if (!wanted)
         return GX_OK;
-    gx_status s = validate_place(job, name, o, report);
-    if (s == GX_OK && job->n && partly_overlaps(job, o))
-        return refuse(report, GX_ERR_OVERLAP, "out partly overlaps %s: make them the same or apart",
-                      name);
-    return s;
+    gx_status s = validate_place(job, name, which, report);
+    if (s != GX_OK || !partly_overlaps(job, which))
+        return s;
+    if (gx__op_shape(job->op) == GX_SHAPE_REDUCTION)
+        return refuse(report, GX_ERR_OVERLAP,
+                      "out lies in %s: the result of %s needs a place apart", name,
+                      gx_op_get_info(job->op)->name);
+    return refuse(report, GX_ERR_OVERLAP, "out partly overlaps %s: make them the same or apart",
+                  name);
 }
 
 /* The engine of the job's buffers in *engine, NULL where it has none. Where a device is chosen
@@ -402,11 +422,9 @@ static gx_status validate(const gx_job *job, bool routed, struct gx_outcome *rep
         return s;
     if (job->out.broadcast)
         return refuse(report, GX_ERR_INVALID, "out cannot be a broadcast operand");
-    s = validate_place(job, "out", &job->out, report);
-    uint32_t operands = gx_op_get_info(job->op)->operands;
-    const gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
-    for (uint32_t i = 0; i < 3 && s == GX_OK; i++)
-        s = validate_operand(job, (char)('a' + i), inputs[i], i < operands, report);
+    s = validate_place(job, "out", GX_OUT, report);
+    for (int i = GX_A; i < GX_OPERANDS && s == GX_OK; i++)
+        s = validate_operand(job, i, report);
     struct gx_engine *engine;
     return s == GX_OK ? validate_buffers(job, routed, &engine, report) : s;
 }

@@ -14,10 +14,16 @@
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "base/options.h"
-#include "field/host.h"
+#include "field/sum.h"
 
 /* Work that makes another thread worth waking: it costs a few microseconds. */
 #define WORKER_MIN_NS 20000u
+/* What looking at an element takes, as gx_op_row.ns. */
+#define CHECK_NS 2u
+/* Products that are added up together: they stay in the L1 or L2 cache, and reducing their sum
+ * costs little for each. */
+#define SUM_BLOCK   512u
+#define SUM_SCRATCH 64u
 /* Elements that one worker takes at a time: some hundred KiB, so that stores stay in few
  * pages and an unlucky worker holds the others up for little. Where that would leave threads
  * without any, as few as are worth waking one for, and for inverses a batch. */
@@ -32,7 +38,8 @@ enum { ENTRIES_INLINE = 8, IDLE_COMMANDS = 32 };
 
 struct cpu_kernel {
     const struct gx_prime *prime; /* NULL for u32 and f32 */
-    gx_host_fn fn;
+    gx_host_fn fn;                /* of a reduction: what is added up; NULL: the operand itself */
+    gx_host_fn sum;               /* of a reduction, else NULL */
     enum gx_host_kernel host;
     uint32_t ns;       /* rough cost of one element, for choosing threads */
     uint32_t operands; /* public ones: a, b, c */
@@ -58,7 +65,7 @@ struct cpu_cmd {
 };
 
 struct cpu {
-    struct cpu_kernel kernels[GX_FIELD_END][GX_OP_CHECK + 1];
+    struct cpu_kernel kernels[GX_FIELD_END][GX_OP_SLOTS];
     uint32_t threads;
     size_t stream_bytes;
     pthread_mutex_t idle_lock;
@@ -137,34 +144,35 @@ static gx_status cpu_enumerate(struct gx_instance *instance, gx_device_info *inf
 
 /* ---- open and close ---- */
 
-/* The rough cost of one element with 6 limbs in the fastest tier: right to a factor of three
- * is enough to choose threads. */
-static const struct {
-    gx_op op;
-    uint32_t ns;
-} costs[] = {
-    {GX_ADD, 5},      {GX_SUB, 5},        {GX_MUL, 12},     {GX_NEG, 5},
-    {GX_SQR, 11},     {GX_INV, 40},       {GX_DIV, 50},     {GX_MUL_ADD, 14},
-    {GX_TO_MONT, 12}, {GX_FROM_MONT, 12}, {GX_OP_CHECK, 2},
-};
+static void fill_kernel(struct cpu *cpu, const struct gx_host_table *table, gx_field field,
+                        gx_op op)
+{
+    const struct gx_op_row *row = op == GX_OP_CHECK ? NULL : &gx__op_rows[op];
+    const gx_host_fn *fn = table->fn[field];
+    enum gx_host_kernel host = row ? row->host : GX_HOST_CHECK;
+    struct cpu_kernel *k = &cpu->kernels[field][gx__op_slot(op)];
+    *k = (struct cpu_kernel){.prime = gx__prime(field),
+                             .fn = fn[host],
+                             .host = host,
+                             .ns = !gx__prime(field) ? 1
+                                   : row             ? row->ns
+                                                     : CHECK_NS,
+                             .operands = gx__op_operands(op),
+                             .element_bytes = gx__element_bytes(field),
+                             .floats = field == GX_F32};
+    if (gx__op_shape(op) == GX_SHAPE_REDUCTION)
+        k->sum = fn[GX_HOST_SUM];
+    if (host == GX_HOST_SUM)
+        k->fn = NULL;
+}
 
 static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 {
     for (gx_field field = 1; field < GX_FIELD_END; field++) {
-        for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
-            gx_op op = costs[i].op;
-            const gx_op_info *info = gx_op_get_info(op); /* NULL for GX_OP_CHECK */
-            enum gx_host_kernel host = info ? gx__host_kernel(op) : GX_HOST_CHECK;
-            if (info && !gx_op_exists(op, field))
-                continue;
-            cpu->kernels[field][op] = (struct cpu_kernel){.prime = gx__prime(field),
-                                                          .fn = table->fn[field][host],
-                                                          .host = host,
-                                                          .ns = gx__prime(field) ? costs[i].ns : 1,
-                                                          .operands = info ? info->operands : 1,
-                                                          .element_bytes = gx__element_bytes(field),
-                                                          .floats = field == GX_F32};
-        }
+        for (gx_op op = 1; op < GX_OP_END; op++)
+            if (gx_op_exists(op, field))
+                fill_kernel(cpu, table, field, op);
+        fill_kernel(cpu, table, field, GX_OP_CHECK);
     }
 }
 
@@ -276,10 +284,11 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
                             struct gx_kernel *kernel)
 {
     struct cpu *cpu = device->impl;
-    if (key->op > GX_OP_CHECK || key->repeat)
+    size_t slot = gx__op_slot(key->op);
+    if (slot >= GX_OP_SLOTS || key->field >= GX_FIELD_END || key->repeat)
         return GX_ERR_UNSUPPORTED;
-    const struct cpu_kernel *k = &cpu->kernels[key->field][key->op];
-    if (!k->fn)
+    const struct cpu_kernel *k = &cpu->kernels[key->field][slot];
+    if (!k->fn && !k->sum)
         return GX_ERR_UNSUPPORTED;
     *kernel = (struct gx_kernel){.key = *key, .impl = k};
     return GX_OK;
@@ -311,18 +320,23 @@ static uint32_t cpu_workers(struct gx_device *device, const struct gx_kernel *ke
     return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
 }
 
-/* Scratch of one worker: what gx_host_args asks for, in whole cache lines. */
-static size_t worker_scratch(uint64_t n)
+/* Scratch of one worker, in whole cache lines: its partial result, or what gx_host_args asks
+ * for. */
+static size_t worker_scratch(const struct cpu_kernel *k, uint64_t n)
 {
+    if (k->sum)
+        return SUM_SCRATCH;
     uint64_t batch = n < GX_INV_BATCH ? (n + 15) / 16 * 16 : GX_INV_BATCH;
     return (size_t)batch * GX_INV_SCRATCH_PER_ELEMENT;
 }
 
 static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
-    if (!needs_scratch(kernel->impl))
+    const struct cpu_kernel *k = kernel->impl;
+    if (!k->sum && !needs_scratch(k))
         return 0;
-    return cpu_workers(device, kernel, n) * worker_scratch(n);
+    uint32_t workers = cpu_workers(device, kernel, n);
+    return k->sum && workers == 1 ? 0 : workers * worker_scratch(k, n);
 }
 
 /* ---- running a dispatch ---- */
@@ -357,24 +371,74 @@ static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_h
     return bad;
 }
 
-/* Elements from .. from + n of args, with the index of a bad one seen from the start. */
-static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
-                       size_t n, size_t worker)
+/* The operands from element `from` on. */
+static struct gx_host_args skip_to(const struct cpu_kernel *k, const struct gx_host_args *args,
+                                   size_t from, size_t n)
 {
     struct gx_host_args part = *args;
     size_t skip = from * k->element_bytes;
     part.n = n;
-    part.out = part.out ? (char *)part.out + skip : NULL;
     if (!(part.broadcast & GX_BROADCAST_A))
         part.a = (const char *)part.a + skip;
     if (part.b && !(part.broadcast & GX_BROADCAST_B))
         part.b = (const char *)part.b + skip;
     if (part.c && !(part.broadcast & GX_BROADCAST_C))
         part.c = (const char *)part.c + skip;
+    return part;
+}
+
+/* Elements from .. from + n of args, with the index of a bad one seen from the start. */
+static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
+                       size_t n, size_t worker)
+{
+    struct gx_host_args part = skip_to(k, args, from, n);
+    part.out = part.out ? (char *)part.out + from * k->element_bytes : NULL;
     if (part.scratch)
-        part.scratch = (char *)part.scratch + worker * worker_scratch(args->n);
+        part.scratch = (char *)part.scratch + worker * worker_scratch(k, args->n);
     size_t bad = k->floats ? call_in_default_fenv(k, &part) : k->fn(k->prime, &part);
     return bad == GX_NONE_BAD ? bad : from + bad;
+}
+
+/* ---- reductions ---- */
+
+/* *sum = what elements from .. from + n of args add up to; the rest as run_part. */
+static size_t sum_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
+                       size_t n, uint64_t *sum)
+{
+    if (!k->fn && n) {
+        struct gx_host_args part = skip_to(k, args, from, n);
+        part.out = sum;
+        size_t bad = k->sum(k->prime, &part);
+        return bad == GX_NONE_BAD ? bad : from + bad;
+    }
+    uint64_t terms[SUM_BLOCK * GX_LIMBS_MAX], block[GX_LIMBS_MAX];
+    memset(sum, 0, k->element_bytes);
+    for (size_t at = from, end = from + n; at < end; at += SUM_BLOCK) {
+        size_t count = end - at < SUM_BLOCK ? end - at : SUM_BLOCK;
+        struct gx_host_args part = skip_to(k, args, at, count);
+        part.out = terms;
+        part.stream = false;
+        size_t bad = k->fn(k->prime, &part);
+        if (bad != GX_NONE_BAD)
+            return at + bad;
+        k->sum(k->prime, &(struct gx_host_args){.out = block, .a = terms, .n = count});
+        gx__add_one(k->prime, sum, block);
+    }
+    return GX_NONE_BAD;
+}
+
+static void put_sum(const struct cpu_kernel *k, const struct gx_dispatch *d, const uint64_t *sum)
+{
+    void *out = bound(&d->bind[GX_BIND_OUT]);
+    if (d->kernel.key.accumulate)
+        gx__add_one(k->prime, out, sum);
+    else
+        memcpy(out, sum, k->element_bytes);
+}
+
+static void *worker_sum(const struct gx_host_args *args, size_t worker)
+{
+    return (char *)args->scratch + worker * SUM_SCRATCH;
 }
 
 struct spread {
@@ -392,7 +456,16 @@ static void run_chunk(void *user, size_t chunk, uint32_t worker)
     if (from > known) /* there is an earlier one already */
         return;
     size_t n = left < spread->chunk ? left : spread->chunk;
-    size_t bad = run_part(spread->kernel, spread->args, from, n, worker);
+    const struct cpu_kernel *k = spread->kernel;
+    size_t bad;
+    if (k->sum) {
+        uint64_t sum[GX_LIMBS_MAX];
+        bad = sum_part(k, spread->args, from, n, sum);
+        if (bad == GX_NONE_BAD)
+            gx__add_one(k->prime, worker_sum(spread->args, worker), sum);
+    } else {
+        bad = run_part(k, spread->args, from, n, worker);
+    }
     while (bad < known && !atomic_compare_exchange_weak(&spread->bad, &known, bad))
         ;
 }
@@ -407,6 +480,28 @@ static size_t run_spread(struct gx_device *device, const struct cpu_kernel *k,
     size_t chunks = (args->n + spread.chunk - 1) / spread.chunk;
     gx__crew_run(device->instance, GX_CREW_COMPUTE, workers, chunks, run_chunk, &spread);
     return atomic_load(&spread.bad);
+}
+
+/* Not inlined: its terms would make the frame of every dispatch large. */
+__attribute__((noinline)) static size_t run_reduction(struct gx_device *device,
+                                                      const struct gx_dispatch *d,
+                                                      const struct gx_host_args *args,
+                                                      uint32_t workers)
+{
+    const struct cpu_kernel *k = d->kernel.impl;
+    uint64_t sum[GX_LIMBS_MAX] = {0};
+    size_t bad;
+    if (workers > 1) {
+        memset(args->scratch, 0, workers * (size_t)SUM_SCRATCH);
+        bad = run_spread(device, k, args, workers);
+        for (uint32_t w = 0; w < workers; w++)
+            gx__add_one(k->prime, sum, worker_sum(args, w));
+    } else {
+        bad = sum_part(k, args, 0, args->n, sum);
+    }
+    if (bad == GX_NONE_BAD)
+        put_sum(k, d, sum);
+    return bad;
 }
 
 static void lower_bad(uint32_t *slot, size_t bad)
@@ -425,8 +520,9 @@ static void run_dispatch(struct gx_device *device, const struct gx_dispatch *d)
     uint32_t workers = cpu_workers(device, &d->kernel, d->n);
     args.stream = args.n * k->element_bytes * (k->operands + 1) > cpu->stream_bytes;
 
-    size_t bad =
-        workers > 1 ? run_spread(device, k, &args, workers) : run_part(k, &args, 0, args.n, 0);
+    size_t bad = k->sum        ? run_reduction(device, d, &args, workers)
+                 : workers > 1 ? run_spread(device, k, &args, workers)
+                               : run_part(k, &args, 0, args.n, 0);
     if (bad != GX_NONE_BAD && args.check)
         lower_bad(bound(&d->bind[GX_BIND_BAD]), bad);
 }

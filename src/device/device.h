@@ -19,8 +19,7 @@
 #include <stdbool.h>
 
 #include "base/instance.h"
-#include "field/field.h"
-#include "op/op.h"
+#include "op/passes.h"
 
 struct gx_device;
 
@@ -58,49 +57,42 @@ struct gx_binding {
 
 /* ---- kernels ---- */
 
-/* Not a public operation: reads A, writes nothing but BAD. */
-#define GX_OP_CHECK ((gx_op)64)
-/* Not public either, field 0, for benchmarks, optional: the roofs. An element is 16 bytes. */
-#define GX_OP_COPY ((gx_op)65) /* OUT = A */
-#define GX_OP_ROOF ((gx_op)66) /* GX_K_ROOF_EACH multiply-adds per element, from A to OUT */
-
-struct gx_kernel_key {
-    gx_op op;
-    gx_field field;
-    unsigned broadcast; /* GX_BROADCAST_*: the binding holds one element, not n */
-    bool check;         /* look for elements not below the modulus, see GX_BIND_BAD */
-    uint32_t repeat;    /* benchmarks: out = a * b * b ... (sqr: a squared again and again), this
-                           many times per load; 0: once; may be unsupported */
-};
-
 /* Filled by the device's `kernel`; valid until the device is closed; never freed. */
 struct gx_kernel {
     struct gx_kernel_key key;
     const void *impl;
 };
 
-enum gx_bind {
-    GX_BIND_OUT, /* may be exactly an operand */
-    GX_BIND_A,
-    GX_BIND_B,
-    GX_BIND_C,
-    GX_BIND_SCRATCH, /* as much as `scratch` says; contents of no meaning before, after;
-                        at a multiple of GX_SLOT_ALIGN, as is BAD */
-    GX_BIND_BAD,     /* where key.check: one uint32_t, lowered to the index (in this
-                        dispatch) of the first element not below the modulus */
-    GX_BINDINGS
-};
-
 /* What any GPU can bind at. Operands may begin at any multiple of facts.binding_align,
  * because kernels are told the rest; the other bindings have nobody to tell. */
 #define GX_SLOT_ALIGN 256
 
-/* One launch. An operation may be several: nothing here assumes that it is one. */
+/* An operation over n elements, as one pass or several. */
 struct gx_dispatch {
     struct gx_kernel kernel;
     struct gx_binding bind[GX_BINDINGS];
-    uint64_t n; /* elements, 1 .. facts.dispatch_elems */
+    uint64_t n; /* elements, 1 .. facts.dispatch_elems; 0 only of reductions */
 };
+
+static inline struct gx_binding gx__slot_binding(const struct gx_dispatch *dispatch,
+                                                 const struct gx_slot *slot)
+{
+    struct gx_binding b = dispatch->bind[slot->from];
+    b.offset += (size_t)slot->quads * 16;
+    return b;
+}
+
+/* What a pass of the dispatch is bound to. */
+static inline void gx__pass_bind(const struct gx_dispatch *dispatch, const struct gx_pass *pass,
+                                 struct gx_binding bind[GX_BINDINGS])
+{
+    bind[GX_BIND_OUT] = gx__slot_binding(dispatch, &pass->out);
+    bind[GX_BIND_A] = gx__slot_binding(dispatch, &pass->a);
+    bind[GX_BIND_B] = gx__slot_binding(dispatch, &pass->b);
+    bind[GX_BIND_C] = gx__slot_binding(dispatch, &pass->c);
+    for (int i = GX_BIND_SCRATCH; i < GX_BINDINGS; i++)
+        bind[i] = dispatch->bind[i];
+}
 
 #define GX_COPY_ALIGN_MAX 16
 

@@ -371,30 +371,66 @@ static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_
     add_work(cmd, &work);
 }
 
-static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
+/* What a modelled GPU is like: it inverts one by one, at the cost of Montgomery's trick, so that
+ * what an inversion takes is proportional to n. */
+static const struct gx_pass_facts pass_facts = {
+    .each = 1, .workgroup = 256, .direct = UINT32_MAX, .inverse = 4};
+
+/* What a pass moves to or from memory of each kind. */
+static void add_traffic(const struct gx_dispatch *d, const struct gx_slot *slot,
+                        struct gx_sim_work *work)
 {
-    static const unsigned broadcast[] = {
-        [GX_BIND_A] = GX_BROADCAST_A, [GX_BIND_B] = GX_BROADCAST_B, [GX_BIND_C] = GX_BROADCAST_C};
-    struct sim_cmd *cmd = (struct sim_cmd *)base;
-    const struct gx_kernel_key *key = &d->kernel.key;
+    const struct gx_mem *mem = d->bind[slot->from].mem;
+    uint64_t bytes = slot->touched * gx__element_bytes(d->kernel.key.field);
+    if (mem) /* scratch is the inner device's, but for its time it is memory of this one */
+        *(mem->kind == GX_MEM_DEVICE ? &work->local_bytes : &work->shared_bytes) += bytes;
+    else if (slot->from == GX_BIND_SCRATCH)
+        work->local_bytes += bytes;
+}
+
+static void add_pass(struct sim_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
+{
+    const struct gx_prime *prime = gx__prime(d->kernel.key.field);
     struct gx_sim_work work = {.kind = GX_SIM_KERNEL};
-    cmd->inner->device->ops->dispatch(cmd->inner, d);
+    add_traffic(d, &pass->out, &work);
+    add_traffic(d, &pass->a, &work);
+    add_traffic(d, &pass->b, &work);
+    add_traffic(d, &pass->c, &work);
+    add_traffic(d, &(struct gx_slot){GX_BIND_SCRATCH, 0, pass->scratch}, &work);
+    if (prime)
+        work.products[prime->limbs < 6] = pass->products;
+    add_work(cmd, &work);
+}
+
+/* What the dispatch as a whole uses: a pass is never beside another of the same one. */
+static void add_ranges(struct sim_cmd *cmd, const struct gx_dispatch *d)
+{
+    static const uint32_t broadcast[] = {
+        [GX_BIND_A] = GX_BROADCAST_A, [GX_BIND_B] = GX_BROADCAST_B, [GX_BIND_C] = GX_BROADCAST_C};
+    const struct gx_kernel_key *key = &d->kernel.key;
+    bool reduces = gx__op_shape(key->op) == GX_SHAPE_REDUCTION;
     for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++) {
-        if (!d->bind[i].mem)
-            continue;
-        uint64_t bytes = (key->broadcast & broadcast[i] ? 1 : d->n) * gx__element_bytes(key->field);
-        *(d->bind[i].mem->kind == GX_MEM_DEVICE ? &work.local_bytes : &work.shared_bytes) += bytes;
-        add_range(cmd, &d->bind[i], (size_t)bytes, i == GX_BIND_OUT);
+        bool one = i == GX_BIND_OUT ? reduces : (key->broadcast & broadcast[i]) != 0;
+        if (d->bind[i].mem)
+            add_range(cmd, &d->bind[i], (one ? 1 : (size_t)d->n) * gx__element_bytes(key->field),
+                      i == GX_BIND_OUT);
     }
     if (d->bind[GX_BIND_SCRATCH].mem)
-        add_range(cmd, &d->bind[GX_BIND_SCRATCH], sim_scratch(base->device, &d->kernel, d->n),
+        add_range(cmd, &d->bind[GX_BIND_SCRATCH], sim_scratch(cmd->base.device, &d->kernel, d->n),
                   true);
     if (d->bind[GX_BIND_BAD].mem)
         add_range(cmd, &d->bind[GX_BIND_BAD], sizeof(uint32_t), true);
-    const struct gx_prime *prime = gx__prime(key->field);
-    if (prime)
-        work.products[prime->limbs < 6] = d->n * gx__op_products(key->op);
-    add_work(cmd, &work);
+}
+
+static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
+{
+    struct sim_cmd *cmd = (struct sim_cmd *)base;
+    struct gx_passes passes;
+    cmd->inner->device->ops->dispatch(cmd->inner, d);
+    add_ranges(cmd, d);
+    gx__passes(&d->kernel.key, d->n, &pass_facts, &passes);
+    for (uint32_t i = 0; i < passes.count; i++)
+        add_pass(cmd, d, &passes.pass[i]);
 }
 
 static void sim_barrier(struct gx_cmd *base, enum gx_barrier barrier)

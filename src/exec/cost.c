@@ -51,16 +51,17 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
     bool shared = plan->path == GX_PATH_HOST_VISIBLE;
     const struct gx_mem_speed *device = &plan->facts->speed[GX_MEM_DEVICE];
     const struct gx_mem_speed *mapped = &plan->facts->speed[GX_MEM_SHARED];
-    double element = (double)p->element, memory = 0;
+    double memory = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {
         const struct gx_mem_speed *at = shared && p->place[i] == GX_PLACE_STAGED ? mapped : device;
-        double bytes = gx__operand(p->job, i)->broadcast ? element : (double)p->n * element;
         if (p->place[i] != GX_PLACE_NONE)
-            memory += transfer(bytes, i == GX_OUT ? at->kernel_write : at->kernel_read);
+            memory += transfer((double)gx__piece_bytes(p, i),
+                               i == GX_OUT ? at->kernel_write : at->kernel_read);
     }
     if (!gx__prime(p->job->field) || plan->facts->mul_rate <= 0)
         return memory;
-    double size = element / 48, rate = (double)plan->facts->mul_rate;
+    double size = (double)gx__element_bytes(p->job->field) / 48,
+           rate = (double)plan->facts->mul_rate;
     double arithmetic = (double)p->n * gx__op_products(p->job->op) * size * size / rate;
     return memory > arithmetic ? memory : arithmetic;
 }

@@ -46,11 +46,10 @@ enum { STAGED = 1, REGISTERED = 2, RESIDENT = 4 };
 /* Bytes that the job reads and writes, and where they are. */
 static uint64_t look_at(const gx_job *job, const struct gx_asked *asked, unsigned *where)
 {
-    size_t element = gx__element_bytes(job->field);
     uint64_t bytes = 0;
-    for (int i = 0; i <= (int)gx_op_get_info(job->op)->operands; i++) {
+    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
-        size_t size = (o->broadcast ? 1 : job->n) * element;
+        size_t size = gx__operand_bytes(job, i);
         bool registered =
             !o->buf && asked->registered && asked->registered(asked->user, o->host, size);
         bytes += size;

@@ -70,28 +70,21 @@ static uint64_t least(uint64_t a, uint64_t b)
 static enum gx_where place_of(const struct gx_plan *plan, const struct gx_piece *p, int i)
 {
     const gx_operand *o = gx__operand(p->job, i);
-    if (i > p->operands)
+    if (i > p->operands || !gx__operand_bytes(p->job, i))
         return GX_PLACE_NONE;
     if (o->buf || plan->facts->import)
         return GX_PLACE_DIRECT;
     if (plan->path == GX_PATH_DEVICE_LOCAL && plan->asked->registered &&
-        plan->asked->registered(plan->asked->user, o->host,
-                                (o->broadcast ? 1 : p->job->n) * p->element))
+        !(p->reduces && i == GX_OUT) && /* the host joins partial results */
+        plan->asked->registered(plan->asked->user, o->host, gx__operand_bytes(p->job, i)))
         return GX_PLACE_REGISTERED;
     return GX_PLACE_STAGED;
 }
 
-static bool same_place(const gx_operand *a, const gx_operand *b)
+/* Memory of the group grows with the piece because of this operand. */
+static bool takes_room(const struct gx_piece *p, int i)
 {
-    return a->host == b->host && a->buf == b->buf && a->offset == b->offset;
-}
-
-bool gx__job_in_place(const gx_job *job)
-{
-    for (int i = GX_A; i <= (int)gx_op_get_info(job->op)->operands; i++)
-        if (same_place(gx__operand(job, i), &job->out))
-            return true;
-    return false;
+    return p->place[i] > GX_PLACE_DIRECT && !(p->one >> i & 1);
 }
 
 /* Elements of each piece of a job that is cut into pieces of at most `most`: all alike, for a
@@ -111,14 +104,17 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     bool direct = true;
     p->job = job;
     p->index = index;
-    p->element = gx__element_bytes(job->field);
-    p->operands = (int)gx_op_get_info(job->op)->operands;
+    p->operands = (int)gx__op_operands(job->op);
+    p->reduces = gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
     bool replaces = gx__job_in_place(job);
     p->first = 0;
     p->only = 0;
+    p->one = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {
+        p->element[i] = (uint32_t)gx__operand_element(job, i);
+        p->one |= (gx__operand_is_one(job, i) ? 1u : 0) << i;
         p->place[i] = place_of(plan, p, i);
-        direct &= p->place[i] <= GX_PLACE_DIRECT;
+        direct &= !takes_room(p, i);
     }
     /* Downloads do not wait for what was found in pieces before; the host's copies do. */
     if (replaces && p->place[GX_OUT] == GX_PLACE_REGISTERED)
@@ -126,15 +122,10 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     p->n = least(job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
     if (!direct && job->n > least(p->n, plan->chunk))
         p->n = equal_piece(job->n, least(p->n, plan->chunk));
-    p->step = least(p->n, plan->facts->dispatch_elems);
+    p->step = p->n ? least(p->n, plan->facts->dispatch_elems) : 1;
     p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
     *before = p->check && replaces && (p->place[GX_OUT] == GX_PLACE_DIRECT || p->n < job->n);
     p->check = p->check && !*before;
-}
-
-static uint32_t dispatches(const struct gx_piece *p)
-{
-    return (uint32_t)((p->n + p->step - 1) / p->step);
 }
 
 /* ---- host memory that pieces share ---- */
@@ -146,8 +137,8 @@ static void find_ranges(struct gx_piece *p)
         p->from[i] = p->to[i] = 0;
         if (p->place[i] < GX_PLACE_STAGED)
             continue;
-        p->from[i] = (uintptr_t)o->host + (o->broadcast ? 0 : (size_t)p->first * p->element);
-        p->to[i] = p->from[i] + (o->broadcast ? 1 : (size_t)p->n) * p->element;
+        p->from[i] = (uintptr_t)o->host + gx__piece_offset(p, i);
+        p->to[i] = p->from[i] + gx__piece_bytes(p, i);
     }
 }
 
@@ -170,7 +161,9 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
         if (downloads && overlap(earlier, i, later, GX_OUT))
             return true;
     }
-    return (downloads || same_group) && overlap(earlier, GX_OUT, later, GX_OUT);
+    /* pieces of one reduction have one out, to which the host adds each in its turn */
+    return (downloads || same_group) && earlier->job != later->job &&
+           overlap(earlier, GX_OUT, later, GX_OUT);
 }
 
 /* ---- groups ---- */
@@ -178,7 +171,7 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
 static uint64_t staged(const struct gx_piece *p)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
-        if (p->place[i] > GX_PLACE_DIRECT)
+        if (takes_room(p, i))
             return p->n;
     return 0;
 }
@@ -188,7 +181,7 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
 {
     if (plan->mode == GX_MODE_SEQUENTIAL || group->staged + staged(p) > plan->group_elems ||
         group->elements + p->n > GROUP_ELEMS_MAX || (p->check && plan->group_elems == 1) ||
-        group->dispatches + dispatches(p) > GX_GROUP_DISPATCHES)
+        group->dispatches + gx__piece_dispatches(p) > GX_GROUP_DISPATCHES)
         return false;
     /* most are not near, and need no look at each */
     bool near = p->place[GX_OUT] == GX_PLACE_REGISTERED;
@@ -213,7 +206,7 @@ static void add(struct gx_group *group, struct gx_piece *p)
         if (p->place[i] < GX_PLACE_STAGED)
             continue;
         p->offset[i] = *zone;
-        *zone += align_up((gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * p->element);
+        *zone += align_up(gx__piece_bytes(p, i));
     }
     if (p->to[GX_OUT]) {
         group->writes_from =
@@ -222,8 +215,8 @@ static void add(struct gx_group *group, struct gx_piece *p)
     }
     p->slot = (uint32_t)(group->out / GX_SLOT_ALIGN);
     if (p->check)
-        group->out += dispatches(p) * (size_t)GX_SLOT_ALIGN;
-    group->dispatches += dispatches(p);
+        group->out += gx__piece_dispatches(p) * (size_t)GX_SLOT_ALIGN;
+    group->dispatches += gx__piece_dispatches(p);
     group->elements += p->n;
     group->staged += staged(p);
     group->count++;
@@ -255,13 +248,11 @@ static void clear(struct gx_group *group)
     group->drain = false;
 }
 
-/* Past jobs that are done, or of no elements; false: there is no other. */
+/* Past jobs that have nothing to do; false: there is no other. */
 static bool more(const struct gx_plan *plan, struct gx_cursor *cursor)
 {
-    while (cursor->job < plan->count && cursor->first == plan->jobs[cursor->job].n) {
+    while (cursor->job < plan->count && gx__job_is_empty(&plan->jobs[cursor->job]))
         cursor->job++;
-        cursor->first = 0;
-    }
     return cursor->job < plan->count;
 }
 
@@ -283,7 +274,8 @@ bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct 
             break;
         group->drain |= before;
         add(group, p);
-        cursor->first += p->n;
+        cursor->first = p->last ? 0 : cursor->first + p->n;
+        cursor->job += p->last;
     }
     lay_out(group);
     return true;
@@ -293,7 +285,7 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
                         uint64_t first, struct gx_group *group)
 {
     struct gx_piece *p = &group->pieces[0];
-    uint64_t n = gx__operand(piece->job, operand)->broadcast ? 1 : piece->job->n;
+    uint64_t n = gx__operand_is_one(piece->job, operand) ? 1 : piece->job->n;
     clear(group);
     if (first >= n)
         return 0;
@@ -352,7 +344,7 @@ static void count_group(struct gx_plan *plan, const struct gx_group *g)
 static gx_status count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
 {
     uint64_t most = least(p->job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
-    uint64_t step = least(most, plan->facts->dispatch_elems);
+    uint64_t step = least(most ? most : 1, plan->facts->dispatch_elems);
     size_t slots = (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN, scratch = 0;
     if (before && plan->path == GX_PATH_DEVICE_LOCAL) {
         raise_to(&plan->set.up, slots);
@@ -375,11 +367,11 @@ static gx_status measure_direct(struct gx_plan *plan)
     for (size_t i = 0; i < plan->count && s == GX_OK; i++) {
         struct gx_piece p;
         bool before;
-        if (!plan->jobs[i].n)
+        if (gx__job_is_empty(&plan->jobs[i]))
             continue;
         first_piece(plan, i, &p, &before);
-        plan->groups += (p.job->n + p.n - 1) / p.n;
-        plan->dispatches += (p.job->n + p.step - 1) / p.step;
+        plan->groups += p.n ? (p.job->n + p.n - 1) / p.n : 1;
+        plan->dispatches += p.n ? (p.job->n + p.step - 1) / p.step : 1;
         s = count_job(plan, &p, false);
     }
     plan->submits = plan->groups;
@@ -467,7 +459,7 @@ static gx_status fit(struct gx_plan *plan)
 
 static bool needs_staging(const gx_job *job)
 {
-    for (int i = 0; i <= (int)gx_op_get_info(job->op)->operands && job->n; i++)
+    for (int i = 0; i <= (int)gx__op_operands(job->op) && !gx__job_is_empty(job); i++)
         if (gx__operand(job, i)->host)
             return true;
     return false;
@@ -479,7 +471,7 @@ static bool needs_staging(const gx_job *job)
 static bool is_small(const struct gx_plan *plan)
 {
     const gx_job *job = &plan->jobs[0];
-    return plan->count == 1 && job->n * gx__element_bytes(job->field) <= SMALL_BYTES;
+    return plan->count == 1 && gx__operand_bytes(job, GX_A) <= SMALL_BYTES;
 }
 
 /* The paths worth trying, the cheaper to set up first; one where it is known. */

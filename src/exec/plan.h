@@ -11,9 +11,6 @@
 
 #include "device/device.h"
 
-/* Operands of a job, in the order of enum gx_bind. */
-enum { GX_OUT, GX_A, GX_B, GX_C, GX_OPERANDS };
-
 /* Dispatches of one group, each with its own slot for a bad index. */
 #define GX_GROUP_DISPATCHES 64u
 /* Elements of one piece where nothing else is asked for. */
@@ -23,7 +20,7 @@ enum { GX_OUT, GX_A, GX_B, GX_C, GX_OPERANDS };
 
 /* How a kernel gets at an operand. */
 enum gx_where {
-    GX_PLACE_NONE,       /* the operation has no such operand */
+    GX_PLACE_NONE,       /* there is no such operand, or nothing in it */
     GX_PLACE_DIRECT,     /* where it is: a buffer, or host memory that imports for free */
     GX_PLACE_STAGED,     /* the host copies it into or out of staging memory */
     GX_PLACE_REGISTERED, /* the device copies it from or to the caller's memory */
@@ -33,12 +30,15 @@ enum gx_where {
 struct gx_piece {
     const gx_job *job;
     size_t index;            /* of the job in its batch */
-    size_t element;          /* bytes of one */
     int operands;            /* the last one it has */
     uint64_t first, n, step; /* step: elements of one dispatch */
-    uint32_t slot;           /* of its first dispatch, where it is checked */
-    bool check, last;        /* last: it ends the job */
-    int only;                /* not 0: a pass that only looks at this operand */
+    bool reduces;            /* its result is joined to those of the job's other pieces: by the
+                                device where out is direct, else by the host */
+    uint32_t one;            /* bits of the operands that are one element for all of the job */
+    uint32_t element[GX_OPERANDS]; /* bytes of one */
+    uint32_t slot;                 /* of its first dispatch, where it is checked */
+    bool check, last;              /* last: it ends the job */
+    int only;                      /* not 0: a pass that only looks at this operand */
     enum gx_where place[GX_OPERANDS];
     size_t offset[GX_OPERANDS]; /* in the memory of the group, where it is not direct */
     uintptr_t from[GX_OPERANDS], to[GX_OPERANDS]; /* in the caller's, else both 0 */
@@ -131,22 +131,22 @@ struct gx_cursor {
     uint64_t first;
 };
 
-static inline const gx_operand *gx__operand(const gx_job *job, int which)
+/* Bytes of an operand that belong to the piece, and where they begin in the operand. */
+static inline size_t gx__piece_bytes(const struct gx_piece *p, int which)
 {
-    switch (which) {
-    case GX_OUT:
-        return &job->out;
-    case GX_A:
-        return &job->a;
-    case GX_B:
-        return &job->b;
-    default:
-        return &job->c;
-    }
+    return (p->one >> which & 1 ? 1 : (size_t)p->n) * p->element[which];
 }
 
-/* Whether out is an operand. */
-bool gx__job_in_place(const gx_job *job);
+static inline size_t gx__piece_offset(const struct gx_piece *p, int which)
+{
+    return p->one >> which & 1 ? 0 : (size_t)p->first * p->element[which];
+}
+
+/* Dispatches of the piece; a reduction of no elements has one. */
+static inline uint32_t gx__piece_dispatches(const struct gx_piece *p)
+{
+    return p->n ? (uint32_t)((p->n + p->step - 1) / p->step) : 1;
+}
 
 /* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY where not even one element at a time
  * fits asked->memory; what asked->scratch returns. facts, asked and jobs outlive the plan. */

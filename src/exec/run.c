@@ -40,14 +40,13 @@ void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *jo
         gx__count(&c->jobs_failed, 1);
         return;
     }
-    size_t bytes = gx__element_bytes(job->field);
     size_t read = 0;
-    for (int i = GX_A; i <= (int)gx_op_get_info(job->op)->operands; i++)
-        read += (gx__operand(job, i)->broadcast && job->n ? 1 : job->n) * bytes;
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++)
+        read += gx__operand_bytes(job, i);
     if (work)
         gx__tally_job(&work->tally[job->op][job->field], job->n, r->total_ns, r->queued_ns);
     gx__count(&c->bytes_read, read);
-    gx__count(&c->bytes_written, job->n * bytes);
+    gx__count(&c->bytes_written, gx__operand_bytes(job, GX_OUT));
     gx__count(&c->compute_ns, r->compute_ns);
     gx__count(&c->dispatches, r->dispatches);
 }
@@ -131,13 +130,13 @@ static void learn(struct gx_engine *engine, struct gx_batch *batch)
                       batch->status == GX_OK);
 }
 
-/* Jobs of no elements, the one that failed, and those after it, which had no group or
+/* Jobs that have nothing to do, the one that failed, and those after it, which had no group or
  * none that counts. */
 static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct gx_outcome *r = report_of(batch, i);
-        if (i < batch->failed && batch->jobs[i].n)
+        if (i < batch->failed && !gx__job_is_empty(&batch->jobs[i]))
             continue;
         if (i < batch->failed) {
             finish_job(engine, batch, i);
@@ -187,7 +186,7 @@ static void report_piece(const struct gx_flight *f, size_t k, struct share share
     r->path = staged ? f->path : GX_PATH_DIRECT;
     r->mode = f->mode;
     r->groups++;
-    r->dispatches += (uint32_t)((p->n + p->step - 1) / p->step);
+    r->dispatches += gx__piece_dispatches(p);
     if (!k) {
         r->submits += (uint32_t)f->commands;
         r->command_hits += f->hits;
@@ -208,7 +207,7 @@ static void trace_job(struct gx_engine *engine, const struct gx_flight *f, const
     if (!f->batch->timed || !gx__tracing(engine->instance))
         return;
     for (int i = 0; i <= p->operands; i++)
-        bytes += (gx__operand(p->job, i)->broadcast ? 1 : p->job->n) * p->element;
+        bytes += gx__operand_bytes(p->job, i);
     gx__trace_span(engine->instance, &(struct gx_span){.device = engine->device.info.name,
                                                        .stage = GX_STAGE_JOB,
                                                        .job = f->batch->traced + p->index,
@@ -220,15 +219,21 @@ static void trace_job(struct gx_engine *engine, const struct gx_flight *f, const
                                                        .end_ns = f->end_ns});
 }
 
+/* How much of its group's time is a piece's. */
+static uint64_t weight(const struct gx_piece *p)
+{
+    return p->n * gx__element_bytes(p->job->field);
+}
+
 /* The first `count` pieces are done. */
 static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t count)
 {
     struct share share = {0, 0};
     for (size_t k = 0; k < f->group.count; k++)
-        share.all += f->group.pieces[k].n * f->group.pieces[k].element;
+        share.all += weight(&f->group.pieces[k]);
     for (size_t k = 0; k < count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        share.part = p->n * p->element;
+        share.part = weight(p);
         report_piece(f, k, share);
         if (p->last && !p->only) {
             trace_job(pipe->engine, f, p);
@@ -584,8 +589,9 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
     for (int i = GX_A; i <= piece->operands; i++) {
         const gx_operand *o = gx__operand(piece->job, i);
         if (piece->place[i] != GX_PLACE_DIRECT) {
-            size_t bad = gx__first_bad(gx__prime(piece->job->field), o->host,
-                                       o->broadcast ? 1 : piece->job->n, false);
+            size_t bad =
+                gx__first_bad(gx__prime(piece->job->field), o->host,
+                              gx__operand_is_one(piece->job, i) ? 1 : piece->job->n, false);
             pipe->bad = bad != GX_NONE_BAD && bad < pipe->bad ? bad : pipe->bad;
             continue;
         }
@@ -659,7 +665,7 @@ static void trace_batch(struct gx_engine *engine, struct gx_batch *batch)
                            .end_ns = gx__now_ns()};
     for (size_t i = 0; i < batch->count; i++) {
         span.elements += batch->jobs[i].n;
-        span.bytes += batch->jobs[i].n * gx__element_bytes(batch->jobs[i].field);
+        span.bytes += gx__operand_bytes(&batch->jobs[i], GX_A);
     }
     gx__trace_span(engine->instance, &span);
 }

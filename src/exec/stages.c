@@ -19,16 +19,10 @@ uint64_t gx__engine_now(struct gx_engine *engine)
     return ops->now ? ops->now(&engine->device) : gx__now_ns();
 }
 
-static size_t operand_bytes(const struct gx_piece *p, int i)
-{
-    return (gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * p->element;
-}
-
-/* Where element p->first of operand i lies in the caller's memory. */
+/* Where operand i of the piece lies in the caller's memory. */
 static char *host_of(const struct gx_piece *p, int i)
 {
-    const gx_operand *o = gx__operand(p->job, i);
-    return (char *)o->host + (o->broadcast ? 0 : (size_t)p->first * p->element);
+    return (char *)gx__operand(p->job, i)->host + gx__piece_offset(p, i);
 }
 
 /* The staging memory that the host writes and reads holds only its own part of the group. */
@@ -87,7 +81,7 @@ static size_t list_inputs(struct gx_pipe *pipe, const struct gx_flight *f, char 
         for (int i = GX_A; i < GX_OPERANDS; i++)
             if (p->place[i] == GX_PLACE_STAGED)
                 pipe->in[count++] = (struct gx_host_region){staging + p->offset[i] - up_shift(f),
-                                                            host_of(p, i), operand_bytes(p, i)};
+                                                            host_of(p, i), gx__piece_bytes(p, i)};
     }
     return count;
 }
@@ -143,10 +137,11 @@ static gx_status add_registered(struct gx_pipe *pipe, const struct gx_flight *f,
             struct gx_binding host, here = {f->set->device, p->offset[i]};
             if (p->place[i] != GX_PLACE_REGISTERED)
                 continue;
-            if (!gx__import_find(&pipe->engine->imports, host_of(p, i), operand_bytes(p, i), &host))
+            if (!gx__import_find(&pipe->engine->imports, host_of(p, i), gx__piece_bytes(p, i),
+                                 &host))
                 return GX_ERR_INVALID; /* unregistered meanwhile, which the caller may not */
             add_copy(&pipe->record, outputs ? here : host, outputs ? host : here,
-                     operand_bytes(p, i));
+                     gx__piece_bytes(p, i));
         }
     }
     return GX_OK;
@@ -177,6 +172,7 @@ gx_status gx__piece_kernel(struct gx_engine *engine, const gx_job *job, int only
                            struct gx_kernel *kernel)
 {
     struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
+    gx__op_params(job, key.param);
     if (only)
         key.op = GX_OP_CHECK;
     else
@@ -191,25 +187,26 @@ static struct gx_binding bind(const struct gx_flight *f, const struct gx_piece *
                               uint64_t at)
 {
     const gx_operand *o = gx__operand(p->job, i);
-    size_t skip = o->broadcast ? 0 : (size_t)at * p->element;
+    size_t skip = p->one >> i & 1 ? 0 : (size_t)at * p->element[i];
     if (p->place[i] != GX_PLACE_DIRECT)
         return (struct gx_binding){f->set->device, p->offset[i] + skip};
     if (o->host)
         return (struct gx_binding){&f->imported[i], skip};
-    return (struct gx_binding){
-        &o->buf->mem, o->offset + skip + (o->broadcast ? 0 : (size_t)p->first * p->element)};
+    return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};
+}
+
+/* The dispatch adds to what another one left in its out. */
+static bool accumulates(const struct gx_piece *p, uint64_t at)
+{
+    return p->reduces && (at || (p->first && p->place[GX_OUT] == GX_PLACE_DIRECT));
 }
 
 static void add_dispatch(struct gx_pipe *pipe, const struct gx_flight *f, const struct gx_piece *p,
                          const struct gx_kernel *kernel, bool scratch, uint64_t at)
 {
     struct gx_dispatch *d = &gx__record_add(&pipe->record, GX_STEP_DISPATCH)->dispatch;
-    /* one by one: bytes between them would spoil the comparison of records */
-    d->kernel.key.op = kernel->key.op;
-    d->kernel.key.field = kernel->key.field;
-    d->kernel.key.broadcast = kernel->key.broadcast;
-    d->kernel.key.check = kernel->key.check;
-    d->kernel.impl = kernel->impl;
+    d->kernel = *kernel; /* which has no padding: records are compared byte by byte */
+    d->kernel.key.accumulate = accumulates(p, at);
     d->n = p->n - at < p->step ? p->n - at : p->step;
     if (p->only)
         d->bind[GX_BIND_A] = bind(f, p, p->only, at);
@@ -226,12 +223,11 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_flight *f, const 
 static bool buffers_meet(const struct gx_piece *x, int i, const struct gx_piece *y, int k)
 {
     const gx_operand *a = gx__operand(x->job, i), *b = gx__operand(y->job, k);
-    size_t a_bytes = operand_bytes(x, i), b_bytes = operand_bytes(y, k);
+    size_t a_bytes = gx__piece_bytes(x, i), b_bytes = gx__piece_bytes(y, k);
     if (x->place[i] != GX_PLACE_DIRECT || y->place[k] != GX_PLACE_DIRECT || !a->buf ||
         a->buf != b->buf)
         return false;
-    size_t at = a->offset + (a->broadcast ? 0 : (size_t)x->first * x->element);
-    size_t bt = b->offset + (b->broadcast ? 0 : (size_t)y->first * y->element);
+    size_t at = a->offset + gx__piece_offset(x, i), bt = b->offset + gx__piece_offset(y, k);
     return at < bt + b_bytes && bt < at + a_bytes;
 }
 
@@ -271,14 +267,16 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
         bool waits = needs && scratch;
         for (size_t e = since; e < k && buffers; e++)
             waits |= depends(&f->group.pieces[e], p);
-        for (uint64_t at = 0; at < p->n; at += p->step) {
-            if (waits || (at && needs)) {
+        uint64_t at = 0;
+        do {
+            if (waits || (at && (needs || p->reduces))) {
                 add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
                 since = k;
             }
             waits = false;
             add_dispatch(pipe, f, p, &kernel, needs, at);
-        }
+            at += p->step;
+        } while (at < p->n);
         scratch |= needs;
         uint32_t threads = device->ops->workers(device, &kernel, p->step);
         f->threads = threads > f->threads ? threads : f->threads;
@@ -397,7 +395,7 @@ static gx_status import_operands(struct gx_pipe *pipe, struct gx_flight *f)
         if (p->place[i] != GX_PLACE_DIRECT || !gx__operand(p->job, i)->host)
             continue;
         gx_status s =
-            device->ops->mem_import(device, host_of(p, i), operand_bytes(p, i), &f->imported[i]);
+            device->ops->mem_import(device, host_of(p, i), gx__piece_bytes(p, i), &f->imported[i]);
         if (s != GX_OK) {
             f->imported[i].size = 0;
             return s;
@@ -516,6 +514,13 @@ gx_status gx__stage_check(struct gx_pipe *pipe, struct gx_flight *f, size_t *fou
     return GX_OK;
 }
 
+/* Its result is added to that of the job's pieces before, which are there: groups are finished in
+ * order, and in a group the first piece is copied before others are joined to it. */
+static bool is_joined(const struct gx_piece *p)
+{
+    return p->reduces && p->first;
+}
+
 gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces)
 {
     struct gx_device *device = &pipe->engine->device;
@@ -532,10 +537,10 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
         time.start_ns = gx__engine_now(pipe->engine); /* others were finished meanwhile */
     for (size_t k = 0; k < pieces; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        if (p->place[GX_OUT] == GX_PLACE_STAGED)
+        if (p->place[GX_OUT] == GX_PLACE_STAGED && !is_joined(p))
             pipe->out[count++] = (struct gx_host_region){
                 host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f),
-                operand_bytes(p, GX_OUT)};
+                gx__piece_bytes(p, GX_OUT)};
     }
     if (!count || !device->ops->host_copy) {
         gx__copy(&pipe->engine->copier, pipe->out, count);
@@ -544,6 +549,11 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
                                    &time);
         if (s == GX_OK)
             s = gx__engine_wait(pipe->engine, done, f->group.elements);
+    }
+    for (size_t k = 0; k < pieces && s == GX_OK; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        if (p->place[GX_OUT] == GX_PLACE_STAGED && is_joined(p))
+            gx__op_join(p->job, host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f));
     }
     f->end_ns = gx__engine_now(pipe->engine);
     if (!device->ops->host_copy)
@@ -580,12 +590,12 @@ char gx__stage_find(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_p
     const struct gx_prime *prime = gx__prime(p->job->field);
     for (int i = GX_A; i <= p->operands; i++) {
         const gx_operand *o = gx__operand(p->job, i);
-        size_t skip = o->broadcast ? 0 : (size_t)index * p->element;
+        size_t skip = gx__operand_offset(p->job, i, index), bytes = gx__operand_element(p->job, i);
         uint64_t element[GX_LIMBS_MAX];
         if (!o->buf)
-            memcpy(element, (const char *)o->host + skip, p->element);
+            memcpy(element, (const char *)o->host + skip, bytes);
         else if (read_element(pipe, f, (struct gx_binding){&o->buf->mem, o->offset + skip}, element,
-                              p->element) != GX_OK)
+                              bytes) != GX_OK)
             return 0;
         if (gx__first_bad(prime, element, 1, false) != GX_NONE_BAD)
             return (char)('a' + i - GX_A);

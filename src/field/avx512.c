@@ -13,6 +13,7 @@
 #include "field/avx512_io.h"
 #include "field/avx512_invert.h"
 #include "field/avx512_rows.h"
+#include "field/avx512_sum.h"
 
 /* ---- the quick test for elements not below p ---------------------------------
  *
@@ -308,10 +309,10 @@ WORD_KERNEL(f32_mul, GX_F32, GX_HOST_MUL)
 /* ---- table ------------------------------------------------------------------------ */
 
 #define X(name, kernel, operands) [kernel] = name##4,
-static const gx_host_fn kernels4[GX_HOST_KERNELS] = {PRIME_KERNELS(X)};
+static const gx_host_fn kernels4[GX_HOST_KERNELS] = {PRIME_KERNELS(X)[GX_HOST_SUM] = sum4};
 #undef X
 #define X(name, kernel, operands) [kernel] = name##6,
-static const gx_host_fn kernels6[GX_HOST_KERNELS] = {PRIME_KERNELS(X)};
+static const gx_host_fn kernels6[GX_HOST_KERNELS] = {PRIME_KERNELS(X)[GX_HOST_SUM] = sum6};
 #undef X
 static const gx_host_fn kernels_u32[GX_HOST_KERNELS] = {
     [GX_HOST_ADD] = u32_add, [GX_HOST_SUB] = u32_sub, [GX_HOST_MUL] = u32_mul};

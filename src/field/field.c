@@ -5,7 +5,6 @@
  */
 #include "field/field.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -28,8 +27,8 @@ static struct gx_prime primes[] = {
      .p = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029}},
 };
 
-static const struct gx_prime *by_field[GX_FIELD_END];
-static pthread_once_t derive_once = PTHREAD_ONCE_INIT;
+const struct gx_prime *gx__primes[GX_FIELD_END];
+uint8_t gx__element_sizes[GX_FIELD_END] = {[GX_U32] = 4, [GX_F32] = 4};
 
 /* x = 2x mod p, x < p; the top bit of p is clear, so 2x needs no further limb. */
 static void double_mod(const struct gx_prime *f, uint64_t *x)
@@ -83,24 +82,13 @@ static void derive(struct gx_prime *f)
     memcpy(f->r2, x, sizeof x);
 }
 
-static void derive_all(void)
+/* When the library is loaded, before other constructors: looking a field up is then a load, which
+ * every call does many times. */
+__attribute__((constructor(101))) static void derive_all(void)
 {
     for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
         derive(&primes[i]);
-        by_field[primes[i].field] = &primes[i];
+        gx__primes[primes[i].field] = &primes[i];
+        gx__element_sizes[primes[i].field] = (uint8_t)(primes[i].limbs * sizeof(uint64_t));
     }
-}
-
-const struct gx_prime *gx__prime(gx_field field)
-{
-    pthread_once(&derive_once, derive_all);
-    return (unsigned)field < GX_FIELD_END ? by_field[field] : NULL;
-}
-
-size_t gx__element_bytes(gx_field field)
-{
-    if (field == GX_U32 || field == GX_F32)
-        return 4;
-    const struct gx_prime *f = gx__prime(field);
-    return f ? f->limbs * sizeof(uint64_t) : 0;
 }

@@ -51,10 +51,20 @@ struct gx_prime {
     uint64_t ninv52; /* -1/p mod 2^52 */
 };
 
-/* NULL for u32, f32 and what is no field. Thread-safe. */
-const struct gx_prime *gx__prime(gx_field field);
+/* By field; set when the library is loaded. */
+extern const struct gx_prime *gx__primes[GX_FIELD_END];
+extern uint8_t gx__element_sizes[GX_FIELD_END];
+
+/* NULL for u32, f32 and what is no field. */
+static inline const struct gx_prime *gx__prime(gx_field field)
+{
+    return field < GX_FIELD_END ? gx__primes[field] : NULL;
+}
 
 /* Bytes of one element; 0 where field is no field. */
-size_t gx__element_bytes(gx_field field);
+static inline size_t gx__element_bytes(gx_field field)
+{
+    return field < GX_FIELD_END ? gx__element_sizes[field] : 0;
+}
 
 #endif

@@ -82,17 +82,6 @@ void gx__host_table(struct gx_host_table *table, unsigned mask)
 
 /* ---- public operations ---------------------------------------------------- */
 
-enum gx_host_kernel gx__host_kernel(gx_op op)
-{
-    static const enum gx_host_kernel kernels[] = {
-        [GX_ADD] = GX_HOST_ADD,       [GX_SUB] = GX_HOST_SUB,         [GX_MUL] = GX_HOST_MUL,
-        [GX_NEG] = GX_HOST_SUB,       [GX_SQR] = GX_HOST_SQR,         [GX_INV] = GX_HOST_INV,
-        [GX_DIV] = GX_HOST_DIV,       [GX_MUL_ADD] = GX_HOST_MUL_ADD, [GX_TO_MONT] = GX_HOST_MUL,
-        [GX_FROM_MONT] = GX_HOST_MUL,
-    };
-    return kernels[op];
-}
-
 void gx__host_lower(gx_op op, const struct gx_prime *prime, struct gx_host_args *args)
 {
     static const uint64_t zero[GX_LIMBS_MAX], plain_one[GX_LIMBS_MAX] = {1};

@@ -24,6 +24,8 @@ enum gx_host_kernel {
     GX_HOST_DIV, /* a / b */
     GX_HOST_MUL_ADD,
     GX_HOST_CHECK, /* reads a, writes nothing: only looks for elements not below p */
+    GX_HOST_SUM,   /* out is one element, disjoint from a: the sum of a's, of which there are at
+                    * most 2^32 */
     GX_HOST_KERNELS
 };
 
@@ -59,8 +61,6 @@ struct gx_host_table {
     uint8_t tier[GX_FIELD_END][GX_HOST_KERNELS];
 };
 
-/* The kernel that does a public operation. */
-enum gx_host_kernel gx__host_kernel(gx_op op);
 /* Arguments of the public operation become those of its kernel: one that has no kernel of its
  * own gets a constant operand. */
 void gx__host_lower(gx_op op, const struct gx_prime *prime, struct gx_host_args *args);

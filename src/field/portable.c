@@ -4,6 +4,7 @@
  * other tiers overwrite, and all there is where the CPU is not x86-64.
  */
 #include "field/scalar_loops.h"
+#include "field/sum.h"
 
 typedef unsigned __int128 u128;
 
@@ -100,6 +101,31 @@ static size_t kernel_check(const struct gx_prime *prime, const struct gx_host_ar
     return gx__first_bad_args(prime, args, OPERANDS_A, 0, args->n);
 }
 
+/* Suspect: its top limb is not below p's. */
+TEMPLATE size_t sum(unsigned limbs, const struct gx_prime *prime, const struct gx_host_args *args)
+{
+    struct gx_columns columns = {{0}, {0}};
+    const unsigned char *at = args->a;
+    bool one = args->broadcast & GX_BROADCAST_A, suspect = false;
+    for (size_t i = 0; i < (one ? 1 : args->n); i++, at += limbs * sizeof(uint64_t)) {
+        for (unsigned k = 0; k < limbs; k++) {
+            uint64_t limb = load_limb(at, k);
+            columns.low[k] += (uint32_t)limb;
+            columns.high[k] += limb >> 32;
+        }
+        suspect |= load_limb(at, limbs - 1) >= prime->p[limbs - 1];
+    }
+    if (one)
+        gx__columns_times(prime, args, &columns);
+    size_t bad = GX_NONE_BAD;
+    if (args->check && suspect)
+        bad = gx__first_bad_args(prime, args, OPERANDS_A, 0, args->n);
+    if (bad == GX_NONE_BAD)
+        gx__columns_reduce(prime, &columns, args->out);
+    return bad;
+}
+KERNEL(kernel_sum, sum(limbs, prime, args))
+
 /* ---- u32 and f32 ------------------------------------------------------------ */
 
 typedef uint32_t unaligned_u32 __attribute__((aligned(1), may_alias));
@@ -193,6 +219,7 @@ void gx__host_fill_portable(struct gx_host_table *table)
     };
     fill_tier(table, GX_TIER_PORTABLE, true);
     fill_kernel(table, GX_TIER_PORTABLE, GX_HOST_CHECK, kernel_check, kernel_check);
+    fill_kernel(table, GX_TIER_PORTABLE, GX_HOST_SUM, kernel_sum_4, kernel_sum_6);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         table->fn[words[i].field][GX_HOST_ADD] = words[i].add;
         table->fn[words[i].field][GX_HOST_SUB] = words[i].sub;

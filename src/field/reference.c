@@ -183,6 +183,22 @@ static size_t run(const struct gx_prime *prime, const struct gx_host_args *args,
     return GX_NONE_BAD;
 }
 
+static size_t reference_sum(const struct gx_prime *prime, const struct gx_host_args *args)
+{
+    struct element sum = {{0}};
+    size_t bytes = prime->limbs * sizeof(uint64_t);
+    for (size_t i = 0; i < args->n; i++) {
+        struct element x = {{0}};
+        size_t skip = args->broadcast & GX_BROADCAST_A ? 0 : i * bytes;
+        memcpy(x.limb, (const unsigned char *)args->a + skip, bytes);
+        if (args->check && at_least(prime, x.limb, prime->p))
+            return i;
+        sum = add_mod(prime, sum, x);
+    }
+    memcpy(args->out, sum.limb, bytes);
+    return GX_NONE_BAD;
+}
+
 /* X(kernel, function, operands) */
 #define PRIME_KERNELS(X)                                                                           \
     X(GX_HOST_ADD, reference_add, 2)                                                               \
@@ -263,6 +279,7 @@ void gx__host_reference(struct gx_host_table *table)
 #define SET(kernel, function, operands) table->fn[field][kernel] = function;
         PRIME_KERNELS(SET)
 #undef SET
+        table->fn[field][GX_HOST_SUM] = reference_sum;
     }
 #define SET_WORDS(field, kernel, function, word) table->fn[field][kernel] = function;
     WORD_KERNELS(SET_WORDS)

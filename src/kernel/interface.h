@@ -14,6 +14,7 @@
 #define GX_K_C       3
 #define GX_K_SCRATCH 4
 #define GX_K_BAD     5
+#define GX_K_TABLE   6
 
 /* Specialization constants. */
 #define GX_K_WORKGROUP 0 /* local_size_x */
@@ -26,7 +27,7 @@
  *   out a b c   where element 0 lies in its binding: in units of 16 bytes for prime
  *               fields, of 4 bytes for u32 and f32
  *   broadcast   GX_BROADCAST_* bits
- *   stage[3]    for operations of several dispatches (inverse_plan.h)
+ *   stage[3]    for operations of several passes (op/passes.c)
  *
  * A dispatch is x * y workgroups of which the first ceil(n / (WORKGROUP * EACH)), counted
  * along x first, have work: y is for devices that allow few in x. EACH is how many elements

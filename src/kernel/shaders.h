@@ -15,9 +15,11 @@
 enum gx_shader_family {
     GX_SHADER_LINEAR,    /* prime: add, sub, neg, check */
     GX_SHADER_MUL,       /* prime: mul, sqr, mul-add, to-mont, from-mont */
-    GX_SHADER_INVERT_UP, /* prime: stages of inv and div, see inverse_plan.h */
+    GX_SHADER_INVERT_UP, /* prime: passes of inv and div, see op/passes.c */
     GX_SHADER_INVERT_TOP,
     GX_SHADER_INVERT_DOWN,
+    GX_SHADER_SUM, /* prime: sum, and the joining of partial results */
+    GX_SHADER_DOT,
     GX_SHADER_WORDS, /* u32 or f32: add, sub, mul */
     GX_SHADER_COPY,  /* field 0: 16 bytes per element */
     GX_SHADER_ROOF,  /* field 0: 32 x 32 + 64 multiply-adds */

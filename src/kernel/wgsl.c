@@ -428,15 +428,19 @@ static void put_multiply(struct writer *w, enum gx_wgsl_mul mul)
 static void put_prime(struct writer *w, const struct gx_wgsl_key *key)
 {
     static const char *const mains[GX_SHADER_FAMILIES] = {
-        [GX_SHADER_LINEAR] = "linear",           [GX_SHADER_MUL] = "mul",
-        [GX_SHADER_INVERT_UP] = "invert_up",     [GX_SHADER_INVERT_TOP] = "invert_top",
+        [GX_SHADER_LINEAR] = "linear",
+        [GX_SHADER_MUL] = "mul",
+        [GX_SHADER_INVERT_UP] = "invert_up",
+        [GX_SHADER_INVERT_TOP] = "invert_top",
         [GX_SHADER_INVERT_DOWN] = "invert_down",
+        [GX_SHADER_SUM] = "reduce",
+        [GX_SHADER_DOT] = "reduce",
     };
-    bool elementwise = key->family == GX_SHADER_LINEAR || key->family == GX_SHADER_MUL;
+    bool elementwise = gx__wgsl_elementwise(key->family);
     put_file(w, "prime");
-    if (key->family != GX_SHADER_LINEAR)
+    if (key->family != GX_SHADER_LINEAR && key->family != GX_SHADER_SUM)
         put_multiply(w, key->mul);
-    if (!elementwise)
+    if (key->family >= GX_SHADER_INVERT_UP && key->family <= GX_SHADER_INVERT_DOWN)
         put_file(w, "invert");
     put_file(w, mains[key->family]);
     if (elementwise)
@@ -462,7 +466,7 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
     const struct gx_prime *prime = gx__prime(key->field);
     const gx_op_info *op = gx_op_get_info(key->op);
     struct numbers n = {0};
-    bool prime_family = key->family <= GX_SHADER_INVERT_DOWN;
+    bool prime_family = key->family < GX_SHADER_WORDS;
     if (prime_family != (prime != NULL) || key->family == GX_SHADER_ROOF)
         return 0;
     if (prime)
@@ -490,6 +494,7 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"OP_MUL_ADD", GX_MUL_ADD, NULL},
         {"OP_TO_MONT", GX_TO_MONT, NULL},
         {"OP_FROM_MONT", GX_FROM_MONT, NULL},
+        {"OP_DOT", GX_DOT, NULL},
         {"OP_CHECK", GX_OP_CHECK, NULL},
         {"BROADCAST_A", GX_BROADCAST_A, NULL},
         {"BROADCAST_B", GX_BROADCAST_B, NULL},

@@ -32,6 +32,13 @@ static inline bool gx__wgsl_needs_int64(enum gx_wgsl_mul mul)
     return mul == GX_WGSL_WIDE || mul == GX_WGSL_COLUMNS;
 }
 
+/* Whether an invocation may take several elements. */
+static inline bool gx__wgsl_elementwise(enum gx_shader_family family)
+{
+    return family == GX_SHADER_LINEAR || family == GX_SHADER_MUL || family == GX_SHADER_WORDS ||
+           family == GX_SHADER_COPY;
+}
+
 struct gx_wgsl_key {
     enum gx_shader_family family;
     gx_field field;
@@ -39,7 +46,7 @@ struct gx_wgsl_key {
     bool check;
     uint32_t repeat; /* as GX_K_REPEAT: at least 1 */
     uint32_t workgroup;
-    uint32_t each;        /* elements per invocation, at least 1; 1 for copies and inverses */
+    uint32_t each;        /* elements per invocation, at least 1 */
     enum gx_wgsl_mul mul; /* of families that multiply */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names and facts of operations, from the list in op.h.
+ * What follows from the rows of op.h.
  */
 #include "op/op.h"
 
 #include <string.h>
 
-#include "field/field.h"
+#include "field/sum.h"
 
 #define X(symbol, value, ...)                                                                      \
     _Static_assert((int)(symbol) == (value) && (value) > 0 && (value) < GX_OP_END,                 \
@@ -14,27 +14,30 @@
 GX__OP_LIST(X)
 #undef X
 
-static const gx_op_info ops[GX_OP_END] = {
-#define X(symbol, value, name, operands, vector, result) [symbol] = {name, result, operands},
-    GX__OP_LIST(X)
-#undef X
-};
-
-static const char on_vectors[GX_OP_END] = {
-#define X(symbol, value, name, operands, vector, result) [symbol] = vector,
+const struct gx_op_row gx__op_rows[GX_OP_END] = {
+#define X(symbol, value, name, operands, words, shape, family, products, ns, host, verifier,       \
+          result)                                                                                  \
+    [symbol] = {{name, result, operands, GX_SHAPE_##shape == GX_SHAPE_REDUCTION},                  \
+                words,                                                                             \
+                GX_SHAPE_##shape,                                                                  \
+                GX_SHADER_##family,                                                                \
+                products,                                                                          \
+                ns,                                                                                \
+                GX_HOST_##host,                                                                    \
+                GX_VERIFY_##verifier},
     GX__OP_LIST(X)
 #undef X
 };
 
 const gx_op_info *gx_op_get_info(gx_op op)
 {
-    return op && op < GX_OP_END ? &ops[op] : NULL;
+    return op && op < GX_OP_END ? &gx__op_rows[op].info : NULL;
 }
 
 gx_op gx_op_by_name(const char *name)
 {
     for (gx_op op = 1; name && op < GX_OP_END; op++)
-        if (!strcmp(ops[op].name, name))
+        if (!strcmp(gx__op_rows[op].info.name, name))
             return op;
     return 0;
 }
@@ -43,23 +46,64 @@ int gx_op_exists(gx_op op, gx_field field)
 {
     if (!gx_op_get_info(op) || !gx_field_get_info(field))
         return 0;
-    return gx__prime(field) || on_vectors[op];
+    return gx__prime(field) || gx__op_rows[op].on_words;
 }
 
-unsigned gx__op_products(gx_op op)
+enum gx_shader_family gx__op_family(gx_op op, gx_field field)
 {
-    switch (op) {
-    case GX_MUL:
-    case GX_SQR:
-    case GX_MUL_ADD:
-    case GX_TO_MONT:
-    case GX_FROM_MONT:
-        return 1;
-    case GX_INV: /* three, and its share of the one inversion */
-        return 4;
-    case GX_DIV:
-        return 5;
-    default:
-        return 0;
-    }
+    if (op == GX_OP_COPY)
+        return GX_SHADER_COPY;
+    if (op == GX_OP_ROOF)
+        return GX_SHADER_ROOF;
+    if (!gx__prime(field)) /* one module does them all */
+        return GX_SHADER_WORDS;
+    return op == GX_OP_CHECK ? GX_SHADER_LINEAR : gx__op_rows[op].family;
+}
+
+/* ---- operands ---- */
+
+static bool same_place(const gx_operand *a, const gx_operand *b)
+{
+    return a->host == b->host && a->buf == b->buf && a->offset == b->offset;
+}
+
+bool gx__job_in_place(const gx_job *job)
+{
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++)
+        if (same_place(gx__operand(job, i), &job->out))
+            return true;
+    return false;
+}
+
+static void advance(gx_operand *o, size_t bytes)
+{
+    if (o->buf)
+        o->offset += bytes;
+    else if (o->host)
+        o->host = (char *)o->host + bytes;
+}
+
+gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n)
+{
+    gx_job sub = *job;
+    gx_operand *const operands[GX_OPERANDS] = {&sub.out, &sub.a, &sub.b, &sub.c};
+    if (n == job->n) /* most are whole */
+        return sub;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        advance(operands[i], gx__operand_offset(job, i, first));
+    sub.n = (size_t)n;
+    return sub;
+}
+
+void gx__op_join(const gx_job *job, void *result, const void *part)
+{
+    gx__add_one(gx__prime(job->field), result, part);
+}
+
+/* ---- parameters ---- */
+
+void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS])
+{
+    (void)job;
+    memset(param, 0, GX_PARAMS * sizeof *param);
 }

@@ -1,33 +1,184 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The operations: one row each, which everything that differs between them is derived from.
- * The values are those of gpuexec.h, written out there for binding generators; op.c and
+ * The operations: one row each, from which everything that differs between them is derived. The
+ * values are those of gpuexec.h, written out there for binding generators; op.c and
  * tests/tree/lists.sh check that both agree.
+ *
+ * Also the one answer to "how large is operand i of this job", and how results of parts of a
+ * job become its result.
  */
 #ifndef GX_OP_OP_H
 #define GX_OP_OP_H
 
-#include "gpuexec.h"
+#include "field/host.h"
+#include "kernel/shaders.h"
 
-/* X(symbol, value, name, operands, exists for u32 and f32 too, result) */
+/* How results follow from elements. */
+enum gx_op_shape {
+    GX_SHAPE_ELEMENTWISE, /* out[i] from element i of each operand; may be cut anywhere */
+    GX_SHAPE_REDUCTION    /* one result from all elements; may be cut anywhere, and the results of
+                             the parts are joined (gx__op_join) */
+};
+
+/* How a result is checked against its operands (route/trust.c). */
+enum gx_verifier {
+    GX_VERIFY_RECOMPUTE, /* some elements are computed again */
+    GX_VERIFY_MULTIPLY,  /* quotients: some elements times their divisor give what was divided */
+    GX_VERIFY_WHOLE      /* nothing less than all of the job tells */
+};
+
+/* X(symbol, value, name, operands, exists for u32 and f32 too, shape, shader family,
+ *   products, ns, host kernel, verifier, result)
+ *
+ * products: of a prime field, for one element, about: what it costs a GPU beside moving it.
+ * ns: of one element with 6 limbs in the fastest host tier; right to a factor of three is enough
+ * to choose threads. */
 #define GX__OP_LIST(X)                                                                             \
-    X(GX_ADD, 1, "add", 2, 1, "a + b")                                                             \
-    X(GX_SUB, 2, "sub", 2, 1, "a - b")                                                             \
-    X(GX_MUL, 3, "mul", 2, 1, "a * b")                                                             \
-    X(GX_NEG, 4, "neg", 1, 0, "-a")                                                                \
-    X(GX_SQR, 5, "sqr", 1, 0, "a * a")                                                             \
-    X(GX_INV, 6, "inv", 1, 0, "1 / a, and 0 where a is 0")                                         \
-    X(GX_DIV, 7, "div", 2, 0, "a / b, and 0 where b is 0")                                         \
-    X(GX_MUL_ADD, 8, "mul-add", 3, 0, "a * b + c")                                                 \
-    X(GX_TO_MONT, 9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form")               \
-    X(GX_FROM_MONT, 10, "from-mont", 1, 0, "a / R: Montgomery form into a plain integer")
+    X(GX_ADD, 1, "add", 2, 1, ELEMENTWISE, LINEAR, 0, 5, ADD, RECOMPUTE, "a + b")                  \
+    X(GX_SUB, 2, "sub", 2, 1, ELEMENTWISE, LINEAR, 0, 5, SUB, RECOMPUTE, "a - b")                  \
+    X(GX_MUL, 3, "mul", 2, 1, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE, "a * b")                    \
+    X(GX_NEG, 4, "neg", 1, 0, ELEMENTWISE, LINEAR, 0, 5, SUB, RECOMPUTE, "-a")                     \
+    X(GX_SQR, 5, "sqr", 1, 0, ELEMENTWISE, MUL, 1, 11, SQR, RECOMPUTE, "a * a")                    \
+    X(GX_INV, 6, "inv", 1, 0, ELEMENTWISE, INVERT_UP, 4, 40, INV, MULTIPLY,                        \
+      "1 / a, and 0 where a is 0")                                                                 \
+    X(GX_DIV, 7, "div", 2, 0, ELEMENTWISE, INVERT_UP, 5, 50, DIV, MULTIPLY,                        \
+      "a / b, and 0 where b is 0")                                                                 \
+    X(GX_MUL_ADD, 8, "mul-add", 3, 0, ELEMENTWISE, MUL, 1, 14, MUL_ADD, RECOMPUTE, "a * b + c")    \
+    X(GX_TO_MONT, 9, "to-mont", 1, 0, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE,                     \
+      "a * R: a plain integer into Montgomery form")                                               \
+    X(GX_FROM_MONT, 10, "from-mont", 1, 0, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE,                \
+      "a / R: Montgomery form into a plain integer")                                               \
+    X(GX_SUM, 11, "sum", 1, 0, REDUCTION, SUM, 0, 3, SUM, WHOLE, "a[0] + a[1] + ...")              \
+    X(GX_DOT, 12, "dot", 2, 0, REDUCTION, DOT, 1, 12, MUL, WHOLE, "a[0] * b[0] + a[1] * b[1] + ...")
 
 /* Operations are numbered from 1 up, without gaps, to GX_OP_END - 1. */
 #define GX__ONE_OP(...) +1
 enum { GX_OP_END = 1 GX__OP_LIST(GX__ONE_OP) };
 
-/* Products of a prime field that an operation takes for one element, about: 0 for sums, 1 for a
- * product; more only for inv and div, by Montgomery's trick. */
-unsigned gx__op_products(gx_op op);
+/* Not public, for devices. */
+#define GX_OP_CHECK ((gx_op)64) /* reads A, writes nothing but BAD */
+/* For benchmarks, optional, field 0: the roofs. An element is 16 bytes. */
+#define GX_OP_COPY ((gx_op)65) /* OUT = A */
+#define GX_OP_ROOF ((gx_op)66) /* GX_K_ROOF_EACH multiply-adds per element, from A to OUT */
+#define GX_OP_LAST GX_OP_ROOF
+_Static_assert((int)GX_OP_END <= (int)GX_OP_CHECK, "public operations stay below the private ones");
+
+/* Tables by operation: the public ones, then the private ones. */
+#define GX_OP_SLOTS (GX_OP_END + (GX_OP_LAST - GX_OP_CHECK + 1))
+
+/* A value that is no operation has none: GX_OP_SLOTS. */
+static inline size_t gx__op_slot(gx_op op)
+{
+    if (op >= GX_OP_CHECK && op <= GX_OP_LAST)
+        return (size_t)GX_OP_END + (op - GX_OP_CHECK);
+    return op < GX_OP_END ? (size_t)op : (size_t)GX_OP_SLOTS;
+}
+
+struct gx_op_row {
+    gx_op_info info;
+    bool on_words;
+    enum gx_op_shape shape;
+    enum gx_shader_family family;
+    unsigned products, ns;
+    enum gx_host_kernel host;
+    enum gx_verifier verifier;
+};
+/* By gx__op_slot, but for the private operations. */
+extern const struct gx_op_row gx__op_rows[GX_OP_END];
+
+static inline enum gx_op_shape gx__op_shape(gx_op op)
+{
+    return op < GX_OP_END ? gx__op_rows[op].shape : GX_SHAPE_ELEMENTWISE;
+}
+
+static inline unsigned gx__op_operands(gx_op op)
+{
+    return op < GX_OP_END ? gx__op_rows[op].info.operands : 1;
+}
+
+static inline unsigned gx__op_products(gx_op op)
+{
+    return op < GX_OP_END ? gx__op_rows[op].products : 0;
+}
+
+/* The family of the operation's first pass. */
+enum gx_shader_family gx__op_family(gx_op op, gx_field field);
+
+/* ---- operands ---- */
+
+/* Operands of a job, in the order of enum gx_bind. */
+enum { GX_OUT, GX_A, GX_B, GX_C, GX_OPERANDS };
+
+static inline const gx_operand *gx__operand(const gx_job *job, int which)
+{
+    switch (which) {
+    case GX_OUT:
+        return &job->out;
+    case GX_A:
+        return &job->a;
+    case GX_B:
+        return &job->b;
+    default:
+        return &job->c;
+    }
+}
+
+/* Bytes of one element of an operand. */
+static inline size_t gx__operand_element(const gx_job *job, int which)
+{
+    (void)which; /* of all operations so far, those of the field */
+    return gx__element_bytes(job->field);
+}
+
+/* The operand is one element, for all of the job and for each part of it. */
+static inline bool gx__operand_is_one(const gx_job *job, int which)
+{
+    if (which == GX_OUT)
+        return gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
+    return gx__operand(job, which)->broadcast;
+}
+
+/* Where in the operand the job's element `first` lies, and how long the operand is for n
+ * elements of the job; bytes. */
+static inline size_t gx__operand_offset(const gx_job *job, int which, uint64_t first)
+{
+    return gx__operand_is_one(job, which) ? 0 : (size_t)first * gx__operand_element(job, which);
+}
+
+static inline size_t gx__operand_length(const gx_job *job, int which, uint64_t n)
+{
+    return (gx__operand_is_one(job, which) ? 1 : (size_t)n) * gx__operand_element(job, which);
+}
+
+/* There is nothing to do. A reduction of no elements has a result. */
+static inline bool gx__job_is_empty(const gx_job *job)
+{
+    return !job->n && gx__op_shape(job->op) != GX_SHAPE_REDUCTION;
+}
+
+/* All of an operand; 0 where the operation has no such operand, or there is nothing to do. */
+static inline size_t gx__operand_bytes(const gx_job *job, int which)
+{
+    if (gx__job_is_empty(job) || which > (int)gx__op_operands(job->op))
+        return 0;
+    return gx__operand_length(job, which, job->n);
+}
+
+/* Whether out is an operand. */
+bool gx__job_in_place(const gx_job *job);
+
+/* Elements first .. first + n of the job, as a job. The out of a reduction stays where it is. */
+gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n);
+
+/* The result of one part of a reduction is added to that of others. */
+void gx__op_join(const gx_job *job, void *result, const void *part);
+
+/* ---- parameters ---- */
+
+/* Words of a kernel's key that an operation may make of gx_job.params. */
+#define GX_PARAMS 2u
+
+/* Sets param: all 0 for the operations so far, which have no parameters. */
+void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS]);
 
 #endif

@@ -47,19 +47,10 @@ static bool has_buffers(const gx_job *job)
     return false;
 }
 
-static size_t out_bytes(const gx_job *job)
+/* Room for an operand. */
+static size_t room_for(const gx_job *job, int which)
 {
-    return (job->n * gx__element_bytes(job->field) + ALIGN - 1) / ALIGN * ALIGN;
-}
-
-static size_t operand_bytes(const gx_job *job, int which)
-{
-    return (gx__operand(job, which)->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
-}
-
-static int last_operand(const gx_job *job)
-{
-    return (int)gx_op_get_info(job->op)->operands;
+    return (gx__operand_bytes(job, which) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 /* Its operands are read, if they are in buffers. */
@@ -71,7 +62,8 @@ static bool is_seen(const struct check *c, const gx_job *job)
 /* How many of its elements are compared. */
 static uint64_t sample_of(const struct check *c, size_t j)
 {
-    return c->every == 1 ? c->jobs[j].n : c->reports[j].sampled;
+    size_t n = c->jobs[j].n;
+    return c->every > 1 ? c->reports[j].sampled : n ? n : 1; /* 1: a reduction of none */
 }
 
 /* ---- before the step ---- */
@@ -79,7 +71,12 @@ static uint64_t sample_of(const struct check *c, size_t j)
 /* What there has to be memory for, about. */
 static size_t copied_bytes(const gx_job *job)
 {
-    return (has_buffers(job) ? GX_OPERANDS : gx__job_in_place(job) ? 1 : 0) * out_bytes(job);
+    size_t bytes = 0;
+    if (!has_buffers(job))
+        return gx__job_in_place(job) ? room_for(job, GX_OUT) : 0;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        bytes += room_for(job, i);
+    return bytes;
 }
 
 /* The jobs from c->first on that are the next step. What is not looked at need not be cut. */
@@ -105,7 +102,7 @@ static void draw_samples(struct check *c)
             .reason = c->batch->reports ? c->batch->reports[c->first + j].reason : GX_REASON_NONE};
         if (!is_seen(c, &c->jobs[j]))
             continue;
-        uint64_t count = gx__sample_size(&c->sampler, c->jobs[j].n, c->every, trusted);
+        uint64_t count = gx__sample_size(&c->sampler, &c->jobs[j], c->every, trusted);
         r->sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
     }
 }
@@ -114,8 +111,8 @@ static void draw_samples(struct check *c)
 static void keep(gx_job *job, char *spare)
 {
     gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
-    memcpy(spare, job->out.host, job->n * gx__element_bytes(job->field));
-    for (int i = 0; i < GX_OPERANDS - 1 && i < last_operand(job); i++)
+    memcpy(spare, job->out.host, gx__operand_bytes(job, GX_OUT));
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx__op_operands(job->op); i++)
         if (inputs[i]->host == job->out.host)
             inputs[i]->host = spare;
 }
@@ -123,10 +120,11 @@ static void keep(gx_job *job, char *spare)
 static gx_status read_operands(const gx_job *job, const gx_job *laid)
 {
     gx_status s = GX_OK;
-    for (int i = GX_A; i <= last_operand(job) && s == GX_OK; i++) {
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op) && s == GX_OK; i++) {
         const gx_operand *o = gx__operand(job, i);
-        if (is_away(o) && job->n)
-            s = gx_buf_read(o->buf, o->offset, gx__operand(laid, i)->host, operand_bytes(job, i));
+        size_t bytes = gx__operand_bytes(job, i);
+        if (is_away(o) && bytes)
+            s = gx_buf_read(o->buf, o->offset, gx__operand(laid, i)->host, bytes);
     }
     return s;
 }
@@ -141,7 +139,7 @@ static gx_status set_aside(struct check *c)
         return GX_OK;
     gx_status s = gx__move_lay_out(c->router, desk, c->jobs, c->count);
     for (size_t j = 0; s == GX_OK && j < c->count; j++) {
-        size_t bytes = sample_of(c, j) ? out_bytes(&c->jobs[j]) : 0;
+        size_t bytes = sample_of(c, j) ? room_for(&c->jobs[j], GX_OUT) : 0;
         if (is_away(&c->jobs[j].out))
             result = bytes > result ? bytes : result;
         else if (gx__job_in_place(&c->jobs[j]))
@@ -157,7 +155,7 @@ static gx_status set_aside(struct check *c)
         if (is_away(&job->out) || !gx__job_in_place(job))
             continue;
         keep(&desk->wave[j], desk->spare + at);
-        at += out_bytes(job);
+        at += room_for(job, GX_OUT);
     }
     return s;
 }
@@ -185,8 +183,8 @@ static bool compare(struct check *c, size_t j)
         return true;
     if (is_away(&job->out)) {
         results = c->desk->spare;
-        gx_status s =
-            gx_buf_read(job->out.buf, job->out.offset, c->desk->spare, operand_bytes(job, GX_OUT));
+        gx_status s = gx_buf_read(job->out.buf, job->out.offset, c->desk->spare,
+                                  gx__operand_bytes(job, GX_OUT));
         if (s != GX_OK) {
             fail(c, j, s, "device '%s': the result cannot be read to compare it: %s",
                  c->engine->place->name, gx_status_message(s));

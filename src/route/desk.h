@@ -29,7 +29,10 @@ struct gx_errand {
     gx_job *jobs;               /* share.jobs of them */
     struct gx_outcome *reports; /* likewise */
     size_t next;                /* those before are done, and right or refused */
-    char *spare;      /* room for results that would replace operands; NULL: none needed */
+    char *spare; /* room for results that would replace operands; NULL: none needed */
+    /* Results of reductions that are shared with other errands: only the first and the last job
+     * of a share can be. */
+    uint64_t part[2][GX_LIMBS_MAX];
     bool together;    /* with others, at the same time */
     bool failed_over; /* not done by whom it was meant for */
     double predicted_ns;
@@ -87,6 +90,8 @@ void gx__helpers_end(struct gx_router *router);
 void gx__errand_run(struct gx_errand *errand);
 /* Its jobs as the device would get them. False where there is no `spare` for them. */
 bool gx__errand_aim(struct gx_errand *errand);
+/* Joins the results of its parts of reductions to those of the errands before it. */
+void gx__errand_join(const struct gx_errand *errand);
 /* Bytes of `spare` it would need. */
 size_t gx__errand_spare(const struct gx_errand *errand);
 

@@ -17,11 +17,6 @@
 #define SAMPLE_TIMED 64u
 #define SAMPLE_FADE  16u
 
-static size_t out_bytes(const gx_job *job)
-{
-    return job->n * gx__element_bytes(job->field);
-}
-
 /* The ith job as it is meant: with its own out. */
 static gx_job meant(const struct gx_errand *e, size_t i)
 {
@@ -29,10 +24,18 @@ static gx_job meant(const struct gx_errand *e, size_t i)
     return gx__sub_job(&e->wave[range.job], range.first, range.n);
 }
 
+/* The ith job is a part of a reduction. */
+static bool is_part(const struct gx_errand *e, size_t i)
+{
+    struct gx_range range = gx__share_range(e->wave, &e->share, i);
+    const gx_job *whole = &e->wave[range.job];
+    return gx__op_shape(whole->op) == GX_SHAPE_REDUCTION && range.n != whole->n;
+}
+
 /* Memory of its own for every such result, at the alignment of caches. */
 static size_t spare_bytes(const gx_job *job)
 {
-    return gx__job_in_place(job) ? (out_bytes(job) + 63) / 64 * 64 : 0;
+    return gx__job_in_place(job) ? (gx__operand_bytes(job, GX_OUT) + 63) / 64 * 64 : 0;
 }
 
 size_t gx__errand_spare(const struct gx_errand *e)
@@ -51,6 +54,8 @@ bool gx__errand_aim(struct gx_errand *e)
     char *spare = e->spare;
     for (size_t i = 0; i < e->share.jobs; i++) {
         e->jobs[i] = meant(e, i);
+        if (is_part(e, i))
+            e->jobs[i].out = gx_host(e->part[i != 0]);
         size_t bytes = e->entrant->place->host ? 0 : spare_bytes(&e->jobs[i]);
         if (!bytes)
             continue;
@@ -129,7 +134,7 @@ static bool compare(struct gx_errand *e, size_t from, size_t to, uint64_t ns)
     }
     sampler.rest = sampler.seed / 64 % every; /* not the same jobs of a batch every time */
     for (size_t i = from; i < to && right; i++) {
-        uint64_t wrong, count = gx__sample_size(&sampler, e->jobs[i].n, every, trusted);
+        uint64_t wrong, count = gx__sample_size(&sampler, &e->jobs[i], every, trusted);
         if (!count)
             continue;
         right = look(e, &sampler, i, count, &wrong);
@@ -156,8 +161,22 @@ static void bring_home(struct gx_errand *e, size_t from, size_t to)
 {
     for (size_t i = from; i < to && e->spare; i++) {
         gx_job job = meant(e, i);
-        if (job.out.host != e->jobs[i].out.host)
-            memcpy(job.out.host, e->jobs[i].out.host, out_bytes(&job));
+        if (job.out.host != e->jobs[i].out.host && !is_part(e, i))
+            memcpy(job.out.host, e->jobs[i].out.host, gx__operand_bytes(&job, GX_OUT));
+    }
+}
+
+void gx__errand_join(const struct gx_errand *e)
+{
+    for (size_t i = 0; i < e->next; i++) {
+        struct gx_range range = gx__share_range(e->wave, &e->share, i);
+        gx_job job = e->wave[range.job];
+        if (!is_part(e, i) || e->reports[i].status != GX_OK)
+            continue;
+        if (range.first)
+            gx__op_join(&job, job.out.host, e->part[i != 0]);
+        else
+            memcpy(job.out.host, e->part[i != 0], gx__operand_bytes(&job, GX_OUT));
     }
 }
 

@@ -37,7 +37,7 @@ static double next_ns(const struct gx_model *model)
 
 const struct gx_predictor gx__predictor = {predict, next_ns};
 
-/* One element for all is nobody's transfer. */
+/* Operands of one element do not count as transfers. */
 struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
                            bool host)
 {
@@ -45,12 +45,12 @@ struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job
     bool buffers = false;
     if (host)
         return kind;
-    for (int i = 0; i <= (int)gx_op_get_info(job->op)->operands; i++) {
+    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
         buffers |= o->buf != NULL;
-        if (o->buf || o->broadcast)
+        if (o->buf || gx__operand_is_one(job, i))
             continue;
-        if (!gx__host_registered(instance->hosts, o->host, job->n * gx__element_bytes(job->field)))
+        if (!gx__host_registered(instance->hosts, o->host, gx__operand_bytes(job, i)))
             return kind;
         kind.residency = GX_REGISTERED_MEMORY;
     }

@@ -70,20 +70,9 @@ static struct gx_curve *find(const struct gx_model *model, const struct gx_kind 
 /* The operation among those that calibration measures that takes about as long. */
 static gx_op like(gx_op op)
 {
-    switch (op) {
-    case GX_SUB:
-    case GX_NEG:
-        return GX_ADD;
-    case GX_SQR:
-    case GX_MUL_ADD:
-    case GX_TO_MONT:
-    case GX_FROM_MONT:
-        return GX_MUL;
-    case GX_DIV:
-        return GX_INV;
-    default:
-        return op;
-    }
+    static const gx_op by_products[] = {GX_ADD, GX_MUL, GX_INV};
+    unsigned products = gx__op_products(op);
+    return by_products[products < 2 ? products : 2];
 }
 
 /* Eight kinds at most, the one that is most like it first: bit 0 of `step` is another path,

@@ -32,16 +32,6 @@ static bool is_away(const gx_operand *o)
     return o->buf && !o->buf->engine->place->host;
 }
 
-static int last_operand(const gx_job *job)
-{
-    return (int)gx_op_get_info(job->op)->operands;
-}
-
-static size_t operand_bytes(const gx_job *job, int which)
-{
-    return (gx__operand(job, which)->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
-}
-
 /* What a job replaces it also writes to the same memory of the desk. */
 static bool is_replaced(const gx_job *job, int which)
 {
@@ -53,13 +43,13 @@ static size_t room_for(const gx_job *job, int which)
 {
     if (!is_away(gx__operand(job, which)) || is_replaced(job, which))
         return 0;
-    return (operand_bytes(job, which) + ALIGN - 1) / ALIGN * ALIGN;
+    return (gx__operand_bytes(job, which) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 bool gx__is_mixed(const gx_job *job)
 {
     const struct gx_engine *home = NULL;
-    for (int i = 0; i <= last_operand(job); i++) {
+    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
         if (is_away(o) && home && o->buf->engine != home)
             return true;
@@ -124,10 +114,10 @@ static double predict_copies(const gx_job *jobs, size_t count, bool least)
 {
     double ns = 0;
     for (size_t j = 0; j < count; j++)
-        for (int i = 0; i <= last_operand(&jobs[j]); i++) {
+        for (int i = 0; i <= (int)gx__op_operands(jobs[j].op); i++) {
             const gx_operand *o = gx__operand(&jobs[j], i);
             if (is_away(o))
-                ns += predict_copy(o->buf, operand_bytes(&jobs[j], i), i != GX_OUT, least);
+                ns += predict_copy(o->buf, gx__operand_bytes(&jobs[j], i), i != GX_OUT, least);
         }
     return ns;
 }
@@ -169,7 +159,7 @@ static bool can_be_copied(const gx_job *jobs, size_t count)
 {
     size_t bytes = 0;
     for (size_t j = 0; j < count; j++)
-        for (int i = 0; i <= last_operand(&jobs[j]); i++) {
+        for (int i = 0; i <= (int)gx__op_operands(jobs[j].op); i++) {
             const gx_operand *o = gx__operand(&jobs[j], i);
             bytes += room_for(&jobs[j], i);
             if (bytes > MOVE_BYTES || (is_away(o) && o->buf->mapped))
@@ -184,7 +174,7 @@ gx_status gx__move_lay_out(struct gx_router *router, struct gx_desk *desk, const
     const gx_job *plain;
     size_t bytes = 0, at = 0;
     for (size_t j = 0; j < count; j++)
-        for (int i = 0; i <= last_operand(&jobs[j]); i++)
+        for (int i = 0; i <= (int)gx__op_operands(jobs[j].op); i++)
             bytes += room_for(&jobs[j], i);
     gx_status s = gx__wave_plain(router, desk, jobs, count, &plain);
     if (s != GX_OK)
@@ -198,7 +188,7 @@ gx_status gx__move_lay_out(struct gx_router *router, struct gx_desk *desk, const
     for (size_t j = 0; j < count; j++) {
         gx_job *job = &desk->wave[j];
         gx_operand *const operands[] = {&job->out, &job->a, &job->b, &job->c};
-        for (int i = 0; i <= last_operand(job); i++) {
+        for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
             if (!is_away(gx__operand(&jobs[j], i)))
                 continue;
             operands[i]->host =
@@ -275,12 +265,12 @@ gx_status gx__move_in(struct gx_router *router, struct gx_desk *desk, struct gx_
     for (size_t j = 0; j < count; j++) {
         const gx_job *job = &call->jobs[first + j];
         move->ns[j] = 0;
-        for (int i = GX_A; i <= last_operand(job); i++) {
+        for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
             const gx_operand *o = gx__operand(job, i);
             if (!is_away(o) || !job->n)
                 continue;
-            gx_status s = copy(o, gx__operand(&desk->wave[j], i)->host, operand_bytes(job, i), true,
-                               &move->ns[j]);
+            gx_status s = copy(o, gx__operand(&desk->wave[j], i)->host, gx__operand_bytes(job, i),
+                               true, &move->ns[j]);
             if (s == GX_OK)
                 continue;
             say(router, o, s, call->message, sizeof call->message);
@@ -308,7 +298,7 @@ static gx_status bring_back(struct gx_router *router, const gx_job *job, const g
 {
     if (!is_away(&job->out) || !job->n)
         return GX_OK;
-    gx_status s = copy(&job->out, done->out.host, operand_bytes(job, GX_OUT), false, ns);
+    gx_status s = copy(&job->out, done->out.host, gx__operand_bytes(job, GX_OUT), false, ns);
     if (s == GX_OK)
         return s;
     r->status = s;

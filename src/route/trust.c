@@ -7,6 +7,7 @@
  */
 #include "route/trust.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include "base/crew.h"
 #include "base/float_env.h"
 #include "exec/plan.h"
-#include "field/host.h"
+#include "field/sum.h"
 
 #define BLOCK         64u
 #define RUN           16u  /* neighbours looked at together, */
@@ -41,8 +42,14 @@ static uint64_t next_random(struct gx_sampler *sampler)
     return mix(sampler->seed += GOLDEN);
 }
 
-uint64_t gx__sample_size(struct gx_sampler *sampler, uint64_t n, uint64_t every, bool trusted)
+uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
+                         bool trusted)
 {
+    uint64_t n = job->n;
+    if (gx__op_rows[job->op].verifier == GX_VERIFY_WHOLE) {
+        bool look = next_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);
+        return look ? (n ? n : 1) : 0;
+    }
     uint64_t all = sampler->rest + n, count = all / every;
     sampler->rest = all % every;
     if (!trusted && count < GX_SAMPLE_MIN)
@@ -61,8 +68,8 @@ uint64_t gx__sample_most(uint64_t ns, uint64_t element_ps)
 /* The operands of some elements of a job, what the device made of them, and what we do. */
 struct block {
     const gx_job *job;
-    const void *results;
-    size_t element; /* bytes */
+    const void *results; /* NULL: none to compare with */
+    size_t element;      /* bytes */
     struct gx_host_table table;
     size_t count;
     uint64_t index[BLOCK];
@@ -91,12 +98,13 @@ static void gather(const struct block *block, void *to, const void *from, uint64
 /* n elements from `first` on, for which there is room. */
 static void block_add(struct block *block, uint64_t first, size_t n)
 {
-    for (int i = GX_A; i <= (int)gx_op_get_info(block->job->op)->operands; i++) {
+    for (int i = GX_A; i <= (int)gx__op_operands(block->job->op); i++) {
         const gx_operand *o = gx__operand(block->job, i);
         if (!o->broadcast)
             gather(block, block->operand[i - GX_A], o->host, first, n);
     }
-    gather(block, block->claimed, block->results, first, n);
+    if (block->results)
+        gather(block, block->claimed, block->results, first, n);
     for (size_t i = 0; i < n; i++)
         block->index[block->count++] = first + i;
 }
@@ -106,7 +114,7 @@ static struct gx_host_args arguments(const gx_job *job, struct block *block)
 {
     struct gx_host_args args = {.n = (size_t)job->n};
     const void **at[] = {&args.a, &args.b, &args.c};
-    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx_op_get_info(job->op)->operands; i++) {
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, GX_A + (int)i);
         *at[i] = o->broadcast || !block ? o->host : block->operand[i];
         args.broadcast |= o->broadcast ? 1u << i : 0;
@@ -136,7 +144,7 @@ static size_t first_different(struct block *block)
     const gx_job *job = block->job;
     struct gx_host_args args = arguments(job, block);
     gx__host_lower(job->op, gx__prime(job->field), &args);
-    call_kernel(block, gx__host_kernel(job->op), &args);
+    call_kernel(block, gx__op_rows[job->op].host, &args);
     for (size_t i = 0; i < block->count; i++)
         if (memcmp(element_of(block, block->result, i), element_of(block, block->claimed, i),
                    block->element))
@@ -180,15 +188,14 @@ static size_t first_unrefused(struct block *block)
     if (!prime || block->job->flags & GX_JOB_TRUSTED)
         return block->count;
     struct gx_host_args args = arguments(block->job, block);
-    unsigned operands = (1u << gx_op_get_info(block->job->op)->operands) - 1;
+    unsigned operands = (1u << gx__op_operands(block->job->op)) - 1;
     size_t bad = gx__first_bad_args(prime, &args, operands, 0, block->count);
     return bad == GX_NONE_BAD ? block->count : bad;
 }
 
 static size_t first_wrong(struct block *block)
 {
-    gx_op op = block->job->op;
-    bool quotient = (op == GX_INV || op == GX_DIV) && gx__prime(block->job->field);
+    bool quotient = gx__op_rows[block->job->op].verifier == GX_VERIFY_MULTIPLY;
     size_t unrefused = first_unrefused(block);
     size_t wrong = quotient ? first_no_quotient(block) : first_different(block);
     return unrefused < wrong ? unrefused : wrong;
@@ -201,7 +208,7 @@ static bool excused(const gx_job *job)
     if (!prime || !(job->flags & GX_JOB_TRUSTED))
         return false;
     struct gx_host_args args = arguments(job, NULL);
-    unsigned operands = (1u << gx_op_get_info(job->op)->operands) - 1;
+    unsigned operands = (1u << gx__op_operands(job->op)) - 1;
     return gx__first_bad_args(prime, &args, operands, 0, job->n) != GX_NONE_BAD;
 }
 
@@ -260,11 +267,84 @@ static void look_at_part(void *user, size_t part, uint32_t worker)
     finish_block(look, &block);
 }
 
+/* ---- reductions: all of it again ---- */
+
+#define WHOLE_PART 4096u /* elements that one thread takes at a time */
+
+struct whole {
+    const gx_job *job;
+    pthread_mutex_t lock;
+    uint64_t sum[GX_LIMBS_MAX];
+};
+
+/* What a block of elements adds up to. */
+static void block_sum(struct block *block, uint64_t *sum)
+{
+    const gx_job *job = block->job;
+    struct gx_host_args args = arguments(job, block);
+    if (gx__op_rows[job->op].host != GX_HOST_SUM) {
+        call_kernel(block, gx__op_rows[job->op].host, &args);
+        args = (struct gx_host_args){.a = block->result};
+    }
+    args.n = block->count;
+    args.out = sum;
+    block->table.fn[job->field][GX_HOST_SUM](gx__prime(job->field), &args);
+}
+
+static void sum_of_part(void *user, size_t part, uint32_t worker)
+{
+    struct whole *whole = user;
+    const gx_job *job = whole->job;
+    const struct gx_prime *prime = gx__prime(job->field);
+    struct block block;
+    uint64_t sum[GX_LIMBS_MAX] = {0}, some[GX_LIMBS_MAX];
+    (void)worker;
+    block_start(&block, job, NULL);
+    uint64_t first = part * WHOLE_PART,
+             end = first + WHOLE_PART < job->n ? first + WHOLE_PART : job->n;
+    for (; first < end; first += block.count) {
+        block.count = 0;
+        block_add(&block, first, end - first < BLOCK ? (size_t)(end - first) : BLOCK);
+        block_sum(&block, some);
+        gx__add_one(prime, sum, some);
+    }
+    pthread_mutex_lock(&whole->lock);
+    gx__add_one(prime, whole->sum, sum);
+    pthread_mutex_unlock(&whole->lock);
+}
+
+/* An operand is not canonical, and nobody said that it would be. */
+static bool unrefused(const gx_job *job)
+{
+    const struct gx_host_args args = arguments(job, NULL);
+    unsigned operands = (1u << gx__op_operands(job->op)) - 1;
+    return !(job->flags & GX_JOB_TRUSTED) &&
+           gx__first_bad_args(gx__prime(job->field), &args, operands, 0, job->n) != GX_NONE_BAD;
+}
+
+static bool reduction_right(const gx_job *job, const void *result, struct gx_instance *instance)
+{
+    struct whole whole = {.job = job};
+    size_t parts = (job->n + WHOLE_PART - 1) / WHOLE_PART;
+    pthread_mutex_init(&whole.lock, NULL);
+    if (instance)
+        gx__crew_run(instance, GX_CREW_COMPUTE, (uint32_t)parts, parts, sum_of_part, &whole);
+    for (size_t part = 0; part < parts && !instance; part++)
+        sum_of_part(&whole, part, 0);
+    pthread_mutex_destroy(&whole.lock);
+    return !memcmp(whole.sum, result, gx__element_bytes(job->field));
+}
+
 bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
                        uint64_t count, uint64_t *wrong)
 {
     if (!count)
         return true;
+    if (gx__op_rows[job->op].verifier == GX_VERIFY_WHOLE) {
+        *wrong = 0;
+        return !unrefused(job) &&
+               (reduction_right(job, results, sampler->instance) || excused(job));
+    }
     struct look look = {.job = job,
                         .results = results,
                         .seed = next_random(sampler),
@@ -288,7 +368,7 @@ bool gx__refusal_right(const gx_job *job, uint64_t index, char operand)
 {
     const struct gx_prime *prime = gx__prime(job->field);
     int which = GX_A + (operand - 'a');
-    if (!prime || index >= job->n || which < GX_A || which > (int)gx_op_get_info(job->op)->operands)
+    if (!prime || index >= job->n || which < GX_A || which > (int)gx__op_operands(job->op))
         return false;
     const gx_operand *o = gx__operand(job, which);
     const char *element = (const char *)o->host;
@@ -326,7 +406,7 @@ static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, si
 {
     gx_job job = {.op = op, .field = field, .n = n};
     gx_operand *const inputs[] = {&job.a, &job.b, &job.c};
-    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx_op_get_info(op)->operands; i++) {
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx__op_operands(op); i++) {
         *inputs[i] = gx_host(probe_operand(memory, n, i));
         fill(sampler, field, probe_operand(memory, n, i), n);
     }

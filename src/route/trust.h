@@ -24,9 +24,15 @@ struct gx_sampler {
     struct gx_instance *instance; /* whose threads help with large samples; NULL: none */
 };
 
-/* How many elements of a job of n to compare: one in `every` (1: all), counted on from job
- * to job, and GX_SAMPLE_MIN at least where the device is not trusted. */
-uint64_t gx__sample_size(struct gx_sampler *sampler, uint64_t n, uint64_t every, bool trusted);
+/* A result that only all of the job can verify is, of a device that is not trusted, up to so many
+ * elements. */
+#define GX_WHOLE_ELEMS 4096u
+
+/* How many elements of a job to compare: one in `every` (1: all), counted on from job to job, and
+ * GX_SAMPLE_MIN at least where the device is not trusted. Of GX_VERIFY_WHOLE all or none: one job
+ * in `every`, at random. */
+uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
+                         bool trusted);
 
 /* How many elements may be compared where one costs so many picoseconds (0: not known), of
  * jobs that took ns. */

@@ -111,7 +111,7 @@ static void add_parts(struct gx_router *router, struct gx_desk *desk, const gx_j
         q->elements += jobs[i].n;
         q->whole |= gx__job_is_whole(&jobs[i]);
         if (gx__job_in_place(&jobs[i]))
-            *replaced += jobs[i].n * gx__element_bytes(jobs[i].field);
+            *replaced += gx__operand_bytes(&jobs[i], GX_OUT);
     }
     q->parts = desk->parts;
     q->part_count = desk->part_count;
@@ -386,7 +386,7 @@ static bool may_be_written_later(const struct gx_errand *e)
 {
     for (size_t i = e->next; i < e->share.jobs; i++) {
         const gx_job *job = &e->jobs[i];
-        size_t bytes = job->n * gx__element_bytes(job->field);
+        size_t bytes = gx__operand_bytes(job, GX_OUT);
         if (bytes && job->out.host &&
             gx__host_registered(e->router->places.instance->hosts, job->out.host, bytes))
             return true;
@@ -519,6 +519,8 @@ gx_status gx__wave_run(struct gx_router *router, struct gx_desk *desk, struct gx
     place(desk, false);
     for (size_t i = 0; i < desk->errands; i++)
         repair(router, desk, &desk->errand[i]);
+    for (size_t i = 0; i < desk->errands; i++)
+        gx__errand_join(&desk->errand[i]);
     uint64_t end = gx__now_ns(), ns = took(desk, end - start);
     gx__routed(&router->exploring, ns);
     if (desk->decision.reason == GX_REASON_EXPLORED)

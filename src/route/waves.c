@@ -21,13 +21,14 @@ struct extent {
 static bool find_extent(const gx_job *job, int which, struct extent *e)
 {
     const gx_operand *o = gx__operand(job, which), *out = &job->out;
-    if (!job->n || which > (int)gx_op_get_info(job->op)->operands)
+    size_t bytes = gx__operand_bytes(job, which);
+    if (!bytes)
         return false;
     if (which != GX_OUT && o->buf == out->buf && o->host == out->host && o->offset == out->offset)
         return false;
     e->buffer = o->buf;
     e->from = o->buf ? o->offset : (uintptr_t)o->host;
-    e->to = e->from + (o->broadcast ? 1 : job->n) * gx__element_bytes(job->field);
+    e->to = e->from + bytes;
     e->writes = which == GX_OUT;
     return true;
 }
@@ -231,30 +232,6 @@ struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share
     uint64_t first = i ? 0 : share->skip;
     uint64_t end = i + 1 < share->jobs ? jobs[share->job + i].n : share->end;
     return (struct gx_range){.job = share->job + i, .first = first, .n = end - first};
-}
-
-static void advance(gx_operand *o, size_t bytes)
-{
-    if (o->broadcast)
-        return;
-    if (o->buf)
-        o->offset += bytes;
-    else if (o->host)
-        o->host = (char *)o->host + bytes;
-}
-
-gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n)
-{
-    gx_job sub = *job;
-    if (n == job->n) /* most are whole */
-        return sub;
-    size_t bytes = (size_t)first * gx__element_bytes(job->field);
-    advance(&sub.a, bytes);
-    advance(&sub.b, bytes);
-    advance(&sub.c, bytes);
-    advance(&sub.out, bytes);
-    sub.n = (size_t)n;
-    return sub;
 }
 
 gx_status gx__share_jobs(const gx_allocator *allocator, const gx_job *jobs,

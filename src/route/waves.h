@@ -61,9 +61,6 @@ void gx__wave_cut(const gx_job *jobs, size_t njobs, const double *fractions, siz
 /* The part of the ith job of a share that belongs to it. */
 struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i);
 
-/* The job of such a range; n may be 0, broadcast operands stay as they are. */
-gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n);
-
 /* The jobs of a share, share->jobs of them, into *list: `few`, which has room for
  * GX_WAVE_SMALL, else memory that gx__share_done frees; the wave's own where the share cuts
  * none of them. */

@@ -93,16 +93,18 @@ enum {
 /* Numbered without gaps, from 1. Only add, sub and mul exist for u32 and f32 (gx_op_exists). */
 typedef uint32_t gx_op;
 enum {
-    GX_ADD = 1,       /* a + b */
-    GX_SUB = 2,       /* a - b */
-    GX_MUL = 3,       /* a * b */
-    GX_NEG = 4,       /* -a */
-    GX_SQR = 5,       /* a * a */
-    GX_INV = 6,       /* 1 / a, and 0 where a is 0 */
-    GX_DIV = 7,       /* a / b, and 0 where b is 0 */
-    GX_MUL_ADD = 8,   /* a * b + c */
-    GX_TO_MONT = 9,   /* a * R: a plain integer into Montgomery form */
-    GX_FROM_MONT = 10 /* a / R: Montgomery form into a plain integer */
+    GX_ADD = 1,        /* a + b */
+    GX_SUB = 2,        /* a - b */
+    GX_MUL = 3,        /* a * b */
+    GX_NEG = 4,        /* -a */
+    GX_SQR = 5,        /* a * a */
+    GX_INV = 6,        /* 1 / a, and 0 where a is 0 */
+    GX_DIV = 7,        /* a / b, and 0 where b is 0 */
+    GX_MUL_ADD = 8,    /* a * b + c */
+    GX_TO_MONT = 9,    /* a * R: a plain integer into Montgomery form */
+    GX_FROM_MONT = 10, /* a / R: Montgomery form into a plain integer */
+    GX_SUM = 11,       /* a[0] + a[1] + ...: one element; 0 where n is 0 */
+    GX_DOT = 12        /* a[0] * b[0] + a[1] * b[1] + ...: one element */
 };
 
 /* Static data of the library; both may grow at the end. */
@@ -117,7 +119,7 @@ typedef struct gx_op_info {
     const char *name;   /* "mul-add" */
     const char *result; /* "a * b + c" */
     uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
-    uint32_t reserved;
+    uint32_t reduces;   /* 1: out is one element, made of all n */
 } gx_op_info;
 
 /* Static data, or NULL where the value is no field or operation: both can be listed by asking
@@ -331,7 +333,8 @@ GX_API gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset);
 
 /* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation does not have must be {0}.
  * out may be exactly an operand (in place) but not partly overlap one; a broadcast element may
- * not lie inside out, except where n is 1. Frozen: operations that need more take it through
+ * not lie inside out, except where n is 1. GX_SUM and GX_DOT write one
+ * element, which shares no byte with an operand. Frozen: operations that need more take it through
  * params, a struct that begins with its struct_size. */
 typedef struct gx_job {
     gx_op op;
@@ -342,6 +345,10 @@ typedef struct gx_job {
     uint32_t reserved;
     const void *params; /* for operations that take more; none yet: NULL */
 } gx_job;
+
+/* Bytes of an operand of the job: 'a', 'b', 'c', or 'o' for out. 0 where the job has no such
+ * operand, is NULL, or its op or field is none. Any thread. */
+GX_API size_t gx_operand_bytes(const gx_job *job, char operand);
 
 /* How host operands reach a device that cannot use host memory as it is. */
 typedef uint32_t gx_path;

@@ -199,12 +199,14 @@ static void operation_table(void **state)
     check_op(8, "mul-add", 3, 0, "a * b + c");
     check_op(9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form");
     check_op(10, "from-mont", 1, 0, "a / R: Montgomery form into a plain integer");
+    check_op(11, "sum", 1, 0, "a[0] + a[1] + ...");
+    check_op(12, "dot", 2, 0, "a[0] * b[0] + a[1] * b[1] + ...");
 }
 
 static void what_is_no_field_or_operation(void **state)
 {
     (void)state;
-    const int none[] = {0, -1, 7, 11, 64, 1000, INT32_MIN, INT32_MAX};
+    const int none[] = {0, -1, 7, GX_OP_END, 64, 1000, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < GXT_COUNT(none); i++) {
         if (none[i] != 7) { /* an operation */
             assert_null(gx_op_get_info((gx_op)none[i]));

@@ -32,6 +32,9 @@ static const struct step steps[] = {
     {GX_INV, 1, "fault:fail@1000000:cpu"},
     {GX_DIV, 0, "fault:fail@1000000:cpu"},
     {GX_MUL_ADD, 1, "ref"},
+    {GX_SUM, 0, "cpu"},
+    {GX_DOT, 0, "fault:fail@1000000:cpu"},
+    {GX_DOT, 0, "ref"},
 };
 
 static unsigned char a[N * 48], b[N * 48], c[N * 48], want[GXT_COUNT(steps)][N * 48];
@@ -44,6 +47,7 @@ static int prepare(void **state)
     oracle_fill(field, &rng, a, N);
     oracle_fill(field, &rng, b, N);
     oracle_fill(field, &rng, c, N);
+    memset(want, GUARD, sizeof want); /* behind the result of a sum */
     for (size_t i = 0; i < GXT_COUNT(steps); i++)
         oracle_run(steps[i].op, field, N, want[i], a, b, c, 0);
     return 0;

@@ -51,7 +51,7 @@ static size_t size_of_case(size_t i)
 static void make_case(struct job_case *c, size_t i, struct oracle_rng *rng)
 {
     c->field = gxt_fields[i % GXT_COUNT(gxt_fields)];
-    c->op = gxt_ops[i % GXT_COUNT(gxt_ops)];
+    c->op = gxt_ops[i * 5 % GXT_COUNT(gxt_ops)];
     if (!gx_op_exists(c->op, c->field))
         c->op = i & 1 ? GX_ADD : GX_MUL;
     c->n = size_of_case(i);
@@ -60,7 +60,7 @@ static void make_case(struct job_case *c, size_t i, struct oracle_rng *rng)
         c->in[w] = gxt_alloc(bytes);
         oracle_fill(c->field, rng, c->in[w], c->n);
     }
-    c->want = gxt_alloc(bytes);
+    c->want = gxt_alloc(gxt_results(c->op, c->n) * element);
     oracle_run(c->op, c->field, c->n, c->want, c->in[0], c->in[1], c->in[2], 0);
     c->bad = i % 5 == 2 && gx_field_get_info(c->field)->limbs && c->n;
     if (c->bad)
@@ -99,7 +99,7 @@ static void count(struct worker *w, const struct job_case *c, const gx_report *r
     w->want.jobs_done++;
     w->want.elements += c->n;
     w->want.bytes_read += gx_op_get_info(c->op)->operands * bytes;
-    w->want.bytes_written += bytes;
+    w->want.bytes_written += gxt_results(c->op, c->n) * gxt_element(c->field);
     w->want.dispatches += r->dispatches;
     w->want.compute_ns += r->compute_ns;
 }
@@ -107,7 +107,8 @@ static void count(struct worker *w, const struct job_case *c, const gx_report *r
 static void run_good(struct worker *w, const struct job_case *c, const char *device,
                      unsigned char *out, int in_place)
 {
-    size_t bytes = c->n * gxt_element(c->field);
+    size_t bytes = gxt_results(c->op, c->n) * gxt_element(c->field);
+    in_place &= !gx_op_get_info(c->op)->reduces;
     memset(out, GUARD, bytes);
     if (in_place)
         memcpy(out, c->in[0], bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One suite for every device: each device there is, each tier of the CPU, each path to a
+ * One suite for every device and every operation that has a result for each element
+ * (reductions.c has the others): each device there is, each tier of the CPU, each path to a
  * GPU's memory, in one dispatch and in many, x field x operation x size x broadcast x in place x
  * alignment x trusted, against GMP. Beyond the results: inputs and the bytes around the output stay
  * as they were. A tile of a prime number of elements is computed once by the oracle and repeated,
@@ -418,7 +419,7 @@ static void check_operation(gx_op op, gx_field field)
 static void check_field(gx_field field)
 {
     for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
-        if (gx_op_exists(gxt_ops[o], field))
+        if (gxt_elementwise(gxt_ops[o], field))
             check_operation(gxt_ops[o], field);
 }
 
@@ -483,7 +484,7 @@ static void every_pair_of_edges(void **state)
     (void)state;
     for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
         for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
-            if (gx_op_exists(gxt_ops[o], gxt_fields[f]))
+            if (gxt_elementwise(gxt_ops[o], gxt_fields[f]))
                 edges_of(gxt_ops[o], gxt_fields[f], 0);
 }
 
@@ -515,7 +516,7 @@ static void every_broadcast_edge(void **state)
             unsigned char edge[48];
             oracle_edge(gxt_fields[f], e, edge);
             for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++)
-                if (gx_op_exists(gxt_ops[o], gxt_fields[f]))
+                if (gxt_elementwise(gxt_ops[o], gxt_fields[f]))
                     for (unsigned w = 0; w < gx_op_get_info(gxt_ops[o])->operands; w++)
                         broadcast_edge(gxt_ops[o], gxt_fields[f], 1u << w, edge);
         }

@@ -158,6 +158,57 @@ static void conversions(void)
     free(sum);
 }
 
+/* ---- sums ---- */
+
+/* One element, as often as a batch has elements: sums compare as batches do. */
+static unsigned char *sum(gx_op which, const void *x, const void *y)
+{
+    unsigned char *out = batch();
+    gx_job job = gxt_job(which, field, n, x, y, NULL, out);
+    assert_int_equal(gxt_run(ctx, &job, device, NULL), GX_OK);
+    for (size_t i = 1; i < n; i++)
+        memcpy(out + i * gxt_element(field), out, gxt_element(field));
+    return out;
+}
+
+static unsigned char *both(unsigned char *x, gx_op which, unsigned char *y)
+{
+    unsigned char *out = op(which, x, y, NULL);
+    free(x);
+    free(y);
+    return out;
+}
+
+static void sums_and_dots(void)
+{
+    unsigned char *apb = op(GX_ADD, a, b, NULL), *amb = op(GX_SUB, a, b, NULL);
+    unsigned char *ab = op(GX_MUL, a, b, NULL), *minus_a = op(GX_NEG, a, NULL, NULL);
+    unsigned char *s = sum(GX_SUM, b, NULL), *as = op(GX_MUL, a, s, NULL);
+    same(sum(GX_SUM, apb, NULL), both(sum(GX_SUM, a, NULL), GX_ADD, sum(GX_SUM, b, NULL)),
+         "sum(a + b) = sum(a) + sum(b)");
+    same(sum(GX_SUM, amb, NULL), both(sum(GX_SUM, a, NULL), GX_SUB, sum(GX_SUM, b, NULL)),
+         "sum(a - b) = sum(a) - sum(b)");
+    same(sum(GX_SUM, minus_a, NULL), then(sum(GX_SUM, a, NULL), GX_NEG, NULL, NULL),
+         "sum(-a) = -sum(a)");
+    same(sum(GX_SUM, as, NULL), then(sum(GX_SUM, a, NULL), GX_MUL, s, NULL), "sum(a s) = sum(a) s");
+    same(sum(GX_SUM, zero, NULL), copy(zero), "sum(0) = 0");
+    same(sum(GX_DOT, a, b), sum(GX_SUM, ab, NULL), "a . b = sum(a b)");
+    same(sum(GX_DOT, a, b), sum(GX_DOT, b, a), "a . b = b . a");
+    same(sum(GX_DOT, a, one), sum(GX_SUM, a, NULL), "a . 1 = sum(a)");
+    same(sum(GX_DOT, a, zero), copy(zero), "a . 0 = 0");
+    same(sum(GX_DOT, apb, c), both(sum(GX_DOT, a, c), GX_ADD, sum(GX_DOT, b, c)),
+         "(a + b) . c = a . c + b . c");
+    same(sum(GX_DOT, as, c), then(sum(GX_DOT, a, c), GX_MUL, s, NULL), "(a s) . c = (a . c) s");
+    same(sum(GX_DOT, apb, amb), both(sum(GX_DOT, a, a), GX_SUB, sum(GX_DOT, b, b)),
+         "(a + b) . (a - b) = a . a - b . b");
+    free(apb);
+    free(amb);
+    free(ab);
+    free(minus_a);
+    free(s);
+    free(as);
+}
+
 /* x^(p - 1) by squaring and multiplying, highest bit first. */
 static unsigned char *fermat(const unsigned char *x)
 {
@@ -261,6 +312,12 @@ static void conversion(void **state)
     everywhere(conversions, 0);
 }
 
+static void sums(void **state)
+{
+    (void)state;
+    everywhere(sums_and_dots, 0);
+}
+
 static void fermat_everywhere(void **state)
 {
     (void)state;
@@ -299,11 +356,9 @@ int main(int argc, char **argv)
 {
     webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ring),
-        cmocka_unit_test(negation),
-        cmocka_unit_test(inversion),
-        cmocka_unit_test(conversion),
-        cmocka_unit_test(fermat_everywhere),
+        cmocka_unit_test(ring),      cmocka_unit_test(negation),
+        cmocka_unit_test(inversion), cmocka_unit_test(conversion),
+        cmocka_unit_test(sums),      cmocka_unit_test(fermat_everywhere),
     };
     return cmocka_run_group_tests_name("laws", tests, open_context, close_context);
 }

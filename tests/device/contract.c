@@ -369,6 +369,7 @@ static void dispatch_matches_oracle(gx_op op, gx_field field, unsigned broadcast
             d.bind[GX_BIND_A + w] = at(&mem[w], 0);
     }
     memset(got, GUARD, sizeof got);
+    memset(want, GUARD, sizeof want); /* behind the result of a sum */
     out = put(got, bytes);
     d.bind[GX_BIND_OUT] = at(&out, 0);
     size_t need = device.ops->scratch(&device, &d.kernel, N);
@@ -402,6 +403,114 @@ static void every_kernel(void **state)
 {
     (void)state;
     on_every_device(every_kernel_works);
+}
+
+/* ---- reductions ---- */
+
+/* A dispatch of a reduction, without its memory. */
+static struct gx_dispatch part(gx_op op, gx_field field, bool accumulate, uint64_t n)
+{
+    struct gx_kernel_key key = {.op = op, .field = field, .accumulate = accumulate, .check = true};
+    struct gx_dispatch d = {.n = n};
+    assert_int_equal(device.ops->kernel(&device, &key, &d.kernel), GX_OK);
+    assert_int_equal(d.kernel.key.accumulate, accumulate);
+    return d;
+}
+
+/* What is in OUT after parts of `each` elements, the first of which adds to what is there or not;
+ * all in one command. */
+static void add_up(gx_op op, gx_field field, size_t n, size_t each, bool to_what_is_there)
+{
+    const size_t element = gxt_element(field), step = 768; /* aligned for any device and element */
+    unsigned char in[2][N * 48], there[48], got[2 * 48], want[48];
+    uint32_t bad = UINT32_MAX;
+    const size_t parts = n ? (n + each - 1) / each : 1;
+    struct gx_mem mem[2] = {{0}}, out, slot = put(&bad, sizeof bad), scratch = {0};
+    size_t need = 0;
+    for (size_t w = 0; w < 2; w++) {
+        unsigned char spread[N * 768];
+        oracle_fill(field, &rng, in[w], N);
+        memset(spread, GUARD, sizeof spread);
+        for (size_t i = 0; i < n; i++)
+            memcpy(spread + i / each * step + i % each * element, in[w] + i * element, element);
+        mem[w] = put(spread, parts * step);
+    }
+    oracle_fill(field, &rng, there, 1);
+    memset(got, GUARD, sizeof got);
+    memcpy(got, there, element);
+    out = put(got, sizeof got);
+    for (int later = 0; later < 2; later++) {
+        struct gx_dispatch d = part(op, field, later, each);
+        size_t now = device.ops->scratch(&device, &d.kernel, each);
+        need = now > need ? now : need;
+    }
+    if (need)
+        scratch = alloc_mem(or_shared(GX_MEM_DEVICE), need);
+    struct gx_cmd *cmd = begin();
+    for (size_t i = 0; i < parts; i++) {
+        size_t count = n - i * each < each ? n - i * each : each;
+        struct gx_dispatch d = part(op, field, i || to_what_is_there, count);
+        d.bind[GX_BIND_OUT] = at(&out, 0);
+        d.bind[GX_BIND_A] = at(&mem[0], i * step);
+        if (op == GX_DOT)
+            d.bind[GX_BIND_B] = at(&mem[1], i * step);
+        d.bind[GX_BIND_BAD] = at(&slot, 0);
+        if (need)
+            d.bind[GX_BIND_SCRATCH] = at(&scratch, 0);
+        if (i)
+            device.ops->barrier(cmd, GX_BARRIER_KERNEL_TO_KERNEL);
+        device.ops->dispatch(cmd, &d);
+    }
+    end(cmd);
+    get(&out, got, sizeof got);
+    oracle_run(op, field, n, want, in[0], in[1], NULL, 0);
+    if (to_what_is_there)
+        oracle_run(GX_ADD, field, 1, want, want, there, NULL, 0);
+    if (memcmp(got, want, element) != 0)
+        fail_msg("%s: %s of %s, %zu elements by %zu, added %d: wrong result", device.info.name,
+                 gx_op_get_info(op)->name, gx_field_get_info(field)->name, n, each,
+                 (int)to_what_is_there);
+    for (size_t i = element; i < sizeof got; i++)
+        assert_int_equal(got[i], GUARD);
+    get(&slot, &bad, sizeof bad);
+    assert_int_equal(bad, UINT32_MAX);
+    free_mem(&mem[0]);
+    free_mem(&mem[1]);
+    free_mem(&out);
+    free_mem(&slot);
+    if (need)
+        free_mem(&scratch);
+}
+
+static void reductions_add_up(void)
+{
+    static const struct {
+        size_t n, each;
+    } cuts[] = {{1, 1}, {5, 5}, {9, 4}, {16, 8}, {33, 16}, {7, 1}};
+    for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
+        for (gx_op op = GX_SUM; op <= GX_DOT; op++)
+            for (size_t i = 0; gx_op_exists(op, gxt_fields[f]) && i < GXT_COUNT(cuts); i++)
+                add_up(op, gxt_fields[f], cuts[i].n, cuts[i].each, (f + i) % 2);
+}
+
+static void accumulation(void **state)
+{
+    (void)state;
+    on_every_device(reductions_add_up);
+}
+
+/* 0, or what was there. */
+static void reductions_of_nothing(void)
+{
+    for (gx_op op = GX_SUM; op <= GX_DOT; op++)
+        for (int there = 0; there < 2; there++)
+            add_up(op, GX_BLS12_381_FQ, 0, 1, there);
+}
+
+static void nothing_to_reduce(void **state)
+{
+    (void)state;
+    on_every_device(reductions_of_nothing);
 }
 
 static void kernels_that_do_not_exist(void)
@@ -786,8 +895,8 @@ static uint32_t slot_after(gx_op op, uint32_t before, const size_t *bads, size_t
 static void slot_is_lowered(void)
 {
     static const size_t bads[] = {9, 10, 50, 99};
-    const gx_op ops[] = {GX_ADD, GX_SUB,     GX_MUL,     GX_NEG,       GX_SQR,     GX_INV,
-                         GX_DIV, GX_MUL_ADD, GX_TO_MONT, GX_FROM_MONT, GX_OP_CHECK};
+    const gx_op ops[] = {GX_ADD,     GX_SUB,     GX_MUL,       GX_NEG, GX_SQR, GX_INV,     GX_DIV,
+                         GX_MUL_ADD, GX_TO_MONT, GX_FROM_MONT, GX_SUM, GX_DOT, GX_OP_CHECK};
     for (size_t o = 0; o < GXT_COUNT(ops); o++) {
         int operands = ops[o] == GX_OP_CHECK ? 1 : (int)gx_op_get_info(ops[o])->operands;
         assert_int_equal(slot_after(ops[o], UINT32_MAX, bads, 0, 0), UINT32_MAX);
@@ -933,6 +1042,8 @@ int main(void)
         cmocka_unit_test(import),
         cmocka_unit_test(copies),
         cmocka_unit_test(every_kernel),
+        cmocka_unit_test(accumulation),
+        cmocka_unit_test(nothing_to_reduce),
         cmocka_unit_test(unsupported_kernels),
         cmocka_unit_test(benchmark_kernels),
         cmocka_unit_test(workers),

@@ -98,7 +98,9 @@ static void dispatch(const struct trial *t)
 static void run_trial(const struct trial *t)
 {
     const struct gx_kernel_key *key = &t->kernel->key;
-    size_t element = gxt_element(key->field), bytes = (size_t)t->n * element;
+    size_t element = gxt_element(key->field);
+    bool reduces = key->op != GX_OP_CHECK && gx_op_get_info(key->op)->reduces;
+    size_t bytes = (reduces ? 1 : (size_t)t->n) * element;
     unsigned char want[MOST * 48 + 16], *out = host[t->in_place ? GX_BIND_A : GX_BIND_OUT];
     for (int i = GX_BIND_A; i <= GX_BIND_C; i++)
         oracle_fill(key->field, &rng, host[i] + t->offset, t->n);
@@ -136,7 +138,7 @@ static void try_kernel(const struct vk_kernel *kernel)
     for (size_t i = 0; i < GXT_COUNT(sizes); i++)
         run_trial(&(struct trial){kernel, sizes[i], 0, false, 0, sizes[i]});
     run_trial(&(struct trial){kernel, MOST, 0, false, 16, MOST});
-    if (!check)
+    if (!check && !gx_op_get_info(key->op)->reduces)
         run_trial(&(struct trial){kernel, MOST, 0, true, 16, MOST});
     for (unsigned b = 1; b < 1u << operands && !check; b++)
         run_trial(&(struct trial){kernel, MOST - 1, b, false, 0, MOST});
@@ -155,7 +157,8 @@ static void try_variants(gx_field field, gx_op op, enum gx_shader_family family)
         for (size_t w = 0; w < GXT_COUNT(workgroups); w++) {
             if (workgroups[w] > vk->limits.workgroup || (gxt_small() && w != 1))
                 continue;
-            struct gx_kernel_key key = {.op = op, .field = field, .check = gx__prime(field)};
+            struct gx_kernel_key key = {
+                .op = op, .field = field, .check = gx__prime(field) != NULL};
             struct vk_choice choice = {.workgroup = workgroups[w], .variant = (uint8_t)v};
             struct vk_kernel *kernel;
             assert_int_equal(gx__vk_build(vk, &key, choice, &kernel), GX_OK);
@@ -192,6 +195,21 @@ static void quotients(void **state)
         try_variants(fields[f], GX_DIV, GX_SHADER_INVERT_UP);
 }
 
+/* All ways to add up must be there to be tested. */
+static void reductions(void **state)
+{
+    (void)state;
+    const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR};
+    for (size_t f = 0; f < GXT_COUNT(fields); f++) {
+        if (vk_of(&device)->physical->software) {
+            assert_int_equal(gx__vk_variants(vk_of(&device), fields[f], GX_SHADER_SUM), 3);
+            assert_int_equal(gx__vk_variants(vk_of(&device), fields[f], GX_SHADER_DOT), 3);
+        }
+        try_variants(fields[f], GX_SUM, GX_SHADER_SUM);
+        try_variants(fields[f], GX_DOT, GX_SHADER_DOT);
+    }
+}
+
 static void words(void **state)
 {
     (void)state;
@@ -213,7 +231,10 @@ static void lavapipe_can_shuffle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lavapipe_can_shuffle),
-                                       cmocka_unit_test(sums), cmocka_unit_test(products),
-                                       cmocka_unit_test(quotients), cmocka_unit_test(words)};
+                                       cmocka_unit_test(sums),
+                                       cmocka_unit_test(products),
+                                       cmocka_unit_test(quotients),
+                                       cmocka_unit_test(reductions),
+                                       cmocka_unit_test(words)};
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

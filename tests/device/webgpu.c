@@ -188,6 +188,7 @@ static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size
 {
     static struct oracle_rng rng = {5};
     size_t bytes = n * gxt_element(field);
+    size_t result = gxt_results(op, n) * gxt_element(field);
     unsigned char *a = gxt_alloc(bytes), *b = gxt_alloc(bytes), *got = gxt_alloc(bytes);
     unsigned char *want = gxt_alloc(bytes);
     struct gx_mem mem[3], scratch = {0}, first_bad = alloc(GX_MEM_DEVICE, 16);
@@ -216,7 +217,7 @@ static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size
     assert_int_equal(dispatch(&d), GX_OK);
     transfer(&mem[GX_BIND_OUT], got, bytes, false);
     transfer(&first_bad, &found, sizeof found, false);
-    if (found != (bad < n ? bad : UINT32_MAX) || (bad >= n && memcmp(got, want, bytes) != 0))
+    if (found != (bad < n ? bad : UINT32_MAX) || (bad >= n && memcmp(got, want, result) != 0))
         fail_msg("%s, %s, %u each: %s of %s, %zu elements", device.info.name,
                  gx__wgsl_mul_names[choice.mul], choice.each, gx_op_get_info(op)->name,
                  gx_field_get_info(field)->name, n);
@@ -250,6 +251,8 @@ static void every_way_to_multiply(void **state)
                     continue;
                 expect_product(GX_MUL, gxt_fields[f], mul, 1000);
                 expect_product(GX_SQR, gxt_fields[f], mul, 100);
+                if (gxt_fields[f] == GX_BLS12_381_FQ || gxt_fields[f] == GX_BN254_FR)
+                    expect_product(GX_DOT, gxt_fields[f], mul, 1000);
                 /* in one of them, more than are inverted one by one */
                 expect_product(GX_DIV, gxt_fields[f], mul, gxt_fields[f] == GX_BN254_FR ? 1100 : 9);
             }

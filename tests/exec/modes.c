@@ -136,21 +136,22 @@ static bool meets(const struct spot *x, size_t nx, const struct spot *y, size_t 
     return x->in_buffer == y->in_buffer && x->first < y->first + ny && y->first < x->first + nx;
 }
 
-/* Where the result goes: on an operand, or apart from all of them. */
+/* Where the result goes: on an operand, or apart from all of them, as a sum must. */
 static void place_result(uint64_t *seed, struct task *t, size_t elements, unsigned operands)
 {
     struct spot *out = &t->at[3];
+    const bool reduces = gx_op_get_info(t->op)->reduces;
     for (;;) {
         unsigned on = (unsigned)below(seed, operands);
         bool fits = true;
         *out = (struct spot){true, below(seed, 2), false, below(seed, elements - t->n)};
-        if (below(seed, 3) == 0 && !t->at[on].broadcast)
+        if (below(seed, 3) == 0 && !t->at[on].broadcast && !reduces)
             *out = t->at[on];
         for (unsigned k = 0; k < operands; k++) {
             const struct spot *in = &t->at[k];
-            bool same =
-                !in->broadcast && in->in_buffer == out->in_buffer && in->first == out->first;
-            fits &= same || !meets(in, in->broadcast ? 1 : t->n, out, t->n);
+            bool same = !reduces && !in->broadcast && in->in_buffer == out->in_buffer &&
+                        in->first == out->first;
+            fits &= same || !meets(in, in->broadcast ? 1 : t->n, out, gxt_results(t->op, t->n));
         }
         if (fits)
             return;
@@ -160,7 +161,7 @@ static void place_result(uint64_t *seed, struct task *t, size_t elements, unsign
 static void random_task(uint64_t *seed, const struct world *w, struct task *t, size_t most,
                         bool trusted)
 {
-    static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV, GX_MUL_ADD, GX_SUB};
+    static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV, GX_MUL_ADD, GX_SUB, GX_SUM, GX_DOT};
     *t = (struct task){.place = (int)below(seed, FIELDS)};
     const struct place *p = &w->place[t->place];
     do
@@ -237,7 +238,7 @@ static void mask(const struct rig *rig, struct world *want, const struct batch *
             continue;
         if (i > failed && !out->in_buffer && (!rig->registered || in_place))
             continue;
-        size_t at = out->first * to->element, bytes = t->n * to->element;
+        size_t at = out->first * to->element, bytes = gxt_results(t->op, t->n) * to->element;
         if (out->in_buffer)
             memcpy(to->shadow + at, got->shadow + at, bytes);
         else

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/field.h"
 #include "gpuexec.h"
+#include "op/op.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,8 +64,8 @@ static void open_tiers(void)
 /* One past the end stays possible for both, so that unknown values are tried too. */
 static void decode_header(const uint8_t *data, struct input *in)
 {
-    in->job.op = (gx_op)(data[0] % 12);
-    in->job.field = (gx_field)(data[1] % 8);
+    in->job.op = (gx_op)(data[0] % (GX_OP_END + 1));
+    in->job.field = (gx_field)(data[1] % (GX_FIELD_END + 1));
     in->job.n = data[2] % (N_MAX + 1);
     in->broadcast = data[3] % 8;
     in->place = data[4] % PLACES;

@@ -20,6 +20,7 @@ const struct kernel_info rig_kernels[GX_HOST_KERNELS] = {
     [GX_HOST_MUL] = {"mul", GX_MUL, 2}, [GX_HOST_SQR] = {"sqr", GX_SQR, 1},
     [GX_HOST_INV] = {"inv", GX_INV, 1}, [GX_HOST_DIV] = {"div", GX_DIV, 2},
     [GX_HOST_CHECK] = {"check", 0, 1},  [GX_HOST_MUL_ADD] = {"mul-add", GX_MUL_ADD, 3},
+    [GX_HOST_SUM] = {"sum", GX_SUM, 1},
 };
 
 const struct subject *rig_subject(unsigned which)
@@ -169,9 +170,15 @@ static bool is_out(unsigned k)
     return k < 3 && rig.trial.same >> k & 1;
 }
 
+static size_t array_elements(unsigned k)
+{
+    bool one = k == ARENA_OUT ? rig.trial.kernel == GX_HOST_SUM : is_broadcast(k);
+    return one ? 1 : rig.trial.n;
+}
+
 static size_t array_bytes(unsigned k)
 {
-    return is_broadcast(k) ? rig.bytes : rig.trial.n * rig.bytes;
+    return array_elements(k) * rig.bytes;
 }
 
 static unsigned char *place(unsigned which)
@@ -279,7 +286,8 @@ void rig_compare(void)
     if (t->kernel == GX_HOST_CHECK)
         return;
     /* two operands in one place are no longer the pool's */
-    bool plain = !rig.changed && !t->broadcast && (t->same & (t->same - 1)) == 0;
+    bool plain =
+        !rig.changed && !t->broadcast && (t->same & (t->same - 1)) == 0 && t->kernel != GX_HOST_SUM;
     if (plain) {
         expected = pool_expected(t->field, t->kernel) + rig.from * rig.bytes;
     } else {
@@ -289,7 +297,7 @@ void rig_compare(void)
                    rig.copy[2], t->broadcast);
         expected = computed;
     }
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; i < array_elements(ARENA_OUT); i++)
         if (memcmp(expected + i * rig.bytes, rig.at[ARENA_OUT] + i * rig.bytes, rig.bytes) != 0)
             fail_trial("wrong result", i);
     free(computed);

@@ -128,7 +128,7 @@ static void what_is_not_known(void **state)
     assert_false(known(model, &mul, INFINITY));
     assert_false(known(model, &mul, NAN));
     struct gx_kind wrong[] = {mul, mul, mul, mul, mul};
-    wrong[0].op = (gx_op)11;
+    wrong[0].op = (gx_op)GX_OP_END;
     wrong[1].field = (gx_field)0;
     wrong[2].residency = (gx_residency)4;
     wrong[3].path = GX_PATH_DIRECT;

@@ -858,7 +858,8 @@ static void a_wave_of_every_kind(void **state)
         gx_job again = jobs[i];
         again.out = gx_host(want);
         assert_int_equal(gxt_run(ctx, &again, "ref", NULL), GX_OK);
-        assert_memory_equal(jobs[i].out.host, want, EACH * gxt_element(again.field));
+        assert_memory_equal(jobs[i].out.host, want,
+                            gxt_results(again.op, EACH) * gxt_element(again.field));
     }
     gx_close(&ctx);
 }

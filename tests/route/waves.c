@@ -23,10 +23,12 @@ static gx_operand operand(int space, size_t at)
 static void mark(unsigned char (*touched)[MEMORY], const gx_job *job, const gx_operand *o,
                  unsigned char as)
 {
-    size_t bytes = (o->broadcast ? 1 : job->n) * gxt_element(job->field);
+    size_t results = gxt_results(job->op, job->n);
+    size_t n = o == &job->out ? results : o->broadcast && results ? 1 : job->n;
+    size_t bytes = n * gxt_element(job->field);
     int space = !o->buf ? 0 : (char *)o->buf == memory[1] ? 1 : 2;
     size_t at = space ? o->offset : (size_t)((char *)o->host - memory[0]);
-    for (size_t i = 0; job->n && i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++)
         touched[space][at + i] |= as;
 }
 
@@ -58,15 +60,16 @@ static bool naive_conflict(const gx_job *x, const gx_job *y)
 
 static gx_operand random_operand(uint64_t *seed, const gx_job *job, size_t step, size_t range)
 {
-    size_t bytes = gxt_element(job->field), room = range - job->n * bytes;
+    size_t bytes = gxt_element(job->field), room = range - (job->n ? job->n : 1) * bytes;
     return operand((int)(gxt_next(seed) % 3), gxt_next(seed) % (room / step + 1) * step);
 }
 
 /* A job as gx_run would accept it: out is an operand, or apart from all. */
 static gx_job random_job(uint64_t *seed, size_t range)
 {
-    static const gx_op ops[] = {GX_ADD, GX_MUL_ADD, GX_NEG};
-    gx_job job = {.op = ops[gxt_next(seed) % 3], .field = GX_BN254_FR, .n = gxt_next(seed) % 3};
+    static const gx_op ops[] = {GX_ADD, GX_MUL_ADD, GX_NEG, GX_SUM, GX_DOT};
+    gx_job job = {
+        .op = ops[gxt_next(seed) % GXT_COUNT(ops)], .field = GX_BN254_FR, .n = gxt_next(seed) % 3};
     if (range == MEMORY && gxt_next(seed) % 8 == 0)
         job.n = 12; /* others lie within it */
     size_t step = gxt_next(seed) % 2 ? 32 : 16;
@@ -78,7 +81,7 @@ static gx_job random_job(uint64_t *seed, size_t range)
         *inputs[i] = random_operand(seed, &job, step, range);
         inputs[i]->broadcast = gxt_next(seed) % 4 == 0;
     }
-    if (gxt_next(seed) % 3 == 0) { /* in place */
+    if (gxt_next(seed) % 3 == 0 && !gx_op_get_info(job.op)->reduces) { /* in place */
         job.a.broadcast = 0;
         job.out = job.a;
         for (uint32_t i = 1; i < operands; i++)
@@ -86,12 +89,11 @@ static gx_job random_job(uint64_t *seed, size_t range)
         return job;
     }
     while (!apart) {
-        gx_job reads = job, writes = {.op = GX_NEG, .field = job.field, .n = job.n};
         job.out = random_operand(seed, &job, step, range);
         memset(touched, 0, sizeof touched);
         for (uint32_t i = 0; i < operands; i++)
-            mark(touched, &reads, inputs[i], 1);
-        mark(touched, &writes, &job.out, 2);
+            mark(touched, &job, inputs[i], 1);
+        mark(touched, &job, &job.out, 2);
         apart = true;
         for (size_t i = 0; i < sizeof touched; i++)
             apart &= ((unsigned char *)touched)[i] != 3;

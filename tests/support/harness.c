@@ -151,6 +151,18 @@ size_t gxt_element(gx_field field)
     return info->element_bytes;
 }
 
+int gxt_elementwise(gx_op op, gx_field field)
+{
+    return gx_op_exists(op, field) && !gx_op_get_info(op)->reduces;
+}
+
+size_t gxt_results(gx_op op, size_t n)
+{
+    const gx_op_info *info = gx_op_get_info(op);
+    assert_non_null(info);
+    return info->reduces ? 1 : n;
+}
+
 static void fill_small_floats(uint64_t *state, unsigned char *out, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

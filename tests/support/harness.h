@@ -61,6 +61,10 @@ uint64_t gxt_next(uint64_t *state);
 void gxt_bytes(uint64_t *state, void *out, size_t bytes);
 
 size_t gxt_element(gx_field field);
+/* The operation exists for the field, and out has a result for each element. */
+int gxt_elementwise(gx_op op, gx_field field);
+/* Elements of the output of a job over n. */
+size_t gxt_results(gx_op op, size_t n);
 /* Random elements below the modulus (f32: random small whole numbers, exact sums). */
 void gxt_fill(uint64_t *state, gx_field field, void *out, size_t n);
 /* The modulus itself, the least element that is not canonical. */

@@ -382,11 +382,13 @@ static unsigned operand_count(gx_op op)
     case GX_INV:
     case GX_TO_MONT:
     case GX_FROM_MONT:
+    case GX_SUM:
         return 1;
     case GX_ADD:
     case GX_SUB:
     case GX_MUL:
     case GX_DIV:
+    case GX_DOT:
         return 2;
     case GX_MUL_ADD:
         return 3;
@@ -396,6 +398,35 @@ static unsigned operand_count(gx_op op)
     abort();
 }
 
+int oracle_reduces(gx_op op)
+{
+    return op == GX_SUM || op == GX_DOT;
+}
+
+/* All as plain integers, reduced once at the end. */
+static void reduction(const struct prime *f, gx_op op, size_t n, void *out, const void *a,
+                      const void *b, unsigned broadcast)
+{
+    size_t bytes = 8 * f->limbs;
+    mpz_t sum, x, y;
+    mpz_inits(sum, x, y, NULL);
+    for (size_t i = 0; i < n; i++) {
+        oracle_import(x, (const unsigned char *)a + (broadcast & ORACLE_A ? 0 : i * bytes),
+                      f->limbs);
+        if (op == GX_DOT) {
+            oracle_import(y, (const unsigned char *)b + (broadcast & ORACLE_B ? 0 : i * bytes),
+                          f->limbs);
+            mpz_mul(x, x, y);
+        }
+        mpz_add(sum, sum, x);
+    }
+    if (op == GX_DOT)
+        mpz_mul(sum, sum, f->r_inverse);
+    mpz_mod(sum, sum, f->p);
+    oracle_export(out, f->limbs, sum);
+    mpz_clears(sum, x, y, NULL);
+}
+
 void oracle_run(gx_op op, gx_field field, size_t n, void *out, const void *a, const void *b,
                 const void *c, unsigned broadcast)
 {
@@ -403,6 +434,10 @@ void oracle_run(gx_op op, gx_field field, size_t n, void *out, const void *a, co
     const unsigned char *base[3] = {a, b, c};
     size_t bytes = oracle_element_bytes(field);
     unsigned operands = operand_count(op);
+    if (oracle_reduces(op)) {
+        reduction(f, op, n, out, a, b, broadcast);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const void *in[3] = {NULL, NULL, NULL};
         for (unsigned k = 0; k < operands; k++)

@@ -38,6 +38,9 @@ void oracle_export(void *limbs64, size_t limbs, const mpz_t z);
 void oracle_run(gx_op op, gx_field field, size_t n, void *out, const void *a, const void *b,
                 const void *c, unsigned broadcast);
 
+/* Whether op makes one element of all n: out has one. */
+int oracle_reduces(gx_op op);
+
 /* Is the element below the modulus? Always, for u32 and f32. */
 int oracle_is_canonical(gx_field field, const void *element);
 

@@ -16,7 +16,6 @@
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "kernel/inverse_plan.h"
 
 #define EXTENSIONS_MAX 512
 #define FAMILIES_MAX   32
@@ -211,7 +210,7 @@ static gx_status find_extensions(struct vk_device *device, const char **names, u
 
 static uint64_t dispatch_limit(const struct vk_limits *l)
 {
-    /* The scratch of inv and div is a little more than n elements, see inverse_plan.h. */
+    /* The scratch of inv and div is a little more than n elements, see op/passes.c. */
     uint64_t most = (l->range - l->bind_align) / ELEMENT_MAX;
     most = (most - 2 * GX_INVERSE_DIRECT_INT64) / 33 * 32;
     return most < ELEMENTS_MAX ? most : ELEMENTS_MAX;

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "kernel/interface.h"
-#include "kernel/inverse_plan.h"
 
 struct push {
     uint32_t n, at[4], broadcast, stage[3];
@@ -86,46 +85,35 @@ static void launch(struct vk_cmd *cmd, const struct vk_kernel *kernel, VkPipelin
     fn->vkCmdDispatch(cmd->buffer, (uint32_t)x, (uint32_t)y, 1);
 }
 
-static void launch_stage(struct vk_cmd *cmd, const struct gx_dispatch *d,
-                         const struct gx_inverse_stage *stage)
+static void launch_pass(struct vk_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
 {
     const struct vk_kernel *k = d->kernel.impl;
-    VkPipeline pipeline = VK_NULL_HANDLE;
+    VkPipeline pipeline = k->first;
     struct gx_binding bind[GX_BINDINGS];
-    struct push push = {.n = stage->n,
-                        .broadcast = stage->broadcast,
-                        .stage = {stage->stage[0], stage->stage[1], stage->stage[2]}};
-    gx__inverse_bind(d, stage, bind);
-    cmd->failed = gx__vk_stage_pipeline(vk_cmd_device(cmd), k, stage, &pipeline);
+    struct push push = {.n = pass->n,
+                        .broadcast = pass->broadcast,
+                        .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
+    gx__pass_bind(d, pass, bind);
+    if (!pipeline || pass->op != k->key.op)
+        cmd->failed = gx__vk_pass_pipeline(vk_cmd_device(cmd), k, pass, &pipeline);
     if (cmd->failed == GX_OK)
-        launch(cmd, k, pipeline, bind, &push, stage->invocations);
-}
-
-static void launch_inverse(struct vk_cmd *cmd, const struct gx_dispatch *d)
-{
-    const struct vk_kernel *k = d->kernel.impl;
-    struct gx_inverse_plan plan;
-    gx__inverse_plan(d->kernel.key.op, d->kernel.key.broadcast, d->n,
-                     (uint32_t)gx__element_bytes(d->kernel.key.field) / 16, k->direct, &plan);
-    for (uint32_t i = 0; i < plan.count && cmd->failed == GX_OK; i++) {
-        if (i)
-            gx__vk_barrier(&cmd->base, GX_BARRIER_KERNEL_TO_KERNEL);
-        launch_stage(cmd, d, &plan.stages[i]);
-    }
+        launch(cmd, k, pipeline, bind, &push, pass->invocations);
 }
 
 void gx__vk_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct vk_cmd *cmd = (struct vk_cmd *)base;
     const struct vk_kernel *k = d->kernel.impl;
-    struct push push = {.n = (uint32_t)d->n, .broadcast = d->kernel.key.broadcast};
+    struct gx_passes passes;
     if (cmd->failed != GX_OK)
         return;
     gx__vk_label(cmd, "op %d field %d n %llu", (int)k->key.op, (int)k->key.field,
                  (unsigned long long)d->n);
-    if (k->direct)
-        launch_inverse(cmd, d);
-    else
-        launch(cmd, k, k->pipeline, d->bind, &push, (d->n + k->each - 1) / k->each);
+    gx__passes(&d->kernel.key, d->n, &k->facts, &passes);
+    for (uint32_t i = 0; i < passes.count && cmd->failed == GX_OK; i++) {
+        if (i)
+            gx__vk_barrier(base, GX_BARRIER_KERNEL_TO_KERNEL);
+        launch_pass(cmd, d, &passes.pass[i]);
+    }
     gx__vk_label_end(cmd);
 }

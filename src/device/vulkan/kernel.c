@@ -6,29 +6,10 @@
 #include "device/vulkan/vulkan.h"
 
 #include "base/alloc.h"
-#include "kernel/inverse_plan.h"
 
 #define DEFAULT_WORKGROUP 128
 /* The copy kernel's best on an H200. A roof is built, not tuned: in the same way every time. */
 #define COPY_WORKGROUP 512
-
-static enum gx_shader_family family_of(gx_field field, gx_op op)
-{
-    if (op == GX_OP_COPY)
-        return GX_SHADER_COPY;
-    if (op == GX_OP_ROOF)
-        return GX_SHADER_ROOF;
-    if (!gx__prime(field)) /* one module does them all */
-        return GX_SHADER_WORDS;
-    switch (gx__op_products(op)) {
-    case 0:
-        return GX_SHADER_LINEAR;
-    case 1:
-        return GX_SHADER_MUL;
-    default:
-        return GX_SHADER_INVERT_UP;
-    }
-}
 
 /* ---- modules ---- */
 
@@ -84,32 +65,33 @@ static uint32_t choose_module(const struct vk_device *device, gx_field field,
                : (uint32_t)gx__shader_count;
 }
 
-gx_status gx__vk_stage_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
-                                const struct gx_inverse_stage *stage, VkPipeline *pipeline)
+/* Only the first pass of an elementwise operation has key.repeat: others do not repeat. */
+gx_status gx__vk_pass_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
+                               const struct gx_pass *pass, VkPipeline *pipeline)
 {
     struct vk_pipeline_key key = {
-        .module = choose_module(device, kernel->key.field, stage->family, kernel->choice.variant),
+        .module = choose_module(device, kernel->key.field, pass->family, kernel->choice.variant),
         .workgroup = kernel->choice.workgroup,
-        .op = (uint32_t)stage->op,
-        .check = stage->check && kernel->key.check};
+        .op = (uint32_t)pass->op,
+        .check = pass->check && kernel->key.check,
+        .repeat = kernel->key.repeat};
     return key.module < gx__shader_count ? gx__vk_pipeline(device, &key, pipeline)
                                          : GX_ERR_UNSUPPORTED;
 }
 
-static gx_status make_pipeline(struct vk_device *device, struct vk_kernel *kernel, uint32_t module)
+static struct gx_pass_facts facts_of(const struct gx_shader *module, struct vk_choice choice)
 {
-    struct vk_pipeline_key key = {.module = module,
-                                  .workgroup = kernel->choice.workgroup,
-                                  .op = (uint32_t)kernel->key.op,
-                                  .check = kernel->key.check,
-                                  .repeat = kernel->key.repeat};
-    return gx__vk_pipeline(device, &key, &kernel->pipeline);
+    bool int64 = module->needs & GX_SHADER_NEEDS_INT64;
+    return (struct gx_pass_facts){.each = module->each,
+                                  .workgroup = choice.workgroup,
+                                  .direct =
+                                      int64 ? GX_INVERSE_DIRECT_INT64 : GX_INVERSE_DIRECT_INT32};
 }
 
 gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key,
                        struct vk_choice choice, struct vk_kernel **out)
 {
-    enum gx_shader_family family = family_of(key->field, key->op);
+    enum gx_shader_family family = gx__op_family(key->op, key->field);
     uint32_t module = choose_module(device, key->field, family, choice.variant);
     if (module == gx__shader_count)
         return GX_ERR_UNSUPPORTED;
@@ -117,17 +99,14 @@ gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key
     if (!kernel)
         return GX_ERR_OUT_OF_MEMORY;
     kernel->key = *key;
-    kernel->family = family;
     kernel->choice = choice;
-    kernel->each = gx__shaders[module].each;
+    kernel->facts = facts_of(&gx__shaders[module], choice);
     kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
     gx_status s = GX_OK;
     if (family != GX_SHADER_INVERT_UP)
-        s = make_pipeline(device, kernel, module);
-    else /* its pipelines are made when it is known how many elements there are */
-        kernel->direct = gx__shaders[module].needs & GX_SHADER_NEEDS_INT64
-                             ? GX_INVERSE_DIRECT_INT64
-                             : GX_INVERSE_DIRECT_INT32;
+        s = gx__vk_pass_pipeline(device, kernel,
+                                 &(struct gx_pass){.family = family, .op = key->op, .check = true},
+                                 &kernel->first);
     if (s == GX_OK)
         *out = kernel;
     else
@@ -141,7 +120,7 @@ static bool exists(const struct gx_kernel_key *key)
 {
     if (key->op == GX_OP_COPY || key->op == GX_OP_ROOF)
         return !key->field && !key->repeat;
-    if (key->repeat && family_of(key->field, key->op) != GX_SHADER_MUL)
+    if (key->repeat && gx__op_family(key->op, key->field) != GX_SHADER_MUL)
         return false;
     return key->op == GX_OP_CHECK || gx_op_exists(key->op, key->field);
 }
@@ -149,11 +128,10 @@ static bool exists(const struct gx_kernel_key *key)
 /* Where kernels of a key are listed; NULL: nowhere. */
 static struct vk_kernel *_Atomic *place(struct vk_device *device, const struct gx_kernel_key *key)
 {
-    bool own = key->op >= GX_OP_CHECK;
-    size_t op = own ? VK_OPS_OWN + (size_t)key->op - GX_OP_CHECK : (size_t)key->op;
-    if ((unsigned)key->field >= GX_FIELD_END || op >= (own ? VK_OPS : VK_OPS_OWN))
+    size_t slot = gx__op_slot(key->op);
+    if (key->field >= GX_FIELD_END || slot >= GX_OP_SLOTS)
         return NULL;
-    return &device->kernels[key->field][op][key->check];
+    return &device->kernels[key->field][slot][key->check != 0];
 }
 
 static struct vk_kernel *find(struct vk_kernel *_Atomic *at, const struct gx_kernel_key *key)
@@ -187,7 +165,7 @@ struct vk_choice gx__vk_choice(struct vk_device *device, gx_field field,
 static gx_status build_best(struct vk_device *device, const struct gx_kernel_key *key,
                             struct vk_kernel **kernel)
 {
-    enum gx_shader_family family = family_of(key->field, key->op);
+    enum gx_shader_family family = gx__op_family(key->op, key->field);
     if (find_module(device, key->field, family, 0) == gx__shader_count)
         return GX_ERR_UNSUPPORTED;
     if (!key->field)
@@ -231,7 +209,7 @@ gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
 void gx__vk_kernels_close(struct vk_device *device)
 {
     for (size_t f = 0; f < GX_FIELD_END; f++)
-        for (size_t op = 0; op < VK_OPS; op++)
+        for (size_t op = 0; op < GX_OP_SLOTS; op++)
             for (size_t check = 0; check < 2; check++)
                 for (struct vk_kernel *k = device->kernels[f][op][check], *next; k; k = next) {
                     next = k->next;
@@ -243,12 +221,9 @@ size_t gx__vk_scratch(struct gx_device *base, const struct gx_kernel *kernel, ui
 {
     (void)base;
     const struct vk_kernel *k = kernel->impl;
-    if (!k->direct)
-        return 0;
-    struct gx_inverse_plan plan;
-    gx__inverse_plan(kernel->key.op, kernel->key.broadcast, n,
-                     (uint32_t)gx__element_bytes(kernel->key.field) / 16, k->direct, &plan);
-    return (size_t)plan.scratch_quads * 16;
+    struct gx_passes passes;
+    gx__passes(&kernel->key, n, &k->facts, &passes);
+    return (size_t)passes.scratch_quads * 16;
 }
 
 uint32_t gx__vk_workers(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)

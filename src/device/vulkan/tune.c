@@ -29,9 +29,13 @@ struct bench {
     struct gx_mem a, b, out, scratch;
 };
 
-static gx_op example_of(enum gx_shader_family family)
+/* The first operation of the family. */
+static gx_op example_of(gx_field field, enum gx_shader_family family)
 {
-    return family == GX_SHADER_MUL ? GX_MUL : family == GX_SHADER_INVERT_UP ? GX_INV : GX_ADD;
+    gx_op op = 1;
+    while (gx__op_family(op, field) != family)
+        op++;
+    return op;
 }
 
 static gx_status time_kernel(struct bench *bench, const struct vk_kernel *kernel, uint64_t *ns)
@@ -176,7 +180,7 @@ struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_s
     bool software = device->physical->software;
     uint64_t most = device->limits.elements, start = gx__now_ns();
     struct bench bench = {.device = device,
-                          .key = {.op = example_of(family), .field = field},
+                          .key = {.op = example_of(field, family), .field = field},
                           .n = software ? SOFTWARE_ELEMENTS : ELEMENTS};
     uint64_t fits = device->base->info.memory_bytes / MEMORY_PART / gx__element_bytes(field);
     most = fits && fits < most ? fits : most;
@@ -192,7 +196,7 @@ struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_s
     close_bench(&bench);
     gx__log(device->base->instance, GX_LOG_INFO,
             "%s: %s %s tuned in %.1f ms: workgroup %u, variant %u", device->base->info.name,
-            gx_field_get_info(field)->name, gx_op_get_info(example_of(family))->name,
+            gx_field_get_info(field)->name, gx_op_get_info(example_of(field, family))->name,
             (double)(gx__now_ns() - start) / 1e6, best.workgroup, best.variant);
     return best;
 }

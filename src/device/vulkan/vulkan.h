@@ -117,7 +117,7 @@ struct vk_queue {
 /* How a family's kernels are built. */
 struct vk_choice {
     uint16_t workgroup; /* 0: not chosen yet */
-    uint8_t variant;    /* the how-manieth of its modules that this device can use */
+    uint8_t variant;    /* index among its modules that this device can use */
 };
 
 /* What measuring has found; saved as it is. */
@@ -161,17 +161,14 @@ struct vk_pipeline {
     VkPipeline handle; /* VK_NULL_HANDLE: free slot */
 };
 
-/* A public operation, made of one or more pipelines. */
-#define VK_OPS     14 /* 1 .. 10, and from VK_OPS_OWN on GX_OP_CHECK and those after it */
-#define VK_OPS_OWN 11
+/* An operation, made of one or more pipelines. */
 struct vk_kernel {
-    struct gx_kernel_key key; /* but for broadcast, which is no part of it */
-    enum gx_shader_family family;
+    struct gx_kernel_key key; /* but for what is no part of it: broadcast, accumulate, param */
     struct vk_choice choice;
-    uint32_t each;   /* elements per invocation */
-    uint32_t unit;   /* in which push constants count offsets: 16 or 4 bytes */
-    uint32_t direct; /* of inv and div, see inverse_plan.h; 0: one stage, which is: */
-    VkPipeline pipeline;
+    struct gx_pass_facts facts;
+    uint32_t unit;          /* in which push constants count offsets: 16 or 4 bytes */
+    VkPipeline first;       /* of the first pass, where that is the same for any n; else made when
+                               it is known how many elements there are */
     struct vk_kernel *next; /* the same with another key.repeat */
 };
 
@@ -212,7 +209,7 @@ struct vk_device {
     struct vk_pipeline pipelines[VK_PIPELINE_SLOTS];
     pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
     /* by field, op, check; only ever added to, under kernel_lock, and read without */
-    struct vk_kernel *_Atomic kernels[GX_FIELD_END][VK_OPS][2];
+    struct vk_kernel *_Atomic kernels[GX_FIELD_END][GX_OP_SLOTS][2];
     struct vk_calibration calibration;
     bool calibration_changed;
 
@@ -316,10 +313,9 @@ gx_status gx__vk_pipeline(struct vk_device *device, const struct vk_pipeline_key
 /* A kernel of its own, built as `choice` says, to be given to gx__free. */
 gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key,
                        struct vk_choice choice, struct vk_kernel **kernel);
-/* The pipeline of one stage of inv or div. Any thread. */
-struct gx_inverse_stage;
-gx_status gx__vk_stage_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
-                                const struct gx_inverse_stage *stage, VkPipeline *pipeline);
+/* The pipeline of a pass. Any thread. */
+gx_status gx__vk_pass_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
+                               const struct gx_pass *pass, VkPipeline *pipeline);
 struct vk_choice gx__vk_default_choice(const struct vk_device *device);
 /* How many modules there are for it that this device can use. */
 uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,

@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "kernel/inverse_plan.h"
 
 #define IDLE_COMMANDS 32
 #define FIRST_ENTRIES 8
@@ -292,48 +291,30 @@ static void launch(struct wg_cmd *cmd, const struct wg_kernel *kernel, WGPUCompu
     cmd->count++;
 }
 
-static void launch_stage(struct wg_cmd *cmd, const struct gx_dispatch *d,
-                         const struct gx_inverse_stage *stage)
+static void launch_pass(struct wg_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
 {
     const struct wg_kernel *k = d->kernel.impl;
-    WGPUComputePipeline pipeline = NULL;
+    WGPUComputePipeline pipeline = k->first;
     struct gx_binding bind[GX_BINDINGS];
-    struct push push = {.n = stage->n,
-                        .broadcast = stage->broadcast,
-                        .stage = {stage->stage[0], stage->stage[1], stage->stage[2]}};
-    const struct gx_wgsl_key key = {.family = stage->family,
-                                    .field = k->key.field,
-                                    .op = stage->op,
-                                    .check = stage->check && k->key.check,
-                                    .repeat = 1,
-                                    .workgroup = k->choice.workgroup,
-                                    .each = 1,
-                                    .mul = (enum gx_wgsl_mul)k->choice.mul};
-    gx__inverse_bind(d, stage, bind);
-    cmd->failed = gx__wg_pipeline(wg_cmd_device(cmd), &key, &pipeline);
+    struct push push = {.n = pass->n,
+                        .broadcast = pass->broadcast,
+                        .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
+    gx__pass_bind(d, pass, bind);
+    if (!pipeline || pass->op != k->key.op)
+        cmd->failed = gx__wg_pass_pipeline(wg_cmd_device(cmd), k, pass, &pipeline);
     if (cmd->failed == GX_OK)
-        launch(cmd, k, pipeline, bind, &push, stage->invocations);
+        launch(cmd, k, pipeline, bind, &push, pass->invocations);
 }
 
-static void launch_inverse(struct wg_cmd *cmd, const struct gx_dispatch *d)
-{
-    struct gx_inverse_plan plan;
-    gx__inverse_plan(d->kernel.key.op, d->kernel.key.broadcast, d->n,
-                     (uint32_t)gx__element_bytes(d->kernel.key.field) / 16, GX_INVERSE_DIRECT_INT32,
-                     &plan);
-    for (uint32_t i = 0; i < plan.count && cmd->failed == GX_OK; i++)
-        launch_stage(cmd, d, &plan.stages[i]);
-}
-
+/* Passes need no barrier between them: wgpu puts one where it has to be. */
 void gx__wg_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct wg_cmd *cmd = (struct wg_cmd *)base;
     const struct wg_kernel *k = d->kernel.impl;
-    struct push push = {.n = (uint32_t)d->n, .broadcast = d->kernel.key.broadcast};
+    struct gx_passes passes;
     if (cmd->failed != GX_OK)
         return;
-    if (k->staged)
-        launch_inverse(cmd, d);
-    else
-        launch(cmd, k, k->pipeline, d->bind, &push, (d->n + k->choice.each - 1) / k->choice.each);
+    gx__passes(&d->kernel.key, d->n, &k->facts, &passes);
+    for (uint32_t i = 0; i < passes.count && cmd->failed == GX_OK; i++)
+        launch_pass(cmd, d, &passes.pass[i]);
 }

@@ -14,7 +14,6 @@
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "kernel/inverse_plan.h"
 
 #define ELEMENT_MAX  48u                 /* bytes of the largest element */
 #define ELEMENTS_MAX ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
@@ -302,7 +301,7 @@ static gx_status create_layouts(struct wg_device *device)
 
 static uint64_t dispatch_limit(const WGPULimits *l)
 {
-    /* The scratch of inv and div is a little more than n elements, see inverse_plan.h. */
+    /* The scratch of inv and div is a little more than n elements, see op/passes.c. */
     uint64_t most = (l->maxStorageBufferBindingSize - l->minStorageBufferOffsetAlignment);
     most = most / ELEMENT_MAX;
     most = (most - 2 * GX_INVERSE_DIRECT_INT32) / 33 * 32;

@@ -9,27 +9,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kernel/inverse_plan.h"
 
 #define DEFAULT_WORKGROUP 64
 #define COPY_WORKGROUP    256 /* with 64 an H200 copies at 80 % of the speed */
 #define WORDS_EACH        4
-
-static enum gx_shader_family family_of(gx_field field, gx_op op)
-{
-    if (op == GX_OP_COPY)
-        return GX_SHADER_COPY;
-    if (!gx__prime(field)) /* one template does them all */
-        return GX_SHADER_WORDS;
-    switch (gx__op_products(op)) {
-    case 0:
-        return GX_SHADER_LINEAR;
-    case 1:
-        return GX_SHADER_MUL;
-    default:
-        return GX_SHADER_INVERT_UP;
-    }
-}
 
 /* ---- pipelines ---- */
 
@@ -141,28 +124,38 @@ struct wg_choice gx__wg_default_choice(const struct wg_device *device, enum gx_s
                               .each = family == GX_SHADER_WORDS ? WORDS_EACH : 1};
 }
 
+gx_status gx__wg_pass_pipeline(struct wg_device *device, const struct wg_kernel *kernel,
+                               const struct gx_pass *pass, WGPUComputePipeline *pipeline)
+{
+    const struct gx_wgsl_key key = {.family = pass->family,
+                                    .field = kernel->key.field,
+                                    .op = pass->op,
+                                    .check = pass->check && kernel->key.check,
+                                    .repeat = kernel->key.repeat ? kernel->key.repeat : 1,
+                                    .workgroup = kernel->choice.workgroup,
+                                    .each = kernel->facts.each,
+                                    .mul = (enum gx_wgsl_mul)kernel->choice.mul};
+    return gx__wg_pipeline(device, &key, pipeline);
+}
+
 gx_status gx__wg_build(struct wg_device *device, const struct gx_kernel_key *key,
                        struct wg_choice choice, struct wg_kernel **out)
 {
     struct wg_kernel *kernel = gx__alloc(wg_allocator(device), sizeof *kernel);
     if (!kernel)
         return GX_ERR_OUT_OF_MEMORY;
+    enum gx_shader_family family = gx__op_family(key->op, key->field);
     kernel->key = *key;
-    kernel->family = family_of(key->field, key->op);
     kernel->choice = choice;
-    kernel->unit = kernel->family == GX_SHADER_WORDS ? 4 : 16;
-    kernel->staged = kernel->family == GX_SHADER_INVERT_UP;
-    const struct gx_wgsl_key wgsl = {.family = kernel->family,
-                                     .field = key->field,
-                                     .op = key->op,
-                                     .check = key->check,
-                                     .repeat = key->repeat ? key->repeat : 1,
-                                     .workgroup = choice.workgroup,
-                                     .each = choice.each,
-                                     .mul = (enum gx_wgsl_mul)choice.mul};
+    kernel->facts = (struct gx_pass_facts){.each = gx__wgsl_elementwise(family) ? choice.each : 1,
+                                           .workgroup = choice.workgroup,
+                                           .direct = GX_INVERSE_DIRECT_INT32};
+    kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
     gx_status s = GX_OK;
-    if (!kernel->staged) /* else they are made when it is known how many elements there are */
-        s = gx__wg_pipeline(device, &wgsl, &kernel->pipeline);
+    if (family != GX_SHADER_INVERT_UP)
+        s = gx__wg_pass_pipeline(device, kernel,
+                                 &(struct gx_pass){.family = family, .op = key->op, .check = true},
+                                 &kernel->first);
     if (s == GX_OK)
         *out = kernel;
     else
@@ -180,15 +173,13 @@ static bool exists(const struct gx_kernel_key *key)
         return gx__prime(key->field) && !key->repeat;
     if (!gx_op_exists(key->op, key->field))
         return false;
-    return !key->repeat || family_of(key->field, key->op) == GX_SHADER_MUL;
+    return !key->repeat || gx__op_family(key->op, key->field) == GX_SHADER_MUL;
 }
 
 /* Where the kernel of an existing key is, or belongs. */
 static struct wg_kernel **place(struct wg_device *device, const struct gx_kernel_key *key)
 {
-    size_t op =
-        key->op < GX_OP_CHECK ? (size_t)key->op : WG_OPS_OWN + (size_t)key->op - GX_OP_CHECK;
-    struct wg_kernel **at = &device->kernels[key->field][op][key->check];
+    struct wg_kernel **at = &device->kernels[key->field][gx__op_slot(key->op)][key->check != 0];
     while (*at && (*at)->key.repeat != key->repeat)
         at = &(*at)->next;
     return at;
@@ -206,7 +197,7 @@ static bool fits(const struct wg_device *device, struct wg_choice choice)
 static gx_status build_best(struct wg_device *device, const struct gx_kernel_key *key,
                             struct wg_kernel **kernel)
 {
-    enum gx_shader_family family = family_of(key->field, key->op);
+    enum gx_shader_family family = gx__op_family(key->op, key->field);
     struct wg_choice *choice = &device->calibration.tuned[key->field][family];
     if (!fits(device, *choice)) {
         *choice = gx__wg_tune(device, key->field, family);
@@ -237,7 +228,7 @@ gx_status gx__wg_kernel(struct gx_device *base, const struct gx_kernel_key *key,
 void gx__wg_kernels_close(struct wg_device *device)
 {
     for (size_t f = 0; f < GX_FIELD_END; f++)
-        for (size_t op = 0; op < WG_OPS; op++)
+        for (size_t op = 0; op < GX_OP_SLOTS; op++)
             for (size_t check = 0; check < 2; check++)
                 for (struct wg_kernel *k = device->kernels[f][op][check], *next; k; k = next) {
                     next = k->next;
@@ -254,13 +245,9 @@ size_t gx__wg_scratch(struct gx_device *base, const struct gx_kernel *kernel, ui
 {
     (void)base;
     const struct wg_kernel *k = kernel->impl;
-    if (!k->staged)
-        return 0;
-    struct gx_inverse_plan plan;
-    gx__inverse_plan(kernel->key.op, kernel->key.broadcast, n,
-                     (uint32_t)gx__element_bytes(kernel->key.field) / 16, GX_INVERSE_DIRECT_INT32,
-                     &plan);
-    return (size_t)plan.scratch_quads * 16;
+    struct gx_passes passes;
+    gx__passes(&kernel->key, n, &k->facts, &passes);
+    return (size_t)passes.scratch_quads * 16;
 }
 
 uint32_t gx__wg_workers(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)

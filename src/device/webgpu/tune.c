@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "kernel/inverse_plan.h"
 
 #define BUDGET_NS         1500000000u         /* most of it is compiling */
 #define ELEMENTS          ((uint64_t)1 << 22) /* more than caches hold */
@@ -166,15 +165,15 @@ static gx_status open_bench(struct bench *bench)
     return s;
 }
 
-/* inv and div are products, so that they are built as mul is. A software device compiles for
- * longer than anything it is tuned for would save: the product of one field is tried there,
- * and tells for all. */
+/* What takes several passes is made of products, or of little, so that it is built as mul is. A
+ * software device compiles for longer than anything it is tuned for would save: the product of
+ * one field is tried there, and tells for all. */
 static bool borrow(struct wg_device *device, gx_field field, enum gx_shader_family family,
                    struct wg_choice *choice)
 {
     bool software = device->adapter->software;
     gx_field from = software ? GX_BLS12_381_FR : field;
-    enum gx_shader_family of = software || family == GX_SHADER_INVERT_UP ? GX_SHADER_MUL : family;
+    enum gx_shader_family of = software || !gx__wgsl_elementwise(family) ? GX_SHADER_MUL : family;
     struct wg_choice *known = &device->calibration.tuned[from][of];
     if (of == family && from == field)
         return false;

@@ -154,17 +154,15 @@ struct wg_group {
     struct wg_bound bound[GX_BINDINGS];
 };
 
-/* A public operation, made of one or more pipelines. */
-#define WG_OPS     13 /* 1 .. 10, and from WG_OPS_OWN on GX_OP_CHECK and GX_OP_COPY */
-#define WG_OPS_OWN 11
+/* An operation, made of one or more pipelines. */
 struct wg_kernel {
-    struct gx_kernel_key key; /* but for broadcast, which is no part of it */
-    enum gx_shader_family family;
+    struct gx_kernel_key key; /* but for what is no part of it: broadcast, accumulate, param */
     struct wg_choice choice;
-    uint32_t unit;                /* in which push constants count offsets: 16 or 4 bytes */
-    bool staged;                  /* inv and div, see inverse_plan.h; else one stage, which is: */
-    WGPUComputePipeline pipeline; /* owned by the device */
-    struct wg_kernel *next;       /* the same with another key.repeat */
+    struct gx_pass_facts facts;
+    uint32_t unit;             /* in which push constants count offsets: 16 or 4 bytes */
+    WGPUComputePipeline first; /* of the first pass, where that is the same for any n; else made
+                                  when it is known how many elements there are; the device's */
+    struct wg_kernel *next;    /* the same with another key.repeat */
 };
 
 struct wg_cmd;
@@ -189,7 +187,7 @@ struct wg_device {
     pthread_mutex_t group_lock;
     struct wg_group groups[WG_GROUP_SLOTS];
     pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
-    struct wg_kernel *kernels[GX_FIELD_END][WG_OPS][2]; /* by field, op, check */
+    struct wg_kernel *kernels[GX_FIELD_END][GX_OP_SLOTS][2]; /* by field, op, check */
     struct wg_calibration calibration;
     bool calibration_changed;
 
@@ -272,13 +270,16 @@ gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns
 
 /* ---- kernel.c, tune.c ---- */
 
-/* Made at the first call for a key. Any thread. */
-gx_status gx__wg_pipeline(struct wg_device *device, const struct gx_wgsl_key *key,
-                          WGPUComputePipeline *pipeline);
 uint64_t gx__wg_kernels_hash(void);
 /* A kernel of its own, built as `choice` says, to be given to gx__free. */
 gx_status gx__wg_build(struct wg_device *device, const struct gx_kernel_key *key,
                        struct wg_choice choice, struct wg_kernel **kernel);
+/* Made at the first call for a key. Any thread. */
+gx_status gx__wg_pipeline(struct wg_device *device, const struct gx_wgsl_key *key,
+                          WGPUComputePipeline *pipeline);
+/* The pipeline of a pass. Any thread. */
+gx_status gx__wg_pass_pipeline(struct wg_device *device, const struct wg_kernel *kernel,
+                               const struct gx_pass *pass, WGPUComputePipeline *pipeline);
 struct wg_choice gx__wg_default_choice(const struct wg_device *device,
                                        enum gx_shader_family family);
 /* The best way to build the family's kernels, by trying. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the reductions share (op/passes.c): the partial sums of a workgroup become one, which goes
+ * to element `group` of OUT. Where ACCUMULATE is set there is one workgroup, and it adds what OUT,
+ * bound as C too, held before.
+ */
+#define GROUPS push.stage[0]
+#define ACCUMULATE push.stage[1]
+#define LOCAL gl_LocalInvocationID.x
+#define WORKGROUP gl_WorkGroupSize.x
+
+shared uvec4 lane[WORKGROUP * QUADS]; /* the kth quad of invocation t at k * WORKGROUP + t */
+
+/* The sum over the workgroup, in invocation 0. Every invocation of the workgroup calls it. */
+Element join(Element x)
+{
+    for (uint size = WORKGROUP; size > 1;) {
+        uint half_size = (size + 1) / 2;
+        if (LOCAL >= half_size && LOCAL < size)
+            [[unroll]] for (int k = 0; k < QUADS; k++)
+                lane[k * WORKGROUP + LOCAL - half_size] = quad_of(x, k);
+        barrier();
+        if (LOCAL < size - half_size) {
+            Element y;
+            [[unroll]] for (int k = 0; k < QUADS; k++)
+                set_quad(y, k, lane[k * WORKGROUP + LOCAL]);
+            x = add(x, y);
+        }
+        barrier();
+        size = half_size;
+    }
+    return x;
+}
+
+/* x is right in invocation 0. */
+void put_partial(uint group, Element x)
+{
+    if (LOCAL == 0) {
+        if (ACCUMULATE != 0)
+            x = add(x, load_c(0));
+        STORE(mem_out, push.at_out, group, x);
+    }
+}
+
+uint group_index()
+{
+    return first_index() / WORKGROUP;
+}

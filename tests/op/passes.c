@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The planner of passes on tables, for no device: whatever the operation, the size and the facts,
+ * every pass stays within what it is bound to, all elements are covered, the last pass writes the
+ * result, and more elements never need less scratch. Internal: it links the static library.
+ */
+#include <stdio.h>
+
+#include "op/passes.h"
+#include "support/harness.h"
+
+static const gx_op ops[] = {GX_ADD, GX_SUB,     GX_MUL,     GX_NEG,       GX_SQR, GX_INV,
+                            GX_DIV, GX_MUL_ADD, GX_TO_MONT, GX_FROM_MONT, GX_SUM, GX_DOT};
+
+/* What to plan, and its plan. */
+struct plan {
+    struct gx_kernel_key key;
+    struct gx_pass_facts facts;
+    uint64_t n;
+    struct gx_passes passes;
+};
+
+static int of(const struct plan *p, const gx_op *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (p->key.op == list[i])
+            return 1;
+    return 0;
+}
+
+static void tell(const struct plan *p, uint32_t pass, const char *what)
+{
+    fail_msg("%s of %s, n %llu, %u each, workgroup %u, direct %u, broadcast %u, accumulate %u: "
+             "pass %u of %u: %s",
+             gx_op_get_info(p->key.op)->name, gx_field_get_info(p->key.field)->name,
+             (unsigned long long)p->n, p->facts.each, p->facts.workgroup, p->facts.direct,
+             p->key.broadcast, p->key.accumulate, pass, p->passes.count, what);
+}
+
+/* 16 bytes are a quad. */
+static uint64_t quads(const struct plan *p, uint64_t elements)
+{
+    return elements * gxt_element((gx_field)p->key.field) / 16;
+}
+
+/* Elements that the caller has bound there. */
+static uint64_t bound(const struct plan *p, enum gx_bind bind)
+{
+    if (bind == GX_BIND_OUT)
+        return gxt_results(p->key.op, (size_t)p->n);
+    uint32_t bit = bind - GX_BIND_A;
+    if (bit >= gx_op_get_info(p->key.op)->operands)
+        return 0;
+    return p->key.broadcast >> bit & 1 ? 1 : p->n;
+}
+
+static void check_slot(const struct plan *p, uint32_t i, const struct gx_slot *slot,
+                       const char *name)
+{
+    if (!slot->touched)
+        return; /* holds anything */
+    if (slot->from > GX_BIND_SCRATCH)
+        tell(p, i, name);
+    uint64_t room =
+        slot->from == GX_BIND_SCRATCH ? p->passes.scratch_quads : quads(p, bound(p, slot->from));
+    if (slot->quads + quads(p, slot->touched) > room)
+        tell(p, i, name);
+}
+
+/* A pass writes OUT or scratch, and never an operand of the caller's. */
+static void check_pass(const struct plan *p, uint32_t i)
+{
+    const struct gx_pass *pass = &p->passes.pass[i];
+    check_slot(p, i, &pass->out, "out is beyond its binding");
+    check_slot(p, i, &pass->a, "a is beyond its binding");
+    check_slot(p, i, &pass->b, "b is beyond its binding");
+    check_slot(p, i, &pass->c, "c is beyond its binding");
+    if (pass->out.touched && pass->out.from != GX_BIND_OUT && pass->out.from != GX_BIND_SCRATCH)
+        tell(p, i, "writes an operand");
+    if (quads(p, pass->scratch) > p->passes.scratch_quads)
+        tell(p, i, "touches more scratch than there is");
+    if (!pass->invocations || pass->n > p->n || !pass->n)
+        tell(p, i, "no work, or more elements than there are");
+    if (pass->family >= GX_SHADER_FAMILIES)
+        tell(p, i, "no such family");
+    if (pass->check && i && gxt_results(p->key.op, 2) == 1)
+        tell(p, i, "looks for bad elements in what is no operand");
+}
+
+/* The first pass of elementwise operations and of reductions reads all elements. */
+static void check_cover(const struct plan *p)
+{
+    static const gx_op quotients[] = {GX_INV, GX_DIV};
+    const struct gx_pass *first = &p->passes.pass[0];
+    if (of(p, quotients, GXT_COUNT(quotients)))
+        return; /* a divisor for all is inverted first */
+    if (first->n != p->n)
+        tell(p, 0, "the first pass is not over all elements");
+    if (!first->check)
+        tell(p, 0, "the first pass does not look for bad elements");
+    if (gxt_results(p->key.op, 2) == 2 && first->invocations * p->facts.each < p->n)
+        tell(p, 0, "too few invocations");
+    if (gxt_results(p->key.op, 2) == 2 && p->passes.count != 1)
+        tell(p, 0, "one pass would do");
+    if (first->a.touched < bound(p, GX_BIND_A))
+        tell(p, 0, "not all of a is read");
+    if (gx_op_get_info(p->key.op)->operands > 1 && first->b.touched < bound(p, GX_BIND_B))
+        tell(p, 0, "not all of b is read");
+}
+
+/* What a later pass of a reduction reads is what the one before has written. */
+static void check_chain(const struct plan *p)
+{
+    static const gx_op reductions[] = {GX_SUM, GX_DOT};
+    if (!of(p, reductions, GXT_COUNT(reductions)))
+        return;
+    for (uint32_t i = 1; i < p->passes.count; i++) {
+        const struct gx_pass *before = &p->passes.pass[i - 1], *now = &p->passes.pass[i];
+        if (now->a.from != before->out.from || now->a.quads != before->out.quads)
+            tell(p, i, "does not read what the pass before wrote");
+        if (now->n != before->out.touched)
+            tell(p, i, "reads more or fewer than the pass before wrote");
+        if (now->n >= before->n)
+            tell(p, i, "nothing was reduced");
+        if (now->broadcast)
+            tell(p, i, "partial results are not broadcast");
+        /* or it would write where it reads */
+        uint64_t end = now->out.quads + quads(p, now->out.touched);
+        if (now->out.from == now->a.from && now->out.quads < now->a.quads + quads(p, now->n) &&
+            now->a.quads < end)
+            tell(p, i, "writes over what it reads");
+    }
+}
+
+static uint64_t check_plan(struct plan *p)
+{
+    gx__passes(&p->key, p->n, &p->facts, &p->passes);
+    if (!p->passes.count || p->passes.count > GX_PASSES_MAX)
+        tell(p, 0, "no passes, or too many");
+    for (uint32_t i = 0; i < p->passes.count; i++)
+        check_pass(p, i);
+    if (p->passes.pass[p->passes.count - 1].out.from != GX_BIND_OUT)
+        tell(p, p->passes.count - 1, "the last pass does not write the result");
+    check_cover(p);
+    check_chain(p);
+    return p->passes.scratch_quads;
+}
+
+static void every_size(struct plan *p)
+{
+    const uint64_t w = p->facts.workgroup, e = p->facts.each;
+    const uint64_t sizes[] = {1,         2,         w - 1,         w,         w + 1,
+                              w * e - 1, w * e,     w * e + 1,     w * w - 1, w * w,
+                              w * w + 1, w * w * e, 1000,          32767,     32769,
+                              100003,    1 << 20,   (1 << 20) + 1, 1 << 25,   (1 << 29) - 1,
+                              1 << 29};
+    uint64_t scratch[GXT_COUNT(sizes)];
+    for (size_t i = 0; i < GXT_COUNT(sizes); i++) {
+        p->n = sizes[i] ? sizes[i] : 1;
+        scratch[i] = check_plan(p);
+        for (size_t k = 0; k < i; k++)
+            if ((sizes[k] < sizes[i] && scratch[k] > scratch[i]) ||
+                (sizes[k] > sizes[i] && scratch[k] < scratch[i]))
+                tell(p, 0, "less scratch for more elements");
+    }
+}
+
+static void on_facts(struct plan *p)
+{
+    static const uint32_t workgroups[] = {1, 8, 32, 64, 256, 1024}, each[] = {1, 2, 4};
+    static const uint32_t directs[] = {GX_INVERSE_DIRECT_INT64, GX_INVERSE_DIRECT_INT32};
+    for (size_t w = 0; w < GXT_COUNT(workgroups); w++)
+        for (size_t e = 0; e < GXT_COUNT(each); e++)
+            for (size_t d = 0; d < GXT_COUNT(directs); d++) {
+                /* a reduction by workgroups of one would never end */
+                if (workgroups[w] == 1 && gxt_results(p->key.op, 2) == 1)
+                    continue;
+                p->facts = (struct gx_pass_facts){
+                    .each = each[e], .workgroup = workgroups[w], .direct = directs[d]};
+                every_size(p);
+            }
+}
+
+static void every_plan(void **state)
+{
+    (void)state;
+    static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BN254_FR};
+    for (size_t o = 0; o < GXT_COUNT(ops); o++)
+        for (size_t f = 0; f < GXT_COUNT(fields); f++)
+            for (uint32_t b = 0; b < 1u << gx_op_get_info(ops[o])->operands; b++)
+                for (uint32_t accumulate = 0; accumulate < gxt_results(ops[o], 1) + 1;
+                     accumulate++) {
+                    struct plan p = {.key = {.op = ops[o],
+                                             .field = fields[f],
+                                             .broadcast = b,
+                                             .check = 1,
+                                             .accumulate = accumulate}};
+                    if (!accumulate || gx_op_get_info(ops[o])->reduces)
+                        on_facts(&p);
+                }
+}
+
+/* Sizes one by one, where the shape of the tree changes. */
+static void every_small_size(void **state)
+{
+    (void)state;
+    static const gx_op several[] = {GX_INV, GX_DIV, GX_SUM, GX_DOT};
+    for (size_t o = 0; o < GXT_COUNT(several); o++) {
+        struct plan p = {.key = {.op = several[o], .field = GX_BLS12_381_FR, .check = 1},
+                         .facts = {1, 8, GX_INVERSE_DIRECT_INT32}};
+        uint64_t before = 0;
+        for (p.n = 1; p.n < 5000; p.n++) {
+            uint64_t scratch = check_plan(&p);
+            if (scratch < before)
+                tell(&p, 0, "less scratch for more elements");
+            before = scratch;
+        }
+    }
+}
+
+/* A dot product is multiplied once; what follows adds up. */
+static void only_the_first_pass_multiplies(void **state)
+{
+    (void)state;
+    struct plan p = {.key = {.op = GX_DOT, .field = GX_BN254_FQ, .check = 1},
+                     .facts = {1, 64, GX_INVERSE_DIRECT_INT64},
+                     .n = 1 << 20};
+    check_plan(&p);
+    assert_true(p.passes.count > 1);
+    assert_int_equal(p.passes.pass[0].family, GX_SHADER_DOT);
+    assert_true(p.passes.pass[0].products >= p.n);
+    for (uint32_t i = 1; i < p.passes.count; i++)
+        assert_int_equal(p.passes.pass[i].family, GX_SHADER_SUM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_plan),
+        cmocka_unit_test(every_small_size),
+        cmocka_unit_test(only_the_first_pass_multiplies),
+    };
+    return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
+}
