@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "data.h"
 #include "elements.h"
 #include "explain.h"
 #include "progress.h"
@@ -63,8 +64,9 @@ typedef struct transfer {
     size_t element_bytes;
     operand in[3];
     file_writer writer;
-    unsigned char *result;
-    uint64_t done; /* elements */
+    unsigned char *result;                  /* of a chunk, */
+    unsigned char total[ELEMENT_BYTES_MAX]; /* and of all, where the operation reduces */
+    uint64_t done;                          /* elements */
     run_report report;
     char err[ELEMENTS_ERROR_SIZE];
 } transfer;
@@ -208,6 +210,22 @@ static bool is_stdout(int fd)
             a.st_ino == b.st_ino && !S_ISCHR(a.st_mode));
 }
 
+static gx_operand as_operand(const operand *o)
+{
+    return (gx_operand){.host = o->data, .broadcast = o->broadcast};
+}
+
+static gx_job chunk_job(const transfer *t, size_t n)
+{
+    return (gx_job){.op = opts.op,
+                    .field = opts.field,
+                    .n = n,
+                    .a = as_operand(&t->in[0]),
+                    .b = as_operand(&t->in[1]),
+                    .c = as_operand(&t->in[2]),
+                    .out = gx_host(t->result)};
+}
+
 static int open_all(transfer *t)
 {
     int rc = EXIT_DONE;
@@ -219,7 +237,8 @@ static int open_all(transfer *t)
         rc = check_lengths(t);
     if (rc != EXIT_DONE)
         return rc;
-    t->result = malloc((size_t)opts.chunk * t->element_bytes);
+    const gx_job largest = chunk_job(t, (size_t)opts.chunk);
+    t->result = malloc(gx_operand_bytes(&largest, 'o'));
     if (!t->result)
         return cli_no_memory();
     if (opts.explain)
@@ -297,20 +316,35 @@ static int chunk_failed(const transfer *t, const gx_report *report)
     return EXIT_FAILED;
 }
 
-static gx_operand as_operand(const operand *o)
+/* Of the operands that are read by chunks, and of the result. */
+static uint64_t job_bytes(const transfer *t, const gx_job *job)
 {
-    return (gx_operand){.host = o->data, .broadcast = o->broadcast};
+    uint64_t bytes = gx_operand_bytes(job, 'o');
+    for (unsigned k = 0; k < 3; k++)
+        bytes += t->in[k].broadcast ? 0 : gx_operand_bytes(job, letter(k));
+    return bytes;
 }
 
-static gx_job chunk_job(const transfer *t, size_t n)
+/* The host does it, as it joins the parts of a job. */
+static int add_to_total(transfer *t)
 {
-    return (gx_job){.op = opts.op,
-                    .field = opts.field,
-                    .n = n,
-                    .a = as_operand(&t->in[0]),
-                    .b = as_operand(&t->in[1]),
-                    .c = as_operand(&t->in[2]),
-                    .out = gx_host(t->result)};
+    gx_report report = {.struct_size = sizeof report};
+    const gx_run_opts host = {.struct_size = sizeof host, .device = "cpu"};
+    const gx_job job = {.op = GX_ADD,
+                        .field = opts.field,
+                        .n = 1,
+                        .a = gx_host(t->total),
+                        .b = gx_host(t->result),
+                        .out = gx_host(t->total)};
+    return gx_run(t->ctx, &job, 1, &host, &report) == GX_OK ? EXIT_DONE : cli_job_failed(&report);
+}
+
+static int keep_result(transfer *t, const gx_job *job)
+{
+    if (gx_op_get_info(opts.op)->reduces)
+        return add_to_total(t);
+    return writer_write(&t->writer, t->result, gx_operand_bytes(job, 'o')) ? EXIT_DONE
+                                                                           : write_failed(t);
 }
 
 static int run_chunk(transfer *t, size_t n)
@@ -319,17 +353,21 @@ static int run_chunk(transfer *t, size_t n)
     gx_report report = {
         .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
     gx_job job = chunk_job(t, n);
-    size_t bytes = n * t->element_bytes, all = bytes;
-    for (unsigned k = 0; k < 3; k++)
-        all += t->in[k].present && !t->in[k].broadcast ? bytes : 0;
     gx_status s = gx_run(t->ctx, &job, 1, NULL, &report);
-    run_report_add(&t->report, &job, all, &report);
+    run_report_add(&t->report, &job, job_bytes(t, &job), &report);
     if (s != GX_OK)
         return chunk_failed(t, &report);
-    if (!writer_write(&t->writer, t->result, bytes))
-        return write_failed(t);
+    int rc = keep_result(t, &job);
     t->done += n;
-    return EXIT_DONE;
+    return rc;
+}
+
+/* What is not written chunk by chunk. */
+static int write_total(transfer *t)
+{
+    if (!gx_op_get_info(opts.op)->reduces)
+        return EXIT_DONE;
+    return writer_write(&t->writer, t->total, t->element_bytes) ? EXIT_DONE : write_failed(t);
 }
 
 /* 0: not known. */
@@ -371,6 +409,8 @@ static int run_whole(transfer *t)
     t->report = (run_report){.json = opts.json, .stats = opts.stats};
     run_report_begin(&t->report, &like);
     int rc = run_chunks(t);
+    if (rc == EXIT_DONE)
+        rc = write_total(t);
     if (rc == EXIT_DONE && !writer_commit(&t->writer))
         rc = write_failed(t);
     run_report_end(&t->report, t->ctx, rc);
@@ -403,6 +443,7 @@ const command cmd_run = {
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
         "and f32, little-endian, prime fields in Montgomery form (doc/encoding.md; --op to-mont\n"
         "and from-mont convert). At most one operand is '-', standard input.\n"
+        "sum and dot give one element, made of all chunks; it is 0 for empty files.\n"
         "\n"
         "The result is written to a temporary file beside the output and renamed at the end:\n"
         "the output may be one of the inputs, and a run that fails leaves nothing behind. A file\n"
@@ -418,6 +459,7 @@ const command cmd_run = {
                 "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin --stats\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"
                 "  gpuexec run --op mul --field bn254-fr -a x.bin -b k.bin --broadcast b -o y.bin\n"
+                "  gpuexec run --op dot --field bn254-fr -a a.bin -b b.bin -o dot.bin\n"
                 "  zstdcat a.zst | gpuexec run --op sqr --field bn254-fq -a - -o - | sha256sum\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .run = run_run,
