@@ -3,6 +3,7 @@
 // Several jobs in one call, their reports, and what an error looks like.
 //
 //   c++ -std=c++17 batch.cpp $(pkg-config --cflags --libs gpuexec) -o batch
+//   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./batch
 
 #include <array>
 #include <cstdio>

@@ -3,6 +3,7 @@
  * Tickets in an event loop: each wakes poll() through an eventfd when it is done. Linux.
  *
  *   cc -std=c11 events.c $(pkg-config --cflags --libs gpuexec) -o events
+ *   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./events
  */
 #include <poll.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 // interface is declared by hand: gx_job is a plain C struct that never changes.
 //
 //   rustc -O $(pkg-config --libs-only-L gpuexec) -l gpuexec inverse.rs
+//   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./inverse
 
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};

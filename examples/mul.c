@@ -3,6 +3,7 @@
  * Multiplies two vectors in the base field of BLS12-381 and checks a product.
  *
  *   cc -std=c11 mul.c $(pkg-config --cflags --libs gpuexec) -o mul
+ *   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./mul
  */
 #include <stdio.h>
 #include <stdlib.h>

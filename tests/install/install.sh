@@ -47,7 +47,6 @@ export PKG_CONFIG_PATH=${pc%/*}
 version=$(awk '$2 ~ /^GX_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' "$prefix/include/gpuexec.h")
 [[ $(pkg-config --modversion gpuexec) == "$version" ]] || fail "pkg-config does not say $version"
 read -ra cflags <<<"$(pkg-config --cflags gpuexec)"
-read -ra libs <<<"$(pkg-config --libs gpuexec)"
 read -ra static_libs <<<"$(pkg-config --libs gpuexec-static)"
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 
@@ -62,14 +61,21 @@ runs() {
         echo "$out"
     fi
 }
-# The shared library is not in the loader's path; the program finds it by itself.
-with_libdir=(env "LD_LIBRARY_PATH=$libdir")
+# as_told FILE EXPECTED: builds and runs an example with the commands in its first comment.
+as_told() {
+    local commands
+    cp "$root/examples/$1" .
+    commands=$(sed -nE 's,^( \*|//) {3}((cc|c\+\+|rustc|LD_LIBRARY_PATH)[ =].*),\2,p' "$1")
+    [[ $(wc -l <<<"$commands") == 2 ]] || fail "$1 does not say how it is built and run"
+    runs "$1, as it says" "$2" bash -euc "$commands"
+}
 needs_no_shared() {
     if readelf -d "$1" | grep -q 'NEEDED.*libgpuexec'; then fail "$1 still needs the shared library"; fi
 }
 
 mul='^all as expected: 100000 \* 100999 = 10099900000$'
 batch='^as expected$'
+events='^4 tickets, 4 events, all as expected$'
 inverse='^10000 inverses, each x \* 1/x is 1$'
 
 runs "the program" "$version" "$prefix/bin/gpuexec" --version
@@ -78,30 +84,26 @@ if [[ -n $wgpu ]]; then
     runs "the program finds wgpu-native" '^webgpu:vulkan:0,.*true$' "$prefix/bin/gpuexec" devices --csv
 fi
 
-if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/mul.c" "${libs[@]}" -o mul; then
-    runs "mul.c, pkg-config, shared" "$mul" "${with_libdir[@]}" ./mul
-else fail "mul.c, shared, does not build"; fi
+as_told mul.c "$mul"
+as_told events.c "$events"
+as_told batch.cpp "$batch"
+as_told inverse.rs "$inverse"
+
 if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/mul.c" "${static_libs[@]}" -o mul-static; then
     needs_no_shared mul-static
     runs "mul.c, pkg-config, static" "$mul" ./mul-static
 else fail "mul.c, static, does not build"; fi
 
-if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/events.c" "${libs[@]}" -o events; then
-    runs "events.c, pkg-config, shared" '^4 tickets, 4 events, all as expected$' "${with_libdir[@]}" ./events
-else fail "events.c, shared, does not build"; fi
-
-if g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$root/examples/batch.cpp" "${libs[@]}" -o batch; then
-    runs "batch.cpp, pkg-config, shared" "$batch" "${with_libdir[@]}" ./batch
-else fail "batch.cpp, shared, does not build"; fi
+if gcc -std=c11 "${warnings[@]}" "${cflags[@]}" "$root/examples/events.c" "${static_libs[@]}" -o events-static; then
+    needs_no_shared events-static
+    runs "events.c, pkg-config, static" "$events" ./events-static
+else fail "events.c, static, does not build"; fi
 if g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$root/examples/batch.cpp" "${static_libs[@]}" -o batch-static; then
     needs_no_shared batch-static
     runs "batch.cpp, pkg-config, static" "$batch" ./batch-static
 else fail "batch.cpp, static, does not build"; fi
 
 read -ra lib_paths <<<"$(pkg-config --libs-only-L gpuexec)"
-if rustc -O -D warnings "${lib_paths[@]}" -l gpuexec "$root/examples/inverse.rs" -o inverse; then
-    runs "inverse.rs, shared" "$inverse" "${with_libdir[@]}" ./inverse
-else fail "inverse.rs, shared, does not build"; fi
 read -ra private <<<"$(pkg-config --static --libs-only-l gpuexec | sed 's/-lgpuexec//')"
 if rustc -O -D warnings "${lib_paths[@]}" -l static=gpuexec "${private[@]/#/-Clink-arg=}" \
     "$root/examples/inverse.rs" -o inverse-static; then
