@@ -276,8 +276,8 @@ size_t gx_operand_bytes(const gx_job *job, char operand)
 {
     static const char names[GX_OPERANDS] = {
         [GX_OUT] = 'o', [GX_A] = 'a', [GX_B] = 'b', [GX_C] = 'c'};
-    if (!job || !gx_op_exists(job->op, job->field) ||
-        job->n > SIZE_MAX / 2 / gx__element_bytes(job->field))
+    size_t element = job ? gx__element_bytes(job->field) : 0;
+    if (!element || !gx_op_exists(job->op, job->field) || job->n > SIZE_MAX / 2 / element)
         return 0;
     for (int i = 0; i < GX_OPERANDS; i++)
         if (names[i] == operand)

@@ -333,9 +333,9 @@ GX_API gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset);
 
 /* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation does not have must be {0}.
  * out may be exactly an operand (in place) but not partly overlap one; a broadcast element may
- * not lie inside out, except where n is 1. GX_SUM and GX_DOT write one
- * element, which shares no byte with an operand. Frozen: operations that need more take it through
- * params, a struct that begins with its struct_size. */
+ * not lie inside out, except where n is 1. GX_SUM and GX_DOT write one element, which must not
+ * share a byte with an operand. Frozen: operations that need more take it through params, a
+ * struct that begins with its struct_size. */
 typedef struct gx_job {
     gx_op op;
     gx_field field;
@@ -368,21 +368,21 @@ enum {
     GX_MODE_PIPELINED = 3      /* copies of one job while another is computed */
 };
 
-/* Who does jobs that name no device, of the devices there are to choose from. */
+/* Which device runs jobs that name none. */
 typedef uint32_t gx_policy;
 enum {
-    GX_POLICY_AUTO = 0,      /* whoever is expected to be done first; several together where that
-                                is expected to pay */
-    GX_POLICY_CPU = 1,       /* "cpu" alone */
-    GX_POLICY_GPU = 2,       /* not "cpu"; a failed GPU's work is done by another one only */
-    GX_POLICY_LATENCY = 3,   /* one device, judged by its slow calls, nothing tried out */
-    GX_POLICY_THROUGHPUT = 4 /* every device is kept busy: work is spread as soon as it gains */
+    GX_POLICY_AUTO = 0, /* the device predicted to finish first, or several of them where a
+                           split is predicted to pay */
+    GX_POLICY_CPU = 1,  /* "cpu" alone */
+    GX_POLICY_GPU = 2,  /* any device but "cpu"; only another GPU takes over from one that fails */
+    GX_POLICY_LATENCY = 3,   /* one device, judged by its slower calls; no exploration */
+    GX_POLICY_THROUGHPUT = 4 /* keep every device busy: split work as soon as that gains anything */
 };
 
 /* Input. */
 typedef struct gx_run_opts {
     size_t struct_size; /* sizeof(gx_run_opts) */
-    const char *device; /* one; NULL: as gx_policy says, where the job's buffers allow it */
+    const char *device; /* one device; NULL: gx_policy decides, as far as buffers allow */
     gx_path path;       /* GX_PATH_AUTO: the context's */
     gx_mode mode;       /* GX_MODE_AUTO: the context's */
     gx_policy policy;   /* GX_POLICY_AUTO: the context's */
@@ -394,19 +394,17 @@ typedef uint32_t gx_reason;
 enum {
     GX_REASON_NONE = 0,     /* it did not run */
     GX_REASON_ASKED = 1,    /* the caller or the configuration named the device */
-    GX_REASON_ONLY = 2,     /* there is no other to choose from: none present, none allowed, none
-                           that works now */
-    GX_REASON_RESIDENT = 3, /* its buffers are there, and moving them does not pay */
-    GX_REASON_SMALL = 4,    /* with so little the CPU is faster than any GPU, for sure */
-    GX_REASON_FASTEST = 5,  /* by the model of this machine (gx_model) */
-    GX_REASON_SPLIT = 6,    /* likewise, by several devices together */
-    GX_REASON_DEFAULT = 7,  /* the model does not know yet: from GX_DEFAULT_GPU_ELEMS elements on a
-                           GPU, else the CPU */
-    GX_REASON_EXPLORED = 8, /* to find out what it takes there */
-    GX_REASON_FALLBACK = 9  /* who was to do it, or a part of it, failed */
+    GX_REASON_ONLY = 2,     /* there was no other: none is present, allowed and working */
+    GX_REASON_RESIDENT = 3, /* the job's buffers are there, and moving them does not pay */
+    GX_REASON_SMALL = 4,    /* so small that the CPU certainly beats any GPU */
+    GX_REASON_FASTEST = 5,  /* fastest by the model of this machine (gx_model) */
+    GX_REASON_SPLIT = 6,    /* likewise, split over several devices */
+    GX_REASON_DEFAULT = 7,  /* nothing measured yet: by size (GX_DEFAULT_GPU_ELEMS) */
+    GX_REASON_EXPLORED = 8, /* to measure that device */
+    GX_REASON_FALLBACK = 9  /* the device chosen for it, or for a part of it, failed */
 };
 
-/* From this size on a GPU is tried where nothing was measured. */
+/* Where nothing has been measured, jobs of at least this many elements go to a GPU. */
 #define GX_DEFAULT_GPU_ELEMS 100000u
 
 /* Output: a device that was considered for a job, and what came of it. */
@@ -470,18 +468,18 @@ GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_
 
 /* ---- asynchronous work --------------------------------------------------- */
 
-/* Jobs that were submitted: what gx_run does, later, on threads of the library. */
+/* Submitted jobs: what gx_run does, done later by threads of the library. */
 typedef struct gx_ticket gx_ticket;
 
-/* Checks the jobs as gx_run does, finds their devices, and returns when they are queued. On
- * success *ticket is the caller's, to be given to gx_ticket_free, before or after gx_close;
- * on failure *ticket is NULL, nothing is kept and nothing runs. The jobs and opts are copied. The
- * memory and the buffers of their operands are lent until the ticket is done. Jobs of one ticket
- * run as if one after the other; tickets overlap and are done in any order, so that a job must not
- * use what a job of another ticket that is not done writes, nor write what it uses: wait for that
- * one first. Submitting threads take turns, ticket by ticket. Any thread; blocks while a device is
- * opened and while the queue is full (gx_config.queue_jobs; a larger call waits until the queue is
- * empty), first come, first served; allocates nothing once warm. */
+/* Checks the jobs as gx_run does, finds their devices, and returns once they are queued. On
+ * success *ticket is the caller's, to be given to gx_ticket_free, before or after gx_close; on
+ * failure *ticket is NULL, nothing is kept and nothing runs. Jobs and opts are copied; the memory
+ * and buffers of the operands are lent until the ticket is done. Jobs of one ticket run as if one
+ * after the other. Tickets overlap and finish in any order: where a job of one uses what a job
+ * of another writes, wait for the first before submitting the second. Submitting threads take
+ * turns, ticket by ticket. Any thread; blocks while a device is opened and while the queue is full
+ * (gx_config.queue_jobs; a call with more jobs than that waits until the queue is empty), first
+ * come, first served; allocates nothing once warm. */
 GX_API gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                            gx_ticket **ticket);
 
@@ -489,8 +487,8 @@ GX_API gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const 
 GX_API gx_status gx_poll(gx_ticket *ticket);
 
 /* Waits until the ticket is done or the time is over (0: does not wait; UINT64_MAX: waits
- * forever) and returns what gx_poll does. reports (one per job, or NULL) are written where
- * it is done. May be called again, and by several threads at once. */
+ * forever) and returns what gx_poll does. Once the ticket is done, reports (one per job, as for
+ * gx_run, or NULL) are filled. May be called again, and by several threads at once. */
 GX_API gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports);
 
 /* Waits likewise for the first of several tickets that is done, and returns what gx_poll does of
@@ -512,27 +510,27 @@ typedef void (*gx_done_fn)(void *user, gx_ticket *ticket);
  * blocking, but for what `done` does. */
 GX_API gx_status gx_notify(gx_ticket *ticket, gx_done_fn done, void *user);
 
-/* Asks for the end: jobs that have not started get GX_ERR_CANCELLED and are not run, those
- * under way are finished, and the ticket is done after that. NULL and a ticket that is done
- * are fine. Any thread; no blocking. */
+/* Cancels: jobs that have not started get GX_ERR_CANCELLED and are not run, those under way
+ * are finished, and then the ticket is done. NULL and a ticket that is done are fine. Any
+ * thread; no blocking. */
 GX_API void gx_cancel(gx_ticket *ticket);
 
 /* gx_cancel for all tickets of the context that are pending now. Any thread; no blocking. */
 GX_API void gx_cancel_all(gx_ctx *ctx);
 
-/* Frees it and clears the caller's pointer; NULL and a NULL ticket are fine. Waits where it
- * is pending, and for threads inside gx_wait; no other call on it may follow. */
+/* Frees it and clears the caller's pointer; NULL and a NULL ticket are fine. Waits until it is
+ * done and nobody is inside gx_wait; no other call on it may follow. */
 GX_API void gx_ticket_free(gx_ticket **ticket);
 
 /* ---- registered memory and plans ------------------------------------------ */
 
-/* Says that a range of host memory will be used for operands again and again: devices
- * that can copy it directly do so, without staging. Memory that a device cannot use so is
- * staged as ever. Ranges may not overlap. Borrowed until gx_host_unregister or gx_close;
- * must stay allocated until then. Any thread; the device's part is done at the first job. */
+/* Declares that a range of host memory will hold operands again and again: devices that can
+ * copy it directly do so, without staging; for others nothing changes. Ranges must not overlap.
+ * Borrowed until gx_host_unregister or gx_close, and must stay allocated until then. Any thread;
+ * the device's part is done at the first job. */
 GX_API gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes);
 
-/* memory: where a registered range begins. No job or copy that uses it may be under way. */
+/* memory: the beginning of a registered range. No job or copy that uses it may be under way. */
 GX_API gx_status gx_host_unregister(gx_ctx *ctx, void *memory);
 
 /* Output, but for the array of candidates: what gx_run would do with the jobs. */
@@ -551,13 +549,13 @@ typedef struct gx_estimate_info {
     uint64_t groups, submits, dispatches;
     uint64_t bytes_up, bytes_down; /* copied by the device */
     uint64_t bytes_staged;         /* copied by the host, in and out */
-    uint64_t memory_bytes;         /* that the device allocates for it, at once */
-    uint64_t predicted_ns;         /* of all of it, as chosen; 0: nothing is known */
+    uint64_t memory_bytes;         /* most device memory held at once */
+    uint64_t predicted_ns;         /* for all of it, as planned; 0: nothing is known */
     uint64_t mode_ns[8];           /* by gx_mode; 0 for GX_MODE_AUTO and what is no mode */
 } gx_estimate_info;
 
-/* Plans without running: nothing is computed, copied or allocated for the jobs, though
- * devices are opened. The same rules as gx_run. Any thread. */
+/* Plans without running: opens devices, but computes, copies and allocates nothing for the jobs.
+ * The same rules as for gx_run. Any thread. */
 GX_API gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                              gx_estimate_info *info);
 
@@ -585,7 +583,7 @@ typedef struct gx_model_row {
     uint32_t age_s;   /* of the youngest of them */
 } gx_model_row;
 
-/* What the context has measured or read from the cache folder. *count as for gx_devices.
+/* Everything the context has measured or read from the cache folder. *count as for gx_devices.
  * Any thread. */
 GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
 
@@ -593,26 +591,25 @@ GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
 typedef struct gx_calibration {
     size_t struct_size; /* sizeof(gx_calibration) */
     const gx_op *ops;   /* which, `op_count` of them; 0: add, mul and inv */
-    size_t op_count;    /* (others are taken to be like the nearest of these) */
+    size_t op_count;    /* (other operations are predicted from the nearest of these) */
     const gx_field *fields;
     size_t field_count; /* 0: all prime fields */
     uint64_t max_elems; /* largest size measured; 0: 16M */
     uint64_t limit_ns;  /* of all of it, on the clock; 0: 20 s */
-    /* After each step; nonzero ends it. NULL: no matter. */
+    /* Called after each step; nonzero ends the calibration. May be NULL. */
     int (*progress)(void *user, double done, const char *device, const char *what);
     void *user;
 } gx_calibration;
 
-/* Measures what jobs take on every device that may be chosen, replaces what was known of
+/* Measures what jobs take on every device that may be chosen, replaces what was known about
  * them, and saves it in the cache folder. settings may be NULL. Best on an idle machine. Any
- * thread; blocks. GX_ERR_CANCELLED where `progress` ended it; what was measured is kept.
- * GX_ERR_FILE where it could not be saved, ended or not: this context knows it, others do
- * not. */
+ * thread; blocks. GX_ERR_CANCELLED where `progress` ended it; what was measured so far is kept.
+ * GX_ERR_FILE where the result cannot be saved: this context has it, others will not. */
 GX_API gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings);
 
 /* ---- statistics ---------------------------------------------------------- */
 
-/* Of pooled memory: bucket i is for pieces of 4096 << i bytes, the last for all above. */
+/* Pooled memory by size: bucket i counts pieces of 4096 << i bytes, the last all above. */
 #define GX_BUCKETS 20
 
 /* Output. Since the context was opened. Failed jobs count in jobs_failed alone. */
@@ -654,15 +651,15 @@ typedef struct gx_statistics {
     uint64_t decisions_predicted; /* those that routed_ns and routed_best_ns are of */
 } gx_statistics;
 
-/* A copy; each number is exact, taken one after the other. Any thread; no blocking. */
+/* A copy. Each number is exact, but they are read one after the other. Any thread; no blocking. */
 GX_API gx_status gx_stats(gx_ctx *ctx, gx_statistics *out);
 
 typedef uint32_t gx_health;
 enum {
     GX_HEALTH_UNUSED = 0, /* not opened yet */
     GX_HEALTH_GOOD = 1,
-    GX_HEALTH_RESTING = 2,    /* it failed: tried again when its time comes */
-    GX_HEALTH_QUARANTINED = 3 /* it gave a wrong result: likewise, later */
+    GX_HEALTH_RESTING = 2,    /* it failed: tried again later */
+    GX_HEALTH_QUARANTINED = 3 /* it gave a wrong result: tried again much later */
 };
 
 /* Output. Of one device of this context. */
@@ -671,7 +668,7 @@ typedef struct gx_device_statistics {
     char device[48];
     gx_health health;
     uint32_t reserved;
-    uint64_t retry_ns; /* until it may pass its self-test and be used again; 0: no matter */
+    uint64_t retry_ns; /* until it may take its self-test to be used again; 0: none is due */
     uint64_t jobs;     /* or shares of jobs, done */
     uint64_t elements;
     uint64_t busy_ns;    /* what they took, added up */
@@ -679,7 +676,7 @@ typedef struct gx_device_statistics {
     uint64_t failures, mismatches, readmissions;
 } gx_device_statistics;
 
-/* Of all devices that were opened or may be chosen. *count as for gx_devices. Any thread. */
+/* For all devices that were opened or may be chosen. *count as for gx_devices. Any thread. */
 GX_API gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *count);
 
 /* All these numbers in the text format of Prometheus, with the names of doc/metrics.md, for a
