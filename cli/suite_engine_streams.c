@@ -46,7 +46,7 @@ static int stream_row(engine *e, const char *what)
     engine_step(e);
     if (rc != EXIT_DONE)
         return rc;
-    double bytes = (double)e->stream_elements * (double)e->element_bytes;
+    size_t out = gx_operand_bytes(&job, 'o');
     engine_row row = {.what = what,
                       .mode = gx_mode_name(c.mode),
                       .chosen = gx_mode_name(c.chosen),
@@ -55,8 +55,8 @@ static int stream_row(engine *e, const char *what)
                       .samples = c.samples,
                       .ns = c.ns,
                       ENGINE_NO_RATES};
-    row.in = bytes * e->operands / c.ns.median;
-    row.out = bytes / c.ns.median;
+    row.in = (double)(data_job_bytes(&job) - out) / c.ns.median;
+    row.out = (double)out / c.ns.median;
     return engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
 }
 
