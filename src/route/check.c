@@ -195,7 +195,8 @@ static bool compare(struct check *c, size_t j)
     if (gx__results_right(&c->sampler, laid, results, count, &wrong))
         return true;
     fail(c, j, GX_ERR_DEVICE, "device '%s': a wrong result at element %llu of %zu",
-         c->engine->place->name, (unsigned long long)wrong, job->n);
+         c->engine->place->name, (unsigned long long)wrong,
+         gx__operand_bytes(job, GX_OUT) / gx__operand_element(job, GX_OUT));
     return false;
 }
 
