@@ -519,7 +519,7 @@ static gx_status gather(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t nj
     gx_status s = find_engine(ctx, &jobs[first], opts->device, engine, r);
     for (size_t i = first + 1; s == GX_OK && i < njobs; i++, batch->count++) {
         struct gx_outcome spare, *report = reports ? &reports[i] : &spare;
-        *report = (struct gx_outcome){0};
+        gx__outcome_clear(report, GX_REASON_NONE);
         if (find_engine(ctx, &jobs[i], opts->device, &next, report) != GX_OK)
             break;
         gx__engine_release(next); /* the first job's use keeps it open */
@@ -536,7 +536,7 @@ static size_t run_segment(gx_ctx *ctx, const gx_job *jobs, size_t first, size_t 
 {
     struct gx_outcome spare, *r = reports ? &reports[first] : &spare;
     struct gx_engine *engine;
-    *r = (struct gx_outcome){0};
+    gx__outcome_clear(r, GX_REASON_NONE);
     gx_status s = gather(ctx, jobs, first, njobs, opts, reports, batch, &engine, r);
     if (s == GX_OK) {
         gx__router_run_there(&ctx->router, engine, batch);

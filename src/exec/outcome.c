@@ -15,7 +15,8 @@
 
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why)
 {
-    *outcome = (struct gx_outcome){.status = why};
+    gx__outcome_clear(outcome, GX_REASON_NONE);
+    outcome->status = why;
     snprintf(outcome->message, sizeof outcome->message, "%s", gx_status_message(why));
 }
 
@@ -67,35 +68,50 @@ gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t co
     return s;
 }
 
+/* All but what the caller has set. */
+static void fill(gx_report *r, const struct gx_outcome *o)
+{
+    r->candidates = o->candidates;
+    r->status = o->status;
+    r->reason = o->reason;
+    memcpy(r->device, o->device, sizeof r->device);
+    r->threads = o->threads;
+    r->dispatches = o->dispatches;
+    r->groups = o->groups;
+    r->submits = o->submits;
+    r->command_hits = o->command_hits;
+    r->sampled = o->sampled;
+    r->path = o->path;
+    r->mode = o->mode;
+    r->bad_index = o->bad_index;
+    r->bad_operand = (unsigned char)o->bad_operand;
+    r->queued_ns = o->queued_ns;
+    r->total_ns = o->total_ns;
+    r->host_in_ns = o->host_in_ns;
+    r->device_ns = o->device_ns;
+    r->host_out_ns = o->host_out_ns;
+    r->upload_ns = o->upload_ns;
+    r->compute_ns = o->compute_ns;
+    r->download_ns = o->download_ns;
+    if (o->message[0])
+        memcpy(r->message, o->message, sizeof r->message);
+    else
+        r->message[0] = 0;
+}
+
 void gx__reports_give(const struct gx_reports *to, size_t i, const struct gx_outcome *o)
 {
+    void *caller = to->first + i * to->size;
     gx_report r = asked(to, i);
     gx__candidates_give(r.candidate, r.candidate_room, o->candidate, o->candidates);
-    r = (gx_report){.candidates = o->candidates,
-                    .status = o->status,
-                    .reason = o->reason,
-                    .threads = o->threads,
-                    .dispatches = o->dispatches,
-                    .groups = o->groups,
-                    .submits = o->submits,
-                    .command_hits = o->command_hits,
-                    .sampled = o->sampled,
-                    .path = o->path,
-                    .mode = o->mode,
-                    .bad_index = o->bad_index,
-                    .bad_operand = (unsigned char)o->bad_operand,
-                    .queued_ns = o->queued_ns,
-                    .total_ns = o->total_ns,
-                    .host_in_ns = o->host_in_ns,
-                    .device_ns = o->device_ns,
-                    .host_out_ns = o->host_out_ns,
-                    .upload_ns = o->upload_ns,
-                    .compute_ns = o->compute_ns,
-                    .download_ns = o->download_ns};
-    memcpy(r.device, o->device, sizeof r.device);
-    memcpy(r.message, o->message, sizeof r.message);
-    gx__give_out(&gx__report_layout, to->first + i * to->size, to->size,
-                 offsetof(gx_report, candidates), &r);
+    if (to->size == sizeof r) { /* built with this header: where it belongs */
+        fill(caller, o);
+        return;
+    }
+    memset((char *)&r + offsetof(gx_report, candidates), 0,
+           sizeof r - offsetof(gx_report, candidates));
+    fill(&r, o);
+    gx__give_out(&gx__report_layout, caller, to->size, offsetof(gx_report, candidates), &r);
 }
 
 /* ---- memory ---- */

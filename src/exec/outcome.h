@@ -6,6 +6,8 @@
 #ifndef GX_EXEC_OUTCOME_H
 #define GX_EXEC_OUTCOME_H
 
+#include <string.h>
+
 #include "base/instance.h"
 
 /* Members as in gx_report. */
@@ -21,9 +23,16 @@ struct gx_outcome {
     uint64_t queued_ns, total_ns, host_in_ns, device_ns, host_out_ns;
     uint64_t upload_ns, compute_ns, download_ns;
     uint32_t candidates;
-    gx_candidate candidate[GX_CANDIDATES_MAX];
     char message[160];
+    gx_candidate candidate[GX_CANDIDATES_MAX]; /* the first `candidates` of them count */
 };
+
+/* As if set to {0}; only what counts is touched, as every call does this. */
+static inline void gx__outcome_clear(struct gx_outcome *outcome, gx_reason reason)
+{
+    memset(outcome, 0, offsetof(struct gx_outcome, message) + 1);
+    outcome->reason = reason;
+}
 
 /* Of a job that did not run: everything in *outcome is set. */
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);

@@ -40,27 +40,6 @@ Columns join_columns(Columns x)
     return x;
 }
 
-/* times * R mod p, by doubling: R is the element 1. */
-Element times_one(uint times)
-{
-    Element r = zero();
-    for (int bit = findMSB(times); bit >= 0; bit--) {
-        r = add(r, r);
-        if ((times >> bit & 1) != 0)
-            r = add(r, Element(ONE));
-    }
-    return r;
-}
-
-/* Any x below R: p has few multiples below it. */
-Element reduce(Element x)
-{
-    uint below;
-    for (Element less = minus_modulus(x, below); below == 0; less = minus_modulus(x, below))
-        x = less;
-    return x;
-}
-
 /* The value of all columns modulo p: the words below R, and the rest, which counts R. */
 Element element_of(Columns column[QUADS])
 {
@@ -72,7 +51,7 @@ Element element_of(Columns column[QUADS])
             x.word[4 * k + w] = uaddCarry(column[k].low[w], carry, over);
             carry = column[k].high[w] + over;
         }
-    return add(reduce(x), times_one(carry));
+    return add(reduce_fully(x), times_one(carry));
 }
 
 void check_top(uvec4 quad, uint at)

@@ -13,9 +13,50 @@
 
 #define OPERANDS 2
 
-Element term(Element a, Element b)
+#if INT64
+/* The limbs of products, each added up by itself: products are below 2p and need neither carries
+ * nor a reduction until the end. Of up to 2^29 of them no limb passes 2^60. */
+struct Total {
+    int64_t limb[LIMBS];
+};
+
+Total nothing()
 {
-    return canonical(multiply(factor(a), cofactor(b)));
+    Total sum;
+    [[unroll]] for (int k = 0; k < LIMBS; k++)
+        sum.limb[k] = 0;
+    return sum;
 }
+
+void accumulate(inout Total sum, Element a, Element b)
+{
+    Limbs product = multiply(factor(a), cofactor(b));
+    [[unroll]] for (int k = 0; k < LIMBS; k++)
+        sum.limb[k] += int64_t(product.limb[k]);
+}
+
+/* The words below R, and the rest, which counts R. */
+Element element_of(Total sum)
+{
+    uint limb[LIMBS];
+    int64_t carry = 0;
+    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+        carry += sum.limb[k];
+        limb[k] = uint(carry) & LIMB_MASK;
+        carry >>= LIMB_BITS;
+    }
+    uint above = uint(carry) << SHIFT | limb[LIMBS - 1] >> (LIMB_BITS - SHIFT);
+    return add(reduce_fully(words_of(limb)), times_one(above));
+}
+#else
+#define Total Element
+
+Total nothing() { return zero(); }
+void accumulate(inout Total sum, Element a, Element b)
+{
+    sum = add(sum, canonical(multiply(factor(a), cofactor(b))));
+}
+Element element_of(Total sum) { return sum; }
+#endif
 
 #include "strided.glsl"

@@ -47,6 +47,21 @@ Limbs split(Element x, int shift)
 Limbs factor(Element x) { return split(x, 0); }
 Limbs cofactor(Element y) { return split(y, SHIFT); }
 
+/* The low WORDS words of limbs that are 0 .. LIMB_MASK. */
+Element words_of(uint limb[LIMBS])
+{
+    Element r;
+    [[unroll]] for (int w = 0; w < WORDS; w++) {
+        int k = 32 * w / LIMB_BITS, offset = 32 * w % LIMB_BITS;
+        uint word = limb[k] >> offset;
+        word |= limb[min(k + 1, LIMBS - 1)] << (LIMB_BITS - offset);
+        if (2 * LIMB_BITS - offset < 32 && k + 2 < LIMBS)
+            word |= limb[min(k + 2, LIMBS - 1)] << (2 * LIMB_BITS - offset & 31);
+        r.word[w] = word;
+    }
+    return r;
+}
+
 /* x < 2p, out < p. Both chains, of x - p and of the borrow, run on 32-bit limbs. */
 Element canonical(Limbs x)
 {
@@ -57,19 +72,10 @@ Element canonical(Limbs x)
         less[k] = carry & int(LIMB_MASK);
         carry >>= LIMB_BITS;
     }
+    uint limb[LIMBS];
     [[unroll]] for (int k = 0; k < LIMBS; k++)
-        x.limb[k] = carry < 0 ? x.limb[k] : less[k];
-
-    Element r;
-    [[unroll]] for (int w = 0; w < WORDS; w++) {
-        int k = 32 * w / LIMB_BITS, offset = 32 * w % LIMB_BITS;
-        uint word = uint(x.limb[k]) >> offset;
-        word |= uint(x.limb[min(k + 1, LIMBS - 1)]) << (LIMB_BITS - offset);
-        if (2 * LIMB_BITS - offset < 32 && k + 2 < LIMBS)
-            word |= uint(x.limb[min(k + 2, LIMBS - 1)]) << (2 * LIMB_BITS - offset & 31);
-        r.word[w] = word;
-    }
-    return r;
+        limb[k] = uint(carry < 0 ? x.limb[k] : less[k]);
+    return words_of(limb);
 }
 
 /* ---- products: z += x * y in columns, z[k] += sum of x[i] * y[k - i] ---------------

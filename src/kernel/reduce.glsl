@@ -11,6 +11,27 @@
 
 shared uvec4 lane[WORKGROUP * QUADS]; /* the kth quad of invocation t at k * WORKGROUP + t */
 
+/* times * R mod p, by doubling: R is the element 1. */
+Element times_one(uint times)
+{
+    Element r = zero();
+    for (int bit = findMSB(times); bit >= 0; bit--) {
+        r = add(r, r);
+        if ((times >> bit & 1) != 0)
+            r = add(r, Element(ONE));
+    }
+    return r;
+}
+
+/* Any x below R: p has few multiples below it. */
+Element reduce_fully(Element x)
+{
+    uint below;
+    for (Element less = minus_modulus(x, below); below == 0; less = minus_modulus(x, below))
+        x = less;
+    return x;
+}
+
 /* The sum over the workgroup, in invocation 0. Every invocation of the workgroup calls it. */
 Element join(Element x)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * main() of the reductions that go element by element: invocation t takes the elements t, t + T,
- * t + 2T, ..., EACH of them at a time, so that as many loads are under way. Needs reduce.glsl,
- * term(), what element i adds to the sum, and OPERANDS before the #include.
+ * t + 2T, ..., EACH of them at a time, so that as many loads are under way. Before the #include it
+ * needs reduce.glsl, OPERANDS, and the type Total of an invocation's sum with nothing(),
+ * accumulate() and element_of().
  */
 void main()
 {
     uint threads = GROUPS * WORKGROUP;
-    Element sum = zero();
+    Total sum = nothing();
     if (group_index() >= GROUPS)
         return;
     for (uint first = own_index(); first < push.n; first += EACH * threads) {
@@ -26,9 +27,9 @@ void main()
                 check_element(x[e], i);
                 if (OPERANDS >= 2)
                     check_element(y[e], i);
-                sum = add(sum, term(x[e], y[e]));
+                accumulate(sum, x[e], y[e]);
             }
         }
     }
-    put_partial(group_index(), join(sum));
+    put_partial(group_index(), join(element_of(sum)));
 }

@@ -12,9 +12,11 @@
 #if COLUMNS
 #include "columns.glsl"
 #else
-Element term(Element a, Element b)
-{
-    return a;
-}
+#define Total Element
+
+Total nothing() { return zero(); }
+void accumulate(inout Total sum, Element a, Element b) { sum = add(sum, a); }
+Element element_of(Total sum) { return sum; }
+
 #include "strided.glsl"
 #endif

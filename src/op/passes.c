@@ -7,10 +7,12 @@
 /* Elements per invocation of the way up and down: more save inversions and cost parallelism. */
 #define INVERSE_CHAIN 64u
 
-/* A reduction: elements per invocation at least, and invocations at most. With more of the latter
- * a GPU is no busier, and there are more partial results to join. */
-#define REDUCE_EACH        16u
-#define REDUCE_INVOCATIONS 262144u
+/* A reduction: elements per invocation at least, and invocations at most. More of these leave more
+ * partial results; too few leave a GPU half idle while the last of them end, which matters where
+ * each takes long: with 2^18 an H200 made the products of dot at 88 % of the rate of mul. */
+#define REDUCE_EACH     16u
+#define REDUCE_SUMS     ((uint64_t)1 << 18)
+#define REDUCE_PRODUCTS ((uint64_t)1 << 20)
 
 static struct gx_pass *add_pass(struct gx_passes *passes, const struct gx_pass *pass)
 {
@@ -187,46 +189,57 @@ static void plan_inverse(const struct gx_kernel_key *key, uint64_t n,
 
 /* ---- reductions ----
  *
- * Invocation t of the first pass takes the elements t, t + T, t + 2T, ...; each workgroup leaves
- * one partial result. Where there are several, a second pass of one workgroup adds them up. The
- * pass that writes OUT adds what is there where the key says `accumulate`.
+ * Invocation t of a pass takes the elements t, t + T, t + 2T, ...; each workgroup leaves one
+ * partial result. Further passes add these up until one is left, which goes to OUT. The pass that
+ * writes OUT adds what is there where the key says `accumulate`.
  */
+
+/* A pass over n elements of slot `a`, with enough workgroups; *partial is what it leaves. */
+static void add_reduction(struct gx_passes *passes, struct gx_pass *pass, uint32_t accumulate,
+                          uint64_t most, uint32_t workgroup, uint32_t quads,
+                          struct gx_slot *partial)
+{
+    uint64_t wanted = pass->n / REDUCE_EACH + 1;
+    wanted = wanted < most ? wanted : most;
+    uint64_t groups = (wanted + workgroup - 1) / workgroup;
+    *partial = (struct gx_slot){GX_BIND_SCRATCH, (uint32_t)passes->scratch_quads, groups};
+    pass->invocations = groups * workgroup;
+    pass->out = groups == 1 ? (struct gx_slot){GX_BIND_OUT, 0, 1} : *partial;
+    pass->c = (struct gx_slot){GX_BIND_OUT, 0, groups == 1 && accumulate};
+    pass->stage[0] = (uint32_t)groups;
+    pass->stage[1] = groups == 1 && accumulate;
+    if (groups > 1)
+        passes->scratch_quads += groups * quads;
+    add_pass(passes, pass);
+}
+
 static void plan_reduction(const struct gx_kernel_key *key, uint64_t n,
                            const struct gx_pass_facts *facts, struct gx_passes *passes)
 {
-    const struct gx_slot out = {GX_BIND_OUT, 0, 1};
-    uint64_t wanted = n / REDUCE_EACH + 1;
-    wanted = wanted < REDUCE_INVOCATIONS ? wanted : REDUCE_INVOCATIONS;
-    uint64_t groups = (wanted + facts->workgroup - 1) / facts->workgroup;
-    const struct gx_slot partial = {GX_BIND_SCRATCH, 0, groups};
-    bool one = groups == 1, two_operands = gx__op_operands(key->op) > 1;
-    struct gx_pass pass = {
-        .family = gx__op_family(key->op, key->field),
-        .op = key->op,
-        .check = true,
-        .invocations = groups * facts->workgroup,
-        .out = one ? out : partial,
-        .a = {GX_BIND_A, 0, count_of(key, GX_BROADCAST_A, n)},
-        .b = {two_operands ? GX_BIND_B : GX_BIND_A, 0, count_of(key, GX_BROADCAST_B, n)},
-        .c = out,
-        .n = (uint32_t)n,
-        .broadcast = key->broadcast,
-        .stage = {(uint32_t)groups, one && key->accumulate},
-        .products = n * gx__op_products(key->op)};
-    pass.b.touched = two_operands ? pass.b.touched : 0;
-    add_pass(passes, &pass);
-    if (one)
-        return;
-    passes->scratch_quads = groups * gx__element_bytes(key->field) / 16;
-    add_pass(passes, &(struct gx_pass){.family = gx__op_family(GX_SUM, key->field),
-                                       .op = GX_SUM,
-                                       .invocations = facts->workgroup,
-                                       .out = out,
-                                       .a = partial,
-                                       .b = nothing_of(partial),
-                                       .c = out,
-                                       .n = (uint32_t)groups,
-                                       .stage = {1, key->accumulate}});
+    bool two_operands = gx__op_operands(key->op) > 1;
+    uint32_t quads = (uint32_t)gx__element_bytes(key->field) / 16;
+    unsigned products = gx__op_products(key->op);
+    struct gx_slot partial;
+    struct gx_pass pass = {.family = gx__op_family(key->op, key->field),
+                           .op = key->op,
+                           .check = true,
+                           .a = {GX_BIND_A, 0, count_of(key, GX_BROADCAST_A, n)},
+                           .b = {two_operands ? GX_BIND_B : GX_BIND_A, 0,
+                                 two_operands ? count_of(key, GX_BROADCAST_B, n) : 0},
+                           .n = (uint32_t)n,
+                           .broadcast = key->broadcast,
+                           .products = n * products};
+    add_reduction(passes, &pass, key->accumulate, products ? REDUCE_PRODUCTS : REDUCE_SUMS,
+                  facts->workgroup, quads, &partial);
+    while (partial.touched > 1) {
+        pass = (struct gx_pass){.family = gx__op_family(GX_SUM, key->field),
+                                .op = GX_SUM,
+                                .a = partial,
+                                .b = nothing_of(partial),
+                                .n = (uint32_t)partial.touched};
+        add_reduction(passes, &pass, key->accumulate, REDUCE_SUMS, facts->workgroup, quads,
+                      &partial);
+    }
 }
 
 void gx__passes(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,

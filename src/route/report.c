@@ -32,6 +32,7 @@ static gx_candidate *candidate(struct gx_outcome *r, const struct gx_desk *desk,
 {
     const struct gx_entrant *e = &desk->entrant[i];
     gx_candidate *c = &r->candidate[r->candidates++];
+    *c = (gx_candidate){0};
     memcpy(c->device, e->place->name, sizeof c->device);
     c->status = e->status;
     if (i < desk->rivals)
@@ -118,7 +119,7 @@ static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, 
     uint64_t most = 0;
     bool stopped = false;
     const gx_job *meant = &desk->errand[0].wave[j];
-    *r = (struct gx_outcome){.reason = desk->decision.reason};
+    gx__outcome_clear(r, desk->decision.reason);
     for (size_t k = 0; k < desk->errands; k++) {
         const struct gx_errand *e = &desk->errand[k];
         if (!has(e, j))

@@ -288,6 +288,7 @@ static void report_one(const struct gx_place *place, const struct gx_kind *kind,
                        struct gx_outcome *r)
 {
     gx_candidate *c = &r->candidate[0];
+    *c = (gx_candidate){0};
     struct gx_prediction p;
     fenv_t caller;
     if (!r->reason) /* it did not run */
@@ -341,7 +342,7 @@ static gx_status run_quick(struct gx_router *router, struct gx_engine *engine, s
     struct gx_batch batch;
     set_batch(&batch, call, call->jobs, 0, call->count);
     for (size_t i = 0; call->reports && i < call->count; i++)
-        call->reports[i] = (struct gx_outcome){.reason = quick_reason(&call->jobs[i], only)};
+        gx__outcome_clear(&call->reports[i], quick_reason(&call->jobs[i], only));
     gx__count(&router->places.instance->counters.decisions, 1);
     gx__run_there(engine, &batch);
     for (size_t i = 0; call->reports && i < call->count; i++) {
@@ -446,7 +447,7 @@ static gx_status run_resident(struct gx_router *router, struct gx_desk *desk, st
     struct gx_engine *engine = gx__engine_acquire(home_of(&call->jobs[first]));
     struct gx_place *place = place_of(engine);
     for (size_t i = first; call->reports && i < first + count; i++)
-        call->reports[i] = (struct gx_outcome){.reason = GX_REASON_RESIDENT};
+        gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
     set_batch(&batch, call, jobs, first, count);
     uint64_t ns = 0;
     if (engine->checked)

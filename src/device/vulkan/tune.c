@@ -104,20 +104,22 @@ static void consider(struct bench *bench, struct vk_choice choice, struct vk_cho
     *best_ns = ns;
 }
 
-/* An inverse is made of products, and takes the module that is built like the fastest of
- * these. Trying the other one takes seconds to compile on a GPU that is good at the one, and
- * its need for memory made the good one four times as slow from then on (H200). */
-static uint32_t like_products(const struct bench *bench)
+/* What is made of products takes a module that is built like the fastest of these. Trying the
+ * other kind takes seconds to compile on a GPU that is good at the one, and its need for memory
+ * made the good one four times as slow from then on (H200). */
+static bool is_like_products(struct bench *bench, enum gx_shader_family family, uint32_t variant)
 {
     struct vk_device *device = bench->device;
     gx_field field = bench->key.field;
     uint32_t fastest = gx__vk_choice(device, field, GX_SHADER_MUL).variant;
-    uint32_t needs = gx__vk_needs(device, field, GX_SHADER_MUL, fastest) & GX_SHADER_NEEDS_INT64;
-    uint32_t variants = gx__vk_variants(device, field, GX_SHADER_INVERT_UP), v = 0;
-    while (v + 1 < variants &&
-           (gx__vk_needs(device, field, GX_SHADER_INVERT_UP, v) & GX_SHADER_NEEDS_INT64) != needs)
-        v++;
-    return v;
+    return !((gx__vk_needs(device, field, GX_SHADER_MUL, fastest) ^
+              gx__vk_needs(device, field, family, variant)) &
+             GX_SHADER_NEEDS_INT64);
+}
+
+static bool follows_products(enum gx_shader_family family)
+{
+    return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT;
 }
 
 static struct vk_choice search(struct bench *bench, enum gx_shader_family family)
@@ -125,15 +127,17 @@ static struct vk_choice search(struct bench *bench, enum gx_shader_family family
     static const uint16_t workgroups[] = {256, 128, 64, 32};
     struct vk_device *device = bench->device;
     struct vk_choice best = gx__vk_default_choice(device), next;
-    bool inverse = family == GX_SHADER_INVERT_UP;
-    if (inverse)
-        best.variant = (uint8_t)like_products(bench);
+    bool follows = follows_products(family);
+    uint32_t variants = gx__vk_variants(device, bench->key.field, family), first = 0;
+    while (follows && first + 1 < variants && !is_like_products(bench, family, first))
+        first++;
+    best.variant = (uint8_t)first;
     uint64_t ns = try(bench, best);
-    uint32_t variants = inverse ? 0 : gx__vk_variants(device, bench->key.field, family);
-    for (uint32_t v = 1; v < variants; v++) {
+    for (uint32_t v = first + 1; v < variants; v++) {
         next = best;
         next.variant = (uint8_t)v;
-        consider(bench, next, &best, &ns);
+        if (!follows || is_like_products(bench, family, v))
+            consider(bench, next, &best, &ns);
     }
     for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
         next = best;
@@ -188,7 +192,7 @@ struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field, enum gx_s
     struct vk_choice best = gx__vk_default_choice(device);
     if (borrow(device, field, family, &best))
         return best;
-    if (family == GX_SHADER_INVERT_UP) /* not on its time */
+    if (follows_products(family)) /* not on its time */
         gx__vk_choice(device, field, GX_SHADER_MUL);
     bench.deadline = gx__now_ns() + (software ? SOFTWARE_BUDGET_NS : BUDGET_NS);
     if (open_bench(&bench) == GX_OK)
