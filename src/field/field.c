@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One row per prime field, and the constants that follow from it. A new field with 4
- * or 6 limbs is a row here and a line in GX__FIELD_LIST.
+ * One row per prime field, and the constants that follow from it.
+ * CONTRIBUTING.md says how to add one.
  */
 #include "field/field.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the stages of inv and div share (inverse_plan.h). The elements to invert are in
+ * What the stages of inv and div share (op/passes.c). The elements to invert are in
  * slot A, for div the numerators are in slot C.
  */
 #include "prime.glsl"
