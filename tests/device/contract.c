@@ -452,7 +452,7 @@ static void add_up(gx_op op, gx_field field, size_t n, size_t each, bool to_what
         struct gx_dispatch d = part(op, field, i || to_what_is_there, count);
         d.bind[GX_BIND_OUT] = at(&out, 0);
         d.bind[GX_BIND_A] = at(&mem[0], i * step);
-        if (op == GX_DOT)
+        if (gx_op_get_info(op)->operands > 1)
             d.bind[GX_BIND_B] = at(&mem[1], i * step);
         d.bind[GX_BIND_BAD] = at(&slot, 0);
         if (need)
@@ -488,9 +488,10 @@ static void reductions_add_up(void)
         size_t n, each;
     } cuts[] = {{1, 1}, {5, 5}, {9, 4}, {16, 8}, {33, 16}, {7, 1}};
     for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
-        for (gx_op op = GX_SUM; op <= GX_DOT; op++)
-            for (size_t i = 0; gx_op_exists(op, gxt_fields[f]) && i < GXT_COUNT(cuts); i++)
-                add_up(op, gxt_fields[f], cuts[i].n, cuts[i].each, (f + i) % 2);
+        for (size_t o = 0; o < GXT_REDUCTIONS; o++)
+            for (size_t i = 0; i < GXT_COUNT(cuts); i++)
+                if (gx_op_exists(gxt_reductions[o], gxt_fields[f]))
+                    add_up(gxt_reductions[o], gxt_fields[f], cuts[i].n, cuts[i].each, (f + i) % 2);
 }
 
 static void accumulation(void **state)
@@ -502,9 +503,9 @@ static void accumulation(void **state)
 /* 0, or what was there. */
 static void reductions_of_nothing(void)
 {
-    for (gx_op op = GX_SUM; op <= GX_DOT; op++)
+    for (size_t o = 0; o < GXT_REDUCTIONS; o++)
         for (int there = 0; there < 2; there++)
-            add_up(op, GX_BLS12_381_FQ, 0, 1, there);
+            add_up(gxt_reductions[o], GX_BLS12_381_FQ, 0, 1, there);
 }
 
 static void nothing_to_reduce(void **state)
@@ -895,19 +896,18 @@ static uint32_t slot_after(gx_op op, uint32_t before, const size_t *bads, size_t
 static void slot_is_lowered(void)
 {
     static const size_t bads[] = {9, 10, 50, 99};
-    const gx_op ops[] = {GX_ADD,     GX_SUB,     GX_MUL,       GX_NEG, GX_SQR, GX_INV,     GX_DIV,
-                         GX_MUL_ADD, GX_TO_MONT, GX_FROM_MONT, GX_SUM, GX_DOT, GX_OP_CHECK};
-    for (size_t o = 0; o < GXT_COUNT(ops); o++) {
-        int operands = ops[o] == GX_OP_CHECK ? 1 : (int)gx_op_get_info(ops[o])->operands;
-        assert_int_equal(slot_after(ops[o], UINT32_MAX, bads, 0, 0), UINT32_MAX);
-        assert_int_equal(slot_after(ops[o], 33, bads, 0, 0), 33);
+    for (size_t o = 0; o <= GXT_COUNT(gxt_ops); o++) {
+        gx_op op = o < GXT_COUNT(gxt_ops) ? gxt_ops[o] : GX_OP_CHECK;
+        int operands = op == GX_OP_CHECK ? 1 : (int)gx_op_get_info(op)->operands;
+        assert_int_equal(slot_after(op, UINT32_MAX, bads, 0, 0), UINT32_MAX);
+        assert_int_equal(slot_after(op, 33, bads, 0, 0), 33);
         for (int w = 0; w < operands; w++) {
-            assert_int_equal(slot_after(ops[o], UINT32_MAX, bads, 4, w), 9);
-            assert_int_equal(slot_after(ops[o], 20, bads, 4, w), 9);
-            assert_int_equal(slot_after(ops[o], 9, bads, 4, w), 9);
-            assert_int_equal(slot_after(ops[o], 5, bads, 4, w), 5); /* never raised */
-            assert_int_equal(slot_after(ops[o], 0, bads, 4, w), 0);
-            assert_int_equal(slot_after(ops[o], UINT32_MAX, bads + 3, 1, w), 99);
+            assert_int_equal(slot_after(op, UINT32_MAX, bads, 4, w), 9);
+            assert_int_equal(slot_after(op, 20, bads, 4, w), 9);
+            assert_int_equal(slot_after(op, 9, bads, 4, w), 9);
+            assert_int_equal(slot_after(op, 5, bads, 4, w), 5); /* never raised */
+            assert_int_equal(slot_after(op, 0, bads, 4, w), 0);
+            assert_int_equal(slot_after(op, UINT32_MAX, bads + 3, 1, w), 99);
         }
     }
 }

@@ -831,7 +831,7 @@ static void shares_in_place_and_bad_elements(void **state)
 static void a_wave_of_every_kind(void **state)
 {
     (void)state;
-    enum { EACH = 64, KINDS_MAX = 2 * 16 * 8 };
+    enum { EACH = 64, KINDS_MAX = 2 * (GX_OP_END - 1) * (GX_FIELD_END - 1) };
     gx_job jobs[KINDS_MAX];
     gx_report reports[KINDS_MAX];
     gxt_reports(reports, KINDS_MAX);

@@ -19,6 +19,16 @@ const gx_op gxt_ops[] = {
 #undef X
 };
 
+const gx_op gxt_reductions[] = {
+#define ELEMENTWISE(symbol)
+#define REDUCTION(symbol)                                   symbol,
+#define X(symbol, value, name, operands, words, shape, ...) shape(symbol)
+    GX__OP_LIST(X)
+#undef X
+#undef REDUCTION
+#undef ELEMENTWISE
+};
+
 int gxt_small(void)
 {
     const char *effort = getenv("GX_TEST_EFFORT");

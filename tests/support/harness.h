@@ -26,6 +26,12 @@
 extern const gx_field gxt_fields[GX_FIELD_END - 1];
 extern const gx_op gxt_ops[GX_OP_END - 1];
 
+/* Those among the operations that give one result. */
+#define GXT_ONE_REDUCTION(symbol, value, name, operands, words, shape, ...)                        \
+    +(GX_SHAPE_##shape == GX_SHAPE_REDUCTION)
+enum { GXT_REDUCTIONS = GX__OP_LIST(GXT_ONE_REDUCTION) };
+extern const gx_op gxt_reductions[GXT_REDUCTIONS];
+
 /* GX_TEST_EFFORT=small: sanitizers and emulators. */
 int gxt_small(void);
 

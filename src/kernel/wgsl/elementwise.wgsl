@@ -31,7 +31,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 @if OPERANDS >= 3
         check_element(z$e, i$e);
 @end
-@if OP != OP_CHECK
+@if OP != GX_OP_CHECK
         store_out(i$e, compute(x$e, y$e, z$e));
 @end
     }

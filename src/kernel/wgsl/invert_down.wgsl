@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             before = load_prefix(i - threads);
         }
         var own = multiply(rest, cofactor(before));
-@if OP == OP_DIV
+@if OP == GX_DIV
         let c = load_c(i);
         check_element(c, i);
         own = multiply(own, cofactor(c));

@@ -34,7 +34,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let x = load_a(i);
     check_element(x, i);
     var r = inverse(x);
-@if OP == OP_DIV
+@if OP == GX_DIV
     let c = load_c(i);
     check_element(c, i);
     r = multiply(r, cofactor(c));

@@ -2,17 +2,17 @@
 //
 // add, sub, neg and the check alone. Bound by memory on any GPU.
 fn compute(a: Element, b: Element, c: Element) -> Element {
-@if OP == OP_ADD
+@if OP == GX_ADD
     return add(a, b);
 @end
-@if OP == OP_SUB
+@if OP == GX_SUB
     return sub(a, b);
 @end
-@if OP == OP_NEG
+@if OP == GX_NEG
     var zero: Element;
     return sub(zero, a);
 @end
-@if OP == OP_CHECK
+@if OP == GX_OP_CHECK
     return a;
 @end
 }

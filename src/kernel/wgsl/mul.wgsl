@@ -2,20 +2,20 @@
 //
 // mul, sqr, mul-add, to-mont and from-mont.
 fn compute(a: Element, b: Element, c: Element) -> Element {
-@if OP == OP_SQR
+@if OP == GX_SQR
     var r = a;
     for (var i = 0u; i < ${REPEAT}u; i++) {
         r = canonical(multiply(factor(r), cofactor(r)));
     }
     return r;
 @else
-@if OP == OP_TO_MONT
+@if OP == GX_TO_MONT
     var second: Element;
 @for i 0 WORDS
     second[$i] = ${R2[i]}u;
 @end
 @else
-@if OP == OP_FROM_MONT
+@if OP == GX_FROM_MONT
     var second: Element;
     second[0] = 1u;
 @else
@@ -31,7 +31,7 @@ fn compute(a: Element, b: Element, c: Element) -> Element {
 @else
     r = multiply(r, y);
 @end
-@if OP == OP_MUL_ADD
+@if OP == GX_MUL_ADD
     return add(canonical(r), c);
 @else
     return canonical(r);

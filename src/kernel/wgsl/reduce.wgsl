@@ -16,7 +16,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     var sum: Element;
     for (var i = first + local; i < push.n; i += threads) {
         let x = load_a(i);
-@if OP == OP_DOT
+@if OP == GX_DOT
         let y = load_b(i);
         check_element(x, i);
         check_element(y, i);

@@ -8,23 +8,23 @@
 
 fn compute(a: u32, b: u32) -> u32 {
 @if FLOATS
-@if OP == OP_ADD
+@if OP == GX_ADD
     return soft_add(a, b);
 @end
-@if OP == OP_SUB
+@if OP == GX_SUB
     return soft_add(a, b ^ 0x80000000u);
 @end
-@if OP == OP_MUL
+@if OP == GX_MUL
     return soft_mul(a, b);
 @end
 @else
-@if OP == OP_ADD
+@if OP == GX_ADD
     return a + b;
 @end
-@if OP == OP_SUB
+@if OP == GX_SUB
     return a - b;
 @end
-@if OP == OP_MUL
+@if OP == GX_MUL
     return a * b;
 @end
 @end
