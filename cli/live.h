@@ -12,8 +12,8 @@
 #include "history.h"
 #include "workload.h"
 
-/* Decisions with a predicted time from which on the estimated regret is told: in all of fewer, what the first calls pay
- * for, threads and memory, is most of it. */
+/* Decisions with a predicted time from which on the estimated regret is told: in all of fewer, what
+ * the first calls pay for, threads and memory, is most of it. */
 enum { LIVE_REGRET_DECISIONS = 100 };
 
 /* {"version", "uptime_s", "regret_decisions": LIVE_REGRET_DECISIONS, "workload": {...}, "stats":

@@ -176,11 +176,12 @@ __attribute__((format(printf, 4, 5))) static void fail(struct check *c, size_t j
 /* False where the result differs. */
 static bool compare(struct check *c, size_t j)
 {
-    const gx_job *job = &c->jobs[j], *laid = &c->desk->wave[j];
+    const gx_job *job = &c->jobs[j];
     uint64_t wrong, count = sample_of(c, j);
-    const void *results = laid->out.host;
-    if (!count)
+    if (!count) /* then none is laid out, and there may be no wave */
         return true;
+    const gx_job *laid = &c->desk->wave[j];
+    const void *results = laid->out.host;
     if (is_away(&job->out)) {
         results = c->desk->spare;
         gx_status s = gx_buf_read(job->out.buf, job->out.offset, c->desk->spare,

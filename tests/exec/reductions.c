@@ -521,7 +521,7 @@ static void estimates(void **state)
         gx_ctx *ctx = open_with((gx_config){0});
         gx_job job = gxt_job(GX_SUM, GX_BN254_FR, MANY, in, NULL, NULL, out);
         gx_run_opts opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
-        gx_estimate_info e;
+        gx_estimate_info e = {.struct_size = sizeof e};
         gx_report r = gxt_report();
         memset(out, GUARD, sizeof out);
         assert_int_equal(gx_estimate(ctx, &job, 1, &opts, &e), GX_OK);

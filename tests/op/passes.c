@@ -202,7 +202,7 @@ static void every_small_size(void **state)
     (void)state;
     for (size_t o = 0; o < GXT_COUNT(gxt_ops); o++) {
         struct plan p = {.key = {.op = gxt_ops[o], .field = GX_BLS12_381_FR, .check = 1},
-                         .facts = {1, 8, GX_INVERSE_DIRECT_INT32}};
+                         .facts = {.each = 1, .workgroup = 8, .direct = GX_INVERSE_DIRECT_INT32}};
         uint64_t before = 0;
         for (p.n = 1; p.n < 5000; p.n++) {
             uint64_t scratch = check_plan(&p);
@@ -218,7 +218,7 @@ static void only_the_first_pass_multiplies(void **state)
 {
     (void)state;
     struct plan p = {.key = {.op = GX_DOT, .field = GX_BN254_FQ, .check = 1},
-                     .facts = {1, 64, GX_INVERSE_DIRECT_INT64},
+                     .facts = {.each = 1, .workgroup = 64, .direct = GX_INVERSE_DIRECT_INT64},
                      .n = 1 << 20};
     check_plan(&p);
     assert_true(p.passes.count > 1);

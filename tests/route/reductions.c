@@ -166,8 +166,12 @@ static struct seen run_all(gx_ctx *ctx, unsigned rounds)
 static void shares(void **state)
 {
     (void)state;
-    static const char *const lists[] = {ONE "," TWO, ONE "," TWO "," THREE, "cpu," ONE "," TWO,
-                                        "sim:gpu-of-three-fast,sim:gpu-of-three-middle," ONE};
+    static const char *const lists[] = {
+        ONE "," TWO,
+        ONE "," TWO "," THREE,
+        "cpu," ONE "," TWO,
+        ("sim:gpu-of-three-fast,sim:gpu-of-three-middle," ONE),
+    };
     for (size_t l = 0; l < GXT_COUNT(lists); l++) {
         for (int calibrated = 0; calibrated < 2; calibrated++) {
             gx_ctx *ctx = open_list(lists[l], "throughput", 0);
