@@ -19,7 +19,7 @@ static int use(char **names)
 {
     static const gx_config config = {.cache_dir = "none"};
     uint32_t a[N], b[N], out[N];
-    gx_device_info infos[16];
+    gx_device_info infos[16] = {{.struct_size = sizeof infos[0]}};
     size_t count = GXT_COUNT(infos);
     gx_ctx *ctx;
     for (uint32_t i = 0; i < N; i++) {
