@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dot: the sum of a[i] * b[i]. Built with INT64 = 1 (mul64.glsl) or 0 (mul32.glsl).
+ * dot: the sum of a[i] * b[i], over the elements t, t + T, t + 2T, ... in invocation t. Built with
+ * INT64 = 1 (mul64.glsl) or 0 (mul32.glsl).
  */
 #version 450
 #include "prime.glsl"
@@ -10,8 +11,6 @@
 #include "mul32.glsl"
 #endif
 #include "reduce.glsl"
-
-#define OPERANDS 2
 
 #if INT64
 /* The limbs of products, each added up by itself: products are below 2p and need neither carries
@@ -59,4 +58,31 @@ void accumulate(inout Total sum, Element a, Element b)
 Element element_of(Total sum) { return sum; }
 #endif
 
-#include "strided.glsl"
+/* The next elements are loaded before these are looked at. */
+void main()
+{
+    uint threads = GROUPS * WORKGROUP, i = own_index();
+    Total sum = nothing();
+    if (group_index() >= GROUPS)
+        return;
+    Element x, y;
+    if (i < push.n) {
+        x = load_a(i);
+        y = load_b(i);
+    }
+    while (i < push.n) {
+        Element next_x = x, next_y = y;
+        uint next = i + threads;
+        if (next < push.n) {
+            next_x = load_a(next);
+            next_y = load_b(next);
+        }
+        check_element(x, i);
+        check_element(y, i);
+        accumulate(sum, x, y);
+        x = next_x;
+        y = next_y;
+        i = next;
+    }
+    put_partial(group_index(), join(element_of(sum)));
+}

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sum, and the joining of partial results of any reduction. Bound by memory on any GPU. Built
- * with COLUMNS = 0, which adds elements, or 1 (columns.glsl), which adds words as they lie.
+ * sum, and the joining of partial results of any reduction: invocation t adds up the elements t,
+ * t + T, t + 2T, ..., EACH of them at a time, so that as many loads are under way. Bound by memory
+ * on any GPU.
  */
 #version 450
 #include "prime.glsl"
 #include "reduce.glsl"
 
-#define OPERANDS 1
-
-#if COLUMNS
-#include "columns.glsl"
-#else
-#define Total Element
-
-Total nothing() { return zero(); }
-void accumulate(inout Total sum, Element a, Element b) { sum = add(sum, a); }
-Element element_of(Total sum) { return sum; }
-
-#include "strided.glsl"
-#endif
+void main()
+{
+    uint threads = GROUPS * WORKGROUP;
+    Element sum = zero();
+    if (group_index() >= GROUPS)
+        return;
+    for (uint first = own_index(); first < push.n; first += EACH * threads) {
+        Element x[EACH];
+        [[unroll]] for (uint e = 0; e < EACH; e++)
+            if (first + e * threads < push.n)
+                x[e] = load_a(first + e * threads);
+        [[unroll]] for (uint e = 0; e < EACH; e++) {
+            uint i = first + e * threads;
+            if (i < push.n) {
+                check_element(x[e], i);
+                sum = add(sum, x[e]);
+            }
+        }
+    }
+    put_partial(group_index(), join(sum));
+}
