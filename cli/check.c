@@ -89,6 +89,8 @@ static void make_in_place(gx_job *job, const variant *v, size_t bytes)
     while (v->broadcast >> k & 1)
         k++;
     gx_operand *o = job_operand(job, k);
+    if (!o->host)
+        return;
     memcpy(job->out.host, o->host, job->n * bytes);
     o->host = job->out.host;
 }
