@@ -266,6 +266,12 @@ gx_status gx__device_open(struct gx_instance *instance, const char *name, struct
                           char *message, size_t message_size);
 void gx__device_close(struct gx_device *device);
 
+/* The Vulkan loader (1.4 too) searches and changes its list of the devices of this process with no
+ * lock that holds for both. Whoever opens or closes one through it, directly or not, or has it
+ * search (for functions, names), holds this. */
+void gx__vulkan_list_lock(void);
+void gx__vulkan_list_unlock(void);
+
 /* Ends what the backends keep for a context; all its devices are closed. */
 void gx__device_stop(struct gx_instance *instance);
 

@@ -5,6 +5,7 @@
  */
 #include "device/device.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +92,18 @@ gx_status gx__device_open(struct gx_instance *instance, const char *name, struct
         gx__device_close(device);
     }
     return s;
+}
+
+static pthread_mutex_t vulkan_list = PTHREAD_MUTEX_INITIALIZER;
+
+void gx__vulkan_list_lock(void)
+{
+    pthread_mutex_lock(&vulkan_list);
+}
+
+void gx__vulkan_list_unlock(void)
+{
+    pthread_mutex_unlock(&vulkan_list);
 }
 
 void gx__device_close(struct gx_device *device)

@@ -159,6 +159,40 @@ static void both_work_at_once(void **state)
     close_watched(ctx);
 }
 
+/* The Vulkan loader's list of devices, which all contexts share, changes with each that is opened
+ * or closed, and is searched for each name that an object is given. */
+static void *come_and_go(void *arg)
+{
+    struct worker *w = arg;
+    for (unsigned i = 0; i < rounds(); i++) {
+        uint32_t x[3] = {1, 2, 3}, out[3] = {0};
+        gx_config config = {.cache_dir = "none"};
+        gx_ctx *ctx = NULL;
+        gx_job job = gxt_job(GX_MUL, GX_U32, 3, x, x, NULL, out);
+        gxt_watch(&config);
+        if (gx_open(&config, &ctx) == GX_OK && gxt_run(ctx, &job, w->device, NULL) == GX_OK)
+            w->right += out[2] == 9;
+        gx_close(&ctx);
+    }
+    return NULL;
+}
+
+static void contexts_come_and_go(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    struct worker w[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        w[i] = (struct worker){.device = i % 2 ? "vulkan:1" : "vulkan:0"};
+        assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &w[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(w[i].right, rounds());
+    }
+    assert_int_equal(gxt_complaints(), 0);
+}
+
 static void buffers_stay_apart(void **state)
 {
     (void)state;
@@ -197,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_are_listed_and_named),
         cmocka_unit_test(both_work_at_once),
+        cmocka_unit_test(contexts_come_and_go),
         cmocka_unit_test(buffers_stay_apart),
     };
     return cmocka_run_group_tests_name("two", tests, set_up, tear_down);

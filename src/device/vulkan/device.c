@@ -90,7 +90,9 @@ void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, c
                                           .objectType = type,
                                           .objectHandle = handle,
                                           .pObjectName = name};
+    gx__vulkan_list_lock();
     device->loader->fn.SetDebugUtilsObjectNameEXT(device->handle, &info);
+    gx__vulkan_list_unlock();
 }
 
 /* ---- cache files ---- */
@@ -375,14 +377,15 @@ static gx_status create_device(struct vk_device *device)
                                .enabledExtensionCount = extension_count,
                                .ppEnabledExtensionNames = extensions,
                                .pEnabledFeatures = &use};
+    gx__vulkan_list_lock();
     VkResult r =
         device->loader->fn.CreateDevice(device->physical->handle, &info, NULL, &device->handle);
-    if (r != VK_SUCCESS) {
+    if (r == VK_SUCCESS)
+        gx__vk_device_functions(device->loader->fn.GetDeviceProcAddr, device->handle, &device->fn);
+    else
         device->handle = VK_NULL_HANDLE;
-        return gx__vk_status(device, r, "vkCreateDevice");
-    }
-    gx__vk_device_functions(device->loader->fn.GetDeviceProcAddr, device->handle, &device->fn);
-    return GX_OK;
+    gx__vulkan_list_unlock();
+    return gx__vk_status(device, r, "vkCreateDevice");
 }
 
 static void set_facts(struct vk_device *device)
@@ -469,7 +472,9 @@ static void close_handle(struct vk_device *device)
     gx__vk_memory_close(device);
     for (int q = 0; q < VK_QUEUES; q++)
         device->fn.vkDestroySemaphore(device->handle, device->queue[q].timeline, NULL);
+    gx__vulkan_list_lock();
     device->fn.vkDestroyDevice(device->handle, NULL);
+    gx__vulkan_list_unlock();
 }
 
 static void vulkan_close(struct gx_device *base)

@@ -273,7 +273,9 @@ static gx_status request_device(struct wg_device *device)
     WGPURequestDeviceCallbackInfo info = {
         .mode = WGPUCallbackMode_AllowSpontaneous, .callback = on_device, .userdata1 = device};
     gx__wg_enter(device);
+    gx__vulkan_list_lock();
     device->fn->AdapterRequestDevice(a->handle, &descriptor, info);
+    gx__vulkan_list_unlock();
     if (device->handle)
         device->queue = device->fn->DeviceGetQueue(device->handle);
     if (device->queue)
@@ -387,8 +389,11 @@ static void close_handle(struct wg_device *device)
         fn->BindGroupLayoutRelease(device->group_layout);
     if (device->queue)
         fn->QueueRelease(device->queue);
-    if (device->handle)
+    if (device->handle) {
+        gx__vulkan_list_lock();
         gx__wg_guarded(device, release_device, device);
+        gx__vulkan_list_unlock();
+    }
     gx__wg_leave(device, "wgpuDeviceRelease");
 }
 
