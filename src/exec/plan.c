@@ -344,8 +344,8 @@ static void count_group(struct gx_plan *plan, const struct gx_group *g)
 static gx_status count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
 {
     uint64_t most = least(p->job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
-    uint64_t step = least(most ? most : 1, plan->facts->dispatch_elems);
-    size_t slots = (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN, scratch = 0;
+    uint64_t step = least(most, plan->facts->dispatch_elems);
+    size_t slots = step ? (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN : 0, scratch = 0;
     if (before && plan->path == GX_PATH_DEVICE_LOCAL) {
         raise_to(&plan->set.up, slots);
         raise_to(&plan->set.down, slots);

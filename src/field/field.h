@@ -64,7 +64,7 @@ static inline const struct gx_prime *gx__prime(gx_field field)
 /* Bytes of one element; 0 where field is no field. */
 static inline size_t gx__element_bytes(gx_field field)
 {
-    return field < GX_FIELD_END ? gx__element_sizes[field] : 0;
+    return gx__element_sizes[field < GX_FIELD_END ? field : 0];
 }
 
 #endif
