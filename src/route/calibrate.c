@@ -399,16 +399,26 @@ static void measure_kind(struct calibration *c)
 /* ---- all kinds ---- */
 
 static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV};
-static const gx_field standard_fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR, GX_BN254_FQ,
-                                           GX_BN254_FR};
+
+/* All prime fields; returns how many. */
+static size_t standard_fields(gx_field fields[GX_FIELD_END])
+{
+    size_t count = 0;
+    for (gx_field f = 1; f < GX_FIELD_END; f++)
+        if (gx__prime(f))
+            fields[count++] = f;
+    return count;
+}
 
 /* The kinds wanted, by number; false where there are no more. */
 static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_kind *kind)
 {
-    size_t ops = settings->op_count ? settings->op_count : 3;
-    size_t fields = settings->field_count ? settings->field_count : 4;
+    gx_field primes[GX_FIELD_END];
+    size_t ops =
+        settings->op_count ? settings->op_count : sizeof standard_ops / sizeof *standard_ops;
+    size_t fields = settings->field_count ? settings->field_count : standard_fields(primes);
     const gx_op *op = settings->op_count ? settings->ops : standard_ops;
-    const gx_field *field = settings->field_count ? settings->fields : standard_fields;
+    const gx_field *field = settings->field_count ? settings->fields : primes;
     size_t residency = number / (ops * fields);
     kind->residency = (gx_residency)(GX_HOST_MEMORY + residency);
     kind->field = field[number / ops % fields];
