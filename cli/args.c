@@ -38,8 +38,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters to insert, leave out, replace or swap with the next; SIZE_MAX for words too
- * long to be names of ours. */
+/* Edit distance: letters inserted, deleted, replaced, or swapped with their neighbour. SIZE_MAX for
+ * words too long to be one of our names. */
 static size_t distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
@@ -84,14 +84,14 @@ static void append_word(char *text, const char *word, size_t length)
     snprintf(text + used, ARGS_WORDS_SIZE - used, "%s%.*s", used ? " " : "", (int)length, word);
 }
 
-/* The next of words with one of `separators` between them; empty behind the last. */
+/* Advances to the next word and returns its length; 0 after the last one. */
 static size_t next_word(const char **words, const char *separators)
 {
     *words += strspn(*words, separators);
     return strcspn(*words, separators);
 }
 
-/* Fields and operations count from 1, without a gap. */
+/* Values of fields and operations are consecutive from 1. */
 void args_words(const arg_spec *spec, char *text)
 {
     size_t n;
@@ -146,7 +146,7 @@ void args_setting_words(const gx_option *setting, char *text)
         text[0] = 0;
 }
 
-/* Which of the words it is, from 1 on; 0: none. */
+/* 1-based position of the word in the list; 0 if it is not there. */
 static int find_word(const char *words, const char *word, size_t length)
 {
     size_t n;
@@ -156,7 +156,7 @@ static int find_word(const char *words, const char *word, size_t length)
     return 0;
 }
 
-/* Whether one of the words is near; tells it in s. */
+/* Looks for a similar word and stores it in s. */
 static bool suggest(suggestion *s, const char *words)
 {
     char candidate[NAME_LENGTH];
@@ -168,7 +168,7 @@ static bool suggest(suggestion *s, const char *words)
     return s->best[0];
 }
 
-/* find_word, with an error about an unknown `what` where it is none of them. */
+/* find_word, with an error message if the word is unknown. */
 static int known_word(const char *words, const char *word, size_t length, const char *what,
                       char *err)
 {
@@ -185,7 +185,7 @@ static int known_word(const char *words, const char *word, size_t length, const 
     return 0;
 }
 
-/* "add,mul" as bits, from bit 1 on; 0, and an error, where one is unknown. */
+/* "add,mul" as a bit set, starting at bit 1; 0 and an error if a word is unknown. */
 static uint32_t known_words(const char *words, const char *text, const char *what, char *err)
 {
     uint32_t bits = 0;
@@ -239,15 +239,14 @@ uint64_t number_list_max(const number_list *list)
 
 /* ---- one option ------------------------------------------------------------ */
 
-/* An option as it was typed and what it stands for: a row of a command's table or
- * one of the library's settings. */
+/* An option as typed, and what it refers to: a row of a command's table or a library setting. */
 typedef struct found_arg {
     const char *typed;
     const arg_spec *spec;
     const gx_option *setting;
 } found_arg;
 
-/* Numbers that get large, of elements or bytes, are worth a suffix. */
+/* Options whose numbers get large, such as elements or bytes, take a suffix. */
 #define WORTH_SUFFIX ((uint64_t)1 << 24)
 
 static void not_a_number(const arg_spec *spec, const char *name, const char *text, char *err)
@@ -293,7 +292,7 @@ static bool add_number(number_list *list, uint64_t value, const char *text, char
     return true;
 }
 
-/* "FROM:TO" or "FROM:TO:xTIMES" or "FROM:TO:+STEP", cut into its parts in place. */
+/* "FROM:TO", "FROM:TO:xFACTOR" or "FROM:TO:+STEP"; splits `word` in place. */
 static bool parse_range(const arg_spec *spec, char *word, const char *text, char *err)
 {
     char *to = strchr(word, ':');
@@ -347,7 +346,7 @@ static bool parse_numbers(const arg_spec *spec, const char *text, char *err)
     }
 }
 
-/* Whether a file or folder is to have no name. */
+/* Whether a file or directory name is empty. */
 static bool is_nameless(const arg_spec *spec, const char *text, char *err)
 {
     if (*text || (strncmp(spec->arg, "FILE", 4) != 0 && strcmp(spec->arg, "FOLDER") != 0))
@@ -390,7 +389,7 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
     case ARG_OPS:
         return parse_set(spec, "operation", text, err);
     case ARG_WORDS:
-        break; /* no option leads here */
+        break; /* not reached by an option */
     }
     return false;
 }
@@ -444,7 +443,7 @@ static void unknown_option(const arg_table *tables, size_t ntables, const char *
         snprintf(err, ARGS_ERROR_SIZE, "unknown option '%.64s'", typed);
 }
 
-/* Whether a value that the library refused is a word of the setting, mistyped. */
+/* Whether a value that the library rejected looks like a misspelt word of the setting. */
 static bool suggest_value(const gx_option *setting, const char *value, char *err)
 {
     char words[ARGS_WORDS_SIZE], typed[65];
@@ -466,7 +465,7 @@ static bool apply(const found_arg *found, const char *value, gx_config *config, 
     if (found->spec)
         return set_value(found->spec, value, err);
     char why[200], digits[24];
-    uint64_t number; /* the suffixes are the program's own */
+    uint64_t number; /* suffixes are a feature of the program, not of the library */
     if (!strcmp(found->setting->arg, "N") && parse_number(value, &number)) {
         snprintf(digits, sizeof digits, "%" PRIu64, number);
         value = digits;
@@ -475,14 +474,14 @@ static bool apply(const found_arg *found, const char *value, gx_config *config, 
         return true;
     if (suggest_value(found->setting, value, err))
         return false;
-    snprintf(err, ARGS_ERROR_SIZE, "--%s", why); /* begins with the name */
+    snprintf(err, ARGS_ERROR_SIZE, "--%s", why); /* starts with the name */
     return false;
 }
 
 /* ---- the command line ------------------------------------------------------ */
 
-/* Splits "--name=value" or "-xvalue" and finds what it names; *value is NULL where the
- * value, if there is one, is the next word. */
+/* Splits "--name=value" or "-xvalue" and looks up the option. *value is NULL if the value, if any,
+ * is the next argument. */
 static bool recognise(const arg_table *tables, size_t ntables, const char *word, found_arg *found,
                       const char **value, char *err)
 {
@@ -515,7 +514,7 @@ bool args_has(const arg_table *table, bool settings, const char *word)
            (settings || !found.setting);
 }
 
-/* Whether a flag that was given before sets the same value to something else. */
+/* Whether an earlier flag has set the same variable to something else. */
 static bool excluded(const arg_table *tables, size_t ntables, const arg_spec *flag, char *err)
 {
     int now = *(const int *)flag->value;
@@ -534,7 +533,7 @@ static bool excluded(const arg_table *tables, size_t ntables, const arg_spec *fl
     return false;
 }
 
-/* A word that is no option: kept where a table has a place for words. */
+/* An argument that is not an option: stored if the command takes such arguments. */
 static bool take_word(const arg_table *tables, size_t ntables, const char *word, char *err)
 {
     for (size_t t = 0; t < ntables; t++)
@@ -603,7 +602,7 @@ args_result args_parse(const arg_table *tables, size_t ntables, gx_config *confi
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 80 };
 
-/* Two columns, the second one wrapped at spaces. */
+/* Two columns, the second wrapped at spaces. */
 static void print_help_line(FILE *out, const char *left, const char *text)
 {
     int column = fprintf(out, "  %s", left);
@@ -628,7 +627,7 @@ static void print_help_line(FILE *out, const char *left, const char *text)
     }
 }
 
-/* The help text of an option that takes words ends in the words there are. */
+/* Help text, followed by the list of allowed words if there is one. */
 static void help_text(const arg_spec *s, char *text, size_t size)
 {
     char words[ARGS_WORDS_SIZE];

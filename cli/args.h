@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options from tables. A command lists its options once; parsing, checking and help
- * come from that list. The library's own settings come from gx_option_get(). Nothing
- * here prints an error or exits, so that a fuzzer can drive it.
+ * Table-driven options. A command lists its options once; parsing, checking and help are derived
+ * from that list. The library's settings come from gx_option_get(). Nothing here prints an error or
+ * exits, so that it can be fuzzed.
  */
 #ifndef ARGS_H
 #define ARGS_H
@@ -15,17 +15,17 @@
 #include "gpuexec.h"
 
 typedef enum arg_kind {
-    ARG_FLAG,    /* int: becomes `set`; flags of one int exclude each other */
+    ARG_FLAG,    /* int: set to `set`; flags with the same int exclude each other */
     ARG_TEXT,    /* const char * */
     ARG_CHOICE,  /* const char *, one of `choices` */
-    ARG_CHOICES, /* the same, or several with commas between them */
+    ARG_CHOICES, /* the same, or a comma-separated list */
     ARG_NUMBER,  /* uint64_t, from min to max */
     ARG_NUMBERS, /* number_list, each from min to max */
     ARG_FIELD,   /* gx_field */
     ARG_OP,      /* gx_op */
     ARG_FIELDS,  /* uint32_t, one bit per gx_field */
     ARG_OPS,     /* uint32_t, one bit per gx_op */
-    ARG_WORDS    /* word_list: the words that are no options; has no name */
+    ARG_WORDS    /* word_list: arguments that are not options; has no name */
 } arg_kind;
 
 enum { NUMBER_LIST_MAX = 32, WORD_LIST_MAX = 64 };
@@ -35,7 +35,7 @@ typedef struct number_list {
     uint64_t values[NUMBER_LIST_MAX];
 } number_list;
 
-/* 0 where it is empty. */
+/* 0 if the list is empty. */
 uint64_t number_list_max(const number_list *list);
 
 typedef struct word_list {
@@ -47,7 +47,7 @@ typedef struct arg_spec {
     const char *name; /* "samples" for --samples, or NULL */
     const char *arg;  /* "K"; NULL for a flag */
     const char *help;
-    const char *choices; /* words, with spaces between them */
+    const char *choices; /* words separated by spaces */
     void *value;
     uint64_t min, max;
     arg_kind kind;
@@ -55,7 +55,7 @@ typedef struct arg_spec {
     char letter; /* 'n' for -n, or 0 */
 } arg_spec;
 
-/* Rows of a table: name or letter, what stands behind it, address of the value, limits, help. */
+/* Table rows: name or letter, argument, address of the value, limits, help. */
 /* clang-format off */
 #define ARG_ROW_FLAG(n, v, h) {.name = (n), .kind = ARG_FLAG, .value = (v), .set = 1, .help = (h)}
 #define ARG_ROW_NUMBER(n, a, v, least, most, h)                                                    \
@@ -69,7 +69,7 @@ typedef struct arg_spec {
      .help = (h)}
 #define ARG_ROW_FILE(l, v, h)                                                                      \
     {.letter = (l), .arg = "FILE", .kind = ARG_TEXT, .value = (v), .help = (h)}
-/* Those that mean the same wherever they are. */
+/* Options with the same meaning in every command. */
 #define ARG_ROW_FIELDS(v, h)                                                                       \
     {.name = "field", .arg = "F[,F...]", .kind = ARG_FIELDS, .value = (v), .help = (h)}
 #define ARG_ROW_OPS(v, h)                                                                          \
@@ -92,37 +92,36 @@ typedef enum args_result { ARGS_OK, ARGS_WRONG, ARGS_HELP, ARGS_LONG_HELP } args
 
 enum { ARGS_ERROR_SIZE = 320 };
 
-/* Reads argv[0..argc) into the values of the tables and the library's settings into
- * config. On ARGS_WRONG err, which holds ARGS_ERROR_SIZE, says what is
- * wrong. Texts are borrowed from argv. */
+/* Parses argv[0..argc) into the variables of the tables, and library settings into config. On
+ * ARGS_WRONG, err (ARGS_ERROR_SIZE bytes) holds the reason. Strings are borrowed from argv. */
 args_result args_parse(const arg_table *tables, size_t ntables, gx_config *config, int argc,
                        char *const *argv, char *err);
 
-/* The help lines of a table, and of the library's settings, with their environment variables. */
+/* Print the help of a table, and of the library's settings with their environment variables. */
 void args_print_help(FILE *out, const arg_table *table);
 void args_print_settings(FILE *out);
 
-/* The names alone, of the library's settings and of a table, in lines. */
+/* Prints only the names of the library's settings and of a table, wrapped. */
 void args_print_names(FILE *out, const arg_table *table);
 
-/* Whether a table, or the library's settings where `settings`, have the option that the word
- * names, with or without a value. */
+/* Whether a table (or, if `settings`, the library's settings) has the option that the word names,
+ * with or without a value. */
 bool args_has(const arg_table *table, bool settings, const char *word);
 
-/* The words that an option or a setting takes, with spaces between them; empty where it takes
- * anything. `text` holds ARGS_WORDS_SIZE. */
+/* The words that an option or setting accepts, separated by spaces; empty if it accepts anything.
+ * `text` holds ARGS_WORDS_SIZE bytes. */
 enum { ARGS_WORDS_SIZE = 256 };
 void args_words(const arg_spec *spec, char *text);
 void args_setting_words(const gx_option *setting, char *text);
 
-/* "64", "64K", "1M", "2G": K, M and G are powers of 1024. In a number_list "1K:16M:x2" also
- * stands for 1K, 2K, 4K, ... up to 16M, and "1K:4K:+1K" for 1K, 2K, 3K, 4K. */
+/* "64", "64K", "1M", "2G": K, M and G are powers of 1024. A number_list also accepts "1K:16M:x2"
+ * for 1K, 2K, 4K, ... 16M, and "1K:4K:+1K" for 1K, 2K, 3K, 4K. */
 bool parse_number(const char *text, uint64_t *value);
 
-/* The nearest of the candidates tried, for "did you mean". */
+/* The candidate most similar to a word, for "did you mean". */
 typedef struct suggestion {
     const char *word; /* what was typed */
-    char best[96];    /* empty while nothing is near; "a' or 'b" where two are as near */
+    char best[96];    /* empty if nothing is similar; "a' or 'b" if two are equally so */
     size_t distance;
 } suggestion;
 

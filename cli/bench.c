@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec bench: its options, its help and the list of its suites. A new suite is a file
- * suite_NAME.c and a line here.
+ * gpuexec bench: options, help and the list of suites. To add a suite, add a file suite_NAME.c and
+ * a line here.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec bench --stats: what the contexts of a suite have counted, all together. Apart
- * from the suites because each of them opens contexts of its own.
+ * gpuexec bench --stats: counters of all contexts of a suite, added up. Separate from the suites
+ * because each of them opens its own contexts.
  */
 #include <inttypes.h>
 
@@ -37,7 +37,7 @@ int bench_close(gx_ctx **ctx, int rc)
     return cli_close(ctx, rc);
 }
 
-/* 4096 << bucket, as people write it. */
+/* 4096 << bucket, in human-readable form. */
 static void bucket_name(size_t bucket, char *text, size_t size)
 {
     uint64_t kib = (uint64_t)4 << bucket;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec calibrate: measures what jobs take on this machine, so that the router knows.
+ * gpuexec calibrate: measures this machine for the router.
  */
 #include <inttypes.h>
 
@@ -37,7 +37,7 @@ static int step(void *user, double done, const char *device, const char *what)
     return signals_caught;
 }
 
-/* What is asked for, as lists. */
+/* The requested operations and fields as lists. */
 typedef struct wishes {
     gx_op ops[OPS_MAX];
     gx_field fields[FIELDS_MAX];
@@ -61,7 +61,7 @@ static void make_wishes(wishes *w)
     s->progress = step;
 }
 
-/* Whether the operations and fields that were named have anything in common. */
+/* Whether any requested operation exists for any requested field. */
 static bool any_exists(const wishes *w)
 {
     const gx_calibration *s = &w->settings;

@@ -12,12 +12,12 @@
 #include "cli.h"
 #include "clock.h"
 
-/* Large enough for a device to use all its threads and its way past the caches. */
+/* Large enough for a device to use all its threads and non-temporal stores. */
 enum { LARGE_ELEMENTS = 1 << 18, SAMPLE_MAX = 256 };
 
 static const gx_run_opts on_reference = {.device = "ref"};
 
-/* From 1 to 3, which is what there is room for here. */
+/* From 1 to 3 operands; there is no room for more here. */
 static unsigned operand_count(gx_op op)
 {
     unsigned n = gx_op_get_info(op)->operands;
@@ -82,7 +82,7 @@ static gx_job make_job(gx_op op, const check_data *d, const variant *v, void *ou
     return job;
 }
 
-/* Moves the first operand that is not broadcast into the output. */
+/* Copies the first operand that is not broadcast to the output. */
 static void make_in_place(gx_job *job, const variant *v, size_t bytes)
 {
     unsigned k = 0;
@@ -114,11 +114,11 @@ static void keep_difference(check_result *result, const gx_job *job, size_t byte
     }
 }
 
-/* Compares `got` with `expected`, which is repeated as often as needed. */
+/* Compares `got` with `expected`, which is repeated as often as necessary. */
 static void compare(check_result *result, const gx_job *job, const check_data *d, size_t repeats)
 {
     size_t bytes = gx_field_get_info(d->field)->element_bytes, block = d->n * bytes;
-    if (gx_op_get_info(job->op)->reduces) { /* one result, of all elements */
+    if (gx_op_get_info(job->op)->reduces) { /* one result for all elements */
         if (memcmp(d->got, d->expected, bytes) != 0)
             keep_difference(result, job, bytes, 0, d->expected, d->got);
         result->compared += job->n;
@@ -154,8 +154,8 @@ static gx_status check_variant(gx_ctx *ctx, const gx_run_opts *opts, gx_op op, c
     return GX_OK;
 }
 
-/* What the reference says of the job; of a reduction over repeated operands, that often what it
- * says of them once. */
+/* The reference result of the job. For a reduction over repeated operands, the result of one
+ * repetition, added up as often as they repeat. */
 static gx_status expect(gx_ctx *ctx, gx_op op, const check_data *d, const variant *v,
                         check_result *result)
 {
@@ -181,7 +181,7 @@ gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *
     unsigned operands = operand_count(op);
     *result = (check_result){0};
 
-    /* none broadcast, then one after the other */
+    /* no broadcast, then each operand in turn */
     for (unsigned form = 0; form <= (operands > 1 ? operands : 0); form++) {
         variant plain = {.broadcast = form ? 1u << (form - 1) : 0, .repeats = 1};
         variant in_place = plain, large = plain;
@@ -205,12 +205,12 @@ gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *
 
 /* ---- a sample of a job that has run -------------------------------------------------- */
 
-/* The reference takes long for so many products: the CPU, of whose products this is no test, makes
- * them then. */
+/* The reference is slow at this many products, so the CPU computes them; this is not a test of its
+ * products. */
 enum { REFERENCE_PRODUCTS = 1 << 16 };
 
-/* A reduction cannot be sampled: the reference does all of it. Of many products, it only adds
- * them up. */
+/* A reduction cannot be sampled, so the reference computes all of it. If there are many products,
+ * it only adds them up. */
 static gx_status check_reduction(gx_ctx *ctx, const gx_job *job, check_result *result)
 {
     size_t bytes = gx_field_get_info(job->field)->element_bytes;
@@ -250,7 +250,7 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
     *result = (check_result){0};
     if (gx_op_get_info(job->op)->reduces)
         return check_reduction(ctx, job, result);
-    for (size_t i = 0; i < count; i++) /* the first and the last among them */
+    for (size_t i = 0; i < count; i++) /* including the first and the last */
         at[i] = count > 1 ? (size_t)((double)(job->n - 1) * (double)i / (double)(count - 1)) : 0;
     for (unsigned k = 0; k < operand_count(job->op); k++) {
         const unsigned char *p = job_operand(&whole, k)->host;
@@ -274,7 +274,7 @@ gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx
     size_t bytes = gx_operand_bytes(job, 'o');
     gx_status s = GX_OK;
     *result = (check_result){0};
-    /* A device that writes nothing must not pass with the results of the job before. */
+    /* A device that writes nothing must not pass because of the previous job's results. */
     memset(host->out.host, 0xa5, bytes);
     if (job->out.buf)
         s = gx_buf_write(job->out.buf, job->out.offset, host->out.host, bytes);
@@ -294,7 +294,7 @@ gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx
 
 /* ---- showing ------------------------------------------------------------------------ */
 
-/* As a number: highest digit first, the elements being little-endian. */
+/* As a number, most significant digit first; elements are little-endian. */
 static void print_hex(const char *label, const unsigned char *element, size_t bytes)
 {
     fprintf(stderr, "  %-9s 0x", label);

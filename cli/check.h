@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Comparison of a device with the reference device, bit by bit. `verify` and `demo`
- * check an operation in all its forms; `bench` checks a sample of what it is about
- * to time.
+ * Bit-by-bit comparison of a device with the reference device. `verify` and `demo` check an
+ * operation in all its forms; `bench` checks a sample of what it is about to time.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -14,8 +13,8 @@
 #include "data.h"
 #include "gpuexec.h"
 
-/* The operands of one field: n elements, repeated so that a large job can be compared
- * with what the slow reference says about n. */
+/* The operands of one field: n elements, repeated so that a large job can be compared with the slow
+ * reference's results for n elements. */
 typedef struct check_data {
     gx_field field;
     size_t n, repeats;
@@ -24,14 +23,14 @@ typedef struct check_data {
     unsigned char *expected, *got;
 } check_data;
 
-/* False where memory ran out; free it in any case. */
+/* False if memory ran out; free it in either case. */
 bool check_data_make(check_data *d, gx_field field, size_t n, uint64_t seed);
 void check_data_free(check_data *d);
 
 typedef struct check_result {
     uint64_t compared; /* elements */
     bool differs;
-    gx_report report; /* of the job that failed, where check_* returned a failure */
+    gx_report report; /* of the failed job, if check_* returned a failure */
 
     /* the first difference */
     gx_op op;
@@ -43,21 +42,21 @@ typedef struct check_result {
     unsigned char expected[ELEMENT_BYTES_MAX], got[ELEMENT_BYTES_MAX];
 } check_result;
 
-/* Each operand broadcast and none, in place and not, small and large. Stops at the
- * first difference, which is no failure. */
+/* Each operand broadcast in turn and none, in place and not, small and large. Stops at the first
+ * difference, which does not count as a failure. */
 gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
                    check_result *result);
 
-/* Compares up to 256 elements, spread evenly, of a job that has run. */
+/* Compares up to 256 evenly spaced elements of a completed job. */
 gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result);
 
-/* Runs a job and compares a sample of its result. `host` is the same job over host memory,
- * the job itself or not; a result in a buffer is read into its output. *ns: of the run alone;
- * may be NULL. A failure of the device, with a report, is the result of the function. */
+/* Runs a job and compares a sample of its result. `host` is the same job over host memory, or the
+ * job itself; a result in a buffer is read into its output. *ns (may be NULL) is the time of the
+ * run alone. If the device fails, with a report, that is the return value. */
 gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host,
                     check_result *result, double *ns);
 
-/* Shows the first difference on stderr. */
+/* Prints the first difference to stderr. */
 void check_print(const char *device, const check_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program's clock: nanoseconds since some fixed point, never going back.
+ * The program's clock: monotonic, in nanoseconds.
  */
 #ifndef CLI_CLOCK_H
 #define CLI_CLOCK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors, contexts and devices: the part of the program between the options and
- * the library that every command goes through.
+ * Errors, contexts and devices: what every command goes through between its options and the
+ * library.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static int exit_code(gx_status status)
     return status == GX_OK ? EXIT_DONE : status == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
 }
 
-/* The word in quotes of the library's "there is no device 'vulkn:0': ..."; empty where the
- * message says something else. */
+/* Extracts the quoted name from the library's "there is no device 'vulkn:0': ..."; empty for any
+ * other message. */
 static void missing_device(const char *message, char *name, size_t size)
 {
     static const char begin[] = "there is no device '";
@@ -59,8 +59,7 @@ static void missing_device(const char *message, char *name, size_t size)
     }
 }
 
-/* Adds the names of all devices there are. The context that failed may be in the middle of
- * something: another one is asked. */
+/* Adds the names of all devices. Uses a new context, because the failed one may be in use. */
 static void suggest_devices(suggestion *s)
 {
     gx_ctx *ctx = NULL;
@@ -109,11 +108,11 @@ int cli_job_failed(const gx_report *report)
                   report->message[0] ? report->message : gx_status_message(report->status));
 }
 
-/* Its address says that a context's messages are all wanted. */
+/* Its address marks a context that logs all messages. */
 static char verbose_log;
 
-/* Why a call without reports failed, which only the log says. Errors of jobs are in their
- * reports, and shown from there. */
+/* Why a call without reports failed; only the log says so. Errors of jobs are printed from their
+ * reports. */
 static char last_error[256];
 
 static void log_message(void *user, gx_log_level level, const char *message)
@@ -203,7 +202,7 @@ int cli_find_device(gx_ctx *ctx, const char *name)
     gx_estimate_info info = {.struct_size = sizeof info};
     gx_report report = {.struct_size = sizeof report};
     if (gx_estimate(ctx, &nothing, 1, &opts, &info) == GX_ERR_NO_DEVICE &&
-        gx_run(ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE) /* which says why */
+        gx_run(ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE) /* which sets the message */
         return cli_job_failed(&report);
     return EXIT_DONE;
 }
@@ -226,7 +225,7 @@ static size_t count_names(const char *list)
     return count;
 }
 
-/* Whether the name is one of those before it, which stand behind each other. */
+/* Whether the name occurs among those before it, which are stored one after the other. */
 static bool is_again(const char *first, const char *name)
 {
     for (; first < name; first += strlen(first) + 1)

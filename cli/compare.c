@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec compare, platforms and report: scans that were made, side by side. They differ in
- * what becomes of the same files: text for one panel, text for a panel per machine, a page.
+ * gpuexec compare, platforms and report: existing scans side by side. They read the same files and
+ * produce text with one panel, text with one panel per machine, and a page.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ typedef struct inputs {
     size_t count;
 } inputs;
 
-/* "NAME=FILE" names the scan; a file that has a "=" in its own name is taken as it is. */
+/* "NAME=FILE" names the scan; a file whose own name contains "=" is taken literally. */
 static const char *split_label(const char *word, char *label, size_t size)
 {
     const char *equals = strchr(word, '=');
@@ -39,7 +39,7 @@ static const char *split_label(const char *word, char *label, size_t size)
     return equals + 1;
 }
 
-/* Whether the result would go over a scan it is made of, by whatever name. */
+/* Whether the output is one of the input scans, by whatever name. */
 static bool would_be_lost(const char *file)
 {
     struct stat in, out;
@@ -75,7 +75,7 @@ static int load(inputs *in)
 static const char csv_head[] = "panel,field,op,place,elements,series,state,median_us,p90_us,"
                                "winner,winner_clear,second_over_winner\n";
 
-/* One row for each cell there could be. */
+/* One row for every possible cell. */
 static void csv_group(FILE *out, const merge_panel *p, const merge_group *g)
 {
     for (size_t size = 0; size < g->nsizes; size++)

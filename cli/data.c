@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deterministic random and edge elements (data.h). The few lines of big-number
- * arithmetic here are the program's own: it may not look into the library.
+ * Deterministic random and edge elements (data.h). The few lines of big-number arithmetic are the
+ * program's own, because it uses nothing but the public header.
  */
 #include "data.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements to work on: the same seed gives the same bytes on every machine, and
- * every element is below its modulus.
+ * Test elements: the same seed gives the same bytes on every machine, and every element is below
+ * its modulus.
  */
 #ifndef DATA_H
 #define DATA_H
@@ -12,28 +12,28 @@
 
 #include "gpuexec.h"
 
-/* The widest element there is. */
+/* The largest element size. */
 enum { ELEMENT_BYTES_MAX = 48 };
 
-/* Memory for large arrays, in huge pages where there are any, so that every
- * measurement of this program sees the same kind of memory. NULL where there is none. */
+/* Memory for large arrays, in huge pages if available, so that all measurements use the same kind
+ * of memory. NULL on failure. */
 void *data_alloc(size_t bytes);
 
-/* n random elements. u32: all values; f32: finite ones of ordinary size. */
+/* n random elements. u32: all values; f32: finite values of moderate size. */
 void data_random(gx_field field, void *out, size_t n, uint64_t seed);
 
-/* Up to half of the n elements are the field's edges (0, 1, p - 1, ...), laid out so
- * that operand 0, 1 and 2 of the same seed together hold every pair of them where n
- * allows; the rest is random. */
+/* Up to half of the n elements are edge values of the field (0, 1, p - 1, ...), arranged so that
+ * operands 0, 1 and 2 of the same seed contain every pair of them if n allows; the rest is random.
+ */
 void data_mixed(gx_field field, void *out, size_t n, uint64_t seed, unsigned operand);
 
-/* The operands of a field's operations, random, and room for the result. */
+/* Random operands for the operations of a field, and room for the result. */
 typedef struct data_arrays {
     unsigned char *operand[3], *result;
 } data_arrays;
 
-/* For jobs of up to n elements of the operations in `ops` (one bit per gx_op) that the field
- * has. False where memory ran out; free it in any case. */
+/* For jobs of up to n elements of those operations in `ops` (one bit per gx_op) that the field has.
+ * False if memory ran out; free it in either case. */
 bool data_arrays_make(data_arrays *d, gx_field field, uint32_t ops, size_t n, uint64_t seed);
 void data_arrays_free(data_arrays *d);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec demo: the devices, a verification, the speed against the portable tier, a short
- * scan with its page, and what to try next. `make run` ends here.
+ * gpuexec demo: devices, a verification, the speedup over the portable tier, a short scan with its
+ * page, and suggestions. `make run` ends with it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static int time_element(gx_ctx *ctx, const gx_job *job, double *ns, unsigned *th
     return EXIT_DONE;
 }
 
-/* Small batches may stay on one thread: then there is no second row to show. */
+/* Small batches may stay on one thread; then there is no second row. */
 static int race_job(race *r, const gx_job *job, size_t all)
 {
     double ns = 0, portable_ns = 0;
@@ -222,7 +222,7 @@ static const arg_spec specs[] = {
              "a demo before"},
 };
 
-/* Few samples, and no call that takes long: seconds, on a slow machine too. */
+/* Few samples and no long calls: takes seconds even on a slow machine. */
 static scan_opts short_scan_opts(void)
 {
     return (scan_opts){.fields = 1u << GX_BLS12_381_FQ,
@@ -237,7 +237,7 @@ static scan_opts short_scan_opts(void)
                        .replace = true};
 }
 
-/* What a demo left there is replaced, and nothing else. */
+/* Replaces only what an earlier demo left there. */
 static bool is_taken(void)
 {
     struct stat st;
@@ -250,7 +250,7 @@ static bool is_taken(void)
     return true;
 }
 
-/* Before anything is measured: that takes seconds, and would be in vain. */
+/* Checked before measuring, which takes seconds and would be wasted. */
 static int make_folder(void)
 {
     struct stat st;
@@ -330,7 +330,7 @@ static int run_demo(const common_opts *common)
         return EXIT_FAILED;
     printf("%sgpuexec %s%s: batches of finite-field arithmetic\n", style_bold(), gx_version(),
            style_off());
-    common_opts others = *common; /* one context writes the trace */
+    common_opts others = *common; /* only one context writes the trace */
     others.config.trace = "";
     heading("Devices");
     int rc = cmd_devices.run(&others);

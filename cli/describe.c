@@ -71,7 +71,7 @@ void describe_rows(const described *all, const command *cmd)
 
 /* ---- text of a page ---- */
 
-/* One character; what is special to the formatter is not. */
+/* Writes one character, escaped for the formatter if necessary. */
 static void put_char(char c, bool line_start)
 {
     if (line_start && (c == '.' || c == '\''))
@@ -79,7 +79,7 @@ static void put_char(char c, bool line_start)
     if (c == '\\')
         fputs("\\e", stdout);
     else if (c == '-')
-        fputs("\\-", stdout); /* to be copied into a shell */
+        fputs("\\-", stdout); /* so that it can be pasted into a shell */
     else
         putchar(c);
 }
@@ -88,7 +88,7 @@ static void put_line(const char *text, size_t length, bool prose)
 {
     bool start = true;
     for (size_t i = 0; i < length; i++) {
-        /* A formatter wants every sentence to begin a line. */
+        /* mdoc wants every sentence on a new line. */
         if (prose && i && text[i] == ' ' && strchr(".!?", text[i - 1]) && i + 1 < length) {
             putchar('\n');
             start = true;
@@ -100,7 +100,7 @@ static void put_line(const char *text, size_t length, bool prose)
     putchar('\n');
 }
 
-/* Paragraphs with an empty line between them; lines that are set in stay as they are. */
+/* Paragraphs are separated by empty lines; indented ones are literal. */
 static void put_text(const char *text)
 {
     bool first = true;

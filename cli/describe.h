@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The commands and their options for other programs: rows for the completions of shells
- * (--describe) and manual pages (--man), from the tables that parsing and help use.
+ * Commands and options for other programs: rows for shell completion (--describe) and manual pages
+ * (--man), from the tables used for parsing and help.
  */
 #ifndef DESCRIBE_H
 #define DESCRIBE_H
 
 #include "cli.h"
 
-/* All that a page about a command is made of. */
+/* Everything a command's page is made from. */
 typedef struct described {
     const command *const *commands;
     size_t count;
     const arg_table *formats, *general;
 } described;
 
-/* A line for each command: name, summary; or for each option of `cmd`: --name, -letter, what
- * it takes, help, the words it takes where they are known. Tabs between them. */
+/* One line per command: name, summary; or one per option of `cmd`: --name, -letter, argument, help,
+ * and the accepted words if known. Separated by tabs. */
 void describe_rows(const described *all, const command *cmd);
 
-/* A page in mdoc about the program, or about `cmd`. */
+/* An mdoc page about the program, or about `cmd`. */
 void describe_page(const described *all, const command *cmd);
 
 #endif

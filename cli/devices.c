@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec devices: what there is to compute on.
+ * gpuexec devices: lists the devices.
  */
 #include "cli.h"
 
@@ -18,7 +18,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static bool show(output *out, output_format format, const gx_device_info *d)
 {
-    /* to who reads the table, 0 threads look like something broken */
+    /* in a table, 0 threads would look like a fault */
     bool threads = d->threads || format != OUT_TABLE;
     cell cells[COLUMNS] = {
         CELL_TEXT(d->name),

@@ -23,7 +23,7 @@ static bool not_whole(const element_reader *r, uint64_t bytes, char *err)
     return false;
 }
 
-/* Regular files tell their length, less what was read of an inherited descriptor. */
+/* The length of a regular file, minus what has already been read from an inherited descriptor. */
 static bool learn_size(element_reader *r, char *err)
 {
     struct stat st;

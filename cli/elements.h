@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Raw element files: nothing but elements one after the other (doc/encoding.md), read by chunks
- * and in constant memory.
+ * Raw element files: elements one after the other and nothing else (doc/encoding.md), read in
+ * chunks and constant memory.
  */
 #ifndef ELEMENTS_H
 #define ELEMENTS_H
@@ -25,15 +25,15 @@ typedef struct element_reader {
     ino_t inode;
 } element_reader;
 
-/* Opens a file, or stdin for "-". Every function that returns false has said why in
- * err, which holds ELEMENTS_ERROR_SIZE. A file that is not a whole number of elements is refused
- * here where its size is known, else at its end. */
+/* Opens a file, or stdin for "-". Every function that returns false stores the reason in err, which
+ * holds ELEMENTS_ERROR_SIZE bytes. A file that is not a whole number of elements is rejected here
+ * if its size is known, otherwise at its end. */
 bool reader_open(element_reader *r, const char *path, size_t element_bytes, char *err);
 
-/* The same for an open descriptor, which the reader owns from here on, also on failure. */
+/* The same for an open descriptor, which the reader owns from then on, even on failure. */
 bool reader_attach(element_reader *r, int fd, const char *name, size_t element_bytes, char *err);
 
-/* Reads up to max elements; fewer than max, down to none, only at the end. */
+/* Reads up to max elements; returns fewer, down to none, only at the end. */
 bool reader_read(element_reader *r, void *out, size_t max, size_t *got, char *err);
 
 void reader_close(element_reader *r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx_estimate as lines of text and as JSON.
+ * gx_estimate as text and as JSON.
  */
 #include "explain.h"
 
@@ -18,7 +18,7 @@ static void print_times(const gx_estimate_info *info)
                    m == info->mode ? ", chosen" : "");
 }
 
-/* The devices there were to choose from; a job for one that was named has none. */
+/* The candidate devices; a job for a named device has none. */
 static void print_candidates(const gx_estimate_info *info)
 {
     for (uint32_t i = 0; i < info->candidates && i < info->candidate_room; i++) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the library would do with a job, for people.
+ * Prints what the library would do with a job.
  */
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
 #include "cli.h"
 
-/* Plans the job, which need not have results to go to, and prints the plan; returns an
- * exit code. */
+/* Plans the job, whose output may be missing, and prints the plan; returns an exit code. */
 int explain_job(gx_ctx *ctx, const gx_job *job, bool json);
 
 #endif

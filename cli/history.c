@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rings of samples, each coarser and longer than the one before (history.h).
+ * Ring buffers of samples, each coarser and longer than the previous one (history.h).
  */
 #include "history.h"
 
@@ -22,7 +22,7 @@ enum { TIERS = sizeof tiers / sizeof *tiers };
 
 typedef struct ring {
     history_sample *samples;
-    size_t count, next; /* how many there are, and where the next one goes */
+    size_t count, next; /* number of samples, and the position of the next one */
 } ring;
 
 struct history {
@@ -65,7 +65,7 @@ static const history_sample *sample_at(const history *h, size_t tier, size_t i)
     return &r->samples[(r->next + tiers[tier].room - r->count + i) % tiers[tier].room];
 }
 
-/* Samples come a little early or late: by half a period they do not count as another one. */
+/* Samples may be early or late by up to half a period. */
 static bool is_due(const history *h, size_t tier, uint64_t at_ns)
 {
     size_t count = h->rings[tier].count;
@@ -106,7 +106,7 @@ static void put_sample(FILE *out, const history *h, const history_sample *s, boo
     putc(']', out);
 }
 
-/* Of the coarse tiers only what is older than all of the finer ones. */
+/* From the coarse tiers, take only what is older than everything in the finer ones. */
 static void put_samples(FILE *out, const history *h)
 {
     bool first = true;

@@ -14,7 +14,7 @@ enum { PORT_DIGITS = 5, ADDRESS_SIZE = sizeof "255.255.255.255" };
 
 /* ---- the name of this machine ---- */
 
-/* Where the name ends and the port begins: the colon, or the end. */
+/* The end of the name: the colon before the port, or the end of the text. */
 static size_t name_length(const char *host, size_t length)
 {
     const char *bracket = host[0] == '[' ? memchr(host, ']', length) : NULL;
@@ -81,7 +81,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* The byte that "%XX" stands for; 0 where it is none, or may be none. */
+/* The byte that "%XX" encodes; 0 if it is malformed or NUL. */
 static char escaped(const char *p)
 {
     int high = hex_digit(p[1]), low = high < 0 ? -1 : hex_digit(p[2]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small HTTP client (http_get.h). HTTP/1.0, so that an answer ends with its connection.
+ * A small HTTP client (http_get.h). Uses HTTP/1.0, so that the reply ends with the connection.
  */
 #include "http_get.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- the address ---- */
 
-/* Copies what is before any of `stop`; false where it is empty or too long. */
+/* Copies the text before any of `stop`; false if it is empty or too long. */
 static bool take(const char **p, const char *stop, char *out, size_t size)
 {
     size_t length = strcspn(*p, stop);
@@ -66,7 +66,7 @@ bool http_place_parse(const char *url, http_place *place, char *err, size_t err_
 
 /* ---- the connection ---- */
 
-/* Waits for the socket; false, with errno, where it is not ready in time. */
+/* Waits for the socket; false, with errno, on timeout. */
 static bool ready(int fd, short events, uint64_t deadline)
 {
     for (;;) {
@@ -136,7 +136,7 @@ static bool send_all(int fd, const char *text, size_t bytes, uint64_t deadline)
     return true;
 }
 
-/* Everything until the other side closes; -1, with errno, where that does not come. */
+/* Reads until the peer closes; -1, with errno, on error or timeout. */
 static ssize_t receive_all(int fd, char *buffer, size_t room, uint64_t deadline)
 {
     size_t used = 0;
@@ -176,7 +176,7 @@ static bool exchange(int fd, const http_place *place, const char *path, char *bu
     return true;
 }
 
-/* Moves the body of a good answer to the front. */
+/* Moves the body of a successful reply to the front. */
 static bool strip_head(char *answer, char *err, size_t err_size)
 {
     int status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Holds connections to their limits (http_guard.h). A guest that is told to end loses its socket's
- * both directions; whoever serves it sees that and closes it.
+ * Enforces the connection limits (http_guard.h). An evicted connection has its socket shut down in
+ * both directions; the server notices and closes it.
  */
 #include "http_guard.h"
 
@@ -43,13 +43,14 @@ static void set_address(guest *g, const struct sockaddr *address)
     }
 }
 
-/* Whether a should go before b: strangers first, then who has been at its step for longest. */
+/* Whether a should be evicted before b: unanswered connections first, then the one that has spent
+ * longest in its current step. */
 static bool goes_before(const guest *a, const guest *b)
 {
     return !b || (a->known != b->known ? !a->known : a->since_ns < b->since_ns);
 }
 
-/* Room for one that came, by its network's share and in all. */
+/* Makes room for a new connection, within the limit of its network and the total. */
 static void make_room(http_guard *guard, const guest *newest)
 {
     size_t all = 0, alike = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http_server.h with libmicrohttpd: one thread with epoll, so that a thousand connections
- * cost memory and no threads. Between its rounds the thread looks after connections that are
- * held for too long (http_guard.h).
+ * http_server.h with libmicrohttpd: one thread with epoll, so that a thousand connections need
+ * memory but no threads. Between rounds the thread enforces the connection limits (http_guard.h).
  */
 #include "http_server.h"
 
@@ -24,8 +23,8 @@
 enum {
     CONNECTIONS = 1200,
     REQUEST_BYTES = 16 << 10,
-    FILES_BESIDE = 128, /* descriptors that everything else needs */
-    ROUND_MS = 1000     /* the longest wait between two looks at the connections */
+    FILES_BESIDE = 128, /* descriptors reserved for everything else */
+    ROUND_MS = 1000     /* maximum time between two checks of the connections */
 };
 
 struct http_server {
@@ -33,7 +32,7 @@ struct http_server {
     http_opts opts;
     http_guard guard;
     pthread_t thread;
-    int stop; /* an eventfd that ends the thread */
+    int stop; /* eventfd that stops the thread */
 };
 
 bool http_server_exists(void)
@@ -69,8 +68,8 @@ static enum MHD_Result check_host(void *user, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* A page from elsewhere can send a browser here under a name of its own (DNS rebinding); the
- * name it believes in is in the request. None at all: no browser. */
+/* A foreign page can direct a browser here under its own name (DNS rebinding); the Host header
+ * reveals that name. No header at all means no browser. */
 static bool names_this_machine(struct MHD_Connection *c)
 {
     bool local = true;
@@ -112,7 +111,7 @@ static void on_connection(void *user, struct MHD_Connection *c, void **context,
         *context = guard_arrive(&server->guard, fd->connect_fd, from->client_addr, now_ns());
 }
 
-/* The next step of a connection: taking an answer, or the next request. */
+/* A connection's next step: receiving the reply, or sending the next request. */
 static void next_step(struct MHD_Connection *c, bool known)
 {
     guest *g = guest_of(c);
@@ -163,7 +162,7 @@ static void add_headers(struct MHD_Response *r, const http_answer *answer)
     MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(r, "Referrer-Policy", "no-referrer"); /* the address has the token */
+    MHD_add_response_header(r, "Referrer-Policy", "no-referrer"); /* the URL contains the token */
     MHD_add_response_header(r, "Content-Security-Policy",
                             "default-src 'none'; script-src 'unsafe-inline'; style-src "
                             "'unsafe-inline'; img-src data:; connect-src 'self'; "
@@ -180,8 +179,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 {
     (void)version;
     (void)upload;
-    /* Only what was read to its end can be followed by another request, so an answer waits for
-     * the second call; a body is thrown away, but for methods that are refused anyway. */
+    /* Another request can only follow one that was read to its end, so the reply waits for the
+     * second call. A body is discarded, except for methods that are rejected anyway. */
     bool known = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
     bool first = !*request;
     *request = connection;
@@ -204,7 +203,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 
 /* ---- starting and ending ---- */
 
-/* As many connections as descriptors allow: more would take those of the drivers. */
+/* As many connections as descriptors allow, without taking those that drivers need. */
 static unsigned connections_allowed(void)
 {
     struct rlimit limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In place of http_server.c where libmicrohttpd was not found while building.
+ * Replaces http_server.c if libmicrohttpd was not found at build time.
  */
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 
 enum { DEVICES_MAX = 64 };
 
-/* The members of gx_statistics that are single numbers. */
+/* The scalar members of gx_statistics. */
 #define STATS(X)                                                                                   \
     X(jobs_done)                                                                                   \
     X(jobs_failed)                                                                                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The machine (machine.h). Clocks come from where the system shows them to everybody: files
- * of the kernel, and NVIDIA's management library where it is installed. Nothing is needed.
+ * The machine (machine.h). Clocks come from sources readable by any user: kernel files, and
+ * NVIDIA's management library if installed. All of them are optional.
  */
 #include "machine.h"
 
@@ -32,7 +32,7 @@ void machine_date(char *text, size_t size)
 
 /* ---- clocks ---- */
 
-/* The fastest core now; 0 where nothing says. */
+/* Frequency of the fastest core now; 0 if unknown. */
 static double cpu_mhz(void)
 {
     char line[256];
@@ -55,7 +55,7 @@ static double cpu_mhz(void)
     return khz / 1000;
 }
 
-/* The few functions of NVIDIA's management library that are needed, by its own names. */
+/* The functions of NVIDIA's management library that are used, by their own names. */
 typedef struct nvml {
     int (*init)(void);
     int (*shutdown)(void);
@@ -67,7 +67,7 @@ typedef struct nvml {
 
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 
-/* A function of the library, as a pointer to data that memcpy makes one to a function. */
+/* A function of the library, obtained as a data pointer and copied with memcpy. */
 static bool find_function(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);

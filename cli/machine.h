@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What there is to say about this machine beside its devices.
+ * Description of this machine apart from its devices.
  */
 #ifndef MACHINE_H
 #define MACHINE_H
@@ -10,8 +10,8 @@
 /* "Linux 6.1.0-18-amd64 x86_64" */
 void machine_os(char *text, size_t size);
 
-/* "cpu 3245 MHz, NVIDIA H200 1980 MHz (memory 3201 MHz)": the clocks that can be read, now;
- * empty where none can. */
+/* "cpu 3245 MHz, NVIDIA H200 1980 MHz (memory 3201 MHz)": the clocks that can be read now; empty if
+ * none. */
 void machine_clocks(char *text, size_t size);
 
 /* "2026-11-15T14:02:12Z" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The gpuexec program: finds the command, reads its options, shows help, and turns
- * what the command says into an exit code.
+ * The gpuexec program: finds the command, parses its options, prints help, and returns the
+ * command's exit code.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static const arg_spec general_specs[] = {
 static const arg_table formats = {format_specs, sizeof format_specs / sizeof *format_specs};
 static const arg_table general = {general_specs, sizeof general_specs / sizeof *general_specs};
 
-/* The word of "gpuexec help options". */
+/* The argument in "gpuexec help options". */
 #define HELP_OPTIONS "options"
 
 /* ---- help ------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static bool is_option(const char *word)
     return false;
 }
 
-/* "gpuexec --device cpu run": the option is known, its place is wrong. */
+/* "gpuexec --device cpu run": a known option in the wrong place. */
 static int misplaced_option(int argc, char **argv)
 {
     const char *name = "COMMAND";
@@ -225,8 +225,8 @@ static int dispatch(int argc, char **argv)
     return cmd ? run_command(cmd, argc - 2, argv + 2) : unknown_command(argv[1]);
 }
 
-/* A file that is opened must not take the place of a standard one that is closed. What stands in
- * for it fails as it would: it is open the wrong way round. */
+/* A closed standard descriptor must not be reused by a file opened later. The substitute fails in
+ * the same way, because it is opened for the wrong direction. */
 static void fill_standard_files(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
@@ -238,7 +238,7 @@ static void fill_standard_files(void)
 int main(int argc, char **argv)
 {
     fill_standard_files();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no noise */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no message */
     setlocale(LC_CTYPE, "");
     if (argc > 0)
         cli_program = argv[0];

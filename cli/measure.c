@@ -11,7 +11,7 @@
 
 enum { SAMPLES_MIN = 3 };
 
-/* Of one call. */
+/* Time of one call. */
 typedef struct sample {
     double wall_ns, stage_ns[STAGES];
 } sample;
@@ -24,7 +24,7 @@ static void add_stages(sample *to, const gx_report *report, size_t calls)
         to->stage_ns[i] += (double)ns[i] / (double)calls;
 }
 
-/* report: NULL where none is wanted. */
+/* report may be NULL. */
 static gx_status take_sample(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts, size_t calls,
                              sample *out, gx_report *report)
 {
@@ -41,7 +41,7 @@ static gx_status take_sample(gx_ctx *ctx, const gx_job *job, const gx_run_opts *
     return GX_OK;
 }
 
-/* Doubles the calls until a sample is long enough, which also warms up. */
+/* Doubles the number of calls until a sample is long enough, which also warms up. */
 static gx_status calibrate(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts,
                            double shortest_ns, size_t *calls, gx_report *report)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec model: what the router knows of this machine.
+ * gpuexec model: prints the router's model of this machine.
  */
 #include "model.h"
 
@@ -36,7 +36,7 @@ static const char *age_text(char *text, size_t size, uint32_t seconds)
     return text;
 }
 
-/* The widest device name decides; 8 at least. */
+/* The widest device name, at least 8. */
 static int device_width(const row_list *list)
 {
     int width = 8;
@@ -89,7 +89,7 @@ static bool same_curve(const gx_model_row *x, const gx_model_row *y)
            x->residency == y->residency && x->path == y->path;
 }
 
-/* Where the line through the first two points begins. */
+/* Intercept of the line through the first two points. */
 static cell launch_of(const gx_model_row *rows, size_t count)
 {
     if (count < 2)
@@ -100,7 +100,7 @@ static cell launch_of(const gx_model_row *rows, size_t count)
     return CELL_REAL(launch / 1e3);
 }
 
-/* By the last two. */
+/* Slope through the last two points. */
 static cell rate_of(const gx_model_row *rows, size_t count)
 {
     const gx_model_row *last = &rows[count - 1];
@@ -132,7 +132,7 @@ static bool show_curve(output *out, const gx_model_row *rows, size_t count)
     return output_row(out, cells);
 }
 
-/* Rows of one curve are together, by size. */
+/* The rows of a curve are adjacent and sorted by size. */
 static bool show_curves(output *out, const row_list *list)
 {
     bool ok = true;
@@ -232,7 +232,7 @@ int model_show(gx_ctx *ctx, output_format format, const char *command, bool poin
     for (size_t i = 0; i < list.count; i++)
         *curves += !i || !same_curve(&list.rows[i - 1], &list.rows[i]);
     curve_columns[C_DEVICE].width = point_columns[P_DEVICE].width = device_width(&list);
-    /* A table of nothing is no table; for a machine, it is. */
+    /* No table is printed for people if it would be empty; machine formats always get one. */
     if (rc == EXIT_DONE && (list.count || format != OUT_TABLE)) {
         output *out = points ? output_open(format, command, point_columns, POINT_COLUMNS)
                              : output_open(format, command, curve_columns, CURVE_COLUMNS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One row mechanism, three formats (output.h).
+ * One row interface, three formats (output.h).
  */
 #include "output.h"
 
@@ -23,8 +23,8 @@ struct output {
     const char *command;
     const column *columns;
     size_t count;
-    unsigned hidden; /* column flags that are not shown */
-    bool headed;     /* a table's heading comes with its first row */
+    unsigned hidden; /* column flags that hide a column */
+    bool headed;     /* the header is printed with the first row */
     json_t *rows;    /* JSON only */
 };
 
@@ -85,8 +85,8 @@ int output_width(void)
 
 static int first_error;
 
-/* Why a write failed that stdio made by itself, and after which errno was used by others: the
- * output is not whole anyway, so another byte is tried. */
+/* Recovers why a write by stdio failed after errno was overwritten: the output is already
+ * incomplete, so it tries to write another byte. */
 static int probe_error(void)
 {
     return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
@@ -112,7 +112,7 @@ int output_error(void)
 
 static const char gap[] = "  ";
 
-/* With less room than this the terminal may break text as it likes. */
+/* In less room than this, text is left to the terminal to break. */
 enum { LAST_MIN = 20 };
 
 static bool shown(const output *out, size_t i)
@@ -129,7 +129,8 @@ static int table_width(const output *out)
     return width;
 }
 
-/* The last text of a line, which stands at column `at`, goes on below where the terminal ends. */
+/* Continues the last text of a line, which starts at column `at`, below if the terminal is too
+ * narrow. */
 static void put_last(const char *text, int at)
 {
     int room = output_width() - at;
@@ -145,7 +146,7 @@ static void put_last(const char *text, int at)
     fputs(text, stdout);
 }
 
-/* Text goes left and is not padded at the end of a line. `at`: the columns used so far. */
+/* Text is left-aligned and not padded at the end of a line. `at`: columns used so far. */
 static void table_cell(const output *out, size_t i, const char *text, int *at)
 {
     const column *c = &out->columns[i];
@@ -171,7 +172,7 @@ static void table_head(const output *out)
     printf("%s\n", style_off());
 }
 
-/* The text of a cell; CSV gets every digit, a table what its column says. */
+/* The text of a cell; full precision in CSV, the column's precision in a table. */
 static const char *cell_text(const output *out, size_t i, const cell *c, char buffer[64])
 {
     const column *col = &out->columns[i];

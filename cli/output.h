@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Results as a table, as CSV or as JSON, from one description of the columns and
- * one call per row. Table and CSV rows appear as they come; JSON is one object
- * {"command", "version", "rows": [...]} at the end.
+ * Results as a table, as CSV or as JSON, from one description of the columns and one call per row.
+ * Table and CSV rows are printed immediately; JSON is one object {"command", "version", "rows":
+ * [...]} at the end.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -16,17 +16,17 @@ typedef enum output_format { OUT_TABLE, OUT_CSV, OUT_JSON } output_format;
 typedef enum column_kind { COL_TEXT, COL_COUNT, COL_REAL, COL_BOOL } column_kind;
 
 enum {
-    COL_TABLE_ONLY = 1,   /* nothing for a machine in it */
+    COL_TABLE_ONLY = 1,   /* in the table only */
     COL_MACHINE_ONLY = 2, /* not in the table */
-    COL_WIDE = 4          /* left out of a table that the terminal is too narrow for */
+    COL_WIDE = 4          /* omitted if the terminal is too narrow */
 };
 
 typedef struct column {
-    const char *key;   /* CSV heading and JSON name: "median_us" */
-    const char *title; /* table heading: "median us" */
+    const char *key;   /* CSV header and JSON name: "median_us" */
+    const char *title; /* table header: "median us" */
     double scale;      /* COL_REAL, in the table; 0 means 1 */
     column_kind kind;
-    int width;    /* in the table; text to the left, numbers to the right */
+    int width;    /* in the table; text left-aligned, numbers right-aligned */
     int decimals; /* COL_REAL, in the table */
     unsigned flags;
 } column;
@@ -61,35 +61,35 @@ typedef struct cell {
 
 typedef struct output output;
 
-/* Writes to stdout. NULL where memory ran out. The columns are borrowed. */
+/* Writes to stdout. NULL if memory ran out. The columns are borrowed. */
 output *output_open(output_format format, const char *command, const column *columns, size_t count);
 
-/* One cell per column. False when nothing more can be written. */
+/* One cell per column. False if writing failed. */
 bool output_row(output *out, const cell *cells);
 
-/* Ends the output; false where something could not be written. NULL is fine. */
+/* Finishes the output; false if any write failed. May be NULL. */
 bool output_close(output *out);
 
-/* Flushes stdout; false where something could not be written since the start. */
+/* Flushes stdout; false if any write has failed since the start. */
 bool output_flush(void);
 
-/* The errno of the first failed write, 0 where there was none. */
+/* errno of the first failed write, or 0. */
 int output_error(void);
 
-/* Whether stdout takes colours and UTF-8 (terminal, NO_COLOR, locale). */
+/* Whether stdout supports colours and UTF-8 (terminal, NO_COLOR, locale). */
 bool output_colour(void);
 bool output_utf8(void);
 
-/* Columns of the terminal; 1000 where stdout is none. */
+/* Width of the terminal; 1000 if stdout is not a terminal. */
 int output_width(void);
 
-/* Escape sequences, empty where there are no colours. */
+/* Escape sequences; empty without colours. */
 const char *style_bold(void);
 const char *style_good(void);
 const char *style_bad(void);
 const char *style_off(void);
 
-/* "s" behind a noun, unless there is one of it. */
+/* "s", or "" if the number is 1. */
 static inline const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -76,7 +76,7 @@ static void draw(uint64_t done, uint64_t now)
         cells[0] = 0;
         snprintf(text, sizeof text, "%" PRIu64 " %s  %s", done, bar.unit, rate);
     }
-    /* the text stands at a fixed column, however long the bar is */
+    /* the text starts at a fixed column, however long the bar is */
     int at = (int)strlen(bar.label) + 2 + (bar.total ? width + 1 : 0);
     fprintf(stderr, "\r\033[K%s %s\033[%dG%s", bar.label, cells, at, text);
     fflush(stderr);

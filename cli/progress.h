@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The progress bar: one at a time, on stderr, only where stderr is a terminal.
+ * The progress bar: one at a time, on stderr, only if stderr is a terminal.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
 #include <stdint.h>
 
-/* `total` 0: not known. `unit` is what `done` counts: "elements"; NULL, where there is a total:
- * nothing whose rate would mean anything. */
+/* `total` 0: unknown. `unit` is what `done` counts: "elements"; NULL: show no rate (needs a
+ * total). */
 void progress_start(const char *label, uint64_t total, const char *unit);
 void progress_at(uint64_t done);
 
-/* Takes the bar off the screen until the next progress_at, so that something else
- * can be printed. */
+/* Hides the bar until the next progress_at, so that something else can be printed. */
 void progress_hide(void);
 
-/* Takes it away for good. */
+/* Removes the bar. */
 void progress_end(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec run: one operation over files of elements, in chunks and constant memory.
+ * gpuexec run: applies one operation to files of elements, in chunks and constant memory.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "run_report.h"
 #include "writer.h"
 
-/* 6 MiB of Fq elements: all threads have work, and memory stays small. */
+/* 6 MiB of Fq elements: enough work for all threads, and little memory. */
 enum { CHUNK = 128 << 10, CHUNK_MAX = 1 << 30 };
 
 static struct {
@@ -65,7 +65,7 @@ typedef struct transfer {
     operand in[3];
     file_writer writer;
     unsigned char *result;                  /* of a chunk, */
-    unsigned char total[ELEMENT_BYTES_MAX]; /* and of all, where the operation reduces */
+    unsigned char total[ELEMENT_BYTES_MAX]; /* and of all chunks, if the operation reduces */
     uint64_t done;                          /* elements */
     run_report report;
     char err[ELEMENTS_ERROR_SIZE];
@@ -179,7 +179,7 @@ static int unequal(const element_reader *x, uint64_t nx, const element_reader *y
     return EXIT_FAILED;
 }
 
-/* Before anything is computed, where the lengths are known. */
+/* Checked before computing, if the lengths are known. */
 static int check_lengths(const transfer *t)
 {
     const element_reader *known = NULL;
@@ -194,14 +194,14 @@ static int check_lengths(const transfer *t)
     return EXIT_DONE;
 }
 
-/* Whether the output is written over this input while it is read. */
+/* Whether the output would overwrite this input while it is being read. */
 static bool overwrites(const file_writer *w, const element_reader *r)
 {
     bool regular = r->total != ELEMENTS_UNKNOWN;
     return !w->path && regular && w->device == r->device && w->inode == r->inode;
 }
 
-/* Devices may be written to by both: /dev/null. */
+/* Devices such as /dev/null may be used for both. */
 static bool is_stdout(int fd)
 {
     struct stat a, b;
@@ -316,7 +316,7 @@ static int chunk_failed(const transfer *t, const gx_report *report)
     return EXIT_FAILED;
 }
 
-/* Of the operands that are read by chunks, and of the result. */
+/* Bytes of the operands read in chunks, and of the result. */
 static uint64_t job_bytes(const transfer *t, const gx_job *job)
 {
     uint64_t bytes = gx_operand_bytes(job, 'o');
@@ -325,7 +325,7 @@ static uint64_t job_bytes(const transfer *t, const gx_job *job)
     return bytes;
 }
 
-/* The host does it, as it joins the parts of a job. */
+/* Done by the host, as for the parts of a job. */
 static int add_to_total(transfer *t)
 {
     gx_report report = {.struct_size = sizeof report};
@@ -362,7 +362,7 @@ static int run_chunk(transfer *t, size_t n)
     return rc;
 }
 
-/* What is not written chunk by chunk. */
+/* Writes what is not written chunk by chunk. */
 static int write_total(transfer *t)
 {
     if (!gx_op_get_info(opts.op)->reduces)
@@ -370,7 +370,7 @@ static int write_total(transfer *t)
     return writer_write(&t->writer, t->total, t->element_bytes) ? EXIT_DONE : write_failed(t);
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static uint64_t total_elements(const transfer *t)
 {
     uint64_t total = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reports of a run as text and as JSON (run_report.h). JSON is written report by report, so
- * that memory does not grow with the file.
+ * Reports of a run as text and as JSON (run_report.h). JSON is written report by report, so that
+ * memory use does not grow with the file.
  */
 #include "run_report.h"
 
@@ -28,7 +28,7 @@ const char *reason_text(gx_reason reason)
 
 /* ---- JSON ---- */
 
-/* An empty object stands for memory that ran out: what is written stays JSON. */
+/* If memory ran out, writes an empty object, so that the output stays valid JSON. */
 static void put_json(json_t *value)
 {
     progress_hide();
@@ -37,7 +37,7 @@ static void put_json(json_t *value)
     json_decref(value);
 }
 
-/* The numbers of a report, or of a sum of them. */
+/* The numbers of a report, or of a sum of reports. */
 static json_t *json_numbers(const gx_report *r)
 {
     const struct {
@@ -103,7 +103,7 @@ static json_t *json_total(const run_report *r, const gx_statistics *s, double se
 
 /* ---- text ---- */
 
-/* "12.3 us"; a static text, good for the next seven calls. */
+/* "12.3 us"; a static buffer, valid for the next seven calls. */
 static const char *time_text(uint64_t ns)
 {
     static char texts[8][32];
@@ -115,7 +115,7 @@ static const char *time_text(uint64_t ns)
     return text;
 }
 
-/* What differs from chunk to chunk is told of one. */
+/* Values that differ between chunks are shown for the last one. */
 static const char *of_last(const run_report *r)
 {
     return r->chunks > 1 ? ", of the last chunk" : "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec scan: from which size on which device is the fastest. Options, help, and what is
- * shown at the end; the measuring is in scan_measure.c.
+ * gpuexec scan: finds the fastest device at each size. Options, help, and the final output;
+ * scan_measure.c does the measuring.
  */
 #include "scan.h"
 
@@ -20,7 +20,7 @@ static scan_opts opts = {
     .budget_ms = 2000,
 };
 
-/* 1K to 4M, each four times the one before. */
+/* 1K to 4M in steps of 4. */
 static const number_list default_sizes = {
     7, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22}};
 
@@ -45,7 +45,7 @@ static const arg_spec specs[] = {
                  "go on with a scan of the same options that was interrupted"),
 };
 
-/* What was not shown whole: main says what became of stdout, so the rest is memory. */
+/* For output that is incomplete: main reports write errors, so anything else is memory. */
 static int shown(bool ok)
 {
     return !output_flush() ? EXIT_FAILED : ok ? EXIT_DONE : cli_no_memory();
@@ -99,7 +99,7 @@ static bool sizes_differ(void)
     return true;
 }
 
-/* Where the figures are, and how to go on. */
+/* Prints where the results are, and how to continue. */
 static void say_file(const scan_file *result, bool interrupted)
 {
     const scan_section *s = result->count ? result->sections : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Measures sizes x devices x operations, cell by cell (scan.h). Every cell is verified before
- * it is timed, its row is written when it is done, and an interrupt ends it between two
- * samples: the file is whole at any time.
+ * Measures sizes x devices x operations, cell by cell (scan.h). Every cell is verified before it is
+ * timed, its row is written when it is done, and an interrupt takes effect between two samples: the
+ * file is always consistent.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const char *const places[PLACES] = {SCAN_HOST, SCAN_RESIDENT};
 
 /* Calls are repeated until a sample is this long. */
 #define SHORTEST_NS 200e3
-/* What wakes a GPU. */
+/* Work that makes an idle GPU raise its clock. */
 #define WAKE_NS    500000000u
 #define WAKE_ELEMS 65536u
 
@@ -40,13 +40,13 @@ typedef struct scanning {
     file_writer writer;
     FILE *file; /* the writer's; NULL: none */
     measure_plan plan;
-    double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the size before; 0: not known */
+    double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the previous size; 0: unknown */
     uint64_t steps, failed;
 } scanning;
 
 /* ---- devices ---- */
 
-/* Before the file is touched: a device that is not there ends the scan. */
+/* Checked before the file is touched: a missing device ends the scan. */
 static int choose_devices(scanning *s)
 {
     int rc = target_list_get(s->ctx, s->common, TARGETS_USABLE, &s->devices);
@@ -75,7 +75,7 @@ static void append(char *text, size_t size, const char *format, ...)
     va_end(ap);
 }
 
-/* The library's own settings that change what is measured, from wherever they came. */
+/* Library settings that affect the measurements, from wherever they were set. */
 static void append_settings(const scanning *s, char *text, size_t size)
 {
     const gx_config *c = &s->common->config;
@@ -103,7 +103,7 @@ static void append_settings(const scanning *s, char *text, size_t size)
     }
 }
 
-/* In one form however they were typed, for --resume compares them. */
+/* In canonical form, because --resume compares them. */
 static void append_cells(const scan_opts *o, char *text, size_t size)
 {
     for (size_t i = 0; i < o->sizes.count; i++) {
@@ -223,7 +223,7 @@ static int take_file(scanning *s, bool opened)
     return s->file ? EXIT_DONE : opened ? cli_no_memory() : EXIT_FAILED;
 }
 
-/* Whether the file was begun by the same scan on the same machine. */
+/* Whether the file was started by the same scan on the same machine. */
 static bool fits(const scanning *s, const scan_file *old)
 {
     const scan_section *a = &old->sections[0], *b = s->section;
@@ -254,7 +254,7 @@ static bool fits(const scanning *s, const scan_file *old)
     return true;
 }
 
-/* Takes over the rows that are there, and a line that was being written off the end. */
+/* Loads the existing rows and drops an incomplete last line. */
 static int resume_file(scanning *s)
 {
     scan_file old;
@@ -274,7 +274,7 @@ static int resume_file(scanning *s)
     return rc;
 }
 
-/* A scan takes long: a --resume that was forgotten must not cost one. */
+/* A scan takes long: forgetting --resume must not destroy one. */
 static bool is_taken(const char *path)
 {
     struct stat st;
@@ -336,7 +336,7 @@ static bool done_before(const scanning *s, const scan_row *row)
 
 /* ---- one cell ---- */
 
-/* The operands of a job in buffers of the device. */
+/* The operands of a job in device buffers. */
 typedef struct resident {
     gx_buf *operand[3], *result;
 } resident;
@@ -373,7 +373,7 @@ static void fill_row(scan_row *row, const measurement *m, const gx_statistics *b
 {
     double *const stages[STAGES] = {&row->host_in_us, &row->upload_us, &row->compute_us,
                                     &row->download_us, &row->host_out_us};
-    /* a device without a clock of its own says 0 for all three */
+    /* a device without a clock reports 0 for all three */
     bool clock =
         m->stage_ns[STAGE_UPLOAD] + m->stage_ns[STAGE_COMPUTE] + m->stage_ns[STAGE_DOWNLOAD] > 0;
     for (size_t i = 0; i < STAGES && clock; i++)
@@ -403,8 +403,8 @@ static void give_up(scanning *s, scan_row *row, const char *state, const char *w
     s->failed += !strcmp(state, SCAN_FAILED);
 }
 
-/* What a failure means: none for an interrupt, which leaves no row; the end where there is no
- * such device; else a row that says so. */
+/* How to handle a failure: an interrupt leaves no row; a missing device ends the scan; anything
+ * else becomes a row. */
 static int cell_failed(scanning *s, scan_row *row, const gx_report *report)
 {
     if (report->status == GX_ERR_NO_DEVICE)
@@ -414,7 +414,7 @@ static int cell_failed(scanning *s, scan_row *row, const gx_report *report)
     return EXIT_DONE;
 }
 
-/* Verifies and times a job; the row says how it went. */
+/* Verifies and times a job; the row records the outcome. */
 static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row *row)
 {
     gx_statistics before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
@@ -481,8 +481,8 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
 
 /* ---- all cells ---- */
 
-/* A GPU that others made wait has its clock down, and needs so long to raise it. What fails here
- * fails again where it is reported. */
+/* A GPU that has been idle lowers its clock and needs this long to raise it. Failures here are
+ * ignored: they occur again where they are reported. */
 static void wake(scanning *s, gx_field field, gx_op op, const char *device)
 {
     const gx_device_info *info = find_info(s, device);
@@ -497,7 +497,7 @@ static void wake(scanning *s, gx_field field, gx_op op, const char *device)
             return;
 }
 
-/* All sizes of a device after each other: in turns with others it would sleep in between. */
+/* All sizes of a device in a row; alternating with other devices would leave it idle in between. */
 static int scan_op(scanning *s, gx_field field, gx_op op)
 {
     memset(s->ns_per_element, 0, sizeof s->ns_per_element);
@@ -557,7 +557,7 @@ static int measure(scanning *s)
     return rc;
 }
 
-/* What is replaced is so by a whole scan only. */
+/* An existing file is only ever replaced by a complete scan. */
 static int end_file(scanning *s, int rc, bool interrupted)
 {
     bool kept = rc == EXIT_DONE && !(s->opts->replace && interrupted);

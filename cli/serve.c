@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec serve: what a context is doing, over HTTP: metrics, a live page, and what the page
- * and gpuexec top read.
+ * gpuexec serve: the state of a context over HTTP: metrics, a live page, and the data for the page
+ * and for gpuexec top.
  */
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -16,7 +16,7 @@
 #include "signals.h"
 #include "workload.h"
 
-/* However many ask, the context is asked this often at most. */
+/* Minimum interval between two queries of the context, however many clients there are. */
 #define SNAPSHOT_NS 100000000u
 
 #define DEFAULT_LISTEN "127.0.0.1:9464"
@@ -47,7 +47,7 @@ static const arg_spec specs[] = {
 
 typedef struct endpoint {
     struct sockaddr_storage address;
-    char host[INET6_ADDRSTRLEN + 2]; /* as in an address of the web */
+    char host[INET6_ADDRSTRLEN + 2]; /* as in a URL */
     bool loopback;
 } endpoint;
 
@@ -88,13 +88,13 @@ typedef struct service {
     device_list infos;
     workload *work;
     uint64_t start_ns;
-    /* The snapshot; only the thread of the server uses it. */
+    /* The snapshot; used only by the server thread. */
     uint64_t taken_ns;
     char *status, *metrics;
     size_t metrics_room;
     bool healthy;
     char *past_text;
-    uint64_t past_ns; /* when that was made */
+    uint64_t past_ns; /* when it was taken */
     history *past;
 } service;
 
@@ -110,7 +110,7 @@ static void take_metrics(service *s)
     }
 }
 
-/* Healthy while one device may be used. */
+/* Healthy while at least one device is usable. */
 static bool any_usable(const json_t *status)
 {
     const json_t *devices = json_object_get(status, "devices");
@@ -224,7 +224,7 @@ static int serve_context(const common_opts *common, const endpoint *e, const cha
     if (rc == EXIT_DONE && !(s.past = history_open()))
         rc = cli_no_memory();
     if (rc == EXIT_DONE)
-        take_snapshot(&s); /* drivers are asked the first time, which may take long: now */
+        take_snapshot(&s); /* the first call queries the drivers, which may take long: do it now */
     if (rc == EXIT_DONE && !opts.work.idle)
         rc = workload_start(s.ctx, &opts.work, &cmd_serve, &s.work);
     if (rc == EXIT_DONE)

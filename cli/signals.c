@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals as events (signals.h) are blocked in every thread and read from a descriptor, so that
- * no handler runs and none comes between looking and waiting.
+ * Signals as events (signals.h). They are blocked in every thread and read from a descriptor, so
+ * that no handler runs and no signal is lost between checking and waiting.
  */
 #include "signals.h"
 
@@ -25,7 +25,7 @@ void signals_hold(void)
     sigaddset(&set, SIGCONT);
     sigaddset(&set, SIGWINCH);
     descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (descriptor >= 0) /* else they do what they always do */
+    if (descriptor >= 0) /* otherwise they keep their default action */
         sigprocmask(SIG_BLOCK, &set, NULL);
 }
 

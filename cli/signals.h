@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ending by Ctrl-C or kill: as an event that is waited for, for commands that run until told
- * otherwise (threads started after signals_hold never see these signals), or as something to
- * look at between two steps, for those that end by themselves.
+ * Termination by Ctrl-C or kill. Commands that run until stopped wait for it as an event (threads
+ * started after signals_hold never see these signals); commands that end by themselves check for it
+ * between steps.
  */
 #ifndef SIGNALS_H
 #define SIGNALS_H
@@ -12,28 +12,28 @@
 #include <stdint.h>
 
 typedef enum signal_event {
-    SIGNAL_NONE,     /* the time is over */
+    SIGNAL_NONE,     /* timeout */
     SIGNAL_END,      /* SIGINT, SIGTERM or SIGHUP */
-    SIGNAL_STOP,     /* SIGTSTP: Ctrl-Z; signals_stop does it */
-    SIGNAL_CONTINUE, /* SIGCONT: it was stopped */
+    SIGNAL_STOP,     /* SIGTSTP: Ctrl-Z; call signals_stop */
+    SIGNAL_CONTINUE, /* SIGCONT: resumed after a stop */
     SIGNAL_RESIZE,   /* SIGWINCH */
-    SIGNAL_INPUT     /* something can be read from standard input */
+    SIGNAL_INPUT     /* standard input is readable */
 } signal_event;
 
-/* Before any thread is started. */
+/* Call before starting any thread. */
 void signals_hold(void);
 
-/* The next event; `input`: also look at standard input. UINT64_MAX: waits forever. */
+/* Waits for the next event; `input`: includes standard input. UINT64_MAX: waits forever. */
 signal_event signals_wait(uint64_t timeout_ns, bool input);
 
-/* Stops the process as SIGTSTP does: until it is continued, or not at all where no shell is
- * there to do that. */
+/* Stops the process as SIGTSTP does, until it is continued; does nothing if there is no shell that
+ * could continue it. */
 void signals_stop(void);
 
-/* From here on SIGINT and SIGTERM set signals_caught, which is 0 at first, and nothing else; a
- * second one ends the program. */
+/* From now on SIGINT and SIGTERM only set signals_caught, which is 0 at first; a second signal ends
+ * the program. */
 void signals_catch(void);
-/* They do what they did before; signals_caught stays. */
+/* Restores the previous handlers; signals_caught keeps its value. */
 void signals_release(void);
 extern volatile sig_atomic_t signals_caught;
 

@@ -13,8 +13,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The largest k such that at most 2.5 % of all draws have fewer than k of n values below the
- * median; 1 at least. */
+/* The largest k such that fewer than k of n values lie below the median in at most 2.5 % of all
+ * draws; at least 1. */
 static size_t interval_rank(size_t n)
 {
     double below = 0, log_total = (double)n * log(2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Measures the streaming limit (stream.h). Arrays are as large as those of 4M Fq
- * elements, the largest that `bench` times by default.
+ * Measures the streaming limit (stream.h). The arrays have the size of 4M Fq elements, the largest
+ * that `bench` times by default.
  */
 #include "stream.h"
 
@@ -73,18 +73,18 @@ static stream_fn non_temporal(void)
 }
 #endif
 
-/* All passes of all threads, the first to warm up. */
+/* All passes of all threads; the first is a warm-up. */
 struct passes {
     stream_fn fn;
     char *const *arrays;
-    atomic_uint threads; /* 0 until all are there */
-    atomic_uint met;     /* how often one of them came to the end or the beginning of a pass */
+    atomic_uint threads; /* 0 until all threads are ready */
+    atomic_uint met;     /* number of arrivals at the start or end of a pass */
     atomic_size_t next[PASSES + 1];
     double seconds[PASSES + 1];
 };
 
-/* Until all threads have come here `times` times. They stay awake: a pass may be as short as
- * waking a few of them takes. */
+/* Waits until all threads have arrived here `times` times. Spins, because a pass may be as short as
+ * waking a thread. */
 static void meet(struct passes *p, unsigned times)
 {
     atomic_fetch_add(&p->met, 1);
@@ -92,12 +92,11 @@ static void meet(struct passes *p, unsigned times)
         sched_yield();
 }
 
-/* Handed out in pieces as the library does it: no thread waits for one that the machine has
- * held up. */
+/* Handed out in pieces, as in the library: no thread waits for one that was delayed. */
 static void run_passes(struct passes *p, bool keeps_time)
 {
     for (unsigned i = 0; i < PASSES + 1; i++) {
-        uint64_t start = now_ns(); /* the others wait for the one that keeps time, too */
+        uint64_t start = now_ns(); /* the others also wait for the timekeeper */
         meet(p, 2 * i + 1);
         for (size_t from; (from = atomic_fetch_add(&p->next[i], PIECE_BYTES)) < array_bytes;)
             p->fn(p->arrays[0] + from, p->arrays[1] + from, p->arrays[2] + from, PIECE_BYTES);
@@ -116,7 +115,7 @@ static void *take_part(void *user)
     return NULL;
 }
 
-/* With fewer threads where so many cannot be had. */
+/* Uses fewer threads if that many cannot be started. */
 static void time_passes(struct passes *p, unsigned threads)
 {
     pthread_t others[THREADS_MAX];
@@ -130,7 +129,7 @@ static void time_passes(struct passes *p, unsigned threads)
         pthread_join(others[i], NULL);
 }
 
-/* The median, as for the rows of `bench`: like is compared with like. */
+/* The median, as for the rows of `bench`. */
 static double median_rate(stream_fn fn, unsigned threads, char *const arrays[3])
 {
     struct passes p = {.fn = fn, .arrays = arrays};

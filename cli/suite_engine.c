@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite engine of gpuexec bench: what batches, pools, pipelines and streams are worth. Here
- * is what its parts share (suite_engine.h); the parts are in suite_engine_batches.c and
- * suite_engine_streams.c.
+ * Suite engine of gpuexec bench: batches, pools, pipelines and streams. This file has what its
+ * parts share (suite_engine.h); the parts are in suite_engine_batches.c and suite_engine_streams.c.
  */
 #include "suite_engine.h"
 
@@ -15,8 +14,8 @@
 
 enum {
     SAMPLES_MIN = 3,
-    OWN_CALL_NS = 20000000, /* of a call that takes as long, none before it takes a percent */
-    PERIOD = 65537 /* random elements, repeated: no multiple of anything that is cut into */
+    OWN_CALL_NS = 20000000, /* of a call so long that one warm-up call takes less than a percent */
+    PERIOD = 65537          /* random elements, repeated; not a multiple of any piece size */
 };
 
 #define GIB ((uint64_t)1 << 30)
@@ -163,7 +162,7 @@ size_t engine_jobs(const engine *e, const uint64_t *sizes, size_t count, gx_job 
 
 static gx_report reports[ENGINE_JOBS_MAX] = {{.struct_size = sizeof *reports}};
 
-/* The report that says why: jobs not run have nothing to tell. */
+/* The report with the reason: jobs that were not run have none. */
 static int call_failed(size_t count)
 {
     size_t at = 0;
@@ -186,7 +185,7 @@ int engine_call(engine *e, gx_ctx *ctx, contender *c)
 
 int engine_verify(engine *e, gx_ctx *ctx, contender *c)
 {
-    for (size_t i = 0; i < c->count; i++) /* what is there already must not pass */
+    for (size_t i = 0; i < c->count; i++) /* stale results must not pass */
         memset(c->jobs[i].out.host, 0xa5, c->jobs[i].n * e->element_bytes);
     int rc = engine_call(e, ctx, c);
     for (size_t i = 0; rc == EXIT_DONE && i < c->count; i++) {
@@ -218,8 +217,8 @@ static int timed_call(engine *e, contender *c, double *ns)
     return rc;
 }
 
-/* There and back, so that none is always behind the same other; and each behind a call of its
- * own, which finds what another left of caches and memory, where that could be seen. */
+/* Forwards and backwards, so that no variant always follows the same one. Each sample also follows
+ * an uncounted call of its own variant, which finds the caches and memory left by another. */
 static int round_of(engine *e, contender *contenders, size_t count, size_t taken,
                     double (*ns)[SAMPLES_MAX])
 {
@@ -240,7 +239,7 @@ int engine_measure(engine *e, contender *contenders, size_t count, size_t sample
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++)
         rc = engine_verify(e, e->ctx, &contenders[i]);
-    if (rc == EXIT_DONE) /* the second call of each finds what the first one left */
+    if (rc == EXIT_DONE) /* the second call of each variant finds what its first one left */
         rc = round_of(e, contenders, count, 0, ns);
     size_t taken = 0;
     for (uint64_t start = now_ns();
@@ -255,8 +254,8 @@ int engine_measure(engine *e, contender *contenders, size_t count, size_t sample
 
 /* ---- operands ---- */
 
-/* A number of bytes from the line of /proc/meminfo, or the whole of a cgroup file, that
- * begins with `name`; UINT64_MAX where there is none. */
+/* A number of bytes from the line of /proc/meminfo that begins with `name`, or a whole cgroup file;
+ * UINT64_MAX if there is none. */
 static uint64_t read_bytes(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -329,10 +328,10 @@ static bool part_wanted(const engine *e, const engine_part *part)
     return !e->opts->parts;
 }
 
-/* Sizes, given what kind of device it is. */
+/* Default sizes for this kind of device. */
 static void choose_sizes(engine *e)
 {
-    static const uint64_t compositions = 6 * 524288; /* more than the largest has */
+    static const uint64_t compositions = 6 * 524288; /* above the largest */
     uint64_t stream = e->opts->stream_bytes ? e->opts->stream_bytes
                       : e->gpu              ? 4 * GIB
                       : e->software         ? 64 * MIB
@@ -374,7 +373,7 @@ static void choose_sizes(engine *e)
     }
 }
 
-/* The device may have been named by any of its names: a job tells what it is called. */
+/* The device may have been given by any of its names; a job reports the canonical one. */
 static int look_at_device(engine *e, const device_list *all)
 {
     unsigned char x[3][ELEMENT_BYTES_MAX], out[ELEMENT_BYTES_MAX];
@@ -458,7 +457,7 @@ static int bench_device(engine *e, const device_list *all)
     return rc;
 }
 
-/* The only bit of a mask, as its number; 0 where there are more. */
+/* The number of the only bit in a mask; 0 if there are several. */
 static int only_bit(uint32_t mask)
 {
     return mask && !(mask & (mask - 1)) ? __builtin_ctz(mask) : 0;

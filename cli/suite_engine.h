@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of suite engine share: the device, operands for all of them, rows, and
- * timing of several ways to do the same work in turns.
+ * Shared by the parts of suite engine: the device, operands, rows, and alternating timing of
+ * several variants of the same work.
  */
 #ifndef SUITE_ENGINE_H
 #define SUITE_ENGINE_H
@@ -19,8 +19,8 @@ typedef struct engine {
     const common_opts *common;
     const bench_opts *opts;
     gx_ctx *ctx;
-    const char *device; /* as it was named */
-    bool gpu, software; /* a GPU; else the CPU or a device that software is behind */
+    const char *device; /* as given */
+    bool gpu, software; /* a GPU; otherwise the CPU or a software device */
     gx_field field;
     gx_op op;
     unsigned operands;
@@ -29,7 +29,7 @@ typedef struct engine {
     size_t room; /* elements of each */
     number_list jobs, sizes;
     uint64_t stream_elements;
-    output *out; /* of the part, in a table; of all parts, for machines */
+    output *out; /* of this part, in a table; of all parts, in machine formats */
     const struct engine_part *part;
     uint64_t steps;
 } engine;
@@ -69,18 +69,18 @@ enum {
     ENGINE_COLUMNS
 };
 #define ENGINE_BIT(column) ((uint64_t)1 << (column))
-/* What every part shows. */
+/* Columns of every part. */
 #define ENGINE_ALWAYS                                                                              \
     (ENGINE_BIT(ENGINE_DEVICE) | ENGINE_BIT(ENGINE_SAMPLES) | ENGINE_BIT(ENGINE_MEDIAN) |          \
      ENGINE_BIT(ENGINE_P90) | ENGINE_BIT(ENGINE_MIN) | ENGINE_BIT(ENGINE_MAX))
 
-/* Times and what follows from them; NULL, 0: not there. */
+/* Times and derived values; NULL, 0: absent. */
 typedef struct engine_row {
     const char *what, *mode, *chosen, *buckets;
     uint64_t jobs, elements;
     size_t samples;
     stats ns;
-    double speedup, of_best, pool, commands, in, out; /* rates: below 0 is not there */
+    double speedup, of_best, pool, commands, in, out; /* rates; negative: absent */
 } engine_row;
 
 #define ENGINE_NO_RATES                                                                            \
@@ -88,35 +88,35 @@ typedef struct engine_row {
 
 bool engine_show(engine *e, const engine_row *row);
 
-/* The next row, or group of rows, is done. */
+/* Ends a row or group of rows. */
 void engine_step(engine *e);
 
 /* A job on elements first .. first + n of the operands. */
 gx_job engine_job(const engine *e, size_t first, size_t n);
 
-/* Jobs one behind the other over the operands; returns how many elements they have. */
+/* Jobs one after the other over the operands; returns their total number of elements. */
 size_t engine_jobs(const engine *e, const uint64_t *sizes, size_t count, gx_job *jobs);
 
-/* One way to do some jobs. */
+/* One variant of running some jobs. */
 typedef struct contender {
     const gx_job *jobs;
     size_t count;
     gx_mode mode;
-    bool one_by_one; /* a call for each job */
-    gx_mode chosen;  /* out: what the last call was done with */
+    bool one_by_one; /* one call per job */
+    gx_mode chosen;  /* out: what the last call used */
     size_t samples;  /* out */
-    stats ns;        /* out: of all the jobs */
+    stats ns;        /* out: of all jobs */
 } contender;
 
-/* One call, or one for each job. Returns an exit code. */
+/* One call, or one per job. Returns an exit code. */
 int engine_call(engine *e, gx_ctx *ctx, contender *c);
 
-/* Does the jobs once and compares a sample of every result with the reference. */
+/* Runs the jobs once and compares a sample of every result with the reference. */
 int engine_verify(engine *e, gx_ctx *ctx, contender *c);
 
-/* Verifies each, then times all in turns, each behind a call of its own, so that neither drift
- * nor the one before favours one: `samples` times, or fewer, but at least 3, where that takes
- * longer than budget_s; the user's own number of samples goes before both. */
+/* Verifies each variant, then times them alternately, each after an uncounted call of its own, so
+ * that neither drift nor order favours one: `samples` times, or fewer, but at least 3, if that
+ * exceeds budget_s. The user's number of samples overrides both. */
 int engine_measure(engine *e, contender *contenders, size_t count, size_t samples, double budget_s);
 
 /* Whether that is enough, by the same rule. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite engine: calls of many jobs in every mode, batches of mixed sizes and what the
- * pools make of them, many tiny jobs, and a job that is repeated.
+ * Suite engine: calls of many jobs in every mode, batches of mixed sizes and their use of the
+ * pools, many tiny jobs, and a repeated job.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -90,7 +90,7 @@ const engine_part engine_batch = {
 
 #define K 1024
 
-/* Where the seeds tell no sizes, these are ours: within one bucket, over four of them. */
+/* Mixed sizes: within one bucket, and over four of them. */
 static const struct {
     const char *name;
     number_list sizes;
@@ -117,7 +117,7 @@ static double hit_rate(uint64_t hits, uint64_t misses)
     return hits + misses ? (double)hits / (double)(hits + misses) : -1;
 }
 
-/* What was counted between two moments. */
+/* Counters between two moments. */
 static void show_counts(const gx_statistics *from, const gx_statistics *to, engine_row *row,
                         char *buckets, size_t size)
 {
@@ -131,7 +131,7 @@ static void show_counts(const gx_statistics *from, const gx_statistics *to, engi
     row->buckets = buckets[0] ? buckets : NULL;
 }
 
-/* Calls of `count` compositions one after the other, once they are warm. */
+/* Warm calls of `count` compositions, one after the other. */
 static int measure_compositions(engine *e, composition *all, size_t count, const char *name)
 {
     static double ns[SAMPLES_MAX];
@@ -246,8 +246,8 @@ const engine_part engine_small = {
 
 enum { REPEAT_ELEMENTS = 20000, REPEAT_CONTEXTS = 3, REPEAT_LATER = 101 };
 
-/* In a context whose device is open and whose kernels are built, but which knows no job of
- * this size: what the first call prepares is all that differs. */
+/* In a context whose device is open and whose kernels are built, but which has seen no job of this
+ * size: only the preparations of the first call differ. */
 static int repeat_once(engine *e, double *first, double *second, double *later, size_t *count)
 {
     gx_job tiny = engine_job(e, 0, 64), job = engine_job(e, 0, REPEAT_ELEMENTS);

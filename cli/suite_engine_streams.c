@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite engine: one large job from host memory to host memory, and the copies into and
- * out of buffers that the same public interface offers. What the bus itself can do is
- * measured below it, by bench-copies.
+ * Suite engine: one large job from host memory to host memory, and copies to and from buffers
+ * through the public API. bench-copies measures the bus itself.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@ enum { STREAM_SAMPLES = 5, COPY_SAMPLES = 5 };
 #define COPY_BLOCK      ((size_t)256 << 20)
 #define COPY_TOTAL      ((size_t)1 << 30)
 
-/* Registers the operands and the result, or the reverse. */
+/* Registers the operands and the result, or unregisters them. */
 static int set_registered(engine *e, bool registered)
 {
     gx_status s = GX_OK;
@@ -89,7 +88,7 @@ const engine_part engine_stream = {
 
 /* ---- copy: into and out of buffers ---- */
 
-/* One direction: `total` bytes between a buffer and host memory, block after block. */
+/* One direction: `total` bytes between a buffer and host memory, block by block. */
 typedef struct copy_loop {
     gx_buf *buf;
     unsigned char *host;
@@ -110,7 +109,7 @@ static void *copy_all(void *argument)
     return NULL;
 }
 
-/* Directions as bits: 1 in, 2 out; both at once from two threads. */
+/* Directions as bits: 1 in, 2 out; both run concurrently on two threads. */
 static gx_status copy_once(copy_loop *in, copy_loop *out, unsigned directions)
 {
     pthread_t other;
@@ -159,14 +158,14 @@ static int copy_row(engine *e, copy_loop *in, copy_loop *out, unsigned direction
     return engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* What is written is what is read again. */
+/* Reads back what was written. */
 static int copy_verify(engine *e, copy_loop *in, copy_loop *out)
 {
     memset(e->result, 0xa5, in->block);
     gx_status s = gx_buf_write(in->buf, 0, in->host, in->block);
     if (s == GX_OK)
         s = gx_buf_read(in->buf, 0, out->host, in->block);
-    if (s == GX_OK) /* what the rows read must be there */
+    if (s == GX_OK) /* the buffers must hold data before they are read */
         s = gx_buf_write(out->buf, 0, in->host, out->block);
     if (s != GX_OK)
         return copy_failed(s);

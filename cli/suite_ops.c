@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite ops of gpuexec bench: how fast each operation is, and how near to what this
- * machine's memory allows. Every cell is verified before it is timed.
+ * Suite ops of gpuexec bench: speed of each operation, and how close it is to this machine's memory
+ * limit. Every cell is verified before it is timed.
  */
 #include <math.h>
 
@@ -11,7 +11,7 @@
 #include "stream.h"
 #include "suite.h"
 
-/* What a cell of the default run may cost; 24 cells then stay below a minute. */
+/* Time limit of a cell in the default run; 24 cells then take less than a minute. */
 #define CELL_BUDGET_S 1.5
 
 static const uint32_t default_fields = 1u << GX_BLS12_381_FQ | 1u << GX_BLS12_381_FR;
@@ -104,7 +104,7 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
     return output_row(b->out, cells);
 }
 
-/* Runs it once and compares a sample with the reference. */
+/* Runs the job once and compares a sample with the reference. */
 static int verify_cell(benchmark *b, const char *device, const gx_job *job)
 {
     check_result r = {0};
@@ -116,7 +116,7 @@ static int verify_cell(benchmark *b, const char *device, const gx_job *job)
     return EXIT_DIFFERS;
 }
 
-/* *ns_per_element: of the size before, 0 at first; updated. */
+/* *ns_per_element: of the previous size, 0 at first; updated. */
 static int bench_cell(benchmark *b, const char *device, const gx_job *job, double *ns_per_element)
 {
     double expected_s = *ns_per_element * (double)job->n / 1e9;
@@ -171,7 +171,7 @@ static int bench_device(benchmark *b, const char *device)
     return rc;
 }
 
-/* Measured before anything else so that the table can start with it. */
+/* Measured first, because the table starts with it. */
 static void show_limits(unsigned threads, bool table)
 {
     double one = stream_limit(1), all = stream_limit(threads);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite persistence of gpuexec bench: what it is worth that a context, its device and
- * their cache files outlive a call. Opening is measured in processes of its own, because
- * drivers keep in a process what they once compiled there; they are forked before this
- * one has opened anything, which a context would not survive.
+ * Suite persistence of gpuexec bench: the gain from keeping a context, its device and cache files.
+ * Opening is measured in separate processes, because drivers cache compiled code within a process.
+ * They are forked before this process opens anything, because a context does not survive fork().
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +19,7 @@
 
 #define FIELD GX_BLS12_381_FQ
 
-/* Fewer of the samples that take long, but at least SAMPLES_MIN, past BUDGET_S. */
+/* Takes fewer of the slow samples, but at least SAMPLES_MIN, beyond BUDGET_S. */
 #define BUDGET_S 4.0
 enum {
     OPEN_SAMPLES = 3,
@@ -30,7 +29,7 @@ enum {
     SAMPLES_MIN = 2
 };
 
-/* Elements of the jobs that opening includes. */
+/* Elements of the jobs included in opening. */
 enum { FIRST_JOB = 64 };
 
 static const number_list default_sizes = {4, {64, 1024, 16384, 65536}};
@@ -63,12 +62,12 @@ typedef struct persistence {
     const bench_opts *opts;
     output *out;
     char device[sizeof((gx_report *)0)->device];
-    char folder[256]; /* of cache files, ours */
+    char folder[256]; /* for cache files; ours to remove */
     unsigned char *a, *b, *result, *expected;
     uint64_t steps;
 } persistence;
 
-/* One row before it is shown. */
+/* A row before it is printed. */
 typedef struct row {
     const char *what;
     uint64_t elements; /* 0: opening */
@@ -148,7 +147,7 @@ static int open_once(const persistence *p, opening *result)
     return cli_close(&ctx, rc);
 }
 
-/* The same in a new process, whose exit code is returned. */
+/* The same in a new process; returns its exit code. */
 static int open_elsewhere(persistence *p, double *ns)
 {
     int ends[2], status;
@@ -187,7 +186,7 @@ static bool enough(const persistence *p, size_t taken, size_t usual, uint64_t st
 
 /* ---- rows ---- */
 
-/* Those of one kind; the last is what the others are compared with. */
+/* Rows of one kind; the last one is the baseline of the others. */
 static int show(persistence *p, const row *rows, size_t count)
 {
     progress_hide();
@@ -232,7 +231,7 @@ static int bench_opening(persistence *p)
     return show(p, rows, 2);
 }
 
-/* Opens, runs, closes; the result must be what the persistent context gave. */
+/* Opens, runs, closes; the result must equal that of the persistent context. */
 static int one_shot(persistence *p, const gx_job *job, const char *cache_dir, double *ns)
 {
     size_t bytes = job->n * gx_field_get_info(FIELD)->element_bytes;

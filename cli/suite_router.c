@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite router of gpuexec bench: every device there is to choose from at every size, then
- * what the router chose, and how much slower that is than the best (its regret). Where one
- * device becomes faster than another comes out of the same figures. Here is what its parts
- * share (suite_router.h); they are in suite_router_cells.c and suite_router_rows.c.
+ * Suite router of gpuexec bench: every candidate device at every size, the router's choice, and how
+ * much slower that is than the best device (its regret). Crossovers follow from the same
+ * measurements. This file has what its parts share (suite_router.h); they are in
+ * suite_router_cells.c and suite_router_rows.c.
  */
 #include "suite_router.h"
 
@@ -17,18 +17,18 @@
 
 enum {
     SAMPLES_MIN = 5,
-    MORE = 64, /* times the samples where they are far apart, */
-    LATER = 4, /* and times the time for them */
+    MORE = 64, /* factor for the number of samples if they scatter, */
+    LATER = 4, /* and for the time limit */
     LOOK_EVERY = 8,
-    FAR_BEHIND = 8, /* times the fastest: its time is no more than for the record */
-    PERIOD = 65537  /* random elements, repeated: no multiple of anything that is cut into */
+    FAR_BEHIND = 8, /* slower than the fastest by this factor: few samples suffice */
+    PERIOD = 65537  /* random elements, repeated; not a multiple of any piece size */
 };
 
-/* Of one sample, for the clock's sake. */
+/* Minimum length of a sample, for the clock. */
 #define SHORTEST_NS 20000.0
-/* Of a ratio of two medians, as half of what it lies in with 95 %. */
+/* Half-width of the 95 % interval of a ratio of two medians. */
 #define UNCERTAIN 0.05
-/* Clocks are up again after this much work. */
+/* This much work raises the clocks again. */
 #define WARM_NS 20000000u
 
 const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV};
@@ -191,7 +191,7 @@ gx_job router_job(const router *r, gx_op op, size_t n)
     return job;
 }
 
-/* Operands of a job out of a buffer, or its result into it. */
+/* Copies the operands of a job from a buffer, or its result to it. */
 static gx_status move(const router *r, const router_way *way, bool in)
 {
     const gx_job *job = way->jobs;
@@ -236,8 +236,8 @@ static int warm_up(router *r, const router_way *way)
     return rc;
 }
 
-/* What another way did before it (caches of others' data, threads asleep, a clock gone down) is
- * not this one's: a call that does not count comes first. */
+/* The previous variant left foreign data in the caches, threads asleep or clocks lowered. An
+ * uncounted call comes first, so that this is not charged to this variant. */
 static int take_sample(router *r, const router_way *way, size_t calls, double *ns)
 {
     int rc = way->warm ? warm_up(r, way) : router_call(r, way, NULL);
@@ -261,7 +261,7 @@ static void sum_up(router_way *ways, size_t count)
         ways[i].ns = stats_of(ns[i], ways[i].samples);
 }
 
-/* Whether the last way, over the best of the others, is known well. */
+/* Whether the ratio of the last variant to the best of the others is known well enough. */
 static bool well_known(router_way *ways, size_t count)
 {
     size_t best = 0;
@@ -271,7 +271,7 @@ static bool well_known(router_way *ways, size_t count)
     return uncertainty(&ways[best].ns) + uncertainty(&ways[count - 1].ns) < UNCERTAIN;
 }
 
-/* As many rounds as are asked for, in the time that there is; and where times jump, more. */
+/* As many rounds as requested, within the time limit; more if the times scatter. */
 static bool enough(const router *r, router_way *ways, size_t count, size_t rounds, size_t samples,
                    double budget_s, uint64_t start)
 {
@@ -285,7 +285,7 @@ static bool enough(const router *r, router_way *ways, size_t count, size_t round
     return rounds % LOOK_EVERY == 0 && well_known(ways, count);
 }
 
-/* All ways once: how many calls make a sample. */
+/* Runs all variants once to determine the calls per sample. */
 static int try_out(router *r, router_way *ways, size_t count)
 {
     int rc = EXIT_DONE;
@@ -298,7 +298,7 @@ static int try_out(router *r, router_way *ways, size_t count)
     return rc;
 }
 
-/* What the first samples said; the last way is what all this is about. */
+/* Evaluates the first samples; the last variant is the one of interest. */
 static void find_far_behind(router_way *ways, size_t count)
 {
     double least = INFINITY;
@@ -373,7 +373,7 @@ static int calibration_at(void *user, double done, const char *device, const cha
     return 0;
 }
 
-/* Unless there is a model. Planning a job opens the devices and reads their files. */
+/* Calibrates unless there is a model. Planning a job opens the devices and loads their files. */
 static int calibrate(router *r, const gx_field *fields, size_t field_count)
 {
     gx_estimate_info info = {.struct_size = sizeof info};
@@ -388,7 +388,7 @@ static int calibrate(router *r, const gx_field *fields, size_t field_count)
     progress_start("calibrating", 1000, "steps");
     s = gx_calibrate(r->ctx, &settings);
     progress_end();
-    bool known = s == GX_OK || s == GX_ERR_FILE; /* not saved is known here all the same */
+    bool known = s == GX_OK || s == GX_ERR_FILE; /* unsaved, but known to this context */
     return known ? EXIT_DONE : router_failed(s, NULL, 0);
 }
 
@@ -445,7 +445,7 @@ static void add_candidate(router *r, const char *name, size_t length)
     snprintf(r->names[r->candidates++], sizeof *r->names, "%.*s", (int)length, name);
 }
 
-/* By the rule of gx_config.device. */
+/* Same rule as for gx_config.device. */
 static int find_candidates(router *r)
 {
     const char *named = cli_named_device(r->common);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of suite router share: the devices there are to choose from, operands, ways
- * to do the same work timed in turns, and rows.
+ * Shared by the parts of suite router: the candidate devices, operands, alternating timing of
+ * several variants of the same work, and rows.
  */
 #ifndef SUITE_ROUTER_H
 #define SUITE_ROUTER_H
@@ -9,7 +9,7 @@
 #include "measure.h"
 #include "suite.h"
 
-/* Every candidate, and what the router makes of them; the latter is always the last. */
+/* All candidates, then the router's choice, which is always last. */
 enum { ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1, ROUTER_OPS = 3 };
 
 extern const gx_op router_ops[ROUTER_OPS];
@@ -46,32 +46,32 @@ typedef struct router_part {
     uint64_t columns;  /* of a table, as bits */
 } router_part;
 
-/* One job, or several, as one of the devices would do it, or as the router decides. */
+/* One or more jobs on one of the devices, or as the router decides. */
 typedef struct router_way {
     const char *name;
     gx_run_opts opts;
     const gx_job *jobs;
     size_t count;
-    gx_buf *moved; /* not NULL: the operands are read from here first, in the order of a job,
-                      and the result is written back behind them */
-    bool warm;     /* it is called for a while before each sample: others had their turn, and a
-                      device that is idle lowers its clocks */
-    size_t calls;  /* of one sample */
+    gx_buf *moved; /* not NULL: the operands are first read from this buffer, in the order of a
+                      job, and the result is written back behind them */
+    bool warm; /* called for a while before each sample: a device that was idle during the others'
+                  turns lowers its clocks */
+    size_t calls; /* of one sample */
     size_t samples;
     bool far_behind; /* it gets few of these */
     stats ns;        /* of one call */
 } router_way;
 
-/* What came of one operation at one size. */
+/* The results of one operation at one size. */
 typedef struct router_cell {
     size_t where; /* 0: host memory, 1: registered, 2 and up: buffers of candidate where - 2 */
     gx_field field;
     gx_op op;
     uint64_t n;
     size_t ways;
-    double ns[ROUTER_WAYS_MAX];  /* medians; 0: that one was not tried */
-    double off[ROUTER_WAYS_MAX]; /* predicted over that, less 1; NAN: not predicted */
-    uint32_t used;               /* by auto, a bit for each candidate */
+    double ns[ROUTER_WAYS_MAX];  /* medians; 0: not tried */
+    double off[ROUTER_WAYS_MAX]; /* prediction / measurement - 1; NAN: no prediction */
+    uint32_t used;               /* chosen by auto, one bit per candidate */
     double regret;
 } router_cell;
 
@@ -80,20 +80,20 @@ typedef struct router {
     const bench_opts *opts;
     gx_ctx *ctx;
     char names[GX_CANDIDATES_MAX][sizeof((gx_report *)0)->device];
-    size_t candidates, cpu; /* cpu: which of them it is; `candidates` where none */
+    size_t candidates, cpu; /* index of cpu among the candidates; `candidates` if it is not one */
     number_list sizes;
-    gx_field field; /* of what is in the arrays */
+    gx_field field; /* of the arrays' contents */
     size_t element_bytes, room;
     unsigned char *operand[2], *result;
     router_cell *cells;
     size_t cell_count;
-    uint64_t decided, unknown; /* decisions since calibration; of these, without knowing */
+    uint64_t decided, unknown; /* decisions since calibration; of these, without measurements */
     output *out;
     const router_part *part;
     uint64_t steps;
 } router;
 
-/* The cells that are there are shown; NULL, 0, NAN: not there. */
+/* Prints the cells that are present; NULL, 0, NAN: absent. */
 typedef struct router_row {
     const char *what, *where, *device, *best, *chosen, *reason;
     gx_field field;
@@ -105,14 +105,14 @@ typedef struct router_row {
 
 #define ROUTER_NO_RATES .predicted = NAN, .off = NAN, .regret = NAN, .times = NAN, .value = NAN
 
-/* Begins the table of a part (once for all parts where the output is for machines). */
+/* Begins the table of a part (one table for all parts in machine formats). */
 int router_begin(router *r, const router_part *part);
 int router_end(router *r, int rc);
 bool router_show(router *r, const router_row *row);
-/* The next group of rows is done. */
+/* Ends a group of rows. */
 void router_step(router *r);
 
-/* Elements of the field in the arrays, `room` of them. */
+/* Fills the arrays with `room` elements of the field. */
 void router_fill(router *r, gx_field field);
 /* Registers all of them, or undoes that. Returns an exit code. */
 int router_register(router *r, bool on);
@@ -120,24 +120,24 @@ gx_job router_job(const router *r, gx_op op, size_t n);
 
 /* One call; reports (one per job) may be NULL. Returns an exit code. */
 int router_call(router *r, const router_way *way, gx_report *reports);
-/* Times all in turns, there and back, so that no drift favours one, each sample after a call of
- * the same way: `samples` times, or as often as budget_s allows; up to four times of either
- * where the last way over the best of the others is not known to 5 % by then. The user's own
- * number of samples goes before all that. */
+/* Times all variants alternately, forwards and backwards, so that drift favours none, each sample
+ * after an uncounted call of the same variant: `samples` times, or as often as budget_s allows; up
+ * to four times either if the ratio of the last variant to the best of the others is not known to 5
+ * % by then. The user's number of samples overrides all of that. */
 int router_time(router *r, router_way *ways, size_t count, size_t samples, double budget_s);
 
-/* "cpu+vulkan:0": who had a share; with how much each: "cpu 71%+vulkan:0 29%". */
+/* "cpu+vulkan:0": the devices that had a share; with shares: "cpu 71%+vulkan:0 29%". */
 void router_chosen(const gx_report *report, bool shares, char *text, size_t size);
 
-/* Shows why a call failed, from the reports where there are any; returns an exit code. */
+/* Prints why a call failed, from the reports if there are any; returns an exit code. */
 int router_failed(gx_status status, const gx_report *reports, size_t count);
 
-/* The table, and what follows from it: suite_router_cells.c. */
+/* The table and its evaluation: suite_router_cells.c. */
 int router_table(router *r, const gx_field *fields, size_t count);
 int router_crossovers(router *r);
 int router_summary(router *r);
 
-/* What is asked of the router apart from the table: suite_router_rows.c. */
+/* The rows apart from the table: suite_router_rows.c. */
 int router_rows(router *r);
 uint64_t router_rows_steps(const router *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite router of gpuexec bench, its table: every candidate and the router at every size, the
- * crossovers that follow from it, and its summary.
+ * Suite router of gpuexec bench, the table: every candidate and the router at every size, the
+ * resulting crossovers, and the summary.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static const char *where_name(const router *r, size_t where, char *text, size_t 
     return text;
 }
 
-/* What the report says of each candidate's time, over what it then took. */
+/* Compares the predictions in the report with the measured times. */
 static void note_predictions(const gx_report *report, const router_way *ways, router_cell *c)
 {
     for (size_t i = 0; i + 1 < c->ways; i++) {
@@ -73,7 +73,7 @@ static uint64_t uncertain(const gx_statistics *s)
     return s->decisions_default + s->decisions_explored;
 }
 
-/* The ways of a cell are timed; the report is auto's, the last one's. */
+/* The variants of a cell have been timed; the report is that of auto, the last one. */
 static int show_cell(router *r, router_cell *c, const router_way *ways, const gx_report *report)
 {
     char where[64], chosen[200];
@@ -110,7 +110,8 @@ static int show_cell(router *r, router_cell *c, const router_way *ways, const gx
     return router_show(r, &row) ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Each once, with the result looked at where it can be seen; the reports are of the last. */
+/* Runs each variant once and checks its result where possible; the reports are those of the last
+ * one. */
 static int try_ways(router *r, const router_way *ways, size_t count, gx_report *report)
 {
     int rc = EXIT_DONE;
@@ -142,7 +143,7 @@ static int run_cell(router *r, router_cell *c, router_way *ways)
     gx_stats(r->ctx, &before);
     if (rc == EXIT_DONE)
         rc = router_time(r, ways, c->ways, SAMPLES, BUDGET_S);
-    if (rc == EXIT_DONE) { /* what was predicted before, and what is decided after */
+    if (rc == EXIT_DONE) { /* predictions before, and decisions after */
         note_predictions(&report, ways, c);
         rc = router_call(r, &ways[c->ways - 1], &report);
         note_used(r, &report, c);
@@ -175,7 +176,7 @@ static int host_cell(router *r, size_t where, gx_op op, size_t n)
     return run_cell(r, c, ways);
 }
 
-/* Where the data is, or the CPU with data that is moved there and back. */
+/* On the device that holds the data, or on the CPU with data copied there and back. */
 static int resident_cell(router *r, size_t where, gx_op op, size_t n)
 {
     const char *home = r->names[where - RESIDENT];
@@ -256,7 +257,7 @@ int router_table(router *r, const gx_field *fields, size_t count)
 
 /* ---- crossovers ---- */
 
-/* Where the candidate's time is among those of a cell, or ways. */
+/* Index of the candidate among the times of a cell, or among the variants. */
 static size_t way_of(const router_cell *c, size_t candidate)
 {
     if (c->where < RESIDENT)
@@ -264,7 +265,7 @@ static size_t way_of(const router_cell *c, size_t candidate)
     return c->where - RESIDENT == candidate ? 0 : c->ways;
 }
 
-/* Of `count` cells of rising size, the first from which on nine of ten say yes. */
+/* Given `count` cells of increasing size, the first from which nine in ten say yes. */
 static uint64_t first_from(const router *r, const router_cell *cells, size_t count,
                            size_t candidate,
                            bool (*says)(const router *, const router_cell *, size_t))
@@ -282,7 +283,7 @@ static uint64_t first_from(const router *r, const router_cell *cells, size_t cou
 
 static bool is_faster(const router *r, const router_cell *c, size_t candidate)
 {
-    size_t cpu = c->where < RESIDENT ? r->cpu : 1; /* with the data moved */
+    size_t cpu = c->where < RESIDENT ? r->cpu : 1; /* with copies */
     return c->ns[way_of(c, candidate)] < c->ns[cpu];
 }
 
@@ -321,7 +322,7 @@ static bool same_series(const router_cell *a, const router_cell *b)
 
 int router_crossovers(router *r)
 {
-    if (r->cpu == GX_CANDIDATES_MAX) /* there is nothing to be faster than */
+    if (r->cpu == GX_CANDIDATES_MAX) /* there is no CPU to compare with */
         return EXIT_DONE;
     int rc = router_begin(r, &part_crossovers);
     for (size_t from = 0, to; rc == EXIT_DONE && from < r->cell_count; from = to) {
@@ -343,7 +344,7 @@ static bool show_value(router *r, const char *what, double value)
     return router_show(r, &row);
 }
 
-/* Of all cells, how far predictions were off; returns how many there are. */
+/* Collects the prediction errors of all cells; returns their number. */
 static size_t collect_off(const router *r, double *off)
 {
     size_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suite router of gpuexec bench, the rows beside its table: a large job by all devices
- * together, a chain of products on data that stays on a device, and what deciding costs.
+ * Suite router of gpuexec bench, the rows apart from the table: a large job on all devices
+ * together, a chain of products on resident data, and the cost of a decision.
  */
 #include <math.h>
 #include <string.h>
@@ -12,8 +12,8 @@ enum {
     LARGE = 16 << 20,
     CHAIN = 32,
     CHAIN_ELEMS = 4 << 20,
-    SMALL = 64,     /* not worth a decision */
-    DECIDED = 2048, /* worth one, or what is more of it */
+    SMALL = 64,     /* too small for a decision */
+    DECIDED = 2048, /* large enough for one, possibly doubled */
     SURE_CALLS = 32,
     LARGE_SAMPLES = 7,
     CALL_SAMPLES = 301
@@ -29,7 +29,7 @@ static const router_part part_rows = {"rows", "Together, in a chain, and the dec
                                           ROUTER_BIT(ROUTER_CHOSEN) | ROUTER_BIT(ROUTER_TIMES) |
                                           ROUTER_BIT(ROUTER_VALUE)};
 
-/* Times: as fast as `against`. value: us over it, where that is what counts. */
+/* Times: speedup over `against`. value: difference in us, where that is what matters. */
 static bool show(router *r, const char *what, const router_way *way, const gx_report *report,
                  double against, bool over)
 {
@@ -51,8 +51,8 @@ static bool show(router *r, const char *what, const router_way *way, const gx_re
     return router_show(r, &row);
 }
 
-/* All ways once, in turns after that, then a row each. The last is what the router does; its
- * speed is over that of the best of the others. */
+/* Runs all variants once, then alternately, and prints a row each. The last one is the router's;
+ * its speedup is over the best of the others. */
 static int run_ways(router *r, const char *what, router_way *ways, size_t count, size_t samples,
                     double budget_s, bool over)
 {
@@ -106,7 +106,7 @@ static int together(router *r)
 
 /* ---- a chain ---- */
 
-/* x = x * b, again and again, there and back between two places. */
+/* x = x * b repeatedly, alternating between two buffers. */
 static void make_chain(const router *r, gx_buf *buf, size_t n, gx_job *jobs)
 {
     size_t bytes = n * r->element_bytes;
@@ -146,7 +146,7 @@ static int chain_on(router *r, size_t candidate)
 
 /* ---- the decision ---- */
 
-/* Twice the least, from there on, that is decided about again and again. */
+/* Doubles the size until the router reliably makes a decision. */
 static size_t decided(router *r, size_t n)
 {
     for (int calls = 0; n < r->room && calls < SURE_CALLS; calls++) {
@@ -185,7 +185,7 @@ int router_rows(router *r)
     int rc = router_begin(r, &part_rows);
     if (rc == EXIT_DONE)
         rc = together(r);
-    if (r->cpu == GX_CANDIDATES_MAX) /* the others are against the CPU */
+    if (r->cpu == GX_CANDIDATES_MAX) /* the other rows are relative to the CPU */
         return rc;
     for (size_t i = 0; rc == EXIT_DONE && i < r->candidates; i++)
         if (i != r->cpu)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec top: what a context is doing, in the terminal: of a gpuexec serve, or of a workload
- * inside this process. Both come as the same JSON (live.h); rates are the difference of two.
+ * gpuexec top: shows the state of a context in the terminal, either of a gpuexec serve or of a
+ * workload in this process. Both come as the same JSON (live.h); rates are differences of two
+ * snapshots.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 #include "signals.h"
 #include "workload.h"
 
-/* INDENT: where what a heading is followed by stands. */
+/* INDENT: column of the text after a heading. */
 enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
 
 #define ANSWER_NS 3000000000u
@@ -80,7 +81,7 @@ static const char *text(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-/* What there is to show: now, and before, which may be NULL. */
+/* The current snapshot, and the previous one, which may be NULL. */
 typedef struct view {
     const json_t *now, *before;
     double seconds;  /* between them */
@@ -102,7 +103,7 @@ static double rate(const view *v, const json_t *now, const json_t *before, const
     return v->seconds > 0 ? fmax(0, number(now, key) - number(before, key)) / v->seconds : 0;
 }
 
-/* "12.4 MB", or without a unit "12.4 M"; a static text, good for the next seven calls. */
+/* "12.4 MB", or without a unit "12.4 M"; a static buffer, valid for the next seven calls. */
 static const char *human_of(double value, const char *unit)
 {
     static char texts[8][32];
@@ -128,7 +129,7 @@ static const char *human_bytes(double value)
     return human_of(value, "B");
 }
 
-/* Hits of all; "-" where nothing was asked for. */
+/* Hit rate; "-" if there were no requests. */
 static const char *hit_rate(const json_t *stats, const char *hits, const char *misses, char *out,
                             size_t size)
 {
@@ -140,8 +141,8 @@ static const char *hit_rate(const json_t *stats, const char *hits, const char *m
     return out;
 }
 
-/* What decisions took beyond the least that was predicted for them, since `before`; NULL: in all.
- * "-" where there were none, or too few in all. The page (report/live.html) shows the same. */
+/* Actual time of decisions relative to the lowest prediction, since `before`; NULL: overall. "-" if
+ * there were none, or too few overall. The page (report/live.html) shows the same. */
 static const char *regret(const json_t *now, const json_t *before, char *out, size_t size)
 {
     double best = number(now, "routed_best_ns") - number(before, "routed_best_ns");
@@ -155,7 +156,7 @@ static const char *regret(const json_t *now, const json_t *before, char *out, si
 
 /* ---- lines ---- */
 
-/* Drawn in place: a terminal that can move its cursor, and more than one view. */
+/* Redraw in place: the terminal can move its cursor, and there is more than one view. */
 static bool on_screen(void)
 {
     const char *term = getenv("TERM");
@@ -170,7 +171,7 @@ static int columns_of(const char *text)
     return columns;
 }
 
-/* The bytes of so many columns. */
+/* Number of bytes in that many columns. */
 static size_t bytes_of(const char *text, int columns)
 {
     const char *p = text;
@@ -179,7 +180,7 @@ static size_t bytes_of(const char *text, int columns)
     return (size_t)(p - text);
 }
 
-/* What comes from elsewhere may not move the cursor: control characters become '?'. */
+/* Foreign text must not move the cursor: control characters become '?'. */
 static void put_text(const char *text, size_t bytes)
 {
     for (const unsigned char *p = (const unsigned char *)text, *end = p + bytes; p < end; p++)
@@ -189,8 +190,8 @@ static void put_text(const char *text, size_t bytes)
             putchar(*p < 0x20 || *p == 0x7f ? '?' : *p);
 }
 
-/* One line of the screen. What stood there is erased first: after a full line, the last
- * character would go with it. */
+/* One line of the screen. Erases the line first: after a full line, erasing would remove the last
+ * character. */
 static void put_line(view *v, const char *style, int indent, const char *text, size_t bytes)
 {
     if (v->lines++ >= v->room)
@@ -201,8 +202,8 @@ static void put_line(view *v, const char *style, int indent, const char *text, s
     putchar('\n');
 }
 
-/* Where text of which so many bytes fit is best broken: behind a comma, else between words;
- * 0: nowhere. */
+/* Where to break text of which this many bytes fit: after a comma, otherwise between words; 0:
+ * nowhere. */
 static size_t break_at(const char *text, size_t fits)
 {
     size_t word = 0;
@@ -215,7 +216,7 @@ static size_t break_at(const char *text, size_t fits)
     return word;
 }
 
-/* A line of text, or several where the terminal is too narrow for it. */
+/* Prints a line of text, broken if the terminal is too narrow. */
 __attribute__((format(printf, 3, 4))) static void line(view *v, const char *style,
                                                        const char *format, ...)
 {
@@ -272,11 +273,11 @@ static void show_sums(view *v)
 enum { CELL_DEVICE, CELL_HEALTH, CELL_LOAD, CELL_BAR, CELL_SHARE, CELLS = CELL_SHARE + 5 };
 
 typedef struct table {
-    int width[CELLS]; /* 0: not there */
+    int width[CELLS]; /* 0: absent */
 } table;
 
-/* The bar is what a narrow terminal does without, and then cells from the right: half of a
- * number would be another number. */
+/* A narrow terminal drops the bar first, then whole cells from the right: half a number would be
+ * misleading. */
 static void lay_out(table *t, const json_t *devices)
 {
     static const table usual = {{6, 11, 6, 0, 6, 8, 8, 9, 4}};
@@ -296,7 +297,7 @@ static void lay_out(table *t, const json_t *devices)
         t->width[CELL_BAR] = room - 1 < BAR_WIDTH ? room - 1 : BAR_WIDTH;
 }
 
-/* Words go left, numbers right. */
+/* Text is left-aligned, numbers right-aligned. */
 static void row(view *v, const table *t, const char *style, const char *const *cells)
 {
     char all[LINE_BYTES];
@@ -357,7 +358,7 @@ static void show_devices(view *v)
         show_device(v, &t, json_array_get(devices, i), elements);
 }
 
-/* Sizes of pooled memory that were asked for. */
+/* Sizes of pooled memory that were requested. */
 static void show_buckets(view *v)
 {
     const json_t *buckets = json_object_get(json_object_get(v->now, "stats"), "buckets");
@@ -406,7 +407,7 @@ static bool show(const json_t *now, const json_t *before, const char *from, cons
 
 /* ---- the terminal ---- */
 
-static struct termios cooked; /* as it was found */
+static struct termios cooked; /* original settings */
 static bool keys;             /* standard input is read key by key */
 
 static void find_terminal(void)
@@ -436,7 +437,7 @@ static void leave_screen(void)
     fflush(stdout);
 }
 
-/* Waits until `until`; false where it is to end. */
+/* Waits until `until`; false to quit. */
 static bool wait_until(uint64_t until)
 {
     for (uint64_t now = now_ns(); now < until; now = now_ns()) {
@@ -449,7 +450,7 @@ static bool wait_until(uint64_t until)
             signals_stop();
             enter_screen();
             return true;
-        case SIGNAL_CONTINUE: /* by whom nothing was put back */
+        case SIGNAL_CONTINUE: /* if nothing was restored yet */
             enter_screen();
             return true;
         case SIGNAL_RESIZE:
@@ -469,12 +470,12 @@ static bool wait_until(uint64_t until)
 
 /* ---- the command ---- */
 
-/* One view: asks, shows, and keeps what was asked for the next one. */
+/* One view: queries, prints, and keeps the snapshot for the next one. */
 static bool refresh(source *s, const char *from, json_t **before, char *err, size_t err_size)
 {
     err[0] = 0;
     json_t *now = ask(s, err, err_size);
-    /* Another process under the same address is a new beginning. */
+    /* A different process at the same address starts over. */
     if (now && number(now, "uptime_s") < number(*before, "uptime_s")) {
         json_decref(*before);
         *before = json_incref(now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpuexec verify: every device against the reference, bit by bit.
+ * gpuexec verify: compares devices with the reference, bit by bit.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static uint64_t count_wanted(void)
     return n;
 }
 
-/* Counts the outcome and names it; the first difference and every failure are shown. */
+/* Counts the outcome and returns its name; prints the first difference and every failure. */
 static const char *outcome(verification *v, const char *device, gx_status s, const check_result *r)
 {
     if (s == GX_ERR_UNSUPPORTED) {
@@ -140,7 +140,7 @@ static int summary(const verification *v, double seconds)
     if (v->unsupported)
         fprintf(stderr, ", %" PRIu64 " not supported", v->unsupported);
     fputc('\n', stderr);
-    /* To have compared nothing is no success. */
+    /* Comparing nothing does not count as success. */
     return v->differing ? EXIT_DIFFERS : v->failed || !v->same ? EXIT_FAILED : EXIT_DONE;
 }
 

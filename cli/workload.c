@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The synthetic workload (workload.h). Tickets, and not calls, so that a slow device shows as
- * a queue and not as a thread that waits.
+ * The synthetic workload (workload.h). Uses tickets instead of calls, so that a slow device shows
+ * as a queue rather than as a blocked thread.
  */
 #include "workload.h"
 
@@ -15,7 +15,7 @@
 
 enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, OPERANDS = 3, PAUSE_MS = 200 };
 
-/* One job that comes by in turn. */
+/* One job of the cycle. */
 typedef struct kind {
     gx_op op;
     gx_field field;
@@ -41,7 +41,7 @@ struct workload {
 
 /* ---- what there is to do ---- */
 
-/* Sizes change fastest, so that small and large jobs meet. */
+/* Sizes change fastest, so that small and large jobs alternate. */
 static void list_kinds(workload *w)
 {
     for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
@@ -85,7 +85,7 @@ static gx_job make_job(const workload *w, const kind *k, void *out)
 
 /* ---- doing it ---- */
 
-/* Sleeps until then; false where it is time to end. */
+/* Sleeps until then; false if it is time to stop. */
 static bool sleep_until(workload *w, uint64_t ns)
 {
     struct timespec at = {.tv_sec = (time_t)(ns / 1000000000u),
@@ -106,7 +106,7 @@ static void note_failure(workload *w, const char *message)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Frees the slot; false where its job failed. */
+/* Frees the slot; false if its job failed. */
 static bool finish(workload *w, size_t slot)
 {
     gx_report report = {.struct_size = sizeof report};
@@ -138,7 +138,7 @@ static void *work(void *user)
     for (uint64_t i = 0; (!w->opts.jobs || i < w->opts.jobs) && sleep_until(w, next); i++) {
         size_t slot = i % SLOTS;
         bool fine = finish(w, slot) && submit(w, slot, &w->kinds[i % w->kind_count]);
-        /* A rate that is not kept is not made up for, and what fails is not hammered. */
+        /* Missed jobs are not made up for, and failures are not retried at once. */
         uint64_t now = now_ns();
         next = next + step > now ? next + step : now;
         if (!fine)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work for its own sake: jobs over random elements at a steady rate, so that gpuexec serve
- * and gpuexec top have something to show.
+ * A synthetic workload: jobs over random elements at a steady rate, so that gpuexec serve and
+ * gpuexec top have something to show.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -14,13 +14,13 @@ typedef struct workload_opts {
     uint32_t fields, ops;
     number_list sizes;
     uint64_t rate; /* tickets per second */
-    uint64_t jobs; /* it ends after so many; 0: never */
+    uint64_t jobs; /* stop after this many; 0: never */
     int idle;
 } workload_opts;
 
 enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
 
-/* What the options are where none are given. */
+/* Default options. */
 #define WORKLOAD_DEFAULT                                                                           \
     {                                                                                              \
         .fields = 1u << GX_BLS12_381_FQ, .ops = 1u << GX_ADD | 1u << GX_MUL, .rate = 20,           \
@@ -30,7 +30,7 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
         }                                                                                          \
     }
 
-/* Rows of an arg_spec table, for the workload_opts at `o`. */
+/* Rows of an arg_spec table for the workload_opts at `o`. */
 /* clang-format off */
 #define WORKLOAD_SPECS(o)                                                                          \
     ARG_ROW_FIELDS(&(o)->fields, "fields of the jobs (bls12-381-fq)"),                             \
@@ -46,15 +46,14 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
 
 typedef struct workload workload;
 
-/* Starts the jobs, on a thread of their own. The options are copied. Returns an exit code, and
- * says what went wrong on behalf of `cmd`. */
+/* Starts the jobs on their own thread. Copies the options. Returns an exit code, and reports errors
+ * on behalf of `cmd`. */
 int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, workload **out);
 
-/* Waits for what is under way, and frees it; NULL is fine. */
+/* Waits for unfinished jobs and frees the workload; may be NULL. */
 void workload_stop(workload **w);
 
-/* What it is doing, as an object; NULL where memory ran out. Any thread; a NULL workload
- * stands for none. */
+/* The current state as an object; NULL if memory ran out. Any thread; the workload may be NULL. */
 json_t *workload_json(workload *w);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that the program writes (writer.h).
+ * Output files of the program (writer.h).
  */
 #include "writer.h"
 
@@ -17,14 +17,14 @@
 
 /* ---- the temporary file and signals ------------------------------------------------ */
 
-/* What a signal handler has to unlink; changed only while the signals are blocked. */
+/* File to be removed by a signal handler; changed only while the signals are blocked. */
 static char unfinished[PATH_MAX];
 
 static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof *fatal_signals };
 
-/* SA_RESETHAND: raising it again ends the process as if there were no handler. */
+/* With SA_RESETHAND, raising the signal again ends the process as if there were no handler. */
 static void remove_unfinished(int signal_number)
 {
     if (unfinished[0])
@@ -71,8 +71,8 @@ static bool cannot_write(file_writer *w, int error)
     return false;
 }
 
-/* Whether somebody put it into a folder that everybody may write to, and where a file's owner
- * alone may remove it: it may be there to receive what was meant for another. */
+/* Whether another user placed the file in a sticky, world-writable directory: it may be there to
+ * receive data meant for someone else. */
 static bool is_planted(const char *path, const struct stat *it)
 {
     struct stat folder;
@@ -89,7 +89,7 @@ static target target_of(file_writer *w, const struct stat *st)
 {
     struct stat out;
     if (!fstat(STDOUT_FILENO, &out) && out.st_dev == st->st_dev && out.st_ino == st->st_ino)
-        return TARGET_STDOUT; /* by another name, as /dev/stdout */
+        return TARGET_STDOUT; /* under another name, such as /dev/stdout */
     if (S_ISREG(st->st_mode))
         return TARGET_FILE;
     if (S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode))
@@ -100,7 +100,8 @@ static target target_of(file_writer *w, const struct stat *st)
     return TARGET_NONE;
 }
 
-/* What a name stands for, and the file behind it in *st; TARGET_NONE where it is refused. */
+/* What kind of file a name refers to, with the file itself in *st; TARGET_NONE if it is
+ * rejected. */
 static target inspect(file_writer *w, const char *path, struct stat *st)
 {
     struct stat link;
@@ -155,7 +156,7 @@ static bool open_stream(file_writer *w, const char *path)
 
 /* ---- replaced -------------------------------------------------------------------------- */
 
-/* Creates w->temporary and has signals remove it. */
+/* Creates w->temporary and registers it for removal by signals. */
 static int create_temporary(file_writer *w)
 {
     sigset_t old;
@@ -186,7 +187,8 @@ static bool open_temporary(file_writer *w)
     return false;
 }
 
-/* What open would give a new file. Some filesystems have no modes; the data is what matters. */
+/* The mode that open would give a new file. Failures are ignored: some filesystems have no
+ * modes. */
 static void set_new_mode(int fd)
 {
     mode_t mask = umask(0);
@@ -195,19 +197,19 @@ static void set_new_mode(int fd)
         return;
 }
 
-/* The access list of the file that is replaced, whose mode alone would say less. */
+/* Copies the access control list of the replaced file; its mode alone is not enough. */
 static bool copy_access_list(file_writer *w)
 {
     static const char list[] = "system.posix_acl_access";
     char value[4096];
     ssize_t size = getxattr(w->path, list, value, sizeof value);
     if (size < 0 && errno != ERANGE)
-        return true; /* none, or none can be here */
+        return true; /* none, or not supported here */
     return size >= 0 && !fsetxattr(w->fd, list, value, (size_t)size, 0);
 }
 
-/* The new file gets the owner and the mode of the old one, but for the bits that would have it run
- * as its owner: its bytes are others now. */
+/* Gives the new file the owner and mode of the old one, except for setuid, setgid and sticky: its
+ * contents have changed. */
 static bool take_after(file_writer *w, const struct stat *old)
 {
     struct stat mine;
@@ -229,7 +231,7 @@ static bool open_replacing(file_writer *w, const char *path, const struct stat *
     if (old->st_nlink > 1)
         return refuse(w, "it has several names (hard links), and the others would keep the old "
                          "contents; remove it, or name another file");
-    w->path = realpath(path, NULL); /* the file a link points to is replaced, not the link */
+    w->path = realpath(path, NULL); /* replaces the file that a link points to, not the link */
     if (!w->path)
         return cannot_write(w, errno);
     return open_temporary(w) && take_after(w, old);
@@ -321,8 +323,8 @@ FILE *writer_stream(file_writer *w)
     return w->stream;
 }
 
-/* All that was written, on disk before it gets its name: else a power cut could leave the name
- * alone. */
+/* Syncs the data before renaming; otherwise a power failure could leave the name without the
+ * data. */
 static int finish(file_writer *w)
 {
     if (w->stream && fclose(w->stream) && !w->error)
