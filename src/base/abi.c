@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* last: the last member that the struct had in the first release. */
+/* last: the last member of the struct in the first release. */
 #define LAYOUT(type, last)                                                                         \
     {                                                                                              \
 #type, offsetof(type, last) + sizeof(((type *)0)->last), sizeof(type)                      \
@@ -29,8 +29,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Bytes and not members: an element of an array need not be aligned, where its size is of a
- * version to come. */
+/* Bytes rather than members: an element of an array may be unaligned if its size is that of a
+ * future version. */
 static size_t struct_size_of(const void *caller)
 {
     size_t size;

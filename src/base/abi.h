@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Structs at the border: copies between the caller's, whose struct_size says which version of
- * gpuexec.h it was compiled with, and the library's own. The rules are in gpuexec.h; this is
- * the only place that knows how they are kept.
+ * Structs at the API boundary: copies between the caller's struct, whose struct_size tells which
+ * version of gpuexec.h it was compiled with, and the library's own. gpuexec.h states the rules;
+ * only this file implements them.
  */
 #ifndef GX_BASE_ABI_H
 #define GX_BASE_ABI_H
 
 #include "gpuexec.h"
 
-/* More than any struct will ever have: the caller left struct_size uninitialised. */
+/* Larger than any struct will ever be: struct_size was left uninitialised. */
 #define GX_STRUCT_SIZE_MAX ((size_t)65536)
 
 struct gx_layout {
     const char *name; /* "gx_config" */
-    size_t first;     /* size in the first release, which struct_size 0 stands for: never changes */
+    size_t first;     /* size in the first release, which struct_size 0 means; never changes */
     size_t size;      /* in this version */
 };
 
@@ -22,22 +22,23 @@ extern const struct gx_layout gx__config_layout, gx__run_opts_layout, gx__calibr
     gx__report_layout, gx__candidate_layout, gx__estimate_layout, gx__device_info_layout,
     gx__model_row_layout, gx__statistics_layout, gx__device_statistics_layout;
 
-/* Of the caller's struct; 0 where struct_size is no size that a struct of this kind can have,
- * and message says so. */
+/* Size of the caller's struct; 0, with a message, if struct_size is impossible for this kind of
+ * struct. */
 size_t gx__caller_size(const struct gx_layout *layout, const void *caller, char *message,
                        size_t message_size);
 
-/* The caller's input (NULL: all zero) as this version's, *own. GX_ERR_INVALID and message for a
- * bad size, and for what is set in members that this version does not know. */
+/* Converts the caller's input (NULL: all zero) to this version's struct, *own. GX_ERR_INVALID and a
+ * message for a bad size, or if a member unknown to this version is set. */
 gx_status gx__take_in(const struct gx_layout *layout, void *own, const void *caller, char *message,
                       size_t message_size);
 
-/* The size of each of `count` outputs of the caller, at `first`. GX_ERR_INVALID and message. */
+/* Determines the size of each of `count` caller outputs at `first`. GX_ERR_INVALID and a message on
+ * failure. */
 gx_status gx__check_out(const struct gx_layout *layout, const void *first, size_t count,
                         size_t *size, char *message, size_t message_size);
 
-/* *own into an output of the caller of this size: all but its first `keep` bytes, which are the
- * caller's own. */
+/* Copies *own to a caller output of this size, except for the first `keep` bytes, which belong to
+ * the caller. */
 void gx__give_out(const struct gx_layout *layout, void *caller, size_t size, size_t keep,
                   const void *own);
 

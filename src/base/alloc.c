@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Aligned, zeroed allocation on top of whatever allocator the context was given. The
- * caller's pointer is kept just below the memory handed out.
+ * Aligned, zeroed allocation on top of the context's allocator. The allocator's pointer is stored
+ * just below the memory handed out.
  */
 #include "base/alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cache file is a header, then the data. The checksum covers both, so that a file cut
- * short by a full disk or mixed up by anything else is seen as such.
+ * A cache file is a header followed by the data. The checksum covers both, so that truncated or
+ * corrupted files are detected.
  */
 #include "base/cache.h"
 
@@ -20,7 +20,7 @@
 
 struct header {
     char magic[8];
-    uint32_t header_bytes; /* also tells the byte order */
+    uint32_t header_bytes; /* also identifies the byte order */
     uint32_t reserved;
     uint64_t data_bytes;
     uint64_t checksum; /* of the header with 0 here, then of the data */
@@ -29,8 +29,8 @@ struct header {
 
 static const char magic[8] = {'g', 'p', 'u', 'e', 'x', 'e', 'c', '1'};
 
-/* FNV-1a over 64-bit words, the last one filled with zeros: `data_bytes` tells lengths
- * apart. Against accidents, not against attackers: the folder is the user's own. */
+/* FNV-1a over 64-bit words, the last one zero-padded; `data_bytes` distinguishes lengths. Protects
+ * against accidents, not attackers: the directory belongs to the user. */
 static uint64_t checksum(uint64_t sum, const void *data, size_t size)
 {
     const char *bytes = data;
@@ -38,7 +38,7 @@ static uint64_t checksum(uint64_t sum, const void *data, size_t size)
         uint64_t word = 0;
         memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
         sum = (sum ^ word) * 0x100000001b3u;
-        sum ^= sum >> 32; /* high bits would never come down again */
+        sum ^= sum >> 32; /* otherwise high bits would never influence low ones */
     }
     return sum;
 }
@@ -68,7 +68,7 @@ bool gx__cache_folder(const struct gx_instance *instance, char *path, size_t siz
         return false;
     if (asked)
         n = snprintf(path, size, "%s", asked);
-    else if (xdg && xdg[0] == '/') /* a relative one is to be ignored, says the XDG */
+    else if (xdg && xdg[0] == '/') /* the XDG specification says to ignore relative paths */
         n = snprintf(path, size, "%s/gpuexec", xdg);
     else if (home && home[0] == '/')
         n = snprintf(path, size, "%s/.cache/gpuexec", home);
@@ -86,7 +86,7 @@ static bool file_path(const struct gx_instance *instance, const char *name, char
     return n > 0 && (size_t)n < size - used;
 }
 
-/* All folders above the file, for the user alone where they are new. */
+/* Creates all parent directories, new ones accessible to the user only. */
 static bool make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -125,7 +125,7 @@ static bool write_all(int fd, const void *data, size_t size)
 
 /* ---- reading ---- */
 
-/* A plain file of this user's, of the size its header says. */
+/* Whether it is a regular file of this user, with the size that its header states. */
 static bool plausible(int fd, const struct header *h, const uint8_t *key)
 {
     struct stat st;
@@ -159,7 +159,7 @@ bool gx__cache_read(const struct gx_instance *instance, const char *name,
     char path[GX_CACHE_PATH_BYTES];
     if (!file_path(instance, name, path, sizeof path))
         return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe there must not block */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not block if it is a pipe */
     if (fd < 0)
         return false;
     bool ok = read_file(instance, fd, key, data, size);
@@ -178,8 +178,8 @@ static bool write_file(const char *temporary, const struct header *h, const void
     return close(fd) == 0 && ok;
 }
 
-/* A plain file of this user's; a link, a pipe or another's file is nothing that was put there by
- * this code, and stays. */
+/* Whether it is a regular file of this user. A link, a pipe or another user's file was not put
+ * there by this code and is left alone. */
 static bool may_replace(const char *path)
 {
     struct stat st;
@@ -191,7 +191,7 @@ static bool may_replace(const char *path)
 bool gx__cache_write(const struct gx_instance *instance, const char *name,
                      const uint8_t key[GX_CACHE_KEY_BYTES], const void *data, size_t size)
 {
-    static _Atomic unsigned serial; /* temporary names differ within the process too */
+    static _Atomic unsigned serial; /* makes temporary names unique within the process */
     char path[GX_CACHE_PATH_BYTES], temporary[GX_CACHE_PATH_BYTES + 48];
     if (!enabled(instance))
         return true;

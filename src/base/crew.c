@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call puts its work into a free place, marks it as wanting hands and takes parts until
- * there are none. A helper joins by taking a seat in the one word that also says how many
- * are in: so it can only read what cannot change under it, and places are used again
- * without a lock. Seats are not given back: a helper leaves when there are no parts left,
- * and then nobody needs to join.
- *
- * No deadlock, also where parts call again: who waits does so for threads that are inside
- * its task, and those can only wait for tasks that were begun later.
+ * A call puts its work into a free slot, marks it as open for helpers, and takes parts until none
+ * are left. A helper joins by taking a seat in the same word that counts the helpers inside; so it
+ * only reads what cannot change meanwhile, and slots are reused without a lock. Seats are not
+ * returned: a helper leaves when no parts are left, and then no one needs to join. There is no
+ * deadlock, even if parts make nested calls: a thread only waits for threads inside its own task,
+ * and those can only wait for tasks that began later.
  */
 #include "base/crew.h"
 
@@ -21,17 +19,20 @@
 #include "base/clock.h"
 #include "base/instance.h"
 
-/* How long one looks out for work, or for the end of others', before sleeping: to be woken
- * costs about as much. */
+/* How long a thread looks for work, or for others to finish, before it sleeps: waking it costs
+ * about as much. */
 #define LINGER_NS 100000u
-enum { TURNS_PER_LOOK = 16, TURNS_PER_YIELD = 128 }; /* at the clock; some microseconds */
+enum {
+    TURNS_PER_LOOK = 16,
+    TURNS_PER_YIELD = 128
+}; /* between looks at the clock; some microseconds */
 
 enum { AT_REST, STARTING, UP }; /* gx_crew.state */
 
-/* One helper in so many may be left out for others' sake. */
+/* One helper in this many may be left out in favour of other threads. */
 #define LENT_PART 4u
 
-/* Of gx_crew_task.seats: helpers that are in, whether the caller sleeps, seats left. */
+/* Layout of gx_crew_task.seats: helpers inside, whether the caller sleeps, seats left. */
 #define IN_ONE     ((uint64_t)1)
 #define IN_MASK    ((uint64_t)0x7fffffff)
 #define ASLEEP     ((uint64_t)1 << 31)
@@ -54,7 +55,7 @@ bool gx__linger(struct gx_linger *linger)
     return now < linger->until;
 }
 
-/* Sleeps unless *word is no longer `seen`; may return early. */
+/* Sleeps unless *word differs from `seen`; may return early. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -73,7 +74,8 @@ static uint32_t bit_of(const struct gx_crew *crew, const struct gx_crew_task *ta
     return (uint32_t)1 << (task - crew->task);
 }
 
-/* By one who is in, or the caller: so the bit is that of this task, not of a later one. */
+/* Called by a helper inside the task, or by its caller: so the bit belongs to this task, not to a
+ * later one. */
 static void want_no_more(struct gx_crew *crew, const struct gx_crew_task *task)
 {
     uint32_t bit = bit_of(crew, task);
@@ -81,7 +83,7 @@ static void want_no_more(struct gx_crew *crew, const struct gx_crew_task *task)
         atomic_fetch_and(&crew->wanted[task->kind], ~bit);
 }
 
-/* The worker number, or 0 where no seat is left. */
+/* The worker number, or 0 if no seat is left. */
 static uint32_t join(struct gx_crew *crew, struct gx_crew_task *task)
 {
     uint64_t seats = atomic_load(&task->seats);
@@ -99,7 +101,7 @@ static void leave(struct gx_crew_task *task)
 {
     uint64_t before = atomic_fetch_sub(&task->seats, IN_ONE);
     if ((before & IN_MASK) == 1 && before & ASLEEP)
-        futex_wake(&task->over, 1); /* the place stays, even where the call is gone */
+        futex_wake(&task->over, 1); /* the slot stays valid even after the call has returned */
 }
 
 static void take_parts(struct gx_crew_task *task, uint32_t worker)
@@ -108,7 +110,7 @@ static void take_parts(struct gx_crew_task *task, uint32_t worker)
         task->fn(task->arg, part, worker);
 }
 
-/* A task of a kind that wants hands, with a seat in it, or NULL. */
+/* Finds a task of this kind that wants helpers and takes a seat; NULL if there is none. */
 static struct gx_crew_task *find(struct gx_crew *crew, enum gx_crew_kind kind, uint32_t *worker)
 {
     uint32_t wanted = atomic_load(&crew->wanted[kind]);
@@ -128,7 +130,7 @@ static void help_copying(struct gx_crew *crew, struct gx_crew_task *task, uint32
     leave(task);
 }
 
-/* Between two parts it sees to copies, keeping its seat. */
+/* Helps with copies between two parts, keeping its seat. */
 static void help_computing(struct gx_crew *crew, struct gx_crew_task *task, uint32_t worker)
 {
     for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;) {
@@ -158,7 +160,7 @@ static struct gx_crew_task *find_any(struct gx_crew *crew, uint32_t *worker)
     return task ? task : find(crew, GX_CREW_COMPUTE, worker);
 }
 
-/* A task with a seat in it; NULL where it is time to sleep or to end. */
+/* Takes a seat in some task; NULL if it is time to sleep or to exit. */
 static struct gx_crew_task *look_out(struct gx_crew *crew, uint32_t *worker)
 {
     struct gx_linger linger = {0};
@@ -172,8 +174,8 @@ static struct gx_crew_task *look_out(struct gx_crew *crew, uint32_t *worker)
     return task;
 }
 
-/* A caller marks its task and then looks who sleeps, a thread says that it sleeps and then
- * looks at the marks: one of the two sees the other. */
+/* A caller marks its task and then checks for sleepers; a thread announces that it sleeps and then
+ * checks the marks: at least one of them sees the other. */
 static void sleep_until_wanted(struct gx_crew *crew)
 {
     uint32_t seen = atomic_load(&crew->bell);
@@ -214,12 +216,12 @@ uint32_t gx__cores(void)
     cpu_set_t set;
     if (!sched_getaffinity(0, sizeof set, &set))
         return (uint32_t)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than such a set has room for */
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than such a set can hold */
     return online > 1 ? (uint32_t)online : 1;
 }
 
-/* One caller starts them, meanwhile others go on with those there are. Where a thread cannot
- * be had, there are fewer. */
+/* One caller starts the threads; others meanwhile continue with those that exist. If a thread
+ * cannot be started, there are fewer. */
 static void start(struct gx_crew *crew, uint32_t asked)
 {
     uint32_t at_rest = AT_REST, cores = gx__cores(), threads = (asked ? asked : cores) - 1;
@@ -247,7 +249,7 @@ void gx__crew_end(struct gx_instance *instance)
 
 /* ---- calling ---- */
 
-/* A place that is nobody's, or NULL. */
+/* A free slot, or NULL. */
 static struct gx_crew_task *claim(struct gx_crew *crew)
 {
     uint32_t used = atomic_load(&crew->used), lowest;
@@ -269,7 +271,7 @@ static void post(struct gx_crew *crew, struct gx_crew_task *task, uint32_t helpe
         futex_wake(&crew->bell, helpers - looking);
 }
 
-/* Until nobody is in the task. */
+/* Waits until no helper is inside the task. */
 static void see_others_off(struct gx_crew *crew, struct gx_crew_task *task)
 {
     struct gx_linger linger = {0};
@@ -290,7 +292,7 @@ void gx__crew_lend(struct gx_instance *instance, bool begin)
     atomic_fetch_add(&instance->crew.lent, begin ? 1 : (uint32_t)-1);
 }
 
-/* Those that may be asked. */
+/* Helpers that may be asked. */
 static uint32_t helpers_there(struct gx_crew *crew)
 {
     uint32_t started = atomic_load(&crew->started), lent = atomic_load(&crew->lent);

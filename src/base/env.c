@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #if !defined(__GLIBC__)
-/* As in the C library that has it, but for capabilities. */
+/* As in glibc, except for capabilities. */
 static char *secure_getenv(const char *name)
 {
 #if defined(_WIN32)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The caller's floating-point mode, set aside: drivers compute with floats in the
- * calling thread, and must neither meet its traps and rounding nor leave flags there.
+ * Sets aside the caller's floating-point mode: drivers use floats on the calling thread, and must
+ * neither inherit its traps and rounding nor leave flags behind.
  */
 #ifndef GX_BASE_FLOAT_ENV_H
 #define GX_BASE_FLOAT_ENV_H
@@ -10,13 +10,13 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 
-/* The registers behind the environment, in the C library's own layout. Loading the x87's takes
- * longer than the plan of a small job, and hardly anyone has anything else than the default
- * there: so it is done only where the control or the flags say that it must be. */
+/* The control registers, in the C library's layout. Loading the x87 environment takes longer than
+ * planning a small job, and hardly anyone changes it; so it is done only if the control word or the
+ * flags require it. */
 enum {
     GX_FLOAT_FLAGS = 0x3f,
-    GX_X87_CONTROL = 0x37f,  /* no traps, to nearest */
-    GX_SSE_CONTROL = 0x1f80, /* the same; its lower bits are flags */
+    GX_X87_CONTROL = 0x37f,  /* no traps, round to nearest */
+    GX_SSE_CONTROL = 0x1f80, /* the same; its low bits are flags */
 };
 
 static inline void gx__float_env_read(fenv_t *env)

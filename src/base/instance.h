@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a context hands down to every layer: where memory comes from, where messages
- * go, the settings, the host threads, and the counters behind gx_stats.
+ * Handed from a context to every layer: allocator, log, settings, host threads, and the counters
+ * behind gx_stats.
  */
 #ifndef GX_BASE_INSTANCE_H
 #define GX_BASE_INSTANCE_H
@@ -24,14 +24,14 @@ struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
     struct gx_crew crew;
-    struct gx_hosts *hosts;   /* exec/'s: memory that the caller registered */
-    struct gx_backlog *queue; /* exec/'s: asynchronous work */
+    struct gx_hosts *hosts;   /* owned by exec/: memory registered by the caller */
+    struct gx_backlog *queue; /* owned by exec/: asynchronous work */
     atomic_bool tracing;
     _Atomic uint64_t traced_jobs;
     pthread_mutex_t trace_lock;
     struct gx_trace *trace; /* under the lock; NULL: no trace. See trace.h */
-    void *webgpu;           /* the WebGPU backend's, in the same way as: */
-    void *vulkan; /* the Vulkan backend's own, under a lock of its own; ended by its `stop` */
+    void *webgpu;           /* owned by the WebGPU backend, like: */
+    void *vulkan; /* owned by the Vulkan backend, under its own lock; freed by its `stop` */
 };
 
 static inline void gx__count(_Atomic uint64_t *counter, uint64_t by)

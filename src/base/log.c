@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Formats into a buffer on the stack: logging works when memory has run out.
+ * Formats into a buffer on the stack, so that logging works when memory has run out.
  */
 #include "base/log.h"
 
@@ -14,7 +14,7 @@ const char *gx_last_message(void)
     return last_message;
 }
 
-/* What is no printable character, as messages quote the user, becomes '?'. */
+/* Messages may quote the user: unprintable characters become '?'. */
 static void copy_line(char line[GX_MESSAGE_BYTES], const char *message)
 {
     size_t n = 0;

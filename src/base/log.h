@@ -9,15 +9,15 @@
 
 #define GX_MESSAGE_BYTES 256
 
-/* One line: what is no printable character in message (it may quote the user) becomes
- * '?'. For the time before there is an instance. */
+/* Logs one line; unprintable characters in message (it may quote the user) become '?'. For use
+ * before there is an instance. */
 void gx__log_line(const gx_config *config, gx_log_level level, const char *message);
 
-/* A call that the user made failed: the text becomes gx_last_message of this thread and, where
- * there is an instance, a line of the log. Returns the status. */
+/* Reports that an API call failed: the text becomes gx_last_message of this thread and, if there is
+ * an instance, a log line. Returns the status. */
 __attribute__((format(printf, 3, 4))) gx_status gx__fail(const struct gx_instance *instance,
                                                          gx_status status, const char *format, ...);
-/* The same for the time before there is an instance. */
+/* The same for use before there is an instance. */
 gx_status gx__fail_line(const gx_config *config, gx_status status, const char *message);
 
 __attribute__((format(printf, 3, 4))) void gx__log(const struct gx_instance *instance,

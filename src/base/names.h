@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The values of the smaller public enums and what each is called: settings, the program, metrics
- * and reports all take the names from here.
+ * Values and names of the smaller public enums; settings, the program, metrics and reports use
+ * these names.
  */
 #ifndef GX_BASE_NAMES_H
 #define GX_BASE_NAMES_H
 
 #include "gpuexec.h"
 
-/* X(symbol, value, name), numbered without gaps; the values are those of gpuexec.h. */
+/* X(symbol, value, name), consecutive; the values are those of gpuexec.h. */
 #define GX__LOG_LEVEL_LIST(X)                                                                      \
     X(GX_LOG_ERROR, 1, "error")                                                                    \
     X(GX_LOG_WARNING, 2, "warning")                                                                \
@@ -56,12 +56,12 @@
     X(GX_HEALTH_RESTING, 2, "resting")                                                             \
     X(GX_HEALTH_QUARANTINED, 3, "quarantined")
 
-/* X(name): the kinds of host code that the CPU device chooses from, the plainest first. */
+/* X(name): instruction-set tiers of the CPU device, most portable first. */
 #define GX__TIER_LIST(X) X(portable) X(adx) X(avx512)
 
 #define GX__ONE_NAME(...) +1
 enum {
-    GX_PATHS_ASKED = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
+    GX_PATHS_ASKED = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be requested */
     GX_MODES = GX__MODE_LIST(GX__ONE_NAME),
     GX_POLICIES = GX__POLICY_LIST(GX__ONE_NAME),
     GX_HEALTHS = GX__HEALTH_LIST(GX__ONE_NAME)

@@ -76,7 +76,7 @@ const gx_option *gx_option_get(uint32_t index)
     return index < OPTION_COUNT ? &options[index] : NULL;
 }
 
-/* Digits only: strtoull alone would take a sign and leading blanks. */
+/* Digits only: strtoull alone would accept a sign and leading blanks. */
 static int parse_number(const char *text, uint64_t max, uint64_t *value)
 {
     if (!*text || text[strspn(text, "0123456789")])
@@ -110,8 +110,8 @@ static int parse_bytes(const char *text, uint64_t *value)
 
 typedef const char *(*name_fn)(uint32_t value);
 
-/* Which of the first `count` values has this name. GX_ERR_INVALID and err, which lists them, for
- * others. */
+/* Finds the value with this name among the first `count`. Otherwise GX_ERR_INVALID, with the valid
+ * names in err. */
 static gx_status parse_name(const char *text, name_fn name, uint32_t count, uint32_t *which,
                             const char *where, char *err, size_t err_size)
 {
@@ -223,7 +223,7 @@ static size_t member_bytes(size_t i)
                                           : sizeof(char *);
 }
 
-/* where: how the user knows the setting, for the message. */
+/* where: the setting's name as the user knows it, for the message. */
 static gx_status set(gx_config *config, size_t i, const char *where, const char *value, char *err,
                      size_t err_size)
 {
@@ -301,7 +301,7 @@ static int is_zero(const gx_config *config, size_t i)
     return !memcmp((const char *)config + targets[i].offset, zero, member_bytes(i));
 }
 
-/* The caller's config may be of another version. */
+/* The caller's config may have the layout of another version. */
 static gx_status set_by_name(gx_config *config, const char *name, const char *value, char *err,
                              size_t err_size)
 {
@@ -333,7 +333,7 @@ gx_status gx_config_set(gx_config *config, const char *name, const char *value, 
     return s == GX_OK ? s : gx__fail(NULL, s, "%s", message);
 }
 
-/* The names that these settings had in the programs the library grew from. */
+/* Names of these settings in the programs that the library replaces. */
 static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
 {
     const char *value = gx__env(config, "GPU_DEVICE_LOCAL");
@@ -388,7 +388,7 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
         snprintf(err, err_size, "gx_config.allocator needs both alloc and free, or neither");
         return GX_ERR_INVALID;
     }
-    if (config->cpumask) { /* what gx_config_set would have looked at */
+    if (config->cpumask) { /* checks that gx_config_set would have made */
         gx_status s = set_by_name(config, "cpumask", config->cpumask, err, err_size);
         if (s != GX_OK)
             return s;

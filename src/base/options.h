@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Settings: one table makes the config field, the environment variable and the
- * command-line option of each.
+ * Settings: one table defines each setting's config member, environment variable and command-line
+ * option.
  */
 #ifndef GX_BASE_OPTIONS_H
 #define GX_BASE_OPTIONS_H
@@ -10,13 +10,13 @@
 
 #include "gpuexec.h"
 
-/* Copies the caller's config (NULL: all zero) into *config, then fills what is still
- * zero from the environment. A bad size or value gives GX_ERR_INVALID and err. The
- * strings are borrowed from the caller and the environment. */
+/* Copies the caller's config (NULL: all zero) to *config and fills members that are still zero from
+ * the environment. GX_ERR_INVALID and err for a bad size or value. Strings are borrowed from the
+ * caller and the environment. */
 gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
                               size_t err_size);
 
-/* "host-visible" and the like. GX_ERR_INVALID and err, with `where` in front, for others. */
+/* Parses "host-visible" and the like. Otherwise GX_ERR_INVALID and err, prefixed with `where`. */
 gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
                          size_t err_size);
 
@@ -28,15 +28,15 @@ gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, cha
 gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
                            size_t err_size);
 
-/* The next name of a comma-separated list, at *list, which is moved behind it; what is too
- * long for a name is left out. False at the end. */
+/* Reads the next name of the comma-separated list at *list, which is advanced; skips names that are
+ * too long. False at the end. */
 bool gx__next_name(const char **list, char *name, size_t size);
 
-/* Bit t set: the t-th tier (gx_tier_name) is named in the comma-separated text; the first always
- * is, and all are where text is NULL. False where something else is named. */
+/* Parses a comma-separated list of tiers (gx_tier_name); bit t is set if tier t is named. The first
+ * tier always is, and all are if text is NULL. False for an unknown name. */
 bool gx__parse_tiers(const char *text, unsigned *bits);
 
-/* What WebGPU can be over. */
+/* The backends of WebGPU. */
 enum gx_webgpu_backend {
     GX_WEBGPU_VULKAN,
     GX_WEBGPU_GL,
@@ -46,11 +46,11 @@ enum gx_webgpu_backend {
 };
 extern const char *const gx__webgpu_backend_names[GX_WEBGPU_BACKENDS];
 
-/* "vulkan and gl": those that this platform can have. */
+/* "vulkan and gl": the backends available on this platform. */
 const char *gx__webgpu_backends_here(void);
 
-/* Bit b set: backend b is named in the comma-separated text; all that this platform can have
- * are where text is NULL. False where something else is named. */
+/* Parses a comma-separated list of backends; bit b is set if backend b is named. All of this
+ * platform are if text is NULL. False for any other name. */
 bool gx__parse_backends(const char *text, unsigned *bits);
 
 #endif

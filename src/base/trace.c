@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace file is one JSON array of events, written in pieces that end between two
- * events: a process that is killed leaves a file that only misses its last bracket, which
- * the format allows. Memory is one buffer, however long the trace.
+ * The trace file is one JSON array of events, written in blocks that end between two events: a
+ * killed process leaves a file without the closing bracket, which the format allows. Memory use is
+ * one buffer, however long the trace.
  */
 #include "base/trace.h"
 
@@ -22,12 +22,12 @@
 
 #define BUFFER_BYTES ((size_t)64 << 10)
 #define EVENT_BYTES  ((size_t)768) /* more than any event needs */
-#define FLUSH_NS     1000000000u   /* what a killed process may lose */
+#define FLUSH_NS     1000000000u   /* at most this much is lost if the process is killed */
 #define DEVICES_MAX  32
 #define LANES_MAX    8
-#define CREATING_MS  20 /* from creating a trace until something is in it */
+#define CREATING_MS  20 /* grace period between creating a trace and its first bytes */
 
-/* How each of our traces begins: by that they are told from other files. */
+/* Every trace of ours begins like this, which distinguishes it from other files. */
 #define BEGIN "[{\"ph\":\"M\",\"name\":\"gpuexec\","
 
 static const char taken[] = "another context is writing it";
@@ -38,16 +38,16 @@ static const char *const stage_names[GX_STAGES] = {
 #undef X
 };
 
-/* Spans on one lane may not overlap in part, or viewers misplace them: a stage has as
- * many lanes as it needs, up to a limit. */
+/* Viewers misplace partly overlapping spans on one lane: a stage gets as many lanes as it needs, up
+ * to a limit. */
 struct trace_device {
     char name[48];
-    uint64_t lane_end[GX_STAGES][LANES_MAX]; /* 0: not used yet */
+    uint64_t lane_end[GX_STAGES][LANES_MAX]; /* 0: unused */
 };
 
 struct gx_trace {
     int fd;
-    int error; /* errno of the first write that failed; nothing more is written then */
+    int error; /* errno of the first failed write; nothing is written after it */
     size_t used;
     uint64_t flushed_ns;
     size_t devices;
@@ -79,7 +79,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct gx_trace *trace, co
     trace->used += n > 0 ? (size_t)n : 0;
 }
 
-/* Names of devices come from files and drivers: nothing in them may end a string. */
+/* Device names come from files and drivers: nothing in them may end a JSON string. */
 static void put_text(struct gx_trace *trace, const char *text)
 {
     for (; *text; text++) {
@@ -108,7 +108,7 @@ static struct trace_device *find_device(struct gx_trace *trace, const char *name
         i++;
     if (i == trace->devices) {
         if (i == DEVICES_MAX)
-            return &trace->device[i - 1]; /* more than can be open at once: they share */
+            return &trace->device[i - 1]; /* more than can be open at once: they share a lane */
         snprintf(trace->device[i].name, sizeof trace->device[i].name, "%s", name);
         trace->devices++;
         put_metadata(trace, "process_name", i + 1, 0, name, 0);
@@ -116,7 +116,7 @@ static struct trace_device *find_device(struct gx_trace *trace, const char *name
     return &trace->device[i];
 }
 
-/* The first lane that is free by then; its number in the file. */
+/* The first lane that is free at that time; returns its number in the file. */
 static size_t take_lane(struct gx_trace *trace, struct trace_device *device,
                         const struct gx_span *span)
 {
@@ -133,7 +133,7 @@ static size_t take_lane(struct gx_trace *trace, struct trace_device *device,
             pid, tid, tid);
     }
     end[lane] = span->end_ns > end[lane] ? span->end_ns : end[lane];
-    end[lane] += !end[lane]; /* used, even if by nothing at time 0 */
+    end[lane] += !end[lane]; /* in use, even if only at time 0 */
     return tid;
 }
 
@@ -167,7 +167,7 @@ void gx__trace_span(struct gx_instance *instance, const struct gx_span *span)
         return;
     pthread_mutex_lock(&instance->trace_lock);
     struct gx_trace *trace = instance->trace;
-    if (trace) { /* it may have ended meanwhile */
+    if (trace) { /* the trace may have ended meanwhile */
         put_span(trace, span);
         if (trace->used > BUFFER_BYTES - 4 * EVENT_BYTES ||
             gx__now_ns() - trace->flushed_ns > FLUSH_NS)
@@ -188,17 +188,17 @@ void gx__trace_init(struct gx_instance *instance)
     pthread_mutex_init(&instance->trace_lock, NULL);
 }
 
-/* A new file, locked; nothing that is there already is opened, a link included. */
+/* Creates and locks a new file. Opens nothing that exists, not even through a link. */
 static int create_alone(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) /* not all file systems have locks */
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) /* not all file systems support locks */
         errno = 0;
     return fd;
 }
 
-/* Whether the file begins as our traces do. One that is created just now is empty for a moment,
- * and locked from before it is not. */
+/* Whether the file begins like our traces. A newly created trace is empty for a moment, but is
+ * locked before that. */
 static bool is_trace(int fd)
 {
     static const char begin[] = BEGIN;
@@ -211,8 +211,8 @@ static bool is_trace(int fd)
     return n == (ssize_t)sizeof bytes && !memcmp(bytes, begin, sizeof bytes);
 }
 
-/* What is there is replaced only where it is a trace: neither is anything else cut off, nor does
- * opening it wait for somebody (a pipe) or do something (a device). */
+/* Replaces an existing file only if it is a trace: nothing else is truncated, and opening it must
+ * not block (a pipe) or have side effects (a device). */
 static int open_again(const char *path, const char **why)
 {
     struct stat is;
@@ -233,8 +233,8 @@ static int open_again(const char *path, const char **why)
     return -1;
 }
 
-/* The first event goes over that of the trace before, and then the rest of it is cut off: if
- * there is no room, the file is as it was. */
+/* Writes the first event over that of the old trace, then truncates the rest: if there is no space,
+ * the old file is intact. */
 static bool begin(struct gx_trace *trace)
 {
     put(trace, BEGIN "\"pid\":0,\"args\":{\"version\":\"%s\"}}", gx_version());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace of what ran when, written while it happens, in the Chrome trace format that
- * Perfetto and chrome://tracing open: one lane per device and stage, all on one axis.
+ * A timeline of all work, written as it happens, in the Chrome trace format that Perfetto and
+ * chrome://tracing open: one lane per device and stage, all on one time axis.
  */
 #ifndef GX_BASE_TRACE_H
 #define GX_BASE_TRACE_H
@@ -10,7 +10,7 @@
 
 #include "base/instance.h"
 
-/* X(symbol, name), in the order in which lanes are shown */
+/* X(symbol, name), in the order of the lanes */
 #define GX_STAGE_LIST(X)                                                                           \
     X(JOB, "job")                                                                                  \
     X(QUEUED, "queued")                                                                            \
@@ -27,42 +27,43 @@ enum gx_stage {
         GX_STAGES
 };
 
-/* Something that took time. What it is not about is left 0. */
+/* A span of time. Members that do not apply are left 0. */
 struct gx_span {
     const char *device;
     enum gx_stage stage;
-    uint64_t job;  /* a number that gx__trace_jobs gave, the first of `jobs` */
-    uint64_t jobs; /* that share it; 0 is 1 */
+    uint64_t job;  /* a number from gx__trace_jobs, the first of `jobs` */
+    uint64_t jobs; /* jobs that share the span; 0 means 1 */
     gx_op op;
     gx_field field;
     uint64_t elements, bytes;
-    uint64_t start_ns, end_ns; /* of gx__now_ns, or the device's own clock where it models time */
+    uint64_t start_ns,
+        end_ns; /* from gx__now_ns, or from the device's clock if its time is simulated */
 };
 
-/* Nothing but this is done where there is no trace. */
+/* The only cost without a trace. */
 static inline bool gx__tracing(const struct gx_instance *instance)
 {
     return atomic_load_explicit(&instance->tracing, memory_order_relaxed);
 }
 
-/* Numbers for `count` jobs; returns the first. Any thread. */
+/* Allocates numbers for `count` jobs; returns the first. Any thread. */
 uint64_t gx__trace_jobs(struct gx_instance *instance, uint64_t count);
 
-/* Any thread, and whether there is a trace or not. */
+/* Any thread, with or without a trace. */
 void gx__trace_span(struct gx_instance *instance, const struct gx_span *span);
 
-/* Into a new file, or over a trace of ours from before; any other file, and whatever is no
- * regular file (a link, a pipe, a device), is left alone. On failure there is no trace and
- * message says why: GX_ERR_FILE, GX_ERR_OUT_OF_MEMORY, GX_ERR_INVALID where the context is
- * writing one already, or another one is writing to that file. */
+/* Starts a trace in a new file, or replaces an earlier trace; any other existing file (including
+ * links, pipes and devices) is left alone. On failure there is no trace and message holds the
+ * reason: GX_ERR_FILE, GX_ERR_OUT_OF_MEMORY, or GX_ERR_INVALID if the context is already writing a
+ * trace or another one is writing to that file. */
 gx_status gx__trace_start(struct gx_instance *instance, const char *path, char *message,
                           size_t message_size);
-/* Ends the file. GX_ERR_FILE where not all of it could be written, GX_OK where there is no
+/* Finishes the file. GX_ERR_FILE if it could not be written completely, GX_OK if there is no
  * trace. */
 gx_status gx__trace_stop(struct gx_instance *instance, char *message, size_t message_size);
 
-/* Of every instance, before and after all of these. */
+/* For every instance, before and after all of these. */
 void gx__trace_init(struct gx_instance *instance);
-void gx__trace_end(struct gx_instance *instance); /* stops and logs what went wrong */
+void gx__trace_end(struct gx_instance *instance); /* stops the trace and logs errors */
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The adx tier: scalar x86-64 with mulx and the two carry chains of adcx and adox,
- * which no compiler makes from C. Inline assembly for one element at a time; the loops
- * are portable's (scalar_loops.h). No block needs more than 13 registers, as 14 are left
- * where a frame pointer is kept (-O0, sanitizers).
+ * The adx tier: scalar x86-64 with mulx and the two carry chains of adcx and adox, which compilers
+ * do not generate from C. Inline assembly for one element at a time; the loops are shared with
+ * portable.c (scalar_loops.h). No block uses more than 13 registers, because only 14 are available
+ * with a frame pointer (-O0, sanitizers).
  */
 #include "field/host.h"
 
@@ -71,8 +71,8 @@ TEMPLATE void subtract_once(unsigned limbs, uint64_t *t, const struct gx_prime *
 #define SUB_B_4 WITH_B(sub, 0) WITH_B(sbb, 1) WITH_B(sbb, 2) WITH_B(sbb, 3)
 #define SUB_B_6 SUB_B_4 WITH_B(sbb, 4) WITH_B(sbb, 5)
 
-/* t += p where CF is set. CF decides throughout while OF carries: sbb of a register with
- * itself clears OF and keeps CF, and neither mov nor cmov nor adox touches CF. */
+/* t += p if CF is set. CF is preserved throughout while OF carries: sbb of a register with itself
+ * clears OF and keeps CF, and neither mov, cmov nor adox touches CF. */
 #define ADD_P(j)                                                                                   \
     "mov %[zero], %[addend]\n\t"                                                                   \
     "cmovc " P(j) ", %[addend]\n\t"                                                                \
@@ -110,7 +110,7 @@ TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
     store_limbs(limbs, r, t);
 }
 
-/* a - b, plus p where that borrowed; a, b < p, out < p. */
+/* a - b, plus p if that borrowed; a, b < p, out < p. */
 TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
                      const struct gx_prime *prime)
 {
@@ -125,10 +125,8 @@ TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
 
 /* ---- multiplication -------------------------------------------------------------------- */
 
-/* The same rounds and the same bounds as portable's fe_mul: t < 2p between rounds, in
- * `limbs` limbs; within a round `top` is one more.
- *
- * First round: (top, t) = a * b[0], one carry chain. */
+/* Same rounds and bounds as fe_mul in portable.c: t < 2p between rounds, in `limbs` limbs; within a
+ * round `top` is one more. First round: (top, t) = a * b[0], with one carry chain. */
 #define FIRST(op, j, next) "mulx " A(j) ", %[lo], " T(next) "\n\t" #op " %[lo], " T(j) "\n\t"
 #define FIRST_BEGIN        "mov " B(0) ", %%rdx\n\tmulx " A(0) ", " T(0) ", " T(1) "\n\t"
 #define FIRST_END(j)                                                                               \
@@ -207,14 +205,14 @@ TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
     store_limbs(limbs, r, t);
 }
 
-/* As in portable.c, the product with itself. */
+/* As in portable.c: the product with itself. */
 TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
 {
     fe_mul(limbs, r, a, a, prime);
 }
 
-/* Measured on Zen 4: gcc 12's portable add and sub take twice as long as these, clang
- * 14's are as fast or faster (sub of 4 limbs 1.4 times). */
+/* Measured on Zen 4: gcc 12's portable add and sub take twice as long as these; clang 14's are as
+ * fast or faster (sub of 4 limbs: 1.4 times). */
 #if defined(__clang__)
 #define ADD_SUB_PAYS false
 #else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Part of the AVX-512 tier (avx512.c): 1/b and a/b by Montgomery's trick. A batch is
- * worked on 16 elements at a time, each lane of two vectors a chain of its own: products
- * of all elements so far on the way up, kept in scratch, and on the way down the inverse
- * of that product, from which one element after the other is divided out. The 16
- * products become one, and one inverse 16 again, through rotations of the lanes.
+ * Part of the AVX-512 tier (avx512.c): 1/b and a/b by Montgomery's trick. A batch is processed 16
+ * elements at a time; each lane of two vectors is a separate chain. The forward pass stores the
+ * products of all elements so far in scratch; the backward pass starts with the inverse of the last
+ * product and divides out one element after the other. Rotations of the lanes combine the 16
+ * products into one, and split its inverse into 16 again.
  */
 #ifndef GX_FIELD_AVX512_INVERT_H
 #define GX_FIELD_AVX512_INVERT_H
@@ -14,15 +14,15 @@
 #include "field/avx512_mont.h"
 
 #define CHAINS          2
-#define STRIDE          (CHAINS * BLOCK) /* elements of one step */
+#define STRIDE          (CHAINS * BLOCK) /* elements per step */
 #define STRIDE_BYTES(L) (STRIDE * 8 * (size_t)(L))
 
-/* One batch of an operand. A broadcast element, or an incomplete last stride, is read
- * from `block`; the latter is filled up with ones, so that they change no product. */
+/* One batch of an operand. A broadcast element, or an incomplete last stride, is read from `block`;
+ * the latter is padded with ones, which change no product. */
 struct batch {
     const uint8_t *from;
-    size_t step;       /* bytes of a stride, 0 where broadcast */
-    size_t from_block; /* strides from this one on lie in block */
+    size_t step;       /* bytes per stride, 0 if broadcast */
+    size_t from_block; /* strides from this one on are in block */
     uint8_t block[STRIDE * 8 * GX_LIMBS_MAX];
 };
 
@@ -47,12 +47,12 @@ INLINE const uint8_t *batch_at(const struct batch *s, size_t stride)
 struct inverter {
     struct mont mont;
     const struct gx_prime *prime;
-    const uint8_t *ahead[3]; /* see prefetch_batch(); NULL: nothing */
+    const uint8_t *ahead[3]; /* see prefetch_batch(); NULL: none */
     vec one[GX_LIMBS_MAX];   /* planes */
-    vec top;                 /* the largest top limbs read, in any lane */
+    vec top;                 /* the largest top limbs read, per lane */
 };
 
-/* Reads 8 elements into planes, with ones for zeros; returns which lanes those are. */
+/* Reads 8 elements into planes, replacing zeros with ones; returns the lanes with zeros. */
 INLINE __mmask8 load_nonzero(const int L, vec *x, const uint8_t *from, struct inverter *v)
 {
     load_planes(L, x, from);
@@ -66,9 +66,9 @@ INLINE __mmask8 load_nonzero(const int L, vec *x, const uint8_t *from, struct in
     return zero;
 }
 
-/* Past the caches: what the way down is going to touch is brought in on the way up, since
- * going backwards it would come late; and what the way up reads, a few strides early. A
- * prefetch never faults. */
+/* Out of cache: the forward pass prefetches what the backward pass will touch, which would
+ * otherwise be late because it goes backwards, and its own input a few strides ahead. Prefetches
+ * never fault. */
 INLINE void prefetch_batch(const int L, size_t stride, const struct inverter *v)
 {
     for (int k = 0; k < 3; k++) {
@@ -78,8 +78,8 @@ INLINE void prefetch_batch(const int L, size_t stride, const struct inverter *v)
     }
 }
 
-/* product[c] *= all elements of the batch in chain c, and what it was before each of them
- * into scratch. product < 2p before and after: the elements are shifted, F x with x < p. */
+/* product[c] *= all elements of the batch in chain c; stores its value before each of them in
+ * scratch. product < 2p before and after: the elements are shifted, F x with x < p. */
 INLINE void batch_up(const int L, vec product[CHAINS][GX_LIMBS52_MAX], vec *scratch,
                      const struct batch *b, size_t strides, struct inverter *v)
 {
@@ -98,9 +98,9 @@ INLINE void batch_up(const int L, vec product[CHAINS][GX_LIMBS52_MAX], vec *scra
     }
 }
 
-/* One stride of the way down. inverse[c] is F / (product up to here), below F p before and
- * after: F p F p / M + p (1 + 2^-51) < F p. Times the product before this element, below
- * 2p, it gives the result, below 2p; times the element, F x, its own next value. */
+/* One stride of the backward pass. inverse[c] is F / (product up to here), below F p before and
+ * after: F p F p / M + p (1 + 2^-51) < F p. Multiplied by the product before this element, below
+ * 2p, it gives the result, below 2p; multiplied by the element, F x, its own next value. */
 INLINE void batch_down_stride(const int L, const int divide, uint8_t *out, const uint8_t *a,
                               const uint8_t *b, vec inverse[CHAINS][GX_LIMBS52_MAX],
                               const vec *scratch, struct inverter *v)
@@ -145,7 +145,7 @@ INLINE void batch_down(const int L, const int divide, uint8_t *out, size_t n, co
     }
 }
 
-/* r = x y in standard form; all of them sums, below 2p. */
+/* r = x y in standard form; all are sums, below 2p. */
 INLINE void multiply(const int L, vec *r, const vec *x, const vec *y, const struct mont *f)
 {
     vec planes[GX_LIMBS_MAX], s[GX_LIMBS52_MAX], t[GX_LIMBS52_MAX];
@@ -158,8 +158,8 @@ INLINE void multiply(const int L, vec *r, const vec *x, const vec *y, const stru
     mont_mul(L, r, s, t, f);
 }
 
-/* Inverse of x, which is the same in all lanes; sums. Elements that were not below p can
- * have made it 0 or left it not below p, which must not reach the scalar code. */
+/* Inverse of x, which is the same in all lanes; sums. Unchecked elements not below p can make it 0
+ * or not below p, which must not reach the scalar code. */
 INLINE void invert_same(const int L, vec *x, const struct inverter *v)
 {
     vec planes[GX_LIMBS_MAX];
@@ -176,9 +176,9 @@ INLINE void invert_same(const int L, vec *x, const struct inverter *v)
     clean_limbs(L, x);
 }
 
-/* From the products of all chains to inverse = F / product, below F p, for each lane. Up:
- * three times the product of the lanes and of the lanes rotated, until all are the same.
- * Down: the inverse of one factor is the inverse of the product times the other. */
+/* From the products of all chains to inverse = F / product, below F p, for each lane. Up: three
+ * times multiply the lanes by the rotated lanes, until all are equal. Down: the inverse of one
+ * factor is the inverse of the product times the other factor. */
 INLINE void invert_lanes(const int L, vec inverse[CHAINS][GX_LIMBS52_MAX],
                          vec product[CHAINS][GX_LIMBS52_MAX], const struct inverter *v)
 {
@@ -207,8 +207,7 @@ INLINE void invert_lanes(const int L, vec inverse[CHAINS][GX_LIMBS52_MAX],
     }
 }
 
-/* One batch: b is what is inverted, which in args is the last operand, and a what is divided
- * by it, if anything is. */
+/* One batch: b is inverted, which in args is the last operand; a, if present, is divided by it. */
 INLINE void invert_batch(const int L, const int divide, const struct gx_host_args *args,
                          size_t start, size_t n, struct inverter *v)
 {

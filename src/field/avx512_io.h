@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Part of the AVX-512 tier (avx512.c): how the element-wise kernels read operands and
- * write results, whatever the alignment and the length, broadcast or not, past the
- * caches or not. A block is `rows` vectors of 64 bytes, a constant of the kernel.
+ * Part of the AVX-512 tier (avx512.c): reading operands and writing results in the element-wise
+ * kernels, for any alignment and length, broadcast or not, with or without non-temporal stores. A
+ * block is `rows` vectors of 64 bytes, a constant of the kernel.
  */
 #ifndef GX_FIELD_AVX512_IO_H
 #define GX_FIELD_AVX512_IO_H
@@ -13,22 +13,20 @@
 
 #define OPERANDS_MAX    3
 #define BLOCK_BYTES_MAX (64 * GX_LIMBS_MAX)
-#define GROUP           64   /* blocks, at most, that a kernel does in one go */
-#define PREFETCH_AHEAD  2048 /* bytes; on Zen 4 better than 1024, 4096 and 8192 */
+#define GROUP           64   /* maximum blocks that a kernel processes at once */
+#define PREFETCH_AHEAD  2048 /* bytes; better on Zen 4 than 1024, 4096 and 8192 */
 
-/* Where the next blocks are. Kernels work on a copy, which stays in registers.
- *
- * Stores around the caches must be whole aligned lines, and arrays start anywhere (16 bytes
- * into a line, as a rule). So past the first block, which is stored as it comes, what is
- * written lags `lead` words behind the result: each line is the end of the vector before and
- * the start of this one. */
+/* Positions of the next blocks. Kernels work on a copy, which stays in registers. Non-temporal
+ * stores must be whole aligned lines, but arrays start anywhere (typically 16 bytes into a line).
+ * So after the first block, which is stored normally, writes lag `lead` words behind the result:
+ * each line consists of the end of the previous vector and the start of this one. */
 struct cursor {
     const uint8_t *at[OPERANDS_MAX];
-    size_t step[OPERANDS_MAX]; /* bytes of a block, or 0 where broadcast */
+    size_t step[OPERANDS_MAX]; /* bytes per block, or 0 if broadcast */
     bool prefetch;
     uint8_t *out;
-    bool stream;    /* asked for, and possible: a multiple of 4 bytes */
-    bool streaming; /* under way: `lead` words of `last` are to be written */
+    bool stream;    /* requested, and possible: a multiple of 4 bytes */
+    bool streaming; /* active: `lead` words of `last` are still to be written */
     uint32_t lead;  /* 32-bit words from the start of a line to `out` */
     vec last;       /* the vector before `out` */
     vec rotate;     /* index of a line's words in (last, next vector) */
@@ -36,11 +34,11 @@ struct cursor {
 
 struct io {
     struct cursor cursor;
-    /* what operands are read from where they are one element or less than a block */
+    /* source of operands that are a single element or less than a block */
     uint8_t block[OPERANDS_MAX][BLOCK_BYTES_MAX];
     uint8_t out_block[BLOCK_BYTES_MAX]; /* in the latter case, the result: */
-    uint8_t *short_out;                 /* where it belongs */
-    size_t short_bytes;                 /* 0 where there is none */
+    uint8_t *short_out;                 /* its destination */
+    size_t short_bytes;                 /* 0 if there is none */
 };
 
 INLINE void io_open_operand(struct io *io, int k, const void *operand, bool broadcast,
@@ -70,7 +68,7 @@ INLINE void io_open(const int rows, const int operands, struct io *io,
     c->rotate = _mm512_add_epi32(count, _mm512_set1_epi32(16 - (int)c->lead));
 }
 
-/* Before a block is read. Addresses past the end are fine: a prefetch never faults. */
+/* Called before a block is read. Addresses past the end are harmless: prefetches never fault. */
 INLINE void cursor_prefetch(const int rows, const int operands, const struct cursor *c)
 {
     if (!c->prefetch)
@@ -81,7 +79,7 @@ INLINE void cursor_prefetch(const int rows, const int operands, const struct cur
                          _MM_HINT_T0);
 }
 
-/* After it was read. */
+/* Called after it was read. */
 INLINE void cursor_next(const int operands, struct cursor *c)
 {
     for (int k = 0; k < operands; k++)
@@ -106,7 +104,7 @@ INLINE void cursor_write(const int rows, struct cursor *c, const vec *r)
     c->out += 64 * rows;
 }
 
-/* Writes what lags behind; nothing streams from here on. */
+/* Writes what lags behind and ends streaming. */
 static void cursor_flush(struct cursor *c)
 {
     if (c->streaming) {
@@ -117,8 +115,8 @@ static void cursor_flush(struct cursor *c)
     c->stream = c->streaming = false;
 }
 
-/* Only `bytes` are left: has them read from and written to blocks of the io's own, as one
- * more whole block. What is read beyond them is 0, which is below p. */
+/* Only `bytes` are left: redirects reads and writes to blocks of the io's own, as one more full
+ * block. Padding is 0, which is below p. */
 static void io_shorten(struct io *io, int operands, size_t bytes)
 {
     cursor_flush(&io->cursor);
@@ -134,7 +132,7 @@ static void io_shorten(struct io *io, int operands, size_t bytes)
     io->cursor.out = io->out_block;
 }
 
-/* How many blocks to do next, with `bytes` of each operand left. */
+/* Number of blocks to process next, with `bytes` of each operand left. */
 INLINE size_t io_group(const int rows, const int operands, struct io *io, size_t bytes)
 {
     size_t blocks = bytes / (64 * (size_t)rows);

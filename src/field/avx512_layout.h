@@ -14,9 +14,9 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-/* Everything is inlined, for L to be a constant, and loops over limbs are unrolled, for their
- * arrays to live in registers. Not under a sanitizer: it puts checks at every access, and
- * compiling would take minutes. */
+/* Everything is inlined, so that L is a constant, and loops over limbs are unrolled, so that their
+ * arrays live in registers. Not under a sanitizer, which adds checks to every access: compiling
+ * would take minutes. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer) ||             \
     __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -48,8 +48,8 @@ INLINE vec splat(uint64_t x)
     return _mm512_set1_epi64((long long)x);
 }
 
-/* The empty statement makes the compiler load once: it would repeat the load in each use, and
- * one that crosses a line, as most do in arrays of any alignment, is not for free. */
+/* The empty statement makes the compiler load only once. Otherwise it would repeat the load at each
+ * use, and loads that cross a line, as most do at arbitrary alignment, are not free. */
 INLINE void load_rows(const int L, vec *rows, const uint8_t *from)
 {
     UNROLL for (int k = 0; k < L; k++)

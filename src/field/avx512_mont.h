@@ -14,8 +14,8 @@
 
 #include "field/avx512_layout.h"
 
-/* p < 2^(64 L - 1) (1 - 2^-40), which is all that the bounds below ask of p. With F =
- * 2^FULL (see split()) it means F p < (1 - 2^-40) M / 2. Of the top limb alone: */
+/* p < 2^(64 L - 1) (1 - 2^-40), which is all that the bounds below require of p. With F = 2^FULL
+ * (see split()) it means F p < (1 - 2^-40) M / 2. For the top limb alone: */
 INLINE bool mont_usable(const struct gx_prime *prime)
 {
     return prime->p[prime->limbs - 1] < ((uint64_t)1 << 63) - ((uint64_t)1 << 23);
@@ -143,8 +143,8 @@ INLINE void mont_mul(const int L, vec *t, const vec *a, const vec *b, const stru
     mont_mul_end(L, t, w, a, b, f);
 }
 
-/* a^2 / M likewise. Products of different limbs once, then doubled: no accumulator is larger
- * for it than with each added twice. */
+/* a^2 / M likewise. Products of different limbs are computed once and doubled; accumulators do not
+ * get larger than if each were added twice. */
 INLINE void mont_sqr_begin(const int L, vec *w, const vec *a)
 {
     const int N = LIMBS52(L);
@@ -179,8 +179,8 @@ INLINE void clean_limbs(const int L, vec *t)
     UNROLL for (int j = 0; j < N - 1; j++) t[j] = _mm512_and_si512(t[j], splat(LIMB52_MASK));
 }
 
-/* t - p where that is not negative, else t. In: sums. Out: dirty limbs, the highest clean;
- * below p where t was below 2p. */
+/* t - p if that is not negative, otherwise t. In: sums. Out: dirty limbs, the highest clean; below
+ * p if t was below 2p. */
 INLINE void subtract_p(const int L, vec *t, const struct mont *f)
 {
     const int N = LIMBS52(L);

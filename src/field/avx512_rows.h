@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Part of the AVX-512 tier (avx512.c): addition and subtraction of 8 elements as they
- * lie in memory ("rows", see avx512_layout.h), with no transposition.
- *
- * Carries pass from limb to limb within a row and from row to row. Nearly always a carry
- * goes up by one limb and no further: it would have to come into a limb that is all ones
- * (adding) or zero (subtracting). So the quick versions move each carry up once, and say
- * so where one might have gone on; then the exact version does the block again.
+ * Part of the AVX-512 tier (avx512.c): addition and subtraction of 8 elements as they are in memory
+ * ("rows", see avx512_layout.h), without transposition. Carries pass from limb to limb within a row
+ * and from row to row. Almost always a carry moves up one limb and no further: to go on, it would
+ * have to meet a limb that is all ones (adding) or zero (subtracting). So the quick versions move
+ * each carry up once and report if one might have gone on; then the exact version redoes the block.
  */
 #ifndef GX_FIELD_AVX512_ROWS_H
 #define GX_FIELD_AVX512_ROWS_H
@@ -14,9 +12,9 @@
 #include "field/avx512_layout.h"
 
 struct rows {
-    vec p[3];   /* p over and over: rows of both 4 and 6 limbs repeat after three */
-    vec top[3]; /* 6 limbs: for each limb of a row the place of its element's top limb, in
-                   that row (0 .. 7) or the next (8 .. 15) */
+    vec p[3];   /* p repeated: rows of both 4 and 6 limbs repeat after three */
+    vec top[3]; /* 6 limbs: for each limb of a row, the position of its element's top limb, in that
+                   row (0 .. 7) or the next (8 .. 15) */
 };
 
 #define ROW(k)  (8 * (k))                                  /* first bit of row k */
@@ -42,8 +40,8 @@ static void rows_init(struct rows *f, const struct gx_prime *prime)
 #define BORROW(a, b, difference) _mm512_ternarylogic_epi64(a, b, difference, 0x8e)
 #define SELECT(mask, x, y)       _mm512_ternarylogic_epi64(mask, x, y, 0xca)
 
-/* Bit 63 of each limb of row k becomes the number 0 or 1 in the limb above it; that of a
- * top limb goes nowhere. `below` is what row k - 1 left for its successor. */
+/* Turns bit 63 of each limb of row k into 0 or 1 in the limb above it; that of a top limb is
+ * dropped. `below` is what row k - 1 passed up. */
 INLINE vec move_up(const int L, const int k, vec bits, vec *below)
 {
     vec ones = _mm512_maskz_srli_epi64((__mmask8)(~(uint64_t)TOPS(L) >> ROW(k)), bits, 63);
@@ -52,7 +50,7 @@ INLINE vec move_up(const int L, const int k, vec bits, vec *below)
     return up;
 }
 
-/* All ones in the limbs of row k whose element has bit 63 of its top limb set in bits. */
+/* All ones in those limbs of row k whose element has bit 63 of its top limb set in bits. */
 INLINE vec spread_top(const int L, const int k, const vec *bits, const struct rows *f)
 {
     if (L == 4)
@@ -61,7 +59,7 @@ INLINE vec spread_top(const int L, const int k, const vec *bits, const struct ro
     return _mm512_srai_epi64(_mm512_permutex2var_epi64(bits[k], f->top[k % 3], bits[next]), 63);
 }
 
-/* No limb of sums is all ones and none of differences is zero, before carries came in. */
+/* No limb of a sum is all ones and none of a difference is zero, before carries are added. */
 INLINE bool sure(const int L, const vec *sums, const vec *differences)
 {
     vec largest = sums[0], least = differences[0];
@@ -74,7 +72,7 @@ INLINE bool sure(const int L, const vec *sums, const vec *differences)
              _mm512_testn_epi64_mask(least, least));
 }
 
-/* s = a + b, then s - p where that is not negative. False: s may be wrong. */
+/* s = a + b, then s - p if that is not negative. False: s may be wrong. */
 INLINE bool add_rows(const int L, vec *s, const vec *a, const vec *b, const struct rows *f)
 {
     vec sum[GX_LIMBS_MAX], difference[GX_LIMBS_MAX], negative[GX_LIMBS_MAX];
@@ -96,7 +94,7 @@ INLINE bool add_rows(const int L, vec *s, const vec *a, const vec *b, const stru
     return sure(L, sum, difference);
 }
 
-/* d = a - b, then d + p where that was negative. False: d may be wrong. */
+/* d = a - b, then d + p if that was negative. False: d may be wrong. */
 INLINE bool sub_rows(const int L, vec *d, const vec *a, const vec *b, const struct rows *f)
 {
     vec sum[GX_LIMBS_MAX], difference[GX_LIMBS_MAX], negative[GX_LIMBS_MAX];
@@ -146,7 +144,7 @@ INLINE uint64_t equal(vec x, vec y, int k)
     return (uint64_t)_mm512_cmpeq_epu64_mask(x, y) << ROW(k);
 }
 
-/* s = a + b, then s - p where that is not negative. */
+/* s = a + b, then s - p if that is not negative. */
 INLINE void add_rows_exactly(const int L, vec *s, const vec *a, const vec *b, const struct rows *f)
 {
     const uint64_t tops = TOPS(L);
@@ -175,7 +173,7 @@ INLINE void add_rows_exactly(const int L, vec *s, const vec *a, const vec *b, co
     }
 }
 
-/* d = a - b, then d + p where that was negative. */
+/* d = a - b, then d + p if that was negative. */
 INLINE void sub_rows_exactly(const int L, vec *d, const vec *a, const vec *b, const struct rows *f)
 {
     const uint64_t tops = TOPS(L);
@@ -213,7 +211,7 @@ INLINE void operate_exactly(const int L, bool subtract, vec *r, const uint8_t *f
         add_rows_exactly(L, r, a, b, f);
 }
 
-/* Reads the operands anew, so that the quick version need not keep them. */
+/* Reads the operands again, so that the quick version need not keep them. */
 static __attribute__((noinline, cold)) void
 exact_rows(int L, bool subtract, vec *r, const uint8_t *a, const uint8_t *b, const struct rows *f)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Part of the AVX-512 tier (avx512.c): the sum of many elements. Rows of 8 limbs are added up as
- * they lie in memory, in 32-bit halves; after three rows limbs are at their places again, with 4
- * limbs to an element and with 6.
+ * Part of the AVX-512 tier (avx512.c): the sum of many elements. Rows of 8 limbs are added as they
+ * are in memory, in 32-bit halves; after three rows the limb positions repeat, both for 4 and for 6
+ * limbs per element.
  */
 #ifndef GX_FIELD_AVX512_SUM_H
 #define GX_FIELD_AVX512_SUM_H
@@ -26,7 +26,7 @@ INLINE void sum_row(const int L, const int k, struct sums *s, vec limbs)
     s->suspect |= _mm512_mask_cmpge_epu64_mask(tops, limbs, s->top);
 }
 
-/* The last rows, which are not all there. */
+/* The last, incomplete rows. */
 INLINE void sum_tail(const int L, struct sums *s, const unsigned char *at, size_t limbs)
 {
     UNROLL for (int k = 0; k < SUM_ROWS; k++)

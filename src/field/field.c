@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One row per prime field, and the constants that follow from it.
- * CONTRIBUTING.md says how to add one.
+ * One row per prime field, and the constants derived from it. CONTRIBUTING.md says how to add one.
  */
 #include "field/field.h"
 
@@ -82,8 +81,8 @@ static void derive(struct gx_prime *f)
     memcpy(f->r2, x, sizeof x);
 }
 
-/* When the library is loaded, before other constructors: looking a field up is then a load, which
- * every call does many times. */
+/* Runs when the library is loaded, before other constructors, so that looking up a field is a plain
+ * load; every call does it many times. */
 __attribute__((constructor(101))) static void derive_all(void)
 {
     for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fields: one row of parameters each (field.c), and what is derived from the
- * row when the library first needs it. Host kernels and, through generated
- * constants, GPU kernels take every number from here.
+ * The fields: one row of parameters each (field.c), and the constants derived from it. Host kernels
+ * and, through generated constants, GPU kernels take every number from here.
  */
 #ifndef GX_FIELD_FIELD_H
 #define GX_FIELD_FIELD_H
@@ -12,7 +11,7 @@
 
 #include "gpuexec.h"
 
-/* X(symbol, value, name): the values are those of gpuexec.h, written out there for binding
+/* X(symbol, value, name): the values are those of gpuexec.h, which spells them out for binding
  * generators. */
 #define GX__FIELD_LIST(X)                                                                          \
     X(GX_BLS12_381_FQ, 1, "bls12-381-fq")                                                          \
@@ -22,14 +21,14 @@
     X(GX_U32, 5, "u32")                                                                            \
     X(GX_F32, 6, "f32")
 
-/* Fields are numbered from 1 up, without gaps, to GX_FIELD_END - 1. */
+/* Values are consecutive from 1 to GX_FIELD_END - 1. */
 #define GX__ONE_FIELD(...) +1
 enum { GX_FIELD_END = 1 GX__FIELD_LIST(GX__ONE_FIELD) };
 
 #define GX_LIMBS_MAX   6 /* 64-bit limbs */
-#define GX_LIMBS52_MAX 8 /* 52-bit limbs: the least number that holds one spare bit */
+#define GX_LIMBS52_MAX 8 /* 52-bit limbs: the smallest number that leaves one spare bit */
 
-/* Which operands are one element that stands for all. */
+/* Operands that are a single element, used for all. */
 #define GX_BROADCAST_A 1u
 #define GX_BROADCAST_B 2u
 #define GX_BROADCAST_C 4u
@@ -55,13 +54,13 @@ struct gx_prime {
 extern const struct gx_prime *gx__primes[GX_FIELD_END];
 extern uint8_t gx__element_sizes[GX_FIELD_END];
 
-/* NULL for u32, f32 and what is no field. */
+/* NULL for u32, f32 and unknown values. */
 static inline const struct gx_prime *gx__prime(gx_field field)
 {
     return field < GX_FIELD_END ? gx__primes[field] : NULL;
 }
 
-/* Bytes of one element; 0 where field is no field. */
+/* Bytes of one element; 0 for an unknown field. */
 static inline size_t gx__element_bytes(gx_field field)
 {
     return gx__element_sizes[field < GX_FIELD_END ? field : 0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which host tiers this CPU has, the table put together from them, what public operations
- * are in terms of it, and the exact canonicity test that all tiers share. The only host file that
- * asks the CPU what it is; kernels assume what their tier says.
+ * Detects the host tiers of this CPU, assembles the kernel table from them, maps public operations
+ * to kernels, and has the exact canonicity test that all tiers share. The only host file that
+ * queries the CPU; kernels rely on their tier.
  */
 #include "field/host.h"
 
@@ -28,8 +28,8 @@ _Static_assert(GX__TIER_LIST(ONE_MORE) == GX_TIERS, "one name each");
 #define LEAF7_ECX_AVX512 (1u << 6)                         /* VBMI2 */
 #define XCR0_ZMM         0xe6u /* xmm, ymm, opmask, zmm0-15 high, zmm16-31 */
 
-/* Does the OS save and restore the zmm registers? Without it the CPU's own bits say
- * nothing. xgetbv exists only where OSXSAVE is set. */
+/* Whether the OS saves and restores the zmm registers; otherwise the CPU's own bits mean nothing.
+ * xgetbv exists only if OSXSAVE is set. */
 static bool os_saves_zmm(void)
 {
     unsigned eax, ebx, ecx, edx;
@@ -70,7 +70,7 @@ void gx__host_table(struct gx_host_table *table, unsigned mask)
     unsigned tiers = gx__host_tiers() & mask;
     memset(table, 0, sizeof *table);
     gx__host_fill_portable(table);
-#if defined(__x86_64__) /* elsewhere these files need not be linked */
+#if defined(__x86_64__) /* on other architectures these files are not linked */
     if (tiers & 1u << GX_TIER_ADX)
         gx__host_fill_adx(table);
     if (tiers & 1u << GX_TIER_AVX512)
@@ -106,7 +106,7 @@ void gx__host_lower(gx_op op, const struct gx_prime *prime, struct gx_host_args 
 
 /* ---- canonicity ----------------------------------------------------------- */
 
-/* Compares from the top limb down: the first that differs decides. */
+/* Compares from the top limb down: the first difference decides. */
 static bool below_p(const struct gx_prime *prime, const unsigned char *element)
 {
     for (uint32_t i = prime->limbs; i-- > 0;) {
@@ -135,7 +135,8 @@ size_t gx__first_bad_args(const struct gx_prime *prime, const struct gx_host_arg
     const void *base[3] = {args->a, args->b, args->c};
     size_t bytes = prime->limbs * sizeof(uint64_t);
     size_t end = to;
-    /* `end` moves down to the least found so far, so no later operand looks past it. */
+    /* `end` moves down to the smallest index found so far, so later operands do not look past
+     * it. */
     for (unsigned k = 0; k < 3 && from < end; k++) {
         if (!(operands & 1u << k))
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names and facts of fields, from the list in field.h.
+ * Names and properties of fields, from the list in field.h.
  */
 #include "field/field.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The portable tier: 64-bit C with unsigned __int128, for every CPU. The base that
- * other tiers overwrite, and all there is where the CPU is not x86-64.
+ * The portable tier: 64-bit C with unsigned __int128, for every CPU. The base that other tiers
+ * override, and the only tier on CPUs other than x86-64.
  */
 #include "field/scalar_loops.h"
 #include "field/sum.h"
@@ -10,8 +10,8 @@ typedef unsigned __int128 u128;
 
 /* ---- prime fields: element functions ---------------------------------------- */
 
-/* a + b + carry and a - b - carry; carry is 0 or 1 in and out. Compilers know these
- * builtins as a carry flag; they do not know the same in 128-bit arithmetic as one. */
+/* a + b + carry and a - b - carry; carry is 0 or 1 in and out. Compilers map these builtins to the
+ * carry flag, which they do not do for 128-bit arithmetic. */
 TEMPLATE uint64_t add_carry(uint64_t a, uint64_t b, uint64_t *carry)
 {
     uint64_t sum;
@@ -52,7 +52,7 @@ TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
     subtract_once(limbs, r, sum, prime);
 }
 
-/* a - b, plus p where that borrowed; a, b < p, out < p. */
+/* a - b, plus p if that borrowed; a, b < p, out < p. */
 TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
                      const struct gx_prime *prime)
 {
@@ -88,7 +88,7 @@ TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
     subtract_once(limbs, r, t, prime);
 }
 
-/* No squaring of its own: it would save 15 of 78 multiplications (6 limbs), 6 of 36 (4). */
+/* No separate squaring: it would save 15 of 78 multiplications (6 limbs), 6 of 36 (4). */
 TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
 {
     fe_mul(limbs, r, a, a, prime);
@@ -144,7 +144,7 @@ TEMPLATE void word_loop(word_fn op, const struct gx_host_args *args, bool one_a,
     const unaligned_u32 *a = args->a, *b = args->b;
     unaligned_u32 *out = args->out;
     const uint32_t a0 = *a, b0 = *b;
-    const size_t n = args->n; /* as far as the compiler knows, out may be where args is */
+    const size_t n = args->n; /* as far as the compiler knows, out may alias args */
     INDEPENDENT
     for (size_t i = 0; i < n; i++)
         out[i] = op(one_a ? a0 : a[i], one_b ? b0 : b[i]);
@@ -179,8 +179,8 @@ TEMPLATE float f32_of(uint32_t bits)
     return f;
 }
 
-/* The bits of f; every NaN becomes the one quiet NaN, as CPUs differ in which they
- * make. Tested on the bits: an integer compare vectorises where isnan does not. */
+/* The bits of f; every NaN becomes the same quiet NaN, because CPUs differ in which one they
+ * produce. Tested on the bits: an integer comparison vectorises, isnan does not. */
 TEMPLATE uint32_t f32_result(float f)
 {
     uint32_t bits;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reference kernels: schoolbook algorithms, one element at a time, from nothing
- * but the modulus. Kept separate and never optimised, so that it shares neither code
- * nor derived constants with the tiers it is compared with. Slow on purpose.
+ * The reference kernels: schoolbook algorithms, one element at a time, using nothing but the
+ * modulus. Kept separate and never optimised, so that they share neither code nor derived constants
+ * with the tiers they are compared with. Slow on purpose.
  */
 #include "field/host.h"
 
@@ -105,9 +105,9 @@ static struct element mul_mod(const struct gx_prime *prime, struct element a, st
     return t;
 }
 
-/* 1 / a as plain integers, by the binary extended Euclidean algorithm; 0 where a is 0.
- * Invariants: u = x * a and v = y * a modulo p; v is odd. Ends with v = gcd(a, p) = 1.
- * An a not below p, which only unchecked input can be, still ends. */
+/* 1 / a as plain integers, by the binary extended Euclidean algorithm; 0 if a is 0. Invariants: u =
+ * x * a and v = y * a modulo p; v is odd. Ends with v = gcd(a, p) = 1. Also terminates for an a not
+ * below p, which unchecked input can contain. */
 static struct element plain_inverse(const struct gx_prime *prime, struct element a)
 {
     struct element u = a, v = {{0}}, x = {{1}}, y = {{0}};
@@ -128,8 +128,8 @@ static struct element plain_inverse(const struct gx_prime *prime, struct element
     return y;
 }
 
-/* In Montgomery form a stands for a/R, whose inverse R/a stands as R * R/a: double the
- * plain inverse once for each bit of R^2. */
+/* In Montgomery form a stands for a/R, whose inverse R/a is stored as R * R/a: double the plain
+ * inverse once for each bit of R^2. */
 static struct element inv_mod(const struct gx_prime *prime, struct element a)
 {
     struct element r = plain_inverse(prime, a);
@@ -230,7 +230,7 @@ static uint32_t f32_word(enum gx_host_kernel kernel, uint32_t a, uint32_t b)
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
     float r = kernel == GX_HOST_ADD ? x + y : kernel == GX_HOST_SUB ? x - y : x * y;
-    uint32_t bits = 0x7fc00000; /* the one NaN */
+    uint32_t bits = 0x7fc00000; /* the canonical NaN */
     if (!isnan(r))
         memcpy(&bits, &r, sizeof bits);
     return bits;

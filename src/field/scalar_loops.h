@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loops of the scalar tiers: strides, broadcast, the canonicity check and the
- * batch inversion, as templates over a constant limb count. Each scalar tier
- * (portable.c, adx.c) includes it and defines the element functions declared below.
+ * The loops of the scalar tiers: strides, broadcast, the canonicity check and batch inversion, as
+ * templates over a constant limb count. Each scalar tier (portable.c, adx.c) includes it and
+ * defines the element functions declared below.
  */
 #ifndef GX_FIELD_SCALAR_LOOPS_H
 #define GX_FIELD_SCALAR_LOOPS_H
@@ -13,7 +13,7 @@
 
 #define TEMPLATE static inline __attribute__((always_inline))
 
-/* The element functions of the tier. Operands have any alignment; r may be one. */
+/* Element functions of the tier. Operands may have any alignment; r may be one of them. */
 TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
                      const struct gx_prime *prime);
 TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
@@ -26,7 +26,7 @@ TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx
 #define OPERANDS_AB  (GX_BROADCAST_A | GX_BROADCAST_B)
 #define OPERANDS_ABC (GX_BROADCAST_A | GX_BROADCAST_B | GX_BROADCAST_C)
 
-/* Where an operand is read: `step` is 0 where it is broadcast. */
+/* Source of an operand: `step` is 0 if it is broadcast. */
 struct reader {
     const unsigned char *at;
     size_t step;
@@ -38,8 +38,8 @@ TEMPLATE struct reader reader(const struct gx_host_args *args, const void *opera
     return (struct reader){operand, args->broadcast & bit ? 0 : bytes};
 }
 
-/* Limb by limb, as a copy of the whole element in wider pieces would wait for stores
- * of single limbs that have not reached the cache. */
+/* Limb by limb: copying the element in wider pieces would stall on stores of single limbs that have
+ * not reached the cache. */
 TEMPLATE uint64_t load_limb(const void *element, unsigned i)
 {
     uint64_t limb;
@@ -59,16 +59,15 @@ TEMPLATE void store_limbs(unsigned limbs, void *element, const uint64_t *a)
         memcpy((unsigned char *)element + i * sizeof *a, &a[i], sizeof *a);
 }
 
-/* The quick test: an element whose top limb is below p's is below p. `limit` is p's top
- * limb, or the largest number where nothing is checked; what it lets through there is
- * turned down by confirm(). */
+/* The quick test: an element whose top limb is below p's is below p. `limit` is p's top limb, or
+ * the maximum if nothing is checked; confirm() rejects false alarms. */
 TEMPLATE uint64_t check_limit(unsigned limbs, const struct gx_prime *prime,
                               const struct gx_host_args *args)
 {
     return args->check ? prime->p[limbs - 1] : UINT64_MAX;
 }
 
-/* The exact test, for the element that made the quick one fire. */
+/* The exact test, for an element that made the quick one fire. */
 static __attribute__((noinline, cold)) bool
 confirm(const struct gx_prime *prime, const struct gx_host_args *args, unsigned operands, size_t i)
 {
@@ -100,8 +99,7 @@ TEMPLATE void apply(unsigned limbs, enum gx_host_kernel kernel, uint64_t *r, con
     }
 }
 
-/* Every element is checked before its result is written, so the index found is right
- * in place too. */
+/* Every element is checked before its result is written, so the index is right in place too. */
 TEMPLATE size_t elementwise(unsigned limbs, enum gx_host_kernel kernel, unsigned operands,
                             const struct gx_prime *prime, const struct gx_host_args *args)
 {
@@ -135,11 +133,11 @@ TEMPLATE size_t elementwise(unsigned limbs, enum gx_host_kernel kernel, unsigned
 
 /* ---- batch inversion (Montgomery's trick) ---------------------------------- */
 
-/* Products run in this many interleaved chains, so that the next multiplication does
- * not wait for the last. */
+/* Products run in this many interleaved chains, so that a multiplication need not wait for the
+ * previous one. */
 #define CHAINS 2
 
-/* Part of one call: `count` elements from `start` on, at most GX_INV_BATCH. */
+/* Part of one call: `count` elements starting at `start`, at most GX_INV_BATCH. */
 struct batch {
     struct reader divisor;  /* at element `start` */
     struct reader dividend; /* DIV only */
@@ -154,9 +152,9 @@ TEMPLATE bool is_zero(unsigned limbs, const unsigned char *element)
     return any == 0;
 }
 
-/* Forward: scratch[i] = product of the divisors before i in i's chain, chain[] = all of
- * them; zeros are left out. Also checks all operands, before any of the batch's results
- * is written. Returns the first bad index or GX_NONE_BAD. */
+/* Forward: scratch[i] = product of the divisors before i in i's chain, chain[] = product of all of
+ * them; zeros are skipped. Also checks all operands before any result of the batch is written.
+ * Returns the first bad index or GX_NONE_BAD. */
 TEMPLATE size_t batch_forward(unsigned limbs, bool divide, const struct gx_prime *prime,
                               const struct gx_host_args *args, const struct batch *batch,
                               uint64_t chain[CHAINS][GX_LIMBS_MAX])
@@ -184,7 +182,7 @@ TEMPLATE size_t batch_forward(unsigned limbs, bool divide, const struct gx_prime
     return GX_NONE_BAD;
 }
 
-/* chain[k] = 1 / chain[k], with one inversion for all of them; none is 0. */
+/* chain[k] = 1 / chain[k], with a single inversion; none is 0. */
 TEMPLATE void invert_chains(unsigned limbs, const struct gx_prime *prime,
                             uint64_t chain[CHAINS][GX_LIMBS_MAX])
 {
@@ -197,8 +195,8 @@ TEMPLATE void invert_chains(unsigned limbs, const struct gx_prime *prime,
     memcpy(chain[1], other, sizeof other);
 }
 
-/* Backward: chain[] holds the inverse of the product up to and including i, which times
- * scratch[i] is 1 / divisor[i]. Element i is read before result i is written. */
+/* Backward: chain[] holds the inverse of the product up to and including i, which times scratch[i]
+ * is 1 / divisor[i]. Element i is read before result i is written. */
 TEMPLATE void batch_backward(unsigned limbs, bool divide, const struct gx_prime *prime,
                              const struct gx_host_args *args, const struct batch *batch,
                              uint64_t chain[CHAINS][GX_LIMBS_MAX])
@@ -307,7 +305,7 @@ static void fill_kernel(struct gx_host_table *table, enum gx_tier tier, enum gx_
     }
 }
 
-/* add_sub: false where the tier has nothing better than portable's. */
+/* add_sub: false if the tier is no better than portable there. */
 static void fill_tier(struct gx_host_table *table, enum gx_tier tier, bool add_sub)
 {
     if (add_sub) {

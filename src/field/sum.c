@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From columns to an element. Once per kernel call, so it is written for clarity.
+ * Converts columns to an element. Runs once per kernel call, so it is written for clarity.
  */
 #include "field/sum.h"
 
@@ -8,7 +8,7 @@
 
 typedef unsigned __int128 u128;
 
-/* x - p in *less; returns 1 where x < p. */
+/* x - p in *less; returns 1 if x < p. */
 static uint64_t minus_p(const struct gx_prime *prime, const uint64_t *x, uint64_t *less)
 {
     uint64_t borrow = 0;
@@ -20,7 +20,7 @@ static uint64_t minus_p(const struct gx_prime *prime, const uint64_t *x, uint64_
     return borrow;
 }
 
-/* Any x of as many limbs as p: p has few multiples below R. */
+/* Any x with as many limbs as p: only few multiples of p are below R. */
 static void reduce(const struct gx_prime *prime, uint64_t *x)
 {
     uint64_t less[GX_LIMBS_MAX];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums of many elements, as the tiers share them: the limbs are added up in halves, with no carry
- * from limb to limb, and only the totals are reduced modulo p.
+ * Sums of many elements, shared by the tiers: limbs are added in halves, without carries between
+ * limbs, and only the totals are reduced modulo p.
  */
 #ifndef GX_FIELD_SUM_H
 #define GX_FIELD_SUM_H
 
 #include "field/host.h"
 
-/* Limb i of all elements together is low[i] + 2^32 * high[i]. Halves of 2^32 limbs fit. */
+/* The sum of limb i over all elements is low[i] + 2^32 * high[i]. The halves of 2^32 limbs fit. */
 struct gx_columns {
     uint64_t low[GX_LIMBS_MAX], high[GX_LIMBS_MAX];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What follows from the rows of op.h.
+ * Functions derived from the rows of op.h.
  */
 #include "op/op.h"
 
@@ -55,7 +55,7 @@ enum gx_shader_family gx__op_family(gx_op op, gx_field field)
         return GX_SHADER_COPY;
     if (op == GX_OP_ROOF)
         return GX_SHADER_ROOF;
-    if (!gx__prime(field)) /* one module does them all */
+    if (!gx__prime(field)) /* one module handles them all */
         return GX_SHADER_WORDS;
     return op == GX_OP_CHECK ? GX_SHADER_LINEAR : gx__op_rows[op].family;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The operations: one row each, from which everything that differs between them is derived. The
- * values are those of gpuexec.h, written out there for binding generators; op.c and
- * tests/tree/lists.sh check that both agree.
- *
- * Also the one answer to "how large is operand i of this job", and how results of parts of a
- * job become its result.
+ * values are those of gpuexec.h, which spells them out for binding generators; op.c and
+ * tests/tree/lists.sh check that they agree. Also the only place that knows the size of operand i
+ * of a job, and how the results of its parts are joined.
  */
 #ifndef GX_OP_OP_H
 #define GX_OP_OP_H
@@ -13,26 +11,25 @@
 #include "field/host.h"
 #include "kernel/shaders.h"
 
-/* How results follow from elements. */
+/* How results depend on elements. */
 enum gx_op_shape {
-    GX_SHAPE_ELEMENTWISE, /* out[i] from element i of each operand; may be cut anywhere */
-    GX_SHAPE_REDUCTION    /* one result from all elements; may be cut anywhere, and the results of
+    GX_SHAPE_ELEMENTWISE, /* out[i] from element i of each operand; can be split anywhere */
+    GX_SHAPE_REDUCTION    /* one result from all elements; can be split anywhere, and the results of
                              the parts are joined (gx__op_join) */
 };
 
 /* How a result is checked against its operands (route/trust.c). */
 enum gx_verifier {
-    GX_VERIFY_RECOMPUTE, /* some elements are computed again */
-    GX_VERIFY_MULTIPLY,  /* quotients: some elements times their divisor give what was divided */
-    GX_VERIFY_WHOLE      /* nothing less than all of the job tells */
+    GX_VERIFY_RECOMPUTE, /* some elements are recomputed */
+    GX_VERIFY_MULTIPLY,  /* quotients: some elements are multiplied by their divisor */
+    GX_VERIFY_WHOLE      /* only recomputing the whole job can tell */
 };
 
-/* X(symbol, value, name, operands, exists for u32 and f32 too, shape, shader family,
- *   products, ns, host kernel, verifier, result)
- *
- * products: of a prime field, for one element, about: what it costs a GPU beside moving it.
- * ns: of one element with 6 limbs in the fastest host tier; right to a factor of three is enough
- * to choose threads. */
+/* X(symbol, value, name, operands, exists for u32 and f32 too, shape, shader family, products, ns,
+ * host kernel, verifier, result)
+ * products: approximate number of prime-field products per element: its cost on a GPU besides
+ * memory traffic. ns: per element with 6 limbs in the fastest host tier; a factor of three is
+ * accurate enough to choose the number of threads. */
 #define GX__OP_LIST(X)                                                                             \
     X(GX_ADD, 1, "add", 2, 1, ELEMENTWISE, LINEAR, 0, 5, ADD, RECOMPUTE, "a + b")                  \
     X(GX_SUB, 2, "sub", 2, 1, ELEMENTWISE, LINEAR, 0, 5, SUB, RECOMPUTE, "a - b")                  \
@@ -51,13 +48,13 @@ enum gx_verifier {
     X(GX_SUM, 11, "sum", 1, 0, REDUCTION, SUM, 0, 3, SUM, WHOLE, "a[0] + a[1] + ...")              \
     X(GX_DOT, 12, "dot", 2, 0, REDUCTION, DOT, 1, 12, MUL, WHOLE, "a[0] * b[0] + a[1] * b[1] + ...")
 
-/* Operations are numbered from 1 up, without gaps, to GX_OP_END - 1. */
+/* Values are consecutive from 1 to GX_OP_END - 1. */
 #define GX__ONE_OP(...) +1
 enum { GX_OP_END = 1 GX__OP_LIST(GX__ONE_OP) };
 
-/* Not public, for devices. */
+/* Private operations, for devices. */
 #define GX_OP_CHECK ((gx_op)64) /* reads A, writes nothing but BAD */
-/* For benchmarks, optional, field 0: the roofs. An element is 16 bytes. */
+/* For benchmarks, optional, field 0: the hardware limits. An element is 16 bytes. */
 #define GX_OP_COPY ((gx_op)65) /* OUT = A */
 #define GX_OP_ROOF ((gx_op)66) /* GX_K_ROOF_EACH multiply-adds per element, from A to OUT */
 #define GX_OP_LAST GX_OP_ROOF
@@ -66,7 +63,7 @@ _Static_assert((int)GX_OP_END <= (int)GX_OP_CHECK, "public operations stay below
 /* Tables by operation: the public ones, then the private ones. */
 #define GX_OP_SLOTS (GX_OP_END + (GX_OP_LAST - GX_OP_CHECK + 1))
 
-/* A value that is no operation has none: GX_OP_SLOTS. */
+/* An unknown operation has no slot: GX_OP_SLOTS. */
 static inline size_t gx__op_slot(gx_op op)
 {
     if (op >= GX_OP_CHECK && op <= GX_OP_LAST)
@@ -83,7 +80,7 @@ struct gx_op_row {
     enum gx_host_kernel host;
     enum gx_verifier verifier;
 };
-/* By gx__op_slot, but for the private operations. */
+/* By gx__op_slot, except for the private operations. */
 extern const struct gx_op_row gx__op_rows[GX_OP_END];
 
 static inline enum gx_op_shape gx__op_shape(gx_op op)
@@ -126,11 +123,11 @@ static inline const gx_operand *gx__operand(const gx_job *job, int which)
 /* Bytes of one element of an operand. */
 static inline size_t gx__operand_element(const gx_job *job, int which)
 {
-    (void)which; /* of all operations so far, those of the field */
+    (void)which; /* in all operations so far, that of the field */
     return gx__element_bytes(job->field);
 }
 
-/* The operand is one element, for all of the job and for each part of it. */
+/* The operand is a single element, used for the whole job and for each part of it. */
 static inline bool gx__operand_is_one(const gx_job *job, int which)
 {
     if (which == GX_OUT)
@@ -138,8 +135,8 @@ static inline bool gx__operand_is_one(const gx_job *job, int which)
     return gx__operand(job, which)->broadcast;
 }
 
-/* Where in the operand the job's element `first` lies, and how long the operand is for n
- * elements of the job; bytes. */
+/* Byte offset of the job's element `first` in the operand, and size of the operand for n elements
+ * of the job. */
 static inline size_t gx__operand_offset(const gx_job *job, int which, uint64_t first)
 {
     return gx__operand_is_one(job, which) ? 0 : (size_t)first * gx__operand_element(job, which);
@@ -150,13 +147,13 @@ static inline size_t gx__operand_length(const gx_job *job, int which, uint64_t n
     return (gx__operand_is_one(job, which) ? 1 : (size_t)n) * gx__operand_element(job, which);
 }
 
-/* There is nothing to do. A reduction of no elements has a result. */
+/* There is nothing to do. A reduction of no elements still has a result. */
 static inline bool gx__job_is_empty(const gx_job *job)
 {
     return !job->n && gx__op_shape(job->op) != GX_SHAPE_REDUCTION;
 }
 
-/* All of an operand; 0 where the operation has no such operand, or there is nothing to do. */
+/* Size of the whole operand; 0 if the operation has no such operand, or there is nothing to do. */
 static inline size_t gx__operand_bytes(const gx_job *job, int which)
 {
     if (gx__job_is_empty(job) || which > (int)gx__op_operands(job->op))
@@ -164,21 +161,21 @@ static inline size_t gx__operand_bytes(const gx_job *job, int which)
     return gx__operand_length(job, which, job->n);
 }
 
-/* Whether out is an operand. */
+/* Whether out is also an operand. */
 bool gx__job_in_place(const gx_job *job);
 
-/* Elements first .. first + n of the job, as a job. The out of a reduction stays where it is. */
+/* Elements first .. first + n of the job, as a job. The output of a reduction is unchanged. */
 gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n);
 
-/* The result of one part of a reduction is added to that of others. */
+/* Adds the result of one part of a reduction to that of others. */
 void gx__op_join(const gx_job *job, void *result, const void *part);
 
 /* ---- parameters ---- */
 
-/* Words of a kernel's key that an operation may make of gx_job.params. */
+/* Key words of a kernel that an operation may derive from gx_job.params. */
 #define GX_PARAMS 2u
 
-/* Sets param: all 0 for the operations so far, which have no parameters. */
+/* Sets param: all 0 so far, because no operation has parameters. */
 void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS]);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The planner: one function per kind of operation, each filling a list of passes.
+ * The planner: one function per kind of operation, which fills a list of passes.
  */
 #include "op/passes.h"
 
-/* Elements per invocation of the way up and down: more save inversions and cost parallelism. */
+/* Elements per invocation of the forward and backward pass: more save inversions and cost
+ * parallelism. */
 #define INVERSE_CHAIN 64u
 
-/* A reduction: elements per invocation at least, and invocations at most. More of these leave more
- * partial results, and are no faster: dot took 4 % longer with 2^20 on an H200. */
+/* For reductions: minimum elements per invocation, and maximum invocations. More invocations leave
+ * more partial results and are no faster: dot took 4 % longer with 2^20 on an H200. */
 #define REDUCE_EACH        16u
 #define REDUCE_INVOCATIONS ((uint64_t)1 << 18)
 
@@ -64,9 +65,9 @@ struct inverse {
     gx_op op; /* GX_INV or GX_DIV */
     uint64_t n;
     uint32_t quads;                 /* of an element */
-    struct gx_slot from, numerator; /* what is inverted, and for div what that is times with */
+    struct gx_slot from, numerator; /* what is inverted, and for div the other factor */
     uint32_t broadcast;             /* of these two, as A and C */
-    uint64_t from_n, numerator_n;   /* elements they hold */
+    uint64_t from_n, numerator_n;   /* number of elements */
 };
 
 static struct inverse inverse_of(const struct gx_kernel_key *key, uint64_t n)
@@ -93,7 +94,7 @@ static struct gx_slot nothing_of(struct gx_slot slot)
     return slot;
 }
 
-/* div by one element: one inverse for all. */
+/* div by a single element: one inverse for all. */
 static void plan_one_divisor(const struct inverse *v, const struct gx_pass_facts *facts,
                              struct gx_passes *passes)
 {
@@ -192,7 +193,7 @@ static void plan_inverse(const struct gx_kernel_key *key, uint64_t n,
  * writes OUT adds what is there where the key says `accumulate`.
  */
 
-/* A pass over n elements of slot `a`, with enough workgroups; *partial is what it leaves. */
+/* A pass over n elements of slot `a`, with enough workgroups; *partial receives its output. */
 static void add_reduction(struct gx_passes *passes, struct gx_pass *pass, uint32_t accumulate,
                           uint32_t workgroup, uint32_t quads, struct gx_slot *partial)
 {
