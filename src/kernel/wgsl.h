@@ -12,7 +12,7 @@
 #include "kernel/shaders.h"
 
 /* X(symbol, name): how products are made. They give the same results; which is fastest, the
- * device has to tell. */
+ * device has to tell. Those that need 64-bit integers come last, from GX_WGSL_WIDE on. */
 #define GX_WGSL_MUL_LIST(X)                                                                        \
     X(GX_WGSL_DELAY, "delay")     /* short limbs, carries at the end */                            \
     X(GX_WGSL_CARRY, "carry")     /* limbs of 16 bits, a carry with every step */                  \
@@ -26,11 +26,6 @@ enum gx_wgsl_mul {
         GX_WGSL_MULS
 };
 extern const char *const gx__wgsl_mul_names[GX_WGSL_MULS];
-
-static inline bool gx__wgsl_needs_int64(enum gx_wgsl_mul mul)
-{
-    return mul == GX_WGSL_WIDE || mul == GX_WGSL_COLUMNS;
-}
 
 /* Whether an invocation may take several elements. */
 static inline bool gx__wgsl_elementwise(enum gx_shader_family family)

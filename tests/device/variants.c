@@ -56,7 +56,7 @@ static int close_device(void **state)
 }
 
 struct trial {
-    const struct vk_kernel *kernel;
+    const struct gx_gpu_kernel *kernel;
     uint64_t n;
     unsigned broadcast;
     bool in_place;
@@ -129,7 +129,7 @@ static void run_trial(const struct trial *t)
     }
 }
 
-static void try_kernel(const struct vk_kernel *kernel)
+static void try_kernel(const struct gx_gpu_kernel *kernel)
 {
     const uint64_t sizes[] = {1, 7, 63, 64, 65, MOST};
     const struct gx_kernel_key *key = &kernel->key;
@@ -150,18 +150,18 @@ static void try_kernel(const struct vk_kernel *kernel)
 static void try_variants(gx_field field, gx_op op, enum gx_shader_family family)
 {
     const uint16_t workgroups[] = {8, 32, 256};
-    struct vk_device *vk = vk_of(&device);
-    uint32_t variants = gx__vk_variants(vk, field, family);
+    struct gx_gpu *gpu = device.impl;
+    uint32_t variants = gx__vk_variants(gpu, field, family);
     assert_true(variants > 0);
     for (uint32_t v = 0; v < variants; v++)
         for (size_t w = 0; w < GXT_COUNT(workgroups); w++) {
-            if (workgroups[w] > vk->limits.workgroup || (gxt_small() && w != 1))
+            if (workgroups[w] > gpu->limits.workgroup || (gxt_small() && w != 1))
                 continue;
             struct gx_kernel_key key = {
                 .op = op, .field = field, .check = gx__prime(field) != NULL};
-            struct vk_choice choice = {.workgroup = workgroups[w], .variant = (uint8_t)v};
-            struct vk_kernel *kernel;
-            assert_int_equal(gx__vk_build(vk, &key, choice, &kernel), GX_OK);
+            struct gx_choice choice = {.workgroup = workgroups[w], .variant = (uint8_t)v};
+            struct gx_gpu_kernel *kernel;
+            assert_int_equal(gx__gpu_build(gpu, &key, choice, &kernel), GX_OK);
             try_kernel(kernel);
             gx__free(&instance.config.allocator, kernel);
         }
@@ -202,8 +202,8 @@ static void reductions(void **state)
     const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR};
     for (size_t f = 0; f < GXT_COUNT(fields); f++) {
         if (vk_of(&device)->physical->software) {
-            assert_int_equal(gx__vk_variants(vk_of(&device), fields[f], GX_SHADER_SUM), 1);
-            assert_int_equal(gx__vk_variants(vk_of(&device), fields[f], GX_SHADER_DOT), 2);
+            assert_int_equal(gx__vk_variants(device.impl, fields[f], GX_SHADER_SUM), 1);
+            assert_int_equal(gx__vk_variants(device.impl, fields[f], GX_SHADER_DOT), 2);
         }
         try_variants(fields[f], GX_SUM, GX_SHADER_SUM);
         try_variants(fields[f], GX_DOT, GX_SHADER_DOT);
@@ -225,7 +225,7 @@ static void lavapipe_can_shuffle(void **state)
 {
     (void)state;
     if (vk_of(&device)->physical->software)
-        assert_int_equal(gx__vk_variants(vk_of(&device), GX_BLS12_381_FQ, GX_SHADER_LINEAR), 2);
+        assert_int_equal(gx__vk_variants(device.impl, GX_BLS12_381_FQ, GX_SHADER_LINEAR), 2);
 }
 
 int main(void)

@@ -184,7 +184,7 @@ static gx_status dispatch(const struct gx_dispatch *d)
 
 /* A kernel built as `choice` says, with its check; element `bad` of A, where that is below n, is
  * none of the field. */
-static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size_t n, size_t bad)
+static void expect_built(gx_op op, gx_field field, struct gx_choice choice, size_t n, size_t bad)
 {
     static struct oracle_rng rng = {5};
     size_t bytes = n * gxt_element(field);
@@ -192,10 +192,10 @@ static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size
     unsigned char *a = gxt_alloc(bytes), *b = gxt_alloc(bytes), *got = gxt_alloc(bytes);
     unsigned char *want = gxt_alloc(bytes);
     struct gx_mem mem[3], scratch = {0}, first_bad = alloc(GX_MEM_DEVICE, 16);
-    struct wg_kernel *kernel;
+    struct gx_gpu_kernel *kernel;
     const struct gx_kernel_key key = {.op = op, .field = field, .check = true};
     uint32_t found = UINT32_MAX;
-    assert_int_equal(gx__wg_build(wg_of(&device), &key, choice, &kernel), GX_OK);
+    assert_int_equal(gx__gpu_build(device.impl, &key, choice, &kernel), GX_OK);
     struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = n};
     oracle_fill(field, &rng, a, n);
     oracle_fill(field, &rng, b, n);
@@ -219,7 +219,7 @@ static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size
     transfer(&first_bad, &found, sizeof found, false);
     if (found != (bad < n ? bad : UINT32_MAX) || (bad >= n && memcmp(got, want, result) != 0))
         fail_msg("%s, %s, %u each: %s of %s, %zu elements", device.info.name,
-                 gx__wgsl_mul_names[choice.mul], choice.each, gx_op_get_info(op)->name,
+                 gx__wgsl_mul_names[choice.variant], choice.each, gx_op_get_info(op)->name,
                  gx_field_get_info(field)->name, n);
     for (int i = 0; i < 3; i++)
         device.ops->mem_free(&device, &mem[i]);
@@ -235,7 +235,7 @@ static void expect_built(gx_op op, gx_field field, struct wg_choice choice, size
 
 static void expect_product(gx_op op, gx_field field, enum gx_wgsl_mul mul, size_t n)
 {
-    const struct wg_choice choice = {.workgroup = 32, .mul = (uint8_t)mul, .each = 1};
+    const struct gx_choice choice = {.workgroup = 32, .variant = (uint8_t)mul, .each = 1};
     expect_built(op, field, choice, n, n);
 }
 
@@ -244,10 +244,11 @@ static void every_way_to_multiply(void **state)
     (void)state;
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
         open_named(names[i]);
-        for (enum gx_wgsl_mul mul = 0; mul < GX_WGSL_MULS; mul++)
+        uint32_t muls = gx__wg_variants(device.impl, GX_BN254_FR, GX_SHADER_MUL);
+        assert_int_equal(muls, wg_of(&device)->adapter->wide ? GX_WGSL_MULS : GX_WGSL_WIDE);
+        for (enum gx_wgsl_mul mul = 0; mul < muls; mul++)
             for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
-                bool there = !gx__wgsl_needs_int64(mul) || wg_of(&device)->adapter->wide;
-                if (!there || !gx_op_exists(GX_INV, gxt_fields[f]))
+                if (!gx_op_exists(GX_INV, gxt_fields[f]))
                     continue;
                 expect_product(GX_MUL, gxt_fields[f], mul, 1000);
                 expect_product(GX_SQR, gxt_fields[f], mul, 100);
@@ -268,14 +269,14 @@ static void elements_per_invocation(void **state)
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
         open_named(names[i]);
         for (uint8_t each = 1; each <= 4; each = (uint8_t)(2 * each)) {
-            const struct wg_choice choice = {.workgroup = 32, .each = each};
+            const struct gx_choice choice = {.workgroup = 32, .each = each};
             for (size_t k = 0; k < GXT_COUNT(sizes); k++)
                 expect_built(GX_ADD, GX_BLS12_381_FQ, choice, sizes[k], sizes[k]);
             for (size_t bad = 0; bad < 257; bad += 64)
                 expect_built(GX_ADD, GX_BLS12_381_FQ, choice, 257, bad);
             expect_built(GX_MUL, GX_BN254_FR, choice, 255, 255);
         }
-        expect_built(GX_ADD, GX_U32, (struct wg_choice){.workgroup = 32, .each = 2}, 100, 100);
+        expect_built(GX_ADD, GX_U32, (struct gx_choice){.workgroup = 32, .each = 2}, 100, 100);
         close_it();
     }
 }
@@ -358,16 +359,16 @@ static void broken_kernel(void **state)
     (void)state;
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
         open_named(names[i]);
-        struct gx_wgsl_key key = {.family = GX_SHADER_LINEAR,
-                                  .field = GX_BN254_FR,
-                                  .op = GX_ADD,
-                                  .repeat = 1,
-                                  .each = 1,
-                                  .workgroup = 1u << 20}; /* more than any device has */
-        WGPUComputePipeline pipeline;
-        assert_int_equal(gx__wg_pipeline(wg_of(&device), &key, &pipeline), GX_ERR_DEVICE);
+        struct gx_pipeline_key key = {.family = GX_SHADER_LINEAR,
+                                      .field = GX_BN254_FR,
+                                      .op = GX_ADD,
+                                      .repeat = 1,
+                                      .each = 1,
+                                      .workgroup = 1u << 20}; /* more than any device has */
+        void *pipeline;
+        assert_int_equal(gx__gpu_pipeline(device.impl, &key, &pipeline), GX_ERR_DEVICE);
         key.workgroup = 32;
-        assert_int_equal(gx__wg_pipeline(wg_of(&device), &key, &pipeline), GX_OK);
+        assert_int_equal(gx__gpu_pipeline(device.impl, &key, &pipeline), GX_OK);
         close_it();
     }
 }

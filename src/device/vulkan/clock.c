@@ -56,13 +56,13 @@ static gx_status stamp_once(struct vk_device *device)
 {
     struct gx_cmd *cmd;
     struct gx_point done;
-    gx_status s = gx__vk_begin(device->base, GX_QUEUE_COMPUTE, &cmd);
+    gx_status s = gx__vk_begin(device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
     gx__vk_stamp(cmd, 0);
     s = gx__vk_submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
-        s = gx__vk_wait(device->base, done, GX_WAIT_FOREVER);
+        s = gx__vk_wait(device->gpu.base, done, GX_WAIT_FOREVER);
     uint64_t ticks, now = gx__now_ns();
     if (s == GX_OK)
         s = gx__vk_status(
@@ -82,7 +82,7 @@ static gx_status stamp_once(struct vk_device *device)
 gx_status gx__vk_clock_open(struct vk_device *device)
 {
     device->clock.calibrates = can_calibrate(device);
-    if (!device->base->facts.timestamps)
+    if (!device->gpu.base->facts.timestamps)
         return GX_OK;
     if (!device->clock.calibrates)
         return stamp_once(device);

@@ -83,10 +83,10 @@ static gx_status create(struct vk_device *device, enum gx_queue queue, struct vk
     struct vk_cmd *cmd = gx__alloc(vk_allocator(device), sizeof *cmd);
     if (!cmd)
         return GX_ERR_OUT_OF_MEMORY;
-    cmd->base.device = device->base;
+    cmd->base.device = device->gpu.base;
     cmd->queue = queue;
     gx_status s = gx__vk_status(device, create_buffer(device, cmd), "vkCreateCommandPool");
-    if (s == GX_OK && device->base->facts.timestamps)
+    if (s == GX_OK && device->gpu.base->facts.timestamps)
         s = gx__vk_status(device, create_queries(device, cmd), "vkCreateQueryPool");
     if (s == GX_OK)
         *out = cmd;
@@ -125,7 +125,7 @@ gx_status gx__vk_begin(struct gx_device *base, enum gx_queue queue, struct gx_cm
 {
     struct vk_device *device = vk_of(base);
     struct vk_cmd *cmd = NULL;
-    gx_status s = gx__vk_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     queue = device->alias[queue];

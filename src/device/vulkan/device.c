@@ -13,21 +13,12 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "base/cache.h"
-#include "base/clock.h"
 #include "base/log.h"
 
 #define EXTENSIONS_MAX 512
 #define FAMILIES_MAX   32
 #define WORKGROUP_MAX  256
-#define SUBGROUP_MIN   2u                  /* of shuffled.glsl */
-#define ELEMENT_MAX    48u                 /* bytes of the largest element */
-#define ELEMENTS_MAX   ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
-/* Not measured: only the balance of copies and kernels hangs on it, and rarely. */
-#define MUL_RATE          10.0f
-#define MUL_RATE_SOFTWARE 0.02f
-#define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
-#define CALIBRATION_AGE   5u  /* raised when struct vk_calibration or its meaning changes */
+#define SUBGROUP_MIN   2u /* of shuffled.glsl */
 
 /* ---- results ---- */
 
@@ -64,15 +55,10 @@ gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *w
     if (s == GX_OK || s == GX_ERR_TIMEOUT)
         return s;
     if (s == GX_ERR_DEVICE_LOST)
-        atomic_store(&device->lost, true);
-    gx__log(device->base->instance, GX_LOG_WARNING, "%s: %s failed with %d: %s",
-            device->base->info.name, what, (int)result, gx_status_message(s));
+        atomic_store(&device->gpu.lost, true);
+    gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %s failed with %d: %s",
+            device->gpu.base->info.name, what, (int)result, gx_status_message(s));
     return s;
-}
-
-gx_status gx__vk_alive(const struct vk_device *device)
-{
-    return atomic_load_explicit(&device->lost, memory_order_relaxed) ? GX_ERR_DEVICE_LOST : GX_OK;
 }
 
 void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
@@ -97,9 +83,9 @@ void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, c
 
 /* ---- cache files ---- */
 
-static void cache_key(const struct vk_device *device, uint8_t key[GX_CACHE_KEY_BYTES])
+static void cache_key(const struct gx_gpu *gpu, uint8_t key[GX_CACHE_KEY_BYTES])
 {
-    const struct vk_physical *p = device->physical;
+    const struct vk_physical *p = vk_of_gpu(gpu)->physical;
     const uint32_t words[4] = {p->properties.driverVersion, p->properties.vendorID,
                                p->properties.deviceID,
                                GX_VERSION_MAJOR << 24 | GX_VERSION_MINOR << 12 | GX_VERSION_PATCH};
@@ -109,71 +95,16 @@ static void cache_key(const struct vk_device *device, uint8_t key[GX_CACHE_KEY_B
     memcpy(key + 48, words, 16);
 }
 
-static void cache_name(const uint8_t key[GX_CACHE_KEY_BYTES], const char *what, char *name,
-                       size_t size)
+static bool believable(const struct gx_gpu *gpu, const struct gx_gpu_calibration *found)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the file holds the whole key */
-    for (size_t i = 0; i < GX_CACHE_KEY_BYTES; i++)
-        hash = (hash ^ key[i]) * 0x100000001b3u;
-    snprintf(name, size, "vulkan-%016llx.%s", (unsigned long long)hash, what);
-}
-
-bool gx__vk_cache_read(struct vk_device *device, const char *what, void **data, size_t *size)
-{
-    uint8_t key[GX_CACHE_KEY_BYTES];
-    char name[64];
-    cache_key(device, key);
-    cache_name(key, what, name, sizeof name);
-    return gx__cache_read(device->base->instance, name, key, data, size);
-}
-
-void gx__vk_cache_write(struct vk_device *device, const char *what, const void *data, size_t size)
-{
-    uint8_t key[GX_CACHE_KEY_BYTES];
-    char name[64];
-    cache_key(device, key);
-    cache_name(key, what, name, sizeof name);
-    if (!gx__cache_write(device->base->instance, name, key, data, size))
-        gx__log(device->base->instance, GX_LOG_INFO, "%s: cache file %s was not written",
-                device->base->info.name, name);
-}
-
-/* What is in the file may be of an older build of this same version: its size, its age
- * and its memory types are looked at before it is believed. */
-static bool load_calibration(struct vk_device *device)
-{
-    void *data;
-    size_t size;
-    if (!gx__vk_cache_read(device, "calibration", &data, &size))
-        return false;
-    struct vk_calibration found = {0};
-    bool ok = size == sizeof found;
-    if (ok)
-        memcpy(&found, data, sizeof found);
-    gx__free(vk_allocator(device), data);
-    ok = ok && found.age == device->calibration.age && found.shaders == device->calibration.shaders;
+    const struct vk_device *device = vk_of_gpu(gpu);
+    bool ok = true;
     for (int kind = 0; ok && kind < GX_MEM_KINDS; kind++)
-        ok = found.type_of[kind] < device->memory.memoryTypeCount &&
-             device->buffer_types >> found.type_of[kind] & 1 &&
-             (kind == GX_MEM_DEVICE ||
-              gx__vk_type_flags(device, found.type_of[kind]) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
-    if (ok)
-        device->calibration = found;
+        ok = found->type_of[kind] < device->memory.memoryTypeCount &&
+             device->buffer_types >> found->type_of[kind] & 1 &&
+             (kind == GX_MEM_DEVICE || gx__vk_type_flags(device, found->type_of[kind]) &
+                                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     return ok;
-}
-
-static gx_status calibrate(struct vk_device *device)
-{
-    device->calibration.age = CALIBRATION_AGE;
-    device->calibration.shaders = gx__vk_shaders_hash();
-    if (load_calibration(device))
-        return GX_OK;
-    uint64_t start = gx__now_ns();
-    gx_status s = gx__vk_measure_memory(device);
-    device->calibration_changed = s == GX_OK;
-    gx__log(device->base->instance, GX_LOG_INFO, "%s: memory measured in %.1f ms",
-            device->base->info.name, (double)(gx__now_ns() - start) / 1e6);
-    return gx__vk_alive(device); /* on a device too full to try it, the guess has to do */
 }
 
 /* ---- what the device can do ---- */
@@ -210,14 +141,6 @@ static gx_status find_extensions(struct vk_device *device, const char **names, u
     return GX_OK;
 }
 
-static uint64_t dispatch_limit(const struct vk_limits *l)
-{
-    /* The scratch of inv and div is a little more than n elements, see op/passes.c. */
-    uint64_t most = (l->range - l->bind_align) / ELEMENT_MAX;
-    most = (most - 2 * GX_INVERSE_DIRECT_INT64) / 33 * 32;
-    return most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
-}
-
 static void find_limits(struct vk_device *device)
 {
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
@@ -240,17 +163,17 @@ static void find_limits(struct vk_device *device)
         v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT &&
         v11.subgroupSize >= SUBGROUP_MIN)
         device->meets |= GX_SHADER_NEEDS_SHUFFLE;
-    device->limits =
-        (struct vk_limits){.bytes = v11.maxMemoryAllocationSize,
-                           .range = l->maxStorageBufferRange,
-                           .bind_align = l->minStorageBufferOffsetAlignment,
-                           .import_align = host.minImportedHostPointerAlignment,
-                           .atom = l->nonCoherentAtomSize,
-                           .allocations = l->maxMemoryAllocationCount,
-                           .groups = l->maxComputeWorkGroupCount[0],
-                           .workgroup = workgroup < WORKGROUP_MAX ? workgroup : WORKGROUP_MAX,
-                           .tick_ns = l->timestampPeriod};
-    device->limits.elements = dispatch_limit(&device->limits);
+    device->limits = (struct vk_limits){.bytes = v11.maxMemoryAllocationSize,
+                                        .import_align = host.minImportedHostPointerAlignment,
+                                        .atom = l->nonCoherentAtomSize,
+                                        .allocations = l->maxMemoryAllocationCount,
+                                        .tick_ns = l->timestampPeriod};
+    device->gpu.limits =
+        (struct gx_gpu_limits){.range = l->maxStorageBufferRange,
+                               .bind_align = l->minStorageBufferOffsetAlignment,
+                               .groups = l->maxComputeWorkGroupCount[0],
+                               .workgroup = workgroup < WORKGROUP_MAX ? workgroup : WORKGROUP_MAX};
+    gx__gpu_limit_elements(&device->gpu, GX_INVERSE_DIRECT_INT64);
 }
 
 /* A layer that records or shows what is going on wants names. */
@@ -260,10 +183,10 @@ static bool watched(const struct vk_device *device)
                                         "NSYS_PROFILING_SESSION_ID", "VK_LOADER_LAYERS_ENABLE"};
     if (!device->loader->debug_utils)
         return false;
-    if (device->base->instance->config.validate)
+    if (device->gpu.base->instance->config.validate)
         return true;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (gx__env(&device->base->instance->config, signs[i]))
+        if (gx__env(&device->gpu.base->instance->config, signs[i]))
             return true;
     return false;
 }
@@ -390,19 +313,13 @@ static gx_status create_device(struct vk_device *device)
 
 static void set_facts(struct vk_device *device)
 {
-    struct gx_device_facts *facts = &device->base->facts;
-    uint64_t asked = device->base->instance->config.dispatch_elems;
-    *facts = (struct gx_device_facts){
-        .mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
-                     GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED),
-        .dispatch_elems =
-            asked && asked < device->limits.elements ? asked : device->limits.elements,
-        .binding_align = BINDING_ALIGN,
-        .import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0,
-        .resubmit = true,
-        .memory = device->base->info.memory_bytes,
-        .mul_rate = device->physical->software ? MUL_RATE_SOFTWARE : MUL_RATE,
-        .timestamps = device->has_query_reset};
+    struct gx_device_facts *facts = &device->gpu.base->facts;
+    *facts = gx__gpu_facts(&device->gpu, device->physical->software);
+    facts->mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
+                       GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED);
+    facts->import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0;
+    facts->memory = device->gpu.base->info.memory_bytes;
+    facts->timestamps = device->has_query_reset;
     for (int q = 0; q < VK_QUEUES; q++) {
         if ((int)device->alias[q] != q)
             continue;
@@ -427,13 +344,20 @@ static gx_status open_parts(struct vk_device *device)
         s = gx__vk_pipelines_open(device);
     if (s == GX_OK)
         s = gx__vk_clock_open(device);
-    if (s == GX_OK)
-        s = calibrate(device);
-    memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
-    device->base->facts.submit_ns = device->calibration.submit_ns;
-    device->base->facts.copy_both = device->calibration.copy_both;
-    return s;
+    return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
 }
+
+static const struct gx_gpu_ops gpu_ops = {.variants = gx__vk_variants,
+                                          .variant_name = gx__vk_variant_name,
+                                          .guess = gx__vk_guess,
+                                          .facts = gx__vk_facts,
+                                          .compile = gx__vk_compile,
+                                          .drop = gx__vk_drop,
+                                          .tune = gx__vk_tune,
+                                          .cache_key = cache_key,
+                                          .kernels_hash = gx__vk_shaders_hash,
+                                          .believable = believable,
+                                          .measure = gx__vk_measure};
 
 static gx_status vulkan_open(struct gx_device *base)
 {
@@ -444,11 +368,9 @@ static gx_status vulkan_open(struct gx_device *base)
         return GX_ERR_OUT_OF_MEMORY;
     }
     base->impl = device;
-    device->base = base;
+    gx__gpu_open(&device->gpu, base, &gpu_ops);
     device->loader = loader;
     device->physical = gx__vk_match(loader, strchr(base->info.name, ':') + 1);
-    pthread_mutex_init(&device->pipeline_lock, NULL);
-    pthread_mutex_init(&device->kernel_lock, NULL);
     pthread_mutex_init(&device->idle_lock, NULL);
     pthread_mutex_init(&device->layer_lock, NULL);
     pthread_mutex_init(&device->clock.lock, NULL);
@@ -462,12 +384,12 @@ static gx_status vulkan_open(struct gx_device *base)
 
 static void close_handle(struct vk_device *device)
 {
-    if (!device->handle)
-        return;
-    if (!atomic_load(&device->hung))
+    if (device->handle && !atomic_load(&device->hung))
         device->fn.vkDeviceWaitIdle(device->handle); /* where it is lost, that ends at once */
     gx__vk_commands_close(device);
-    gx__vk_kernels_close(device);
+    gx__gpu_close(&device->gpu);
+    if (!device->handle)
+        return;
     gx__vk_pipelines_close(device);
     gx__vk_memory_close(device);
     for (int q = 0; q < VK_QUEUES; q++)
@@ -482,13 +404,10 @@ static void vulkan_close(struct gx_device *base)
     struct vk_device *device = base->impl;
     if (!device)
         return;
-    if (device->calibration_changed)
-        gx__vk_cache_write(device, "calibration", &device->calibration, sizeof device->calibration);
+    gx__gpu_calibration_save(&device->gpu);
     close_handle(device);
     for (int q = 0; q < VK_QUEUES; q++)
         pthread_mutex_destroy(&device->queue[q].lock);
-    pthread_mutex_destroy(&device->pipeline_lock);
-    pthread_mutex_destroy(&device->kernel_lock);
     pthread_mutex_destroy(&device->idle_lock);
     pthread_mutex_destroy(&device->layer_lock);
     pthread_mutex_destroy(&device->clock.lock);
@@ -508,9 +427,9 @@ const struct gx_device_ops gx__vulkan_ops = {
     .mem_free = gx__vk_mem_free,
     .map = gx__vk_map,
     .unmap = gx__vk_unmap,
-    .kernel = gx__vk_kernel,
-    .scratch = gx__vk_scratch,
-    .workers = gx__vk_workers,
+    .kernel = gx__gpu_kernel,
+    .scratch = gx__gpu_scratch,
+    .workers = gx__gpu_workers,
     .begin = gx__vk_begin,
     .copy = gx__vk_copy,
     .dispatch = gx__vk_dispatch,

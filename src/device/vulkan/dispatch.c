@@ -1,49 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recording a dispatch: bindings to descriptors, offsets to push constants, and for
- * operations of several stages one launch after the other.
+ * Recording a dispatch: one launch after the other, each with its descriptors and push
+ * constants.
  */
 #include "device/vulkan/commands.h"
 
-#include "base/log.h"
-#include "kernel/interface.h"
-
-struct push {
-    uint32_t n, at[4], broadcast, stage[3];
-};
-_Static_assert(sizeof(struct push) == GX_K_PUSH_WORDS * sizeof(uint32_t), "push constants");
-
-static gx_status refuse(struct vk_device *device, int binding, size_t offset)
+static void describe(const struct vk_device *device, const struct gx_binding bind[GX_BINDINGS],
+                     VkDescriptorBufferInfo infos[GX_BINDINGS])
 {
-    gx__log(device->base->instance, GX_LOG_ERROR,
-            "%s: binding %d at byte %zu: this device binds at multiples of %llu",
-            device->base->info.name, binding, offset,
-            (unsigned long long)device->limits.bind_align);
-    return GX_ERR_INVALID;
-}
-
-/* A descriptor begins at a multiple of bind_align; kernels skip the rest of the offset,
- * where they are told how (operands), or there must be none. */
-static gx_status describe(struct vk_device *device, const struct gx_binding bind[GX_BINDINGS],
-                          uint32_t unit, VkDescriptorBufferInfo infos[GX_BINDINGS],
-                          struct push *push)
-{
-    const VkDeviceSize align = device->limits.bind_align;
+    const VkDeviceSize most = device->gpu.limits.range;
     for (int i = 0; i < GX_BINDINGS; i++) {
-        const struct gx_binding *b = &bind[i];
-        const struct gx_mem *mem = b->mem ? b->mem : &device->nothing;
-        VkDeviceSize offset = b->mem ? b->offset : 0, rest = offset % align;
-        VkDeviceSize range = mem->size - (offset - rest);
-        infos[i] = (VkDescriptorBufferInfo){
-            .buffer = vk_mem_of(mem)->buffer,
-            .offset = offset - rest,
-            .range = range < device->limits.range ? range : device->limits.range};
-        if (rest % (i <= GX_BIND_C ? unit : align))
-            return refuse(device, i, b->offset);
-        if (i <= GX_BIND_C)
-            push->at[i] = (uint32_t)(rest / unit);
+        VkDeviceSize range = bind[i].mem->size - bind[i].offset;
+        infos[i] = (VkDescriptorBufferInfo){.buffer = vk_mem_of(bind[i].mem)->buffer,
+                                            .offset = bind[i].offset,
+                                            .range = range < most ? range : most};
     }
-    return GX_OK;
 }
 
 static void write_set(struct vk_device *device, VkDescriptorSet set,
@@ -59,51 +30,32 @@ static void write_set(struct vk_device *device, VkDescriptorSet set,
     vk_watched_end(device);
 }
 
-/* One launch of enough workgroups for `count` invocations, in two dimensions where the
- * device allows few in one. */
-static void launch(struct vk_cmd *cmd, const struct vk_kernel *kernel, VkPipeline pipeline,
-                   const struct gx_binding bind[GX_BINDINGS], struct push *push, uint64_t count)
+static void launch_pass(struct vk_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
 {
     struct vk_device *device = vk_cmd_device(cmd);
     const struct VolkDeviceTable *fn = &device->fn;
+    struct gx_launch launch;
     VkDescriptorBufferInfo infos[GX_BINDINGS];
-    cmd->failed = describe(device, bind, kernel->unit, infos, push);
+    cmd->failed = gx__gpu_launch(&device->gpu, d, pass, &launch);
     VkDescriptorSet set = cmd->failed == GX_OK ? gx__vk_next_set(cmd) : VK_NULL_HANDLE;
     if (!set)
         return;
+    describe(device, launch.bind, infos);
     write_set(device, set, infos);
-    uint64_t groups = (count + kernel->choice.workgroup - 1) / kernel->choice.workgroup;
-    uint64_t y = (groups + device->limits.groups - 1) / device->limits.groups;
-    uint64_t x = (groups + y - 1) / y;
-    if (cmd->bound != pipeline)
-        fn->vkCmdBindPipeline(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    cmd->bound = pipeline;
+    if (cmd->bound != launch.pipeline)
+        fn->vkCmdBindPipeline(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, launch.pipeline);
+    cmd->bound = launch.pipeline;
     fn->vkCmdBindDescriptorSets(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, device->layout, 0, 1,
                                 &set, 0, NULL);
     fn->vkCmdPushConstants(cmd->buffer, device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           sizeof *push, push);
-    fn->vkCmdDispatch(cmd->buffer, (uint32_t)x, (uint32_t)y, 1);
-}
-
-static void launch_pass(struct vk_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
-{
-    const struct vk_kernel *k = d->kernel.impl;
-    VkPipeline pipeline = k->first;
-    struct gx_binding bind[GX_BINDINGS];
-    struct push push = {.n = pass->n,
-                        .broadcast = pass->broadcast,
-                        .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
-    gx__pass_bind(d, pass, bind);
-    if (!pipeline || pass->op != k->key.op)
-        cmd->failed = gx__vk_pass_pipeline(vk_cmd_device(cmd), k, pass, &pipeline);
-    if (cmd->failed == GX_OK)
-        launch(cmd, k, pipeline, bind, &push, pass->invocations);
+                           sizeof launch.push, &launch.push);
+    fn->vkCmdDispatch(cmd->buffer, launch.x, launch.y, 1);
 }
 
 void gx__vk_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct vk_cmd *cmd = (struct vk_cmd *)base;
-    const struct vk_kernel *k = d->kernel.impl;
+    const struct gx_gpu_kernel *k = d->kernel.impl;
     struct gx_passes passes;
     if (cmd->failed != GX_OK)
         return;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Public operations as pipelines: which module does what for which field, and the table
- * of those that were asked for.
+ * Which module does a family's work for a field, with how large a workgroup: what there is, and
+ * the order in which it is tried.
  */
 #include "device/vulkan/vulkan.h"
 
-#include "base/alloc.h"
-
 #define DEFAULT_WORKGROUP 128
-/* The copy kernel's best on an H200. A roof is built, not tuned: in the same way every time. */
-#define COPY_WORKGROUP 512
+/* Compiling included, and that is most of it. What was not tried by then is not chosen. */
+#define BUDGET_NS          400000000u
+#define SOFTWARE_BUDGET_NS 120000000u
+/* More than caches hold. */
+#define ELEMENTS          4194304u
+#define SOFTWARE_ELEMENTS 2048u
 
 /* ---- modules ---- */
 
@@ -18,9 +20,8 @@ static bool usable(const struct vk_device *device, const struct gx_shader *shade
     return !(shader->needs & ~device->meets);
 }
 
-/* The variant-th module for a field and family, or gx__shader_count. */
-static uint32_t find_module(const struct vk_device *device, gx_field field,
-                            enum gx_shader_family family, uint32_t variant)
+uint32_t gx__vk_module(const struct vk_device *device, gx_field field, enum gx_shader_family family,
+                       uint32_t variant)
 {
     uint32_t i = 0;
     for (; i < gx__shader_count; i++)
@@ -30,206 +31,119 @@ static uint32_t find_module(const struct vk_device *device, gx_field field,
     return i;
 }
 
-uint32_t gx__vk_needs(const struct vk_device *device, gx_field field, enum gx_shader_family family,
-                      uint32_t variant)
-{
-    uint32_t module = find_module(device, field, family, variant);
-    return module < gx__shader_count ? gx__shaders[module].needs : 0;
-}
-
-uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,
-                         enum gx_shader_family family)
+uint32_t gx__vk_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
     uint32_t n = 0;
-    while (find_module(device, field, family, n) < gx__shader_count)
-        n++;
+    for (uint32_t i = 0; i < gx__shader_count; i++)
+        n += gx__shaders[i].field == field && gx__shaders[i].family == family &&
+             usable(vk_of_gpu(gpu), &gx__shaders[i]);
     return n;
 }
 
-/* ---- building ---- */
-
-struct vk_choice gx__vk_default_choice(const struct vk_device *device)
+static bool uses_int64(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                       uint32_t variant)
 {
-    uint32_t most = device->limits.workgroup;
-    return (struct vk_choice){.workgroup =
-                                  (uint16_t)(most < DEFAULT_WORKGROUP ? most : DEFAULT_WORKGROUP)};
+    uint32_t module = gx__vk_module(vk_of_gpu(gpu), field, family, variant);
+    return module < gx__shader_count && gx__shaders[module].needs & GX_SHADER_NEEDS_INT64;
 }
 
-/* The module of a family that the choice means; a family of fewer takes its last. */
-static uint32_t choose_module(const struct vk_device *device, gx_field field,
-                              enum gx_shader_family family, uint32_t variant)
+const char *gx__vk_variant_name(const struct gx_gpu *gpu, gx_field field,
+                                enum gx_shader_family family, uint32_t variant)
 {
-    uint32_t variants = gx__vk_variants(device, field, family);
-    return variants
-               ? find_module(device, field, family, variant < variants ? variant : variants - 1)
-               : (uint32_t)gx__shader_count;
+    uint32_t module = gx__vk_module(vk_of_gpu(gpu), field, family, variant);
+    return module < gx__shader_count ? gx__shaders[module].variant : "none";
 }
 
-/* Only the first pass of an elementwise operation has key.repeat: others do not repeat. */
-gx_status gx__vk_pass_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
-                               const struct gx_pass *pass, VkPipeline *pipeline)
+struct gx_choice gx__vk_guess(enum gx_shader_family family)
 {
-    struct vk_pipeline_key key = {
-        .module = choose_module(device, kernel->key.field, pass->family, kernel->choice.variant),
-        .workgroup = kernel->choice.workgroup,
-        .op = (uint32_t)pass->op,
-        .check = pass->check && kernel->key.check,
-        .repeat = kernel->key.repeat};
-    return key.module < gx__shader_count ? gx__vk_pipeline(device, &key, pipeline)
-                                         : GX_ERR_UNSUPPORTED;
+    (void)family;
+    return (struct gx_choice){.workgroup = DEFAULT_WORKGROUP};
 }
 
-static struct gx_pass_facts facts_of(const struct gx_shader *module, struct vk_choice choice)
+void gx__vk_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                  struct gx_choice choice, struct gx_pass_facts *facts)
 {
-    bool int64 = module->needs & GX_SHADER_NEEDS_INT64;
-    return (struct gx_pass_facts){.each = module->each,
-                                  .workgroup = choice.workgroup,
-                                  .direct =
-                                      int64 ? GX_INVERSE_DIRECT_INT64 : GX_INVERSE_DIRECT_INT32};
+    uint32_t module = gx__vk_module(vk_of_gpu(gpu), field, family, choice.variant);
+    facts->each = module < gx__shader_count ? gx__shaders[module].each : 1;
+    facts->direct = uses_int64(gpu, field, family, choice.variant) ? GX_INVERSE_DIRECT_INT64
+                                                                   : GX_INVERSE_DIRECT_INT32;
 }
 
-gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key,
-                       struct vk_choice choice, struct vk_kernel **out)
+/* ---- tuning ---- */
+
+/* The first operation of the family. */
+static gx_op example_of(gx_field field, enum gx_shader_family family)
 {
-    enum gx_shader_family family = gx__op_family(key->op, key->field);
-    uint32_t module = choose_module(device, key->field, family, choice.variant);
-    if (module == gx__shader_count)
-        return GX_ERR_UNSUPPORTED;
-    struct vk_kernel *kernel = gx__alloc(vk_allocator(device), sizeof *kernel);
-    if (!kernel)
-        return GX_ERR_OUT_OF_MEMORY;
-    kernel->key = *key;
-    kernel->choice = choice;
-    kernel->facts = facts_of(&gx__shaders[module], choice);
-    kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
-    gx_status s = GX_OK;
-    if (family != GX_SHADER_INVERT_UP)
-        s = gx__vk_pass_pipeline(device, kernel,
-                                 &(struct gx_pass){.family = family, .op = key->op, .check = true},
-                                 &kernel->first);
-    if (s == GX_OK)
-        *out = kernel;
-    else
-        gx__free(vk_allocator(device), kernel);
-    return s;
+    gx_op op = 1;
+    while (gx__op_family(op, field) != family)
+        op++;
+    return op;
 }
 
-/* ---- the table ---- */
-
-static bool exists(const struct gx_kernel_key *key)
+static bool follows_products(enum gx_shader_family family)
 {
-    if (key->op == GX_OP_COPY || key->op == GX_OP_ROOF)
-        return !key->field && !key->repeat;
-    if (key->repeat && gx__op_family(key->op, key->field) != GX_SHADER_MUL)
-        return false;
-    return key->op == GX_OP_CHECK || gx_op_exists(key->op, key->field);
+    return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT;
 }
 
-/* Where kernels of a key are listed; NULL: nowhere. */
-static struct vk_kernel *_Atomic *place(struct vk_device *device, const struct gx_kernel_key *key)
+/* What is made of products takes a module that is built like the fastest of these. Trying the
+ * other kind takes seconds to compile on a GPU that is good at the one, and its need for memory
+ * made the good one four times as slow from then on (H200). */
+static bool worth_trying(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                         uint32_t variant)
 {
-    size_t slot = gx__op_slot(key->op);
-    if (key->field >= GX_FIELD_END || slot >= GX_OP_SLOTS)
-        return NULL;
-    return &device->kernels[key->field][slot][key->check != 0];
+    if (!follows_products(family))
+        return true;
+    uint32_t fastest = gx__gpu_choice(gpu, field, GX_SHADER_MUL).variant;
+    return uses_int64(gpu, field, GX_SHADER_MUL, fastest) ==
+           uses_int64(gpu, field, family, variant);
 }
 
-static struct vk_kernel *find(struct vk_kernel *_Atomic *at, const struct gx_kernel_key *key)
+static void search(struct gx_tuning *t)
 {
-    struct vk_kernel *k = at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
-    while (k && k->key.repeat != key->repeat)
-        k = k->next;
-    return k;
+    static const uint16_t workgroups[] = {256, 128, 64, 32};
+    gx_field field = t->key.field;
+    enum gx_shader_family family = gx__op_family(t->key.op, field);
+    uint32_t variants = gx__vk_variants(t->gpu, field, family), first = 0;
+    while (first + 1 < variants && !worth_trying(t->gpu, field, family, first))
+        first++;
+    t->best.variant = (uint8_t)first;
+    gx__gpu_consider(t, t->best);
+    for (uint32_t v = first + 1; v < variants; v++) {
+        struct gx_choice next = t->best;
+        next.variant = (uint8_t)v;
+        if (worth_trying(t->gpu, field, family, v))
+            gx__gpu_consider(t, next);
+    }
+    for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
+        struct gx_choice next = t->best;
+        next.workgroup = workgroups[i];
+        if (next.workgroup != t->best.workgroup)
+            gx__gpu_consider(t, next);
+    }
 }
 
-static struct vk_choice roof_choice(const struct vk_device *device, gx_op op)
+/* A software device compiles for longer than anything it is tuned for would save: one
+ * cheap family is tried, and tells the workgroup of all. */
+static struct gx_choice borrow(const struct gx_gpu *gpu, enum gx_shader_family family)
 {
-    struct vk_choice choice = gx__vk_default_choice(device);
-    if (op == GX_OP_COPY && device->limits.workgroup >= COPY_WORKGROUP)
-        choice.workgroup = COPY_WORKGROUP;
+    uint16_t known = gpu->calibration.tuned[GX_BLS12_381_FR][GX_SHADER_LINEAR].workgroup;
+    struct gx_choice choice = gx__gpu_guess(gpu, family);
+    choice.workgroup = known ? known : choice.workgroup;
     return choice;
 }
 
-struct vk_choice gx__vk_choice(struct vk_device *device, gx_field field,
-                               enum gx_shader_family family)
+struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
-    struct vk_choice *choice = &device->calibration.tuned[field][family];
-    if (!choice->workgroup || choice->workgroup > device->limits.workgroup ||
-        choice->variant >= gx__vk_variants(device, field, family)) {
-        *choice = gx__vk_tune(device, field, family);
-        device->calibration_changed = true;
-    }
-    return *choice;
-}
-
-static gx_status build_best(struct vk_device *device, const struct gx_kernel_key *key,
-                            struct vk_kernel **kernel)
-{
-    enum gx_shader_family family = gx__op_family(key->op, key->field);
-    if (find_module(device, key->field, family, 0) == gx__shader_count)
-        return GX_ERR_UNSUPPORTED;
-    if (!key->field)
-        return gx__vk_build(device, key, roof_choice(device, key->op), kernel);
-    return gx__vk_build(device, key, gx__vk_choice(device, key->field, family), kernel);
-}
-
-static gx_status add_kernel(struct vk_device *device, const struct gx_kernel_key *key,
-                            struct vk_kernel *_Atomic *at, struct vk_kernel **kernel)
-{
-    gx_status s = GX_OK;
-    pthread_mutex_lock(&device->kernel_lock);
-    *kernel = find(at, key); /* another thread was faster */
-    if (!*kernel) {
-        s = build_best(device, key, kernel);
-        if (s == GX_OK) {
-            (*kernel)->next = *at;
-            atomic_store_explicit(at, *kernel, memory_order_release);
-        }
-    }
-    pthread_mutex_unlock(&device->kernel_lock);
-    return s;
-}
-
-gx_status gx__vk_kernel(struct gx_device *base, const struct gx_kernel_key *key,
-                        struct gx_kernel *kernel)
-{
-    struct vk_device *device = vk_of(base);
-    gx_status s = gx__vk_alive(device);
-    if (s != GX_OK)
-        return s;
-    struct vk_kernel *_Atomic *at = place(device, key);
-    struct vk_kernel *known = find(at, key);
-    if (!known)
-        s = at && exists(key) ? add_kernel(device, key, at, &known) : GX_ERR_UNSUPPORTED;
-    if (s == GX_OK)
-        *kernel = (struct gx_kernel){.key = *key, .impl = known};
-    return s;
-}
-
-void gx__vk_kernels_close(struct vk_device *device)
-{
-    for (size_t f = 0; f < GX_FIELD_END; f++)
-        for (size_t op = 0; op < GX_OP_SLOTS; op++)
-            for (size_t check = 0; check < 2; check++)
-                for (struct vk_kernel *k = device->kernels[f][op][check], *next; k; k = next) {
-                    next = k->next;
-                    gx__free(vk_allocator(device), k);
-                }
-}
-
-size_t gx__vk_scratch(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)
-{
-    (void)base;
-    const struct vk_kernel *k = kernel->impl;
-    struct gx_passes passes;
-    gx__passes(&kernel->key, n, &k->facts, &passes);
-    return (size_t)passes.scratch_quads * 16;
-}
-
-uint32_t gx__vk_workers(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)
-{
-    (void)base;
-    (void)kernel;
-    (void)n;
-    return 0;
+    bool software = vk_of_gpu(gpu)->physical->software;
+    if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
+        return borrow(gpu, family);
+    if (follows_products(family)) /* not on its time */
+        gx__gpu_choice(gpu, field, GX_SHADER_MUL);
+    struct gx_tuning t = {.gpu = gpu,
+                          .key = {.op = example_of(field, family), .field = field},
+                          .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
+                          .budget_ns = software ? SOFTWARE_BUDGET_NS : BUDGET_NS,
+                          .at_least = 1,
+                          .best = gx__gpu_guess(gpu, family)};
+    return gx__gpu_tune(&t, search);
 }

@@ -13,13 +13,11 @@
 
 /* All of it together; what is not measured by then keeps the guess from its flags. */
 #define BUDGET_NS 120000000u
-/* Each takes milliseconds: after that long it never ends. */
-#define HUNG_NS 60000000000u
+#define HUNG_NS   60000000000u /* each takes milliseconds: after that long it never ends */
 
 #define MIB         ((size_t)1 << 20)
 #define FIRST_BYTES ((size_t)64 << 10) /* a slow read is known after this */
 #define SLOW_GBS    0.5f
-#define SUBMITS     8
 #define THREADS     8 /* that copy into and out of staging memory, about as many as exec/ has */
 #define FIELD       GX_BLS12_381_FR /* 32-byte elements, read as kernels read them */
 
@@ -38,13 +36,8 @@ struct probe {
     } spread[VK_MAX_MEMORY_TYPES]; /* GB/s of THREADS host threads together */
     struct gx_mem in_device, out_device;
     struct gx_kernel kernel;
-    struct vk_kernel *storage;
+    struct gx_gpu_kernel *storage;
 };
-
-static float gbs(size_t bytes, uint64_t ns)
-{
-    return ns ? (float)bytes / (float)ns : 0;
-}
 
 static bool late(const struct probe *p)
 {
@@ -53,38 +46,16 @@ static bool late(const struct probe *p)
 
 /* ---- running one command ---- */
 
-gx_status gx__vk_time(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns)
-{
-    struct gx_point done;
-    uint64_t start = gx__now_ns(), stamps[2];
-    gx_status s = gx__vk_submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = gx__vk_wait(device->base, done, HUNG_NS);
-    *ns = gx__now_ns() - start;
-    if (s != GX_OK || !device->base->facts.timestamps)
-        return s;
-    s = gx__vk_stamps(cmd, stamps, 2);
-    if (s == GX_OK && stamps[1] > stamps[0])
-        *ns = stamps[1] - stamps[0];
-    return s;
-}
-
 static void stamp(struct vk_device *device, struct gx_cmd *cmd, uint32_t slot)
 {
-    if (device->base->facts.timestamps)
+    if (device->gpu.base->facts.timestamps)
         gx__vk_stamp(cmd, slot);
 }
 
-/* The better of two runs: the first one also wakes things up. */
-static gx_status time_twice(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns)
+/* The better of two runs. */
+static gx_status time_stamped(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns)
 {
-    uint64_t first, second;
-    gx_status s = gx__vk_time(device, cmd, &first);
-    if (s == GX_OK)
-        s = gx__vk_time(device, cmd, &second);
-    if (s == GX_OK)
-        *ns = first < second ? first : second;
-    return s;
+    return gx__gpu_time(&device->gpu, cmd, device->gpu.base->facts.timestamps, 2, ns);
 }
 
 static gx_status time_copy(struct probe *p, enum gx_queue queue, const struct gx_mem *from,
@@ -92,16 +63,16 @@ static gx_status time_copy(struct probe *p, enum gx_queue queue, const struct gx
 {
     struct gx_cmd *cmd;
     uint64_t ns;
-    gx_status s = gx__vk_begin(p->device->base, queue, &cmd);
+    gx_status s = gx__vk_begin(p->device->gpu.base, queue, &cmd);
     if (s != GX_OK)
         return s;
     stamp(p->device, cmd, 0);
     gx__vk_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, p->bytes}, 1);
     stamp(p->device, cmd, 1);
-    s = time_twice(p->device, cmd, &ns);
+    s = time_stamped(p->device, cmd, &ns);
     gx__vk_recycle(cmd);
     if (s == GX_OK)
-        *speed = gbs(p->bytes, ns);
+        *speed = gx__gbs(p->bytes, ns);
     return s;
 }
 
@@ -111,22 +82,22 @@ static gx_status time_kernel(struct probe *p, const struct gx_mem *a, const stru
 {
     struct gx_cmd *cmd;
     uint64_t ns;
-    gx_status s = gx__vk_begin(p->device->base, GX_QUEUE_COMPUTE, &cmd);
+    gx_status s = gx__vk_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
     struct gx_dispatch d = {.kernel = p->kernel, .n = bytes / gx__element_bytes(FIELD)};
-    uint64_t most = p->device->base->facts.dispatch_elems;
+    uint64_t most = p->device->gpu.base->facts.dispatch_elems;
     d.n = d.n < most ? d.n : most;
     d.bind[GX_BIND_A].mem = a;
-    d.bind[GX_BIND_B].mem = &p->device->nothing;
+    d.bind[GX_BIND_B].mem = &p->device->gpu.nothing;
     d.bind[GX_BIND_OUT].mem = out;
     stamp(p->device, cmd, 0);
     gx__vk_dispatch(cmd, &d);
     stamp(p->device, cmd, 1);
-    s = time_twice(p->device, cmd, &ns);
+    s = time_stamped(p->device, cmd, &ns);
     gx__vk_recycle(cmd);
     if (s == GX_OK)
-        *speed = gbs((size_t)d.n * gx__element_bytes(FIELD), ns);
+        *speed = gx__gbs((size_t)d.n * gx__element_bytes(FIELD), ns);
     return s;
 }
 
@@ -137,7 +108,7 @@ static float time_memcpy(void *to, const void *from, size_t bytes)
     uint64_t start = gx__now_ns();
     memcpy(to, from, bytes);
     __asm__ volatile("" : : "r"(to) : "memory");
-    return gbs(bytes, gx__now_ns() - start);
+    return gx__gbs(bytes, gx__now_ns() - start);
 }
 
 struct spread {
@@ -160,11 +131,12 @@ static float time_spread(struct probe *p, void *to, const void *from)
     uint64_t best = UINT64_MAX;
     for (int round = 0; round < 2; round++) { /* the first one also starts the threads */
         uint64_t start = gx__now_ns();
-        gx__crew_run(p->device->base->instance, GX_CREW_COPY, THREADS, THREADS, copy_part, &spread);
+        gx__crew_run(p->device->gpu.base->instance, GX_CREW_COPY, THREADS, THREADS, copy_part,
+                     &spread);
         uint64_t ns = gx__now_ns() - start;
         best = ns < best ? ns : best;
     }
-    return gbs(spread.part * THREADS, best);
+    return gx__gbs(spread.part * THREADS, best);
 }
 
 static void measure_host(struct probe *p, uint32_t type, const struct gx_mem *mem,
@@ -212,32 +184,7 @@ static gx_status measure_type(struct probe *p, uint32_t type, struct gx_mem_spee
         s = time_copy(p, GX_QUEUE_UPLOAD, &mem, &p->out_device, &speed->copy_in);
     if (s == GX_OK)
         s = time_copy(p, GX_QUEUE_DOWNLOAD, &p->in_device, &mem, &speed->copy_out);
-    gx__vk_mem_free(p->device->base, &mem);
-    return s;
-}
-
-/* ---- a submit ---- */
-
-/* The best of a few, of a command that does nothing: what a small job cannot do without. */
-static gx_status measure_submit(struct vk_device *device)
-{
-    struct gx_cmd *cmd;
-    uint64_t best = UINT32_MAX;
-    gx_status s = gx__vk_begin(device->base, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    for (int i = 0; i < SUBMITS && s == GX_OK; i++) {
-        uint64_t start = gx__now_ns();
-        struct gx_point done;
-        s = gx__vk_submit(cmd, NULL, 0, &done);
-        if (s == GX_OK)
-            s = gx__vk_wait(device->base, done, GX_WAIT_FOREVER);
-        uint64_t ns = gx__now_ns() - start;
-        best = ns < best ? ns : best;
-    }
-    gx__vk_recycle(cmd);
-    if (s == GX_OK)
-        device->calibration.submit_ns = (uint32_t)best;
+    gx__vk_mem_free(p->device->gpu.base, &mem);
     return s;
 }
 
@@ -268,9 +215,9 @@ static gx_status time_both(struct vk_device *device, struct gx_cmd *in, struct g
         if (s != GX_OK)
             return s;
         gx_status other = gx__vk_submit(out, NULL, 0, &second);
-        s = gx__vk_wait(device->base, first, HUNG_NS);
+        s = gx__vk_wait(device->gpu.base, first, HUNG_NS);
         if (s == GX_OK && other == GX_OK)
-            s = gx__vk_wait(device->base, second, HUNG_NS);
+            s = gx__vk_wait(device->gpu.base, second, HUNG_NS);
         s = s == GX_OK ? other : s;
         uint64_t took = gx__now_ns() - start;
         *ns = took < *ns ? took : *ns;
@@ -282,7 +229,7 @@ static gx_status time_both(struct vk_device *device, struct gx_cmd *in, struct g
 static gx_status measure_both(struct probe *p)
 {
     const uint32_t apart = GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
-    struct gx_device *base = p->device->base;
+    struct gx_device *base = p->device->gpu.base;
     struct gx_mem up = {0}, down = {0};
     struct gx_cmd *in = NULL, *out = NULL;
     uint64_t ns = 0;
@@ -298,7 +245,7 @@ static gx_status measure_both(struct probe *p)
     if (s == GX_OK)
         s = time_both(p->device, in, out, &ns);
     if (s == GX_OK)
-        p->device->calibration.copy_both = gbs(2 * BOTH_COPIES * p->bytes, ns);
+        p->device->gpu.calibration.copy_both = gx__gbs(2 * BOTH_COPIES * p->bytes, ns);
     if (in)
         gx__vk_recycle(in);
     if (out)
@@ -371,7 +318,7 @@ static void choose(const struct probe *p, enum gx_mem_kind kind, uint32_t measur
                    const struct gx_mem_speed *speeds)
 {
     struct vk_device *device = p->device;
-    uint32_t guess = device->calibration.type_of[kind], best = guess;
+    uint32_t guess = device->gpu.calibration.type_of[kind], best = guess;
     float margin = kind == GX_MEM_DEVICE ? 0.8f : 1;
     float least = measured >> guess & 1 ? cost(p, kind, speeds, guess) * margin : 1e18f;
     for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
@@ -382,8 +329,8 @@ static void choose(const struct probe *p, enum gx_mem_kind kind, uint32_t measur
             best = i;
         }
     }
-    device->calibration.type_of[kind] = best;
-    device->calibration.speed[kind] = speeds[best];
+    device->gpu.calibration.type_of[kind] = best;
+    device->gpu.calibration.speed[kind] = speeds[best];
 }
 
 /* ---- all ---- */
@@ -398,11 +345,12 @@ static gx_status open_probe(struct probe *p)
     p->host = gx__alloc(vk_allocator(device), p->bytes);
     if (!p->host)
         return GX_ERR_OUT_OF_MEMORY;
-    gx_status s = gx__vk_mem_alloc(device->base, GX_MEM_DEVICE, p->device_bytes, &p->in_device);
+    gx_status s = gx__vk_mem_alloc(device->gpu.base, GX_MEM_DEVICE, p->device_bytes, &p->in_device);
     if (s == GX_OK)
-        s = gx__vk_mem_alloc(device->base, GX_MEM_DEVICE, p->device_bytes, &p->out_device);
+        s = gx__vk_mem_alloc(device->gpu.base, GX_MEM_DEVICE, p->device_bytes, &p->out_device);
     if (s == GX_OK)
-        s = gx__vk_build(device, &key, gx__vk_default_choice(device), &p->storage);
+        s = gx__gpu_build(&device->gpu, &key, gx__gpu_guess(&device->gpu, GX_SHADER_LINEAR),
+                          &p->storage);
     p->kernel = (struct gx_kernel){.key = key, .impl = p->storage};
     return s;
 }
@@ -411,14 +359,15 @@ static void close_probe(struct probe *p)
 {
     gx__free(vk_allocator(p->device), p->storage);
     if (p->in_device.handle)
-        gx__vk_mem_free(p->device->base, &p->in_device);
+        gx__vk_mem_free(p->device->gpu.base, &p->in_device);
     if (p->out_device.handle)
-        gx__vk_mem_free(p->device->base, &p->out_device);
+        gx__vk_mem_free(p->device->gpu.base, &p->out_device);
     gx__free(vk_allocator(p->device), p->host);
 }
 
-gx_status gx__vk_measure_memory(struct vk_device *device)
+gx_status gx__vk_measure(struct gx_gpu *gpu)
 {
+    struct vk_device *device = vk_of_gpu(gpu);
     struct probe p = {.device = device};
     struct gx_mem_speed speeds[VK_MAX_MEMORY_TYPES] = {{0}};
     uint32_t measured = 0;
@@ -428,15 +377,15 @@ gx_status gx__vk_measure_memory(struct vk_device *device)
             continue;
         gx_status tried = measure_type(&p, i, &speeds[i]);
         measured |= tried == GX_OK ? 1u << i : 0;
-        s = gx__vk_alive(device); /* a type that cannot be used is only not chosen */
+        s = gx__gpu_alive(&device->gpu); /* a type that cannot be used is only not chosen */
     }
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS && s == GX_OK; kind++)
         choose(&p, kind, measured, speeds);
     uint32_t open = gx__vk_open_type(device);
-    device->calibration.speed[GX_MEM_DEVICE].host_write =
+    device->gpu.calibration.speed[GX_MEM_DEVICE].host_write =
         measured >> open & 1 ? speeds[open].host_write : 0;
     if (s == GX_OK)
         s = measure_both(&p);
     close_probe(&p);
-    return s == GX_OK ? measure_submit(device) : s;
+    return s == GX_OK ? gx__gpu_measure_submit(gpu) : s;
 }

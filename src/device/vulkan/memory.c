@@ -164,7 +164,7 @@ error:
 uint32_t gx__vk_open_type(const struct vk_device *device)
 {
     const VkMemoryType *types = device->memory.memoryTypes;
-    uint32_t own = device->calibration.type_of[GX_MEM_DEVICE];
+    uint32_t own = device->gpu.calibration.type_of[GX_MEM_DEVICE];
     bool open = (types[own].propertyFlags & OPEN_FLAGS) == OPEN_FLAGS;
     for (uint32_t i = 0; i < device->memory.memoryTypeCount && !open; i++)
         if (device->buffer_types >> i & 1 && types[i].heapIndex == types[own].heapIndex &&
@@ -179,9 +179,9 @@ gx_status gx__vk_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t
                            struct gx_mem *mem)
 {
     struct vk_device *device = vk_of(base);
-    const struct gx_mem_speed *speed = device->calibration.speed;
-    uint32_t own = device->calibration.type_of[kind], open = own;
-    gx_status s = gx__vk_alive(device);
+    const struct gx_mem_speed *speed = device->gpu.calibration.speed;
+    uint32_t own = device->gpu.calibration.type_of[kind], open = own;
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     if (kind == GX_MEM_DEVICE && bytes <= OPEN_BYTES && speed[kind].host_write > 0 &&
@@ -234,7 +234,7 @@ gx_status gx__vk_mem_import(struct gx_device *base, void *host, size_t bytes, st
 {
     struct vk_device *device = vk_of(base);
     size_t align = base->facts.import_align;
-    gx_status s = gx__vk_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     if (!align || !bytes || bytes % align || (uintptr_t)host % align)
@@ -282,7 +282,7 @@ gx_status gx__vk_map(struct gx_device *base, struct gx_mem *mem, void **host)
 {
     struct vk_device *device = vk_of(base);
     const struct vk_mem *m = vk_mem_of(mem);
-    gx_status s = gx__vk_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     if (!mem->host)
@@ -309,7 +309,7 @@ void gx__vk_unmap(struct gx_device *base, struct gx_mem *mem)
     VkResult r = device->fn.vkFlushMappedMemoryRanges(device->handle, 1, &range);
     if (r != VK_SUCCESS) { /* unmap cannot fail, and what was written is lost */
         gx__vk_status(device, r, "vkFlushMappedMemoryRanges");
-        atomic_store(&device->lost, true);
+        atomic_store(&device->gpu.lost, true);
     }
 }
 
@@ -336,7 +336,7 @@ static void guess_types(struct vk_device *device)
         for (uint32_t i = 0; i < device->memory.memoryTypeCount; i++) {
             int fit = device->buffer_types >> i & 1 ? suits(gx__vk_type_flags(device, i), kind) : 0;
             if (fit > best)
-                device->calibration.type_of[kind] = i;
+                device->gpu.calibration.type_of[kind] = i;
             best = fit > best ? fit : best;
         }
     }
@@ -357,11 +357,11 @@ gx_status gx__vk_memory_open(struct vk_device *device)
         if (needs.memoryTypeBits >> i & 1 && !(gx__vk_type_flags(device, i) & ~KNOWN_FLAGS))
             device->buffer_types |= 1u << i;
     guess_types(device);
-    return gx__vk_mem_alloc(device->base, GX_MEM_DEVICE, PROBE_BYTES, &device->nothing);
+    return gx__vk_mem_alloc(device->gpu.base, GX_MEM_DEVICE, PROBE_BYTES, &device->gpu.nothing);
 }
 
 void gx__vk_memory_close(struct vk_device *device)
 {
-    if (device->nothing.handle)
-        gx__vk_mem_free(device->base, &device->nothing);
+    if (device->gpu.nothing.handle)
+        gx__vk_mem_free(device->gpu.base, &device->gpu.nothing);
 }

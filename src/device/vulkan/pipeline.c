@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pipelines: one layout for all, each made at its first use and kept until the device is
- * closed. What the driver compiled is saved in a cache file, so that the next process
- * has it ready.
+ * Making pipelines: one layout for all. What the driver compiled is saved in a cache file, so
+ * that the next process has it ready.
  */
 #include "device/vulkan/vulkan.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-
-/* ---- the table ---- */
-
-static size_t slot_of(const struct vk_pipeline_key *key)
-{
-    uint32_t h = 2166136261u; /* FNV-1a over words */
-    const uint32_t words[] = {key->module, key->workgroup, key->op, key->check, key->repeat};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        h = (h ^ words[i]) * 16777619u;
-    return (h ^ h >> 15) & (VK_PIPELINE_SLOTS - 1);
-}
-
-/* The slot that has the key, or the free one where it belongs; NULL: the table is full. */
-static struct vk_pipeline *find_slot(struct vk_device *device, const struct vk_pipeline_key *key)
-{
-    for (size_t i = 0, at = slot_of(key); i < VK_PIPELINE_SLOTS; i++) {
-        struct vk_pipeline *p = &device->pipelines[(at + i) & (VK_PIPELINE_SLOTS - 1)];
-        if (!p->handle || !memcmp(&p->key, key, sizeof *key))
-            return p;
-    }
-    return NULL;
-}
 
 /* ---- making one ---- */
 
@@ -58,13 +35,12 @@ static VkResult get_module(struct vk_device *device, uint32_t index, VkShaderMod
     return r;
 }
 
-static VkResult compile(struct vk_device *device, const struct vk_pipeline_key *key,
+static VkResult compile(struct vk_device *device, const struct gx_pipeline_key *key,
                         VkShaderModule module, VkPipeline *pipeline)
 {
     static const uint32_t ids[] = {GX_K_WORKGROUP, GX_K_OP, GX_K_CHECK, GX_K_REPEAT};
     enum { CONSTANTS = sizeof ids / sizeof *ids };
-    const uint32_t values[CONSTANTS] = {key->workgroup, key->op, key->check,
-                                        key->repeat ? key->repeat : 1};
+    const uint32_t values[CONSTANTS] = {key->workgroup, key->op, key->check, key->repeat};
     VkSpecializationMapEntry entries[CONSTANTS];
     for (uint32_t i = 0; i < CONSTANTS; i++)
         entries[i] = (VkSpecializationMapEntry){ids[i], i * sizeof *values, sizeof *values};
@@ -84,35 +60,27 @@ static VkResult compile(struct vk_device *device, const struct vk_pipeline_key *
     return r;
 }
 
-static gx_status make(struct vk_device *device, const struct vk_pipeline_key *key,
-                      VkPipeline *pipeline)
+gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **out)
 {
+    struct vk_device *device = vk_of_gpu(gpu);
+    uint32_t index = gx__vk_module(device, (gx_field)key->field, (enum gx_shader_family)key->family,
+                                   key->variant);
     VkShaderModule module;
-    VkResult r = get_module(device, key->module, &module);
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    VkResult r = get_module(device, index, &module);
     if (r == VK_SUCCESS)
-        r = compile(device, key, module, pipeline);
+        r = compile(device, key, module, &pipeline);
     if (r == VK_SUCCESS)
-        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)*pipeline, "gx %s op %u x%u",
-                    gx__shaders[key->module].variant, key->op, key->workgroup);
+        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, "gx %s op %u x%u",
+                    gx__shaders[index].variant, key->op, key->workgroup);
+    *out = pipeline;
     return gx__vk_status(device, r, "vkCreateComputePipelines");
 }
 
-gx_status gx__vk_pipeline(struct vk_device *device, const struct vk_pipeline_key *key,
-                          VkPipeline *pipeline)
+void gx__vk_drop(struct gx_gpu *gpu, void *pipeline)
 {
-    gx_status s = GX_OK;
-    pthread_mutex_lock(&device->pipeline_lock);
-    struct vk_pipeline *p = find_slot(device, key);
-    if (!p)
-        s = GX_ERR_OUT_OF_DEVICE_MEMORY;
-    else if (!p->handle) {
-        s = make(device, key, &p->handle);
-        p->key = *key;
-    }
-    if (s == GX_OK)
-        *pipeline = p->handle;
-    pthread_mutex_unlock(&device->pipeline_lock);
-    return s;
+    struct vk_device *device = vk_of_gpu(gpu);
+    device->fn.vkDestroyPipeline(device->handle, pipeline, NULL);
 }
 
 /* ---- the cache file ---- */
@@ -146,8 +114,8 @@ static gx_status open_cache(struct vk_device *device)
 {
     void *data = NULL;
     size_t size = 0;
-    if (gx__vk_cache_read(device, "pipelines", &data, &size) && header_fits(device, data, size) &&
-        create_cache(device, data, size) == VK_SUCCESS)
+    if (gx__gpu_cache_read(&device->gpu, "pipelines", &data, &size) &&
+        header_fits(device, data, size) && create_cache(device, data, size) == VK_SUCCESS)
         device->cache_loaded = size;
     gx__free(vk_allocator(device), data);
     if (device->cache)
@@ -158,7 +126,7 @@ static gx_status open_cache(struct vk_device *device)
 static void save_cache(struct vk_device *device)
 {
     size_t size = 0;
-    if (!device->cache || gx__vk_alive(device) != GX_OK ||
+    if (!device->cache || gx__gpu_alive(&device->gpu) != GX_OK ||
         device->fn.vkGetPipelineCacheData(device->handle, device->cache, &size, NULL) !=
             VK_SUCCESS ||
         size <= device->cache_loaded)
@@ -166,7 +134,7 @@ static void save_cache(struct vk_device *device)
     void *data = gx__alloc(vk_allocator(device), size);
     if (data &&
         device->fn.vkGetPipelineCacheData(device->handle, device->cache, &size, data) == VK_SUCCESS)
-        gx__vk_cache_write(device, "pipelines", data, size);
+        gx__gpu_cache_write(&device->gpu, "pipelines", data, size);
     gx__free(vk_allocator(device), data);
 }
 
@@ -215,8 +183,6 @@ gx_status gx__vk_pipelines_open(struct vk_device *device)
 void gx__vk_pipelines_close(struct vk_device *device)
 {
     save_cache(device);
-    for (size_t i = 0; i < VK_PIPELINE_SLOTS; i++)
-        device->fn.vkDestroyPipeline(device->handle, device->pipelines[i].handle, NULL);
     for (size_t i = 0; device->modules && i < gx__shader_count; i++)
         device->fn.vkDestroyShaderModule(device->handle, device->modules[i], NULL);
     gx__free(vk_allocator(device), device->modules);

@@ -61,8 +61,8 @@ static gx_status sleep_until(struct vk_device *device, struct vk_queue *queue, u
         uint64_t now = gx__now_ns(), left = deadline > now ? deadline - now : 0;
         VkResult r =
             device->fn.vkWaitSemaphores(device->handle, &info, left < SLICE_NS ? left : SLICE_NS);
-        gx_status s =
-            r == VK_TIMEOUT ? gx__vk_alive(device) : gx__vk_status(device, r, "vkWaitSemaphores");
+        gx_status s = r == VK_TIMEOUT ? gx__gpu_alive(&device->gpu)
+                                      : gx__vk_status(device, r, "vkWaitSemaphores");
         if (r == VK_SUCCESS)
             note_reached(queue, value);
         if (r != VK_TIMEOUT || s != GX_OK)
@@ -96,7 +96,7 @@ static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, ui
 gx_status gx__vk_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
 {
     struct vk_device *device = vk_of(base);
-    gx_status s = gx__vk_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     return wait_value(device, &device->queue[device->alias[point.queue]], point.value, timeout_ns);
@@ -107,7 +107,7 @@ bool gx__vk_reached(struct gx_device *base, struct gx_point point)
 {
     struct vk_device *device = vk_of(base);
     bool done;
-    return gx__vk_alive(device) != GX_OK ||
+    return gx__gpu_alive(&device->gpu) != GX_OK ||
            look(device, &device->queue[device->alias[point.queue]], point.value, &done) != GX_OK ||
            done;
 }
@@ -175,7 +175,7 @@ gx_status gx__vk_submit(struct gx_cmd *base, const struct gx_point *waits, size_
 {
     struct vk_cmd *cmd = (struct vk_cmd *)base;
     struct vk_device *device = vk_cmd_device(cmd);
-    gx_status s = gx__vk_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK)
         s = cmd->failed;
     if (s == GX_OK && cmd->recording) {
@@ -204,11 +204,11 @@ static void finish(struct vk_device *device, struct vk_cmd *cmd)
     struct vk_queue *queue = &device->queue[cmd->queue];
     if (!cmd->point || atomic_load(&device->hung))
         return;
-    gx_status s = gx__vk_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK)
         s = wait_value(device, queue, cmd->point, ABANDON_NS);
     if (s == GX_ERR_TIMEOUT) {
-        atomic_store(&device->lost, true);
+        atomic_store(&device->gpu.lost, true);
         atomic_store(&device->hung, true);
     } else if (s != GX_OK) { /* the semaphore does not tell; on a lost device this ends at once */
         pthread_mutex_lock(&queue->lock);
@@ -222,7 +222,7 @@ void gx__vk_recycle(struct gx_cmd *base)
     struct vk_cmd *cmd = (struct vk_cmd *)base;
     struct vk_device *device = vk_cmd_device(cmd);
     finish(device, cmd);
-    bool keep = gx__vk_alive(device) == GX_OK;
+    bool keep = gx__gpu_alive(&device->gpu) == GX_OK;
     size_t count = 0;
     pthread_mutex_lock(&device->idle_lock);
     for (const struct vk_cmd *c = device->idle[cmd->queue]; c && keep; c = c->next_idle)

@@ -2,9 +2,9 @@
  *
  * What the files of the Vulkan device share. One file per concern: entry.c (volk),
  * loader.c (is there Vulkan), physical.c (which devices), device.c (open, close,
- * queues), memory.c, measure.c (speeds of memory), pipeline.c, kernel.c (operations as
- * pipelines), tune.c (workgroup sizes and variants), commands.c (recording), submit.c,
- * clock.c (time stamps on the host's clock).
+ * queues), memory.c, measure.c (speeds of memory), pipeline.c, kernel.c (which module is used,
+ * and how), commands.c and dispatch.c (recording), submit.c, clock.c (time stamps on the host's
+ * clock).
  */
 #ifndef GX_DEVICE_VULKAN_VULKAN_H
 #define GX_DEVICE_VULKAN_VULKAN_H
@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <volk.h>
 
-#include "device/device.h"
+#include "device/gpu.h"
 #include "kernel/shaders.h"
 
 #define VK_DEVICES_MAX 16
@@ -114,33 +114,11 @@ struct vk_queue {
     _Atomic uint64_t reached; /* last value seen */
 };
 
-/* How a family's kernels are built. */
-struct vk_choice {
-    uint16_t workgroup; /* 0: not chosen yet */
-    uint8_t variant;    /* index among its modules that this device can use */
-};
-
-/* What measuring has found; saved as it is. */
-struct vk_calibration {
-    uint32_t age;     /* of this struct */
-    uint64_t shaders; /* a hash of them: other ones have other speeds */
-    uint32_t type_of[GX_MEM_KINDS];
-    struct gx_mem_speed speed[GX_MEM_KINDS];
-    uint32_t submit_ns; /* 0: not measured */
-    float copy_both;    /* likewise */
-    struct vk_choice tuned[GX_FIELD_END][GX_SHADER_FAMILIES];
-};
-
 struct vk_limits {
     VkDeviceSize bytes;        /* of one allocation */
-    VkDeviceSize range;        /* of one binding */
-    VkDeviceSize bind_align;   /* of a binding's offset */
     VkDeviceSize import_align; /* 0: no import */
     VkDeviceSize atom;         /* granularity of flushing */
-    uint64_t elements;         /* of one dispatch, whatever is asked for */
     uint32_t allocations;
-    uint32_t groups;
-    uint32_t workgroup;
     float tick_ns;
 };
 
@@ -152,35 +130,14 @@ struct vk_clock {
     uint64_t ticks, host_ns;
 };
 
-#define VK_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
-struct vk_pipeline_key {
-    uint32_t module, workgroup, op, check, repeat;
-};
-struct vk_pipeline {
-    struct vk_pipeline_key key;
-    VkPipeline handle; /* VK_NULL_HANDLE: free slot */
-};
-
-/* An operation, made of one or more pipelines. */
-struct vk_kernel {
-    struct gx_kernel_key key; /* but for what is no part of it: broadcast, accumulate, param */
-    struct vk_choice choice;
-    struct gx_pass_facts facts;
-    uint32_t unit;          /* in which push constants count offsets: 16 or 4 bytes */
-    VkPipeline first;       /* of the first pass, where that is the same for any n; else made when
-                               it is known how many elements there are */
-    struct vk_kernel *next; /* the same with another key.repeat */
-};
-
 struct vk_cmd;
 
 struct vk_device {
-    struct gx_device *base;
+    struct gx_gpu gpu;
     const struct vk_loader *loader;
     const struct vk_physical *physical;
     VkDevice handle;
     struct VolkDeviceTable fn;
-    atomic_bool lost;
     atomic_bool hung;     /* lost because work never ended: waiting for it would not end either */
     atomic_bool not_open; /* small pieces of device memory cannot be had where the host sees them */
 
@@ -198,20 +155,12 @@ struct vk_device {
     uint32_t buffer_types; /* memory types that buffers can use */
     _Atomic uint64_t heap_used[VK_MAX_MEMORY_HEAPS];
     _Atomic uint32_t allocations;
-    struct gx_mem nothing; /* bound where a kernel has no operand */
 
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
     VkPipelineCache cache;
-    size_t cache_loaded;           /* bytes that came from the file */
-    pthread_mutex_t pipeline_lock; /* these two: */
-    VkShaderModule *modules;
-    struct vk_pipeline pipelines[VK_PIPELINE_SLOTS];
-    pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
-    /* by field, op, check; only ever added to, under kernel_lock, and read without */
-    struct vk_kernel *_Atomic kernels[GX_FIELD_END][GX_OP_SLOTS][2];
-    struct vk_calibration calibration;
-    bool calibration_changed;
+    size_t cache_loaded;     /* bytes that came from the file */
+    VkShaderModule *modules; /* under gpu.pipeline_lock */
 
     pthread_mutex_t idle_lock;
     struct vk_cmd *idle[VK_QUEUES];
@@ -224,40 +173,37 @@ static inline struct vk_device *vk_of(const struct gx_device *device)
     return device->impl;
 }
 
+static inline struct vk_device *vk_of_gpu(const struct gx_gpu *gpu)
+{
+    return vk_of(gpu->base);
+}
+
 /* The validation layer looks up who uses a buffer that is destroyed, and then tells them, while
  * a descriptor set that did so before may be on its way to others: it then blames the command
  * that this is bound to. So, where it watches, the two take turns. */
 static inline void vk_watched_begin(struct vk_device *device)
 {
-    if (device->base->instance->config.validate)
+    if (device->gpu.base->instance->config.validate)
         pthread_mutex_lock(&device->layer_lock);
 }
 
 static inline void vk_watched_end(struct vk_device *device)
 {
-    if (device->base->instance->config.validate)
+    if (device->gpu.base->instance->config.validate)
         pthread_mutex_unlock(&device->layer_lock);
 }
 
 static inline const gx_allocator *vk_allocator(const struct vk_device *device)
 {
-    return &device->base->instance->config.allocator;
+    return &device->gpu.base->instance->config.allocator;
 }
 
 /* Every VkResult becomes a status here: a lost device is remembered, and what failed is
  * logged. `what` names the call. */
 gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what);
-/* GX_ERR_DEVICE_LOST where that is remembered. */
-gx_status gx__vk_alive(const struct vk_device *device);
-
 /* For capture tools and the validation layer; nothing where there are none. */
 void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
-
-/* Cache files are for this device under this driver and this library alone. `what` is
- * "pipelines" or "calibration". */
-bool gx__vk_cache_read(struct vk_device *device, const char *what, void **data, size_t *size);
-void gx__vk_cache_write(struct vk_device *device, const char *what, const void *data, size_t size);
 
 /* ---- memory.c ---- */
 
@@ -293,47 +239,32 @@ void gx__vk_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- measure.c ---- */
 
-/* Sets calibration.type_of, .speed and .submit_ns by trying; what cannot be tried keeps the guess.
- */
-gx_status gx__vk_measure_memory(struct vk_device *device);
-/* Submits cmd, waits, and gives the time its work took in *ns. */
-gx_status gx__vk_time(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns);
+/* Of struct gx_gpu_ops; sets type_of too, and what cannot be tried keeps the guess. */
+gx_status gx__vk_measure(struct gx_gpu *gpu);
 
 /* ---- pipeline.c ---- */
 
 gx_status gx__vk_pipelines_open(struct vk_device *device);
 void gx__vk_pipelines_close(struct vk_device *device);
 uint64_t gx__vk_shaders_hash(void);
-/* Made at the first call for a key. Any thread. */
-gx_status gx__vk_pipeline(struct vk_device *device, const struct vk_pipeline_key *key,
-                          VkPipeline *pipeline);
+/* Of struct gx_gpu_ops. */
+gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
+void gx__vk_drop(struct gx_gpu *gpu, void *pipeline);
 
-/* ---- kernel.c, tune.c ---- */
+/* ---- kernel.c ---- */
 
-/* A kernel of its own, built as `choice` says, to be given to gx__free. */
-gx_status gx__vk_build(struct vk_device *device, const struct gx_kernel_key *key,
-                       struct vk_choice choice, struct vk_kernel **kernel);
-/* The pipeline of a pass. Any thread. */
-gx_status gx__vk_pass_pipeline(struct vk_device *device, const struct vk_kernel *kernel,
-                               const struct gx_pass *pass, VkPipeline *pipeline);
-struct vk_choice gx__vk_default_choice(const struct vk_device *device);
-/* How many modules there are for it that this device can use. */
-uint32_t gx__vk_variants(const struct vk_device *device, gx_field field,
-                         enum gx_shader_family family);
-/* GX_SHADER_NEEDS_* of one of them. */
-uint32_t gx__vk_needs(const struct vk_device *device, gx_field field, enum gx_shader_family family,
-                      uint32_t variant);
-/* The best way to build the family's kernels, by trying; gx__vk_choice remembers. */
-struct vk_choice gx__vk_tune(struct vk_device *device, gx_field field,
-                             enum gx_shader_family family);
-struct vk_choice gx__vk_choice(struct vk_device *device, gx_field field,
-                               enum gx_shader_family family);
-
-gx_status gx__vk_kernel(struct gx_device *device, const struct gx_kernel_key *key,
-                        struct gx_kernel *kernel);
-size_t gx__vk_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-uint32_t gx__vk_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-void gx__vk_kernels_close(struct vk_device *device);
+/* The module for a field and family whose index among those that this device can use is
+ * `variant`, or gx__shader_count. */
+uint32_t gx__vk_module(const struct vk_device *device, gx_field field, enum gx_shader_family family,
+                       uint32_t variant);
+/* Of struct gx_gpu_ops. */
+uint32_t gx__vk_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
+const char *gx__vk_variant_name(const struct gx_gpu *gpu, gx_field field,
+                                enum gx_shader_family family, uint32_t variant);
+struct gx_choice gx__vk_guess(enum gx_shader_family family);
+void gx__vk_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                  struct gx_choice choice, struct gx_pass_facts *facts);
+struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
 /* ---- commands.c, submit.c ---- */
 

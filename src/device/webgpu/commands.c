@@ -14,11 +14,6 @@
 #define IDLE_COMMANDS 32
 #define FIRST_ENTRIES 8
 
-struct push {
-    uint32_t n, at[4], broadcast, stage[3];
-};
-_Static_assert(sizeof(struct push) == GX_K_PUSH_WORDS * sizeof(uint32_t), "push constants");
-
 /* ---- making and ending commands ---- */
 
 static struct wg_cmd *take_idle(struct wg_device *device)
@@ -37,7 +32,7 @@ gx_status gx__wg_begin(struct gx_device *base, enum gx_queue queue, struct gx_cm
 {
     struct wg_device *device = wg_of(base);
     (void)queue; /* there is one */
-    gx_status s = gx__wg_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     struct wg_cmd *cmd = take_idle(device);
@@ -79,7 +74,7 @@ void gx__wg_recycle(struct gx_cmd *base)
     const uint64_t abandon_ns = 30000000000u;
     if (cmd->point && gx__wg_wait(base->device, (struct gx_point){GX_QUEUE_COMPUTE, cmd->point},
                                   abandon_ns) == GX_ERR_TIMEOUT)
-        atomic_store(&device->lost, true);
+        atomic_store(&device->gpu.lost, true);
     clear(device, cmd);
     pthread_mutex_lock(&device->idle_lock);
     bool keep = device->idle_count < IDLE_COMMANDS;
@@ -236,81 +231,36 @@ void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer)
 
 /* ---- dispatches ---- */
 
-static gx_status refuse(struct wg_device *device, int binding, size_t offset)
-{
-    gx__log(device->base->instance, GX_LOG_ERROR,
-            "%s: binding %d at byte %zu: this device binds at multiples of %u",
-            device->base->info.name, binding, offset,
-            device->adapter->limits.minStorageBufferOffsetAlignment);
-    return GX_ERR_INVALID;
-}
-
-/* A binding begins at a multiple of the device's alignment; kernels skip the rest of the
- * offset, where they are told how (operands), or there must be none. */
-static gx_status describe(struct wg_device *device, const struct gx_binding bind[GX_BINDINGS],
-                          uint32_t unit, struct wg_bound bound[GX_BINDINGS], struct push *push)
-{
-    const WGPULimits *limits = &device->adapter->limits;
-    const uint64_t align = limits->minStorageBufferOffsetAlignment;
-    for (int i = 0; i < GX_BINDINGS; i++) {
-        const struct gx_binding *b = &bind[i];
-        const struct wg_mem *mem = wg_mem_of(b->mem ? b->mem : &device->nothing);
-        uint64_t offset = b->mem ? b->offset : 0, rest = offset % align;
-        uint64_t range = mem->bytes - (offset - rest), most = limits->maxStorageBufferBindingSize;
-        bound[i] = (struct wg_bound){mem->buffer, offset - rest, range < most ? range : most};
-        if (rest % (i <= GX_BIND_C ? unit : align))
-            return refuse(device, i, b->offset);
-        if (i <= GX_BIND_C)
-            push->at[i] = (uint32_t)(rest / unit);
-    }
-    return GX_OK;
-}
-
-/* One launch of enough workgroups for `count` invocations, in two dimensions where the
- * device allows few in one. */
-static void launch(struct wg_cmd *cmd, const struct wg_kernel *kernel, WGPUComputePipeline pipeline,
-                   const struct gx_binding bind[GX_BINDINGS], struct push *push, uint64_t count)
+static void launch_pass(struct wg_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
 {
     struct wg_device *device = wg_cmd_device(cmd);
+    const uint64_t most = device->gpu.limits.range;
+    struct gx_launch launch;
     struct wg_bound bound[GX_BINDINGS];
     struct wg_entry *e = gx__wg_next_entry(cmd);
     if (!e)
         return;
-    const uint64_t most = device->adapter->limits.maxComputeWorkgroupsPerDimension;
-    uint64_t groups = (count + kernel->choice.workgroup - 1) / kernel->choice.workgroup;
-    uint64_t y = (groups + most - 1) / most;
-    *e = (struct wg_entry){.kind = WG_LAUNCH, .launch = {.pipeline = pipeline}};
-    cmd->failed = describe(device, bind, kernel->unit, bound, push);
-    if (cmd->failed == GX_OK)
-        cmd->failed = get_group(device, bound, &e->launch.group);
+    cmd->failed = gx__gpu_launch(&device->gpu, d, pass, &launch);
     if (cmd->failed != GX_OK)
         return;
-    memcpy(e->launch.push, push, sizeof *push);
-    e->launch.x = (uint32_t)((groups + y - 1) / y);
-    e->launch.y = (uint32_t)y;
-    cmd->count++;
-}
-
-static void launch_pass(struct wg_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
-{
-    const struct wg_kernel *k = d->kernel.impl;
-    WGPUComputePipeline pipeline = k->first;
-    struct gx_binding bind[GX_BINDINGS];
-    struct push push = {.n = pass->n,
-                        .broadcast = pass->broadcast,
-                        .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
-    gx__pass_bind(d, pass, bind);
-    if (!pipeline || pass->op != k->key.op)
-        cmd->failed = gx__wg_pass_pipeline(wg_cmd_device(cmd), k, pass, &pipeline);
+    for (int i = 0; i < GX_BINDINGS; i++) {
+        const struct wg_mem *mem = wg_mem_of(launch.bind[i].mem);
+        uint64_t offset = launch.bind[i].offset, range = mem->bytes - offset;
+        bound[i] = (struct wg_bound){mem->buffer, offset, range < most ? range : most};
+    }
+    *e = (struct wg_entry){
+        .kind = WG_LAUNCH,
+        .launch = {.pipeline = launch.pipeline, .push = launch.push, .x = launch.x, .y = launch.y}};
+    cmd->failed = get_group(device, bound, &e->launch.group);
     if (cmd->failed == GX_OK)
-        launch(cmd, k, pipeline, bind, &push, pass->invocations);
+        cmd->count++;
 }
 
 /* Passes need no barrier between them: wgpu puts one where it has to be. */
 void gx__wg_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct wg_cmd *cmd = (struct wg_cmd *)base;
-    const struct wg_kernel *k = d->kernel.impl;
+    const struct gx_gpu_kernel *k = d->kernel.impl;
     struct gx_passes passes;
     if (cmd->failed != GX_OK)
         return;

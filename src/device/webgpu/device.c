@@ -11,19 +11,11 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/cache.h"
 #include "base/clock.h"
 #include "base/log.h"
 
-#define ELEMENT_MAX  48u                 /* bytes of the largest element */
-#define ELEMENTS_MAX ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
-/* Not measured: only the balance of copies and kernels hangs on it, and rarely. */
-#define MUL_RATE          10.0f
-#define MUL_RATE_SOFTWARE 0.02f
-#define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
-#define COPY_ALIGN        4u  /* WebGPU's */
-#define CALIBRATION_AGE   2u  /* raised when struct wg_calibration or its meaning changes */
-#define NOTHING_BYTES     256u
+#define COPY_ALIGN    4u /* WebGPU's */
+#define NOTHING_BYTES 256u
 /* How long a wait sleeps between looks: a part of what it has waited already. */
 #define PAUSE_PART   16u
 #define PAUSE_MIN_NS 20000u
@@ -69,8 +61,8 @@ static void log_text(const struct wg_device *device, const char *what, WGPUStrin
     for (size_t i = 0; i < n; i++)
         line[i] = text.data[i] == '\n' ? ' ' : text.data[i];
     line[n] = 0;
-    gx__log(device->base->instance, GX_LOG_WARNING, "%s: %s: %s", device->base->info.name, what,
-            line);
+    gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %s: %s", device->gpu.base->info.name,
+            what, line);
 }
 
 /* wgpu's own handler would end the process. */
@@ -87,7 +79,7 @@ static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringVie
     else /* of no call of ours: nobody could be told what of it is still right */
         s = GX_ERR_DEVICE_LOST;
     if (s == GX_ERR_DEVICE_LOST)
-        atomic_store(&device->lost, true);
+        atomic_store(&device->gpu.lost, true);
 }
 
 static void on_lost(WGPUDevice const *handle, WGPUDeviceLostReason reason, WGPUStringView message,
@@ -97,14 +89,9 @@ static void on_lost(WGPUDevice const *handle, WGPUDeviceLostReason reason, WGPUS
     (void)reason;
     (void)unused;
     struct wg_device *device = user;
-    if (atomic_exchange(&device->lost, true) || atomic_load(&device->closing))
+    if (atomic_exchange(&device->gpu.lost, true) || atomic_load(&device->closing))
         return;
     log_text(device, "the device is lost", message);
-}
-
-gx_status gx__wg_alive(const struct wg_device *device)
-{
-    return atomic_load_explicit(&device->lost, memory_order_relaxed) ? GX_ERR_DEVICE_LOST : GX_OK;
 }
 
 static bool one_at_a_time(const struct wg_device *device)
@@ -126,18 +113,18 @@ gx_status gx__wg_leave(struct wg_device *device, const char *what)
     call.device = NULL;
     if (one_at_a_time(device))
         pthread_mutex_unlock(&device->loader->gl_lock);
-    if (gx__wg_alive(device) != GX_OK)
+    if (gx__gpu_alive(&device->gpu) != GX_OK)
         s = GX_ERR_DEVICE_LOST;
     if (s != GX_OK)
-        gx__log(device->base->instance, GX_LOG_WARNING, "%s: %s failed: %s",
-                device->base->info.name, what, gx_status_message(s));
+        gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %s failed: %s",
+                device->gpu.base->info.name, what, gx_status_message(s));
     return s;
 }
 
 void gx__wg_guarded(struct wg_device *device, void (*function)(void *), void *argument)
 {
     if (!gx__wg_guard(function, argument))
-        atomic_store(&device->lost, true);
+        atomic_store(&device->gpu.lost, true);
 }
 
 static void poll_once(void *user)
@@ -148,7 +135,7 @@ static void poll_once(void *user)
 
 void gx__wg_poll(struct wg_device *device)
 {
-    if (gx__wg_alive(device) != GX_OK)
+    if (gx__gpu_alive(&device->gpu) != GX_OK)
         return;
     gx__wg_enter(device);
     gx__wg_guarded(device, poll_once, device);
@@ -170,71 +157,15 @@ void gx__wg_pause(const struct wg_device *device, uint64_t since_ns)
     nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
 }
 
-/* ---- cache files ---- */
-
-static void cache_key(const struct wg_device *device, uint8_t key[GX_CACHE_KEY_BYTES])
+static void cache_key(const struct gx_gpu *gpu, uint8_t key[GX_CACHE_KEY_BYTES])
 {
+    const struct wg_device *device = wg_of_gpu(gpu);
     const uint32_t words[4] = {device->adapter->backend, device->fn->GetVersion(),
                                GX_VERSION_MAJOR << 24 | GX_VERSION_MINOR << 12 | GX_VERSION_PATCH,
                                0};
     memset(key, 0, GX_CACHE_KEY_BYTES);
     memcpy(key, device->adapter->identity, sizeof device->adapter->identity);
     memcpy(key + sizeof device->adapter->identity, words, sizeof words);
-}
-
-static void cache_name(const uint8_t key[GX_CACHE_KEY_BYTES], char *name, size_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the file holds the whole key */
-    for (size_t i = 0; i < GX_CACHE_KEY_BYTES; i++)
-        hash = (hash ^ key[i]) * 0x100000001b3u;
-    snprintf(name, size, "webgpu-%016llx.calibration", (unsigned long long)hash);
-}
-
-static bool load_calibration(struct wg_device *device)
-{
-    uint8_t key[GX_CACHE_KEY_BYTES];
-    char name[64];
-    void *data;
-    size_t size;
-    struct wg_calibration found = {0};
-    cache_key(device, key);
-    cache_name(key, name, sizeof name);
-    if (!gx__cache_read(device->base->instance, name, key, &data, &size))
-        return false;
-    bool ok = size == sizeof found;
-    if (ok)
-        memcpy(&found, data, sizeof found);
-    gx__free(wg_allocator(device), data);
-    ok = ok && found.age == device->calibration.age && found.kernels == device->calibration.kernels;
-    if (ok)
-        device->calibration = found;
-    return ok;
-}
-
-static void save_calibration(struct wg_device *device)
-{
-    uint8_t key[GX_CACHE_KEY_BYTES];
-    char name[64];
-    cache_key(device, key);
-    cache_name(key, name, sizeof name);
-    if (!gx__cache_write(device->base->instance, name, key, &device->calibration,
-                         sizeof device->calibration))
-        gx__log(device->base->instance, GX_LOG_INFO, "%s: cache file %s was not written",
-                device->base->info.name, name);
-}
-
-static gx_status calibrate(struct wg_device *device)
-{
-    device->calibration.age = CALIBRATION_AGE;
-    device->calibration.kernels = gx__wg_kernels_hash();
-    if (load_calibration(device))
-        return GX_OK;
-    uint64_t start = gx__now_ns();
-    gx_status s = gx__wg_measure(device);
-    device->calibration_changed = s == GX_OK;
-    gx__log(device->base->instance, GX_LOG_INFO, "%s: memory measured in %.1f ms",
-            device->base->info.name, (double)(gx__now_ns() - start) / 1e6);
-    return gx__wg_alive(device); /* on a device too full to try it, nothing is known */
 }
 
 /* ---- open ---- */
@@ -301,29 +232,28 @@ static gx_status create_layouts(struct wg_device *device)
     return gx__wg_leave(device, "wgpuDeviceCreatePipelineLayout");
 }
 
-static uint64_t dispatch_limit(const WGPULimits *l)
+static void set_limits(struct wg_device *device)
 {
-    /* The scratch of inv and div is a little more than n elements, see op/passes.c. */
-    uint64_t most = (l->maxStorageBufferBindingSize - l->minStorageBufferOffsetAlignment);
-    most = most / ELEMENT_MAX;
-    most = (most - 2 * GX_INVERSE_DIRECT_INT32) / 33 * 32;
-    return most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
+    const WGPULimits *l = &device->adapter->limits;
+    uint32_t most = l->maxComputeInvocationsPerWorkgroup;
+    device->gpu.limits = (struct gx_gpu_limits){
+        .range = l->maxStorageBufferBindingSize,
+        .bind_align = l->minStorageBufferOffsetAlignment,
+        .groups = l->maxComputeWorkgroupsPerDimension,
+        .workgroup = most < l->maxComputeWorkgroupSizeX ? most : l->maxComputeWorkgroupSizeX,
+        .each = WG_EACH_MAX};
+    gx__gpu_limit_elements(&device->gpu, GX_INVERSE_DIRECT_INT32);
 }
 
 static void set_facts(struct wg_device *device)
 {
-    uint64_t asked = device->base->instance->config.dispatch_elems;
-    device->elements = dispatch_limit(&device->adapter->limits);
-    device->base->facts = (struct gx_device_facts){
-        .mem_kinds =
-            GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK),
-        .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
-        .dispatch_elems = asked && asked < device->elements ? asked : device->elements,
-        .binding_align = BINDING_ALIGN,
-        .copy_align = COPY_ALIGN,
-        .resubmit = true,
-        .timestamps = gx__wg_has_stamps(device),
-        .mul_rate = device->adapter->software ? MUL_RATE_SOFTWARE : MUL_RATE};
+    struct gx_device_facts *facts = &device->gpu.base->facts;
+    *facts = gx__gpu_facts(&device->gpu, device->adapter->software);
+    facts->mem_kinds =
+        GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK);
+    facts->queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
+    facts->copy_align = COPY_ALIGN;
+    facts->timestamps = gx__wg_has_stamps(device);
 }
 
 static gx_status open_parts(struct wg_device *device)
@@ -333,14 +263,22 @@ static gx_status open_parts(struct wg_device *device)
         s = create_layouts(device);
     if (s != GX_OK)
         return s;
+    set_limits(device);
     set_facts(device);
-    s = gx__wg_mem_alloc(device->base, GX_MEM_DEVICE, NOTHING_BYTES, &device->nothing);
-    if (s == GX_OK)
-        s = calibrate(device);
-    memcpy(device->base->facts.speed, device->calibration.speed, sizeof device->base->facts.speed);
-    device->base->facts.submit_ns = device->calibration.submit_ns;
-    return s;
+    s = gx__wg_mem_alloc(device->gpu.base, GX_MEM_DEVICE, NOTHING_BYTES, &device->gpu.nothing);
+    return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
 }
+
+static const struct gx_gpu_ops gpu_ops = {.variants = gx__wg_variants,
+                                          .variant_name = gx__wg_variant_name,
+                                          .guess = gx__wg_guess,
+                                          .facts = gx__wg_facts,
+                                          .compile = gx__wg_compile,
+                                          .drop = gx__wg_drop,
+                                          .tune = gx__wg_tune,
+                                          .cache_key = cache_key,
+                                          .kernels_hash = gx__wg_kernels_hash,
+                                          .measure = gx__wg_measure};
 
 static const struct wg_adapter *adapter_named(const struct wg_loader *loader, const char *name)
 {
@@ -359,13 +297,11 @@ static gx_status webgpu_open(struct gx_device *base)
         return GX_ERR_OUT_OF_MEMORY;
     }
     base->impl = device;
-    device->base = base;
+    gx__gpu_open(&device->gpu, base, &gpu_ops);
     device->loader = loader;
     device->fn = &loader->fn;
     device->adapter = adapter_named(loader, base->info.name);
-    pthread_mutex_init(&device->pipeline_lock, NULL);
     pthread_mutex_init(&device->group_lock, NULL);
-    pthread_mutex_init(&device->kernel_lock, NULL);
     pthread_mutex_init(&device->submit_lock, NULL);
     pthread_mutex_init(&device->idle_lock, NULL);
     return open_parts(device);
@@ -402,20 +338,17 @@ static void webgpu_close(struct gx_device *base)
     struct wg_device *device = base->impl;
     if (!device)
         return;
-    if (device->calibration_changed)
-        save_calibration(device);
-    if (device->queue && gx__wg_alive(device) == GX_OK)
+    gx__gpu_calibration_save(&device->gpu);
+    if (device->queue && gx__gpu_alive(&device->gpu) == GX_OK)
         gx__wg_wait(base, (struct gx_point){GX_QUEUE_COMPUTE, device->submitted}, CLOSE_NS);
     atomic_store(&device->closing, true);
     gx__wg_commands_close(device);
     gx__wg_groups_forget(device, NULL);
-    gx__wg_kernels_close(device);
-    if (device->nothing.handle)
-        gx__wg_mem_free(base, &device->nothing);
+    gx__gpu_close(&device->gpu);
+    if (device->gpu.nothing.handle)
+        gx__wg_mem_free(base, &device->gpu.nothing);
     close_handle(device);
-    pthread_mutex_destroy(&device->pipeline_lock);
     pthread_mutex_destroy(&device->group_lock);
-    pthread_mutex_destroy(&device->kernel_lock);
     pthread_mutex_destroy(&device->submit_lock);
     pthread_mutex_destroy(&device->idle_lock);
     gx__free(&base->instance->config.allocator, device);
@@ -433,9 +366,9 @@ const struct gx_device_ops gx__webgpu_ops = {
     .mem_free = gx__wg_mem_free,
     .map = gx__wg_map,
     .unmap = gx__wg_unmap,
-    .kernel = gx__wg_kernel,
-    .scratch = gx__wg_scratch,
-    .workers = gx__wg_workers,
+    .kernel = gx__gpu_kernel,
+    .scratch = gx__gpu_scratch,
+    .workers = gx__gpu_workers,
     .begin = gx__wg_begin,
     .copy = gx__wg_copy,
     .dispatch = gx__wg_dispatch,

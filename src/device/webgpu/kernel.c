@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations as pipelines: which kernel does what for which field, the table of those that
- * were asked for, and the pipelines, one layout for all, each made at its first use and kept
- * until the device is closed.
+ * How a family's kernels are built on this device: how products are made, how many elements an
+ * invocation takes, how large a workgroup. What there is, the order in which it is tried, and the
+ * compiling.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -14,7 +14,13 @@
 #define COPY_WORKGROUP    256 /* with 64 an H200 copies at 80 % of the speed */
 #define WORDS_EACH        4
 
-/* ---- pipelines ---- */
+#define BUDGET_NS         1500000000u
+#define ELEMENTS          ((uint64_t)1 << 22) /* more than caches hold */
+#define SOFTWARE_ELEMENTS 1024u
+#define SOFTWARE_REPEAT   16u /* of products: so few elements are over too soon */
+#define TRIED_MIN         2u  /* however long these take: one alone is not a choice */
+
+/* ---- what there is ---- */
 
 uint64_t gx__wg_kernels_hash(void)
 {
@@ -25,37 +31,43 @@ uint64_t gx__wg_kernels_hash(void)
     return h;
 }
 
-static bool same(const struct gx_wgsl_key *a, const struct gx_wgsl_key *b)
+uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
-    return a->family == b->family && a->field == b->field && a->op == b->op &&
-           a->check == b->check && a->repeat == b->repeat && a->workgroup == b->workgroup &&
-           a->each == b->each && a->mul == b->mul;
+    (void)field;
+    if (family == GX_SHADER_ROOF)
+        return 0;
+    return wg_of_gpu(gpu)->adapter->wide ? GX_WGSL_MULS : GX_WGSL_WIDE;
 }
 
-static size_t slot_of(const struct gx_wgsl_key *key)
+const char *gx__wg_variant_name(const struct gx_gpu *gpu, gx_field field,
+                                enum gx_shader_family family, uint32_t variant)
 {
-    uint32_t h = 2166136261u; /* FNV-1a over words */
-    const uint32_t words[] = {key->family, key->field,     key->op,   key->check,
-                              key->repeat, key->workgroup, key->each, key->mul};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        h = (h ^ words[i]) * 16777619u;
-    return (h ^ h >> 15) & (WG_PIPELINE_SLOTS - 1);
+    (void)gpu;
+    (void)field;
+    (void)family;
+    return gx__wgsl_mul_names[variant];
 }
 
-/* The slot that has the key, or the free one where it belongs; NULL: the table is full. */
-static struct wg_pipeline *find_slot(struct wg_device *device, const struct gx_wgsl_key *key)
+struct gx_choice gx__wg_guess(enum gx_shader_family family)
 {
-    for (size_t i = 0, at = slot_of(key); i < WG_PIPELINE_SLOTS; i++) {
-        struct wg_pipeline *p = &device->pipelines[(at + i) & (WG_PIPELINE_SLOTS - 1)];
-        if (!p->handle || same(&p->key, key))
-            return p;
-    }
-    return NULL;
+    return (struct gx_choice){.workgroup =
+                                  family == GX_SHADER_COPY ? COPY_WORKGROUP : DEFAULT_WORKGROUP,
+                              .each = family == GX_SHADER_WORDS ? WORDS_EACH : 1};
 }
+
+void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                  struct gx_choice choice, struct gx_pass_facts *facts)
+{
+    (void)gpu;
+    (void)field;
+    facts->each = gx__wgsl_elementwise(family) ? choice.each : 1;
+    facts->direct = GX_INVERSE_DIRECT_INT32;
+}
+
+/* ---- compiling ---- */
 
 /* Without wgpu's checks of indices: a dispatch is within its bindings. */
-static gx_status compile(struct wg_device *device, const char *text, size_t length,
-                         WGPUComputePipeline *pipeline)
+static gx_status compile(struct wg_device *device, const char *text, size_t length, void **pipeline)
 {
     WGPUShaderSourceWGSL source = {.chain = {.sType = WGPUSType_ShaderSourceWGSL},
                                    .code = {text, length}};
@@ -78,182 +90,115 @@ static gx_status compile(struct wg_device *device, const char *text, size_t leng
     return s == GX_OK && !*pipeline ? GX_ERR_DEVICE : s;
 }
 
-static gx_status make(struct wg_device *device, const struct gx_wgsl_key *key,
-                      WGPUComputePipeline *pipeline)
+gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline)
 {
-    size_t length = gx__wgsl_write(key, NULL, 0);
+    const struct gx_wgsl_key wgsl = {
+        .family = (enum gx_shader_family)key->family,
+        .field = key->field,
+        .op = key->op,
+        .check = key->check,
+        .repeat = key->repeat,
+        .workgroup = key->workgroup,
+        .each = gx__wgsl_elementwise((enum gx_shader_family)key->family) ? key->each : 1,
+        .mul = (enum gx_wgsl_mul)key->variant};
+    size_t length = gx__wgsl_write(&wgsl, NULL, 0);
     if (!length)
         return GX_ERR_UNSUPPORTED;
-    char *text = gx__alloc(wg_allocator(device), length + 1);
+    char *text = gx__alloc(gx__gpu_allocator(gpu), length + 1);
     if (!text)
         return GX_ERR_OUT_OF_MEMORY;
-    gx__wgsl_write(key, text, length + 1);
-    gx_status s = compile(device, text, length, pipeline);
-    gx__free(wg_allocator(device), text);
+    gx__wgsl_write(&wgsl, text, length + 1);
+    gx_status s = compile(wg_of_gpu(gpu), text, length, pipeline);
+    gx__free(gx__gpu_allocator(gpu), text);
     return s;
 }
 
-gx_status gx__wg_pipeline(struct wg_device *device, const struct gx_wgsl_key *key,
-                          WGPUComputePipeline *pipeline)
+void gx__wg_drop(struct gx_gpu *gpu, void *pipeline)
 {
-    gx_status s = GX_OK;
-    pthread_mutex_lock(&device->pipeline_lock);
-    struct wg_pipeline *p = find_slot(device, key);
-    if (!p)
-        s = GX_ERR_OUT_OF_DEVICE_MEMORY;
-    else if (!p->handle) {
-        s = make(device, key, &p->handle);
-        p->key = *key;
-    }
-    if (s == GX_OK)
-        *pipeline = p->handle;
-    pthread_mutex_unlock(&device->pipeline_lock);
-    return s;
-}
-
-/* ---- building ---- */
-
-struct wg_choice gx__wg_default_choice(const struct wg_device *device, enum gx_shader_family family)
-{
-    uint32_t workgroup = family == GX_SHADER_COPY ? COPY_WORKGROUP : DEFAULT_WORKGROUP;
-    const WGPULimits *l = &device->adapter->limits;
-    uint32_t most = l->maxComputeInvocationsPerWorkgroup < l->maxComputeWorkgroupSizeX
-                        ? l->maxComputeInvocationsPerWorkgroup
-                        : l->maxComputeWorkgroupSizeX;
-    return (struct wg_choice){.workgroup = (uint16_t)(most < workgroup ? most : workgroup),
-                              .each = family == GX_SHADER_WORDS ? WORDS_EACH : 1};
-}
-
-gx_status gx__wg_pass_pipeline(struct wg_device *device, const struct wg_kernel *kernel,
-                               const struct gx_pass *pass, WGPUComputePipeline *pipeline)
-{
-    const struct gx_wgsl_key key = {.family = pass->family,
-                                    .field = kernel->key.field,
-                                    .op = pass->op,
-                                    .check = pass->check && kernel->key.check,
-                                    .repeat = kernel->key.repeat ? kernel->key.repeat : 1,
-                                    .workgroup = kernel->choice.workgroup,
-                                    .each = kernel->facts.each,
-                                    .mul = (enum gx_wgsl_mul)kernel->choice.mul};
-    return gx__wg_pipeline(device, &key, pipeline);
-}
-
-gx_status gx__wg_build(struct wg_device *device, const struct gx_kernel_key *key,
-                       struct wg_choice choice, struct wg_kernel **out)
-{
-    struct wg_kernel *kernel = gx__alloc(wg_allocator(device), sizeof *kernel);
-    if (!kernel)
-        return GX_ERR_OUT_OF_MEMORY;
-    enum gx_shader_family family = gx__op_family(key->op, key->field);
-    kernel->key = *key;
-    kernel->choice = choice;
-    kernel->facts = (struct gx_pass_facts){.each = gx__wgsl_elementwise(family) ? choice.each : 1,
-                                           .workgroup = choice.workgroup,
-                                           .direct = GX_INVERSE_DIRECT_INT32};
-    kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
-    gx_status s = GX_OK;
-    if (family != GX_SHADER_INVERT_UP)
-        s = gx__wg_pass_pipeline(device, kernel,
-                                 &(struct gx_pass){.family = family, .op = key->op, .check = true},
-                                 &kernel->first);
-    if (s == GX_OK)
-        *out = kernel;
-    else
-        gx__free(wg_allocator(device), kernel);
-    return s;
-}
-
-/* ---- the table ---- */
-
-static bool exists(const struct gx_kernel_key *key)
-{
-    if (key->op == GX_OP_COPY)
-        return !key->field && !key->repeat;
-    if (key->op == GX_OP_CHECK)
-        return gx__prime(key->field) && !key->repeat;
-    if (!gx_op_exists(key->op, key->field))
-        return false;
-    return !key->repeat || gx__op_family(key->op, key->field) == GX_SHADER_MUL;
-}
-
-/* Where the kernel of an existing key is, or belongs. */
-static struct wg_kernel **place(struct wg_device *device, const struct gx_kernel_key *key)
-{
-    struct wg_kernel **at = &device->kernels[key->field][gx__op_slot(key->op)][key->check != 0];
-    while (*at && (*at)->key.repeat != key->repeat)
-        at = &(*at)->next;
-    return at;
-}
-
-static bool fits(const struct wg_device *device, struct wg_choice choice)
-{
-    const WGPULimits *l = &device->adapter->limits;
-    return choice.workgroup && choice.workgroup <= l->maxComputeInvocationsPerWorkgroup &&
-           choice.workgroup <= l->maxComputeWorkgroupSizeX && choice.each &&
-           choice.each <= WG_EACH_MAX && choice.mul < GX_WGSL_MULS &&
-           (!gx__wgsl_needs_int64((enum gx_wgsl_mul)choice.mul) || device->adapter->wide);
-}
-
-static gx_status build_best(struct wg_device *device, const struct gx_kernel_key *key,
-                            struct wg_kernel **kernel)
-{
-    enum gx_shader_family family = gx__op_family(key->op, key->field);
-    struct wg_choice *choice = &device->calibration.tuned[key->field][family];
-    if (!fits(device, *choice)) {
-        *choice = gx__wg_tune(device, key->field, family);
-        device->calibration_changed = true;
-    }
-    return gx__wg_build(device, key, *choice, kernel);
-}
-
-gx_status gx__wg_kernel(struct gx_device *base, const struct gx_kernel_key *key,
-                        struct gx_kernel *kernel)
-{
-    struct wg_device *device = wg_of(base);
-    gx_status s = gx__wg_alive(device);
-    if (s == GX_OK && !exists(key))
-        s = GX_ERR_UNSUPPORTED;
-    if (s != GX_OK)
-        return s;
-    pthread_mutex_lock(&device->kernel_lock);
-    struct wg_kernel **known = place(device, key);
-    if (!*known)
-        s = build_best(device, key, known);
-    if (s == GX_OK)
-        *kernel = (struct gx_kernel){.key = *key, .impl = *known};
-    pthread_mutex_unlock(&device->kernel_lock);
-    return s;
-}
-
-void gx__wg_kernels_close(struct wg_device *device)
-{
-    for (size_t f = 0; f < GX_FIELD_END; f++)
-        for (size_t op = 0; op < GX_OP_SLOTS; op++)
-            for (size_t check = 0; check < 2; check++)
-                for (struct wg_kernel *k = device->kernels[f][op][check], *next; k; k = next) {
-                    next = k->next;
-                    gx__free(wg_allocator(device), k);
-                }
+    struct wg_device *device = wg_of_gpu(gpu);
     gx__wg_enter(device);
-    for (size_t i = 0; i < WG_PIPELINE_SLOTS; i++)
-        if (device->pipelines[i].handle)
-            device->fn->ComputePipelineRelease(device->pipelines[i].handle);
+    device->fn->ComputePipelineRelease(pipeline);
     gx__wg_leave(device, "wgpuComputePipelineRelease");
 }
 
-size_t gx__wg_scratch(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)
+/* ---- tuning ---- */
+
+/* Columns are without loops: software devices compile them for seconds. */
+static bool worth_trying(const struct wg_device *device, enum gx_wgsl_mul mul)
 {
-    (void)base;
-    const struct wg_kernel *k = kernel->impl;
-    struct gx_passes passes;
-    gx__passes(&kernel->key, n, &k->facts, &passes);
-    return (size_t)passes.scratch_quads * 16;
+    return mul != GX_WGSL_COLUMNS || !device->adapter->software;
 }
 
-uint32_t gx__wg_workers(struct gx_device *base, const struct gx_kernel *kernel, uint64_t n)
+static void try_each(struct gx_tuning *t, uint8_t most)
 {
-    (void)base;
-    (void)kernel;
-    (void)n;
-    return 0;
+    for (uint8_t each = 1; each <= most; each = (uint8_t)(2 * each)) {
+        struct gx_choice next = t->best;
+        next.each = each;
+        if (next.each != t->best.each)
+            gx__gpu_consider(t, next);
+    }
+}
+
+static void try_workgroups(struct gx_tuning *t)
+{
+    static const uint16_t workgroups[] = {128, 256, 32};
+    for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
+        struct gx_choice next = t->best;
+        next.workgroup = workgroups[i];
+        gx__gpu_consider(t, next);
+    }
+}
+
+/* First what is most likely to be best: the time may be over before the rest. */
+static void search(struct gx_tuning *t)
+{
+    const struct wg_device *device = wg_of_gpu(t->gpu);
+    enum gx_shader_family family = gx__op_family(t->key.op, t->key.field);
+    bool products = family == GX_SHADER_MUL;
+    struct gx_choice next = t->best;
+    for (uint32_t m = products ? gx__wg_variants(t->gpu, t->key.field, family) : 1; m-- > 0;) {
+        next.variant = (uint8_t)m;
+        if (worth_trying(device, (enum gx_wgsl_mul)m))
+            gx__gpu_consider(t, next);
+    }
+    if (device->adapter->software) /* all the same to it, and drivers keep what they compiled */
+        return;
+    if (products) { /* long to compile: two of them are enough */
+        try_workgroups(t);
+        try_each(t, 2);
+    } else {
+        try_each(t, WG_EACH_MAX);
+        try_workgroups(t);
+    }
+}
+
+/* What takes several passes is made of products, or of little, so that it is built as mul is. A
+ * software device compiles for longer than anything it is tuned for would save: the product of
+ * one field is tried there, and tells for all. */
+static bool borrow(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                   struct gx_choice *choice)
+{
+    bool software = wg_of_gpu(gpu)->adapter->software;
+    gx_field from = software ? GX_BLS12_381_FR : field;
+    enum gx_shader_family of = software || !gx__wgsl_elementwise(family) ? GX_SHADER_MUL : family;
+    if (of == family && from == field)
+        return false;
+    struct gx_choice known = gx__gpu_choice(gpu, from, of);
+    choice->workgroup = known.workgroup;
+    choice->variant = known.variant;
+    return true;
+}
+
+struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+{
+    bool software = wg_of_gpu(gpu)->adapter->software;
+    struct gx_tuning t = {.gpu = gpu,
+                          .key = {.op = family == GX_SHADER_MUL ? GX_MUL : GX_ADD,
+                                  .field = field,
+                                  .repeat = software ? SOFTWARE_REPEAT : 0},
+                          .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
+                          .budget_ns = BUDGET_NS,
+                          .at_least = TRIED_MIN,
+                          .best = gx__gpu_guess(gpu, family)};
+    return borrow(gpu, field, family, &t.best) ? t.best : gx__gpu_tune(&t, search);
 }

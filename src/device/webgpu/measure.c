@@ -10,13 +10,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* Each takes milliseconds: after that long it never ends. */
-#define HUNG_NS        60000000000u
 #define MIB            ((size_t)1 << 20)
 #define BYTES          (16 * MIB)
 #define BYTES_SOFTWARE MIB
 #define RUNS           3
-#define SUBMITS        8
 
 struct probe {
     struct wg_device *device;
@@ -25,47 +22,13 @@ struct probe {
     struct gx_mem up, in, out, down;
 };
 
-static float gbs(size_t bytes, uint64_t ns)
-{
-    return ns ? (float)bytes / (float)ns : 0;
-}
-
-gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns)
-{
-    struct gx_point done;
-    uint64_t start = gx__now_ns(), stamps[2];
-    gx_status s = gx__wg_submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = gx__wg_wait(device->base, done, HUNG_NS);
-    *ns = gx__now_ns() - start;
-    if (s != GX_OK || !((struct wg_cmd *)cmd)->stamped)
-        return s;
-    s = gx__wg_stamps(cmd, stamps, 2);
-    if (s == GX_OK && stamps[1] > stamps[0])
-        *ns = stamps[1] - stamps[0];
-    return s;
-}
-
-/* The best of a few: the first one also wakes things up. */
-static gx_status time_best(struct wg_device *device, struct gx_cmd *cmd, int runs, uint64_t *ns)
-{
-    gx_status s = GX_OK;
-    *ns = UINT64_MAX;
-    for (int i = 0; i < runs && s == GX_OK; i++) {
-        uint64_t now;
-        s = gx__wg_time(device, cmd, &now);
-        *ns = now < *ns ? now : *ns;
-    }
-    return s;
-}
-
 static gx_status time_cmd(struct probe *p, struct gx_cmd *cmd, float *speed)
 {
-    uint64_t ns, empty = p->device->calibration.submit_ns;
-    gx_status s = time_best(p->device, cmd, RUNS, &ns);
+    uint64_t ns, empty = p->device->gpu.calibration.submit_ns;
+    gx_status s = gx__gpu_time(&p->device->gpu, cmd, false, RUNS, &ns);
     gx__wg_recycle(cmd);
     if (s == GX_OK)
-        *speed = gbs(p->bytes, ns > empty ? ns - empty : 1);
+        *speed = gx__gbs(p->bytes, ns > empty ? ns - empty : 1);
     return s;
 }
 
@@ -73,7 +36,7 @@ static gx_status time_copy(struct probe *p, const struct gx_mem *from, const str
                            float *speed)
 {
     struct gx_cmd *cmd;
-    gx_status s = gx__wg_begin(p->device->base, GX_QUEUE_COMPUTE, &cmd);
+    gx_status s = gx__wg_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
     gx__wg_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, p->bytes}, 1);
@@ -83,16 +46,16 @@ static gx_status time_copy(struct probe *p, const struct gx_mem *from, const str
 static gx_status time_kernel(struct probe *p, float *speed)
 {
     struct gx_kernel_key key = {.op = GX_OP_COPY};
-    struct wg_kernel *kernel;
+    struct gx_gpu_kernel *kernel;
     struct gx_cmd *cmd;
-    gx_status s =
-        gx__wg_build(p->device, &key, gx__wg_default_choice(p->device, GX_SHADER_COPY), &kernel);
+    struct gx_gpu *gpu = &p->device->gpu;
+    gx_status s = gx__gpu_build(gpu, &key, gx__gpu_guess(gpu, GX_SHADER_COPY), &kernel);
     if (s != GX_OK)
         return s;
     struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = p->bytes / 16};
     d.bind[GX_BIND_A].mem = &p->in;
     d.bind[GX_BIND_OUT].mem = &p->out;
-    s = gx__wg_begin(p->device->base, GX_QUEUE_COMPUTE, &cmd);
+    s = gx__wg_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s == GX_OK) {
         gx__wg_dispatch(cmd, &d);
         s = time_cmd(p, cmd, speed);
@@ -105,7 +68,7 @@ static gx_status time_kernel(struct probe *p, float *speed)
 static gx_status time_host(struct probe *p, struct gx_mem *mem, float *speed)
 {
     void *mapped;
-    gx_status s = gx__wg_map(p->device->base, mem, &mapped);
+    gx_status s = gx__wg_map(p->device->gpu.base, mem, &mapped);
     if (s != GX_OK)
         return s;
     bool in = mem->kind == GX_MEM_UPLOAD;
@@ -113,31 +76,16 @@ static gx_status time_host(struct probe *p, struct gx_mem *mem, float *speed)
         uint64_t start = gx__now_ns();
         memcpy(in ? mapped : p->host, in ? p->host : mapped, p->bytes);
         __asm__ volatile("" : : "r"(p->host), "r"(mapped) : "memory");
-        float now = gbs(p->bytes, gx__now_ns() - start);
+        float now = gx__gbs(p->bytes, gx__now_ns() - start);
         *speed = now > *speed ? now : *speed;
     }
-    gx__wg_unmap(p->device->base, mem);
+    gx__wg_unmap(p->device->gpu.base, mem);
     return GX_OK;
-}
-
-/* Of a command that does nothing: what a small job cannot do without. */
-static gx_status measure_submit(struct wg_device *device)
-{
-    struct gx_cmd *cmd;
-    uint64_t ns;
-    gx_status s = gx__wg_begin(device->base, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    s = time_best(device, cmd, SUBMITS, &ns);
-    gx__wg_recycle(cmd);
-    if (s == GX_OK)
-        device->calibration.submit_ns = (uint32_t)(ns < UINT32_MAX ? ns : UINT32_MAX);
-    return s;
 }
 
 static gx_status open_probe(struct probe *p)
 {
-    struct gx_device *base = p->device->base;
+    struct gx_device *base = p->device->gpu.base;
     p->bytes = p->device->adapter->software ? BYTES_SOFTWARE : BYTES;
     p->host = gx__alloc(wg_allocator(p->device), p->bytes);
     if (!p->host)
@@ -155,17 +103,17 @@ static void close_probe(struct probe *p)
     struct gx_mem *const mems[] = {&p->up, &p->in, &p->out, &p->down};
     for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
         if (mems[i]->handle)
-            gx__wg_mem_free(p->device->base, mems[i]);
+            gx__wg_mem_free(p->device->gpu.base, mems[i]);
     gx__free(wg_allocator(p->device), p->host);
 }
 
-gx_status gx__wg_measure(struct wg_device *device)
+gx_status gx__wg_measure(struct gx_gpu *gpu)
 {
-    struct probe p = {.device = device};
-    struct gx_mem_speed *speed = device->calibration.speed, *own = &speed[GX_MEM_DEVICE];
+    struct probe p = {.device = wg_of_gpu(gpu)};
+    struct gx_mem_speed *speed = gpu->calibration.speed, *own = &speed[GX_MEM_DEVICE];
     gx_status s = open_probe(&p);
     if (s == GX_OK)
-        s = measure_submit(device);
+        s = gx__gpu_measure_submit(gpu);
     if (s == GX_OK)
         s = time_host(&p, &p.up, &speed[GX_MEM_UPLOAD].host_write);
     if (s == GX_OK)

@@ -52,7 +52,7 @@ gx_status gx__wg_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t
                            struct gx_mem *mem)
 {
     struct wg_device *device = wg_of(base);
-    gx_status s = gx__wg_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     if (usage_of(kind) == WGPUBufferUsage_None)
@@ -107,7 +107,7 @@ gx_status gx__wg_map_ask(struct wg_device *device, struct gx_mem *mem)
 static gx_status wait_mapped(struct wg_device *device, struct wg_mem *m)
 {
     uint64_t start = gx__now_ns();
-    while (atomic_load(&m->map_state) == PENDING && gx__wg_alive(device) == GX_OK) {
+    while (atomic_load(&m->map_state) == PENDING && gx__gpu_alive(&device->gpu) == GX_OK) {
         gx__wg_poll(device);
         if (atomic_load(&m->map_state) != PENDING)
             break;
@@ -115,7 +115,7 @@ static gx_status wait_mapped(struct wg_device *device, struct wg_mem *m)
             return GX_ERR_TIMEOUT;
         gx__wg_pause(device, start);
     }
-    gx_status s = gx__wg_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK && atomic_load(&m->map_state) != MAPPED)
         s = GX_ERR_DEVICE;
     return s;
@@ -141,7 +141,7 @@ gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
     struct wg_device *device = wg_of(base);
     struct wg_mem *m = mem->handle;
     WGPUMapMode mode = mem->kind == GX_MEM_UPLOAD ? WGPUMapMode_Write : WGPUMapMode_Read;
-    gx_status s = gx__wg_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s != GX_OK)
         return s;
     if (mem->kind == GX_MEM_DEVICE)
@@ -170,11 +170,11 @@ void gx__wg_unmap(struct gx_device *base, struct gx_mem *mem)
     struct wg_device *device = wg_of(base);
     struct wg_mem *m = mem->handle;
     int state = atomic_load(&m->map_state);
-    if ((state == PENDING || state == MAPPED) && gx__wg_alive(device) == GX_OK) {
+    if ((state == PENDING || state == MAPPED) && gx__gpu_alive(&device->gpu) == GX_OK) {
         gx__wg_enter(device);
         device->fn->BufferUnmap(m->buffer); /* also ends what is pending */
         if (gx__wg_leave(device, "wgpuBufferUnmap") != GX_OK)
-            atomic_store(&device->lost, true);
+            atomic_store(&device->gpu.lost, true);
     }
     atomic_store(&m->map_state, UNMAPPED);
 }

@@ -28,7 +28,7 @@ static gx_status prepare(struct wg_device *device, struct wg_cmd *cmd)
         .usage = WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc, .size = STAMPS_BYTES};
     if (cmd->queries)
         return GX_OK;
-    gx_status s = gx__wg_mem_alloc(device->base, GX_MEM_READBACK, STAMPS_BYTES, &cmd->ticks);
+    gx_status s = gx__wg_mem_alloc(device->gpu.base, GX_MEM_READBACK, STAMPS_BYTES, &cmd->ticks);
     if (s != GX_OK)
         return s;
     gx__wg_enter(device);
@@ -51,7 +51,7 @@ void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd)
     cmd->queries = NULL;
     cmd->resolved = NULL;
     if (cmd->ticks.handle)
-        gx__wg_mem_free(device->base, &cmd->ticks);
+        gx__wg_mem_free(device->gpu.base, &cmd->ticks);
 }
 
 void gx__wg_stamp(struct gx_cmd *base, uint32_t slot)

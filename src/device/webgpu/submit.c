@@ -15,7 +15,7 @@ static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void
     struct wg_device *device = user;
     uint64_t now = (uintptr_t)value, known = atomic_load(&device->reached);
     if (status != WGPUQueueWorkDoneStatus_Success)
-        atomic_store(&device->lost, true);
+        atomic_store(&device->gpu.lost, true);
     atomic_store(&device->done_ns[now % WG_DONE_SLOTS], gx__now_ns());
     while (known < now && !atomic_compare_exchange_weak(&device->reached, &known, now))
         ;
@@ -39,12 +39,12 @@ gx_status gx__wg_wait(struct gx_device *base, struct gx_point point, uint64_t ti
     struct wg_device *device = wg_of(base);
     uint64_t start = gx__now_ns();
     for (;;) {
-        gx_status s = gx__wg_alive(device);
+        gx_status s = gx__gpu_alive(&device->gpu);
         if (s != GX_OK || is_reached(device, point.value))
             return s;
         gx__wg_poll(device);
         if (is_reached(device, point.value))
-            return gx__wg_alive(device);
+            return gx__gpu_alive(&device->gpu);
         if (gx__now_ns() - start >= timeout_ns)
             return GX_ERR_TIMEOUT;
         gx__wg_pause(device, start);
@@ -57,7 +57,7 @@ bool gx__wg_reached(struct gx_device *base, struct gx_point point)
     struct wg_device *device = wg_of(base);
     if (!is_reached(device, point.value))
         gx__wg_poll(device);
-    return gx__wg_alive(device) != GX_OK || is_reached(device, point.value);
+    return gx__gpu_alive(&device->gpu) != GX_OK || is_reached(device, point.value);
 }
 
 /* ---- submit ---- */
@@ -88,7 +88,7 @@ static void replay_launch(struct replay *r, const struct wg_launch *l)
         r->fn->ComputePassEncoderSetPipeline(r->pass, l->pipeline);
     r->bound = l->pipeline;
     r->fn->ComputePassEncoderSetBindGroup(r->pass, 0, l->group, 0, NULL);
-    r->fn->ComputePassEncoderSetImmediates(r->pass, 0, l->push, sizeof l->push);
+    r->fn->ComputePassEncoderSetImmediates(r->pass, 0, &l->push, sizeof l->push);
     r->fn->ComputePassEncoderDispatchWorkgroups(r->pass, l->x, l->y, 1);
 }
 
@@ -167,7 +167,7 @@ gx_status gx__wg_submit(struct gx_cmd *base, const struct gx_point *waits, size_
     WGPUCommandBuffer buffer = NULL;
     (void)waits; /* of the same queue: done before this begins */
     (void)count;
-    gx_status s = gx__wg_alive(device);
+    gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK)
         s = cmd->failed;
     if (s != GX_OK)

@@ -3,8 +3,8 @@
  * What the files of the WebGPU device share. One file per concern: library.c (is there
  * wgpu-native, and is it ours), adapters.c (which devices), device.c (open, close, errors),
  * guard.c (errors that would end the process), quiet.c (messages that would be printed), memory.c,
- * measure.c (speeds), kernel.c (operations as pipelines), tune.c (how products are made),
- * commands.c (recording), submit.c (points), stamps.c.
+ * measure.c (speeds), kernel.c (how kernels are built), commands.c (recording), submit.c (points),
+ * stamps.c.
  */
 #ifndef GX_DEVICE_WEBGPU_WEBGPU_H
 #define GX_DEVICE_WEBGPU_WEBGPU_H
@@ -13,7 +13,7 @@
 #include <wgpu.h>
 
 #include "base/options.h"
-#include "device/device.h"
+#include "device/gpu.h"
 #include "kernel/wgsl.h"
 
 #define WG_NAME         "webgpu"
@@ -119,29 +119,6 @@ struct wg_loader *gx__wg_loader(struct gx_instance *instance);
 
 /* ---- device.c ---- */
 
-#define WG_EACH_MAX 4
-/* How a family's kernels are built. */
-struct wg_choice {
-    uint16_t workgroup; /* 0: not chosen yet */
-    uint8_t mul;        /* enum gx_wgsl_mul */
-    uint8_t each;       /* elements per invocation */
-};
-
-/* What measuring has found; saved as it is. */
-struct wg_calibration {
-    uint32_t age;       /* of this struct */
-    uint32_t submit_ns; /* 0: not measured */
-    uint64_t kernels;   /* a hash of the templates: other ones have other speeds */
-    struct gx_mem_speed speed[GX_MEM_KINDS];
-    struct wg_choice tuned[GX_FIELD_END][GX_SHADER_FAMILIES];
-};
-
-#define WG_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
-struct wg_pipeline {
-    struct gx_wgsl_key key;
-    WGPUComputePipeline handle; /* NULL: free slot */
-};
-
 struct wg_bound {
     WGPUBuffer buffer;
     uint64_t offset, size;
@@ -154,42 +131,22 @@ struct wg_group {
     struct wg_bound bound[GX_BINDINGS];
 };
 
-/* An operation, made of one or more pipelines. */
-struct wg_kernel {
-    struct gx_kernel_key key; /* but for what is no part of it: broadcast, accumulate, param */
-    struct wg_choice choice;
-    struct gx_pass_facts facts;
-    uint32_t unit;             /* in which push constants count offsets: 16 or 4 bytes */
-    WGPUComputePipeline first; /* of the first pass, where that is the same for any n; else made
-                                  when it is known how many elements there are; the device's */
-    struct wg_kernel *next;    /* the same with another key.repeat */
-};
-
 struct wg_cmd;
 
 struct wg_device {
-    struct gx_device *base;
+    struct gx_gpu gpu;
     struct wg_loader *loader;
     const struct wg_fn *fn;
     const struct wg_adapter *adapter;
     WGPUDevice handle;
     WGPUQueue queue;
-    atomic_bool lost;
     atomic_bool closing; /* losing it is what we do */
-    uint64_t elements;   /* of one dispatch, whatever is asked for */
 
     WGPUBindGroupLayout group_layout;
     WGPUPipelineLayout layout;
-    struct gx_mem nothing; /* bound where a kernel has no operand */
 
-    pthread_mutex_t pipeline_lock;
-    struct wg_pipeline pipelines[WG_PIPELINE_SLOTS];
     pthread_mutex_t group_lock;
     struct wg_group groups[WG_GROUP_SLOTS];
-    pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
-    struct wg_kernel *kernels[GX_FIELD_END][GX_OP_SLOTS][2]; /* by field, op, check */
-    struct wg_calibration calibration;
-    bool calibration_changed;
 
     pthread_mutex_t submit_lock;
     uint64_t submitted;                      /* last value given out; under submit_lock */
@@ -207,9 +164,14 @@ static inline struct wg_device *wg_of(const struct gx_device *device)
     return device->impl;
 }
 
+static inline struct wg_device *wg_of_gpu(const struct gx_gpu *gpu)
+{
+    return wg_of(gpu->base);
+}
+
 static inline const gx_allocator *wg_allocator(const struct wg_device *device)
 {
-    return &device->base->instance->config.allocator;
+    return &device->gpu.base->instance->config.allocator;
 }
 
 /* Every use of wgpu is between these two. Errors come by a callback on the thread that made
@@ -217,8 +179,6 @@ static inline const gx_allocator *wg_allocator(const struct wg_device *device)
  * is logged with it. */
 void gx__wg_enter(struct wg_device *device);
 gx_status gx__wg_leave(struct wg_device *device, const char *what);
-/* GX_ERR_DEVICE_LOST where that is remembered. */
-gx_status gx__wg_alive(const struct wg_device *device);
 /* gx__wg_guard between the two: a panic is the end of the device. */
 void gx__wg_guarded(struct wg_device *device, void (*call)(void *), void *argument);
 /* Lets wgpu find out what is done and call back. */
@@ -262,35 +222,24 @@ void gx__wg_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- measure.c ---- */
 
-/* Sets calibration.speed and .submit_ns by trying. */
-gx_status gx__wg_measure(struct wg_device *device);
-/* Submits cmd, waits, and gives the time in *ns: between its stamps 0 and 1 where it has them, else
- * all that took. */
-gx_status gx__wg_time(struct wg_device *device, struct gx_cmd *cmd, uint64_t *ns);
+/* Of struct gx_gpu_ops. */
+gx_status gx__wg_measure(struct gx_gpu *gpu);
 
-/* ---- kernel.c, tune.c ---- */
+/* ---- kernel.c ---- */
 
+#define WG_EACH_MAX 4
+
+/* Of struct gx_gpu_ops; a variant is an enum gx_wgsl_mul. */
 uint64_t gx__wg_kernels_hash(void);
-/* A kernel of its own, built as `choice` says, to be given to gx__free. */
-gx_status gx__wg_build(struct wg_device *device, const struct gx_kernel_key *key,
-                       struct wg_choice choice, struct wg_kernel **kernel);
-/* Made at the first call for a key. Any thread. */
-gx_status gx__wg_pipeline(struct wg_device *device, const struct gx_wgsl_key *key,
-                          WGPUComputePipeline *pipeline);
-/* The pipeline of a pass. Any thread. */
-gx_status gx__wg_pass_pipeline(struct wg_device *device, const struct wg_kernel *kernel,
-                               const struct gx_pass *pass, WGPUComputePipeline *pipeline);
-struct wg_choice gx__wg_default_choice(const struct wg_device *device,
-                                       enum gx_shader_family family);
-/* The best way to build the family's kernels, by trying. */
-struct wg_choice gx__wg_tune(struct wg_device *device, gx_field field,
-                             enum gx_shader_family family);
-
-gx_status gx__wg_kernel(struct gx_device *device, const struct gx_kernel_key *key,
-                        struct gx_kernel *kernel);
-size_t gx__wg_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-uint32_t gx__wg_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-void gx__wg_kernels_close(struct wg_device *device);
+uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
+const char *gx__wg_variant_name(const struct gx_gpu *gpu, gx_field field,
+                                enum gx_shader_family family, uint32_t variant);
+struct gx_choice gx__wg_guess(enum gx_shader_family family);
+void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                  struct gx_choice choice, struct gx_pass_facts *facts);
+gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
+void gx__wg_drop(struct gx_gpu *gpu, void *pipeline);
+struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
 /* ---- commands.c, submit.c ---- */
 
@@ -302,7 +251,7 @@ struct wg_copy {
 struct wg_launch {
     WGPUComputePipeline pipeline;
     WGPUBindGroup group; /* a reference of ours */
-    uint32_t push[GX_K_PUSH_WORDS];
+    struct gx_push push;
     uint32_t x, y;
 };
 

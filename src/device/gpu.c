@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations as pipelines: the table of kernels that were asked for, the table of their
+ * pipelines, each compiled at its first use and kept until the device is closed, and what a
+ * launch is given.
+ */
+#include "device/gpu.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#define ELEMENT_MAX  48u                 /* bytes of the largest element */
+#define ELEMENTS_MAX ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
+/* Not measured: only the balance of copies and kernels hangs on it, and rarely. */
+#define MUL_RATE          10.0f
+#define MUL_RATE_SOFTWARE 0.02f
+#define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
+
+/* ---- pipelines ---- */
+
+static size_t slot_of(const struct gx_pipeline_key *key)
+{
+    uint32_t h = 2166136261u, words[sizeof *key / sizeof(uint32_t)]; /* FNV-1a over words */
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        h = (h ^ words[i]) * 16777619u;
+    return (h ^ h >> 15) & (GX_PIPELINE_SLOTS - 1);
+}
+
+/* The slot that has the key, or the free one where it belongs; NULL: the table is full. */
+static struct gx_pipeline *find_slot(struct gx_gpu *gpu, const struct gx_pipeline_key *key)
+{
+    for (size_t i = 0, at = slot_of(key); i < GX_PIPELINE_SLOTS; i++) {
+        struct gx_pipeline *p = &gpu->pipelines[(at + i) & (GX_PIPELINE_SLOTS - 1)];
+        if (!p->handle || !memcmp(&p->key, key, sizeof *key))
+            return p;
+    }
+    return NULL;
+}
+
+gx_status gx__gpu_pipeline(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline)
+{
+    gx_status s = GX_OK;
+    pthread_mutex_lock(&gpu->pipeline_lock);
+    struct gx_pipeline *p = find_slot(gpu, key);
+    if (!p)
+        s = GX_ERR_OUT_OF_DEVICE_MEMORY;
+    else if (!p->handle) {
+        s = gpu->ops->compile(gpu, key, &p->handle);
+        p->key = *key;
+    }
+    if (s == GX_OK)
+        *pipeline = p->handle;
+    pthread_mutex_unlock(&gpu->pipeline_lock);
+    return s;
+}
+
+/* Only the first pass of an elementwise operation has key.repeat: others do not repeat. */
+static gx_status pass_pipeline(struct gx_gpu *gpu, const struct gx_gpu_kernel *kernel,
+                               const struct gx_pass *pass, void **pipeline)
+{
+    const struct gx_choice *choice = &kernel->choice;
+    uint32_t variants = gpu->ops->variants(gpu, kernel->key.field, pass->family);
+    const struct gx_pipeline_key key = {.family = pass->family,
+                                        .field = kernel->key.field,
+                                        .op = pass->op,
+                                        .check = pass->check && kernel->key.check,
+                                        .repeat = kernel->key.repeat ? kernel->key.repeat : 1,
+                                        .workgroup = choice->workgroup,
+                                        .variant = choice->variant < variants ? choice->variant
+                                                                              : variants - 1,
+                                        .each = choice->each};
+    return variants ? gx__gpu_pipeline(gpu, &key, pipeline) : GX_ERR_UNSUPPORTED;
+}
+
+/* ---- building ---- */
+
+gx_status gx__gpu_build(struct gx_gpu *gpu, const struct gx_kernel_key *key,
+                        struct gx_choice choice, struct gx_gpu_kernel **out)
+{
+    enum gx_shader_family family = gx__op_family(key->op, key->field);
+    struct gx_gpu_kernel *kernel = gx__alloc(gx__gpu_allocator(gpu), sizeof *kernel);
+    if (!kernel)
+        return GX_ERR_OUT_OF_MEMORY;
+    kernel->key = *key;
+    kernel->choice = choice;
+    kernel->facts.workgroup = choice.workgroup;
+    gpu->ops->facts(gpu, key->field, family, choice, &kernel->facts);
+    kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
+    gx_status s = GX_OK;
+    if (family != GX_SHADER_INVERT_UP)
+        s = pass_pipeline(gpu, kernel,
+                          &(struct gx_pass){.family = family, .op = key->op, .check = true},
+                          &kernel->first);
+    if (s == GX_OK)
+        *out = kernel;
+    else
+        gx__free(gx__gpu_allocator(gpu), kernel);
+    return s;
+}
+
+struct gx_choice gx__gpu_guess(const struct gx_gpu *gpu, enum gx_shader_family family)
+{
+    struct gx_choice choice = gpu->ops->guess(family);
+    if (choice.workgroup > gpu->limits.workgroup)
+        choice.workgroup = (uint16_t)gpu->limits.workgroup;
+    return choice;
+}
+
+/* A choice that was read from a file is of a device like this one, but look. */
+static bool fits(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                 struct gx_choice choice)
+{
+    return choice.workgroup && choice.workgroup <= gpu->limits.workgroup &&
+           choice.variant < gpu->ops->variants(gpu, field, family) &&
+           choice.each <= gpu->limits.each && !choice.each == !gpu->limits.each;
+}
+
+struct gx_choice gx__gpu_choice(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+{
+    struct gx_choice *choice = &gpu->calibration.tuned[field][family];
+    if (!fits(gpu, field, family, *choice)) {
+        *choice = gpu->ops->tune(gpu, field, family);
+        gpu->calibration_changed = true;
+    }
+    return *choice;
+}
+
+/* Kernels without a field are roofs, built in the same way every time. */
+static gx_status build_best(struct gx_gpu *gpu, const struct gx_kernel_key *key,
+                            struct gx_gpu_kernel **kernel)
+{
+    enum gx_shader_family family = gx__op_family(key->op, key->field);
+    if (!gpu->ops->variants(gpu, key->field, family))
+        return GX_ERR_UNSUPPORTED;
+    struct gx_choice choice =
+        key->field ? gx__gpu_choice(gpu, key->field, family) : gx__gpu_guess(gpu, family);
+    return gx__gpu_build(gpu, key, choice, kernel);
+}
+
+/* ---- the table of kernels ---- */
+
+static bool exists(const struct gx_kernel_key *key)
+{
+    if (key->op == GX_OP_COPY || key->op == GX_OP_ROOF)
+        return !key->field && !key->repeat;
+    if (key->op == GX_OP_CHECK ? !gx__prime(key->field) : !gx_op_exists(key->op, key->field))
+        return false;
+    return !key->repeat || gx__op_family(key->op, key->field) == GX_SHADER_MUL;
+}
+
+/* Where kernels of a key are listed; NULL: nowhere. */
+static struct gx_gpu_kernel *_Atomic *place(struct gx_gpu *gpu, const struct gx_kernel_key *key)
+{
+    size_t slot = gx__op_slot(key->op);
+    if (key->field >= GX_FIELD_END || slot >= GX_OP_SLOTS)
+        return NULL;
+    return &gpu->kernels[key->field][slot][key->check != 0];
+}
+
+static struct gx_gpu_kernel *find(struct gx_gpu_kernel *_Atomic *at,
+                                  const struct gx_kernel_key *key)
+{
+    struct gx_gpu_kernel *k = at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
+    while (k && k->key.repeat != key->repeat)
+        k = k->next;
+    return k;
+}
+
+static gx_status add_kernel(struct gx_gpu *gpu, const struct gx_kernel_key *key,
+                            struct gx_gpu_kernel *_Atomic *at, struct gx_gpu_kernel **kernel)
+{
+    gx_status s = GX_OK;
+    pthread_mutex_lock(&gpu->kernel_lock);
+    *kernel = find(at, key); /* another thread was faster */
+    if (!*kernel) {
+        s = build_best(gpu, key, kernel);
+        if (s == GX_OK) {
+            (*kernel)->next = *at;
+            atomic_store_explicit(at, *kernel, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&gpu->kernel_lock);
+    return s;
+}
+
+gx_status gx__gpu_kernel(struct gx_device *device, const struct gx_kernel_key *key,
+                         struct gx_kernel *kernel)
+{
+    struct gx_gpu *gpu = device->impl;
+    gx_status s = gx__gpu_alive(gpu);
+    if (s != GX_OK)
+        return s;
+    struct gx_gpu_kernel *_Atomic *at = place(gpu, key);
+    struct gx_gpu_kernel *known = find(at, key);
+    if (!known)
+        s = at && exists(key) ? add_kernel(gpu, key, at, &known) : GX_ERR_UNSUPPORTED;
+    if (s == GX_OK)
+        *kernel = (struct gx_kernel){.key = *key, .impl = known};
+    return s;
+}
+
+size_t gx__gpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    (void)device;
+    const struct gx_gpu_kernel *k = kernel->impl;
+    struct gx_passes passes;
+    gx__passes(&kernel->key, n, &k->facts, &passes);
+    return (size_t)passes.scratch_quads * 16;
+}
+
+uint32_t gx__gpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+{
+    (void)device;
+    (void)kernel;
+    (void)n;
+    return 0;
+}
+
+/* ---- launches ---- */
+
+static gx_status refuse(struct gx_gpu *gpu, int binding, size_t offset)
+{
+    gx__log(gpu->base->instance, GX_LOG_ERROR,
+            "%s: binding %d at byte %zu: this device binds at multiples of %llu",
+            gpu->base->info.name, binding, offset, (unsigned long long)gpu->limits.bind_align);
+    return GX_ERR_INVALID;
+}
+
+/* A binding begins at a multiple of bind_align; kernels skip the rest of the offset, where they
+ * are told how (operands), or there must be none. */
+static gx_status align(struct gx_gpu *gpu, uint32_t unit, struct gx_launch *launch)
+{
+    const size_t align = (size_t)gpu->limits.bind_align;
+    for (int i = 0; i < GX_BINDINGS; i++) {
+        struct gx_binding *b = &launch->bind[i];
+        if (!b->mem)
+            *b = (struct gx_binding){&gpu->nothing, 0};
+        size_t rest = b->offset % align;
+        if (rest % (i <= GX_BIND_C ? unit : align))
+            return refuse(gpu, i, b->offset);
+        if (i <= GX_BIND_C)
+            launch->push.at[i] = (uint32_t)(rest / unit);
+        b->offset -= rest;
+    }
+    return GX_OK;
+}
+
+/* Enough workgroups for all invocations, in two dimensions where the device allows few in one. */
+static void count_groups(const struct gx_gpu *gpu, uint32_t workgroup, uint64_t invocations,
+                         struct gx_launch *launch)
+{
+    uint64_t groups = (invocations + workgroup - 1) / workgroup;
+    uint64_t y = (groups + gpu->limits.groups - 1) / gpu->limits.groups;
+    launch->x = (uint32_t)((groups + y - 1) / y);
+    launch->y = (uint32_t)y;
+}
+
+gx_status gx__gpu_launch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
+                         const struct gx_pass *pass, struct gx_launch *launch)
+{
+    const struct gx_gpu_kernel *k = dispatch->kernel.impl;
+    launch->pipeline = k->first;
+    launch->push = (struct gx_push){.n = pass->n,
+                                    .broadcast = pass->broadcast,
+                                    .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
+    gx__pass_bind(dispatch, pass, launch->bind);
+    count_groups(gpu, k->choice.workgroup, pass->invocations, launch);
+    gx_status s = GX_OK;
+    if (!k->first || pass->op != k->key.op)
+        s = pass_pipeline(gpu, k, pass, &launch->pipeline);
+    return s == GX_OK ? align(gpu, k->unit, launch) : s;
+}
+
+/* ---- open and close ---- */
+
+void gx__gpu_open(struct gx_gpu *gpu, struct gx_device *base, const struct gx_gpu_ops *ops)
+{
+    gpu->base = base;
+    gpu->ops = ops;
+    pthread_mutex_init(&gpu->pipeline_lock, NULL);
+    pthread_mutex_init(&gpu->kernel_lock, NULL);
+}
+
+void gx__gpu_close(struct gx_gpu *gpu)
+{
+    for (size_t f = 0; f < GX_FIELD_END; f++)
+        for (size_t op = 0; op < GX_OP_SLOTS; op++)
+            for (size_t check = 0; check < 2; check++)
+                for (struct gx_gpu_kernel *k = gpu->kernels[f][op][check], *next; k; k = next) {
+                    next = k->next;
+                    gx__free(gx__gpu_allocator(gpu), k);
+                }
+    for (size_t i = 0; i < GX_PIPELINE_SLOTS; i++)
+        if (gpu->pipelines[i].handle)
+            gpu->ops->drop(gpu, gpu->pipelines[i].handle);
+    pthread_mutex_destroy(&gpu->pipeline_lock);
+    pthread_mutex_destroy(&gpu->kernel_lock);
+}
+
+void gx__gpu_limit_elements(struct gx_gpu *gpu, uint32_t direct)
+{
+    /* The scratch of inv and div is a little more than n elements, see op/passes.c. */
+    uint64_t most = (gpu->limits.range - gpu->limits.bind_align) / ELEMENT_MAX;
+    most = (most - 2 * (uint64_t)direct) / 33 * 32;
+    gpu->limits.elements = most < ELEMENTS_MAX ? most : ELEMENTS_MAX;
+}
+
+struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software)
+{
+    uint64_t asked = gpu->base->instance->config.dispatch_elems, most = gpu->limits.elements;
+    return (struct gx_device_facts){.dispatch_elems = asked && asked < most ? asked : most,
+                                    .binding_align = BINDING_ALIGN,
+                                    .resubmit = true,
+                                    .mul_rate = software ? MUL_RATE_SOFTWARE : MUL_RATE};
+}
