@@ -181,23 +181,6 @@ static gx_status run_lanes(struct lane *lanes, size_t count)
 
 /* ---- are the bytes there? ---- */
 
-static gx_status simple_copy(struct gx_binding from, struct gx_binding to, size_t bytes)
-{
-    struct gx_cmd *cmd;
-    struct gx_point done;
-    struct gx_region region = {from, to, bytes};
-    gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    device.ops->copy(cmd, &region, 1);
-    device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
-    s = device.ops->submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = device.ops->wait(&device, done, GX_WAIT_FOREVER);
-    device.ops->recycle(cmd);
-    return s;
-}
-
 /* The host's view of host memory of a lane. */
 static gx_status look(const struct lane *lane, size_t at, void **view, struct gx_mem **mapped)
 {
@@ -238,14 +221,9 @@ static gx_status verify(const struct lane *lane, struct gx_mem *readback, bool *
         struct gx_mem *mapped;
         unsigned char got[PIECE];
         void *view;
-        gx_status s = simple_copy(inner, (struct gx_binding){readback, 0}, n);
+        gx_status s = tool_read(inner, n, readback, got);
         if (s == GX_OK)
-            s = device.ops->map(&device, readback, &view);
-        if (s != GX_OK)
-            return s;
-        memcpy(got, view, n);
-        device.ops->unmap(&device, readback);
-        s = look(lane, at, &view, &mapped);
+            s = look(lane, at, &view, &mapped);
         if (s != GX_OK)
             return s;
         *differs |= memcmp(got, view, n) != 0;
@@ -345,8 +323,7 @@ static gx_status measure(struct lane *lanes, size_t count, bool *differs, stats 
         s = run_lanes(lanes, count);
         samples[i] = (double)(now_ns() - start);
     }
-    if (readback.size)
-        device.ops->mem_free(&device, &readback);
+    tool_free(&readback);
     if (s == GX_OK && !*differs)
         *ns = stats_of(samples, opts.samples);
     return s;
@@ -481,21 +458,14 @@ static int bench_chunks(bool from_imported)
 
 /* ---- memory ---- */
 
-static void release(struct gx_mem *mem)
-{
-    if (mem->size)
-        device.ops->mem_free(&device, mem);
-    *mem = (struct gx_mem){0};
-}
-
 static void release_all(void)
 {
     for (size_t i = 0; i < 3; i++)
-        release(&imported[i]);
-    release(&allocated[0]);
-    release(&allocated[1]);
-    release(&ring_in);
-    release(&ring_out);
+        tool_free(&imported[i]);
+    tool_free(&allocated[0]);
+    tool_free(&allocated[1]);
+    tool_free(&ring_in);
+    tool_free(&ring_out);
 }
 
 static bool make_host(void)
@@ -541,8 +511,7 @@ static gx_status make_memory(void)
         return s;
     memcpy(view, host[0], row_bytes);
     device.ops->unmap(&device, &allocated[0]);
-    return simple_copy((struct gx_binding){&allocated[0], 0}, (struct gx_binding){&ring_out, 0},
-                       ring);
+    return tool_copy(&(struct gx_region){{&allocated[0], 0}, {&ring_out, 0}, ring}, 1);
 }
 
 /* ---- the stream ---- */

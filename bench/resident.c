@@ -100,26 +100,6 @@ struct subject {
 
 /* ---- commands ---- */
 
-static gx_status finish(struct gx_cmd *cmd)
-{
-    struct gx_point done;
-    gx_status s = device.ops->submit(cmd, NULL, 0, &done);
-    return s == GX_OK ? device.ops->wait(&device, done, GX_WAIT_FOREVER) : s;
-}
-
-static gx_status copy(const struct gx_region *regions, size_t count)
-{
-    struct gx_cmd *cmd;
-    gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    device.ops->copy(cmd, regions, count);
-    device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
-    s = finish(cmd);
-    device.ops->recycle(cmd);
-    return s;
-}
-
 /* The dispatch `calls` times, each after the one before, by the device's clock. */
 static gx_status time_dispatch(const struct gx_dispatch *d, unsigned calls, double *ns)
 {
@@ -134,7 +114,7 @@ static gx_status time_dispatch(const struct gx_dispatch *d, unsigned calls, doub
         device.ops->barrier(cmd, GX_BARRIER_KERNEL_TO_KERNEL);
     }
     device.ops->stamp(cmd, 1);
-    s = finish(cmd);
+    s = tool_finish(cmd);
     if (s == GX_OK)
         s = device.ops->stamps(cmd, stamps, 2);
     device.ops->recycle(cmd);
@@ -169,13 +149,6 @@ static gx_status alloc(enum gx_mem_kind kind, size_t bytes, struct gx_mem *mem)
     return device.ops->mem_alloc(&device, offered ? kind : GX_MEM_SHARED, bytes, mem);
 }
 
-static void release(struct gx_mem *mem)
-{
-    if (mem->size)
-        device.ops->mem_free(&device, mem);
-    *mem = (struct gx_mem){0};
-}
-
 static gx_status alloc_all(void)
 {
     size_t bytes = (size_t)opts.n * ELEMENT_BYTES_MAX;
@@ -201,7 +174,7 @@ static void release_all(void)
     struct gx_mem *const all[] = {&mem_a,       &mem_b,  &mem_out, &mem_bad,
                                   &mem_scratch, &upload, &readback};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        release(all[i]);
+        tool_free(all[i]);
     free(host_a);
     free(host_b);
     free(host_terms);
@@ -222,7 +195,7 @@ static gx_status fill_one(struct gx_mem *mem, const unsigned char *elements, siz
     if (s == GX_OK) {
         memcpy(host, elements, block);
         device.ops->unmap(&device, &upload);
-        s = copy(regions, count);
+        s = tool_copy(regions, count);
     }
     free(regions);
     return s;
@@ -235,19 +208,6 @@ static gx_status fill(gx_field field)
     data_random(field, host_b, distinct, 2);
     gx_status s = fill_one(&mem_a, host_a, element);
     return s == GX_OK ? fill_one(&mem_b, host_b, element) : s;
-}
-
-static gx_status read_out(size_t offset, size_t bytes, unsigned char *to)
-{
-    void *host;
-    gx_status s = copy(&(struct gx_region){{&mem_out, offset}, {&readback, 0}, bytes}, 1);
-    if (s == GX_OK)
-        s = device.ops->map(&device, &readback, &host);
-    if (s != GX_OK)
-        return s;
-    memcpy(to, host, bytes);
-    device.ops->unmap(&device, &readback);
-    return s;
 }
 
 /* ---- what the results should be ---- */
@@ -316,7 +276,8 @@ static gx_status verify_piece(const struct subject *s, size_t element, size_t fi
 {
     unsigned char got[PIECE * ELEMENT_BYTES_MAX], want[PIECE * ELEMENT_BYTES_MAX];
     gx_op op = s->dispatch.kernel.key.op;
-    gx_status status = read_out(first * element, n * element, got);
+    gx_status status =
+        tool_read((struct gx_binding){&mem_out, first * element}, n * element, &readback, got);
     for (size_t i = 0; i < n && status == GX_OK; i++) {
         size_t at = first + i;
         /* the memory repeats after `distinct` elements of the field that filled it */
@@ -345,7 +306,9 @@ static gx_status verify(const struct subject *s, bool *differs)
     if (gx__op_shape(s->dispatch.kernel.key.op) == GX_SHAPE_REDUCTION) {
         unsigned char got[ELEMENT_BYTES_MAX], want[ELEMENT_BYTES_MAX];
         expect_reduction(s, want);
-        status = status == GX_OK ? read_out(0, element, got) : status;
+        status = status == GX_OK
+                     ? tool_read((struct gx_binding){&mem_out, 0}, element, &readback, got)
+                     : status;
         *differs |= status == GX_OK && memcmp(got, want, element) != 0;
         return status;
     }
@@ -394,7 +357,7 @@ static gx_status get_scratch(struct gx_dispatch *d)
     size_t bytes = device.ops->scratch(&device, &d->kernel, d->n);
     if (!bytes)
         return GX_OK;
-    release(&mem_scratch);
+    tool_free(&mem_scratch);
     d->bind[GX_BIND_SCRATCH].mem = &mem_scratch;
     return alloc(GX_MEM_DEVICE, bytes, &mem_scratch);
 }

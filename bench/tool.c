@@ -4,6 +4,8 @@
  */
 #include "tool.h"
 
+#include <string.h>
+
 #include "base/options.h"
 
 gx_config config;
@@ -76,4 +78,44 @@ void tool_close(void)
 int tool_end(int rc)
 {
     return rc == EXIT_SUCCESS && instance.counters.validation_messages ? EXIT_FAILURE : rc;
+}
+
+gx_status tool_finish(struct gx_cmd *cmd)
+{
+    struct gx_point done;
+    gx_status s = device.ops->submit(cmd, NULL, 0, &done);
+    return s == GX_OK ? device.ops->wait(&device, done, GX_WAIT_FOREVER) : s;
+}
+
+gx_status tool_copy(const struct gx_region *regions, size_t count)
+{
+    struct gx_cmd *cmd;
+    gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
+    if (s != GX_OK)
+        return s;
+    device.ops->copy(cmd, regions, count);
+    device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
+    s = tool_finish(cmd);
+    device.ops->recycle(cmd);
+    return s;
+}
+
+gx_status tool_read(struct gx_binding from, size_t bytes, struct gx_mem *readback, void *to)
+{
+    void *view;
+    gx_status s = tool_copy(&(struct gx_region){from, {readback, 0}, bytes}, 1);
+    if (s == GX_OK)
+        s = device.ops->map(&device, readback, &view);
+    if (s != GX_OK)
+        return s;
+    memcpy(to, view, bytes);
+    device.ops->unmap(&device, readback);
+    return GX_OK;
+}
+
+void tool_free(struct gx_mem *mem)
+{
+    if (mem->size)
+        device.ops->mem_free(&device, mem);
+    *mem = (struct gx_mem){0};
 }

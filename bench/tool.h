@@ -35,6 +35,15 @@ void tool_close(void);
 /* rc, or a failure where all went well but for what the validation layer found. */
 int tool_end(int rc);
 
+/* Submits the command and waits for its end; the caller recycles it. */
+gx_status tool_finish(struct gx_cmd *cmd);
+/* Copies one region after the other. */
+gx_status tool_copy(const struct gx_region *regions, size_t count);
+/* Copies device memory to `to`, through `readback`. */
+gx_status tool_read(struct gx_binding from, size_t bytes, struct gx_mem *readback, void *to);
+/* Frees it where it was allocated. */
+void tool_free(struct gx_mem *mem);
+
 /* Says what failed; EXIT_FAILURE. */
 static inline int failed(const char *what, gx_status s)
 {
