@@ -323,6 +323,13 @@ static uint64_t commands(gx_ctx *ctx)
     return s.command_hits + s.command_misses;
 }
 
+static void await_commands(gx_ctx *ctx, uint64_t count)
+{
+    for (int i = 0; i < 10000 && commands(ctx) < count; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_int_equal(commands(ctx), count);
+}
+
 /* While one ticket is at its end and held there, the next ones are already submitted to the
  * device: as many as there are sets beside its own. */
 static void next_ones_are_prepared_meanwhile(void **state)
@@ -341,9 +348,7 @@ static void next_ones_are_prepared_meanwhile(void **state)
         gx_job job = add_job(out[i]);
         ticket[i] = submit(rig.ctx, &job, 1, vulkan);
     }
-    for (int i = 0; i < 10000 && commands(rig.ctx) < before + 2; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    assert_int_equal(commands(rig.ctx), before + 2);
+    await_commands(rig.ctx, before + 2);
     for (int i = 0; i < TICKETS; i++)
         assert_int_equal(gx_poll(ticket[i]), GX_PENDING);
     finish_stop(&rig, &stop);
@@ -510,13 +515,6 @@ static void cancel_between_devices(void **state)
     finish_stop(&rig, &stop);
     close_residents(&r);
     close_rig(&rig);
-}
-
-static void await_commands(gx_ctx *ctx, uint64_t count)
-{
-    for (int i = 0; i < 10000 && commands(ctx) < count; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    assert_int_equal(commands(ctx), count);
 }
 
 /* With one of three sets held, two jobs are under way, and are finished; the others are not

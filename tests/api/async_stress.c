@@ -11,67 +11,19 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "support/harness.h"
+#include "api/cases.h"
 #include "support/heap.h"
-#include "support/oracle.h"
 
-enum { THREADS = 8, CASES = 24, WINDOW = 5, JOBS = 6, LARGE = 6000, GUARD = 0x5c };
+enum { THREADS = 8, WINDOW = 5, JOBS = 6, LARGE = 6000, GUARD = 0x5c };
 
 static const char *vulkan;
-
-/* What the threads share and only read. */
-struct job_case {
-    gx_op op;
-    gx_field field;
-    size_t n;
-    int bad; /* an element of a is not below the modulus */
-    unsigned char *in[3], *want;
-};
-
-static struct job_case cases[CASES];
-
-static void make_case(struct job_case *c, size_t i, struct oracle_rng *rng)
-{
-    static const size_t sizes[] = {1, 7, 64, 0, 300, 33};
-    c->field = gxt_fields[i % GXT_COUNT(gxt_fields)];
-    c->op = gxt_ops[i * 5 % GXT_COUNT(gxt_ops)];
-    if (!gx_op_exists(c->op, c->field))
-        c->op = i & 1 ? GX_ADD : GX_MUL;
-    c->n = i % 8 == 5 ? LARGE : sizes[i % GXT_COUNT(sizes)];
-    for (int w = 0; w < 3; w++) {
-        c->in[w] = gxt_alloc(c->n * gxt_element(c->field));
-        oracle_fill(c->field, rng, c->in[w], c->n);
-    }
-    c->want = gxt_alloc(gxt_results(c->op, c->n) * gxt_element(c->field));
-    oracle_run(c->op, c->field, c->n, c->want, c->in[0], c->in[1], c->in[2], 0);
-    c->bad = i % 11 == 2 && gx_field_get_info(c->field)->limbs && c->n;
-    if (c->bad)
-        gxt_put_modulus(c->field, c->in[0] + c->n / 2 * gxt_element(c->field));
-}
 
 static int prepare(void **state)
 {
     (void)state;
-    struct oracle_rng rng = {99};
-    int bad = 0;
     gxt_clear_environment();
     vulkan = gxt_vulkan();
-    for (size_t i = 0; i < CASES; i++) {
-        make_case(&cases[i], i, &rng);
-        bad += cases[i].bad;
-    }
-    return bad ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < CASES; i++) {
-        for (int w = 0; w < 3; w++)
-            free(cases[i].in[w]);
-        free(cases[i].want);
-    }
-    return 0;
+    return make_cases(99, LARGE, 11);
 }
 
 /* ---- a kind of stress ---- */
@@ -353,5 +305,5 @@ int main(void)
         cmocka_unit_test(mixed_with_calls),
         cmocka_unit_test(on_devices_that_are_lost),
     };
-    return cmocka_run_group_tests_name("async-stress", tests, prepare, end);
+    return cmocka_run_group_tests_name("async-stress", tests, prepare, free_cases);
 }

@@ -9,25 +9,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "support/harness.h"
+#include "api/cases.h"
 #include "support/heap.h"
-#include "support/oracle.h"
 
-enum { THREADS = 8, CASES = 24, LARGE = 20000, GUARD = 0x5c };
+enum { THREADS = 8, LARGE = 20000 /* enough for several host threads */, GUARD = 0x5c };
 
 static const char *const devices[] = {"cpu", "ref", "fault:fail@1000000:cpu",
                                       "fault:fail@1000000:ref"};
-
-/* What the threads share and only read. */
-struct job_case {
-    gx_op op;
-    gx_field field;
-    size_t n;
-    int bad; /* has an element not below the modulus, at index n / 2 of a */
-    unsigned char *in[3], *want;
-};
-
-static struct job_case cases[CASES];
 
 struct worker {
     pthread_t thread;
@@ -38,57 +26,11 @@ struct worker {
     gx_statistics want; /* this thread's part */
 };
 
-/* ---- cases ---- */
-
-static size_t size_of_case(size_t i)
-{
-    static const size_t sizes[] = {1, 7, 64, 0, 300, 33};
-    if (i % 8 == 5) /* large enough for several host threads */
-        return gxt_small() ? LARGE / 4 : LARGE;
-    return sizes[i % GXT_COUNT(sizes)];
-}
-
-static void make_case(struct job_case *c, size_t i, struct oracle_rng *rng)
-{
-    c->field = gxt_fields[i % GXT_COUNT(gxt_fields)];
-    c->op = gxt_ops[i * 5 % GXT_COUNT(gxt_ops)];
-    if (!gx_op_exists(c->op, c->field))
-        c->op = i & 1 ? GX_ADD : GX_MUL;
-    c->n = size_of_case(i);
-    size_t element = gxt_element(c->field), bytes = c->n * element;
-    for (int w = 0; w < 3; w++) {
-        c->in[w] = gxt_alloc(bytes);
-        oracle_fill(c->field, rng, c->in[w], c->n);
-    }
-    c->want = gxt_alloc(gxt_results(c->op, c->n) * element);
-    oracle_run(c->op, c->field, c->n, c->want, c->in[0], c->in[1], c->in[2], 0);
-    c->bad = i % 5 == 2 && gx_field_get_info(c->field)->limbs && c->n;
-    if (c->bad)
-        gxt_put_modulus(c->field, c->in[0] + c->n / 2 * element);
-}
-
-static int make_cases(void **state)
+static int prepare(void **state)
 {
     (void)state;
-    struct oracle_rng rng = {77};
-    int bad = 0;
     gxt_clear_environment();
-    for (size_t i = 0; i < CASES; i++) {
-        make_case(&cases[i], i, &rng);
-        bad += cases[i].bad;
-    }
-    return bad ? 0 : -1;
-}
-
-static int free_cases(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < CASES; i++) {
-        for (int w = 0; w < 3; w++)
-            free(cases[i].in[w]);
-        free(cases[i].want);
-    }
-    return 0;
+    return make_cases(77, gxt_small() ? LARGE / 4 : LARGE, 5);
 }
 
 /* ---- one thread ---- */
@@ -382,5 +324,5 @@ int main(void)
         cmocka_unit_test(first_use_at_once),        cmocka_unit_test(one_device_for_all),
         cmocka_unit_test(counters_lose_nothing),    cmocka_unit_test(a_context_for_each_thread),
     };
-    return cmocka_run_group_tests_name("threads", tests, make_cases, free_cases);
+    return cmocka_run_group_tests_name("threads", tests, prepare, free_cases);
 }

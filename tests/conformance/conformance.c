@@ -14,25 +14,14 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "support/harness.h"
+#include "conformance/targets.h"
 #include "support/oracle.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <xmmintrin.h>
 #endif
 
-enum { TILE = 509, MARGIN = 64, OFFSET_MAX = 17, GUARD = 0x5c, TARGETS_MAX = 64 };
-
-struct target {
-    gx_ctx *ctx;
-    char device[48];
-    const char *mask, *path;
-    uint64_t elems; /* of one dispatch */
-    size_t most;    /* elements of a batch that take reasonable time */
-    uint32_t threads;
-    gx_path expected;
-    int slow; /* every job costs much: fewer of them */
-};
+enum { TILE = 509, MARGIN = 64, OFFSET_MAX = 17, GUARD = 0x5c };
 
 struct shape {
     gx_op op;
@@ -49,10 +38,7 @@ struct batch {
     unsigned char *in[3], *want;
 };
 
-static struct target targets[TARGETS_MAX];
-static size_t target_count;
 static size_t largest;
-static int webgpu_alone;
 static uint32_t most_threads;  /* that any job reported */
 static unsigned char *slab[4]; /* a, b, c, out */
 static unsigned char tile[3][TILE * 48], tile_want[TILE * 48];
@@ -65,28 +51,20 @@ static int is_reference(const char *device)
     return strcmp(device, "ref") == 0;
 }
 
-static struct target *add_target(const char *device, const char *mask, const char *path,
-                                 uint64_t elems, uint32_t threads)
+/* Elements of a batch that take reasonable time, this many of them in a dispatch. */
+static size_t most_of(uint64_t elems)
 {
-    assert_true(target_count < TARGETS_MAX);
-    struct target *t = &targets[target_count++];
-    gx_config config = {.cpumask = mask, .path = path, .dispatch_elems = elems};
-    /* One thread gives the same commands in every leg: they are watched where all are given. */
-    if (!gxt_small() || webgpu_alone)
-        gxt_watch(&config);
-    t->ctx = gxt_open(&config);
-    assert_true(strlen(device) < sizeof t->device);
-    memcpy(t->device, device, strlen(device) + 1);
-    t->mask = mask;
-    t->path = path;
-    t->expected = GX_PATH_DIRECT; /* a host device */
-    t->elems = elems;
+    return elems == 1 ? 257 : elems ? 8193 : largest;
+}
+
+static void add_host(const char *device, const char *mask, uint64_t elems, uint32_t threads)
+{
+    int slow = is_reference(device);
+    size_t most = elems ? 9 : 65;
+    struct target *t = add_target(device, mask, NULL, elems, slow ? most : most_of(elems));
+    t->expected = GX_PATH_DIRECT;
     t->threads = threads;
-    t->most = elems == 1 ? 257 : elems ? 8193 : largest;
-    t->slow = is_reference(device);
-    if (is_reference(device))
-        t->most = elems ? 9 : 65;
-    return t;
+    t->slow = slow;
 }
 
 /* One dispatch of a software GPU costs as much as thousands on the CPU. */
@@ -95,11 +73,10 @@ static void add_path(const char *name, const char *path, gx_path expected, int s
     static const uint64_t elems[] = {0, 100, 1};
     static const size_t most[] = {20011, 257, 65}; /* the last: more than one submit */
     for (size_t e = 0; e < GXT_COUNT(elems) && e < steps; e++) {
-        struct target *t = add_target(name, NULL, path, elems[e], 0);
+        struct target *t =
+            add_target(name, NULL, path, elems[e], slow ? most[e] : most_of(elems[e]));
         t->expected = expected;
         t->slow = slow;
-        if (slow)
-            t->most = most[e];
     }
 }
 
@@ -138,9 +115,9 @@ static void add_devices(void)
             add_gpu(infos[i].name, strstr(infos[i].description, "llvmpipe") != NULL);
             continue;
         }
-        add_target(infos[i].name, NULL, NULL, 0, infos[i].threads);
-        add_target(infos[i].name, NULL, NULL, 100, infos[i].threads);
-        add_target(infos[i].name, NULL, NULL, 1, infos[i].threads);
+        add_host(infos[i].name, NULL, 0, infos[i].threads);
+        add_host(infos[i].name, NULL, 100, infos[i].threads);
+        add_host(infos[i].name, NULL, 1, infos[i].threads);
         cpu |= strcmp(infos[i].name, "cpu") == 0;
         ref |= is_reference(infos[i].name);
     }
@@ -158,9 +135,9 @@ static int open_targets(void **state)
     } else {
         add_devices();
         add_gpu("sim:desktop", 1); /* its kernels are the CPU's: little is enough */
-        add_target("cpu", "portable", NULL, 0, 1);
-        add_target("cpu", "adx", NULL, 0, 1);
-        add_target("cpu", "avx512", NULL, 0, 1);
+        add_host("cpu", "portable", 0, 1);
+        add_host("cpu", "adx", 0, 1);
+        add_host("cpu", "avx512", 0, 1);
     }
     for (int s = 0; s < 4; s++)
         slab[s] = gxt_alloc(largest * 48 + 3 * MARGIN);
@@ -175,29 +152,14 @@ static int close_targets(void **state)
     return 0;
 }
 
-/* The last test, as closing is watched too. */
-static void no_driver_complained(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < target_count; i++) {
-        gx_statistics stats = {.struct_size = sizeof stats};
-        gx_stats(targets[i].ctx, &stats);
-        assert_int_equal(stats.validation_messages, 0);
-        gx_close(&targets[i].ctx);
-    }
-    assert_int_equal(gxt_complaints(), 0);
-}
-
 /* ---- one job ---- */
 
 static void tell(const struct target *t, const struct shape *s, const char *what)
 {
-    print_error("%s: device %s, tiers %s, path %s, %llu per dispatch: %s %s, n %zu, broadcast %u, "
-                "in place %d, offset %zu, flags %u\n",
-                what, t->device, t->mask ? t->mask : "all", t->path ? t->path : "auto",
-                (unsigned long long)t->elems, gx_op_get_info(s->op)->name,
-                gx_field_get_info(s->field)->name, s->n, s->broadcast, s->in_place, s->offset,
-                s->flags);
+    tell_target(t, what);
+    print_error("%s %s, n %zu, broadcast %u, in place %d, offset %zu, flags %u\n",
+                gx_op_get_info(s->op)->name, gx_field_get_info(s->field)->name, s->n, s->broadcast,
+                s->in_place, s->offset, s->flags);
 }
 
 static unsigned char *elements_of(int which, size_t offset)
@@ -240,13 +202,9 @@ static void tell_difference(const struct shape *s, const unsigned char *got,
     for (size_t i = 0; i < s->n; i++) {
         if (!memcmp(got + i * element, want + i * element, element))
             continue;
-        print_error("element %zu (highest byte first)\n  got  ", i);
-        for (size_t k = element; k-- > 0;)
-            print_error("%02x", got[i * element + k]);
-        print_error("\n  want ");
-        for (size_t k = element; k-- > 0;)
-            print_error("%02x", want[i * element + k]);
-        print_error("\n");
+        print_error("element %zu (highest byte first)\n", i);
+        print_element("got ", got + i * element, element);
+        print_element("want", want + i * element, element);
         return;
     }
 }

@@ -8,21 +8,10 @@
  *
  * usage: reductions [webgpu]    the WebGPU devices alone, else all others
  */
-#include <stdio.h>
-
-#include "support/harness.h"
+#include "conformance/targets.h"
 #include "support/oracle.h"
 
-enum { MARGIN = 64, GUARD = 0x5c, TARGETS_MAX = 40, ELEMENT_MAX = 48, SLOW_MOST = 20011 };
-
-struct target {
-    gx_ctx *ctx;
-    char device[48];
-    const char *mask, *path;
-    uint64_t elems; /* of one dispatch */
-    size_t most;    /* elements of a job that take reasonable time */
-    int slow;       /* every job costs much: fewer of them */
-};
+enum { MARGIN = 64, GUARD = 0x5c, ELEMENT_MAX = 48, SLOW_MOST = 20011 };
 
 struct shape {
     gx_op op;
@@ -32,29 +21,13 @@ struct shape {
     uint32_t flags;
 };
 
-static struct target targets[TARGETS_MAX];
-static size_t target_count, largest;
-static int webgpu_alone;
+static size_t largest;
 static struct oracle_rng rng = {31337};
 static unsigned char *data[2];                        /* the operands as they are to be and stay */
 static unsigned char *room[2];                        /* and where they lie for the job */
 static unsigned char place[3 * MARGIN + ELEMENT_MAX]; /* of the result, with what is around it */
 
 /* ---- targets ---- */
-
-static struct target *add_target(const char *device, const char *mask, const char *path,
-                                 uint64_t elems, size_t most)
-{
-    assert_true(target_count < TARGETS_MAX);
-    struct target *t = &targets[target_count++];
-    gx_config config = {.cpumask = mask, .path = path, .dispatch_elems = elems};
-    if (!gxt_small() || webgpu_alone)
-        gxt_watch(&config);
-    *t = (struct target){.mask = mask, .path = path, .elems = elems, .most = most};
-    t->ctx = gxt_open(&config);
-    snprintf(t->device, sizeof t->device, "%s", device);
-    return t;
-}
 
 static void add_slow(const char *device, const char *path, uint64_t elems, size_t most)
 {
@@ -128,27 +101,12 @@ static int free_data(void **state)
     return 0;
 }
 
-/* The last test, as closing is watched too. */
-static void no_driver_complained(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < target_count; i++) {
-        gx_statistics stats = {0};
-        gx_stats(targets[i].ctx, &stats);
-        assert_int_equal(stats.validation_messages, 0);
-        gx_close(&targets[i].ctx);
-    }
-    assert_int_equal(gxt_complaints(), 0);
-}
-
 /* ---- one job ---- */
 
 static void tell(const struct target *t, const struct shape *s, const char *what)
 {
-    print_error("%s: device %s, tiers %s, path %s, %llu per dispatch: %s %s, n %zu, broadcast %u, "
-                "flags %u\n",
-                what, t->device, t->mask ? t->mask : "all", t->path ? t->path : "auto",
-                (unsigned long long)t->elems, gx_op_get_info(s->op)->name,
+    tell_target(t, what);
+    print_error("%s %s, n %zu, broadcast %u, flags %u\n", gx_op_get_info(s->op)->name,
                 gx_field_get_info(s->field)->name, s->n, s->broadcast, s->flags);
 }
 
@@ -193,14 +151,6 @@ static void check_surroundings(const struct target *t, const struct shape *s, co
         tell(t, s, "a byte beside the result was written");
         fail();
     }
-}
-
-static void print_element(const char *what, const unsigned char *element, size_t bytes)
-{
-    print_error("  %s ", what);
-    for (size_t k = bytes; k-- > 0;)
-        print_error("%02x", element[k]);
-    print_error("\n");
 }
 
 static void run_shape(const struct target *t, const struct shape *s, const void *want)
