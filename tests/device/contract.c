@@ -62,6 +62,25 @@ static void on_every_device(void (*test)(void))
     }
 }
 
+/* One that is all there is to a test of cmocka's. */
+struct everywhere {
+    void (*test)(void);
+};
+
+static void run_everywhere(void **state)
+{
+    const struct everywhere *e = *state;
+    on_every_device(e->test);
+}
+
+#define EVERYWHERE(t)                                                                              \
+    {                                                                                              \
+        .name = #t, .test_func = run_everywhere, .initial_state = &(struct everywhere)             \
+        {                                                                                          \
+            t                                                                                      \
+        }                                                                                          \
+    }
+
 /* ---- shorthands ---- */
 
 static bool offers(enum gx_mem_kind kind)
@@ -131,6 +150,13 @@ static void end(struct gx_cmd *cmd)
     device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
     submit_and_wait(cmd);
     device.ops->recycle(cmd);
+}
+
+static void run(const struct gx_dispatch *d)
+{
+    struct gx_cmd *cmd = begin();
+    device.ops->dispatch(cmd, d);
+    end(cmd);
 }
 
 static struct gx_binding at(const struct gx_mem *mem, size_t offset)
@@ -249,12 +275,6 @@ static void memory_of_each_kind(void)
     }
 }
 
-static void memory_kinds(void **state)
-{
-    (void)state;
-    on_every_device(memory_of_each_kind);
-}
-
 static void too_much_memory(void)
 {
     for (int kind = GX_MEM_DEVICE; kind <= GX_MEM_SHARED; kind++) {
@@ -271,12 +291,6 @@ static void too_much_memory(void)
             assert_memory_equal(&mem, &before, sizeof mem); /* changed nothing */
         }
     }
-}
-
-static void more_memory_than_there_is(void **state)
-{
-    (void)state;
-    on_every_device(too_much_memory);
 }
 
 static struct gx_mem import_mem(void *host, size_t bytes)
@@ -316,12 +330,6 @@ static void import_any_alignment(void)
     }
 }
 
-static void import(void **state)
-{
-    (void)state;
-    on_every_device(import_any_alignment);
-}
-
 static void copy_regions(void)
 {
     unsigned char data[256], back[256], want[256];
@@ -345,12 +353,6 @@ static void copy_regions(void)
     assert_memory_equal(back, data, sizeof data);
     free_mem(&from);
     free_mem(&to);
-}
-
-static void copies(void **state)
-{
-    (void)state;
-    on_every_device(copy_regions);
 }
 
 /* ---- kernels ---- */
@@ -377,9 +379,7 @@ static void dispatch_matches_oracle(gx_op op, gx_field field, unsigned broadcast
         scratch = alloc_mem(or_shared(GX_MEM_DEVICE), need);
         d.bind[GX_BIND_SCRATCH] = at(&scratch, 0);
     }
-    struct gx_cmd *cmd = begin();
-    device.ops->dispatch(cmd, &d);
-    end(cmd);
+    run(&d);
     get(&out, got, bytes);
     oracle_run(op, field, N, want, in[0], in[1], in[2], broadcast);
     assert_memory_equal(got, want, bytes);
@@ -397,12 +397,6 @@ static void every_kernel_works(void)
             if (gx_op_exists(gxt_ops[o], gxt_fields[f]))
                 for (unsigned b = 0; b < 1u << gx_op_get_info(gxt_ops[o])->operands; b++)
                     dispatch_matches_oracle(gxt_ops[o], gxt_fields[f], b);
-}
-
-static void every_kernel(void **state)
-{
-    (void)state;
-    on_every_device(every_kernel_works);
 }
 
 /* ---- reductions ---- */
@@ -494,24 +488,12 @@ static void reductions_add_up(void)
                     add_up(gxt_reductions[o], gxt_fields[f], cuts[i].n, cuts[i].each, (f + i) % 2);
 }
 
-static void accumulation(void **state)
-{
-    (void)state;
-    on_every_device(reductions_add_up);
-}
-
 /* 0, or what was there. */
 static void reductions_of_nothing(void)
 {
     for (size_t o = 0; o < GXT_REDUCTIONS; o++)
         for (int there = 0; there < 2; there++)
             add_up(gxt_reductions[o], GX_BLS12_381_FQ, 0, 1, there);
-}
-
-static void nothing_to_reduce(void **state)
-{
-    (void)state;
-    on_every_device(reductions_of_nothing);
 }
 
 static void kernels_that_do_not_exist(void)
@@ -532,12 +514,6 @@ static void kernels_that_do_not_exist(void)
             assert_memory_equal(&kernel, &before, sizeof kernel);
         }
     }
-}
-
-static void unsupported_kernels(void **state)
-{
-    (void)state;
-    on_every_device(kernels_that_do_not_exist);
 }
 
 /* The kernels that benchmarks ask for, where the device has them: a GPU does, but WGSL has not
@@ -568,9 +544,7 @@ static void repeated_kernel(void)
     d.bind[GX_BIND_A] = at(&a, 0);
     d.bind[GX_BIND_B] = at(&b, 0);
     d.bind[GX_BIND_OUT] = at(&out, 0);
-    struct gx_cmd *cmd = begin();
-    device.ops->dispatch(cmd, &d);
-    end(cmd);
+    run(&d);
     get(&out, got, sizeof got);
     memcpy(want, in[0], sizeof want);
     for (uint32_t i = 0; i < key.repeat; i++)
@@ -596,20 +570,11 @@ static void copy_kernel(void)
     struct gx_mem from = put(in, sizeof in), to = put(got, sizeof got);
     d.bind[GX_BIND_A] = at(&from, 0);
     d.bind[GX_BIND_OUT] = at(&to, 0);
-    struct gx_cmd *cmd = begin();
-    device.ops->dispatch(cmd, &d);
-    end(cmd);
+    run(&d);
     get(&to, got, sizeof got);
     assert_memory_equal(got, in, sizeof in);
     free_mem(&from);
     free_mem(&to);
-}
-
-static void benchmark_kernels(void **state)
-{
-    (void)state;
-    on_every_device(repeated_kernel);
-    on_every_device(copy_kernel);
 }
 
 static void workers_of_a_dispatch(void)
@@ -619,12 +584,6 @@ static void workers_of_a_dispatch(void)
     uint32_t many = device.ops->workers(&device, &add, 10000000);
     assert_true(few <= 1);
     assert_true(many >= few && many <= (device.info.threads ? device.info.threads : 1));
-}
-
-static void workers(void **state)
-{
-    (void)state;
-    on_every_device(workers_of_a_dispatch);
 }
 
 /* ---- commands ---- */
@@ -688,12 +647,6 @@ static void chain_and_resubmit(void)
         free_mem(&mem[i]);
 }
 
-static void chains(void **state)
-{
-    (void)state;
-    on_every_device(chain_and_resubmit);
-}
-
 /* A copy in, a kernel, a copy out, in one command. */
 static void copy_kernel_copy(void)
 {
@@ -721,12 +674,6 @@ static void copy_kernel_copy(void)
     free_mem(&to);
 }
 
-static void copies_around_a_kernel(void **state)
-{
-    (void)state;
-    on_every_device(copy_kernel_copy);
-}
-
 /* Each over its own piece, and nothing beside it. */
 static void hundred_dispatches(void)
 {
@@ -752,12 +699,6 @@ static void hundred_dispatches(void)
     free_mem(&out);
 }
 
-static void many_dispatches(void **state)
-{
-    (void)state;
-    on_every_device(hundred_dispatches);
-}
-
 static void points_in_order(void)
 {
     struct gx_point points[20];
@@ -776,12 +717,6 @@ static void points_in_order(void)
         assert_int_equal(device.ops->wait(&device, points[i], 0), GX_OK);
         device.ops->recycle(cmds[i]);
     }
-}
-
-static void points(void **state)
-{
-    (void)state;
-    on_every_device(points_in_order);
 }
 
 /* Device time is on the host's axis: between submitting and having waited. */
@@ -816,12 +751,6 @@ static void stamps_between_submit_and_wait(void)
     free_mem(&mem);
 }
 
-static void stamps(void **state)
-{
-    (void)state;
-    on_every_device(stamps_between_submit_and_wait);
-}
-
 static void commands_given_back(void)
 {
     struct gx_cmd *cmds[40];
@@ -844,12 +773,6 @@ static void commands_given_back(void)
     get(&mem, got, sizeof got);
     assert_memory_equal(got, x, sizeof x);
     free_mem(&mem);
-}
-
-static void recycling(void **state)
-{
-    (void)state;
-    on_every_device(commands_given_back);
 }
 
 /* ---- BAD ---- */
@@ -881,9 +804,7 @@ static uint32_t slot_after(gx_op op, uint32_t before, const size_t *bads, size_t
         scratch = alloc_mem(or_shared(GX_MEM_DEVICE), need);
         d.bind[GX_BIND_SCRATCH] = at(&scratch, 0);
     }
-    struct gx_cmd *cmd = begin();
-    device.ops->dispatch(cmd, &d);
-    end(cmd);
+    run(&d);
     uint32_t after;
     get(&mem[4], &after, sizeof after);
     for (int i = 0; i < 5; i++)
@@ -910,12 +831,6 @@ static void slot_is_lowered(void)
             assert_int_equal(slot_after(op, UINT32_MAX, bads + 3, 1, w), 99);
         }
     }
-}
-
-static void bad_slot(void **state)
-{
-    (void)state;
-    on_every_device(slot_is_lowered);
 }
 
 /* ---- failures ---- */
@@ -1035,27 +950,17 @@ static int find_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(facts),
-        cmocka_unit_test(unknown_devices),
-        cmocka_unit_test(memory_kinds),
-        cmocka_unit_test(more_memory_than_there_is),
-        cmocka_unit_test(import),
-        cmocka_unit_test(copies),
-        cmocka_unit_test(every_kernel),
-        cmocka_unit_test(accumulation),
-        cmocka_unit_test(nothing_to_reduce),
-        cmocka_unit_test(unsupported_kernels),
-        cmocka_unit_test(benchmark_kernels),
-        cmocka_unit_test(workers),
-        cmocka_unit_test(chains),
-        cmocka_unit_test(copies_around_a_kernel),
-        cmocka_unit_test(many_dispatches),
-        cmocka_unit_test(points),
-        cmocka_unit_test(stamps),
-        cmocka_unit_test(recycling),
-        cmocka_unit_test(bad_slot),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(recording_without_memory),
+        cmocka_unit_test(facts),           cmocka_unit_test(unknown_devices),
+        EVERYWHERE(memory_of_each_kind),   EVERYWHERE(too_much_memory),
+        EVERYWHERE(import_any_alignment),  EVERYWHERE(copy_regions),
+        EVERYWHERE(every_kernel_works),    EVERYWHERE(reductions_add_up),
+        EVERYWHERE(reductions_of_nothing), EVERYWHERE(kernels_that_do_not_exist),
+        EVERYWHERE(repeated_kernel),       EVERYWHERE(copy_kernel),
+        EVERYWHERE(workers_of_a_dispatch), EVERYWHERE(chain_and_resubmit),
+        EVERYWHERE(copy_kernel_copy),      EVERYWHERE(hundred_dispatches),
+        EVERYWHERE(points_in_order),       EVERYWHERE(stamps_between_submit_and_wait),
+        EVERYWHERE(commands_given_back),   EVERYWHERE(slot_is_lowered),
+        cmocka_unit_test(failures),        cmocka_unit_test(recording_without_memory),
         cmocka_unit_test(two_devices),
     };
     return cmocka_run_group_tests_name("contract", tests, find_devices, NULL);
