@@ -28,17 +28,30 @@ static gx_ctx *open_watched(void)
 }
 
 /* Each test gets a context of its own, in which nothing may be left behind. */
-static void on_every_device(void (*test)(gx_ctx *ctx, const char *device))
+struct everywhere {
+    void (*test)(gx_ctx *ctx, const char *device);
+};
+
+static void on_every_device(void **state)
 {
+    const struct everywhere *e = *state;
     for (size_t i = 0; i < device_count; i++) {
         gxt_heap_start(&heap);
         gx_ctx *ctx = open_watched();
-        test(ctx, devices[i]);
+        e->test(ctx, devices[i]);
         gx_close(&ctx);
         gxt_heap_end(&heap);
         assert_int_equal(gxt_complaints(), 0);
     }
 }
+
+#define EVERYWHERE(t)                                                                              \
+    {                                                                                              \
+        .name = #t, .test_func = on_every_device, .initial_state = &(struct everywhere)            \
+        {                                                                                          \
+            t                                                                                      \
+        }                                                                                          \
+    }
 
 static gx_buf *create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags)
 {
@@ -71,7 +84,7 @@ static gx_status run(gx_ctx *ctx, const gx_job *job, gx_report *r)
 
 /* ---- life ---- */
 
-static void copies_on(gx_ctx *ctx, const char *device)
+static void write_and_read(gx_ctx *ctx, const char *device)
 {
     const size_t sizes[] = {1, 3, 64, 4096, 100001, ((size_t)8 << 20) + 12345};
     for (size_t i = 0; i < GXT_COUNT(sizes); i++) {
@@ -94,15 +107,9 @@ static void copies_on(gx_ctx *ctx, const char *device)
     }
 }
 
-static void write_and_read(void **state)
-{
-    (void)state;
-    on_every_device(copies_on);
-}
-
 /* Registered memory is copied by the device itself where it can: any byte to any byte, and no
  * byte beside them. */
-static void registered_on(gx_ctx *ctx, const char *device)
+static void registered(gx_ctx *ctx, const char *device)
 {
     enum { SIZE = 4000000 };
     unsigned char *memory = gxt_alloc(SIZE), *want = gxt_alloc(SIZE);
@@ -131,12 +138,6 @@ static void registered_on(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&buf);
     free(memory);
     free(want);
-}
-
-static void registered(void **state)
-{
-    (void)state;
-    on_every_device(registered_on);
 }
 
 /* Ranges that no memory can be, beside one that is: none of them overlaps it by overflow, or
@@ -172,7 +173,7 @@ static void registers_only_memory(void **state)
 }
 
 /* Whichever way a call takes, and whichever operand it is. */
-static void of_another_context_on(gx_ctx *ctx, const char *device)
+static void of_another_context(gx_ctx *ctx, const char *device)
 {
     static const char *const names[] = {"out", "operand a", "operand b", "operand c"};
     unsigned char data[48] = {1};
@@ -205,13 +206,7 @@ static void of_another_context_on(gx_ctx *ctx, const char *device)
     gx_close(&other);
 }
 
-static void of_another_context(void **state)
-{
-    (void)state;
-    on_every_device(of_another_context_on);
-}
-
-static void edges_on(gx_ctx *ctx, const char *device)
+static void bad_arguments(gx_ctx *ctx, const char *device)
 {
     unsigned char data[64] = {0};
     gx_buf *buf = filled(ctx, device, data, sizeof data);
@@ -248,13 +243,7 @@ static void edges_on(gx_ctx *ctx, const char *device)
     assert_null(none);
 }
 
-static void bad_arguments(void **state)
-{
-    (void)state;
-    on_every_device(edges_on);
-}
-
-static void mapping_on(gx_ctx *ctx, const char *device)
+static void mapping(gx_ctx *ctx, const char *device)
 {
     uint32_t x[16], want[16], *memory = NULL, *again = NULL;
     gx_buf *buf = NULL;
@@ -288,12 +277,6 @@ static void mapping_on(gx_ctx *ctx, const char *device)
 
     assert_int_equal(gx_buf_map(NULL, (void **)&memory), GX_ERR_INVALID);
     gx_buf_unmap(NULL);
-}
-
-static void mapping(void **state)
-{
-    (void)state;
-    on_every_device(mapping_on);
 }
 
 /* Where memory is not the host's anyway, it must be asked for. */
@@ -358,7 +341,7 @@ static void mixed_job(gx_ctx *ctx, const char *device, gx_op op, gx_field field,
         gx_buf_destroy(&buf[w]);
 }
 
-static void mixed_on(gx_ctx *ctx, const char *device)
+static void operands_mix(gx_ctx *ctx, const char *device)
 {
     static const struct {
         gx_op op;
@@ -374,14 +357,8 @@ static void mixed_on(gx_ctx *ctx, const char *device)
     }
 }
 
-static void operands_mix(void **state)
-{
-    (void)state;
-    on_every_device(mixed_on);
-}
-
 /* x = a * b; x = x + a; y = x * x, in one call, over one buffer: a, b, x, y. */
-static void chain_on(gx_ctx *ctx, const char *device)
+static void chains(gx_ctx *ctx, const char *device)
 {
     enum { PART = N * 32 };
     gx_field field = GX_BLS12_381_FR;
@@ -419,7 +396,7 @@ static void chain_on(gx_ctx *ctx, const char *device)
 }
 
 /* Jobs over one part of a buffer, and writes to another: neither changes what is the other's. */
-static void beside_on(gx_ctx *ctx, const char *device)
+static void written_beside_jobs(gx_ctx *ctx, const char *device)
 {
     enum { PART = N * 32, ROUNDS = 100 };
     gx_field field = GX_BLS12_381_FR;
@@ -452,20 +429,8 @@ static void beside_on(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&buf);
 }
 
-static void written_beside_jobs(void **state)
-{
-    (void)state;
-    on_every_device(beside_on);
-}
-
-static void chains(void **state)
-{
-    (void)state;
-    on_every_device(chain_on);
-}
-
 /* Every offset that is allowed, and what is beside stays. */
-static void offsets_on(gx_ctx *ctx, const char *device)
+static void offsets(gx_ctx *ctx, const char *device)
 {
     enum { SOME = 7 };
     static const gx_field fields[] = {GX_U32, GX_BN254_FR, GX_BLS12_381_FQ};
@@ -490,13 +455,7 @@ static void offsets_on(gx_ctx *ctx, const char *device)
     }
 }
 
-static void offsets(void **state)
-{
-    (void)state;
-    on_every_device(offsets_on);
-}
-
-static void broadcast_on(gx_ctx *ctx, const char *device)
+static void broadcast(gx_ctx *ctx, const char *device)
 {
     gx_field field = GX_BN254_FQ;
     unsigned char in[N * 32], one[32], want[N * 32];
@@ -514,12 +473,6 @@ static void broadcast_on(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&b);
 }
 
-static void broadcast(void **state)
-{
-    (void)state;
-    on_every_device(broadcast_on);
-}
-
 /* ---- what is refused ---- */
 
 struct refusal {
@@ -528,7 +481,7 @@ struct refusal {
     gx_status want;
 };
 
-static void rules_on(gx_ctx *ctx, const char *device)
+static void overlap_and_alignment(gx_ctx *ctx, const char *device)
 {
     static const struct refusal cases[] = {
         {GX_U32, 16, 0, 0, GX_OK},
@@ -569,14 +522,8 @@ static void rules_on(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&buf);
 }
 
-static void overlap_and_alignment(void **state)
-{
-    (void)state;
-    on_every_device(rules_on);
-}
-
 /* The first one, by index and operand; a refused job leaves its buffer as it was. */
-static void bad_elements_on(gx_ctx *ctx, const char *device)
+static void bad_elements(gx_ctx *ctx, const char *device)
 {
     gx_field field = GX_BLS12_381_FQ;
     unsigned char in[2][N * 48];
@@ -604,12 +551,6 @@ static void bad_elements_on(gx_ctx *ctx, const char *device)
             gx_buf_destroy(&out);
         }
     }
-}
-
-static void bad_elements(void **state)
-{
-    (void)state;
-    on_every_device(bad_elements_on);
 }
 
 static void wrong_device(void **state)
@@ -735,20 +676,20 @@ int main(int argc, char **argv)
 {
     gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_and_read),
-        cmocka_unit_test(registered),
+        EVERYWHERE(write_and_read),
+        EVERYWHERE(registered),
         cmocka_unit_test(registers_only_memory),
-        cmocka_unit_test(of_another_context),
-        cmocka_unit_test(bad_arguments),
-        cmocka_unit_test(mapping),
+        EVERYWHERE(of_another_context),
+        EVERYWHERE(bad_arguments),
+        EVERYWHERE(mapping),
         cmocka_unit_test(not_mappable),
-        cmocka_unit_test(operands_mix),
-        cmocka_unit_test(chains),
-        cmocka_unit_test(written_beside_jobs),
-        cmocka_unit_test(offsets),
-        cmocka_unit_test(broadcast),
-        cmocka_unit_test(bad_elements),
-        cmocka_unit_test(overlap_and_alignment),
+        EVERYWHERE(operands_mix),
+        EVERYWHERE(chains),
+        EVERYWHERE(written_beside_jobs),
+        EVERYWHERE(offsets),
+        EVERYWHERE(broadcast),
+        EVERYWHERE(bad_elements),
+        EVERYWHERE(overlap_and_alignment),
         cmocka_unit_test(wrong_device),
         cmocka_unit_test(floating_point_mode),
         cmocka_unit_test(floating_point_flags),

@@ -275,54 +275,32 @@ static void end_law(void)
     free(one);
 }
 
-static void everywhere(void (*law)(void), int words)
+struct law {
+    void (*holds)(void);
+    int words; /* for u32 too */
+};
+
+static void everywhere(void **state)
 {
+    const struct law *law = *state;
     for (size_t d = 0; d < device_count; d++) {
         for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++) {
-            if (gxt_fields[f] == GX_F32 || (gxt_fields[f] == GX_U32 && !words))
+            if (gxt_fields[f] == GX_F32 || (gxt_fields[f] == GX_U32 && !law->words))
                 continue;
             start_law(&devices[d], gxt_fields[f]);
-            law();
+            law->holds();
             end_law();
         }
     }
 }
 
-static void ring(void **state)
-{
-    (void)state;
-    everywhere(ring_laws, 1);
-}
-
-static void negation(void **state)
-{
-    (void)state;
-    everywhere(negation_and_products, 0);
-}
-
-static void inversion(void **state)
-{
-    (void)state;
-    everywhere(inverses, 0);
-}
-
-static void conversion(void **state)
-{
-    (void)state;
-    everywhere(conversions, 0);
-}
-
-static void sums(void **state)
-{
-    (void)state;
-    everywhere(sums_and_dots, 0);
-}
-
-static void fermat_everywhere(void **state)
-{
-    (void)state;
-    everywhere(fermats_little_theorem, 0);
-}
+#define EVERYWHERE(test, with_words)                                                               \
+    {                                                                                              \
+        .name = #test, .test_func = everywhere, .initial_state = &(struct law)                     \
+        {                                                                                          \
+            test, with_words                                                                       \
+        }                                                                                          \
+    }
 
 static int open_context(void **state)
 {
@@ -356,9 +334,9 @@ int main(int argc, char **argv)
 {
     webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ring),      cmocka_unit_test(negation),
-        cmocka_unit_test(inversion), cmocka_unit_test(conversion),
-        cmocka_unit_test(sums),      cmocka_unit_test(fermat_everywhere),
+        EVERYWHERE(ring_laws, 1),     EVERYWHERE(negation_and_products, 0),
+        EVERYWHERE(inverses, 0),      EVERYWHERE(conversions, 0),
+        EVERYWHERE(sums_and_dots, 0), EVERYWHERE(fermats_little_theorem, 0),
     };
     return cmocka_run_group_tests_name("laws", tests, open_context, close_context);
 }
