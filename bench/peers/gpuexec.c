@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bench/peers: gpuexec itself, as a program uses it: through gpuexec.h, its checks on. The
+ * argument is the device. "cpu" works on host memory; any other device on buffers in its own
+ * memory, several jobs to a call.
+ */
+#define PEER_START start
+static void start(int argc, char **argv);
+
+#include "adaptor.h"
+
+#include <gpuexec.h>
+
+enum { JOBS = 64 };
+
+static const char *device = "cpu";
+static int resident;
+static gx_ctx *ctx;
+static gx_buf *buffers[3]; /* a, b, out; where resident */
+static gx_job jobs[JOBS];  /* all the same */
+
+static void start(int argc, char **argv)
+{
+    if (argc > 1)
+        device = argv[1];
+    resident = strcmp(device, "cpu") != 0;
+}
+
+static const char *peer_open(unsigned threads)
+{
+    const gx_config config = {
+        .struct_size = sizeof config, .device = device, .threads = resident ? 0 : threads};
+    gx_close(&ctx);
+    return gx_open(&config, &ctx) == GX_OK ? NULL : gx_last_message();
+}
+
+static const char *upload(void)
+{
+    const unsigned char *const from[] = {loaded.a, loaded.b, loaded.out};
+    const size_t bytes[] = {loaded.bytes_a, loaded.bytes_b, loaded.bytes_out};
+    for (int i = 0; i < 3; i++) {
+        gx_buf_destroy(&buffers[i]);
+        if (gx_buf_create(ctx, device, bytes[i], 0, &buffers[i]) != GX_OK ||
+            gx_buf_write(buffers[i], 0, from[i], bytes[i]) != GX_OK)
+            return gx_last_message();
+    }
+    return NULL;
+}
+
+static const char *peer_load(void)
+{
+    const char *wrong = ctx || !resident ? NULL : peer_open(0);
+    return wrong || !resident ? wrong : upload();
+}
+
+static const char *peer_choose(const char *op, unsigned threads)
+{
+    gx_job job = {.op = gx_op_by_name(op), .field = gx_field_by_name(loaded.kind), .n = loaded.n};
+    if (!gx_op_exists(job.op, job.field))
+        return "gpuexec does not have it";
+    job.a = resident ? gx_dev(buffers[0], 0) : gx_host(loaded.a);
+    if (gx_op_get_info(job.op)->operands > 1)
+        job.b = resident ? gx_dev(buffers[1], 0) : gx_host(loaded.b);
+    job.out = resident ? gx_dev(buffers[2], 0) : gx_host(loaded.out);
+    for (int i = 0; i < JOBS; i++)
+        jobs[i] = job;
+    return resident ? NULL : peer_open(threads);
+}
+
+static const char *peer_repeat(unsigned long times)
+{
+    const unsigned long most = resident ? JOBS : 1;
+    for (unsigned long left = times; left;) {
+        unsigned long count = left < most ? left : most;
+        if (gx_run(ctx, jobs, count, NULL, NULL) != GX_OK)
+            return gx_last_message();
+        left -= count;
+    }
+    return NULL;
+}
+
+static const char *peer_results(void)
+{
+    if (resident && gx_buf_read(buffers[2], 0, loaded.out, loaded.bytes_out) != GX_OK)
+        return gx_last_message();
+    return NULL;
+}
