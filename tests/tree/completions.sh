@@ -95,6 +95,11 @@ for shell in bash fish zsh; do
         status=1
         continue
     fi
+    if [[ $shell == zsh ]] && ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+        echo "FAIL  no pseudo terminal for zsh here: mount devpts on /dev/pts"
+        status=1
+        continue
+    fi
     offers "$shell" "gpuexec " demo devices run serve top
     offers "$shell" "gpuexec se" serve not:demo
     offers "$shell" "gpuexec run --po" --policy not:--path
