@@ -30,35 +30,35 @@ struct output {
 
 /* ---- the terminal ---------------------------------------------------------- */
 
-bool output_colour(void)
+static bool has_colour(void)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-bool output_utf8(void)
+static bool has_utf8(void)
 {
     return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
 const char *style_bold(void)
 {
-    return output_colour() ? "\033[1m" : "";
+    return has_colour() ? "\033[1m" : "";
 }
 
 const char *style_good(void)
 {
-    return output_colour() ? "\033[32m" : "";
+    return has_colour() ? "\033[32m" : "";
 }
 
 const char *style_bad(void)
 {
-    return output_colour() ? "\033[1;31m" : "";
+    return has_colour() ? "\033[1;31m" : "";
 }
 
 const char *style_off(void)
 {
-    return output_colour() ? "\033[0m" : "";
+    return has_colour() ? "\033[0m" : "";
 }
 
 const char *output_bar(char *buffer, int width, double fraction)
@@ -69,8 +69,8 @@ const char *output_bar(char *buffer, int width, double fraction)
     char *p = buffer;
     *p = 0;
     for (int i = 0; i < whole; i++)
-        p = stpcpy(p, output_utf8() ? "█" : "#");
-    if (output_utf8() && whole < width)
+        p = stpcpy(p, has_utf8() ? "█" : "#");
+    if (has_utf8() && whole < width)
         stpcpy(p, eighths[(int)((length - whole) * 8)]);
     return buffer;
 }

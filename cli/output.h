@@ -76,10 +76,6 @@ bool output_flush(void);
 /* errno of the first failed write, or 0. */
 int output_error(void);
 
-/* Whether stdout supports colours and UTF-8 (terminal, NO_COLOR, locale). */
-bool output_colour(void);
-bool output_utf8(void);
-
 /* Width of the terminal; 1000 if stdout is not a terminal. */
 int output_width(void);
 

@@ -34,6 +34,30 @@ typedef struct suite {
 
 extern const suite suite_ops, suite_persistence, suite_engine, suite_router;
 
+/* ---- tables of several parts (suite_parts.c) ---- */
+
+enum { PART_COLUMNS_MAX = 24 };
+
+/* A table for each part, with some of the columns; for machines one with all of them. */
+typedef struct part_tables {
+    output_format format;
+    const column *columns;
+    size_t count;
+    uint64_t shown; /* columns of the part at hand, as bits; 0: none has begun */
+    column kept[PART_COLUMNS_MAX];
+    output *out;
+} part_tables;
+
+/* Begins the table of a part, under its title. Returns an exit code, as does the end. */
+int parts_begin(part_tables *t, const char *title, uint64_t shown);
+bool parts_row(part_tables *t, const cell *all);
+int parts_end(part_tables *t, int rc);
+
+/* Cells that are missing where there is nothing: NULL, 0, NAN. */
+cell text_or_none(const char *text);
+cell count_or_none(uint64_t count);
+cell real_or_none(double x);
+
 /* ---- statistics of the library (bench_stats.c) ---- */
 
 /* cli_close, after adding the context's counters to those printed by --stats. */

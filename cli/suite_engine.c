@@ -86,21 +86,6 @@ static column columns[ENGINE_COLUMNS] = {
 
 /* ---- rows ---- */
 
-static cell text_or_none(const char *text)
-{
-    return text ? CELL_TEXT(text) : CELL_MISSING;
-}
-
-static cell count_or_none(uint64_t count)
-{
-    return count ? CELL_COUNT(count) : CELL_MISSING;
-}
-
-static cell rate_or_none(double rate)
-{
-    return rate >= 0 ? CELL_REAL(rate) : CELL_MISSING;
-}
-
 bool engine_show(engine *e, const engine_row *row)
 {
     const cell all[ENGINE_COLUMNS] = {
@@ -117,22 +102,16 @@ bool engine_show(engine *e, const engine_row *row)
         [ENGINE_MAX] = CELL_REAL(row->ns.max / 1e3),
         [ENGINE_PER_JOB] =
             row->jobs ? CELL_REAL(row->ns.median / 1e3 / (double)row->jobs) : CELL_MISSING,
-        [ENGINE_SPEEDUP] = rate_or_none(row->speedup),
+        [ENGINE_SPEEDUP] = real_or_none(row->speedup),
         [ENGINE_CHOSEN] = text_or_none(row->chosen),
-        [ENGINE_OF_BEST] = rate_or_none(row->of_best),
-        [ENGINE_POOL] = rate_or_none(row->pool),
-        [ENGINE_COMMANDS] = rate_or_none(row->commands),
+        [ENGINE_OF_BEST] = real_or_none(row->of_best),
+        [ENGINE_POOL] = real_or_none(row->pool),
+        [ENGINE_COMMANDS] = real_or_none(row->commands),
         [ENGINE_BUCKETS] = text_or_none(row->buckets),
-        [ENGINE_IN] = rate_or_none(row->in),
-        [ENGINE_OUT] = rate_or_none(row->out),
+        [ENGINE_IN] = real_or_none(row->in),
+        [ENGINE_OUT] = real_or_none(row->out),
     };
-    cell shown[ENGINE_COLUMNS];
-    size_t count = 0;
-    for (size_t i = 0; i < ENGINE_COLUMNS; i++)
-        if (e->common->format != OUT_TABLE || e->part->columns & ENGINE_BIT(i))
-            shown[count++] = all[i];
-    progress_hide();
-    return output_row(e->out, shown);
+    return parts_row(&e->tables, all);
 }
 
 void engine_step(engine *e)
@@ -399,43 +378,16 @@ static int look_at_device(engine *e, const device_list *all)
 
 /* ---- all parts ---- */
 
-static int open_table(engine *e)
-{
-    static column shown[ENGINE_COLUMNS];
-    size_t count = 0;
-    bool table = e->common->format == OUT_TABLE;
-    for (size_t i = 0; i < ENGINE_COLUMNS; i++)
-        if (!table || e->part->columns & ENGINE_BIT(i))
-            shown[count++] = columns[i];
-    if (table) {
-        progress_hide();
-        printf("%s%s\n\n", e->steps ? "\n" : "", e->part->title);
-    }
-    e->out = output_open((output_format)e->common->format, "bench", shown, count);
-    return e->out ? EXIT_DONE : cli_no_memory();
-}
-
-static int close_table(engine *e, int rc)
-{
-    bool whole = output_close(e->out);
-    e->out = NULL;
-    return whole || rc != EXIT_DONE ? rc : EXIT_FAILED;
-}
-
 static int run_parts(engine *e)
 {
-    bool table = e->common->format == OUT_TABLE;
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < PARTS; i++) {
         if (!part_wanted(e, parts[i]))
             continue;
         e->part = parts[i];
-        if (!e->out)
-            rc = open_table(e);
+        rc = parts_begin(&e->tables, e->part->title, e->part->columns);
         if (rc == EXIT_DONE)
             rc = e->part->run(e);
-        if (table)
-            rc = close_table(e, rc);
     }
     return rc;
 }
@@ -467,6 +419,9 @@ static int run_engine(const common_opts *common, const bench_opts *opts)
 {
     engine e = {.common = common,
                 .opts = opts,
+                .tables = {.format = (output_format)common->format,
+                           .columns = columns,
+                           .count = ENGINE_COLUMNS},
                 .field = (gx_field)only_bit(opts->fields ? opts->fields : 1u << GX_BLS12_381_FQ),
                 .op = (gx_op)only_bit(opts->ops ? opts->ops : 1u << GX_ADD)};
     if (!e.field || !e.op)
@@ -484,8 +439,7 @@ static int run_engine(const common_opts *common, const bench_opts *opts)
         e.device = targets.names[i];
         rc = bench_device(&e, &targets.all);
     }
-    if (e.out)
-        rc = close_table(&e, rc);
+    rc = parts_end(&e.tables, rc);
     target_list_free(&targets);
     return bench_close(&e.ctx, rc);
 }

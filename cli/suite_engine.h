@@ -6,6 +6,8 @@
 #ifndef SUITE_ENGINE_H
 #define SUITE_ENGINE_H
 
+#include <math.h>
+
 #include "check.h"
 #include "measure.h"
 #include "stats.h"
@@ -29,7 +31,7 @@ typedef struct engine {
     size_t room; /* elements of each */
     number_list jobs, sizes;
     uint64_t stream_elements;
-    output *out; /* of this part, in a table; of all parts, in machine formats */
+    part_tables tables;
     const struct engine_part *part;
     uint64_t steps;
 } engine;
@@ -74,17 +76,17 @@ enum {
     (ENGINE_BIT(ENGINE_DEVICE) | ENGINE_BIT(ENGINE_SAMPLES) | ENGINE_BIT(ENGINE_MEDIAN) |          \
      ENGINE_BIT(ENGINE_P90) | ENGINE_BIT(ENGINE_MIN) | ENGINE_BIT(ENGINE_MAX))
 
-/* Times and derived values; NULL, 0: absent. */
+/* Times and derived values; NULL, 0, NAN: absent. */
 typedef struct engine_row {
     const char *what, *mode, *chosen, *buckets;
     uint64_t jobs, elements;
     size_t samples;
     stats ns;
-    double speedup, of_best, pool, commands, in, out; /* rates; negative: absent */
+    double speedup, of_best, pool, commands, in, out;
 } engine_row;
 
 #define ENGINE_NO_RATES                                                                            \
-    .speedup = -1, .of_best = -1, .pool = -1, .commands = -1, .in = -1, .out = -1
+    .speedup = NAN, .of_best = NAN, .pool = NAN, .commands = NAN, .in = NAN, .out = NAN
 
 bool engine_show(engine *e, const engine_row *row);
 

@@ -114,7 +114,7 @@ typedef struct composition {
 
 static double hit_rate(uint64_t hits, uint64_t misses)
 {
-    return hits + misses ? (double)hits / (double)(hits + misses) : -1;
+    return hits + misses ? (double)hits / (double)(hits + misses) : NAN;
 }
 
 /* Counters between two moments. */

@@ -74,21 +74,6 @@ static const column columns[ROUTER_COLUMNS] = {
 
 /* ---- rows ---- */
 
-static cell text_or_none(const char *text)
-{
-    return text ? CELL_TEXT(text) : CELL_MISSING;
-}
-
-static cell count_or_none(uint64_t count)
-{
-    return count ? CELL_COUNT(count) : CELL_MISSING;
-}
-
-static cell real_or_none(double x)
-{
-    return isnan(x) ? CELL_MISSING : CELL_REAL(x);
-}
-
 bool router_show(router *r, const router_row *row)
 {
     const router_way *w = row->way;
@@ -117,41 +102,13 @@ bool router_show(router *r, const router_row *row)
         [ROUTER_TIMES] = real_or_none(row->times),
         [ROUTER_VALUE] = real_or_none(row->value),
     };
-    cell shown[ROUTER_COLUMNS];
-    size_t count = 0;
-    for (size_t i = 0; i < ROUTER_COLUMNS; i++)
-        if (r->common->format != OUT_TABLE || r->part->columns & ROUTER_BIT(i))
-            shown[count++] = all[i];
-    progress_hide();
-    return output_row(r->out, shown);
+    return parts_row(&r->tables, all);
 }
 
 int router_begin(router *r, const router_part *part)
 {
-    static column shown[ROUTER_COLUMNS];
-    bool table = r->common->format == OUT_TABLE;
-    size_t count = 0;
-    if (table && r->out && !output_close(r->out))
-        return EXIT_FAILED;
-    const bool first = !r->part;
     r->part = part;
-    if (!table && r->out)
-        return EXIT_DONE;
-    for (size_t i = 0; i < ROUTER_COLUMNS; i++)
-        if (!table || part->columns & ROUTER_BIT(i))
-            shown[count++] = columns[i];
-    progress_hide();
-    if (table)
-        printf("%s%s\n\n", first ? "" : "\n", part->title);
-    r->out = output_open((output_format)r->common->format, "bench", shown, count);
-    return r->out ? EXIT_DONE : cli_no_memory();
-}
-
-int router_end(router *r, int rc)
-{
-    bool whole = output_close(r->out);
-    r->out = NULL;
-    return whole || rc != EXIT_DONE ? rc : EXIT_FAILED;
+    return parts_begin(&r->tables, part->title, part->columns);
 }
 
 void router_step(router *r)
@@ -498,7 +455,7 @@ static int bench_all(router *r)
     if (rc == EXIT_DONE)
         rc = router_summary(r);
     progress_end();
-    return router_end(r, rc);
+    return parts_end(&r->tables, rc);
 }
 
 static bool is_measured(gx_op op)
@@ -511,8 +468,12 @@ static bool is_measured(gx_op op)
 
 static int run_router(const common_opts *common, const bench_opts *opts)
 {
-    router r = {
-        .common = common, .opts = opts, .sizes = opts->sizes.count ? opts->sizes : default_sizes};
+    router r = {.common = common,
+                .opts = opts,
+                .sizes = opts->sizes.count ? opts->sizes : default_sizes,
+                .tables = {.format = (output_format)common->format,
+                           .columns = columns,
+                           .count = ROUTER_COLUMNS}};
     for (unsigned op = 1; op < 32; op++)
         if (opts->ops >> op & 1 && !is_measured((gx_op)op))
             return cli_usage(&cmd_bench, "suite router has add, mul and inv");

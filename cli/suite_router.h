@@ -88,7 +88,7 @@ typedef struct router {
     router_cell *cells;
     size_t cell_count;
     uint64_t decided, unknown; /* decisions since calibration; of these, without measurements */
-    output *out;
+    part_tables tables;
     const router_part *part;
     uint64_t steps;
 } router;
@@ -107,7 +107,6 @@ typedef struct router_row {
 
 /* Begins the table of a part (one table for all parts in machine formats). */
 int router_begin(router *r, const router_part *part);
-int router_end(router *r, int rc);
 bool router_show(router *r, const router_row *row);
 /* Ends a group of rows. */
 void router_step(router *r);

@@ -23,7 +23,7 @@ static void copy_line(char line[GX_MESSAGE_BYTES], const char *message)
     line[n] = 0;
 }
 
-void gx__log_line(const gx_config *config, gx_log_level level, const char *message)
+static void log_line(const gx_config *config, gx_log_level level, const char *message)
 {
     char line[GX_MESSAGE_BYTES];
     if (!config->log)
@@ -41,13 +41,13 @@ void gx__log(const struct gx_instance *instance, gx_log_level level, const char 
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    gx__log_line(&instance->config, level, message);
+    log_line(&instance->config, level, message);
 }
 
 gx_status gx__fail_line(const gx_config *config, gx_status status, const char *message)
 {
     copy_line(last_message, message);
-    gx__log_line(config, GX_LOG_ERROR, message);
+    log_line(config, GX_LOG_ERROR, message);
     return status;
 }
 

@@ -9,10 +9,6 @@
 
 #define GX_MESSAGE_BYTES 256
 
-/* Logs one line; unprintable characters in message (it may quote the user) become '?'. For use
- * before there is an instance. */
-void gx__log_line(const gx_config *config, gx_log_level level, const char *message);
-
 /* Reports that an API call failed: the text becomes gx_last_message of this thread and, if there is
  * an instance, a log line. Returns the status. */
 __attribute__((format(printf, 3, 4))) gx_status gx__fail(const struct gx_instance *instance,
