@@ -26,10 +26,10 @@ static void heading(const char *text)
 /* ---- verification ------------------------------------------------------------------ */
 
 static const column verify_columns[] = {
-    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    {.key = "operations", .title = "operations", .kind = COL_COUNT, .width = 10},
-    {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
-    {.key = "result", .title = "result", .kind = COL_TEXT, .width = 20},
+    COLUMN(TEXT, "field", "field", 12),
+    COLUMN(COUNT, "operations", "operations", 10),
+    COLUMN(COUNT, "elements", "elements", 9),
+    COLUMN(TEXT, "result", "result", 20),
 };
 
 static int verify_field(gx_ctx *ctx, const char *device, const check_data *d, output *out)
@@ -81,14 +81,14 @@ static const size_t sizes[] = {4096, 1 << 20};
 enum { FIELDS = 2, OPS = 3, SIZES = 2, MOST = 1 << 20 };
 
 static const column speed_columns[] = {
-    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    {.key = "op", .title = "op", .kind = COL_TEXT, .width = 3},
-    {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 8},
-    {.key = "threads", .title = "threads", .kind = COL_COUNT, .width = 7},
-    {.key = "portable_ns", .title = "portable", .kind = COL_REAL, .width = 8, .decimals = 2},
-    {.key = "ns", .title = "gpuexec", .kind = COL_REAL, .width = 7, .decimals = 2},
-    {.key = "ratio", .title = "faster", .kind = COL_REAL, .width = 6, .decimals = 1},
-    {.key = "bar", .title = "", .kind = COL_TEXT, .width = BAR_WIDTH},
+    COLUMN(TEXT, "field", "field", 12),
+    COLUMN(TEXT, "op", "op", 3),
+    COLUMN(COUNT, "elements", "elements", 8),
+    COLUMN(COUNT, "threads", "threads", 7),
+    COLUMN(REAL, "portable_ns", "portable", 8, .decimals = 2),
+    COLUMN(REAL, "ns", "gpuexec", 7, .decimals = 2),
+    COLUMN(REAL, "ratio", "faster", 6, .decimals = 1),
+    COLUMN(TEXT, "bar", "", BAR_WIDTH),
 };
 
 enum { SPEED_COLUMNS = sizeof speed_columns / sizeof *speed_columns };

@@ -5,11 +5,11 @@
 #include "cli.h"
 
 static const column columns[] = {
-    {.key = "name", .title = "name", .kind = COL_TEXT, .width = 15},
-    {.key = "kind", .title = "kind", .kind = COL_TEXT, .width = 9},
-    {.key = "threads", .title = "threads", .kind = COL_COUNT, .width = 7},
-    {.key = "automatic", .title = "automatic", .kind = COL_BOOL, .width = 9},
-    {.key = "description", .title = "description", .kind = COL_TEXT, .width = 40},
+    COLUMN(TEXT, "name", "name", 15),
+    COLUMN(TEXT, "kind", "kind", 9),
+    COLUMN(COUNT, "threads", "threads", 7),
+    COLUMN(BOOL, "automatic", "automatic", 9),
+    COLUMN(TEXT, "description", "description", 40),
     {.key = "memory_bytes", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
     {.key = "usable", .kind = COL_BOOL, .flags = COL_MACHINE_ONLY},
 };

@@ -66,19 +66,15 @@ enum {
 
 static column curve_columns[CURVE_COLUMNS] = {
     [C_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT},
-    [C_FIELD] = {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    [C_OP] = {.key = "op", .title = "op", .kind = COL_TEXT, .width = 9},
-    [C_MEMORY] = {.key = "memory", .title = "memory", .kind = COL_TEXT, .width = 10},
-    [C_PATH] = {.key = "path", .title = "path", .kind = COL_TEXT, .width = 12, .flags = COL_WIDE},
-    [C_LAUNCH] =
-        {.key = "launch_us", .title = "launch us", .kind = COL_REAL, .width = 9, .decimals = 2},
-    [C_RATE] = {.key = "g_per_s", .title = "G/s", .kind = COL_REAL, .width = 9, .decimals = 3},
-    [C_POINTS] =
-        {.key = "points", .title = "points", .kind = COL_COUNT, .width = 6, .flags = COL_WIDE},
-    [C_MIN] =
-        {.key = "from_elements", .title = "from", .kind = COL_COUNT, .width = 8, .flags = COL_WIDE},
-    [C_MAX] =
-        {.key = "to_elements", .title = "to", .kind = COL_COUNT, .width = 9, .flags = COL_WIDE},
+    [C_FIELD] = COLUMN(TEXT, "field", "field", 12),
+    [C_OP] = COLUMN(TEXT, "op", "op", 9),
+    [C_MEMORY] = COLUMN(TEXT, "memory", "memory", 10),
+    [C_PATH] = COLUMN(TEXT, "path", "path", 12, .flags = COL_WIDE),
+    [C_LAUNCH] = COLUMN(REAL, "launch_us", "launch us", 9, .decimals = 2),
+    [C_RATE] = COLUMN(REAL, "g_per_s", "G/s", 9, .decimals = 3),
+    [C_POINTS] = COLUMN(COUNT, "points", "points", 6, .flags = COL_WIDE),
+    [C_MIN] = COLUMN(COUNT, "from_elements", "from", 8, .flags = COL_WIDE),
+    [C_MAX] = COLUMN(COUNT, "to_elements", "to", 9, .flags = COL_WIDE),
     [C_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
     [C_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
 };
@@ -164,20 +160,14 @@ enum {
 
 static column point_columns[POINT_COLUMNS] = {
     [P_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT},
-    [P_FIELD] = {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    [P_OP] = {.key = "op", .title = "op", .kind = COL_TEXT, .width = 9},
-    [P_MEMORY] = {.key = "memory", .title = "memory", .kind = COL_TEXT, .width = 10},
-    [P_PATH] = {.key = "path", .title = "path", .kind = COL_TEXT, .width = 12, .flags = COL_WIDE},
-    [P_N] = {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
-    [P_US] = {.key = "us", .title = "us", .kind = COL_REAL, .width = 11, .decimals = 2},
-    [P_SLOW] = {.key = "slow_us",
-                .title = "slow us",
-                .kind = COL_REAL,
-                .width = 11,
-                .decimals = 2,
-                .flags = COL_WIDE},
-    [P_SAMPLES] =
-        {.key = "samples", .title = "samples", .kind = COL_COUNT, .width = 7, .flags = COL_WIDE},
+    [P_FIELD] = COLUMN(TEXT, "field", "field", 12),
+    [P_OP] = COLUMN(TEXT, "op", "op", 9),
+    [P_MEMORY] = COLUMN(TEXT, "memory", "memory", 10),
+    [P_PATH] = COLUMN(TEXT, "path", "path", 12, .flags = COL_WIDE),
+    [P_N] = COLUMN(COUNT, "elements", "elements", 9),
+    [P_US] = COLUMN(REAL, "us", "us", 11, .decimals = 2),
+    [P_SLOW] = COLUMN(REAL, "slow_us", "slow us", 11, .decimals = 2, .flags = COL_WIDE),
+    [P_SAMPLES] = COLUMN(COUNT, "samples", "samples", 7, .flags = COL_WIDE),
     [P_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
     [P_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
 };

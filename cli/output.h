@@ -31,6 +31,12 @@ typedef struct column {
     unsigned flags;
 } column;
 
+/* A column with a heading; what follows its width is further members. */
+#define COLUMN(k, name, heading, ...)                                                              \
+    {                                                                                              \
+        .kind = COL_##k, .key = (name), .title = (heading), .width = __VA_ARGS__                   \
+    }
+
 typedef struct cell {
     bool missing; /* "-", an empty CSV field, null */
     const char *text;

@@ -35,25 +35,15 @@ enum { FIRST_JOB = 64 };
 static const number_list default_sizes = {4, {64, 1024, 16384, 65536}};
 
 static const column columns[] = {
-    {.key = "device", .title = "device", .kind = COL_TEXT, .width = 8, .flags = COL_WIDE},
-    {.key = "what", .title = "what", .kind = COL_TEXT, .width = 18},
-    {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 7},
-    {.key = "samples", .title = "n", .kind = COL_COUNT, .width = 5, .flags = COL_WIDE},
-    {.key = "median_us", .title = "median us", .kind = COL_REAL, .width = 12, .decimals = 2},
-    {.key = "p90_us", .title = "P90 us", .kind = COL_REAL, .width = 12, .decimals = 2},
-    {.key = "min_us",
-     .title = "min us",
-     .kind = COL_REAL,
-     .width = 12,
-     .decimals = 2,
-     .flags = COL_WIDE},
-    {.key = "max_us",
-     .title = "max us",
-     .kind = COL_REAL,
-     .width = 12,
-     .decimals = 2,
-     .flags = COL_WIDE},
-    {.key = "times", .title = "times", .kind = COL_REAL, .width = 9, .decimals = 2},
+    COLUMN(TEXT, "device", "device", 8, .flags = COL_WIDE),
+    COLUMN(TEXT, "what", "what", 18),
+    COLUMN(COUNT, "elements", "size", 7),
+    COLUMN(COUNT, "samples", "n", 5, .flags = COL_WIDE),
+    COLUMN(REAL, "median_us", "median us", 12, .decimals = 2),
+    COLUMN(REAL, "p90_us", "P90 us", 12, .decimals = 2),
+    COLUMN(REAL, "min_us", "min us", 12, .decimals = 2, .flags = COL_WIDE),
+    COLUMN(REAL, "max_us", "max us", 12, .decimals = 2, .flags = COL_WIDE),
+    COLUMN(REAL, "times", "times", 9, .decimals = 2),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 

@@ -36,40 +36,29 @@ const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV};
 static const number_list default_sizes = {
     10, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}};
 
-#define US(k, t, more)                                                                             \
-    {                                                                                              \
-        .key = k, .title = t, .kind = COL_REAL, .width = 11, .decimals = 1, .flags = more          \
-    }
-#define PERCENT(k, t)                                                                              \
-    {                                                                                              \
-        .key = k, .title = t, .kind = COL_REAL, .width = 8, .decimals = 1, .scale = 100            \
-    }
-
 static const column columns[ROUTER_COLUMNS] = {
-    [ROUTER_PART] = {.key = "part", .title = "part", .kind = COL_TEXT, .width = 9},
-    [ROUTER_WHAT] = {.key = "what", .title = "what", .kind = COL_TEXT, .width = 44},
-    [ROUTER_WHERE] = {.key = "where", .title = "operands", .kind = COL_TEXT, .width = 17},
-    [ROUTER_FIELD] = {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    [ROUTER_OP] = {.key = "op", .title = "op", .kind = COL_TEXT, .width = 4},
-    [ROUTER_ELEMENTS] = {.key = "elements", .title = "size", .kind = COL_COUNT, .width = 9},
-    [ROUTER_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT, .width = 16},
-    [ROUTER_SAMPLES] =
-        {.key = "samples", .title = "n", .kind = COL_COUNT, .width = 5, .flags = COL_WIDE},
-    [ROUTER_MEDIAN] = US("median_us", "median us", 0),
-    [ROUTER_P90] = US("p90_us", "P90 us", COL_WIDE),
-    [ROUTER_MIN] = US("min_us", "min us", COL_WIDE),
-    [ROUTER_MAX] = US("max_us", "max us", COL_WIDE),
-    [ROUTER_PREDICTED] = US("predicted_us", "predicted", COL_WIDE),
-    [ROUTER_OFF] = PERCENT("prediction_error", "off%"),
-    [ROUTER_BEST] = {.key = "best", .title = "best", .kind = COL_TEXT, .width = 10},
-    [ROUTER_BEST_US] = US("best_us", "best us", 0),
-    [ROUTER_CHOSEN] = {.key = "chosen", .title = "chosen", .kind = COL_TEXT, .width = 14},
-    [ROUTER_REASON] = {.key = "reason", .title = "why", .kind = COL_TEXT, .width = 8},
-    [ROUTER_REGRET] = PERCENT("regret", "regret%"),
-    [ROUTER_TIMES] =
-        {.key = "speedup", .title = "times", .kind = COL_REAL, .width = 7, .decimals = 2},
-    [ROUTER_VALUE] =
-        {.key = "value", .title = "value", .kind = COL_REAL, .width = 9, .decimals = 3},
+    [ROUTER_PART] = COLUMN(TEXT, "part", "part", 9),
+    [ROUTER_WHAT] = COLUMN(TEXT, "what", "what", 44),
+    [ROUTER_WHERE] = COLUMN(TEXT, "where", "operands", 17),
+    [ROUTER_FIELD] = COLUMN(TEXT, "field", "field", 12),
+    [ROUTER_OP] = COLUMN(TEXT, "op", "op", 4),
+    [ROUTER_ELEMENTS] = COLUMN(COUNT, "elements", "size", 9),
+    [ROUTER_DEVICE] = COLUMN(TEXT, "device", "device", 16),
+    [ROUTER_SAMPLES] = COLUMN(COUNT, "samples", "n", 5, .flags = COL_WIDE),
+    [ROUTER_MEDIAN] = COLUMN(REAL, "median_us", "median us", 11, .decimals = 1),
+    [ROUTER_P90] = COLUMN(REAL, "p90_us", "P90 us", 11, .decimals = 1, .flags = COL_WIDE),
+    [ROUTER_MIN] = COLUMN(REAL, "min_us", "min us", 11, .decimals = 1, .flags = COL_WIDE),
+    [ROUTER_MAX] = COLUMN(REAL, "max_us", "max us", 11, .decimals = 1, .flags = COL_WIDE),
+    [ROUTER_PREDICTED] =
+        COLUMN(REAL, "predicted_us", "predicted", 11, .decimals = 1, .flags = COL_WIDE),
+    [ROUTER_OFF] = COLUMN(REAL, "prediction_error", "off%", 8, .decimals = 1, .scale = 100),
+    [ROUTER_BEST] = COLUMN(TEXT, "best", "best", 10),
+    [ROUTER_BEST_US] = COLUMN(REAL, "best_us", "best us", 11, .decimals = 1),
+    [ROUTER_CHOSEN] = COLUMN(TEXT, "chosen", "chosen", 14),
+    [ROUTER_REASON] = COLUMN(TEXT, "reason", "why", 8),
+    [ROUTER_REGRET] = COLUMN(REAL, "regret", "regret%", 8, .decimals = 1, .scale = 100),
+    [ROUTER_TIMES] = COLUMN(REAL, "speedup", "times", 7, .decimals = 2),
+    [ROUTER_VALUE] = COLUMN(REAL, "value", "value", 9, .decimals = 3),
 };
 
 /* ---- rows ---- */

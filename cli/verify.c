@@ -25,10 +25,10 @@ static const arg_spec specs[] = {
 
 static column columns[] = {
     {.key = "device", .title = "device", .kind = COL_TEXT},
-    {.key = "field", .title = "field", .kind = COL_TEXT, .width = 12},
-    {.key = "op", .title = "op", .kind = COL_TEXT, .width = 9},
-    {.key = "elements", .title = "elements", .kind = COL_COUNT, .width = 9},
-    {.key = "result", .title = "result", .kind = COL_TEXT, .width = 9},
+    COLUMN(TEXT, "field", "field", 12),
+    COLUMN(TEXT, "op", "op", 9),
+    COLUMN(COUNT, "elements", "elements", 9),
+    COLUMN(TEXT, "result", "result", 9),
 };
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
