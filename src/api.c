@@ -884,9 +884,9 @@ static void add_plan(gx_estimate_info *info, const struct gx_plan *plan, uint64_
     info->bytes_down += plan->bytes_down;
     info->bytes_staged += plan->bytes_staged;
     info->memory_bytes = plan->memory > info->memory_bytes ? plan->memory : info->memory_bytes;
-    info->predicted_ns += predicted_ns ? predicted_ns : (uint64_t)plan->predicted[plan->way];
+    info->predicted_ns += predicted_ns ? predicted_ns : (uint64_t)plan->predicted[plan->mode];
     for (gx_mode m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
-        info->mode_ns[m] += (uint64_t)gx__plan_predicts(plan, m);
+        info->mode_ns[m] += (uint64_t)plan->predicted[m];
 }
 
 static void describe(gx_estimate_info *info, const struct gx_engine *engine, gx_reason reason,

@@ -48,7 +48,6 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     engine->pool.user = &engine->records;
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
     gx__copier_init(&engine->copier, instance, copy_threads(engine));
-    gx__modes_init(&engine->modes);
     pthread_mutex_init(&engine->pipes_lock, NULL);
     gx__worker_init(&engine->worker);
     return GX_OK;
@@ -65,7 +64,6 @@ void gx__engine_close(struct gx_engine *engine)
     gx__pool_close(&engine->pool);
     gx__records_close(&engine->records); /* which the memory before has to be forgotten by */
     gx__budget_close(&engine->budget);
-    gx__modes_close(&engine->modes);
     pthread_mutex_destroy(&engine->pipes_lock);
     gx__device_close(&engine->device);
 }

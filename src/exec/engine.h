@@ -8,7 +8,7 @@
 
 #include "exec/copier.h"
 #include "exec/hosts.h"
-#include "exec/modes.h"
+#include "exec/plan.h"
 #include "exec/pool.h"
 #include "exec/queue.h"
 #include "exec/record.h"
@@ -34,7 +34,6 @@ struct gx_engine {
     struct gx_records records;
     struct gx_imports imports;
     struct gx_copier copier;
-    struct gx_modes modes;
     struct gx_pipe *_Atomic warm; /* the pipe that was used last, where it is idle */
     pthread_mutex_t pipes_lock;
     struct gx_pipe *pipes; /* other idle ones */
@@ -99,7 +98,6 @@ struct gx_batch {
     char message[160];               /* ... and why */
 
     /* run.c's, under the lock of the pipe: */
-    struct gx_lesson lesson;
     uint64_t traced; /* number of its first job in the trace */
     bool timed;      /* someone wants to know how long things take */
     size_t open;     /* groups in flight */

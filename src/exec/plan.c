@@ -25,16 +25,10 @@
  * should not keep a device for long. */
 #define GROUP_ELEMS_MAX ((uint64_t)GX_CHUNK_ELEMS * 256)
 
-/* What a pipeline has to promise to be chosen where none like it was measured, and what more
- * sets and queues in it have to: the estimate is one, and threads that wait for each other
- * suffer first on a busy machine. */
+/* What a pipeline has to promise to be chosen, and what more sets and queues in it have to: the
+ * estimate is one, and threads that wait for each other suffer first on a busy machine. */
 #define PIPE_GAIN 0.95
 #define SETS_GAIN 0.97
-/* What another way has to promise to replace the one that is settled: each has memory and
- * commands of its own, which get cold. */
-#define SETTLED_GAIN 0.97
-/* A way that is predicted to take more than this many times the best one is not tried. */
-#define TRIAL_MOST 1.3
 /* Jobs that are cut: elements of a piece are a multiple of this, where the chunk allows. */
 #define PIECE_ALIGN 256u
 /* Groups of a pipeline from which on downloads get a queue of their own. */
@@ -514,15 +508,8 @@ struct choice {
     double cost;
 };
 
-static enum gx_way way_of(const struct choice *choice)
-{
-    bool apart = choice->mode == GX_MODE_PIPELINED && choice->apart;
-    return apart ? GX_WAY_APART : (enum gx_way)choice->mode;
-}
-
 static void try_plan(struct gx_plan *plan, const struct choice *choice)
 {
-    plan->way = way_of(choice);
     plan->path = choice->path;
     plan->mode = choice->mode;
     plan->sets = choice->sets;
@@ -531,26 +518,23 @@ static void try_plan(struct gx_plan *plan, const struct choice *choice)
     set_chunk(plan, choice->chunk);
 }
 
-bool gx__plan_has_one_way(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
-                          const struct gx_asked *asked)
+/* Whether the batch can be run in one way only, so that there is nothing to choose. */
+static bool has_one_way(const struct gx_plan *plan)
 {
-    uint64_t least_chunk = asked->chunk_elems ? asked->chunk_elems : PIPE_PIECE_MIN;
-    if (facts->import) /* it works on the caller's thread, on the caller's memory */
-        return true;
-    return count <= 1 && !asked->stream &&
-           (!count || jobs[0].n <= least(least_chunk, facts->dispatch_elems * GX_GROUP_DISPATCHES));
+    uint64_t chunk = plan->asked->chunk_elems ? plan->asked->chunk_elems : PIPE_PIECE_MIN;
+    uint64_t most = least(chunk, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
+    return plan->count <= 1 && !plan->asked->stream && (!plan->count || plan->jobs[0].n <= most);
 }
 
-/* best: of each way. */
+/* best: of each mode. */
 static void consider(struct choice choice, const struct gx_variant *variant, struct choice *best)
 {
     double gain = choice.mode == GX_MODE_PIPELINED ? SETS_GAIN : 1;
     choice.sets = variant->sets;
     choice.apart = variant->apart;
     choice.cost = variant->ns;
-    enum gx_way way = way_of(&choice);
-    if (!best[way].sets || choice.cost < best[way].cost * gain)
-        best[way] = choice;
+    if (!best[choice.mode].sets || choice.cost < best[choice.mode].cost * gain)
+        best[choice.mode] = choice;
 }
 
 static void consider_one(struct gx_plan *plan, struct choice choice, struct choice *best)
@@ -609,72 +593,10 @@ static void consider_pipes(struct gx_plan *plan, gx_path path, struct choice *be
     }
 }
 
-/* Estimates with what is known. Where nothing is known of a way, the estimate is taken to be
- * as wrong as where it is least so: who hopes finds out. */
-static void predict(struct gx_plan *plan, const struct gx_known *known, const struct choice *best)
-{
-    const double *factor = known->factor;
-    double other = 0;
-    for (int w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++)
-        if (factor[w] > 0 && (!(other > 0) || factor[w] < other))
-            other = factor[w];
-    other = other > 0 ? other : 1;
-    for (int w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++) {
-        plan->estimate[w] = best[w].cost;
-        plan->predicted[w] = best[w].cost * (factor[w] > 0 ? factor[w] : other);
-    }
-}
-
-/* The better of two that were looked at; where nothing is known of the second, it has to promise
- * more. */
-static enum gx_way better(const struct gx_plan *plan, const struct gx_known *known,
-                          enum gx_way first, enum gx_way second, double gain)
-{
-    if (known->factor[second] > 0)
-        gain = 1;
-    return plan->predicted[second] < plan->predicted[first] * gain ? second : first;
-}
-
-/* Of what is not known, no more can be hoped for than that it is as estimated. */
-static double hope(const struct gx_plan *plan, const struct gx_known *known, enum gx_way way)
-{
-    double predicted = plan->predicted[way], estimate = plan->estimate[way];
-    return known->factor[way] > 0 || predicted < estimate ? predicted : estimate;
-}
-
-/* Pipelines first, so that it is the same one whether a pipeline was asked for or not. */
-static enum gx_way pick(struct gx_plan *plan, const struct gx_known *known,
-                        const struct choice *best, gx_mode asked)
-{
-    const double *ns = plan->predicted;
-    enum gx_way way = (enum gx_way)asked, settled = known->settled;
-    if (asked == GX_MODE_SEQUENTIAL || asked == GX_MODE_SINGLE_SUBMIT)
-        return way;
-    way = GX_WAY_PIPELINED;
-    if (best[GX_WAY_APART].sets)
-        way = better(plan, known, way, GX_WAY_APART, SETS_GAIN);
-    if (asked == GX_MODE_AUTO) {
-        enum gx_way one = better(plan, known, GX_WAY_SEQUENTIAL, GX_WAY_SINGLE_SUBMIT, 1);
-        way = better(plan, known, one, way, PIPE_GAIN);
-    }
-    if (best[settled].sets && ns[way] > ns[settled] * SETTLED_GAIN)
-        way = settled;
-    for (enum gx_way w = GX_WAY_SEQUENTIAL; w < GX_WAYS; w++) {
-        bool due = w != way && best[w].sets && known->due & 1u << w;
-        if (due && hope(plan, known, w) <= ns[way] * TRIAL_MOST) {
-            plan->trial = true;
-            return w;
-        }
-    }
-    return way;
-}
-
 /* Looks at all modes, or the one asked for, over the paths. */
-static void choose_way(struct gx_plan *plan, gx_mode asked, const gx_path *tried, size_t count)
+static void choose_mode(struct gx_plan *plan, gx_mode asked, const gx_path *tried, size_t count)
 {
-    static const struct gx_known nothing;
-    const struct gx_known *known = plan->asked->known ? plan->asked->known : &nothing;
-    struct choice best[GX_WAYS] = {0};
+    struct choice best[GX_MODE_PIPELINED + 1] = {0};
     for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
         struct choice one = {.mode = mode, .sets = 1, .group_times = 1, .chunk = full_chunk(plan)};
         if (asked && mode != asked)
@@ -686,9 +608,16 @@ static void choose_way(struct gx_plan *plan, gx_mode asked, const gx_path *tried
             else
                 consider_pipes(plan, tried[p], best);
         }
+        plan->predicted[mode] = best[mode].cost;
     }
-    predict(plan, known, best);
-    try_plan(plan, &best[pick(plan, known, best, asked)]);
+    if (!asked) {
+        asked = best[GX_MODE_SINGLE_SUBMIT].cost < best[GX_MODE_SEQUENTIAL].cost
+                    ? GX_MODE_SINGLE_SUBMIT
+                    : GX_MODE_SEQUENTIAL;
+        if (best[GX_MODE_PIPELINED].cost < best[asked].cost * PIPE_GAIN)
+            asked = GX_MODE_PIPELINED;
+    }
+    try_plan(plan, &best[asked]);
 }
 
 static void choose(struct gx_plan *plan)
@@ -703,24 +632,17 @@ static void choose(struct gx_plan *plan)
     gx_path tried[2];
     size_t count = paths(plan, tried);
     gx_mode asked = plan->asked->mode;
-    bool alone = gx__plan_has_one_way(plan->jobs, plan->count, plan->facts, plan->asked);
+    bool alone = has_one_way(plan);
     if (asked == GX_MODE_AUTO && alone)
         asked = GX_MODE_SEQUENTIAL;
-    if (count == 1 && asked && !plan->asked->learning && (asked != GX_MODE_PIPELINED || alone)) {
+    if (count == 1 && alone) {
         one.path = tried[0];
         one.mode = asked;
         one.sets = asked == GX_MODE_PIPELINED ? 2 : 1;
         try_plan(plan, &one);
         return;
     }
-    choose_way(plan, asked, tried, count);
-}
-
-double gx__plan_predicts(const struct gx_plan *plan, gx_mode mode)
-{
-    double apart = mode == GX_MODE_PIPELINED ? plan->predicted[GX_WAY_APART] : 0;
-    double ns = plan->predicted[mode];
-    return apart > 0 && apart < ns ? apart : ns;
+    choose_mode(plan, asked, tried, count);
 }
 
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,

@@ -64,25 +64,6 @@ struct gx_set_bytes {
     size_t up, device, down, scratch;
 };
 
-/* The ways to run a batch that what is measured is kept of: the modes, and a pipeline whose
- * copies have queues of their own, which does better or worse than one without by more than an
- * estimate can tell. */
-enum gx_way {
-    GX_WAY_NONE,
-    GX_WAY_SEQUENTIAL = GX_MODE_SEQUENTIAL,
-    GX_WAY_SINGLE_SUBMIT = GX_MODE_SINGLE_SUBMIT,
-    GX_WAY_PIPELINED = GX_MODE_PIPELINED,
-    GX_WAY_APART,
-    GX_WAYS
-};
-
-/* What batches of the same shape have shown before (modes.h). */
-struct gx_known {
-    double factor[GX_WAYS]; /* what a way took over what cost.c says; 0: not known */
-    enum gx_way settled;    /* stays, unless another is clearly better; GX_WAY_NONE: none */
-    uint32_t due;           /* bits of ways to try, unless they are predicted to lose by much */
-};
-
 struct gx_asked {
     gx_path path;
     gx_mode mode;
@@ -92,8 +73,6 @@ struct gx_asked {
     bool stream;           /* other batches go before and after: how many go through in a time
                               counts, not when the first of them is done */
     uint32_t copy_threads; /* of host copies; 0: one */
-    bool learning;         /* what it takes will be compared: an estimate is wanted in any case */
-    const struct gx_known *known; /* read while planning; NULL: nothing */
     /* NULL: none wanted. Room to plan in; where all is one group of one job, that is left there. */
     struct gx_group *group;
     void *user; /* for these two: */
@@ -120,10 +99,7 @@ struct gx_plan {
     size_t memory; /* of all sets together */
     uint64_t groups, submits, dispatches;
     uint64_t bytes_up, bytes_down, bytes_staged;
-    enum gx_way way;
-    bool trial; /* the way is not the one that promises most: something is to be learned */
-    double estimate[GX_WAYS];  /* ns, from speeds; 0: not looked at */
-    double predicted[GX_WAYS]; /* the same, with what is known */
+    double predicted[GX_MODE_PIPELINED + 1]; /* ns of each mode, by cost.c; 0: not looked at */
 };
 
 struct gx_cursor {
@@ -152,13 +128,6 @@ static inline uint32_t gx__piece_dispatches(const struct gx_piece *p)
  * fits asked->memory; what asked->scratch returns. facts, asked and jobs outlive the plan. */
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
                          const struct gx_asked *asked, struct gx_plan *plan);
-
-/* Whether a batch can be run in one way only, so that there is nothing to choose. */
-bool gx__plan_has_one_way(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
-                          const struct gx_asked *asked);
-
-/* ns of the better way of a mode; 0: it was not looked at. */
-double gx__plan_predicts(const struct gx_plan *plan, gx_mode mode);
 
 /* The group after the one at *cursor, which begins as {0}; false at the end, where *group stays
  * as it was. */

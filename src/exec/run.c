@@ -123,13 +123,6 @@ static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t 
         clear_spare(batch);
 }
 
-static void learn(struct gx_engine *engine, struct gx_batch *batch)
-{
-    if (batch->lesson.open)
-        gx__modes_end(&engine->modes, &batch->lesson, gx__engine_now(engine),
-                      batch->status == GX_OK);
-}
-
 /* Jobs that have nothing to do, the one that failed, and those after it, which had no group or
  * none that counts. */
 static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
@@ -154,10 +147,8 @@ static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
         if (!batch->uncounted)
             gx__count(&engine->instance->counters.jobs_failed, 1);
     }
-    if (!batch->done)
-        return;
-    learn(engine, batch);
-    batch->done(batch);
+    if (batch->done)
+        batch->done(batch);
 }
 
 /* ---- finishing a group ---- */
@@ -436,10 +427,9 @@ static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t 
     return s;
 }
 
-/* group: as in gx_asked; NULL: nothing will be tried. *shape: 0: there is nothing to learn. */
+/* group: as in gx_asked. */
 static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                            struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan,
-                            uint64_t *shape)
+                            struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan)
 {
     size_t room = gx__budget_room(&engine->budget);
     *asked = (struct gx_asked){.path = batch->path,
@@ -457,26 +447,13 @@ static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, ui
                                .user = engine,
                                .registered = is_registered,
                                .scratch = scratch_of};
-    struct gx_known known;
-    const struct gx_device_facts *facts = &engine->device.facts;
-    *shape = 0;
-    if (!facts->import && !gx__plan_has_one_way(batch->jobs, batch->count, facts, asked)) {
-        asked->learning = true;
-        *shape = gx__shape_of(batch->jobs, batch->count, asked);
-        gx__modes_known(&engine->modes, *shape, asked->mode, &known);
-        known.due = group ? known.due : 0;
-        asked->known = &known;
-    }
-    gx_status s = gx__plan_batch(batch->jobs, batch->count, facts, asked, plan);
-    asked->known = NULL;
-    return s;
+    return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
 }
 
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                           struct gx_asked *asked, struct gx_plan *plan)
 {
-    uint64_t shape;
-    return plan_batch(engine, batch, chunk_elems, NULL, asked, plan, &shape);
+    return plan_batch(engine, batch, chunk_elems, NULL, asked, plan);
 }
 
 /* Plans, and gets the memory; where the device has less than was thought, in smaller
@@ -485,22 +462,14 @@ static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx
                          struct gx_plan *plan)
 {
     struct gx_engine *engine = pipe->engine;
-    uint64_t chunk = engine->instance->config.stream_chunk_elems, shape, start_ns = 0;
+    uint64_t chunk = engine->instance->config.stream_chunk_elems;
     for (;;) {
-        gx_status s = plan_batch(engine, batch, chunk, &flight_at(pipe, pipe->tail)->group, asked,
-                                 plan, &shape);
+        gx_status s =
+            plan_batch(engine, batch, chunk, &flight_at(pipe, pipe->tail)->group, asked, plan);
         if (s != GX_OK)
             return s;
-        if (asked->learning)
-            start_ns = gx__engine_now(engine);
         s = get_sets(pipe, plan);
-        if (s == GX_OK && asked->learning)
-            gx__modes_start(&engine->modes, shape, plan, start_ns, &batch->lesson);
         bool too_large = s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
-        if (too_large && plan->trial) { /* what is known to be good may need less */
-            gx__modes_give_up(&engine->modes, shape, plan);
-            continue;
-        }
         if (!too_large || plan->piece <= FLOOR_ELEMS)
             return s;
         chunk = plan->piece / 2;
@@ -681,7 +650,6 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->message[0] = 0;
     batch->open = 0;
     batch->fed = false;
-    batch->lesson.open = false;
     trace_batch(pipe->engine, batch);
     if (!batch->reports)
         clear_spare(batch);
@@ -810,6 +778,5 @@ gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
     }
     gx__pipe_feed(pipe, batch);
     gx__pipe_close(pipe);
-    learn(engine, batch); /* giving memory back is part of what a mode costs */
     return batch->status;
 }

@@ -34,15 +34,10 @@ struct check {
     uint64_t every;
 };
 
-static bool is_away(const gx_operand *o)
-{
-    return o->buf && !o->buf->engine->place->host;
-}
-
 static bool has_buffers(const gx_job *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
-        if (is_away(gx__operand(job, i)))
+        if (gx__is_away(gx__operand(job, i)))
             return true;
     return false;
 }
@@ -117,30 +112,19 @@ static void keep(gx_job *job, char *spare)
             inputs[i]->host = spare;
 }
 
-static gx_status read_operands(const gx_job *job, const gx_job *laid)
-{
-    gx_status s = GX_OK;
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op) && s == GX_OK; i++) {
-        const gx_operand *o = gx__operand(job, i);
-        size_t bytes = gx__operand_bytes(job, i);
-        if (is_away(o) && bytes)
-            s = gx_buf_read(o->buf, o->offset, gx__operand(laid, i)->host, bytes);
-    }
-    return s;
-}
-
 /* The jobs as they are in host memory, in desk->wave, with operands that stay as they are. Room
  * for a result that is read from its buffer is where desk->spare begins. */
 static gx_status set_aside(struct check *c)
 {
     struct gx_desk *desk = c->desk;
     size_t result = 0, kept = 0;
+    char message[GX_MESSAGE_BYTES];
     if (!is_seen(c, c->jobs))
         return GX_OK;
-    gx_status s = gx__move_lay_out(c->router, desk, c->jobs, c->count);
+    gx_status s = gx__lay_out(c->router, desk, c->jobs, c->count);
     for (size_t j = 0; s == GX_OK && j < c->count; j++) {
         size_t bytes = sample_of(c, j) ? room_for(&c->jobs[j], GX_OUT) : 0;
-        if (is_away(&c->jobs[j].out))
+        if (gx__is_away(&c->jobs[j].out))
             result = bytes > result ? bytes : result;
         else if (gx__job_in_place(&c->jobs[j]))
             kept += bytes;
@@ -151,8 +135,8 @@ static gx_status set_aside(struct check *c)
         const gx_job *job = &c->jobs[j];
         if (!sample_of(c, j))
             continue;
-        s = read_operands(job, &desk->wave[j]);
-        if (is_away(&job->out) || !gx__job_in_place(job))
+        s = gx__read_operands(c->router, job, &desk->wave[j], message, sizeof message);
+        if (gx__is_away(&job->out) || !gx__job_in_place(job))
             continue;
         keep(&desk->wave[j], desk->spare + at);
         at += room_for(job, GX_OUT);
@@ -182,7 +166,7 @@ static bool compare(struct check *c, size_t j)
         return true;
     const gx_job *laid = &c->desk->wave[j];
     const void *results = laid->out.host;
-    if (is_away(&job->out)) {
+    if (gx__is_away(&job->out)) {
         results = c->desk->spare;
         gx_status s = gx_buf_read(job->out.buf, job->out.offset, c->desk->spare,
                                   gx__operand_bytes(job, GX_OUT));

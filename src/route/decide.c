@@ -25,9 +25,6 @@
 #define EXPLORE_SHARE 0.25
 #define EXPLORE_ELEMS 65536u
 
-/* A rival this much behind might be ahead when measured again. */
-#define NEAR 2.0
-
 /* 0, 1, and the powers of two between the smallest share and all. */
 #define KNOTS 9
 
@@ -311,27 +308,20 @@ void gx__explored(struct gx_exploring *e, uint64_t ns, double best_ns)
     atomic_store(&e->under_way, false);
 }
 
-static bool affordable(struct gx_exploring *e, double cost)
+static bool affordable(struct gx_exploring *e)
 {
     double routed = (double)atomic_load_explicit(&e->routed_ns, memory_order_relaxed);
     double spent = (double)atomic_load_explicit(&e->cost_ns, memory_order_relaxed);
-    return spent + cost < EXPLORE_PART * routed + EXPLORE_START;
+    return spent < EXPLORE_PART * routed + EXPLORE_START;
 }
 
-/* The rival to be measured: one that nothing is known of, else one that was not measured for
- * long, where what it takes longer can be afforded; the count where there is none. */
-static size_t curious(const struct gx_question *q, const double *by, size_t best)
+/* A rival that nothing is known of; the count where there is none. */
+static size_t unknown_rival(const struct gx_question *q, const double *by)
 {
-    size_t found = q->count;
-    for (size_t i = 0; i < q->count; i++) {
-        const struct gx_rival *r = &q->rivals[i];
-        if (isinf(by[i]) && affordable(q->exploring, 0))
-            return i;
-        if (i != best && found == q->count && (r->stale || r->passed >= GX_PASSED_MAX) &&
-            affordable(q->exploring, by[i] - by[best]))
-            found = i;
-    }
-    return found;
+    size_t i = 0;
+    while (i < q->count && !isinf(by[i]))
+        i++;
+    return i;
 }
 
 static bool explore(const struct gx_question *q, struct gx_decision *d, const double *by,
@@ -339,11 +329,12 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
 {
     if (!q->exploring || q->policy == GX_POLICY_LATENCY || by[best] <= GX_EXPLORE_MIN_NS)
         return false;
-    size_t i = curious(q, by, best);
-    if (i == q->count || atomic_exchange(&q->exploring->under_way, true))
+    size_t i = unknown_rival(q, by);
+    if (i == q->count || !affordable(q->exploring) ||
+        atomic_exchange(&q->exploring->under_way, true))
         return false;
     choose(d, GX_REASON_EXPLORED, i);
-    if (d->ns[i] > 0 || q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS)
+    if (q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS)
         return true;
     struct gx_prediction p = {0};
     gx__predict_wave(q, &q->rivals[best], 1 - EXPLORE_SHARE, &p);
@@ -355,18 +346,6 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
 }
 
 /* ---- the decision ---- */
-
-static uint32_t near_misses(const struct gx_question *q, const struct gx_decision *d,
-                            const double *by)
-{
-    uint32_t near = 0;
-    for (size_t i = 0; i < q->count; i++)
-        if (by[i] <= NEAR * d->best_ns)
-            near |= 1u << i;
-    for (size_t k = 0; k < d->portions; k++)
-        near &= ~(1u << d->portion[k].rival);
-    return near;
-}
 
 void gx__decide(const struct gx_question *q, struct gx_decision *d)
 {
@@ -382,5 +361,4 @@ void gx__decide(const struct gx_question *q, struct gx_decision *d)
         if (!q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS)
             try_split(q, d);
     }
-    d->near = near_misses(q, d, by);
 }

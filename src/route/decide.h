@@ -20,8 +20,6 @@
 #define GX_SURE_FACTOR 1.5
 /* Exploring: only where it can matter. */
 #define GX_EXPLORE_MIN_NS 50000.0
-/* Decisions that a candidate may miss closely before it is measured again. */
-#define GX_PASSED_MAX 1000u
 
 /* Where predictions come from: gx__model_predict and gx__model_next_ns, but in tests. */
 struct gx_predictor {
@@ -39,8 +37,6 @@ struct gx_part {
 struct gx_rival {
     const struct gx_model *model;
     bool cpu;            /* the others are GPUs */
-    bool stale;          /* what is known of it is old */
-    uint32_t passed;     /* decisions since its last run that named it in `near` */
     uint64_t waiting_ns; /* predicted, of what is under way there */
     double extra_ns;     /* beyond what the model says, for all of it: copies before and after */
     double beside;       /* in a split a share takes this times what it takes alone; 0: 1 */
@@ -78,8 +74,7 @@ struct gx_decision {
     gx_reason reason;             /* ONLY, FASTEST, SPLIT, DEFAULT or EXPLORED */
     double ns[GX_CANDIDATES_MAX]; /* all of it, by rival, without waiting; 0: not known */
     double best_ns;               /* the least, with waiting; 0: not known */
-    uint32_t near;  /* bits of rivals without a portion that are within twice the best */
-    bool held_back; /* it would be a split if nobody was slower beside others */
+    bool held_back;               /* it would be a split if nobody was slower beside others */
     size_t portions;
     struct gx_portion portion[GX_CANDIDATES_MAX]; /* in the order of the rivals */
 };

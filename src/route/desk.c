@@ -62,8 +62,8 @@ void gx__desk_give(struct gx_router *router, struct gx_desk *desk)
 {
     if (desk->spare_room > SPARE_KEPT)
         drop(router, &desk->spare, &desk->spare_room);
-    if (desk->moved_room > SPARE_KEPT)
-        drop(router, &desk->moved, &desk->moved_room);
+    if (desk->copies_room > SPARE_KEPT)
+        drop(router, &desk->copies, &desk->copies_room);
     struct gx_desk *none = NULL;
     if (atomic_compare_exchange_strong(&router->warm, &none, desk))
         return;
@@ -83,7 +83,7 @@ void gx__desks_free(struct gx_router *router)
     for (struct gx_desk *desk = router->desks, *next; desk; desk = next) {
         next = desk->next;
         gx__free(allocator(router), desk->spare);
-        gx__free(allocator(router), desk->moved);
+        gx__free(allocator(router), desk->copies);
         gx__free(allocator(router), desk->parts);
         gx__free(allocator(router), desk->jobs);
         gx__free(allocator(router), desk->wave);

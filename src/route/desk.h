@@ -56,11 +56,11 @@ struct gx_desk {
     struct gx_errand errand[GX_CANDIDATES_MAX];
     size_t part_count, part_room;
     struct gx_part *parts;
-    size_t job_room, report_room, wave_room, spare_room, lent_room, moved_room;
+    size_t job_room, report_room, wave_room, spare_room, lent_room, copies_room;
     gx_job *jobs, *wave;
     struct gx_outcome *reports;
     char *spare, *lent;
-    char *moved; /* copies of what is in buffers of devices */
+    char *copies; /* copies of what is in buffers of devices */
 };
 
 /* ---- desk.c ---- */
@@ -156,34 +156,22 @@ gx_status gx__find_waves(struct gx_router *router, struct gx_desk *desk, const g
  * as if it had been run at once, and its jobs are counted. */
 void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
 
-/* ---- move.c ---- */
+/* ---- mixed.c ---- */
 
-/* Jobs of one move at most: more of them are better off where their buffers are. */
-#define GX_MOVED_JOBS 8u
-
-struct gx_move {
-    const struct gx_place *home; /* where they would have run; NULL: nowhere else */
-    double home_ns, copies_ns;   /* predicted */
-    uint64_t ns[GX_MOVED_JOBS];  /* what copies took, of each */
-};
-
-/* Its buffers are on more than one device that is not "cpu". */
+/* It lies in a buffer of a device other than "cpu". */
+bool gx__is_away(const gx_operand *operand);
+/* Its buffers are on more than one such device. */
 bool gx__is_mixed(const gx_job *job);
-/* Jobs first .. first + count of the call, which are one wave with all buffers on `home`, are
- * done sooner elsewhere, copies included: they are laid out then. */
-bool gx__move_pays(struct gx_router *router, struct gx_desk *desk, const struct gx_call *call,
-                   size_t first, size_t count, struct gx_engine *home, struct gx_move *move);
 /* The jobs as they are in host memory, into desk->wave; nothing is copied yet.
  * GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__move_lay_out(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
-                           size_t count);
-/* Reads the operands of those that are laid out. On failure nothing has happened, and the call
- * knows why. */
-gx_status gx__move_in(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
-                      size_t first, size_t count, struct gx_move *move);
-/* Runs them, and writes the results back. As gx__wave_run. */
-gx_status gx__move_run(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
-                       size_t first, size_t count, struct gx_move *move, size_t *reported);
+gx_status gx__lay_out(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
+                      size_t count);
+/* Reads the operands of a job that is laid out. On failure message says why. */
+gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
+                            char *message, size_t size);
+/* Runs one job of the call with buffers on several devices. As gx__wave_run. */
+gx_status gx__run_mixed(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                        size_t index, size_t *reported);
 
 /* ---- report.c ---- */
 

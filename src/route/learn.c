@@ -225,7 +225,6 @@ void gx__learn(struct gx_instance *instance, struct gx_place *place, const gx_jo
     if (!model || !one_kind(instance, jobs, count, path, place->host, &kind, &n))
         return;
     struct gx_habit *habit = gx__habit(place, &kind);
-    atomic_store_explicit(&habit->passed, 0, memory_order_relaxed);
     uint32_t runs = atomic_fetch_add_explicit(&habit->runs, 1, memory_order_relaxed);
     if (runs < GX_FIRST_RUNS) {
         gx__model_expect(model, &kind);

@@ -44,7 +44,6 @@ struct gx_beside {
 struct gx_habit {
     _Atomic uint32_t runs;   /* timed so far */
     struct gx_beside beside; /* by the memory that the wave is in, for "cpu" too */
-    _Atomic uint32_t passed; /* decisions in a row that it nearly won */
     /* Of "cpu": elements that are done sooner than any GPU answers, and by far sooner than by any
      * that there is, as long as nothing else is under way there; small 0: not known. */
     _Atomic uint32_t small, sure;
@@ -65,8 +64,6 @@ struct gx_place {
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe, */
     _Atomic uint64_t unproven_ns; /* what they took, */
     _Atomic uint64_t probe_ns;    /* and what that probe took */
-    _Atomic uint64_t copy_ns; /* what reading or writing a buffer takes, beside its bytes; 0: not
-                                 known */
     struct gx_habit habit[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END][GX_PATH_END];
 };
 

@@ -539,35 +539,6 @@ gx_status gx__find_waves(struct gx_router *router, struct gx_desk *desk, const g
     return gx__waves_find(waves, &allocator, jobs, count);
 }
 
-/* A job with buffers of several devices runs in none of them. */
-static gx_status run_mixed(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
-                           size_t first, size_t *reported)
-{
-    struct gx_move move = {0};
-    gx_status s = gx__move_lay_out(router, desk, call->jobs + first, 1);
-    *reported = 0;
-    if (s != GX_OK)
-        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
-    else
-        s = gx__move_in(router, desk, call, first, 1, &move);
-    return s == GX_OK ? gx__move_run(router, desk, call, first, 1, &move, reported) : s;
-}
-
-/* Jobs with buffers on one device: there, or where it is faster if none waits for another. */
-static gx_status run_homed(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
-                           const struct gx_waves *waves, size_t first, size_t count,
-                           size_t *reported)
-{
-    struct gx_move move;
-    struct gx_engine *home = home_of(&call->jobs[first]);
-    /* Results that are written back are not compared where they end up. */
-    if (!gx__compares_all(router->places.instance) && gx__waves_next(waves, first) >= count &&
-        gx__move_pays(router, desk, call, first, count, home, &move) &&
-        gx__move_in(router, desk, call, first, count, &move) == GX_OK)
-        return gx__move_run(router, desk, call, first, count, &move, reported);
-    return run_resident(router, desk, call, first, count, reported);
-}
-
 static gx_status run_parts(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
                            const struct gx_waves *waves)
 {
@@ -581,9 +552,8 @@ static gx_status run_parts(struct gx_router *router, struct gx_desk *desk, struc
         }
         if (home_of(&call->jobs[i])) {
             n = resident_count(call, i);
-            s = gx__is_mixed(&call->jobs[i])
-                    ? run_mixed(router, desk, call, i, &reported)
-                    : run_homed(router, desk, call, waves, i, n, &reported);
+            s = gx__is_mixed(&call->jobs[i]) ? gx__run_mixed(router, desk, call, i, &reported)
+                                             : run_resident(router, desk, call, i, n, &reported);
         } else {
             n = wave_count(waves, call, i);
             s = gx__wave_run(router, desk, call, i, n, &reported);
@@ -684,7 +654,6 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
         if ((uint64_t)e->predicted_ns > p->predicted_ns)
             p->predicted_ns = (uint64_t)e->predicted_ns;
     }
-    p->predicted_ns += p->predicted_ns ? p->extra_ns : 0;
     if (s == GX_OK && !gx__errand_aim(most))
         s = GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
@@ -698,24 +667,6 @@ static gx_status propose_wave(struct gx_router *router, const struct gx_call *ca
     return s;
 }
 
-/* Jobs that have a home would leave it, and are laid out for that. */
-static bool would_move(struct gx_router *router, const struct gx_call *call, size_t first,
-                       const struct gx_waves *waves, struct gx_proposal *p)
-{
-    struct gx_move move = {0};
-    bool moves = gx__is_mixed(&call->jobs[first])
-                     ? gx__move_lay_out(router, p->desk, call->jobs + first, p->count) == GX_OK
-                     : !gx__compares_all(router->places.instance) &&
-                           gx__waves_next(waves, first) >= p->count &&
-                           gx__move_pays(router, p->desk, call, first, p->count, p->engine, &move);
-    if (!moves)
-        return false;
-    gx__engine_release(p->engine);
-    p->engine = NULL;
-    p->extra_ns = (uint64_t)move.copies_ns;
-    return true;
-}
-
 static gx_status propose(struct gx_router *router, const struct gx_call *call, size_t first,
                          struct gx_engine *host, struct gx_proposal *p, char *message,
                          size_t message_size)
@@ -727,8 +678,12 @@ static gx_status propose(struct gx_router *router, const struct gx_call *call, s
     if (s != GX_OK)
         return s;
     p->count = count ? count : wave_count(&waves, call, first);
-    if (p->engine && !place_of(p->engine)->host && would_move(router, call, first, &waves, p))
-        return propose_wave(router, call, p->desk->wave, p, message, message_size);
+    if (p->engine && gx__is_mixed(&call->jobs[first])) {
+        gx__engine_release(p->engine);
+        p->engine = NULL;
+        s = gx__lay_out(router, p->desk, call->jobs + first, p->count);
+        return s == GX_OK ? propose_wave(router, call, p->desk->wave, p, message, message_size) : s;
+    }
     if (p->engine && place_of(p->engine)->host) { /* which takes its buffers as they are */
         set_batch(&p->batch, call, call->jobs, 0, p->count);
         return GX_OK;

@@ -55,7 +55,6 @@ struct gx_proposal {
     size_t count; /* of the jobs that are decided together */
     gx_reason reason;
     uint64_t predicted_ns;        /* 0: not known */
-    uint64_t extra_ns;            /* of that, for copies from and to buffers */
     struct gx_engine *engine;     /* that has most of them, acquired ... */
     struct gx_batch batch;        /* ... and what it would get */
     struct gx_desk *desk;         /* that this is written on */

@@ -17,7 +17,6 @@
 
 /* A part is of one operation, field and residency: there can be no more. */
 #define PARTS_MAX ((size_t)GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES)
-#define DAY_S     86400u
 
 /* What keeping operands safe costs, in bytes per ns: a copy, and where the memory for it is
  * not kept, getting that too. */
@@ -126,39 +125,11 @@ static const struct gx_part *largest_part(const struct gx_desk *desk)
     return most;
 }
 
-/* The kind that most of the wave is of, as this device has it. */
-static struct gx_part main_part(const struct gx_desk *desk, size_t rival)
-{
-    struct gx_part most = *largest_part(desk);
-    gx_residency as = desk->rival[rival].as[most.kind.residency];
-    most.kind.residency = as ? as : most.kind.residency;
-    if (desk->rival[rival].cpu)
-        most.kind.path = GX_PATH_AUTO;
-    return most;
-}
-
-static struct gx_habit *habit_of(const struct gx_desk *desk, size_t rival)
-{
-    struct gx_kind kind = main_part(desk, rival).kind;
-    return gx__habit(desk->entrant[rival].place, &kind);
-}
-
 /* By the memory of the wave: that of a GPU's share says who has to copy. */
 static struct gx_beside *beside_of(const struct gx_desk *desk, size_t rival)
 {
     const struct gx_part *most = largest_part(desk);
     return &gx__habit(desk->entrant[rival].place, &most->kind)->beside;
-}
-
-/* What is known was measured long ago, or of jobs that are only much alike. */
-static bool is_stale(const struct gx_desk *desk, size_t rival)
-{
-    struct gx_part part = main_part(desk, rival);
-    struct gx_prediction p;
-    if (!gx__predictor.predict(desk->rival[rival].model, &part.kind, part.elements, &p))
-        return false;
-    uint32_t now = gx__date_s();
-    return p.borrowed || (now > p.date && now - p.date > DAY_S);
 }
 
 static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced)
@@ -174,37 +145,15 @@ static void add_rival(struct gx_desk *desk, size_t i, uint64_t replaced)
         rival->as[GX_REGISTERED_MEMORY] = GX_HOST_MEMORY;
     if (!e->place->host)
         rival->extra_ns = (double)replaced / (replaced > FRESH_BYTES ? FRESH_RATE : COPY_RATE);
-    const struct gx_habit *habit = habit_of(desk, i);
-    rival->passed = atomic_load_explicit(&habit->passed, memory_order_relaxed);
     rival->beside =
         atomic_load_explicit(&beside_of(desk, i)->factor, memory_order_relaxed) / 1000.0;
 }
 
-/* How old times are takes longer to find out than who is faster: only where it matters. */
-static void decide(struct gx_desk *desk)
+/* What shares take beside others is measured again when it has often spoken against a split. */
+static void note_held_back(struct gx_desk *desk)
 {
-    bool stale = false;
-    struct gx_question *q = &desk->question;
-    gx__decide(q, &desk->decision);
-    if (!q->exploring || desk->decision.reason == GX_REASON_EXPLORED ||
-        desk->decision.best_ns <= GX_EXPLORE_MIN_NS)
-        return;
-    for (size_t i = 0; i < desk->rivals; i++)
-        stale |= desk->rival[i].stale = is_stale(desk, i);
-    if (stale)
-        gx__decide(q, &desk->decision);
-}
-
-/* Those that nearly won are measured again when that has happened often, and so is what they
- * take beside others. */
-static void note_near(struct gx_desk *desk)
-{
-    for (size_t i = 0; i < desk->rivals; i++) {
-        if (desk->decision.near >> i & 1)
-            atomic_fetch_add_explicit(&habit_of(desk, i)->passed, 1, memory_order_relaxed);
-        if (desk->decision.held_back)
-            gx__beside_missed(beside_of(desk, i));
-    }
+    for (size_t i = 0; i < desk->rivals && desk->decision.held_back; i++)
+        gx__beside_missed(beside_of(desk, i));
 }
 
 static void count_decision(struct gx_router *router, gx_reason reason)
@@ -241,9 +190,9 @@ gx_status gx__wave_decide(struct gx_router *router, struct gx_desk *desk, gx_pol
     add_parts(router, desk, jobs, count, path, &replaced);
     for (size_t i = 0; i < desk->rivals; i++)
         add_rival(desk, i, replaced);
-    decide(desk);
+    gx__decide(&desk->question, &desk->decision);
     if (explore) {
-        note_near(desk);
+        note_held_back(desk);
         count_decision(router, desk->decision.reason);
     }
     return GX_OK;

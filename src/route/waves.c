@@ -233,29 +233,3 @@ struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share
     uint64_t end = i + 1 < share->jobs ? jobs[share->job + i].n : share->end;
     return (struct gx_range){.job = share->job + i, .first = first, .n = end - first};
 }
-
-gx_status gx__share_jobs(const gx_allocator *allocator, const gx_job *jobs,
-                         const struct gx_share *share, gx_job *few, const gx_job **list)
-{
-    gx_job *own = few;
-    *list = jobs + share->job;
-    if (!share->jobs || (!share->skip && share->end == jobs[share->job + share->jobs - 1].n))
-        return GX_OK;
-    if (share->jobs > GX_WAVE_SMALL)
-        own = gx__alloc(allocator, share->jobs * sizeof *own);
-    *list = own;
-    if (!own)
-        return GX_ERR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < share->jobs; i++) {
-        struct gx_range r = gx__share_range(jobs, share, i);
-        own[i] = gx__sub_job(&jobs[r.job], r.first, r.n);
-    }
-    return GX_OK;
-}
-
-void gx__share_done(const gx_allocator *allocator, const gx_job *jobs, const struct gx_share *share,
-                    const gx_job *few, const gx_job *list)
-{
-    if (list != few && list != jobs + share->job)
-        gx__free(allocator, (void *)(uintptr_t)list);
-}

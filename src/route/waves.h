@@ -61,12 +61,4 @@ void gx__wave_cut(const gx_job *jobs, size_t njobs, const double *fractions, siz
 /* The part of the ith job of a share that belongs to it. */
 struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i);
 
-/* The jobs of a share, share->jobs of them, into *list: `few`, which has room for
- * GX_WAVE_SMALL, else memory that gx__share_done frees; the wave's own where the share cuts
- * none of them. */
-gx_status gx__share_jobs(const gx_allocator *allocator, const gx_job *jobs,
-                         const struct gx_share *share, gx_job *few, const gx_job **list);
-void gx__share_done(const gx_allocator *allocator, const gx_job *jobs, const struct gx_share *share,
-                    const gx_job *few, const gx_job *list);
-
 #endif

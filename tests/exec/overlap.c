@@ -419,94 +419,6 @@ static void auto_does_not_lose(void **state)
     assert_int_equal(lost, 0);
 }
 
-/* What the estimate does not know: here each copy takes long before its first byte, and it
- * thinks of 4 us. So on one queue a single submit, with two copies, is the fastest by far, and on
- * three a pipeline that uses them. */
-static void learns(unsigned queues, gx_mode want)
-{
-    const struct machine m = {queues, 1,    3000, 8000, 2000, 150000, 49,
-                              51,     3500, 49,   10,   10,   1 << 30};
-    enum { JOBS = 8 };
-    uint64_t best = UINT64_MAX, last = 0;
-    for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
-        open_machine(&m, 0);
-        uint64_t took = run(JOBS, mode, GX_PATH_DEVICE_LOCAL);
-        best = took < best ? took : best;
-        close_engine();
-    }
-    open_machine(&m, 0);
-    assert_true(run(JOBS, GX_MODE_AUTO, GX_PATH_DEVICE_LOCAL) > best + best / 10);
-    for (int i = 0; i < 32; i++)
-        last = run(JOBS, GX_MODE_AUTO, GX_PATH_DEVICE_LOCAL);
-    assert_int_equal(reports[0].mode, want);
-    assert_true(last == best || (last < best && want == GX_MODE_PIPELINED));
-    for (int i = 0; i < 32; i++)
-        assert_true(run(JOBS, GX_MODE_AUTO, GX_PATH_DEVICE_LOCAL) == last);
-    struct gx_batch batch = batch_of(JOBS, GX_MODE_AUTO, GX_PATH_DEVICE_LOCAL, NULL);
-    struct gx_asked asked;
-    struct gx_plan plan; /* which knows now what it will take */
-    assert_int_equal(gx__engine_plan(&engine, &batch, 0, &asked, &plan), GX_OK);
-    assert_int_equal(plan.mode, want);
-    double off = gx__plan_predicts(&plan, want) / (double)last - 1;
-    assert_true(off > -0.001 && off < 0.001);
-    close_engine();
-
-    /* what was asked for teaches as well */
-    open_machine(&m, 0);
-    for (int i = 0; i < 12; i++)
-        run(JOBS, (gx_mode)(GX_MODE_SEQUENTIAL + i / 4), GX_PATH_DEVICE_LOCAL);
-    assert_true(run(JOBS, GX_MODE_AUTO, GX_PATH_DEVICE_LOCAL) <= best);
-    close_engine();
-}
-
-static void count_done(struct gx_batch *batch)
-{
-    assert_int_equal(batch->status, GX_OK);
-}
-
-/* Batches as tickets have them: those that overlap do not teach, those that run alone do. */
-static void tickets_teach(void)
-{
-    const struct machine m = {1, 1, 3000, 8000, 2000, 150000, 49, 51, 3500, 49, 10, 10, 1 << 30};
-    struct gx_batch batch[2], ask = batch_of(8, GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL, NULL);
-    struct gx_pipe *pipe;
-    struct gx_asked asked;
-    struct gx_plan plan;
-    ask.sets = 3;
-    open_machine(&m, 0);
-    assert_int_equal(gx__pipe_open(&engine, &pipe), GX_OK);
-    for (int alone = 0; alone < 2; alone++) {
-        for (int i = 0; i < 5; i++) {
-            for (int k = 0; k < 2; k++) {
-                batch[k] = ask;
-                batch[k].done = count_done;
-                gx__pipe_feed(pipe, &batch[k]);
-                if (alone)
-                    gx__pipe_drain(pipe);
-            }
-            gx__pipe_drain(pipe);
-        }
-        assert_int_equal(gx__engine_plan(&engine, &ask, 0, &asked, &plan), GX_OK);
-        assert_true(plan.estimate[plan.way] > 0);
-        assert_true(alone == (plan.predicted[plan.way] > 2 * plan.estimate[plan.way]));
-    }
-    gx__pipe_close(pipe);
-    close_engine();
-}
-
-static void auto_learns(void **state)
-{
-    (void)state;
-    size_t sizes[8];
-    for (size_t i = 0; i < GXT_COUNT(sizes); i++)
-        sizes[i] = 16384;
-    make_jobs(sizes, GXT_COUNT(sizes), GX_ADD, GX_JOB_TRUSTED);
-    learns(1, GX_MODE_SINGLE_SUBMIT);
-    learns(3, GX_MODE_PIPELINED);
-    tickets_teach();
-    free_jobs(GXT_COUNT(sizes));
-}
-
 /* ---- memory ---- */
 
 /* However little there is, and whatever is asked for. */
@@ -545,7 +457,6 @@ int main(void)
         cmocka_unit_test(alike),          cmocka_unit_test(unlike),
         cmocka_unit_test(one_in_chunks),  cmocka_unit_test(what_must_wait_waits),
         cmocka_unit_test(memory_is_kept), cmocka_unit_test(auto_does_not_lose),
-        cmocka_unit_test(auto_learns),
     };
     return cmocka_run_group_tests_name("overlap", tests, clear, NULL);
 }

@@ -77,7 +77,6 @@ static struct gx_decision decide(const struct gx_question *q)
     for (size_t k = 0; k < d.portions; k++) {
         assert_true(!k || d.portion[k].rival > d.portion[k - 1].rival);
         assert_true(d.portion[k].fraction > 0);
-        assert_false(d.near >> d.portion[k].rival & 1);
         sum += d.portion[k].fraction;
     }
     assert_true(fabs(sum - 1) < 1e-9);
@@ -128,8 +127,6 @@ static void the_fastest_is_chosen(void **state)
     goes_to(ask(&t, m, 2, 1700), GX_REASON_FASTEST, 1);
     struct gx_decision d = decide(ask(&t, m, 2, 1700));
     assert_true(d.ns[0] == 17500 && d.ns[1] == 16700 && d.best_ns == 16700);
-    assert_int_equal(d.near, 1); /* the CPU was close */
-    assert_int_equal(decide(ask(&t, m, 2, 100)).near, 0);
 }
 
 static void waiting_counts(void **state)
@@ -158,7 +155,6 @@ static void latency_looks_at_slow_calls_and_never_splits(void **state)
     assert_int_equal(decide(q).reason, GX_REASON_SPLIT);
     q->policy = GX_POLICY_LATENCY;
     q->exploring = &e;
-    t.rivals[1].stale = true;
     goes_to(q, GX_REASON_FASTEST, 0);
 }
 
@@ -483,32 +479,6 @@ static void an_unknown_one_is_tried(void **state)
     goes_to(q, GX_REASON_EXPLORED, 1);
 }
 
-static void an_old_acquaintance_is_tried_where_that_is_affordable(void **state)
-{
-    (void)state;
-    struct table t;
-    static const struct gx_model m[] = {LINE(500, 10), LINE(500, 15)};
-    struct gx_exploring e = {0};
-    struct gx_question *q = ask(&t, m, 2, 9000);
-    q->exploring = &e;
-    goes_to(q, GX_REASON_FASTEST, 0);
-    assert_int_equal(decide(q).near, 2);
-    t.rivals[1].passed = GX_PASSED_MAX;
-    goes_to(q, GX_REASON_EXPLORED, 1);
-    gx__explored(&e, 0, 1);
-    t.rivals[1] = (struct gx_rival){.model = &m[1], .stale = true};
-    goes_to(q, GX_REASON_EXPLORED, 1);
-    gx__explored(&e, 0, 1);
-    t.part.elements = 1e5; /* all of it, as the size that is known is the one at hand */
-    q->elements = 100000;
-    goes_to(q, GX_REASON_EXPLORED, 1);
-    t.part.elements = 9000;
-    gx__explored(&e, 20000000 - 40000, 0); /* what is left is less than it costs */
-    goes_to(q, GX_REASON_FASTEST, 0);
-    gx__routed(&e, 10000000);
-    goes_to(q, GX_REASON_EXPLORED, 1);
-}
-
 /* One that stays unknown and is ten times slower: whatever comes, the budget holds. */
 static void exploring_stays_within_its_budget(void **state)
 {
@@ -580,7 +550,6 @@ int main(void)
         cmocka_unit_test(waves_of_several_kinds_are_split),
         cmocka_unit_test(what_is_known_in_part_is_used),
         cmocka_unit_test(an_unknown_one_is_tried),
-        cmocka_unit_test(an_old_acquaintance_is_tried_where_that_is_affordable),
         cmocka_unit_test(exploring_stays_within_its_budget),
         cmocka_unit_test(what_a_decision_takes),
     };

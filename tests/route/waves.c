@@ -311,45 +311,6 @@ static void sub_jobs_are_the_same_elements(void **state)
     assert_true(!sub.b.host && !sub.c.host && sub.a.host == far + 4096);
 }
 
-static void shares_become_jobs(void **state)
-{
-    (void)state;
-    enum { JOBS = 40 };
-    gx_job jobs[JOBS], few[GX_WAVE_SMALL];
-    const gx_job *list;
-    struct gxt_heap heap;
-    gxt_heap_start(&heap);
-    gx_allocator allocator = gxt_heap_allocator(&heap);
-    for (size_t i = 0; i < JOBS; i++)
-        jobs[i] = line_job(4096, false, 0);
-
-    struct gx_share some = {.job = 3, .jobs = 2, .skip = 1024, .end = 2048};
-    assert_int_equal(gx__share_jobs(&allocator, jobs, &some, few, &list), GX_OK);
-    assert_ptr_equal(list, few);
-    assert_true(few[0].n == 3072 && (char *)few[0].a.host == far + 1024 * 32);
-    assert_true(few[1].n == 2048 && (char *)few[1].a.host == far);
-    gx__share_done(&allocator, jobs, &some, few, list);
-
-    some = (struct gx_share){.job = 3, .jobs = 1, .skip = 1024, .end = 4096};
-    assert_int_equal(gx__share_jobs(&allocator, jobs, &some, few, &list), GX_OK);
-    assert_true(list == few && few[0].n == 3072);
-
-    struct gx_share all = {.job = 3, .jobs = 30, .skip = 0, .end = 4096};
-    assert_int_equal(gx__share_jobs(&allocator, jobs, &all, few, &list), GX_OK);
-    assert_ptr_equal(list, jobs + 3);
-    gx__share_done(&allocator, jobs, &all, few, list);
-    assert_int_equal(gxt_heap_calls(&heap), 0);
-
-    struct gx_share many = {.job = 3, .jobs = 30, .skip = 0, .end = 1024};
-    assert_int_equal(gx__share_jobs(&allocator, jobs, &many, few, &list), GX_OK);
-    assert_true(list[0].n == 4096 && list[28].n == 4096 && list[29].n == 1024);
-    gx__share_done(&allocator, jobs, &many, few, list);
-    gxt_heap_fail(&heap, 1, 0);
-    assert_int_equal(gx__share_jobs(&allocator, jobs, &many, few, &list), GX_ERR_OUT_OF_MEMORY);
-    gx__share_done(&allocator, jobs, &many, few, list);
-    gxt_heap_end(&heap);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,7 +321,6 @@ int main(void)
         cmocka_unit_test(shares_cover_everything_once),
         cmocka_unit_test(work_counts_and_not_elements),
         cmocka_unit_test(sub_jobs_are_the_same_elements),
-        cmocka_unit_test(shares_become_jobs),
     };
     return cmocka_run_group_tests_name("waves", tests, NULL, NULL);
 }
