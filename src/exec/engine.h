@@ -107,6 +107,25 @@ struct gx_batch {
     uint64_t job_start;      /* of the job at hand */
 };
 
+/* The batch of `count` jobs, which are those of the call from `first` on, or stand for them. Member
+ * by member: most of it is run.c's to set. */
+static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *call,
+                                 const gx_job *jobs, size_t first, size_t count)
+{
+    batch->jobs = jobs;
+    batch->count = count;
+    batch->reports = call->reports ? call->reports + first : NULL;
+    batch->path = call->path;
+    batch->mode = call->mode;
+    batch->sets = 0;
+    batch->stream = batch->uncounted = batch->untimed = false;
+    batch->submit_ns = call->submit_ns;
+    batch->queued_ns = call->queued_ns;
+    batch->cancel = call->cancel;
+    batch->done = NULL;
+    batch->failed = 0;
+}
+
 /* Into the counters behind gx_stats and gx_metrics_prometheus; a failed job counts as that
  * alone. work: of the device that did it; NULL: nobody asks. */
 void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,

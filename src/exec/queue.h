@@ -40,11 +40,12 @@ struct gx_worker {
     bool stop;
 };
 
-/* Jobs for whoever is chosen to do them. */
+/* Jobs of one call. */
 struct gx_call {
     const gx_job *jobs; /* valid, until it is over */
     size_t count;
     struct gx_outcome *reports; /* one per job; NULL: not wanted */
+    const char *device;         /* that the call names; NULL: none */
     gx_path path;
     gx_mode mode;
     gx_policy policy;

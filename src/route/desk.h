@@ -135,7 +135,34 @@ gx_status gx__wave_run(struct gx_router *router, struct gx_desk *desk, struct gx
 gx_status gx__wave_plain(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
                          size_t count, const gx_job **out);
 
-/* ---- route.c ---- */
+/* ---- named.c ---- */
+
+/* Jobs of the call from `first` on do not run. */
+void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, gx_status why);
+/* Nor do these, as `job` failed before it was begun: the call's message says why. */
+void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status);
+/* What came of a batch of the call that begins at job `first`. */
+gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first);
+/* Of a job that only one device was considered for. */
+void gx__report_one(const struct gx_place *place, const struct gx_kind *kind, uint64_t n,
+                    struct gx_outcome *outcome);
+
+/* It lies in a buffer of a device other than "cpu". */
+bool gx__is_away(const gx_operand *operand);
+/* The engine of the first such buffer of a job; NULL: it has none. */
+struct gx_engine *gx__home_of(const gx_job *job);
+/* Where a job runs that a device is named for, or that has all its buffers on one, and why. On
+ * success the caller is a user of *engine; on failure message says why. */
+gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
+                          struct gx_engine **engine, gx_reason *reason, char *message, size_t size);
+/* The jobs from `first` on that run on one engine: the one that is named, or has their buffers.
+ * Their reports are cleared but for the reason. On success the caller is a user of it; on failure
+ * the call's message says why. */
+gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
+                           struct gx_engine **engine, size_t *count, gx_reason *first_reason);
+/* Runs jobs whose buffers are all on one device. As gx__wave_run. */
+gx_status gx__run_resident(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                           size_t first, size_t count, size_t *reported);
 
 /* Runs a batch on an engine, without looking at its results. Returns what it took; 0: nobody
  * looked at the clock. */
@@ -144,6 +171,8 @@ uint64_t gx__run_there(struct gx_engine *engine, struct gx_batch *batch);
  * itself where that is due. GX_ERR_DEVICE where it cannot, and message says what that means. */
 gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
                     size_t count, uint64_t ns, char *message, size_t message_size);
+/* ---- route.c ---- */
+
 /* The waves of these jobs, with memory of the desk. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__find_waves(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
                          size_t count, struct gx_waves *waves);
@@ -158,8 +187,6 @@ void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx
 
 /* ---- mixed.c ---- */
 
-/* It lies in a buffer of a device other than "cpu". */
-bool gx__is_away(const gx_operand *operand);
 /* Its buffers are on more than one such device. */
 bool gx__is_mixed(const gx_job *job);
 /* The jobs as they are in host memory, into desk->wave; nothing is copied yet.

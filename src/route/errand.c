@@ -185,21 +185,15 @@ void gx__errand_join(const struct gx_errand *e)
 static void run_batch(struct gx_errand *e, struct gx_batch *batch, uint64_t *ns)
 {
     struct gx_engine *engine = e->entrant->engine;
-    memset(e->reports + e->next, 0, (e->share.jobs - e->next) * sizeof *e->reports);
-    batch->jobs = e->jobs + e->next; /* one by one: most of it is run.c's to set */
-    batch->count = e->share.jobs - e->next;
-    batch->reports = e->reports + e->next;
-    batch->path = e->call->path;
-    batch->mode = e->call->mode;
-    batch->sets = 0;
-    batch->stream = false;
-    batch->submit_ns = e->call->submit_ns;
+    struct gx_outcome *reports = e->reports + e->next;
+    size_t count = e->share.jobs - e->next;
+    memset(reports, 0, count * sizeof *reports);
+    gx__batch_set(batch, e->call, e->jobs + e->next, 0, count);
+    batch->reports = reports;
     batch->queued_ns = 0;
     batch->uncounted = true;
     batch->untimed = !e->call->reports;
     batch->cancel = e->together ? NULL : e->call->cancel;
-    batch->done = NULL;
-    batch->failed = 0;
     uint64_t start = gx__engine_now(engine);
     gx__engine_run(engine, batch);
     *ns = gx__engine_now(engine) - start;

@@ -12,11 +12,6 @@
 
 #define ALIGN ((size_t)64)
 
-bool gx__is_away(const gx_operand *o)
-{
-    return o->buf && !o->buf->engine->place->host;
-}
-
 /* What a job replaces it also writes to the same memory of the desk. */
 static bool is_replaced(const gx_job *job, int which)
 {

@@ -35,8 +35,20 @@ void gx__router_init(struct gx_router *router, struct gx_instance *instance, gx_
 /* No job may be under way. */
 void gx__router_close(struct gx_router *router);
 
+/* Whether devices are chosen for the jobs of a call, and how. */
+bool gx__is_routed(const struct gx_router *router, const char *device, gx_policy *policy);
+
 /* gx_route_fn: any thread; blocks. */
 gx_status gx__router_run(void *router, struct gx_call *call);
+
+/* The same for a call whose device is named by it or by the configuration. */
+gx_status gx__run_named(struct gx_router *router, struct gx_call *call);
+
+/* The engines of a ticket for the jobs of the call, where there is nothing to choose: all are
+ * named, or each job has buffers, and all of them on one device; else it is routed when its turn
+ * comes. On failure the call says which job's device cannot be used, and why. */
+gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool routed,
+                           struct gx_ticket *ticket);
 
 /* Those to choose from, which are found by the first who asks. On failure message says why.
  * Any thread; blocks then. */
@@ -61,19 +73,13 @@ struct gx_proposal {
     struct gx_outcome considered; /* who was, for the first of the jobs, and what was predicted */
 };
 /* On success gx__router_unpropose has to follow. */
-gx_status gx__router_propose(struct gx_router *router, const struct gx_call *call, size_t first,
-                             struct gx_proposal *proposal, char *message, size_t message_size);
+gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, size_t first,
+                             bool routed, struct gx_proposal *proposal);
 void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal);
 
 /* gx_there_fn. A batch on an engine that was named, or has the buffers of its jobs: runs it, learns
  * from what it took, and compares its results where the caller has asked for that. */
 void gx__router_run_there(void *router, struct gx_engine *engine, struct gx_batch *batch);
-
-/* Jobs go to an engine with results that stay in its buffers: after enough of these, by
- * elements and by time, it has to prove itself. GX_ERR_DEVICE where it cannot, and message says
- * what that means. */
-gx_status gx__router_prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
-                           size_t count, char *message, size_t message_size);
 
 /* Of all places. The rules of gx_devices. */
 void gx__router_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count);

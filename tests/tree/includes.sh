@@ -7,7 +7,7 @@
 # known mistakes, to see that it finds each.
 set -euo pipefail
 
-layers="base field op device exec route" # lowest first; src/*.c, the API, is above them all
+layers="base field op device exec route api" # lowest first
 # src/kernel, the GPU code, is beside op; what its C headers say to the host is in the
 # words of the device contract, so that they may include that one file of the layer above.
 contract=device/device.h
@@ -65,7 +65,7 @@ prove_it_fails() {
     tree=$(mktemp -d)
     # shellcheck disable=SC2064 # this very folder
     trap "rm -rf '$tree'" EXIT
-    mkdir -p "$tree"/{include,cli,report,examples} "$tree"/src/{base,field,op,kernel,device,exec,route,other}
+    mkdir -p "$tree"/{include,cli,report,examples} "$tree"/src/{base,field,op,kernel,device,exec,route,api,other}
     touch "$tree/cli/cli.h" "$tree/report/scan.h"
     put() { # good|bad FILE INCLUDE
         printf '%s /* %s */\n' "$3" "$1" >>"$tree/$2"
@@ -73,7 +73,8 @@ prove_it_fails() {
     }
     put good include/gpuexec.h '#include <stdint.h>'
     put bad include/gpuexec.h '#include "base/log.h"'
-    put good src/api.c '#include "route/route.h"'
+    put good src/api/run.c '#include "route/route.h"'
+    put bad src/route/route.c '#include "api/context.h"'
     put good src/route/route.c '#include "exec/run.h"'
     put good src/base/log.c '#include "base/log.h"'
     put good src/base/log.c '#include "gpuexec.h"'

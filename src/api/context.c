@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A context: opening and closing it, its trace, buffers and registered memory.
+ */
+#include "api/context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/float_env.h"
+#include "base/log.h"
+#include "base/names.h"
+#include "base/options.h"
+#include "base/trace.h"
+#include "exec/buffer.h"
+
+/* ---- context ---- */
+
+/* The context takes copies of the strings, which were only borrowed so far. */
+static gx_status own_strings(gx_config *config)
+{
+    const char **strings[] = {&config->device, &config->cpumask, &config->webgpu_backends,
+                              &config->wgpu_library, &config->cache_dir};
+    gx_status s = GX_OK;
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        if (!*strings[i])
+            continue;
+        *strings[i] = s == GX_OK ? gx__copy_text(&config->allocator, *strings[i]) : NULL;
+        if (!*strings[i])
+            s = GX_ERR_OUT_OF_MEMORY;
+    }
+    return s;
+}
+
+static void ctx_free(gx_ctx *ctx)
+{
+    gx_config config = ctx->instance.config;
+    gx__free(&config.allocator, (void *)(uintptr_t)config.device);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.cpumask);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.webgpu_backends);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.wgpu_library);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.cache_dir);
+    gx__free(&config.allocator, ctx);
+}
+
+gx_status gx_open(const gx_config *caller, gx_ctx **out)
+{
+    if (!out)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_open: ctx is NULL");
+    *out = NULL;
+    gx_config config;
+    char message[GX_MESSAGE_BYTES] = "";
+    gx_status s = gx__config_complete(&config, caller, message, sizeof message);
+    gx_path path = GX_PATH_AUTO;
+    if (s == GX_OK && config.path)
+        s = gx__parse_path(config.path, &path, "gx_config.path", message, sizeof message);
+    gx_mode mode = GX_MODE_AUTO;
+    if (s == GX_OK && config.mode)
+        s = gx__parse_mode(config.mode, &mode, "gx_config.mode", message, sizeof message);
+    gx_policy policy = GX_POLICY_AUTO;
+    if (s == GX_OK && config.policy)
+        s = gx__parse_policy(config.policy, &policy, "gx_config.policy", message, sizeof message);
+    const char *trace = config.trace;
+    config.path = config.mode = config.policy = config.trace =
+        NULL; /* borrowed, and done with by the end */
+    if (s != GX_OK)
+        return gx__fail_line(&config, s, message);
+    gx_ctx *ctx = gx__alloc(&config.allocator, sizeof *ctx);
+    if (!ctx)
+        return gx__fail_line(&config, GX_ERR_OUT_OF_MEMORY, "no memory to open a context");
+    ctx->instance.config = config;
+    ctx->path = path;
+    ctx->mode = mode;
+    s = own_strings(&ctx->instance.config);
+    if (s == GX_OK) {
+        ctx->instance.queue =
+            gx__queue_open(&ctx->instance, gx__router_run, gx__router_run_there, &ctx->router);
+        s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    }
+    if (s != GX_OK) {
+        ctx_free(ctx);
+        return gx__fail_line(&config, s, "no memory to open a context");
+    }
+    gx__hosts_init(&ctx->hosts);
+    gx__outcomes_init(&ctx->outcomes);
+    ctx->instance.hosts = &ctx->hosts;
+    gx__trace_init(&ctx->instance);
+    gx__router_init(&ctx->router, &ctx->instance, policy);
+    s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
+    if (s == GX_ERR_INVALID) /* another context has the same setting, and the file */
+        s = GX_OK;
+    if (s == GX_OK)
+        *out = ctx;
+    else
+        gx_close(&ctx);
+    return s;
+}
+
+void gx_close(gx_ctx **ctx)
+{
+    if (!ctx || !*ctx)
+        return;
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    gx__queue_drain((*ctx)->instance.queue);
+    gx__router_close(&(*ctx)->router);
+    gx__hosts_close(&(*ctx)->hosts);
+    gx__outcomes_close(&(*ctx)->outcomes, &(*ctx)->instance.config.allocator);
+    gx__device_stop(&(*ctx)->instance);
+    gx__crew_end(&(*ctx)->instance);
+    gx__trace_end(&(*ctx)->instance);
+    gx__queue_close((*ctx)->instance.queue);
+    gx__float_env_restore(&caller);
+    ctx_free(*ctx);
+    *ctx = NULL;
+}
+
+/* ---- trace ---- */
+
+gx_status gx_trace_start(gx_ctx *ctx, const char *path)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx || !path)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_trace_start: ctx and path must not be NULL");
+    gx_status s = gx__trace_start(&ctx->instance, path, message, sizeof message);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", message);
+}
+
+gx_status gx_trace_stop(gx_ctx *ctx)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_trace_stop: ctx is NULL");
+    gx_status s = gx__trace_stop(&ctx->instance, message, sizeof message);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", message);
+}
+
+/* ---- buffers ---- */
+
+gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags, gx_buf **buf)
+{
+    if (!buf)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_create: buf is NULL");
+    *buf = NULL;
+    if (!ctx)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_create: ctx is NULL");
+    if (flags & ~GX_BUF_MAPPABLE)
+        return gx__fail(&ctx->instance, GX_ERR_INVALID,
+                        "buffer of %zu bytes: flags 0x%x has bits that mean nothing", bytes, flags);
+    struct gx_engine *engine;
+    char message[GX_MESSAGE_BYTES] = "";
+    if (!device && ctx->router.named)
+        device = ctx->instance.config.device;
+    gx_status s =
+        device ? gx__place_open(&ctx->router.places, device, &engine, message, sizeof message)
+               : gx__router_home(&ctx->router, &engine, message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(&ctx->instance, s, "buffer of %zu bytes: %s", bytes, message);
+    s = gx__buf_create(engine, bytes, flags, buf);
+    if (s != GX_OK)
+        gx__fail(&ctx->instance, s, "buffer of %zu bytes on '%s': %s", bytes,
+                 engine->device.info.name, gx_status_message(s));
+    gx__engine_release(engine); /* the buffer is a user by itself */
+    return s;
+}
+
+/* ---- registered memory ---- */
+
+gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes)
+{
+    const char *why = NULL;
+    if (!ctx)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_host_register: ctx is NULL");
+    gx_status s = gx__host_register(&ctx->hosts, memory, bytes, &why);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "registering %zu bytes: %s", bytes, why);
+}
+
+gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
+{
+    if (!ctx)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_host_unregister: ctx is NULL");
+    gx_status s = gx__host_unregister(&ctx->hosts, memory);
+    return s == GX_OK ? s
+                      : gx__fail(&ctx->instance, s,
+                                 "unregistering memory: no registered range begins there");
+}
+
+/* ---- operands ---- */
+
+gx_operand gx_host(const void *elements)
+{
+    return (gx_operand){.host = (void *)(uintptr_t)elements}; /* jobs never write an input */
+}
+
+gx_operand gx_host_broadcast(const void *element)
+{
+    return (gx_operand){.host = (void *)(uintptr_t)element, .broadcast = 1};
+}
+
+gx_operand gx_dev(gx_buf *buf, size_t offset)
+{
+    return (gx_operand){.buf = buf, .offset = offset};
+}
+
+gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset)
+{
+    return (gx_operand){.buf = buf, .offset = offset, .broadcast = 1};
+}
+
+size_t gx_operand_bytes(const gx_job *job, char operand)
+{
+    static const char names[GX_OPERANDS] = {
+        [GX_OUT] = 'o', [GX_A] = 'a', [GX_B] = 'b', [GX_C] = 'c'};
+    size_t element = job ? gx__element_bytes(job->field) : 0;
+    if (!element || !gx_op_exists(job->op, job->field) || job->n > SIZE_MAX / 2 / element)
+        return 0;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (names[i] == operand)
+            return gx__operand_bytes(job, i);
+    return 0;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Jobs: run at once, submitted as tickets, or only estimated, which is the same decision.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/context.h"
+#include "api/validate.h"
+#include "base/log.h"
+#include "base/names.h"
+#include "exec/plan.h"
+#include "exec/queue.h"
+
+/* ---- running ---- */
+
+static gx_status check_opts(const gx_run_opts *opts, const char **why)
+{
+    *why = NULL;
+    if (opts->path >= GX_PATHS_ASKED)
+        *why = "gx_run_opts.path is none of auto, host-visible, device-local";
+    if (opts->mode >= GX_MODES)
+        *why = "gx_run_opts.mode is none of auto, sequential, single-submit, pipelined";
+    if (opts->policy >= GX_POLICIES)
+        *why = "gx_run_opts.policy is none of auto, cpu, gpu, latency, throughput";
+    if (opts->reserved)
+        *why = "gx_run_opts.reserved is not 0";
+    return *why ? GX_ERR_INVALID : GX_OK;
+}
+
+/* A call as the library sees it: valid pointers, and options of this version. */
+struct request {
+    struct gx_call call;
+    gx_run_opts opts;
+    bool routed;
+};
+
+static gx_status null_pointer(gx_ctx *ctx, const char *call)
+{
+    return gx__fail(ctx ? &ctx->instance : NULL, GX_ERR_INVALID, "%s: %s is NULL", call,
+                    ctx ? "jobs" : "ctx");
+}
+
+/* Member by member: a small job must not wait for all of it to be cleared. */
+static gx_status take_request(gx_ctx *ctx, const gx_job *jobs, size_t njobs,
+                              const gx_run_opts *opts, struct request *q, char *message,
+                              size_t message_size)
+{
+    struct gx_call *call = &q->call;
+    gx_status s = gx__take_in(&gx__run_opts_layout, &q->opts, opts, message, message_size);
+    if (s != GX_OK)
+        return s;
+    call->jobs = jobs;
+    call->count = njobs;
+    call->reports = NULL;
+    call->device = q->opts.device;
+    call->path = q->opts.path ? q->opts.path : ctx->path;
+    call->mode = q->opts.mode ? q->opts.mode : ctx->mode;
+    call->policy = q->opts.policy;
+    q->routed = gx__is_routed(&ctx->router, call->device, &call->policy);
+    call->submit_ns = call->queued_ns = 0;
+    call->cancel = NULL;
+    call->failed = 0;
+    return GX_OK;
+}
+
+/* Everything that is looked at before anything runs. On failure the call says what is wrong. */
+static gx_status check_call(gx_ctx *ctx, struct request *q)
+{
+    struct gx_call *call = &q->call;
+    const char *why;
+    if (check_opts(&q->opts, &why) != GX_OK) {
+        snprintf(call->message, sizeof call->message, "%s", why);
+        return GX_ERR_INVALID;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        gx_status s = gx__validate(&ctx->instance, &call->jobs[i], q->routed, call->message);
+        if (s != GX_OK) {
+            call->failed = i;
+            return s;
+        }
+    }
+    return GX_OK;
+}
+
+/* The call fails as a whole, before anything ran. */
+static gx_status fail_call(gx_ctx *ctx, const struct gx_call *call, gx_status status)
+{
+    gx__fail(&ctx->instance, status, "job %zu: %s", call->failed, call->message);
+    gx__count(&ctx->instance.counters.jobs_failed, call->count);
+    for (size_t i = 0; call->reports && i < call->count; i++) {
+        gx__outcome_not_run(&call->reports[i], GX_ERR_NOT_RUN);
+        if (i == call->failed) {
+            call->reports[i].status = status;
+            memcpy(call->reports[i].message, call->message, sizeof call->message);
+        }
+    }
+    return status;
+}
+
+/* The call is refused as a whole: the first report says why. */
+static gx_status refuse_call(gx_ctx *ctx, size_t njobs, const struct gx_reports *reports,
+                             gx_status status, const char *message)
+{
+    struct gx_outcome outcome;
+    for (size_t i = 0; reports->first && i < njobs; i++) {
+        gx__outcome_not_run(&outcome, i ? GX_ERR_NOT_RUN : status);
+        if (!i)
+            snprintf(outcome.message, sizeof outcome.message, "%.159s", message);
+        gx__reports_give(reports, i, &outcome);
+    }
+    gx__count(&ctx->instance.counters.jobs_failed, njobs);
+    return gx__fail(&ctx->instance, status, "gx_run: %s", message);
+}
+
+static void give_reports(gx_ctx *ctx, const struct gx_reports *to, const struct gx_call *call,
+                         const struct gx_outcome *one)
+{
+    for (size_t i = 0; call->reports && i < call->count; i++)
+        gx__reports_give(to, i, &call->reports[i]);
+    if (call->reports && call->reports != one)
+        gx__outcomes_put(&ctx->outcomes, &ctx->instance.config.allocator, call->reports);
+}
+
+gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                 gx_report *reports)
+{
+    struct request q;
+    struct gx_reports to;
+    struct gx_outcome one;
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx || (!jobs && njobs))
+        return null_pointer(ctx, "gx_run");
+    gx_status s = gx__reports_check(&to, reports, njobs, message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(&ctx->instance, s, "gx_run: %s", message);
+    s = take_request(ctx, jobs, njobs, opts, &q, message, sizeof message);
+    if (s != GX_OK)
+        return refuse_call(ctx, njobs, &to, s, message);
+    if (to.first)
+        q.call.reports =
+            njobs == 1 ? &one
+                       : gx__outcomes_get(&ctx->outcomes, &ctx->instance.config.allocator, njobs);
+    if (to.first && !q.call.reports)
+        return refuse_call(ctx, njobs, &to, GX_ERR_OUT_OF_MEMORY, "no memory for reports");
+    s = check_call(ctx, &q);
+    if (s != GX_OK) {
+        fail_call(ctx, &q.call, s);
+    } else {
+        s = q.routed ? gx__router_run(&ctx->router, &q.call) : gx__run_named(&ctx->router, &q.call);
+        if (s != GX_OK)
+            gx__fail(&ctx->instance, s, "job %zu: %s", q.call.failed, q.call.message);
+    }
+    give_reports(ctx, &to, &q.call, &one);
+    return s;
+}
+
+/* ---- asynchronous work ---- */
+
+gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                    gx_ticket **out)
+{
+    struct request q;
+    char message[GX_MESSAGE_BYTES];
+    if (!out)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_submit: ticket is NULL");
+    *out = NULL;
+    if (!ctx || (!jobs && njobs))
+        return null_pointer(ctx, "gx_submit");
+    gx_status s = take_request(ctx, jobs, njobs, opts, &q, message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(&ctx->instance, s, "gx_submit: %s", message);
+    s = check_call(ctx, &q);
+    if (s != GX_OK)
+        return fail_call(ctx, &q.call, s);
+    gx_ticket *ticket = gx__ticket_get(ctx->instance.queue, jobs, njobs);
+    snprintf(q.call.message, sizeof q.call.message, "no memory or no thread for asynchronous work");
+    s = ticket ? gx__route_ticket(&ctx->router, &q.call, q.routed, ticket) : GX_ERR_OUT_OF_MEMORY;
+    if (s == GX_OK)
+        s = gx__ticket_submit(ticket, q.call.path, q.call.mode, q.call.policy);
+    if (s == GX_OK) {
+        *out = ticket;
+        return GX_OK;
+    }
+    if (ticket)
+        gx__ticket_drop(ticket);
+    return fail_call(ctx, &q.call, s);
+}
+
+/* What is returned of a ticket: where jobs failed, the message of the first is the call's. */
+static gx_status tell(const gx_ticket *ticket, gx_status s)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (s < 0) {
+        gx__ticket_message(ticket, message, sizeof message);
+        gx__fail(NULL, s, "%s", message); /* the log has it from when it happened */
+    }
+    return s;
+}
+
+gx_status gx_poll(gx_ticket *ticket)
+{
+    return ticket ? tell(ticket, gx__ticket_poll(ticket))
+                  : gx__fail(NULL, GX_ERR_INVALID, "gx_poll: ticket is NULL");
+}
+
+gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports)
+{
+    struct gx_reports to;
+    char message[GX_MESSAGE_BYTES];
+    if (!ticket)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_wait: ticket is NULL");
+    gx_status s =
+        gx__reports_check(&to, reports, gx__ticket_count(ticket), message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(NULL, s, "gx_wait: %s", message);
+    return tell(ticket, gx__ticket_wait(ticket, timeout_ns, &to));
+}
+
+gx_status gx_wait_any(gx_ticket *const *tickets, size_t count, uint64_t timeout_ns, size_t *index)
+{
+    struct gx_backlog *queue = NULL;
+    if (!index || (!tickets && count))
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_wait_any: tickets and index must not be NULL");
+    *index = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!tickets[i])
+            continue;
+        if (queue && queue != gx__ticket_queue(tickets[i]))
+            return gx__fail(NULL, GX_ERR_INVALID,
+                            "gx_wait_any: ticket %zu is of another context than those before it",
+                            i);
+        queue = gx__ticket_queue(tickets[i]);
+    }
+    if (!queue)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_wait_any: there is no ticket to wait for");
+    gx_status s = gx__ticket_wait_any(queue, tickets, count, timeout_ns, index);
+    return s == GX_PENDING ? s : tell(tickets[*index], s);
+}
+
+gx_status gx_notify(gx_ticket *ticket, gx_done_fn done, void *user)
+{
+    if (!ticket || !done)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_notify: ticket and done must not be NULL");
+    return gx__ticket_notify(ticket, done, user)
+               ? GX_OK
+               : gx__fail(NULL, GX_ERR_INVALID, "gx_notify: the ticket has a function already");
+}
+
+void gx_cancel(gx_ticket *ticket)
+{
+    if (ticket)
+        gx__ticket_cancel(ticket);
+}
+
+void gx_cancel_all(gx_ctx *ctx)
+{
+    if (ctx)
+        gx__queue_cancel(ctx->instance.queue);
+}
+
+void gx_ticket_free(gx_ticket **ticket)
+{
+    if (!ticket || !*ticket)
+        return;
+    gx__ticket_free(*ticket);
+    *ticket = NULL;
+}
+
+/* ---- planning without running ---- */
+
+/* predicted_ns: by the model; 0: by the plan. */
+static void add_plan(gx_estimate_info *info, const struct gx_plan *plan, uint64_t predicted_ns)
+{
+    info->groups += plan->groups;
+    info->submits += plan->submits;
+    info->dispatches += plan->dispatches;
+    info->bytes_up += plan->bytes_up;
+    info->bytes_down += plan->bytes_down;
+    info->bytes_staged += plan->bytes_staged;
+    info->memory_bytes = plan->memory > info->memory_bytes ? plan->memory : info->memory_bytes;
+    info->predicted_ns += predicted_ns ? predicted_ns : (uint64_t)plan->predicted[plan->mode];
+    for (gx_mode m = GX_MODE_SEQUENTIAL; m <= GX_MODE_PIPELINED; m++)
+        info->mode_ns[m] += (uint64_t)plan->predicted[m];
+}
+
+static void describe(gx_estimate_info *info, const struct gx_engine *engine, gx_reason reason,
+                     const struct gx_plan *plan)
+{
+    memcpy(info->device, engine->device.info.name, sizeof info->device);
+    info->reason = reason;
+    info->path = plan->path;
+    info->mode = plan->mode;
+    info->sets = plan->sets;
+    info->chunk_elems = plan->chunk;
+}
+
+static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info,
+                          struct gx_outcome *considered)
+{
+    struct gx_proposal p;
+    struct gx_asked asked;
+    struct gx_plan plan;
+    uint64_t chunk = ctx->instance.config.stream_chunk_elems;
+    gx_status s = check_call(ctx, q);
+    if (s != GX_OK)
+        return fail_call(ctx, &q->call, s);
+    for (size_t i = 0; i < q->call.count && s == GX_OK; i += p.count) {
+        q->call.message[0] = 0;
+        s = gx__router_propose(&ctx->router, &q->call, i, q->routed, &p);
+        if (s == GX_OK) {
+            s = gx__engine_status(p.engine,
+                                  gx__engine_plan(p.engine, &p.batch, chunk, &asked, &plan));
+            if (s == GX_OK && !i) {
+                describe(info, p.engine, p.reason, &plan);
+                *considered = p.considered;
+            }
+            if (s == GX_OK)
+                add_plan(info, &plan, p.predicted_ns);
+            gx__router_unpropose(&ctx->router, &p);
+            q->call.message[0] = 0;
+        }
+        if (s != GX_OK)
+            gx__fail(&ctx->instance, s, "job %zu: %s", i,
+                     q->call.message[0] ? q->call.message : gx_status_message(s));
+    }
+    return s;
+}
+
+gx_status gx_estimate(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
+                      gx_estimate_info *info)
+{
+    struct request q;
+    struct gx_outcome considered;
+    gx_estimate_info own = {0};
+    size_t size;
+    char message[GX_MESSAGE_BYTES];
+    if (!ctx || (!jobs && njobs))
+        return null_pointer(ctx, "gx_estimate");
+    gx_status s = take_request(ctx, jobs, njobs, opts, &q, message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(&ctx->instance, s, "gx_estimate: %s", message);
+    if (!info)
+        return gx__fail(&ctx->instance, GX_ERR_INVALID, "gx_estimate: info is NULL");
+    s = gx__check_out(&gx__estimate_layout, info, 1, &size, message, sizeof message);
+    if (s == GX_OK)
+        s = gx__candidates_check(info->candidate, info->candidate_room, message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(&ctx->instance, s, "gx_estimate: %s", message);
+    considered.candidates = 0;
+    s = estimate(ctx, &q, &own, &considered);
+    own.candidates = considered.candidates;
+    gx__candidates_give(info->candidate, info->candidate_room, considered.candidate,
+                        considered.candidates);
+    gx__give_out(&gx__estimate_layout, info, size, offsetof(gx_estimate_info, candidates), &own);
+    return s;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls that leave nothing to choose: the device is named, or it is the one that has the
+ * buffers. What a batch took is learned here, and a device whose results stay in its buffers has
+ * to prove itself by probes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/float_env.h"
+#include "base/log.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+#include "route/desk.h"
+#include "route/health.h"
+#include "route/trust.h"
+
+/* Of calls of less than so many elements only one in so many is timed. */
+#define TIMED_ELEMS 4096u
+#define TIMED_EVERY 64u
+/* Elements computed into buffers for each one that gx_config.sample_every asks for. */
+#define PROBE_EACH 1024u
+
+/* ---- what becomes of a call ---- */
+
+void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, gx_status why)
+{
+    gx__count(&router->places.instance->counters.jobs_failed, call->count - first);
+    for (size_t i = first; call->reports && i < call->count; i++)
+        gx__outcome_not_run(&call->reports[i], why);
+}
+
+void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status)
+{
+    bool cancelled = status == GX_ERR_CANCELLED;
+    gx__not_run(router, call, job, cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+    call->failed = job;
+    if (call->reports && !cancelled) {
+        call->reports[job].status = status;
+        call->reports[job].queued_ns = call->queued_ns;
+        memcpy(call->reports[job].message, call->message, sizeof call->message);
+    }
+}
+
+gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first)
+{
+    if (batch->status != GX_OK) {
+        call->failed = first + batch->failed;
+        memcpy(call->message, batch->message, sizeof call->message);
+    }
+    return batch->status;
+}
+
+/* Of a job that only one was considered for. */
+void gx__report_one(const struct gx_place *place, const struct gx_kind *kind, uint64_t n,
+                    struct gx_outcome *r)
+{
+    gx_candidate *c = &r->candidate[0];
+    *c = (gx_candidate){0};
+    struct gx_prediction p;
+    fenv_t caller;
+    if (!r->reason) /* it did not run */
+        return;
+    r->candidates = 1;
+    memcpy(c->device, place->name, sizeof c->device);
+    c->status = r->status;
+    c->elements = r->status == GX_OK ? n : 0;
+    c->actual_ns = r->total_ns;
+    gx__float_env_default(&caller);
+    if (gx__predictor.predict(atomic_load(&place->model), kind, (double)n, &p))
+        c->share_ns = c->predicted_ns = (uint64_t)p.ns;
+    gx__float_env_restore(&caller);
+}
+
+/* ---- a batch ---- */
+
+static uint64_t elements_of(const gx_job *jobs, size_t count)
+{
+    uint64_t elements = 0;
+    for (size_t i = 0; i < count; i++)
+        elements += jobs[i].n;
+    return elements;
+}
+
+static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, uint64_t ns)
+{
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    gx__learn(engine->instance, engine->place, batch->jobs, batch->count, batch->path, ns, false);
+    gx__float_env_restore(&caller);
+}
+
+/* What others have to wait for, about: as if all jobs were like the first. */
+static uint64_t expect(struct gx_engine *engine, const struct gx_batch *batch, uint64_t elements)
+{
+    struct gx_place *place = engine->place;
+    struct gx_prediction p = {0};
+    fenv_t caller;
+    if (elements < TIMED_ELEMS)
+        return 0;
+    struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, place->host);
+    gx__float_env_default(&caller);
+    gx__predictor.predict(atomic_load(&place->model), &kind, (double)elements, &p);
+    uint64_t ns = (uint64_t)p.ns;
+    gx__float_env_restore(&caller);
+    return ns;
+}
+
+/* The first of a small kind get the model its memory, so that none is asked for later. */
+static bool is_new(struct gx_place *place, const struct gx_batch *batch)
+{
+    if (!batch->count)
+        return false;
+    struct gx_kind kind = {batch->jobs->op, batch->jobs->field, GX_HOST_MEMORY, GX_PATH_AUTO};
+    return atomic_load_explicit(&gx__habit(place, &kind)->runs, memory_order_relaxed) <
+           GX_FIRST_RUNS;
+}
+
+uint64_t gx__run_there(struct gx_engine *engine, struct gx_batch *batch)
+{
+    struct gx_place *place = engine->place;
+    uint64_t elements = elements_of(batch->jobs, batch->count);
+    uint64_t number =
+        atomic_fetch_add_explicit(&place->work.jobs, batch->count, memory_order_relaxed);
+    bool timed = elements >= TIMED_ELEMS || !place->host || number % TIMED_EVERY < batch->count ||
+                 is_new(place, batch);
+    if (!timed) {
+        gx__engine_run(engine, batch);
+        gx__count(&place->work.elements, elements);
+        return 0;
+    }
+    bool alone = atomic_fetch_add(&place->active, 1) == 0;
+    uint64_t expected = expect(engine, batch, elements);
+    atomic_fetch_add(&place->waiting_ns, expected);
+    uint64_t start = gx__engine_now(engine);
+    gx__engine_run(engine, batch);
+    uint64_t ns = gx__engine_now(engine) - start;
+    atomic_fetch_sub(&place->waiting_ns, expected);
+    alone &= atomic_fetch_sub(&place->active, 1) == 1;
+    gx__count(&place->work.elements, elements);
+    gx__count(&place->work.busy_ns, ns);
+    if (alone && batch->status == GX_OK && !batch->mode)
+        learn_from(engine, batch, ns);
+    return ns;
+}
+
+void gx__router_run_there(void *user, struct gx_engine *engine, struct gx_batch *batch)
+{
+    if (engine->checked)
+        gx__check_run(user, engine, batch);
+    else
+        gx__run_there(engine, batch);
+}
+
+/* ---- which device ---- */
+
+bool gx__is_away(const gx_operand *o)
+{
+    return o->buf && !o->buf->engine->place->host;
+}
+
+struct gx_engine *gx__home_of(const gx_job *job)
+{
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (gx__is_away(gx__operand(job, i)))
+            return gx__operand(job, i)->buf->engine;
+    return NULL;
+}
+
+/* Of a job whose buffers are all on one device. */
+static struct gx_engine *engine_of_buffers(const gx_job *job)
+{
+    for (int i = 0; i < GX_OPERANDS; i++)
+        if (gx__operand(job, i)->buf)
+            return gx__operand(job, i)->buf->engine;
+    return NULL;
+}
+
+gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
+                          struct gx_engine **engine, gx_reason *reason, char *message, size_t size)
+{
+    struct gx_engine *home = engine_of_buffers(job);
+    const char *name = device ? device : router->places.instance->config.device;
+    *reason = home && !device ? GX_REASON_RESIDENT : GX_REASON_ASKED;
+    if (home && !device) {
+        *engine = gx__engine_acquire(home);
+        return GX_OK;
+    }
+    gx_status s = gx__place_open(&router->places, name, engine, message, size);
+    if (s != GX_OK || !home || *engine == home)
+        return s;
+    gx__engine_release(*engine);
+    if (atomic_load(&home->lost)) { /* just now: it was opened anew under the same name */
+        snprintf(message, size, "device '%s': %s", home->device.info.name,
+                 gx_status_message(GX_ERR_DEVICE_LOST));
+        return GX_ERR_DEVICE_LOST;
+    }
+    snprintf(message, size, "asked to run on '%s', but its buffers are on '%s'", device,
+             home->device.info.name);
+    return GX_ERR_INVALID;
+}
+
+gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
+                           struct gx_engine **engine, size_t *count, gx_reason *first_reason)
+{
+    struct gx_engine *next;
+    char message[sizeof call->message];
+    gx_status s = gx__find_engine(router, &call->jobs[first], call->device, engine, first_reason,
+                                  call->message, sizeof call->message);
+    *count = 1;
+    if (s == GX_OK && call->reports)
+        gx__outcome_clear(&call->reports[first], *first_reason);
+    for (size_t i = first + 1; s == GX_OK && i < call->count; i++, ++*count) {
+        gx_reason reason;
+        if (gx__find_engine(router, &call->jobs[i], call->device, &next, &reason, message,
+                            sizeof message) != GX_OK)
+            break;
+        gx__engine_release(next); /* the first job's use keeps it open */
+        if (next != *engine)
+            break;
+        if (call->reports)
+            gx__outcome_clear(&call->reports[i], reason);
+    }
+    return s;
+}
+
+gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
+{
+    struct gx_batch batch;
+    struct gx_engine *engine;
+    gx_reason reason;
+    call->message[0] = 0;
+    for (size_t i = 0, n; i < call->count; i += n) {
+        gx_status s = gx__next_segment(router, call, i, &engine, &n, &reason);
+        if (s != GX_OK) {
+            gx__fail_before(router, call, i, s);
+            return s;
+        }
+        gx__batch_set(&batch, call, call->jobs + i, i, n);
+        if (engine->checked)
+            gx__check_run(router, engine, &batch);
+        else
+            gx__run_there(engine, &batch);
+        gx__engine_release(engine);
+        s = gx__take_result(call, &batch, i);
+        if (s != GX_OK) {
+            gx__not_run(router, call, i + n, GX_ERR_NOT_RUN);
+            return s;
+        }
+    }
+    return GX_OK;
+}
+
+/* ---- results that stay in buffers ---- */
+
+/* So many elements more, that took ns, are in buffers of the place, where they are not looked
+ * at. Whether it has to prove itself now: they are many, and a probe costs little beside what
+ * they took. *all: the elements since the last one. */
+static bool probe_is_due(struct gx_place *place, uint64_t every, uint64_t elements, uint64_t ns,
+                         uint64_t *all)
+{
+    uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
+    uint64_t all_ns = atomic_fetch_add(&place->unproven_ns, ns) + ns;
+    *all = atomic_fetch_add(&place->unproven, elements) + elements;
+    return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&place->probe_ns);
+}
+
+gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
+                    size_t count, uint64_t ns, char *message, size_t message_size)
+{
+    struct gx_place *place = engine->place;
+    uint64_t all, every = gx__sample_every(router->places.instance);
+    if (!count || !probe_is_due(place, every, elements_of(jobs, count), ns, &all))
+        return GX_OK;
+    char why[GX_MESSAGE_BYTES] = "";
+    uint64_t start = gx__engine_now(engine);
+    struct gx_sampler sampler = {.seed = gx__now_ns()};
+    const gx_job *job = &jobs[sampler.seed / 64 % count]; /* any of them, in the long run all */
+    atomic_store(&place->unproven, 0);
+    atomic_store(&place->unproven_ns, 0);
+    gx__count(&router->places.instance->counters.sampled, GX_PROBE_ELEMS);
+    gx_status s = gx__probe(engine, &sampler, job->op, job->field, GX_PROBE_ELEMS, why, sizeof why);
+    atomic_store(&place->probe_ns, gx__engine_now(engine) - start);
+    if (s == GX_OK)
+        gx__health_worked(place, 1);
+    if (s != GX_ERR_DEVICE) /* else it is the next call's to fail */
+        return GX_OK;
+    gx__health_lied(&router->places, place, engine);
+    snprintf(message, message_size,
+             "results in buffers of '%s' of the last %llu elements are not to be trusted: %.60s",
+             place->name, (unsigned long long)all, why);
+    return GX_ERR_DEVICE;
+}
+
+static void report_resident(const struct gx_engine *engine, struct gx_call *call, size_t first,
+                            size_t count)
+{
+    for (size_t i = first; call->reports && i < first + count; i++) {
+        const gx_job *job = &call->jobs[i];
+        struct gx_kind kind = gx__kind_of(engine->instance, job, call->path, false);
+        gx__report_one(engine->place, &kind, job->n, &call->reports[i]);
+    }
+}
+
+/* The last job is the one that says so. */
+static void distrust(struct gx_call *call, size_t job, gx_status status)
+{
+    call->failed = job;
+    if (!call->reports)
+        return;
+    call->reports[job].status = status;
+    memcpy(call->reports[job].message, call->message, sizeof call->message);
+}
+
+gx_status gx__run_resident(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+                           size_t first, size_t count, size_t *reported)
+{
+    struct gx_batch batch;
+    const gx_job *jobs;
+    gx_status s = gx__wave_plain(router, desk, call->jobs + first, count, &jobs);
+    *reported = s == GX_OK ? count : 0;
+    if (s != GX_OK) {
+        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+        return s;
+    }
+    struct gx_engine *engine = gx__engine_acquire(gx__home_of(&call->jobs[first]));
+    struct gx_place *place = engine->place;
+    for (size_t i = first; call->reports && i < first + count; i++)
+        gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
+    gx__batch_set(&batch, call, jobs, first, count);
+    uint64_t ns = 0;
+    if (engine->checked)
+        gx__check_run(router, engine, &batch);
+    else
+        ns = gx__run_there(engine, &batch);
+    s = gx__take_result(call, &batch, first);
+    report_resident(engine, call, first, count);
+    if (gx__health_is_failure(s))
+        gx__health_failed(&router->places, place, engine, s);
+    if (s == GX_OK && !engine->checked) { /* which is no reason to trust it before a probe is */
+        s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
+        if (s != GX_OK)
+            distrust(call, first + count - 1, s);
+    }
+    gx__engine_release(engine);
+    return s;
+}
+
+/* ---- tickets ---- */
+
+/* Whether each job has buffers, on one device: that is where it runs then, in one stream with
+ * all other tickets there. */
+static bool all_resident(const struct gx_call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct gx_engine *home = engine_of_buffers(&call->jobs[i]);
+        for (int k = 0; k < GX_OPERANDS; k++) {
+            const gx_buf *buf = gx__operand(&call->jobs[i], k)->buf;
+            if (!home || (buf && buf->engine != home))
+                return false;
+        }
+    }
+    return call->count;
+}
+
+/* The job is on its way, so that what it takes is only expected. */
+static gx_status prove_before(struct gx_router *router, struct gx_engine *engine, const gx_job *job,
+                              char *message, size_t size)
+{
+    struct gx_batch batch = {.jobs = job, .count = 1};
+    uint64_t ns = expect(engine, &batch, job->n);
+    return gx__prove(router, engine, job, 1, ns ? ns : job->n, message, size);
+}
+
+gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool routed,
+                           struct gx_ticket *ticket)
+{
+    if (routed && !all_resident(call))
+        return GX_OK;
+    for (size_t i = 0; i < call->count; i++) {
+        struct gx_engine *engine;
+        gx_reason reason;
+        char message[GX_MESSAGE_BYTES] = "";
+        gx_status s = gx__find_engine(router, &call->jobs[i], call->device, &engine, &reason,
+                                      message, sizeof message);
+        if (s == GX_OK && routed && !engine->place->host && !engine->checked) {
+            s = prove_before(router, engine, &call->jobs[i], message, sizeof message);
+            if (s != GX_OK)
+                gx__engine_release(engine);
+        }
+        if (s != GX_OK) {
+            call->failed = i;
+            snprintf(call->message, sizeof call->message, "%.159s", message);
+            return s;
+        }
+        gx__ticket_route(ticket, i, engine, reason);
+    }
+    return GX_OK;
+}
