@@ -17,7 +17,7 @@ parts=("$@")
 [[ $# -gt 0 ]] || parts=(check cpu gpu)
 for part in "${parts[@]}"; do
     if [[ " check cpu gpu " != *" $part "* ]]; then
-        echo "session: no part '$part'; there are: check cpu gpu" >&2
+        echo "session: unknown part '$part'; choose from check cpu gpu" >&2
         exit 2
     fi
 done

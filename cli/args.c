@@ -117,11 +117,11 @@ void args_words(const arg_spec *spec, char *text)
     }
 }
 
-/* The library tells them in its help: "auto, cpu or gpu: which of them", the words before the
- * colon, where that is all there is; or "which, comma-separated, of cpu gpu". */
+/* The library lists the words in the help text: either before a colon, as in "auto, cpu or gpu:
+ * device", or after "comma-separated: ". */
 void args_setting_words(const gx_option *setting, char *text)
 {
-    static const char several[] = "comma-separated, of ";
+    static const char several[] = "comma-separated: ";
     const char *help = setting->help, *list = strstr(help, several);
     const char *end = help + strcspn(help, ":");
     text[0] = 0;
@@ -181,7 +181,7 @@ static int known_word(const char *words, const char *word, size_t length, const 
     if (suggest(&s, words))
         snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%s'; did you mean '%s'?", what, typed, s.best);
     else
-        snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%s'; there are %s", what, typed, words);
+        snprintf(err, ARGS_ERROR_SIZE, "unknown %s '%s'; choose from %s", what, typed, words);
     return 0;
 }
 
@@ -309,7 +309,7 @@ static bool parse_range(const arg_spec *spec, char *word, const char *text, char
     if ((!times && *by != '+') || !parse_number(by + 1, &step) || step < (times ? 2 : 1) ||
         first > last) {
         snprintf(err, ARGS_ERROR_SIZE,
-                 "'%.64s' is no range; write 1K:16M:x2 or 1K:8K:+1K, the smaller number first",
+                 "'%.64s' is not a range; write 1K:16M:x2 or 1K:8K:+1K, smaller number first",
                  text);
         return false;
     }
@@ -525,7 +525,7 @@ static bool excluded(const arg_table *tables, size_t ntables, const arg_spec *fl
             const arg_spec *other = &tables[t].specs[i];
             if (other->kind == ARG_FLAG && other->value == flag->value && other->set == now) {
                 snprintf(err, ARGS_ERROR_SIZE,
-                         "--%s and --%s exclude each other: leave one of them out", other->name,
+                         "--%s and --%s exclude each other: use only one of them", other->name,
                          flag->name);
                 return true;
             }
@@ -547,11 +547,11 @@ static bool take_word(const arg_table *tables, size_t ntables, const char *word,
                 list->words[list->count++] = word;
                 return true;
             }
-            snprintf(err, ARGS_ERROR_SIZE, "more than %d of %s", WORD_LIST_MAX,
+            snprintf(err, ARGS_ERROR_SIZE, "more than %d %s arguments", WORD_LIST_MAX,
                      tables[t].specs[i].arg);
             return false;
         }
-    snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'; values follow their options",
+    snprintf(err, ARGS_ERROR_SIZE, "unexpected argument '%.64s'; values go after their option",
              word);
     return false;
 }

@@ -76,10 +76,10 @@ typedef struct arg_spec {
     {.name = "op", .arg = "O[,O...]", .kind = ARG_OPS, .value = (v), .help = (h)}
 #define ARG_ROW_SAMPLES(v, most, h) ARG_ROW_NUMBER("samples", "K", v, 1, most, h)
 #define ARG_ROW_SEED(v)                                                                            \
-    ARG_ROW_NUMBER("seed", "S", v, 0, UINT64_MAX, "seed of the random elements (1)")
+    ARG_ROW_NUMBER("seed", "S", v, 0, UINT64_MAX, "seed for the random elements (1)")
 #define ARG_ROWS_FORMATS(v) /* an output_format */                                                 \
     {.name = "csv", .kind = ARG_FLAG, .value = (v), .set = OUT_CSV,                                \
-     .help = "comma-separated values with a heading"},                                             \
+     .help = "comma-separated values with a header line"},                                             \
     {.name = "json", .kind = ARG_FLAG, .value = (v), .set = OUT_JSON, .help = "one JSON object"}
 /* clang-format on */
 

@@ -24,27 +24,27 @@ static const arg_spec specs[] = {
      .kind = ARG_CHOICE,
      .choices = SUITE_LIST(SUITE_WORD),
      .value = &asked,
-     .help = "what to measure (ops)"},
-    ARG_ROW_FIELDS(&opts.fields, "of these, or all (default: the two BLS12-381 fields)"),
-    ARG_ROW_OPS(&opts.ops, "of these, or all (default: add,mul,inv)"),
+     .help = "benchmark suite (ops)"},
+    ARG_ROW_FIELDS(&opts.fields, "fields to measure, or all (default: the two BLS12-381 fields)"),
+    ARG_ROW_OPS(&opts.ops, "operations to measure, or all (default: add,mul,inv)"),
     ARG_ROW_LETTER(
         'n', "N[,N...]", ARG_NUMBERS, &opts.sizes, 1, 1u << 30,
-        "elements of a job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
+        "elements per job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
         "256K,1M; router: 64,256,1K,...,16M)"),
     ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX,
-                    "exactly this many samples per row (ops: 21, fewer where they take long)"),
+                    "exactly this many samples per row (ops: 21, fewer for slow calls)"),
     ARG_ROW_SEED(&opts.seed),
-    ARG_ROW_NUMBERS("jobs", "N[,N...]", &opts.jobs, 1, 64, "engine: jobs of a batch (2,3,4,8,16)"),
+    ARG_ROW_NUMBERS("jobs", "N[,N...]", &opts.jobs, 1, 64, "engine: jobs per batch (2,3,4,8,16)"),
     {.name = "part",
      .arg = "P[,P...]",
      .kind = ARG_CHOICES,
      .choices = ENGINE_PART_LIST(SUITE_WORD),
      .value = &opts.parts,
-     .help = "engine: only these"},
+     .help = "engine: run only these parts"},
     ARG_ROW_NUMBER("stream", "BYTES", &opts.stream_bytes, 1, (uint64_t)1 << 40,
-                   "engine: all inputs of the stream (4G; less where there is no GPU)"),
+                   "engine: total input of the stream (4G; less without a GPU)"),
     ARG_ROW_FLAG("stats", &opts.stats,
-                 "print what the library counted, after the suite; with --csv and --json on "
+                 "print the library's counters after the suite; with --csv and --json to "
                  "standard error"),
 };
 
@@ -55,10 +55,11 @@ static int run_bench(const common_opts *common)
         if (!strcmp(suites[i]->name, asked))
             found = suites[i];
     if (!found->chooses && (opts.fields || opts.ops))
-        return cli_usage(&cmd_bench, "suite %s has its own operations: leave out --field and --op",
+        return cli_usage(&cmd_bench,
+                         "suite %s has a fixed set of operations: omit --field and --op",
                          found->name);
     if (!found->engine && (opts.parts || opts.jobs.count || opts.stream_bytes))
-        return cli_usage(&cmd_bench, "--part, --jobs and --stream are for suite engine");
+        return cli_usage(&cmd_bench, "--part, --jobs and --stream apply to suite engine only");
     int rc = found->run(common, &opts);
     if (opts.stats)
         bench_stats_print((output_format)common->format);
@@ -67,71 +68,63 @@ static int run_bench(const common_opts *common)
 
 const command cmd_bench = {
     .name = "bench",
-    .summary = "measure speed, against this machine's own limit",
+    .summary = "measure speed, relative to this machine's memory bandwidth",
     .synopsis =
         "[--suite S] [--device D[,D...]] [--field F] [--op O] [-n N[,N...]]\n"
         "                     [--samples K] [--seed S] [--threads T] [--part P[,P...]]\n"
         "                     [--jobs N[,N...]] [--stream BYTES] [--stats] [--csv | --json]",
     .about =
-        "Suite ops times every automatic device, or those named: add, mul and inv on the two\n"
-        "BLS12-381 fields at four sizes unless told otherwise, in less than a minute. A sample\n"
-        "of each result is compared with the reference first; if it differs the exit code is 4.\n"
+        "Suite ops times every automatic device, or the named ones: by default add, mul and inv\n"
+        "on the two BLS12-381 fields at four sizes, in less than a minute. A sample of each\n"
+        "result is first compared with the reference; on a mismatch the exit code is 4.\n"
         "\n"
-        "  median, P90, min, max   of one gx_run call, in microseconds\n"
-        "  GB/s                    bytes of the operands read and the result written\n"
-        "  limit%                  of the streaming limit: two reads and one write over arrays of\n"
-        "                          192 MiB with as many threads as the row used, measured in the\n"
-        "                          same run; more than 100 where the data fits a cache\n"
-        "  over ns                 what the call costs over the device's own work\n"
+        "  median, P90, min, max   time of one gx_run call, in microseconds\n"
+        "  GB/s                    bytes of operands read and results written\n"
+        "  limit%                  share of the streaming limit: two reads and one write over\n"
+        "                          192 MiB arrays with the same number of threads, measured in\n"
+        "                          the same run; above 100 if the data fits in a cache\n"
+        "  over ns                 cost of the call on top of the device's own work\n"
         "\n"
-        "Suite persistence shows what keeping a device open is worth, on the one named or the\n"
-        "one that jobs go to by themselves; its cache files lie in a folder of its own:\n"
+        "Suite persistence measures the gain from keeping a device open, on the named device or\n"
+        "the default one. It uses its own cache directory:\n"
         "\n"
         "  open, no files          gx_open and the first add, mul and inv on the two BLS12-381\n"
-        "                          fields, in a new process with an empty cache folder\n"
-        "  open, files             the same again, in another process, with the files of the "
-        "first\n"
+        "                          fields, in a new process with an empty cache directory\n"
+        "  open, files             the same in another process, with the files of the first\n"
         "  one-shot, no files      gx_open, one Fq addition job and gx_close, without cache files\n"
         "  one-shot, files         the same with cache files\n"
-        "  persistent              gx_run alone, without a report, on a context that stays open\n"
-        "  times                   the median over that of the last row of its kind and size\n"
+        "  persistent              gx_run alone, without a report, on an open context\n"
+        "  times                   median relative to the last row of the same kind and size\n"
         "\n"
-        "Suite engine shows what batches, pools, pipelines and streams are worth, on Fq additions\n"
-        "unless told otherwise. Every way is verified first; ways that are compared are timed in\n"
-        "turns. Its parts, of which --part takes some:\n"
+        "Suite engine measures batches, pools, pipelines and streams, by default with Fq\n"
+        "additions. Every variant is verified first; variants that are compared are timed\n"
+        "alternately. Its parts, selected with --part:\n"
         "\n"
-        "  batch                   equal jobs in one call, in each mode; times: as fast as\n"
-        "                          sequential; of best: the median over the best mode's\n"
-        "  buckets                 batches of mixed sizes once warm: time per job, share of "
-        "pooled\n"
-        "                          memory (pool%) and commands (ready%) that were reused, and\n"
-        "                          which sizes of memory how often\n"
-        "  small                   64 jobs of 64 elements: a call for each, and one call\n"
-        "  repeat                  a job of 20000 elements: the first call, the second, the "
-        "others\n"
-        "  copy                    gx_buf_write and gx_buf_read of large blocks, each alone and "
-        "both\n"
-        "                          at once, of memory registered (gx_host_register) and not\n"
-        "  stream                  one job with 4 GiB of operands, memory registered and not\n"
+        "  batch                   equal jobs in one call, in each mode; times: speedup over\n"
+        "                          sequential; of best: median relative to the best mode\n"
+        "  buckets                 warm batches of mixed sizes: time per job, reuse of pooled\n"
+        "                          memory (pool%) and of commands (ready%), and a histogram of\n"
+        "                          the memory sizes used\n"
+        "  small                   64 jobs of 64 elements: one call each, and one call for all\n"
+        "  repeat                  a job of 20000 elements: first, second and later calls\n"
+        "  copy                    gx_buf_write and gx_buf_read of large blocks, separately and\n"
+        "                          concurrently, with registered and unregistered memory\n"
+        "  stream                  one job with 4 GiB of operands, registered and unregistered\n"
         "\n"
-        "Suite router calibrates unless that was done, then times every device there is to choose\n"
-        "from, and what the router makes of them, in turns: add, mul and inv on the two BLS12-381\n"
-        "fields, on host memory, registered memory and data in buffers of each GPU. --device "
-        "takes\n"
-        "several: cpu,vulkan:0. Its tables:\n"
+        "Suite router calibrates if necessary, then times each candidate device and the router's\n"
+        "choice alternately: add, mul and inv on the two BLS12-381 fields, on host memory,\n"
+        "registered memory and buffers of each GPU. --device takes a list: cpu,vulkan:0. Tables:\n"
         "\n"
-        "  regret                  time of the router's choice over the best device's, less 1; "
-        "off%\n"
-        "                          is the prediction over the time; for data in buffers the CPU "
-        "has\n"
-        "                          it moved there and back\n"
-        "  crossover               sizes from which on a GPU is faster than the CPU, and is used\n"
-        "  rows                    a job of 16M by all devices together; 32 products on data that\n"
-        "                          stays; what deciding costs\n"
+        "  regret                  time of the router's choice relative to the best device,\n"
+        "                          minus 1; off%: prediction error; for data in buffers, CPU\n"
+        "                          times include the copies\n"
+        "  crossover               smallest size at which a GPU beats the CPU, and is used\n"
+        "  rows                    a 16M job on all devices together; 32 products on resident\n"
+        "                          data; cost of a decision\n"
         "  summary                 median and worst regret, prediction error, and the share of\n"
-        "                          decisions taken without knowing\n"
+        "                          decisions taken without measurements\n"
         "\n"
-        "A terminal too narrow for all columns gets the most important; --csv has them all.",
+        "Narrow terminals show only the most important columns; --csv has them all.",
     .examples = "  gpuexec bench\n"
                 "  gpuexec bench --op add -n 4M --threads 1\n"
                 "  gpuexec bench --field all --op all -n 64K --samples 51 --csv > bench.csv\n"

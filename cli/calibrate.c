@@ -21,11 +21,13 @@ static struct {
 } opts;
 
 static const arg_spec specs[] = {
-    ARG_ROW_FLAG("quick", &opts.quick, "no longer than 3 s, sizes to 1M"),
-    ARG_ROW_FIELDS(&opts.fields, "of these (default: all prime fields)"),
-    ARG_ROW_OPS(&opts.ops, "these (default: add,mul,inv, which the others are like)"),
-    ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 64, 1u << 24, "elements at most (16M)"),
-    ARG_ROW_NUMBER("seconds", "S", &opts.seconds, 1, 3600, "no longer than that, roughly (20)"),
+    ARG_ROW_FLAG("quick", &opts.quick, "at most 3 s, sizes up to 1M"),
+    ARG_ROW_FIELDS(&opts.fields, "fields to measure (default: all prime fields)"),
+    ARG_ROW_OPS(&opts.ops,
+                "operations to measure (default: add,mul,inv; others are predicted from these)"),
+    ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 64, 1u << 24, "largest number of elements (16M)"),
+    ARG_ROW_NUMBER("seconds", "S", &opts.seconds, 1, 3600,
+                   "approximate time limit in seconds (20)"),
 };
 
 static int step(void *user, double done, const char *device, const char *what)
@@ -91,7 +93,7 @@ static int calibrate(gx_ctx *ctx, const wishes *w, output_format format)
     if (rc == EXIT_DONE && s == GX_ERR_FILE)
         return cli_call_failed(s);
     if (rc == EXIT_DONE && s == GX_ERR_CANCELLED) {
-        cli_error("interrupted: what was measured is kept; %zu kind%s of jobs %s known", curves,
+        cli_error("interrupted: measurements so far are kept; %zu kind%s of jobs %s known", curves,
                   plural(curves), curves == 1 ? "is" : "are");
         return EXIT_FAILED;
     }
@@ -116,16 +118,15 @@ static int run_calibrate(const common_opts *common)
 
 const command cmd_calibrate = {
     .name = "calibrate",
-    .summary = "measure this machine, so that jobs go where they are fastest",
+    .summary = "measure this machine for device selection",
     .synopsis = "[--device D[,D...]] [--quick] [--field F] [--op O] [-n N] [--csv | --json]",
     .about =
-        "Measures what jobs of every size take on the devices that may be chosen, or on those\n"
-        "named, saves that in the cache folder, and shows it as 'gpuexec model' does. Without it\n"
-        "the same is learned from the calls that are made, and until then jobs from 100000\n"
-        "elements on go to a GPU. Best on a machine that does nothing else. What was known of\n"
-        "other fields and operations is kept. Ctrl-C ends it after the step it is at, and what\n"
-        "was measured by then is kept too; the exit code is 1. So it is where nothing can be "
-        "saved.",
+        "Measures jobs of every size on the devices that may be chosen, or on the named ones,\n"
+        "saves the model in the cache directory, and prints it as 'gpuexec model' does. Without\n"
+        "calibration the model is learned from normal calls; until then, jobs of 100000 elements\n"
+        "and more run on a GPU. Run it on an idle machine. Measurements of other fields and\n"
+        "operations are kept. Ctrl-C stops after the current step, keeps what was measured, and\n"
+        "sets exit code 1. So does a model that cannot be saved.",
     .examples = "  gpuexec calibrate\n"
                 "  gpuexec calibrate --quick --field bls12-381-fr\n"
                 "  gpuexec calibrate --device cpu,vulkan:1 --seconds 60\n",

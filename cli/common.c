@@ -38,7 +38,7 @@ int cli_usage(const command *cmd, const char *format, ...)
 
 int cli_no_memory(void)
 {
-    cli_error("out of memory; try fewer elements at once (-n, --sizes, --chunk)");
+    cli_error("out of memory; try fewer elements (-n, --sizes, --chunk)");
     return EXIT_FAILED;
 }
 
@@ -98,7 +98,7 @@ int cli_no_operation(const command *cmd, uint32_t fields)
             size_t used = strlen(ops);
             snprintf(ops + used, sizeof ops - used, " %s", gx_op_get_info((gx_op)o)->name);
         }
-    return cli_usage(cmd, "no such operation on this field: %s has%s",
+    return cli_usage(cmd, "operation not supported by this field: %s has%s",
                      gx_field_get_info(field)->name, ops);
 }
 
@@ -151,7 +151,7 @@ int cli_close(gx_ctx **ctx, int rc)
     if (!stats.validation_messages)
         return rc;
     cli_error(
-        "the validation layer found %llu error%s of gpuexec: please report the messages above",
+        "the validation layer reported %llu error%s in gpuexec: please report the messages above",
         (unsigned long long)stats.validation_messages, plural(stats.validation_messages));
     return rc == EXIT_DONE ? EXIT_FAILED : rc;
 }
@@ -243,11 +243,11 @@ static int add_named(gx_ctx *ctx, target_list *targets)
         if (comma)
             *comma++ = 0;
         if (!*name) {
-            cli_error("--device: an empty name");
+            cli_error("--device: empty name");
             return EXIT_USAGE;
         }
         if (is_again(targets->named, name)) {
-            cli_error("--device: '%s' is there twice", name);
+            cli_error("--device: '%s' is listed twice", name);
             return EXIT_USAGE;
         }
         rc = cli_find_device(ctx, name);
@@ -285,7 +285,7 @@ int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, ta
         return add_named(ctx, targets);
     if (targets->count)
         return EXIT_DONE;
-    cli_error("no usable device; 'gpuexec devices' lists what there is");
+    cli_error("no usable device; 'gpuexec devices' lists all devices");
     return EXIT_NO_DEVICE;
 }
 

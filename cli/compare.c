@@ -46,7 +46,7 @@ static bool would_be_lost(const char *file)
     if (!path || stat(file, &in) || stat(path, &out) || !S_ISREG(out.st_mode) ||
         in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return false;
-    cli_error("-o %s would overwrite the scan it is made of: name another file", path);
+    cli_error("-o %s would overwrite an input scan: choose another file", path);
     return true;
 }
 
@@ -167,7 +167,7 @@ static int run_kind(const common_opts *common, const result_kind *kind)
         rc = write_result(&m, kind, (output_format)common->format);
     for (size_t i = 0; rc == EXIT_DONE && (kind->page || common->format == OUT_CSV) && i < m.nnotes;
          i++)
-        fprintf(stderr, "gap or remark: %s\n", m.notes[i]);
+        fprintf(stderr, "note: %s\n", m.notes[i]);
     merge_free(&m);
     for (size_t i = 0; i < in.count; i++)
         scan_free(&in.files[i]);
@@ -179,25 +179,25 @@ static int run_kind(const common_opts *common, const result_kind *kind)
 #define FILES                                                                                      \
     {                                                                                              \
         .arg = "FILE...", .kind = ARG_WORDS, .value = &words,                                      \
-        .help = "scans (doc/csv.md); NAME=FILE to name one"                                        \
+        .help = "scan files (doc/csv.md); NAME=FILE sets a display name"                           \
     }
 
 static const arg_spec text_specs[] = {
     FILES,
-    ARG_ROW_FILE('o', &path, "write there and not to standard output"),
+    ARG_ROW_FILE('o', &path, "output file, instead of standard output"),
 };
 
 static const arg_spec page_specs[] = {
     FILES,
-    ARG_ROW_FILE('o', &path, "the page to write"),
-    ARG_ROW_FLAG("together", &together, "all machines in one panel, not one panel each"),
+    ARG_ROW_FILE('o', &path, "output page"),
+    ARG_ROW_FLAG("together", &together, "one panel for all machines, not one panel each"),
 };
 
 static int run_compare(const common_opts *common)
 {
     static const result_kind kind = {.command = "compare", .title = "Comparison of devices"};
     if (!words.count)
-        return cli_usage(&cmd_compare, "name the scans to compare");
+        return cli_usage(&cmd_compare, "no scans given");
     return run_kind(common, &kind);
 }
 
@@ -206,7 +206,7 @@ static int run_platforms(const common_opts *common)
     static const result_kind kind = {
         .command = "platforms", .title = "Comparison of platforms", .by_machine = true};
     if (!words.count)
-        return cli_usage(&cmd_platforms, "name the scans to compare");
+        return cli_usage(&cmd_platforms, "no scans given");
     return run_kind(common, &kind);
 }
 
@@ -214,12 +214,12 @@ static int run_report(const common_opts *common)
 {
     result_kind kind = {.command = "report", .by_machine = !together, .page = true};
     if (!words.count)
-        return cli_usage(&cmd_report, "name the scans to draw");
+        return cli_usage(&cmd_report, "no scans given");
     if (!path)
-        return cli_usage(&cmd_report, "name the page to write: -o page.html");
+        return cli_usage(&cmd_report, "no output page given: add -o page.html");
     int rc = run_kind(common, &kind);
     if (rc == EXIT_DONE)
-        fprintf(stderr, "%s: open it in a browser; it needs no network\n", path);
+        fprintf(stderr, "%s: open it in a browser; works offline\n", path);
     return rc;
 }
 
@@ -241,16 +241,16 @@ int report_page(scan_file *scan, const char *to)
 
 const command cmd_compare = {
     .name = "compare",
-    .summary = "put scans of several devices side by side",
+    .summary = "compare devices across scans",
     .synopsis = "FILE... [-o FILE] [--csv | --json]",
     .about =
-        "Merges files of 'gpuexec scan', of one machine or of several, and says who wins at each\n"
-        "size, by how much, and where one overtakes another, as Markdown. A device that is in\n"
-        "several files is told apart by the file's name. Files of several scans after each other\n"
-        "will do, and so will threshold scans with the columns size, CPU us, GPU median us, P90.\n"
+        "Merges files written by 'gpuexec scan' on one or more machines and reports the winner at\n"
+        "each size, its margin, and the crossovers, as Markdown. If several files contain the\n"
+        "same device, file names tell them apart. A file may contain several concatenated scans.\n"
+        "Threshold scans with the columns size, CPU us, GPU median us, P90 are accepted too.\n"
         "\n"
-        "What a file does not have is shown as missing; a file that is not exactly as documented\n"
-        "in doc/csv.md is refused, with the line.",
+        "Missing data is shown as missing. A file that does not match doc/csv.md exactly is\n"
+        "rejected, with the line number.",
     .examples = "  gpuexec compare cpu.csv gpu.csv\n"
                 "  gpuexec compare before=old.csv after=new.csv -o change.md\n",
     .args = {text_specs, sizeof text_specs / sizeof *text_specs},
@@ -260,10 +260,10 @@ const command cmd_compare = {
 
 const command cmd_platforms = {
     .name = "platforms",
-    .summary = "put scans of several machines side by side",
+    .summary = "compare machines across scans",
     .synopsis = "FILE... [-o FILE] [--csv | --json]",
-    .about = "Like 'gpuexec compare', with one part for each machine: the files of one CPU and\n"
-             "operating system belong together.",
+    .about = "Like 'gpuexec compare', with one section per machine: files with the same CPU and\n"
+             "operating system are grouped.",
     .examples = "  gpuexec platforms linux.csv windows.csv -o platforms.md\n",
     .args = {text_specs, sizeof text_specs / sizeof *text_specs},
     .formats = true,
@@ -272,13 +272,13 @@ const command cmd_platforms = {
 
 const command cmd_report = {
     .name = "report",
-    .summary = "draw scans, as a page for a browser",
+    .summary = "draw scans as an HTML page",
     .synopsis = "FILE... -o page.html [--together]",
     .about =
-        "Writes one HTML file that needs nothing else, no network either: time, throughput and\n"
-        "speed-up against size, crossovers, where the time goes, hit rates of the pools, and a\n"
-        "table under every chart. Devices, operations, scales and colours can be switched. One\n"
-        "panel for each machine, or all in one with --together.",
+        "Writes one self-contained HTML file that works offline: time, throughput and speedup\n"
+        "by size, crossovers, a breakdown of the time, pool hit rates, and a table under every\n"
+        "chart. Devices, operations, scales and colours can be switched. One panel per machine,\n"
+        "or a single one with --together.",
     .examples = "  gpuexec scan -o scan.csv && gpuexec report scan.csv -o page.html\n"
                 "  gpuexec report server=a.csv laptop=b.csv -o page.html --together\n",
     .args = {page_specs, sizeof page_specs / sizeof *page_specs},

@@ -218,8 +218,8 @@ static const arg_spec specs[] = {
      .arg = "FOLDER",
      .kind = ARG_TEXT,
      .value = &folder,
-     .help = "put the scan and its page there, as scan.csv and report.html, in place of those of "
-             "a demo before"},
+     .help = "write scan.csv and report.html to this directory, replacing those of an earlier "
+             "demo"},
 };
 
 /* Few samples and no long calls: takes seconds even on a slow machine. */
@@ -245,7 +245,7 @@ static bool is_taken(void)
     bool scan = !lstat(scan_path, &st), page = !lstat(page_path, &st);
     if (scan ? scan_is_like(scan_path, &opts) : !page)
         return false;
-    cli_error("'%s' is there already and is not of a demo: name another folder",
+    cli_error("'%s' exists and was not written by a demo: choose another directory",
               scan ? scan_path : page_path);
     return true;
 }
@@ -257,15 +257,15 @@ static int make_folder(void)
     snprintf(scan_path, sizeof scan_path, "%.400s/scan.csv", folder);
     snprintf(page_path, sizeof page_path, "%.400s/report.html", folder);
     if (mkdir(folder, 0777) && errno != EEXIST) {
-        cli_error("cannot make the folder '%s': %s", folder, strerror(errno));
+        cli_error("cannot create the directory '%s': %s", folder, strerror(errno));
         return EXIT_FAILED;
     }
     if (stat(folder, &st) || !S_ISDIR(st.st_mode)) {
-        cli_error("'%s' is no folder: name another", folder);
+        cli_error("'%s' is not a directory: choose another", folder);
         return EXIT_FAILED;
     }
     if (access(folder, W_OK | X_OK)) {
-        cli_error("cannot write into '%s': %s", folder, strerror(errno));
+        cli_error("cannot write to '%s': %s", folder, strerror(errno));
         return EXIT_FAILED;
     }
     return is_taken() ? EXIT_FAILED : EXIT_DONE;
@@ -285,7 +285,7 @@ static int make_page(scan_file *result)
         return rc;
     putchar('\n');
     say_path("The figures", scan_path);
-    say_path("The same as charts, for a browser", page_path);
+    say_path("The same as charts for a browser", page_path);
     return EXIT_DONE;
 }
 
@@ -310,12 +310,12 @@ static int short_scan(const common_opts *common)
 static void next_steps(void)
 {
     static const char *const steps[][2] = {
-        {"verify -n 10000", "a longer check of every operation"},
-        {"bench", "all sizes, against this machine's memory speed"},
+        {"verify -n 10000", "a more thorough check of every operation"},
+        {"bench", "all sizes, relative to this machine's memory bandwidth"},
         {"bench --op add -n 4M", "one operation out of cache"},
-        {"scan -o scan.csv", "who wins at which size, with more samples"},
-        {"report scan.csv -o a.html", "its charts, as a page for a browser"},
-        {"run --help", "operations over your own files of elements"},
+        {"scan -o scan.csv", "the winner at each size, with more samples"},
+        {"report scan.csv -o a.html", "charts of it in a browser"},
+        {"run --help", "operations on your own element files"},
     };
     heading("What to try next");
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -328,7 +328,7 @@ static int run_demo(const common_opts *common)
     target_list targets = {0};
     if (folder && make_folder() != EXIT_DONE)
         return EXIT_FAILED;
-    printf("%sgpuexec %s%s: batches of finite-field arithmetic\n", style_bold(), gx_version(),
+    printf("%sgpuexec %s%s: batch finite-field arithmetic\n", style_bold(), gx_version(),
            style_off());
     common_opts others = *common; /* only one context writes the trace */
     others.config.trace = "";
@@ -345,11 +345,11 @@ static int run_demo(const common_opts *common)
         rc = verify_all(ctx, targets.names[i]);
     }
     if (rc == EXIT_DONE) {
-        heading("Speed against plain portable C: ns per element, times faster");
+        heading("Speedup over portable C: ns per element, times faster");
         rc = speed(&others, targets.threads);
     }
     if (rc == EXIT_DONE) {
-        heading("Short scan: who wins at which size, from host memory and back");
+        heading("Short scan: the winner at each size, host to host");
         rc = short_scan(&others);
     }
     if (rc == EXIT_DONE)
@@ -360,14 +360,14 @@ static int run_demo(const common_opts *common)
 
 const command cmd_demo = {
     .name = "demo",
-    .summary = "see it work, in less than a minute",
+    .summary = "show what this machine can do, in less than a minute",
     .synopsis = "[-o FOLDER]",
     .about =
-        "Shows the devices, verifies briefly those that jobs go to by themselves (of these\n"
-        "software GPUs are none) or the one that --device names, measures add, mul and inv of the\n"
-        "BLS12-381 fields against this library's own portable C code on the same CPU, scans two\n"
-        "operations over six sizes on every usable device, and says what to try next. Takes less\n"
-        "than a minute. With -o the scan is kept, and drawn as a page for a browser.",
+        "Lists the devices; briefly verifies the automatic ones (software GPUs are not among\n"
+        "them) or the one given with --device; compares add, mul and inv on the BLS12-381 fields\n"
+        "with this library's portable C code on the same CPU; scans two operations at six sizes\n"
+        "on every usable device; and suggests what to try next. Takes less than a minute. With -o\n"
+        "the scan is kept and drawn as an HTML page.",
     .examples = "  gpuexec demo\n"
                 "  gpuexec demo -o results\n"
                 "  NO_COLOR=1 gpuexec demo > demo.txt\n",

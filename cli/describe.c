@@ -62,7 +62,7 @@ void describe_rows(const described *all, const command *cmd)
 {
     if (cmd) {
         each_option(all, cmd, option_row);
-        puts("--help\t-h\t\tall of this, with examples\t");
+        puts("--help\t-h\t\tfull help with examples\t");
         return;
     }
     for (size_t i = 0; i < all->count; i++)
@@ -137,7 +137,7 @@ static void option_item(const option *o)
         putchar('\n');
     put_line(o->help, strlen(o->help), true);
     if (*o->words)
-        printf(".Pp\nOf these: %s\n", o->words);
+        printf(".Pp\nPossible values: %s\n", o->words);
 }
 
 static void setting_item(const option *o)
@@ -159,23 +159,24 @@ static void put_title(const char *command)
 
 static void put_common_sections(void)
 {
-    puts(".Sh EXIT STATUS\n.Bl -tag -width 1 -compact\n.It 0\ndone\n.It 1\nfailed\n.It 2\n"
-         "wrong usage\n.It 3\nno usable device\n.It 4\nresults differ\n.El");
+    puts(".Sh EXIT STATUS\n.Bl -tag -width 1 -compact\n.It 0\nsuccess\n.It 1\nfailure\n.It 2\n"
+         "usage error\n.It 3\nno usable device\n.It 4\nresults differ\n.El");
 }
 
 static void program_page(const described *all)
 {
     put_title("");
-    puts(".Sh NAME\n.Nm gpuexec\n.Nd batches of finite\\-field and vector arithmetic on what is "
-         "fastest here\n.Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Nm\n.Fl \\-help | "
+    puts(".Sh NAME\n.Nm gpuexec\n.Nd batch finite\\-field and vector arithmetic on CPUs and "
+         "GPUs\n.Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Nm\n.Fl \\-help | "
          "\\-version\n.Sh DESCRIPTION\n.Bl -tag -width calibrate");
     for (size_t i = 0; i < all->count; i++) {
         printf(".It Xr gpuexec-%s 1\n", all->commands[i]->name);
         put_line(all->commands[i]->summary, strlen(all->commands[i]->summary), true);
     }
-    puts(".El\n.Pp\nNumbers take K, M and G, powers of 1024.\nData goes to standard output, "
-         "everything else to standard error.\n.Sh OPTIONS\nEvery command takes these; each has an "
-         "environment variable too.\n.Bl -tag -width Ds");
+    puts(".El\n.Pp\nNumbers may end in K, M or G, for powers of 1024.\nData goes to standard "
+         "output, "
+         "everything else to standard error.\n.Sh OPTIONS\nAll commands take these options.\n"
+         "Each has an environment variable.\n.Bl -tag -width Ds");
     each_setting(setting_item);
     each_of_table(all->general, option_item);
     puts(".El");
@@ -201,7 +202,7 @@ static void command_page(const described *all, const command *cmd)
     each_of_table(&cmd->args, option_item);
     if (cmd->formats)
         each_of_table(all->formats, option_item);
-    puts(".El\n.Pp\nThe options of every command are in\n.Xr gpuexec 1 .");
+    puts(".El\n.Pp\nOptions common to all commands are described in\n.Xr gpuexec 1 .");
     put_common_sections();
     puts(".Sh EXAMPLES");
     put_text(cmd->examples);

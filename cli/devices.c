@@ -54,12 +54,13 @@ static int run_devices(const common_opts *common)
 
 const command cmd_devices = {
     .name = "devices",
-    .summary = "list what there is to compute on",
+    .summary = "list the devices",
     .synopsis = "[--csv | --json]",
-    .about = "Lists every device: the name that --device takes, what it is, how many host\n"
-             "threads it uses at most, and whether jobs that name no device may run on it.\n"
-             "The reference device is slow and exact; the others are checked against it. Where\n"
-             "a device cannot be used, its description says why and what to do.",
+    .about =
+        "Lists every device: its name for --device, a description, the maximum number of host\n"
+        "threads it uses, and whether jobs that name no device may run on it. The reference\n"
+        "device is slow and exact; all others are checked against it. If a device cannot be\n"
+        "used, its description says why and what to do.",
     .examples = "  gpuexec devices\n"
                 "  gpuexec devices --json | jq -r '.rows[].name'\n",
     .formats = true,

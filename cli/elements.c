@@ -16,9 +16,10 @@ static bool not_whole(const element_reader *r, uint64_t bytes, char *err)
 {
     uint64_t rest = bytes % r->element_bytes;
     snprintf(err, ELEMENTS_ERROR_SIZE,
-             "%s: %" PRIu64 " byte%s, which is no whole number of %zu-byte elements: %" PRIu64
-             " too many from "
-             "offset %" PRIu64 " on; is it cut short, or is --field wrong?",
+             "%s: %" PRIu64
+             " byte%s, which is not a multiple of the %zu-byte element size: %" PRIu64
+             " extra, from "
+             "offset %" PRIu64 "; is it truncated, or is --field wrong?",
              r->name, bytes, bytes == 1 ? "" : "s", r->element_bytes, rest, (bytes - rest));
     return false;
 }

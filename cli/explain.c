@@ -28,7 +28,7 @@ static void print_candidates(const gx_estimate_info *info)
         if (c->predicted_ns)
             printf("%.1f us predicted", (double)c->predicted_ns / 1e3);
         else
-            printf("nothing known");
+            printf("no prediction");
         if (shares)
             printf(", %.1f us for its share", (double)c->share_ns / 1e3);
         puts(shares || !strcmp(c->device, info->device) ? ", chosen" : "");
@@ -39,7 +39,7 @@ static void print_text(const gx_job *job, const gx_estimate_info *info)
 {
     printf("device       %s (%s)\n", info->device, reason_text(info->reason));
     print_candidates(info);
-    printf("elements     %zu, in pieces of %" PRIu64 " at most\n", job->n, info->chunk_elems);
+    printf("elements     %zu, in pieces of at most %" PRIu64 "\n", job->n, info->chunk_elems);
     printf("path         %s\n", info->path ? gx_path_name(info->path) : "none");
     printf("mode         %s, %u in flight\n", gx_mode_name(info->mode), info->sets);
     printf("work         %" PRIu64 " group%s, %" PRIu64 " submit%s, %" PRIu64 " dispatch%s\n",
@@ -47,7 +47,7 @@ static void print_text(const gx_job *job, const gx_estimate_info *info)
            info->dispatches, info->dispatches == 1 ? "" : "es");
     printf("copied       %" PRIu64 " bytes by the host, %" PRIu64 " up, %" PRIu64 " down\n",
            info->bytes_staged, info->bytes_up, info->bytes_down);
-    printf("memory       %" PRIu64 " bytes of the device\n", info->memory_bytes);
+    printf("memory       %" PRIu64 " bytes on the device\n", info->memory_bytes);
     print_times(info);
 }
 

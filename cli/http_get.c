@@ -59,8 +59,8 @@ bool http_place_parse(const char *url, http_place *place, char *err, size_t err_
             take(&token, "&#", place->token, sizeof place->token) && !strpbrk(place->token, "\r\n");
     }
     if (!ok)
-        snprintf(err, err_size, "'%.200s' is no address like http://127.0.0.1:" DEFAULT_PORT "/",
-                 url);
+        snprintf(err, err_size,
+                 "'%.200s' is not an address like http://127.0.0.1:" DEFAULT_PORT "/", url);
     return ok;
 }
 
@@ -114,7 +114,7 @@ static int connect_to(const http_place *place, uint64_t deadline, char *err, siz
         errno = why;
     }
     if (fd < 0)
-        snprintf(err, err_size, "%s:%s: %s; does 'gpuexec serve' run there?", place->host,
+        snprintf(err, err_size, "%s:%s: %s; is 'gpuexec serve' running there?", place->host,
                  place->port, strerror(errno));
     freeaddrinfo(found);
     return fd;
@@ -182,13 +182,12 @@ static bool strip_head(char *answer, char *err, size_t err_size)
     int status;
     char *body = strstr(answer, "\r\n\r\n");
     if (sscanf(answer, "HTTP/%*d.%*d %d", &status) != 1 || !body) {
-        snprintf(err, err_size, "the answer is no HTTP");
+        snprintf(err, err_size, "the reply is not HTTP");
         return false;
     }
     if (status != 200) {
         snprintf(err, err_size,
-                 status == 401 ? "it wants a token: URL?token=T (status %d)"
-                               : "it answers with status %d",
+                 status == 401 ? "a token is required: URL?token=T (status %d)" : "status %d",
                  status);
         return false;
     }

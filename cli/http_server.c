@@ -145,15 +145,15 @@ static http_answer find_answer(const http_server *server, struct MHD_Connection 
     http_answer answer = {.status = MHD_HTTP_NOT_FOUND, .type = plain};
     if (server->opts.token && !has_token(c, server->opts.token))
         return refuse(MHD_HTTP_UNAUTHORIZED,
-                      "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN\n");
+                      "a token is required: Authorization: Bearer TOKEN, or ?token=TOKEN\n");
     if (!server->opts.token && !names_this_machine(c))
-        return refuse(MHD_HTTP_FORBIDDEN, "this server answers to localhost only\n");
+        return refuse(MHD_HTTP_FORBIDDEN, "this server accepts requests for localhost only\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse(MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n");
     server->opts.answer(server->opts.user, url + (url[0] == '/'), &answer);
     return answer.status == MHD_HTTP_NOT_FOUND
                ? refuse(MHD_HTTP_NOT_FOUND,
-                        "there are /, /metrics, /status.json, /history.json and /healthz\n")
+                        "available: /, /metrics, /status.json, /history.json, /healthz\n")
                : answer;
 }
 

@@ -29,7 +29,7 @@ static const arg_spec general_specs[] = {
      .kind = ARG_FLAG,
      .value = &common.verbose,
      .set = 1,
-     .help = "show the library's messages too"},
+     .help = "show informational messages of the library"},
 };
 
 static const arg_table formats = {format_specs, sizeof format_specs / sizeof *format_specs};
@@ -42,27 +42,29 @@ static const arg_table general = {general_specs, sizeof general_specs / sizeof *
 
 static void print_usage(FILE *out)
 {
-    fputs("gpuexec: batches of finite-field and vector arithmetic, on what is fastest here\n\n"
+    fputs("gpuexec: batch finite-field and vector arithmetic on CPUs and GPUs\n\n"
           "usage: gpuexec COMMAND [OPTIONS]\n\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\nA newcomer starts with 'gpuexec demo'. 'gpuexec COMMAND --help' tells more.\n", out);
+    fputs("\nTo get started, run 'gpuexec demo'. For details: 'gpuexec COMMAND --help'.\n", out);
 }
 
 static void print_conventions(FILE *out)
 {
-    fputs("\nNumbers take K, M and G, powers of 1024: 64K is 65536. Of an option given twice, the "
-          "last\n"
-          "counts.\n"
-          "Data goes to standard output, everything else to standard error.\n"
-          "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no usable device, 4 results differ.\n",
-          out);
+    fputs(
+        "\nNumbers may end in K, M or G, for powers of 1024: 64K is 65536. If an option is\n"
+        "repeated, the last value is used.\n"
+        "Data goes to standard output, everything else to standard error.\n"
+        "Exit codes: 0 success, 1 failure, 2 usage error, 3 no usable device, 4 results differ.\n",
+        out);
 }
 
 static void print_common_options(FILE *out)
 {
-    fputs("Every command takes these options, after its name. Most have an environment variable:\n",
+    fputs("All commands take these options, after the command name. Each setting can also be given "
+          "in\n"
+          "the environment variable shown:\n",
           out);
     args_print_settings(out);
     args_print_help(out, &general);
@@ -75,7 +77,7 @@ static void print_all_usage(FILE *out)
     print_common_options(out);
     fputs("\nAlso: gpuexec help [COMMAND | " HELP_OPTIONS
           "]; gpuexec --version; for manual pages and\n"
-          "completions gpuexec --man [COMMAND] and gpuexec --describe [COMMAND]\n",
+          "completions, gpuexec --man [COMMAND] and gpuexec --describe [COMMAND]\n",
           out);
     print_conventions(out);
 }
@@ -91,10 +93,10 @@ static void print_command_help(const command *cmd, bool whole)
     args_print_help(stdout, &cmd->args);
     if (cmd->formats)
         args_print_help(stdout, &formats);
-    puts("\ncommon options, which 'gpuexec help " HELP_OPTIONS "' explains:");
+    puts("\ncommon options (see 'gpuexec help " HELP_OPTIONS "'):");
     args_print_names(stdout, &general);
     if (!whole) {
-        printf("\n'gpuexec %s --help' tells more, with examples.\n", cmd->name);
+        printf("\nFor details and examples: 'gpuexec %s --help'.\n", cmd->name);
         return;
     }
     printf("\nexamples:\n%s", cmd->examples);
@@ -144,7 +146,7 @@ static int misplaced_option(int argc, char **argv)
     for (int i = argc - 1; i > 1; i--)
         if (find_command(argv[i]))
             name = argv[i];
-    cli_error("options follow the command: gpuexec %s %.64s ...", name, argv[1]);
+    cli_error("options go after the command: gpuexec %s %.64s ...", name, argv[1]);
     return EXIT_USAGE;
 }
 

@@ -13,7 +13,7 @@ static struct {
 
 static const arg_spec specs[] = {
     ARG_ROW_FLAG("points", &opts.points,
-                 "every size that was measured, in place of a line for each kind of job"),
+                 "print every measured size, instead of one line per kind of job"),
 };
 
 typedef struct row_list {
@@ -243,22 +243,22 @@ static int run_model(const common_opts *common)
         rc = model_show(ctx, (output_format)common->format, "model", opts.points != 0, &curves);
     if (rc == EXIT_DONE && !curves) {
         fflush(stdout);
-        fputs("nothing is known yet: 'gpuexec calibrate' measures this machine\n", stderr);
+        fputs("nothing measured yet: run 'gpuexec calibrate'\n", stderr);
     }
     return cli_close(&ctx, rc);
 }
 
 const command cmd_model = {
     .name = "model",
-    .summary = "what is known of the speed of this machine",
+    .summary = "print the performance model of this machine",
     .synopsis = "[--device D[,D...]] [--points] [--csv | --json]",
     .about =
-        "Shows what jobs are expected to take on the devices that may be chosen, or on those\n"
-        "named: the cost of beginning, the rate of large jobs (G/s: billions of elements a\n"
-        "second), how many sizes that rests on, and how long ago the last of them was\n"
-        "measured. It was measured by 'gpuexec calibrate' and by every call since, and is kept\n"
-        "in the cache folder, apart for every machine, device, driver and version. After 30\n"
-        "days a measurement counts no more. A narrow terminal gets fewer columns.",
+        "Prints the predicted cost of jobs on the devices that may be chosen, or on the named\n"
+        "ones: the launch cost, the throughput of large jobs (G/s: billions of elements per\n"
+        "second), the number of sizes measured, and the age of the latest measurement. The model\n"
+        "is filled by 'gpuexec calibrate' and refined by every call. It is kept in the cache\n"
+        "directory, separately for every machine, device, driver and version. Measurements expire\n"
+        "after 30 days. Narrow terminals show fewer columns.",
     .examples = "  gpuexec model\n"
                 "  gpuexec model --points --csv >points.csv\n",
     .args = {specs, sizeof specs / sizeof *specs},

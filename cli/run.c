@@ -28,29 +28,28 @@ static struct {
 } opts = {.broadcast = "", .chunk = CHUNK};
 
 static const arg_spec specs[] = {
-    {.name = "op", .arg = "OP", .kind = ARG_OP, .value = &opts.op, .help = "the operation"},
+    {.name = "op", .arg = "OP", .kind = ARG_OP, .value = &opts.op, .help = "operation"},
     {.name = "field",
      .arg = "FIELD",
      .kind = ARG_FIELD,
      .value = &opts.field,
-     .help = "what the elements are"},
-    ARG_ROW_FILE('a', &opts.in[0], "first operand; - is standard input"),
-    ARG_ROW_FILE('b', &opts.in[1], "second operand, where the operation has one"),
-    ARG_ROW_FILE('c', &opts.in[2], "third operand, of mul-add"),
-    ARG_ROW_FILE('o', &opts.out, "the result; - is standard output; may be one of the operands"),
+     .help = "field of the elements"},
+    ARG_ROW_FILE('a', &opts.in[0], "first operand; - for standard input"),
+    ARG_ROW_FILE('b', &opts.in[1], "second operand, if the operation has one"),
+    ARG_ROW_FILE('c', &opts.in[2], "third operand, for mul-add"),
+    ARG_ROW_FILE('o', &opts.out, "result; - for standard output; may be one of the operands"),
     {.name = "broadcast",
      .arg = "LETTERS",
      .kind = ARG_TEXT,
      .value = &opts.broadcast,
-     .help = "operands that are one element, used for all: b, or bc"},
+     .help = "operands that are a single element, used for all: b, or bc"},
     ARG_ROW_NUMBER("chunk", "N", &opts.chunk, 1, CHUNK_MAX,
-                   "elements read and computed at a time (default 128K)"),
+                   "elements read and computed at a time (128K)"),
     ARG_ROW_FLAG("stats", &opts.stats,
-                 "print where the time went, on standard error, after the run"),
+                 "print a summary and timings to standard error after the run"),
     ARG_ROW_FLAG("json", &opts.json,
-                 "print the report of every chunk, and their sum, as one JSON object"),
-    ARG_ROW_FLAG("explain", &opts.explain,
-                 "print how the first chunk would be done, and do nothing"),
+                 "print the report of every chunk, and the total, as one JSON object"),
+    ARG_ROW_FLAG("explain", &opts.explain, "print the plan for the first chunk and run nothing"),
 };
 
 typedef struct operand {
@@ -83,11 +82,11 @@ static int check_operands(const gx_op_info *op)
     unsigned piped = 0;
     for (unsigned k = 0; k < 3; k++) {
         if (k < op->operands && !opts.in[k])
-            return cli_usage(&cmd_run, "%s needs operand %c (%s): give -%c FILE", op->name,
+            return cli_usage(&cmd_run, "%s needs operand %c (%s): add -%c FILE", op->name,
                              letter(k), op->result, letter(k));
         if (k >= op->operands && opts.in[k])
-            return cli_usage(&cmd_run, "%s has no operand %c (%s): leave out -%c", op->name,
-                             letter(k), op->result, letter(k));
+            return cli_usage(&cmd_run, "%s has no operand %c (%s): remove -%c", op->name, letter(k),
+                             op->result, letter(k));
         piped += opts.in[k] && !strcmp(opts.in[k], "-");
     }
     if (piped > 1)
@@ -104,16 +103,16 @@ static int check_broadcast(const gx_op_info *op)
     for (unsigned k = 0; k < op->operands; k++)
         all = all && strchr(opts.broadcast, letter(k));
     if (all)
-        return cli_usage(&cmd_run, "--broadcast: at least one operand must be a whole file");
+        return cli_usage(&cmd_run, "--broadcast: at least one operand must not be broadcast");
     return EXIT_DONE;
 }
 
 static int check_options(void)
 {
     if (!opts.op)
-        return cli_usage(&cmd_run, "no operation: give --op, for example --op mul");
+        return cli_usage(&cmd_run, "no operation given: add --op, for example --op mul");
     if (!opts.field)
-        return cli_usage(&cmd_run, "no field: give --field, for example --field bls12-381-fq");
+        return cli_usage(&cmd_run, "no field given: add --field, for example --field bls12-381-fq");
     const gx_op_info *op = gx_op_get_info(opts.op);
     if (!gx_op_exists(opts.op, opts.field))
         return cli_no_operation(&cmd_run, 1u << opts.field);
@@ -121,9 +120,9 @@ static int check_options(void)
     if (rc == EXIT_DONE)
         rc = check_broadcast(op);
     if (rc == EXIT_DONE && opts.stats && opts.explain)
-        rc = cli_usage(&cmd_run, "--explain runs nothing: leave out --stats");
+        rc = cli_usage(&cmd_run, "--explain runs nothing: remove --stats");
     if (rc == EXIT_DONE && !opts.out && !opts.explain)
-        rc = cli_usage(&cmd_run, "no output: give -o FILE, or -o - for standard output");
+        rc = cli_usage(&cmd_run, "no output given: add -o FILE, or -o - for standard output");
     return rc;
 }
 
@@ -149,7 +148,7 @@ static int read_broadcast(transfer *t, operand *o)
         return failed(t);
     if (got == 1)
         return EXIT_DONE;
-    cli_error("%s: a broadcast operand is one element, and this has %s", o->reader.name,
+    cli_error("%s: a broadcast operand must be a single element, but this has %s", o->reader.name,
               got ? "more" : "none");
     return EXIT_FAILED;
 }
@@ -173,8 +172,8 @@ static int open_operand(transfer *t, unsigned k)
 static int unequal(const element_reader *x, uint64_t nx, const element_reader *y, uint64_t ny)
 {
     cli_error("%s has %" PRIu64 " element%s and %s has %" PRIu64
-              "; operands must be of one length (for one "
-              "element that stands for all: --broadcast)",
+              "; operands must have the same length (to use one "
+              "element for all: --broadcast)",
               x->name, nx, plural(nx), y->name, ny);
     return EXIT_FAILED;
 }
@@ -247,7 +246,7 @@ static int open_all(transfer *t)
         return write_failed(t);
     if (isatty(t->writer.fd))
         return cli_usage(&cmd_run,
-                         "-o %s: elements are binary, and this is a terminal; redirect standard "
+                         "-o %s: elements are binary and this is a terminal; redirect standard "
                          "output or name a file",
                          opts.out);
     if (opts.json && is_stdout(t->writer.fd))
@@ -256,7 +255,7 @@ static int open_all(transfer *t)
                          opts.out);
     for (unsigned k = 0; k < 3; k++)
         if (t->in[k].present && overwrites(&t->writer, &t->in[k].reader)) {
-            cli_error("the output would overwrite %s while it is read; use -o with its name, "
+            cli_error("the output would overwrite %s while it is being read; pass its name to -o, "
                       "which replaces it at the end",
                       t->in[k].reader.name);
             return EXIT_FAILED;
@@ -291,7 +290,7 @@ static int read_chunk(transfer *t, size_t *n)
             return failed(t);
         if (first && got != first_got) {
             uint64_t end = t->done + (got < first_got ? got : first_got);
-            cli_error("%s and %s are not of one length: one ends after %" PRIu64 " element%s",
+            cli_error("%s and %s differ in length: one ends after %" PRIu64 " element%s",
                       first->reader.name, o->reader.name, end, plural(end));
             return EXIT_FAILED;
         }
@@ -310,7 +309,7 @@ static int chunk_failed(const transfer *t, const gx_report *report)
     uint64_t index = report->bad_index + (t->in[k].broadcast ? 0 : t->done);
     cli_error("%s: element %" PRIu64 ", at byte offset %" PRIu64
               ", is not below the modulus of %s; reduce it "
-              "first, or check that --field is right",
+              "first, or check --field",
               t->in[k].reader.name, index, (index * t->element_bytes),
               gx_field_get_info(opts.field)->name);
     return EXIT_FAILED;
@@ -434,27 +433,26 @@ static int run_run(const common_opts *common)
 
 const command cmd_run = {
     .name = "run",
-    .summary = "one operation over files of elements",
+    .summary = "apply one operation to files of elements",
     .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE\n"
                 "                   [--broadcast LETTERS] [--device D] [--threads T]\n"
                 "                   [--chunk N] [--mode MODE] [--stats] [--json] [--explain]",
     .about =
-        "Streams raw element files of any size through one operation. A file holds elements and\n"
+        "Streams raw element files of any size through one operation. Files contain elements and\n"
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
         "and f32, little-endian, prime fields in Montgomery form (doc/encoding.md; --op to-mont\n"
-        "and from-mont convert). At most one operand is '-', standard input.\n"
-        "sum and dot give one element, made of all chunks; it is 0 for empty files.\n"
+        "and from-mont convert). One operand may be '-', standard input.\n"
+        "sum and dot reduce all chunks to one element, which is 0 for empty files.\n"
         "\n"
-        "The result is written to a temporary file beside the output and renamed at the end:\n"
-        "the output may be one of the inputs, and a run that fails leaves nothing behind. A file\n"
-        "that is replaced keeps its owner, its mode and the link that leads to it; one that could\n"
-        "not keep them is refused.\n"
+        "The result is written to a temporary file next to the output, which is renamed at the\n"
+        "end: the output may be one of the inputs, and a failed run leaves nothing behind. A file\n"
+        "that is replaced keeps its owner, its mode and any symbolic link that leads to it; if it\n"
+        "cannot keep them, the run is refused.\n"
         "\n"
-        "--stats prints what was done and where the time went, all chunks together, on standard\n"
-        "error. --json prints the report of every chunk on standard output: device, reason, path,\n"
-        "mode, stages, and the candidates with what was predicted and what it took. --explain "
-        "runs\n"
-        "nothing and prints the plan of the first chunk; with --json as an object.",
+        "--stats prints a summary and timings of all chunks to standard error. --json prints the\n"
+        "report of every chunk to standard output: device, reason, path, mode, stages, and the\n"
+        "candidates with predicted and actual times. --explain runs nothing and prints the plan\n"
+        "for the first chunk; with --json as an object.",
     .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
                 "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin --stats\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"

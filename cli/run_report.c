@@ -14,15 +14,15 @@
 const char *reason_text(gx_reason reason)
 {
     static const char *const texts[] = {[GX_REASON_NONE] = "it did not run",
-                                        [GX_REASON_ASKED] = "asked for",
-                                        [GX_REASON_ONLY] = "the only automatic one",
+                                        [GX_REASON_ASKED] = "requested",
+                                        [GX_REASON_ONLY] = "the only one available",
                                         [GX_REASON_RESIDENT] = "its buffers are there",
-                                        [GX_REASON_SMALL] = "too little for a GPU",
-                                        [GX_REASON_FASTEST] = "the fastest",
-                                        [GX_REASON_SPLIT] = "with others",
-                                        [GX_REASON_DEFAULT] = "nothing is measured yet",
-                                        [GX_REASON_EXPLORED] = "to find out what it takes",
-                                        [GX_REASON_FALLBACK] = "another one failed"};
+                                        [GX_REASON_SMALL] = "too small for a GPU",
+                                        [GX_REASON_FASTEST] = "predicted to be fastest",
+                                        [GX_REASON_SPLIT] = "split",
+                                        [GX_REASON_DEFAULT] = "nothing measured yet",
+                                        [GX_REASON_EXPLORED] = "to measure it",
+                                        [GX_REASON_FALLBACK] = "another device failed"};
     return reason < sizeof texts / sizeof *texts ? texts[reason] : gx_reason_name(reason);
 }
 
@@ -118,7 +118,7 @@ static const char *time_text(uint64_t ns)
 /* Values that differ between chunks are shown for the last one. */
 static const char *of_last(const run_report *r)
 {
-    return r->chunks > 1 ? ", of the last chunk" : "";
+    return r->chunks > 1 ? ", in the last chunk" : "";
 }
 
 static void print_devices(const run_report *r)
@@ -159,19 +159,19 @@ static void print_text(const run_report *r, const gx_statistics *s, uint64_t ns)
     print_devices(r);
     fprintf(stderr, "elements     %" PRIu64 " in %" PRIu64 " chunk%s, %" PRIu64 " bytes\n",
             r->elements, r->chunks, plural(r->chunks), r->bytes);
-    fprintf(stderr, "time         %s, files included; %s in the library", time_text(ns),
+    fprintf(stderr, "time         %s including files; %s in the library", time_text(ns),
             time_text(sum->total_ns));
     if (sum->total_ns)
         fprintf(stderr, ", %.3g GB/s", (double)r->bytes / (double)sum->total_ns);
     fputc('\n', stderr);
     print_stages(sum);
-    fprintf(stderr, "way          mode %s, path %s%s; %u host thread%s\n", gx_mode_name(sum->mode),
+    fprintf(stderr, "mode         %s, path %s%s; %u host thread%s\n", gx_mode_name(sum->mode),
             gx_path_name(sum->path), of_last(r), sum->threads, plural(sum->threads));
     fprintf(stderr, "work         %u group%s, %u submit%s, %u dispatch%s\n", sum->groups,
             plural(sum->groups), sum->submits, plural(sum->submits), sum->dispatches,
             sum->dispatches == 1 ? "" : "es");
     fprintf(stderr,
-            "reused       %" PRIu64 " of %" PRIu64 " pieces of memory, %" PRIu64 " of %" PRIu64
+            "reused       %" PRIu64 " of %" PRIu64 " memory blocks, %" PRIu64 " of %" PRIu64
             " commands\n",
             s->pool_hits, s->pool_hits + s->pool_misses, s->command_hits,
             s->command_hits + s->command_misses);

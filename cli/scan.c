@@ -26,23 +26,21 @@ static const number_list default_sizes = {
 
 static const arg_spec specs[] = {
     ARG_ROW_NUMBERS("sizes", "N[,N...]", &opts.sizes, 1, 1u << 30,
-                    "elements of a job, also as a range: 1K:16M:x2 (1K:4M:x4)"),
-    ARG_ROW_FIELDS(&opts.fields, "of these, or all (bls12-381-fq)"),
-    ARG_ROW_OPS(&opts.ops, "of these, or all (add,mul)"),
-    ARG_ROW_FLAG("resident", &opts.resident, "also with operands that lie in the device's memory"),
-    ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX, "samples of a cell (11)"),
+                    "elements per job, also as a range: 1K:16M:x2 (1K:4M:x4)"),
+    ARG_ROW_FIELDS(&opts.fields, "fields to measure, or all (bls12-381-fq)"),
+    ARG_ROW_OPS(&opts.ops, "operations to measure, or all (add,mul)"),
+    ARG_ROW_FLAG("resident", &opts.resident, "measure operands in device memory too"),
+    ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per cell (11)"),
     ARG_ROW_NUMBER("warmup", "K", &opts.warmup, 0, SAMPLES_MAX,
                    "calls before the first sample (2)"),
-    ARG_ROW_NUMBER(
-        "budget", "MS", &opts.budget_ms, 0, 3600000,
-        "milliseconds for the samples of a cell: fewer of them, but at least 3, past this; 0: "
-        "no limit (2000)"),
+    ARG_ROW_NUMBER("budget", "MS", &opts.budget_ms, 0, 3600000,
+                   "time limit per cell in milliseconds; takes fewer samples, but at least 3; 0: "
+                   "no limit (2000)"),
     ARG_ROW_SEED(&opts.seed),
     ARG_ROW_FILE(
         'o', &opts.file,
-        "write the rows there as they come, as CSV (doc/csv.md); a file that is there is kept"),
-    ARG_ROW_FLAG("resume", &opts.resume,
-                 "go on with a scan of the same options that was interrupted"),
+        "write rows to this file as they are measured, as CSV (doc/csv.md); never overwrites"),
+    ARG_ROW_FLAG("resume", &opts.resume, "continue an interrupted scan with the same options"),
 };
 
 /* For output that is incomplete: main reports write errors, so anything else is memory. */
@@ -108,10 +106,10 @@ static void say_file(const scan_file *result, bool interrupted)
                   opts.file ? "are in " : "were measured; with -o FILE they would have been kept",
                   opts.file ? opts.file : "");
     if (interrupted && opts.file)
-        cli_error("the same command with --resume goes on");
+        cli_error("to continue, add --resume to the same command");
     else if (opts.file && s && s->count)
-        fprintf(stderr, "%zu cell%s in %s; 'gpuexec report %s -o page.html' draws them\n", s->count,
-                plural(s->count), opts.file, opts.file);
+        fprintf(stderr, "%zu cell%s in %s; 'gpuexec report %s -o page.html' draws charts\n",
+                s->count, plural(s->count), opts.file, opts.file);
 }
 
 static int run_scan(const common_opts *common)
@@ -121,11 +119,11 @@ static int run_scan(const common_opts *common)
     if (!opts.sizes.count)
         opts.sizes = default_sizes;
     if (opts.resume && !opts.file)
-        return cli_usage(&cmd_scan, "--resume needs the file to go on with: -o FILE");
+        return cli_usage(&cmd_scan, "--resume needs the file to continue: -o FILE");
     if (!any_operation())
         return cli_no_operation(&cmd_scan, opts.fields);
     if (!sizes_differ())
-        return cli_usage(&cmd_scan, "--sizes: a size is there twice");
+        return cli_usage(&cmd_scan, "--sizes: a size is listed twice");
     opts.print = common->format == OUT_CSV;
     int rc = scan_measure(common, &opts, &result, &interrupted);
     int shown = show(&result, (output_format)common->format);
@@ -138,30 +136,29 @@ static int run_scan(const common_opts *common)
 
 const command cmd_scan = {
     .name = "scan",
-    .summary = "find from which size on which device is the fastest",
+    .summary = "find the fastest device at each size",
     .synopsis =
         "[--sizes FROM:TO:xK] [--op O] [--field F] [--device D] [--resident]\n"
         "                    [--samples K] [--warmup K] [--budget MS] [-o FILE [--resume]]\n"
         "                    [--csv | --json]",
     .about =
-        "Times every operation at every size on every usable device but the reference, or on "
-        "those\n"
-        "that --device names, and says who wins at each size and from which size on one device\n"
-        "overtakes another. Each cell is compared with the reference before it is timed; if it\n"
-        "differs the exit code is 4. A device does all sizes in a row, and a GPU works for half a\n"
-        "second before, as one that was idle has its clock down.\n"
+        "Times every operation at every size on every usable device except the reference, or on\n"
+        "the devices given with --device, and reports the winner at each size and the sizes at\n"
+        "which one device overtakes another. Each cell is compared with the reference before it\n"
+        "is timed; on a mismatch the exit code is 4. Each device runs all sizes in a row, and a\n"
+        "GPU is kept busy for half a second first, because an idle GPU lowers its clock.\n"
         "\n"
         "  us (P90)  median and 90th percentile of one gx_run call, in microseconds\n"
-        "  winner    the smallest median; ~ where its 95 % interval and the second's meet\n"
-        "  times     the second fastest over the winner\n"
+        "  winner    the lowest median; ~ if its 95 % interval overlaps the second's\n"
+        "  times     time of the second fastest relative to the winner\n"
         "\n"
-        "Crossovers are where straight lines between the measured points meet, both axes being\n"
-        "logarithmic, with the interval that the intervals of the medians leave open; and where\n"
-        "the faster one takes 90 % of the other's time. Calls before the first sample, and first\n"
-        "samples that are 1.5 times as slow as the median, are kept apart as warm-up.\n"
+        "Crossovers are the intersections of straight lines between measured points, on\n"
+        "logarithmic axes, with the interval that follows from those of the medians; also listed\n"
+        "is the size at which the faster device takes 90 % of the other's time. Warm-up calls,\n"
+        "and first samples 1.5 times slower than the median, are kept apart.\n"
         "\n"
-        "An interrupt (Ctrl-C) ends it after the sample under way; what was measured is shown, is\n"
-        "in the file, and --resume goes on from there. doc/csv.md describes the file.",
+        "Ctrl-C stops after the current sample; measurements so far are shown and kept in the\n"
+        "file, and --resume continues from there. doc/csv.md describes the file.",
     .examples = "  gpuexec scan\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv --resume\n"

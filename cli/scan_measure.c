@@ -55,8 +55,8 @@ static int choose_devices(scanning *s)
     for (size_t i = 0; rc == EXIT_DONE && i < s->devices.count; i++)
         if (strlen(s->devices.names[i]) >= sizeof((scan_row *)0)->device)
             return cli_usage(&cmd_scan,
-                             "--device: '%s' is too long for the file: name it as "
-                             "'gpuexec devices' does",
+                             "--device: '%s' is too long for the file: use the name that "
+                             "'gpuexec devices' shows",
                              s->devices.names[i]);
     return rc;
 }
@@ -234,20 +234,20 @@ static bool fits(const scanning *s, const scan_file *old)
                  {"cpu", a->cpu, b->cpu},
                  {"os", a->os, b->os}};
     if (old->count != 1 || a->foreign) {
-        cli_error("'%s' holds more than one scan, or another kind of file: --resume cannot go on "
-                  "with it",
+        cli_error("'%s' holds several scans, or is not a scan: --resume cannot continue "
+                  "it",
                   s->opts->file);
         return false;
     }
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (strcmp(lines[i].was, lines[i].is) != 0) {
-            cli_error("'%s' is of another scan: %s was '%s' and is '%s'; name another file",
+            cli_error("'%s' belongs to another scan: %s was '%s' and is '%s'; choose another file",
                       s->opts->file, lines[i].what, lines[i].was, lines[i].is);
             return false;
         }
     for (size_t i = 0; i < a->ndevices; i++)
         if (strcmp(a->devices[i].description, b->devices[i].description) != 0) {
-            cli_error("'%s' is of another device: %s was '%s' and is '%s'", s->opts->file,
+            cli_error("'%s' belongs to another device: %s was '%s' and is '%s'", s->opts->file,
                       a->devices[i].name, a->devices[i].description, b->devices[i].description);
             return false;
         }
@@ -261,7 +261,7 @@ static int resume_file(scanning *s)
     char err[SCAN_ERROR_SIZE];
     int rc = EXIT_FAILED;
     if (!scan_load(s->opts->file, SCAN_CUT, &old, err))
-        cli_error("%s; name another file to begin anew", err);
+        cli_error("%s; choose another file to start over", err);
     else if (fits(s, &old)) {
         rc = EXIT_DONE;
         for (size_t i = 0; rc == EXIT_DONE && i < old.sections[0].count; i++)
@@ -280,8 +280,8 @@ static bool is_taken(const char *path)
     struct stat st;
     if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
         return false;
-    cli_error("'%s' is there already and is kept: --resume goes on with it where the options are "
-              "the same; else remove it, or name another file",
+    cli_error("'%s' exists: use --resume to continue it with the same options; "
+              "otherwise remove it or choose another file",
               path);
     return true;
 }
@@ -468,7 +468,7 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
         return EXIT_DONE;
     int rc = EXIT_DONE;
     if (s->opts->skip_ms && expected_ms > (double)s->opts->skip_ms)
-        give_up(s, &row, SCAN_SKIPPED, "it would take too long here");
+        give_up(s, &row, SCAN_SKIPPED, "would take too long");
     else
         rc = time_cell(s, host, &row);
     if (rc != EXIT_DONE || signals_caught)

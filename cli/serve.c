@@ -33,13 +33,14 @@ static const arg_spec specs[] = {
      .arg = "A:P",
      .kind = ARG_TEXT,
      .value = &opts.listen,
-     .help = "address and port (" DEFAULT_LISTEN "); port 0: any that is free"},
+     .help = "address and port (" DEFAULT_LISTEN "); port 0: any free port"},
     {.name = "token",
      .arg = "T",
      .kind = ARG_TEXT,
      .value = &opts.token,
-     .help = "what every request must bring; others on this machine may see it here, so better "
-             "in " TOKEN_VARIABLE},
+     .help =
+         "token that every request must present; other users can see it on the command line, so "
+         "prefer " TOKEN_VARIABLE},
     WORKLOAD_SPECS(&opts.work),
 };
 
@@ -173,7 +174,7 @@ static void answer(void *user, const char *path, http_answer *a)
         give(a, 200, "application/json", past_text(s));
     else if (!strcmp(path, "healthz"))
         give(a, s->healthy ? 200 : 503, "text/plain; charset=utf-8",
-             s->healthy ? "ok\n" : "no device works\n");
+             s->healthy ? "ok\n" : "no device is working\n");
 }
 
 /* ---- the command ---- */
@@ -209,7 +210,7 @@ static int serve(service *s, const endpoint *e, const char *token)
     }
     printf("http://%s:%u/\n", e->host, http_server_port(server));
     fflush(stdout);
-    fputs("also /metrics, /status.json, /history.json, /healthz; Ctrl-C ends it\n", stderr);
+    fputs("also /metrics, /status.json, /history.json, /healthz; stop with Ctrl-C\n", stderr);
     remember_until_end(s);
     http_server_stop(&server);
     return EXIT_DONE;
@@ -244,38 +245,39 @@ static int run_serve(const common_opts *common)
     const char *token = opts.token ? opts.token : getenv(TOKEN_VARIABLE);
     if (!http_server_exists()) {
         cli_error("built without libmicrohttpd: install it (Debian, Ubuntu: apt-get install "
-                  "libmicrohttpd-dev) and build again");
+                  "libmicrohttpd-dev) and rebuild");
         return EXIT_FAILED;
     }
     if (!parse_listen(opts.listen, &e))
-        return cli_usage(&cmd_serve, "--listen: '%s' is no address and port; write " DEFAULT_LISTEN,
+        return cli_usage(&cmd_serve,
+                         "--listen: '%s' is not an address and port; write " DEFAULT_LISTEN,
                          opts.listen);
     token = token && *token ? token : NULL;
     if (!e.loopback && !token)
-        return cli_usage(&cmd_serve,
-                         "--listen %s: others can reach that address, so it needs a token (--token "
-                         "or " TOKEN_VARIABLE ")",
-                         opts.listen);
+        return cli_usage(
+            &cmd_serve,
+            "--listen %s: other machines can reach that address, so a token is required (--token "
+            "or " TOKEN_VARIABLE ")",
+            opts.listen);
     signals_hold();
     return serve_context(common, &e, token);
 }
 
 const command cmd_serve = {
     .name = "serve",
-    .summary = "a live page and Prometheus metrics, over a running workload",
+    .summary = "serve a live page and Prometheus metrics over a running workload",
     .synopsis = "[--listen A:P] [--token T] [--field F] [--op O] [--sizes N] [--rate R] [--idle]",
     .about =
-        "Opens a context, gives it jobs at a steady rate, and shows what happens: a live page at\n"
+        "Opens a context, submits jobs at a steady rate, and shows what happens: a live page at\n"
         "the address it prints, /metrics for Prometheus (doc/metrics.md), /status.json for\n"
-        "'gpuexec top' and others, /history.json with the past day, and /healthz, which is 503 "
-        "while\n"
-        "no device works. The time lost by choices that the page shows is an estimate: what jobs\n"
-        "took beyond the least that was predicted for them (doc/metrics.md: regret).\n"
+        "'gpuexec top' and other clients, /history.json with the last day, and /healthz, which\n"
+        "returns 503 while no device works. The time lost by device selection is an estimate:\n"
+        "actual time minus the lowest prediction (regret in doc/metrics.md).\n"
         "\n"
-        "Without --listen only this machine can ask. For any other address a token is needed,\n"
-        "which requests bring as 'Authorization: Bearer T' or as '?token=T'. It travels as it is:\n"
-        "where others can listen, put a proxy with TLS before it. Results are not kept; a program\n"
-        "of your own shows its own work by gx_metrics_prometheus.",
+        "By default only this machine can connect. Any other address needs a token, which\n"
+        "requests send as 'Authorization: Bearer T' or '?token=T'. It is sent in clear text: on\n"
+        "networks you do not trust, use a TLS proxy. Results are discarded. To export metrics of\n"
+        "your own program, use gx_metrics_prometheus.",
     .examples = "  gpuexec serve\n"
                 "  gpuexec serve --rate 200 --op mul,inv --sizes 1K,1M\n"
                 "  gpuexec serve --listen 127.0.0.1:0 --idle\n"

@@ -288,7 +288,8 @@ static void choose_sizes(engine *e)
     if (e->software && !e->opts->sizes.count) {
         e->sizes.count--;
         if (part_wanted(e, &engine_batch))
-            cli_error("%s is no GPU: batches of up to %" PRIu64 " elements a job; more with -n",
+            cli_error("%s is not a GPU: batches of at most %" PRIu64
+                      " elements per job; raise it with -n",
                       e->device, e->sizes.values[e->sizes.count - 1]);
     }
     for (size_t i = 0; i < e->jobs.count; i++)
@@ -298,7 +299,7 @@ static void choose_sizes(engine *e)
     e->stream_elements = stream / e->operands / e->element_bytes;
     e->stream_elements += !e->stream_elements;
     if (part_wanted(e, &engine_stream) && !e->opts->stream_bytes && !e->gpu)
-        cli_error("%s is no GPU: a stream of %" PRIu64 " MiB; more with --stream", e->device,
+        cli_error("%s is not a GPU: a stream of %" PRIu64 " MiB; raise it with --stream", e->device,
                   stream / MIB);
 
     want = part_wanted(e, &engine_batch) ? jobs * most : 64 * 64;
@@ -314,7 +315,7 @@ static void choose_sizes(engine *e)
     e->room = want < room ? want : room;
     if (streams && e->stream_elements > e->room) {
         e->stream_elements = e->room;
-        cli_error("memory is short: a stream of %" PRIu64 " MiB",
+        cli_error("not enough memory: a stream of %" PRIu64 " MiB",
                   e->room * e->operands * e->element_bytes / MIB);
     }
 }
@@ -392,7 +393,7 @@ static int run_engine(const common_opts *common, const bench_opts *opts)
                 .field = (gx_field)only_bit(opts->fields ? opts->fields : 1u << GX_BLS12_381_FQ),
                 .op = (gx_op)only_bit(opts->ops ? opts->ops : 1u << GX_ADD)};
     if (!e.field || !e.op)
-        return cli_usage(&cmd_bench, "suite engine takes one --field and one --op");
+        return cli_usage(&cmd_bench, "suite engine takes only one --field and one --op");
     if (!gx_op_exists(e.op, e.field))
         return cli_no_operation(&cmd_bench, 1u << e.field);
     e.operands = gx_op_get_info(e.op)->operands;

@@ -48,7 +48,7 @@ static int batch_cell(engine *e, size_t count, size_t n)
     gx_job jobs[ENGINE_JOBS_MAX];
     contender c[MODES];
     if (n > e->room / count) {
-        cli_error("skipped %zu job%s of %zu element%s: memory is short", count, plural(count), n,
+        cli_error("skipped %zu job%s of %zu element%s: not enough memory", count, plural(count), n,
                   plural(n));
         return EXIT_DONE;
     }
@@ -78,7 +78,8 @@ static uint64_t batch_steps(const engine *e)
 
 const engine_part engine_batch = {
     .name = "batch",
-    .title = "batches of equal jobs (times: as fast as sequential; of best: of the fastest mode)",
+    .title = "batches of equal jobs (times: speedup over sequential; of best: relative to the best "
+             "mode)",
     .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_MODE) | ENGINE_BIT(ENGINE_JOBS) |
                ENGINE_BIT(ENGINE_ELEMENTS) | ENGINE_BIT(ENGINE_PER_JOB) |
                ENGINE_BIT(ENGINE_SPEEDUP) | ENGINE_BIT(ENGINE_CHOSEN) | ENGINE_BIT(ENGINE_OF_BEST),
@@ -192,7 +193,7 @@ static uint64_t bucket_steps(const engine *e)
 
 const engine_part engine_buckets = {
     .name = "buckets",
-    .title = "mixed batches, once warm (size: all jobs; pool%, ready%: memory and commands reused)",
+    .title = "warm mixed batches (size: all jobs; pool%, ready%: memory and commands reused)",
     .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_JOBS) |
                ENGINE_BIT(ENGINE_ELEMENTS) | ENGINE_BIT(ENGINE_PER_JOB) |
                ENGINE_BIT(ENGINE_CHOSEN) | ENGINE_BIT(ENGINE_POOL) | ENGINE_BIT(ENGINE_COMMANDS) |
@@ -234,7 +235,7 @@ static int run_small(engine *e)
 
 const engine_part engine_small = {
     .name = "small",
-    .title = "64 jobs of 64 elements (times: as fast as a call for each)",
+    .title = "64 jobs of 64 elements (times: speedup over one call each)",
     .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_MODE) |
                ENGINE_BIT(ENGINE_JOBS) | ENGINE_BIT(ENGINE_ELEMENTS) | ENGINE_BIT(ENGINE_PER_JOB) |
                ENGINE_BIT(ENGINE_SPEEDUP) | ENGINE_BIT(ENGINE_CHOSEN),
@@ -299,7 +300,7 @@ static int run_repeat(engine *e)
 
 const engine_part engine_repeat = {
     .name = "repeat",
-    .title = "one job of 20000 elements, repeated (times: as fast as the first call)",
+    .title = "one job of 20000 elements, repeated (times: speedup over the first call)",
     .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_ELEMENTS) |
                ENGINE_BIT(ENGINE_SPEEDUP),
     .run = run_repeat,

@@ -79,7 +79,7 @@ static uint64_t stream_steps(const engine *e)
 
 const engine_part engine_stream = {
     .name = "stream",
-    .title = "one large job, host to host (GB/s of operands in, of results out)",
+    .title = "one large job, host to host (GB/s of operands in, results out)",
     .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_ELEMENTS) |
                ENGINE_BIT(ENGINE_CHOSEN) | ENGINE_BIT(ENGINE_IN) | ENGINE_BIT(ENGINE_OUT),
     .run = run_stream,
@@ -127,7 +127,7 @@ static gx_status copy_once(copy_loop *in, copy_loop *out, unsigned directions)
 
 static int copy_failed(gx_status s)
 {
-    cli_error("copying into or out of a buffer: %s", gx_status_message(s));
+    cli_error("copying to or from a buffer: %s", gx_status_message(s));
     return EXIT_FAILED;
 }
 
@@ -171,7 +171,7 @@ static int copy_verify(engine *e, copy_loop *in, copy_loop *out)
         return copy_failed(s);
     if (!memcmp(in->host, out->host, in->block))
         return EXIT_DONE;
-    cli_error("%s: a buffer does not hold what was written into it", e->device);
+    cli_error("%s: a buffer does not hold the data written to it", e->device);
     return EXIT_DIFFERS;
 }
 
@@ -216,7 +216,7 @@ static uint64_t copy_steps(const engine *e)
 
 const engine_part engine_copy = {
     .name = "copy",
-    .title = "copies into and out of buffers of the device, large blocks",
+    .title = "copies to and from device buffers, large blocks",
     .columns =
         ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_IN) | ENGINE_BIT(ENGINE_OUT),
     .run = run_copy,

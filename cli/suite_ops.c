@@ -101,7 +101,7 @@ static int bench_cell(benchmark *b, const char *device, const gx_job *job, doubl
 {
     double expected_s = *ns_per_element * (double)job->n / 1e9;
     if (!b->opts->sizes.count && expected_s > CELL_BUDGET_S) {
-        cli_error("skipped %s %s of %zu elements on %s, which would take %.0f s a call; ask for "
+        cli_error("skipped %s %s of %zu elements on %s: one call would take %.0f s; request "
                   "it with -n %zu",
                   gx_field_get_info(job->field)->name, gx_op_get_info(job->op)->name, job->n,
                   device, expected_s, job->n);

@@ -74,7 +74,7 @@ static bool make_folder(persistence *p)
     snprintf(p->folder, sizeof p->folder, "%s/gpuexec-XXXXXX", parent);
     if (mkdtemp(p->folder))
         return true;
-    cli_error("cannot make a folder for cache files in %s: %s; set TMPDIR", parent,
+    cli_error("cannot create a directory for cache files in %s: %s; set TMPDIR", parent,
               strerror(errno));
     p->folder[0] = 0;
     return false;
@@ -145,7 +145,7 @@ static int open_elsewhere(persistence *p, double *ns)
     progress_hide();
     fflush(NULL);
     if (pipe(ends)) {
-        cli_error("cannot make a pipe");
+        cli_error("cannot create a pipe");
         return EXIT_FAILED;
     }
     pid_t child = fork();
@@ -163,7 +163,7 @@ static int open_elsewhere(persistence *p, double *ns)
         return WEXITSTATUS(status);
     if (told && ended)
         return EXIT_DONE;
-    cli_error("the process that opened the device ended before its time");
+    cli_error("the process that opens the device exited early");
     return EXIT_FAILED;
 }
 
@@ -236,7 +236,7 @@ static int one_shot(persistence *p, const gx_job *job, const char *cache_dir, do
     *ns = (double)(now_ns() - start);
     if (rc != EXIT_DONE || !memcmp(p->result, p->expected, bytes))
         return rc;
-    cli_error("%s: another result of %zu addition%s than before", p->device, job->n,
+    cli_error("%s: the result of %zu addition%s differs from before", p->device, job->n,
               plural(job->n));
     return EXIT_DIFFERS;
 }
@@ -319,8 +319,9 @@ static bool make_arrays(persistence *p, const number_list *sizes)
 static int bench_all(persistence *p, const number_list *sizes)
 {
     if (p->common->format == OUT_TABLE)
-        puts("Fq additions. The drivers' own caches on disk are off in every row: only the\n"
-             "cache files of this library count.\n");
+        puts(
+            "Fq additions. The drivers' own disk caches are disabled in every row: only the cache\n"
+            "files of this library count.\n");
     p->out = output_open((output_format)p->common->format, "bench", columns, COLUMNS);
     if (!p->out)
         return cli_no_memory();

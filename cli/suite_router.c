@@ -397,8 +397,8 @@ static int find_candidates(router *r)
     const char *named = cli_named_device(r->common);
     r->cpu = GX_CANDIDATES_MAX;
     if (named && !strchr(named, ','))
-        return cli_usage(&cmd_bench, "suite router chooses: --device takes several, like "
-                                     "cpu,vulkan:0, or is left out");
+        return cli_usage(&cmd_bench, "suite router compares devices: give --device a list, such as "
+                                     "cpu,vulkan:0, or omit it");
     for (const char *p = named; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
         add_candidate(r, p, strcspn(p, ","));
     device_list all = {0};
@@ -465,7 +465,7 @@ static int run_router(const common_opts *common, const bench_opts *opts)
                            .count = ROUTER_COLUMNS}};
     for (unsigned op = 1; op < 32; op++)
         if (opts->ops >> op & 1 && !is_measured((gx_op)op))
-            return cli_usage(&cmd_bench, "suite router has add, mul and inv");
+            return cli_usage(&cmd_bench, "suite router supports add, mul and inv");
     int rc = cli_open(common, &r.ctx);
     if (rc == EXIT_DONE)
         rc = find_candidates(&r);

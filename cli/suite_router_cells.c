@@ -21,17 +21,16 @@ enum {
 #define BUDGET_S 0.2
 
 static const router_part part_cells = {
-    "regret", "What the router chose, against the best device alone",
+    "regret", "The router's choice compared with the best single device",
     ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
         ROUTER_BIT(ROUTER_ELEMENTS) | ROUTER_BIT(ROUTER_BEST) | ROUTER_BIT(ROUTER_BEST_US) |
         ROUTER_BIT(ROUTER_MEDIAN) | ROUTER_BIT(ROUTER_OFF) | ROUTER_BIT(ROUTER_CHOSEN) |
         ROUTER_BIT(ROUTER_REASON) | ROUTER_BIT(ROUTER_REGRET)};
 static const router_part part_crossovers = {
-    "crossover",
-    "Crossovers: the size from which on a device is faster than the CPU (at nine of ten sizes)",
+    "crossover", "Crossovers: the size from which a device beats the CPU (at nine of ten sizes)",
     ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
         ROUTER_BIT(ROUTER_DEVICE) | ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS)};
-static const router_part part_summary = {"summary", "All together",
+static const router_part part_summary = {"summary", "Summary",
                                          ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_VALUE)};
 
 /* ---- a cell ---- */
@@ -188,7 +187,7 @@ static int resident_cell(router *r, size_t where, gx_op op, size_t n)
     gx_buf *buf = NULL;
     gx_status s = gx_buf_create(r->ctx, home, (operands + 1) * bytes, 0, &buf);
     if (s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
-        cli_error("%s has no memory for %zu element%s: left out", home, n, plural(n));
+        cli_error("%s has no memory for %zu element%s: skipped", home, n, plural(n));
         router_step(r);
         return EXIT_DONE;
     }

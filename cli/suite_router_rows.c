@@ -23,11 +23,11 @@ enum {
 #define LARGE_S 2.0
 #define CALLS_S 1.0
 
-static const router_part part_rows = {"rows", "Together, in a chain, and the decision",
-                                      ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS) |
-                                          ROUTER_BIT(ROUTER_DEVICE) | ROUTER_BIT(ROUTER_MEDIAN) |
-                                          ROUTER_BIT(ROUTER_CHOSEN) | ROUTER_BIT(ROUTER_TIMES) |
-                                          ROUTER_BIT(ROUTER_VALUE)};
+static const router_part part_rows = {
+    "rows", "All devices together, a chain, and the cost of deciding",
+    ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS) | ROUTER_BIT(ROUTER_DEVICE) |
+        ROUTER_BIT(ROUTER_MEDIAN) | ROUTER_BIT(ROUTER_CHOSEN) | ROUTER_BIT(ROUTER_TIMES) |
+        ROUTER_BIT(ROUTER_VALUE)};
 
 /* Times: speedup over `against`. value: difference in us, where that is what matters. */
 static bool show(router *r, const char *what, const router_way *way, const gx_report *report,

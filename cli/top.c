@@ -34,8 +34,8 @@ static const arg_spec specs[] = {
     {.arg = "URL",
      .kind = ARG_WORDS,
      .value = &opts.urls,
-     .help = "of a gpuexec serve (default: a workload of its own)"},
-    ARG_ROW_FLAG("once", &opts.once, "one view, and end"),
+     .help = "address of a gpuexec serve (default: runs its own workload)"},
+    ARG_ROW_FLAG("once", &opts.once, "print one view and exit"),
     ARG_ROW_NUMBER("interval", "S", &opts.interval, 1, 3600, "seconds between views (1)"),
     WORKLOAD_SPECS(&opts.work),
 };
@@ -60,7 +60,7 @@ static json_t *ask(source *s, char *err, size_t err_size)
     json_t *json = json_loads(text, 0, NULL);
     free(text);
     if (!json_is_object(json_object_get(json, "stats"))) {
-        snprintf(err, err_size, "what answers at %s:%s is no gpuexec serve", s->place.host,
+        snprintf(err, err_size, "the server at %s:%s is not a gpuexec serve", s->place.host,
                  s->place.port);
         json_decref(json);
         return NULL;
@@ -244,22 +244,22 @@ static void show_sums(view *v)
     unsigned up = (unsigned)number(v->now, "uptime_s");
     line(v, style_bold(), "gpuexec %s, %s, up %u:%02u:%02u", text(v->now, "version"), v->from,
          up / 3600, up / 60 % 60, up % 60);
-    line(v, "", "elements  %s/s, %s in all", human(rate(v, now, before, "elements")),
+    line(v, "", "elements  %s/s, %s total", human(rate(v, now, before, "elements")),
          human(number(now, "elements")));
     line(v, number(now, "jobs_failed") > 0 ? style_bad() : "",
          "jobs      %s/s, %s done, %s failed, %s waiting", human(rate(v, now, before, "jobs_done")),
          human(number(now, "jobs_done")), human(number(now, "jobs_failed")),
          human(number(now, "jobs_waiting")));
-    line(v, "", "memory    %s of pools, %s of devices, %s at most",
+    line(v, "", "memory    %s in pools, %s on devices, %s peak",
          human_bytes(number(now, "pool_bytes")), human_bytes(number(now, "device_bytes")),
          human_bytes(number(now, "device_bytes_peak")));
-    line(v, "", "ready     pool %s, commands %s",
+    line(v, "", "reused    pool %s, commands %s",
          hit_rate(now, "pool_hits", "pool_misses", pool, sizeof pool),
          hit_rate(now, "command_hits", "command_misses", commands, sizeof commands));
     line(v, "", "decisions %s: %s by default, %s split, %s explored",
          human(number(now, "decisions")), human(number(now, "decisions_default")),
          human(number(now, "decisions_split")), human(number(now, "decisions_explored")));
-    line(v, "", "regret    %s now, %s in all (estimated)",
+    line(v, "", "regret    %s now, %s overall (estimated)",
          regret(now, before, lately, sizeof lately), regret(now, NULL, ever, sizeof ever));
     line(v, number(now, "mismatches") + number(now, "fallbacks") > 0 ? style_bad() : "",
          "checked   %s elements, %s jobs wrong, %s fallbacks", human(number(now, "sampled")),
@@ -369,7 +369,7 @@ static void show_buckets(view *v)
     if (most <= 0)
         return;
     line(v, "", "%s", "");
-    line(v, style_bold(), "%-12s %s", "pool pieces", "requests");
+    line(v, style_bold(), "%-12s %s", "pool blocks", "requests");
     for (size_t i = 0; i < count && i < 64; i++) {
         char bar[4 * BAR_WIDTH + 1], size[24];
         double value = json_number_value(json_array_get(buckets, i));
@@ -400,7 +400,7 @@ static bool show(const json_t *now, const json_t *before, const char *from, cons
     show_devices(&v);
     show_buckets(&v);
     if (err)
-        line(&v, style_bad(), "no answer: %s", err);
+        line(&v, style_bad(), "no reply: %s", err);
     fputs(screen ? "\033[J" : opts.once ? "" : "\n", stdout);
     return output_flush();
 }
@@ -523,7 +523,7 @@ static int watch_own(const common_opts *common)
     if (rc == EXIT_DONE && !opts.work.idle)
         rc = workload_start(s.ctx, &opts.work, &cmd_top, &s.work);
     if (rc == EXIT_DONE)
-        rc = watch(&s, "a workload of this process");
+        rc = watch(&s, "own workload");
     workload_stop(&s.work);
     device_list_free(&s.infos);
     return cli_close(&s.ctx, rc);
@@ -534,7 +534,7 @@ static int run_top(const common_opts *common)
     char err[512], from[300];
     source s = {0};
     if (opts.urls.count > 1)
-        return cli_usage(&cmd_top, "more than one URL");
+        return cli_usage(&cmd_top, "only one URL is allowed");
     if (opts.urls.count && !http_place_parse(opts.urls.words[0], &s.place, err, sizeof err))
         return cli_usage(&cmd_top, "%s", err);
     signals_hold();
@@ -546,24 +546,21 @@ static int run_top(const common_opts *common)
 
 const command cmd_top = {
     .name = "top",
-    .summary = "watch the devices at work, in the terminal",
+    .summary = "watch the devices at work in the terminal",
     .synopsis = "[URL] [--once] [--interval S] [--field F] [--op O] [--rate R] [--idle]",
     .about =
-        "Shows what the 'gpuexec serve' at URL is doing, or a workload that it runs itself: "
-        "rates,\n"
-        "the queue, what was found ready, what the router decided, and for each device how busy "
-        "it\n"
-        "is, its share of the elements, and its health. A load above 100 % is jobs that overlap.\n"
+        "Shows what the 'gpuexec serve' at URL is doing, or a workload of its own: rates, the\n"
+        "queue, reuse of memory and commands, the router's decisions, and for each device its\n"
+        "load, share of the elements and health. A load above 100 % means overlapping jobs.\n"
         "\n"
-        "The regret is an estimate: what decisions between devices took beyond the least that was\n"
-        "predicted for them, since the view before and in all. Small calls are not in it. Below "
-        "0:\n"
-        "faster than predicted; '-': no such decisions, or in all fewer than 100 decisions, of\n"
-        "which the first pay for threads and memory. See doc/metrics.md.\n"
+        "The regret is an estimate: actual time of decisions between devices relative to the\n"
+        "lowest prediction, since the previous view and overall. Small calls are excluded.\n"
+        "Negative: faster than predicted; '-': no such decisions, or overall fewer than 100, the\n"
+        "first of which pay for threads and memory. See doc/metrics.md.\n"
         "\n"
-        "q or Ctrl-C ends it. Where standard output is no terminal, or one that cannot move its\n"
-        "cursor (TERM=dumb), every view is a block of lines, the blocks an empty line apart. A\n"
-        "token is part of the URL: http://HOST:PORT/?token=T",
+        "Quit with q or Ctrl-C. If standard output is not a terminal, or one that cannot move its\n"
+        "cursor (TERM=dumb), every view is a block of lines, separated by empty lines. A token is\n"
+        "part of the URL: http://HOST:PORT/?token=T",
     .examples = "  gpuexec top\n"
                 "  gpuexec top http://127.0.0.1:9464/\n"
                 "  gpuexec top --once 127.0.0.1:9464\n"

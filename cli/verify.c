@@ -16,10 +16,10 @@ static struct {
 } opts = {.fields = UINT32_MAX, .ops = UINT32_MAX, .n = 1000, .seed = 1};
 
 static const arg_spec specs[] = {
-    ARG_ROW_FIELDS(&opts.fields, "of these (default: all)"),
-    ARG_ROW_OPS(&opts.ops, "of these (default: all)"),
+    ARG_ROW_FIELDS(&opts.fields, "fields to verify (default: all)"),
+    ARG_ROW_OPS(&opts.ops, "operations to verify (default: all)"),
     ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 1, 1u << 30,
-                   "different elements per operand (1000)"),
+                   "distinct elements per operand (1000)"),
     ARG_ROW_SEED(&opts.seed),
 };
 
@@ -173,7 +173,7 @@ static int run_verify(const common_opts *common)
         rc = target_list_get(v.ctx, common, TARGETS_AUTOMATIC, &targets);
     for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++)
         if (!strcmp(targets.names[i], "ref"))
-            rc = cli_usage(&cmd_verify, "ref is what the others are compared with; name another");
+            rc = cli_usage(&cmd_verify, "ref is the reference itself; name another device");
     if (rc == EXIT_DONE) {
         progress_start("verifying", targets.count * per_device, "operations");
         rc = verify_targets(&v, &targets, (output_format)common->format);
@@ -188,17 +188,16 @@ const command cmd_verify = {
     .summary = "compare devices with the reference, bit by bit",
     .synopsis = "[--device D[,D...]] [--field F] [--op O] [-n N] [--seed S] [--csv | --json]",
     .about =
-        "Compares every automatic device, or those named, with the device 'ref' on random\n"
-        "and edge inputs (0, 1, p - 1, ...): every operation of every field, with no operand and\n"
-        "with each operand one element that stands for all, in place and not, and once repeated\n"
-        "to 256K elements so that all threads work.\n"
+        "Compares every automatic device, or the named ones, with the reference device 'ref' on\n"
+        "random inputs and edge cases (0, 1, p - 1, ...): every operation of every field, without\n"
+        "broadcast and with each operand broadcast, in place and not, and once repeated to 256K\n"
+        "elements so that all threads take part.\n"
         "\n"
-        "Where something differs, the first such element is shown (index, operands, expected,\n"
-        "got) and the exit code is 4. The reference is slow: n = 1000 takes a few seconds.",
-    .examples =
-        "  gpuexec verify\n"
-        "  gpuexec verify --field bls12-381-fq --op mul,inv -n 100K --seed 7\n"
-        "  gpuexec verify --device fault:corrupt@1:cpu   # a device that lies: exit code 4\n",
+        "On a mismatch, the first differing element is shown (index, operands, expected, got) and\n"
+        "the exit code is 4. The reference is slow: n = 1000 takes a few seconds.",
+    .examples = "  gpuexec verify\n"
+                "  gpuexec verify --field bls12-381-fq --op mul,inv -n 100K --seed 7\n"
+                "  gpuexec verify --device fault:corrupt@1:cpu   # a faulty device: exit code 4\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_verify,

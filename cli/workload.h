@@ -38,10 +38,10 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
     ARG_ROW_NUMBERS("sizes", "N[,N...]", &(o)->sizes, 1, WORKLOAD_ELEMENTS_MAX,                    \
                     "elements of the jobs, in turn (1K,16K,256K)"),                                \
     ARG_ROW_NUMBER("rate", "R", &(o)->rate, 1, WORKLOAD_RATE_MAX,                                  \
-                   "jobs per second, where the devices are fast enough (20)"),                     \
+                   "jobs per second, if the devices can keep up (20)"),                     \
     ARG_ROW_NUMBER("jobs", "N", &(o)->jobs, 0, UINT64_MAX,                                         \
-                   "no more after this many; 0: no end (0)"),                                      \
-    ARG_ROW_FLAG("idle", &(o)->idle, "no jobs at all")
+                   "stop after this many jobs; 0: never (0)"),                                      \
+    ARG_ROW_FLAG("idle", &(o)->idle, "submit no jobs")
 /* clang-format on */
 
 typedef struct workload workload;

@@ -66,7 +66,7 @@ static bool refuse(file_writer *w, const char *why)
 
 static bool cannot_write(file_writer *w, int error)
 {
-    const char *then = w->temporary ? "; what was there is unchanged" : "";
+    const char *then = w->temporary ? "; the existing file is unchanged" : "";
     snprintf(w->err, sizeof w->err, "cannot write %s: %s%s", w->name, strerror(error), then);
     return false;
 }
@@ -94,7 +94,7 @@ static target target_of(file_writer *w, const struct stat *st)
         return TARGET_FILE;
     if (S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode))
         return TARGET_STREAM;
-    refuse(w, S_ISDIR(st->st_mode)    ? "it is a folder; name a file"
+    refuse(w, S_ISDIR(st->st_mode)    ? "it is a directory; name a file"
               : S_ISSOCK(st->st_mode) ? "it is a socket; name a file"
                                       : "it is a block device; name a file");
     return TARGET_NONE;
@@ -116,15 +116,15 @@ static target inspect(file_writer *w, const char *path, struct stat *st)
             return TARGET_NEW;
         cannot_write(w, errno);
     } else if (is_planted(path, &link))
-        refuse(w, "another user put it into a folder that everybody may write to; name another "
+        refuse(w, "another user put it into a world-writable directory; choose another "
                   "file");
     else if (!stat(path, st))
         return target_of(w, st);
     else if (errno == ENOENT)
-        refuse(w, "it is a symbolic link to a file that is not there; name that file, or remove "
+        refuse(w, "it is a symbolic link to a missing file; name that file, or remove "
                   "the link");
     else if (errno == ELOOP)
-        refuse(w, "it is a symbolic link that leads back to itself; remove it, or name another "
+        refuse(w, "it is a symbolic link that leads back to itself; remove it, or choose another "
                   "file");
     else
         cannot_write(w, errno);
@@ -180,7 +180,7 @@ static bool open_temporary(file_writer *w)
     int error = size > PATH_MAX ? ENAMETOOLONG : create_temporary(w);
     if (!error)
         return true;
-    snprintf(w->err, sizeof w->err, "cannot create a file beside %s to write to: %s", w->name,
+    snprintf(w->err, sizeof w->err, "cannot create a temporary file next to %s: %s", w->name,
              strerror(error));
     free(w->temporary);
     w->temporary = NULL;
@@ -218,10 +218,11 @@ static bool take_after(file_writer *w, const struct stat *old)
     if ((mine.st_uid != old->st_uid || mine.st_gid != old->st_gid) &&
         fchown(w->fd, old->st_uid, old->st_gid))
         return refuse(w, "it belongs to another user or group, and replacing it would change "
-                         "that; remove it, or name another file");
+                         "that; remove it, or choose another file");
     if (fchmod(w->fd, old->st_mode & 0777) && (mine.st_mode ^ old->st_mode) & 0777)
         return cannot_write(w, errno);
-    return copy_access_list(w) || refuse(w, "its access list cannot be kept; name another file");
+    return copy_access_list(w) ||
+           refuse(w, "its access control list cannot be kept; choose another file");
 }
 
 static bool open_replacing(file_writer *w, const char *path, const struct stat *old)
@@ -229,8 +230,8 @@ static bool open_replacing(file_writer *w, const char *path, const struct stat *
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
         return cannot_write(w, errno);
     if (old->st_nlink > 1)
-        return refuse(w, "it has several names (hard links), and the others would keep the old "
-                         "contents; remove it, or name another file");
+        return refuse(w, "it has several hard links, and the others would keep the old "
+                         "contents; remove it, or choose another file");
     w->path = realpath(path, NULL); /* replaces the file that a link points to, not the link */
     if (!w->path)
         return cannot_write(w, errno);

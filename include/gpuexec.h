@@ -53,7 +53,7 @@ enum {
     GX_ERR_INVALID = -1,              /* invalid argument */
     GX_ERR_OVERLAP = -2,              /* the output partly overlaps an operand */
     GX_ERR_NOT_CANONICAL = -3,        /* an element is not below the modulus */
-    GX_ERR_UNSUPPORTED = -4,          /* the operation does not exist for this field or device */
+    GX_ERR_UNSUPPORTED = -4,          /* the operation is not supported for this field or device */
     GX_ERR_NO_DEVICE = -5,            /* no such device */
     GX_ERR_OUT_OF_MEMORY = -6,        /* out of host memory */
     GX_ERR_OUT_OF_DEVICE_MEMORY = -7, /* out of device memory */

@@ -63,7 +63,7 @@ size_t csv_split(char *line, char **fields, size_t most, const char **why)
     size_t count = 0;
     for (char *p = line;;) {
         if (count == most) {
-            *why = "more columns than there can be";
+            *why = "too many columns";
             return 0;
         }
         fields[count++] = p;
@@ -72,7 +72,7 @@ size_t csv_split(char *line, char **fields, size_t most, const char **why)
         else
             p += strcspn(p, ",\"");
         if (!p || (*p && *p != ',')) {
-            *why = p ? "a quote in the middle of a field" : "a quote that is not closed";
+            *why = p ? "a quote in the middle of a field" : "unclosed quote";
             return 0;
         }
         if (!*p)

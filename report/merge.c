@@ -34,11 +34,11 @@ static bool note_section(merge *m, const scan_section *s)
     bool ok = true;
     if (s->foreign)
         ok = note(m,
-                  "%s: the file says neither machine nor operation, and has no intervals; of the "
-                  "CPU it has one figure a size",
+                  "%s: the file names neither machine nor operation and has no intervals; for the "
+                  "CPU it has one value per size",
                   s->file);
     if (isfinite(s->cells) && (double)s->count < s->cells)
-        ok = ok && note(m, "%s: not finished, %zu of %.0f cells were measured", s->file, s->count,
+        ok = ok && note(m, "%s: incomplete, %zu of %.0f cells were measured", s->file, s->count,
                         s->cells);
     for (size_t i = 0; ok && i < s->count; i++) {
         const scan_row *r = &s->rows[i];
@@ -371,8 +371,9 @@ static bool add_section(merge *m, const scan_section *s, bool by_machine)
     if (m->npanels + p->nsections > 2) {
         const scan_section *first = m->panels[0].sections[0];
         if (!s->foreign && !first->foreign && strcmp(first->library, s->library) != 0 &&
-            !note(m, "%s is of gpuexec %s, %s of %s: differences may be the library's", s->file,
-                  s->library, first->file, first->library))
+            !note(m,
+                  "%s was made with gpuexec %s, %s with %s: differences may be due to the library",
+                  s->file, s->library, first->file, first->library))
             return false;
     }
     return note_section(m, s);

@@ -88,7 +88,7 @@ static bool no_cell_twice(scan_reader *r)
     for (size_t i = 1; ok && i < s->count; i++)
         if (scan_same_cell(sorted[i - 1], sorted[i])) {
             r->line = sorted[i]->line;
-            ok = scan_refuse(r, "this cell was in line %zu already", sorted[i - 1]->line);
+            ok = scan_refuse(r, "this cell is already in line %zu", sorted[i - 1]->line);
         }
     free(sorted);
     return ok;
@@ -99,11 +99,11 @@ static bool end_section(scan_reader *r)
 {
     scan_section *s = r->section;
     if (!r->headed)
-        return scan_refuse(r, "the file ends before the names of the columns: it is cut");
+        return scan_refuse(r, "the file ends before the column names: it is truncated");
     if (!no_cell_twice(r))
         return false;
     if (isfinite(s->cells) && (double)s->count > s->cells)
-        return scan_refuse(r, "%zu row%s where the heading says %.0f", s->count,
+        return scan_refuse(r, "%zu row%s, but the header says %.0f", s->count,
                            s->count == 1 ? "" : "s", s->cells);
     return true;
 }
@@ -123,7 +123,7 @@ static bool device_line(scan_reader *r, char *value)
     scan_section *s = r->section;
     char *split = strstr(value, " = ");
     if (!split || split == value)
-        return scan_refuse(r, "device: not 'NAME = DESCRIPTION'");
+        return scan_refuse(r, "device: expected 'NAME = DESCRIPTION'");
     if (s->ndevices == SCAN_DEVICES_MAX)
         return scan_refuse(r, "more than %d devices", SCAN_DEVICES_MAX);
     *split = 0;
@@ -150,7 +150,7 @@ static bool cells_line(scan_reader *r, const char *value)
 {
     double cells;
     if (!scan_number(value, &cells) || cells < 0 || cells != floor(cells))
-        return scan_refuse(r, "cells: '%.32s' is not a number of rows", value);
+        return scan_refuse(r, "cells: '%.32s' is not a number", value);
     r->section->cells = cells;
     return true;
 }
@@ -160,32 +160,31 @@ static bool heading_line(scan_reader *r, char *line)
 {
     char *name = line + 2, *colon = line[1] == ' ' ? strstr(name, ": ") : NULL;
     if (!colon)
-        return scan_refuse(r, "not a heading line '# NAME: VALUE'");
+        return scan_refuse(r, "not a header line '# NAME: VALUE'");
     char *value = colon + 2;
     *colon = 0;
     if (!strcmp(name, SCAN_MAGIC))
         return magic_line(r, value);
     if (!r->section)
-        return scan_refuse(r, "not a scan: its first line would be '# %s: %d'", SCAN_MAGIC,
+        return scan_refuse(r, "not a scan: the first line must be '# %s: %d'", SCAN_MAGIC,
                            SCAN_SCHEMA);
     if (r->headed)
-        return scan_refuse(r, "a heading line after the names of the columns");
+        return scan_refuse(r, "a header line after the column names");
     if (!strcmp(name, SCAN_DEVICE))
         return device_line(r, value);
     if (!strcmp(name, SCAN_CELLS))
         return cells_line(r, value);
     if (!strcmp(name, SCAN_UNIT))
         return !strcmp(value, SCAN_US) ||
-               scan_refuse(r, "unit '%.32s': times of schema %d are in us", value, SCAN_SCHEMA);
+               scan_refuse(r, "unit '%.32s': schema %d uses us", value, SCAN_SCHEMA);
     for (size_t i = 0; i < SCAN_HEADINGS; i++) {
         const scan_heading *h = &scan_headings[i];
         char *to = (char *)r->section + h->offset;
         if (strcmp(h->name, name) != 0)
             continue;
-        return *to ? scan_refuse(r, "%s: for the second time", name)
-                   : put_text(r, to, h->size, name, value);
+        return *to ? scan_refuse(r, "%s: duplicate", name) : put_text(r, to, h->size, name, value);
     }
-    return scan_refuse(r, "'%.32s' is no line of a heading of schema %d", name, SCAN_SCHEMA);
+    return scan_refuse(r, "'%.32s' is not a header line of schema %d", name, SCAN_SCHEMA);
 }
 
 static bool column_line(scan_reader *r, char *line)
@@ -197,17 +196,16 @@ static bool column_line(scan_reader *r, char *line)
         return scan_refuse(r, "%s", why);
     for (size_t i = 0; i < SCAN_COLUMNS; i++)
         if (i >= count || strcmp(names[i], scan_columns[i].name) != 0)
-            return scan_refuse(r, "column %zu is '%.32s', schema %d has '%s' there", i + 1,
+            return scan_refuse(r, "column %zu is '%.32s', but schema %d has '%s' there", i + 1,
                                i < count ? names[i] : "", SCAN_SCHEMA, scan_columns[i].name);
     if (count != SCAN_COLUMNS)
-        return scan_refuse(r, "%zu column%s, schema %d has %d", count, count == 1 ? "" : "s",
+        return scan_refuse(r, "%zu column%s, but schema %d has %d", count, count == 1 ? "" : "s",
                            SCAN_SCHEMA, SCAN_COLUMNS);
     for (size_t i = 0; i < SCAN_HEADINGS; i++)
         if (scan_headings[i].needed && !*((char *)r->section + scan_headings[i].offset))
-            return scan_refuse(r, "the heading above has no line '# %s: ...'",
-                               scan_headings[i].name);
+            return scan_refuse(r, "the header has no line '# %s: ...'", scan_headings[i].name);
     if (!isfinite(r->section->cells))
-        return scan_refuse(r, "the heading above has no line '# %s: ...'", SCAN_CELLS);
+        return scan_refuse(r, "the header has no line '# %s: ...'", SCAN_CELLS);
     r->headed = true;
     return true;
 }
@@ -247,11 +245,11 @@ static bool ordered(double x, double y)
 bool scan_plausible(scan_reader *r, const scan_row *row)
 {
     if (!(row->elements >= 1))
-        return scan_refuse(r, "elements: there must be one at least");
+        return scan_refuse(r, "elements: must be at least 1");
     if (row->samples < 1)
-        return scan_refuse(r, "samples: there must be one at least");
+        return scan_refuse(r, "samples: must be at least 1");
     if (!(row->median_us > 0) && !isnan(row->median_us))
-        return scan_refuse(r, "median_us: no call takes no time");
+        return scan_refuse(r, "median_us: must not be 0");
     if (!ordered(row->min_us, row->median_us) || !ordered(row->median_us, row->p90_us) ||
         !ordered(row->p90_us, row->max_us))
         return scan_refuse(r, "min <= median <= P90 <= max does not hold");
@@ -271,7 +269,7 @@ static bool row_line(scan_reader *r, char *line)
     if (!count)
         return scan_refuse(r, "%s", why);
     if (count != SCAN_COLUMNS)
-        return scan_refuse(r, "%zu column%s where there must be %d", count, count == 1 ? "" : "s",
+        return scan_refuse(r, "%zu column%s instead of %d", count, count == 1 ? "" : "s",
                            SCAN_COLUMNS);
     for (size_t i = 0; i < SCAN_COLUMNS; i++)
         if (!read_field(r, &scan_columns[i], fields[i], &row))
@@ -280,8 +278,8 @@ static bool row_line(scan_reader *r, char *line)
         return scan_refuse(r, "place: '%s' is neither %s nor %s", row.place, SCAN_HOST,
                            SCAN_RESIDENT);
     if (!one_of(row.state, SCAN_OK, SCAN_FAILED, SCAN_SKIPPED))
-        return scan_refuse(r, "state: '%s' is none of %s, %s, %s", row.state, SCAN_OK, SCAN_FAILED,
-                           SCAN_SKIPPED);
+        return scan_refuse(r, "state: '%s' is not one of %s, %s, %s", row.state, SCAN_OK,
+                           SCAN_FAILED, SCAN_SKIPPED);
     for (size_t i = 0; i < SCAN_COLUMNS; i++)
         if (scan_columns[i].measured && scan_is_ok(&row) != (*fields[i] != 0))
             return scan_refuse(r, "state is %s and %s is%s empty", row.state, scan_columns[i].name,
@@ -312,9 +310,9 @@ static bool take_line(scan_reader *r, const char *data, size_t length)
         length--;
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)data[i] < ' ' && data[i] != '\t')
-            return scan_refuse(r, "byte %zu is no text: not a CSV file", i + 1);
+            return scan_refuse(r, "byte %zu is not text: not a CSV file", i + 1);
     if (!length)
-        return scan_refuse(r, "an empty line");
+        return scan_refuse(r, "empty line");
     char *line = malloc(length + 1);
     if (!line)
         return no_memory(r);
@@ -334,7 +332,7 @@ static bool read_lines(scan_reader *r, const char *data, size_t size, unsigned f
         if (!end && flags & SCAN_CUT)
             return true;
         if (!end)
-            return scan_refuse(r, "the last line has no end: the file is cut");
+            return scan_refuse(r, "the last line is incomplete: the file is truncated");
         if (!take_line(r, data + at, (size_t)(end - data) - at))
             return false;
         at = (size_t)(end - data) + 1;

@@ -58,16 +58,16 @@ static bool read_name(scan_reader *r, const char *title)
         if (strcmp(known[i].name, name) != 0)
             continue;
         if (known[i].time && strcmp(unit, "us") != 0)
-            return scan_refuse(r, "column '%.32s': times must be in us, and say so in the name",
+            return scan_refuse(r, "column '%.32s': times must be in us, and the name must say so",
                                title);
         for (size_t k = 0; k < r->seeds_count; k++)
             if (r->seeds_columns[k] == (int)known[i].column)
-                return scan_refuse(r, "column '%.32s' is there twice", title);
+                return scan_refuse(r, "column '%.32s' appears twice", title);
         r->seeds_columns[r->seeds_count++] = (int)known[i].column;
         return true;
     }
     return scan_refuse(r,
-                       "column '%.32s' is unknown: neither a file of gpuexec scan nor one with "
+                       "unknown column '%.32s': neither a gpuexec scan nor a file with "
                        "size, CPU us, GPU median us and P90 us",
                        title);
 }
@@ -86,7 +86,7 @@ bool scan_seeds_begin(scan_reader *r, char *line)
         there[r->seeds_columns[i]] = true;
     }
     if (!there[SIZE] || !there[CPU] || !there[GPU])
-        return scan_refuse(r, "there must be columns for the size, the CPU and the GPU");
+        return scan_refuse(r, "columns for size, CPU and GPU are required");
     if (!scan_begin(r))
         return false;
     r->section->foreign = true;
@@ -103,7 +103,7 @@ static bool put_device(scan_reader *r, const char *device, double size, const do
     strcpy(row.place, SCAN_HOST);
     strcpy(row.state, isnan(us[0]) ? SCAN_SKIPPED : SCAN_OK);
     if (isnan(us[0]))
-        strcpy(row.note, "no figure in the file");
+        strcpy(row.note, "the file has no data");
     row.line = r->line;
     row.elements = size;
     row.median_us = us[0];
@@ -122,7 +122,7 @@ static bool check_winner(scan_reader *r, const char *winner, double cpu, double 
     if (isnan(cpu) || isnan(gpu) || (!says_cpu && !says_gpu))
         return true;
     if ((says_cpu && cpu > gpu) || (says_gpu && gpu > cpu))
-        return scan_refuse(r, "the winner is said to be '%.16s', the figures say otherwise",
+        return scan_refuse(r, "the winner column says '%.16s', but the times say otherwise",
                            winner);
     return true;
 }
@@ -134,8 +134,8 @@ bool scan_seeds_line(scan_reader *r, char *line)
     double value[SEEDS_KINDS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t count = csv_split(line, fields, SEEDS_COLUMNS_MAX, &why);
     if (count != r->seeds_count)
-        return count ? scan_refuse(r, "%zu column%s where there must be %zu", count,
-                                   count == 1 ? "" : "s", r->seeds_count)
+        return count ? scan_refuse(r, "%zu column%s instead of %zu", count, count == 1 ? "" : "s",
+                                   r->seeds_count)
                      : scan_refuse(r, "%s", why);
     for (size_t i = 0; i < count; i++) {
         int column = r->seeds_columns[i];

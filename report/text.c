@@ -156,8 +156,8 @@ static bool put_group_table(FILE *out, const merge_group *g, text_style style)
     }
     put_table(out, &t, style);
     if (unclear && style != TEXT_MARKDOWN) /* that says so at its top */
-        fputs("~ where the 95 % intervals of the two fastest meet: another run may say "
-              "otherwise.\n\n",
+        fputs("~ if the 95 % intervals of the two fastest overlap: another run may differ."
+              "\n\n",
               out);
     free(t.cells);
     return true;
@@ -182,13 +182,13 @@ static void put_even(FILE *out, const merge_group *g, const merge_cross *x)
     const cross_point *found = &x->even.found;
     fprintf(out, "%s is faster than %s ", g->series[x->fast].name, g->series[x->slow].name);
     if (found->kind == CROSS_ALWAYS) {
-        fputs("at every size that both were measured at", out);
+        fputs("at every size measured on both", out);
         return;
     }
     text_about(about, sizeof about, found->at);
     text_size(after, sizeof after, found->after);
     text_size(before, sizeof before, found->before);
-    fprintf(out, "from about %s elements on (between %s and %s", about, after, before);
+    fprintf(out, "from about %s elements (between %s and %s", about, after, before);
     put_interval(out, &x->even);
     for (size_t i = 0; x->even.earlier && i + 1 < x->even.nchanges; i++) {
         text_about(about, sizeof about, x->even.changes[i]);
@@ -201,9 +201,9 @@ static void put_clear(FILE *out, const merge_cross *x)
 {
     char about[32];
     const cross_point *found = &x->clear.found;
-    fprintf(out, "; in less than %.0f %% of its time ", 100 * CROSS_CLEAR);
+    fprintf(out, "; below %.0f %% of its time ", 100 * CROSS_CLEAR);
     if (found->kind == CROSS_ALWAYS)
-        fputs("as well", out);
+        fputs("at every size", out);
     else if (found->kind == CROSS_NEVER)
         fputs(x->clear.earlier ? "not at the largest size" : "nowhere", out);
     else {
@@ -246,7 +246,7 @@ static void put_machines(FILE *out, const merge_panel *p)
     for (size_t i = 0; i < p->nsections; i++) {
         const scan_section *s = p->sections[i];
         if (s->foreign) {
-            fprintf(out, "- `%s`: columns of the seeds, machine not stated\n", s->file);
+            fprintf(out, "- `%s`: threshold columns, machine not stated\n", s->file);
             continue;
         }
         fprintf(out, "- `%s`: gpuexec %s, %s, %s, %s%s%s; `%s`\n", s->file, s->library, s->date,
@@ -259,8 +259,7 @@ static void put_machines(FILE *out, const merge_panel *p)
 
 static const char *place_text(const char *place)
 {
-    return strcmp(place, SCAN_RESIDENT) ? "operands in host memory"
-                                        : "operands in the device's memory";
+    return strcmp(place, SCAN_RESIDENT) ? "operands in host memory" : "operands in device memory";
 }
 
 static bool put_panel(FILE *out, const merge_panel *p, text_style style)
@@ -393,8 +392,9 @@ bool text_put(FILE *out, const merge *m, text_style style, const char *title)
 {
     if (style == TEXT_MARKDOWN)
         fprintf(out,
-                "# %s\n\nMedian and P90 of one call in microseconds; times: the second fastest "
-                "over the winner; ~: their\n95 %% intervals meet.\n\n",
+                "# %s\n\nMedian and P90 of one call in microseconds; times: second fastest "
+                "relative to the "
+                "winner; ~: their\n95 %% intervals overlap.\n\n",
                 title);
     if (style == TEXT_MARKDOWN && m->npanels > 1 && !put_summary(out, m))
         return false;
@@ -405,7 +405,7 @@ bool text_put(FILE *out, const merge *m, text_style style, const char *title)
             return false;
     }
     if (m->nnotes)
-        fputs(style == TEXT_MARKDOWN ? "## Gaps and remarks\n\n" : "gaps and remarks:\n", out);
+        fputs(style == TEXT_MARKDOWN ? "## Gaps and notes\n\n" : "gaps and notes:\n", out);
     for (size_t i = 0; i < m->nnotes; i++)
         fprintf(out, "- %s\n", m->notes[i]);
     return true;

@@ -46,8 +46,9 @@ size_t gx__caller_size(const struct gx_layout *layout, const void *caller, char 
         return layout->first;
     if (size >= layout->first && size <= GX_STRUCT_SIZE_MAX)
         return size;
-    snprintf(message, message_size, "%s.struct_size is %zu, which no version has: set it to sizeof",
-             layout->name, size);
+    snprintf(message, message_size,
+             "%s.struct_size is %zu, which matches no version: set it to sizeof", layout->name,
+             size);
     return 0;
 }
 
@@ -62,10 +63,11 @@ gx_status gx__take_in(const struct gx_layout *layout, void *own, const void *cal
         for (size_t i = layout->size; i < size; i++) {
             if (!((const char *)caller)[i])
                 continue;
-            snprintf(message, message_size,
-                     "%s: byte %zu is set, but gpuexec %s knows %zu bytes: the caller was built "
-                     "with a newer gpuexec.h; leave that member 0 or update the library",
-                     layout->name, i, gx_version(), layout->size);
+            snprintf(
+                message, message_size,
+                "%s: byte %zu is set, but gpuexec %s knows only %zu bytes: the caller was built "
+                "with a newer gpuexec.h; leave that member 0 or update the library",
+                layout->name, i, gx_version(), layout->size);
             return GX_ERR_INVALID;
         }
         memcpy(own, caller, least(size, layout->size));
@@ -81,9 +83,10 @@ gx_status gx__check_out(const struct gx_layout *layout, const void *first, size_
     if (!*size)
         return GX_ERR_INVALID;
     if (count > 1 && !struct_size_of(first)) {
-        snprintf(message, message_size,
-                 "%s.struct_size is 0 in the first of %zu: in an array, set it to sizeof(%s)",
-                 layout->name, count, layout->name);
+        snprintf(
+            message, message_size,
+            "%s.struct_size is 0 in the first of %zu elements: in an array, set it to sizeof(%s)",
+            layout->name, count, layout->name);
         return GX_ERR_INVALID;
     }
     return GX_OK;

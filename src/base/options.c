@@ -21,38 +21,37 @@ enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
 /* X(config field, kind, name, environment, argument, help) */
 #define OPTIONS(X)                                                                                 \
     X(device, TEXT, "device", "GPUEXEC_DEVICE", "NAMES",                                           \
-      "run on this device, or on whichever of several, comma-separated ('gpuexec devices' lists "  \
-      "them)")                                                                                     \
+      "device to run on, or a comma-separated list to choose from (see 'gpuexec devices')")        \
     X(policy, POLICY, "policy", "GPUEXEC_POLICY", "POLICY",                                        \
-      "auto, cpu, gpu, latency or throughput: which of them does the work")                        \
+      "auto, cpu, gpu, latency or throughput: how to choose a device")                             \
     X(sample_every, U64, "sample-every", "GPUEXEC_SAMPLE_EVERY", "N",                              \
-      "recompute one element in N of what GPUs compute and compare it; 1: all, on any device "     \
-      "(default 1000, and none where the device is named)")                                        \
+      "recompute and compare one in N elements computed by GPUs; 1: all (default 1000; none if "   \
+      "the device is named)")                                                                      \
     X(cpumask, TIERS, "cpumask", "GPUEXEC_CPUMASK", "TIERS",                                       \
-      "CPU tiers allowed, comma-separated, of" GX__TIER_LIST(TIER_TEXT))                           \
-    X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "host threads of one job at most")          \
+      "CPU tiers allowed, comma-separated:" GX__TIER_LIST(TIER_TEXT))                              \
+    X(threads, U32, "threads", "GPUEXEC_THREADS", "N", "maximum host threads per job")             \
     X(dispatch_elems, U64, "dispatch-elems", "GPUEXEC_DISPATCH_ELEMS", "N",                        \
-      "elements of one dispatch at most")                                                          \
+      "maximum elements per dispatch")                                                             \
     X(path, PATH, "path", "GPUEXEC_PATH", "PATH",                                                  \
-      "auto, host-visible or device-local: how a GPU gets operands")                               \
+      "auto, host-visible or device-local: how a GPU accesses operands")                           \
     X(mode, MODE, "mode", "GPUEXEC_MODE", "MODE",                                                  \
-      "auto, sequential, single-submit or pipelined: how jobs of one call follow each other")      \
+      "auto, sequential, single-submit or pipelined: how jobs of one call are scheduled")          \
     X(stream_chunk_elems, U64, "stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS", "N",            \
-      "elements of one piece of a large job (default 524288)")                                     \
+      "elements per piece of a large job (default 524288)")                                        \
     X(device_memory, BYTES, "device-memory", "GPUEXEC_DEVICE_MEMORY", "BYTES",                     \
-      "memory to use of a device at most, such as 256M; larger work is cut")                       \
+      "maximum memory to use on a device, such as 256M; larger work is split up")                  \
     X(queue_jobs, U64, "queue-jobs", "GPUEXEC_QUEUE_JOBS", "N",                                    \
-      "submitted jobs that are not done at most, then submitting waits (default 4096)")            \
+      "maximum unfinished submitted jobs; submitting blocks at the limit (default 4096)")          \
     X(validate, BOOL, "validate", "GPUEXEC_VALIDATE", "0|1",                                       \
-      "watch drivers with their validation layer")                                                 \
+      "enable the drivers' validation layer")                                                      \
     X(trace, TEXT, "trace", "GPUEXEC_TRACE", "FILE",                                               \
-      "write what ran when, for ui.perfetto.dev or chrome://tracing")                              \
+      "write a trace for ui.perfetto.dev or chrome://tracing")                                     \
     X(webgpu_backends, BACKENDS, "webgpu-backends", "GPUEXEC_WEBGPU_BACKENDS", "BACKENDS",         \
-      "what WebGPU devices may be over, comma-separated, of vulkan gl dx12 metal")                 \
+      "WebGPU backends allowed, comma-separated: vulkan gl dx12 metal")                            \
     X(wgpu_library, TEXT, "wgpu-library", "GPUEXEC_WGPU_LIBRARY", "FILE",                          \
-      "the library wgpu-native (default: the one that the system finds)")                          \
+      "path of the wgpu-native library (default: the system's search path)")                       \
     X(cache_dir, TEXT, "cache-dir", "GPUEXEC_CACHE_DIR", "FOLDER",                                 \
-      "folder of the cache files, 'none' for no files")
+      "directory for cache files, or 'none'")
 
 static const gx_option options[] = {
 #define X(field, kind, name, env, arg, help) {name, env, arg, help},
@@ -122,7 +121,7 @@ static gx_status parse_name(const char *text, name_fn name, uint32_t count, uint
             return GX_OK;
         }
     }
-    int length = snprintf(err, err_size, "%s: '%.48s' is none of", where, text);
+    int length = snprintf(err, err_size, "%s: '%.48s' is not one of", where, text);
     for (uint32_t i = 0; i < count && length >= 0 && (size_t)length < err_size; i++)
         length += snprintf(err + length, err_size - (size_t)length, "%s %s", i ? "," : "", name(i));
     return GX_ERR_INVALID;
@@ -252,23 +251,24 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
     case BYTES:
         if (!parse_bytes(value, &number)) {
             snprintf(err, err_size,
-                     "%s: '%.48s' is not a number of bytes, with K, M, G or T behind it or not",
-                     where, value);
+                     "%s: '%.48s' is not a number of bytes (suffix K, M, G or T allowed)", where,
+                     value);
             return GX_ERR_INVALID;
         }
         memcpy(field, &number, sizeof number);
         return GX_OK;
     case TIERS:
         if (!gx__parse_tiers(value, &bits)) {
-            snprintf(err, err_size, "%s: '%s' names something else than" GX__TIER_LIST(TIER_TEXT),
-                     where, value);
+            snprintf(err, err_size,
+                     "%s: '%s' is not a list of these tiers:" GX__TIER_LIST(TIER_TEXT), where,
+                     value);
             return GX_ERR_INVALID;
         }
         memcpy(field, &value, sizeof value);
         return GX_OK;
     case BACKENDS:
         if (!gx__parse_backends(value, &bits)) {
-            snprintf(err, err_size, "%s: '%.48s' names something else than this platform has: %s",
+            snprintf(err, err_size, "%s: '%.48s' is not a list of backends of this platform: %s",
                      where, value, BACKENDS_TEXT);
             return GX_ERR_INVALID;
         }
@@ -317,7 +317,8 @@ static gx_status set_by_name(gx_config *config, const char *name, const char *va
     if (i == OPTION_COUNT)
         snprintf(err, err_size, "there is no setting '%s'", name);
     else if (targets[i].offset + member_bytes(i) > size)
-        snprintf(err, err_size, "%s lies beyond gx_config.struct_size: set that to sizeof", name);
+        snprintf(err, err_size, "%s lies beyond gx_config.struct_size: set it to sizeof(gx_config)",
+                 name);
     else
         return set(config, i, name, value, err, err_size);
     return GX_ERR_INVALID;
@@ -366,7 +367,7 @@ static gx_status take_old_backends(gx_config *config, char *err, size_t err_size
     if (!value || config->webgpu_backends)
         return GX_OK;
     if (!gx__parse_backends(value, &bits)) {
-        snprintf(err, err_size, "%s: '%.48s' names something else than this platform has: %s", name,
+        snprintf(err, err_size, "%s: '%.48s' is not a list of backends of this platform: %s", name,
                  value, BACKENDS_TEXT);
         return GX_ERR_INVALID;
     }

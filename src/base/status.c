@@ -7,11 +7,11 @@
 /* X(symbol, value, message): the values are those of gpuexec.h. */
 #define GX__STATUS_LIST(X)                                                                         \
     X(GX_OK, 0, "ok")                                                                              \
-    X(GX_PENDING, 1, "still under way")                                                            \
+    X(GX_PENDING, 1, "not finished yet")                                                           \
     X(GX_ERR_INVALID, -1, "invalid argument")                                                      \
     X(GX_ERR_OVERLAP, -2, "the output partly overlaps an operand")                                 \
     X(GX_ERR_NOT_CANONICAL, -3, "an element is not below the modulus")                             \
-    X(GX_ERR_UNSUPPORTED, -4, "the operation does not exist for this field or device")             \
+    X(GX_ERR_UNSUPPORTED, -4, "the operation is not supported for this field or device")           \
     X(GX_ERR_NO_DEVICE, -5, "no such device")                                                      \
     X(GX_ERR_OUT_OF_MEMORY, -6, "out of host memory")                                              \
     X(GX_ERR_OUT_OF_DEVICE_MEMORY, -7, "out of device memory")                                     \

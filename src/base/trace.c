@@ -30,7 +30,7 @@
 /* Every trace of ours begins like this, which distinguishes it from other files. */
 #define BEGIN "[{\"ph\":\"M\",\"name\":\"gpuexec\","
 
-static const char taken[] = "another context is writing it";
+static const char taken[] = "another context is writing to it";
 
 static const char *const stage_names[GX_STAGES] = {
 #define X(symbol, name) name,
@@ -216,7 +216,7 @@ static bool is_trace(int fd)
 static int open_again(const char *path, const char **why)
 {
     struct stat is;
-    *why = "exists and is no regular file: name another";
+    *why = "exists and is not a regular file: choose another";
     if (lstat(path, &is) || !S_ISREG(is.st_mode))
         return -1;
     *why = NULL;
@@ -224,7 +224,7 @@ static int open_again(const char *path, const char **why)
     if (fd < 0)
         return -1;
     if (fstat(fd, &is) || !S_ISREG(is.st_mode) || !is_trace(fd))
-        *why = "exists and is no trace of gpuexec: remove it or name another";
+        *why = "exists and is not a gpuexec trace: remove it or choose another";
     else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         *why = taken;
     if (!*why)
@@ -269,7 +269,7 @@ static gx_status start(struct gx_instance *instance, const char *path, char *mes
 {
     const gx_allocator *allocator = &instance->config.allocator;
     if (instance->trace) {
-        snprintf(message, message_size, "a trace is being written already: stop it first");
+        snprintf(message, message_size, "a trace is already being written: stop it first");
         return GX_ERR_INVALID;
     }
     struct gx_trace *trace = gx__alloc(allocator, sizeof *trace);
@@ -311,7 +311,7 @@ gx_status gx__trace_stop(struct gx_instance *instance, char *message, size_t mes
         trace->error = errno;
     gx_status s = trace->error ? GX_ERR_FILE : GX_OK;
     if (trace->error)
-        snprintf(message, message_size, "the trace is not whole: %s", strerror(trace->error));
+        snprintf(message, message_size, "the trace is incomplete: %s", strerror(trace->error));
     gx__free(&instance->config.allocator, trace);
     return s;
 }

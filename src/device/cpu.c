@@ -134,7 +134,7 @@ static gx_status cpu_enumerate(struct gx_instance *instance, gx_device_info *inf
         infos[i].memory_bytes = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
         if (reference)
             snprintf(infos[i].description, sizeof infos[i].description,
-                     "slow plain reference that the others are checked against");
+                     "slow reference that all other devices are checked against");
         else
             describe(instance, &infos[i]);
     }

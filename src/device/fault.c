@@ -369,8 +369,8 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
     if (!parse(&rest, &mode, &at) || strlen(name) >= sizeof device->info.name) {
         snprintf(
             message, message_size,
-            "'%.48s' is not fault:WHAT@N:DEVICE with WHAT of fail, oom, lose, hang, corrupt, N "
-            "from 1, and at most %zu characters",
+            "'%.48s' is not fault:WHAT@N:DEVICE with WHAT one of fail, oom, lose, hang, corrupt, "
+            "N >= 1, and at most %zu characters",
             name, sizeof device->info.name - 1);
         return GX_ERR_NO_DEVICE;
     }

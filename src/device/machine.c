@@ -155,8 +155,8 @@ static gx_status parse_value(struct reader *r, enum gx_machine_key key, struct t
     struct text left = t;
     bool ok = count ? parse_count(t, value) : take_number(&left, true, value) && !left.size;
     if (!ok)
-        return wrong(r, "%s: '%.*s' is no %s", keys[key].name, shown(t), t.at,
-                     count ? "whole number (K, M, G may follow)"
+        return wrong(r, "%s: '%.*s' is not a %s", keys[key].name, shown(t), t.at,
+                     count ? "whole number (suffix K, M or G allowed)"
                            : "number with at most three decimals");
     if (*value < keys[key].least)
         return wrong(r, "%s: must not be 0", keys[key].name);
@@ -168,7 +168,7 @@ static gx_status parse_value(struct reader *r, enum gx_machine_key key, struct t
         return wrong(r, "dispatch_elems: at most 2G");
     if ((key == GX_MACHINE_BINDING_ALIGN || key == GX_MACHINE_IMPORT_ALIGN) &&
         (*value & (*value - 1)))
-        return wrong(r, "%s: '%.*s' is no power of two", keys[key].name, shown(t), t.at);
+        return wrong(r, "%s: '%.*s' is not a power of two", keys[key].name, shown(t), t.at);
     return GX_OK;
 }
 
@@ -193,7 +193,7 @@ static gx_status parse_pair(struct reader *r, struct text word, struct text rest
     if (!number.size)
         return wrong(r, "%s has no value", keys[*key].name);
     if (trim(rest).size)
-        return wrong(r, "one value is expected after %s", keys[*key].name);
+        return wrong(r, "%s takes exactly one value", keys[*key].name);
     return parse_value(r, *key, number, value);
 }
 
@@ -213,7 +213,7 @@ static gx_status parse_change(struct reader *r, struct text rest)
     if (m->changes == GX_MACHINE_CHANGES)
         return wrong(r, "more than %d changes", GX_MACHINE_CHANGES);
     if (m->changes && at < m->change[m->changes - 1].at)
-        return wrong(r, "changes must be in the order of their times");
+        return wrong(r, "changes must be in chronological order");
     m->change[m->changes].at = at;
     m->change[m->changes].key = key;
     m->change[m->changes++].value = value;
@@ -240,7 +240,7 @@ static gx_status parse_line(struct reader *r, struct text line)
     }
     gx_status s = parse_pair(r, word, rest, &key, &value);
     if (s == GX_OK && r->seen[key])
-        return wrong(r, "%s is there twice", keys[key].name);
+        return wrong(r, "%s is set twice", keys[key].name);
     if (s != GX_OK)
         return s;
     r->seen[key] = true;
@@ -271,7 +271,7 @@ gx_status gx__machine_parse(struct gx_machine *machine, const char *text, size_t
         struct text line = {text, end ? (size_t)(end - text) : size};
         r.line++;
         if (memchr(line.at, 0, line.size))
-            return wrong(&r, "this is no text");
+            return wrong(&r, "not a text file");
         gx_status s = parse_line(&r, line);
         if (s != GX_OK)
             return s;
@@ -297,7 +297,7 @@ gx_status gx__machine_read(struct gx_machine *machine, const char *path, char *m
     fclose(f);
     if (failed || size == sizeof text) {
         snprintf(message, message_size, "%.60s: %s", path,
-                 failed ? "cannot be read" : "is too long for a machine's description");
+                 failed ? "cannot be read" : "is too long for a machine description");
         return GX_ERR_INVALID;
     }
     return gx__machine_parse(machine, text, size, path, message, message_size);

@@ -77,7 +77,7 @@ static void describe(const char *name, const struct gx_machine *machine, gx_devi
     *info = (gx_device_info){
         .kind = GX_DEVICE_SIM, .memory_bytes = machine->start.of[GX_MACHINE_MEMORY], .usable = 1};
     snprintf(info->name, sizeof info->name, "%s", name);
-    snprintf(info->description, sizeof info->description, "%s, modelled time", machine->name);
+    snprintf(info->description, sizeof info->description, "%s, simulated time", machine->name);
 }
 
 static gx_status sim_find(struct gx_instance *instance, const char *name, gx_device_info *info,

@@ -49,7 +49,7 @@ bool gx__sim_use(struct gx_sim_accesses *log, enum gx_queue queue, uint64_t now,
         if (!a)
             continue;
         snprintf(message, message_size,
-                 "a wait is missing: %s work from %llu to %llu ns %s memory that %s work from %llu "
+                 "missing wait: %s work from %llu to %llu ns %s memory that %s work from %llu "
                  "to %llu ns %s",
                  queue_names[queue], (unsigned long long)start, (unsigned long long)end,
                  ranges[i].write ? "writes" : "reads", queue_names[a->queue],

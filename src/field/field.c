@@ -8,6 +8,7 @@
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "elements are little-endian in memory and the kernels read them as machine words"
+
 #endif
 
 static struct gx_prime primes[] = {

@@ -36,15 +36,13 @@ enum gx_verifier {
     X(GX_MUL, 3, "mul", 2, 1, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE, "a * b")                    \
     X(GX_NEG, 4, "neg", 1, 0, ELEMENTWISE, LINEAR, 0, 5, SUB, RECOMPUTE, "-a")                     \
     X(GX_SQR, 5, "sqr", 1, 0, ELEMENTWISE, MUL, 1, 11, SQR, RECOMPUTE, "a * a")                    \
-    X(GX_INV, 6, "inv", 1, 0, ELEMENTWISE, INVERT_UP, 4, 40, INV, MULTIPLY,                        \
-      "1 / a, and 0 where a is 0")                                                                 \
-    X(GX_DIV, 7, "div", 2, 0, ELEMENTWISE, INVERT_UP, 5, 50, DIV, MULTIPLY,                        \
-      "a / b, and 0 where b is 0")                                                                 \
+    X(GX_INV, 6, "inv", 1, 0, ELEMENTWISE, INVERT_UP, 4, 40, INV, MULTIPLY, "1 / a; 0 if a is 0")  \
+    X(GX_DIV, 7, "div", 2, 0, ELEMENTWISE, INVERT_UP, 5, 50, DIV, MULTIPLY, "a / b; 0 if b is 0")  \
     X(GX_MUL_ADD, 8, "mul-add", 3, 0, ELEMENTWISE, MUL, 1, 14, MUL_ADD, RECOMPUTE, "a * b + c")    \
     X(GX_TO_MONT, 9, "to-mont", 1, 0, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE,                     \
-      "a * R: a plain integer into Montgomery form")                                               \
+      "a * R: plain integer to Montgomery form")                                                   \
     X(GX_FROM_MONT, 10, "from-mont", 1, 0, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE,                \
-      "a / R: Montgomery form into a plain integer")                                               \
+      "a / R: Montgomery form to plain integer")                                                   \
     X(GX_SUM, 11, "sum", 1, 0, REDUCTION, SUM, 0, 3, SUM, WHOLE, "a[0] + a[1] + ...")              \
     X(GX_DOT, 12, "dot", 2, 0, REDUCTION, DOT, 1, 12, MUL, WHOLE, "a[0] * b[0] + a[1] * b[1] + ...")
 

@@ -194,11 +194,11 @@ static void operation_table(void **state)
     check_op(3, "mul", 2, 1, "a * b");
     check_op(4, "neg", 1, 0, "-a");
     check_op(5, "sqr", 1, 0, "a * a");
-    check_op(6, "inv", 1, 0, "1 / a, and 0 where a is 0");
-    check_op(7, "div", 2, 0, "a / b, and 0 where b is 0");
+    check_op(6, "inv", 1, 0, "1 / a; 0 if a is 0");
+    check_op(7, "div", 2, 0, "a / b; 0 if b is 0");
     check_op(8, "mul-add", 3, 0, "a * b + c");
-    check_op(9, "to-mont", 1, 0, "a * R: a plain integer into Montgomery form");
-    check_op(10, "from-mont", 1, 0, "a / R: Montgomery form into a plain integer");
+    check_op(9, "to-mont", 1, 0, "a * R: plain integer to Montgomery form");
+    check_op(10, "from-mont", 1, 0, "a / R: Montgomery form to plain integer");
     check_op(11, "sum", 1, 0, "a[0] + a[1] + ...");
     check_op(12, "dot", 2, 0, "a[0] * b[0] + a[1] * b[1] + ...");
 }

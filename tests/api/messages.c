@@ -104,7 +104,7 @@ static void calls_say_why_they_failed(void **state)
     char text[64], err[64];
     void *memory;
     gx_job job = {.op = GX_ADD, .field = 77};
-    expect(gx_open(&(gx_config){.mode = "fast"}, &other), GX_ERR_INVALID, "'fast' is none of");
+    expect(gx_open(&(gx_config){.mode = "fast"}, &other), GX_ERR_INVALID, "'fast' is not one of");
     expect(gx_config_set(&(gx_config){0}, "threads", "no", err, sizeof err), GX_ERR_INVALID, "no");
     assert_non_null(strstr(err, "threads"));
     expect(gx_config_set(&(gx_config){0}, "treads", "1", NULL, 9), GX_ERR_INVALID, "treads");

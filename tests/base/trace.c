@@ -265,7 +265,7 @@ static void disk_full(void **state)
     limit_files(4096);
     many_spans(NULL);
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_ERR_FILE);
-    assert_string_equal(message, "the trace is not whole: File too large");
+    assert_string_equal(message, "the trace is incomplete: File too large");
     /* It is still a trace, and can be replaced; where there is no room at all, it stays. */
     assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
@@ -329,7 +329,7 @@ static void only_over_a_trace(void **state)
     const char *const others[] = {"", "[", "[{\"ph\":\"M\",\"name\":\"other\"}]", "elements\n"};
     for (size_t i = 0; i < GXT_COUNT(others); i++) {
         write_file(path, others[i]);
-        expect_refused(path, "is no trace of gpuexec");
+        expect_refused(path, "is not a gpuexec trace");
         expect_file(path, others[i]);
     }
     end();
@@ -340,7 +340,7 @@ static void only_over_a_trace(void **state)
 static void only_regular_files(void **state)
 {
     (void)state;
-    static const char why[] = "is no regular file";
+    static const char why[] = "is not a regular file";
     char other[40];
     start();
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);

@@ -34,33 +34,34 @@ static void wrong_files(void **state)
     expect_wrong("queues 3\nspeed 3\n", "f:2: unknown key 'speed'; doc/design.md lists them");
     expect_wrong("queues 2", "f:1: queues: '2' is neither 1 nor 3");
     expect_wrong("\n\nmemory", "f:3: memory has no value");
-    expect_wrong("memory 3 4", "f:1: one value is expected after memory");
-    expect_wrong("memory 3T", "f:1: memory: '3T' is no whole number (K, M, G may follow)");
-    expect_wrong("memory -3", "f:1: memory: '-3' is no whole number (K, M, G may follow)");
-    expect_wrong("memory 1.5", "f:1: memory: '1.5' is no whole number (K, M, G may follow)");
-    expect_wrong("memory 9999999999999999999999", "f:1: memory: '9999999999999999999999' is no "
-                                                  "whole number (K, M, G may follow)");
+    expect_wrong("memory 3 4", "f:1: memory takes exactly one value");
+    expect_wrong("memory 3T", "f:1: memory: '3T' is not a whole number (suffix K, M or G allowed)");
+    expect_wrong("memory -3", "f:1: memory: '-3' is not a whole number (suffix K, M or G allowed)");
+    expect_wrong("memory 1.5",
+                 "f:1: memory: '1.5' is not a whole number (suffix K, M or G allowed)");
+    expect_wrong("memory 9999999999999999999999", "f:1: memory: '9999999999999999999999' is not a "
+                                                  "whole number (suffix K, M or G allowed)");
     expect_wrong("memory 0", "f:1: memory: must not be 0");
-    expect_wrong("binding_align 48", "f:1: binding_align: '48' is no power of two");
+    expect_wrong("binding_align 48", "f:1: binding_align: '48' is not a power of two");
     expect_wrong("kernel_gb_s 1.2345",
-                 "f:1: kernel_gb_s: '1.2345' is no number with at most three decimals");
+                 "f:1: kernel_gb_s: '1.2345' is not a number with at most three decimals");
     expect_wrong("kernel_gb_s 1.",
-                 "f:1: kernel_gb_s: '1.' is no number with at most three decimals");
-    expect_wrong("kernel_gb_s 0.0004", "f:1: kernel_gb_s: '0.0004' is no number with at most "
+                 "f:1: kernel_gb_s: '1.' is not a number with at most three decimals");
+    expect_wrong("kernel_gb_s 0.0004", "f:1: kernel_gb_s: '0.0004' is not a number with at most "
                                        "three decimals");
     expect_wrong("kernel_gb_s 0.000", "f:1: kernel_gb_s: must not be 0");
-    expect_wrong("launch_us 1\nlaunch_us 2", "f:2: launch_us is there twice");
+    expect_wrong("launch_us 1\nlaunch_us 2", "f:2: launch_us is set twice");
     expect_wrong("at 2 mul_g_s 1",
                  "f:1: expected: at TIME KEY VALUE, with a TIME like 2.5s, 300ms or 10us");
     expect_wrong("at 2s", "f:1: expected: at TIME KEY VALUE, with a TIME like 2.5s, 300ms or 10us");
     expect_wrong("at 2s memory 1G", "f:1: memory cannot change: only times and rates can");
     expect_wrong("at 2s mul_g_s 1\nat 1.999s mul_g_s 2",
-                 "f:2: changes must be in the order of their times");
+                 "f:2: changes must be in chronological order");
     struct gx_machine machine;
     char message[160];
     assert_int_equal(gx__machine_parse(&machine, "a\0b", 3, "f", message, sizeof message),
                      GX_ERR_INVALID);
-    assert_string_equal(message, "f:1: this is no text");
+    assert_string_equal(message, "f:1: not a text file");
     assert_int_equal(gx__machine_read(&machine, "/nowhere/x", message, sizeof message),
                      GX_ERR_INVALID);
     assert_string_equal(message, "/nowhere/x: No such file or directory");

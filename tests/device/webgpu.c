@@ -148,7 +148,7 @@ static void expect_library(const char *library, const char *text)
 static void other_libraries(void **state)
 {
     (void)state;
-    expect_library("/nonexistent/libwgpu_native.so", "cannot be loaded");
+    expect_library("/nonexistent/libwgpu_native.so", "cannot load");
     expect_library("libm.so.6", "has no wgpu");
     expect_library(GXT_OLD_WGPU, "24.0.3");
 }

@@ -227,7 +227,7 @@ def test_regret(jobs, told, devices="sim:gpu-slower-than-cpu,sim:cpu-16-cores", 
                                       series["gpuexec_routed_best_seconds_total"][0]), (took / 1e9, best / 1e9))
     top = subprocess.run([PROGRAM, "top", "--once", server.url], capture_output=True, text=True, check=False)
     ever = f"{100 * (took / best - 1):.1f} %" if told else "-"
-    line = f"regret    - now, {ever} in all (estimated)"
+    line = f"regret    - now, {ever} overall (estimated)"
     expect(line, line in top.stdout, top.stdout)
     server.end()
 
@@ -352,10 +352,10 @@ def test_token():
     for listen in ("0.0.0.0:0", "[::]:0"):
         done = subprocess.run([PROGRAM, "serve", "--listen", listen], capture_output=True, text=True, check=False,
                               env={k: v for k, v in os.environ.items() if k != "GPUEXEC_SERVE_TOKEN"})
-        expect(f"{listen} needs a token", done.returncode == 2 and "needs a token" in done.stderr, done)
+        expect(f"{listen} needs a token", done.returncode == 2 and "a token is required" in done.stderr, done)
     for listen in ("127.0.0.1", "127.0.0.1:99999", ":80", "nowhere.invalid:80", "127.0.0.1:x", "127.0.0.1:1K"):
         done = subprocess.run([PROGRAM, "serve", "--listen", listen], capture_output=True, text=True, check=False)
-        expect(f"--listen {listen}", done.returncode == 2 and "no address and port" in done.stderr, done)
+        expect(f"--listen {listen}", done.returncode == 2 and "not an address and port" in done.stderr, done)
     server = Server("--idle", listen="0.0.0.0:0", env={"GPUEXEC_SERVE_TOKEN": TOKEN})
     for path in ("/", "/metrics", "/status.json", "/history.json", "/healthz", "/other"):
         status, _, headers = server.get(path)
@@ -373,7 +373,7 @@ def test_token():
     good = subprocess.run([PROGRAM, "top", "--once", f"http://{place}/?token={TOKEN}"], capture_output=True, check=False)
     bad = subprocess.run([PROGRAM, "top", "--once", place], capture_output=True, text=True, check=False)
     equal("top with the token", good.returncode, 0)
-    expect("top without", bad.returncode == 1 and "wants a token" in bad.stderr, bad)
+    expect("top without", bad.returncode == 1 and "a token is required" in bad.stderr, bad)
     look_at_page(server, f"http://{place}/?token={TOKEN}")
     equal("SIGTERM ends it", server.end(), 0)
 
@@ -398,7 +398,7 @@ def look_at_page(server, url):
 # ---- top ----
 
 def answer_with(data, hold):
-    """A server for one connection that is no gpuexec serve; its port."""
+    """A server for one connection that is not a gpuexec serve; its port."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def run():
@@ -414,9 +414,9 @@ def answer_with(data, hold):
 
 def test_top_with_strangers():
     for what, data, hold, message in (
-            ("no HTTP", b"hello\r\n\r\n", 0, "no HTTP"), ("an error", b"HTTP/1.0 503 x\r\n\r\n", 0, "status 503"),
-            ("no JSON", b"HTTP/1.0 200 OK\r\n\r\n<html>", 0, "no gpuexec serve"),
-            ("another JSON", b"HTTP/1.0 200 OK\r\n\r\n[1]", 0, "no gpuexec serve"),
+            ("no HTTP", b"hello\r\n\r\n", 0, "not HTTP"), ("an error", b"HTTP/1.0 503 x\r\n\r\n", 0, "status 503"),
+            ("no JSON", b"HTTP/1.0 200 OK\r\n\r\n<html>", 0, "not a gpuexec serve"),
+            ("another JSON", b"HTTP/1.0 200 OK\r\n\r\n[1]", 0, "not a gpuexec serve"),
             ("silence", b"", 6, "timed out"), ("no end", b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * (2 << 20), 0, "too long")):
         started = time.time()
         done = subprocess.run([PROGRAM, "top", "--once", f"127.0.0.1:{answer_with(data, hold)}"],

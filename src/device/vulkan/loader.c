@@ -160,19 +160,19 @@ static bool create_instance(struct vk_loader *loader, struct gx_instance *instan
     if (version < VK_API_VERSION_1_1)
         return fail(loader, "no Vulkan: the loader is older than 1.1: upgrade libvulkan1");
     if (instance->config.validate && !has_layer(entry, VALIDATION_LAYER))
-        return fail(loader, "no Vulkan: validation was asked for, but its layer is missing: "
+        return fail(loader, "no Vulkan: validation was requested, but its layer is missing: "
                             "install vulkan-validationlayers");
     struct instance_setup setup;
     VkResult r = set_up(&setup, loader, instance, entry);
     if (r == VK_SUCCESS && instance->config.validate && !loader->debug_utils)
-        return fail(loader, "no Vulkan: validation was asked for, but the loader has no "
+        return fail(loader, "no Vulkan: validation was requested, but the loader lacks "
                             "VK_EXT_debug_utils: upgrade libvulkan1");
     if (r == VK_SUCCESS)
         r = entry->CreateInstance(&setup.info, NULL, &loader->handle);
     if (r != VK_SUCCESS) {
         loader->handle = VK_NULL_HANDLE;
         return fail(loader,
-                    "no Vulkan driver could be loaded (%d): install the GPU's own or "
+                    "no Vulkan driver could be loaded (%d): install the GPU's driver or "
                     "mesa-vulkan-drivers, or correct VK_ICD_FILENAMES",
                     (int)r);
     }
@@ -182,7 +182,7 @@ static bool create_instance(struct vk_loader *loader, struct gx_instance *instan
         r = loader->fn.CreateDebugUtilsMessengerEXT(loader->handle, &setup.messenger, NULL,
                                                     &loader->messenger);
         if (r != VK_SUCCESS)
-            return fail(loader, "no Vulkan: the validation layer takes no messenger (%d)", (int)r);
+            return fail(loader, "no Vulkan: cannot create a validation messenger (%d)", (int)r);
     }
     return true;
 }
@@ -208,7 +208,7 @@ static void start(struct vk_loader *loader, struct gx_instance *instance)
     if (loader->count)
         return;
     if (!loader->why_none[0])
-        fail(loader, "no Vulkan device was found: install the driver of the GPU, or "
+        fail(loader, "no Vulkan device found: install the GPU's driver, or "
                      "mesa-vulkan-drivers for a software device");
     gx__log(instance, instance->config.validate ? GX_LOG_ERROR : GX_LOG_INFO, "%s",
             loader->why_none);
@@ -280,7 +280,8 @@ gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_
         snprintf(message, message_size, "%s", loader->why_none);
     else if (!found)
         snprintf(message, message_size,
-                 "no Vulkan device is '%.48s': 'gpuexec devices' and gx_devices list them", name);
+                 "no Vulkan device matches '%.48s': 'gpuexec devices' and gx_devices list them",
+                 name);
     else if (!found->info.usable)
         snprintf(message, message_size, "%s", found->info.description);
     else {

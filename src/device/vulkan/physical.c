@@ -93,10 +93,10 @@ static void inspect(const struct vk_loader *loader, struct vk_physical *p)
     }
     p->info.automatic = p->info.usable && !p->software;
     if (!p->info.usable)
-        snprintf(p->info.description, sizeof p->info.description,
-                 "%.40s has Vulkan %u.%u, 1.2 with timeline semaphores is needed: install a newer "
-                 "driver",
-                 p->properties.deviceName, VK_API_VERSION_MAJOR(v), VK_API_VERSION_MINOR(v));
+        snprintf(
+            p->info.description, sizeof p->info.description,
+            "%.40s has Vulkan %u.%u, needs 1.2 with timeline semaphores: install a newer driver",
+            p->properties.deviceName, VK_API_VERSION_MAJOR(v), VK_API_VERSION_MINOR(v));
 }
 
 /* ---- the same GPU twice ---- */

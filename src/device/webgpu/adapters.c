@@ -25,7 +25,7 @@ static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t gl_open;   /* instances that have it open, */
 static pid_t gl_process; /* in this process or one that it was forked from */
 static const char gl_message[] =
-    "OpenGL was in use at fork(): close contexts before, or exec() in the child";
+    "OpenGL was in use at fork(): close contexts first, or exec() in the child";
 
 /* ---- describing one ---- */
 
@@ -160,10 +160,10 @@ static void start(struct wg_loader *loader, struct gx_instance *instance)
                 list_backend(loader, b);
         set_automatic(loader);
         if (!loader->count)
-            snprintf(loader->why_none, sizeof loader->why_none, "no WebGPU adapter was found: %s",
+            snprintf(loader->why_none, sizeof loader->why_none, "no WebGPU adapter found: %s",
                      loader->gl_forked ? gl_message
-                                       : "install the driver of the GPU, or mesa-vulkan-drivers "
-                                         "and libegl1 for software ones");
+                                       : "install the GPU's driver, or mesa-vulkan-drivers "
+                                         "and libegl1 for software adapters");
     }
     if (!loader->count)
         gx__log(instance, GX_LOG_INFO, "%s", loader->why_none);
@@ -251,7 +251,7 @@ static bool possible(const char *name, char *message, size_t message_size)
     backend[length] = 0;
     if (gx__parse_backends(backend, &bits))
         return true;
-    snprintf(message, message_size, "'%.32s': this platform has no WebGPU backend '%s', but %s",
+    snprintf(message, message_size, "'%.32s': this platform has no WebGPU backend '%s', only %s",
              name, backend, gx__webgpu_backends_here());
     return false;
 }
@@ -279,7 +279,8 @@ gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_
         snprintf(message, message_size, "'%.48s': %s", name, gl_message);
     else if (!found)
         snprintf(message, message_size,
-                 "no WebGPU device is '%.48s': 'gpuexec devices' and gx_devices list them", name);
+                 "no WebGPU device matches '%.48s': 'gpuexec devices' and gx_devices list them",
+                 name);
     else if (!found->info.usable)
         snprintf(message, message_size, "%s", found->info.description);
     else {

@@ -39,8 +39,8 @@ static bool is_ours(const struct wg_fn *fn, const char *name, char *why, size_t 
     char other[16], wanted[16];
     print_version(found, other, sizeof other);
     print_version(GX_WGPU_NATIVE_VERSION, wanted, sizeof wanted);
-    snprintf(why, size, "%.40s is wgpu-native %s, %s is needed: take that of the Python wheel %s",
-             name, other, wanted, GX_WGPU_WHEEL);
+    snprintf(why, size, "%.40s is wgpu-native %s, needs %s: use that of the Python wheel %s", name,
+             other, wanted, GX_WGPU_WHEEL);
     return false;
 }
 
@@ -51,15 +51,14 @@ bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *
     /* It has threads and thread-local data: once in, it stays. */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library && asked)
-        snprintf(why, size, "no WebGPU: %.60s cannot be loaded: correct GPUEXEC_WGPU_LIBRARY",
-                 name);
+        snprintf(why, size, "no WebGPU: cannot load %.60s: correct GPUEXEC_WGPU_LIBRARY", name);
     else if (!library)
         snprintf(why, size,
-                 "no WebGPU: take " USUAL_NAME
-                 " from the Python wheel %s and name it by GPUEXEC_WGPU_LIBRARY",
+                 "no WebGPU: extract " USUAL_NAME
+                 " from the Python wheel %s and set GPUEXEC_WGPU_LIBRARY to it",
                  GX_WGPU_WHEEL);
     else if (!find_functions(library, fn, &missing))
-        snprintf(why, size, "%.40s has no %s: take that of the Python wheel %s", name, missing,
+        snprintf(why, size, "%.40s has no %s: use that of the Python wheel %s", name, missing,
                  GX_WGPU_WHEEL);
     else
         return is_ours(fn, name, why, size);
