@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPU as a device: SHARED memory only, any host memory imports for free, commands
- * run on the thread that submits them, large dispatches on the crew. It is also the
- * device "ref", the same with the reference kernels in its table.
+ * The CPU as a device: only SHARED memory, importing host memory is free, commands run on the
+ * submitting thread, large dispatches on the thread pool. Also the device "ref", the same with the
+ * reference kernels in its table.
  */
 #include "device/device.h"
 
@@ -16,21 +16,21 @@
 #include "base/options.h"
 #include "field/sum.h"
 
-/* Work that makes another thread worth waking: it costs a few microseconds. */
+/* Work that makes another thread worthwhile: waking one costs a few microseconds. */
 #define WORKER_MIN_NS 20000u
-/* What looking at an element takes, as gx_op_row.ns. */
+/* Cost of checking an element, in the unit of gx_op_row.ns. */
 #define CHECK_NS 2u
-/* Products that are added up together: they stay in the L1 or L2 cache, and reducing their sum
- * costs little for each. */
+/* Products that are summed together: they fit in the L1 or L2 cache, and reducing their sum adds
+ * little per product. */
 #define SUM_BLOCK   512u
 #define SUM_SCRATCH 64u
-/* Elements that one worker takes at a time: some hundred KiB, so that stores stay in few
- * pages and an unlucky worker holds the others up for little. Where that would leave threads
- * without any, as few as are worth waking one for, and for inverses a batch. */
+/* Elements that a worker takes at a time: a few hundred KiB, so that stores touch few pages and a
+ * delayed worker does not hold up the others for long. If that left threads without work, as few as
+ * are worth waking one for; for inverses, a batch. */
 #define CHUNK_ELEMENTS     8192u
 #define CHUNK_ELEMENTS_MIN 512u
 #define CHUNKS_PER_THREAD  2u
-/* Data beyond this would push everything else out of the caches. */
+/* Data beyond this would evict everything else from the caches. */
 #define STREAM_DEFAULT_BYTES ((size_t)16 << 20)
 #define STREAM_MAX_BYTES     ((size_t)64 << 20)
 
@@ -38,10 +38,10 @@ enum { ENTRIES_INLINE = 8, IDLE_COMMANDS = 32 };
 
 struct cpu_kernel {
     const struct gx_prime *prime; /* NULL for u32 and f32 */
-    gx_host_fn fn;                /* of a reduction: what is added up; NULL: the operand itself */
-    gx_host_fn sum;               /* of a reduction, else NULL */
+    gx_host_fn fn;                /* for a reduction: the terms; NULL: the operand itself */
+    gx_host_fn sum;               /* for a reduction, otherwise NULL */
     enum gx_host_kernel host;
-    uint32_t ns;       /* rough cost of one element, for choosing threads */
+    uint32_t ns;       /* rough cost of one element, for choosing the number of threads */
     uint32_t operands; /* public ones: a, b, c */
     size_t element_bytes;
     bool floats;
@@ -58,9 +58,9 @@ struct cpu_entry {
 struct cpu_cmd {
     struct gx_cmd base;
     struct cpu_cmd *next_idle;
-    gx_status failed; /* recording ran out of memory */
+    gx_status failed; /* memory ran out while recording */
     size_t count, room;
-    struct cpu_entry *entries; /* `first` until it is too small */
+    struct cpu_entry *entries; /* `first` until that is too small */
     struct cpu_entry first[ENTRIES_INLINE];
 };
 
@@ -204,7 +204,7 @@ static gx_status cpu_open(struct gx_device *device)
     fill_kernels(cpu, &table);
 
     uint64_t limit = device->instance->config.dispatch_elems;
-    const uint64_t most = (uint64_t)1 << 31; /* indices in BAD are 32 bits */
+    const uint64_t most = (uint64_t)1 << 31; /* indices in BAD have 32 bits */
     device->facts = (struct gx_device_facts){.mem_kinds = GX_MEM_BIT(GX_MEM_SHARED),
                                              .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
                                              .dispatch_elems = limit && limit < most ? limit : most,
@@ -313,15 +313,14 @@ static uint32_t cpu_workers(struct gx_device *device, const struct gx_kernel *ke
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = kernel->impl;
     uint64_t useful = n * k->ns / WORKER_MIN_NS;
-    if (useful < 2) /* most calls, and the smallest */
+    if (useful < 2) /* most calls, and the smallest ones */
         return 1;
     uint64_t chunks = n / chunk_elements(cpu, k, n);
     useful = useful < chunks ? useful : chunks;
     return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
 }
 
-/* Scratch of one worker, in whole cache lines: its partial result, or what gx_host_args asks
- * for. */
+/* Scratch of one worker, in whole cache lines: its partial result, or what gx_host_args needs. */
 static size_t worker_scratch(const struct cpu_kernel *k, uint64_t n)
 {
     if (k->sum)
@@ -360,8 +359,8 @@ static struct gx_host_args arguments(const struct cpu_kernel *k, const struct gx
     return args;
 }
 
-/* The calling thread may flush denormals or round otherwise, and threads that it started
- * inherit that; results may not depend on it. */
+/* The calling thread may flush denormals or use another rounding mode, which threads that it starts
+ * inherit; results must not depend on it. */
 static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_host_args *args)
 {
     fenv_t caller;
@@ -371,7 +370,7 @@ static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_h
     return bad;
 }
 
-/* The operands from element `from` on. */
+/* The operands starting at element `from`. */
 static struct gx_host_args skip_to(const struct cpu_kernel *k, const struct gx_host_args *args,
                                    size_t from, size_t n)
 {
@@ -387,7 +386,7 @@ static struct gx_host_args skip_to(const struct cpu_kernel *k, const struct gx_h
     return part;
 }
 
-/* Elements from .. from + n of args, with the index of a bad one seen from the start. */
+/* Elements from .. from + n of args; the index of a bad one counts from the start. */
 static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
                        size_t n, size_t worker)
 {
@@ -401,7 +400,7 @@ static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *ar
 
 /* ---- reductions ---- */
 
-/* *sum = what elements from .. from + n of args add up to; the rest as run_part. */
+/* *sum = the sum of elements from .. from + n of args; otherwise as run_part. */
 static size_t sum_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
                        size_t n, uint64_t *sum)
 {
@@ -453,7 +452,7 @@ static void run_chunk(void *user, size_t chunk, uint32_t worker)
     struct spread *spread = user;
     size_t from = chunk * spread->chunk, left = spread->args->n - from;
     size_t known = atomic_load_explicit(&spread->bad, memory_order_relaxed);
-    if (from > known) /* there is an earlier one already */
+    if (from > known) /* an earlier one was already found */
         return;
     size_t n = left < spread->chunk ? left : spread->chunk;
     const struct cpu_kernel *k = spread->kernel;
@@ -482,7 +481,7 @@ static size_t run_spread(struct gx_device *device, const struct cpu_kernel *k,
     return atomic_load(&spread.bad);
 }
 
-/* Not inlined: its terms would make the frame of every dispatch large. */
+/* Not inlined: its terms would enlarge the stack frame of every dispatch. */
 __attribute__((noinline)) static size_t run_reduction(struct gx_device *device,
                                                       const struct gx_dispatch *d,
                                                       const struct gx_host_args *args,
@@ -570,7 +569,7 @@ static void cpu_recycle(struct gx_cmd *base)
         cmd_free(base->device, cmd);
 }
 
-/* Room for one more entry, or NULL with the failure noted. */
+/* Room for one more entry, or NULL with the failure recorded. */
 static struct cpu_entry *append(struct cpu_cmd *cmd)
 {
     if (cmd->failed != GX_OK)
@@ -617,8 +616,8 @@ static void cpu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier)
     (void)barrier;
 }
 
-/* Runs everything now, on this thread: any point of this device that exists has been
- * reached, so there is nothing to wait for, before or after. */
+/* Runs everything now, on this thread. Every existing point of this device has been reached, so
+ * there is nothing to wait for. */
 static gx_status cpu_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
                             struct gx_point *done)
 {

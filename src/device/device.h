@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device contract: the only file that the author of a backend reads. A device
- * offers memory of a few kinds, kernels, commands on a few queues, and points in time.
- * It holds no policy: what runs where, in which pieces and over which memory is
- * decided above, in exec/ and route/.
+ * The device contract: the only file that the author of a backend has to read. A device offers a
+ * few kinds of memory, kernels, commands on a few queues, and points in time. It contains no
+ * policy: exec/ and route/ decide what runs where, in which pieces and in which memory.
  *
- * Threads: calls on one device may come from any number of threads at once, except
- * that one object (a gx_cmd, a gx_mem) is used by one thread at a time. The device
- * locks what it shares. open and close are alone on their device.
+ * Threads: any number of threads may call on one device at once, but only one at a time may use an
+ * object (a gx_cmd, a gx_mem). The device locks what it shares. open and close have the device to
+ * themselves.
  *
- * Failure: every call that returns a gx_status may fail and then has changed nothing.
- * Recording (copy, dispatch, barrier) cannot fail: what goes wrong there is kept in
- * the command and comes out of submit.
+ * Failure: every call that returns a gx_status may fail and then has changed nothing. Recording
+ * (copy, dispatch, barrier) cannot fail: errors are kept in the command and returned by submit.
  */
 #ifndef GX_DEVICE_DEVICE_H
 #define GX_DEVICE_DEVICE_H
@@ -26,10 +24,10 @@ struct gx_device;
 /* ---- memory ---- */
 
 enum gx_mem_kind {
-    GX_MEM_DEVICE,   /* fastest for kernels; the host may not see it */
-    GX_MEM_UPLOAD,   /* the host writes it in order, copies read it */
-    GX_MEM_READBACK, /* copies write it, the host reads it */
-    GX_MEM_SHARED,   /* kernels and host both use it where it is */
+    GX_MEM_DEVICE,   /* fastest for kernels; possibly not visible to the host */
+    GX_MEM_UPLOAD,   /* written sequentially by the host, read by copies */
+    GX_MEM_READBACK, /* written by copies, read by the host */
+    GX_MEM_SHARED,   /* used in place by kernels and host */
     GX_MEM_KINDS
 };
 #define GX_MEM_BIT(kind) (1u << (kind))
@@ -38,15 +36,15 @@ struct gx_mem {
     enum gx_mem_kind kind;
     size_t size;
     bool imported; /* the caller's memory, borrowed until mem_free */
-    void *host;    /* the device's own, use map; of DEVICE memory NULL: it cannot be mapped */
+    void *host;    /* owned by the device, use map; DEVICE memory: NULL if it cannot be mapped */
     void *handle;  /* likewise */
 };
 
 /* GB/s, measured on this machine, never guessed from flags; 0: not measured. */
 struct gx_mem_speed {
-    float host_write, host_read; /* one host thread, memcpy; DEVICE: those pieces of it whose
-                                    host is not NULL, written while kernels use other bytes */
-    float copy_in, copy_out;     /* the device copying from it, and into it */
+    float host_write, host_read; /* one host thread, memcpy; DEVICE: those allocations whose host is
+                                    not NULL, written while kernels use other bytes */
+    float copy_in, copy_out;     /* the device copying from it, and to it */
     float kernel_read, kernel_write;
 };
 
@@ -63,15 +61,15 @@ struct gx_kernel {
     const void *impl;
 };
 
-/* What any GPU can bind at. Operands may begin at any multiple of facts.binding_align,
- * because kernels are told the rest; the other bindings have nobody to tell. */
+/* Any GPU can bind at this alignment. Operands may begin at any multiple of facts.binding_align,
+ * because kernels are told the remainder; the other bindings have no such parameter. */
 #define GX_SLOT_ALIGN 256
 
-/* An operation over n elements, as one pass or several. */
+/* An operation over n elements, in one or more passes. */
 struct gx_dispatch {
     struct gx_kernel kernel;
     struct gx_binding bind[GX_BINDINGS];
-    uint64_t n; /* elements, 1 .. facts.dispatch_elems; 0 only of reductions */
+    uint64_t n; /* elements, 1 .. facts.dispatch_elems; 0 only for reductions */
 };
 
 static inline struct gx_binding gx__slot_binding(const struct gx_dispatch *dispatch,
@@ -82,7 +80,7 @@ static inline struct gx_binding gx__slot_binding(const struct gx_dispatch *dispa
     return b;
 }
 
-/* What a pass of the dispatch is bound to. */
+/* Bindings of one pass of a dispatch. */
 static inline void gx__pass_bind(const struct gx_dispatch *dispatch, const struct gx_pass *pass,
                                  struct gx_binding bind[GX_BINDINGS])
 {
@@ -101,7 +99,7 @@ struct gx_region {
     size_t size; /* bytes */
 };
 
-/* A copy that the host does. */
+/* A copy performed by the host. */
 struct gx_host_region {
     void *to;
     const void *from;
@@ -114,8 +112,8 @@ struct gx_times {
 
 /* ---- queues, commands, points ---- */
 
-/* The last two have no commands: they are the host's copies into and out of staging
- * memory, on a device that models those (host_copy). */
+/* The last two have no commands: they are the host's copies to and from staging memory, on a device
+ * that simulates those (host_copy). */
 enum gx_queue {
     GX_QUEUE_COMPUTE,
     GX_QUEUE_UPLOAD,
@@ -129,16 +127,16 @@ enum gx_barrier {
     GX_BARRIER_COPY_TO_KERNEL,
     GX_BARRIER_KERNEL_TO_KERNEL,
     GX_BARRIER_KERNEL_TO_COPY,
-    GX_BARRIER_TO_HOST /* kernels' and copies' results, before the host reads them */
+    GX_BARRIER_TO_HOST /* results of kernels and copies, before the host reads them */
 };
 
-/* Every backend's command begins with this. */
+/* First member of every backend's command. */
 struct gx_cmd {
     struct gx_device *device;
 };
 
-/* A point in time of one queue: the counter only rises, and reaching a point means
- * having reached all earlier ones of that queue. */
+/* A point in time on one queue: values only increase, and reaching a point implies that all earlier
+ * points of that queue have been reached. */
 struct gx_point {
     enum gx_queue queue;
     uint64_t value;
@@ -151,39 +149,39 @@ struct gx_point {
 
 /* What exec/ plans with; set by open, constant until close. */
 struct gx_device_facts {
-    uint32_t mem_kinds;      /* GX_MEM_BIT of the kinds mem_alloc offers */
+    uint32_t mem_kinds;      /* GX_MEM_BIT of the kinds that mem_alloc offers */
     uint32_t queues;         /* GX_QUEUE_BIT of the queues that are really separate */
-    uint64_t dispatch_elems; /* most elements of one dispatch; below 2^32 */
-    size_t binding_align;    /* offsets of bindings are multiples of this */
-    size_t copy_align;       /* of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX; they may
-                                go past the end of memory to the next multiple; 0: any */
+    uint64_t dispatch_elems; /* maximum elements of a dispatch; below 2^32 */
+    size_t binding_align;    /* alignment of binding offsets */
+    size_t copy_align;       /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
+                                copies may extend past the end of memory to the next multiple; 0: none */
     bool import;             /* mem_import takes any host memory, at no cost */
-    size_t import_align;     /* else it takes multiples of this; 0: no import */
+    size_t import_align;     /* otherwise it takes multiples of this; 0: no import */
     bool resubmit;           /* a recorded command may be submitted again */
     struct gx_mem_speed speed[GX_MEM_KINDS];
-    bool timestamps;       /* stamp works */
-    uint32_t submit_ns;    /* an empty submit and waiting for it; 0: not measured */
-    float copy_both;       /* GB/s of copies in and out at the same time, added up; 0: they do
-                              not slow each other down, or it is not known */
-    float mul_rate;        /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
-    uint32_t copy_threads; /* of the host copies that it models; 0: it models none */
-    uint64_t memory;       /* bytes that all mem_alloc together may take; 0: not known */
+    bool timestamps;    /* stamp works */
+    uint32_t submit_ns; /* an empty submit, including the wait; 0: not measured */
+    float copy_both; /* total GB/s of simultaneous copies in and out; 0: they do not slow each other
+                        down, or unknown */
+    float mul_rate;  /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
+    uint32_t copy_threads; /* of the host copies that it simulates; 0: none */
+    uint64_t memory;       /* total bytes available to mem_alloc; 0: unknown */
 };
 
 struct gx_device_ops {
     const char *name;
 
-    /* The devices there are: the same rules as gx_devices, for this backend alone. */
+    /* Lists the devices of this backend, by the rules of gx_devices. */
     gx_status (*enumerate)(struct gx_instance *instance, gx_device_info *infos, size_t *count);
-    /* Optional. The device that `name` means, which is this backend's name alone or with
-     * ":" and whatever the backend understands. On failure message says what to do. */
+    /* Optional. Finds the device that `name` refers to: the backend's name, alone or followed by
+     * ":" and anything the backend understands. On failure message says what to do. */
     gx_status (*find)(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
-    /* Optional. The context ends; all its devices are closed. */
+    /* Optional. Called when the context ends; all its devices are closed. */
     void (*stop)(struct gx_instance *instance);
 
-    /* device->instance and ->info are set. On failure the core calls close, which
-     * accepts a half-opened device. */
+    /* device->instance and ->info are set. On failure the core calls close, which accepts a
+     * half-opened device. */
     gx_status (*open)(struct gx_device *device);
     void (*close)(struct gx_device *device);
 
@@ -193,48 +191,47 @@ struct gx_device_ops {
     gx_status (*mem_import)(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
     void (*mem_free)(struct gx_device *device, struct gx_mem *mem);
 
-    /* Between the two the host may touch the memory and the device may not, but in DEVICE memory,
-     * where the device may touch other bytes of it. */
+    /* Between map and unmap the host may access the memory and the device may not; in DEVICE memory
+     * the device may access other bytes. */
     gx_status (*map)(struct gx_device *device, struct gx_mem *mem, void **host);
     void (*unmap)(struct gx_device *device, struct gx_mem *mem);
 
-    /* GX_ERR_UNSUPPORTED where the device has no such kernel. */
+    /* GX_ERR_UNSUPPORTED if the device has no such kernel. */
     gx_status (*kernel)(struct gx_device *device, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel);
-    /* Bytes of GX_BIND_SCRATCH that a dispatch of n elements needs; often 0, never less for
-     * more elements. */
+    /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-    /* Host threads that a dispatch of n elements keeps busy; 0 on a GPU. */
+    /* Host threads used by a dispatch of n elements; 0 on a GPU. */
     uint32_t (*workers)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
 
-    /* An empty command, to be recorded, submitted and given back with `recycle`, also
-     * after a failed submit; not before the point of its last submit is reached. What it
-     * names (gx_mem) stays where it is until then. */
+    /* An empty command, to be recorded, submitted and returned with `recycle`, even after a failed
+     * submit, but not before the point of its last submit is reached. Memory that it refers to
+     * (gx_mem) must stay until then. */
     gx_status (*begin)(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
     void (*copy)(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
     void (*dispatch)(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
     void (*barrier)(struct gx_cmd *cmd, enum gx_barrier barrier);
-    /* Called only where facts.timestamps. */
+    /* Called only if facts.timestamps. */
     void (*stamp)(struct gx_cmd *cmd, uint32_t slot);
-    /* Nanoseconds of slots 0 .. count of a command whose point is reached, on the host's
-     * axis (gx__now_ns, or `now` where the device has it) and between its submit and now;
-     * stamps were recorded in the order of their slots. */
+    /* Nanoseconds of slots 0 .. count of a command whose point is reached, on the host's time axis
+     * (gx__now_ns, or `now` if the device has it), between its submit and now; stamps were recorded
+     * in slot order. */
     gx_status (*stamps)(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
     /* Starts it after all of waits (points of this device) are reached. */
     gx_status (*submit)(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
                         struct gx_point *done);
     void (*recycle)(struct gx_cmd *cmd);
 
-    /* Where it fails, nothing of the device is under way any more: it is lost. Only after
-     * GX_ERR_TIMEOUT something may be, and then `recycle` sees to its end. */
+    /* If it fails, the device is lost and idle. Only after GX_ERR_TIMEOUT may work still be
+     * running; `recycle` then waits for it. */
     gx_status (*wait)(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
     bool (*reached)(struct gx_device *device, struct gx_point point);
 
-    /* Both or neither: a device that models time. `now` is the clock of everything that is
-     * reported. host_copy does the copies at once and models that they began when all of
-     * waits were reached; `queue` is GX_QUEUE_HOST_IN or GX_QUEUE_HOST_OUT, *done a point of
-     * it, for wait, reached and the waits of submit; *time is when they began and ended. The
-     * staging memory is mapped. */
+    /* Both or neither: a device with simulated time. `now` is the clock of everything reported.
+     * host_copy performs the copies at once and simulates that they began when all of waits were
+     * reached; `queue` is GX_QUEUE_HOST_IN or GX_QUEUE_HOST_OUT, *done is a point on it, for wait,
+     * reached and the waits of submit; *time is when they began and ended. The staging memory is
+     * mapped. */
     uint64_t (*now)(struct gx_device *device);
     gx_status (*host_copy)(struct gx_device *device, enum gx_queue queue,
                            const struct gx_host_region *regions, size_t count,
@@ -252,27 +249,27 @@ struct gx_device {
 
 /* ---- the registry (registry.c) ---- */
 
-/* All devices of all backends; the rules of gx_devices. */
+/* All devices of all backends; the rules of gx_devices apply. */
 gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 
-/* The one entry of that list that `name` means, by any of its names. On failure message
- * says what to do. */
+/* Finds the entry of that list that `name` refers to, by any of its names. On failure message says
+ * what to do. */
 gx_status gx__device_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                           char *message, size_t message_size);
 
-/* Opens by name ("cpu", "fault:lose@3:cpu"). On failure nothing is open and message
- * says what to do. On success gx__device_close ends it. */
+/* Opens a device by name ("cpu", "fault:lose@3:cpu"). On failure nothing is open and message says
+ * what to do. On success, end it with gx__device_close. */
 gx_status gx__device_open(struct gx_instance *instance, const char *name, struct gx_device *device,
                           char *message, size_t message_size);
 void gx__device_close(struct gx_device *device);
 
-/* The Vulkan loader (1.4 too) searches and changes its list of the devices of this process with no
- * lock that holds for both. Whoever opens or closes one through it, directly or not, or has it
- * search (for functions, names), holds this. */
+/* The Vulkan loader (including 1.4) searches and changes its per-process list of devices without a
+ * common lock. Hold this lock to open or close a device through it, directly or not, or to make it
+ * search (for functions or names). */
 void gx__vulkan_list_lock(void);
 void gx__vulkan_list_unlock(void);
 
-/* Ends what the backends keep for a context; all its devices are closed. */
+/* Frees what the backends keep for a context; all its devices are closed. */
 void gx__device_stop(struct gx_instance *instance);
 
 /* ---- backends ---- */
@@ -282,8 +279,8 @@ extern const struct gx_device_ops gx__vulkan_ops;
 extern const struct gx_device_ops gx__webgpu_ops;
 extern const struct gx_device_ops gx__sim_ops;
 
-/* "fault:WHAT@N:DEVICE": wraps any device and breaks at its Nth call. The inner
- * device is opened through gx__device_open. */
+/* "fault:WHAT@N:DEVICE": wraps any device and injects a fault at its Nth call. The inner device is
+ * opened through gx__device_open. */
 #define GX_FAULT_PREFIX "fault:"
 gx_status gx__fault_open(struct gx_device *device, const char *name, char *message,
                          size_t message_size);

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device that wraps another and breaks on purpose, to test that nothing is lost:
- *
+ * A device that wraps another one and injects faults, to test that nothing is lost:
  *   fault:fail@N:DEVICE     the Nth call fails, once
- *   fault:oom@N:DEVICE      the Nth call that needs memory has none, once
+ *   fault:oom@N:DEVICE      the Nth call that needs memory runs out of it, once
  *   fault:lose@N:DEVICE     the device is lost at the Nth call and stays lost
- *   fault:hang@N:DEVICE     the Nth wait is not over before its time is up, once; one
- *                           without a limit is
+ *   fault:hang@N:DEVICE     the Nth wait times out, once; a wait without a timeout does not hang
  *   fault:corrupt@N:DEVICE  the Nth submit that writes results flips one bit of them
- *
- * Calls are those that can fail, counted from 1 since the device was opened, also when
- * that was because it had been lost.
+ * Calls that can fail are counted, from 1 since the device was opened, including reopening after a
+ * loss.
  */
 #include "device/device.h"
 
@@ -151,7 +148,7 @@ static void fault_recycle(struct gx_cmd *base)
     gx__free(&base->device->instance->config.allocator, cmd);
 }
 
-/* Where results are copied on, their copy is what counts. */
+/* If results are copied on, the copy is what counts. */
 static void follow(struct gx_binding *out, const struct gx_region *copy)
 {
     if (out->mem == copy->from.mem && out->offset >= copy->from.offset &&
@@ -201,7 +198,7 @@ static gx_status alloc_word(struct gx_device *inner, enum gx_mem_kind kind, stru
     return inner->ops->mem_alloc(inner, offered ? kind : GX_MEM_SHARED, sizeof(uint32_t), mem);
 }
 
-/* One copy of a word, after a point, waited for. */
+/* Copies one word after a point, and waits for it. */
 static gx_status copy_word(struct gx_device *inner, struct gx_binding from, struct gx_binding to,
                            struct gx_point after)
 {
@@ -220,8 +217,8 @@ static gx_status copy_word(struct gx_device *inner, struct gx_binding from, stru
     return s;
 }
 
-/* Flips the lowest bit of the first result, once the inner device is done with it: in
- * memory of our own, because the host may not see the result. */
+/* Flips the lowest bit of the first result once the inner device is done with it. Uses its own
+ * memory, because the host may not see the result. */
 static gx_status get_word(struct gx_device *inner, struct gx_binding from, struct gx_point done,
                           uint32_t *word)
 {
@@ -259,7 +256,8 @@ static gx_status put_word(struct gx_device *inner, struct gx_binding to, struct 
     return s;
 }
 
-/* Read where the kernel wrote it: memory that copies write, not every device can copy from. */
+/* Read where the kernel wrote it: not every device can copy from memory that is a copy
+ * destination. */
 static gx_status corrupt(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_point done)
 {
     uint32_t word;
@@ -287,7 +285,8 @@ static gx_status fault_wait(struct gx_device *device, struct gx_point point, uin
     gx_status s = call(device, false);
     bool hang = f->mode == HANG && timeout_ns != GX_WAIT_FOREVER &&
                 atomic_fetch_add(&f->calls, 1) + 1 == f->at;
-    if (s == GX_OK) /* what seems to hang must be over, as its memory is freed next */
+    if (s ==
+        GX_OK) /* the work that seems to hang must be finished, because its memory is freed next */
         s = f->inner.ops->wait(&f->inner, point, hang ? GX_WAIT_FOREVER : timeout_ns);
     return s == GX_OK && hang ? GX_ERR_TIMEOUT : s;
 }
@@ -341,7 +340,7 @@ static const struct gx_device_ops fault_ops = {
     .host_copy = fault_host_copy,
 };
 
-/* "WHAT@N:" at *text, which is moved behind it. */
+/* Parses "WHAT@N:" at *text and advances it. */
 static bool parse(const char **text, enum mode *mode, uint64_t *at)
 {
     for (*mode = 0; *mode < MODES; ++*mode) {
@@ -387,7 +386,7 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
         return s;
     }
     f->ops = fault_ops;
-    if (!f->inner.ops->now) { /* what is optional is there where the inner device has it */
+    if (!f->inner.ops->now) { /* optional functions are present if the inner device has them */
         f->ops.now = NULL;
         f->ops.host_copy = NULL;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading the file of a machine. Every line stands alone: KEY VALUE, or
- * "at TIME KEY VALUE", or a comment.
+ * Parser for machine files. Every line stands alone: KEY VALUE, "at TIME KEY VALUE", or a comment.
  */
 #include "device/machine.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 
 #define FILE_MAX 4096 /* larger than any machine needs */
-/* Far above anything real, and low enough that sums of products stay below 2^64. */
+/* Far above anything real, and low enough for sums of products to stay below 2^64. */
 #define VALUE_MAX ((uint64_t)1 << 50)
 
 enum unit { COUNT, TIME, RATE };
@@ -56,7 +55,7 @@ static struct text trim(struct text t)
     return t;
 }
 
-/* The first word of *rest, which is moved behind it. */
+/* The first word of *rest, which is advanced. */
 static struct text next_word(struct text *rest)
 {
     *rest = trim(*rest);
@@ -73,7 +72,7 @@ static bool is(struct text t, const char *word)
     return t.size == strlen(word) && !memcmp(t.at, word, t.size);
 }
 
-/* For "%.*s": a long word is cut. */
+/* For "%.*s": truncates long words. */
 static int shown(struct text t)
 {
     return t.size < 32 ? (int)t.size : 32;
@@ -93,8 +92,8 @@ __attribute__((format(printf, 2, 3))) static gx_status wrong(struct reader *r, c
 
 /* ---- numbers ---- */
 
-/* Digits, and up to three more after a point where `thousandths`, in whose units *value
- * then is. What is left of *t is the unit. */
+/* Digits, and up to three decimals if `thousandths`, which is then the unit of *value. *t is left
+ * at the unit. */
 static bool take_number(struct text *t, bool thousandths, uint64_t *value)
 {
     size_t i = 0, decimals = 0;
@@ -248,7 +247,7 @@ static gx_status parse_line(struct reader *r, struct text line)
     return GX_OK;
 }
 
-/* What follows from other values where the file does not say it. */
+/* Derived values that the file does not set. */
 static void complete(struct gx_machine *m, const bool *seen)
 {
     if (!seen[GX_MACHINE_BOTH])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A machine that does not exist, as a text file describes it: what the sim device models
- * its time by. The format is in doc/design.md.
+ * A fictitious machine described in a text file, from which the sim device derives its timing.
+ * doc/design.md describes the format.
  */
 #ifndef GX_DEVICE_MACHINE_H
 #define GX_DEVICE_MACHINE_H
@@ -39,8 +39,8 @@ enum gx_machine_key {
         GX_MACHINE_KEYS
 };
 
-/* Whole numbers, so that modelled time is exact: bytes and counts as they are, times in
- * ns, rates in thousandths of what the key says, which is bytes or elements per us. */
+/* Integers, so that simulated time is exact: bytes and counts as they are, times in ns, rates in
+ * thousandths of the key's unit, which is bytes or elements per us. */
 struct gx_machine_values {
     uint64_t of[GX_MACHINE_KEYS];
 };
@@ -52,19 +52,19 @@ struct gx_machine {
     struct gx_machine_values start;
     size_t changes;
     struct {
-        uint64_t at; /* ns; in rising order */
+        uint64_t at; /* ns; ascending */
         enum gx_machine_key key;
         uint64_t value;
     } change[GX_MACHINE_CHANGES];
 };
 
-/* file: what messages call it. On failure message says which line, and what is expected. */
+/* file: its name in messages. On failure message gives the line and what is expected. */
 gx_status gx__machine_parse(struct gx_machine *machine, const char *text, size_t size,
                             const char *file, char *message, size_t message_size);
 gx_status gx__machine_read(struct gx_machine *machine, const char *path, char *message,
                            size_t message_size);
 
-/* What holds at a time. */
+/* The values in effect at a time. */
 struct gx_machine_values gx__machine_at(const struct gx_machine *machine, uint64_t ns);
 
 #endif

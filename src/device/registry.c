@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The backends there are, and opening a device of any of them by name. A new backend
- * is one line here.
+ * The list of backends, and opening a device by name. To add a backend, add one line here.
  */
 #include "device/device.h"
 
@@ -27,7 +26,7 @@ gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *inf
     return GX_OK;
 }
 
-/* Whether name is the backend's own, alone or before a ':'. */
+/* Whether name is the backend's own, alone or followed by ':'. */
 static bool speaks_of(const char *name, const struct gx_device_ops *backend)
 {
     size_t length = strlen(backend->name);

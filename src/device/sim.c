@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * "sim:FILE": a device that does not exist. Results are real, because a CPU device inside
- * it does the work as soon as it is submitted; time is not, because a virtual clock says
- * when that work would have begun and ended on the machine that FILE describes. So what
- * overlaps, and how well a choice was made, can be tested to the nanosecond anywhere.
- *
- * A point's value is the virtual time at which it is reached. "sim:FILE#2" is one more
- * machine of the same kind.
+ * "sim:FILE": a fictitious device. Results are real, because a CPU device inside computes them on
+ * submit; time is simulated by a virtual clock that says when the work would have begun and ended
+ * on the machine described in FILE. So overlap and the quality of decisions can be tested to the
+ * nanosecond anywhere. The value of a point is the virtual time at which it is reached.
+ * "sim:FILE#2" is another machine of the same kind.
  */
 #include "device/sim.h"
 
@@ -32,7 +30,7 @@ struct sim_cmd {
     struct gx_cmd base;
     struct gx_cmd *inner;
     enum gx_queue queue;
-    gx_status failed; /* recording ran out of memory */
+    gx_status failed; /* memory ran out while recording */
     size_t works, works_room, ranges, ranges_room;
     struct gx_sim_work *work;
     struct gx_sim_range *range;
@@ -47,7 +45,7 @@ static struct sim *sim_of(const struct gx_device *device)
 
 /* ---- finding ---- */
 
-/* "sim:FILE" or "sim:FILE#N" becomes FILE. */
+/* Converts "sim:FILE" or "sim:FILE#N" to FILE. */
 static void file_of(const char *name, char *path, size_t size)
 {
     snprintf(path, size, "%s", name + strlen(PREFIX));
@@ -104,7 +102,7 @@ static void list_one(const char *name, gx_device_info *info)
     snprintf(info->description, sizeof info->description, "%s", message);
 }
 
-/* Only the configured ones are listed: any file could be one. */
+/* Lists only configured ones: any file could be one. */
 static gx_status sim_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
 {
     const char *list = instance->config.device ? instance->config.device : "";
@@ -128,7 +126,7 @@ static float gb_s(uint64_t rate)
     return (float)rate / 1000;
 }
 
-/* What a Vulkan device measures, the file says. */
+/* The file provides what a Vulkan device measures. */
 static void set_speeds(const struct gx_machine_values *v, struct gx_mem_speed *speed)
 {
     const uint64_t *of = v->of;
@@ -311,7 +309,7 @@ static void sim_recycle(struct gx_cmd *base)
     gx__free(allocator, cmd);
 }
 
-/* The items with room for one more, moved or not; NULL with the failure noted. */
+/* The items, possibly moved, with room for one more; NULL with the failure recorded. */
 static void *grow(struct sim_cmd *cmd, void *items, size_t count, size_t *room, size_t size)
 {
     const gx_allocator *allocator = &cmd->base.device->instance->config.allocator;
@@ -371,18 +369,18 @@ static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_
     add_work(cmd, &work);
 }
 
-/* What a modelled GPU is like: it inverts one by one, at the cost of Montgomery's trick, so that
- * what an inversion takes is proportional to n. */
+/* Properties of a simulated GPU: it inverts individually, at the cost of Montgomery's trick, so
+ * that inversion time is proportional to n. */
 static const struct gx_pass_facts pass_facts = {
     .each = 1, .workgroup = 256, .direct = UINT32_MAX, .inverse = 4};
 
-/* What a pass moves to or from memory of each kind. */
+/* Memory traffic of a pass, by kind of memory. */
 static void add_traffic(const struct gx_dispatch *d, const struct gx_slot *slot,
                         struct gx_sim_work *work)
 {
     const struct gx_mem *mem = d->bind[slot->from].mem;
     uint64_t bytes = slot->touched * gx__element_bytes(d->kernel.key.field);
-    if (mem) /* scratch is the inner device's, but for its time it is memory of this one */
+    if (mem) /* scratch belongs to the inner device, but counts as this one's memory for timing */
         *(mem->kind == GX_MEM_DEVICE ? &work->local_bytes : &work->shared_bytes) += bytes;
     else if (slot->from == GX_BIND_SCRATCH)
         work->local_bytes += bytes;
@@ -402,7 +400,7 @@ static void add_pass(struct sim_cmd *cmd, const struct gx_dispatch *d, const str
     add_work(cmd, &work);
 }
 
-/* What the dispatch as a whole uses: a pass is never beside another of the same one. */
+/* Traffic of the dispatch as a whole: its passes never run concurrently. */
 static void add_ranges(struct sim_cmd *cmd, const struct gx_dispatch *d)
 {
     static const uint32_t broadcast[] = {
@@ -435,7 +433,7 @@ static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 
 static void sim_barrier(struct gx_cmd *base, enum gx_barrier barrier)
 {
-    (void)base; /* work on a queue is one after the other */
+    (void)base; /* work on a queue is sequential */
     (void)barrier;
 }
 
@@ -509,7 +507,7 @@ static uint64_t sim_now(struct gx_device *device)
     return now;
 }
 
-/* The copies are made at once: what they wait for was done when it was submitted. */
+/* The copies are made at once: what they wait for was done on submit. */
 static gx_status sim_host_copy(struct gx_device *device, enum gx_queue queue,
                                const struct gx_host_region *regions, size_t count,
                                const struct gx_point *waits, size_t wait_count,

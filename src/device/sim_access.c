@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who uses which memory when, in virtual time. Results of a sim device are right even
- * where a wait is missing, because work is done in the order of submitting; on a real one
- * they would be right most of the time. So a sim device refuses such work.
+ * Tracks memory accesses in virtual time. A sim device gives correct results even if a wait is
+ * missing, because it works in submission order; a real device would do so most of the time. So a
+ * sim device rejects such work.
  */
 #include "device/sim.h"
 
@@ -26,7 +26,7 @@ static void forget(struct gx_sim_accesses *log, uint64_t now)
     log->count = kept;
 }
 
-/* Of those under way at the time, one that must not be; NULL: none. */
+/* A conflicting access at that time; NULL: none. */
 static const struct gx_sim_access *find(const struct gx_sim_accesses *log,
                                         const struct gx_sim_range *range, uint64_t start,
                                         uint64_t end)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What work costs on a machine, and when it can begin. Rates are bytes or elements per
- * microsecond, so that bytes * 1000 / rate is nanoseconds.
+ * The cost of work on a machine, and when it can begin. Rates are bytes or elements per
+ * microsecond, so that bytes * 1000 / rate is in nanoseconds.
  */
 #include "device/sim.h"
 
-/* What the copier of exec/ gives to one thread at a time. */
+/* What the copier in exec/ gives to one thread at a time. */
 #define HOST_SLICE ((uint64_t)256 << 10)
 
 enum { UP, DOWN };
@@ -22,7 +22,7 @@ static uint64_t duration(uint64_t amount, uint64_t rate)
 
 /* ---- the link to the host ---- */
 
-/* Nothing can begin before now: what has ended by then is of no interest. */
+/* Nothing can begin before now: drops what has ended by then. */
 static void forget(struct gx_sim_link *link, uint64_t now)
 {
     size_t gone = 0;
@@ -44,7 +44,7 @@ static bool busy(const struct gx_sim_link *link, uint64_t t, uint64_t *end)
     return false;
 }
 
-/* When this direction begins or ends to be busy next. */
+/* The next time at which this direction becomes busy or idle. */
 static uint64_t next_edge(const struct gx_sim_link *link, uint64_t t)
 {
     for (size_t i = 0; i < link->count; i++) {
@@ -56,7 +56,7 @@ static uint64_t next_edge(const struct gx_sim_link *link, uint64_t t)
     return UINT64_MAX;
 }
 
-/* Takes a free time. With no room left to note it, the copy before seems to last longer. */
+/* Books a free interval. If there is no room to record it, extends the previous copy. */
 static void take(struct gx_sim_link *link, uint64_t start, uint64_t end)
 {
     size_t at = link->count;
@@ -74,9 +74,9 @@ static void take(struct gx_sim_link *link, uint64_t start, uint64_t end)
     link->span[at].end = end;
 }
 
-/* A copy over the link that could begin at t, and when it ends. A direction carries one
- * copy at a time. While both are busy they carry BOTH together: the copy that was there
- * first keeps its rate, and the later one has the rest. So what is settled stays so. */
+/* Schedules a copy over the link that could begin at t; returns its end. A direction carries one
+ * copy at a time. While both are busy they share BOTH: the earlier copy keeps its rate, and the
+ * later one gets the rest. So past decisions stay valid. */
 static uint64_t cross(struct gx_sim_clock *clock, const struct gx_machine_values *v, int way,
                       uint64_t t, uint64_t bytes)
 {
@@ -121,7 +121,7 @@ static uint64_t kernel(const struct gx_machine_values *v, const struct gx_sim_wo
     return v->of[GX_MACHINE_LAUNCH] + later(traffic(v, w), products);
 }
 
-/* When all that it waits for is there; its queue may still be busy then. */
+/* When everything it waits for is done; its queue may still be busy then. */
 static uint64_t ready(const struct gx_sim_clock *clock, const struct gx_point *waits, size_t count)
 {
     uint64_t t = clock->now;
@@ -130,7 +130,7 @@ static uint64_t ready(const struct gx_sim_clock *clock, const struct gx_point *w
     return t;
 }
 
-/* Points of a queue must rise, even where the work between them takes no time. */
+/* Points of a queue must increase, even if the work between them takes no time. */
 static uint64_t finish(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t end)
 {
     clock->free[queue] = later(end, clock->free[queue] + 1);
@@ -170,7 +170,7 @@ struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
 
 /* ---- the host ---- */
 
-/* In tenths: threads share the way to memory, so each further one helps less. */
+/* In tenths: threads share the memory bandwidth, so each further one adds less. */
 static uint64_t gain(uint64_t threads)
 {
     return 10 + 7 * (threads - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command: everything that recording and submitting needs, kept for the next use.
+ * A command: everything needed for recording and submitting, kept for reuse.
  */
 #ifndef GX_DEVICE_VULKAN_COMMANDS_H
 #define GX_DEVICE_VULKAN_COMMANDS_H
@@ -9,7 +9,7 @@
 
 #define VK_SETS_PER_BLOCK 16
 
-/* Descriptor sets are made in blocks, and only written anew after that. */
+/* Descriptor sets are allocated in blocks, then only rewritten. */
 struct vk_set_block {
     struct vk_set_block *next;
     VkDescriptorPool pool;
@@ -19,8 +19,8 @@ struct vk_set_block {
 struct vk_cmd {
     struct gx_cmd base;
     struct vk_cmd *next_idle;
-    enum gx_queue queue; /* the one that does the work, see vk_device.alias */
-    gx_status failed;    /* what recording ran into */
+    enum gx_queue queue; /* the queue that does the work, see vk_device.alias */
+    gx_status failed;    /* error during recording */
     bool recording;
     VkPipeline bound; /* the last one, in this recording */
     VkCommandPool pool;
@@ -38,9 +38,9 @@ static inline struct vk_device *vk_cmd_device(const struct vk_cmd *cmd)
     return vk_of(cmd->base.device);
 }
 
-/* A set for the next dispatch of this recording, or VK_NULL_HANDLE and cmd->failed. */
+/* A set for the next dispatch of this recording; VK_NULL_HANDLE, with cmd->failed, on failure. */
 VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd);
-/* Labels for capture tools around what follows, until the other. */
+/* Labels for capture tools; end with gx__vk_label_end. */
 void gx__vk_label(struct vk_cmd *cmd, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void gx__vk_label_end(struct vk_cmd *cmd);

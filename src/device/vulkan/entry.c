@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one object that holds volk and its global functions. They have common names
- * ("vkCreateInstance"), so the build makes them local to this object, and nothing else
- * refers to them.
+ * The only object that contains volk and its global functions. They have common names
+ * ("vkCreateInstance"), so the build makes them local to this object, and nothing else refers to
+ * them.
  */
-#include <dlfcn.h> /* not to be hidden with the rest */
+#include <dlfcn.h> /* must not be hidden with the rest */
 #include <string.h>
 
 #pragma GCC visibility push(hidden)
@@ -17,7 +17,7 @@
 static pthread_mutex_t volk_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool opened;
 
-/* volkInitialize does this too, and goes on when the library is not what its name says. */
+/* volkInitialize does this too, but continues if the library is not what its name says. */
 static bool open_library(void)
 {
     static const char *const names[] = {"libvulkan.so.1", "libvulkan.so", "libvulkan.1.dylib",
@@ -25,7 +25,7 @@ static bool open_library(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         void *get = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
-        if (get) { /* it stays loaded: drivers do not like to be unloaded */
+        if (get) { /* never unloaded: drivers do not support it well */
             PFN_vkGetInstanceProcAddr handler;
             memcpy(&handler, &get, sizeof handler);
             volkInitializeCustom(handler);
@@ -59,7 +59,7 @@ void gx__vk_device_functions(PFN_vkGetDeviceProcAddr get, VkDevice device,
                              struct VolkDeviceTable *table)
 {
     pthread_mutex_lock(&volk_lock);
-    vkGetDeviceProcAddr = get; /* what volk asks for the rest */
+    vkGetDeviceProcAddr = get; /* what volk uses to load the rest */
     volkLoadDeviceTable(table, device);
     pthread_mutex_unlock(&volk_lock);
 }

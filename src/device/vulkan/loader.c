@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Is there Vulkan here? One VkInstance per context, made when devices are first asked
- * for and ended with the context. Whatever is missing becomes one line that says so and
- * what to install; the library goes on without.
+ * Finds Vulkan. One VkInstance per context, created when devices are first listed and destroyed
+ * with the context. Anything missing becomes one line that says so and what to install; the library
+ * works without it.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -18,13 +18,13 @@
 #define LAYERS_MAX       64
 #define EXTENSIONS_MAX   128
 
-/* Makes and ends the loaders of all contexts, one at a time. */
+/* Serialises creation and destruction of the loaders of all contexts. */
 static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- validation ---- */
 
-/* What the layer says is an error of ours and counted; drivers and the loader itself may
- * talk here too, and are only passed on. */
+/* Messages of the validation layer are our errors and are counted; drivers and the loader may log
+ * here too, and are only passed on. */
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT type,
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data,
@@ -38,7 +38,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
         gx__count(&instance->counters.validation_messages, 1);
     if (!instance->config.log)
         return VK_FALSE;
-    char message[2048]; /* gx__log's is too short for these */
+    char message[2048]; /* gx__log's buffer is too short for these */
     snprintf(message, sizeof message, "%s: %s", ours ? "vulkan validation" : "vulkan",
              data->pMessage);
     for (char *c = message; *c; c++)
@@ -98,7 +98,7 @@ static bool load_functions(struct vk_loader *loader, const struct vk_entry *entr
     return complete;
 }
 
-/* Room for the names that vkCreateInstance is given. */
+/* Room for the names passed to vkCreateInstance. */
 struct instance_setup {
     const char *layers[1];
     const char *extensions[2];
@@ -137,7 +137,7 @@ static VkResult set_up(struct instance_setup *setup, struct vk_loader *loader,
     setup->layers[info->enabledLayerCount++] = VALIDATION_LAYER;
     setup->messenger = messenger_info(instance);
     if (loader->debug_utils)
-        info->pNext = &setup->messenger; /* also hears about the instance itself */
+        info->pNext = &setup->messenger; /* also receives messages about the instance itself */
     return VK_SUCCESS;
 }
 
@@ -215,7 +215,7 @@ static void start(struct vk_loader *loader, struct gx_instance *instance)
     destroy_instance(loader);
 }
 
-/* The context's loader, made if there is none yet; NULL: no memory. */
+/* The context's loader, created on first use; NULL if memory ran out. */
 static struct vk_loader *get_loader(struct gx_instance *instance)
 {
     pthread_mutex_lock(&loader_lock);

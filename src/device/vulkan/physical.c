@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which devices there are: those that can be used come first, and a GPU that two drivers
- * offer is listed once, with its vendor's driver. Software devices are never taken for
- * one another: two driver files of one software driver report the same UUID and are
- * still two devices.
+ * Lists the devices: usable ones first, and a GPU offered by two drivers only once, with its
+ * vendor's driver. Software devices are never merged: two driver files of the same software driver
+ * report the same UUID but count as two devices.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -57,7 +56,7 @@ static bool offers_pci(const struct vk_loader *loader, VkPhysicalDevice handle)
            gx__vk_has_extension(list, count, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
 }
 
-/* Only for devices of Vulkan 1.2 and newer. */
+/* Only for devices with Vulkan 1.2 or later. */
 static void look_closer(const struct vk_loader *loader, struct vk_physical *p)
 {
     VkPhysicalDevicePCIBusInfoPropertiesEXT pci = {
@@ -101,7 +100,7 @@ static void inspect(const struct vk_loader *loader, struct vk_physical *p)
 
 /* ---- the same GPU twice ---- */
 
-/* The vendor's own driver before a free one, and both before a layer over another API. */
+/* The vendor's driver before an open-source one, and both before a layer over another API. */
 static int rank(const struct vk_physical *p)
 {
     if (!p->info.usable)
@@ -145,7 +144,7 @@ static void add(struct vk_loader *loader, const struct vk_physical *p)
         loader->physical[loader->count++] = *p;
 }
 
-/* Keeps the driver's order otherwise: "vulkan:0" is the first that can be used. */
+/* Otherwise keeps the driver's order: "vulkan:0" is the first usable device. */
 static void usable_first(struct vk_loader *loader)
 {
     for (size_t i = 1; i < loader->count; i++)
@@ -178,7 +177,7 @@ void gx__vk_list_devices(struct vk_loader *loader)
 
 /* ---- finding one ---- */
 
-/* Whether the hexadecimal text, in which '-' means nothing, begins the UUID. */
+/* Whether the UUID begins with the hexadecimal text, ignoring '-'. */
 static bool uuid_begins(const uint8_t *uuid, const char *text)
 {
     size_t digit = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which adapters wgpu finds, and the names they have here: "webgpu:vulkan:0", "webgpu:gl:0".
- * Every backend has an instance of its own, so that one that cannot start harms no other.
+ * Lists the adapters that wgpu finds, and names them: "webgpu:vulkan:0", "webgpu:gl:0". Every
+ * backend has its own instance, so that one that cannot start does not affect the others.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -13,15 +13,15 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-/* Storage buffers that kernels bind; immediates hold the push constants. */
+/* Storage buffers bound by kernels; immediates hold the push constants. */
 #define BINDINGS_NEEDED   GX_BINDINGS
 #define IMMEDIATES_NEEDED (GX_K_PUSH_WORDS * 4)
 
-/* Makes and ends the loaders of all contexts, one at a time. */
+/* Serialises creation and destruction of the loaders of all contexts. */
 static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* EGL has one display for all of a process. Where it is open at a fork(), the child has it without
- * the threads of its driver, and would wait for these for ever. Under the lock. */
+/* EGL has one display per process. If it is open at a fork(), the child inherits it without the
+ * driver's threads, and would wait for them forever. Under the lock. */
 static size_t gl_open;   /* instances that have it open, */
 static pid_t gl_process; /* in this process or one that it was forked from */
 static const char gl_message[] =
@@ -136,8 +136,8 @@ static void list_backend(struct wg_loader *loader, enum gx_webgpu_backend backen
     }
 }
 
-/* A GPU must not be chosen twice. The Vulkan device has those that have Vulkan; OpenGL is for
- * machines where there is nothing better. */
+/* A GPU must not be chosen twice. The Vulkan device covers those with Vulkan; OpenGL is for
+ * machines without anything better. */
 static void set_automatic(struct wg_loader *loader)
 {
     bool better = false;
@@ -221,7 +221,7 @@ gx_status gx__wg_enumerate(struct gx_instance *instance, gx_device_info *infos, 
     return GX_OK;
 }
 
-/* "webgpu" and "webgpu:gl" mean the first of theirs that can be used, else the first. */
+/* "webgpu" and "webgpu:gl" mean the first usable one of theirs, or else the first. */
 static const struct wg_adapter *match(const struct wg_loader *loader, const char *name)
 {
     const struct wg_adapter *found = NULL;
@@ -237,7 +237,7 @@ static const struct wg_adapter *match(const struct wg_loader *loader, const char
     return found;
 }
 
-/* Where a name begins with a backend that this platform cannot have, says so. */
+/* Reports a name that begins with a backend not available on this platform. */
 static bool possible(const char *name, char *message, size_t message_size)
 {
     char backend[16];

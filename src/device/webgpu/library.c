@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Is there wgpu-native here? Its interface changes from version to version without a name
- * that tells, so that only the one we were built for is used.
+ * Finds wgpu-native. Its ABI changes from version to version without a change of name, so only the
+ * version that we were built for is used.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define USUAL_NAME "libwgpu_native.so"
-/* The last part of a version counts builds of the same. */
+/* The last part of a version only counts builds. */
 #define COMPATIBLE(version) ((version) >> 8)
 
 static const char *const numbers = "%u.%u.%u";
@@ -48,7 +48,7 @@ bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *
 {
     const char *asked = instance->config.wgpu_library, *name = asked ? asked : USUAL_NAME;
     const char *missing;
-    /* It has threads and thread-local data: once in, it stays. */
+    /* It has threads and thread-local data: once loaded, it stays. */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library && asked)
         snprintf(why, size, "no WebGPU: cannot load %.60s: correct GPUEXEC_WGPU_LIBRARY", name);

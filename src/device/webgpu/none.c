@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In place of the WebGPU device where the build left it out: one line in the list that says so.
+ * Replaces the WebGPU device if it is not part of the build: a single entry in the list that says
+ * so.
  */
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library prints nothing, but what it calls may. wgpu asks Vulkan for what a window needs,
- * so that a layer of Mesa's, which sorts GPUs for a desktop, looks for one; where there is none,
- * libwayland says so on stderr. It can be told to say it to a function instead, which is what
- * happens here: neither the environment nor a file descriptor, both of all threads, is changed.
+ * The library prints nothing, but what it calls may. wgpu asks Vulkan for window support, so a Mesa
+ * layer that sorts GPUs for a desktop looks for one; if there is none, libwayland says so on
+ * stderr. libwayland can be given a log function instead, which is done here. Neither the
+ * environment nor a file descriptor is changed, because both belong to all threads.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -18,22 +18,22 @@ static const char wayland[] = "libwayland-client.so.0";
 /* Whether this thread is in a call of ours. */
 static _Thread_local bool quiet;
 
-/* To all others it does what libwayland does by itself. */
+/* For all other threads it does what libwayland does by default. */
 __attribute__((format(printf, 1, 0))) static void on_message(const char *format, va_list args)
 {
     if (!quiet)
         vfprintf(stderr, format, args);
 }
 
-/* Where this is false nothing is said; and where it is true the program has no desktop, and so
- * no use for a function of its own that ours would replace. */
+/* If this is false, nothing is printed. If it is true, the program has no desktop, and so no log
+ * function of its own that ours would replace. */
 static bool would_complain(void)
 {
     const char *folder = gx__env_of_others("XDG_RUNTIME_DIR");
     return !folder || folder[0] != '/';
 }
 
-/* libwayland may outlive us, where we are in a library that is unloaded. */
+/* libwayland may outlive us if we are in a library that is unloaded. */
 static void stay_loaded(void)
 {
     Dl_info ours;
@@ -52,7 +52,7 @@ void gx__wg_quiet_begin(void)
         listen(on_message);
     }
     if (library)
-        dlclose(library); /* the layer has it */
+        dlclose(library); /* loaded by the layer */
     quiet = true;
 }
 
