@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Crossovers (cross.h). The answer is monotone: a larger ratio anywhere never makes it
- * smaller, so that the best and the worst case of the medians enclose it.
+ * Crossovers (cross.h). The result is monotone: a larger ratio anywhere never makes it smaller, so
+ * the best and the worst case of the medians bound it.
  */
 #include "report/cross.h"
 
 #include <math.h>
 
-/* Where the line from the point before i to i meets the limit; they lie on both sides. */
+/* Where the line from point i - 1 to i crosses the limit; the points lie on opposite sides. */
 static double between(const double *sizes, const double *ratio, size_t i, double limit)
 {
     double first = log(ratio[i - 1] / limit), second = log(ratio[i] / limit);
@@ -17,7 +17,7 @@ static double between(const double *sizes, const double *ratio, size_t i, double
 
 cross_point cross_from(const double *sizes, const double *ratio, size_t n, double limit)
 {
-    size_t i = n; /* all of i, i + 1, ... hold */
+    size_t i = n; /* holds for all of i, i + 1, ... */
     while (i > 0 && ratio[i - 1] < limit)
         i--;
     if (i == n)
@@ -54,7 +54,7 @@ crossover cross_find(const cross_pair *pairs, size_t n, double limit)
     }
     c.found = cross_from(sizes, ratio, n, limit);
     find_changes(sizes, ratio, n, limit, &c);
-    for (size_t i = 0; i < n; i++) /* what is from `before` on was asked for */
+    for (size_t i = 0; i < n; i++) /* anything from `before` on was requested */
         c.earlier = c.earlier || (ratio[i] < limit &&
                                   (c.found.kind == CROSS_NEVER || sizes[i] < c.found.before));
     if (c.interval) {

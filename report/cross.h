@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From which size on one device is faster than another: measured points, straight lines
- * between them where both axes are logarithmic, and how far the answer may be off.
+ * The size from which one device is faster than another: linear interpolation between measured
+ * points on logarithmic axes, and the uncertainty of the result.
  */
 #ifndef REPORT_CROSS_H
 #define REPORT_CROSS_H
@@ -16,7 +16,7 @@
 typedef enum cross_kind {
     CROSS_NEVER,  /* not at the largest size */
     CROSS_ALWAYS, /* at every size measured */
-    CROSS_FROM    /* from `at` on, up to the largest size measured */
+    CROSS_FROM    /* from `at` up to the largest size measured */
 } cross_kind;
 
 typedef struct cross_point {
@@ -25,12 +25,11 @@ typedef struct cross_point {
     double after, before; /* CROSS_FROM: the sizes measured around it */
 } cross_point;
 
-/* The least size x such that the ratio is below `limit` everywhere above x.
- * Sizes rise, n is at least 1, all numbers are above 0. */
+/* The smallest size x such that the ratio is below `limit` everywhere above x. Sizes increase, n is
+ * at least 1, all numbers are positive. */
 cross_point cross_from(const double *sizes, const double *ratio, size_t n, double limit);
 
-/* Times of two devices at one size: medians, and the confidence intervals of the medians,
- * NAN where they are not known. */
+/* Times of two devices at one size: medians and their confidence intervals, NAN if unknown. */
 typedef struct cross_pair {
     double size;
     double a, a_low, a_high;
@@ -42,13 +41,13 @@ enum { CROSS_PAIRS_MAX = 512, CROSS_CHANGES_MAX = 8 };
 typedef struct crossover {
     cross_point found;                 /* from the medians */
     bool earlier;                      /* it also holds at a smaller size, but not from there on: */
-    double changes[CROSS_CHANGES_MAX]; /* sizes where it begins or ceases to hold, rising, */
-    size_t nchanges;                   /* the first ones of them */
+    double changes[CROSS_CHANGES_MAX]; /* sizes at which it begins or ceases to hold, increasing, */
+    size_t nchanges;                   /* only the first ones */
     bool interval;                     /* all intervals are known: */
-    cross_point early, late; /* b at its best and a at its worst, and the other way round */
+    cross_point early, late;           /* b at its best and a at its worst, and vice versa */
 } crossover;
 
-/* From where on b takes less than `limit` of a's time. Pairs rise in size; n is 1 to
+/* The size from which b takes less than `limit` of a's time. Pairs increase in size; n is 1 to
  * CROSS_PAIRS_MAX. */
 crossover cross_find(const cross_pair *pairs, size_t n, double limit);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fields of a line, both ways (csv.h).
+ * Fields of a line, reading and writing (csv.h).
  */
 #include "report/csv.h"
 
 #include <string.h>
 
-/* Whether a spreadsheet would compute the text, or the text is one that was marked because of
- * that and must not be taken for the mark itself. */
+/* Whether a spreadsheet would evaluate the text, or the text looks like one that was marked for
+ * that reason. */
 static bool is_formula(const char *text)
 {
     text += strspn(text, "'");
@@ -18,7 +18,7 @@ static void put(FILE *out, const char *mark, const char *text, bool first)
 {
     if (!first)
         putc(',', out);
-    /* a record that began with # would be taken for a remark */
+    /* a record that began with # would be taken for a comment */
     bool quote = strpbrk(text, ",\"") || *text == '#';
     if (quote)
         putc('"', out);
@@ -47,7 +47,7 @@ const char *csv_text(const char *field)
     return field + (*field == '\'' && is_formula(field));
 }
 
-/* The end of a quoted field, which is unquoted in place; NULL where the quote stays open. */
+/* The end of a quoted field, which is unquoted in place; NULL if the quote is not closed. */
 static char *unquote(char *from, char *to)
 {
     for (; *from; *to++ = *from++)

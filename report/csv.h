@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Comma-separated values, one record a line: a field may be in quotes, a quote in it is
- * written twice, and no field holds a line end.
+ * Comma-separated values, one record per line: a field may be quoted, a quote in it is doubled, and
+ * no field contains a line break.
  */
 #ifndef REPORT_CSV_H
 #define REPORT_CSV_H
@@ -10,17 +10,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A number or a name of ours, after a comma unless it is the first. Line ends in it become
+/* Writes a number or a fixed name, after a comma unless it is the first. Line breaks in it become
  * spaces. */
 void csv_put(FILE *out, const char *text, bool first);
 
-/* Text from anywhere: what a spreadsheet would take for a formula, as it begins with = + - @ or a
- * tab, gets an apostrophe before it, which csv_text takes away again. */
+/* Writes arbitrary text: anything that a spreadsheet would take for a formula, because it begins
+ * with = + - @ or a tab, gets a leading apostrophe, which csv_text removes again. */
 void csv_put_text(FILE *out, const char *text, bool first);
 const char *csv_text(const char *field);
 
-/* Splits a line in place: fields point into it. The number of fields, at most `most`; 0, and
- * *why, where the line is no record or has more. */
+/* Splits a line in place: fields point into it. Returns the number of fields, at most `most`; 0,
+ * with *why, if the line is malformed or has more. */
 size_t csv_split(char *line, char **fields, size_t most, const char **why);
 
 #endif

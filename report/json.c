@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A merge as JSON (json.h). Names of numbers are those of the CSV columns; what is not known
- * is null.
+ * A merge as JSON (json.h). Values are named like the CSV columns; unknown values are null.
  */
 #include "report/json.h"
 
@@ -19,7 +18,7 @@ static json_t *number(double value)
                                                        : json_real(value);
 }
 
-/* Takes both over; false where one of them is NULL. */
+/* Takes ownership of both; false if one of them is NULL. */
 static bool set(json_t *object, const char *name, json_t *value)
 {
     return !json_object_set_new(object, name, value);
@@ -30,7 +29,7 @@ static bool push(json_t *array, json_t *value)
     return !json_array_append_new(array, value);
 }
 
-/* Gives the value back, or NULL and frees it. */
+/* Returns the value, or frees it and returns NULL. */
 static json_t *whole(json_t *value, bool ok)
 {
     if (ok)
@@ -101,8 +100,7 @@ static json_t *of_crossover(const crossover *c)
     return whole(value, ok);
 }
 
-/* What there is to say about it, in the words of the Markdown; nothing where the other
- * direction says it. */
+/* Its description, in the words of the Markdown output; nothing if the other direction has it. */
 static json_t *of_sentence(const merge_group *g, const merge_cross *x)
 {
     char *text = NULL;

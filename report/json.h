@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A merge as JSON: what --json prints, and what the page draws from. doc/csv.md lists it.
+ * A merge as JSON: the output of --json, and the data of the page. doc/csv.md describes it.
  */
 #ifndef REPORT_JSON_H
 #define REPORT_JSON_H
@@ -9,8 +9,8 @@
 
 #include "report/merge.h"
 
-/* The caller's, to be given to json_decref; NULL where memory ran out, or where a text of a
- * file is not UTF-8. version: of this program. */
+/* To be released with json_decref; NULL if memory ran out or text from a file is not UTF-8.
+ * version: of this program. */
 json_t *json_of_merge(const merge *m, const char *command, const char *version);
 
 #endif

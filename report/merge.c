@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Puts scans side by side (merge.h). What is found in the order of the files stays in that
- * order; sizes are sorted.
+ * Combines scans (merge.h). Items keep the order of the files; sizes are sorted.
  */
 #include "report/merge.h"
 
@@ -42,7 +41,7 @@ static bool note_section(merge *m, const scan_section *s)
                         s->cells);
     for (size_t i = 0; ok && i < s->count; i++) {
         const scan_row *r = &s->rows[i];
-        char line[32] = ""; /* a row that was just measured is in no file yet */
+        char line[32] = ""; /* a row that was just measured is not in a file yet */
         if (r->line)
             snprintf(line, sizeof line, ":%zu", r->line);
         if (!scan_is_ok(r))
@@ -60,7 +59,7 @@ static bool same_group(const merge_group *g, const scan_row *r)
     return !strcmp(g->field, r->field) && !strcmp(g->op, r->op) && !strcmp(g->place, r->place);
 }
 
-/* Both: NULL where there is none yet. */
+/* Both: NULL if there is none yet. */
 static merge_group *find_group(const merge_panel *p, const scan_row *r)
 {
     for (size_t i = 0; i < p->ngroups; i++)
@@ -116,7 +115,7 @@ static size_t find_size(const merge_group *g, double size)
     return low;
 }
 
-/* Every row of the panel once: fn is called with its section. */
+/* Calls fn once for every row of the panel, with its section. */
 typedef bool (*row_fn)(merge_panel *p, const scan_section *s, const scan_row *r);
 
 static bool each_row(merge_panel *p, row_fn fn)
@@ -215,7 +214,7 @@ static bool device_elsewhere(const merge_panel *p, const merge_series *series)
     return false;
 }
 
-/* How many sections of the panel before this one have the same label. */
+/* Number of earlier sections of the panel with the same label. */
 static size_t same_label_before(const merge_panel *p, const scan_section *s)
 {
     size_t n = 0;
@@ -335,7 +334,7 @@ static void machine_name(const scan_section *s, char *text, size_t size)
         snprintf(text, size, "%s; %s", s->cpu, s->os);
 }
 
-/* The panel of a section; a new one where none is for its machine. */
+/* The panel for a section; a new one if its machine has none yet. */
 static merge_panel *find_panel(merge *m, const scan_section *s, bool by_machine)
 {
     char machine[sizeof m->panels->label];

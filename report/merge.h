@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scans side by side: which device has which cell, who wins at each size, and where one
- * overtakes another. Everything that is shown of scans, as text or as a page, is shown from
- * this.
+ * Scans side by side: which device has which cell, the winner at each size, and the crossovers. All
+ * output about scans, text or page, is produced from this.
  */
 #ifndef REPORT_MERGE_H
 #define REPORT_MERGE_H
@@ -10,9 +9,9 @@
 #include "report/cross.h"
 #include "report/scan.h"
 
-/* What was measured of one operation on one device. */
+/* Measurements of one operation on one device. */
 typedef struct merge_series {
-    char name[160]; /* the device, and its file where several have that device */
+    char name[160]; /* the device, and its file if several have that device */
     const scan_section *section;
     const char *device;
     const scan_row **cells; /* by size; NULL: no such row */
@@ -21,24 +20,24 @@ typedef struct merge_series {
 typedef struct merge_winner {
     int series; /* -1: fewer than two were measured at this size */
     int second;
-    double ratio; /* time of the second over that of the winner */
-    int clear;    /* 1: their intervals do not meet; 0: they do; -1: not known */
+    double ratio; /* time of the second relative to the winner */
+    int clear;    /* 1: their intervals do not overlap; 0: they do; -1: unknown */
 } merge_winner;
 
-/* From where on `fast` beats `slow`. */
+/* The size from which `fast` beats `slow`. */
 typedef struct merge_cross {
     int slow, fast;
     crossover even, clear; /* CROSS_EVEN, CROSS_CLEAR */
 } merge_cross;
 
-/* One operation on one field, operands in one place: one chart. */
+/* One operation on one field, with operands in one place: one chart. */
 typedef struct merge_group {
     const char *field, *op, *place;
     double *sizes;
     size_t nsizes;
     merge_series *series;
     size_t nseries;
-    int base;              /* the series that others are compared with: the CPU, or the first */
+    int base;              /* the baseline series: the CPU, or the first */
     merge_winner *winners; /* by size */
     merge_cross *crosses;
     size_t ncrosses;
@@ -55,17 +54,17 @@ typedef struct merge_panel {
 typedef struct merge {
     merge_panel *panels;
     size_t npanels;
-    char **notes; /* what is missing, and what does not fit together */
+    char **notes; /* missing data and inconsistencies */
     size_t nnotes;
 } merge;
 
-/* One panel for all, or one for each machine (operating system and CPU). The files are
- * borrowed until merge_free. False where memory ran out or, with err set (SCAN_ERROR_SIZE),
- * where a group has more than CROSS_PAIRS_MAX sizes. Free it in any case. */
+/* One panel for all, or one per machine (operating system and CPU). The files are borrowed until
+ * merge_free. False if memory ran out or, with err set (SCAN_ERROR_SIZE), if a group has more than
+ * CROSS_PAIRS_MAX sizes. Free it in either case. */
 bool merge_make(const scan_file *files, size_t nfiles, bool by_machine, merge *m, char *err);
 void merge_free(merge *m);
 
-/* Whether there is a cell with numbers. */
+/* Whether the cell has numbers. */
 bool merge_has(const merge_series *series, size_t size);
 
 #endif

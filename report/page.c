@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Puts the page together (page.h): the template with each @NAME@ on a line of its own
- * replaced by the part of that name, and @data@ by the data.
+ * Assembles the page (page.h): each line of the template that is @NAME@ is replaced by the part of
+ * that name, and @data@ by the data.
  */
 #include "report/page.h"
 
@@ -16,8 +16,8 @@ const page_part *page_find(const char *name, size_t length)
     return NULL;
 }
 
-/* Texts of files may say anything: no "<" of theirs reaches the page, so that none ends the
- * element the data is in. */
+/* Text from files is arbitrary: no "<" of it reaches the page, so that it cannot end the element
+ * that holds the data. */
 static bool put_data(FILE *out, const json_t *data)
 {
     char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The columns of a scan and how a file of them is written (scan.h).
+ * The columns of a scan, and writing scan files (scan.h).
  */
 #include "report/scan.h"
 
@@ -100,7 +100,7 @@ bool scan_same_cell(const scan_row *a, const scan_row *b)
            !strcmp(a->field, b->field) && !strcmp(a->op, b->op) && !strcmp(a->place, b->place);
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 where there is none. */
+/* Length of the UTF-8 sequence at p; 0 if it is invalid. */
 static size_t sequence(const unsigned char *p)
 {
     size_t length = *p < 0x80   ? 1
@@ -209,7 +209,7 @@ void scan_put_row(FILE *out, const scan_row *row)
 
 /* ---- names of files ---- */
 
-/* The last so many parts of a path. */
+/* The last so many components of a path. */
 static const char *tail(const char *path, size_t parts)
 {
     const char *at = path + strlen(path);
@@ -218,7 +218,7 @@ static const char *tail(const char *path, size_t parts)
     return at + (*at == '/');
 }
 
-/* Whether files that are not the same have different tails. */
+/* Whether different files have different tails. */
 static bool told_apart(const scan_file *files, size_t nfiles, size_t parts)
 {
     for (size_t i = 0; i < nfiles; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads the files of `gpuexec scan`, one or several in a row, and hands the files of the
- * seeds to scan_seeds.c. Nothing is guessed: a line that is not as documented stops it.
+ * Reads files of `gpuexec scan`, one or several concatenated, and passes threshold scans to
+ * scan_seeds.c. Nothing is guessed: a line that does not match the documentation is an error.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "report/csv.h"
 #include "report/scan_read.h"
 
-/* A file larger than this is none of ours. */
+/* A larger file is not one of ours. */
 enum { FILE_MAX = 64 << 20 };
 
 bool scan_refuse(scan_reader *r, const char *format, ...)
@@ -94,7 +94,7 @@ static bool no_cell_twice(scan_reader *r)
     return ok;
 }
 
-/* What must hold of a section once all of it was read. */
+/* Checks a section after all of it was read. */
 static bool end_section(scan_reader *r)
 {
     scan_section *s = r->section;
@@ -235,13 +235,13 @@ static bool one_of(const char *text, const char *a, const char *b, const char *c
     return !strcmp(text, a) || !strcmp(text, b) || !strcmp(text, c);
 }
 
-/* True where x <= y or one of them is unknown. */
+/* True if x <= y or one of them is unknown. */
 static bool ordered(double x, double y)
 {
     return !(x > y);
 }
 
-/* What the numbers of a row say about each other. */
+/* Checks the numbers of a row against each other. */
 bool scan_plausible(scan_reader *r, const scan_row *row)
 {
     if (!(row->elements >= 1))
@@ -303,7 +303,7 @@ static bool read_line(scan_reader *r, char *line)
     return scan_seeds_begin(r, line);
 }
 
-/* A line of its own memory, without its end; \r\n will do as well. */
+/* A line in its own memory, without the line end; \r\n is accepted. */
 static bool take_line(scan_reader *r, const char *data, size_t length)
 {
     if (length && data[length - 1] == '\r')
@@ -325,7 +325,7 @@ static bool take_line(scan_reader *r, const char *data, size_t length)
 
 static bool read_lines(scan_reader *r, const char *data, size_t size, unsigned flags)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* which some editors put first */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte-order mark, written by some editors */
     size_t at = size >= 3 && !memcmp(data, mark, 3) ? 3 : 0;
     for (r->line = 1; at < size; r->line++) {
         const char *end = memchr(data + at, '\n', size - at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the readers of scan_read.c and scan_seeds.c share; nobody else includes it.
+ * Shared by scan_read.c and scan_seeds.c only.
  */
 #ifndef REPORT_SCAN_READ_H
 #define REPORT_SCAN_READ_H
@@ -15,24 +15,24 @@ typedef struct scan_reader {
     const char *name;
     size_t line;
     scan_file *file;
-    scan_section *section; /* the one being read */
+    scan_section *section; /* the section being read */
     char *err;
-    bool headed; /* the names of its columns were read */
+    bool headed; /* its column names have been read */
     bool seeds;
     int seeds_columns[SEEDS_COLUMNS_MAX];
     size_t seeds_count;
 } scan_reader;
 
-/* Says NAME:LINE and what is wrong; false. */
+/* Stores NAME:LINE and the reason; returns false. */
 bool scan_refuse(scan_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A plain number that is not negative: digits, a point, an exponent. */
+/* A non-negative decimal number: digits, a point, an exponent. */
 bool scan_number(const char *text, double *value);
 
-/* A new section; NULL where memory ran out. */
+/* Starts a new section; NULL if memory ran out. */
 scan_section *scan_begin(scan_reader *r);
 
-/* Whether the numbers of a row can all be true. */
+/* Whether the numbers of a row are consistent. */
 bool scan_plausible(scan_reader *r, const scan_row *row);
 
 /* The names of the columns, and a row. */

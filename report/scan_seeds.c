@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads the threshold scans of the project this one began with: a size, the CPU's time, the
- * GPU's median and P90 in one row, by column names such as "Size,CPU (us),GPU Median (us),
- * GPU P90 (us),Winner". Units other than microseconds are refused, and so is a winner that
- * the figures contradict.
+ * Reads the threshold scans of the project that gpuexec started from: size, CPU time, GPU median
+ * and P90 in one row, under column names such as "Size,CPU (us),GPU Median (us),GPU P90
+ * (us),Winner". Rejects units other than microseconds, and a winner that contradicts the times.
  */
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +14,7 @@
 
 typedef enum seeds_column { SIZE, CPU, GPU, P90, LEAST, MOST, WINNER, SEEDS_KINDS } seeds_column;
 
-/* Names without their unit, spaces and brackets. */
+/* Names without unit, spaces and parentheses. */
 static const struct {
     const char *name;
     seeds_column column;
@@ -115,7 +114,7 @@ static bool put_device(scan_reader *r, const char *device, double size, const do
     return scan_append(r->section, &row) || scan_refuse(r, "out of memory");
 }
 
-/* A stated winner must be the one of the figures; equal ones allow both. */
+/* A stated winner must match the times; ties allow both. */
 static bool check_winner(scan_reader *r, const char *winner, double cpu, double gpu)
 {
     bool says_cpu = !strncasecmp(winner, "cpu", 3), says_gpu = !strncasecmp(winner, "gpu", 3);

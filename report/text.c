@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables and sentences from a merge (text.h). One writer for both styles, so that a
- * terminal and a file never say different things.
+ * Tables and sentences from a merge (text.h). One writer for both styles, so that terminal and file
+ * never disagree.
  */
 #include "report/text.h"
 
@@ -25,14 +25,14 @@ void text_size(char *to, size_t room, double size)
     snprintf(to, room, "%.0f", size);
 }
 
-/* Four digits or so. */
+/* About four digits. */
 static void text_us(char *to, size_t room, double us)
 {
     int decimals = us >= 1000 ? 0 : us >= 100 ? 1 : us >= 1 ? 2 : 4;
     snprintf(to, room, "%.*f", decimals, us);
 }
 
-/* Three digits: an interpolated size has no more. */
+/* Three digits: an interpolated size is not more precise. */
 static void text_about(char *to, size_t room, double size)
 {
     double unit = pow(10, fmax(floor(log10(size)) - 2, 0));
@@ -43,7 +43,7 @@ static void text_about(char *to, size_t room, double size)
 
 typedef struct table {
     char (*cells)[CELL];
-    size_t rows, columns; /* the first row is the heading */
+    size_t rows, columns; /* the first row is the header */
 } table;
 
 static char *at(const table *t, size_t row, size_t column)
@@ -99,7 +99,7 @@ static void put_table(FILE *out, const table *t, text_style style)
     putc('\n', out);
 }
 
-/* "median (P90)", or why not */
+/* "median (P90)", or why there is none */
 static void cell_times(char *to, const merge_series *series, size_t size)
 {
     char median[32], p90[32];
@@ -116,7 +116,7 @@ static void cell_times(char *to, const merge_series *series, size_t size)
         snprintf(to, CELL, "%s", median);
 }
 
-/* The two intervals meet. */
+/* Whether the two intervals overlap. */
 static bool is_unclear(const merge_winner *w)
 {
     return w->series >= 0 && w->clear == 0;
@@ -155,7 +155,7 @@ static bool put_group_table(FILE *out, const merge_group *g, text_style style)
         unclear |= is_unclear(&g->winners[row - 1]);
     }
     put_table(out, &t, style);
-    if (unclear && style != TEXT_MARKDOWN) /* that says so at its top */
+    if (unclear && style != TEXT_MARKDOWN) /* which explains it at the top */
         fputs("~ if the 95 % intervals of the two fastest overlap: another run may differ."
               "\n\n",
               out);
@@ -221,8 +221,7 @@ void text_cross(FILE *out, const merge_group *g, const merge_cross *x)
     put_clear(out, x);
 }
 
-/* Of two devices the one that is faster at the largest size is told; equal ones speak for
- * themselves. */
+/* Of two devices, lists the one that is faster at the largest size; ties are not listed. */
 static void put_crosses(FILE *out, const merge_group *g)
 {
     bool any = false;
@@ -292,7 +291,7 @@ static const merge_group *group_of(const merge_panel *p, const merge_group *like
     return NULL;
 }
 
-/* The k-th group of panel p where no panel before has it, else NULL. */
+/* The k-th group of panel p if no earlier panel has it, otherwise NULL. */
 static const merge_group *new_group(const merge *m, size_t p, size_t k)
 {
     const merge_group *g = m->panels[p].groups ? &m->panels[p].groups[k] : NULL;
@@ -302,8 +301,8 @@ static const merge_group *new_group(const merge *m, size_t p, size_t k)
     return g;
 }
 
-/* "vulkan:0, 218.7 us for 4M": the winner at the largest size that has one; or else what there
- * is at the largest size. */
+/* "vulkan:0, 218.7 us for 4M": the winner at the largest size that has one; otherwise what there is
+ * at the largest size. */
 static void cell_fastest(char *to, const merge_group *g)
 {
     char size[32], us[32];
@@ -371,7 +370,7 @@ static void fill_summary(const merge *m, const table *t)
         }
 }
 
-/* Each operation on each machine, in a line. */
+/* One line per operation and machine. */
 static bool put_summary(FILE *out, const merge *m)
 {
     table t = {.rows = 1, .columns = 4};

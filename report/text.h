@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a merge says, as text: Markdown for files, plain columns for a terminal.
+ * A merge as text: Markdown for files, plain columns for a terminal.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
@@ -8,18 +8,18 @@
 #include "report/merge.h"
 
 typedef enum text_style {
-    TEXT_MARKDOWN, /* all of it: machines, a table for each operation, crossovers, gaps */
+    TEXT_MARKDOWN, /* everything: machines, a table per operation, crossovers, gaps */
     TEXT_PLAIN     /* tables, crossovers and gaps */
 } text_style;
 
-/* title: the first line of Markdown; borrowed. False where memory ran out; errors of writing
- * stay in the stream. */
+/* title: the first line of Markdown; borrowed. False if memory ran out; write errors stay in the
+ * stream. */
 bool text_put(FILE *out, const merge *m, text_style style, const char *title);
 
 /* One sentence about a crossover whose even.found is not CROSS_NEVER. */
 void text_cross(FILE *out, const merge_group *g, const merge_cross *x);
 
-/* The sizes of `gpuexec scan`: 65536 is 64K, 1000 is 1000. */
+/* Sizes as in `gpuexec scan`: 65536 is 64K, 1000 is 1000. */
 void text_size(char *to, size_t room, double size);
 
 #endif

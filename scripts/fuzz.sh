@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fuzzes each target for FUZZ_SECONDS, or with FUZZ_RUNS for as many inputs, starting from its
-# corpus. New inputs stay in build/fuzz/corpus; one that broke something is worth a place in
-# tests/fuzz/corpus.
+# Fuzzes each target for FUZZ_SECONDS, or with FUZZ_RUNS for that many inputs, starting from its
+# corpus. New inputs stay in build/fuzz/corpus; add any that found a bug to tests/fuzz/corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

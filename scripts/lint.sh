@@ -17,7 +17,7 @@ count() { # NAME STATUS
     fi
 }
 
-# files EXTENSION...: of the project, new ones too, but nothing that git ignores.
+# files EXTENSION...: all files of the project, including new ones, except those that git ignores.
 files() {
     local patterns=("${@/#/*.}") file
     if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
@@ -27,11 +27,11 @@ files() {
             find . -path ./build -prune -o -type f -name "$file" -print
         done
     fi | sort -u | while read -r file; do
-        if [[ -f $file ]]; then echo "$file"; fi # not one that was just deleted
+        if [[ -f $file ]]; then echo "$file"; fi # not if it was just deleted
     done
 }
 
-# Versions disagree about details, so one version decides.
+# Versions of clang-format disagree about details, so one is fixed.
 formatter=
 for candidate in clang-format-14 clang-format; do
     if "$candidate" --version 2>/dev/null | grep -q 'version 14\.'; then
@@ -58,9 +58,9 @@ else
     skipped=$((skipped + 1))
 fi
 
-# Every file that the build compiles, with the flags it is compiled with; not the one
-# that the build itself writes, which is numbers. A file of several targets is in the
-# build's list once for each, and would be analysed as often: the first will do.
+# Every file that the build compiles, with its flags, except the generated one, which is only
+# numbers. A file of several targets appears several times in the compilation database; only the
+# first entry is used.
 tidy() {
     local list=build/lint
     cmake --preset clang -DGPUEXEC_TESTS=ON --log-level=WARNING >/dev/null || return 1

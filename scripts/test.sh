@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# test.sh [LEG...]: the whole test, or some legs of it. A leg is a preset that is
-# configured, built and run through CTest; lint is a leg of its own. The last line says
-# what came out over all legs.
+# test.sh [LEG...]: runs all legs of the test suite, or only some. A leg is a preset that is
+# configured, built and run through CTest; lint is a leg too. The last line summarises all legs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,20 +20,20 @@ passed=0 failed=0 skipped=0
 started=$SECONDS
 finish() {
     local status=$?
-    # Stopped before its end, by a signal or an error in this file: not a pass.
+    # Stopped early by a signal or an error in this file: does not count as a pass.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then failed=1; fi
     printf '%d s\n%d passed, %d failed, %d skipped\n' $((SECONDS - started)) $passed $failed $skipped
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# Sanitizers want an address space that is not randomised further than they know.
+# Sanitizers fail with strong address-space randomisation.
 unrandomised=()
 if setarch "$(uname -m)" -R true 2>/dev/null; then
     unrandomised=(setarch "$(uname -m)" -R)
 fi
 
-# quietly LEG WHAT COMMAND...: output to a log, shown only where it fails.
+# quietly LEG WHAT COMMAND...: sends output to a log, which is shown only on failure.
 quietly() {
     local leg=$1 what=$2 log=build/$1.$2.log from=$SECONDS
     shift 2
@@ -63,8 +62,8 @@ run_preset() {
         failed=$((failed + 1))
         return
     fi
-    # Not the sums at the top of the file: there a test that could not be started counts
-    # as skipped. A "<" is always markup, tests' output has it escaped.
+    # Not the totals at the top of the file: those count a test that could not be started as
+    # skipped. A "<" is always markup; output of tests has it escaped.
     tests=$(grep -c '<testcase ' "$results" || true)
     good=$(grep -c '<testcase .* status="run"' "$results" || true)
     skips=$(grep -cE '<skipped message="SKIP_|<testcase .* status="disabled"' "$results" || true)
@@ -108,7 +107,7 @@ for leg in "${legs[@]}"; do
     echo "== $leg"
     case $leg in
     release)
-        # Its tests say so where it is missing.
+        # Its tests report it if it is missing.
         quietly release promtool scripts/fetch-promtool.sh build/promtool || true
         run_preset release
         ;;
