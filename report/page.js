@@ -147,7 +147,7 @@
         const winner = group.series[w.series], second = group.series[w.second];
         const close = w.clear === false;
         const said = `${groupText(group)}, ${sizeText(size)} elements: ${winner.name} is fastest, ${measured(w.ratio)} times `
-            + `as fast as ${second.name}` + (close ? ', too close to be sure' : '');
+            + `as fast as ${second.name}` + (close ? ', too close to call' : '');
         const strength = Math.round(12 + 30 * Math.min(Math.log10(w.ratio), 1));
         const button = el('button', { type: 'button', 'aria-pressed': String(groupKey(group) === state.key),
             'aria-label': said, title: said, class: close ? 'won close' : 'won', 'data-key': groupKey(group),
@@ -317,7 +317,7 @@
     function sizeAxis() {
         const { sizes } = shared;
         const grid = { color: css('--line') };
-        const title = { display: true, text: 'elements of a job', color: css('--faint') };
+        const title = { display: true, text: 'elements per job', color: css('--faint') };
         const ticks = { color: css('--text'), callback: (v) => sizeText(v), maxRotation: 0,
             autoSkipPadding: 8 };
         if (!state.log)
@@ -485,7 +485,7 @@
     function winnerTable(group, list) {
         const winners = group.winners.map((w) => w.series === null ? ['', '']
             : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${measured(w.ratio)} times`]);
-        return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second over it'],
+        return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second / winner'],
             group.sizes.map((n, i) => [sizeText(n), ...list.flatMap((s) => has(s.cells[i])
                 ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
                 : [missingCell(s.cells[i]), '']), ...winners[i]]),
@@ -558,7 +558,7 @@
         const base = group.series[group.base], ratio = (s, i) => speedupOf(group, s, i);
         lines(into, panel, group, {
             id: 'speedup', title: `Speed-up against ${base.name}`, lists: list,
-            sub: `median of ${base.name} over median; above 1 is faster`,
+            sub: `median of ${base.name} / median; above 1 is faster`,
             axis: valueAxis('times as fast', (v) => number(v), { range: shared.ranges.speedup }), valueOf: ratio,
             textOf: (s, i) => `${measured(ratio(s, i))} times`, crosses: crossesOf(group, list),
         });
@@ -603,7 +603,7 @@
                     animation: false, maintainAspectRatio: false,
                     scales: {
                         x: { stacked: true, grid: { display: false }, ticks: { color: css('--text') },
-                            title: { display: true, text: 'elements of a job', color: css('--faint') } },
+                            title: { display: true, text: 'elements per job', color: css('--faint') } },
                         y: { ...valueAxis('share of the time', (v) => `${v} %`, { linear: true, max: 100 }),
                             stacked: true },
                     },
@@ -632,14 +632,14 @@
             const all = cell[`${what}_hits`] + cell[`${what}_misses`];
             return all ? 100 * cell[`${what}_hits`] / all : null;
         };
-        const kinds = [['pool', 'memory from the pool', []], ['command', 'commands ready from before', [3, 3]]];
+        const kinds = [['pool', 'memory reused from the pool', []], ['command', 'commands reused', [3, 3]]];
         const some = list.flatMap((s) => kinds
             .filter(([what]) => s.cells.some((c) => rate(c, what) !== null))
             .map(([what, text, dash]) => ({ s, what, name: `${s.name}: ${text}`, dash })));
         if (!some.length)
             return;
         figure(into, {
-            id: 'hits', title: 'Hit rates', sub: 'of pooled memory and recorded commands, while measured',
+            id: 'hits', title: 'Hit rates', sub: 'of pooled memory and recorded commands during the measurement',
             legend: some.map((x) => [x.name, lineSwatch(x.s.name, x.dash)]),
             config: {
                 type: 'line',
@@ -678,7 +678,7 @@
         byId('panels').append(section);
         if (!group) {
             section.append(el('p', { class: 'missing' },
-                `Missing: nothing was measured here of ${keys.get(state.key)}.`));
+                `Missing: ${keys.get(state.key)} was not measured here.`));
             return;
         }
         const list = visible(group);
@@ -686,7 +686,7 @@
             && list.includes(group.series[c.slow]) && list.includes(group.series[c.fast]));
         section.append(el('ul', { class: 'findings' }, ...texts.map((c) => el('li', null, c.text))));
         if (!list.length) {
-            section.append(el('p', { class: 'missing' }, 'No device is switched on.'));
+            section.append(el('p', { class: 'missing' }, 'No device is selected.'));
             return;
         }
         const into = el('div', { class: 'charts' });
@@ -758,7 +758,7 @@
         const models = unique(modelsOf(data.panels).map((m) => m.replace(/ *\(.*\)/, ''))), machines = data.panels.length;
         const who = models.length > 5 || !models.length ? `${names.length} devices on ${machines} machine${machines > 1 ? 's' : ''}`
             : listText(models);
-        byId('headline').textContent = document.title = `${who}: who is fastest at which size`;
+        byId('headline').textContent = document.title = `${who}: the fastest device at each size`;
         byId('lead').textContent = `${scans.length > 1 ? `${scans.length} scans` : 'One scan'}`
             + `${scans[0].date ? ` of ${unique(scans.map((s) => s.date.slice(0, 10))).join(', ')}` : ''}, `
             + `drawn by gpuexec ${data.version}. Choose a cell to see the operation below.`;

@@ -150,7 +150,7 @@ def look_at_one(browser, page, out):
     expect("light at first", browser.js("return document.documentElement.dataset.theme"), "light")
     expect("the table", browser.js(
         "return [...document.querySelector('#panels table').rows].slice(0, 2).map(r => r.innerText.split('\\t'))"),
-        [["size", "cpu", "P90", "vulkan:0", "P90", "winner", "second over it"],
+        [["size", "cpu", "P90", "vulkan:0", "P90", "winner", "second / winner"],
          ["1K", "1.910 us", "1.994 us", "22.97 us", "23.98 us", "cpu", "12.03 times"]])
     browser.picture(f"{out}/light.png")
 
@@ -180,7 +180,7 @@ def look_at_one(browser, page, out):
     expect("one device off", [c[1] for c in browser.js(POINTS)][:3], [[n], [n], [n]])
     browser.js(CLICK, "#devices input[value='cpu']")
     expect("all off is said", browser.js("return document.querySelector('#panels p.missing').textContent"),
-           "No device is switched on.")
+           "No device is selected.")
     browser.js(CLICK, "#devices input[value='cpu']")
     browser.js(CLICK, "#devices input[value='vulkan:0']")
 
@@ -241,9 +241,9 @@ def winners_of(op, place):
 
 
 def look_at_winners(browser):
-    """The page opens on who is fastest at which size, and on a chart where that depends on it."""
+    """The page opens with the fastest device at each size, and a chart where that changes."""
     expect("the GPU is in the headline", browser.js("return [document.querySelector('h1').textContent, document.title]"),
-           ["Test server CPU and Test GPU: who is fastest at which size"] * 2)
+           ["Test server CPU and Test GPU: the fastest device at each size"] * 2)
     expect("and in the legend", browser.js("return [...document.querySelectorAll('figure .legend')][0].innerText.split('\\n')"),
            ["cpu, Test server CPU", "vulkan:0, Test GPU"])
     rows = browser.js(MATRIX)
@@ -338,7 +338,7 @@ def look_at_live(browser, program, out):
             time.sleep(0.1)
         expect("the past is there at once", browser.js(points) >= 5, True)
         expect("tiles in words", browser.js("return [...document.querySelectorAll('#tiles span')].map(s => s.textContent)")[2::4],
-               ["jobs waiting for their turn", "time lost by the choice of device: there is only one"])
+               ["jobs waiting", "time lost by the choice of device: there is only one"])
         expect("no message", browser.js("return document.querySelector('#message').textContent"), "")
         browser.js(CLICK, "#range [value='86400']")
         expect("of a day no more is shown than there was", browser.js("return document.querySelector('#charts svg').textContent.includes('-2 min')"), True)
