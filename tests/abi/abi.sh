@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# abi.sh KEPT HEADER MAP: what a program may have been built with, the kept header of a release,
-# is still right with the header of now. Both become libraries of nothing but declarations,
-# with debug information, for abidiff (libabigail) to compare. It passes over structs that may
-# grow (abi.suppr) and does not see constants: where the members of structs are is compared by
-# a program that is compiled with either header, and constants as text. First some changes are made
-# on purpose.
+# abi.sh KEPT HEADER MAP: checks that programs built with the kept header of a release still work
+# with the current header. Both are turned into libraries of declarations with debug information,
+# which abidiff (libabigail) compares. abidiff is told to ignore structs that may grow (abi.suppr)
+# and does not see constants, so member offsets are compared by a program compiled with either
+# header, and constants as text. Deliberate changes come first, to test the test.
 set -euo pipefail
 kept=$(realpath "$1") header=$(realpath "$2") map=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,10 +16,10 @@ command -v abidiff >/dev/null || {
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# library HEADER NAME: each declared function, with a body that is never run.
+# library HEADER NAME: every declared function, with a body that is never run.
 library() {
     {
-        # The macro stays, to find the declarations by; comments and directives go.
+        # Keeps the macro, which marks the declarations; removes comments and directives.
         sed 's/^#define GX_API .*/#define GX_API GX_API/' "$1" | gcc -E -P -x c - | tr '\n' ' ' |
             sed 's/GX_API \([^;]*\);/\n__attribute__((visibility("default"))) \1 { __builtin_trap(); }\n/g'
     } >"$scratch/$2.c"
@@ -34,7 +33,7 @@ constants() {
     grep -E '^#define GX_[A-Z_]+ +[0-9]+u?( |$)' "$1" | grep -v GX_VERSION | awk '{ print $2, $3 }' | sort
 }
 
-# STRUCT MEMBER of all that the kept header has.
+# STRUCT MEMBER for everything in the kept header.
 members() {
     gcc -E -P -x c - <"$kept" | tr '\n' ' ' | sed 's/typedef struct/\n&/g' |
         sed -nE 's/^typedef struct (gx_[a-z_]+) \{(.*)\} *gx_[a-z_]+;.*/\1;\2/p' |
@@ -47,7 +46,7 @@ members() {
                     name = substr(names[k], RSTART); gsub(/[ )]/, "", name); print $1, name } } } }'
 }
 
-# Where each of these is, by another header.
+# Offsets of these members in another header.
 positions() {
     {
         printf '#include <stdio.h>\n#include "%s"\n' "$1"
@@ -58,7 +57,7 @@ positions() {
     gcc "$scratch/positions.c" -o "$scratch/positions" 2>&1 && "$scratch/positions"
 }
 
-# compatible HEADER: with the kept one; says what is not.
+# compatible HEADER: compares with the kept one and prints the differences.
 compatible() {
     local status=0
     library "$1" new
@@ -76,7 +75,7 @@ compatible() {
     return $status
 }
 
-# tried good|bad WHAT SED-SCRIPT: a change of the kept header, and what must be said of it.
+# tried good|bad WHAT SED-SCRIPT: a change to the kept header, and the expected verdict.
 tried() {
     sed -E "$3" "$kept" >"$scratch/changed.h"
     if cmp -s "$kept" "$scratch/changed.h"; then

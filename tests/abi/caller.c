@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program as it was built with the header of release 0.1, which is kept here and does not
- * change, linked to the shared library of now: it opens, lists, plans, runs, submits, waits, and
- * what comes out is right. Its structs lie between guards.
+ * A program built with the header of release 0.1, which is kept here and does not change, linked to
+ * the current shared library: it opens, lists, plans, runs, submits and waits, and checks the
+ * results. Its structs lie between guards.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum { N = 100, GUARD = 0x5a };
 
 static uint32_t a[N], b[N], sum[N];
 
-/* A struct, and what must stay as it is behind it. */
+/* A struct, and a guard behind it that must not change. */
 #define GUARDED(type, count)                                                                       \
     struct {                                                                                       \
         type of[count];                                                                            \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Structs of other versions at the border: those of older callers, which are shorter, and those
- * of newer ones, which are longer, for every call that takes or fills one. Version 0.1 has no
- * older ones, so the short ones are tried on the functions behind the calls, with a layout that
- * has grown.
+ * Structs of other versions at the API boundary: those of older callers, which are shorter, and of
+ * newer ones, which are longer, for every call that takes or fills one. Version 0.1 has no
+ * predecessors, so short structs are tested on the internal functions, with a layout that has
+ * grown.
  */
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 #include "support/harness.h"
 
 #define GUARD 0x5a
-#define TAIL  64 /* bytes that a newer version has more */
+#define TAIL  64 /* additional bytes of a newer version */
 
 static gx_ctx *ctx;
 
@@ -118,8 +118,8 @@ static void arrays_have_to_say_their_size(void **state)
     assert_non_null(strstr(message, "sizeof(gx_grown)"));
 }
 
-/* What 0 stands for, in bytes: of the first release, on a machine with 64-bit pointers. Nothing
- * here may ever change. */
+/* Meaning of struct_size 0 in bytes: the first release, on a machine with 64-bit pointers. These
+ * numbers must never change. */
 static void first_sizes_stay(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void inputs_of_newer_callers(void **state)
         assert_int_equal(inputs[i].take(memory), GX_OK); /* 0: the first release */
         memcpy(memory, &size, sizeof size);
         assert_int_equal(inputs[i].take(memory), GX_OK);
-        memory[size] = 1; /* not its own any more */
+        memory[size] = 1; /* no longer its own */
         assert_int_equal(inputs[i].take(memory), GX_OK);
         memory[inputs[i].size] = 1;
         assert_int_equal(inputs[i].take(memory), GX_ERR_INVALID);
@@ -296,8 +296,8 @@ static gx_status fill_reports_later(void *reports, size_t room)
     return s;
 }
 
-/* One or two of a size: their bytes from `keep` on are written, those known not all with what was
- * there before, those beyond with zeros, and nothing behind them. */
+/* One or two structs of a size: bytes from `keep` on are written, known ones not all with their old
+ * contents, unknown ones with zeros, and nothing behind them. */
 static void fill_and_check(output_fn fill, size_t size, size_t known, size_t keep, size_t room)
 {
     _Alignas(16) char memory[2 * (512 + TAIL) + TAIL];
@@ -390,7 +390,7 @@ static void candidates_are_asked_for(void **state)
         assert_int_equal(r[1].candidate_room, n);
         assert_int_equal(room->known.struct_size, sizeof *room);
         assert_int_equal(room->newer[0], n ? 0 : GUARD);
-        assert_int_equal(room[1].known.device[0], GUARD); /* there was no second */
+        assert_int_equal(room[1].known.device[0], GUARD); /* there was no second one */
         if (n)
             assert_string_equal(room->known.device, "cpu");
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queue that tickets are in: its bound, turns of submitters, devices that break, closing
- * with work in flight, and memory.
+ * The ticket queue: its bound, fairness between submitters, failing devices, closing with work in
+ * flight, and memory.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void full_queue(void **state)
     close_rig(&rig);
 }
 
-/* There is room for the small one, but the large one was first. */
+/* There is room for the small one, but the large one came first. */
 static void first_come_first_served(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void first_come_first_served(void **state)
     close_rig(&rig);
 }
 
-/* A queue of one, and far more than one: from one thread, which waits for none. */
+/* A queue of one, and far more tickets than one: from one thread, which waits for none of them. */
 static void more_than_fits(void **state)
 {
     (void)state;
@@ -160,8 +160,8 @@ static void bound_as_setting(void **state)
 
 /* ---- turns ---- */
 
-/* One thread has a thousand tickets in the queue before another comes with one. That one is
- * served in the next round: before the third of the thousand, which stops the worker. */
+/* One thread has a thousand tickets in the queue before another submits one. That one is served in
+ * the next round: before the third of the thousand, which stops the worker. */
 static void take_turns(void **state)
 {
     (void)state;
@@ -216,8 +216,8 @@ static void *run_one(void *user)
     return NULL;
 }
 
-/* A call that needs all memory there is waits for tickets in flight, but not for all that
- * are in the queue: it has returned when the last of them stops the worker. */
+/* A call that needs all the memory waits for tickets in flight, but not for all those in the queue:
+ * it has returned when the last of them stops the worker. */
 static void calls_do_not_starve(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void calls_do_not_starve(void **state)
     for (int i = 0; i < TICKETS; i++)
         gx_ticket_free(&ticket[i]);
     gx_ticket_free(&stop);
-    assert_int_equal(gxt_run(rig.ctx, &call.job, vulkan, NULL), GX_OK); /* all is given back */
+    assert_int_equal(gxt_run(rig.ctx, &call.job, vulkan, NULL), GX_OK); /* everything is returned */
     free(x);
     close_rig(&rig);
 }
@@ -266,7 +266,7 @@ static void calls_do_not_starve(void **state)
 
 enum { BREAK_TICKETS = 6, BREAK_JOBS = 3 };
 
-/* Whether no ticket met the fault. */
+/* Whether no ticket hit the fault. */
 static int break_at(const char *what, unsigned at, const char *device)
 {
     struct rig rig;
@@ -305,7 +305,7 @@ static int break_at(const char *what, unsigned at, const char *device)
         assert_int_equal(first, s);
         gx_ticket_free(&ticket[i]);
     }
-    gx_job job = add_job(out[0][0]); /* the context goes on */
+    gx_job job = add_job(out[0][0]); /* the context stays usable */
     ticket[0] = submit(rig.ctx, &job, 1, "cpu");
     assert_int_equal(gx_wait(ticket[0], UINT64_MAX, NULL), GX_OK);
     gx_ticket_free(&ticket[0]);
@@ -323,14 +323,14 @@ static void broken_devices(void **state)
             unsigned step = (gxt_small() ? 5 : 1) * (d ? 3 : 1), at = 1;
             while (!break_at(whats[w], at, on[d]) && at < 2000)
                 at += step;
-            assert_true(at > 1); /* it was met at all */
+            assert_true(at > 1); /* it was hit at least once */
             assert_true(at < 2000);
         }
     }
 }
 
-/* A device that is lost again and again: each time what it was is let go, by tickets that
- * were done and by calls that were refused, so that memory stays flat. */
+/* A device that is lost again and again: each time its old engine is released, by completed tickets
+ * and rejected calls, so that memory stays constant. */
 static void lost_devices_are_let_go(void **state)
 {
     (void)state;
@@ -430,7 +430,7 @@ static void close_after_cancelling(void **state)
 
 /* ---- memory ---- */
 
-/* Tickets of up to three jobs, so many at a time. */
+/* Tickets of up to three jobs, this many at a time. */
 static void rounds_of(struct rig *rig, const char *device, int rounds, int at_once)
 {
     static unsigned char out[8][3][N * 32];
@@ -447,8 +447,8 @@ static void rounds_of(struct rig *rig, const char *device, int rounds, int at_on
     }
 }
 
-/* There comes a time, though on Vulkan it depends on what was in flight at once which
- * commands are ready. */
+/* It happens eventually, although on Vulkan the reusable commands depend on what was in flight at
+ * once. */
 static void nothing_allocated_once_warm(void **state)
 {
     (void)state;
@@ -474,7 +474,7 @@ static void *free_one(void *ticket)
     return NULL;
 }
 
-/* The last ticket of a closed context takes the queue with it, whichever it is. */
+/* The last ticket of a closed context frees the queue, whichever it is. */
 static void freed_together_after_close(void **state)
 {
     (void)state;
@@ -498,8 +498,8 @@ static void freed_together_after_close(void **state)
     }
 }
 
-/* Every allocation fails in turn: the call says so, or the job, or it does without; and the
- * next one works. */
+/* Every allocation fails in turn: the call or the job reports it, or works without; and the next
+ * one works. */
 static void out_of_memory(void **state)
 {
     (void)state;

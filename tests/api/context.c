@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The public interface around running jobs: statuses, version, the tables of fields
- * and operations, settings from text and from the environment, opening and closing,
- * listing devices, the log. One test per promise of gpuexec.h.
+ * The public API apart from running jobs: statuses, version, tables of fields and operations,
+ * settings from text and environment, opening and closing, listing devices, the log. One test per
+ * promise of gpuexec.h.
  */
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ static int start(void **state)
 
 /* ---- status, version, tables ---- */
 
-/* The values that a program may have been compiled with: none of them may ever change. */
+/* Values that programs have been compiled with: none of them may ever change. */
 static void statuses_have_names_and_messages(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void unknown_statuses_have_some_text(void **state)
 
 typedef const char *(*name_fn)(uint32_t value);
 
-/* The names of `first` and those after it, and no other value has one. */
+/* `first` and the values after it have these names, and no other value has one. */
 static void check_names(name_fn name, uint32_t first, const char *const *want)
 {
     uint32_t value = first;
@@ -151,7 +151,7 @@ static void field_table(void **state)
     check_field(6, "f32", 4, 0);
 }
 
-/* From the curves' papers, not from our tables. */
+/* From the curves' specifications, not from our tables. */
 static void moduli_are_the_published_ones(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void sizes_and_modes_from_text(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint64_t want; /* 0: refused */
+        uint64_t want; /* 0: rejected */
     } sizes[] = {{"1", 1},
                  {"4096", 4096},
                  {"3K", 3072},
@@ -663,7 +663,7 @@ static void no_more_devices_are_written_than_there_is_room(void **state)
 {
     (void)state;
     gx_ctx *ctx = gxt_open(NULL);
-    size_t number = 77; /* the room means nothing without infos */
+    size_t number = 77; /* the capacity is ignored without infos */
     assert_int_equal(gx_devices(ctx, NULL, &number), GX_OK);
     gx_device_info *infos = gxt_alloc((number + 1) * sizeof *infos);
     for (size_t room = 0; room <= number; room++) {
@@ -708,7 +708,7 @@ static void device_threads_follow_the_config(void **state)
     gx_close(&ctx);
 }
 
-/* Whatever is logged by ordinary use has a level, has text, has no newline. */
+/* Everything logged in normal use has a level and text, and no newline. */
 static void the_log_is_well_formed(void **state)
 {
     (void)state;
@@ -725,7 +725,7 @@ static void the_log_is_well_formed(void **state)
     assert_int_equal(log.bad, 0);
 }
 
-/* A value for each variable that gx_open would refuse. */
+/* For each variable, a value that gx_open rejects. */
 static void set_bad_variables(void)
 {
     for (uint32_t i = 0; gx_option_get(i); i++)
@@ -745,7 +745,7 @@ static void the_environment_can_be_ignored(void **state)
     assert_int_equal(gx_open(&config, &ctx), GX_OK);
     uint32_t one = 1, sum = 0;
     gx_job job = gxt_job(GX_ADD, GX_U32, 1, &one, &one, NULL, &sum);
-    assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK); /* "?" is no device */
+    assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK); /* "?" is not a device */
     assert_int_equal(sum, 2);
     gx_close(&ctx);
     config.reserved = 1;

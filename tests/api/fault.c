@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The fault device: every call of a device fails in turn, has no memory in turn, is
- * where the device is lost or hangs in turn, until a whole scenario passes untouched. Each
- * time: the right status and a message that names the device, inputs as they were,
- * nothing leaked, and the context goes on, with the device opened anew. And corrupted results, of
- * which each must be off by exactly one bit.
+ * The fault device: every device call in turn fails, runs out of memory, loses the device or hangs,
+ * until a whole scenario passes untouched. Each time: the right status and a message that names the
+ * device, inputs intact, nothing leaked, and the context stays usable, with the device reopened.
+ * Also corrupted results, each of which must differ in exactly one bit.
  */
 #include <stdio.h>
 
@@ -165,7 +164,7 @@ static void memory_runs_out_in_turn(void **state)
 
 /* ---- lose: for good ---- */
 
-/* How often the device was lost on the way; it is opened anew each time, and counts anew. */
+/* How often the device was lost on the way; it is reopened each time, and counts from 1 again. */
 static int losses_in_steps(gx_ctx *ctx, const char *device, gx_status expected)
 {
     int losses = 0;
@@ -214,7 +213,7 @@ static void the_device_hangs_in_turn(void **state)
     sweep_loss("hang", GX_ERR_TIMEOUT, 1);
 }
 
-/* Engines that were lost go as soon as nobody uses them: what is allocated stays the same. */
+/* Lost engines are freed as soon as no one uses them: the amount allocated stays the same. */
 static void lost_a_hundred_times(void **state)
 {
     (void)state;
@@ -261,7 +260,7 @@ static size_t bits_off(const unsigned char *got, const unsigned char *right)
     return bits;
 }
 
-/* The step whose result has a bit wrong, or STEPS. */
+/* The step whose result has a wrong bit, or STEPS. */
 static size_t corrupted_step(gx_ctx *ctx, const char *device)
 {
     size_t corrupted = STEPS;
@@ -393,7 +392,7 @@ static void malformed_names(void **state)
     close_counted(ctx, &heap);
 }
 
-/* Devices that were not to be had leave room for those that are. */
+/* Devices that could not be opened leave room for those that can. */
 static void many_bad_names_do_no_harm(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx_last_message: every call that can fail says why, on the thread that made it; and no public
- * function minds NULL.
+ * gx_last_message: every call that can fail gives a reason, on the calling thread; and all public
+ * functions accept NULL.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int close_context(void **state)
     return 0;
 }
 
-/* The call failed with `status`, and its message has the words. */
+/* The call failed with `status`, and its message contains the words. */
 static void expect(gx_status got, gx_status status, const char *words)
 {
     assert_int_equal(got, status);
@@ -144,7 +144,7 @@ static void calibration_looks_at_what_it_is_given(void **state)
            "fields[0] is 4294967292");
 }
 
-/* What became of submitted jobs is told to who asks. */
+/* The fate of submitted jobs is reported to whoever asks. */
 static void tickets_say_why_they_failed(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void threads_have_their_own(void **state)
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(gx_stats(ctx, &stats), GX_OK);
-    assert_non_null(strstr(gx_last_message(), "here?")); /* successes leave it alone */
+    assert_non_null(strstr(gx_last_message(), "here?")); /* successful calls do not change it */
 }
 
 int main(void)

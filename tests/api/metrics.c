@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx_metrics_prometheus: every number is the one that gx_stats and gx_device_stats say, the
- * text is what the format allows, and doc/metrics.md says the same names.
+ * gx_metrics_prometheus: every value equals that of gx_stats and gx_device_stats, the text follows
+ * the format, and doc/metrics.md lists the same names.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -79,7 +79,7 @@ static gx_ctx *used_context(void)
     run_ticket(ctx, &job, NULL);
     run_ticket(ctx, &job, ODD_DEVICE);
     job.n = 0;
-    job.op = GX_INV; /* with a b that it does not have */
+    job.op = GX_INV; /* with an operand b that the operation does not have */
     assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_ERR_INVALID);
     return ctx;
 }
@@ -98,7 +98,7 @@ static char *metrics_of(gx_ctx *ctx)
 
 /* ---- numbers ---- */
 
-/* What follows "\nSERIES " in the text. */
+/* The text after "\nSERIES ". */
 static const char *value_of(const char *text, const char *series)
 {
     size_t length = strlen(series);
@@ -241,7 +241,7 @@ static void what_the_devices_are(void **state)
 
 /* ---- histograms ---- */
 
-/* Buckets only grow, the last one is the count; returns it, and the sum. */
+/* Buckets never decrease, the last one is the count; returns it, and the sum. */
 static uint64_t check_histogram(const char *text, const char *name, const char *labels,
                                 uint64_t *sum_ns)
 {
@@ -275,7 +275,7 @@ static size_t occurrences(const char *text, const char *what)
     return count;
 }
 
-/* Every job is in one histogram: of its device, its operation and its field. */
+/* Every job is in one histogram: that of its device, operation and field. */
 static void every_job_is_in_a_histogram(void **state)
 {
     (void)state;
@@ -304,8 +304,8 @@ static void every_job_is_in_a_histogram(void **state)
     gx_close(&ctx);
 }
 
-/* The sum is that of the reports, with and without a router, whether or not anybody asks for
- * reports; and on a device whose clock is a model, to the nanosecond. */
+/* The sum equals that of the reports, with and without a router, whether or not reports are
+ * requested; on a device with simulated time, to the nanosecond. */
 static void the_sum_is_what_reports_say(void **state)
 {
     (void)state;
@@ -380,7 +380,7 @@ static void null_is_refused(void **state)
 
 /* ---- the document ---- */
 
-/* The names of the labels of a sample, as the document has them: `device`, `state`. */
+/* The labels of a sample, as in the document: `device`, `state`. */
 static void label_names(const char *sample, size_t name_length, char *names, size_t size)
 {
     const char *p = sample + name_length;
@@ -397,7 +397,7 @@ static void label_names(const char *sample, size_t name_length, char *names, siz
     }
 }
 
-/* The row of the document that stands for the metric whose HELP line begins here. */
+/* The row of the document for the metric whose HELP line begins here. */
 static const char *document_row(const char *help_line, char *row, size_t size)
 {
     char name[96], help[256], type[16], names[64], series[128];

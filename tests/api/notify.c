@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waiting in ways that event loops need: for any of several tickets, and by a function that is
- * called when a ticket is done, whoever finishes it. What keeps tickets pending here is a queue
- * that other tickets of a slow device are ahead in.
+ * Waiting as event loops need it: for any of several tickets, and by a callback when a ticket is
+ * done, whoever finishes it. Tickets are kept pending by other tickets of a slow device ahead of
+ * them in the queue.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -177,7 +177,7 @@ static void an_event_loop_is_woken(void **state)
     }
     for (size_t i = 0; i < AHEAD; i++) {
         await_event(&told[i]);
-        gx_ticket_free(&tickets[i]); /* waits until the function has returned */
+        gx_ticket_free(&tickets[i]); /* waits until the callback has returned */
         assert_int_equal(told[i].calls, 1);
         assert_int_equal(told[i].status, GX_OK);
         assert_non_null(told[i].ticket);
@@ -200,7 +200,7 @@ static void a_ticket_that_is_done_tells_at_once(void **state)
     close(told.event);
 }
 
-/* Whoever finishes a ticket, each is told of once, with all of them cancelled at once too. */
+/* Whoever finishes a ticket, there is one callback for each, also if all are cancelled at once. */
 static void cancelled_tickets_tell(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void cancelled_tickets_tell(void **state)
     }
 }
 
-/* The context is closed while tickets are under way; all are told of before that returns. */
+/* The context is closed while tickets are in progress; all callbacks happen before that returns. */
 static void closing_tells_first(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory runs out at every allocation in turn: the Kth one fails, for K = 1, 2, ...
- * until a whole scenario needs no more than that. Each time: no crash, the right
- * status, inputs as they were, nothing leaked or freed twice, and the same context
- * works once there is memory again. Then: once warm, gx_run allocates nothing.
+ * Memory runs out at every allocation in turn: the Kth one fails, for K = 1, 2, ... until a whole
+ * scenario needs fewer. Each time: no crash, the right status, inputs intact, nothing leaked or
+ * freed twice, and the same context works once there is memory again. Finally: once warm, gx_run
+ * does not allocate.
  */
 #include <stdio.h>
 
@@ -87,7 +87,7 @@ static gx_status run_step(gx_ctx *ctx, size_t i)
     return status;
 }
 
-/* A call that may fail for want of memory, and works once there is some. */
+/* A call that may fail for lack of memory, and works once there is some. */
 static void step_with_failures(gx_ctx *ctx, struct gxt_heap *heap, size_t i)
 {
     uint64_t failed = heap->failed;
@@ -112,7 +112,7 @@ static void list_devices(gx_ctx *ctx)
         assert_true(count >= 2);
 }
 
-/* The scenario with allocations from..to failing. 1 where none was asked for that. */
+/* The scenario with allocations from..to failing. 1 if there were not that many. */
 static int scenario(uint64_t at, uint64_t more)
 {
     struct gxt_heap heap;
@@ -166,7 +166,7 @@ static void from_every_allocation_on_all_fail(void **state)
     sweep(UINT64_MAX);
 }
 
-/* Each step alone on a fresh context: what it allocates is its own. */
+/* Each step alone on a new context: what it allocates is its own. */
 static void every_allocation_of_every_step(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void every_allocation_of_every_step(void **state)
             gxt_heap_fail(&heap, k, 0);
             step_with_failures(ctx, &heap, i);
             whole = heap.failed == 0;
-            assert_true(k > 1 || !whole); /* a device cannot be opened for nothing */
+            assert_true(k > 1 || !whole); /* opening a device always needs memory */
             gx_close(&ctx);
             gxt_heap_end(&heap);
         }
@@ -212,7 +212,7 @@ static gx_status gpu_scenario(gx_ctx *ctx, const char *device)
     return s;
 }
 
-/* Some are survived without a word: a cache file that is not read, a speed not measured. */
+/* Some failures are survived silently: a cache file not read, a speed not measured. */
 static void every_allocation_on_a_gpu(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void steady_state_allocates_nothing(void **state)
     gxt_heap_end(&heap);
 }
 
-/* The same for calls of several jobs, larger ones too, and refused ones. */
+/* The same for calls with several jobs, also larger and rejected ones. */
 static void steady_state_of_other_calls(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void steady_state_of_other_calls(void **state)
     gxt_heap_end(&heap);
 }
 
-/* On a GPU on each path, and over buffers: what drivers allocate is theirs. */
+/* On a GPU on each path, and with buffers: what drivers allocate does not count. */
 static void steady_state_on_a_gpu(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device that breaks at each of its calls in turn while jobs and buffers use it, on both
- * paths, on the CPU and on lavapipe: the right status each time, results as GMP has them,
- * the context and the device go on, buffers of a lost device say so and can be destroyed.
- * At the end nothing is left, by our allocator's count and by the validation layer's.
+ * A device that fails at each of its calls in turn while jobs and buffers use it, on both paths, on
+ * the CPU and on lavapipe: the right status each time, results as computed by GMP, the context and
+ * the device stay usable, buffers of a lost device say so and can be destroyed. At the end nothing
+ * is left, according to our allocator and the validation layer.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static int prepare(void **state)
     return 0;
 }
 
-/* A dispatch an element, so that jobs are of two submits. */
+/* One element per dispatch, so that jobs consist of two submits. */
 static gx_ctx *open_watched(void)
 {
     gxt_heap_start(&heap);
@@ -210,17 +210,17 @@ struct mode {
     gx_status status;
 };
 
-/* The scene on a device that breaks at its call number `at`. False where it never did. */
+/* The scenario on a device that fails at call number `at`. False if it never got there. */
 typedef bool (*scene_fn)(gx_ctx *ctx, const char *device, const struct mode *mode, unsigned at);
 
-/* At how many calls it broke. A lack of memory may be got over, by freeing what is idle: the
- * end is where it was not noticed for long. */
+/* Number of calls at which it failed. A lack of memory may be overcome by freeing idle memory: it
+ * ends when no failure was seen for a while. */
 static unsigned sweep(const char *inner, const struct mode *mode, scene_fn scene)
 {
     unsigned at = 1, step = gxt_small() ? 3 : 1, count = 0, quiet = 0;
     unsigned enough = strcmp(mode->what, "oom") == 0 ? 12 : 1;
     while (quiet < enough) {
-        gx_ctx *ctx = open_watched(); /* which may have so many devices and no more */
+        gx_ctx *ctx = open_watched(); /* which may have this many devices and no more */
         for (unsigned i = 0; i < PER_CONTEXT && quiet < enough; i++, at += step) {
             char device[48];
             snprintf(device, sizeof device, "fault:%s@%u:%s", mode->what, at, inner);
@@ -291,15 +291,15 @@ static void expect_lost(struct scene *s)
         if (s->mappable)
             assert_int_equal(gx_buf_map(s->out, &memory), GX_ERR_DEVICE_LOST);
         assert_int_equal(resident(s), GX_ERR_DEVICE_LOST);
-        s->device = NULL; /* also where only the buffers tell */
+        s->device = NULL; /* even if only the buffers tell */
         assert_int_equal(resident(s), GX_ERR_DEVICE_LOST);
     }
 }
 
-/* How many calls the probe takes, on a device just opened; 0: not known yet. */
+/* Number of calls that the probe takes on a newly opened device; 0: not known yet. */
 static unsigned probe_calls;
 
-/* Opened anew, the device counts anew, and is lost again where the probe takes as many calls. */
+/* A reopened device counts from 1 again, and is lost again if the probe takes as many calls. */
 static void expect_reopened(gx_ctx *ctx, const char *device, const struct mode *mode, unsigned at)
 {
     gx_status status = probe(ctx, device);
@@ -320,7 +320,7 @@ static bool scene_until_lost(gx_ctx *ctx, const char *device, const struct mode 
     if (status != GX_OK) {
         assert_int_equal(status, mode->status);
         expect_lost(&s);
-        expect_reopened(ctx, device, mode, at); /* also while buffers keep the old one */
+        expect_reopened(ctx, device, mode, at); /* even while buffers keep the old one */
         expect_lost(&s);
     }
     end_scene(&s);
@@ -370,7 +370,7 @@ static void a_result_is_corrupted(void **state)
 
 /* ---- again and again ---- */
 
-/* Engines that were lost are closed once their buffers are gone: nothing piles up. */
+/* Lost engines are closed once their buffers are gone: nothing accumulates. */
 static void lost_many_times(void **state)
 {
     (void)state;
@@ -395,7 +395,7 @@ static void lost_many_times(void **state)
     }
 }
 
-/* A buffer of the old device and one of the new are of two devices, of one name. */
+/* A buffer of the old device and one of the new belong to two devices of one name. */
 static void old_and_new(void **state)
 {
     (void)state;
@@ -425,7 +425,7 @@ struct worker {
     unsigned right, lost;
 };
 
-/* Whatever happens meanwhile in other threads: a result is right, or the device was lost. */
+/* Whatever happens in other threads meanwhile: a result is right, or the device was lost. */
 static void *work(void *arg)
 {
     struct worker *w = arg;

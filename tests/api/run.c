@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything gx_run promises besides right results: what it refuses and how it says
- * so, that a call with a bad job runs nothing, the rules of overlap, elements not
- * below the modulus, reports, statistics.
+ * Everything gx_run promises besides correct results: what it rejects and with which message, that
+ * a call with an invalid job runs nothing, overlap rules, elements not below the modulus, reports,
+ * statistics.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 
 enum { N = 16, ROOM = N * 48 };
 
-/* Three operands and an output, valid for any field, and how they were. */
+/* Three operands and an output, valid for any field, and copies of them. */
 struct data {
     unsigned char a[ROOM], b[ROOM], c[ROOM], out[ROOM];
 };
@@ -116,7 +116,7 @@ static gx_operand *operand(gx_job *job, int which)
 
 static const char *const operand_names[] = {"a", "b", "c", "out"};
 
-/* The name as a word of its own, so that "a" is not found in "operand". */
+/* The name as a separate word, so that "a" is not found in "operand". */
 static int names(const char *message, const char *name)
 {
     size_t length = strlen(name);
@@ -208,7 +208,7 @@ static void unknown_flags_and_params(void **state)
     expect(&job, GX_ERR_INVALID, "params");
 }
 
-/* Sizes that can be counted reach from one operand into the next. */
+/* Large but countable sizes reach from one operand into the next. */
 static void expect_too_large(const gx_job *job)
 {
     gx_report r = {.struct_size = sizeof r};
@@ -328,7 +328,7 @@ static void a_bad_job_stops_all_before_any_runs(void **state)
             jobs[i] = job_over(&d[i], GX_MUL, GX_BN254_FQ, N);
         }
         jobs[bad].b.host = NULL;
-        if (bad + 1 < JOBS) /* the first is the one that is told */
+        if (bad + 1 < JOBS) /* the first one is reported */
             jobs[JOBS - 1].op = (gx_op)0;
         memcpy(before, d, sizeof d);
         gxt_spoil(r, JOBS, GUARD);
@@ -434,7 +434,7 @@ static int overlap(size_t a, size_t a_bytes, size_t b, size_t b_bytes)
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* What the header says of out against one operand. */
+/* The header's rules about out and one operand. */
 static int may_lie_so(size_t out, size_t in, size_t n, size_t element, int broadcast)
 {
     size_t in_bytes = broadcast ? element : n * element;
@@ -570,7 +570,7 @@ static void expect_bad(gx_ctx *on, const gx_job *job, const char *device, size_t
     assert_non_null(strstr(r.message, number));
 }
 
-/* Operands of one job in fresh memory; `in` points to the first of the three. */
+/* Operands of one job in newly allocated memory; `in` points to the first of the three. */
 static unsigned char *three_operands(gx_field field, size_t n)
 {
     unsigned char *in = gxt_alloc(3 * n * gxt_element(field));
@@ -645,7 +645,7 @@ static void first_bad_element_of_many(void **state)
             try_every_operand(ctx, (struct bad_case){ops[o], gxt_fields[f], "cpu", n});
 }
 
-/* At one index, a is looked at before b and b before c. */
+/* At the same index, a is checked before b and b before c. */
 static void the_first_operand_is_told(void **state)
 {
     (void)state;
@@ -692,7 +692,7 @@ static void bad_broadcast_elements(void **state)
             gxt_put_modulus(GX_BN254_FR, operand(&job, (int)w)->host);
             expect_bad(ctx, &job, "cpu", 0, (char)('a' + w));
             expect_bad(ctx, &job, "ref", 0, (char)('a' + w));
-            /* only the one element is looked at */
+            /* only the one element is checked */
             fill(&d, GX_BN254_FR);
             gxt_put_modulus(GX_BN254_FR, (char *)operand(&job, (int)w)->host + 32);
             expect(&job, GX_OK, NULL);
@@ -712,7 +712,8 @@ static void report_of_a_success(void **state)
     gxt_spoil(&r, 1, GUARD);
     assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
     assert_int_equal(r.status, GX_OK);
-    assert_true(r.reason == GX_REASON_SMALL || r.reason == GX_REASON_ONLY); /* no GPU was sought */
+    assert_true(r.reason == GX_REASON_SMALL ||
+                r.reason == GX_REASON_ONLY); /* no GPU was looked for */
     assert_string_equal(r.device, "cpu");
     assert_int_equal(r.candidates, 1);
     assert_string_equal(r.candidate[0].device, "cpu");
@@ -872,7 +873,7 @@ static void statistics_of_failures(void **state)
     want = plus(want, &jobs[0], &r[0]); /* done, then one failed, one not run */
     want.jobs_failed = 2;
     expect_stats(own, &want);
-    jobs[2].flags = 4; /* refused before any ran */
+    jobs[2].flags = 4; /* rejected before any ran */
     assert_int_equal(gx_run(own, jobs, 3, NULL, r), GX_ERR_INVALID);
     want.jobs_failed += 3;
     expect_stats(own, &want);
@@ -884,7 +885,7 @@ static void statistics_of_failures(void **state)
     gx_close(&own);
 }
 
-/* The first inversion needs scratch memory; the next one finds it. */
+/* The first inversion needs scratch memory; the next one reuses it. */
 static void scratch_is_kept(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of tickets share: operands and their results, and a context whose workers can
- * be stopped. No test waits for a time to pass to see that something has happened: a gate stops
- * the worker where it logs that an element is not below the modulus.
+ * Shared by the ticket tests: operands and their results, and a context whose workers can be
+ * stopped. No test relies on time passing: a gate stops the worker when it logs that an element is
+ * not below the modulus.
  */
 #ifndef GX_TESTS_API_TICKETS_H
 #define GX_TESTS_API_TICKETS_H
@@ -20,10 +20,10 @@ extern const gx_field field;
 extern const char *vulkan; /* NULL: there is none */
 extern unsigned char in[3][N * 32], sum[N * 32], product[N * 32], bad[N * 32];
 
-/* Fills the above: what the group of tests begins with. */
+/* Fills the above; the setup of the group of tests. */
 int prepare(void **state);
 
-/* The devices to test on, as far as there are any. */
+/* The devices to test, as far as available. */
 size_t devices(const char *names[3]);
 
 /* ---- the gate ---- */
@@ -31,9 +31,9 @@ size_t devices(const char *names[3]);
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int closed;  /* who comes waits */
+    int closed;  /* threads that arrive wait */
     int arrived; /* so far */
-    int passes;  /* how many may go through */
+    int passes;  /* how many may pass */
     char last[256];
 };
 
@@ -42,7 +42,7 @@ void at_gate(void *user, gx_log_level level, const char *message);
 void open_gate(struct gate *gate, int passes);
 void await_arrival(struct gate *gate, int arrived);
 
-/* A context whose workers can be stopped, on a heap that is looked at. */
+/* A context whose workers can be stopped, on a checked heap. */
 struct rig {
     gx_ctx *ctx;
     struct gate gate;
@@ -58,8 +58,8 @@ void close_rig(struct rig *rig);
 gx_job add_job(void *out);
 gx_ticket *submit(gx_ctx *ctx, const gx_job *jobs, size_t count, const char *device);
 
-/* A ticket that stops the device's worker when it is done but for that; the caller opens
- * the gate and frees it. */
+/* A ticket that stops the device's worker just before it is done; the caller opens the gate and
+ * frees it. */
 gx_ticket *stop_worker(struct rig *rig, const char *device);
 void finish_stop(struct rig *rig, gx_ticket **ticket);
 gx_statistics stats_of(gx_ctx *ctx);

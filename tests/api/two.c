@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two devices at once (support/drivers.h). Each is named, used from several threads at a time, and
+ * Two devices at once (support/drivers.h). Each is named, used from several threads at once, and
  * keeps its buffers to itself.
  */
 #include <pthread.h>
@@ -63,7 +63,7 @@ static void expect_name(gx_ctx *ctx, const char *asked, const char *got)
     assert_int_equal(out[2], got ? 9 : 0);
 }
 
-/* The first digit of the UUID that both have, by trying them all. */
+/* The first digit of the UUID that both share, found by trying all. */
 static char uuid_digit(gx_ctx *ctx)
 {
     char found = 0;
@@ -92,7 +92,7 @@ static void both_are_listed_and_named(void **state)
     assert_true(infos[2].usable && infos[3].usable);
     expect_name(ctx, "vulkan:1", "vulkan:1");
     expect_name(ctx, "vulkan:0", "vulkan:0");
-    expect_name(ctx, "vulkan", "vulkan:0"); /* the first, where both would do */
+    expect_name(ctx, "vulkan", "vulkan:0"); /* the first, if both match */
     expect_name(ctx, "vulkan:LLVMpipe", "vulkan:0");
     char uuid[] = "vulkan:uuid=?";
     uuid[sizeof uuid - 2] = uuid_digit(ctx);
@@ -159,8 +159,8 @@ static void both_work_at_once(void **state)
     close_watched(ctx);
 }
 
-/* The Vulkan loader's list of devices, which all contexts share, changes with each that is opened
- * or closed, and is searched for each name that an object is given. */
+/* The Vulkan loader's list of devices, shared by all contexts, changes whenever a device is opened
+ * or closed, and is searched for every object name. */
 static void *come_and_go(void *arg)
 {
     struct worker *w = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * dlclose of the shared library while its threads are alive: it stays loaded, and works.
+ * dlclose of the shared library while its threads are alive: it stays loaded and works.
  */
 #include <dlfcn.h>
 
@@ -30,7 +30,7 @@ static void stays_with_its_threads(void **state)
     ticket_free(&ticket);
     assert_int_equal(dlclose(library), 0);
     void *again = dlopen(GXT_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
-    assert_non_null(again); /* or its threads have no code */
+    assert_non_null(again); /* otherwise its threads would have no code */
     assert_int_equal(submit(ctx, &job, 1, NULL, &ticket), GX_OK);
     ticket_free(&ticket);
     for (uint32_t i = 0; i < N; i++)

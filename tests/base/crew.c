@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The crew by itself: every part once, numbers of workers that no two have at once, many
- * callers, parts that call again, copies before computing, threads that cannot be had, and
- * its end in every state.
+ * The thread pool: every part exactly once, unique worker numbers, many callers, nested calls,
+ * copies before computing, threads that cannot be started, and stopping it in every state.
  */
 #include "base/crew.h"
 
@@ -21,7 +20,7 @@ static struct gx_instance instance;
 
 /* ---- threads that cannot be had ---- */
 
-static atomic_uint allowed = 1000; /* threads to be created from now on */
+static atomic_uint allowed = 1000; /* threads that may still be created */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
@@ -40,10 +39,10 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 struct work {
     uint32_t workers;
-    unsigned long spin;                   /* how long a part takes */
-    _Atomic unsigned count[PARTS_MAX];    /* of each part */
-    atomic_bool busy[THREADS + 1];        /* worker numbers in use */
-    unsigned sum[THREADS + 1];            /* written without atomics: a number is one thread's */
+    unsigned long spin;                /* how long a part takes */
+    _Atomic unsigned count[PARTS_MAX]; /* per part */
+    atomic_bool busy[THREADS + 1];     /* worker numbers in use */
+    unsigned sum[THREADS + 1];         /* written without atomics: a number belongs to one thread */
     _Atomic unsigned most, now, mistakes; /* threads at it */
 };
 
@@ -74,8 +73,8 @@ static struct work *new_work(uint32_t workers, unsigned long spin)
     return w;
 }
 
-/* How many parts were not done exactly once, or by whom they must not be; no assertion, as
- * other threads ask too. */
+/* Number of parts not done exactly once, or done by the wrong worker; no assertion, because other
+ * threads call it too. */
 static unsigned wrong(const struct work *w, size_t parts)
 {
     unsigned bad = w->mistakes + (w->most > w->workers), sum = 0;
@@ -141,7 +140,7 @@ struct meeting {
     _Atomic uint32_t here;
 };
 
-/* Ends only where so many threads are at it. */
+/* Ends only when this many threads take part. */
 static void wait_for_all(void *user, size_t part, uint32_t worker)
 {
     struct meeting *m = user;
@@ -185,7 +184,7 @@ struct guests {
     _Atomic uint32_t here, last; /* last: the highest number of a worker */
 };
 
-/* Ends where so many are at it, and any others have had the time to come. */
+/* Ends when this many take part, and any others have had time to arrive. */
 static void wait_for_some(void *user, size_t part, uint32_t worker)
 {
     struct guests *g = user;
@@ -199,7 +198,7 @@ static void wait_for_some(void *user, size_t part, uint32_t worker)
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
-/* A helper less for each core that is lent, a quarter of them at most. */
+/* One helper less for each lent core, at most a quarter of them. */
 static void lent_cores_are_left_out(void **state)
 {
     (void)state;
@@ -244,7 +243,7 @@ static void *call_often(void *user)
 static void many_callers(void **state)
 {
     (void)state;
-    static struct caller callers[GX_CREW_TASKS + 8]; /* more than there are places */
+    static struct caller callers[GX_CREW_TASKS + 8]; /* more than there are slots */
     for (size_t i = 0; i < GXT_COUNT(callers); i++) {
         callers[i] = (struct caller){.seed = i + 1};
         assert_int_equal(pthread_create(&callers[i].thread, NULL, call_often, &callers[i]), 0);
@@ -294,8 +293,8 @@ static void *copy_now(void *user)
     return NULL;
 }
 
-/* All are at it until the copy wants hands. Then the caller is held until it is done, and a
- * helper that takes another part before it has helped with the copy is at fault. */
+/* All take part until the copy wants helpers. Then the caller is held until it is done, and a
+ * helper that takes another part before it has helped with the copy is an error. */
 static void compute_until_copied(void *user, size_t part, uint32_t worker)
 {
     struct order *o = user;
@@ -351,7 +350,7 @@ static void it_ends_in_every_state(void **state)
         gx__crew_end(&instance);
         assert_int_equal(instance.crew.started, 0);
     }
-    assert_int_equal(run_and_check(GX_CREW_COMPUTE, THREADS, 100, 100), 0); /* anew */
+    assert_int_equal(run_and_check(GX_CREW_COMPUTE, THREADS, 100, 100), 0); /* started again */
 }
 
 #if defined(__has_feature)
@@ -360,15 +359,15 @@ static void it_ends_in_every_state(void **state)
 #endif
 #endif
 
-/* A new crew in the child of a process that has one. */
+/* A new pool in the child of a process that has one. */
 static void a_child_has_its_own(void **state)
 {
 #ifdef NO_THREADS_AFTER_FORK
     (void)state;
-    skip(); /* ThreadSanitizer does not know it */
+    skip(); /* not supported by ThreadSanitizer */
 #else
     assert_int_equal(run_and_check(GX_CREW_COMPUTE, THREADS, 100, 100), 0);
-    await_sleep(); /* one that begins may hold a lock of AddressSanitizer, in the child for ever */
+    await_sleep(); /* a starting thread may hold a lock of AddressSanitizer, in the child forever */
     pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {

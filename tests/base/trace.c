@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace file by itself: that it is JSON whatever goes in and however it ends, that
- * no lane has two spans at once, that memory stays bounded, what is said when it cannot
- * be written, and that no file but a trace is replaced. What the engine writes into it is
- * tests/exec/trace.c.
+ * The trace file: it is JSON whatever goes in and however it ends, no lane has two spans at once,
+ * memory stays bounded, write errors are reported, and no file but a trace is replaced.
+ * tests/exec/trace.c tests what the engine writes.
  */
 #include "base/trace.h"
 
@@ -198,7 +197,7 @@ static void many_from_many_threads(void **state)
     end();
 }
 
-/* What is on disk when the process dies: whole events, and no closing bracket. */
+/* What is on disk when the process dies: complete events, and no closing bracket. */
 static void killed_half_way(void **state)
 {
     (void)state;
@@ -246,7 +245,7 @@ static void start_and_stop(void **state)
 
 /* ---- where it goes ---- */
 
-/* No file may become larger than that. */
+/* Files may not grow beyond that. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -266,7 +265,7 @@ static void disk_full(void **state)
     many_spans(NULL);
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_ERR_FILE);
     assert_string_equal(message, "the trace is incomplete: File too large");
-    /* It is still a trace, and can be replaced; where there is no room at all, it stays. */
+    /* It is still a trace, and can be replaced; if there is no space at all, it stays. */
     assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
     assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
     json_decref(load());
@@ -298,7 +297,7 @@ static void expect_file(const char *name, const char *text)
     assert_string_equal(got, text);
 }
 
-/* Neither a trace nor a context with one begins there, and the file is what it was. */
+/* Neither gx_trace_start nor gx_open starts a trace there, and the file is intact. */
 static void expect_refused(const char *name, const char *why)
 {
     gx_ctx *ctx;
@@ -335,8 +334,8 @@ static void only_over_a_trace(void **state)
     end();
 }
 
-/* A pipe would hold up whoever opens or fills it, and kill whoever writes when its reader goes;
- * a device may do anything; a link leads elsewhere. */
+/* A pipe would block whoever opens or fills it, and kill the writer when its reader exits; a device
+ * may do anything; a link leads elsewhere. */
 static void only_regular_files(void **state)
 {
     (void)state;
@@ -355,7 +354,7 @@ static void only_regular_files(void **state)
     expect_file(path, "elements\n");
     assert_int_equal(unlink(other), 0);
     assert_int_equal(mkfifo(other, 0600), 0);
-    expect_refused(other, why); /* with nobody to read it, */
+    expect_refused(other, why); /* without a reader, */
     int reader = open(other, O_RDONLY | O_NONBLOCK);
     expect_refused(other, why); /* and with one */
     close(reader);

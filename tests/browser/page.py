@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# page.py PROGRAM DATA OUT: makes pages from the scans in DATA with PROGRAM, opens them in a
-# real Chromium through its driver (WebDriver, plain HTTP), and looks: as many points as there
-# are figures, every switch does what it says, no error, no request to anywhere. Pictures of
-# what was seen stay in OUT.
+# page.py PROGRAM DATA OUT: makes pages from the scans in DATA with PROGRAM, opens them in a real
+# Chromium through its driver (WebDriver, plain HTTP), and checks them: as many points as there are
+# values, every switch works, no error, no network request. Screenshots stay in OUT.
 import base64
 import csv
 import json
@@ -106,7 +105,7 @@ class Browser:
             self.driver.wait(10)
 
 
-# For each chart: points drawn in each dataset that is no band, or bars.
+# For each chart: number of points in each dataset that is not a band, or bars.
 POINTS = """
 return Object.values(Chart.instances).map(c => [c.canvas.dataset.chart, c.data.datasets
     .map((d, i) => [d.label, !!d.band, c.getDatasetMeta(i).data.filter(p => !p.skip && !isNaN(p.y)).length])

@@ -3,7 +3,7 @@
 #
 # What the case scripts use. Read by bash before each of them.
 
-# try ARGS...: runs the program and says how it ended
+# try ARGS...: runs the program and prints its exit code
 try() {
     "$GPUEXEC" "$@"
     echo "exit $?"
@@ -28,13 +28,13 @@ decimals() {
     seq -f "%0$(($1 - 1)).0f" 1 "$2"
 }
 
-# inputs: makes a.bin, a file of elements, and s.csv, a scan, for `every`
+# inputs: creates a.bin, a file of elements, and s.csv, a scan, for `every`
 inputs() {
     decimals 32 4 >a.bin
     "$GPUEXEC" scan --sizes 64 --op add --field u32 --device cpu --samples 3 -o s.csv >/dev/null 2>&1
 }
 
-# every FILE: each command that writes a file, with -o FILE; says how it ended and what FILE is
+# every FILE: each command that writes a file, with -o FILE; prints how it ended and what FILE is
 every() {
     local what
     for what in 'run --op neg --field bn254-fr -a a.bin' 'compare s.csv' 'platforms s.csv' 'report s.csv' \

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the program as a user would: each cases/NAME/cmd is a script, run in an empty
-# directory with $GPUEXEC set and helpers.sh read; its stdout, stderr and exit code
-# must be what expected.stdout, expected.stderr (default: nothing) and expected.code
-# (default: 0) say. A line "re:X" there stands for any line that matches the whole of
-# the extended regular expression X. A script that exits with 77 is skipped.
+# Runs the program as a user would: each cases/NAME/cmd is a script, run in an empty directory with
+# $GPUEXEC set and helpers.sh sourced. Its stdout, stderr and exit code must match expected.stdout,
+# expected.stderr (default: empty) and expected.code (default: 0). A line "re:X" there matches any
+# line that matches the extended regular expression X as a whole. A script that exits with 77 is
+# skipped.
 #
 # usage: run.sh PROGRAM [CASE...]
 
@@ -30,8 +30,8 @@ unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_E
     GPUEXEC_VALIDATE GPUEXEC_CACHE_DIR GPUEXEC_MODE GPUEXEC_STREAM_CHUNK_ELEMS GPUEXEC_DEVICE_MEMORY \
     GPU_DEVICE_LOCAL GPU_STREAM_CHUNK_ELEMS GPUEXEC_WEBGPU_BACKENDS SUPERVM_WGPU_BACKENDS \
     GPUEXEC_WGPU_LIBRARY
-# What the cases see must not depend on the drivers that are installed; a case that wants
-# a driver names its file, and one that wants wgpu-native restores the path.
+# The cases must not depend on the installed drivers; a case that needs a driver names its file, and
+# one that needs wgpu-native restores the path.
 export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
 
 scratch=$(mktemp -d) || exit 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A child process opens a context of its own, while its parent has one and after that: devices
- * work there, and the one that cannot, OpenGL, says so and does not hang.
+ * A child process opens its own context, while its parent has one open and afterwards: devices work
+ * there, and the one that cannot, OpenGL, says so and does not hang.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int use(gx_ctx *ctx, const char *device)
     return s == GX_OK && out[N - 1] == 2 * (N - 1) ? WORKS : FAILS;
 }
 
-/* What became of the device in a child; -1: it did not end. */
+/* Outcome of the device in a child; -1: it did not end. */
 static int in_child(const char *device)
 {
     int status;
@@ -73,7 +73,7 @@ static void each_in_a_child(void **state)
             assert_int_equal(use(ctx, devices[k]), WORKS);
         bool gl = !strncmp(devices[i], "webgpu:gl", 9);
         assert_int_equal(in_child(devices[i]), gl ? REFUSED : WORKS);
-        assert_int_equal(use(ctx, devices[i]), WORKS); /* and the parent does not notice */
+        assert_int_equal(use(ctx, devices[i]), WORKS); /* and the parent is not affected */
         gx_close(&ctx);
         assert_int_equal(in_child(devices[i]), WORKS);
     }

@@ -14,7 +14,7 @@ enum { DEVICES_MAX = 1 + GXT_WEBGPU, N = 64 };
 
 static const char *program;
 
-/* The program: lists devices, and has a job done on each of those that are named. */
+/* The program: lists devices, and runs a job on each named one. */
 static int use(char **names)
 {
     static const gx_config config = {.cache_dir = "none"};
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], AS_CHILD)) {
         int status = use(argv + 2);
         fflush(NULL);
-        _exit(status); /* what drivers leave behind is no concern of this test */
+        _exit(status); /* what drivers leave behind is not tested here */
     }
     return cmocka_run_group_tests_name("quiet", tests, NULL, NULL);
 }

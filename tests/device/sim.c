@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The sim device by itself: the files it reads, what it says of wrong ones, and its
- * virtual clock, against times worked out by hand.
+ * The sim device: parsing of its files, messages about wrong ones, and its virtual clock, compared
+ * with times computed by hand.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -144,7 +144,7 @@ static void queues_and_waits(void **state)
     assert_int_equal(c.now, 20); /* a submit takes the host's time and no more */
     struct gx_sim_work kernel = {.kind = GX_SIM_KERNEL, .local_bytes = 50, .shared_bytes = 10};
     assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 1120, kernel), 1120 + 100 + 3 + 50 + 20);
-    kernel.products[0] = 40; /* 80 ns: more than the traffic; it was ready to start long ago */
+    kernel.products[0] = 40; /* 80 ns: more than the traffic; it was ready long ago */
     assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 0, kernel), 1293 + 3 + 80);
     kernel.products[1] = 7;
     assert_int_equal(submit(&c, GX_QUEUE_COMPUTE, 0, kernel), 1376 + 3 + 87);
@@ -178,7 +178,7 @@ static void both_directions(void **state)
     assert_int_equal(down(&c, 2000, 400), 2100);      /* alone again */
 }
 
-/* One that was settled earlier but begins later is met on the way, and is not moved. */
+/* An earlier booking that begins later is in the way, and is not moved. */
 static void a_copy_that_begins_later(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void rates_that_change(void **state)
     (void)state;
     struct gx_sim_clock c = clock_of("start_us 0\nupload_gb_s 4\nboth_gb_s 100\n"
                                      "at 1us upload_gb_s 1\nat 3us submit_us 0.5");
-    assert_int_equal(up(&c, 999, 4000), 1999); /* what held at its start holds for it all */
+    assert_int_equal(up(&c, 999, 4000), 1999); /* the values at its start apply to all of it */
     assert_int_equal(up(&c, 0, 1000), 2999);
     assert_true(gx__sim_wait(&c, 3000, 1000000));
     assert_int_equal(up(&c, 0, 1), 3501);
@@ -280,7 +280,7 @@ static void memory_is_what_the_file_says(void **state)
     unlink(path);
 }
 
-/* Work that overlaps other work on the same memory, one of them writing, is refused. */
+/* Work that overlaps other work on the same memory, with one of them writing, is rejected. */
 static void missing_waits(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void missing_waits(void **state)
     gx__crew_end(&instance);
 }
 
-/* Listed where it is the configured device, and nowhere else; several of one file. */
+/* Listed if it is the configured device, and nowhere else; several of one file. */
 static void names(void **state)
 {
     (void)state;

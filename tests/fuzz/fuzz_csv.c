@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as the file of a scan. What is refused must say on which line; what is taken must be
- * the same once written and read again, and can be merged, told and drawn.
+ * Bytes as a scan file. A rejected file must give its line; an accepted one must be the same after
+ * writing and reading again, and can be merged, printed and drawn.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as what a request to gpuexec serve brings: as a Host header, as a token, and as text with
- * % in it. A host is taken exactly where a regular expression takes it, a token where it is equal,
- * and what was decoded holds no zero byte and encodes to what it was.
+ * Bytes as parts of a request to gpuexec serve: a Host header, a token, and percent-encoded text. A
+ * host is accepted exactly if a regular expression accepts it, a token if it is equal, and decoded
+ * text contains no zero byte and encodes to the original.
  */
 #include <regex.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ static void check_secret(const uint8_t *data, size_t size)
     require(http_is_secret(secret, length, secret) == (length > 0));
 }
 
-/* Each byte of the result against the text, which is left alone where it is not certain. */
+/* Compares each byte of the result with the text, which is unchanged if it is ambiguous. */
 static void check_unescape(const char *text)
 {
     char *result = strdup(text), pair[3] = "";

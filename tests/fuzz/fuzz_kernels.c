@@ -61,7 +61,7 @@ static void open_tiers(void)
 
 /* ---- from bytes to a job ---- */
 
-/* One past the end stays possible for both, so that unknown values are tried too. */
+/* One past the end is possible for both, so that unknown values are tried too. */
 static void decode_header(const uint8_t *data, struct input *in)
 {
     in->job.op = (gx_op)(data[0] % (GX_OP_END + 1));
@@ -114,7 +114,7 @@ static void decode_elements(const uint8_t *data, size_t size, struct input *in)
             in->elements[w][i] = size ? data[at++ % size] : 0;
 }
 
-/* Trusted elements that are not below the modulus may give anything. */
+/* Trusted elements that are not below the modulus may give any result. */
 static int is_canonical(const gx_field_info *info, const uint8_t *element)
 {
     for (uint32_t i = info->limbs; i-- > 0;) {
@@ -181,7 +181,7 @@ static void compare(const struct input *in, const struct tier *tier, const struc
         (got->report.bad_index != want->report.bad_index ||
          got->report.bad_operand != want->report.bad_operand))
         differ(in, tier, "another bad element");
-    /* where it failed, an output that is no operand is unspecified */
+    /* on failure, an output that is not an operand is unspecified */
     const gx_op_info *op = gx_op_get_info(in->job.op);
     size_t compared = got->status == GX_OK || !op ? 4 : op->operands;
     if (memcmp(got->memory, want->memory, sizeof got->memory[0] * compared) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as the file of a machine. What is refused must say on which line; what is taken
- * must be a machine whose clock goes forward.
+ * Bytes as a machine file. A rejected file must give its line; an accepted one must be a machine
+ * whose clock moves forward.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as the data of a saved model. What is refused is refused; what is taken must be a
- * model that predicts, learns and is saved again as what it is.
+ * Bytes as a saved model. Anything may be rejected; an accepted one must predict, learn, and be
+ * saved unchanged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void use(const struct gx_saved_model *saved)
 {
     struct gx_model *model = gx__model_open(&instance, "sim:x", "");
     require(model != NULL);
-    /* At the date of one of its points, or nearly all of them would be too old. */
+    /* At the date of one of its points; otherwise almost all of them would be too old. */
     gx__model_take(model, saved, saved->count ? saved->point[saved->count - 1].date : 0);
     for (uint32_t i = 0; i < saved->count; i++) {
         const struct gx_saved_point *p = &saved->point[i];
@@ -48,12 +48,13 @@ static void use(const struct gx_saved_model *saved)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    void *aligned = malloc(size ? size : 1); /* as gx__alloc aligns, and no longer than it is */
+    void *aligned =
+        malloc(size ? size : 1); /* aligned like gx__alloc, and no longer than necessary */
     require(aligned != NULL);
     if (size)
         memcpy(aligned, data, size);
     const struct gx_saved_model *saved = gx__saved_parse(aligned, size);
-    if (saved && saved->count < 64) /* more are only slower */
+    if (saved && saved->count < 64) /* more would only be slower */
         use(saved);
     free(aligned);
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as a command line, one word per line, through the option tables of the
- * program and gx_config_set; and every word as a number. What is accepted must be in
- * range, and what is refused must say why.
+ * Bytes as a command line, one argument per line, through the option tables of the program and
+ * gx_config_set; and every argument as a number. Accepted values must be in range, and rejections
+ * must give a reason.
  */
 #include <stdint.h>
 #include <stdlib.h>

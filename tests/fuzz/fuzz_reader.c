@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes as an element file, read by the code behind `gpuexec run`, once as a regular
- * file and once as a pipe. The first two bytes choose the element size and the chunk.
- * What comes out must be what went in, and a file is refused exactly when it is not a
- * whole number of elements.
+ * Bytes as an element file, read by the code behind `gpuexec run`, once as a regular file and once
+ * as a pipe. The first two bytes choose the element size and the chunk. The output must equal the
+ * input, and a file is rejected exactly if it is not a whole number of elements.
  */
 #include <stdint.h>
 #include <stdlib.h>

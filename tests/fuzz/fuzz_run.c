@@ -61,7 +61,7 @@ static uint16_t take_two(source *s)
 
 /* ---- from bytes to a call ---- */
 
-/* Few, or more than there can be: what lies between would be the caller's promise. */
+/* Few, or impossibly many: anything in between would depend on the caller's memory. */
 static size_t decode_n(uint8_t byte)
 {
     static const size_t huge[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 8 + 1};
@@ -94,7 +94,7 @@ static gx_operand decode_operand(source *s, unsigned char *arena, int *place)
     return o;
 }
 
-/* Whether an operand cannot be right by itself, whatever the operation's shape. */
+/* Whether an operand is invalid by itself, whatever the operation's shape. */
 static int is_wrong_place(const gx_operand *o, int place, size_t element_bytes)
 {
     if (o->buf && place != TWICE && (o->offset >= BUFFER || BUFFER - o->offset < element_bytes))
@@ -102,7 +102,7 @@ static int is_wrong_place(const gx_operand *o, int place, size_t element_bytes)
     return place != IN_ARENA && place != IN_FIRST && place != IN_SECOND;
 }
 
-/* Decodes a job; whether it has to be refused. */
+/* Decodes a job; returns whether it must be rejected. */
 static int decode_job(source *s, gx_job *job, unsigned char *arena)
 {
     gx_operand *const operands[OPERANDS] = {&job->out, &job->a, &job->b, &job->c};
@@ -128,7 +128,7 @@ static int decode_job(source *s, gx_job *job, unsigned char *arena)
     return wrong;
 }
 
-/* An output that is taken lies here. */
+/* An output that may be written. */
 static void mark_output(const gx_job *job, unsigned char *arena)
 {
     size_t bytes = job->n * gx_field_get_info(job->field)->element_bytes;
@@ -194,7 +194,7 @@ static void open_once(void)
     after = before;
 }
 
-/* Buffers are looked at only where a job has one, as that takes longer than all the rest. */
+/* Buffers are compared only if a job uses one, because that takes longer than everything else. */
 static int uses_buffers(const gx_job *jobs, uint8_t count)
 {
     for (uint8_t i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs every file of a corpus folder through a fuzz target, so that the inputs once
- * found are tried again in every ordinary test run, without libFuzzer.
+ * Runs every file of a corpus directory through a fuzz target, so that inputs found earlier are
+ * tried in every normal test run, without libFuzzer.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The file in memory of exactly its size, so that a sanitizer sees a read past its end. */
+/* The file in memory of exactly its size, so that a sanitizer detects reads past its end. */
 static uint8_t *read_file(const char *path, size_t size)
 {
     uint8_t *data = malloc(size ? size : 1);
@@ -44,7 +44,7 @@ static int replay(const char *folder, const char *name)
         fprintf(stderr, "%s: cannot be read\n", path);
         return -1;
     }
-    /* Said first: a crash must be seen to belong to this file. */
+    /* Printed first, so that a crash can be attributed to this file. */
     printf("%s\n", name);
     fflush(stdout);
     LLVMFuzzerTestOneInput(data, (size_t)st.st_size);

@@ -16,7 +16,7 @@ DESTDIR='' cmake --install "$build" --prefix "$scratch/first" >"$scratch/log" ||
     cat "$scratch/log"
     exit 1
 }
-# Nothing installed may know where it was installed, nor where it was built.
+# Installed files must not contain the paths of the installation or of the build.
 mv "$scratch/first" "$scratch/prefix"
 prefix=$scratch/prefix
 cd "$scratch"
@@ -50,7 +50,7 @@ read -ra cflags <<<"$(pkg-config --cflags gpuexec)"
 read -ra static_libs <<<"$(pkg-config --libs gpuexec-static)"
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 
-# runs NAME EXPECTED PROGRAM: its output must have a line that matches, its exit code be 0.
+# runs NAME EXPECTED PROGRAM: its output must have a matching line, and its exit code must be 0.
 runs() {
     local name=$1 expected=$2 out
     shift 2

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nanoseconds per element of every kernel of every tier, one thread, called as the
- * library calls them (with the check): once in cache and once in memory. Tiers are
- * measured one right after the other, so that the ratio to portable holds on a machine
- * whose speed drifts.
+ * Nanoseconds per element of every kernel in every tier, on one thread, called as the library calls
+ * them (with the check): once in cache and once in memory. Tiers are measured one right after the
+ * other, so that ratios to portable hold on a machine whose speed drifts.
  */
 #include "kernels/bench.h"
 
@@ -21,8 +20,8 @@
 #define LARGE_REPS 5
 #define REP_NS     1e6
 #define DISTINCT   SMALL_N /* elements; repeated to fill the arrays */
-/* Arrays that lie alike within their pages make a load wait for a store to another array
- * whose address ends in the same 12 bits, which measures the allocator. */
+/* Arrays at the same offset within their pages make a load wait for a store to another array whose
+ * address ends in the same 12 bits, which would measure the allocator. */
 #define STAGGER     1088
 #define ARRAY_BYTES ((size_t)LARGE_N * GX_LIMBS_MAX * sizeof(uint64_t))
 

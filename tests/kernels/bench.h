@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The benchmark of the kernels, in the program that also tests them.
+ * Benchmark of the kernels, in the same program as their tests.
  */
 #ifndef GX_TESTS_KERNELS_BENCH_H
 #define GX_TESTS_KERNELS_BENCH_H

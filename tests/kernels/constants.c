@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers every kernel stands on: the moduli against the published strings, and
- * all that is derived from them against GMP.
+ * The constants behind every kernel: the moduli compared with the published strings, and everything
+ * derived from them with GMP.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,8 +104,8 @@ static void test_rows52(void **state)
 #undef GX_X
 }
 
-/* Every field of the public list is a row of its own or one of the two without a
- * modulus, and the numbers run from 1 to the end without a hole. */
+/* Every field of the public list is a row or one of the two without a modulus, and the values are
+ * consecutive from 1 to the end. */
 static void test_list(void **state)
 {
     (void)state;

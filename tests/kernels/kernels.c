@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every tier this CPU has, and the reference, against the GMP oracle: each group of
- * cases below is a test of its own for each of them. With --bench the same program
- * measures them instead (bench.c).
+ * Every tier of this CPU, and the reference, compared with the GMP oracle: each group of cases
+ * below is a separate test for each of them. With --bench the same program measures them instead
+ * (bench.c).
  */
 #include "kernels/rig.h"
 
@@ -19,7 +19,7 @@
 
 typedef void (*case_fn)(struct trial t);
 
-/* Calls fn with a trial for every kernel the subject has of its own. */
+/* Calls fn with a trial for every kernel that the subject provides. */
 static void for_each_kernel(void **state, case_fn fn)
 {
     const struct subject *s = *state;
@@ -109,7 +109,7 @@ static void test_alignment(void **state)
 static void in_place_case(struct trial t)
 {
     static const size_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 40, 129};
-    if (t.kernel == GX_HOST_SUM) /* its out is no operand */
+    if (t.kernel == GX_HOST_SUM) /* its out is not an operand */
         return;
     for (t.same = 0; t.same < 1u << operands_of(&t); t.same++)
         for (size_t i = 0; i < (t.subject->slow ? 5 : COUNT(sizes)); i++) {
@@ -130,8 +130,8 @@ static void test_in_place(void **state)
     for_each_kernel(state, in_place_case);
 }
 
-/* Every combination of broadcast operands with every combination of the others in
- * place; a broadcast element inside out is allowed where n is 1. */
+/* Every combination of broadcast operands with every combination of the others in place; a
+ * broadcast element inside out is allowed if n is 1. */
 static void broadcast_case(struct trial t)
 {
     static const size_t sizes[] = {0, 1, 2, 7, 8, 9, 17, 40};
@@ -253,7 +253,7 @@ static void test_bad_positions(void **state)
     for_each_kernel(state, bad_positions_case);
 }
 
-/* Every kind of bad element; where inversions are batched, on both sides of the seam. */
+/* Every kind of bad element; for batched inversions, on both sides of the boundary. */
 static void bad_kinds_case(struct trial t)
 {
     if (!is_prime_field(&t))
@@ -314,8 +314,8 @@ static void test_false_alarms(void **state)
     for_each_kernel(state, false_alarms_case);
 }
 
-/* Without the check anything may come out, but nothing is found and nothing touched
- * that should not be. */
+/* Without the check any result is allowed, but nothing is reported and no other memory is
+ * touched. */
 static void unchecked_case(struct trial t)
 {
     static const size_t sizes[] = {1, 5, 8, 17, 40};

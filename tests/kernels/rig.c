@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See rig.h. Arrays live in arenas: mapped once, an unreadable page on either side, and
- * a margin of known bytes around each array where the arena has room for one.
+ * See rig.h. Arrays live in arenas: mapped once, with an unreadable page on either side, and a
+ * margin of known bytes around each array if the arena has room for one.
  */
 #include "kernels/rig.h"
 
@@ -80,7 +80,7 @@ static const struct arena *arena(unsigned which)
     return m;
 }
 
-/* The margins of an array: cut short where the arena ends. */
+/* The margins of an array, truncated at the end of the arena. */
 struct margins {
     unsigned char *before, *from, *to, *after; /* before <= from <= to <= after */
 };
@@ -109,8 +109,8 @@ static bool unmarked(struct margins g)
 
 /* ---- elements to compute with ----------------------------------------------------- */
 
-/* The same elements for every trial of a field, so that the oracle's answer to the
- * plain case is computed once. */
+/* The same elements for every trial of a field, so that the oracle computes the plain case only
+ * once. */
 struct pool {
     unsigned char *operand[3];
     unsigned char *expected[GX_HOST_KERNELS]; /* NULL until asked for */

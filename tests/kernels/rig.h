@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rig the kernel tests share: the tables under test, and one call of one kernel
- * with every operand in memory fenced by unreadable pages, compared with the oracle.
+ * Shared by the kernel tests: the tables under test, and one call of one kernel with every operand
+ * in memory fenced by unreadable pages, compared with the oracle.
  */
 #ifndef GX_TESTS_KERNELS_RIG_H
 #define GX_TESTS_KERNELS_RIG_H
@@ -36,7 +36,7 @@ struct kernel_info {
 extern const struct kernel_info rig_kernels[GX_HOST_KERNELS];
 extern const struct subject *rig_subject(unsigned which);
 
-/* The subject's own kernel, or NULL where it has none and portable's stands in. */
+/* The subject's own kernel, or NULL if it has none and portable's is used. */
 gx_host_fn rig_kernel(const struct subject *subject, gx_field field, enum gx_host_kernel kernel);
 
 /* ---- one call ------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ void rig_load(const struct trial *trial);
 /* Element i of operand k (0: a) of the loaded trial, to be overwritten. */
 void *rig_element(unsigned k, size_t i);
 
-/* Calls the kernel. Fails the test where it wrote to an input or outside out. */
+/* Calls the kernel. Fails the test if it wrote to an input or outside out. */
 size_t rig_call(void);
 
 /* Fails the test unless out is what the oracle says. After rig_call. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The planner of passes on tables, for no device: whatever the operation, the size and the facts,
- * every pass stays within what it is bound to, all elements are covered, the last pass writes the
- * result, and more elements never need less scratch. Internal: it links the static library.
+ * The pass planner, without a device: whatever the operation, the size and the device properties,
+ * every pass stays within its bindings, all elements are covered, the last pass writes the result,
+ * and more elements never need less scratch. Internal: it links the static library.
  */
 #include <stdio.h>
 
@@ -64,7 +64,7 @@ static void check_slot(const struct plan *p, uint32_t i, const struct gx_slot *s
         tell(p, i, name);
 }
 
-/* A pass writes OUT or scratch, and never an operand of the caller's. */
+/* A pass writes OUT or scratch, and never an operand of the caller. */
 static void check_pass(const struct plan *p, uint32_t i)
 {
     const struct gx_pass *pass = &p->passes.pass[i];
@@ -105,7 +105,7 @@ static void check_cover(const struct plan *p)
         tell(p, 0, "not all of b is read");
 }
 
-/* What a later pass of a reduction reads is what the one before has written. */
+/* A later pass of a reduction reads what the previous one has written. */
 static void check_chain(const struct plan *p)
 {
     if (!gx_op_get_info(p->key.op)->reduces)
@@ -120,7 +120,7 @@ static void check_chain(const struct plan *p)
             tell(p, i, "nothing was reduced");
         if (now->broadcast)
             tell(p, i, "partial results are not broadcast");
-        /* or it would write where it reads */
+        /* otherwise it would write where it reads */
         uint64_t end = now->out.quads + quads(p, now->out.touched);
         if (now->out.from == now->a.from && now->out.quads < now->a.quads + quads(p, now->n) &&
             now->a.quads < end)
@@ -196,7 +196,7 @@ static void every_plan(void **state)
                 }
 }
 
-/* Sizes one by one, where the shape of the tree changes. */
+/* Sizes one by one where the shape of the tree changes. */
 static void every_small_size(void **state)
 {
     (void)state;

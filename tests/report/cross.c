@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Crossovers against a slow version that knows nothing of brackets: it walks the curve from
- * the right in small steps. And what must hold of every answer.
+ * Crossovers compared with a slow version that knows nothing of brackets: it walks the curve from
+ * the right in small steps. Also properties of every result.
  */
 #include "support/harness.h"
 
@@ -16,7 +16,7 @@ static double uniform(uint64_t *state)
     return (double)(gxt_next(state) >> 11) / 9007199254740992.0;
 }
 
-/* The curve at x: logarithms are joined by straight lines. */
+/* The curve at x: linear interpolation of logarithms. */
 static double curve(const double *sizes, const double *ratio, size_t n, double x)
 {
     for (size_t i = 0; i + 1 < n; i++)
@@ -59,7 +59,7 @@ static size_t random_curve(uint64_t *state, double *sizes, double *ratio)
     bool smooth = gxt_next(state) % 2;
     for (size_t i = 0; i < n; i++) {
         sizes[i] = size = size * (1.2 + 4 * uniform(state));
-        /* falling with a little noise, as it is measured; or anything */
+        /* decreasing with a little noise, like measurements; or anything */
         ratio[i] = smooth ? 4 / (1 + (double)i) * (0.9 + 0.2 * uniform(state))
                           : exp(2 * uniform(state) - 1);
         if (gxt_next(state) % 16 == 0)
@@ -98,7 +98,7 @@ static void as_the_slow_version(void **unused)
             break;
         }
     }
-    for (int k = 0; k < 3; k++) /* each kind was met */
+    for (int k = 0; k < 3; k++) /* each kind occurred */
         assert_true(kinds[k] > 5);
 }
 
@@ -143,10 +143,10 @@ static void intervals_enclose(void **unused)
         assert_true(c.interval);
         assert_true(rank(&c.early) <= rank(&c.found) * (1 + 1e-12));
         assert_true(rank(&c.found) <= rank(&c.late) * (1 + 1e-12));
-        /* clearly faster is never sooner than faster */
+        /* "clearly faster" never begins before "faster" */
         crossover clear = cross_find(pairs, n, CROSS_CLEAR);
         assert_true(rank(&clear.found) >= rank(&c.found) * (1 - 1e-12));
-        /* at the largest size one of both is faster, but for a tie */
+        /* at the largest size one of them is faster, except for a tie */
         for (size_t i = 0; i < n; i++) {
             cross_pair p = pairs[i];
             pairs[i] = (cross_pair){p.size, p.b, p.b_low, p.b_high, p.a, p.a_low, p.a_high};

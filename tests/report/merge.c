@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Merging against a slow version that looks every cell up in the rows themselves, over random
- * files: every row is in its place, nothing is where there was no row, the order of the rows
- * changes nothing, and the winners are those of the figures.
+ * Merging compared with a slow version that looks up every cell in the rows, over random files:
+ * every row is in its place, nothing is where there was no row, the order of the rows does not
+ * matter, and the winners match the times.
  */
 #include "support/harness.h"
 
@@ -126,7 +126,7 @@ static size_t check_group(const merge_group *g)
     return cells;
 }
 
-/* Number of cells over all panels; each row must be there once. */
+/* Number of cells over all panels; each row must occur once. */
 static size_t check_all(const merge *m)
 {
     size_t cells = 0;
@@ -146,7 +146,7 @@ static const merge_group *find_like(const merge *m, const merge_group *g, size_t
     return NULL;
 }
 
-/* The same rows the other way round: the same sizes and the same best figures. */
+/* The same rows in reverse order: the same sizes and the same best times. */
 static void check_order(const scan_file *files, const merge *m)
 {
     char err[SCAN_ERROR_SIZE];

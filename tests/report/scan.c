@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file of a scan: written as it is documented, read back the same, and refused with its
- * line for every way in which it can be wrong. The statistics behind its numbers, too.
+ * Scan files: written as documented, read back unchanged, and rejected with a line number for every
+ * possible error. Also the statistics behind the numbers.
  */
 #include "support/harness.h"
 
@@ -49,7 +49,7 @@ static void written_as_it_was(void **unused)
     scan_free(&file);
 }
 
-/* What a spreadsheet would compute is marked in the file, and read as it was. */
+/* Text that a spreadsheet would evaluate is marked in the file, and read back unchanged. */
 static void no_formulas(void **unused)
 {
     (void)unused;
@@ -103,7 +103,7 @@ static void several_in_a_row(void **unused)
     free(text);
 }
 
-/* The heading and two good rows; `from` is replaced by `to`. */
+/* The header and two good rows; `from` is replaced by `to`. */
 static const char good[] =
     "# gpuexec-scan: 1\n# library: 0.1.0\n# date: d\n# os: o\n# cpu: c\n# options: x\n"
     "# device: cpu = a CPU\n# unit: us\n# cells: 2\n"
@@ -191,8 +191,8 @@ static void wrong_files_are_refused(void **unused)
     }
 }
 
-/* A file cut anywhere is refused or says how much of it is there; --resume gets the whole
- * lines once there is a heading. */
+/* A file truncated anywhere is rejected or reports how much is there; --resume gets the complete
+ * lines once there is a header. */
 static void cut_anywhere(void **unused)
 {
     (void)unused;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which connection has to go: guests with addresses that no test machine has, on sockets that
- * tell whether they were shut down.
+ * Connection limits: guests with addresses that no test machine has, on sockets that show whether
+ * they were shut down.
  */
 #include "support/harness.h"
 
@@ -70,7 +70,7 @@ static void longest_waiting_goes_first(void **state)
     guard_close(&guard);
 }
 
-/* More than its share of one network push out each other, and nobody else. */
+/* Too many connections of one network displace each other, and no one else. */
 static void one_network_has_its_share(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void steps_have_an_end(void **state)
     guard_close(&guard);
 }
 
-/* Those that were told to end and are still there take the spare room, and no more. */
+/* Evicted connections that are still there use the spare room, and no more. */
 static void room_is_bounded(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What gpuexec serve remembers, over days that pass in no time: the samples that are there, how
- * far apart they are, and that they are never more than there is room for.
+ * The history of gpuexec serve, over simulated days: which samples there are, how far apart they
+ * are, and that they never exceed the room for them.
  */
 #include "history.h"
 
@@ -72,13 +72,13 @@ static void names_and_columns(void **state)
     history_close(h);
 }
 
-/* The distance that samples of such an age are to have. */
+/* The expected distance between samples of this age. */
 static double step_at(double age_s)
 {
     return age_s < 590 ? 1 : age_s < 3500 ? 10 : 120;
 }
 
-/* Two days; each second comes up to 0.2 s early or late. */
+/* Two days; each second arrives up to 0.2 s early or late. */
 static void days(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void days(void **state)
     history_close(h);
 }
 
-/* Stopped by Ctrl-Z for an hour: what comes after it follows what was before. */
+/* Stopped by Ctrl-Z for an hour: later samples follow the earlier ones. */
 static void a_gap(void **state)
 {
     (void)state;

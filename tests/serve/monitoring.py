@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# monitoring.py PROGRAM PROMTOOL MONITORING: the files in the folder MONITORING against what gpuexec
-# serve really says: every metric and label that the dashboard and the alert rules name exists, every
-# expression parses, and each rule fires and does not fire as alerts.yml, beside this file, says.
+# monitoring.py PROGRAM PROMTOOL MONITORING: checks the files in MONITORING against a running
+# gpuexec serve: every metric and label that the dashboard and the alert rules use exists, every
+# expression parses, and each rule fires or not as stated in alerts.yml, next to this file.
 import json
 import os
 import re

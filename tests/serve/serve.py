@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# serve.py PROGRAM PROMTOOL: gpuexec serve as clients see it, good ones and bad ones, and gpuexec
-# top beside it. The metrics are read by a parser that takes nothing but what the format says, and
-# by promtool: that on the PATH, else PROMTOOL.
+# serve.py PROGRAM PROMTOOL: gpuexec serve as seen by clients, good and bad, and gpuexec top. The
+# metrics are read by a strict parser of the format, and by promtool: the one on the PATH, otherwise
+# PROMTOOL.
 import fcntl
 import http.client
 import json

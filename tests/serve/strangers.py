@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # strangers.py PROGRAM PROMTOOL: gpuexec serve among 2,000 connections that are slow on purpose.
-# Some send a request byte by byte, some send nothing, some do not take their answer. Those with
-# the token are answered all the while, and no stranger stays.
+# Some send a request byte by byte, some send nothing, some do not read the reply. Clients with the
+# token are answered all the time, and no slow connection stays.
 import os
 import resource
 import select

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every test program of ours begins with: cmocka and what it needs before it,
- * the public header, quick random elements, and opening a context or failing. Values
- * to compare with come from oracle.h; nothing here computes any.
+ * Included by every test program: cmocka and its prerequisites, the public header, fast random
+ * elements, and opening a context or failing. Expected values come from oracle.h; nothing here
+ * computes any.
  */
 #ifndef GX_TESTS_SUPPORT_HARNESS_H
 #define GX_TESTS_SUPPORT_HARNESS_H
@@ -32,37 +32,37 @@ extern const gx_op gxt_ops[GX_OP_END - 1];
 enum { GXT_REDUCTIONS = GX__OP_LIST(GXT_ONE_REDUCTION) };
 extern const gx_op gxt_reductions[GXT_REDUCTIONS];
 
-/* GX_TEST_EFFORT=small: sanitizers and emulators. */
+/* GX_TEST_EFFORT=small: for sanitizers and emulators. */
 int gxt_small(void);
 
-/* The Vulkan device under test: lavapipe, Mesa's on the CPU, or the one whose description
- * contains GX_TEST_VULKAN. Fails the test where there is none, unless GX_TEST_NO_VULKAN says
- * that there cannot be one: a run without it tests too little to pass. */
+/* The Vulkan device under test: lavapipe, Mesa's software driver, or the one whose description
+ * contains GX_TEST_VULKAN. Fails the test if there is none, unless GX_TEST_NO_VULKAN says that
+ * there cannot be one: a run without it tests too little to pass. */
 const char *gxt_vulkan(void);
 
-/* The WebGPU devices under test: one over Vulkan, one over OpenGL. Fails the test where one of
- * them is missing; 0 only where GX_TEST_NO_WEBGPU says that there can be none. */
+/* The WebGPU devices under test: one over Vulkan, one over OpenGL. Fails the test if one of them is
+ * missing; 0 only if GX_TEST_NO_WEBGPU says that there can be none. */
 #define GXT_WEBGPU 2
 size_t gxt_webgpu(const char *names[GXT_WEBGPU]);
 
-/* The GPU that a test program was told to test, by its argument, or else gxt_vulkan's. */
+/* The GPU given to the test program as an argument, otherwise that of gxt_vulkan. */
 void gxt_choose_gpu(int argc, char **argv);
 const char *gxt_gpu(void);
 
-/* Whether a GPU has memory that kernels and host share, and takes the host's: WebGPU has not, and
- * copies everything, whatever path is asked for. */
+/* Whether a GPU has memory shared by kernels and host, and can import host memory. WebGPU has
+ * neither, and copies everything, whatever path is requested. */
 int gxt_shares_memory(const char *device);
 
-/* The files of tests/machines are in the working folder from now on, so that "sim:desktop"
- * is a device. */
+/* Makes the files of tests/machines available in the working directory, so that "sim:desktop" is a
+ * device. */
 void gxt_enter_machines(void);
 
-/* Part of a config: drivers are watched, and any word of theirs is printed and counted. */
+/* Part of a config: enables validation, and prints and counts its messages. */
 void gxt_watch(gx_config *config);
-/* What they said so far, in this process. */
+/* Number of messages so far, in this process. */
 unsigned gxt_complaints(void);
 
-/* A small random generator; any state but the same one twice. */
+/* A small random generator; never returns the same state twice. */
 uint64_t gxt_next(uint64_t *state);
 void gxt_bytes(uint64_t *state, void *out, size_t bytes);
 
@@ -76,21 +76,21 @@ void gxt_fill(uint64_t *state, gx_field field, void *out, size_t n);
 /* The modulus itself, the least element that is not canonical. */
 void gxt_put_modulus(gx_field field, void *element);
 
-/* Memory, or the test fails. */
+/* Allocates memory, or fails the test. */
 void *gxt_alloc(size_t bytes);
 
-/* An open context, or the test fails. NULL: no settings. */
+/* Opens a context, or fails the test. NULL: no settings. */
 gx_ctx *gxt_open(const gx_config *config);
-/* No device setting from outside may change what a test means. */
+/* Removes device settings from the environment that would change the meaning of a test. */
 void gxt_clear_environment(void);
 
-/* A report with room for candidates, good until the thread has asked for 64 more. */
+/* A report with room for candidates, valid until the thread has requested 64 more. */
 gx_report gxt_report(void);
 void gxt_reports(gx_report *reports, size_t count);
-/* The same with all that the library is to write filled with a byte. */
+/* The same with everything that the library is to write filled with a byte. */
 void gxt_spoil(gx_report *reports, size_t count, int byte);
 
-/* A job over n elements; operands that the operation has not are left out. */
+/* A job over n elements; operands that the operation does not have are omitted. */
 gx_job gxt_job(gx_op op, gx_field field, size_t n, const void *a, const void *b, const void *c,
                void *out);
 /* Runs one job on the named device (NULL: the context's). */

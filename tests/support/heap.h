@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An allocator for gx_config.allocator that counts, remembers every live pointer, and
- * fails when told to. Its memory is aligned to 16 bytes and no better, and is filled
- * with rubbish before and after use, which is all that the contract allows.
+ * An allocator for gx_config.allocator that counts, remembers every live pointer, and fails on
+ * request. Its memory is aligned to 16 bytes and no better, and is filled with garbage before and
+ * after use, as the contract allows.
  */
 #ifndef GX_TESTS_SUPPORT_HEAP_H
 #define GX_TESTS_SUPPORT_HEAP_H
@@ -29,7 +29,7 @@ struct gxt_heap {
 
 void gxt_heap_start(struct gxt_heap *heap);
 gx_allocator gxt_heap_allocator(struct gxt_heap *heap);
-/* From the next call on: the `at`th fails (1: the next), and `more` after it. */
+/* Starting with the next call: the `at`th fails (1: the next), and `more` after it. */
 void gxt_heap_fail(struct gxt_heap *heap, uint64_t at, uint64_t more);
 void gxt_heap_heal(struct gxt_heap *heap);
 uint64_t gxt_heap_calls(struct gxt_heap *heap);

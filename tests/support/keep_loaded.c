@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nothing is unloaded before the process ends. In programs that look for leaks, as what a driver
- * still points to from its own globals would be a leak otherwise, and one of no module's, which
- * no suppression can name; and wherever another leg has seen drivers come and go, as loading
- * them is most of the time that opening a context takes.
+ * Keeps libraries loaded until the process ends. For programs with leak checks, because what a
+ * driver still references from its globals would otherwise be a leak without a module, which no
+ * suppression can name; and where another leg has tested loading and unloading, because loading
+ * drivers is most of the time of opening a context.
  */
 #include <dlfcn.h>
 

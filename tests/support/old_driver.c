@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A Vulkan driver that is too old: lavapipe, whose library GX_TEST_LAVAPIPE names, but for
- * the version that its device reports.
+ * A Vulkan driver that is too old: lavapipe, whose library GX_TEST_LAVAPIPE names, except for the
+ * version that its device reports.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include <vulkan/vulkan.h>
 
-/* What the loader looks for in a driver; it has them from no header. */
+/* What the loader looks for in a driver; not declared in any header. */
 #define EXPORT __attribute__((visibility("default")))
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version);
 EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vk_icdGetInstanceProcAddr(VkInstance instance,
@@ -17,8 +17,8 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vk_icdGetInstanceProcAddr(VkInst
 
 static PFN_vkGetPhysicalDeviceProperties get_properties;
 
-/* The function of that name in the real driver; a void (*)(void), by way of memcpy as C has
- * no conversion. */
+/* The function of that name in the real driver; a void (*)(void), converted with memcpy because C
+ * has no conversion. */
 static void look_up(const char *name, void *function)
 {
     static void *driver;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wgpu-native in another version: all the functions that the WebGPU device looks for, of which
- * it may call the one that tells the version alone.
+ * wgpu-native in another version: all the functions that the WebGPU device looks for; it may call
+ * only the one that returns the version.
  */
 #include "device/webgpu/webgpu.h"
 

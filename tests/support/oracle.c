@@ -107,7 +107,7 @@ static void put(struct list *list, size_t limbs, const mpz_t z)
     oracle_export(list->element[list->count++], limbs, z);
 }
 
-/* Files z under edges or bads, and leaves out what does not fit an element. */
+/* Adds z to edges or bads, and drops what does not fit in an element. */
 static void file(struct prime *f, const mpz_t z)
 {
     if (mpz_sgn(z) < 0 || mpz_sizeinbase(z, 2) > 64 * f->limbs)
@@ -128,8 +128,8 @@ static void file_around(struct prime *f, const mpz_t z, long from, long to)
     mpz_clear(t);
 }
 
-/* The limbs above k as p's, limb k as p's plus `offset`, those below k all zeros and all
- * ones: for quick tests that look at some limbs only. */
+/* The limbs above k as in p, limb k as in p plus `offset`, those below k all zeros and all ones:
+ * for quick tests that check only some limbs. */
 static void file_like_p(struct prime *f, size_t k, long offset)
 {
     mpz_t high, t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is right, by other means: every public operation on GMP, and the elements worth
- * trying. Takes the moduli from the published hexadecimal strings, and nothing from the
- * library but the numbers of gpuexec.h. Any thread. Elements have any alignment.
+ * Expected results by independent means: every public operation on GMP, and elements worth testing.
+ * Takes the moduli from the published hexadecimal strings, and nothing from the library but the
+ * constants of gpuexec.h. Any thread. Elements have any alignment.
  */
 #ifndef GX_TESTS_ORACLE_H
 #define GX_TESTS_ORACLE_H
@@ -33,12 +33,12 @@ void oracle_export(void *limbs64, size_t limbs, const mpz_t z);
 #define ORACLE_B 2u
 #define ORACLE_C 4u
 
-/* out[i] = op(a[i], b[i], c[i]) for i < n. Operands the operation lacks are not read.
- * out is exactly an operand or disjoint. Aborts where the operation does not exist. */
+/* out[i] = op(a[i], b[i], c[i]) for i < n. Operands that the operation lacks are not read. out is
+ * identical to an operand or disjoint. Aborts if the operation does not exist. */
 void oracle_run(gx_op op, gx_field field, size_t n, void *out, const void *a, const void *b,
                 const void *c, unsigned broadcast);
 
-/* Whether op makes one element of all n: out has one. */
+/* Whether op reduces n elements to one. */
 int oracle_reduces(gx_op op);
 
 /* Is the element below the modulus? Always, for u32 and f32. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# completions.sh FOLDER PROGRAM: the completions of FOLDER in the real shells: what is offered
-# for some beginnings of a command line.
+# completions.sh FOLDER PROGRAM: tests the completions of FOLDER in the real shells: what is offered
+# for some partial command lines.
 set -euo pipefail
 folder=$(realpath "$1") program=$(realpath "$2")
 
@@ -21,7 +21,7 @@ touch "$scratch/work/elements.bin"
 cd "$scratch/work"
 status=0
 
-# The last word of a line is what is completed; prints what is offered, one a line.
+# Completes the last word of a line; prints what is offered, one per line.
 in_bash() {
     bash --norc -c '
         . "$1"
@@ -35,7 +35,7 @@ in_bash() {
 in_fish() {
     HOME=$scratch fish --no-config -c "source $folder/gpuexec.fish; complete -C '$1'" | cut -f1
 }
-# zsh completes only what is typed: into a terminal of its own, where compadd tells what it is
+# zsh only completes what is typed: into a terminal of its own, where compadd reports what it is
 # given and ^X ends a line.
 in_zsh() {
     HOME=$scratch zsh -f "$scratch/capture.zsh" "$folder" "$1"
@@ -73,7 +73,7 @@ zpty -d shell
 grep -vx END $HOME/offered
 END
 
-# offers SHELL LINE WORD...: these are among what is offered; of not:WORD, WORD is not.
+# offers SHELL LINE WORD...: these are among what is offered; for not:WORD, WORD is not.
 offers() {
     local shell=$1 line=$2 word got
     shift 2
@@ -119,7 +119,7 @@ offers bash "gpuexec bench --op add,m" add,mul add,mul-add not:add,sub
 offers fish "gpuexec bench --op add,m" add,mul add,mul-add
 offers fish "gpuexec scan --device cpu," cpu,vulkan:0
 offers fish "gpuexec run --device vulkan:" vulkan:0 vulkan:1
-# Without what stands before the last colon, which bash leaves as it is.
+# Without the part before the last colon, which bash leaves unchanged.
 offers bash "gpuexec run --device vulkan:" 0 1 not:gl:0
 offers bash "gpuexec run --device=vulkan:" 0 1
 offers bash "gpuexec run --device webgpu:gl:" 0 not:1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# getenv.sh ROOT: the library reads the environment in one place only (base/env.c), which heeds
-# gx_config.ignore_environment and programs with more rights than who started them.
+# getenv.sh ROOT: the library reads the environment in one place only (base/env.c), which honours
+# gx_config.ignore_environment and privileged processes.
 set -euo pipefail
 
 found() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# header.sh HEADER: the public header compiles alone, as C11 and as C++17, with every
-# compiler that is here, without a warning; and no struct in it has padding, where a member to
-# come would meet what older callers left there.
+# header.sh HEADER: the public header compiles alone, as C11 and as C++17, with every available
+# compiler, without a warning; and no struct in it has padding, because a future member placed there
+# would contain garbage from older callers.
 set -euo pipefail
 header=$1
 

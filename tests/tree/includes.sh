@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# includes.sh ROOT: includes point down the layers only, and the program, its reports and the
-# examples see nothing of the library but its public header. The program may use report/, which
-# knows nothing of it. First it is run on a small tree with
-# known mistakes, to see that it finds each.
+# includes.sh ROOT: files include only lower layers, and the program, its reports and the examples
+# use nothing of the library but its public header. The program may use report/, which does not
+# depend on it. First runs on a small tree with known mistakes, to check that it finds each.
 set -euo pipefail
 
 layers="base field op device exec route api" # lowest first
-# src/kernel, the GPU code, is beside op; what its C headers say to the host is in the
-# words of the device contract, so that they may include that one file of the layer above.
+# src/kernel, the GPU code, is next to op; its C headers use terms of the device contract, so they
+# may include that one file of the layer above.
 contract=device/device.h
 
-# Prints FILE:LINE: why, for each include of ROOT that is not allowed.
+# Prints FILE:LINE: reason for each forbidden include of ROOT.
 offences() {
     cd "$1"
     find include src cli report examples -type f \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# lists.sh ROOT: every constant that the public header gives a value to is a row of one of the
-# library's lists, with the same value, and the other way round. The compiler sees a row whose
-# constant is missing or differs; only this sees a constant that has no row.
+# lists.sh ROOT: every constant with a value in the public header is a row of one of the library's
+# lists, with the same value, and vice versa. The compiler detects a row whose constant is missing
+# or differs; only this test detects a constant without a row.
 set -euo pipefail
 
 # SYMBOL VALUE of each enumerator, comments left out, and of each row X(SYMBOL, VALUE, ...).

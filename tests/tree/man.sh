@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# man.sh PAGES HEADER PROGRAM: the manual pages have no mistake that mandoc or man finds, and
-# all is in them: every command, every option that its help shows, every public function.
+# man.sh PAGES HEADER PROGRAM: the manual pages pass mandoc and man without warnings, and are
+# complete: every command, every option shown in its help, every public function.
 set -euo pipefail
 pages=$1 header=$2 program=$3
 status=0
@@ -11,7 +11,7 @@ fail() {
     status=1
 }
 
-# Broken on purpose: the check must see it.
+# Broken on purpose: the check must detect it.
 if mandoc -T lint -W warning <<<$'.Dd x\n.Dt X 1\n.Os\n.Sh NAME\n.Bl -tag\n.It' >/dev/null; then
     fail "mandoc finds nothing wrong in a broken page"
 fi
@@ -24,11 +24,11 @@ while read -r page; do
     [[ -z $warnings ]] || fail "$page: $warnings"
 done < <(find "$pages" -type f)
 
-# shown PAGE: as one reads it, on lines as long as they are
+# shown PAGE: rendered, with lines unbroken
 shown() {
     mandoc -T utf8 -O width=400 "$1" | col -b
 }
-# options_of: those that help explains
+# options_of: the options explained in help
 options_of() {
     grep -oE '^  (-[a-zA-Z]|--[a-z-]+)(, --[a-z-]+)?' | tr -d ' ' | tr ',' '\n'
 }

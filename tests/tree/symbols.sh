@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# symbols.sh HEADER SHARED STATIC: the shared library exports exactly the functions that
-# the header declares GX_API, each in a version; the static one defines nothing outside gx_; the soname
-# carries major and minor while the version is 0.x.
+# symbols.sh HEADER SHARED STATIC: the shared library exports exactly the functions that the header
+# declares GX_API, each with a version; the static one defines nothing outside gx_; the soname
+# contains major and minor while the version is 0.x.
 set -euo pipefail
 header=$1 shared=$2 static=$3
 status=0
 
-# The preprocessed header has no comments and no macros: GX_API has become an attribute.
-# One statement per line, and in those with the attribute the name before a parenthesis.
+# The preprocessed header has no comments or macros: GX_API has become an attribute. One statement
+# per line; in those with the attribute, the name before a parenthesis.
 declared=$(gcc -E -P -x c "$header" | tr '\n' ' ' | tr ';' '\n' |
     sed -n 's/.*visibility("default")//p' | grep -o 'gx_[a-z0-9_]* *(' | tr -d ' (' | sort -u)
 node='GPUEXEC_[0-9.]+' # the version that a name came with; itself a name without an address
