@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations as pipelines: the table of kernels that were asked for, the table of their
- * pipelines, each compiled at its first use and kept until the device is closed, and what a
- * launch is given.
+ * Operations as pipelines: the table of kernels requested so far, the table of their pipelines,
+ * each compiled on first use and kept until the device is closed, and the parameters of a launch.
  */
 #include "device/gpu.h"
 
@@ -13,10 +12,10 @@
 
 #define ELEMENT_MAX  48u                 /* bytes of the largest element */
 #define ELEMENTS_MAX ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
-/* Not measured: only the balance of copies and kernels hangs on it, and rarely. */
+/* Not measured: it only affects the balance of copies and kernels, and rarely. */
 #define MUL_RATE          10.0f
 #define MUL_RATE_SOFTWARE 0.02f
-#define BINDING_ALIGN     16u /* of offsets in the contract; the rest is done by kernels */
+#define BINDING_ALIGN     16u /* of offsets in the contract; kernels handle the remainder */
 
 /* ---- pipelines ---- */
 
@@ -29,7 +28,7 @@ static size_t slot_of(const struct gx_pipeline_key *key)
     return (h ^ h >> 15) & (GX_PIPELINE_SLOTS - 1);
 }
 
-/* The slot that has the key, or the free one where it belongs; NULL: the table is full. */
+/* The slot with the key, or the free one where it belongs; NULL: the table is full. */
 static struct gx_pipeline *find_slot(struct gx_gpu *gpu, const struct gx_pipeline_key *key)
 {
     for (size_t i = 0, at = slot_of(key); i < GX_PIPELINE_SLOTS; i++) {
@@ -109,7 +108,7 @@ struct gx_choice gx__gpu_guess(const struct gx_gpu *gpu, enum gx_shader_family f
     return choice;
 }
 
-/* A choice that was read from a file is of a device like this one, but look. */
+/* A choice read from a file comes from a similar device, but check it. */
 static bool fits(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                  struct gx_choice choice)
 {
@@ -128,7 +127,7 @@ struct gx_choice gx__gpu_choice(struct gx_gpu *gpu, gx_field field, enum gx_shad
     return *choice;
 }
 
-/* Kernels without a field are roofs, built in the same way every time. */
+/* Kernels without a field measure hardware limits, and are always built in the same way. */
 static gx_status build_best(struct gx_gpu *gpu, const struct gx_kernel_key *key,
                             struct gx_gpu_kernel **kernel)
 {
@@ -151,7 +150,7 @@ static bool exists(const struct gx_kernel_key *key)
     return !key->repeat || gx__op_family(key->op, key->field) == GX_SHADER_MUL;
 }
 
-/* Where kernels of a key are listed; NULL: nowhere. */
+/* The list of kernels for a key; NULL: none. */
 static struct gx_gpu_kernel *_Atomic *place(struct gx_gpu *gpu, const struct gx_kernel_key *key)
 {
     size_t slot = gx__op_slot(key->op);
@@ -229,8 +228,8 @@ static gx_status refuse(struct gx_gpu *gpu, int binding, size_t offset)
     return GX_ERR_INVALID;
 }
 
-/* A binding begins at a multiple of bind_align; kernels skip the rest of the offset, where they
- * are told how (operands), or there must be none. */
+/* A binding begins at a multiple of bind_align. Kernels skip the rest of the offset if they have a
+ * parameter for it (operands); otherwise there must be none. */
 static gx_status align(struct gx_gpu *gpu, uint32_t unit, struct gx_launch *launch)
 {
     const size_t align = (size_t)gpu->limits.bind_align;
@@ -248,7 +247,7 @@ static gx_status align(struct gx_gpu *gpu, uint32_t unit, struct gx_launch *laun
     return GX_OK;
 }
 
-/* Enough workgroups for all invocations, in two dimensions where the device allows few in one. */
+/* Enough workgroups for all invocations, in two dimensions if the device allows few in one. */
 static void count_groups(const struct gx_gpu *gpu, uint32_t workgroup, uint64_t invocations,
                          struct gx_launch *launch)
 {
@@ -302,7 +301,7 @@ void gx__gpu_close(struct gx_gpu *gpu)
 
 void gx__gpu_limit_elements(struct gx_gpu *gpu, uint32_t direct)
 {
-    /* The scratch of inv and div is a little more than n elements, see op/passes.c. */
+    /* The scratch of inv and div is slightly larger than n elements, see op/passes.c. */
     uint64_t most = (gpu->limits.range - gpu->limits.bind_align) / ELEMENT_MAX;
     most = (most - 2 * (uint64_t)direct) / 33 * 32;
     gpu->limits.elements = most < ELEMENTS_MAX ? most : ELEMENTS_MAX;

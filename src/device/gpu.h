@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What backends share that compile kernels and launch the passes of op/passes.h: the tables of
- * kernels and pipelines, the choice of how to build a kernel, the measuring behind it, and the
- * file that remembers it. Such a backend begins its device with a struct gx_gpu and fills in a
- * struct gx_gpu_ops.
+ * Shared by backends that compile kernels and launch the passes of op/passes.h: the tables of
+ * kernels and pipelines, the choice of how to build a kernel, the measurements behind it, and the
+ * file that stores it. Such a backend begins its device with a struct gx_gpu and fills in a struct
+ * gx_gpu_ops.
  */
 #ifndef GX_DEVICE_GPU_H
 #define GX_DEVICE_GPU_H
@@ -19,22 +19,22 @@ struct gx_gpu;
 /* How the kernels of a family are built. */
 struct gx_choice {
     uint16_t workgroup; /* 0: not chosen yet */
-    uint8_t variant;    /* below gx_gpu_ops.variants; a family with fewer takes its last */
-    uint8_t each;       /* elements per invocation; 0 where the variant decides that */
+    uint8_t variant;    /* below gx_gpu_ops.variants; a family with fewer uses its last */
+    uint8_t each;       /* elements per invocation; 0 if the variant decides that */
 };
 
-/* What tells pipelines apart. Words only: keys are compared byte by byte. */
+/* Identifies a pipeline. Words only: keys are compared bytewise. */
 struct gx_pipeline_key {
     uint32_t family, field, op, check;
     uint32_t repeat; /* at least 1 */
     uint32_t workgroup, variant, each;
 };
 
-/* What measuring has found; saved as it is. */
+/* Measurements; saved as they are. */
 struct gx_gpu_calibration {
     uint32_t age;       /* of this struct */
     uint32_t submit_ns; /* 0: not measured */
-    uint64_t kernels;   /* a hash of their code: other code has other speeds */
+    uint64_t kernels;   /* hash of their code: other code has other speeds */
     struct gx_mem_speed speed[GX_MEM_KINDS];
     float copy_both;                /* 0: not measured */
     uint32_t type_of[GX_MEM_KINDS]; /* Vulkan's memory types */
@@ -42,12 +42,12 @@ struct gx_gpu_calibration {
 };
 
 struct gx_gpu_ops {
-    /* How many ways there are to build the family's kernels on this device; 0: none. */
+    /* Number of ways to build the family's kernels on this device; 0: none. */
     uint32_t (*variants)(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
-    /* Of one of them, for the log. */
+    /* Name of one of them, for the log. */
     const char *(*variant_name)(const struct gx_gpu *gpu, gx_field field,
                                 enum gx_shader_family family, uint32_t variant);
-    /* What to start from; the workgroup is then cut to what the device allows. */
+    /* Starting point; the workgroup is then limited to what the device allows. */
     struct gx_choice (*guess)(enum gx_shader_family family);
     /* Sets `each` and `direct`. */
     void (*facts)(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
@@ -55,39 +55,39 @@ struct gx_gpu_ops {
     /* One pipeline at a time. *pipeline stays NULL on failure. */
     gx_status (*compile)(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
     void (*drop)(struct gx_gpu *gpu, void *pipeline);
-    /* The best choice, by trying (gx__gpu_tune). One at a time. */
+    /* Finds the best choice by measuring (gx__gpu_tune). One at a time. */
     struct gx_choice (*tune)(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
-    /* Device, driver and library that cache files are for. */
+    /* Device, driver and library version that cache files apply to. */
     void (*cache_key)(const struct gx_gpu *gpu, uint8_t key[GX_CACHE_KEY_BYTES]);
     uint64_t (*kernels_hash)(void);
-    /* Optional: whether this device can work with what a file says. */
+    /* Optional: whether this device can use the contents of a file. */
     bool (*believable)(const struct gx_gpu *gpu, const struct gx_gpu_calibration *found);
-    /* Sets what of the calibration is about memory and submits. */
+    /* Measures the part of the calibration about memory and submits. */
     gx_status (*measure)(struct gx_gpu *gpu);
 };
 
 struct gx_gpu_limits {
     uint64_t range;      /* bytes of one binding */
     uint64_t bind_align; /* of a binding's offset */
-    uint64_t elements;   /* of one dispatch, whatever is asked for */
+    uint64_t elements;   /* of one dispatch, whatever is requested */
     uint32_t groups;     /* in one dimension */
     uint32_t workgroup;
-    uint8_t each; /* most of gx_choice.each; 0: variants decide */
+    uint8_t each; /* maximum of gx_choice.each; 0: variants decide */
 };
 
-/* An operation, made of one or more pipelines. */
+/* An operation, consisting of one or more pipelines. */
 struct gx_gpu_kernel {
-    struct gx_kernel_key key; /* but for what is no part of it: broadcast, accumulate, param */
+    struct gx_kernel_key key; /* except for what is not part of it: broadcast, accumulate, param */
     struct gx_choice choice;
     struct gx_pass_facts facts;
-    uint32_t unit; /* in which push constants count offsets: 16 or 4 bytes */
-    void *first;   /* pipeline of the first pass, where that is the same for any n; else NULL, and
-                      it is looked up when n is known */
+    uint32_t unit; /* unit of the offsets in push constants: 16 or 4 bytes */
+    void *first;   /* pipeline of the first pass, if it is the same for any n; otherwise NULL, and
+                      looked up when n is known */
     struct gx_gpu_kernel *next; /* the same with another key.repeat */
 };
 
-#define GX_PIPELINE_SLOTS 512 /* power of two; more than all pipelines there can be */
+#define GX_PIPELINE_SLOTS 512 /* power of two; more than the number of pipelines */
 struct gx_pipeline {
     struct gx_pipeline_key key;
     void *handle; /* NULL: free slot */
@@ -102,8 +102,8 @@ struct gx_gpu {
 
     pthread_mutex_t pipeline_lock;
     struct gx_pipeline pipelines[GX_PIPELINE_SLOTS];
-    pthread_mutex_t kernel_lock; /* taken before pipeline_lock; these three: */
-    /* by field, op, check; only ever added to, under kernel_lock, and read without */
+    pthread_mutex_t kernel_lock; /* taken before pipeline_lock; protects these three: */
+    /* by field, op, check; only ever added to, under kernel_lock, and read without it */
     struct gx_gpu_kernel *_Atomic kernels[GX_FIELD_END][GX_OP_SLOTS][2];
     struct gx_gpu_calibration calibration;
     bool calibration_changed;
@@ -114,7 +114,7 @@ static inline const gx_allocator *gx__gpu_allocator(const struct gx_gpu *gpu)
     return &gpu->base->instance->config.allocator;
 }
 
-/* GX_ERR_DEVICE_LOST where that is remembered. */
+/* GX_ERR_DEVICE_LOST if the device is known to be lost. */
 static inline gx_status gx__gpu_alive(const struct gx_gpu *gpu)
 {
     return atomic_load_explicit(&gpu->lost, memory_order_relaxed) ? GX_ERR_DEVICE_LOST : GX_OK;
@@ -123,11 +123,12 @@ static inline gx_status gx__gpu_alive(const struct gx_gpu *gpu)
 /* ---- gpu.c ---- */
 
 void gx__gpu_open(struct gx_gpu *gpu, struct gx_device *base, const struct gx_gpu_ops *ops);
-/* Frees kernels and pipelines; what was opened but never used is fine too. */
+/* Frees kernels and pipelines; a device that was opened but never used is allowed. */
 void gx__gpu_close(struct gx_gpu *gpu);
-/* Sets limits.elements from range and bind_align; `direct` is the most of gx_pass_facts.direct. */
+/* Sets limits.elements from range and bind_align; `direct` is the maximum of
+ * gx_pass_facts.direct. */
 void gx__gpu_limit_elements(struct gx_gpu *gpu, uint32_t direct);
-/* The facts that all GPUs have; limits are set. */
+/* The facts common to all GPUs; limits are set. */
 struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software);
 
 /* Calls of the device contract. */
@@ -136,7 +137,7 @@ gx_status gx__gpu_kernel(struct gx_device *device, const struct gx_kernel_key *k
 size_t gx__gpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
 uint32_t gx__gpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
 
-/* A kernel of its own, built as `choice` says, to be given to gx__free. */
+/* A separate kernel, built as `choice` says; free it with gx__free. */
 gx_status gx__gpu_build(struct gx_gpu *gpu, const struct gx_kernel_key *key,
                         struct gx_choice choice, struct gx_gpu_kernel **kernel);
 /* Compiled at the first call for a key. Any thread. */
@@ -163,12 +164,12 @@ gx_status gx__gpu_launch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
 
 /* ---- gpu_calibrate.c ---- */
 
-/* Cache files of this device; `what` ends their name. *data is to be given to gx__free. */
+/* Cache files of this device; their names end in `what`. Free *data with gx__free. */
 bool gx__gpu_cache_read(struct gx_gpu *gpu, const char *what, void **data, size_t *size);
 void gx__gpu_cache_write(struct gx_gpu *gpu, const char *what, const void *data, size_t size);
-/* From the file or by measuring; sets the facts that come of it. */
+/* Loads the calibration or measures it; sets the facts that follow from it. */
 gx_status gx__gpu_calibrate(struct gx_gpu *gpu);
-/* Where it has changed. */
+/* Saves it if it has changed. */
 void gx__gpu_calibration_save(struct gx_gpu *gpu);
 
 static inline float gx__gbs(size_t bytes, uint64_t ns)
@@ -176,8 +177,8 @@ static inline float gx__gbs(size_t bytes, uint64_t ns)
     return ns ? (float)bytes / (float)ns : 0;
 }
 
-/* Submits cmd, waits, and gives the time in *ns: between its stamps 0 and 1 where it has them,
- * else all that took. The best of `runs`: the first one also wakes things up. */
+/* Submits cmd, waits, and stores the time in *ns: between its stamps 0 and 1 if it has them,
+ * otherwise in total. Best of `runs`: the first one also wakes up the device. */
 gx_status gx__gpu_time(struct gx_gpu *gpu, struct gx_cmd *cmd, bool stamped, int runs,
                        uint64_t *ns);
 /* Sets calibration.submit_ns. */
@@ -186,11 +187,11 @@ gx_status gx__gpu_measure_submit(struct gx_gpu *gpu);
 /* A search for the best choice. */
 struct gx_tuning {
     struct gx_gpu *gpu;
-    struct gx_kernel_key key; /* the kernel that is timed for all of its family */
-    uint64_t n;               /* elements; fewer where there is no memory for them */
-    uint64_t budget_ns;       /* after this nothing more is tried; most of it is compiling */
+    struct gx_kernel_key key; /* the kernel that is timed on behalf of its family */
+    uint64_t n;               /* elements; fewer if there is no memory for them */
+    uint64_t budget_ns;       /* nothing more is tried after this time; most of it is compiling */
     unsigned at_least;        /* how many are tried even then */
-    struct gx_choice best;    /* where to start; the result */
+    struct gx_choice best;    /* starting point; the result */
     /* of gx__gpu_tune */
     uint64_t best_ns, deadline;
     unsigned tried;
@@ -199,8 +200,8 @@ struct gx_tuning {
 
 /* Takes `choice` for t->best if there is time to try it and it is faster. */
 void gx__gpu_consider(struct gx_tuning *t, struct gx_choice choice);
-/* Runs `search`, which considers one choice after the other, most likely first; nothing is tried
- * where there is no memory. */
+/* Runs `search`, which considers one choice after the other, most promising first; tries nothing if
+ * there is no memory. */
 struct gx_choice gx__gpu_tune(struct gx_tuning *t, void (*search)(struct gx_tuning *t));
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is measured once and saved: how fast a device is, and how a family's kernels are built on
- * it, tried at the first use of the family, one way after the other and within a bound.
+ * Measurements that are made once and saved: the speed of a device, and how a family's kernels are
+ * best built on it, tried on first use of the family, one way after the other and within a time
+ * limit.
  */
 #include "device/gpu.h"
 
@@ -12,17 +13,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define CALIBRATION_AGE 6u /* raised when struct gx_gpu_calibration or its meaning changes */
-/* Each run takes milliseconds: after that long it never ends. */
+#define CALIBRATION_AGE 6u /* incremented when struct gx_gpu_calibration or its meaning changes */
+/* Each run takes milliseconds: after this time it never ends. */
 #define HUNG_NS 60000000000u
 #define SUBMITS 8
 
 #define RUNS    3          /* of one way to build it, or */
-#define RUNS_NS 100000000u /* what fits into this */
-#define GAIN    0.97       /* a change must be worth more than the noise */
-/* Where there is no room for the elements that are asked for. */
+#define RUNS_NS 100000000u /* as many as fit into this time */
+#define GAIN    0.97       /* a change must gain more than the noise */
+/* If there is no room for the requested elements. */
 #define ELEMENTS_MIN ((uint64_t)1 << 18)
-/* The part of the memory, and of a budget of it, that one operand may take. */
+/* The share of the memory, and of its budget, that one operand may take. */
 #define MEMORY_PART 64u
 #define BUDGET_PART 12u
 
@@ -31,7 +32,7 @@
 static void cache_name(const struct gx_gpu *gpu, const uint8_t key[GX_CACHE_KEY_BYTES],
                        const char *what, char *name, size_t size)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the file holds the whole key */
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a; the file contains the whole key */
     for (size_t i = 0; i < GX_CACHE_KEY_BYTES; i++)
         hash = (hash ^ key[i]) * 0x100000001b3u;
     snprintf(name, size, "%s-%016llx.%s", gpu->base->ops->name, (unsigned long long)hash, what);
@@ -59,8 +60,7 @@ void gx__gpu_cache_write(struct gx_gpu *gpu, const char *what, const void *data,
 
 /* ---- the calibration ---- */
 
-/* What is in the file may be of an older build of this same version: it is looked at before it
- * is believed. */
+/* The file may come from an older build of the same version: it is checked before it is used. */
 static bool load(struct gx_gpu *gpu)
 {
     struct gx_gpu_calibration found = {0}, *own = &gpu->calibration;
@@ -98,7 +98,7 @@ gx_status gx__gpu_calibrate(struct gx_gpu *gpu)
     memcpy(facts->speed, c->speed, sizeof facts->speed);
     facts->submit_ns = c->submit_ns;
     facts->copy_both = c->copy_both;
-    return gx__gpu_alive(gpu); /* on a device too full to try it, a guess has to do */
+    return gx__gpu_alive(gpu); /* if the device is too full to try it, use a guess */
 }
 
 void gx__gpu_calibration_save(struct gx_gpu *gpu)
@@ -140,7 +140,7 @@ gx_status gx__gpu_time(struct gx_gpu *gpu, struct gx_cmd *cmd, bool stamped, int
     return s;
 }
 
-/* Of a command that does nothing: what a small job cannot do without. */
+/* An empty command: the minimum cost of a small job. */
 gx_status gx__gpu_measure_submit(struct gx_gpu *gpu)
 {
     const struct gx_device_ops *ops = gpu->base->ops;
@@ -162,7 +162,7 @@ static gx_status time_kernel(struct gx_tuning *t, const struct gx_kernel *kernel
 {
     struct gx_device *device = t->gpu->base;
     const struct gx_device_ops *ops = device->ops;
-    bool stamps = device->facts.timestamps; /* else the submit is timed as well */
+    bool stamps = device->facts.timestamps; /* otherwise the submit is timed as well */
     struct gx_cmd *cmd;
     gx_status s = ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
@@ -193,7 +193,7 @@ static void give_back(struct gx_tuning *t, struct gx_mem *mem)
         t->gpu->base->ops->mem_free(t->gpu->base, mem);
 }
 
-/* More, if this one needs more than those before. */
+/* Allocates more if this one needs more than those before. */
 static gx_status get_scratch(struct gx_tuning *t, const struct gx_kernel *kernel)
 {
     size_t bytes = gx__gpu_scratch(t->gpu->base, kernel, t->n);
@@ -245,7 +245,7 @@ static void close_memory(struct gx_tuning *t)
     give_back(t, &t->scratch);
 }
 
-/* How much memory is free, no device says for sure. */
+/* No device reports reliably how much memory is free. */
 static gx_status open_memory(struct gx_tuning *t)
 {
     for (;; t->n /= 4) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device's ticks on the host's clock. Where the driver can read both clocks at one
- * moment (VK_EXT_calibrated_timestamps), it is asked again from time to time, as clocks
- * drift. Where it cannot, one stamp at open tells the difference roughly. Either way
- * work lies between its submit and the moment it is seen done, and the difference is
- * corrected until it does.
+ * Converts device ticks to the host's clock. If the driver can read both clocks at once
+ * (VK_EXT_calibrated_timestamps), it does so from time to time, because clocks drift. Otherwise one
+ * stamp at open gives a rough offset. Either way, work lies between its submit and the moment it is
+ * seen to be done, and the offset is corrected accordingly.
  */
 #include "device/vulkan/commands.h"
 
@@ -27,12 +26,12 @@ static bool can_calibrate(const struct vk_device *device)
     VkResult r = list(device->physical->handle, &count, domains);
     for (uint32_t i = 0; (r == VK_SUCCESS || r == VK_INCOMPLETE) && i < count; i++) {
         ticks |= domains[i] == VK_TIME_DOMAIN_DEVICE_EXT;
-        monotonic |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT; /* what gx__now_ns reads */
+        monotonic |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT; /* the clock of gx__now_ns */
     }
     return ticks && monotonic;
 }
 
-/* Under the clock's lock. Where it fails, the old pair goes on. */
+/* Under the clock's lock. On failure the old pair stays in use. */
 static void calibrate(struct vk_device *device, uint64_t now)
 {
     const VkCalibratedTimestampInfoEXT infos[] = {
@@ -92,8 +91,7 @@ gx_status gx__vk_clock_open(struct vk_device *device)
 
 /* ---- conversion ---- */
 
-/* Counters have as many bits as the mask, and go round: the way from one to the other is
- * the shorter one. */
+/* Counters have as many bits as the mask and wrap around: the shorter distance is the right one. */
 static int64_t ticks_between(uint64_t from, uint64_t to, uint64_t mask)
 {
     uint64_t forth = (to - from) & mask, back = (from - to) & mask;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recording: copies, barriers, time stamps, and the pools behind a command. A command
- * that is given back keeps its pools, so that steady work makes nothing new.
+ * Recording: copies, barriers, timestamps, and the pools behind a command. A recycled command keeps
+ * its pools, so that steady work creates nothing new.
  */
 #include "device/vulkan/commands.h"
 
@@ -208,7 +208,7 @@ VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd)
 
 /* ---- copies ---- */
 
-/* How many regions from here on are between the same two buffers. */
+/* Number of consecutive regions between the same two buffers. */
 static size_t same_buffers(const struct gx_region *regions, size_t count)
 {
     size_t n = 1;
@@ -248,7 +248,7 @@ struct scope {
     VkAccessFlags accesses;
 };
 
-/* On a queue that only copies there are no kernels to wait for: points order those. */
+/* A copy-only queue has no kernels to wait for: points order those. */
 static bool scopes(bool copies_only, enum gx_barrier barrier, struct scope *from, struct scope *to)
 {
     const struct scope wrote = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
@@ -310,7 +310,7 @@ gx_status gx__vk_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
     struct vk_cmd *cmd = (struct vk_cmd *)base;
     struct vk_device *device = vk_cmd_device(cmd);
     if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
-        return GX_ERR_INVALID; /* waiting for a slot that nothing writes would be forever */
+        return GX_ERR_INVALID; /* waiting for a slot that nothing writes would never end */
     VkResult r = device->fn.vkGetQueryPoolResults(
         device->handle, cmd->queries, 0, count, count * sizeof *ns, ns, sizeof *ns,
         VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening and closing a Vulkan device: what it can do, its queues, the facts that the
- * layers above plan with, and the one place where a VkResult becomes a status.
+ * Opening and closing a Vulkan device: capabilities, queues, the facts that the upper layers plan
+ * with, and the only place where a VkResult becomes a status.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -109,7 +109,7 @@ static bool believable(const struct gx_gpu *gpu, const struct gx_gpu_calibration
 
 /* ---- what the device can do ---- */
 
-/* Which of the extensions and features that we use are there; their names in `names`. */
+/* Which of the extensions and features that we use are available; their names go to `names`. */
 static gx_status find_extensions(struct vk_device *device, const char **names, uint32_t *count)
 {
     const struct vk_instance_fn *fn = &device->loader->fn;
@@ -136,7 +136,7 @@ static gx_status find_extensions(struct vk_device *device, const char **names, u
         names[(*count)++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     if (device->has_calibration)
         names[(*count)++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
-    if (portability) /* has to be asked for where it is there */
+    if (portability) /* must be enabled if present */
         names[(*count)++] = "VK_KHR_portability_subset";
     return GX_OK;
 }
@@ -176,7 +176,7 @@ static void find_limits(struct vk_device *device)
     gx__gpu_limit_elements(&device->gpu, GX_INVERSE_DIRECT_INT64);
 }
 
-/* A layer that records or shows what is going on wants names. */
+/* Names are only for layers that record or display them. */
 static bool watched(const struct vk_device *device)
 {
     static const char *const signs[] = {"ENABLE_VULKAN_RENDERDOC_CAPTURE", "VK_INSTANCE_LAYERS",
@@ -193,7 +193,7 @@ static bool watched(const struct vk_device *device)
 
 /* ---- queues ---- */
 
-/* A family that does all of `with` and nothing of `without`; FAMILIES_MAX: none. */
+/* A queue family with all of `with` and none of `without`; FAMILIES_MAX: none. */
 static uint32_t find_family(const VkQueueFamilyProperties *families, uint32_t count,
                             VkQueueFlags with, VkQueueFlags without)
 {
@@ -219,16 +219,15 @@ static void set_queue(struct vk_device *device, enum gx_queue q, uint32_t family
     device->family[device->families++] = family;
 }
 
-/* Copies get queues of their own where the device has engines for that alone: two where
- * there are two. Otherwise all is one queue: a second one of the compute family would
- * share the same engine. */
+/* Copies get their own queues if the device has dedicated copy engines: two if there are two.
+ * Otherwise there is one queue: a second one of the compute family would share the same engine. */
 static gx_status choose_queues(struct vk_device *device)
 {
     VkQueueFamilyProperties families[FAMILIES_MAX];
     uint32_t count = FAMILIES_MAX;
     const VkQueueFlags shaders = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
     const VkQueueFlags special =
-        0x20 | 0x40; /* video decoding and encoding, in headers newer than some we build with */
+        0x20 | 0x40; /* video decoding and encoding, from newer headers than some we build with */
     device->loader->fn.GetPhysicalDeviceQueueFamilyProperties(device->physical->handle, &count,
                                                               families);
     uint32_t compute = find_family(families, count, VK_QUEUE_COMPUTE_BIT, 0);
@@ -250,7 +249,8 @@ static gx_status open_queue(struct vk_device *device, enum gx_queue q)
 {
     static const char *const names[VK_QUEUES] = {"compute", "upload", "download"};
     struct vk_queue *queue = &device->queue[q];
-    uint32_t index = q == GX_QUEUE_DOWNLOAD && device->alias[q] == q; /* beside the upload's */
+    uint32_t index =
+        q == GX_QUEUE_DOWNLOAD && device->alias[q] == q; /* besides the one for uploads */
     device->fn.vkGetDeviceQueue(device->handle, queue->family, index, &queue->handle);
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
@@ -385,7 +385,7 @@ static gx_status vulkan_open(struct gx_device *base)
 static void close_handle(struct vk_device *device)
 {
     if (device->handle && !atomic_load(&device->hung))
-        device->fn.vkDeviceWaitIdle(device->handle); /* where it is lost, that ends at once */
+        device->fn.vkDeviceWaitIdle(device->handle); /* on a lost device this returns at once */
     gx__vk_commands_close(device);
     gx__gpu_close(&device->gpu);
     if (!device->handle)

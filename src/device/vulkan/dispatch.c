@@ -22,7 +22,7 @@ static void write_set(struct vk_device *device, VkDescriptorSet set,
 {
     VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                   .dstSet = set,
-                                  .descriptorCount = GX_BINDINGS, /* goes on to the next ones */
+                                  .descriptorCount = GX_BINDINGS, /* continues with the next ones */
                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .pBufferInfo = infos};
     vk_watched_begin(device);

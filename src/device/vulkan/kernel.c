@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which module does a family's work for a field, with how large a workgroup: what there is, and
- * the order in which it is tried.
+ * The modules for a family and field, and their workgroup sizes: what is available, and the order
+ * in which it is tried.
  */
 #include "device/vulkan/vulkan.h"
 
 #define DEFAULT_WORKGROUP 128
-/* Compiling included, and that is most of it. What was not tried by then is not chosen. */
+/* Includes compiling, which is most of it. Choices not tried by then are not used. */
 #define BUDGET_NS          400000000u
 #define SOFTWARE_BUDGET_NS 120000000u
-/* More than caches hold. */
+/* More than caches can hold. */
 #define ELEMENTS          4194304u
 #define SOFTWARE_ELEMENTS 2048u
 
@@ -85,9 +85,9 @@ static bool follows_products(enum gx_shader_family family)
     return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT;
 }
 
-/* What is made of products takes a module that is built like the fastest of these. Trying the
- * other kind takes seconds to compile on a GPU that is good at the one, and its need for memory
- * made the good one four times as slow from then on (H200). */
+/* Operations built from products use the kind of module that is fastest for products. Trying the
+ * other kind takes seconds to compile on a GPU that is good at the first, and its spill memory
+ * slowed the good one down by four from then on (H200). */
 static bool worth_trying(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                          uint32_t variant)
 {
@@ -122,8 +122,8 @@ static void search(struct gx_tuning *t)
     }
 }
 
-/* A software device compiles for longer than anything it is tuned for would save: one
- * cheap family is tried, and tells the workgroup of all. */
+/* On a software device compiling takes longer than tuning would save: one cheap family is tried,
+ * and determines the workgroup of all. */
 static struct gx_choice borrow(const struct gx_gpu *gpu, enum gx_shader_family family)
 {
     uint16_t known = gpu->calibration.tuned[GX_BLS12_381_FR][GX_SHADER_LINEAR].workgroup;
@@ -137,7 +137,7 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
     bool software = vk_of_gpu(gpu)->physical->software;
     if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
         return borrow(gpu, family);
-    if (follows_products(family)) /* not on its time */
+    if (follows_products(family)) /* not counted in its time */
         gx__gpu_choice(gpu, field, GX_SHADER_MUL);
     struct gx_tuning t = {.gpu = gpu,
                           .key = {.op = example_of(field, family), .field = field},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which memory type is best for what: flags do not tell (memory that host and device
- * both see may be a hundred times slower to read than memory of the host alone), so
- * every type is tried once, and the result is saved with the calibration.
+ * Chooses the best memory type for each purpose. Flags are not enough (memory visible to host and
+ * device may be a hundred times slower to read than plain host memory), so every type is measured
+ * once, and the result is saved with the calibration.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -11,17 +11,17 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* All of it together; what is not measured by then keeps the guess from its flags. */
+/* Total time; types not measured by then keep the guess from their flags. */
 #define BUDGET_NS 120000000u
 #define HUNG_NS   60000000000u /* each takes milliseconds: after that long it never ends */
 
 #define MIB         ((size_t)1 << 20)
-#define FIRST_BYTES ((size_t)64 << 10) /* a slow read is known after this */
+#define FIRST_BYTES ((size_t)64 << 10) /* a slow read is recognised after this */
 #define SLOW_GBS    0.5f
-#define THREADS     8 /* that copy into and out of staging memory, about as many as exec/ has */
-#define FIELD       GX_BLS12_381_FR /* 32-byte elements, read as kernels read them */
+#define THREADS     8 /* threads that copy to and from staging memory, about as many as in exec/ */
+#define FIELD       GX_BLS12_381_FR /* 32-byte elements, accessed as kernels do */
 
-/* Heaps below both are windows onto a larger one: too small to work in. */
+/* Heaps smaller than both are windows onto a larger one: too small to work in. */
 #define SMALL_HEAP       ((VkDeviceSize)1 << 30)
 #define SMALL_HEAP_SHARE 8
 
@@ -76,7 +76,7 @@ static gx_status time_copy(struct probe *p, enum gx_queue queue, const struct gx
     return s;
 }
 
-/* out = a + b with one b for all: reads `bytes` of a, writes as many. */
+/* out = a + b with a broadcast b: reads `bytes` of a, writes as many. */
 static gx_status time_kernel(struct probe *p, const struct gx_mem *a, const struct gx_mem *out,
                              size_t bytes, float *speed)
 {
@@ -124,7 +124,8 @@ static void copy_part(void *user, size_t i, uint32_t worker)
     memcpy(s->to + i * s->part, s->from + i * s->part, s->part);
 }
 
-/* By several threads: memory behind a bus does not get faster by that, the host's own does. */
+/* With several threads: this does not speed up memory behind a bus, but does speed up host
+ * memory. */
 static float time_spread(struct probe *p, void *to, const void *from)
 {
     struct spread spread = {.to = to, .from = from, .part = p->bytes / THREADS};
@@ -153,13 +154,13 @@ static void measure_host(struct probe *p, uint32_t type, const struct gx_mem *me
     p->spread[type].read = time_spread(p, p->host, mem->host);
 }
 
-/* Kernels on the type alone where it is the device's own, else against that. */
+/* Kernels on the type alone if it is device memory, otherwise against device memory. */
 static gx_status measure_kernels(struct probe *p, const struct gx_mem *mem, bool local,
                                  struct gx_mem_speed *speed)
 {
     if (local) {
         gx_status s = time_kernel(p, &p->in_device, mem, mem->size, &speed->kernel_read);
-        speed->kernel_read *= 2; /* both ways at once, over the same wires */
+        speed->kernel_read *= 2; /* both directions at once, over the same link */
         speed->kernel_write = speed->kernel_read;
         return s;
     }
@@ -190,7 +191,7 @@ static gx_status measure_type(struct probe *p, uint32_t type, struct gx_mem_spee
 
 /* ---- both directions ---- */
 
-/* BOTH_COPIES of a buffer, one after the other. */
+/* BOTH_COPIES copies of a buffer, one after the other. */
 #define BOTH_COPIES 4u
 static gx_status record_copies(struct gx_device *base, enum gx_queue queue,
                                const struct gx_mem *from, const struct gx_mem *to, size_t bytes,
@@ -202,7 +203,7 @@ static gx_status record_copies(struct gx_device *base, enum gx_queue queue,
     return s;
 }
 
-/* Two commands on two queues at once, the better of two runs. */
+/* Two commands on two queues at once; the better of two runs. */
 static gx_status time_both(struct vk_device *device, struct gx_cmd *in, struct gx_cmd *out,
                            uint64_t *ns)
 {
@@ -225,7 +226,7 @@ static gx_status time_both(struct vk_device *device, struct gx_cmd *in, struct g
     return s;
 }
 
-/* Between the memory that was chosen for it and the device's own. */
+/* Between the memory type chosen for it and device memory. */
 static gx_status measure_both(struct probe *p)
 {
     const uint32_t apart = GX_QUEUE_BIT(GX_QUEUE_UPLOAD) | GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
@@ -264,8 +265,8 @@ static float seconds_per_gb(float speed)
     return speed > 0 ? 1 / speed : 1e9f;
 }
 
-/* What a byte costs on its whole way when a kind is of this type. Large copies are done by
- * several threads; what a shared piece of memory is used for is small. */
+/* Total cost per byte if a kind uses this type. Several threads make large copies; shared memory is
+ * used for small ones. */
 static float cost(const struct probe *p, enum gx_mem_kind kind, const struct gx_mem_speed *speeds,
                   uint32_t type)
 {
@@ -293,7 +294,7 @@ static bool window(const struct vk_device *device, uint32_t type)
     return own < SMALL_HEAP && own < largest / SMALL_HEAP_SHARE;
 }
 
-/* The same memory under a second number, which some drivers have. */
+/* The same memory under a second index, which some drivers have. */
 static bool seen_before(const struct vk_device *device, uint32_t type)
 {
     const VkMemoryType *types = device->memory.memoryTypes;
@@ -312,8 +313,8 @@ static bool worth_trying(const struct vk_device *device, uint32_t type)
            !seen_before(device, type) && !window(device, type);
 }
 
-/* Takes the cheapest type that was measured; for DEVICE, noise must not give away the
- * memory that the host does not see for the scarcer one that it does. */
+/* Takes the cheapest measured type. For DEVICE, noise must not replace memory invisible to the host
+ * with the scarcer visible one. */
 static void choose(const struct probe *p, enum gx_mem_kind kind, uint32_t measured,
                    const struct gx_mem_speed *speeds)
 {
@@ -377,7 +378,7 @@ gx_status gx__vk_measure(struct gx_gpu *gpu)
             continue;
         gx_status tried = measure_type(&p, i, &speeds[i]);
         measured |= tried == GX_OK ? 1u << i : 0;
-        s = gx__gpu_alive(&device->gpu); /* a type that cannot be used is only not chosen */
+        s = gx__gpu_alive(&device->gpu); /* an unusable type is simply not chosen */
     }
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS && s == GX_OK; kind++)
         choose(&p, kind, measured, speeds);

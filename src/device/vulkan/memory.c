@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory: each piece is one buffer in one allocation, mapped for life where the host can
- * see it. Which memory type stands for which kind is decided by measure.c; here are the
- * limits that drivers only report by failing, kept before that.
+ * Memory: each allocation holds one buffer, and is mapped for life if the host can see it.
+ * measure.c decides which memory type serves which kind; this file enforces the limits that drivers
+ * only report by failing.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -11,14 +11,14 @@
 #include "base/alloc.h"
 
 #define PROBE_BYTES 65536
-/* Other bits mean memory with rules of its own (protected, lazily allocated, AMD's
- * device-coherent, which may not even be touched without its feature). */
+/* Other bits mean memory with special rules (protected, lazily allocated, AMD's device-coherent,
+ * which must not even be touched without its feature). */
 #define KNOWN_FLAGS                                                                                \
     (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                   \
      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
 
-/* Device memory that the host can write to without a word, in pieces up to this: what is larger is
- * written by copies, and needs no room among the host's addresses. */
+/* Device memory up to this size is taken from a host-writable type if possible; larger buffers are
+ * written by copies and need no host address space. */
 #define OPEN_FLAGS                                                                                 \
     (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |                   \
      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
@@ -47,7 +47,7 @@ static uint64_t heap_left(const struct vk_device *device, uint32_t heap)
                : 0;
 }
 
-/* Takes an allocation out of the count that the device allows. */
+/* Counts an allocation against the device's limit. */
 static gx_status reserve(struct vk_device *device, uint32_t type, VkDeviceSize bytes)
 {
     uint32_t heap = device->memory.memoryTypes[type].heapIndex;
@@ -69,7 +69,7 @@ static void unreserve(struct vk_device *device, uint32_t type, VkDeviceSize byte
 
 /* ---- buffers ---- */
 
-/* Shared by the families of all queues: ownership never has to be handed over. */
+/* Shared by all queue families, so that ownership never has to be transferred. */
 static VkResult create_buffer(struct vk_device *device, VkDeviceSize bytes, const void *next,
                               VkBuffer *buffer)
 {
@@ -89,18 +89,18 @@ static VkResult create_buffer(struct vk_device *device, VkDeviceSize bytes, cons
     return r;
 }
 
-/* Everything of a piece, finished or not, but its reservation. */
+/* Frees a possibly half-built allocation, except for its reservation. */
 static void destroy(struct vk_device *device, struct vk_mem *m)
 {
     vk_watched_begin(device);
     device->fn.vkDestroyBuffer(device->handle, m->buffer, NULL);
     vk_watched_end(device);
-    device->fn.vkFreeMemory(device->handle, m->memory, NULL); /* unmaps it too */
+    device->fn.vkFreeMemory(device->handle, m->memory, NULL); /* also unmaps it */
     gx__free(vk_allocator(device), m);
 }
 
-/* Allocates memory for m->buffer, reserved first, and binds it. `next` says where the
- * memory comes from, if not from the device. */
+/* Allocates memory for m->buffer, reserved first, and binds it. `next` names the source of the
+ * memory if it is not the device. */
 static gx_status back_buffer(struct vk_device *device, struct vk_mem *m, const void *next)
 {
     gx_status s = reserve(device, m->type, m->bytes);
@@ -142,7 +142,7 @@ gx_status gx__vk_alloc_type(struct vk_device *device, uint32_t type, enum gx_mem
     s = back_buffer(device, m, NULL);
     if (s != GX_OK)
         goto error;
-    /* Device memory is written to while kernels use other bytes of it, or not by the host. */
+    /* Whether the host may write to this device memory while kernels use other bytes of it. */
     if (gx__vk_type_flags(device, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT &&
         (kind != GX_MEM_DEVICE || m->coherent)) {
         VkResult r = device->fn.vkMapMemory(device->handle, m->memory, 0, VK_WHOLE_SIZE, 0, &host);
@@ -190,7 +190,7 @@ gx_status gx__vk_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t
     s = gx__vk_alloc_type(device, open, kind, bytes, mem);
     if (s == GX_OK || open == own)
         return s;
-    atomic_store(&device->not_open, true); /* and no more words about it */
+    atomic_store(&device->not_open, true); /* and do not report it again */
     return gx__vk_alloc_type(device, own, kind, bytes, mem);
 }
 
@@ -204,8 +204,8 @@ void gx__vk_mem_free(struct gx_device *base, struct gx_mem *mem)
     *mem = (struct gx_mem){0};
 }
 
-/* The type to import this memory as: coherent, since nobody flushes it, and best cached,
- * as it is for the host. Returns false where there is none. */
+/* The type for importing this memory: coherent, because no one flushes it, and preferably cached,
+ * as it is for the host. Returns false if there is none. */
 static bool import_type(struct vk_device *device, void *host, const VkMemoryRequirements *needs,
                         uint32_t *type)
 {
@@ -301,13 +301,14 @@ void gx__vk_unmap(struct gx_device *base, struct gx_mem *mem)
 {
     struct vk_device *device = vk_of(base);
     const struct vk_mem *m = vk_mem_of(mem);
-    /* Writes to memory behind a bus may still be gathered by this core, when another submits. */
+    /* Writes to memory behind a bus may still be in this core's write-combining buffers when
+     * another core submits. */
     atomic_thread_fence(memory_order_seq_cst);
     if (m->coherent)
         return;
     VkMappedMemoryRange range = whole(m);
     VkResult r = device->fn.vkFlushMappedMemoryRanges(device->handle, 1, &range);
-    if (r != VK_SUCCESS) { /* unmap cannot fail, and what was written is lost */
+    if (r != VK_SUCCESS) { /* unmap cannot fail, and the written data is lost */
         gx__vk_status(device, r, "vkFlushMappedMemoryRanges");
         atomic_store(&device->gpu.lost, true);
     }

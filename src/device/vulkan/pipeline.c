@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making pipelines: one layout for all. What the driver compiled is saved in a cache file, so
- * that the next process has it ready.
+ * Creating pipelines, with one layout for all. Code compiled by the driver is saved in a cache file
+ * for the next process.
  */
 #include "device/vulkan/vulkan.h"
 
@@ -85,7 +85,7 @@ void gx__vk_drop(struct gx_gpu *gpu, void *pipeline)
 
 /* ---- the cache file ---- */
 
-/* Drivers look at their own header too, but not all with care. */
+/* Drivers check their own header too, but not all carefully. */
 static bool header_fits(const struct vk_device *device, const void *data, size_t size)
 {
     const VkPhysicalDeviceProperties *p = &device->physical->properties;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Submitting and points in time. Each queue has one timeline semaphore, whose value
- * after the Nth submit is N: that is the point.
+ * Submits and points in time. Each queue has one timeline semaphore, whose value after the Nth
+ * submit is N: that is the point.
  */
 #include "device/vulkan/commands.h"
 
@@ -9,16 +9,16 @@
 
 #include "base/clock.h"
 
-/* Waking up from a sleeping wait takes 30 us, and 75 after a long one (measured beside an H200):
- * a tenth of what many batches take, all of which are done within this. */
+/* Waking from a sleeping wait takes 30 us, and 75 us after a long one (measured with an H200), a
+ * tenth of the time of many batches, which are all done within this time. */
 #define SPIN_NS 1000000u
-/* A small job is done within this; later, others get the core now and then. */
+/* A small job is done within this time; afterwards the thread yields now and then. */
 #define SPIN_ALONE_NS 100000u
-/* Looks at the counter for each at the clock, which takes about as long. */
+/* Polls of the counter per look at the clock, which takes about as long. */
 #define SPIN_LOOKS 8u
-/* A sleeping wait looks up this often whether the device was lost meanwhile. */
+/* A sleeping wait checks this often whether the device was lost. */
 #define SLICE_NS 500000000u
-/* A command given back while it still runs; after that long it never ends. */
+/* For a command recycled while it still runs; after this time it never ends. */
 #define ABANDON_NS 30000000000u
 
 #define IDLE_COMMANDS 32
@@ -34,7 +34,7 @@ static void note_reached(struct vk_queue *queue, uint64_t value)
         ;
 }
 
-/* Whether the queue is at `value` already, by asking the driver if need be. */
+/* Whether the queue has reached `value`, asking the driver if necessary. */
 static gx_status look(struct vk_device *device, struct vk_queue *queue, uint64_t value, bool *done)
 {
     uint64_t now;
@@ -102,7 +102,7 @@ gx_status gx__vk_wait(struct gx_device *base, struct gx_point point, uint64_t ti
     return wait_value(device, &device->queue[device->alias[point.queue]], point.value, timeout_ns);
 }
 
-/* On a lost device everything is over: whoever polls goes on, and hears it from wait. */
+/* On a lost device every point counts as reached: pollers continue and get the error from wait. */
 bool gx__vk_reached(struct gx_device *base, struct gx_point point)
 {
     struct vk_device *device = vk_of(base);
@@ -114,7 +114,7 @@ bool gx__vk_reached(struct gx_device *base, struct gx_point point)
 
 /* ---- submit ---- */
 
-/* The latest of the points of each queue is all there is to wait for. */
+/* It is enough to wait for the latest point of each queue. */
 static uint32_t merge_waits(struct vk_device *device, const struct gx_point *waits, size_t count,
                             VkSemaphore *semaphores, uint64_t *values)
 {
@@ -133,7 +133,7 @@ static uint32_t merge_waits(struct vk_device *device, const struct gx_point *wai
     return n;
 }
 
-/* Values are given out and submitted under one lock: the timeline must only rise. */
+/* Values are allocated and submitted under one lock: the timeline must increase. */
 static gx_status enqueue(struct vk_device *device, struct vk_cmd *cmd, const struct gx_point *waits,
                          size_t count)
 {
@@ -197,8 +197,8 @@ gx_status gx__vk_submit(struct gx_cmd *base, const struct gx_point *waits, size_
 
 /* ---- give back ---- */
 
-/* A caller whose wait failed may give back what still runs; the memory that it uses is
- * freed next, so it has to end here. */
+/* After a failed wait a caller may recycle a command that still runs. The memory it uses is freed
+ * next, so it has to end here. */
 static void finish(struct vk_device *device, struct vk_cmd *cmd)
 {
     struct vk_queue *queue = &device->queue[cmd->queue];
@@ -210,7 +210,8 @@ static void finish(struct vk_device *device, struct vk_cmd *cmd)
     if (s == GX_ERR_TIMEOUT) {
         atomic_store(&device->gpu.lost, true);
         atomic_store(&device->hung, true);
-    } else if (s != GX_OK) { /* the semaphore does not tell; on a lost device this ends at once */
+    } else if (s !=
+               GX_OK) { /* the semaphore does not tell; on a lost device this returns at once */
         pthread_mutex_lock(&queue->lock);
         device->fn.vkQueueWaitIdle(queue->handle);
         pthread_mutex_unlock(&queue->lock);

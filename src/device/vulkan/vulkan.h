@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the Vulkan device share. One file per concern: entry.c (volk),
- * loader.c (is there Vulkan), physical.c (which devices), device.c (open, close,
- * queues), memory.c, measure.c (speeds of memory), pipeline.c, kernel.c (which module is used,
- * and how), commands.c and dispatch.c (recording), submit.c, clock.c (time stamps on the host's
- * clock).
+ * Shared by the files of the Vulkan device. One file per concern: entry.c (volk), loader.c (finding
+ * Vulkan), physical.c (list of devices), device.c (open, close, queues), memory.c, measure.c
+ * (memory speeds), pipeline.c, kernel.c (choice of modules), commands.c and dispatch.c (recording),
+ * submit.c, clock.c (timestamps on the host's clock).
  */
 #ifndef GX_DEVICE_VULKAN_VULKAN_H
 #define GX_DEVICE_VULKAN_VULKAN_H
@@ -18,8 +17,8 @@
 #define VK_DEVICES_MAX 16
 #define VK_QUEUES      3 /* one per enum gx_queue */
 
-/* Nothing but entry.c touches volk's global functions: with several contexts they would
- * be written under the feet of others. What an instance needs is here. */
+/* Only entry.c touches volk's global functions: with several contexts they would be overwritten
+ * while in use. What an instance needs is here. */
 #define VK_INSTANCE_FUNCTIONS(X)                                                                   \
     X(DestroyInstance)                                                                             \
     X(EnumeratePhysicalDevices)                                                                    \
@@ -33,7 +32,7 @@
     X(CreateDevice)                                                                                \
     X(GetDeviceProcAddr)
 
-/* NULL where the driver or loader has none. */
+/* NULL if the driver or loader lacks them. */
 #define VK_OPTIONAL_FUNCTIONS(X)                                                                   \
     X(CreateDebugUtilsMessengerEXT)                                                                \
     X(DestroyDebugUtilsMessengerEXT)                                                               \
@@ -60,7 +59,7 @@ struct vk_entry {
     PFN_vkEnumerateInstanceExtensionProperties EnumerateInstanceExtensionProperties;
 };
 
-/* Opens the system's Vulkan loader, once per process; false where there is none. */
+/* Opens the system's Vulkan loader, once per process; false if there is none. */
 bool gx__vk_entry(struct vk_entry *entry);
 void gx__vk_device_functions(PFN_vkGetDeviceProcAddr get, VkDevice device,
                              struct VolkDeviceTable *table);
@@ -86,17 +85,17 @@ struct vk_loader {
     bool debug_utils;
     size_t count;
     struct vk_physical physical[VK_DEVICES_MAX];
-    char why_none[sizeof((gx_device_info *)0)->description]; /* where count is 0 */
+    char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
 };
 
 gx_status gx__vk_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
 void gx__vk_stop(struct gx_instance *instance);
-/* The loader that enumerating has made, NULL before. */
+/* The loader created by listing devices; NULL before. */
 struct vk_loader *gx__vk_loader(struct gx_instance *instance);
 
-/* Fills loader->physical: the usable ones first, each GPU once. */
+/* Fills loader->physical: usable devices first, each GPU once. */
 void gx__vk_list_devices(struct vk_loader *loader);
 const struct vk_physical *gx__vk_match(const struct vk_loader *loader, const char *selector);
 bool gx__vk_has_extension(const VkExtensionProperties *list, uint32_t count, const char *name);
@@ -107,10 +106,10 @@ struct vk_queue {
     VkQueue handle;
     uint32_t family;
     bool copies_only;
-    uint64_t stamp_mask; /* of the bits that timestamps have; 0: no timestamps */
+    uint64_t stamp_mask; /* mask of valid timestamp bits; 0: no timestamps */
     pthread_mutex_t lock;
     VkSemaphore timeline;
-    uint64_t submitted;       /* last value given out; under lock */
+    uint64_t submitted;       /* last value allocated; under lock */
     _Atomic uint64_t reached; /* last value seen */
 };
 
@@ -122,7 +121,7 @@ struct vk_limits {
     float tick_ns;
 };
 
-/* Where the device's clock and the host's stand at one moment. */
+/* Device and host clock at the same moment. */
 struct vk_clock {
     pthread_mutex_t lock;
     bool calibrates; /* the driver reads both at once */
@@ -139,7 +138,7 @@ struct vk_device {
     VkDevice handle;
     struct VolkDeviceTable fn;
     atomic_bool hung;     /* lost because work never ended: waiting for it would not end either */
-    atomic_bool not_open; /* small pieces of device memory cannot be had where the host sees them */
+    atomic_bool not_open; /* small allocations of device memory cannot be host-visible */
 
     bool has_memory_host, has_budget, has_calibration, has_query_reset, names;
     uint32_t meets; /* the GX_SHADER_NEEDS_* that this device meets */
@@ -159,7 +158,7 @@ struct vk_device {
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
     VkPipelineCache cache;
-    size_t cache_loaded;     /* bytes that came from the file */
+    size_t cache_loaded;     /* bytes loaded from the file */
     VkShaderModule *modules; /* under gpu.pipeline_lock */
 
     pthread_mutex_t idle_lock;
@@ -178,9 +177,9 @@ static inline struct vk_device *vk_of_gpu(const struct gx_gpu *gpu)
     return vk_of(gpu->base);
 }
 
-/* The validation layer looks up who uses a buffer that is destroyed, and then tells them, while
- * a descriptor set that did so before may be on its way to others: it then blames the command
- * that this is bound to. So, where it watches, the two take turns. */
+/* When a buffer is destroyed, the validation layer looks up its users and then notifies them.
+ * Meanwhile a descriptor set that used it may be rewritten for another command, which the layer
+ * then blames. So, with validation, the two are serialised. */
 static inline void vk_watched_begin(struct vk_device *device)
 {
     if (device->gpu.base->instance->config.validate)
@@ -198,10 +197,10 @@ static inline const gx_allocator *vk_allocator(const struct vk_device *device)
     return &device->gpu.base->instance->config.allocator;
 }
 
-/* Every VkResult becomes a status here: a lost device is remembered, and what failed is
- * logged. `what` names the call. */
+/* Converts every VkResult to a status: remembers a lost device and logs the failure. `what` names
+ * the call. */
 gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what);
-/* For capture tools and the validation layer; nothing where there are none. */
+/* For capture tools and the validation layer; does nothing without them. */
 void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
@@ -220,14 +219,14 @@ static inline const struct vk_mem *vk_mem_of(const struct gx_mem *mem)
     return mem->handle;
 }
 
-/* Which types buffers can have, and the first guess at type_of, from flags. */
+/* Which types buffers can use, and the first guess at type_of, from flags. */
 gx_status gx__vk_memory_open(struct vk_device *device);
 void gx__vk_memory_close(struct vk_device *device);
 /* As mem_alloc, in memory of one type. */
 gx_status gx__vk_alloc_type(struct vk_device *device, uint32_t type, enum gx_mem_kind kind,
                             size_t bytes, struct gx_mem *mem);
 VkMemoryPropertyFlags gx__vk_type_flags(const struct vk_device *device, uint32_t type);
-/* The type of device memory, or another one of its heap that the host can write to, coherent. */
+/* The type for device memory, or another one of its heap that is coherent and host-writable. */
 uint32_t gx__vk_open_type(const struct vk_device *device);
 
 gx_status gx__vk_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
@@ -239,7 +238,7 @@ void gx__vk_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- measure.c ---- */
 
-/* Of struct gx_gpu_ops; sets type_of too, and what cannot be tried keeps the guess. */
+/* For struct gx_gpu_ops; also sets type_of; what cannot be measured keeps the guess. */
 gx_status gx__vk_measure(struct gx_gpu *gpu);
 
 /* ---- pipeline.c ---- */
@@ -247,17 +246,17 @@ gx_status gx__vk_measure(struct gx_gpu *gpu);
 gx_status gx__vk_pipelines_open(struct vk_device *device);
 void gx__vk_pipelines_close(struct vk_device *device);
 uint64_t gx__vk_shaders_hash(void);
-/* Of struct gx_gpu_ops. */
+/* For struct gx_gpu_ops. */
 gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
 void gx__vk_drop(struct gx_gpu *gpu, void *pipeline);
 
 /* ---- kernel.c ---- */
 
-/* The module for a field and family whose index among those that this device can use is
- * `variant`, or gx__shader_count. */
+/* The module for a field and family with index `variant` among the usable modules, or
+ * gx__shader_count. */
 uint32_t gx__vk_module(const struct vk_device *device, gx_field field, enum gx_shader_family family,
                        uint32_t variant);
-/* Of struct gx_gpu_ops. */
+/* For struct gx_gpu_ops. */
 uint32_t gx__vk_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 const char *gx__vk_variant_name(const struct gx_gpu *gpu, gx_field field,
                                 enum gx_shader_family family, uint32_t variant);
@@ -282,8 +281,8 @@ void gx__vk_commands_close(struct vk_device *device);
 /* ---- clock.c ---- */
 
 gx_status gx__vk_clock_open(struct vk_device *device);
-/* Ticks of a queue whose counter has the bits of mask, in rising order, become gx__now_ns's
- * nanoseconds: of work that was submitted then and is done now. */
+/* Converts increasing ticks of a queue, whose counter has the bits of mask, to nanoseconds of
+ * gx__now_ns, for work that was submitted then and is done now. */
 void gx__vk_clock_convert(struct vk_device *device, uint64_t mask, uint64_t submitted_ns,
                           uint64_t *stamps, uint32_t count);
 

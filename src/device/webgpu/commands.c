@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recording: a list of copies and launches, with all that can go wrong in making them done
- * now, so that a submit, and a second one of the same, only replays it. Bind groups are cached
- * by what they bind.
+ * Recording: a list of copies and launches. Everything that can fail is done while recording, so
+ * that a submit, even a repeated one, only replays it. Bind groups are cached by what they bind.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -65,7 +64,7 @@ static void clear(struct wg_device *device, struct wg_cmd *cmd)
     cmd->count = 0;
 }
 
-/* A caller whose wait failed may give back what still runs; the memory that it uses is freed
+/* After a failed wait a caller may recycle a command that still runs. The memory it uses is freed
  * next, so it has to end here. On a lost device it has. */
 void gx__wg_recycle(struct gx_cmd *base)
 {
@@ -134,7 +133,7 @@ void gx__wg_copy(struct gx_cmd *base, const struct gx_region *regions, size_t co
     }
 }
 
-/* wgpu orders what uses the same buffer by itself. */
+/* wgpu itself orders accesses to the same buffer. */
 void gx__wg_barrier(struct gx_cmd *cmd, enum gx_barrier barrier)
 {
     (void)cmd;
@@ -187,7 +186,7 @@ static gx_status create_group(struct wg_device *device, const struct wg_bound bo
     return s == GX_OK && !*group ? GX_ERR_DEVICE : s;
 }
 
-/* *group is a reference of the caller's. */
+/* The caller owns a reference to *group. */
 static gx_status get_group(struct wg_device *device, const struct wg_bound bound[GX_BINDINGS],
                            WGPUBindGroup *group)
 {
@@ -256,7 +255,7 @@ static void launch_pass(struct wg_cmd *cmd, const struct gx_dispatch *d, const s
         cmd->count++;
 }
 
-/* Passes need no barrier between them: wgpu puts one where it has to be. */
+/* No explicit barriers between passes: wgpu inserts them where needed. */
 void gx__wg_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct wg_cmd *cmd = (struct wg_cmd *)base;

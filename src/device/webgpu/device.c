@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening and closing a WebGPU device, the facts that the layers above plan with, and the one
+ * Opening and closing a WebGPU device, the facts that the upper layers plan with, and the only
  * place where wgpu's errors become statuses.
  */
 #include "device/webgpu/webgpu.h"
@@ -16,18 +16,18 @@
 
 #define COPY_ALIGN    4u /* WebGPU's */
 #define NOTHING_BYTES 256u
-/* How long a wait sleeps between looks: a part of what it has waited already. */
+/* A wait sleeps between polls for a fraction of the time it has already waited. */
 #define PAUSE_PART   16u
 #define PAUSE_MIN_NS 20000u
 #define PAUSE_MAX_NS 1000000u
-/* How long it looks without a sleep, which takes 80 us where 20 are asked for. */
+/* How long it polls without sleeping; a 20 us sleep takes 80 us. */
 #define SPIN_NS          500000u
 #define SPIN_SOFTWARE_NS 100000u
-#define CLOSE_NS         30000000000u /* work under way ends within this, or never */
+#define CLOSE_NS         30000000000u /* pending work ends within this time, or never */
 
 /* ---- errors ---- */
 
-/* The call of this thread that is under way, and the first error it ran into. */
+/* This thread's current call, and the first error in it. */
 static _Thread_local struct {
     const struct wg_device *device;
     gx_status status;
@@ -42,8 +42,8 @@ static bool says(WGPUStringView message, const char *text)
     return false;
 }
 
-/* wgpu-native reports what it could have a type for as validation errors too; how they read
- * is part of its version. */
+/* wgpu-native also reports errors for which it could have a type as validation errors; their
+ * wording is part of its version. */
 static gx_status translate(WGPUErrorType type, WGPUStringView message)
 {
     if (says(message, "device is lost"))
@@ -65,7 +65,7 @@ static void log_text(const struct wg_device *device, const char *what, WGPUStrin
             what, line);
 }
 
-/* wgpu's own handler would end the process. */
+/* wgpu's default handler would end the process. */
 static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringView message,
                      void *user, void *unused)
 {
@@ -76,7 +76,7 @@ static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringVie
     log_text(device, "wgpu reports an error", message);
     if (call.device == device)
         call.status = call.status == GX_OK ? s : call.status;
-    else /* of no call of ours: nobody could be told what of it is still right */
+    else /* not in a call of ours: no one could be told what is still valid */
         s = GX_ERR_DEVICE_LOST;
     if (s == GX_ERR_DEVICE_LOST)
         atomic_store(&device->gpu.lost, true);
@@ -181,7 +181,7 @@ static void on_device(WGPURequestDeviceStatus status, WGPUDevice handle, WGPUStr
         log_text(device, "wgpu gives no device", message);
 }
 
-/* wgpu-native calls back before it returns. */
+/* wgpu-native invokes the callback before it returns. */
 static gx_status request_device(struct wg_device *device)
 {
     const struct wg_adapter *a = device->adapter;

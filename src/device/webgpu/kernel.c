@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a family's kernels are built on this device: how products are made, how many elements an
- * invocation takes, how large a workgroup. What there is, the order in which it is tried, and the
- * compiling.
+ * How a family's kernels are built on this device: how products are computed, how many elements an
+ * invocation processes, the workgroup size. What is available, the order in which it is tried, and
+ * the compiling.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -15,10 +15,10 @@
 #define WORDS_EACH        4
 
 #define BUDGET_NS         1500000000u
-#define ELEMENTS          ((uint64_t)1 << 22) /* more than caches hold */
+#define ELEMENTS          ((uint64_t)1 << 22) /* more than caches can hold */
 #define SOFTWARE_ELEMENTS 1024u
-#define SOFTWARE_REPEAT   16u /* of products: so few elements are over too soon */
-#define TRIED_MIN         2u  /* however long these take: one alone is not a choice */
+#define SOFTWARE_REPEAT   16u /* of products: fewer elements would finish too soon */
+#define TRIED_MIN         2u  /* however long these take: a single one is not a choice */
 
 /* ---- what there is ---- */
 
@@ -66,7 +66,7 @@ void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
 
 /* ---- compiling ---- */
 
-/* Without wgpu's checks of indices: a dispatch is within its bindings. */
+/* Without wgpu's index checks: a dispatch stays within its bindings. */
 static gx_status compile(struct wg_device *device, const char *text, size_t length, void **pipeline)
 {
     WGPUShaderSourceWGSL source = {.chain = {.sType = WGPUSType_ShaderSourceWGSL},
@@ -123,7 +123,7 @@ void gx__wg_drop(struct gx_gpu *gpu, void *pipeline)
 
 /* ---- tuning ---- */
 
-/* Columns are without loops: software devices compile them for seconds. */
+/* Columns are unrolled: software devices take seconds to compile them. */
 static bool worth_trying(const struct wg_device *device, enum gx_wgsl_mul mul)
 {
     return mul != GX_WGSL_COLUMNS || !device->adapter->software;
@@ -149,7 +149,7 @@ static void try_workgroups(struct gx_tuning *t)
     }
 }
 
-/* First what is most likely to be best: the time may be over before the rest. */
+/* Most promising first: time may run out before the rest. */
 static void search(struct gx_tuning *t)
 {
     const struct wg_device *device = wg_of_gpu(t->gpu);
@@ -161,9 +161,9 @@ static void search(struct gx_tuning *t)
         if (worth_trying(device, (enum gx_wgsl_mul)m))
             gx__gpu_consider(t, next);
     }
-    if (device->adapter->software) /* all the same to it, and drivers keep what they compiled */
+    if (device->adapter->software) /* no difference there, and drivers cache what they compiled */
         return;
-    if (products) { /* long to compile: two of them are enough */
+    if (products) { /* slow to compile: two of them are enough */
         try_workgroups(t);
         try_each(t, 2);
     } else {
@@ -172,9 +172,9 @@ static void search(struct gx_tuning *t)
     }
 }
 
-/* What takes several passes is made of products, or of little, so that it is built as mul is. A
- * software device compiles for longer than anything it is tuned for would save: the product of
- * one field is tried there, and tells for all. */
+/* Operations with several passes consist of products, or of little else, so they are built like
+ * mul. On a software device compiling takes longer than tuning would save: the product of one field
+ * is tried there, and decides for all. */
 static bool borrow(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                    struct gx_choice *choice)
 {

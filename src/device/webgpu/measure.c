@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How fast memory of each kind is, and how long a submit takes; saved with the calibration.
- * Not every device has time stamps: a copy is timed from the host, less an empty submit.
+ * Measures the speed of each kind of memory and the cost of a submit; saved with the calibration.
+ * Not every device has timestamps: copies are timed from the host, minus an empty submit.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -59,7 +59,7 @@ static gx_status time_kernel(struct probe *p, float *speed)
     if (s == GX_OK) {
         gx__wg_dispatch(cmd, &d);
         s = time_cmd(p, cmd, speed);
-        *speed *= 2; /* both ways at once, over the same wires */
+        *speed *= 2; /* both directions at once, over the same link */
     }
     gx__free(wg_allocator(p->device), kernel);
     return s;

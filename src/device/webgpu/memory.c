@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers. WebGPU maps only what is for copies alone, and a mapped buffer is the host's until
- * it is unmapped; there is no memory that kernels and host share. Mapping is asked for and
- * polled for: nobody holds a lock of ours meanwhile.
+ * Buffers. WebGPU maps only buffers that are used for nothing but copies, and a mapped buffer
+ * belongs to the host until it is unmapped; kernels and host share no memory. Mapping is requested
+ * and then polled for; no lock of ours is held meanwhile.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 #define SIZE_ALIGN 16u /* of buffers: whole quads */
-/* The work that the buffer was in is done: after that long it never is. */
+/* The work that used the buffer is done: after this time mapping never completes. */
 #define MAP_NS 60000000000u
 
 enum { UNMAPPED, PENDING, MAPPED, REFUSED };
@@ -103,7 +103,7 @@ gx_status gx__wg_map_ask(struct wg_device *device, struct gx_mem *mem)
     return gx__wg_leave(device, "wgpuBufferMapAsync");
 }
 
-/* Also where it fails, wgpu is done with m when this returns. */
+/* Even on failure, wgpu no longer uses m when this returns. */
 static gx_status wait_mapped(struct wg_device *device, struct wg_mem *m)
 {
     uint64_t start = gx__now_ns();
@@ -163,8 +163,7 @@ gx_status gx__wg_map(struct gx_device *base, struct gx_mem *mem, void **host)
     return s;
 }
 
-/* Cannot fail: an error here, with what was written lost, is one of no call, and ends the
- * device. */
+/* Cannot fail: an error here loses the written data, belongs to no call, and ends the device. */
 void gx__wg_unmap(struct gx_device *base, struct gx_mem *mem)
 {
     struct wg_device *device = wg_of(base);
@@ -172,7 +171,7 @@ void gx__wg_unmap(struct gx_device *base, struct gx_mem *mem)
     int state = atomic_load(&m->map_state);
     if ((state == PENDING || state == MAPPED) && gx__gpu_alive(&device->gpu) == GX_OK) {
         gx__wg_enter(device);
-        device->fn->BufferUnmap(m->buffer); /* also ends what is pending */
+        device->fn->BufferUnmap(m->buffer); /* also ends a pending mapping */
         if (gx__wg_leave(device, "wgpuBufferUnmap") != GX_OK)
             atomic_store(&device->gpu.lost, true);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time stamps: a query set for each command that wants them, resolved at the end of it into a
- * buffer that the host reads. WebGPU relates its clock to no other, so the last stamp of a
- * command is taken to be of the moment that the host heard of its end.
+ * Timestamps: a query set for each command that wants them, resolved at its end into a buffer that
+ * the host reads. WebGPU relates its clock to no other, so the last stamp of a command is taken as
+ * the moment the host learned of its end.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -20,7 +20,7 @@ bool gx__wg_has_stamps(const struct wg_device *device)
                (WGPUFeatureName)WGPUNativeFeature_TimestampQueryInsideEncoders);
 }
 
-/* A command that was given back has them already. */
+/* A recycled command has them already. */
 static gx_status prepare(struct wg_device *device, struct wg_cmd *cmd)
 {
     WGPUQuerySetDescriptor queries = {.type = WGPUQueryType_Timestamp, .count = GX_STAMPS};
@@ -80,7 +80,7 @@ void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder)
                                          0, STAMPS_BYTES);
 }
 
-/* `now` is when the last of them was, at the latest; none is before the submit. */
+/* `now` is the latest possible time of the last stamp; none is before the submit. */
 static void convert(uint64_t *stamps, uint32_t count, double tick_ns, uint64_t submitted_ns,
                     uint64_t now)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Submitting and points in time. All work is on one queue and is done in order: the value of a
- * point is how many submits there were, and a callback of wgpu says how many are done.
+ * Submits and points in time. All work runs in order on one queue: the value of a point is the
+ * number of submits, and a callback of wgpu tells how many are done.
  */
 #include "device/webgpu/webgpu.h"
 
@@ -26,7 +26,7 @@ static bool is_reached(struct wg_device *device, uint64_t value)
     return atomic_load_explicit(&device->reached, memory_order_acquire) >= value;
 }
 
-/* A slot that a later submit has taken over says when that one was done. */
+/* A slot reused by a later submit holds that one's time. */
 uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point)
 {
     return atomic_load(&device->reached) - point < WG_DONE_SLOTS
@@ -51,7 +51,7 @@ gx_status gx__wg_wait(struct gx_device *base, struct gx_point point, uint64_t ti
     }
 }
 
-/* On a lost device everything is over: whoever polls goes on, and hears it from wait. */
+/* On a lost device every point counts as reached: pollers continue and get the error from wait. */
 bool gx__wg_reached(struct gx_device *base, struct gx_point point)
 {
     struct wg_device *device = wg_of(base);
@@ -92,7 +92,7 @@ static void replay_launch(struct replay *r, const struct wg_launch *l)
     r->fn->ComputePassEncoderDispatchWorkgroups(r->pass, l->x, l->y, 1);
 }
 
-/* One encoder; launches that follow each other share a pass. */
+/* One encoder; consecutive launches share a pass. */
 static gx_status encode(struct wg_device *device, const struct wg_cmd *cmd,
                         WGPUCommandBuffer *buffer)
 {
@@ -131,7 +131,7 @@ static void submit_once(void *user)
     s->device->fn->QueueOnSubmittedWorkDone(s->device->queue, s->done);
 }
 
-/* Values are given out and submitted under one lock: they must only rise. */
+/* Values are allocated and submitted under one lock: they must increase. */
 static gx_status enqueue(struct wg_device *device, struct wg_cmd *cmd, WGPUCommandBuffer buffer)
 {
     pthread_mutex_lock(&device->submit_lock);
@@ -173,11 +173,11 @@ gx_status gx__wg_submit(struct gx_cmd *base, const struct gx_point *waits, size_
     if (s != GX_OK)
         return s;
     if (cmd->stamped)
-        gx__wg_unmap(base->device, &cmd->ticks); /* where nobody read the last ones */
+        gx__wg_unmap(base->device, &cmd->ticks); /* if the last ones were never read */
     s = encode(device, cmd, &buffer);
     if (s == GX_OK)
         s = enqueue(device, cmd, buffer);
-    if (s == GX_OK && cmd->stamped) /* they are there when the work is done */
+    if (s == GX_OK && cmd->stamped) /* they are available when the work is done */
         s = gx__wg_map_ask(device, &cmd->ticks);
     if (buffer)
         release(device, buffer);

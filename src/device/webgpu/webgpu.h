@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the WebGPU device share. One file per concern: library.c (is there
- * wgpu-native, and is it ours), adapters.c (which devices), device.c (open, close, errors),
- * guard.c (errors that would end the process), quiet.c (messages that would be printed), memory.c,
- * measure.c (speeds), kernel.c (how kernels are built), commands.c (recording), submit.c (points),
- * stamps.c.
+ * Shared by the files of the WebGPU device. One file per concern: library.c (finding the right
+ * wgpu-native), adapters.c (list of devices), device.c (open, close, errors), guard.c (errors that
+ * would end the process), quiet.c (messages that would be printed), memory.c, measure.c (speeds),
+ * kernel.c (how kernels are built), commands.c (recording), submit.c (points), stamps.c.
  */
 #ifndef GX_DEVICE_WEBGPU_WEBGPU_H
 #define GX_DEVICE_WEBGPU_WEBGPU_H
@@ -21,7 +20,7 @@
 
 /* ---- library.c ---- */
 
-/* X(name): what is used of wgpu-native, found at run time. */
+/* X(name): functions of wgpu-native, loaded at run time. */
 #define WG_FUNCTIONS(X)                                                                            \
     X(GetVersion)                                                                                  \
     X(CreateInstance)                                                                              \
@@ -81,8 +80,8 @@ struct wg_fn {
 #undef X
 };
 
-/* Opens the library that the settings name, or else the one that the system finds. False, and
- * in `why` what to do, where there is none or it is of another version. */
+/* Opens the configured library, or the one on the system's search path. False, with advice in
+ * `why`, if there is none or it has another version. */
 bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *why, size_t size);
 
 /* ---- adapters.c ---- */
@@ -93,7 +92,7 @@ struct wg_adapter {
     WGPULimits limits;
     bool software;        /* runs on the host's processor */
     bool wide;            /* 64-bit integers in shaders */
-    uint64_t identity[4]; /* hashes of what it says about itself */
+    uint64_t identity[4]; /* hashes of its self-description */
     gx_device_info info;
 };
 
@@ -101,20 +100,20 @@ struct wg_adapter {
 struct wg_loader {
     struct wg_fn fn;
     WGPUInstance instance[GX_WEBGPU_BACKENDS];
-    /* OpenGL has one context for all devices of an instance, and wgpu gives up, with the whole
-     * process, where it gets no hold of it for some seconds: calls on these devices wait here. */
+    /* OpenGL has one context for all devices of an instance, and wgpu aborts the process if it
+     * cannot acquire it for some seconds: calls on these devices are serialised here. */
     pthread_mutex_t gl_lock;
-    bool gl_forked; /* OpenGL is of no use here, as it was in use at a fork() */
+    bool gl_forked; /* OpenGL is unusable here, because it was in use at a fork() */
     size_t count;
     struct wg_adapter adapters[WG_ADAPTERS_MAX];
-    char why_none[sizeof((gx_device_info *)0)->description]; /* where count is 0 */
+    char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
 };
 
 gx_status gx__wg_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
 void gx__wg_stop(struct gx_instance *instance);
-/* NULL: no memory. */
+/* NULL if memory ran out. */
 struct wg_loader *gx__wg_loader(struct gx_instance *instance);
 
 /* ---- device.c ---- */
@@ -140,7 +139,7 @@ struct wg_device {
     const struct wg_adapter *adapter;
     WGPUDevice handle;
     WGPUQueue queue;
-    atomic_bool closing; /* losing it is what we do */
+    atomic_bool closing; /* we are losing it on purpose */
 
     WGPUBindGroupLayout group_layout;
     WGPUPipelineLayout layout;
@@ -149,10 +148,10 @@ struct wg_device {
     struct wg_group groups[WG_GROUP_SLOTS];
 
     pthread_mutex_t submit_lock;
-    uint64_t submitted;                      /* last value given out; under submit_lock */
+    uint64_t submitted;                      /* last value allocated; under submit_lock */
     _Atomic uint64_t reached;                /* last value seen */
     _Atomic uint64_t done_ns[WG_DONE_SLOTS]; /* when, by value; written before `reached` */
-    float tick_ns;                           /* of time stamps */
+    float tick_ns;                           /* of timestamps */
 
     pthread_mutex_t idle_lock;
     struct wg_cmd *idle;
@@ -174,28 +173,26 @@ static inline const gx_allocator *wg_allocator(const struct wg_device *device)
     return &device->gpu.base->instance->config.allocator;
 }
 
-/* Every use of wgpu is between these two. Errors come by a callback on the thread that made
- * the call: the second returns the first of them since the other, as a status, and `what`
- * is logged with it. */
+/* Every use of wgpu is between these two. Errors arrive through a callback on the calling thread:
+ * gx__wg_leave returns the first one since gx__wg_enter as a status, and logs it with `what`. */
 void gx__wg_enter(struct wg_device *device);
 gx_status gx__wg_leave(struct wg_device *device, const char *what);
-/* gx__wg_guard between the two: a panic is the end of the device. */
+/* gx__wg_guard between the two: a panic ends the device. */
 void gx__wg_guarded(struct wg_device *device, void (*call)(void *), void *argument);
-/* Lets wgpu find out what is done and call back. */
+/* Lets wgpu detect completed work and invoke callbacks. */
 void gx__wg_poll(struct wg_device *device);
-/* The pause before the next poll of somebody who has waited since then. */
+/* The pause before the next poll, for a thread that has waited since then. */
 void gx__wg_pause(const struct wg_device *device, uint64_t since_ns);
 
 /* ---- guard.c ---- */
 
-/* Calls call(argument). False where wgpu panicked in it, as wgpuQueueSubmit, wgpuDevicePoll,
- * wgpuBufferGetMappedRange and wgpuDeviceRelease do, where others report an error. */
+/* Calls call(argument). False if wgpu panicked in it, as wgpuQueueSubmit, wgpuDevicePoll,
+ * wgpuBufferGetMappedRange and wgpuDeviceRelease do where others report an error. */
 bool gx__wg_guard(void (*call)(void *), void *argument);
 
 /* ---- quiet.c ---- */
 
-/* Around calls in which drivers are looked for, once their instance is there; one thread at a
- * time. */
+/* Around calls that search for drivers, once the instance exists; one thread at a time. */
 void gx__wg_quiet_begin(void);
 void gx__wg_quiet_end(void);
 
@@ -216,20 +213,20 @@ gx_status gx__wg_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size
                            struct gx_mem *mem);
 void gx__wg_mem_free(struct gx_device *device, struct gx_mem *mem);
 gx_status gx__wg_map(struct gx_device *device, struct gx_mem *mem, void **host);
-/* The first half of it, for those who will call it later: nothing is waited for. */
+/* The first half of it, for callers that finish it later: waits for nothing. */
 gx_status gx__wg_map_ask(struct wg_device *device, struct gx_mem *mem);
 void gx__wg_unmap(struct gx_device *device, struct gx_mem *mem);
 
 /* ---- measure.c ---- */
 
-/* Of struct gx_gpu_ops. */
+/* For struct gx_gpu_ops. */
 gx_status gx__wg_measure(struct gx_gpu *gpu);
 
 /* ---- kernel.c ---- */
 
 #define WG_EACH_MAX 4
 
-/* Of struct gx_gpu_ops; a variant is an enum gx_wgsl_mul. */
+/* For struct gx_gpu_ops; a variant is an enum gx_wgsl_mul. */
 uint64_t gx__wg_kernels_hash(void);
 uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 const char *gx__wg_variant_name(const struct gx_gpu *gpu, gx_field field,
@@ -266,17 +263,17 @@ struct wg_entry {
     };
 };
 
-/* What was recorded. wgpu takes a command buffer once only, so it is made at each submit. */
+/* What was recorded. wgpu accepts a command buffer only once, so it is created at each submit. */
 struct wg_cmd {
     struct gx_cmd base;
     struct wg_cmd *next_idle;
-    gx_status failed; /* what recording ran into */
+    gx_status failed; /* error during recording */
     uint64_t point;   /* of the last submit; 0: none */
     size_t count, room;
     struct wg_entry *entries;
     uint32_t stamped; /* a bit for each slot */
     uint64_t submitted_ns;
-    WGPUQuerySet queries; /* these three: NULL until it is stamped for the first time */
+    WGPUQuerySet queries; /* these three are NULL until it is first stamped */
     WGPUBuffer resolved;
     struct gx_mem ticks;
 };
@@ -291,17 +288,17 @@ void gx__wg_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t cou
 void gx__wg_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
 void gx__wg_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
 void gx__wg_recycle(struct gx_cmd *cmd);
-/* Room for one more entry, not counted yet; NULL with the failure noted. */
+/* Room for one more entry, not counted yet; NULL with the failure recorded. */
 struct wg_entry *gx__wg_next_entry(struct wg_cmd *cmd);
 void gx__wg_commands_close(struct wg_device *device);
-/* The cached groups that bind the buffer; NULL: all. */
+/* Drops the cached groups that bind the buffer; NULL: all. */
 void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer);
 
 gx_status gx__wg_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
                         struct gx_point *done);
 gx_status gx__wg_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
 bool gx__wg_reached(struct gx_device *device, struct gx_point point);
-/* When the host heard of the end of a submit; now, where that is long ago. */
+/* When the host learned of the end of a submit; now, if that was long ago. */
 uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point);
 
 /* ---- stamps.c ---- */
@@ -309,7 +306,7 @@ uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point);
 bool gx__wg_has_stamps(const struct wg_device *device);
 void gx__wg_stamp(struct gx_cmd *cmd, uint32_t slot);
 gx_status gx__wg_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
-/* The end of a command that is stamped: the stamps to where the host reads them. */
+/* Ends a stamped command: copies the stamps to where the host reads them. */
 void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder);
 void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd);
 
