@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tickets one at a time: every edge of the calls, waiting, order inside a ticket, several
- * devices in one, cancelling. What many of them do to the queue is in async_queue.c.
+ * Single tickets: every edge case of the calls, waiting, order inside a ticket, several devices in
+ * one ticket, cancelling. async_queue.c tests the queue.
  */
 #include <stdatomic.h>
 #include <time.h>
@@ -99,7 +99,8 @@ static void invalid_is_refused_at_once(void **state)
     close_rig(&rig);
 }
 
-/* The second job cannot be routed: the first must not run either, nor its engine be kept. */
+/* The second job cannot be routed: the first must not run either, and its engine must not be
+ * kept. */
 static void refused_halfway(void **state)
 {
     (void)state;
@@ -143,7 +144,7 @@ static void one_ticket(void **state)
             assert_int_equal(reports[i].dispatches, 1);
             assert_true(reports[i].queued_ns > 0);
         }
-        assert_int_equal(gx_poll(ticket), GX_OK); /* as often as one likes */
+        assert_int_equal(gx_poll(ticket), GX_OK); /* any number of times */
         assert_int_equal(gx_wait(ticket, 0, again), GX_OK);
         assert_memory_equal(reports, again, sizeof again);
         assert_int_equal(gx_wait(ticket, 1, NULL), GX_OK);
@@ -290,7 +291,7 @@ static void free_while_pending(void **state)
 
 /* ---- order ---- */
 
-/* x = x + b, over and over, in place and from one place to the next. */
+/* x = x + b repeatedly, in place and from one place to the next. */
 static void order_inside(void **state)
 {
     (void)state;
@@ -330,8 +331,8 @@ static void await_commands(gx_ctx *ctx, uint64_t count)
     assert_int_equal(commands(ctx), count);
 }
 
-/* While one ticket is at its end and held there, the next ones are already submitted to the
- * device: as many as there are sets beside its own. */
+/* While one ticket is held at its end, the next ones are already submitted to the device: as many
+ * as there are sets besides its own. */
 static void next_ones_are_prepared_meanwhile(void **state)
 {
     (void)state;
@@ -420,7 +421,7 @@ static void from_device_to_device(void **state)
     close_rig(&rig);
 }
 
-/* A failure in one segment: those after it are not run. */
+/* A failure in one segment: later segments are not run. */
 static void failure_on_the_way(void **state)
 {
     (void)state;
@@ -466,7 +467,7 @@ static void cancel_one_of_three(void **state)
             ticket[i] = submit(rig.ctx, &job, 1, "cpu");
         }
         gx_cancel(ticket[victim]);
-        assert_int_equal(gx_poll(ticket[victim]), GX_ERR_CANCELLED); /* the worker stands */
+        assert_int_equal(gx_poll(ticket[victim]), GX_ERR_CANCELLED); /* the worker is stopped */
         gx_cancel(ticket[victim]);
         gx_job later = add_job(out[3]);
         ticket[3] = submit(rig.ctx, &later, 1, "cpu");
@@ -489,7 +490,7 @@ static void cancel_one_of_three(void **state)
     close_rig(&rig);
 }
 
-/* Under way on one device, not begun on the other, whose worker stands. */
+/* Running on one device, not begun on the other, whose worker is stopped. */
 static void cancel_between_devices(void **state)
 {
     (void)state;
@@ -517,8 +518,7 @@ static void cancel_between_devices(void **state)
     close_rig(&rig);
 }
 
-/* With one of three sets held, two jobs are under way, and are finished; the others are not
- * begun. */
+/* With one of three sets held, two jobs are running and are completed; the others are not begun. */
 static void cancel_while_it_runs(void **state)
 {
     (void)state;
@@ -553,7 +553,7 @@ static void cancel_while_it_runs(void **state)
     close_rig(&rig);
 }
 
-/* The same where the rest is for another device. */
+/* The same with the rest on another device. */
 static void cancel_before_the_next_device(void **state)
 {
     (void)state;
@@ -600,13 +600,13 @@ static void cancel_all(void **state)
     gx_cancel_all(rig.ctx);
     assert_int_equal(stats_of(rig.ctx).tickets_cancelled, TICKETS);
     assert_int_equal(stats_of(rig.ctx).jobs_waiting, 1);
-    finish_stop(&rig, &stop); /* was under way, and has its own end */
+    finish_stop(&rig, &stop); /* was running, and has its own status */
     for (int i = 0; i < TICKETS; i++) {
         assert_int_equal(gx_poll(ticket[i]), GX_ERR_CANCELLED);
         assert_int_equal(out[i][0], GUARD);
         gx_ticket_free(&ticket[i]);
     }
-    gx_job job = add_job(out[0]); /* what comes after is not meant */
+    gx_job job = add_job(out[0]); /* later tickets are not affected */
     ticket[0] = submit(rig.ctx, &job, 1, "cpu");
     assert_int_equal(gx_wait(ticket[0], UINT64_MAX, NULL), GX_OK);
     gx_ticket_free(&ticket[0]);
@@ -626,7 +626,7 @@ static gx_device_statistics done_by(gx_ctx *ctx, const char *device)
     return (gx_device_statistics){0};
 }
 
-/* Each ticket once, whether it named its device or was placed. */
+/* Each ticket once, whether its device was named or chosen. */
 static void devices_count_tickets(void **state)
 {
     (void)state;

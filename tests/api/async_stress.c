@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Eight threads submit, poll, wait, cancel their own tickets and each other's, and run jobs
- * beside, for a while: GX_TEST_SECONDS of each kind, by default one or two. Every job that
- * says it is done is compared with the oracle, every other one must say why, and at the end
- * the statistics add up. cmocka's asserts do not work outside the main thread, so that the
- * threads count what is wrong.
+ * Eight threads submit, poll, wait, cancel their own tickets and each other's, and also run jobs,
+ * for a while: GX_TEST_SECONDS of each kind, by default one or two. Every job reported as done is
+ * compared with the oracle, every other one must have a reason, and at the end the statistics must
+ * add up. cmocka's asserts do not work outside the main thread, so the threads count errors.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,13 +30,13 @@ static int prepare(void **state)
 struct stress {
     gx_ctx *ctx;
     const char *device[2]; /* taken in turn */
-    int runs;              /* every so many calls are gx_run; 0: none */
+    int runs;              /* every so many calls use gx_run; 0: none */
     int cancel_all;        /* 1: tickets may be cancelled by gx_cancel_all */
-    gx_status may;         /* what the device may say beside; GX_OK: nothing */
+    gx_status may;         /* another status that the device may return; GX_OK: none */
     double seconds;
     pthread_barrier_t start;
     pthread_mutex_t lock;             /* of the board: */
-    gx_ticket *board[THREADS];        /* one ticket of each thread, for others to look at */
+    gx_ticket *board[THREADS];        /* one ticket of each thread, for others to use */
     atomic_uint done, cancelled, cut; /* tickets; cut: done in part */
 };
 
@@ -91,7 +90,7 @@ static int untouched(const unsigned char *out, size_t bytes)
     return 1;
 }
 
-/* Done ones first; then the one that failed, and those not run; or all the rest cancelled. */
+/* Completed jobs first; then the failed one, and those not run; or all the rest cancelled. */
 static void check(struct worker *w, const struct slot *slot, gx_status status, const gx_report *r)
 {
     gx_status first = GX_OK;
@@ -170,7 +169,7 @@ static void begin_slot(struct worker *w, struct slot *slot)
         return;
     }
     gx_status status = gx_submit(s->ctx, jobs, slot->count, &opts, &slot->ticket);
-    if (status != GX_OK) { /* a device that was lost cannot be opened at times */
+    if (status != GX_OK) { /* a lost device cannot always be opened */
         w->wrong += status != s->may || slot->ticket;
         w->jobs_failed += slot->count;
         return;
@@ -275,7 +274,7 @@ static void on_vulkan(void **state)
     run_stress(&s, &(gx_config){0});
 }
 
-/* With memory for so little that calls and tickets have to wait for each other's. */
+/* With so little memory that calls and tickets have to wait for each other. */
 static void mixed_with_calls(void **state)
 {
     (void)state;
@@ -283,7 +282,7 @@ static void mixed_with_calls(void **state)
     run_stress(&s, &(gx_config){.queue_jobs = 30, .device_memory = 3 << 20});
 }
 
-/* The device is lost every now and then, and opened anew. */
+/* The device is lost every now and then, and reopened. */
 static void on_devices_that_are_lost(void **state)
 {
     (void)state;

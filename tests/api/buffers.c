@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers that stay on a device: creating, copying, mapping, and jobs over them, on the
- * CPU and on lavapipe, watched by the validation layer. Results are compared with GMP.
+ * Device buffers: creating, copying, mapping, and jobs on them, on the CPU and on lavapipe, under
+ * the validation layer. Results are compared with GMP.
  */
 #include <fenv.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ static gx_ctx *open_watched(void)
     return gxt_open(&config);
 }
 
-/* Each test gets a context of its own, in which nothing may be left behind. */
+/* Each test gets its own context, in which nothing may be left behind. */
 struct everywhere {
     void (*test)(gx_ctx *ctx, const char *device);
 };
@@ -107,8 +107,8 @@ static void write_and_read(gx_ctx *ctx, const char *device)
     }
 }
 
-/* Registered memory is copied by the device itself where it can: any byte to any byte, and no
- * byte beside them. */
+/* The device itself copies registered memory if it can: any byte to any byte, and no byte next to
+ * them. */
 static void registered(gx_ctx *ctx, const char *device)
 {
     enum { SIZE = 4000000 };
@@ -140,8 +140,8 @@ static void registered(gx_ctx *ctx, const char *device)
     free(want);
 }
 
-/* Ranges that no memory can be, beside one that is: none of them overlaps it by overflow, or
- * fails to by overflow. */
+/* Impossible ranges next to a valid one: integer overflow must neither cause nor hide an
+ * overlap. */
 static void registers_only_memory(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void registers_only_memory(void **state)
     gxt_heap_end(&heap);
 }
 
-/* Whichever way a call takes, and whichever operand it is. */
+/* Whichever path a call takes, and whichever operand it is. */
 static void of_another_context(gx_ctx *ctx, const char *device)
 {
     static const char *const names[] = {"out", "operand a", "operand b", "operand c"};
@@ -258,7 +258,7 @@ static void mapping(gx_ctx *ctx, const char *device)
         memory[i] = x[i] = i + 1;
         want[i] = x[i] * x[i];
     }
-    /* while the host has it, nobody else */
+    /* no one else may use it while it is mapped */
     gx_job job = {.op = GX_MUL, .field = GX_U32, .n = 16};
     job.a = job.b = job.out = gx_dev(buf, 0);
     gx_report r = {.struct_size = sizeof r};
@@ -279,7 +279,7 @@ static void mapping(gx_ctx *ctx, const char *device)
     gx_buf_unmap(NULL);
 }
 
-/* Where memory is not the host's anyway, it must be asked for. */
+/* Memory that is not host memory anyway must be requested as mappable. */
 static void not_mappable(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void chains(gx_ctx *ctx, const char *device)
     jobs[0].b = b;
     jobs[0].out = jobs[1].a = jobs[1].out = jobs[2].a = x;
     jobs[2].out = gx_dev(buf, 3 * (size_t)PART);
-    gx_run_opts here = {.device = device}; /* a GPU may be the faster one for what "cpu" has */
+    gx_run_opts here = {.device = device}; /* a GPU may be faster for work on buffers of "cpu" */
     assert_int_equal(gx_run(ctx, jobs, 3, &here, r), GX_OK);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(r[i].path, GX_PATH_DIRECT);
@@ -395,7 +395,7 @@ static void chains(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&buf);
 }
 
-/* Jobs over one part of a buffer, and writes to another: neither changes what is the other's. */
+/* Jobs on one part of a buffer, and writes to another: neither affects the other. */
 static void written_beside_jobs(gx_ctx *ctx, const char *device)
 {
     enum { PART = N * 32, ROUNDS = 100 };
@@ -429,7 +429,7 @@ static void written_beside_jobs(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&buf);
 }
 
-/* Every offset that is allowed, and what is beside stays. */
+/* Every allowed offset; neighbouring bytes must not change. */
 static void offsets(gx_ctx *ctx, const char *device)
 {
     enum { SOME = 7 };
@@ -522,7 +522,7 @@ static void overlap_and_alignment(gx_ctx *ctx, const char *device)
     gx_buf_destroy(&buf);
 }
 
-/* The first one, by index and operand; a refused job leaves its buffer as it was. */
+/* Reports the first one, by index and operand; a rejected job leaves its buffer intact. */
 static void bad_elements(gx_ctx *ctx, const char *device)
 {
     gx_field field = GX_BLS12_381_FQ;
@@ -572,7 +572,8 @@ static void wrong_device(void **state)
     job.b = gx_dev(there, 0);
     assert_int_equal(gxt_run(ctx, &job, other, &r), GX_ERR_INVALID);
     assert_non_null(strstr(r.message, other));
-    assert_int_equal(run(ctx, &job, &r), GX_OK); /* buffers of "cpu" are memory for any */
+    assert_int_equal(run(ctx, &job, &r),
+                     GX_OK); /* buffers of "cpu" are plain memory for any device */
     assert_true(!strcmp(r.device, other) || r.reason == GX_REASON_FASTEST); /* if it was moved */
     expect(here, 0, (uint32_t[]){2, 4, 6, 8}, sizeof x);
     job.b = gx_host(x);
@@ -586,7 +587,7 @@ static void wrong_device(void **state)
 
 /* ---- the caller's floating-point mode ---- */
 
-/* An allocator that sees in which mode the inside of the library works. */
+/* An allocator that records the floating-point mode inside the library. */
 static unsigned nearest_inside;
 
 static void *alloc_watching(void *user, size_t bytes)
@@ -611,7 +612,7 @@ static void expect_mode(unsigned inside)
     nearest_inside = 0;
 }
 
-/* The driver has the default mode, the caller finds its own again. */
+/* The driver sees the default mode, and the caller's own is restored. */
 static void floating_point_mode(void **state)
 {
     (void)state;
@@ -639,8 +640,8 @@ static void floating_point_mode(void **state)
     gx_close(&ctx);
 }
 
-/* Flags of both units that a driver may compute with are the caller's own again, in the default
- * mode, which is not set anew, and in another. */
+/* Floating-point flags of both units are restored, both in the default mode, which is not set
+ * again, and in another. */
 static void floating_point_flags(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Many threads on one context: mixed operations, fields, sizes and devices, some of
- * them opened for the first time by several threads at once, failing jobs among them.
- * Every result is checked and the statistics must add up exactly. cmocka's asserts do
- * not work outside the main thread, so that the threads count what is wrong.
+ * Many threads on one context: mixed operations, fields, sizes and devices, some of them opened for
+ * the first time by several threads at once, with failing jobs among them. Every result is checked
+ * and the statistics must add up exactly. cmocka's asserts do not work outside the main thread, so
+ * the threads count errors.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ struct worker {
     pthread_barrier_t *start;
     gx_ctx *ctx;
     int number, rounds;
-    int wrong;          /* how often something was not as it must be */
+    int wrong;          /* number of errors */
     gx_statistics want; /* this thread's part */
 };
 
@@ -186,7 +186,7 @@ static void in_small_dispatches(void **state)
     gxt_heap_end(&heap);
 }
 
-/* Opening a device is where threads meet first: again and again, on fresh contexts. */
+/* Opening a device is where threads first meet: repeatedly, on new contexts. */
 static void first_use_at_once(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void first_use_at_once(void **state)
     }
 }
 
-/* Where all come at once, the device is still opened once: its first call fails once. */
+/* If all come at once, the device is still opened once: its first call fails once. */
 static void *first_call(void *argument)
 {
     struct worker *w = argument;
@@ -238,7 +238,7 @@ static void one_device_for_all(void **state)
     }
 }
 
-/* Nothing but the smallest jobs, so that the counters are what threads meet at. */
+/* Only the smallest jobs, so that threads contend for the counters. */
 static void *hammer(void *argument)
 {
     struct worker *w = argument;
@@ -280,7 +280,7 @@ static void counters_lose_nothing(void **state)
     gx_close(&ctx);
 }
 
-/* Contexts have nothing in common. */
+/* Contexts share nothing. */
 static void *own_context(void *argument)
 {
     _Atomic int *wrong = argument;

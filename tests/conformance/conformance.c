@@ -86,8 +86,8 @@ static void add_gpu(const char *name, int slow)
     add_path(name, "device-local", GX_PATH_DEVICE_LOCAL, slow, 3);
 }
 
-/* They have no memory that kernels and host share: one path, whatever is asked for. How jobs
- * are cut is the same for both. */
+/* They have no memory shared by kernels and host: one path, whatever is requested. Jobs are split
+ * in the same way for both. */
 static void add_webgpu(void)
 {
     const char *names[GXT_WEBGPU];
@@ -134,7 +134,7 @@ static int open_targets(void **state)
         add_webgpu();
     } else {
         add_devices();
-        add_gpu("sim:desktop", 1); /* its kernels are the CPU's: little is enough */
+        add_gpu("sim:desktop", 1); /* its kernels are those of the CPU: little is enough */
         add_host("cpu", "portable", 0, 1);
         add_host("cpu", "adx", 0, 1);
         add_host("cpu", "avx512", 0, 1);
@@ -263,7 +263,7 @@ static void run_shape(const struct target *t, const struct shape *s, const struc
 
 /* ---- batches ---- */
 
-/* n elements of the tile, from element `from` on; one where broadcast. */
+/* n elements of the tile, starting at `from`; one if broadcast. */
 static unsigned char *spread(const unsigned char *of, gx_field field, size_t n, size_t from)
 {
     size_t element = gxt_element(field);
@@ -296,9 +296,9 @@ static void vary_flags_and_offset(const struct target *t, struct shape s, const 
 {
     static const size_t offsets[] = {0, 1, 4, 8, OFFSET_MAX};
     size_t step = gxt_small() || t->slow || s.n > 257 ? 4 : 1;
-    /* Every second of offset x trusted, the others at the next size or place. */
+    /* Every second combination of offset x trusted; the others at the next size or place. */
     int halved = gxt_small() && !webgpu_alone;
-    /* Which device it is staged for makes no difference to how it lies on the host. */
+    /* The device does not matter for the layout in host memory. */
     for (size_t k = webgpu_alone ? GXT_COUNT(offsets) - 1 : 0; k < GXT_COUNT(offsets); k += step) {
         s.offset = offsets[k];
         for (s.flags = 0; s.flags <= GX_JOB_TRUSTED; s.flags++)
@@ -401,8 +401,8 @@ static size_t threads_of_this_process(void)
     return count;
 }
 
-/* Without this the suite would not have tried what it says: the reports say so, and some of
- * the last large job's team is still there, asleep. */
+/* Otherwise the suite would not have tested what it claims: the reports show it, and some threads
+ * of the last large job still exist, asleep. */
 static void several_threads_were_used(void **state)
 {
     (void)state;
@@ -481,7 +481,7 @@ static void every_broadcast_edge(void **state)
     }
 }
 
-/* Nothing but zeros to invert, one zero among others, one other among zeros. */
+/* Only zeros to invert, one zero among others, one other among zeros. */
 static void inversion_with_zeros(void **state)
 {
     (void)state;
@@ -683,8 +683,8 @@ static void f32_in_any_floating_point_mode(void **state)
                 floats_in_mode(&targets[i], &float_cases[c], fp_modes[m], 9);
 }
 
-/* Helper threads have modes of their own, and are born in the caller's: a fresh thread
- * has fresh ones. cmocka's asserts do not work there. */
+/* Helper threads have their own modes, inherited from their creator: a new thread has new ones.
+ * cmocka's asserts do not work there. */
 struct mode_run {
     const struct float_case *c;
     uint64_t mode, after;
@@ -742,7 +742,7 @@ static void f32_in_any_mode_on_several_threads(void **state)
     gx_close(&ctx);
 }
 
-/* The other fields keep their hands off it too. */
+/* The other fields do not change it either. */
 static void no_job_changes_the_callers_mode(void **state)
 {
     (void)state;

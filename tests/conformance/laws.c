@@ -16,7 +16,7 @@ static gx_device_info devices[DEVICES_MAX] = {{.struct_size = sizeof *devices}};
 static size_t device_count;
 static int webgpu_alone;
 
-/* Where the law at hand is tried, and the batches it is tried on. */
+/* Where the current law is tested, and the batches it is tested with. */
 static const char *device;
 static gx_field field;
 static size_t n, bytes;
@@ -30,7 +30,7 @@ static unsigned char *batch(void)
     return gxt_alloc(bytes);
 }
 
-/* A fresh batch that is op of up to three others, which stay. */
+/* A new batch that is op of up to three others, which stay. */
 static unsigned char *op(gx_op which, const void *x, const void *y, const void *z)
 {
     unsigned char *out = batch();
@@ -39,7 +39,7 @@ static unsigned char *op(gx_op which, const void *x, const void *y, const void *
     return out;
 }
 
-/* The same, and the first operand is given back. */
+/* The same, and the first operand is freed. */
 static unsigned char *then(unsigned char *x, gx_op which, const void *y, const void *z)
 {
     unsigned char *out = op(which, x, y, z);
@@ -47,7 +47,7 @@ static unsigned char *then(unsigned char *x, gx_op which, const void *y, const v
     return out;
 }
 
-/* Both sides of a law, which are given back. */
+/* Both sides of a law, which are freed. */
 static void same(unsigned char *left, unsigned char *right, const char *law)
 {
     if (memcmp(left, right, bytes) != 0) {
@@ -107,7 +107,7 @@ static void negation_and_products(void)
     free(ab);
 }
 
-/* 1 where x is not 0, and 0 where it is. */
+/* 1 if x is not 0, otherwise 0. */
 static unsigned char *one_or_zero(const unsigned char *x)
 {
     size_t element = gxt_element(field);

@@ -115,7 +115,7 @@ static size_t operand_bytes(const struct shape *s, unsigned w)
     return (s->broadcast >> w & 1 ? 1 : s->n) * gxt_element(s->field);
 }
 
-/* Operands and result at odd addresses, other ones from size to size. */
+/* Operands and result at odd addresses that change from size to size. */
 static gx_job lay_job(const struct shape *s)
 {
     size_t at[2] = {s->n % 17, (s->n * 5 + 3) % 23};
@@ -141,7 +141,7 @@ static void check_operands(const struct target *t, const struct shape *s, const 
     }
 }
 
-/* Around the result nothing is written, whatever came of the job. */
+/* Nothing around the result is written, whatever the outcome of the job. */
 static void check_surroundings(const struct target *t, const struct shape *s, const gx_job *job)
 {
     const unsigned char *out = job->out.host;
@@ -216,7 +216,7 @@ static void put_times_r(gx_field field, unsigned char *out, const mpz_t z)
     mpz_clears(p, t, NULL);
 }
 
-/* 0 + 1 + ... and 0 * 0 + 1 * 1 + ... up to n - 1 have formulas, which no oracle is needed for. */
+/* 0 + 1 + ... and 0 * 0 + 1 * 1 + ... up to n - 1 have formulas that need no oracle. */
 static void closed_form(gx_field field, size_t n, unsigned char *sum, unsigned char *dot)
 {
     mpz_t z;
@@ -338,7 +338,7 @@ static void every_size(void **state)
 
 /* ---- values ---- */
 
-/* The largest elements there are: every carry that can be, at every depth. */
+/* The largest elements: every possible carry, at every depth. */
 static void sums_that_wrap_again_and_again(void **state)
 {
     (void)state;
@@ -473,7 +473,7 @@ static void results_on_operands(void **state)
     }
 }
 
-/* Where there are no elements there is nothing to share a byte with. */
+/* Without elements there is nothing to overlap. */
 static void nothing_overlaps_where_n_is_zero(void **state)
 {
     (void)state;
@@ -504,7 +504,7 @@ static void expect_bad(const struct target *t, const struct shape *s, size_t ind
     check_surroundings(t, s, &job);
     check_operands(t, s, &job);
     job = lay_job(s);
-    job.flags = GX_JOB_TRUSTED; /* anything may come of it, but no error */
+    job.flags = GX_JOB_TRUSTED; /* any result is allowed, but no error */
     assert_int_equal(gxt_run(t->ctx, &job, t->device, NULL), GX_OK);
     check_surroundings(t, s, &job);
     check_operands(t, s, &job);
@@ -554,7 +554,7 @@ static void bad_elements(void **state)
     }
 }
 
-/* More than one host thread looks. */
+/* Checked by more than one host thread. */
 static void bad_elements_of_many(void **state)
 {
     (void)state;
@@ -569,7 +569,7 @@ static void bad_elements_of_many(void **state)
     }
 }
 
-/* At one index a is looked at before b. */
+/* At the same index a is checked before b. */
 static void the_first_operand_is_told(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ extern int webgpu_alone; /* the program was asked for these devices, else for al
 struct target *add_target(const char *device, const char *mask, const char *path, uint64_t elems,
                           size_t most);
 
-/* The last test, as closing is watched too. */
+/* The last test, because closing is checked too. */
 void no_driver_complained(void **state);
 
 /* What went wrong where; the line goes on with the job. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device contract of src/device/device.h itself, below exec/: memory, copies,
- * kernels, commands, points, failures, for every device that can be had on any
- * machine. Internal: it links the static library. Written so that a device without
- * shared memory passes it too: data goes in and out by copies where it must.
+ * The device contract of src/device/device.h itself, below exec/: memory, copies, kernels,
+ * commands, points, failures, for every device available on any machine. Internal: it links the
+ * static library. Written so that a device without shared memory passes too: data goes in and out
+ * by copies if necessary.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -304,7 +304,7 @@ static struct gx_mem import_mem(void *host, size_t bytes)
     return mem;
 }
 
-/* Any host memory, where facts.import says so; the kernel works where it lies. */
+/* Any host memory, if facts.import says so; the kernel works on it in place. */
 static void import_any_alignment(void)
 {
     enum { SOME = 9 };
@@ -357,7 +357,7 @@ static void copy_regions(void)
 
 /* ---- kernels ---- */
 
-/* One dispatch of any operation with everything it needs; fresh memory each time. */
+/* One dispatch of any operation with everything it needs; new memory each time. */
 static void dispatch_matches_oracle(gx_op op, gx_field field, unsigned broadcast)
 {
     size_t bytes = N * gxt_element(field);
@@ -411,8 +411,8 @@ static struct gx_dispatch part(gx_op op, gx_field field, bool accumulate, uint64
     return d;
 }
 
-/* What is in OUT after parts of `each` elements, the first of which adds to what is there or not;
- * all in one command. */
+/* Contents of OUT after parts of `each` elements, the first of which may or may not add to what is
+ * there; all in one command. */
 static void add_up(gx_op op, gx_field field, size_t n, size_t each, bool to_what_is_there)
 {
     const size_t element = gxt_element(field), step = 768; /* aligned for any device and element */
@@ -516,8 +516,8 @@ static void kernels_that_do_not_exist(void)
     }
 }
 
-/* The kernels that benchmarks ask for, where the device has them: a GPU does, but WGSL has not
- * what the roof of arithmetic is made of. */
+/* The kernels for benchmarks, if the device has them: a GPU does, but WGSL lacks what the
+ * arithmetic roof needs. */
 static bool benchmark_kernel(const struct gx_kernel_key *key, struct gx_kernel *kernel)
 {
     gx_status status = device.ops->kernel(&device, key, kernel);
@@ -588,7 +588,7 @@ static void workers_of_a_dispatch(void)
 
 /* ---- commands ---- */
 
-/* x = a * b; out = x + c, in one command: the second needs the first. */
+/* x = a * b; out = x + c, in one command: the second depends on the first. */
 static struct gx_cmd *record_chain(const struct gx_mem *mem, gx_field field)
 {
     struct gx_dispatch mul = {.kernel = kernel_for(GX_MUL, field, 0, false), .n = N};
@@ -674,7 +674,7 @@ static void copy_kernel_copy(void)
     free_mem(&to);
 }
 
-/* Each over its own piece, and nothing beside it. */
+/* Each on its own range, and nothing next to it. */
 static void hundred_dispatches(void)
 {
     enum { PIECES = 100, PIECE = 8, SPAN = 64 }; /* elements; SPAN: aligned for any device */
@@ -719,7 +719,7 @@ static void points_in_order(void)
     }
 }
 
-/* Device time is on the host's axis: between submitting and having waited. */
+/* Device time is on the host's axis: between the submit and the end of the wait. */
 static uint64_t now(void)
 {
     return device.ops->now ? device.ops->now(&device) : gx__now_ns();
@@ -744,7 +744,7 @@ static void stamps_between_submit_and_wait(void)
         assert_true(before <= ns[0]);
         assert_true(ns[0] <= ns[1]);
         assert_true(ns[1] <= now());
-        usleep(again ? 110000 : 0); /* long enough to be calibrated anew */
+        usleep(again ? 110000 : 0); /* long enough to be calibrated again */
     }
     assert_int_equal(device.ops->stamps(cmd, (uint64_t[3]){0}, 3), GX_ERR_INVALID);
     device.ops->recycle(cmd);
@@ -777,7 +777,7 @@ static void commands_given_back(void)
 
 /* ---- BAD ---- */
 
-/* What is in the slot after a dispatch over elements of which `bads` are not below. */
+/* Contents of the slot after a dispatch over elements of which `bads` are not below the modulus. */
 static uint32_t slot_after(gx_op op, uint32_t before, const size_t *bads, size_t count, int which)
 {
     gx_field field = GX_BLS12_381_FR;
@@ -835,7 +835,7 @@ static void slot_is_lowered(void)
 
 /* ---- failures ---- */
 
-/* Adds a to itself, as exec/ would. Any call may fail; everything is given back. */
+/* Adds a to itself, as exec/ would. Any call may fail; everything is released. */
 static gx_status try_once(uint32_t *data, size_t n, bool *submitted)
 {
     struct gx_mem mem = {0};
@@ -894,7 +894,7 @@ static void failures(void **state)
     assert_true(before_submit >= 2);
 }
 
-/* Recording has no way to say that memory ran out: submit says it. */
+/* Recording cannot report that memory ran out: submit does. */
 static void recording_without_memory(void **state)
 {
     (void)state;
@@ -919,7 +919,7 @@ static void recording_without_memory(void **state)
     close_device();
 }
 
-/* Two of the same at once know nothing of each other. */
+/* Two instances of the same device are independent. */
 static void two_devices(void **state)
 {
     (void)state;

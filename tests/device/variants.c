@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device runs the one variant of a kernel that it measured to be the fastest. Here every
- * variant that it can run is tried, in several workgroup sizes, against the oracle: another
- * machine chooses another.
+ * A device uses the variant of a kernel that it measured to be fastest. Here every variant that it
+ * can run is tested, in several workgroup sizes, against the oracle: another machine chooses
+ * another one.
  */
 #include <stdio.h>
 
@@ -64,8 +64,8 @@ struct trial {
     uint64_t bad;  /* index of an element of A that is not canonical; n: none */
 };
 
-/* Between map and unmap the device may not touch the memory: ours is coherent, or the flushes
- * are what these two are for. */
+/* Between map and unmap the device may not access the memory: ours is coherent, or these two flush
+ * it. */
 static void hand_over(bool to_device)
 {
     for (int i = 0; i < GX_BINDINGS; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is special about the WebGPU device: its names, the library it is made of, every way to
- * build a kernel, of which the other tests see the one that was chosen, and errors of wgpu,
- * provoked, each of which has to become a status.
+ * Specific to the WebGPU device: its names, its library, every way to build a kernel (the other
+ * tests see only the chosen one), and provoked errors of wgpu, each of which has to become a
+ * status.
  */
 #include "support/harness.h"
 
@@ -292,7 +292,7 @@ static void many_inverses(void **state)
 
 /* ---- limits ---- */
 
-/* More elements than one dispatch takes, and a place in a buffer that no binding from its start
+/* More elements than fit in one dispatch, and an offset in a buffer that no binding from its start
  * would reach. */
 static void beyond_the_limits(void **state)
 {
@@ -353,7 +353,7 @@ static void validation_error(void **state)
     }
 }
 
-/* A kernel that is no WGSL: what a driver that compiles wrongly looks like. */
+/* Invalid WGSL: what a miscompiling driver looks like. */
 static void broken_kernel(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void broken_kernel(void **state)
     }
 }
 
-/* More than the address space may hold; OpenGL has no word for it. */
+/* More than the address space can hold; OpenGL has no error for it. */
 static void out_of_memory(void **state)
 {
     (void)state;
@@ -423,8 +423,8 @@ static void expect_lost(struct gx_mem *mem)
     assert_true(device.ops->reached(&device, (struct gx_point){0, 1000}));
 }
 
-/* What a panic was made of stays where it is, and so does what its thread gives back to wgpu
- * after that: to Rust, it is still panicking. */
+/* Memory of a panic is never freed, and neither is what its thread releases to wgpu afterwards: as
+ * far as Rust knows, it is still panicking. */
 const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)
@@ -432,7 +432,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libwgpu_native";
 }
 
-/* wgpu-native panics in this submit, which it cannot report otherwise. */
+/* wgpu-native panics in this submit, because it has no other way to report the error. */
 static void panic_in_submit(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static void destroy(void)
     dlclose(library);
 }
 
-/* The first call after it hears of it, whichever that is. */
+/* The first call after it reports it, whichever that is. */
 static void lost_device(void **state)
 {
     (void)state;
@@ -487,7 +487,7 @@ static void lost_device(void **state)
         }
 }
 
-/* A job finds its device lost, and the next one has it again. */
+/* A job finds its device lost, and the next one gets it back. */
 static void job_on_a_lost_device(void **state)
 {
     (void)state;
