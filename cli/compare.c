@@ -219,7 +219,10 @@ static int run_report(const common_opts *common)
         return cli_usage(&cmd_report, "no output page given: add -o page.html");
     int rc = run_kind(common, &kind);
     if (rc == EXIT_DONE)
-        fprintf(stderr, "%s: open it in a browser; works offline\n", path);
+        fprintf(stderr, "%s: open it in a browser; works offline%s\n", path,
+                page_has_charts() ? ""
+                                  : ". It has tables but no charts: "
+                                    "this gpuexec was built without Chart.js (libjs-chart.js)");
     return rc;
 }
 

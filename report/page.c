@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CHART_JS "chart.js"
+
 const page_part *page_find(const char *name, size_t length)
 {
     for (size_t i = 0; i < page_part_count; i++)
@@ -34,10 +36,17 @@ static bool put_data(FILE *out, const json_t *data)
     return true;
 }
 
+bool page_has_charts(void)
+{
+    return page_find(CHART_JS, strlen(CHART_JS)) != NULL;
+}
+
 static bool put_marker(FILE *out, const char *name, size_t length, const json_t *data)
 {
     if (length == 4 && !memcmp(name, "data", 4))
         return put_data(out, data);
+    if (length == strlen(CHART_JS) && !memcmp(name, CHART_JS, length) && !page_has_charts())
+        return true;
     const page_part *part = page_find(name, length);
     return part && fwrite(part->text, 1, part->size, out) == part->size;
 }

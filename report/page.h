@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The page: one self-contained HTML file made from page.html, page.css, page.js and Chart.js, which
- * are embedded in the program, and the data of a merge.
+ * The page: one self-contained HTML file made from page.html, page.css, page.js and, if the build
+ * had it, Chart.js, which are embedded in the program, and the data of a merge.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
@@ -9,6 +9,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+/* Whether Chart.js is embedded. Without it the page has tables in place of charts. */
+bool page_has_charts(void);
 
 /* data: from json_of_merge. False if memory ran out; write errors stay in the stream. */
 bool page_put(FILE *out, const json_t *data);

@@ -7,6 +7,7 @@
 (() => {
     const data = JSON.parse(document.getElementById('data').textContent);
     const byId = (id) => document.getElementById(id);
+    const drawing = typeof Chart !== 'undefined'; // the build may have had no Chart.js
 
     /* Colours are in page.css, --series-0 and so on; dashes and marks tell series apart without
      * them. */
@@ -395,17 +396,21 @@
         });
     }
 
-    /* A figure with its legend, its canvas and its table. */
+    /* A figure with its legend, its canvas and its table; the table alone where there is no Chart.js. */
     function figure(into, { id, title, sub, legend, main, pick, config, tableOf }) {
+        const head = [el('div', { class: 'head' }, el('h3', null, title), pick), el('p', { class: 'sub' }, sub)];
+        const details = el('details', { open: main === true || !drawing }, el('summary', null, 'Table'), tableOf());
+        const box = el('figure', main ? { class: 'main' } : null, ...head);
+        into.append(box);
+        if (!drawing) {
+            box.append(details);
+            return;
+        }
         const canvas = el('canvas', { tabindex: 0, role: 'img', 'aria-label': `${title}; ${sub}`,
             'data-chart': id });
         const spoken = el('p', { class: 'spoken', 'aria-live': 'polite' });
-        into.append(el('figure', main ? { class: 'main' } : null,
-            el('div', { class: 'head' }, el('h3', null, title), pick),
-            el('p', { class: 'sub' }, sub),
-            el('ul', { class: 'legend' }, ...legend.map(([name, mark]) => el('li', null, mark, name))),
-            el('div', { class: 'canvas' }, canvas), spoken,
-            el('details', { open: main === true }, el('summary', null, 'Table'), tableOf())));
+        box.append(el('ul', { class: 'legend' }, ...legend.map(([name, mark]) => el('li', null, mark, name))),
+            el('div', { class: 'canvas' }, canvas), spoken, details);
         const chart = new Chart(canvas, config);
         arrows(canvas, chart, spoken);
         charts.push(chart);
@@ -792,7 +797,10 @@
         document.querySelectorAll('details').forEach((d, i) => { d.open = openBefore[i]; });
     });
 
-    Chart.defaults.font.family = 'system-ui, sans-serif';
+    if (drawing)
+        Chart.defaults.font.family = 'system-ui, sans-serif';
+    byId('chartless').hidden = drawing;
+    document.querySelectorAll('.drawn').forEach((e) => { e.hidden = !drawing; });
     makeControls();
     fillTexts();
     drawWinners();

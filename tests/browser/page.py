@@ -317,6 +317,27 @@ def look_at_little(browser, page, points, out):
     quiet(browser, name, 1)
 
 
+def look_at_chartless(browser, page, out):
+    """The same page from a gpuexec that was built without Chart.js."""
+    text = open(page).read()
+    begin = text.rindex("<script>", 0, text.index("Chart.js v3"))
+    end = text.index("</script>", begin)
+    chartless = os.path.realpath(f"{out}/chartless.html")
+    with open(chartless, "w") as file:
+        file.write(text[:begin] + "<script>" + text[end:])
+    browser.size(1200, 800)
+    browser.open(chartless)
+    expect("without Chart.js it says so", browser.js("return [getComputedStyle(document.querySelector('#chartless')).display !== 'none', "
+                                                     "document.querySelectorAll('canvas').length]"), [True, 0])
+    expect("it has the winners and open tables", browser.js(
+        "return [document.querySelectorAll('.matrix').length > 0, document.querySelectorAll('#panels figure').length > 2,"
+        " [...document.querySelectorAll('#panels figure > details:not(.whole)')].every(d => d.open)]"), [True, True, True])
+    browser.js("document.querySelector('.matrix button').click()")
+    expect("a cell still chooses the tables", browser.js("return document.querySelectorAll('#panels table').length > 2"), True)
+    quiet(browser, "without Chart.js", 1)
+    browser.picture(f"{out}/chartless.png")
+
+
 def look_at_live(browser, program, out):
     """The page of gpuexec serve, opened some time after it was started."""
     server = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--device", "cpu", "--op", "mul", "--sizes", "1K",
@@ -392,6 +413,7 @@ def main():
         try:
             look_at_one(browser, one, out)
             look_at_several(browser, several, out)
+            look_at_chartless(browser, one, out)
             for name, points in little.items():
                 look_at_little(browser, os.path.realpath(f"{out}/{name}.html"), points, out)
             look_at_live(browser, program, out)
