@@ -1,26 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# stage.sh [FOLDER]: builds the release preset and packs what a measuring session needs
+# stage.sh [FOLDER [BUILD]]: builds the release preset and packs what a measuring session needs
 # (the programs, the tests, their libraries, session.sh) into FOLDER, default stage/, to
-# be taken to another machine of the same kind that has none of the build's packages.
+# be taken to another machine of the same kind that has none of the build's packages. With
+# BUILD it packs from that build folder, as it is.
 set -euo pipefail
+stage=$(realpath -m "${1:-"$(dirname "$0")/../stage"}")
+build=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/.."
-stage=${1:-stage}
 
-cmake --preset release -DGPUEXEC_TESTS=ON >/dev/null
-cmake --build --preset release >/dev/null
+if [[ -z $build ]]; then
+    build=build/release
+    cmake --preset release -DGPUEXEC_TESTS=ON >/dev/null
+    cmake --build --preset release >/dev/null
+fi
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib"
-cp build/release/gpuexec build/release/tests/bench-resident build/release/tests/bench-copies \
-    "$stage/bin/"
+cp "$build/gpuexec" "$build/tests/bench-resident" "$build/tests/bench-copies" "$stage/bin/"
 for test in kernels conformance contract api-buffers laws; do
-    cp "build/release/tests/test-$test" "$stage/bin/"
+    cp "$build/tests/test-$test" "$stage/bin/"
 done
-cp -L build/release/libgpuexec.so.*.* "$stage/lib/"
-# Everything the binaries want that is no part of the C library, and what they load themselves.
-ldd "$stage"/bin/* | awk '$3 ~ /^\// && $3 !~ /lib(gpuexec|c|m|dl|pthread)\.so/ {print $3}' | sort -u |
-    xargs -I{} cp -L {} "$stage/lib/"
+cp -RL "$build/tests/machines" "$stage/bin/"
+# Every library that the programs want and that is no part of the C library, and the one they load.
+ldd "$stage"/bin/{gpuexec,bench-*,test-*} |
+    awk '$3 ~ /^\// && $3 !~ /lib(c|m|dl|pthread)\.so/ {print $3}' | sort -u | xargs -I{} cp -L {} "$stage/lib/"
 cp build/wgpu-"$(uname -m)"/libwgpu_native.so "$stage/lib/"
 cp bench/session.sh "$stage/"
 git describe --always --dirty >"$stage/revision"

@@ -323,7 +323,7 @@ static void choose_sizes(engine *e)
 /* The device may have been given by any of its names; a job reports the canonical one. */
 static int look_at_device(engine *e, const device_list *all)
 {
-    unsigned char x[3][ELEMENT_BYTES_MAX], out[ELEMENT_BYTES_MAX];
+    unsigned char x[3][ELEMENT_BYTES_MAX], out[ELEMENT_BYTES_MAX] = {0};
     gx_report report = {.struct_size = sizeof report};
     gx_job job = {.op = e->op, .field = e->field, .n = 1, .out = gx_host(out)};
     gx_operand *const to[] = {&job.a, &job.b, &job.c};

@@ -196,8 +196,7 @@ const command cmd_verify = {
         "On a mismatch, the first differing element is shown (index, operands, expected, got) and\n"
         "the exit code is 4. The reference is slow: n = 1000 takes a few seconds.",
     .examples = "  gpuexec verify\n"
-                "  gpuexec verify --field bls12-381-fq --op mul,inv -n 100K --seed 7\n"
-                "  gpuexec verify --device fault:corrupt@1:cpu   # a faulty device: exit code 4\n",
+                "  gpuexec verify --field bls12-381-fq --op mul,inv -n 100K --seed 7\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_verify,

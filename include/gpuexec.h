@@ -275,6 +275,7 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
  *   "sim:FILE"             for tests: real results, timing as on the machine described in FILE
  *   "fault:WHAT@N:DEVICE"  for tests: wraps DEVICE and injects a fault at its Nth call; WHAT is
  *                          fail, oom, lose, hang or corrupt (doc/design.md)
+ * The last two exist only in libraries built with GPUEXEC_TEST_DEVICES.
  *
  * A lost device stays in the list; the next job or buffer that names it reopens it. Its
  * buffers are lost: they, and jobs that use them, return GX_ERR_DEVICE_LOST until they are

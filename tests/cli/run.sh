@@ -5,7 +5,7 @@
 # $GPUEXEC set and helpers.sh sourced. Its stdout, stderr and exit code must match expected.stdout,
 # expected.stderr (default: empty) and expected.code (default: 0). A line "re:X" there matches any
 # line that matches the extended regular expression X as a whole. A script that exits with 77 is
-# skipped.
+# skipped, and with GX_TEST_NO_TEST_DEVICES set so is one that names a test device.
 #
 # usage: run.sh PROGRAM [CASE...]
 
@@ -59,6 +59,7 @@ matches() {
 # run_case NAME: 0 passed, 1 failed (and shown), 77 skipped
 run_case() {
     local case=$here/cases/$1 work=$scratch/$1 want=0 code ok=0 part
+    if [ -n "$GX_TEST_NO_TEST_DEVICES" ] && grep -qE '\b(sim|fault):' "$case/cmd"; then return 77; fi
     mkdir "$work" "$work/dir"
     (cd "$work/dir" && exec bash -c '. "$0"; . "$1"' "$here/helpers.sh" "$case/cmd") \
         >"$work/stdout" 2>"$work/stderr" </dev/null
