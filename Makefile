@@ -4,6 +4,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+BUILD ?= build/release
 FUZZ_SECONDS ?= 30
 BENCH ?=
 
@@ -11,13 +12,14 @@ BENCH ?=
 
 help:
 	@echo 'make run      set up, build, and show what this machine can do'
+	@echo 'make build    set up and build'
 	@echo 'make test     set up, build and test in every configuration'
 	@echo 'make bench    speeds of every operation (BENCH="--field bn254-fr" for options)'
 	@echo 'make lint     formatting and static analysis'
 	@echo 'make format   put every file into the project'"'"'s format'
 	@echo 'make fuzz     FUZZ_SECONDS=$(FUZZ_SECONDS) of each fuzz target'
 	@echo 'make abi-baseline  keep the header as that of 0.1, until that is released'
-	@echo 'make install  PREFIX=$(PREFIX) and DESTDIR are heeded'
+	@echo 'make install  install what is built in BUILD=$(BUILD), to PREFIX=$(PREFIX); DESTDIR is heeded'
 	@echo 'make clean    remove everything built'
 	@echo 'One configuration: scripts/test.sh release, or cmake --preset release'
 
@@ -32,8 +34,10 @@ run: build
 bench: build
 	@build/release/gpuexec bench $(BENCH)
 
-install: build
-	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+install:
+	@ls $(BUILD)/libgpuexec.* >/dev/null 2>&1 || { \
+	    echo 'make install: nothing is built in $(BUILD): run make build first' >&2; exit 1; }
+	DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)" --prefix "$(PREFIX)"
 
 test:
 	@scripts/setup.sh test

@@ -25,7 +25,8 @@ cp -RL "$build/tests/machines" "$stage/bin/"
 # Every library that the programs want and that is no part of the C library, and the one they load.
 ldd "$stage"/bin/{gpuexec,bench-*,test-*} |
     awk '$3 ~ /^\// && $3 !~ /lib(c|m|dl|pthread)\.so/ {print $3}' | sort -u | xargs -I{} cp -L {} "$stage/lib/"
-cp build/wgpu-"$(uname -m)"/libwgpu_native.so "$stage/lib/"
+wgpu=$(sed -n 's/^wgpu_LIBRARY:[A-Z]*=//p' "$build/CMakeCache.txt")
+[[ ! -e $wgpu ]] || cp -L "$wgpu" "$stage/lib/"
 cp bench/session.sh "$stage/"
 git describe --always --dirty >"$stage/revision"
 du -sh "$stage"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The manual pages, from the program's own tables and from the public header, and the
-# completions. Not with sanitizers: the program would have to be started in their own way.
+# The manual pages, from the program's own tables and from the public header, in man_dir. Not
+# with sanitizers: the program would have to be started in their own way.
 
 set(GX_MAN_DATE "November 15, 2026")
 set_source_files_properties(cli/describe.c PROPERTIES COMPILE_DEFINITIONS "GX_MAN_DATE=\"${GX_MAN_DATE}\"")
@@ -16,13 +16,4 @@ if(NOT GPUEXEC_SANITIZE)
     COMMENT "Manual pages"
     VERBATIM)
   add_custom_target(gx-man ALL DEPENDS "${man_dir}/man1/gpuexec.1")
-endif()
-if(GPUEXEC_INSTALL)
-  if(NOT GPUEXEC_SANITIZE)
-    install(DIRECTORY "${man_dir}/" DESTINATION ${CMAKE_INSTALL_MANDIR})
-  endif()
-  install(FILES completions/gpuexec.bash RENAME gpuexec
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES completions/_gpuexec DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES completions/gpuexec.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()

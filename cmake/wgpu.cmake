@@ -1,52 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# wgpu-native, for the WebGPU device: headers to build with, and the library, which is opened
-# at run time. Both come from the wheel of the Python package wgpu, at the version named here
-# and nowhere else. Its interface changes between versions, so that the device asks for the
-# library of this one.
+# wgpu-native, for the WebGPU device: the headers to build with, and the library, which is opened
+# at run time. Nothing is downloaded here: both are looked for in GPUEXEC_WGPU_DIR, where
+# scripts/setup.sh puts them, and then on the system. Its interface changes between versions, so
+# the device is built for the version in wgpu-wheel.txt and loads no other.
 #
-#   gx_fetch_wgpu(FOLDER)    FOLDER of the caller: where they are, or empty where the device
-#                            is left out
+#   gx_find_wgpu()    sets in the caller: wgpu_include_dir, empty where the device is left out, and
+#                     wgpu_library, empty where only the headers are here
 
-# The version of the wheel, and the one that wgpuGetVersion gives.
-set(GX_WGPU_WHEEL_VERSION 0.32.0)
-set(GX_WGPU_NATIVE_VERSION 0x1d000101)
-
-# The platform's wheel, and its SHA-256.
-set(GX_WGPU_WHEEL_x86_64 manylinux_2_28_x86_64
-    6499a31b5a29a10b4f1089fea4a0806411f42605fa86b6c0b543a07ca0de8568)
-set(GX_WGPU_WHEEL_aarch64 manylinux_2_28_aarch64
-    00454ba1bc794d38c8365f4ad29f381b88ce0a7f115133bfaa6f1dfad7eb2764)
-
-set(GPUEXEC_WEBGPU AUTO CACHE STRING "The WebGPU device: ON, OFF, or AUTO: where wgpu-native can be fetched")
+set(GPUEXEC_WEBGPU AUTO CACHE STRING "The WebGPU device: ON, OFF, or AUTO: where the headers of wgpu-native are")
 set_property(CACHE GPUEXEC_WEBGPU PROPERTY STRINGS AUTO ON OFF)
-set(GPUEXEC_WGPU_DIR "${PROJECT_BINARY_DIR}/wgpu" CACHE PATH "Folder that wgpu-native is fetched into")
+set(GPUEXEC_WGPU_DIR "" CACHE PATH
+    "Where wgpu-native is, with or without -MACHINE after the name; empty: where the system has it")
 
-function(gx_fetch_wgpu folder)
-  set(${folder} "" PARENT_SCOPE)
+set(wheel_list "${PROJECT_SOURCE_DIR}/cmake/wgpu-wheel.txt")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${wheel_list}")
+file(STRINGS "${wheel_list}" wheel_lines REGEX "^(wheel|native) ")
+string(REGEX REPLACE ".*wheel ([0-9.]+).*" "\\1" GX_WGPU_WHEEL_VERSION "${wheel_lines}")
+string(REGEX REPLACE ".*native ([0-9.]+).*" "\\1" GX_WGPU_NATIVE_VERSION "${wheel_lines}")
+string(REGEX REPLACE "([0-9]+)\\.([0-9]+)\\.([0-9]+)\\.([0-9]+)" "\\1 << 24 | \\2 << 16 | \\3 << 8 | \\4"
+       GX_WGPU_NATIVE_NUMBER "${GX_WGPU_NATIVE_VERSION}")
+math(EXPR GX_WGPU_NATIVE_NUMBER "${GX_WGPU_NATIVE_NUMBER}" OUTPUT_FORMAT HEXADECIMAL)
+
+# Whether the headers are of the right version. They do not say; but the stamp of fetch-wgpu.sh does,
+# and the device's own header, which names every function and type that is used, has to compile.
+function(gx_fits_wgpu include_dir fits)
+  set(${fits} OFF PARENT_SCOPE)
+  if(EXISTS "${include_dir}/stamp")
+    file(READ "${include_dir}/stamp" stamp)
+    if(NOT stamp MATCHES "^${GX_WGPU_WHEEL_VERSION} ")
+      return()
+    endif()
+  endif()
+  set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+  try_compile(compiles SOURCE_FROM_CONTENT wgpu.c "#include \"device/webgpu/webgpu.h\"\n"
+              CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src;${PROJECT_SOURCE_DIR}/include;${include_dir}"
+              COMPILE_DEFINITIONS -D_GNU_SOURCE NO_CACHE)
+  set(${fits} ${compiles} PARENT_SCOPE)
+endfunction()
+
+function(gx_find_wgpu)
+  set(wgpu_include_dir "" PARENT_SCOPE)
+  set(wgpu_library "" PARENT_SCOPE)
   if(NOT GPUEXEC_WEBGPU)
     message(STATUS "WebGPU: left out, GPUEXEC_WEBGPU is ${GPUEXEC_WEBGPU}")
     return()
   endif()
-  set(wheel "${GX_WGPU_WHEEL_${CMAKE_SYSTEM_PROCESSOR}}")
-  set(why "there is no wheel for ${CMAKE_SYSTEM_PROCESSOR}")
-  if(wheel)
-    set(place "${GPUEXEC_WGPU_DIR}-${CMAKE_SYSTEM_PROCESSOR}")
-    list(GET wheel 0 platform)
-    list(GET wheel 1 sum)
-    execute_process(
-      COMMAND "${PROJECT_SOURCE_DIR}/scripts/fetch-wgpu.sh" "${place}" ${GX_WGPU_WHEEL_VERSION}
-              ${platform} ${sum}
-      RESULT_VARIABLE result ERROR_VARIABLE why)
-    if(result EQUAL 0)
-      set(${folder} "${place}" PARENT_SCOPE)
-      return()
+
+  # Where it was found before counts no more if it is gone, or if another folder is named now.
+  if((wgpu_INCLUDE_DIR AND NOT EXISTS "${wgpu_INCLUDE_DIR}/wgpu.h")
+     OR (DEFINED GX_WGPU_DIR_BEFORE AND NOT GX_WGPU_DIR_BEFORE STREQUAL "${GPUEXEC_WGPU_DIR}"))
+    unset(wgpu_INCLUDE_DIR CACHE)
+    unset(wgpu_LIBRARY CACHE)
+  endif()
+  set(GX_WGPU_DIR_BEFORE "${GPUEXEC_WGPU_DIR}" CACHE INTERNAL "")
+  set(hints)
+  if(GPUEXEC_WGPU_DIR)
+    set(hints "${GPUEXEC_WGPU_DIR}-${CMAKE_SYSTEM_PROCESSOR}" "${GPUEXEC_WGPU_DIR}")
+  endif()
+  find_path(wgpu_INCLUDE_DIR wgpu.h HINTS ${hints} PATH_SUFFIXES include/webgpu include webgpu)
+  find_library(wgpu_LIBRARY wgpu_native HINTS ${hints} PATH_SUFFIXES lib)
+  mark_as_advanced(wgpu_INCLUDE_DIR wgpu_LIBRARY)
+
+  set(why)
+  if(NOT wgpu_INCLUDE_DIR)
+    set(why "wgpu.h of wgpu-native ${GX_WGPU_NATIVE_VERSION} is not here")
+  else()
+    gx_fits_wgpu("${wgpu_INCLUDE_DIR}" fits)
+    if(NOT fits)
+      set(why "${wgpu_INCLUDE_DIR}/wgpu.h is not that of wgpu-native ${GX_WGPU_NATIVE_VERSION}")
     endif()
   endif()
-  string(STRIP "${why}" why)
+  if(NOT why)
+    message(STATUS "WebGPU: ${wgpu_INCLUDE_DIR}")
+    set(wgpu_include_dir "${wgpu_INCLUDE_DIR}" PARENT_SCOPE)
+    if(wgpu_LIBRARY)
+      set(wgpu_library "${wgpu_LIBRARY}" PARENT_SCOPE)
+    endif()
+    return()
+  endif()
+  string(APPEND why ": run scripts/setup.sh run, which downloads it, or set GPUEXEC_WGPU_DIR to its folder")
   if(GPUEXEC_WEBGPU STREQUAL "AUTO")
-    message(STATUS "WebGPU: left out, wgpu-native cannot be had: ${why}")
+    message(STATUS "WebGPU: left out, ${why}")
   else()
-    message(FATAL_ERROR "wgpu-native cannot be had, and GPUEXEC_WEBGPU is ${GPUEXEC_WEBGPU}: ${why}")
+    message(FATAL_ERROR "GPUEXEC_WEBGPU is ${GPUEXEC_WEBGPU}, but ${why}, or GPUEXEC_WEBGPU to OFF")
   endif()
 endfunction()

@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fetch-wgpu.sh FOLDER VERSION PLATFORM SHA256: puts wgpu-native, its library and its headers,
-# into FOLDER, from the wheel of the Python package wgpu in that version. pip gets it, so that
-# the package index this machine is set up for is the one asked; a wheel with another checksum
-# is refused. Nothing is done where FOLDER has it already.
+# fetch-wgpu.sh FOLDER MACHINE: puts wgpu-native for MACHINE (x86_64, aarch64), its library and its
+# headers, into FOLDER, from the wheel that cmake/wgpu-wheel.txt names. pip gets it, from the package
+# index that this machine is set up for; a wheel with another checksum is refused. Does nothing where
+# FOLDER has it already.
 set -euo pipefail
 
-if [[ $# -ne 4 ]]; then
-    echo "usage: fetch-wgpu.sh FOLDER VERSION PLATFORM SHA256" >&2
+if [[ $# -ne 2 ]]; then
+    echo "usage: fetch-wgpu.sh FOLDER MACHINE" >&2
     exit 2
 fi
-folder=$1 version=$2 platform=$3 sum=$4
+folder=$1 machine=$2
+list=$(dirname "$0")/../cmake/wgpu-wheel.txt
+version=$(awk '$1 == "wheel" { print $2 }' "$list")
+read -r platform sum <<<"$(awk -v machine="$machine" '$1 == "platform" && $2 == machine { print $3, $4 }' "$list")"
+if [[ -z $sum ]]; then
+    echo "fetch-wgpu: there is no wheel for $machine: see $list" >&2
+    exit 1
+fi
 stamp="$version $platform $sum"
 if [[ -f $folder/stamp && $(<"$folder/stamp") == "$stamp" ]]; then exit 0; fi
 
@@ -22,7 +29,7 @@ python3 -m pip --disable-pip-version-check --quiet download "wgpu==$version" --n
     --only-binary=:all: --platform "$platform" --dest "$work"
 wheel=("$work"/*.whl)
 if ! echo "$sum  ${wheel[0]}" | sha256sum --check --quiet >&2; then
-    echo "fetch-wgpu: ${wheel[0]##*/} is not the file that cmake/wgpu.cmake names" >&2
+    echo "fetch-wgpu: ${wheel[0]##*/} is not the file that cmake/wgpu-wheel.txt names" >&2
     exit 1
 fi
 python3 - "${wheel[0]}" "$work/new" <<'END'

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh run|test: installs what packages.txt names and this machine lacks. Quick, and
-# asks nobody anything, when nothing is missing. Exits 1 with the command to type where
-# it may not install.
+# setup.sh run|test: installs what packages.txt names and this machine lacks, and downloads
+# wgpu-native into build/, so that the build itself needs no network. Quick, and asks nobody
+# anything, when nothing is missing. Exits 1 with the command to type where it may not install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,8 +16,19 @@ test) groups="run test" ;;
     ;;
 esac
 
+# Without it the WebGPU device is left out, which the tests do not accept.
+fetch_wgpu() {
+    local machine machines=("$(uname -m)")
+    if [[ $groups == *test* && ${machines[0]} == x86_64 ]]; then machines+=(aarch64); fi
+    for machine in "${machines[@]}"; do
+        scripts/fetch-wgpu.sh "build/wgpu-$machine" "$machine" ||
+            echo "setup: wgpu-native for $machine could not be had: no WebGPU device" >&2
+    done
+}
+
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian or Ubuntu system: install by hand what packages.txt lists" >&2
+    fetch_wgpu
     exit 0
 fi
 # shellcheck source=/dev/null
@@ -61,7 +72,10 @@ missing=()
 for entry in $wanted; do
     is_there "$entry" || missing+=("$entry")
 done
-[[ ${#missing[@]} -gt 0 ]] || exit 0
+if [[ ${#missing[@]} -eq 0 ]]; then
+    fetch_wgpu
+    exit 0
+fi
 
 add_arm64=false
 if [[ " ${missing[*]}" == *:arm64* && " $foreign" != *" arm64 "* ]]; then
@@ -116,3 +130,4 @@ for entry in "${missing[@]}"; do
 done
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -q install -y --no-install-recommends "${names[@]}" >&2
+fetch_wgpu

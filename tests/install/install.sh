@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# install.sh ROOT BUILD WGPU: installs BUILD into an empty prefix, moves it elsewhere, and
-# builds and runs every example against it as a stranger would: pkg-config (shared and
-# static), find_package, C, C++ and Rust. WGPU is the folder of wgpu-native; empty: built without.
+# install.sh ROOT BUILD WGPU: installs BUILD, which has both libraries, into an empty prefix, moves it
+# elsewhere, and builds and runs every example against it as a stranger would: pkg-config (shared
+# and static), find_package, C, C++ and Rust. WGPU is not empty where wgpu-native is installed too.
+# packager.sh has one library alone.
 set -euo pipefail
 root=$1 build=$2 wgpu=$3
 # Where the tests of the build find wgpu-native; what is installed has to find its own.
@@ -12,7 +13,7 @@ unset LD_LIBRARY_PATH
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-DESTDIR='' cmake --install "$build" --prefix "$scratch/first" >"$scratch/log" || {
+make -C "$root" install BUILD="$build" PREFIX="$scratch/first" DESTDIR='' >"$scratch/log" 2>&1 || {
     cat "$scratch/log"
     exit 1
 }
@@ -32,13 +33,25 @@ libdir=$(dirname "$(dirname "$pc")")
 for file in include/gpuexec.h bin/gpuexec share/man/man1/gpuexec-run.1 share/man/man3/gx_submit.3 \
     share/bash-completion/completions/gpuexec share/zsh/site-functions/_gpuexec \
     share/fish/vendor_completions.d/gpuexec.fish share/doc/gpuexec/LICENSE \
-    share/doc/gpuexec/monitoring/alerts.yml share/doc/gpuexec/monitoring/grafana-dashboard.json; do
+    share/doc/gpuexec/design.md share/doc/gpuexec/examples/mul.c share/doc/gpuexec/monitoring/alerts.yml share/doc/gpuexec/monitoring/grafana-dashboard.json; do
     [[ -e $prefix/$file ]] || fail "$file is not installed"
 done
 for file in libgpuexec.so libgpuexec.a pkgconfig/gpuexec-static.pc cmake/gpuexec/gpuexecConfig.cmake \
-    cmake/gpuexec/gpuexecConfigVersion.cmake; do
+    cmake/gpuexec/gpuexecConfigVersion.cmake ${wgpu:+gpuexec/libwgpu_native.so}; do
     [[ -e $libdir/$file ]] || fail "$file is not installed"
 done
+while read -r document; do
+    [[ -e $prefix/share/doc/gpuexec/$document ]] || fail "$document, which is spoken of, is not installed"
+done < <(grep -rhoE 'doc/[a-z]+\.md' "$prefix/include" "$prefix/share/man" | sort -u | cut -d/ -f2)
+# What distributions put into packages of their own: each file is in one component, and the static
+# library with all that speaks of it in one.
+for component in runtime development static program documentation; do
+    DESTDIR='' cmake --install "$build" --prefix "$scratch/$component" --component "$component" >/dev/null
+    (cd "$scratch/$component" && find . ! -type d)
+done | sort >"$scratch/parts"
+diff <(cd "$prefix" && find . ! -type d | sort) "$scratch/parts" || fail "components and whole differ"
+(cd "$scratch/static" && find . ! -type d) | grep -v static | grep -vxF "./${libdir#"$prefix/"}/libgpuexec.a" &&
+    fail "the files above belong to no static library"
 if grep -rIlF -e "$build" -e "$root/include" -e "$root/src" -e "$scratch/first" "$prefix"; then
     fail "the files above name a folder of this machine"
 fi
@@ -103,6 +116,15 @@ if g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$root/examples/batch.cpp" "${
     runs "batch.cpp, pkg-config, static" "$batch" ./batch-static
 else fail "batch.cpp, static, does not build"; fi
 
+# With -static all is: pkg-config --static names what that takes.
+read -ra whole_libs <<<"$(pkg-config --static --libs gpuexec)"
+if gcc -std=c11 -static "${cflags[@]}" "$root/examples/mul.c" "${whole_libs[@]}" -o mul-whole 2>log; then
+    if readelf -d mul-whole | grep NEEDED; then fail "with -static a program needs the above"; fi
+else
+    cat log
+    fail "mul.c, with -static, does not build"
+fi
+
 read -ra lib_paths <<<"$(pkg-config --libs-only-L gpuexec)"
 read -ra private <<<"$(pkg-config --static --libs-only-l gpuexec | sed 's/-lgpuexec//')"
 if rustc -O -D warnings "${lib_paths[@]}" -l static=gpuexec "${private[@]/#/-Clink-arg=}" \
@@ -111,16 +133,13 @@ if rustc -O -D warnings "${lib_paths[@]}" -l static=gpuexec "${private[@]/#/-Cli
     runs "inverse.rs, static" "$inverse" ./inverse-static
 else fail "inverse.rs, static, does not build"; fi
 
-if cmake -S "$root/examples" -B cmake -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
-    >log 2>&1 && cmake --build cmake >>log 2>&1; then
-    needs_no_shared cmake/mul-static
-    needs_no_shared cmake/batch-static
-    runs "mul.c, find_package, shared" "$mul" cmake/mul
-    runs "mul.c, find_package, static" "$mul" cmake/mul-static
-    runs "batch.cpp, find_package, shared" "$batch" cmake/batch
-    runs "batch.cpp, find_package, static" "$batch" cmake/batch-static
-else
-    cat log
-    fail "examples with find_package do not build"
-fi
+# The same with CMake, by the commands in its file, from the installed copy.
+cp -R "$prefix/share/doc/gpuexec/examples" project
+commands=$(sed -nE 's,^# {3}((cmake|build/).*),\1,p' project/CMakeLists.txt)
+runs "CMakeLists.txt, as it says" "$mul" bash -euc "cd project; ${commands//\/where\/gpuexec\/is/$prefix}"
+needs_no_shared project/build/mul-static
+needs_no_shared project/build/batch-static
+runs "mul.c, find_package, static" "$mul" project/build/mul-static
+runs "batch.cpp, find_package, shared" "$batch" project/build/batch
+runs "batch.cpp, find_package, static" "$batch" project/build/batch-static
 exit $status

@@ -9,8 +9,9 @@
 
 static const gx_device_info none = {
     .name = "webgpu",
-    .description = "no WebGPU: left out of this build, for want of wgpu-native's headers: build "
-                   "again with network (cmake/wgpu.cmake)",
+    .description =
+        "no WebGPU: this build had no headers of wgpu-native: run scripts/setup.sh run, or "
+        "set GPUEXEC_WGPU_DIR, and build again",
     .kind = GX_DEVICE_WEBGPU};
 
 static gx_status none_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
