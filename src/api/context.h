@@ -20,4 +20,15 @@ struct gx_ctx {
     gx_mode mode;
 };
 
+/* ---- lists.c ---- */
+
+/* Of all devices that were used or may be chosen. The rules of gx_devices. */
+void gx__device_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count);
+
+/* ---- metrics.c ---- */
+
+/* gx_metrics_prometheus, with what gx_stats says. */
+void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
+                      size_t *size);
+
 #endif

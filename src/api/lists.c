@@ -9,6 +9,54 @@
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "route/health.h"
+
+/* ---- of all devices ---- */
+
+void gx__device_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count)
+{
+    size_t room = stats ? *count : 0, places = atomic_load(&router->places.count);
+    for (size_t i = 0; i < places && i < room; i++) {
+        const struct gx_place *place = router->places.place[i];
+        gx_health health = atomic_load(&place->condition.state);
+        bool open = atomic_load(&place->engine) != NULL;
+        stats[i] = (gx_device_statistics){.health = !health && open ? GX_HEALTH_GOOD : health,
+                                          .retry_ns = gx__health_retry_ns(place),
+                                          .jobs = place->work.jobs,
+                                          .elements = place->work.elements,
+                                          .busy_ns = place->work.busy_ns,
+                                          .waiting_ns = place->waiting_ns,
+                                          .failures = place->failures,
+                                          .mismatches = place->mismatches,
+                                          .readmissions = place->readmissions};
+        memcpy(stats[i].device, place->name, sizeof stats[i].device);
+    }
+    *count = places;
+}
+
+static void sum_up(const struct gx_router *router, uint64_t *jobs, uint64_t *elements)
+{
+    size_t places = atomic_load(&router->places.count);
+    *jobs = *elements = 0;
+    for (size_t i = 0; i < places; i++)
+        for (size_t op = 0; op < GX_OP_END; op++)
+            for (size_t field = 0; field < GX_FIELD_END; field++) {
+                const struct gx_tally *t = &router->places.place[i]->work.tally[op][field];
+                *jobs += gx__histogram_count(&t->took);
+                *elements += t->elements;
+            }
+}
+
+static void list_rows(struct gx_router *router, gx_model_row *rows, size_t *count)
+{
+    size_t room = rows ? *count : 0, places = atomic_load(&router->places.count);
+    *count = 0;
+    for (size_t i = 0; i < places; i++) {
+        struct gx_model *model = atomic_load(&router->places.place[i]->model);
+        if (model)
+            gx__model_rows(model, rows, room, count);
+    }
+}
 
 /* ---- lists ---- */
 
@@ -96,7 +144,7 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
                          .decisions_predicted = c->decisions_predicted};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         own.buckets[i] = c->buckets[i];
-    gx__router_sums(&ctx->router, &own.jobs_done, &own.elements);
+    sum_up(&ctx->router, &own.jobs_done, &own.elements);
     gx__give_out(&gx__statistics_layout, out, size, sizeof out->struct_size, &own);
     return GX_OK;
 }
@@ -123,7 +171,7 @@ static gx_status open_candidates(gx_ctx *ctx)
 static gx_status list_model(gx_ctx *ctx, void *own, size_t *count)
 {
     gx_status s = open_candidates(ctx);
-    gx__router_rows(&ctx->router, own, count);
+    list_rows(&ctx->router, own, count);
     return s;
 }
 
@@ -138,7 +186,7 @@ static gx_status list_stats(gx_ctx *ctx, void *own, size_t *count)
     size_t some;
     char message[GX_MESSAGE_BYTES];
     gx__router_candidates(&ctx->router, &candidates, &some, message, sizeof message);
-    gx__router_stats(&ctx->router, own, count);
+    gx__device_stats(&ctx->router, own, count);
     return GX_OK;
 }
 

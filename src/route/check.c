@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
+#include "op/verify.h"
 #include "route/desk.h"
 #include "route/health.h"
-#include "route/trust.h"
 
 /* Of copies in one step, where it has more than one job. */
 #define STEP_BYTES ((size_t)64 << 20)

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "exec/pipe.h"
+#include "op/verify.h"
 #include "route/desk.h"
 #include "route/health.h"
-#include "route/trust.h"
 
 /* What a sample of fewer elements takes is mostly what it takes to begin. */
 #define SAMPLE_TIMED 64u

@@ -14,7 +14,7 @@
 #include "exec/pipe.h"
 #include "route/desk.h"
 #include "route/health.h"
-#include "route/trust.h"
+#include "route/probe.h"
 
 /* Of calls of less than so many elements only one in so many is timed. */
 #define TIMED_ELEMS 4096u

@@ -20,7 +20,7 @@
 #include "route/calibrate.h"
 #include "route/desk.h"
 #include "route/health.h"
-#include "route/trust.h"
+#include "route/probe.h"
 
 /* ---- who there is to choose from ---- */
 
@@ -444,53 +444,6 @@ void gx__router_unpropose(struct gx_router *router, struct gx_proposal *p)
     if (p->engine)
         gx__engine_release(p->engine);
     gx__desk_give(router, p->desk);
-}
-
-/* ---- what is known ---- */
-
-void gx__router_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count)
-{
-    size_t room = stats ? *count : 0, places = atomic_load(&router->places.count);
-    for (size_t i = 0; i < places && i < room; i++) {
-        const struct gx_place *place = router->places.place[i];
-        gx_health health = atomic_load(&place->condition.state);
-        bool open = atomic_load(&place->engine) != NULL;
-        stats[i] = (gx_device_statistics){.health = !health && open ? GX_HEALTH_GOOD : health,
-                                          .retry_ns = gx__health_retry_ns(place),
-                                          .jobs = place->work.jobs,
-                                          .elements = place->work.elements,
-                                          .busy_ns = place->work.busy_ns,
-                                          .waiting_ns = place->waiting_ns,
-                                          .failures = place->failures,
-                                          .mismatches = place->mismatches,
-                                          .readmissions = place->readmissions};
-        memcpy(stats[i].device, place->name, sizeof stats[i].device);
-    }
-    *count = places;
-}
-
-void gx__router_sums(const struct gx_router *router, uint64_t *jobs, uint64_t *elements)
-{
-    size_t places = atomic_load(&router->places.count);
-    *jobs = *elements = 0;
-    for (size_t i = 0; i < places; i++)
-        for (size_t op = 0; op < GX_OP_END; op++)
-            for (size_t field = 0; field < GX_FIELD_END; field++) {
-                const struct gx_tally *t = &router->places.place[i]->work.tally[op][field];
-                *jobs += gx__histogram_count(&t->took);
-                *elements += t->elements;
-            }
-}
-
-void gx__router_rows(struct gx_router *router, gx_model_row *rows, size_t *count)
-{
-    size_t room = rows ? *count : 0, places = atomic_load(&router->places.count);
-    *count = 0;
-    for (size_t i = 0; i < places; i++) {
-        struct gx_model *model = atomic_load(&router->places.place[i]->model);
-        if (model)
-            gx__model_rows(model, rows, room, count);
-    }
 }
 
 /* ---- calibration ---- */

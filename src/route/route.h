@@ -81,14 +81,6 @@ void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal
  * from what it took, and compares its results where the caller has asked for that. */
 void gx__router_run_there(void *router, struct gx_engine *engine, struct gx_batch *batch);
 
-/* Of all places. The rules of gx_devices. */
-void gx__router_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count);
-/* All jobs that were done, and their elements. */
-void gx__router_sums(const struct gx_router *router, uint64_t *jobs, uint64_t *elements);
-/* gx_metrics_prometheus, with what gx_stats says. */
-void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
-                      size_t *size);
-void gx__router_rows(struct gx_router *router, gx_model_row *rows, size_t *count);
 /* gx_calibrate, over all that may be chosen and work. On failure message says why. */
 gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
                                char *message, size_t message_size);

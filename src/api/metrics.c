@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "api/context.h"
 #include "base/names.h"
-#include "route/route.h"
 
 /* A piece of pooled memory in the smallest bucket (GX_BUCKETS). */
 #define SMALLEST_BUCKET ((uint64_t)4096)
@@ -361,7 +361,7 @@ void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char
                       size_t *size)
 {
     struct numbers n = {.router = router, .context = stats, .count = GX_PLACES_MAX};
-    gx__router_stats(router, n.devices, &n.count);
+    gx__device_stats(router, n.devices, &n.count);
 
     struct writer w = {.text = text, .room = text ? *size : 0};
     const char *name = NULL;

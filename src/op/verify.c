@@ -5,7 +5,7 @@
  * spread over all of it, at random in each of as many equal stretches: one by one where they
  * are few, else in runs of neighbours, as each new place is a miss of all caches.
  */
-#include "route/trust.h"
+#include "op/verify.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/crew.h"
 #include "base/float_env.h"
-#include "exec/plan.h"
 #include "field/sum.h"
 
 #define BLOCK         64u
@@ -22,9 +21,6 @@
 #define RUNS_FROM     64u  /* in samples of at least this many */
 #define PART_ELEMS    256u /* of a large sample, which can be looked at on their own */
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
-
-/* Elements of each job of the self-test. */
-#define SELF_TEST_ELEMS 256u
 
 #define GOLDEN 0x9e3779b97f4a7c15u
 
@@ -37,7 +33,7 @@ static uint64_t mix(uint64_t z)
     return z ^ z >> 31;
 }
 
-static uint64_t next_random(struct gx_sampler *sampler)
+uint64_t gx__sampler_random(struct gx_sampler *sampler)
 {
     return mix(sampler->seed += GOLDEN);
 }
@@ -47,7 +43,7 @@ uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t
 {
     uint64_t n = job->n;
     if (gx__op_rows[job->op].verifier == GX_VERIFY_WHOLE) {
-        bool look = next_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);
+        bool look = gx__sampler_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);
         return look ? (n ? n : 1) : 0;
     }
     uint64_t all = sampler->rest + n, count = all / every;
@@ -180,17 +176,22 @@ static size_t first_no_quotient(struct block *block)
     return end;
 }
 
+/* The first of n elements with an operand that is not canonical; n where there is none. */
+static size_t first_bad(const gx_job *job, const struct gx_host_args *args, size_t n)
+{
+    const struct gx_prime *prime = gx__prime(job->field);
+    unsigned operands = (1u << gx__op_operands(job->op)) - 1;
+    size_t bad = prime ? gx__first_bad_args(prime, args, operands, 0, n) : GX_NONE_BAD;
+    return bad == GX_NONE_BAD ? n : bad;
+}
+
 /* The first of the block with an operand that the device had to refuse; its count where there is
  * none. */
 static size_t first_unrefused(struct block *block)
 {
-    const struct gx_prime *prime = gx__prime(block->job->field);
-    if (!prime || block->job->flags & GX_JOB_TRUSTED)
-        return block->count;
     struct gx_host_args args = arguments(block->job, block);
-    unsigned operands = (1u << gx__op_operands(block->job->op)) - 1;
-    size_t bad = gx__first_bad_args(prime, &args, operands, 0, block->count);
-    return bad == GX_NONE_BAD ? block->count : bad;
+    return block->job->flags & GX_JOB_TRUSTED ? block->count
+                                              : first_bad(block->job, &args, block->count);
 }
 
 static size_t first_wrong(struct block *block)
@@ -204,12 +205,8 @@ static size_t first_wrong(struct block *block)
 /* A result of operands that were said to be below the modulus, and are not, means nothing. */
 static bool excused(const gx_job *job)
 {
-    const struct gx_prime *prime = gx__prime(job->field);
-    if (!prime || !(job->flags & GX_JOB_TRUSTED))
-        return false;
     struct gx_host_args args = arguments(job, NULL);
-    unsigned operands = (1u << gx__op_operands(job->op)) - 1;
-    return gx__first_bad_args(prime, &args, operands, 0, job->n) != GX_NONE_BAD;
+    return job->flags & GX_JOB_TRUSTED && first_bad(job, &args, job->n) < job->n;
 }
 
 /* A sample of a job: `count` elements in `runs` runs, and a run in each of as many stretches
@@ -317,9 +314,7 @@ static void sum_of_part(void *user, size_t part, uint32_t worker)
 static bool unrefused(const gx_job *job)
 {
     const struct gx_host_args args = arguments(job, NULL);
-    unsigned operands = (1u << gx__op_operands(job->op)) - 1;
-    return !(job->flags & GX_JOB_TRUSTED) &&
-           gx__first_bad_args(gx__prime(job->field), &args, operands, 0, job->n) != GX_NONE_BAD;
+    return !(job->flags & GX_JOB_TRUSTED) && first_bad(job, &args, job->n) < job->n;
 }
 
 static bool reduction_right(const gx_job *job, const void *result, struct gx_instance *instance)
@@ -347,7 +342,7 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
     }
     struct look look = {.job = job,
                         .results = results,
-                        .seed = next_random(sampler),
+                        .seed = gx__sampler_random(sampler),
                         .count = count,
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
                         .wrong = job->n};
@@ -374,118 +369,4 @@ bool gx__refusal_right(const gx_job *job, uint64_t index, char operand)
     const char *element = (const char *)o->host;
     element += o->broadcast ? 0 : index * gx__element_bytes(job->field);
     return gx__first_bad(prime, element, 1, false) == 0;
-}
-
-/* ---- probes ---- */
-
-/* Random elements that are canonical, as their top limb is below that of the modulus; the
- * first one is 0. */
-static void fill(struct gx_sampler *sampler, gx_field field, void *memory, size_t n)
-{
-    const struct gx_prime *prime = gx__prime(field);
-    size_t limbs = prime ? prime->limbs : 1, bytes = gx__element_bytes(field);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t element[GX_LIMBS_MAX] = {0};
-        for (size_t k = 0; i && k < limbs; k++)
-            element[k] = next_random(sampler);
-        if (prime)
-            element[limbs - 1] %= prime->p[limbs - 1];
-        memcpy((char *)memory + i * bytes, element, bytes);
-    }
-}
-
-/* Where operand i of a probe lies; the results are at 0. */
-static char *probe_operand(char *memory, size_t n, unsigned i)
-{
-    return memory + (i + 1) * n * ELEMENT_BYTES;
-}
-
-/* A job over memory of its own. */
-static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, size_t n,
-                        char *memory)
-{
-    gx_job job = {.op = op, .field = field, .n = n};
-    gx_operand *const inputs[] = {&job.a, &job.b, &job.c};
-    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx__op_operands(op); i++) {
-        *inputs[i] = gx_host(probe_operand(memory, n, i));
-        fill(sampler, field, probe_operand(memory, n, i), n);
-    }
-    job.out = gx_host(memory);
-    return job;
-}
-
-static gx_status run(struct gx_engine *engine, const gx_job *job, struct gx_outcome *report,
-                     char *message, size_t message_size)
-{
-    struct gx_batch batch = {.jobs = job, .count = 1, .reports = report, .uncounted = true};
-    *report = (struct gx_outcome){0};
-    gx_status s = gx__engine_run(engine, &batch);
-    if (s != GX_OK && s != GX_ERR_NOT_CANONICAL) /* which is for the caller to judge */
-        snprintf(message, message_size, "%s", batch.message);
-    return s;
-}
-
-static gx_status differs(char *message, size_t message_size, const gx_job *job, uint64_t index)
-{
-    snprintf(message, message_size, "%s of %s: element %llu of %zu is wrong or refused",
-             gx_op_get_info(job->op)->name, gx_field_get_info(job->field)->name,
-             (unsigned long long)index, job->n);
-    return GX_ERR_DEVICE;
-}
-
-gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
-                    size_t n, char *message, size_t message_size)
-{
-    const gx_allocator *allocator = &engine->instance->config.allocator;
-    char *memory = gx__alloc(allocator, GX_OPERANDS * n * ELEMENT_BYTES);
-    struct gx_outcome report;
-    uint64_t wrong;
-    if (!memory) {
-        snprintf(message, message_size, "no memory for a probe");
-        return GX_ERR_OUT_OF_MEMORY;
-    }
-    gx_job job = probe_job(sampler, op, field, n, memory);
-    gx_status s = run(engine, &job, &report, message, message_size);
-    if (s == GX_ERR_NOT_CANONICAL) /* it is not so */
-        s = differs(message, message_size, &job, report.bad_index);
-    else if (s == GX_OK && !gx__results_right(sampler, &job, memory, n, &wrong))
-        s = differs(message, message_size, &job, wrong);
-    gx__free(allocator, memory);
-    return s;
-}
-
-/* An element that is not canonical has to be found where it is. */
-static gx_status probe_check(struct gx_engine *engine, struct gx_sampler *sampler, gx_field field,
-                             char *message, size_t message_size)
-{
-    enum { N = 64, BAD = 37 };
-    uint64_t memory[GX_OPERANDS * N * GX_LIMBS_MAX];
-    struct gx_outcome report;
-    gx_job job = probe_job(sampler, GX_MUL, field, N, (char *)memory);
-    memcpy(probe_operand((char *)memory, N, 1) + BAD * gx__element_bytes(field),
-           gx__prime(field)->p, gx__element_bytes(field));
-    gx_status s = run(engine, &job, &report, message, message_size);
-    if (s == GX_ERR_NOT_CANONICAL && report.bad_index == BAD && report.bad_operand == 'b')
-        return GX_OK;
-    if (s != GX_OK && s != GX_ERR_NOT_CANONICAL)
-        return s;
-    snprintf(message, message_size, "%s: an element that is not canonical was not found",
-             gx_field_get_info(field)->name);
-    return GX_ERR_DEVICE;
-}
-
-gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size)
-{
-    static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BN254_FR};
-    static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV};
-    struct gx_sampler sampler = {.seed = 1};
-    gx_status s = GX_OK;
-    for (size_t f = 0; f < sizeof fields / sizeof *fields && s == GX_OK; f++) {
-        for (size_t o = 0; o < sizeof ops / sizeof *ops && s == GX_OK; o++)
-            s = gx__probe(engine, &sampler, ops[o], fields[f], SELF_TEST_ELEMS, message,
-                          message_size);
-        if (s == GX_OK)
-            s = probe_check(engine, &sampler, fields[f], message, message_size);
-    }
-    return s;
 }

@@ -3,15 +3,14 @@
  * Whether a device computes what it should: results in host memory are compared with what the
  * portable host kernels say, which share nothing with a GPU nor with the vector tiers.
  */
-#ifndef GX_ROUTE_TRUST_H
-#define GX_ROUTE_TRUST_H
+#ifndef GX_OP_VERIFY_H
+#define GX_OP_VERIFY_H
 
-#include "exec/engine.h"
+#include "base/instance.h"
+#include "op/op.h"
 
 /* Elements compared of every job on a device that is not trusted yet. */
 #define GX_SAMPLE_MIN 4u
-/* Elements of a probe at most. */
-#define GX_PROBE_ELEMS 256u
 /* What comparing may take: one part in so many of what it is about. A sample of so few
  * elements is always affordable. */
 #define GX_TRUST_COST  100u
@@ -50,14 +49,7 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
  * host memory. */
 bool gx__refusal_right(const gx_job *job, uint64_t index, char operand);
 
-/* Runs n elements of an operation (1 .. GX_PROBE_ELEMS), host memory to host memory, and
- * compares all results. GX_ERR_DEVICE where one differs, else what the engine says; message is
- * set on failure. The caller is a user of the engine. */
-gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
-                    size_t n, char *message, size_t message_size);
-
-/* Probes of sums, products and inverses in a field of each size, and whether an element that
- * is not canonical is found. As gx__probe. */
-gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size);
+/* The next number of the sampler's sequence. */
+uint64_t gx__sampler_random(struct gx_sampler *sampler);
 
 #endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Probes: jobs that a device has to do before it is used again, or now and then while its results
+ * stay in buffers, where nobody looks at them.
+ */
+#include "route/probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "exec/plan.h"
+
+#define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
+
+/* Elements of each job of the self-test. */
+#define SELF_TEST_ELEMS 256u
+
+/* Random elements that are canonical, as their top limb is below that of the modulus; the
+ * first one is 0. */
+static void fill(struct gx_sampler *sampler, gx_field field, void *memory, size_t n)
+{
+    const struct gx_prime *prime = gx__prime(field);
+    size_t limbs = prime ? prime->limbs : 1, bytes = gx__element_bytes(field);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t element[GX_LIMBS_MAX] = {0};
+        for (size_t k = 0; i && k < limbs; k++)
+            element[k] = gx__sampler_random(sampler);
+        if (prime)
+            element[limbs - 1] %= prime->p[limbs - 1];
+        memcpy((char *)memory + i * bytes, element, bytes);
+    }
+}
+
+/* Where operand i of a probe lies; the results are at 0. */
+static char *probe_operand(char *memory, size_t n, unsigned i)
+{
+    return memory + (i + 1) * n * ELEMENT_BYTES;
+}
+
+/* A job over memory of its own. */
+static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, size_t n,
+                        char *memory)
+{
+    gx_job job = {.op = op, .field = field, .n = n};
+    gx_operand *const inputs[] = {&job.a, &job.b, &job.c};
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx__op_operands(op); i++) {
+        *inputs[i] = gx_host(probe_operand(memory, n, i));
+        fill(sampler, field, probe_operand(memory, n, i), n);
+    }
+    job.out = gx_host(memory);
+    return job;
+}
+
+static gx_status run(struct gx_engine *engine, const gx_job *job, struct gx_outcome *report,
+                     char *message, size_t message_size)
+{
+    struct gx_batch batch = {.jobs = job, .count = 1, .reports = report, .uncounted = true};
+    *report = (struct gx_outcome){0};
+    gx_status s = gx__engine_run(engine, &batch);
+    if (s != GX_OK && s != GX_ERR_NOT_CANONICAL) /* which is for the caller to judge */
+        snprintf(message, message_size, "%s", batch.message);
+    return s;
+}
+
+static gx_status differs(char *message, size_t message_size, const gx_job *job, uint64_t index)
+{
+    snprintf(message, message_size, "%s of %s: element %llu of %zu is wrong or refused",
+             gx_op_get_info(job->op)->name, gx_field_get_info(job->field)->name,
+             (unsigned long long)index, job->n);
+    return GX_ERR_DEVICE;
+}
+
+gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
+                    size_t n, char *message, size_t message_size)
+{
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    char *memory = gx__alloc(allocator, GX_OPERANDS * n * ELEMENT_BYTES);
+    struct gx_outcome report;
+    uint64_t wrong;
+    if (!memory) {
+        snprintf(message, message_size, "no memory for a probe");
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    gx_job job = probe_job(sampler, op, field, n, memory);
+    gx_status s = run(engine, &job, &report, message, message_size);
+    if (s == GX_ERR_NOT_CANONICAL) /* it is not so */
+        s = differs(message, message_size, &job, report.bad_index);
+    else if (s == GX_OK && !gx__results_right(sampler, &job, memory, n, &wrong))
+        s = differs(message, message_size, &job, wrong);
+    gx__free(allocator, memory);
+    return s;
+}
+
+/* An element that is not canonical has to be found where it is. */
+static gx_status probe_check(struct gx_engine *engine, struct gx_sampler *sampler, gx_field field,
+                             char *message, size_t message_size)
+{
+    enum { N = 64, BAD = 37 };
+    uint64_t memory[GX_OPERANDS * N * GX_LIMBS_MAX];
+    struct gx_outcome report;
+    gx_job job = probe_job(sampler, GX_MUL, field, N, (char *)memory);
+    memcpy(probe_operand((char *)memory, N, 1) + BAD * gx__element_bytes(field),
+           gx__prime(field)->p, gx__element_bytes(field));
+    gx_status s = run(engine, &job, &report, message, message_size);
+    if (s == GX_ERR_NOT_CANONICAL && report.bad_index == BAD && report.bad_operand == 'b')
+        return GX_OK;
+    if (s != GX_OK && s != GX_ERR_NOT_CANONICAL)
+        return s;
+    snprintf(message, message_size, "%s: an element that is not canonical was not found",
+             gx_field_get_info(field)->name);
+    return GX_ERR_DEVICE;
+}
+
+gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size)
+{
+    static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BN254_FR};
+    static const gx_op ops[] = {GX_ADD, GX_MUL, GX_INV};
+    struct gx_sampler sampler = {.seed = 1};
+    gx_status s = GX_OK;
+    for (size_t f = 0; f < sizeof fields / sizeof *fields && s == GX_OK; f++) {
+        for (size_t o = 0; o < sizeof ops / sizeof *ops && s == GX_OK; o++)
+            s = gx__probe(engine, &sampler, ops[o], fields[f], SELF_TEST_ELEMS, message,
+                          message_size);
+        if (s == GX_OK)
+            s = probe_check(engine, &sampler, fields[f], message, message_size);
+    }
+    return s;
+}
