@@ -45,7 +45,7 @@ static bool parse(int argc, char **argv, int *rc)
 static void stop(void)
 {
     gx__device_stop(&instance);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
 }
 
 bool tool_open(int argc, char **argv, int *rc)

@@ -75,7 +75,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     s = own_strings(&ctx->instance.config);
     if (s == GX_OK) {
         ctx->instance.queue =
-            gx__queue_open(&ctx->instance, gx__router_run, gx__router_run_there, &ctx->router);
+            gx__queue_open(&ctx->instance, gx__router_run, gx__router_run_on_engine, &ctx->router);
         s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     }
     if (s != GX_OK) {
@@ -108,7 +108,7 @@ void gx_close(gx_ctx **ctx)
     gx__hosts_close(&(*ctx)->hosts);
     gx__outcomes_close(&(*ctx)->outcomes, &(*ctx)->instance.config.allocator);
     gx__device_stop(&(*ctx)->instance);
-    gx__crew_end(&(*ctx)->instance);
+    gx__threads_end(&(*ctx)->instance);
     gx__trace_end(&(*ctx)->instance);
     gx__queue_close((*ctx)->instance.queue);
     gx__float_env_restore(&caller);
@@ -152,9 +152,9 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
     char message[GX_MESSAGE_BYTES] = "";
     if (!device && ctx->router.named)
         device = ctx->instance.config.device;
-    gx_status s =
-        device ? gx__place_open(&ctx->router.places, device, &engine, message, sizeof message)
-               : gx__router_home(&ctx->router, &engine, message, sizeof message);
+    gx_status s = device
+                      ? gx__slot_open(&ctx->router.slots, device, &engine, message, sizeof message)
+                      : gx__router_buffer_engine(&ctx->router, &engine, message, sizeof message);
     if (s != GX_OK)
         return gx__fail(&ctx->instance, s, "buffer of %zu bytes: %s", bytes, message);
     s = gx__buf_create(engine, bytes, flags, buf);

@@ -15,33 +15,33 @@
 
 void gx__device_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count)
 {
-    size_t room = stats ? *count : 0, places = atomic_load(&router->places.count);
-    for (size_t i = 0; i < places && i < room; i++) {
-        const struct gx_place *place = router->places.place[i];
-        gx_health health = atomic_load(&place->condition.state);
-        bool open = atomic_load(&place->engine) != NULL;
+    size_t room = stats ? *count : 0, slots = atomic_load(&router->slots.count);
+    for (size_t i = 0; i < slots && i < room; i++) {
+        const struct gx_device_slot *slot = router->slots.slot[i];
+        gx_health health = atomic_load(&slot->condition.state);
+        bool open = atomic_load(&slot->engine) != NULL;
         stats[i] = (gx_device_statistics){.health = !health && open ? GX_HEALTH_GOOD : health,
-                                          .retry_ns = gx__health_retry_ns(place),
-                                          .jobs = place->work.jobs,
-                                          .elements = place->work.elements,
-                                          .busy_ns = place->work.busy_ns,
-                                          .waiting_ns = place->waiting_ns,
-                                          .failures = place->failures,
-                                          .mismatches = place->mismatches,
-                                          .readmissions = place->readmissions};
-        memcpy(stats[i].device, place->name, sizeof stats[i].device);
+                                          .retry_ns = gx__health_retry_ns(slot),
+                                          .jobs = slot->work.jobs,
+                                          .elements = slot->work.elements,
+                                          .busy_ns = slot->work.busy_ns,
+                                          .waiting_ns = slot->waiting_ns,
+                                          .failures = slot->failures,
+                                          .mismatches = slot->mismatches,
+                                          .readmissions = slot->readmissions};
+        memcpy(stats[i].device, slot->name, sizeof stats[i].device);
     }
-    *count = places;
+    *count = slots;
 }
 
 static void sum_up(const struct gx_router *router, uint64_t *jobs, uint64_t *elements)
 {
-    size_t places = atomic_load(&router->places.count);
+    size_t slots = atomic_load(&router->slots.count);
     *jobs = *elements = 0;
-    for (size_t i = 0; i < places; i++)
+    for (size_t i = 0; i < slots; i++)
         for (size_t op = 0; op < GX_OP_END; op++)
             for (size_t field = 0; field < GX_FIELD_END; field++) {
-                const struct gx_tally *t = &router->places.place[i]->work.tally[op][field];
+                const struct gx_tally *t = &router->slots.slot[i]->work.tally[op][field];
                 *jobs += gx__histogram_count(&t->took);
                 *elements += t->elements;
             }
@@ -49,10 +49,10 @@ static void sum_up(const struct gx_router *router, uint64_t *jobs, uint64_t *ele
 
 static void list_rows(struct gx_router *router, gx_model_row *rows, size_t *count)
 {
-    size_t room = rows ? *count : 0, places = atomic_load(&router->places.count);
+    size_t room = rows ? *count : 0, slots = atomic_load(&router->slots.count);
     *count = 0;
-    for (size_t i = 0; i < places; i++) {
-        struct gx_model *model = atomic_load(&router->places.place[i]->model);
+    for (size_t i = 0; i < slots; i++) {
+        struct gx_model *model = atomic_load(&router->slots.slot[i]->model);
         if (model)
             gx__model_rows(model, rows, room, count);
     }
@@ -154,7 +154,7 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
 /* What a device was saved to take is read when it is opened. */
 static gx_status open_candidates(gx_ctx *ctx)
 {
-    struct gx_place *const *candidates;
+    struct gx_device_slot *const *candidates;
     struct gx_engine *engine;
     size_t count;
     char message[GX_MESSAGE_BYTES];
@@ -162,8 +162,8 @@ static gx_status open_candidates(gx_ctx *ctx)
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "%s", message);
     for (size_t i = 0; i < count; i++)
-        if (gx__place_open(&ctx->router.places, candidates[i]->name, &engine, message,
-                           sizeof message) == GX_OK)
+        if (gx__slot_open(&ctx->router.slots, candidates[i]->name, &engine, message,
+                          sizeof message) == GX_OK)
             gx__engine_release(engine);
     return s;
 }
@@ -182,7 +182,7 @@ gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count)
 
 static gx_status list_stats(gx_ctx *ctx, void *own, size_t *count)
 {
-    struct gx_place *const *candidates;
+    struct gx_device_slot *const *candidates;
     size_t some;
     char message[GX_MESSAGE_BYTES];
     gx__router_candidates(&ctx->router, &candidates, &some, message, sizeof message);

@@ -175,7 +175,7 @@ static uint64_t number_at(const void *statistics, size_t offset)
 struct numbers {
     const struct gx_router *router;
     const gx_statistics *context;
-    gx_device_statistics devices[GX_PLACES_MAX];
+    gx_device_statistics devices[GX_DEVICE_SLOTS_MAX];
     size_t count;
 };
 
@@ -218,17 +218,17 @@ static void put_states(struct writer *w, const char *name, const gx_device_stati
 }
 
 /* What wraps another device is known by its engine alone. */
-static void put_info(struct writer *w, const char *name, struct gx_place *place)
+static void put_info(struct writer *w, const char *name, struct gx_device_slot *slot)
 {
-    gx_device_info info = place->info;
-    struct gx_engine *engine = gx__place_enter(place);
+    gx_device_info info = slot->info;
+    struct gx_engine *engine = gx__slot_enter(slot);
     if (engine) {
         info = engine->device.info;
         gx__engine_release(engine);
     }
     if (!info.kind)
         return;
-    put_device_label(w, name, place->name);
+    put_device_label(w, name, slot->name);
     put(w, ",kind=\"%s\",description=\"", gx_device_kind_name(info.kind));
     put_escaped(w, info.description);
     put(w, "\"}");
@@ -295,13 +295,13 @@ static void put_histogram(struct writer *w, const char *name, const struct kind_
 }
 
 static void put_tallies(struct writer *w, const char *name, const struct metric *m,
-                        const struct gx_place *place)
+                        const struct gx_device_slot *slot)
 {
     for (gx_op op = 1; op < GX_OP_END; op++)
         for (gx_field field = 1; field < GX_FIELD_END; field++) {
-            const struct gx_tally *t = &place->work.tally[op][field];
+            const struct gx_tally *t = &slot->work.tally[op][field];
             const char *at = (const char *)t + m->offset;
-            struct kind_of_job k = {place->name, op, field};
+            struct kind_of_job k = {slot->name, op, field};
             if (m->source == TALLY_TIMES) {
                 put_histogram(w, name, &k, (const struct gx_histogram *)(const void *)at);
             } else if (gx__histogram_count(&t->took)) {
@@ -317,17 +317,17 @@ static void put_tallies(struct writer *w, const char *name, const struct metric 
 static void put_of_device(struct writer *w, const char *name, const struct metric *m,
                           const struct numbers *n, size_t i)
 {
-    struct gx_place *place = n->router->places.place[i];
+    struct gx_device_slot *slot = n->router->slots.slot[i];
     switch (m->source) {
     case DEVICE_STATE:
         put_states(w, name, &n->devices[i]);
         break;
     case DEVICE_INFO:
-        put_info(w, name, place);
+        put_info(w, name, slot);
         break;
     case TALLY:
     case TALLY_TIMES:
-        put_tallies(w, name, m, place);
+        put_tallies(w, name, m, slot);
         break;
     default:
         put_device(w, name, m, &n->devices[i]);
@@ -360,7 +360,7 @@ static void put_samples(struct writer *w, const char *name, const struct metric 
 void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
                       size_t *size)
 {
-    struct numbers n = {.router = router, .context = stats, .count = GX_PLACES_MAX};
+    struct numbers n = {.router = router, .context = stats, .count = GX_DEVICE_SLOTS_MAX};
     gx__device_stats(router, n.devices, &n.count);
 
     struct writer w = {.text = text, .room = text ? *size : 0};

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/crew.h"
+#include "base/threads.h"
 #include "gpuexec.h"
 
 struct gx_counters {
@@ -23,7 +23,7 @@ struct gx_counters {
 struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
-    struct gx_crew crew;
+    struct gx_threads threads;
     struct gx_hosts *hosts;   /* owned by exec/: memory registered by the caller */
     struct gx_backlog *queue; /* owned by exec/: asynchronous work */
     atomic_bool tracing;

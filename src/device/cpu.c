@@ -477,7 +477,7 @@ static size_t run_spread(struct gx_device *device, const struct cpu_kernel *k,
                             .chunk = chunk_elements(device->impl, k, args->n),
                             .bad = GX_NONE_BAD};
     size_t chunks = (args->n + spread.chunk - 1) / spread.chunk;
-    gx__crew_run(device->instance, GX_CREW_COMPUTE, workers, chunks, run_chunk, &spread);
+    gx__threads_run(device->instance, GX_THREADS_COMPUTE, workers, chunks, run_chunk, &spread);
     return atomic_load(&spread.bad);
 }
 

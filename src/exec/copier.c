@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slices are the parts that the crew hands out. They are cut across regions, and each thread
+ * Slices are the parts that the thread pool hands out. They are cut across regions, and each thread
  * remembers how far it has come in them, as the slices it gets only rise.
  */
 #include "exec/copier.h"
@@ -106,7 +106,7 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
     }
     struct task task = {.regions = regions, .count = count};
     size_t slices = (bytes + GX_COPY_SLICE - 1) / GX_COPY_SLICE;
-    gx__crew_run(copier->instance, GX_CREW_COPY, copier->threads, slices, copy_slice, &task);
+    gx__threads_run(copier->instance, GX_THREADS_COPY, copier->threads, slices, copy_slice, &task);
 }
 
 /* ---- watching pipes ---- */

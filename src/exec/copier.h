@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Host copies by several threads: one core copies slower than a bus. Whoever wants a
- * copy takes part in it, the context's crew helps. One thread of the engine's own finishes
+ * copy takes part in it, the context's thread pool helps. One thread of the engine's own finishes
  * the oldest groups of pipes, so that copies out of staging memory go on while the pipe's
  * own thread copies in.
  */

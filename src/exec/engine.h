@@ -16,7 +16,7 @@
 #include "field/field.h"
 #include "op/op.h"
 
-struct gx_place;
+struct gx_device_slot;
 
 /* What a device has done, with all engines that it had. */
 struct gx_work {
@@ -41,9 +41,9 @@ struct gx_engine {
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */
     _Atomic size_t users;
-    struct gx_place *place; /* the router's, as are: */
-    bool checked;           /* batches are the router's to run, which compares their results */
-    struct gx_work *work;   /* where tickets count; NULL: nobody asks */
+    struct gx_device_slot *slot; /* the router's, as are: */
+    bool checked;                /* batches are the router's to run, which compares their results */
+    struct gx_work *work;        /* where tickets count; NULL: nobody asks */
     struct gx_engine *next;
 };
 

@@ -68,7 +68,7 @@ struct gx_backlog {
     uint64_t spare_jobs; /* that they have room for */
 
     gx_route_fn route;
-    gx_there_fn there;
+    gx_run_on_fn there;
     void *user;               /* of these two */
     struct gx_worker routers; /* its lanes, and when to stop; the threads are more: */
     pthread_t router_thread[GX_ROUTER_THREADS];
@@ -88,7 +88,7 @@ static void init_cond(pthread_cond_t *cond)
 }
 
 struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route,
-                                  gx_there_fn there, void *user)
+                                  gx_run_on_fn there, void *user)
 {
     const gx_config *config = &instance->config;
     struct gx_backlog *queue = gx__alloc(&config->allocator, sizeof *queue);

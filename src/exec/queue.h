@@ -58,7 +58,7 @@ struct gx_call {
 /* Runs it, writes and counts what came of every job, and returns the first failure. */
 typedef gx_status (*gx_route_fn)(void *user, struct gx_call *call);
 /* Runs a batch on its engine; what came of it is in the batch. */
-typedef void (*gx_there_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
+typedef void (*gx_run_on_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
 
 void gx__worker_init(struct gx_worker *worker);
 /* No ticket of the engine is pending. */
@@ -67,7 +67,7 @@ void gx__worker_close(struct gx_engine *engine);
 /* The queue must outlive the engines of the instance; NULL: no memory. `route` runs tickets
  * whose jobs have no engine, `there` jobs of those that are `checked`. */
 struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route,
-                                  gx_there_fn there, void *user);
+                                  gx_run_on_fn there, void *user);
 /* Returns when no ticket is pending. */
 void gx__queue_drain(struct gx_backlog *queue);
 void gx__queue_cancel(struct gx_backlog *queue);

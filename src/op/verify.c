@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/crew.h"
+#include "base/threads.h"
 #include "base/float_env.h"
 #include "field/sum.h"
 
@@ -323,7 +323,7 @@ static bool reduction_right(const gx_job *job, const void *result, struct gx_ins
     size_t parts = (job->n + WHOLE_PART - 1) / WHOLE_PART;
     pthread_mutex_init(&whole.lock, NULL);
     if (instance)
-        gx__crew_run(instance, GX_CREW_COMPUTE, (uint32_t)parts, parts, sum_of_part, &whole);
+        gx__threads_run(instance, GX_THREADS_COMPUTE, (uint32_t)parts, parts, sum_of_part, &whole);
     for (size_t part = 0; part < parts && !instance; part++)
         sum_of_part(&whole, part, 0);
     pthread_mutex_destroy(&whole.lock);
@@ -348,8 +348,8 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
                         .wrong = job->n};
     look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
     if (sampler->instance)
-        gx__crew_run(sampler->instance, GX_CREW_COMPUTE, (uint32_t)look.parts, look.parts,
-                     look_at_part, &look);
+        gx__threads_run(sampler->instance, GX_THREADS_COMPUTE, (uint32_t)look.parts, look.parts,
+                        look_at_part, &look);
     else
         for (size_t part = 0; part < look.parts; part++)
             look_at_part(&look, part, 0);

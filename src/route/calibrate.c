@@ -201,7 +201,7 @@ static gx_status buffers_hold(struct calibration *c, struct course *course, size
 
 /* ---- one run ---- */
 
-static gx_operand place(const struct calibration *c, const struct course *course, int i)
+static gx_operand slot(const struct calibration *c, const struct course *course, int i)
 {
     return c->kind.residency == GX_DEVICE_MEMORY ? gx_dev(course->buf[i], 0) : gx_host(c->array[i]);
 }
@@ -210,12 +210,12 @@ static gx_job make_job(const struct calibration *c, const struct course *course,
 {
     uint32_t operands = gx_op_get_info(c->kind.op)->operands;
     gx_job job = {.op = c->kind.op, .field = c->kind.field, .n = (size_t)n};
-    job.out = place(c, course, 0);
-    job.a = place(c, course, 1);
+    job.out = slot(c, course, 0);
+    job.a = slot(c, course, 1);
     if (operands > 1)
-        job.b = place(c, course, 2);
+        job.b = slot(c, course, 2);
     if (operands > 2)
-        job.c = place(c, course, 2);
+        job.c = slot(c, course, 2);
     return job;
 }
 

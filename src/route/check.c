@@ -14,7 +14,7 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/verify.h"
-#include "route/desk.h"
+#include "route/workspace.h"
 #include "route/health.h"
 
 /* Of copies in one step, where it has more than one job. */
@@ -24,11 +24,11 @@
 struct check {
     struct gx_router *router;
     struct gx_engine *engine;
-    struct gx_desk *desk;
+    struct gx_workspace *ws;
     struct gx_batch *batch; /* the caller's */
     const gx_job *jobs;     /* of the step, */
     size_t count;
-    struct gx_outcome *reports; /* one for each, of the desk */
+    struct gx_outcome *reports; /* one for each, of the workspace */
     size_t first;               /* where in the batch it begins */
     struct gx_sampler sampler;
     uint64_t every;
@@ -37,7 +37,7 @@ struct check {
 static bool has_buffers(const gx_job *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
-        if (gx__is_away(gx__operand(job, i)))
+        if (gx__in_device_buffer(gx__operand(job, i)))
             return true;
     return false;
 }
@@ -75,11 +75,11 @@ static size_t copied_bytes(const gx_job *job)
 }
 
 /* The jobs from c->first on that are the next step. What is not looked at need not be cut. */
-static void choose(struct check *c, const struct gx_waves *waves)
+static void choose(struct check *c, const struct gx_rounds *rounds)
 {
     const gx_job *jobs = c->jobs = c->batch->jobs + c->first;
     bool seen = is_seen(c, jobs);
-    size_t most = seen ? gx__waves_next(waves, c->first) : c->batch->count - c->first;
+    size_t most = seen ? gx__rounds_next(rounds, c->first) : c->batch->count - c->first;
     size_t bytes = copied_bytes(jobs);
     for (c->count = 1; c->count < most && is_seen(c, &jobs[c->count]) == seen; c->count++) {
         bytes += copied_bytes(&jobs[c->count]);
@@ -90,7 +90,7 @@ static void choose(struct check *c, const struct gx_waves *waves)
 
 static void draw_samples(struct check *c)
 {
-    bool trusted = gx__health_trusted(c->engine->place);
+    bool trusted = gx__health_trusted(c->engine->slot);
     for (size_t j = 0; j < c->count; j++) {
         struct gx_outcome *r = &c->reports[j];
         *r = (struct gx_outcome){
@@ -112,33 +112,34 @@ static void keep(gx_job *job, char *spare)
             inputs[i]->host = spare;
 }
 
-/* The jobs as they are in host memory, in desk->wave, with operands that stay as they are. Room
- * for a result that is read from its buffer is where desk->spare begins. */
+/* The jobs as they are in host memory, in workspace->round, with operands that stay as they are.
+ * Room for a result that is read from its buffer is where workspace->spare begins. */
 static gx_status set_aside(struct check *c)
 {
-    struct gx_desk *desk = c->desk;
+    struct gx_workspace *ws = c->ws;
     size_t result = 0, kept = 0;
     char message[GX_MESSAGE_BYTES];
     if (!is_seen(c, c->jobs))
         return GX_OK;
-    gx_status s = gx__lay_out(c->router, desk, c->jobs, c->count);
+    gx_status s = gx__lay_out(c->router, ws, c->jobs, c->count);
     for (size_t j = 0; s == GX_OK && j < c->count; j++) {
         size_t bytes = sample_of(c, j) ? room_for(&c->jobs[j], GX_OUT) : 0;
-        if (gx__is_away(&c->jobs[j].out))
+        if (gx__in_device_buffer(&c->jobs[j].out))
             result = bytes > result ? bytes : result;
         else if (gx__job_in_place(&c->jobs[j]))
             kept += bytes;
     }
-    if (s == GX_OK && !gx__desk_room(c->router, &desk->spare, &desk->spare_room, result + kept, 1))
+    if (s == GX_OK &&
+        !gx__workspace_reserve(c->router, &ws->spare, &ws->spare_room, result + kept, 1))
         s = GX_ERR_OUT_OF_MEMORY;
     for (size_t j = 0, at = result; s == GX_OK && j < c->count; j++) {
         const gx_job *job = &c->jobs[j];
         if (!sample_of(c, j))
             continue;
-        s = gx__read_operands(c->router, job, &desk->wave[j], message, sizeof message);
-        if (gx__is_away(&job->out) || !gx__job_in_place(job))
+        s = gx__read_operands(c->router, job, &ws->round[j], message, sizeof message);
+        if (gx__in_device_buffer(&job->out) || !gx__job_in_place(job))
             continue;
-        keep(&desk->wave[j], desk->spare + at);
+        keep(&ws->round[j], ws->spare + at);
         at += room_for(job, GX_OUT);
     }
     return s;
@@ -162,25 +163,25 @@ static bool compare(struct check *c, size_t j)
 {
     const gx_job *job = &c->jobs[j];
     uint64_t wrong, count = sample_of(c, j);
-    if (!count) /* then none is laid out, and there may be no wave */
+    if (!count) /* then none is laid out, and there may be no round */
         return true;
-    const gx_job *laid = &c->desk->wave[j];
+    const gx_job *laid = &c->ws->round[j];
     const void *results = laid->out.host;
-    if (gx__is_away(&job->out)) {
-        results = c->desk->spare;
-        gx_status s = gx_buf_read(job->out.buf, job->out.offset, c->desk->spare,
+    if (gx__in_device_buffer(&job->out)) {
+        results = c->ws->spare;
+        gx_status s = gx_buf_read(job->out.buf, job->out.offset, c->ws->spare,
                                   gx__operand_bytes(job, GX_OUT));
         if (s != GX_OK) {
             fail(c, j, s, "device '%s': the result cannot be read to compare it: %s",
-                 c->engine->place->name, gx_status_message(s));
+                 c->engine->slot->name, gx_status_message(s));
             return true;
         }
     }
-    gx__count(&c->router->places.instance->counters.sampled, count);
+    gx__count(&c->router->slots.instance->counters.sampled, count);
     if (gx__results_right(&c->sampler, laid, results, count, &wrong))
         return true;
     fail(c, j, GX_ERR_DEVICE, "device '%s': a wrong result at element %llu of %zu",
-         c->engine->place->name, (unsigned long long)wrong,
+         c->engine->slot->name, (unsigned long long)wrong,
          gx__operand_bytes(job, GX_OUT) / gx__operand_element(job, GX_OUT));
     return false;
 }
@@ -190,10 +191,10 @@ static bool refused_rightly(struct check *c, size_t j)
 {
     struct gx_outcome *r = &c->reports[j];
     if (r->status != GX_ERR_NOT_CANONICAL || !r->bad_operand || !is_seen(c, &c->jobs[j]) ||
-        gx__refusal_right(&c->desk->wave[j], r->bad_index, r->bad_operand))
+        gx__refusal_right(&c->ws->round[j], r->bad_index, r->bad_operand))
         return true;
     fail(c, j, GX_ERR_DEVICE, "device '%s': it refused a canonical operand at element %llu",
-         c->engine->place->name, (unsigned long long)r->bad_index);
+         c->engine->slot->name, (unsigned long long)r->bad_index);
     return false;
 }
 
@@ -205,14 +206,14 @@ static void judge(struct check *c, size_t done)
     for (size_t j = 0; j < done; j++)
         right &= compare(c, j);
     if (right) {
-        gx__health_worked(c->engine->place, done);
+        gx__health_worked(c->engine->slot, done);
         return;
     }
-    gx__health_lied(&c->router->places, c->engine->place, c->engine);
+    gx__health_gave_wrong_result(&c->router->slots, c->engine->slot, c->engine);
     for (size_t j = 0; j < done; j++)
         if (c->reports[j].status == GX_OK && sample_of(c, j) < c->jobs[j].n)
             fail(c, j, GX_ERR_DEVICE, "device '%s' gave a wrong result in the same call",
-                 c->engine->place->name);
+                 c->engine->slot->name);
 }
 
 /* The last job is the one that says so. */
@@ -253,7 +254,7 @@ static void refuse(struct check *c, gx_status status)
     for (size_t j = 1; j < c->count; j++)
         gx__outcome_not_run(&c->reports[j], GX_ERR_NOT_RUN);
     fail(c, 0, status, "device '%s': operands cannot be kept to compare results: %s",
-         c->engine->place->name, gx_status_message(status));
+         c->engine->slot->name, gx_status_message(status));
 }
 
 static void step(struct check *c)
@@ -272,7 +273,7 @@ static void step(struct check *c)
     part.uncounted = true;
     part.done = NULL;
     part.failed = 0;
-    uint64_t ns = gx__run_there(c->engine, &part);
+    uint64_t ns = gx__run_on_engine(c->engine, &part);
     judge(c, part.status == GX_OK ? c->count : part.failed);
     prove(c, ns);
     hand_over(c);
@@ -304,32 +305,32 @@ static bool is_cancelled(const struct gx_batch *batch)
 
 void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch)
 {
-    struct gx_waves waves;
+    struct gx_rounds rounds;
     struct check c = {.router = router,
                       .engine = engine,
-                      .desk = gx__desk_take(router),
+                      .ws = gx__workspace_take(router),
                       .batch = batch,
                       .sampler = {.seed = gx__now_ns(), .instance = engine->instance},
                       .every = gx__sample_every(engine->instance)};
     c.sampler.rest = c.sampler.seed / 64 % c.every;
     batch->status = GX_OK;
     batch->failed = GX_NO_JOB;
-    gx_status s = c.desk ? gx__find_waves(router, c.desk, batch->jobs, batch->count, &waves)
-                         : GX_ERR_OUT_OF_MEMORY;
-    if (s == GX_OK && !gx__desk_room(router, &c.desk->reports, &c.desk->report_room, batch->count,
-                                     sizeof *c.desk->reports))
+    gx_status s = c.ws ? gx__find_rounds(router, c.ws, batch->jobs, batch->count, &rounds)
+                       : GX_ERR_OUT_OF_MEMORY;
+    if (s == GX_OK && !gx__workspace_reserve(router, &c.ws->reports, &c.ws->report_room,
+                                             batch->count, sizeof *c.ws->reports))
         s = GX_ERR_OUT_OF_MEMORY;
-    c.reports = c.desk ? c.desk->reports : NULL;
+    c.reports = c.ws ? c.ws->reports : NULL;
     while (s == GX_OK && c.first < batch->count && batch->status == GX_OK) {
         if (is_cancelled(batch)) {
             s = GX_ERR_CANCELLED;
             break;
         }
-        choose(&c, &waves);
+        choose(&c, &rounds);
         step(&c);
     }
     if (c.first < batch->count)
         give_up(&c, s == GX_OK ? batch->status : s);
-    if (c.desk)
-        gx__desk_give(router, c.desk);
+    if (c.ws)
+        gx__workspace_give(router, c.ws);
 }

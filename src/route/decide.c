@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most calls are one job and two rivals: two predictions and a comparison. Only waves that
- * take long are looked at for a split, with the curve of each rival read once into a few
+ * Most calls are one job and two candidates: two predictions and a comparison. Only rounds that
+ * take long are looked at for a split, with the curve of each candidate read once into a few
  * knots, so that solving for the time at which all are done asks no model again.
  */
 #include "route/decide.h"
@@ -14,13 +14,13 @@
 #define SPLIT_NS 50000.0
 /* A split has to promise this much to be chosen: predictions are uncertain. */
 #define SPLIT_MARGIN 1.02
-/* A smaller share of a wave is left to the others. */
+/* A smaller share of a round is left to the others. */
 #define SHARE_MIN (1.0 / 64)
 
 /* Exploring: as long as it cost less than this much of all time routed, and this at the start; */
 #define EXPLORE_PART  0.05
 #define EXPLORE_START 20000000.0
-/* with a part of a large wave, beside the best one that does the rest: near enough to the
+/* with a part of a large round, beside the best one that does the rest: near enough to the
  * whole for the model to know that too, and no loss even where it is three times slower. */
 #define EXPLORE_SHARE 0.25
 #define EXPLORE_ELEMS 65536u
@@ -28,31 +28,31 @@
 /* 0, 1, and the powers of two between the smallest share and all. */
 #define KNOTS 9
 
-/* What fractions of a wave take on one rival, waiting included: rising lines between knots. */
+/* What fractions of a round take on one candidate, waiting included: rising lines between knots. */
 struct curve {
     double fraction[KNOTS], ns[KNOTS];
 };
 
 /* ---- predictions ---- */
 
-static bool predict_part(const struct gx_question *q, const struct gx_rival *rival, size_t part,
-                         double n, struct gx_prediction *p)
+static bool predict_part(const struct gx_question *q, const struct gx_candidate_cost *candidate,
+                         size_t part, double n, struct gx_prediction *p)
 {
     struct gx_kind kind = q->parts[part].kind;
-    if (rival->as[kind.residency])
-        kind.residency = rival->as[kind.residency];
-    return q->predictor->predict(rival->model, &kind, n, p);
+    if (candidate->as[kind.residency])
+        kind.residency = candidate->as[kind.residency];
+    return q->predictor->predict(candidate->model, &kind, n, p);
 }
 
 /* Several kinds begin once, as slowly as the slowest of them. */
-static bool predict_parts(const struct gx_question *q, const struct gx_rival *rival,
+static bool predict_parts(const struct gx_question *q, const struct gx_candidate_cost *candidate,
                           double fraction, struct gx_prediction *sum)
 {
     struct gx_prediction start = {0}, none, all;
     *sum = start;
     for (size_t k = 0; k < q->part_count; k++) {
-        if (!predict_part(q, rival, k, 0, &none) ||
-            !predict_part(q, rival, k, fraction * q->parts[k].elements, &all))
+        if (!predict_part(q, candidate, k, 0, &none) ||
+            !predict_part(q, candidate, k, fraction * q->parts[k].elements, &all))
             return false;
         start.ns = fmax(start.ns, none.ns);
         start.slow_ns = fmax(start.slow_ns, none.slow_ns);
@@ -64,16 +64,17 @@ static bool predict_parts(const struct gx_question *q, const struct gx_rival *ri
     return true;
 }
 
-bool gx__predict_wave(const struct gx_question *q, const struct gx_rival *rival, double fraction,
-                      struct gx_prediction *p)
+bool gx__predict_round(const struct gx_question *q, const struct gx_candidate_cost *candidate,
+                       double fraction, struct gx_prediction *p)
 {
-    bool known = q->part_count == 1 ? predict_part(q, rival, 0, fraction * q->parts[0].elements, p)
-                                    : predict_parts(q, rival, fraction, p);
+    bool known = q->part_count == 1
+                     ? predict_part(q, candidate, 0, fraction * q->parts[0].elements, p)
+                     : predict_parts(q, candidate, fraction, p);
     if (!known)
         return false;
-    double more = fraction * (double)q->jobs - 1, ns = fraction * rival->extra_ns;
+    double more = fraction * (double)q->jobs - 1, ns = fraction * candidate->extra_ns;
     if (more > 0)
-        ns += more * q->predictor->next_ns(rival->model);
+        ns += more * q->predictor->next_ns(candidate->model);
     p->ns += ns;
     p->slow_ns += ns;
     return true;
@@ -96,31 +97,32 @@ static bool is_far_behind(const struct gx_predictor *predictor, const struct gx_
         struct gx_prediction p;
         kind.residency = r;
         if (!predictor->predict(gpu, &kind, n, &p) || p.ns < cpu->slow_ns ||
-            p.ns < GX_SURE_FACTOR * cpu->ns)
+            p.ns < GX_FAR_AHEAD_FACTOR * cpu->ns)
             return false;
     }
     return true;
 }
 
-bool gx__is_sure(const struct gx_predictor *predictor, const struct gx_model *cpu,
-                 const struct gx_model *const *gpus, size_t gpu_count, const struct gx_kind *kind,
-                 uint64_t elements)
+bool gx__is_cpu_far_ahead(const struct gx_predictor *predictor, const struct gx_model *cpu,
+                          const struct gx_model *const *gpus, size_t gpu_count,
+                          const struct gx_kind *kind, uint64_t elements)
 {
     struct gx_prediction p;
     double n = (double)elements;
-    bool sure = predictor->predict(cpu, kind, n, &p) && p.ns < GX_SURE_NS;
-    for (size_t i = 0; i < gpu_count && sure; i++)
-        sure = is_far_behind(predictor, gpus[i], *kind, n, &p);
-    return sure;
+    bool far_ahead = predictor->predict(cpu, kind, n, &p) && p.ns < GX_FAR_AHEAD_NS;
+    for (size_t i = 0; i < gpu_count && far_ahead; i++)
+        far_ahead = is_far_behind(predictor, gpus[i], *kind, n, &p);
+    return far_ahead;
 }
 
 /* ---- one of them ---- */
 
-static void choose(struct gx_decision *d, gx_reason reason, size_t rival)
+static void choose(struct gx_decision *d, gx_reason reason, size_t candidate)
 {
     d->reason = reason;
     d->portions = 1;
-    d->portion[0] = (struct gx_portion){.rival = rival, .fraction = 1, .ns = d->ns[rival]};
+    d->portion[0] =
+        (struct gx_portion){.candidate = candidate, .fraction = 1, .ns = d->ns[candidate]};
 }
 
 /* Predicts all; by[] is what each is judged by, infinite where nothing is known. Returns the
@@ -132,11 +134,11 @@ static size_t judge(const struct gx_question *q, struct gx_decision *d, double *
         struct gx_prediction p;
         d->ns[i] = 0;
         by[i] = INFINITY;
-        if (!gx__predict_wave(q, &q->rivals[i], 1, &p))
+        if (!gx__predict_round(q, &q->candidates[i], 1, &p))
             continue;
         d->ns[i] = fmax(p.ns, 1); /* 0 would mean that it is not known */
         by[i] = q->policy == GX_POLICY_LATENCY ? p.slow_ns : p.ns;
-        by[i] += (double)q->rivals[i].waiting_ns;
+        by[i] += (double)q->candidates[i].waiting_ns;
         if (best == q->count || by[i] < by[best])
             best = i;
     }
@@ -150,7 +152,7 @@ static size_t default_rival(const struct gx_question *q)
     bool gpu = q->elements >= GX_DEFAULT_GPU_ELEMS;
     size_t found = 0;
     for (size_t i = 1; i < q->count; i++) {
-        const struct gx_rival *r = &q->rivals[i], *f = &q->rivals[found];
+        const struct gx_candidate_cost *r = &q->candidates[i], *f = &q->candidates[found];
         if (r->cpu == f->cpu ? r->waiting_ns < f->waiting_ns : r->cpu != gpu)
             found = i;
     }
@@ -159,25 +161,25 @@ static size_t default_rival(const struct gx_question *q)
 
 /* ---- several of them ---- */
 
-/* The knots are where the model has its points, so that nothing is lost where the wave is of
+/* The knots are where the model has its points, so that nothing is lost where the round is of
  * one kind. What is not known for few elements is taken to be no faster than for more. */
-static void read_curve(const struct gx_question *q, const struct gx_rival *rival, double whole_ns,
-                       double beside, struct curve *c)
+static void read_curve(const struct gx_question *q, const struct gx_candidate_cost *candidate,
+                       double whole_ns, double contention, struct curve *c)
 {
-    double most = 1, waiting = (double)rival->waiting_ns;
+    double most = 1, waiting = (double)candidate->waiting_ns;
     int exponent;
     for (size_t k = 0; k < q->part_count; k++)
         most = fmax(most, q->parts[k].elements);
     double f = 0.5 / frexp(most, &exponent); /* the power of two that is not above, by it */
     f = f < 1 ? f : 0.5;
     c->fraction[KNOTS - 1] = 1;
-    c->ns[KNOTS - 1] = whole_ns * beside + waiting;
+    c->ns[KNOTS - 1] = whole_ns * contention + waiting;
     for (size_t k = KNOTS - 1; k-- > 0; f /= 2) {
         struct gx_prediction p;
         c->fraction[k] = k ? f : 0;
         c->ns[k] = c->ns[k + 1];
-        if (gx__predict_wave(q, rival, c->fraction[k], &p))
-            c->ns[k] = fmin(c->ns[k], p.ns * beside + waiting);
+        if (gx__predict_round(q, candidate, c->fraction[k], &p))
+            c->ns[k] = fmin(c->ns[k], p.ns * contention + waiting);
     }
 }
 
@@ -246,19 +248,20 @@ static bool drop_small(bool *in, const double *fractions, size_t count)
     return dropped;
 }
 
-/* All of it cut up, where that wins: true, and the decision is that. `beside`: as slow as
+/* All of it cut up, where that wins: true, and the decision is that. `contended`: as slow as
  * shares are beside others; else as if they were alone. */
-static bool split(const struct gx_question *q, bool beside, struct gx_decision *d)
+static bool split(const struct gx_question *q, bool contended, struct gx_decision *d)
 {
     struct curve curves[GX_CANDIDATES_MAX];
     bool in[GX_CANDIDATES_MAX];
     double fractions[GX_CANDIDATES_MAX], ns = 0;
     size_t portions = 0;
     for (size_t i = 0; i < q->count; i++) {
-        double factor = beside && q->rivals[i].beside > 0 ? q->rivals[i].beside : 1;
+        double factor =
+            contended && q->candidates[i].contention > 0 ? q->candidates[i].contention : 1;
         in[i] = d->ns[i] > 0;
         if (in[i])
-            read_curve(q, &q->rivals[i], d->ns[i], factor, &curves[i]);
+            read_curve(q, &q->candidates[i], d->ns[i], factor, &curves[i]);
     }
     do
         solve(curves, in, q->count, fractions);
@@ -276,9 +279,9 @@ static bool split(const struct gx_question *q, bool beside, struct gx_decision *
     for (size_t i = 0; i < q->count; i++)
         if (in[i])
             d->portion[d->portions++] = (struct gx_portion){
-                .rival = i,
+                .candidate = i,
                 .fraction = fractions[i],
-                .ns = time_of(&curves[i], fractions[i]) - (double)q->rivals[i].waiting_ns};
+                .ns = time_of(&curves[i], fractions[i]) - (double)q->candidates[i].waiting_ns};
     return true;
 }
 
@@ -286,7 +289,7 @@ static void try_split(const struct gx_question *q, struct gx_decision *d)
 {
     bool slower = false;
     for (size_t i = 0; i < q->count; i++)
-        slower |= q->rivals[i].beside > 1;
+        slower |= q->candidates[i].contention > 1;
     if (split(q, true, d) || !slower)
         return;
     struct gx_decision without = *d;
@@ -315,7 +318,7 @@ static bool affordable(struct gx_exploring *e)
     return spent < EXPLORE_PART * routed + EXPLORE_START;
 }
 
-/* A rival that nothing is known of; the count where there is none. */
+/* A candidate that nothing is known of; the count where there is none. */
 static size_t unknown_rival(const struct gx_question *q, const double *by)
 {
     size_t i = 0;
@@ -337,11 +340,11 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
     if (q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS)
         return true;
     struct gx_prediction p = {0};
-    gx__predict_wave(q, &q->rivals[best], 1 - EXPLORE_SHARE, &p);
+    gx__predict_round(q, &q->candidates[best], 1 - EXPLORE_SHARE, &p);
     d->portions = 2;
-    d->portion[i > best] = (struct gx_portion){.rival = i, .fraction = EXPLORE_SHARE};
+    d->portion[i > best] = (struct gx_portion){.candidate = i, .fraction = EXPLORE_SHARE};
     d->portion[i < best] =
-        (struct gx_portion){.rival = best, .fraction = 1 - EXPLORE_SHARE, .ns = p.ns};
+        (struct gx_portion){.candidate = best, .fraction = 1 - EXPLORE_SHARE, .ns = p.ns};
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who does a wave of jobs: what each candidate would take, and a policy, become a choice or
+ * Who does a round of jobs: what each candidate would take, and a policy, become a choice or
  * shares. Nothing is measured, allocated or remembered here but what exploring costs, so that
  * all of it can be tested on tables.
  */
@@ -16,8 +16,8 @@
 /* Where the CPU's time is not known: fewer elements than this take less. */
 #define GX_SMALL_ELEMS 512u
 /* What the CPU does in less, and so many times as fast as any GPU, is not worth deciding. */
-#define GX_SURE_NS     20000.0
-#define GX_SURE_FACTOR 1.5
+#define GX_FAR_AHEAD_NS     20000.0
+#define GX_FAR_AHEAD_FACTOR 1.5
 /* Exploring: only where it can matter. */
 #define GX_EXPLORE_MIN_NS 50000.0
 
@@ -28,18 +28,18 @@ struct gx_predictor {
     double (*next_ns)(const struct gx_model *model);
 };
 
-/* The elements of a wave that are of one kind. */
+/* The elements of a round that are of one kind. */
 struct gx_part {
     struct gx_kind kind;
     double elements;
 };
 
-struct gx_rival {
+struct gx_candidate_cost {
     const struct gx_model *model;
     bool cpu;            /* the others are GPUs */
     uint64_t waiting_ns; /* predicted, of what is under way there */
     double extra_ns;     /* beyond what the model says, for all of it: copies before and after */
-    double beside;       /* in a split a share takes this times what it takes alone; 0: 1 */
+    double contention;   /* in a split a share takes this times what it takes alone; 0: 1 */
     /* What the residency of a part is for this one; 0: what the part says. */
     gx_residency as[GX_DEVICE_MEMORY + 1];
 };
@@ -53,38 +53,39 @@ struct gx_exploring {
 
 struct gx_question {
     const struct gx_predictor *predictor;
-    gx_policy policy; /* CPU and GPU: the rivals are chosen already, and this is as AUTO */
+    gx_policy policy; /* CPU and GPU: the candidates are chosen already, and this is as AUTO */
     const struct gx_part *parts;
     size_t part_count;
     size_t jobs;
     uint64_t elements;
-    bool whole;                    /* it cannot be cut */
-    const struct gx_rival *rivals; /* 1 to GX_CANDIDATES_MAX */
+    bool whole;                                 /* it cannot be cut */
+    const struct gx_candidate_cost *candidates; /* 1 to GX_CANDIDATES_MAX */
     size_t count;
     struct gx_exploring *exploring; /* NULL: nothing is tried out */
 };
 
 struct gx_portion {
-    size_t rival;
+    size_t candidate;
     double fraction; /* of the elements; those of all portions are 1 together */
     double ns;       /* predicted for it, without waiting; 0: not known */
 };
 
 struct gx_decision {
     gx_reason reason;             /* ONLY, FASTEST, SPLIT, DEFAULT or EXPLORED */
-    double ns[GX_CANDIDATES_MAX]; /* all of it, by rival, without waiting; 0: not known */
+    double ns[GX_CANDIDATES_MAX]; /* all of it, by candidate, without waiting; 0: not known */
     double best_ns;               /* the least, with waiting; 0: not known */
     bool held_back;               /* it would be a split if nobody was slower beside others */
     size_t portions;
-    struct gx_portion portion[GX_CANDIDATES_MAX]; /* in the order of the rivals */
+    struct gx_portion portion[GX_CANDIDATES_MAX]; /* in the order of the candidates */
 };
 
 /* Where the reason is GX_REASON_EXPLORED, gx__explored has to follow. Any thread; no lock. */
 void gx__decide(const struct gx_question *question, struct gx_decision *decision);
 
-/* What the fraction of the wave takes on a rival alone, without waiting; false: not known. */
-bool gx__predict_wave(const struct gx_question *question, const struct gx_rival *rival,
-                      double fraction, struct gx_prediction *prediction);
+/* What the fraction of the round takes on a candidate alone, without waiting; false: not known. */
+bool gx__predict_round(const struct gx_question *question,
+                       const struct gx_candidate_cost *candidate, double fraction,
+                       struct gx_prediction *prediction);
 
 /* Whether so little is asked that no GPU can be faster; the model is that of "cpu". */
 bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *model,
@@ -92,9 +93,9 @@ bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *m
 
 /* Whether so little is asked that the CPU is faster than any of the GPUs by far, and that it would
  * be no use to measure these. */
-bool gx__is_sure(const struct gx_predictor *predictor, const struct gx_model *cpu,
-                 const struct gx_model *const *gpus, size_t gpu_count, const struct gx_kind *kind,
-                 uint64_t elements);
+bool gx__is_cpu_far_ahead(const struct gx_predictor *predictor, const struct gx_model *cpu,
+                          const struct gx_model *const *gpus, size_t gpu_count,
+                          const struct gx_kind *kind, uint64_t elements);
 
 /* A routed call, explored or not, took so long. */
 void gx__routed(struct gx_exploring *exploring, uint64_t ns);

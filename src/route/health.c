@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state of a place is a few atomics: it is looked at in every decision and changes
+ * The health of a device is a few atomics: it is looked at in every decision and changes
  * rarely. Two failures at once may double a rest only once, which harms nothing.
  */
 #include "route/health.h"
@@ -24,29 +24,29 @@ static uint64_t now(void)
     return gx__now_ns() + atomic_load_explicit(&gx__health_skip_ns, memory_order_relaxed);
 }
 
-static gx_health state_of(const struct gx_place *place)
+static gx_health state_of(const struct gx_device_slot *slot)
 {
-    return atomic_load_explicit(&place->condition.state, memory_order_acquire);
+    return atomic_load_explicit(&slot->condition.state, memory_order_acquire);
 }
 
-uint64_t gx__health_retry_ns(const struct gx_place *place)
+uint64_t gx__health_retry_ns(const struct gx_device_slot *slot)
 {
-    if (state_of(place) < GX_HEALTH_RESTING)
+    if (state_of(slot) < GX_HEALTH_RESTING)
         return 0;
-    uint64_t at = atomic_load(&place->condition.retry_at), time = now();
+    uint64_t at = atomic_load(&slot->condition.retry_at), time = now();
     return at > time ? at - time : 0;
 }
 
-bool gx__health_usable(const struct gx_place *place)
+bool gx__health_usable(const struct gx_device_slot *slot)
 {
-    if (state_of(place) < GX_HEALTH_RESTING)
+    if (state_of(slot) < GX_HEALTH_RESTING)
         return true;
-    return !gx__health_retry_ns(place) && !atomic_load(&place->condition.testing);
+    return !gx__health_retry_ns(slot) && !atomic_load(&slot->condition.testing);
 }
 
-bool gx__health_trusted(const struct gx_place *place)
+bool gx__health_trusted(const struct gx_device_slot *slot)
 {
-    return atomic_load_explicit(&place->condition.good, memory_order_relaxed) >= GX_TRUST_JOBS;
+    return atomic_load_explicit(&slot->condition.good, memory_order_relaxed) >= GX_TRUST_JOBS;
 }
 
 bool gx__health_is_failure(gx_status status)
@@ -58,9 +58,9 @@ bool gx__health_is_failure(gx_status status)
 /* ---- the way out ---- */
 
 /* For `least` at first, twice as long each time, up to `most`. Returns how long. */
-static uint64_t rest(struct gx_place *place, gx_health state, uint64_t least, uint64_t most)
+static uint64_t rest(struct gx_device_slot *slot, gx_health state, uint64_t least, uint64_t most)
 {
-    struct gx_condition *c = &place->condition;
+    struct gx_condition *c = &slot->condition;
     uint64_t ns = atomic_load(&c->rest_ns);
     ns = ns < least ? least : ns > most ? most : ns;
     atomic_store(&c->rest_ns, ns < most ? 2 * ns : most);
@@ -75,40 +75,41 @@ static bool no_memory(gx_status status)
     return status == GX_ERR_OUT_OF_DEVICE_MEMORY || status == GX_ERR_OUT_OF_MEMORY;
 }
 
-void gx__health_failed(struct gx_places *places, struct gx_place *place, struct gx_engine *engine,
-                       gx_status status)
+void gx__health_failed(struct gx_device_slots *slots, struct gx_device_slot *slot,
+                       struct gx_engine *engine, gx_status status)
 {
-    bool again = atomic_load(&place->condition.rest_ns) != 0;
-    gx__count(&place->failures, 1);
-    if (state_of(place) == GX_HEALTH_QUARANTINED)
+    bool again = atomic_load(&slot->condition.rest_ns) != 0;
+    gx__count(&slot->failures, 1);
+    if (state_of(slot) == GX_HEALTH_QUARANTINED)
         return; /* a call that was still under way does not shorten that */
     if (engine && again && status == GX_ERR_DEVICE)
         atomic_store(&engine->lost, true); /* a device that goes on failing is opened anew */
     uint64_t most = no_memory(status) ? REST_NS : REST_MAX_NS;
-    uint64_t before = atomic_load(&place->condition.rest_ns);
-    uint64_t ns = rest(place, GX_HEALTH_RESTING, REST_NS, most);
+    uint64_t before = atomic_load(&slot->condition.rest_ns);
+    uint64_t ns = rest(slot, GX_HEALTH_RESTING, REST_NS, most);
     if (before > most) /* what it has earned by failing otherwise is not forgotten */
-        atomic_store(&place->condition.rest_ns, before);
-    gx__log(places->instance, GX_LOG_WARNING, "device '%s' is not used for %llu ms: %s",
-            place->name, (unsigned long long)(ns / 1000000), gx_status_message(status));
+        atomic_store(&slot->condition.rest_ns, before);
+    gx__log(slots->instance, GX_LOG_WARNING, "device '%s' is not used for %llu ms: %s", slot->name,
+            (unsigned long long)(ns / 1000000), gx_status_message(status));
 }
 
-void gx__health_lied(struct gx_places *places, struct gx_place *place, struct gx_engine *engine)
+void gx__health_gave_wrong_result(struct gx_device_slots *slots, struct gx_device_slot *slot,
+                                  struct gx_engine *engine)
 {
-    gx__count(&place->mismatches, 1);
-    gx__count(&places->instance->counters.mismatches, 1);
+    gx__count(&slot->mismatches, 1);
+    gx__count(&slots->instance->counters.mismatches, 1);
     atomic_store(&engine->lost, true);
-    uint64_t ns = rest(place, GX_HEALTH_QUARANTINED, QUARANTINE_NS, QUARANTINE_MAX_NS);
-    gx__log(places->instance, GX_LOG_ERROR,
-            "device '%s' gave a wrong result and is not used for %llu s", place->name,
+    uint64_t ns = rest(slot, GX_HEALTH_QUARANTINED, QUARANTINE_NS, QUARANTINE_MAX_NS);
+    gx__log(slots->instance, GX_LOG_ERROR,
+            "device '%s' gave a wrong result and is not used for %llu s", slot->name,
             (unsigned long long)(ns / 1000000000));
 }
 
-void gx__health_worked(struct gx_place *place, uint64_t jobs)
+void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs)
 {
-    struct gx_condition *c = &place->condition;
+    struct gx_condition *c = &slot->condition;
     uint32_t good = atomic_load_explicit(&c->good, memory_order_relaxed);
-    if (good >= GX_TRUST_JOBS || state_of(place) >= GX_HEALTH_RESTING)
+    if (good >= GX_TRUST_JOBS || state_of(slot) >= GX_HEALTH_RESTING)
         return; /* the latter: a call that was still under way */
     uint64_t now_good = good + jobs;
     atomic_store_explicit(&c->good, now_good < GX_TRUST_JOBS ? (uint32_t)now_good : GX_TRUST_JOBS,
@@ -129,60 +130,60 @@ static gx_status test(struct gx_engine *engine, char *message, size_t message_si
 }
 
 /* One thread at a time. */
-static gx_status readmit(struct gx_places *places, struct gx_place *place,
+static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *slot,
                          struct gx_engine **engine, char *message, size_t message_size)
 {
-    gx_status s = gx__place_open(places, place->name, engine, message, message_size);
+    gx_status s = gx__slot_open(slots, slot->name, engine, message, message_size);
     if (s == GX_OK) {
         s = test(*engine, message, message_size);
         if (s != GX_OK)
             gx__engine_release(*engine);
     }
     if (s != GX_OK) {
-        bool lied = state_of(place) == GX_HEALTH_QUARANTINED;
-        gx__count(&place->failures, 1);
-        rest(place, state_of(place), lied ? QUARANTINE_NS : REST_NS,
+        bool lied = state_of(slot) == GX_HEALTH_QUARANTINED;
+        gx__count(&slot->failures, 1);
+        rest(slot, state_of(slot), lied ? QUARANTINE_NS : REST_NS,
              lied ? QUARANTINE_MAX_NS : REST_MAX_NS);
-        gx__log(places->instance, GX_LOG_WARNING, "device '%s' is not used again yet: %s",
-                place->name, message);
+        gx__log(slots->instance, GX_LOG_WARNING, "device '%s' is not used again yet: %s",
+                slot->name, message);
         return s;
     }
-    gx__count(&place->readmissions, 1);
-    atomic_store(&place->condition.good, 0);
-    atomic_store_explicit(&place->condition.state, GX_HEALTH_GOOD, memory_order_release);
-    gx__log(places->instance, GX_LOG_INFO, "device '%s' has passed its test and is used again",
-            place->name);
+    gx__count(&slot->readmissions, 1);
+    atomic_store(&slot->condition.good, 0);
+    atomic_store_explicit(&slot->condition.state, GX_HEALTH_GOOD, memory_order_release);
+    gx__log(slots->instance, GX_LOG_INFO, "device '%s' has passed its test and is used again",
+            slot->name);
     return GX_OK;
 }
 
-gx_status gx__health_enter(struct gx_places *places, struct gx_place *place,
+gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot,
                            struct gx_engine **engine, char *message, size_t message_size)
 {
-    struct gx_condition *c = &place->condition;
-    gx_health state = state_of(place);
+    struct gx_condition *c = &slot->condition;
+    gx_health state = state_of(slot);
     if (state == GX_HEALTH_GOOD) {
-        *engine = gx__place_enter(place);
+        *engine = gx__slot_enter(slot);
         if (*engine)
             return GX_OK; /* else it was lost by one who named it */
         gx_health good = GX_HEALTH_GOOD;
         atomic_compare_exchange_strong(&c->state, &good, GX_HEALTH_RESTING);
     } else if (state == GX_HEALTH_UNUSED) {
-        gx_status s = gx__place_open(places, place->name, engine, message, message_size);
+        gx_status s = gx__slot_open(slots, slot->name, engine, message, message_size);
         if (s == GX_OK)
             atomic_compare_exchange_strong(&c->state, &state, GX_HEALTH_GOOD);
         else
-            gx__health_failed(places, place, NULL, s);
+            gx__health_failed(slots, slot, NULL, s);
         return s;
     }
     gx_status s = GX_ERR_NO_DEVICE;
-    snprintf(message, message_size, "device '%s' failed and is not used for a while", place->name);
-    if (gx__health_retry_ns(place) || atomic_exchange(&c->testing, true))
+    snprintf(message, message_size, "device '%s' failed and is not used for a while", slot->name);
+    if (gx__health_retry_ns(slot) || atomic_exchange(&c->testing, true))
         return s;
-    if (state_of(place) == GX_HEALTH_GOOD) { /* another thread was faster */
-        *engine = gx__place_enter(place);
+    if (state_of(slot) == GX_HEALTH_GOOD) { /* another thread was faster */
+        *engine = gx__slot_enter(slot);
         s = *engine ? GX_OK : s;
     } else {
-        s = readmit(places, place, engine, message, message_size);
+        s = readmit(slots, slot, engine, message, message_size);
     }
     atomic_store(&c->testing, false);
     return s;

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "exec/buffer.h"
-#include "route/desk.h"
+#include "route/workspace.h"
 #include "route/health.h"
 
 #define ALIGN ((size_t)64)
 
-/* What a job replaces it also writes to the same memory of the desk. */
+/* What a job replaces it also writes to the same memory of the workspace. */
 static bool is_replaced(const gx_job *job, int which)
 {
     const gx_operand *o = gx__operand(job, which), *out = &job->out;
@@ -21,7 +21,7 @@ static bool is_replaced(const gx_job *job, int which)
 
 static size_t room_for(const gx_job *job, int which)
 {
-    if (!gx__is_away(gx__operand(job, which)) || is_replaced(job, which))
+    if (!gx__in_device_buffer(gx__operand(job, which)) || is_replaced(job, which))
         return 0;
     return (gx__operand_bytes(job, which) + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -31,14 +31,14 @@ bool gx__is_mixed(const gx_job *job)
     const struct gx_engine *home = NULL;
     for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
-        if (gx__is_away(o) && home && o->buf->engine != home)
+        if (gx__in_device_buffer(o) && home && o->buf->engine != home)
             return true;
-        home = gx__is_away(o) ? o->buf->engine : home;
+        home = gx__in_device_buffer(o) ? o->buf->engine : home;
     }
     return false;
 }
 
-gx_status gx__lay_out(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
+gx_status gx__lay_out(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                       size_t count)
 {
     const gx_job *plain;
@@ -46,23 +46,23 @@ gx_status gx__lay_out(struct gx_router *router, struct gx_desk *desk, const gx_j
     for (size_t j = 0; j < count; j++)
         for (int i = 0; i <= (int)gx__op_operands(jobs[j].op); i++)
             bytes += room_for(&jobs[j], i);
-    gx_status s = gx__wave_plain(router, desk, jobs, count, &plain);
+    gx_status s = gx__round_plain(router, ws, jobs, count, &plain);
     if (s != GX_OK)
         return s;
-    if (!gx__desk_room(router, &desk->copies, &desk->copies_room, bytes, 1) ||
+    if (!gx__workspace_reserve(router, &ws->copies, &ws->copies_room, bytes, 1) ||
         (plain == jobs &&
-         !gx__desk_room(router, &desk->wave, &desk->wave_room, count, sizeof *desk->wave)))
+         !gx__workspace_reserve(router, &ws->round, &ws->round_room, count, sizeof *ws->round)))
         return GX_ERR_OUT_OF_MEMORY;
     if (plain == jobs)
-        memcpy(desk->wave, jobs, count * sizeof *jobs);
+        memcpy(ws->round, jobs, count * sizeof *jobs);
     for (size_t j = 0; j < count; j++) {
-        gx_job *job = &desk->wave[j];
+        gx_job *job = &ws->round[j];
         gx_operand *const operands[] = {&job->out, &job->a, &job->b, &job->c};
         for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
-            if (!gx__is_away(gx__operand(&jobs[j], i)))
+            if (!gx__in_device_buffer(gx__operand(&jobs[j], i)))
                 continue;
             operands[i]->host =
-                is_replaced(&jobs[j], i) ? job->out.host : (void *)(desk->copies + at);
+                is_replaced(&jobs[j], i) ? job->out.host : (void *)(ws->copies + at);
             operands[i]->buf = NULL;
             operands[i]->offset = 0;
             at += room_for(&jobs[j], i);
@@ -75,10 +75,10 @@ static gx_status cannot_copy(struct gx_router *router, const gx_operand *o, gx_s
                              char *message, size_t size)
 {
     struct gx_engine *engine = o->buf->engine;
-    snprintf(message, size, "a buffer of '%s' cannot be copied: %s", engine->place->name,
+    snprintf(message, size, "a buffer of '%s' cannot be copied: %s", engine->slot->name,
              gx_status_message(s));
     if (gx__health_is_failure(s))
-        gx__health_failed(&router->places, engine->place, engine, s);
+        gx__health_failed(&router->slots, engine->slot, engine, s);
     return s;
 }
 
@@ -88,7 +88,7 @@ gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const g
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
         size_t bytes = gx__operand_bytes(job, i);
-        if (!gx__is_away(o) || !bytes)
+        if (!gx__in_device_buffer(o) || !bytes)
             continue;
         gx_status s = gx_buf_read(o->buf, o->offset, gx__operand(laid_out, i)->host, bytes);
         if (s != GX_OK)
@@ -101,37 +101,37 @@ static gx_status write_result(struct gx_router *router, const gx_job *job, const
                               char *message, size_t size)
 {
     size_t bytes = gx__operand_bytes(job, GX_OUT);
-    if (!gx__is_away(&job->out) || !bytes)
+    if (!gx__in_device_buffer(&job->out) || !bytes)
         return GX_OK;
     gx_status s = gx_buf_write(job->out.buf, job->out.offset, laid_out->out.host, bytes);
     return s == GX_OK ? s : cannot_copy(router, &job->out, s, message, size);
 }
 
-gx_status gx__run_mixed(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                         size_t index, size_t *reported)
 {
     struct gx_outcome own, *r = call->reports ? &call->reports[index] : &own;
     const gx_job *job = &call->jobs[index];
     struct gx_call there = *call;
     *reported = 0;
-    gx_status s = gx__lay_out(router, desk, job, 1);
+    gx_status s = gx__lay_out(router, ws, job, 1);
     if (s != GX_OK)
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
     else
-        s = gx__read_operands(router, job, desk->wave, call->message, sizeof call->message);
+        s = gx__read_operands(router, job, ws->round, call->message, sizeof call->message);
     if (s != GX_OK)
         return s;
-    there.jobs = desk->wave;
+    there.jobs = ws->round;
     there.count = 1;
     there.reports = r;
-    s = gx__wave_run(router, desk, &there, 0, 1, reported);
+    s = gx__round_run(router, ws, &there, 0, 1, reported);
     if (s == GX_OK) {
-        s = write_result(router, job, desk->wave, there.message, sizeof there.message);
+        s = write_result(router, job, ws->round, there.message, sizeof there.message);
         if (s == GX_OK)
             return s;
         r->status = s;
         memcpy(r->message, there.message, sizeof r->message);
-        gx__count(&router->places.instance->counters.jobs_failed, 1);
+        gx__count(&router->slots.instance->counters.jobs_failed, 1);
     }
     call->failed = index;
     memcpy(call->message, there.message, sizeof call->message);

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
-#include "route/desk.h"
+#include "route/workspace.h"
 #include "route/health.h"
 #include "route/probe.h"
 
@@ -26,7 +26,7 @@
 
 void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, gx_status why)
 {
-    gx__count(&router->places.instance->counters.jobs_failed, call->count - first);
+    gx__count(&router->slots.instance->counters.jobs_failed, call->count - first);
     for (size_t i = first; call->reports && i < call->count; i++)
         gx__outcome_not_run(&call->reports[i], why);
 }
@@ -53,7 +53,7 @@ gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, si
 }
 
 /* Of a job that only one was considered for. */
-void gx__report_one(const struct gx_place *place, const struct gx_kind *kind, uint64_t n,
+void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kind, uint64_t n,
                     struct gx_outcome *r)
 {
     gx_candidate *c = &r->candidate[0];
@@ -63,12 +63,12 @@ void gx__report_one(const struct gx_place *place, const struct gx_kind *kind, ui
     if (!r->reason) /* it did not run */
         return;
     r->candidates = 1;
-    memcpy(c->device, place->name, sizeof c->device);
+    memcpy(c->device, slot->name, sizeof c->device);
     c->status = r->status;
     c->elements = r->status == GX_OK ? n : 0;
     c->actual_ns = r->total_ns;
     gx__float_env_default(&caller);
-    if (gx__predictor.predict(atomic_load(&place->model), kind, (double)n, &p))
+    if (gx__predictor.predict(atomic_load(&slot->model), kind, (double)n, &p))
         c->share_ns = c->predicted_ns = (uint64_t)p.ns;
     gx__float_env_restore(&caller);
 }
@@ -87,83 +87,83 @@ static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, u
 {
     fenv_t caller;
     gx__float_env_default(&caller);
-    gx__learn(engine->instance, engine->place, batch->jobs, batch->count, batch->path, ns, false);
+    gx__learn(engine->instance, engine->slot, batch->jobs, batch->count, batch->path, ns, false);
     gx__float_env_restore(&caller);
 }
 
 /* What others have to wait for, about: as if all jobs were like the first. */
 static uint64_t expect(struct gx_engine *engine, const struct gx_batch *batch, uint64_t elements)
 {
-    struct gx_place *place = engine->place;
+    struct gx_device_slot *slot = engine->slot;
     struct gx_prediction p = {0};
     fenv_t caller;
     if (elements < TIMED_ELEMS)
         return 0;
-    struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, place->host);
+    struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, slot->host);
     gx__float_env_default(&caller);
-    gx__predictor.predict(atomic_load(&place->model), &kind, (double)elements, &p);
+    gx__predictor.predict(atomic_load(&slot->model), &kind, (double)elements, &p);
     uint64_t ns = (uint64_t)p.ns;
     gx__float_env_restore(&caller);
     return ns;
 }
 
 /* The first of a small kind get the model its memory, so that none is asked for later. */
-static bool is_new(struct gx_place *place, const struct gx_batch *batch)
+static bool is_new(struct gx_device_slot *slot, const struct gx_batch *batch)
 {
     if (!batch->count)
         return false;
     struct gx_kind kind = {batch->jobs->op, batch->jobs->field, GX_HOST_MEMORY, GX_PATH_AUTO};
-    return atomic_load_explicit(&gx__habit(place, &kind)->runs, memory_order_relaxed) <
+    return atomic_load_explicit(&gx__kind_stats(slot, &kind)->runs, memory_order_relaxed) <
            GX_FIRST_RUNS;
 }
 
-uint64_t gx__run_there(struct gx_engine *engine, struct gx_batch *batch)
+uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
 {
-    struct gx_place *place = engine->place;
+    struct gx_device_slot *slot = engine->slot;
     uint64_t elements = elements_of(batch->jobs, batch->count);
     uint64_t number =
-        atomic_fetch_add_explicit(&place->work.jobs, batch->count, memory_order_relaxed);
-    bool timed = elements >= TIMED_ELEMS || !place->host || number % TIMED_EVERY < batch->count ||
-                 is_new(place, batch);
+        atomic_fetch_add_explicit(&slot->work.jobs, batch->count, memory_order_relaxed);
+    bool timed = elements >= TIMED_ELEMS || !slot->host || number % TIMED_EVERY < batch->count ||
+                 is_new(slot, batch);
     if (!timed) {
         gx__engine_run(engine, batch);
-        gx__count(&place->work.elements, elements);
+        gx__count(&slot->work.elements, elements);
         return 0;
     }
-    bool alone = atomic_fetch_add(&place->active, 1) == 0;
+    bool alone = atomic_fetch_add(&slot->active, 1) == 0;
     uint64_t expected = expect(engine, batch, elements);
-    atomic_fetch_add(&place->waiting_ns, expected);
+    atomic_fetch_add(&slot->waiting_ns, expected);
     uint64_t start = gx__engine_now(engine);
     gx__engine_run(engine, batch);
     uint64_t ns = gx__engine_now(engine) - start;
-    atomic_fetch_sub(&place->waiting_ns, expected);
-    alone &= atomic_fetch_sub(&place->active, 1) == 1;
-    gx__count(&place->work.elements, elements);
-    gx__count(&place->work.busy_ns, ns);
+    atomic_fetch_sub(&slot->waiting_ns, expected);
+    alone &= atomic_fetch_sub(&slot->active, 1) == 1;
+    gx__count(&slot->work.elements, elements);
+    gx__count(&slot->work.busy_ns, ns);
     if (alone && batch->status == GX_OK && !batch->mode)
         learn_from(engine, batch, ns);
     return ns;
 }
 
-void gx__router_run_there(void *user, struct gx_engine *engine, struct gx_batch *batch)
+void gx__router_run_on_engine(void *user, struct gx_engine *engine, struct gx_batch *batch)
 {
     if (engine->checked)
         gx__check_run(user, engine, batch);
     else
-        gx__run_there(engine, batch);
+        gx__run_on_engine(engine, batch);
 }
 
 /* ---- which device ---- */
 
-bool gx__is_away(const gx_operand *o)
+bool gx__in_device_buffer(const gx_operand *o)
 {
-    return o->buf && !o->buf->engine->place->host;
+    return o->buf && !o->buf->engine->slot->host;
 }
 
-struct gx_engine *gx__home_of(const gx_job *job)
+struct gx_engine *gx__resident_engine(const gx_job *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
-        if (gx__is_away(gx__operand(job, i)))
+        if (gx__in_device_buffer(gx__operand(job, i)))
             return gx__operand(job, i)->buf->engine;
     return NULL;
 }
@@ -181,13 +181,13 @@ gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const cha
                           struct gx_engine **engine, gx_reason *reason, char *message, size_t size)
 {
     struct gx_engine *home = engine_of_buffers(job);
-    const char *name = device ? device : router->places.instance->config.device;
+    const char *name = device ? device : router->slots.instance->config.device;
     *reason = home && !device ? GX_REASON_RESIDENT : GX_REASON_ASKED;
     if (home && !device) {
         *engine = gx__engine_acquire(home);
         return GX_OK;
     }
-    gx_status s = gx__place_open(&router->places, name, engine, message, size);
+    gx_status s = gx__slot_open(&router->slots, name, engine, message, size);
     if (s != GX_OK || !home || *engine == home)
         return s;
     gx__engine_release(*engine);
@@ -241,7 +241,7 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
         if (engine->checked)
             gx__check_run(router, engine, &batch);
         else
-            gx__run_there(engine, &batch);
+            gx__run_on_engine(engine, &batch);
         gx__engine_release(engine);
         s = gx__take_result(call, &batch, i);
         if (s != GX_OK) {
@@ -254,42 +254,42 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
 
 /* ---- results that stay in buffers ---- */
 
-/* So many elements more, that took ns, are in buffers of the place, where they are not looked
+/* So many elements more, that took ns, are in buffers of the device, where they are not looked
  * at. Whether it has to prove itself now: they are many, and a probe costs little beside what
  * they took. *all: the elements since the last one. */
-static bool probe_is_due(struct gx_place *place, uint64_t every, uint64_t elements, uint64_t ns,
-                         uint64_t *all)
+static bool probe_is_due(struct gx_device_slot *slot, uint64_t every, uint64_t elements,
+                         uint64_t ns, uint64_t *all)
 {
     uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
-    uint64_t all_ns = atomic_fetch_add(&place->unproven_ns, ns) + ns;
-    *all = atomic_fetch_add(&place->unproven, elements) + elements;
-    return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&place->probe_ns);
+    uint64_t all_ns = atomic_fetch_add(&slot->unproven_ns, ns) + ns;
+    *all = atomic_fetch_add(&slot->unproven, elements) + elements;
+    return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&slot->probe_ns);
 }
 
 gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
                     size_t count, uint64_t ns, char *message, size_t message_size)
 {
-    struct gx_place *place = engine->place;
-    uint64_t all, every = gx__sample_every(router->places.instance);
-    if (!count || !probe_is_due(place, every, elements_of(jobs, count), ns, &all))
+    struct gx_device_slot *slot = engine->slot;
+    uint64_t all, every = gx__sample_every(router->slots.instance);
+    if (!count || !probe_is_due(slot, every, elements_of(jobs, count), ns, &all))
         return GX_OK;
     char why[GX_MESSAGE_BYTES] = "";
     uint64_t start = gx__engine_now(engine);
     struct gx_sampler sampler = {.seed = gx__now_ns()};
     const gx_job *job = &jobs[sampler.seed / 64 % count]; /* any of them, in the long run all */
-    atomic_store(&place->unproven, 0);
-    atomic_store(&place->unproven_ns, 0);
-    gx__count(&router->places.instance->counters.sampled, GX_PROBE_ELEMS);
+    atomic_store(&slot->unproven, 0);
+    atomic_store(&slot->unproven_ns, 0);
+    gx__count(&router->slots.instance->counters.sampled, GX_PROBE_ELEMS);
     gx_status s = gx__probe(engine, &sampler, job->op, job->field, GX_PROBE_ELEMS, why, sizeof why);
-    atomic_store(&place->probe_ns, gx__engine_now(engine) - start);
+    atomic_store(&slot->probe_ns, gx__engine_now(engine) - start);
     if (s == GX_OK)
-        gx__health_worked(place, 1);
+        gx__health_worked(slot, 1);
     if (s != GX_ERR_DEVICE) /* else it is the next call's to fail */
         return GX_OK;
-    gx__health_lied(&router->places, place, engine);
+    gx__health_gave_wrong_result(&router->slots, slot, engine);
     snprintf(message, message_size,
              "results in buffers of '%s' of the last %llu elements are not to be trusted: %.60s",
-             place->name, (unsigned long long)all, why);
+             slot->name, (unsigned long long)all, why);
     return GX_ERR_DEVICE;
 }
 
@@ -299,7 +299,7 @@ static void report_resident(const struct gx_engine *engine, struct gx_call *call
     for (size_t i = first; call->reports && i < first + count; i++) {
         const gx_job *job = &call->jobs[i];
         struct gx_kind kind = gx__kind_of(engine->instance, job, call->path, false);
-        gx__report_one(engine->place, &kind, job->n, &call->reports[i]);
+        gx__report_one(engine->slot, &kind, job->n, &call->reports[i]);
     }
 }
 
@@ -313,19 +313,19 @@ static void distrust(struct gx_call *call, size_t job, gx_status status)
     memcpy(call->reports[job].message, call->message, sizeof call->message);
 }
 
-gx_status gx__run_resident(struct gx_router *router, struct gx_desk *desk, struct gx_call *call,
+gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                            size_t first, size_t count, size_t *reported)
 {
     struct gx_batch batch;
     const gx_job *jobs;
-    gx_status s = gx__wave_plain(router, desk, call->jobs + first, count, &jobs);
+    gx_status s = gx__round_plain(router, ws, call->jobs + first, count, &jobs);
     *reported = s == GX_OK ? count : 0;
     if (s != GX_OK) {
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
         return s;
     }
-    struct gx_engine *engine = gx__engine_acquire(gx__home_of(&call->jobs[first]));
-    struct gx_place *place = engine->place;
+    struct gx_engine *engine = gx__engine_acquire(gx__resident_engine(&call->jobs[first]));
+    struct gx_device_slot *slot = engine->slot;
     for (size_t i = first; call->reports && i < first + count; i++)
         gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
     gx__batch_set(&batch, call, jobs, first, count);
@@ -333,11 +333,11 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_desk *desk, struc
     if (engine->checked)
         gx__check_run(router, engine, &batch);
     else
-        ns = gx__run_there(engine, &batch);
+        ns = gx__run_on_engine(engine, &batch);
     s = gx__take_result(call, &batch, first);
     report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
-        gx__health_failed(&router->places, place, engine, s);
+        gx__health_failed(&router->slots, slot, engine, s);
     if (s == GX_OK && !engine->checked) { /* which is no reason to trust it before a probe is */
         s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
@@ -384,7 +384,7 @@ gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool 
         char message[GX_MESSAGE_BYTES] = "";
         gx_status s = gx__find_engine(router, &call->jobs[i], call->device, &engine, &reason,
                                       message, sizeof message);
-        if (s == GX_OK && routed && !engine->place->host && !engine->checked) {
+        if (s == GX_OK && routed && !engine->slot->host && !engine->checked) {
             s = prove_before(router, engine, &call->jobs[i], message, sizeof message);
             if (s != GX_OK)
                 gx__engine_release(engine);

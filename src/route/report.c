@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the shares of a wave did becomes the reports of its jobs.
+ * What the shares of a round did becomes the reports of its jobs.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "route/desk.h"
+#include "route/workspace.h"
 
-/* The part of job j that is in the errand; n is 0 where there is none. */
-static struct gx_range part_of(const struct gx_errand *e, size_t j)
+/* The part of job j that is in the shard; n is 0 where there is none. */
+static struct gx_range part_of(const struct gx_shard *e, size_t j)
 {
     if (j < e->share.job || j - e->share.job >= e->share.jobs)
         return (struct gx_range){.job = j};
-    return gx__share_range(e->wave, &e->share, j - e->share.job);
+    return gx__share_range(e->round, &e->share, j - e->share.job);
 }
 
-static bool has(const struct gx_errand *e, size_t j)
+static bool has(const struct gx_shard *e, size_t j)
 {
     return j >= e->share.job && j - e->share.job < e->share.jobs;
 }
@@ -27,37 +27,39 @@ static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
 
 /* ---- who was considered ---- */
 
-static gx_candidate *candidate(struct gx_outcome *r, const struct gx_desk *desk, size_t i,
-                               uint64_t n)
+static gx_candidate *add_candidate(struct gx_outcome *r, const struct gx_workspace *ws, size_t i,
+                                   uint64_t n)
 {
-    const struct gx_entrant *e = &desk->entrant[i];
+    const struct gx_candidate_engine *e = &ws->candidate[i];
     gx_candidate *c = &r->candidate[r->candidates++];
     *c = (gx_candidate){0};
-    memcpy(c->device, e->place->name, sizeof c->device);
+    memcpy(c->device, e->slot->name, sizeof c->device);
     c->status = e->status;
-    if (i < desk->rivals)
-        c->predicted_ns = scaled((uint64_t)desk->decision.ns[i], n, desk->question.elements);
+    if (i < ws->choices)
+        c->predicted_ns = scaled((uint64_t)ws->decision.ns[i], n, ws->question.elements);
     return c;
 }
 
-void gx__report_candidates(const struct gx_desk *desk, size_t j, uint64_t n, struct gx_outcome *r)
+void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
+                           struct gx_outcome *r)
 {
-    for (size_t i = 0; i < desk->entrants && i < GX_CANDIDATES_MAX; i++) {
-        const struct gx_entrant *entrant = &desk->entrant[i];
-        gx_candidate *c = candidate(r, desk, i, n);
+    for (size_t i = 0; i < ws->candidates && i < GX_CANDIDATES_MAX; i++) {
+        const struct gx_candidate_engine *candidate = &ws->candidate[i];
+        gx_candidate *c = add_candidate(r, ws, i, n);
         uint64_t meant = 0;
-        for (size_t k = 0; k < desk->errands; k++) {
-            const struct gx_errand *e = &desk->errand[k];
+        for (size_t k = 0; k < ws->shards; k++) {
+            const struct gx_shard *e = &ws->shard[k];
             if (!has(e, j))
                 continue;
             struct gx_range range = part_of(e, j);
-            if (e->entrant == entrant && j - e->share.job < e->next)
+            if (e->candidate == candidate && j - e->share.job < e->next)
                 c->elements += range.n;
-            if (e->meant_for == entrant)
+            if (e->meant_for == candidate)
                 meant += range.n;
         }
-        c->share_ns = meant ? scaled(entrant->share_ns, meant, entrant->meant) : 0;
-        c->actual_ns = c->elements ? scaled(entrant->actual_ns, c->elements, entrant->elements) : 0;
+        c->share_ns = meant ? scaled(candidate->share_ns, meant, candidate->meant) : 0;
+        c->actual_ns =
+            c->elements ? scaled(candidate->actual_ns, c->elements, candidate->elements) : 0;
     }
 }
 
@@ -96,7 +98,7 @@ static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
              gx_field_get_info(field)->name);
 }
 
-static void not_written(struct gx_outcome *r, const struct gx_errand *e,
+static void not_written(struct gx_outcome *r, const struct gx_shard *e,
                         const struct gx_range *range, size_t job)
 {
     size_t length = strlen(r->message);
@@ -110,18 +112,18 @@ static void not_written(struct gx_outcome *r, const struct gx_errand *e,
              from, to);
 }
 
-/* Everything of job j of the wave, which is number `job` of the call; who was considered only
+/* Everything of job j of the round, which is number `job` of the call; who was considered only
  * where someone wants to know. Returns the device that had most of it. */
-static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, bool wanted,
-                              struct gx_outcome *r)
+static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, size_t job,
+                                    bool wanted, struct gx_outcome *r)
 {
-    struct gx_place *place = NULL;
+    struct gx_device_slot *slot = NULL;
     uint64_t most = 0;
     bool stopped = false;
-    const gx_job *meant = &desk->errand[0].wave[j];
-    gx__outcome_clear(r, desk->decision.reason);
-    for (size_t k = 0; k < desk->errands; k++) {
-        const struct gx_errand *e = &desk->errand[k];
+    const gx_job *meant = &ws->shard[0].round[j];
+    gx__outcome_clear(r, ws->decision.reason);
+    for (size_t k = 0; k < ws->shards; k++) {
+        const struct gx_shard *e = &ws->shard[k];
         if (!has(e, j))
             continue;
         size_t i = j - e->share.job;
@@ -129,10 +131,10 @@ static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, 
         const struct gx_outcome *part = &e->reports[i];
         if (e->failed_over)
             r->reason = GX_REASON_FALLBACK;
-        if (!place || range.n > most) {
+        if (!slot || range.n > most) {
             most = range.n;
-            place = e->entrant->place;
-            memcpy(r->device, place->name, sizeof r->device);
+            slot = e->candidate->slot;
+            memcpy(r->device, slot->name, sizeof r->device);
             r->path = part->path;
             r->mode = part->mode;
         }
@@ -147,24 +149,24 @@ static struct gx_place *merge(const struct gx_desk *desk, size_t j, size_t job, 
     if (r->status == GX_OK && stopped)
         r->status = GX_ERR_NOT_RUN;
     if (r->status == GX_OK && r->reason == GX_REASON_FALLBACK)
-        memcpy(r->message, desk->message, sizeof r->message);
+        memcpy(r->message, ws->message, sizeof r->message);
     if (wanted)
-        gx__report_candidates(desk, j, meant->n, r);
-    return place;
+        gx__report_candidates(ws, j, meant->n, r);
+    return slot;
 }
 
 /* Buffers of "cpu" may be anybody's host memory, but stayed with it. */
-static bool at_home(const gx_job *job, const struct gx_desk *desk)
+static bool at_home(const gx_job *job, const struct gx_workspace *ws)
 {
     bool buffers = job->out.buf || job->a.buf || job->b.buf || job->c.buf;
-    return buffers && desk->errands == 1 && desk->errand[0].entrant->place->host &&
-           !desk->errand[0].failed_over;
+    return buffers && ws->shards == 1 && ws->shard[0].candidate->slot->host &&
+           !ws->shard[0].failed_over;
 }
 
-static bool cancelled(const struct gx_desk *desk)
+static bool cancelled(const struct gx_workspace *ws)
 {
-    for (size_t k = 0; k < desk->errands; k++)
-        if (desk->errand[k].status == GX_ERR_CANCELLED)
+    for (size_t k = 0; k < ws->shards; k++)
+        if (ws->shard[k].status == GX_ERR_CANCELLED)
             return true;
     return false;
 }
@@ -172,23 +174,23 @@ static bool cancelled(const struct gx_desk *desk)
 /* ---- regret ---- */
 
 /* With what is under way there, as it was when it was decided. */
-static double with_waiting(const struct gx_desk *desk, size_t rival, double ns)
+static double with_waiting(const struct gx_workspace *ws, size_t candidate, double ns)
 {
-    return ns + (double)desk->rival[rival].waiting_ns;
+    return ns + (double)ws->cost[candidate].waiting_ns;
 }
 
 /* The least that was predicted: for one candidate, or for the split; 0: for none. */
-static double least_predicted(const struct gx_desk *desk)
+static double least_predicted(const struct gx_workspace *ws)
 {
-    const struct gx_decision *d = &desk->decision;
+    const struct gx_decision *d = &ws->decision;
     double least = 0, split = 0;
-    for (size_t i = 0; i < desk->rivals; i++) {
-        double ns = with_waiting(desk, i, d->ns[i]);
+    for (size_t i = 0; i < ws->choices; i++) {
+        double ns = with_waiting(ws, i, d->ns[i]);
         if (d->ns[i] > 0 && (ns < least || !(least > 0)))
             least = ns;
     }
     for (size_t i = 0; i < d->portions; i++) {
-        double ns = with_waiting(desk, d->portion[i].rival, d->portion[i].ns);
+        double ns = with_waiting(ws, d->portion[i].candidate, d->portion[i].ns);
         split = ns > split ? ns : split;
     }
     return d->reason == GX_REASON_SPLIT && split < least ? split : least;
@@ -196,10 +198,10 @@ static double least_predicted(const struct gx_desk *desk)
 
 /* The policy is no part of it: that of latency judges by what slower calls take, which says
  * nothing about this one. */
-void gx__report_regret(struct gx_router *router, const struct gx_desk *desk, uint64_t ns)
+void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, uint64_t ns)
 {
-    struct gx_counters *counters = &router->places.instance->counters;
-    double least = desk->rivals > 1 ? least_predicted(desk) : 0;
+    struct gx_counters *counters = &router->slots.instance->counters;
+    double least = ws->choices > 1 ? least_predicted(ws) : 0;
     if (!(least > 0))
         return;
     gx__count(&counters->decisions_predicted, 1);
@@ -209,25 +211,25 @@ void gx__report_regret(struct gx_router *router, const struct gx_desk *desk, uin
 
 /* ---- all of them ---- */
 
-gx_status gx__report_wave(struct gx_router *router, const struct gx_desk *desk,
-                          struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns)
+gx_status gx__report_round(struct gx_router *router, const struct gx_workspace *ws,
+                           struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns)
 {
-    struct gx_counters *counters = &router->places.instance->counters;
+    struct gx_counters *counters = &router->slots.instance->counters;
     gx_status s = GX_OK;
     struct gx_outcome own;
     for (size_t j = 0; j < count; j++) {
         struct gx_outcome *r = call->reports ? &call->reports[first + j] : &own;
-        struct gx_place *place = merge(desk, j, first + j, call->reports != NULL, r);
+        struct gx_device_slot *slot = merge(ws, j, first + j, call->reports != NULL, r);
         r->queued_ns = call->queued_ns;
-        if (at_home(&call->jobs[first + j], desk))
+        if (at_home(&call->jobs[first + j], ws))
             r->reason = GX_REASON_RESIDENT;
         if (count == 1 && r->status == GX_OK)
             r->total_ns = elapsed_ns;
-        if (cancelled(desk) && (r->status == GX_ERR_NOT_RUN || r->status == GX_ERR_CANCELLED))
+        if (cancelled(ws) && (r->status == GX_ERR_NOT_RUN || r->status == GX_ERR_CANCELLED))
             gx__outcome_not_run(r, GX_ERR_CANCELLED);
         else if (r->status == GX_ERR_NOT_RUN)
             gx__outcome_not_run(r, GX_ERR_NOT_RUN);
-        gx__count_job(counters, place ? &place->work : NULL, &call->jobs[first + j], r);
+        gx__count_job(counters, slot ? &slot->work : NULL, &call->jobs[first + j], r);
         if (s != GX_OK || r->status == GX_OK)
             continue;
         s = r->status;

@@ -18,7 +18,7 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "route/calibrate.h"
-#include "route/desk.h"
+#include "route/workspace.h"
 #include "route/health.h"
 #include "route/probe.h"
 
@@ -36,7 +36,7 @@ static bool lists_host(const char *list)
 void gx__router_init(struct gx_router *router, struct gx_instance *instance, gx_policy policy)
 {
     const char *device = instance->config.device;
-    gx__places_init(&router->places, instance);
+    gx__slots_init(&router->slots, instance);
     pthread_mutex_init(&router->lock, NULL);
     router->policy = policy;
     router->named = device && !strchr(device, ',');
@@ -46,8 +46,8 @@ void gx__router_init(struct gx_router *router, struct gx_instance *instance, gx_
 void gx__router_close(struct gx_router *router)
 {
     gx__helpers_end(router);
-    gx__places_close(&router->places);
-    gx__desks_free(router);
+    gx__slots_close(&router->slots);
+    gx__workspaces_free(router);
     pthread_mutex_destroy(&router->lock);
 }
 
@@ -55,26 +55,26 @@ void gx__router_close(struct gx_router *router)
 static gx_status add_candidate(struct gx_router *router, const char *name, char *message,
                                size_t message_size)
 {
-    struct gx_place *place;
+    struct gx_device_slot *slot;
     if (router->candidates == GX_CANDIDATES_MAX)
         return GX_OK;
-    gx_status s = gx__place_get(&router->places, name, &place, message, message_size);
+    gx_status s = gx__slot_get(&router->slots, name, &slot, message, message_size);
     if (s == GX_ERR_OUT_OF_MEMORY || (s != GX_OK && router->named))
         return s;
     if (s != GX_OK) {
-        gx__log(router->places.instance, GX_LOG_WARNING, "%s", message);
+        gx__log(router->slots.instance, GX_LOG_WARNING, "%s", message);
         return GX_OK;
     }
     for (size_t i = 0; i < router->candidates; i++)
-        if (router->candidate[i] == place)
+        if (router->candidate[i] == slot)
             return GX_OK;
-    router->candidate[router->candidates++] = place;
+    router->candidate[router->candidates++] = slot;
     return GX_OK;
 }
 
 static gx_status list_configured(struct gx_router *router, char *message, size_t message_size)
 {
-    const char *list = router->places.instance->config.device;
+    const char *list = router->slots.instance->config.device;
     char name[sizeof((gx_device_info *)0)->name];
     gx_status s = GX_OK;
     while (s == GX_OK && gx__next_name(&list, name, sizeof name))
@@ -86,7 +86,7 @@ static gx_status list_automatic(struct gx_router *router, char *message, size_t 
 {
     gx_device_info infos[4 * GX_CANDIDATES_MAX];
     size_t count = sizeof infos / sizeof *infos, room = count;
-    gx_status s = gx__device_enumerate(router->places.instance, infos, &count);
+    gx_status s = gx__device_enumerate(router->slots.instance, infos, &count);
     if (s != GX_OK)
         snprintf(message, message_size, "devices cannot be listed: %s", gx_status_message(s));
     for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
@@ -95,7 +95,7 @@ static gx_status list_automatic(struct gx_router *router, char *message, size_t 
     return s;
 }
 
-gx_status gx__router_candidates(struct gx_router *router, struct gx_place *const **candidates,
+gx_status gx__router_candidates(struct gx_router *router, struct gx_device_slot *const **candidates,
                                 size_t *count, char *message, size_t message_size)
 {
     gx_status s = GX_OK;
@@ -105,7 +105,7 @@ gx_status gx__router_candidates(struct gx_router *router, struct gx_place *const
         pthread_mutex_lock(&router->lock);
         if (!router->listed) {
             router->candidates = 0;
-            s = router->places.instance->config.device
+            s = router->slots.instance->config.device
                     ? list_configured(router, message, message_size)
                     : list_automatic(router, message, message_size);
             atomic_store_explicit(&router->listed, s == GX_OK, memory_order_release);
@@ -138,13 +138,13 @@ void gx__router_no_gpu(char *message, size_t message_size)
         "they are named: --device NAME, as 'gpuexec devices' lists");
 }
 
-gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, char *message,
-                          size_t message_size)
+gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **engine,
+                                   char *message, size_t message_size)
 {
-    struct gx_place *const *candidates;
+    struct gx_device_slot *const *candidates;
     size_t count = 0;
     if (may_be_host(router, router->policy))
-        return gx__place_open(&router->places, GX_HOST_DEVICE, engine, message, message_size);
+        return gx__slot_open(&router->slots, GX_HOST_DEVICE, engine, message, message_size);
     gx_status s = gx__router_candidates(router, &candidates, &count, message, message_size);
     if (s != GX_OK)
         return s;
@@ -152,7 +152,7 @@ gx_status gx__router_home(struct gx_router *router, struct gx_engine **engine, c
     s = GX_ERR_NO_DEVICE;
     for (size_t i = 0; i < count && s != GX_OK; i++)
         if (!candidates[i]->host && gx__health_usable(candidates[i]))
-            s = gx__health_enter(&router->places, candidates[i], engine, message, message_size);
+            s = gx__health_enter(&router->slots, candidates[i], engine, message, message_size);
     return s;
 }
 
@@ -168,13 +168,13 @@ static bool host_only(struct gx_router *router, gx_policy policy)
 }
 
 /* There is nothing to decide: it is for "cpu". */
-static bool is_quick(struct gx_router *router, struct gx_place *host, const struct gx_call *call,
-                     bool *only)
+static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
+                        const struct gx_call *call, bool *only)
 {
     uint64_t elements = 0;
     *only = host_only(router, call->policy);
     for (size_t i = 0; i < call->count; i++) {
-        if (gx__home_of(&call->jobs[i]))
+        if (gx__resident_engine(&call->jobs[i]))
             return false;
         elements += call->jobs[i].n;
     }
@@ -182,13 +182,13 @@ static bool is_quick(struct gx_router *router, struct gx_place *host, const stru
         const gx_job *job = &call->jobs[i];
         if (i && job->op == job[-1].op && job->field == job[-1].field)
             continue;
-        if (elements > gx__quick_limit(router, host, job))
+        if (elements > gx__cpu_only_limit(router, host, job))
             return false;
     }
     return true;
 }
 
-static gx_reason quick_reason(const gx_job *job, bool only)
+static gx_reason cpu_only_reason(const gx_job *job, bool only)
 {
     bool buffers = job->out.buf || job->a.buf || job->b.buf || job->c.buf;
     return buffers ? GX_REASON_RESIDENT : only ? GX_REASON_ONLY : GX_REASON_SMALL;
@@ -198,36 +198,36 @@ static gx_reason quick_reason(const gx_job *job, bool only)
 
 static size_t resident_count(const struct gx_call *call, size_t first)
 {
-    const struct gx_engine *home = gx__home_of(&call->jobs[first]);
+    const struct gx_engine *home = gx__resident_engine(&call->jobs[first]);
     size_t end = first + 1;
     if (gx__is_mixed(&call->jobs[first]))
         return 1;
-    while (end < call->count && gx__home_of(&call->jobs[end]) == home &&
+    while (end < call->count && gx__resident_engine(&call->jobs[end]) == home &&
            !gx__is_mixed(&call->jobs[end]))
         end++;
     return end - first;
 }
 
-static size_t wave_count(const struct gx_waves *waves, const struct gx_call *call, size_t first)
+static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *call, size_t first)
 {
-    size_t count = gx__waves_next(waves, first), n = 0;
-    while (n < count && !gx__home_of(&call->jobs[first + n]))
+    size_t count = gx__rounds_next(rounds, first), n = 0;
+    while (n < count && !gx__resident_engine(&call->jobs[first + n]))
         n++;
     return n;
 }
 
-/* Memory that the desk keeps, lent to one who asks once. */
+/* Memory that the workspace keeps, lent to one who asks once. */
 struct lender {
     struct gx_router *router;
-    struct gx_desk *desk;
+    struct gx_workspace *ws;
 };
 
 static void *lend(void *user, size_t bytes)
 {
     struct lender *lender = user;
-    struct gx_desk *desk = lender->desk;
-    return gx__desk_room(lender->router, &desk->lent, &desk->lent_room, bytes, 1) ? desk->lent
-                                                                                  : NULL;
+    struct gx_workspace *ws = lender->ws;
+    return gx__workspace_reserve(lender->router, &ws->lent, &ws->lent_room, bytes, 1) ? ws->lent
+                                                                                      : NULL;
 }
 
 static void take_back(void *user, void *memory)
@@ -236,44 +236,44 @@ static void take_back(void *user, void *memory)
     (void)memory;
 }
 
-gx_status gx__find_waves(struct gx_router *router, struct gx_desk *desk, const gx_job *jobs,
-                         size_t count, struct gx_waves *waves)
+gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
+                          size_t count, struct gx_rounds *rounds)
 {
-    struct lender lender = {router, desk};
+    struct lender lender = {router, ws};
     gx_allocator allocator = {lend, take_back, &lender};
-    return gx__waves_find(waves, &allocator, jobs, count);
+    return gx__rounds_find(rounds, &allocator, jobs, count);
 }
 
 static gx_status run_any(struct gx_router *router, struct gx_call *call)
 {
-    struct gx_waves waves;
-    struct gx_desk *desk = gx__desk_take(router);
+    struct gx_rounds rounds;
+    struct gx_workspace *ws = gx__workspace_take(router);
     gx_status s =
-        desk ? gx__find_waves(router, desk, call->jobs, call->count, &waves) : GX_ERR_OUT_OF_MEMORY;
+        ws ? gx__find_rounds(router, ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
     if (s != GX_OK) {
         snprintf(call->message, sizeof call->message, "no memory to choose a device");
         gx__fail_before(router, call, 0, s);
     }
     for (size_t i = 0, n, reported = 0; i < call->count && s == GX_OK; i += n, reported = 0) {
-        bool resident = gx__home_of(&call->jobs[i]);
-        n = resident ? resident_count(call, i) : wave_count(&waves, call, i);
+        bool resident = gx__resident_engine(&call->jobs[i]);
+        n = resident ? resident_count(call, i) : round_count(&rounds, call, i);
         if (call->cancel && atomic_load(call->cancel)) {
             s = GX_ERR_CANCELLED;
             snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
         } else if (gx__is_mixed(&call->jobs[i])) {
-            s = gx__run_mixed(router, desk, call, i, &reported);
+            s = gx__run_mixed(router, ws, call, i, &reported);
         } else if (resident) {
-            s = gx__run_resident(router, desk, call, i, n, &reported);
+            s = gx__run_resident(router, ws, call, i, n, &reported);
         } else {
-            s = gx__wave_run(router, desk, call, i, n, &reported);
+            s = gx__round_run(router, ws, call, i, n, &reported);
         }
         if (s != GX_OK && !reported)
             gx__fail_before(router, call, i, s);
         else if (s != GX_OK)
             gx__not_run(router, call, i + n, s == GX_ERR_CANCELLED ? s : GX_ERR_NOT_RUN);
     }
-    if (desk)
-        gx__desk_give(router, desk);
+    if (ws)
+        gx__workspace_give(router, ws);
     return s;
 }
 
@@ -285,21 +285,21 @@ static struct gx_engine *enter_host(struct gx_router *router, gx_policy policy, 
     if (!may_be_host(router, policy))
         return NULL;
     struct gx_engine *engine =
-        gx__place_enter(atomic_load_explicit(&router->host, memory_order_acquire));
+        gx__slot_enter(atomic_load_explicit(&router->host, memory_order_acquire));
     if (!engine)
-        *s = gx__place_open(&router->places, GX_HOST_DEVICE, &engine, message, size);
+        *s = gx__slot_open(&router->slots, GX_HOST_DEVICE, &engine, message, size);
     if (*s != GX_OK)
         return NULL;
-    atomic_store_explicit(&router->host, engine->place, memory_order_release);
+    atomic_store_explicit(&router->host, engine->slot, memory_order_release);
     return engine;
 }
 
-static void report_quick(const struct gx_engine *engine, struct gx_call *call)
+static void report_cpu_only(const struct gx_engine *engine, struct gx_call *call)
 {
     for (size_t i = 0; call->reports && i < call->count; i++) {
         const gx_job *job = &call->jobs[i];
         struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
-        gx__report_one(engine->place, &kind, job->n, &call->reports[i]);
+        gx__report_one(engine->slot, &kind, job->n, &call->reports[i]);
     }
 }
 
@@ -315,14 +315,14 @@ gx_status gx__router_run(void *user, struct gx_call *call)
         enter_host(router, call->policy, &s, call->message, sizeof call->message);
     if (s != GX_OK) {
         gx__fail_before(router, call, 0, s);
-    } else if (host && is_quick(router, host->place, call, &only)) {
+    } else if (host && is_cpu_only(router, host->slot, call, &only)) {
         struct gx_batch batch;
         gx__batch_set(&batch, call, call->jobs, 0, call->count);
         for (size_t i = 0; call->reports && i < call->count; i++)
-            gx__outcome_clear(&call->reports[i], quick_reason(&call->jobs[i], only));
-        gx__count(&router->places.instance->counters.decisions, 1);
-        gx__run_there(host, &batch);
-        report_quick(host, call);
+            gx__outcome_clear(&call->reports[i], cpu_only_reason(&call->jobs[i], only));
+        gx__count(&router->slots.instance->counters.decisions, 1);
+        gx__run_on_engine(host, &batch);
+        report_cpu_only(host, call);
         s = gx__take_result(call, &batch, 0);
     } else {
         fenv_t caller;
@@ -337,33 +337,33 @@ gx_status gx__router_run(void *user, struct gx_call *call)
 
 /* ---- planning without running ---- */
 
-/* The largest share of the wave. */
-static gx_status propose_wave(struct gx_router *router, struct gx_call *call, const gx_job *jobs,
-                              struct gx_proposal *p)
+/* The largest share of the round. */
+static gx_status propose_round(struct gx_router *router, struct gx_call *call, const gx_job *jobs,
+                               struct gx_proposal *p)
 {
-    struct gx_desk *desk = p->desk;
-    gx_status s = gx__wave_decide(router, desk, call->policy, call->path, jobs, p->count, false,
-                                  call->message, sizeof call->message);
+    struct gx_workspace *ws = p->ws;
+    gx_status s = gx__round_decide(router, ws, call->policy, call->path, jobs, p->count, false,
+                                   call->message, sizeof call->message);
     if (s != GX_OK)
         return s;
-    s = gx__wave_carve(router, desk, call, jobs, p->count);
-    struct gx_errand *most = desk->errand;
-    for (size_t i = 0; s == GX_OK && i < desk->errands; i++) {
-        struct gx_errand *e = &desk->errand[i];
+    s = gx__round_carve(router, ws, call, jobs, p->count);
+    struct gx_shard *most = ws->shard;
+    for (size_t i = 0; s == GX_OK && i < ws->shards; i++) {
+        struct gx_shard *e = &ws->shard[i];
         most = e->share.elements > most->share.elements ? e : most;
         if ((uint64_t)e->predicted_ns > p->predicted_ns)
             p->predicted_ns = (uint64_t)e->predicted_ns;
     }
-    if (s == GX_OK && !gx__errand_aim(most))
+    if (s == GX_OK && !gx__shard_aim(most))
         s = GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         gx__batch_set(&p->batch, call, most->jobs, 0, most->share.jobs);
-        p->engine = gx__engine_acquire(most->entrant->engine);
-        p->reason = desk->decision.reason;
+        p->engine = gx__engine_acquire(most->candidate->engine);
+        p->reason = ws->decision.reason;
         p->considered.reason = p->reason;
-        gx__report_candidates(desk, 0, jobs[0].n, &p->considered);
+        gx__report_candidates(ws, 0, jobs[0].n, &p->considered);
     }
-    gx__wave_leave(desk);
+    gx__round_leave(ws);
     return s;
 }
 
@@ -371,39 +371,39 @@ static gx_status propose_wave(struct gx_router *router, struct gx_call *call, co
 static void propose_one(const struct gx_call *call, size_t first, struct gx_proposal *p)
 {
     const gx_job *job = &call->jobs[first];
-    struct gx_place *place = p->engine->place;
-    struct gx_kind kind = gx__kind_of(p->engine->instance, job, call->path, place->host);
+    struct gx_device_slot *slot = p->engine->slot;
+    struct gx_kind kind = gx__kind_of(p->engine->instance, job, call->path, slot->host);
     p->considered.reason = p->reason;
-    gx__report_one(place, &kind, job->n, &p->considered);
+    gx__report_one(slot, &kind, job->n, &p->considered);
     p->considered.candidate[0].elements = 0; /* none is done */
 }
 
 static gx_status propose_routed(struct gx_router *router, struct gx_call *call, size_t first,
                                 struct gx_engine *host, struct gx_proposal *p)
 {
-    struct gx_waves waves;
+    struct gx_rounds rounds;
     const gx_job *jobs = &call->jobs[first];
     bool only;
-    if (!first && host && is_quick(router, host->place, call, &only)) {
+    if (!first && host && is_cpu_only(router, host->slot, call, &only)) {
         p->engine = gx__engine_acquire(host);
-        p->reason = quick_reason(call->jobs, only);
+        p->reason = cpu_only_reason(call->jobs, only);
         p->count = call->count;
         gx__batch_set(&p->batch, call, jobs, 0, p->count);
         return GX_OK;
     }
     if (gx__is_mixed(jobs)) {
         p->count = 1;
-        gx_status s = gx__lay_out(router, p->desk, jobs, 1);
-        return s == GX_OK ? propose_wave(router, call, p->desk->wave, p) : s;
+        gx_status s = gx__lay_out(router, p->ws, jobs, 1);
+        return s == GX_OK ? propose_round(router, call, p->ws->round, p) : s;
     }
-    struct gx_engine *home = gx__home_of(jobs);
-    gx_status s = gx__find_waves(router, p->desk, call->jobs, call->count, &waves);
+    struct gx_engine *home = gx__resident_engine(jobs);
+    gx_status s = gx__find_rounds(router, p->ws, call->jobs, call->count, &rounds);
     if (s == GX_OK) {
-        p->count = home ? resident_count(call, first) : wave_count(&waves, call, first);
-        s = gx__wave_plain(router, p->desk, jobs, p->count, &jobs);
+        p->count = home ? resident_count(call, first) : round_count(&rounds, call, first);
+        s = gx__round_plain(router, p->ws, jobs, p->count, &jobs);
     }
     if (s != GX_OK || !home)
-        return s == GX_OK ? propose_wave(router, call, jobs, p) : s;
+        return s == GX_OK ? propose_round(router, call, jobs, p) : s;
     p->engine = gx__engine_acquire(home);
     p->reason = GX_REASON_RESIDENT;
     gx__batch_set(&p->batch, call, jobs, 0, p->count);
@@ -415,9 +415,9 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
 {
     gx_status s;
     fenv_t caller;
-    *p = (struct gx_proposal){.desk = gx__desk_take(router)};
+    *p = (struct gx_proposal){.ws = gx__workspace_take(router)};
     snprintf(call->message, sizeof call->message, "no memory to choose a device");
-    if (!p->desk)
+    if (!p->ws)
         return GX_ERR_OUT_OF_MEMORY;
     struct gx_engine *host = NULL;
     if (!routed) {
@@ -443,21 +443,21 @@ void gx__router_unpropose(struct gx_router *router, struct gx_proposal *p)
 {
     if (p->engine)
         gx__engine_release(p->engine);
-    gx__desk_give(router, p->desk);
+    gx__workspace_give(router, p->ws);
 }
 
 /* ---- calibration ---- */
 
 /* What was concluded from times that are not known any more. */
-static void forget_habits(struct gx_place *place)
+static void forget_habits(struct gx_device_slot *slot)
 {
     for (size_t op = 0; op < GX_OP_END; op++)
         for (size_t field = 0; field < GX_FIELD_END; field++)
             for (size_t k = 0; k < GX_RESIDENCY_END; k++)
                 for (size_t path = 0; path < GX_PATH_END; path++) {
-                    struct gx_habit *habit = &place->habit[op][field][k][path];
-                    atomic_store_explicit(&habit->small, 0, memory_order_relaxed);
-                    gx__beside_forget(&habit->beside);
+                    struct gx_kind_stats *kind_stats = &slot->kind_stats[op][field][k][path];
+                    atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
+                    gx__contention_forget(&kind_stats->contention);
                 }
 }
 
@@ -466,16 +466,16 @@ static bool all_right(void *user, struct gx_engine *engine, const gx_job *job)
     struct gx_router *router = user;
     struct gx_sampler sampler = {.seed = gx__now_ns()};
     uint64_t wrong, count = job->n < GX_PROBE_ELEMS ? job->n : GX_PROBE_ELEMS;
-    if (engine->place->host || gx__results_right(&sampler, job, job->out.host, count, &wrong))
+    if (engine->slot->host || gx__results_right(&sampler, job, job->out.host, count, &wrong))
         return true;
-    gx__health_lied(&router->places, engine->place, engine);
+    gx__health_gave_wrong_result(&router->slots, engine->slot, engine);
     return false;
 }
 
 static void say_not_saved(const struct gx_router *router, char *message, size_t message_size)
 {
     char folder[GX_CACHE_PATH_BYTES];
-    if (gx__cache_folder(router->places.instance, folder, sizeof folder))
+    if (gx__cache_folder(router->slots.instance, folder, sizeof folder))
         snprintf(message, message_size, "what was measured cannot be saved in the folder '%s'",
                  folder);
     else
@@ -486,28 +486,28 @@ static void say_not_saved(const struct gx_router *router, char *message, size_t 
 
 /* Its engine, with the caller as a user, and its model: without one there is nothing to measure
  * for. */
-static gx_status enter_measured(struct gx_router *router, struct gx_place *place,
+static gx_status enter_measured(struct gx_router *router, struct gx_device_slot *slot,
                                 struct gx_calibrated *device, char *message, size_t message_size)
 {
     *device = (struct gx_calibrated){0};
-    gx_status s = gx__health_enter(&router->places, place, &device->engine, message, message_size);
+    gx_status s = gx__health_enter(&router->slots, slot, &device->engine, message, message_size);
     if (s != GX_OK)
         return s;
-    device->model = gx__place_model(&router->places, device->engine);
+    device->model = gx__slot_model(&router->slots, device->engine);
     if (device->model)
         return GX_OK;
     bool reference = device->engine->device.info.kind == GX_DEVICE_REFERENCE;
     if (reference)
         snprintf(message, message_size,
                  "device '%s' is never chosen, so there is nothing to calibrate: name another",
-                 place->name);
+                 slot->name);
     else
-        snprintf(message, message_size, "no memory for what '%s' takes", place->name);
+        snprintf(message, message_size, "no memory for what '%s' takes", slot->name);
     gx__engine_release(device->engine);
     return reference ? GX_ERR_NO_DEVICE : GX_ERR_OUT_OF_MEMORY;
 }
 
-static gx_status calibrate(struct gx_router *router, struct gx_place *const *candidates,
+static gx_status calibrate(struct gx_router *router, struct gx_device_slot *const *candidates,
                            size_t count, const gx_calibration *settings, char *message,
                            size_t message_size)
 {
@@ -523,18 +523,18 @@ static gx_status calibrate(struct gx_router *router, struct gx_place *const *can
         }
         s = entered == GX_ERR_OUT_OF_MEMORY ? entered : s;
         if (count > 1)
-            gx__log(router->places.instance, GX_LOG_WARNING, "not measured: %s", message);
+            gx__log(router->slots.instance, GX_LOG_WARNING, "not measured: %s", message);
     }
     if (n)
-        s = gx__calibrate(router->places.instance, devices, n, settings, all_right, router);
+        s = gx__calibrate(router->slots.instance, devices, n, settings, all_right, router);
     if (s == GX_ERR_FILE)
         say_not_saved(router, message, message_size);
     for (size_t i = 0; i < n; i++) {
-        struct gx_place *place = devices[i].engine->place;
-        forget_habits(place);
-        if (gx__health_is_failure(devices[i].status) && !place->host &&
+        struct gx_device_slot *slot = devices[i].engine->slot;
+        forget_habits(slot);
+        if (gx__health_is_failure(devices[i].status) && !slot->host &&
             !atomic_load(&devices[i].engine->lost))
-            gx__health_failed(&router->places, place, devices[i].engine, devices[i].status);
+            gx__health_failed(&router->slots, slot, devices[i].engine, devices[i].status);
         gx__engine_release(devices[i].engine);
     }
     return s;
@@ -543,7 +543,7 @@ static gx_status calibrate(struct gx_router *router, struct gx_place *const *can
 gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
                                char *message, size_t message_size)
 {
-    struct gx_place *const *candidates;
+    struct gx_device_slot *const *candidates;
     size_t count;
     fenv_t caller;
     gx__float_env_default(&caller);

@@ -46,7 +46,7 @@ static void close_device(void)
 {
     gx__device_close(&device);
     gx__device_stop(&instance);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
     gxt_heap_end(&heap);
     assert_int_equal(instance.counters.validation_messages, 0);
     assert_int_equal(gxt_complaints(), 0);

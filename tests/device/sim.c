@@ -276,7 +276,7 @@ static void memory_is_what_the_file_says(void **state)
     assert_int_equal(device.ops->mem_import(&device, memory + 64, 128, &host), GX_OK);
     device.ops->mem_free(&device, &host);
     gx__device_close(&device);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
     unlink(path);
 }
 
@@ -320,7 +320,7 @@ static void missing_waits(void **state)
     device.ops->mem_free(&device, &up_mem);
     device.ops->mem_free(&device, &local);
     gx__device_close(&device);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
 }
 
 /* Listed if it is the configured device, and nowhere else; several of one file. */

@@ -51,7 +51,7 @@ static int close_device(void **state)
     }
     gx__device_close(&device);
     gx__device_stop(&instance);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
     return gxt_complaints() ? -1 : 0;
 }
 

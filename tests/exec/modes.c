@@ -511,7 +511,7 @@ static void copies_by_threads(void **state)
         gx__copy(&copier, regions, REGIONS);
         gx__copy(&copier, regions, 0);
         gx__copier_close(&copier);
-        gx__crew_end(&instance);
+        gx__threads_end(&instance);
         for (size_t i = 0; i < REGIONS; i++) {
             assert_memory_equal(regions[i].to, regions[i].from, sizes[i]);
             assert_int_equal(((unsigned char *)regions[i].to)[sizes[i]], 0x5c);
@@ -887,7 +887,7 @@ static void close_engine(struct gx_engine *engine, struct gx_instance *instance,
     gx__engine_close(engine);
     gx__hosts_close(hosts);
     gx__device_stop(instance);
-    gx__crew_end(instance);
+    gx__threads_end(instance);
 }
 
 static void batches_overlap_in_a_pipe(void **state)

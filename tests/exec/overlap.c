@@ -48,7 +48,7 @@ static void close_engine(void)
 {
     gx__engine_close(&engine);
     gx__hosts_close(&hosts);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
     gx__trace_end(&instance);
 }
 

@@ -58,7 +58,7 @@ static void close_devices(void)
         devices[i] = (struct gx_calibrated){0};
     }
     gx__hosts_close(&hosts);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
     memset(engine, 0, DEVICES * sizeof *engine);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decisions on made-up curves: who is chosen, how a wave is split compared with a search over
+ * Decisions on made-up curves: who is chosen, how a round is split compared with a search over
  * all splits, what waiting does, and what exploring may cost. No device is opened. Internal:
  * it links the static library.
  */
@@ -43,10 +43,10 @@ static const struct gx_predictor lines = {line, next_ns};
     }
 #define UNKNOWN LINE(-1, 0)
 
-/* A question about one job of n products in host memory, the first rival being the CPU. */
+/* A question about one job of n products in host memory, the first candidate being the CPU. */
 struct table {
     struct gx_part part;
-    struct gx_rival rivals[GX_CANDIDATES_MAX];
+    struct gx_candidate_cost candidates[GX_CANDIDATES_MAX];
     struct gx_question q;
 };
 
@@ -56,13 +56,13 @@ static struct gx_question *ask(struct table *t, const struct gx_model *models, s
     *t = (struct table){0};
     t->part = (struct gx_part){{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO}, n};
     for (size_t i = 0; i < count; i++)
-        t->rivals[i] = (struct gx_rival){.model = &models[i], .cpu = !i};
+        t->candidates[i] = (struct gx_candidate_cost){.model = &models[i], .cpu = !i};
     t->q = (struct gx_question){.predictor = &lines,
                                 .parts = &t->part,
                                 .part_count = 1,
                                 .jobs = 1,
                                 .elements = (uint64_t)n,
-                                .rivals = t->rivals,
+                                .candidates = t->candidates,
                                 .count = count};
     return &t->q;
 }
@@ -75,7 +75,7 @@ static struct gx_decision decide(const struct gx_question *q)
     double sum = 0;
     assert_in_range(d.portions, 1, q->count);
     for (size_t k = 0; k < d.portions; k++) {
-        assert_true(!k || d.portion[k].rival > d.portion[k - 1].rival);
+        assert_true(!k || d.portion[k].candidate > d.portion[k - 1].candidate);
         assert_true(d.portion[k].fraction > 0);
         sum += d.portion[k].fraction;
     }
@@ -83,19 +83,19 @@ static struct gx_decision decide(const struct gx_question *q)
     return d;
 }
 
-static void goes_to(const struct gx_question *q, gx_reason reason, size_t rival)
+static void goes_to(const struct gx_question *q, gx_reason reason, size_t candidate)
 {
     struct gx_decision d = decide(q);
     assert_int_equal(d.reason, reason);
     assert_int_equal(d.portions, 1);
-    assert_int_equal(d.portion[0].rival, rival);
-    assert_true(d.portion[0].ns == d.ns[rival]);
+    assert_int_equal(d.portion[0].candidate, candidate);
+    assert_true(d.portion[0].ns == d.ns[candidate]);
 }
 
-static double portion_of(const struct gx_decision *d, size_t rival)
+static double portion_of(const struct gx_decision *d, size_t candidate)
 {
     for (size_t k = 0; k < d->portions; k++)
-        if (d->portion[k].rival == rival)
+        if (d->portion[k].candidate == candidate)
             return d->portion[k].fraction;
     return 0;
 }
@@ -106,8 +106,8 @@ static double done_at(const struct gx_question *q, const struct gx_decision *d)
     double last = 0;
     for (size_t k = 0; k < d->portions; k++) {
         struct gx_prediction p;
-        const struct gx_rival *r = &q->rivals[d->portion[k].rival];
-        assert_true(gx__predict_wave(q, r, d->portion[k].fraction, &p));
+        const struct gx_candidate_cost *r = &q->candidates[d->portion[k].candidate];
+        assert_true(gx__predict_round(q, r, d->portion[k].fraction, &p));
         assert_true(fabs(p.ns - d->portion[k].ns) <= 1e-6 * p.ns);
         last = fmax(last, p.ns + (double)r->waiting_ns);
     }
@@ -137,10 +137,10 @@ static void waiting_counts(void **state)
                                         {.launch = 15000, .ns_each = 1}};
     struct gx_question *q = ask(&t, m, 2, 5000);
     goes_to(q, GX_REASON_FASTEST, 1);
-    t.rivals[1].waiting_ns = 31000; /* 20000 + 31000 against 50500 */
+    t.candidates[1].waiting_ns = 31000; /* 20000 + 31000 against 50500 */
     goes_to(q, GX_REASON_FASTEST, 0);
     assert_true(decide(q).ns[1] == 20000);
-    t.rivals[0].waiting_ns = 1000;
+    t.candidates[0].waiting_ns = 1000;
     goes_to(q, GX_REASON_FASTEST, 1);
 }
 
@@ -179,10 +179,10 @@ static void where_nothing_is_known_size_decides(void **state)
         q->exploring = &e; /* not without anything to compare with */
         goes_to(q, GX_REASON_DEFAULT, 1);
     }
-    t.rivals[1].waiting_ns = 1;
+    t.candidates[1].waiting_ns = 1;
     goes_to(&t.q, GX_REASON_DEFAULT, 2);
-    t.rivals[0].cpu = false; /* GPUs alone */
-    t.rivals[0].waiting_ns = 2;
+    t.candidates[0].cpu = false; /* GPUs alone */
+    t.candidates[0].waiting_ns = 2;
     t.q.elements = 1;
     goes_to(&t.q, GX_REASON_DEFAULT, 2);
 }
@@ -208,22 +208,22 @@ static void what_is_sure(void **state)
     static const struct gx_model *const gpus[] = {&far, &near};
     const struct gx_model *one = &far;
     struct gx_kind kind = {GX_ADD, GX_U32, GX_HOST_MEMORY, GX_PATH_AUTO};
-    assert_true(gx__is_sure(&lines, &cpu, &one, 1, &kind, 1949));
-    assert_false(gx__is_sure(&lines, &cpu, &one, 1, &kind, 1950)); /* 20 us */
-    assert_true(gx__is_sure(&lines, &cpu, NULL, 0, &kind, 1949));
-    assert_true(gx__is_sure(&lines, &cpu, gpus, 2, &kind, 946)); /* 9960, 14946 */
-    assert_false(gx__is_sure(&lines, &cpu, gpus, 2, &kind, 951));
-    assert_true(gx__is_sure(&lines, &uneven, &one, 1, &kind, 1650)); /* 51000, 51650 */
-    assert_false(gx__is_sure(&lines, &uneven, &one, 1, &kind, 1750));
+    assert_true(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 1949));
+    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 1950)); /* 20 us */
+    assert_true(gx__is_cpu_far_ahead(&lines, &cpu, NULL, 0, &kind, 1949));
+    assert_true(gx__is_cpu_far_ahead(&lines, &cpu, gpus, 2, &kind, 946)); /* 9960, 14946 */
+    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, gpus, 2, &kind, 951));
+    assert_true(gx__is_cpu_far_ahead(&lines, &uneven, &one, 1, &kind, 1650)); /* 51000, 51650 */
+    assert_false(gx__is_cpu_far_ahead(&lines, &uneven, &one, 1, &kind, 1750));
     one = &host; /* of registered memory nothing is known */
-    assert_false(gx__is_sure(&lines, &cpu, &one, 1, &kind, 10));
+    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 10));
     one = &unknown;
-    assert_false(gx__is_sure(&lines, &cpu, &one, 1, &kind, 10));
+    assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 10));
     one = &far;
-    assert_false(gx__is_sure(&lines, &unknown, &one, 1, &kind, 10));
+    assert_false(gx__is_cpu_far_ahead(&lines, &unknown, &one, 1, &kind, 10));
 }
 
-/* ---- waves ---- */
+/* ---- rounds ---- */
 
 static void parts_add_up_and_begin_once(void **state)
 {
@@ -237,11 +237,11 @@ static void parts_add_up_and_begin_once(void **state)
     q->parts = parts;
     q->part_count = 2;
     q->jobs = 5;
-    assert_true(gx__predict_wave(q, t.rivals, 1, &p));
+    assert_true(gx__predict_round(q, t.candidates, 1, &p));
     assert_true(p.ns == 1000 + 200 + 200 + 4 * 70);
-    assert_true(gx__predict_wave(q, t.rivals, 0.5, &p));
+    assert_true(gx__predict_round(q, t.candidates, 0.5, &p));
     assert_true(p.ns == 1000 + 100 + 100 + 1.5 * 70);
-    assert_true(gx__predict_wave(q, t.rivals, 0.1, &p)); /* less than a job: no further one */
+    assert_true(gx__predict_round(q, t.candidates, 0.1, &p)); /* less than a job: no further one */
     assert_true(p.ns == 1000 + 20 + 20);
 }
 
@@ -253,23 +253,23 @@ static void residency_is_each_ones_own(void **state)
     struct gx_prediction p;
     struct gx_question *q = ask(&t, &m, 1, 110);
     t.part.kind.residency = GX_DEVICE_MEMORY;
-    assert_false(gx__predict_wave(q, t.rivals, 1, &p));
-    t.rivals[0].as[GX_DEVICE_MEMORY] = GX_HOST_MEMORY;
-    assert_true(gx__predict_wave(q, t.rivals, 1, &p));
+    assert_false(gx__predict_round(q, t.candidates, 1, &p));
+    t.candidates[0].as[GX_DEVICE_MEMORY] = GX_HOST_MEMORY;
+    assert_true(gx__predict_round(q, t.candidates, 1, &p));
 }
 
 /* ---- splitting ---- */
 
-/* The best time of any split into steps of 1/many, of the rivals from `from` on that do
+/* The best time of any split into steps of 1/many, of the candidates from `from` on that do
  * `left` of it together. */
 static double search(const struct gx_question *q, size_t from, unsigned left, unsigned many)
 {
     double best = INFINITY;
     for (unsigned take = from + 1 == q->count ? left : 0; take <= left; take++) {
         struct gx_prediction p = {0};
-        if (take && !gx__predict_wave(q, &q->rivals[from], (double)take / many, &p))
+        if (take && !gx__predict_round(q, &q->candidates[from], (double)take / many, &p))
             continue;
-        double mine = take ? p.ns + (double)q->rivals[from].waiting_ns : 0;
+        double mine = take ? p.ns + (double)q->candidates[from].waiting_ns : 0;
         double rest = take < left ? search(q, from + 1, left - take, many) : 0;
         best = fmin(best, fmax(mine, rest));
     }
@@ -313,7 +313,7 @@ static void splits_are_as_good_as_any(void **state)
         struct table t;
         struct gx_question *q = ask(&t, k->m, k->count, k->n);
         for (size_t r = 0; r < k->count; r++)
-            t.rivals[r].waiting_ns = k->waiting[r];
+            t.candidates[r].waiting_ns = k->waiting[r];
         struct gx_decision d = decide(q);
         double best = search(q, 0, 64, 64), got = done_at(q, &d);
         if (d.portions != k->portions)
@@ -365,17 +365,17 @@ static void extra_and_beside_count(void **state)
     struct table t;
     static const struct gx_model m[] = {LINE(500, 1), LINE(500, 1), LINE(500, 2.4)};
     struct gx_question *q = ask(&t, m + 1, 2, 1e6);
-    t.rivals[0].beside = 1.2; /* 2 of 3, where the other is half as fast */
+    t.candidates[0].contention = 1.2; /* 2 of 3, where the other is half as fast */
     struct gx_decision most = decide(q);
     assert_true(fabs(portion_of(&most, 0) - 2.0 / 3) < 0.001);
     q = ask(&t, m, 2, 1e6);
-    t.rivals[0].beside = 3; /* 3 of 4 to the other */
+    t.candidates[0].contention = 3; /* 3 of 4 to the other */
     struct gx_decision d = decide(q);
     assert_true(fabs(portion_of(&d, 1) - 0.75) < 0.001);
     assert_true(fabs(d.portion[0].ns - d.portion[1].ns) < 0.001 * d.ns[0]);
     assert_true(d.ns[0] == 1000500);
-    t.rivals[0].beside = 0;
-    t.rivals[0].extra_ns = 2e6;
+    t.candidates[0].contention = 0;
+    t.candidates[0].extra_ns = 2e6;
     d = decide(q);
     assert_true(fabs(portion_of(&d, 1) - 0.75) < 0.001);
     assert_true(d.ns[0] == 3000500);
@@ -395,21 +395,21 @@ static void a_split_that_is_held_back_is_told(void **state)
     assert_int_equal(d.reason, GX_REASON_SPLIT);
     assert_true(done_at(q, &d) * 1.3 < d.ns[0]);
     assert_false(d.held_back);
-    t.rivals[0].beside = t.rivals[1].beside = 1.3;
+    t.candidates[0].contention = t.candidates[1].contention = 1.3;
     d = decide(q);
     assert_int_equal(d.reason, GX_REASON_SPLIT);
     assert_false(d.held_back);
-    t.rivals[0].beside = t.rivals[1].beside = 1.6;
+    t.candidates[0].contention = t.candidates[1].contention = 1.6;
     goes_to(q, GX_REASON_FASTEST, 0);
     assert_true(decide(q).held_back);
     q->policy = GX_POLICY_LATENCY; /* never, anyway */
     assert_false(decide(q).held_back);
     q = ask(&t, m, 2, 1 << 16); /* too little */
-    t.rivals[0].beside = t.rivals[1].beside = 1.6;
+    t.candidates[0].contention = t.candidates[1].contention = 1.6;
     assert_false(decide(q).held_back);
 }
 
-/* Several kinds in one wave: knots are not where each of them has its points. */
+/* Several kinds in one round: knots are not where each of them has its points. */
 static void waves_of_several_kinds_are_split(void **state)
 {
     (void)state;
@@ -427,7 +427,7 @@ static void waves_of_several_kinds_are_split(void **state)
     assert_int_equal(d.portions, 2);
     for (size_t k = 0; k < 2; k++) {
         struct gx_prediction p;
-        assert_true(gx__predict_wave(q, &q->rivals[k], d.portion[k].fraction, &p));
+        assert_true(gx__predict_round(q, &q->candidates[k], d.portion[k].fraction, &p));
         last = fmax(last, p.ns);
     }
     assert_true(last <= best * 1.01);
@@ -524,7 +524,7 @@ static void what_a_decision_takes(void **state)
             gx__decide(q, &d);
         clock_gettime(CLOCK_MONOTONIC, &to);
         double ns = (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
-        print_message("%.0f elements, 2 rivals, %zu portions: %.0f ns\n", sizes[i], d.portions,
+        print_message("%.0f elements, 2 candidates, %zu portions: %.0f ns\n", sizes[i], d.portions,
                       ns / ROUNDS);
     }
 }

@@ -29,7 +29,7 @@ static void expect_sum(const uint32_t *got, size_t n)
         assert_int_equal(got[i], a[i] + b[i]);
 }
 
-/* One large job, one in place, and more small ones than waves are found for without memory. */
+/* One large job, one in place, and more small ones than rounds are found for without memory. */
 static gx_status scenario(gx_ctx *ctx)
 {
     gx_job jobs[JOBS];

@@ -256,7 +256,7 @@ static void close_engine(void)
     gx__engine_close(&engine);
     gx__hosts_close(&hosts);
     gx__device_stop(&instance);
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
 }
 
 static void devices_that_work_pass(void **state)

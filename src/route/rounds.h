@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which jobs of a call may run at the same time, and how they are shared out. A wave is a run
+ * Which jobs of a call may run at the same time, and how they are shared out. A round is a run
  * of consecutive jobs of which none writes what another one reads or writes. Its elements,
  * job behind job, are a line, and a share is a piece of that line.
  */
-#ifndef GX_ROUTE_WAVES_H
-#define GX_ROUTE_WAVES_H
+#ifndef GX_ROUTE_ROUNDS_H
+#define GX_ROUTE_ROUNDS_H
 
 #include <stdbool.h>
 
@@ -16,21 +16,21 @@
 #define GX_CUT_ELEMS     1024u
 #define GX_CUT_MIN_ELEMS 64u
 /* Up to so many jobs no memory is asked for. */
-#define GX_WAVE_SMALL 16u
-/* Jobs of a wave at most, in a call that is more than one wave. */
-#define GX_WAVE_JOBS 64u
+#define GX_ROUND_SMALL 16u
+/* Jobs of a round at most, in a call that is more than one round. */
+#define GX_ROUND_JOBS 64u
 
-struct gx_waves {
+struct gx_rounds {
     const gx_job *jobs;
     size_t count;
-    bool one; /* all of them are one wave */
+    bool one; /* all of them are one round */
 };
 
-/* The jobs are valid. GX_ERR_OUT_OF_MEMORY, only where there are more than GX_WAVE_SMALL. */
-gx_status gx__waves_find(struct gx_waves *waves, const gx_allocator *allocator, const gx_job *jobs,
-                         size_t count);
-/* How many jobs from `first` on are the next wave. */
-size_t gx__waves_next(const struct gx_waves *waves, size_t first);
+/* The jobs are valid. GX_ERR_OUT_OF_MEMORY, only where there are more than GX_ROUND_SMALL. */
+gx_status gx__rounds_find(struct gx_rounds *rounds, const gx_allocator *allocator,
+                          const gx_job *jobs, size_t count);
+/* How many jobs from `first` on are the next round. */
+size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first);
 
 /* Whether the second job has to wait for the first: host memory and buffers. */
 bool gx__jobs_conflict(const gx_job *first, const gx_job *second);
@@ -39,7 +39,7 @@ bool gx__jobs_conflict(const gx_job *first, const gx_job *second);
  * refused, all of them must still be there. */
 bool gx__job_is_whole(const gx_job *job);
 
-/* A piece of the line of a wave: `jobs` jobs from `job` on, the first one without `skip`
+/* A piece of the line of a round: `jobs` jobs from `job` on, the first one without `skip`
  * elements, the last one only up to element `end`. */
 struct gx_share {
     size_t job, jobs;
@@ -53,10 +53,10 @@ struct gx_range {
     uint64_t first, n;
 };
 
-/* Cuts the wave into `count` shares, about in the proportion of the fractions: of elements,
+/* Cuts the round into `count` shares, about in the proportion of the fractions: of elements,
  * where all jobs are of one kind, else of work. Shares may be empty. */
-void gx__wave_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
-                  struct gx_share *shares);
+void gx__round_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
+                   struct gx_share *shares);
 
 /* The part of the ith job of a share that belongs to it. */
 struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i);

@@ -4,16 +4,16 @@
  * Both are kept when they are idle. Nobody ever waits for a thread: where none can be had,
  * the caller runs the share itself.
  */
-#include "route/desk.h"
+#include "route/workspace.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/crew.h"
+#include "base/threads.h"
 #include "base/float_env.h"
 
 #define HELPERS_MAX 32u
-/* What an idle desk keeps for results that would replace operands, and for copies. */
+/* What an idle workspace keeps for results that would replace operands, and for copies. */
 #define SPARE_KEPT ((size_t)64 << 20)
 
 struct gx_helper {
@@ -21,34 +21,34 @@ struct gx_helper {
     struct gx_helper *next, *next_idle;
     pthread_t thread;
     pthread_cond_t wake;
-    struct gx_errand *errand;
-    struct gx_desk *desk;
+    struct gx_shard *shard;
+    struct gx_workspace *ws;
     bool stop;
 };
 
 static const gx_allocator *allocator(const struct gx_router *router)
 {
-    return &router->places.instance->config.allocator;
+    return &router->slots.instance->config.allocator;
 }
 
-/* ---- desks ---- */
+/* ---- workspaces ---- */
 
-struct gx_desk *gx__desk_take(struct gx_router *router)
+struct gx_workspace *gx__workspace_take(struct gx_router *router)
 {
-    struct gx_desk *desk = atomic_exchange(&router->warm, NULL);
-    if (desk)
-        return desk;
+    struct gx_workspace *ws = atomic_exchange(&router->warm, NULL);
+    if (ws)
+        return ws;
     pthread_mutex_lock(&router->lock);
-    desk = router->desks;
-    if (desk)
-        router->desks = desk->next;
+    ws = router->workspaces;
+    if (ws)
+        router->workspaces = ws->next;
     pthread_mutex_unlock(&router->lock);
-    if (desk)
-        return desk;
-    desk = gx__alloc(allocator(router), sizeof *desk);
-    if (desk)
-        pthread_cond_init(&desk->changed, NULL);
-    return desk;
+    if (ws)
+        return ws;
+    ws = gx__alloc(allocator(router), sizeof *ws);
+    if (ws)
+        pthread_cond_init(&ws->changed, NULL);
+    return ws;
 }
 
 static void drop(struct gx_router *router, char **memory, size_t *room)
@@ -58,44 +58,45 @@ static void drop(struct gx_router *router, char **memory, size_t *room)
     *room = 0;
 }
 
-void gx__desk_give(struct gx_router *router, struct gx_desk *desk)
+void gx__workspace_give(struct gx_router *router, struct gx_workspace *ws)
 {
-    if (desk->spare_room > SPARE_KEPT)
-        drop(router, &desk->spare, &desk->spare_room);
-    if (desk->copies_room > SPARE_KEPT)
-        drop(router, &desk->copies, &desk->copies_room);
-    struct gx_desk *none = NULL;
-    if (atomic_compare_exchange_strong(&router->warm, &none, desk))
+    if (ws->spare_room > SPARE_KEPT)
+        drop(router, &ws->spare, &ws->spare_room);
+    if (ws->copies_room > SPARE_KEPT)
+        drop(router, &ws->copies, &ws->copies_room);
+    struct gx_workspace *none = NULL;
+    if (atomic_compare_exchange_strong(&router->warm, &none, ws))
         return;
     pthread_mutex_lock(&router->lock);
-    desk->next = router->desks;
-    router->desks = desk;
+    ws->next = router->workspaces;
+    router->workspaces = ws;
     pthread_mutex_unlock(&router->lock);
 }
 
-void gx__desks_free(struct gx_router *router)
+void gx__workspaces_free(struct gx_router *router)
 {
-    struct gx_desk *warm = atomic_exchange(&router->warm, NULL);
+    struct gx_workspace *warm = atomic_exchange(&router->warm, NULL);
     if (warm) {
-        warm->next = router->desks;
-        router->desks = warm;
+        warm->next = router->workspaces;
+        router->workspaces = warm;
     }
-    for (struct gx_desk *desk = router->desks, *next; desk; desk = next) {
-        next = desk->next;
-        gx__free(allocator(router), desk->spare);
-        gx__free(allocator(router), desk->copies);
-        gx__free(allocator(router), desk->parts);
-        gx__free(allocator(router), desk->jobs);
-        gx__free(allocator(router), desk->wave);
-        gx__free(allocator(router), desk->lent);
-        gx__free(allocator(router), desk->reports);
-        pthread_cond_destroy(&desk->changed);
-        gx__free(allocator(router), desk);
+    for (struct gx_workspace *ws = router->workspaces, *next; ws; ws = next) {
+        next = ws->next;
+        gx__free(allocator(router), ws->spare);
+        gx__free(allocator(router), ws->copies);
+        gx__free(allocator(router), ws->parts);
+        gx__free(allocator(router), ws->jobs);
+        gx__free(allocator(router), ws->round);
+        gx__free(allocator(router), ws->lent);
+        gx__free(allocator(router), ws->reports);
+        pthread_cond_destroy(&ws->changed);
+        gx__free(allocator(router), ws);
     }
-    router->desks = NULL;
+    router->workspaces = NULL;
 }
 
-bool gx__desk_room(struct gx_router *router, void *memory, size_t *room, size_t count, size_t bytes)
+bool gx__workspace_reserve(struct gx_router *router, void *memory, size_t *room, size_t count,
+                           size_t bytes)
 {
     void *at; /* a copy: *memory is a pointer of some other type */
     if (count <= *room)
@@ -118,18 +119,19 @@ static void *help(void *user)
     gx__float_env_default(&inherited);
     pthread_mutex_lock(&router->lock);
     while (!h->stop) {
-        if (!h->errand) {
+        if (!h->shard) {
             pthread_cond_wait(&h->wake, &router->lock);
             continue;
         }
         pthread_mutex_unlock(&router->lock);
-        gx__errand_run(h->errand);
+        gx__shard_run(h->shard);
         pthread_mutex_lock(&router->lock);
-        h->errand->done = true;
-        h->errand = NULL;
+        h->shard->done = true;
+        h->shard = NULL;
         h->next_idle = router->idle;
         router->idle = h;
-        pthread_cond_signal(&h->desk->changed); /* the desk is there until the lock is given up */
+        pthread_cond_signal(
+            &h->ws->changed); /* the workspace is there until the lock is given up */
     }
     pthread_mutex_unlock(&router->lock);
     return NULL;
@@ -156,7 +158,7 @@ static struct gx_helper *new_helper(struct gx_router *router)
     return h;
 }
 
-bool gx__desk_send(struct gx_router *router, struct gx_desk *desk, struct gx_errand *errand)
+bool gx__shard_send(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard)
 {
     pthread_mutex_lock(&router->lock);
     struct gx_helper *h = router->idle;
@@ -165,20 +167,21 @@ bool gx__desk_send(struct gx_router *router, struct gx_desk *desk, struct gx_err
     else
         h = new_helper(router);
     if (h) {
-        h->errand = errand;
-        h->desk = desk;
-        errand->done = false;
+        h->shard = shard;
+        h->ws = ws;
+        shard->done = false;
         pthread_cond_signal(&h->wake);
     }
     pthread_mutex_unlock(&router->lock);
     return h != NULL;
 }
 
-void gx__desk_await(struct gx_router *router, struct gx_desk *desk, const struct gx_errand *errand)
+void gx__shard_await(struct gx_router *router, struct gx_workspace *ws,
+                     const struct gx_shard *shard)
 {
     pthread_mutex_lock(&router->lock);
-    while (!errand->done)
-        pthread_cond_wait(&desk->changed, &router->lock);
+    while (!shard->done)
+        pthread_cond_wait(&ws->changed, &router->lock);
     pthread_mutex_unlock(&router->lock);
 }
 

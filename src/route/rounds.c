@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call is one wave more often than not, which sorting the memory of all its jobs by address
+ * A call is one round more often than not, which sorting the memory of all its jobs by address
  * finds out, whatever their number. Only where it is not, jobs are compared with each other,
  * few at a time.
  */
-#include "route/waves.h"
+#include "route/rounds.h"
 
 #include "base/alloc.h"
 #include "exec/plan.h"
@@ -98,21 +98,21 @@ static bool independent(const gx_job *jobs, size_t count, struct extent *e)
     return !any_meet(sort(e, e + count * GX_OPERANDS, found), found);
 }
 
-gx_status gx__waves_find(struct gx_waves *waves, const gx_allocator *allocator, const gx_job *jobs,
-                         size_t count)
+gx_status gx__rounds_find(struct gx_rounds *rounds, const gx_allocator *allocator,
+                          const gx_job *jobs, size_t count)
 {
-    struct extent few[2 * GX_OPERANDS * GX_WAVE_SMALL], *e = few;
-    *waves = (struct gx_waves){.jobs = jobs, .count = count, .one = true};
+    struct extent few[2 * GX_OPERANDS * GX_ROUND_SMALL], *e = few;
+    *rounds = (struct gx_rounds){.jobs = jobs, .count = count, .one = true};
     if (count < 2)
         return GX_OK;
-    if (count > GX_WAVE_SMALL) {
+    if (count > GX_ROUND_SMALL) {
         if (count > SIZE_MAX / (2 * GX_OPERANDS * sizeof *e))
             return GX_ERR_OUT_OF_MEMORY;
         e = gx__alloc(allocator, count * 2 * GX_OPERANDS * sizeof *e);
         if (!e)
             return GX_ERR_OUT_OF_MEMORY;
     }
-    waves->one = independent(jobs, count, e);
+    rounds->one = independent(jobs, count, e);
     if (e != few)
         gx__free(allocator, e);
     return GX_OK;
@@ -134,13 +134,13 @@ bool gx__jobs_conflict(const gx_job *first, const gx_job *second)
     return false;
 }
 
-size_t gx__waves_next(const struct gx_waves *waves, size_t first)
+size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first)
 {
-    const gx_job *jobs = waves->jobs + first;
-    size_t most = waves->count - first, n = 1;
-    if (waves->one || most < 2)
+    const gx_job *jobs = rounds->jobs + first;
+    size_t most = rounds->count - first, n = 1;
+    if (rounds->one || most < 2)
         return most;
-    most = most < GX_WAVE_JOBS ? most : GX_WAVE_JOBS;
+    most = most < GX_ROUND_JOBS ? most : GX_ROUND_JOBS;
     for (; n < most; n++)
         for (size_t i = 0; i < n; i++)
             if (gx__jobs_conflict(&jobs[i], &jobs[n]))
@@ -161,8 +161,8 @@ static double work(const gx_job *job)
     return (double)gx__element_bytes(job->field) * (1 + gx__op_products(job->op));
 }
 
-/* A place in the line: before this element of this job; the element is not the end of it. */
-struct place {
+/* A position in the line: before this element of this job; the element is not the end of it. */
+struct position {
     size_t job;
     uint64_t element;
 };
@@ -177,7 +177,7 @@ static uint64_t cut_step(uint64_t n)
 }
 
 /* Where to cut a job, when its part before the cut should be `wanted` elements. */
-static struct place cut_job(const gx_job *jobs, size_t job, double wanted)
+static struct position cut_job(const gx_job *jobs, size_t job, double wanted)
 {
     uint64_t n = jobs[job].n, step = cut_step(n);
     uint64_t element = (uint64_t)(wanted / (double)step + 0.5) * step;
@@ -185,10 +185,10 @@ static struct place cut_job(const gx_job *jobs, size_t job, double wanted)
         element = n;
     if (gx__job_is_whole(&jobs[job]))
         element = wanted < (double)n / 2 ? 0 : n;
-    return element < n ? (struct place){job, element} : (struct place){job + 1, 0};
+    return element < n ? (struct position){job, element} : (struct position){job + 1, 0};
 }
 
-static struct gx_share between(const gx_job *jobs, struct place from, struct place to)
+static struct gx_share between(const gx_job *jobs, struct position from, struct position to)
 {
     struct gx_share share = {.job = from.job,
                              .jobs = to.job - from.job + (to.element > 0),
@@ -205,16 +205,16 @@ static struct gx_share between(const gx_job *jobs, struct place from, struct pla
     return share;
 }
 
-void gx__wave_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
-                  struct gx_share *shares)
+void gx__round_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
+                   struct gx_share *shares)
 {
     double all = 0, wanted = 0, passed = 0;
-    struct place from = {0, 0};
+    struct position from = {0, 0};
     size_t job = 0;
     for (size_t i = 0; i < njobs; i++)
         all += (double)jobs[i].n * work(&jobs[i]);
     for (size_t k = 0; k < count; k++) {
-        struct place to = {njobs, 0};
+        struct position to = {njobs, 0};
         wanted += fractions[k] * all;
         while (job < njobs && passed + (double)jobs[job].n * work(&jobs[job]) < wanted) {
             passed += (double)jobs[job].n * work(&jobs[job]);

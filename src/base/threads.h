@@ -5,8 +5,8 @@
  * calling thread takes part in its own work; idle threads help. Any number of threads may call at
  * once, and parts may make nested calls. A zeroed pool has not been needed yet.
  */
-#ifndef GX_BASE_CREW_H
-#define GX_BASE_CREW_H
+#ifndef GX_BASE_THREADS_H
+#define GX_BASE_THREADS_H
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -17,61 +17,63 @@
 
 struct gx_instance;
 
-/* `worker` is less than `workers` of gx__crew_run; no other thread in the same call has the same
+/* `worker` is less than `workers` of gx__threads_run; no other thread in the same call has the same
  * number at the same time. */
-typedef void (*gx_crew_fn)(void *arg, size_t part, uint32_t worker);
+typedef void (*gx_threads_fn)(void *arg, size_t part, uint32_t worker);
 
 enum {
-    GX_CREW_TASKS = 32,    /* concurrent tasks; further callers work alone */
-    GX_CREW_HELPERS = 255, /* besides the caller */
-    GX_CREW_LINE = 64      /* frequently written members get their own cache line */
+    GX_THREADS_TASKS = 32,    /* concurrent tasks; further callers work alone */
+    GX_THREADS_HELPERS = 255, /* besides the caller */
+    GX_THREADS_LINE = 64      /* frequently written members get their own cache line */
 };
 
 /* A slot for the work of one call. `seats` holds how many helpers may still join, how many are
  * inside, and whether the caller sleeps. Helpers inside may read the rest, which changes only when
  * there are none. */
-struct gx_crew_task {
-    alignas(GX_CREW_LINE) _Atomic uint64_t seats;
+struct gx_threads_task {
+    alignas(GX_THREADS_LINE) _Atomic uint64_t seats;
     _Atomic uint32_t over; /* changes when the last helper leaves and the caller sleeps */
-    gx_crew_fn fn;
+    gx_threads_fn fn;
     void *arg;
     size_t parts;
     uint32_t workers;
     uint32_t kind;
-    alignas(GX_CREW_LINE) _Atomic size_t next; /* next part to be taken */
+    alignas(GX_THREADS_LINE) _Atomic size_t next; /* next part to be taken */
 };
 
-enum gx_crew_kind {
-    GX_CREW_COMPUTE,
-    GX_CREW_COPY, /* priority: a device waits for this, or someone waits for its results */
-    GX_CREW_KINDS
+enum gx_threads_kind {
+    GX_THREADS_COMPUTE,
+    GX_THREADS_COPY, /* priority: a device waits for this, or someone waits for its results */
+    GX_THREADS_KINDS
 };
 
-struct gx_crew {
-    alignas(GX_CREW_LINE) _Atomic uint32_t wanted[GX_CREW_KINDS]; /* bit i: task[i] wants helpers */
+struct gx_threads {
+    alignas(GX_THREADS_LINE) _Atomic uint32_t
+        wanted[GX_THREADS_KINDS]; /* bit i: task[i] wants helpers */
     _Atomic bool stop;
-    alignas(GX_CREW_LINE) _Atomic uint32_t used; /* bit i: task[i] is in use */
-    _Atomic uint32_t looking, asleep;            /* idle threads */
-    _Atomic uint32_t bell;                       /* changes when sleepers are woken */
+    alignas(GX_THREADS_LINE) _Atomic uint32_t used; /* bit i: task[i] is in use */
+    _Atomic uint32_t looking, asleep;               /* idle threads */
+    _Atomic uint32_t bell;                          /* changes when sleepers are woken */
     _Atomic uint32_t state, started;
-    _Atomic uint32_t lent; /* cores kept busy by other threads, see gx__crew_lend */
+    _Atomic uint32_t lent; /* cores kept busy by other threads, see gx__threads_lend */
     _Atomic bool spins;    /* every thread can have a core */
-    pthread_t thread[GX_CREW_HELPERS];
-    struct gx_crew_task task[GX_CREW_TASKS];
+    pthread_t thread[GX_THREADS_HELPERS];
+    struct gx_threads_task task[GX_THREADS_TASKS];
 };
 
 /* Calls fn(arg, part, worker) for the parts 0 .. parts - 1, in any order, on this thread and up to
  * workers - 1 others, and returns when all are done. Starts threads when they are first needed; if
  * none can be started, this thread does everything. Does not allocate. */
-void gx__crew_run(struct gx_instance *instance, enum gx_crew_kind kind, uint32_t workers,
-                  size_t parts, gx_crew_fn fn, void *arg);
+void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, uint32_t workers,
+                     size_t parts, gx_threads_fn fn, void *arg);
 
 /* A thread outside the pool keeps a core busy from now on, or no longer: calls that begin meanwhile
  * use one helper less, if they have several. */
-void gx__crew_lend(struct gx_instance *instance, bool begin);
+void gx__threads_lend(struct gx_instance *instance, bool begin);
 
-/* Stops the threads. No call may be in progress; gx__crew_run may follow and starts them again. */
-void gx__crew_end(struct gx_instance *instance);
+/* Stops the threads. No call may be in progress; gx__threads_run may follow and starts them again.
+ */
+void gx__threads_end(struct gx_instance *instance);
 
 /* Cores that this process may use. */
 uint32_t gx__cores(void);

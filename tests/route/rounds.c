@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waves against the plainest way to find them, byte by byte; shares: that they cover all
+ * Rounds against the plainest way to find them, byte by byte; shares: that they cover all
  * exactly once, where they are cut, and the jobs they are made of. No device is opened, and
  * no operand is read. Internal: it links the static library.
  */
 #include <math.h>
 
-#include "route/waves.h"
+#include "route/rounds.h"
 #include "support/harness.h"
 #include "support/heap.h"
 
@@ -110,7 +110,7 @@ static void waves_are_what_bytes_say(void **state)
         gx_job jobs[40];
         size_t count = 1 + gxt_next(&seed) % (round % 2 ? 4 : GXT_COUNT(jobs));
         size_t range = round % 4 ? MEMORY : 512;
-        struct gx_waves waves;
+        struct gx_rounds rounds;
         bool any = false;
         for (size_t i = 0; i < count; i++)
             jobs[i] = random_job(&seed, range);
@@ -120,11 +120,11 @@ static void waves_are_what_bytes_say(void **state)
                 assert_int_equal(gx__jobs_conflict(&jobs[k], &jobs[i]), conflict);
                 any |= conflict;
             }
-        assert_int_equal(gx__waves_find(&waves, &none, jobs, count), GX_OK);
-        assert_int_equal(waves.one, !any);
-        one_seen += waves.one && count > 2;
+        assert_int_equal(gx__rounds_find(&rounds, &none, jobs, count), GX_OK);
+        assert_int_equal(rounds.one, !any);
+        one_seen += rounds.one && count > 2;
         for (size_t first = 0, n; first < count; first += n, waves_seen++) {
-            n = gx__waves_next(&waves, first);
+            n = gx__rounds_next(&rounds, first);
             assert_in_range(n, 1, count - first);
             for (size_t i = first; i <= first + n && i < count; i++) {
                 bool conflict = false;
@@ -144,7 +144,7 @@ static void large_calls_are_one_wave_or_short_ones(void **state)
     enum { JOBS = 3000 };
     static gx_job jobs[JOBS];
     struct gxt_heap heap;
-    struct gx_waves waves;
+    struct gx_rounds rounds;
     gxt_heap_start(&heap);
     gx_allocator allocator = gxt_heap_allocator(&heap);
     char *base = gxt_alloc((size_t)JOBS * 64);
@@ -154,33 +154,33 @@ static void large_calls_are_one_wave_or_short_ones(void **state)
         jobs[i].b = gx_host_broadcast(base);
         jobs[i].out = gx_host(base + k * 64 + 32);
     }
-    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, JOBS), GX_OK);
-    assert_true(waves.one);
-    assert_int_equal(gx__waves_next(&waves, 0), JOBS);
+    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, JOBS), GX_OK);
+    assert_true(rounds.one);
+    assert_int_equal(gx__rounds_next(&rounds, 0), JOBS);
     jobs[JOBS - 1].out = gx_host(base); /* which all others read */
-    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, JOBS), GX_OK);
-    assert_false(waves.one);
-    assert_int_equal(gx__waves_next(&waves, 0), GX_WAVE_JOBS);
-    assert_int_equal(gx__waves_next(&waves, JOBS - 10), 9);
-    assert_int_equal(gx__waves_next(&waves, JOBS - 1), 1);
+    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, JOBS), GX_OK);
+    assert_false(rounds.one);
+    assert_int_equal(gx__rounds_next(&rounds, 0), GX_ROUND_JOBS);
+    assert_int_equal(gx__rounds_next(&rounds, JOBS - 10), 9);
+    assert_int_equal(gx__rounds_next(&rounds, JOBS - 1), 1);
 
     gxt_heap_fail(&heap, 1, 0);
-    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, JOBS), GX_ERR_OUT_OF_MEMORY);
+    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, JOBS), GX_ERR_OUT_OF_MEMORY);
     gxt_heap_heal(&heap);
     uint64_t calls = gxt_heap_calls(&heap);
-    assert_int_equal(gx__waves_find(&waves, &allocator, jobs, GX_WAVE_SMALL), GX_OK);
+    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, GX_ROUND_SMALL), GX_OK);
     assert_int_equal(gxt_heap_calls(&heap), calls);
     gxt_heap_end(&heap);
     free(base);
 }
 
-static void nothing_is_a_wave(void **state)
+static void nothing_is_a_round(void **state)
 {
     (void)state;
-    struct gx_waves waves;
+    struct gx_rounds rounds;
     gx_allocator none = {0};
-    assert_int_equal(gx__waves_find(&waves, &none, NULL, 0), GX_OK);
-    assert_true(waves.one);
+    assert_int_equal(gx__rounds_find(&rounds, &none, NULL, 0), GX_OK);
+    assert_true(rounds.one);
 }
 
 /* ---- shares ---- */
@@ -263,7 +263,7 @@ static void shares_cover_everything_once(void **state)
         for (size_t k = 0; k < count; k++)
             fractions[k] = sum > 0 ? fractions[k] / sum : 1.0 / (double)count;
         memset(shares, 0x5c, sizeof shares);
-        gx__wave_cut(jobs, njobs, fractions, count, shares);
+        gx__round_cut(jobs, njobs, fractions, count, shares);
         check_shares(jobs, njobs, shares, count);
         /* each cut is as near as it may be */
         double wanted = 0;
@@ -281,11 +281,11 @@ static void work_counts_and_not_elements(void **state)
     gx_job jobs[] = {line_job(100000, false, 0), line_job(100000, false, 0)};
     struct gx_share shares[2];
     const double halves[] = {0.5, 0.5};
-    gx__wave_cut(jobs, 2, halves, 2, shares);
+    gx__round_cut(jobs, 2, halves, 2, shares);
     assert_int_equal(shares[0].elements, 100000);
     jobs[0].op = GX_INV; /* which takes five times as long, they say */
     jobs[0].b = (gx_operand){0};
-    gx__wave_cut(jobs, 2, halves, 2, shares);
+    gx__round_cut(jobs, 2, halves, 2, shares);
     check_shares(jobs, 2, shares, 2);
     assert_true(shares[0].elements > 50000 && shares[0].elements < 70000);
 }
@@ -316,11 +316,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waves_are_what_bytes_say),
         cmocka_unit_test(large_calls_are_one_wave_or_short_ones),
-        cmocka_unit_test(nothing_is_a_wave),
+        cmocka_unit_test(nothing_is_a_round),
         cmocka_unit_test(what_is_replaced_and_looked_at_is_whole),
         cmocka_unit_test(shares_cover_everything_once),
         cmocka_unit_test(work_counts_and_not_elements),
         cmocka_unit_test(sub_jobs_are_the_same_elements),
     };
-    return cmocka_run_group_tests_name("waves", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("rounds", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
  * deadlock, even if parts make nested calls: a thread only waits for threads inside its own task,
  * and those can only wait for tasks that began later.
  */
-#include "base/crew.h"
+#include "base/threads.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -27,12 +27,12 @@ enum {
     TURNS_PER_YIELD = 128
 }; /* between looks at the clock; some microseconds */
 
-enum { AT_REST, STARTING, UP }; /* gx_crew.state */
+enum { AT_REST, STARTING, UP }; /* gx_threads.state */
 
 /* One helper in this many may be left out in favour of other threads. */
 #define LENT_PART 4u
 
-/* Layout of gx_crew_task.seats: helpers inside, whether the caller sleeps, seats left. */
+/* Layout of gx_threads_task.seats: helpers inside, whether the caller sleeps, seats left. */
 #define IN_ONE     ((uint64_t)1)
 #define IN_MASK    ((uint64_t)0x7fffffff)
 #define ASLEEP     ((uint64_t)1 << 31)
@@ -69,22 +69,22 @@ static void futex_wake(_Atomic uint32_t *word, uint32_t count)
 
 /* ---- helping ---- */
 
-static uint32_t bit_of(const struct gx_crew *crew, const struct gx_crew_task *task)
+static uint32_t bit_of(const struct gx_threads *threads, const struct gx_threads_task *task)
 {
-    return (uint32_t)1 << (task - crew->task);
+    return (uint32_t)1 << (task - threads->task);
 }
 
 /* Called by a helper inside the task, or by its caller: so the bit belongs to this task, not to a
  * later one. */
-static void want_no_more(struct gx_crew *crew, const struct gx_crew_task *task)
+static void want_no_more(struct gx_threads *threads, const struct gx_threads_task *task)
 {
-    uint32_t bit = bit_of(crew, task);
-    if (atomic_load(&crew->wanted[task->kind]) & bit)
-        atomic_fetch_and(&crew->wanted[task->kind], ~bit);
+    uint32_t bit = bit_of(threads, task);
+    if (atomic_load(&threads->wanted[task->kind]) & bit)
+        atomic_fetch_and(&threads->wanted[task->kind], ~bit);
 }
 
 /* The worker number, or 0 if no seat is left. */
-static uint32_t join(struct gx_crew *crew, struct gx_crew_task *task)
+static uint32_t join(struct gx_threads *threads, struct gx_threads_task *task)
 {
     uint64_t seats = atomic_load(&task->seats);
     do {
@@ -93,110 +93,112 @@ static uint32_t join(struct gx_crew *crew, struct gx_crew_task *task)
     } while (!atomic_compare_exchange_weak(&task->seats, &seats, seats - SEAT_ONE + IN_ONE));
     uint32_t left = (uint32_t)(seats / SEAT_ONE);
     if (left == 1)
-        want_no_more(crew, task);
+        want_no_more(threads, task);
     return task->workers - left;
 }
 
-static void leave(struct gx_crew_task *task)
+static void leave(struct gx_threads_task *task)
 {
     uint64_t before = atomic_fetch_sub(&task->seats, IN_ONE);
     if ((before & IN_MASK) == 1 && before & ASLEEP)
         futex_wake(&task->over, 1); /* the slot stays valid even after the call has returned */
 }
 
-static void take_parts(struct gx_crew_task *task, uint32_t worker)
+static void take_parts(struct gx_threads_task *task, uint32_t worker)
 {
     for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;)
         task->fn(task->arg, part, worker);
 }
 
 /* Finds a task of this kind that wants helpers and takes a seat; NULL if there is none. */
-static struct gx_crew_task *find(struct gx_crew *crew, enum gx_crew_kind kind, uint32_t *worker)
+static struct gx_threads_task *find(struct gx_threads *threads, enum gx_threads_kind kind,
+                                    uint32_t *worker)
 {
-    uint32_t wanted = atomic_load(&crew->wanted[kind]);
+    uint32_t wanted = atomic_load(&threads->wanted[kind]);
     for (; wanted; wanted &= wanted - 1) {
-        struct gx_crew_task *task = &crew->task[__builtin_ctz(wanted)];
-        *worker = join(crew, task);
+        struct gx_threads_task *task = &threads->task[__builtin_ctz(wanted)];
+        *worker = join(threads, task);
         if (*worker)
             return task;
     }
     return NULL;
 }
 
-static void help_copying(struct gx_crew *crew, struct gx_crew_task *task, uint32_t worker)
+static void help_copying(struct gx_threads *threads, struct gx_threads_task *task, uint32_t worker)
 {
     take_parts(task, worker);
-    want_no_more(crew, task);
+    want_no_more(threads, task);
     leave(task);
 }
 
 /* Helps with copies between two parts, keeping its seat. */
-static void help_computing(struct gx_crew *crew, struct gx_crew_task *task, uint32_t worker)
+static void help_computing(struct gx_threads *threads, struct gx_threads_task *task,
+                           uint32_t worker)
 {
     for (size_t part; (part = atomic_fetch_add(&task->next, 1)) < task->parts;) {
         uint32_t other_worker;
         task->fn(task->arg, part, worker);
         if (atomic_load(&task->next) >= task->parts)
             break;
-        struct gx_crew_task *other = find(crew, GX_CREW_COPY, &other_worker);
+        struct gx_threads_task *other = find(threads, GX_THREADS_COPY, &other_worker);
         if (other)
-            help_copying(crew, other, other_worker);
+            help_copying(threads, other, other_worker);
     }
-    want_no_more(crew, task);
+    want_no_more(threads, task);
     leave(task);
 }
 
 /* ---- the threads ---- */
 
-static bool anything(struct gx_crew *crew)
+static bool anything(struct gx_threads *threads)
 {
-    return atomic_load(&crew->wanted[GX_CREW_COPY]) ||
-           atomic_load(&crew->wanted[GX_CREW_COMPUTE]) || atomic_load(&crew->stop);
+    return atomic_load(&threads->wanted[GX_THREADS_COPY]) ||
+           atomic_load(&threads->wanted[GX_THREADS_COMPUTE]) || atomic_load(&threads->stop);
 }
 
-static struct gx_crew_task *find_any(struct gx_crew *crew, uint32_t *worker)
+static struct gx_threads_task *find_any(struct gx_threads *threads, uint32_t *worker)
 {
-    struct gx_crew_task *task = find(crew, GX_CREW_COPY, worker);
-    return task ? task : find(crew, GX_CREW_COMPUTE, worker);
+    struct gx_threads_task *task = find(threads, GX_THREADS_COPY, worker);
+    return task ? task : find(threads, GX_THREADS_COMPUTE, worker);
 }
 
 /* Takes a seat in some task; NULL if it is time to sleep or to exit. */
-static struct gx_crew_task *look_out(struct gx_crew *crew, uint32_t *worker)
+static struct gx_threads_task *look_out(struct gx_threads *threads, uint32_t *worker)
 {
     struct gx_linger linger = {0};
-    struct gx_crew_task *task = find_any(crew, worker);
-    if (task || !atomic_load(&crew->spins))
+    struct gx_threads_task *task = find_any(threads, worker);
+    if (task || !atomic_load(&threads->spins))
         return task;
-    atomic_fetch_add(&crew->looking, 1);
-    while (!task && !atomic_load(&crew->stop) && gx__linger(&linger))
-        task = find_any(crew, worker);
-    atomic_fetch_sub(&crew->looking, 1);
+    atomic_fetch_add(&threads->looking, 1);
+    while (!task && !atomic_load(&threads->stop) && gx__linger(&linger))
+        task = find_any(threads, worker);
+    atomic_fetch_sub(&threads->looking, 1);
     return task;
 }
 
 /* A caller marks its task and then checks for sleepers; a thread announces that it sleeps and then
  * checks the marks: at least one of them sees the other. */
-static void sleep_until_wanted(struct gx_crew *crew)
+static void sleep_until_wanted(struct gx_threads *threads)
 {
-    uint32_t seen = atomic_load(&crew->bell);
-    atomic_fetch_add(&crew->asleep, 1);
-    if (!anything(crew))
-        futex_wait(&crew->bell, seen);
-    atomic_fetch_sub(&crew->asleep, 1);
+    uint32_t seen = atomic_load(&threads->bell);
+    atomic_fetch_add(&threads->asleep, 1);
+    if (!anything(threads))
+        futex_wait(&threads->bell, seen);
+    atomic_fetch_sub(&threads->asleep, 1);
 }
 
 static void *serve(void *user)
 {
-    struct gx_crew *crew = user;
-    while (!atomic_load(&crew->stop)) {
+    struct gx_threads *threads = user;
+    while (!atomic_load(&threads->stop)) {
         uint32_t worker;
-        struct gx_crew_task *task = look_out(crew, &worker);
+        struct gx_threads_task *task = look_out(threads, &worker);
         if (!task)
-            sleep_until_wanted(crew);
-        else if (task->kind == GX_CREW_COPY)
-            help_copying(crew, task, worker);
+            sleep_until_wanted(threads);
+        else if (task->kind == GX_THREADS_COPY)
+            help_copying(threads, task, worker);
         else
-            help_computing(crew, task, worker);
+            help_computing(threads, task, worker);
     }
     return NULL;
 }
@@ -222,60 +224,60 @@ uint32_t gx__cores(void)
 
 /* One caller starts the threads; others meanwhile continue with those that exist. If a thread
  * cannot be started, there are fewer. */
-static void start(struct gx_crew *crew, uint32_t asked)
+static void start(struct gx_threads *threads, uint32_t asked)
 {
-    uint32_t at_rest = AT_REST, cores = gx__cores(), threads = (asked ? asked : cores) - 1;
-    if (!atomic_compare_exchange_strong(&crew->state, &at_rest, STARTING))
+    uint32_t at_rest = AT_REST, cores = gx__cores(), wanted = (asked ? asked : cores) - 1;
+    if (!atomic_compare_exchange_strong(&threads->state, &at_rest, STARTING))
         return;
-    threads = threads < GX_CREW_HELPERS ? threads : GX_CREW_HELPERS;
-    atomic_store(&crew->spins, threads < cores);
-    while (atomic_load(&crew->started) < threads &&
-           gx__thread_start(&crew->thread[atomic_load(&crew->started)], serve, crew))
-        atomic_fetch_add(&crew->started, 1);
-    atomic_store(&crew->state, UP);
+    wanted = wanted < GX_THREADS_HELPERS ? wanted : GX_THREADS_HELPERS;
+    atomic_store(&threads->spins, wanted < cores);
+    while (atomic_load(&threads->started) < wanted &&
+           gx__thread_start(&threads->thread[atomic_load(&threads->started)], serve, threads))
+        atomic_fetch_add(&threads->started, 1);
+    atomic_store(&threads->state, UP);
 }
 
-void gx__crew_end(struct gx_instance *instance)
+void gx__threads_end(struct gx_instance *instance)
 {
-    struct gx_crew *crew = &instance->crew;
-    if (atomic_load(&crew->state) == AT_REST)
+    struct gx_threads *threads = &instance->threads;
+    if (atomic_load(&threads->state) == AT_REST)
         return;
-    atomic_store(&crew->stop, true);
-    futex_wake(&crew->bell, GX_CREW_HELPERS);
-    for (uint32_t i = 0; i < atomic_load(&crew->started); i++)
-        pthread_join(crew->thread[i], NULL);
-    memset(crew, 0, sizeof *crew);
+    atomic_store(&threads->stop, true);
+    futex_wake(&threads->bell, GX_THREADS_HELPERS);
+    for (uint32_t i = 0; i < atomic_load(&threads->started); i++)
+        pthread_join(threads->thread[i], NULL);
+    memset(threads, 0, sizeof *threads);
 }
 
 /* ---- calling ---- */
 
 /* A free slot, or NULL. */
-static struct gx_crew_task *claim(struct gx_crew *crew)
+static struct gx_threads_task *claim(struct gx_threads *threads)
 {
-    uint32_t used = atomic_load(&crew->used), lowest;
+    uint32_t used = atomic_load(&threads->used), lowest;
     do {
         lowest = ~used & (used + 1);
         if (!lowest)
             return NULL;
-    } while (!atomic_compare_exchange_weak(&crew->used, &used, used | lowest));
-    return &crew->task[__builtin_ctz(lowest)];
+    } while (!atomic_compare_exchange_weak(&threads->used, &used, used | lowest));
+    return &threads->task[__builtin_ctz(lowest)];
 }
 
-static void post(struct gx_crew *crew, struct gx_crew_task *task, uint32_t helpers)
+static void post(struct gx_threads *threads, struct gx_threads_task *task, uint32_t helpers)
 {
     atomic_store(&task->next, 0);
     atomic_store(&task->seats, helpers * SEAT_ONE);
-    atomic_fetch_or(&crew->wanted[task->kind], bit_of(crew, task));
-    uint32_t looking = atomic_load(&crew->looking);
-    if (atomic_load(&crew->asleep) && helpers > looking)
-        futex_wake(&crew->bell, helpers - looking);
+    atomic_fetch_or(&threads->wanted[task->kind], bit_of(threads, task));
+    uint32_t looking = atomic_load(&threads->looking);
+    if (atomic_load(&threads->asleep) && helpers > looking)
+        futex_wake(&threads->bell, helpers - looking);
 }
 
 /* Waits until no helper is inside the task. */
-static void see_others_off(struct gx_crew *crew, struct gx_crew_task *task)
+static void see_others_off(struct gx_threads *threads, struct gx_threads_task *task)
 {
     struct gx_linger linger = {0};
-    bool spins = atomic_load(&crew->spins);
+    bool spins = atomic_load(&threads->spins);
     atomic_fetch_and(&task->seats, SEATS_NONE);
     while (atomic_load(&task->seats) & IN_MASK && spins)
         spins = gx__linger(&linger);
@@ -287,38 +289,38 @@ static void see_others_off(struct gx_crew *crew, struct gx_crew_task *task)
     }
 }
 
-void gx__crew_lend(struct gx_instance *instance, bool begin)
+void gx__threads_lend(struct gx_instance *instance, bool begin)
 {
-    atomic_fetch_add(&instance->crew.lent, begin ? 1 : (uint32_t)-1);
+    atomic_fetch_add(&instance->threads.lent, begin ? 1 : (uint32_t)-1);
 }
 
 /* Helpers that may be asked. */
-static uint32_t helpers_there(struct gx_crew *crew)
+static uint32_t helpers_there(struct gx_threads *threads)
 {
-    uint32_t started = atomic_load(&crew->started), lent = atomic_load(&crew->lent);
+    uint32_t started = atomic_load(&threads->started), lent = atomic_load(&threads->lent);
     return started - (lent < started / LENT_PART ? lent : started / LENT_PART);
 }
 
-static void run_alone(size_t parts, gx_crew_fn fn, void *arg)
+static void run_alone(size_t parts, gx_threads_fn fn, void *arg)
 {
     for (size_t part = 0; part < parts; part++)
         fn(arg, part, 0);
 }
 
-void gx__crew_run(struct gx_instance *instance, enum gx_crew_kind kind, uint32_t workers,
-                  size_t parts, gx_crew_fn fn, void *arg)
+void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, uint32_t workers,
+                     size_t parts, gx_threads_fn fn, void *arg)
 {
-    struct gx_crew *crew = &instance->crew;
+    struct gx_threads *threads = &instance->threads;
     if (workers < 2 || parts < 2) {
         run_alone(parts, fn, arg);
         return;
     }
-    if (atomic_load(&crew->state) == AT_REST)
-        start(crew, instance->config.threads);
-    uint32_t helpers = helpers_there(crew);
+    if (atomic_load(&threads->state) == AT_REST)
+        start(threads, instance->config.threads);
+    uint32_t helpers = helpers_there(threads);
     helpers = helpers < workers - 1 ? helpers : workers - 1;
     helpers = helpers < parts - 1 ? helpers : (uint32_t)(parts - 1);
-    struct gx_crew_task *task = helpers ? claim(crew) : NULL;
+    struct gx_threads_task *task = helpers ? claim(threads) : NULL;
     if (!task) {
         run_alone(parts, fn, arg);
         return;
@@ -328,9 +330,9 @@ void gx__crew_run(struct gx_instance *instance, enum gx_crew_kind kind, uint32_t
     task->parts = parts;
     task->workers = helpers + 1;
     task->kind = kind;
-    post(crew, task, helpers);
+    post(threads, task, helpers);
     take_parts(task, 0);
-    want_no_more(crew, task);
-    see_others_off(crew, task);
-    atomic_fetch_and(&crew->used, ~bit_of(crew, task));
+    want_no_more(threads, task);
+    see_others_off(threads, task);
+    atomic_fetch_and(&threads->used, ~bit_of(threads, task));
 }

@@ -6,7 +6,7 @@
  */
 #include "base/options.h"
 #include "exec/hosts.h"
-#include "route/desk.h"
+#include "route/workspace.h"
 #include "support/harness.h"
 
 /* As many splits may be missed for it, */
@@ -16,23 +16,23 @@ enum { AGAIN = 16 };
 
 /* ---- beside others ---- */
 
-static uint32_t learn(struct gx_beside *b, double thousandths)
+static uint32_t learn(struct gx_contention *b, double thousandths)
 {
-    assert_true(gx__beside_learn(b, thousandths));
+    assert_true(gx__contention_learn(b, thousandths));
     return b->factor;
 }
 
-static uint32_t miss(struct gx_beside *b, unsigned times)
+static uint32_t miss(struct gx_contention *b, unsigned times)
 {
     while (times--)
-        gx__beside_missed(b);
+        gx__contention_missed(b);
     return b->factor;
 }
 
 static void three_have_to_agree(void **state)
 {
     (void)state;
-    struct gx_beside b = {0};
+    struct gx_contention b = {0};
     assert_int_equal(learn(&b, 1900), 0); /* the first may be of a busy moment */
     assert_int_equal(learn(&b, 1100), 0);
     assert_int_equal(learn(&b, 1200), 1200);
@@ -43,19 +43,19 @@ static void three_have_to_agree(void **state)
     for (int i = 0; i < 3; i++)
         learn(&b, 1000);
     assert_int_equal(b.factor, 1000);
-    gx__beside_forget(&b);
+    gx__contention_forget(&b);
     assert_int_equal(learn(&b, 1500), 0);
 }
 
 static void what_others_cannot_do_is_not_theirs(void **state)
 {
     (void)state;
-    struct gx_beside b = {0};
+    struct gx_contention b = {0};
     for (int i = 0; i < 5; i++)
         learn(&b, 1100);
     static const double absurd[] = {0, 1, 799, 2001, 40000, 1e18};
     for (size_t i = 0; i < GXT_COUNT(absurd); i++)
-        assert_false(gx__beside_learn(&b, absurd[i]));
+        assert_false(gx__contention_learn(&b, absurd[i]));
     assert_int_equal(b.factor, 1100);
     assert_int_equal(learn(&b, 800), 1100);
     assert_int_equal(learn(&b, 2000), 1100);
@@ -65,7 +65,7 @@ static void what_others_cannot_do_is_not_theirs(void **state)
 static void it_is_asked_again(void **state)
 {
     (void)state;
-    struct gx_beside b = {0};
+    struct gx_contention b = {0};
     for (int i = 0; i < 5; i++)
         learn(&b, 1800);
     for (int round = 0; round < 3; round++) {
@@ -86,26 +86,26 @@ static void it_is_asked_again(void **state)
 
 static struct gx_hosts hosts;
 static struct gx_instance instance = {.hosts = &hosts};
-static struct gx_place cpu = {.name = "cpu", .host = true}, gpu = {.name = "sim:x"};
+static struct gx_device_slot cpu = {.name = "cpu", .host = true}, gpu = {.name = "sim:x"};
 static struct gx_router router = {.candidates = 2, .candidate = {&cpu, &gpu}};
 static const gx_job job = {.op = GX_MUL, .field = GX_BN254_FR, .n = 1};
 
 /* A line, at all sizes and in all memory. */
-static void set_line(struct gx_place *place, double launch, double each)
+static void set_line(struct gx_device_slot *slot, double launch, double each)
 {
     struct gx_kind kind = {job.op, job.field, GX_HOST_MEMORY, GX_PATH_AUTO};
     for (; kind.residency <= GX_REGISTERED_MEMORY; kind.residency++)
         for (uint64_t n = 64; n <= 1 << 20; n *= 2) {
             uint64_t ns = (uint64_t)(launch + each * (double)n);
-            gx__model_set(place->model, &kind, n, &ns, 1);
+            gx__model_set(slot->model, &kind, n, &ns, 1);
         }
 }
 
 /* The same, and what was concluded from another one is forgotten. */
-static void set_model(struct gx_place *place, double launch, double each)
+static void set_model(struct gx_device_slot *slot, double launch, double each)
 {
-    set_line(place, launch, each);
-    memset(cpu.habit, 0, sizeof cpu.habit);
+    set_line(slot, launch, each);
+    memset(cpu.kind_stats, 0, sizeof cpu.kind_stats);
 }
 
 static void is_about(uint32_t got, double want)
@@ -139,17 +139,17 @@ static void what_the_cpu_does_at_once(void **state)
     (void)state;
     set_up_models(true);
     set_model(&gpu, 1000000, 0); /* far behind: it is the CPU's own time that counts */
-    is_about(gx__quick_limit(&router, &cpu, &job), 2000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 2000);
     cpu.active = 1;
-    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 1000);
     cpu.active = 0;
     set_model(&gpu, 24000, 0); /* 1.5 times 16000 */
-    is_about(gx__quick_limit(&router, &cpu, &job), 1600);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 1600);
     set_model(&gpu, 5000, 0);
-    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 1000);
     router.listed = false; /* nobody knows which GPUs there are */
     set_model(&gpu, 1000000, 0);
-    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 1000);
     end_models();
 }
 
@@ -157,7 +157,7 @@ static void one_that_is_not_known_may_be_faster(void **state)
 {
     (void)state;
     set_up_models(false);
-    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 1000);
     end_models();
 }
 
@@ -166,14 +166,14 @@ static void limits_are_found_again(void **state)
     (void)state;
     set_up_models(true);
     set_model(&gpu, 1000000, 0);
-    is_about(gx__quick_limit(&router, &cpu, &job), 2000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 2000);
     gx_job large = job;
     large.n = 1 << 20;
     set_line(&cpu, 0, 20);
-    is_about(gx__quick_limit(&router, &cpu, &job), 2000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 2000);
     for (int i = 0; i <= AGAIN; i++)
         gx__learn(&instance, &cpu, &large, 1, GX_PATH_AUTO, 20 << 20, false);
-    is_about(gx__quick_limit(&router, &cpu, &job), 1000);
+    is_about(gx__cpu_only_limit(&router, &cpu, &job), 1000);
     end_models();
 }
 
@@ -202,7 +202,7 @@ static void there_is_always_a_limit(void **state)
     uint32_t least = UINT32_MAX;
     for (uint32_t i = 0; !learned; i++) {
         cpu.active = i % 2;
-        uint32_t limit = gx__quick_limit(&router, &cpu, &job);
+        uint32_t limit = gx__cpu_only_limit(&router, &cpu, &job);
         least = limit < least ? limit : least;
     }
     pthread_join(thread, NULL);
@@ -222,5 +222,5 @@ int main(void)
         cmocka_unit_test(limits_are_found_again),
         cmocka_unit_test(there_is_always_a_limit),
     };
-    return cmocka_run_group_tests_name("habits", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("kind_stats", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * The thread pool: every part exactly once, unique worker numbers, many callers, nested calls,
  * copies before computing, threads that cannot be started, and stopping it in every state.
  */
-#include "base/crew.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -85,11 +85,11 @@ static unsigned wrong(const struct work *w, size_t parts)
     return bad + (sum != parts);
 }
 
-static unsigned run_and_check(enum gx_crew_kind kind, uint32_t workers, size_t parts,
+static unsigned run_and_check(enum gx_threads_kind kind, uint32_t workers, size_t parts,
                               unsigned long spin)
 {
     struct work *w = new_work(workers ? workers : 1, spin);
-    gx__crew_run(&instance, kind, workers, parts, one_part, w);
+    gx__threads_run(&instance, kind, workers, parts, one_part, w);
     unsigned bad = wrong(w, parts);
     free(w);
     return bad;
@@ -106,7 +106,7 @@ static int start(void **state)
 static int end(void **state)
 {
     (void)state;
-    gx__crew_end(&instance);
+    gx__threads_end(&instance);
     allowed = 1000;
     return 0;
 }
@@ -119,20 +119,20 @@ static void every_part_once(void **state)
     const size_t parts[] = {0, 1, 2, 3, 7, 64, PARTS_MAX};
     for (uint32_t workers = 0; workers <= THREADS + 1; workers++)
         for (size_t i = 0; i < GXT_COUNT(parts); i++)
-            for (int kind = 0; kind < GX_CREW_KINDS; kind++)
+            for (int kind = 0; kind < GX_THREADS_KINDS; kind++)
                 for (unsigned long spin = 0; spin <= 300; spin += 300)
                     assert_int_equal(
-                        run_and_check((enum gx_crew_kind)kind, workers, parts[i], spin), 0);
+                        run_and_check((enum gx_threads_kind)kind, workers, parts[i], spin), 0);
 }
 
 static void alone_it_starts_nothing(void **state)
 {
     (void)state;
     allowed = 0;
-    assert_int_equal(run_and_check(GX_CREW_COMPUTE, 1, 100, 0), 0);
-    assert_int_equal(run_and_check(GX_CREW_COPY, 4, 1, 0), 0);
-    assert_int_equal(instance.crew.state, 0);
-    assert_int_equal(instance.crew.used, 0);
+    assert_int_equal(run_and_check(GX_THREADS_COMPUTE, 1, 100, 0), 0);
+    assert_int_equal(run_and_check(GX_THREADS_COPY, 4, 1, 0), 0);
+    assert_int_equal(instance.threads.state, 0);
+    assert_int_equal(instance.threads.used, 0);
 }
 
 struct meeting {
@@ -155,17 +155,18 @@ static void all_threads_help(void **state)
 {
     (void)state;
     for (uint32_t wanted = 2; wanted <= THREADS; wanted++)
-        for (int kind = 0; kind < GX_CREW_KINDS; kind++) {
+        for (int kind = 0; kind < GX_THREADS_KINDS; kind++) {
             struct meeting m = {.wanted = wanted};
-            gx__crew_run(&instance, (enum gx_crew_kind)kind, wanted, wanted, wait_for_all, &m);
+            gx__threads_run(&instance, (enum gx_threads_kind)kind, wanted, wanted, wait_for_all,
+                            &m);
             assert_int_equal(m.here, wanted);
         }
-    assert_int_equal(instance.crew.started, THREADS - 1);
+    assert_int_equal(instance.threads.started, THREADS - 1);
 }
 
 static void await_sleep(void)
 {
-    while (atomic_load(&instance.crew.asleep) < THREADS - 1)
+    while (atomic_load(&instance.threads.asleep) < THREADS - 1)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
@@ -174,7 +175,7 @@ static void sleepers_are_woken(void **state)
     (void)state;
     for (int round = 0; round < 3; round++) {
         struct meeting m = {.wanted = THREADS};
-        gx__crew_run(&instance, GX_CREW_COMPUTE, THREADS, THREADS, wait_for_all, &m);
+        gx__threads_run(&instance, GX_THREADS_COMPUTE, THREADS, THREADS, wait_for_all, &m);
         await_sleep();
     }
 }
@@ -212,8 +213,8 @@ static void lent_cores_are_left_out(void **state)
     for (size_t i = 0; i < GXT_COUNT(steps); i++) {
         struct guests g = {.wanted = steps[i].workers};
         if (steps[i].lend)
-            gx__crew_lend(&instance, steps[i].lend > 0);
-        gx__crew_run(&instance, GX_CREW_COMPUTE, MANY, MANY, wait_for_some, &g);
+            gx__threads_lend(&instance, steps[i].lend > 0);
+        gx__threads_run(&instance, GX_THREADS_COMPUTE, MANY, MANY, wait_for_some, &g);
         assert_int_equal(g.here, MANY);
         assert_int_equal(g.last, steps[i].workers - 1);
     }
@@ -233,7 +234,7 @@ static void *call_often(void *user)
     int rounds = gxt_small() ? 100 : 1000;
     for (int i = 0; i < rounds; i++) {
         uint64_t r = gxt_next(&c->seed);
-        enum gx_crew_kind kind = r & 1 ? GX_CREW_COPY : GX_CREW_COMPUTE;
+        enum gx_threads_kind kind = r & 1 ? GX_THREADS_COPY : GX_THREADS_COMPUTE;
         c->bad += run_and_check(kind, (uint32_t)(r >> 1) % (THREADS + 1), (r >> 8) % 50,
                                 (r >> 16) % 1000);
     }
@@ -243,7 +244,7 @@ static void *call_often(void *user)
 static void many_callers(void **state)
 {
     (void)state;
-    static struct caller callers[GX_CREW_TASKS + 8]; /* more than there are slots */
+    static struct caller callers[GX_THREADS_TASKS + 8]; /* more than there are slots */
     for (size_t i = 0; i < GXT_COUNT(callers); i++) {
         callers[i] = (struct caller){.seed = i + 1};
         assert_int_equal(pthread_create(&callers[i].thread, NULL, call_often, &callers[i]), 0);
@@ -252,16 +253,16 @@ static void many_callers(void **state)
         pthread_join(callers[i].thread, NULL);
         assert_int_equal(callers[i].bad, 0);
     }
-    assert_int_equal(instance.crew.used, 0);
-    for (int kind = 0; kind < GX_CREW_KINDS; kind++)
-        assert_int_equal(instance.crew.wanted[kind], 0);
+    assert_int_equal(instance.threads.used, 0);
+    for (int kind = 0; kind < GX_THREADS_KINDS; kind++)
+        assert_int_equal(instance.threads.wanted[kind], 0);
 }
 
 static void call_again(void *user, size_t part, uint32_t worker)
 {
     _Atomic unsigned *bad = user;
     (void)worker;
-    enum gx_crew_kind kind = part & 1 ? GX_CREW_COPY : GX_CREW_COMPUTE;
+    enum gx_threads_kind kind = part & 1 ? GX_THREADS_COPY : GX_THREADS_COMPUTE;
     atomic_fetch_add(bad, run_and_check(kind, THREADS, 20, 200));
 }
 
@@ -269,8 +270,8 @@ static void parts_call_again(void **state)
 {
     (void)state;
     _Atomic unsigned bad = 0;
-    for (int kind = 0; kind < GX_CREW_KINDS; kind++)
-        gx__crew_run(&instance, (enum gx_crew_kind)kind, THREADS, 200, call_again, &bad);
+    for (int kind = 0; kind < GX_THREADS_KINDS; kind++)
+        gx__threads_run(&instance, (enum gx_threads_kind)kind, THREADS, 200, call_again, &bad);
     assert_int_equal(bad, 0);
 }
 
@@ -288,7 +289,7 @@ static void *copy_now(void *user)
     struct order *o = user;
     while (atomic_load(&o->computing) < THREADS)
         sched_yield();
-    gx__crew_run(&instance, GX_CREW_COPY, THREADS, THREADS, wait_for_all, &o->meeting);
+    gx__threads_run(&instance, GX_THREADS_COPY, THREADS, THREADS, wait_for_all, &o->meeting);
     atomic_store(&o->copied, true);
     return NULL;
 }
@@ -306,7 +307,7 @@ static void compute_until_copied(void *user, size_t part, uint32_t worker)
     }
     atomic_fetch_add(&o->computing, 1);
     while (!atomic_load(&o->copied) &&
-           !(worker && atomic_load(&instance.crew.wanted[GX_CREW_COPY])))
+           !(worker && atomic_load(&instance.threads.wanted[GX_THREADS_COPY])))
         sched_yield();
 }
 
@@ -316,7 +317,7 @@ static void helpers_see_to_copies(void **state)
     for (int round = 0; round < 20; round++) {
         struct order o = {.meeting.wanted = THREADS};
         assert_int_equal(pthread_create(&o.copier, NULL, copy_now, &o), 0);
-        gx__crew_run(&instance, GX_CREW_COMPUTE, THREADS, 1000, compute_until_copied, &o);
+        gx__threads_run(&instance, GX_THREADS_COMPUTE, THREADS, 1000, compute_until_copied, &o);
         pthread_join(o.copier, NULL);
         assert_false(o.late);
     }
@@ -328,9 +329,9 @@ static void threads_that_cannot_be_had(void **state)
 {
     for (unsigned n = 0; n < THREADS; n++) {
         allowed = n;
-        assert_int_equal(run_and_check(GX_CREW_COMPUTE, THREADS, 500, 100), 0);
-        assert_int_equal(run_and_check(GX_CREW_COPY, THREADS, 500, 100), 0);
-        assert_int_equal(instance.crew.started, n);
+        assert_int_equal(run_and_check(GX_THREADS_COMPUTE, THREADS, 500, 100), 0);
+        assert_int_equal(run_and_check(GX_THREADS_COPY, THREADS, 500, 100), 0);
+        assert_int_equal(instance.threads.started, n);
         end(state);
         start(state);
     }
@@ -338,19 +339,19 @@ static void threads_that_cannot_be_had(void **state)
 
 static void it_ends_in_every_state(void **state)
 {
-    gx__crew_end(&instance); /* never needed */
-    gx__crew_end(&instance);
+    gx__threads_end(&instance); /* never needed */
+    gx__threads_end(&instance);
     for (int i = 0; i < 100; i++) {
         start(state);
-        run_and_check(GX_CREW_COMPUTE, THREADS, 8, 100);
+        run_and_check(GX_THREADS_COMPUTE, THREADS, 8, 100);
         if (i % 3 == 1) /* just about to sleep, or asleep */
             nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-        while (i % 10 == 5 && atomic_load(&instance.crew.asleep) < THREADS - 1)
+        while (i % 10 == 5 && atomic_load(&instance.threads.asleep) < THREADS - 1)
             sched_yield();
-        gx__crew_end(&instance);
-        assert_int_equal(instance.crew.started, 0);
+        gx__threads_end(&instance);
+        assert_int_equal(instance.threads.started, 0);
     }
-    assert_int_equal(run_and_check(GX_CREW_COMPUTE, THREADS, 100, 100), 0); /* started again */
+    assert_int_equal(run_and_check(GX_THREADS_COMPUTE, THREADS, 100, 100), 0); /* started again */
 }
 
 #if defined(__has_feature)
@@ -366,15 +367,15 @@ static void a_child_has_its_own(void **state)
     (void)state;
     skip(); /* not supported by ThreadSanitizer */
 #else
-    assert_int_equal(run_and_check(GX_CREW_COMPUTE, THREADS, 100, 100), 0);
+    assert_int_equal(run_and_check(GX_THREADS_COMPUTE, THREADS, 100, 100), 0);
     await_sleep(); /* a starting thread may hold a lock of AddressSanitizer, in the child forever */
     pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
         start(state);
-        unsigned bad = run_and_check(GX_CREW_COMPUTE, THREADS, 100, 100);
-        bad += instance.crew.started != THREADS - 1;
-        gx__crew_end(&instance);
+        unsigned bad = run_and_check(GX_THREADS_COMPUTE, THREADS, 100, 100);
+        bad += instance.threads.started != THREADS - 1;
+        gx__threads_end(&instance);
         _exit(bad != 0);
     }
     int status;

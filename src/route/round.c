@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A round: jobs that may run at the same time, so that they can be shared out. Who is to do
+ * it is decided, the shares run at once, and what one could not do is done by another.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/threads.h"
+#include "base/log.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+#include "route/workspace.h"
+#include "route/health.h"
+#include "route/store.h"
+
+/* A part is of one operation, field and residency: there can be no more. */
+#define PARTS_MAX ((size_t)GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES)
+
+/* What keeping operands safe costs, in bytes per ns: a copy, and where the memory for it is
+ * not kept, getting that too. */
+#define COPY_RATE   8.0
+#define FRESH_RATE  2.0
+#define FRESH_BYTES ((uint64_t)64 << 20)
+
+/* ---- who is there ---- */
+
+static void enter_one(struct gx_workspace *ws, struct gx_device_slot *slot,
+                      struct gx_engine *engine)
+{
+    ws->candidate[ws->candidates++] = (struct gx_candidate_engine){.slot = slot, .engine = engine};
+}
+
+void gx__round_leave(struct gx_workspace *ws)
+{
+    for (size_t i = 0; i < ws->candidates; i++)
+        gx__engine_release(ws->candidate[i].engine);
+    ws->candidates = ws->choices = 0;
+}
+
+/* "cpu", whether it is to choose or not. */
+static gx_status enter_host(struct gx_router *router, struct gx_workspace *ws, char *message,
+                            size_t message_size)
+{
+    struct gx_engine *engine;
+    gx_status s = gx__slot_open(&router->slots, GX_HOST_DEVICE, &engine, message, message_size);
+    if (s == GX_OK)
+        enter_one(ws, engine->slot, engine);
+    return s;
+}
+
+static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
+{
+    return policy == GX_POLICY_CPU ? slot->host : policy == GX_POLICY_GPU ? !slot->host : true;
+}
+
+static gx_status enter_all(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
+                           char *message, size_t message_size)
+{
+    struct gx_device_slot *const *candidates;
+    size_t count;
+    gx_status s = gx__router_candidates(router, &candidates, &count, message, message_size);
+    ws->candidates = ws->choices = 0;
+    if (s != GX_OK)
+        return s;
+    message[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct gx_engine *engine;
+        struct gx_device_slot *slot = candidates[i];
+        if (!allowed(policy, slot) || !gx__health_usable(slot))
+            continue;
+        if (gx__health_enter(&router->slots, slot, &engine, message, message_size) == GX_OK)
+            enter_one(ws, slot, engine);
+    }
+    if (!ws->candidates && policy == GX_POLICY_GPU) {
+        if (!message[0])
+            gx__router_no_gpu(message, message_size);
+        return GX_ERR_NO_DEVICE;
+    }
+    if (!ws->candidates)
+        s = enter_host(router, ws, message, message_size);
+    ws->choices = ws->candidates;
+    return s;
+}
+
+/* ---- the question ---- */
+
+static void add_part(struct gx_workspace *ws, const struct gx_kind *kind, uint64_t n)
+{
+    struct gx_part *part = ws->parts, *end = part + ws->part_count;
+    while (part < end && (part->kind.op != kind->op || part->kind.field != kind->field ||
+                          part->kind.residency != kind->residency))
+        part++;
+    if (part == end) {
+        ws->part_count++;
+        *part = (struct gx_part){.kind = *kind};
+    }
+    part->elements += (double)n;
+}
+
+static void add_parts(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
+                      size_t count, gx_path path, uint64_t *replaced)
+{
+    struct gx_question *q = &ws->question;
+    ws->part_count = 0;
+    *replaced = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct gx_kind kind = gx__kind_of(router->slots.instance, &jobs[i], path, false);
+        add_part(ws, &kind, jobs[i].n);
+        q->elements += jobs[i].n;
+        q->whole |= gx__job_is_whole(&jobs[i]);
+        if (gx__job_in_place(&jobs[i]))
+            *replaced += gx__operand_bytes(&jobs[i], GX_OUT);
+    }
+    q->parts = ws->parts;
+    q->part_count = ws->part_count;
+}
+
+static const struct gx_part *largest_part(const struct gx_workspace *ws)
+{
+    const struct gx_part *most = ws->parts;
+    for (size_t i = 1; i < ws->part_count; i++)
+        if (ws->parts[i].elements > most->elements)
+            most = &ws->parts[i];
+    return most;
+}
+
+/* By the memory of the round: that of a GPU's share says who has to copy. */
+static struct gx_contention *contention_of(const struct gx_workspace *ws, size_t candidate)
+{
+    const struct gx_part *most = largest_part(ws);
+    return &gx__kind_stats(ws->candidate[candidate].slot, &most->kind)->contention;
+}
+
+static void add_rival(struct gx_workspace *ws, size_t i, uint64_t replaced)
+{
+    const struct gx_candidate_engine *e = &ws->candidate[i];
+    struct gx_candidate_cost *candidate = &ws->cost[i];
+    *candidate = (struct gx_candidate_cost){.model = atomic_load(&e->slot->model),
+                                            .cpu = e->slot->host,
+                                            .waiting_ns = atomic_load(&e->slot->waiting_ns)};
+    if (e->slot->host)
+        candidate->as[GX_DEVICE_MEMORY] = GX_HOST_MEMORY;
+    if (e->slot->host || !e->engine->device.facts.import_align)
+        candidate->as[GX_REGISTERED_MEMORY] = GX_HOST_MEMORY;
+    if (!e->slot->host)
+        candidate->extra_ns = (double)replaced / (replaced > FRESH_BYTES ? FRESH_RATE : COPY_RATE);
+    candidate->contention =
+        atomic_load_explicit(&contention_of(ws, i)->factor, memory_order_relaxed) / 1000.0;
+}
+
+/* What shares take beside others is measured again when it has often spoken against a split. */
+static void note_held_back(struct gx_workspace *ws)
+{
+    for (size_t i = 0; i < ws->choices && ws->decision.held_back; i++)
+        gx__contention_missed(contention_of(ws, i));
+}
+
+static void count_decision(struct gx_router *router, gx_reason reason)
+{
+    struct gx_counters *c = &router->slots.instance->counters;
+    gx__count(&c->decisions, 1);
+    if (reason == GX_REASON_DEFAULT)
+        gx__count(&c->decisions_default, 1);
+    if (reason == GX_REASON_SPLIT)
+        gx__count(&c->decisions_split, 1);
+    if (reason == GX_REASON_EXPLORED)
+        gx__count(&c->decisions_explored, 1);
+}
+
+gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
+                           gx_path path, const gx_job *jobs, size_t count, bool explore,
+                           char *message, size_t message_size)
+{
+    uint64_t replaced;
+    if (!gx__workspace_reserve(router, &ws->parts, &ws->part_room, PARTS_MAX, sizeof *ws->parts)) {
+        snprintf(message, message_size, "no memory to choose a device");
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    gx_status s = enter_all(router, ws, policy, message, message_size);
+    if (s != GX_OK)
+        return s;
+    message[0] = 0;
+    ws->question = (struct gx_question){.predictor = &gx__predictor,
+                                        .policy = policy,
+                                        .jobs = count,
+                                        .candidates = ws->cost,
+                                        .count = ws->choices,
+                                        .exploring = explore ? &router->exploring : NULL};
+    add_parts(router, ws, jobs, count, path, &replaced);
+    for (size_t i = 0; i < ws->choices; i++)
+        add_rival(ws, i, replaced);
+    gx__decide(&ws->question, &ws->decision);
+    if (explore) {
+        note_held_back(ws);
+        count_decision(router, ws->decision.reason);
+    }
+    return GX_OK;
+}
+
+/* ---- carving ---- */
+
+/* Memory for results that would replace operands. Without it, "cpu" has to do these. */
+static void give_spare(struct gx_router *router, struct gx_workspace *ws)
+{
+    size_t bytes = 0, at = 0;
+    for (size_t i = 0; i < ws->shards; i++)
+        if (!ws->shard[i].candidate->slot->host)
+            bytes += gx__shard_spare(&ws->shard[i]);
+    if (!bytes || !gx__workspace_reserve(router, &ws->spare, &ws->spare_room, bytes, 1))
+        return;
+    for (size_t i = 0; i < ws->shards; i++) {
+        struct gx_shard *e = &ws->shard[i];
+        size_t own = e->candidate->slot->host ? 0 : gx__shard_spare(e);
+        e->spare = own ? ws->spare + at : NULL;
+        at += own;
+    }
+}
+
+gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
+                          const struct gx_call *call, const gx_job *jobs, size_t count)
+{
+    const struct gx_decision *d = &ws->decision;
+    double fractions[GX_CANDIDATES_MAX];
+    struct gx_share shares[GX_CANDIDATES_MAX];
+    size_t room = count + d->portions, at = 0;
+    if (!gx__workspace_reserve(router, &ws->jobs, &ws->job_room, room, sizeof *ws->jobs) ||
+        !gx__workspace_reserve(router, &ws->reports, &ws->report_room, room, sizeof *ws->reports))
+        return GX_ERR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < d->portions; i++)
+        fractions[i] = d->portion[i].fraction;
+    gx__round_cut(jobs, count, fractions, d->portions, shares);
+    ws->shards = 0;
+    for (size_t i = 0; i < d->portions; i++) {
+        if (!shares[i].jobs)
+            continue;
+        ws->shard[ws->shards++] =
+            (struct gx_shard){.router = router,
+                              .call = call,
+                              .meant_for = &ws->candidate[d->portion[i].candidate],
+                              .candidate = &ws->candidate[d->portion[i].candidate],
+                              .round = jobs,
+                              .share = shares[i],
+                              .jobs = ws->jobs + at,
+                              .reports = ws->reports + at,
+                              .predicted_ns = d->portion[i].ns};
+        at += shares[i].jobs;
+        ws->candidate[d->portion[i].candidate].meant = shares[i].elements;
+        ws->candidate[d->portion[i].candidate].share_ns = (uint64_t)d->portion[i].ns;
+    }
+    for (size_t i = 0; i < ws->shards; i++)
+        ws->shard[i].together = ws->shards > 1;
+    give_spare(router, ws);
+    return GX_OK;
+}
+
+gx_status gx__round_plain(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
+                          size_t count, const gx_job **out)
+{
+    bool any = false;
+    for (size_t i = 0; i < count && !any; i++)
+        for (int k = 0; k < GX_OPERANDS; k++)
+            any |=
+                gx__operand(&jobs[i], k)->buf && gx__operand(&jobs[i], k)->buf->engine->slot->host;
+    *out = jobs;
+    if (!any)
+        return GX_OK;
+    if (!gx__workspace_reserve(router, &ws->round, &ws->round_room, count, sizeof *ws->round))
+        return GX_ERR_OUT_OF_MEMORY;
+    memcpy(ws->round, jobs, count * sizeof *jobs);
+    *out = ws->round;
+    for (size_t i = 0; i < count; i++) {
+        gx_operand *const operands[] = {&ws->round[i].out, &ws->round[i].a, &ws->round[i].b,
+                                        &ws->round[i].c};
+        for (int k = 0; k < GX_OPERANDS; k++) {
+            struct gx_buf *buf = operands[k]->buf;
+            void *memory;
+            if (!buf || !buf->engine->slot->host)
+                continue;
+            gx_status s = buf->engine->device.ops->map(&buf->engine->device, &buf->mem, &memory);
+            if (s != GX_OK)
+                return s;
+            operands[k]->host = (char *)memory + operands[k]->offset;
+            operands[k]->buf = NULL;
+            operands[k]->offset = 0;
+        }
+    }
+    return GX_OK;
+}
+
+/* ---- running ---- */
+
+/* The host's share is the caller's, who has its threads; else the largest. */
+static struct gx_shard *callers_own(struct gx_workspace *ws)
+{
+    struct gx_shard *own = ws->shard;
+    for (size_t i = 0; i < ws->shards; i++) {
+        struct gx_shard *e = &ws->shard[i];
+        if (e->candidate->slot->host)
+            return e;
+        if (e->share.elements > own->share.elements)
+            own = e;
+    }
+    return own;
+}
+
+/* Who drives a GPU needs a core, all the time: computing on that too would hold both up. */
+static void run_errands(struct gx_router *router, struct gx_workspace *ws)
+{
+    struct gx_shard *own = callers_own(ws);
+    struct gx_instance *instance = router->slots.instance;
+    bool sent[GX_CANDIDATES_MAX] = {false};
+    for (size_t i = 0; i < ws->shards; i++) {
+        sent[i] = &ws->shard[i] != own && gx__shard_send(router, ws, &ws->shard[i]);
+        if (sent[i])
+            gx__threads_lend(instance, true);
+    }
+    if (ws->shards)
+        gx__shard_run(own);
+    for (size_t i = 0; i < ws->shards; i++) {
+        if (sent[i]) {
+            gx__shard_await(router, ws, &ws->shard[i]);
+            gx__threads_lend(instance, false);
+        } else if (&ws->shard[i] != own) {
+            gx__shard_run(&ws->shard[i]);
+        }
+    }
+}
+
+/* ---- when one fails ---- */
+
+/* A device that hangs may wake up and write to registered memory: no result there could be
+ * relied on. */
+static bool may_be_written_later(const struct gx_shard *e)
+{
+    for (size_t i = e->next; i < e->share.jobs; i++) {
+        const gx_job *job = &e->jobs[i];
+        size_t bytes = gx__operand_bytes(job, GX_OUT);
+        if (bytes && job->out.host &&
+            gx__host_registered(e->router->slots.instance->hosts, job->out.host, bytes))
+            return true;
+    }
+    return false;
+}
+
+static bool can_be_done_by_others(const struct gx_shard *e)
+{
+    if (e->status == GX_ERR_TIMEOUT && may_be_written_later(e))
+        return false;
+    return gx__health_is_failure(e->status) || e->status == GX_ERR_UNSUPPORTED;
+}
+
+/* The fastest of those left; where times are not known, "cpu" before others. */
+static struct gx_candidate_engine *next_best(struct gx_workspace *ws)
+{
+    struct gx_candidate_engine *best = NULL;
+    double best_ns = 0;
+    for (size_t i = 0; i < ws->candidates; i++) {
+        struct gx_candidate_engine *e = &ws->candidate[i];
+        double ns = i < ws->choices ? ws->decision.ns[i] : 0;
+        bool better =
+            !best || (ns > 0 ? !(best_ns > 0) || ns < best_ns : !(best_ns > 0) && e->slot->host);
+        if (e->out || !better || atomic_load(&e->engine->lost))
+            continue;
+        best = e;
+        best_ns = ns;
+    }
+    return best;
+}
+
+/* "cpu" was not to choose, but is better than none. */
+static struct gx_candidate_engine *last_resort(struct gx_router *router, struct gx_workspace *ws,
+                                               gx_policy policy)
+{
+    char message[GX_MESSAGE_BYTES];
+    for (size_t i = 0; i < ws->candidates; i++)
+        if (ws->candidate[i].slot->host)
+            return NULL;
+    if (policy == GX_POLICY_GPU || enter_host(router, ws, message, sizeof message) != GX_OK)
+        return NULL;
+    return &ws->candidate[ws->candidates - 1];
+}
+
+static void repair(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *e)
+{
+    while (can_be_done_by_others(e)) {
+        struct gx_candidate_engine *failed = e->candidate, *other;
+        failed->out = true;
+        failed->status = e->status;
+        other = next_best(ws);
+        if (!other)
+            other = last_resort(router, ws, e->call->policy);
+        if (!other)
+            return;
+        gx__count(&router->slots.instance->counters.fallbacks, 1);
+        if (!ws->message[0])
+            memcpy(ws->message, e->message, sizeof ws->message);
+        e->failed_over = true;
+        e->candidate = other;
+        gx__shard_run(e);
+    }
+}
+
+/* ---- the whole of it ---- */
+
+static void slot(struct gx_workspace *ws, bool begin)
+{
+    for (size_t i = 0; i < ws->decision.portions; i++) {
+        const struct gx_portion *portion = &ws->decision.portion[i];
+        const struct gx_candidate_engine *e = &ws->candidate[portion->candidate];
+        uint64_t ns = (uint64_t)portion->ns;
+        atomic_fetch_add(&e->slot->waiting_ns, begin ? ns : (uint64_t)0 - ns);
+    }
+}
+
+/* What it took, by the longest of its shares where one models time. */
+static uint64_t took(const struct gx_workspace *ws, uint64_t elapsed)
+{
+    uint64_t longest = 0;
+    bool modelled = false;
+    for (size_t i = 0; i < ws->candidates; i++) {
+        modelled |= ws->candidate[i].engine->device.ops->now && ws->candidate[i].actual_ns;
+        longest = ws->candidate[i].actual_ns > longest ? ws->candidate[i].actual_ns : longest;
+    }
+    return modelled ? longest : elapsed;
+}
+
+/* Whatever was decided does not happen. */
+static gx_status call_off(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
+                          gx_status status)
+{
+    if (ws->decision.reason == GX_REASON_EXPLORED)
+        gx__explored(&router->exploring, 0, ws->decision.best_ns);
+    gx__round_leave(ws);
+    snprintf(call->message, sizeof call->message, "%s", "no memory to share out the jobs");
+    return status;
+}
+
+static gx_status prepare(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
+                         size_t first, size_t count)
+{
+    const gx_job *jobs;
+    gx_status s = gx__round_plain(router, ws, call->jobs + first, count, &jobs);
+    if (s != GX_OK) {
+        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+        return s;
+    }
+    s = gx__round_decide(router, ws, call->policy, call->path, jobs, count, true, call->message,
+                         sizeof call->message);
+    if (s != GX_OK)
+        return s;
+    s = gx__round_carve(router, ws, call, jobs, count);
+    return s == GX_OK ? GX_OK : call_off(router, ws, call, s);
+}
+
+gx_status gx__round_run(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
+                        size_t first, size_t count, size_t *reported)
+{
+    uint64_t start = gx__now_ns();
+    gx_status s = prepare(router, ws, call, first, count);
+    *reported = 0;
+    if (s != GX_OK)
+        return s;
+    uint64_t decided = gx__now_ns(); /* devices are open by now, which is not of this round */
+    ws->message[0] = 0;
+    slot(ws, true);
+    run_errands(router, ws);
+    slot(ws, false);
+    for (size_t i = 0; i < ws->shards; i++)
+        repair(router, ws, &ws->shard[i]);
+    for (size_t i = 0; i < ws->shards; i++)
+        gx__shard_join(&ws->shard[i]);
+    uint64_t end = gx__now_ns(), ns = took(ws, end - start);
+    gx__routed(&router->exploring, ns);
+    if (ws->decision.reason == GX_REASON_EXPLORED)
+        gx__explored(&router->exploring, ns, ws->decision.best_ns);
+    s = gx__report_round(router, ws, call, first, count, ns);
+    if (s == GX_OK)
+        gx__report_regret(router, ws, took(ws, end - decided));
+    *reported = count;
+    gx__round_leave(ws);
+    return s;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Engines are opened at their first use and stay open until their device is lost. Finding
+ * one that is open takes no lock: the list of slots only grows, an entry is complete
+ * before it is counted, and memory that was an engine stays one until the router ends.
+ * So a reader may count itself as a user of what it found and then look whether that is
+ * still in its slot; who takes it out of there looks for users afterwards. One of the
+ * two sees the other, and nothing is closed under a user.
+ */
+#include "route/slots.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/float_env.h"
+#include "base/log.h"
+
+void gx__slots_init(struct gx_device_slots *slots, struct gx_instance *instance)
+{
+    slots->instance = instance;
+    pthread_mutex_init(&slots->lock, NULL);
+}
+
+/* ---- retiring ---- */
+
+static void retire(struct gx_device_slots *slots, struct gx_engine *engine)
+{
+    engine->next = slots->retired;
+    slots->retired = engine;
+}
+
+void gx__slots_close(struct gx_device_slots *slots)
+{
+    const gx_allocator *allocator = &slots->instance->config.allocator;
+    for (size_t i = 0; i < slots->count; i++)
+        if (slots->slot[i]->engine)
+            retire(slots, slots->slot[i]->engine);
+    for (struct gx_engine *engine = slots->retired, *next; engine; engine = next) {
+        next = engine->next;
+        gx__engine_close(engine);
+        gx__free(allocator, engine);
+    }
+    for (size_t i = 0; i < slots->count; i++) {
+        gx__model_close(slots->slot[i]->model);
+        gx__free(allocator, slots->slot[i]);
+    }
+    pthread_mutex_destroy(&slots->lock);
+}
+
+/* Closes what nobody uses any more, and returns one of those to be opened anew, else a new
+ * one; NULL: no memory. */
+static struct gx_engine *closed_engine(struct gx_device_slots *slots)
+{
+    struct gx_engine **found = NULL;
+    for (struct gx_engine **at = &slots->retired; *at; at = &(*at)->next) {
+        if (atomic_load(&(*at)->users))
+            continue;
+        gx__engine_close(*at);
+        found = at;
+    }
+    if (!found)
+        return gx__alloc(&slots->instance->config.allocator, sizeof(struct gx_engine));
+    struct gx_engine *engine = *found;
+    *found = engine->next;
+    return engine;
+}
+
+/* ---- finding ---- */
+
+struct gx_device_slot *gx__slot_find(struct gx_device_slots *slots, const char *name)
+{
+    size_t count = atomic_load_explicit(&slots->count, memory_order_acquire);
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(slots->slot[i]->name, name))
+            return slots->slot[i];
+    return NULL;
+}
+
+struct gx_engine *gx__slot_enter(struct gx_device_slot *slot)
+{
+    struct gx_engine *engine = slot ? atomic_load(&slot->engine) : NULL;
+    if (!engine)
+        return NULL;
+    gx__engine_acquire(engine);
+    if (atomic_load(&slot->engine) == engine && !atomic_load(&engine->lost))
+        return engine;
+    gx__engine_release(engine);
+    return NULL;
+}
+
+/* ---- opening; all of it under the lock ---- */
+
+/* A slot that nobody sees before it is published. */
+static gx_status new_place(struct gx_device_slots *slots, const char *name,
+                           struct gx_device_slot **slot, char *message, size_t message_size)
+{
+    if (slots->count == GX_DEVICE_SLOTS_MAX) {
+        snprintf(message, message_size, "%d devices are open, which is the most there can be",
+                 GX_DEVICE_SLOTS_MAX);
+        return GX_ERR_NO_DEVICE;
+    }
+    *slot = gx__alloc(&slots->instance->config.allocator, sizeof **slot);
+    if (!*slot) {
+        snprintf(message, message_size, "no memory to open device '%.48s'", name);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    snprintf((*slot)->name, sizeof(*slot)->name, "%s", name);
+    (*slot)->host = !strcmp(name, GX_HOST_DEVICE);
+    return GX_OK;
+}
+
+static void publish(struct gx_device_slots *slots, struct gx_device_slot *slot)
+{
+    size_t count = slots->count;
+    slots->slot[count] = slot;
+    atomic_store_explicit(&slots->count, count + 1, memory_order_release);
+}
+
+/* The slot of the device with this name, which may be one of several, else a new one. The
+ * registry does not know devices that wrap others. */
+static gx_status place_of(struct gx_device_slots *slots, const char *name,
+                          struct gx_device_slot **slot, bool *is_new, char *message,
+                          size_t message_size)
+{
+    gx_device_info info = {0};
+    *is_new = false;
+    *slot = gx__slot_find(slots, name);
+    if (*slot)
+        return GX_OK;
+    if (strncmp(name, GX_FAULT_PREFIX, strlen(GX_FAULT_PREFIX))) {
+        gx_status found = gx__device_find(slots->instance, name, &info, message, message_size);
+        if (found != GX_OK)
+            return found;
+        name = info.name;
+        *slot = gx__slot_find(slots, name);
+    }
+    *is_new = !*slot;
+    gx_status s = *slot ? GX_OK : new_place(slots, name, slot, message, message_size);
+    if (*is_new && s == GX_OK)
+        (*slot)->info = info;
+    return s;
+}
+
+static void open_model(struct gx_device_slots *slots, struct gx_device_slot *slot,
+                       const struct gx_engine *engine)
+{
+    bool wanted = engine->device.info.kind != GX_DEVICE_REFERENCE; /* which is never chosen */
+    if (wanted && !slot->model)
+        atomic_store(&slot->model,
+                     gx__model_open(slots->instance, slot->name, engine->device.info.description));
+}
+
+static gx_status open_engine(struct gx_device_slots *slots, struct gx_device_slot *slot,
+                             const char *name, char *message, size_t message_size)
+{
+    struct gx_engine *engine = closed_engine(slots);
+    if (!engine) {
+        snprintf(message, message_size, "no memory to open device '%.48s'", name);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    gx_status s = gx__engine_open(engine, slots->instance, name, message, message_size);
+    if (s != GX_OK) {
+        retire(slots, engine);
+        return s;
+    }
+    gx__log(slots->instance, GX_LOG_INFO, "device '%s' opened: %s", name,
+            engine->device.info.description);
+    open_model(slots, slot, engine);
+    engine->slot = slot;
+    engine->work = &slot->work;
+    engine->checked = slots->instance->config.sample_every && !slot->host;
+    atomic_store(&slot->engine, engine);
+    return GX_OK;
+}
+
+/* Opens the device, for the first time or after it was lost. */
+static gx_status open_place(struct gx_device_slots *slots, const char *name,
+                            struct gx_engine **engine, char *message, size_t message_size)
+{
+    struct gx_device_slot *slot;
+    bool is_new;
+    gx_status s = place_of(slots, name, &slot, &is_new, message, message_size);
+    if (s != GX_OK)
+        return s;
+    *engine = gx__slot_enter(slot);
+    if (*engine) /* another thread was faster, or it goes by another name */
+        return GX_OK;
+    struct gx_engine *lost = atomic_exchange(&slot->engine, NULL);
+    if (lost)
+        retire(slots, lost);
+    s = open_engine(slots, slot, is_new ? name : slot->name, message, message_size);
+    if (s == GX_OK)
+        *engine = gx__engine_acquire(slot->engine);
+    if (is_new && s == GX_OK)
+        publish(slots, slot);
+    else if (is_new)
+        gx__free(&slots->instance->config.allocator, slot);
+    return s;
+}
+
+gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct gx_engine **engine,
+                        char *message, size_t message_size)
+{
+    *engine = gx__slot_enter(gx__slot_find(slots, name));
+    if (*engine)
+        return GX_OK;
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    pthread_mutex_lock(&slots->lock);
+    gx_status s = open_place(slots, name, engine, message, message_size);
+    pthread_mutex_unlock(&slots->lock);
+    gx__float_env_restore(&caller);
+    return s;
+}
+
+struct gx_model *gx__slot_model(struct gx_device_slots *slots, const struct gx_engine *engine)
+{
+    pthread_mutex_lock(&slots->lock);
+    open_model(slots, engine->slot, engine);
+    struct gx_model *model = engine->slot->model;
+    pthread_mutex_unlock(&slots->lock);
+    return model;
+}
+
+gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
+                       struct gx_device_slot **slot, char *message, size_t message_size)
+{
+    bool is_new;
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    pthread_mutex_lock(&slots->lock);
+    gx_status s = place_of(slots, name, slot, &is_new, message, message_size);
+    if (s == GX_OK && is_new)
+        publish(slots, *slot);
+    pthread_mutex_unlock(&slots->lock);
+    gx__float_env_restore(&caller);
+    return s;
+}
