@@ -297,7 +297,7 @@ static void vary_flags_and_offset(const struct target *t, struct shape s, const 
     static const size_t offsets[] = {0, 1, 4, 8, OFFSET_MAX};
     size_t step = gxt_small() || t->slow || s.n > 257 ? 4 : 1;
     /* Every second combination of offset x trusted; the others at the next size or place. */
-    int halved = gxt_small() && !webgpu_alone;
+    int halved = (gxt_small() || t->slow) && !webgpu_alone;
     /* The device does not matter for the layout in host memory. */
     for (size_t k = webgpu_alone ? GXT_COUNT(offsets) - 1 : 0; k < GXT_COUNT(offsets); k += step) {
         s.offset = offsets[k];
@@ -317,14 +317,28 @@ static void vary_place(const struct target *t, struct shape s, const struct batc
     }
 }
 
+/* Every element is a dispatch, and dispatches are expensive. */
+static int one_by_one(const struct target *t)
+{
+    return t->slow && t->elems == 1;
+}
+
+/* Where jobs are expensive: sizes around a subgroup and around workgroups, and one of many
+ * workgroups. Where jobs are cut into dispatches: one dispatch and several. */
+static int is_worth(const struct target *t, size_t n)
+{
+    if (!t->slow || n <= 1 || n == 9 || n == 65 || n == 257)
+        return 1;
+    return !t->elems && (n == 7 || n == 8 || n == 64 || n == 256 || n == 1000 || n == 8193);
+}
+
 static void on_every_target(const struct shape *s)
 {
     struct batch b = make_batch(s);
     for (size_t i = 0; i < target_count; i++) {
         const struct target *t = &targets[i];
-        /* a dispatch per element, where each costs much: not for every broadcast too */
-        int too_long = t->slow && t->elems == 1 && s->broadcast && s->n > 9;
-        if (s->n <= t->most && !too_long)
+        int too_long = one_by_one(t) && s->broadcast && s->n > 9;
+        if (s->n <= t->most && is_worth(t, s->n) && !too_long)
             vary_place(t, *s, &b);
     }
     free_batch(&b);
@@ -501,7 +515,7 @@ static void inversion_with_zeros(void **state)
                 struct batch b = {{in, in, in}, want};
                 struct shape s = {.op = GX_INV, .field = gxt_fields[f], .n = SOME, .in_place = -1};
                 for (size_t i = 0; i < target_count; i++)
-                    if (!is_reference(targets[i].device))
+                    if (!is_reference(targets[i].device) && !one_by_one(&targets[i]))
                         run_shape(&targets[i], &s, &b);
             }
         }
