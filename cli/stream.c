@@ -18,7 +18,7 @@
 #include "data.h"
 #include "stats.h"
 
-enum { PASSES = 11, REMEMBERED = 8, AHEAD = 4096, PIECE_BYTES = 1 << 19, THREADS_MAX = 256 };
+enum { PASSES_MAX = 11, REMEMBERED = 8, AHEAD = 4096, PIECE_BYTES = 1 << 19, THREADS_MAX = 256 };
 
 static const size_t array_bytes = (size_t)192 << 20;
 
@@ -77,10 +77,11 @@ static stream_fn non_temporal(void)
 struct passes {
     stream_fn fn;
     char *const *arrays;
+    unsigned count;      /* without the warm-up */
     atomic_uint threads; /* 0 until all threads are ready */
     atomic_uint met;     /* number of arrivals at the start or end of a pass */
-    atomic_size_t next[PASSES + 1];
-    double seconds[PASSES + 1];
+    atomic_size_t next[PASSES_MAX + 1];
+    double seconds[PASSES_MAX + 1];
 };
 
 /* Waits until all threads have arrived here `times` times. Spins, because a pass may be as short as
@@ -95,7 +96,7 @@ static void meet(struct passes *p, unsigned times)
 /* Handed out in pieces, as in the library: no thread waits for one that was delayed. */
 static void run_passes(struct passes *p, bool keeps_time)
 {
-    for (unsigned i = 0; i < PASSES + 1; i++) {
+    for (unsigned i = 0; i < p->count + 1; i++) {
         uint64_t start = now_ns(); /* the others also wait for the timekeeper */
         meet(p, 2 * i + 1);
         for (size_t from; (from = atomic_fetch_add(&p->next[i], PIECE_BYTES)) < array_bytes;)
@@ -130,25 +131,25 @@ static void time_passes(struct passes *p, unsigned threads)
 }
 
 /* The median, as for the rows of `bench`. */
-static double median_rate(stream_fn fn, unsigned threads, char *const arrays[3])
+static double median_rate(stream_fn fn, unsigned threads, unsigned passes, char *const arrays[3])
 {
-    struct passes p = {.fn = fn, .arrays = arrays};
-    double rates[PASSES];
+    struct passes p = {.fn = fn, .arrays = arrays, .count = passes};
+    double rates[PASSES_MAX];
     time_passes(&p, threads);
-    for (int i = 0; i < PASSES; i++)
+    for (unsigned i = 0; i < passes; i++)
         rates[i] = 3 * (double)array_bytes / p.seconds[i + 1] / 1e9;
-    return stats_of(rates, PASSES).median;
+    return stats_of(rates, passes).median;
 }
 
-static double measure(unsigned threads)
+static double measure(unsigned threads, unsigned passes)
 {
     char *arrays[3] = {data_alloc(array_bytes), data_alloc(array_bytes), data_alloc(array_bytes)};
     double best = 0;
     if (arrays[0] && arrays[1] && arrays[2]) {
         for (int i = 0; i < 3; i++)
             memset(arrays[i], i, array_bytes);
-        double plain = median_rate(stream_plain, threads, arrays);
-        double streamed = median_rate(non_temporal(), threads, arrays);
+        double plain = median_rate(stream_plain, threads, passes, arrays);
+        double streamed = median_rate(non_temporal(), threads, passes, arrays);
         best = plain > streamed ? plain : streamed;
     }
     for (int i = 0; i < 3; i++)
@@ -156,8 +157,9 @@ static double measure(unsigned threads)
     return best;
 }
 
-double stream_limit(unsigned threads)
+double stream_limit(unsigned threads, uint64_t samples)
 {
+    unsigned passes = samples && samples < PASSES_MAX ? (unsigned)samples : PASSES_MAX;
     static struct {
         unsigned threads;
         double rate;
@@ -166,9 +168,9 @@ double stream_limit(unsigned threads)
     while (i < REMEMBERED && known[i].threads && known[i].threads != threads)
         i++;
     if (i == REMEMBERED)
-        return measure(threads);
+        return measure(threads, passes);
     if (!known[i].threads) {
-        known[i].rate = measure(threads);
+        known[i].rate = measure(threads, passes);
         known[i].threads = threads;
     }
     return known[i].rate;

@@ -62,7 +62,7 @@ static bool show(const benchmark *b, const char *device, const gx_job *job, cons
     const gx_op_info *op = gx_op_get_info(job->op);
     double seconds = m->wall_ns.median / 1e9, n = (double)job->n;
     double rate = (double)data_job_bytes(job) / seconds / 1e9;
-    double limit = stream_limit(m->threads ? m->threads : 1);
+    double limit = stream_limit(m->threads ? m->threads : 1, b->opts->samples);
     cell cells[COLUMNS] = {
         CELL_TEXT(device),
         CELL_TEXT(field->name),
@@ -152,9 +152,9 @@ static int bench_device(benchmark *b, const char *device)
 }
 
 /* Measured first, because the table starts with it. */
-static void show_limits(unsigned threads, bool table)
+static void show_limits(unsigned threads, uint64_t samples, bool table)
 {
-    double one = stream_limit(1), all = stream_limit(threads);
+    double one = stream_limit(1, samples), all = stream_limit(threads, samples);
     if (!table)
         return;
     printf("streaming limit, two reads and one write: %.1f GB/s (1 thread)", one);
@@ -174,7 +174,7 @@ static uint64_t count_steps(const benchmark *b)
 
 static int bench_targets(benchmark *b, const target_list *targets, output_format format)
 {
-    show_limits(targets->threads, format == OUT_TABLE);
+    show_limits(targets->threads, b->opts->samples, format == OUT_TABLE);
     columns[0].width = targets->width;
     b->out = output_open(format, "bench", columns, COLUMNS);
     if (!b->out)
