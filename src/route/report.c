@@ -8,16 +8,16 @@
 #include "route/workspace.h"
 
 /* The part of job j that is in the shard; n is 0 where there is none. */
-static struct gx_range part_of(const struct gx_shard *e, size_t j)
+static struct gx_range part_of(const struct gx_shard *shard, size_t j)
 {
-    if (j < e->share.job || j - e->share.job >= e->share.jobs)
+    if (j < shard->share.job || j - shard->share.job >= shard->share.jobs)
         return (struct gx_range){.job = j};
-    return gx__share_range(e->round, &e->share, j - e->share.job);
+    return gx__share_range(shard->round, &shard->share, j - shard->share.job);
 }
 
-static bool has(const struct gx_shard *e, size_t j)
+static bool has(const struct gx_shard *shard, size_t j)
 {
-    return j >= e->share.job && j - e->share.job < e->share.jobs;
+    return j >= shard->share.job && j - shard->share.job < shard->share.jobs;
 }
 
 static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
@@ -48,13 +48,13 @@ void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
         gx_candidate *c = add_candidate(r, ws, i, n);
         uint64_t meant = 0;
         for (size_t k = 0; k < ws->shards; k++) {
-            const struct gx_shard *e = &ws->shard[k];
-            if (!has(e, j))
+            const struct gx_shard *shard = &ws->shard[k];
+            if (!has(shard, j))
                 continue;
-            struct gx_range range = part_of(e, j);
-            if (e->candidate == candidate && j - e->share.job < e->next)
+            struct gx_range range = part_of(shard, j);
+            if (shard->candidate == candidate && j - shard->share.job < shard->next)
                 c->elements += range.n;
-            if (e->meant_for == candidate)
+            if (shard->meant_for == candidate)
                 meant += range.n;
         }
         c->share_ns = meant ? scaled(candidate->share_ns, meant, candidate->meant) : 0;
@@ -98,15 +98,15 @@ static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
              gx_field_get_info(field)->name);
 }
 
-static void not_written(struct gx_outcome *r, const struct gx_shard *e,
+static void not_written(struct gx_outcome *r, const struct gx_shard *shard,
                         const struct gx_range *range, size_t job)
 {
     size_t length = strlen(r->message);
     unsigned long long from = range->first, to = from + range->n;
     if (r->status == GX_OK) {
-        r->status = e->status;
+        r->status = shard->status;
         length =
-            (size_t)snprintf(r->message, sizeof r->message, "%.100s; not written:", e->message);
+            (size_t)snprintf(r->message, sizeof r->message, "%.100s; not written:", shard->message);
     }
     snprintf(r->message + length, sizeof r->message - length, " job %zu from %llu to %llu", job,
              from, to);
@@ -123,28 +123,28 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     const gx_job *meant = &ws->shard[0].round[j];
     gx__outcome_clear(r, ws->decision.reason);
     for (size_t k = 0; k < ws->shards; k++) {
-        const struct gx_shard *e = &ws->shard[k];
-        if (!has(e, j))
+        const struct gx_shard *shard = &ws->shard[k];
+        if (!has(shard, j))
             continue;
-        size_t i = j - e->share.job;
-        struct gx_range range = part_of(e, j);
-        const struct gx_outcome *part = &e->reports[i];
-        if (e->failed_over)
+        size_t i = j - shard->share.job;
+        struct gx_range range = part_of(shard, j);
+        const struct gx_outcome *part = &shard->reports[i];
+        if (shard->failed_over)
             r->reason = GX_REASON_FALLBACK;
         if (!slot || range.n > most) {
             most = range.n;
-            slot = e->candidate->slot;
+            slot = shard->candidate->slot;
             memcpy(r->device, slot->name, sizeof r->device);
             r->path = part->path;
             r->mode = part->mode;
         }
         add_part(r, part);
-        if (i < e->next && part->status == GX_ERR_NOT_CANONICAL)
+        if (i < shard->next && part->status == GX_ERR_NOT_CANONICAL)
             refuse(r, part, &range, meant->field);
-        else if (i >= e->next && (i > e->next || e->status == GX_OK))
+        else if (i >= shard->next && (i > shard->next || shard->status == GX_OK))
             stopped = true;
-        else if (i >= e->next)
-            not_written(r, e, &range, job);
+        else if (i >= shard->next)
+            not_written(r, shard, &range, job);
     }
     if (r->status == GX_OK && stopped)
         r->status = GX_ERR_NOT_RUN;

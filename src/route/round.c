@@ -211,9 +211,9 @@ static void give_spare(struct gx_router *router, struct gx_workspace *ws)
     if (!bytes || !gx__workspace_reserve(router, &ws->spare, &ws->spare_room, bytes, 1))
         return;
     for (size_t i = 0; i < ws->shards; i++) {
-        struct gx_shard *e = &ws->shard[i];
-        size_t own = e->candidate->slot->host ? 0 : gx__shard_spare(e);
-        e->spare = own ? ws->spare + at : NULL;
+        struct gx_shard *shard = &ws->shard[i];
+        size_t own = shard->candidate->slot->host ? 0 : gx__shard_spare(shard);
+        shard->spare = own ? ws->spare + at : NULL;
         at += own;
     }
 }
@@ -296,11 +296,11 @@ static struct gx_shard *callers_own(struct gx_workspace *ws)
 {
     struct gx_shard *own = ws->shard;
     for (size_t i = 0; i < ws->shards; i++) {
-        struct gx_shard *e = &ws->shard[i];
-        if (e->candidate->slot->host)
-            return e;
-        if (e->share.elements > own->share.elements)
-            own = e;
+        struct gx_shard *shard = &ws->shard[i];
+        if (shard->candidate->slot->host)
+            return shard;
+        if (shard->share.elements > own->share.elements)
+            own = shard;
     }
     return own;
 }
@@ -332,23 +332,23 @@ static void run_errands(struct gx_router *router, struct gx_workspace *ws)
 
 /* A device that hangs may wake up and write to registered memory: no result there could be
  * relied on. */
-static bool may_be_written_later(const struct gx_shard *e)
+static bool may_be_written_later(const struct gx_shard *shard)
 {
-    for (size_t i = e->next; i < e->share.jobs; i++) {
-        const gx_job *job = &e->jobs[i];
+    for (size_t i = shard->next; i < shard->share.jobs; i++) {
+        const gx_job *job = &shard->jobs[i];
         size_t bytes = gx__operand_bytes(job, GX_OUT);
         if (bytes && job->out.host &&
-            gx__host_registered(e->router->slots.instance->hosts, job->out.host, bytes))
+            gx__host_registered(shard->router->slots.instance->hosts, job->out.host, bytes))
             return true;
     }
     return false;
 }
 
-static bool can_be_done_by_others(const struct gx_shard *e)
+static bool can_be_done_by_others(const struct gx_shard *shard)
 {
-    if (e->status == GX_ERR_TIMEOUT && may_be_written_later(e))
+    if (shard->status == GX_ERR_TIMEOUT && may_be_written_later(shard))
         return false;
-    return gx__health_is_failure(e->status) || e->status == GX_ERR_UNSUPPORTED;
+    return gx__health_is_failure(shard->status) || shard->status == GX_ERR_UNSUPPORTED;
 }
 
 /* The fastest of those left; where times are not known, "cpu" before others. */
@@ -382,23 +382,23 @@ static struct gx_candidate_engine *last_resort(struct gx_router *router, struct 
     return &ws->candidate[ws->candidates - 1];
 }
 
-static void repair(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *e)
+static void repair(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard)
 {
-    while (can_be_done_by_others(e)) {
-        struct gx_candidate_engine *failed = e->candidate, *other;
+    while (can_be_done_by_others(shard)) {
+        struct gx_candidate_engine *failed = shard->candidate, *other;
         failed->out = true;
-        failed->status = e->status;
+        failed->status = shard->status;
         other = next_best(ws);
         if (!other)
-            other = last_resort(router, ws, e->call->policy);
+            other = last_resort(router, ws, shard->call->policy);
         if (!other)
             return;
         gx__count(&router->slots.instance->counters.fallbacks, 1);
         if (!ws->message[0])
-            memcpy(ws->message, e->message, sizeof ws->message);
-        e->failed_over = true;
-        e->candidate = other;
-        gx__shard_run(e);
+            memcpy(ws->message, shard->message, sizeof ws->message);
+        shard->failed_over = true;
+        shard->candidate = other;
+        gx__shard_run(shard);
     }
 }
 

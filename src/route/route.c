@@ -349,10 +349,10 @@ static gx_status propose_round(struct gx_router *router, struct gx_call *call, c
     s = gx__round_carve(router, ws, call, jobs, p->count);
     struct gx_shard *most = ws->shard;
     for (size_t i = 0; s == GX_OK && i < ws->shards; i++) {
-        struct gx_shard *e = &ws->shard[i];
-        most = e->share.elements > most->share.elements ? e : most;
-        if ((uint64_t)e->predicted_ns > p->predicted_ns)
-            p->predicted_ns = (uint64_t)e->predicted_ns;
+        struct gx_shard *shard = &ws->shard[i];
+        most = shard->share.elements > most->share.elements ? shard : most;
+        if ((uint64_t)shard->predicted_ns > p->predicted_ns)
+            p->predicted_ns = (uint64_t)shard->predicted_ns;
     }
     if (s == GX_OK && !gx__shard_aim(most))
         s = GX_ERR_OUT_OF_MEMORY;
