@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench-copies: what the bus between host and device can do with nothing else in the way:
- * host memory that the device copies itself, in each direction alone and in both at once, by
- * copy commands on this queue and that, and by a kernel. Works on the device contract, below
- * exec/. Then a stream of field elements through the public interface over the same memory,
- * as a share of what copying its bytes alone took in the same run.
+ * bench-copies: bandwidth of the bus between host and device with nothing else in the way: host
+ * memory copied by the device itself, in each direction alone and both at once, by copy commands on
+ * each queue and by a kernel. Works on the device contract, below exec/. Then a stream of field
+ * elements through the public API over the same memory, relative to copying its bytes alone in the
+ * same run.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,15 +20,15 @@
 
 enum {
     SAMPLES_MAX = 1000,
-    FLIGHT_MAX = 16, /* commands under way, per lane */
+    FLIGHT_MAX = 16, /* commands in flight, per lane */
     LANES_MAX = 2,
     QUAD = 16, /* bytes of an element of the copy kernel */
     PERIOD = 65537,
     PIECE = 4096 /* bytes compared at a time */
 };
 #define MIB      ((uint64_t)1 << 20)
-#define RING_MAX ((size_t)256 << 20) /* device memory that a lane goes round in */
-#define ROW_MAX  ((size_t)1 << 30)   /* bytes of a row, but of those like the stream */
+#define RING_MAX ((size_t)256 << 20) /* device memory that a lane cycles through */
+#define ROW_MAX  ((size_t)1 << 30)   /* bytes of a row, except for those like the stream */
 #define FIELD    GX_BLS12_381_FQ
 
 static struct {
@@ -84,7 +84,7 @@ static size_t half, ring;
 static struct gx_mem imported[3];  /* the same, as the device sees it */
 static struct gx_mem allocated[2]; /* UPLOAD and READBACK memory of a row's size */
 static struct gx_mem ring_in, ring_out;
-static double stream_copy_ns; /* the best row of the stream's bytes */
+static double stream_copy_ns; /* the best row with the stream's bytes */
 
 /* ---- lanes: one direction, or half of it ---- */
 
@@ -102,8 +102,8 @@ struct lane {
     gx_status status;
 };
 
-/* The piece of host memory at byte `at`; pieces do not cross from one to the other, whose
- * sizes are multiples of every chunk. */
+/* The range of host memory at byte `at`; it never crosses from one block to the other, because
+ * their sizes are multiples of every chunk. */
 static struct gx_binding outer_at(const struct lane *lane, size_t at)
 {
     bool second = at >= lane->outer_first;
@@ -136,7 +136,7 @@ static gx_status start_chunk(const struct lane *lane, size_t at, size_t bytes, s
     return s;
 }
 
-/* Chunk after chunk, `flight` of them under way. */
+/* Chunk after chunk, with `flight` of them in flight. */
 static void *run_lane(void *argument)
 {
     struct lane *lane = argument;
@@ -162,7 +162,7 @@ static void *run_lane(void *argument)
     return NULL;
 }
 
-/* All lanes at once, each from a thread of its own. */
+/* All lanes at once, each on its own thread. */
 static gx_status run_lanes(struct lane *lanes, size_t count)
 {
     pthread_t threads[2 * LANES_MAX];
@@ -192,7 +192,7 @@ static gx_status look(const struct lane *lane, size_t at, void **view, struct gx
     return s;
 }
 
-/* What verify looks at must not be right already. */
+/* Clears what verify compares, so that old data cannot pass. */
 static gx_status poison(const struct lane *lane)
 {
     size_t end = lane->from + lane->bytes;
@@ -208,8 +208,7 @@ static gx_status poison(const struct lane *lane)
     return GX_OK;
 }
 
-/* Compares the beginnings of the chunks of a lane that has run, those that went through the
- * ring last, with what lies there. */
+/* Compares the beginnings of the chunks that went through the ring last with the expected data. */
 static gx_status verify(const struct lane *lane, struct gx_mem *readback, bool *differs)
 {
     size_t end = lane->from + lane->bytes;
@@ -234,7 +233,7 @@ static gx_status verify(const struct lane *lane, struct gx_mem *readback, bool *
 
 /* ---- rows ---- */
 
-/* How a direction is done: by copies or a kernel, on one queue or split over two. */
+/* How a direction is copied: by copies or a kernel, on one queue or split over two. */
 struct way {
     enum method method;
     enum gx_queue queue, second;
@@ -329,7 +328,7 @@ static gx_status measure(struct lane *lanes, size_t count, bool *differs, stats 
     return s;
 }
 
-/* A row is left out where it would need two queues that are one, or a kernel that is not. */
+/* Skips a row that needs two queues if there is only one, or a kernel if there is none. */
 static bool offered(const struct way *way)
 {
     uint32_t needs = GX_QUEUE_BIT(way->queue) | (way->split ? GX_QUEUE_BIT(way->second) : 0);
@@ -406,7 +405,7 @@ static const struct way *way_or_none(const struct way *way)
     return way->queue == GX_QUEUE_HOST_IN ? NULL : way;
 }
 
-/* Twice as much in as out, as an operation with two operands has it. */
+/* Twice as much in as out, like an operation with two operands. */
 static int bench_like_stream(const struct pair *p, size_t chunk)
 {
     struct row r = {.what = "2 in 1",
@@ -473,7 +472,7 @@ static bool make_host(void)
     size_t element = gx_field_get_info(FIELD)->element_bytes, whole = half / element;
     size_t block = whole < PERIOD ? whole : PERIOD;
     for (size_t i = 0; i < 3; i++) {
-        host[i] = data_alloc(half < 2 * MIB ? 2 * MIB : half); /* that begins with a page */
+        host[i] = data_alloc(half < 2 * MIB ? 2 * MIB : half); /* page-aligned */
         if (!host[i])
             return false;
         memset(host[i], 0, half);
@@ -487,7 +486,7 @@ static bool make_host(void)
     return true;
 }
 
-/* The rings begin as the first operand does, so that what comes out of them is no zeros. */
+/* The rings start with the contents of the first operand, so that they do not yield zeros. */
 static gx_status make_memory(void)
 {
     size_t row_bytes = half < ROW_MAX ? half : ROW_MAX;
@@ -598,7 +597,7 @@ static int bench_streams(void)
     return rc;
 }
 
-/* Chunks cut host memory and rings without a rest only where they are powers of two. */
+/* Chunks divide host memory and rings evenly only if they are powers of two. */
 static const char *check_chunks(void)
 {
     for (size_t i = 0; i < opts.chunks.count; i++)

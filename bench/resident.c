@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench-resident: how fast a device's kernels are on data that stays in its memory, and
- * how near to what the device can do, by its own clock. The roofs are measured in the
- * same run: a copy kernel for memory, a kernel of nothing but 32 x 32 + 64 multiply-adds
- * for arithmetic. Works on the device contract, below exec/, so that nothing but the
- * kernel is in the figure. Every row is verified before it is timed.
+ * bench-resident: speed of a device's kernels on data in its memory, relative to the hardware
+ * limits, by the device's clock. The limits ("roofs") are measured in the same run: a copy kernel
+ * for memory, and a kernel of nothing but 32 x 32 + 64 multiply-adds for arithmetic. Works on the
+ * device contract, below exec/, so that only the kernel is measured. Every row is verified before
+ * it is timed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static size_t distinct;
 static output *table;
 static double copy_roof, arithmetic_roof; /* bytes and multiply-adds a second; 0: unknown */
 
-/* One row: what is dispatched, and what it is measured by. */
+/* One row: what is dispatched, and what it is compared with. */
 struct subject {
     const char *field, *op;
     struct gx_dispatch dispatch;
@@ -85,7 +85,7 @@ struct subject {
 
 /* ---- commands ---- */
 
-/* The dispatch `calls` times, each after the one before, by the device's clock. */
+/* Runs the dispatch `calls` times, one after the other, and times it by the device's clock. */
 static gx_status time_dispatch(const struct gx_dispatch *d, unsigned calls, double *ns)
 {
     struct gx_cmd *cmd;
@@ -165,7 +165,7 @@ static void release_all(void)
     free(host_terms);
 }
 
-/* Fills mem with the distinct elements, again and again. */
+/* Fills mem with the distinct elements, repeated. */
 static gx_status fill_one(struct gx_mem *mem, const unsigned char *elements, size_t element)
 {
     size_t block = distinct * element, total = (size_t)opts.n * element, count = 0;
@@ -232,7 +232,8 @@ static void expect_field(const struct subject *s, unsigned char *out, const unsi
         reference.fn[field][host](gx__prime(field), &args);
 }
 
-/* The memory repeats after `distinct` elements: so many times their sum, and that of the rest. */
+/* The memory repeats after `distinct` elements: that many times their sum, plus the sum of the
+ * rest. */
 static void expect_reduction(const struct subject *s, unsigned char *out)
 {
     const struct gx_kernel_key *key = &s->dispatch.kernel.key;
@@ -255,7 +256,7 @@ static void expect_reduction(const struct subject *s, unsigned char *out)
     gx__add_one(prime, out, sum);
 }
 
-/* A few elements from `first` on. */
+/* A few elements starting at `first`. */
 static gx_status verify_piece(const struct subject *s, size_t element, size_t first, size_t n,
                               bool *differs)
 {
@@ -304,7 +305,7 @@ static gx_status verify(const struct subject *s, bool *differs)
 
 /* ---- rows ---- */
 
-/* Operations a second that the lower of the two roofs allows; 0: unknown. */
+/* Operations per second that the lower of the two limits allows; 0: unknown. */
 static double lower_roof(const struct subject *s)
 {
     double memory = s->bytes ? copy_roof * s->per_load / (double)s->bytes : 0;
@@ -362,7 +363,7 @@ static int try_subject(struct subject *s, const struct gx_kernel_key *key, stats
     d->bind[GX_BIND_OUT].mem = &mem_out;
     d->bind[GX_BIND_A].mem = &mem_a;
     d->bind[GX_BIND_B].mem = gx__op_operands(key->op) > 1 ? &mem_b : NULL;
-    if (key->check) /* no element is bad, so whatever is there stays there */
+    if (key->check) /* no element is bad, so the slot keeps its value */
         d->bind[GX_BIND_BAD].mem = &mem_bad;
     status = get_scratch(d);
     if (status == GX_OK)
@@ -390,7 +391,7 @@ static int bench_copy(void)
     return show(&s, &ns) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* A row in multiply-adds, not in elements; none where the device lacks 64-bit integers. */
+/* A row in multiply-adds, not in elements; none if the device lacks 64-bit integers. */
 static int bench_multiply_add(void)
 {
     struct subject s = {.field = "-", .op = "multiply-add", .per_load = 1, .multiply_adds = 1};
@@ -409,8 +410,9 @@ static int bench_multiply_add(void)
     return show(&s, &ns) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* What a roof of 32-bit limbs is counted with, whatever the kernel does: L^2 for the product
- * (a square: L (L + 1) / 2), L^2 + L for the reduction. 12 limbs: 300 and 234; 8: 136 and 108. */
+/* Multiply-adds counted per operation with 32-bit limbs, whatever the kernel does: L^2 for the
+ * product (a square: L (L + 1) / 2), L^2 + L for the reduction. 12 limbs: 300 and 234; 8: 136 and
+ * 108. */
 static uint64_t multiply_adds(gx_field field, gx_op op)
 {
     uint64_t limbs = (uint64_t)gx__prime(field)->limbs * 2;

@@ -24,19 +24,19 @@ done
 mkdir -p "$results"
 export PATH="$here/bin:$PATH" LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
-# No cache file of the user's is used or written. The tests have a folder of their own:
-# what they tune kernels with is no basis for a benchmark.
+# Neither uses nor writes the user's cache files. The tests have their own directory: their tuning
+# is not suitable for benchmarks.
 caches=$(mktemp -d)
 trap 'rm -rf "$caches"' EXIT
 
-# as_typed COMMAND...: one line that a shell would read as it.
+# as_typed COMMAND...: one line that a shell would parse as the command.
 as_typed() {
     local line
     printf -v line '%q ' "$@"
     echo "${line% }"
 }
 
-# run FILE COMMAND...: the output of the command, with the command above it.
+# run FILE COMMAND...: writes the command and its output to the file.
 run() {
     local file=$results/$1 from=$SECONDS
     shift
@@ -45,7 +45,7 @@ run() {
     echo "   $((SECONDS - from)) s"
 }
 
-# check COMMAND...: appended to check.txt, shown where it fails.
+# check COMMAND...: appends to check.txt; shown on failure.
 check() {
     local file=$results/check.txt from=$SECONDS
     echo "== $(as_typed "$@")"
@@ -88,7 +88,7 @@ web=$(grep -o '^webgpu:vulkan:0,.*,true$' <<<"$devices" | cut -d, -f1 || true)
 
 part_check() {
     : >"$results/check.txt"
-    # Every test has the validation layer on, and fails at any word of it.
+    # Every test enables the validation layer, and fails on any message from it.
     local environment=(GX_TEST_NO_WEBGPU=1 GX_TEST_NO_VULKAN=1)
     [[ -z $gpu ]] || environment=(GX_TEST_NO_WEBGPU=1 "GX_TEST_VULKAN=$model")
     check test-kernels
@@ -107,8 +107,8 @@ part_cpu() {
     run bench-all-threads.csv gpuexec bench --csv
 }
 
-# The same GPU through wgpu, the resident figures beside its own. Those from host memory stand
-# against bench-gpu.csv and persistence.csv of the same session, which have the same sizes.
+# The same GPU through wgpu, with resident results next to its own. Results from host memory compare
+# with bench-gpu.csv and persistence.csv of the same session, which use the same sizes.
 webgpu() {
     if [[ -z $web ]]; then
         echo "session: no WebGPU device here, its part is left out"
@@ -126,7 +126,7 @@ part_gpu() {
         echo "session: no GPU here, its part is left out"
         return
     fi
-    # What the card draws meanwhile, and whether that makes it slower.
+    # Power draw of the card meanwhile, and whether it throttles.
     local power=
     if command -v nvidia-smi >/dev/null; then
         nvidia-smi -lms 100 --format=csv --query-gpu=timestamp,clocks.sm,power.draw.instant,power.limit,clocks_event_reasons.active \
@@ -139,7 +139,7 @@ part_gpu() {
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
-    rm -f "$results/scan.csv" # of a session before, which scan would keep
+    rm -f "$results/scan.csv" # of an earlier session, which scan would keep
     run scan.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --op add,mul,inv --resident -o "$results/scan.csv"
     webgpu
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv

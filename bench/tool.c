@@ -20,7 +20,7 @@ static void say(void *user, gx_log_level level, const char *message)
         fprintf(stderr, "%s: %s\n", tool.name, message);
 }
 
-/* False where it was wrong, or only a question. */
+/* False if it was wrong, or only a query. */
 static bool parse(int argc, char **argv, int *rc)
 {
     char message[ARGS_ERROR_SIZE] = "";
