@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every kernel has: the push constants, the specialization constants and the
- * number of this invocation. interface.h says what they mean.
+ * Shared by all kernels: push constants, specialization constants and the index of this invocation.
+ * interface.h explains them.
  */
 #extension GL_EXT_control_flow_attributes : require
 

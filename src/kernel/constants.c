@@ -45,7 +45,7 @@ static void print_prime(const struct gx_prime *prime)
     memcpy(minus_two, prime->p, sizeof minus_two);
     minus_two[0] -= 2; /* no borrow: p is odd and its low limb is not 1 */
 
-    /* p = 1 - 2^32 + 2^(2 bits) * ...: its two low limbs cost no multiplication. */
+    /* p = 1 - 2^32 + 2^(2 bits) * ...: its two low limbs need no multiplication. */
     int sparse =
         radix.modulus[0] == 1 && radix.modulus[1] == mask + 1 - ((uint64_t)1 << (32 - radix.bits));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * OUT = A, 16 bytes per invocation; n counts these. The roof for bandwidth in
- * benchmarks, and faster than the copy command of some drivers.
+ * OUT = A, 16 bytes per invocation; n counts these. The bandwidth limit in benchmarks, and faster
+ * than the copy command of some drivers.
  */
 #version 450
 #include "common.glsl"

@@ -13,8 +13,8 @@
 #include "reduce.glsl"
 
 #if INT64
-/* The limbs of products, each added up by itself: products are below 2p and need neither carries
- * nor a reduction until the end. Of up to 2^29 of them no limb passes 2^60. */
+/* The limbs of products, each summed separately: products are below 2p and need neither carries nor
+ * a reduction until the end. For up to 2^29 of them no limb exceeds 2^60. */
 struct Total {
     int64_t limb[LIMBS];
 };
@@ -34,7 +34,7 @@ void accumulate(inout Total sum, Element a, Element b)
         sum.limb[k] += int64_t(product.limb[k]);
 }
 
-/* The words below R, and the rest, which counts R. */
+/* The words below R, and the rest, which counts multiples of R. */
 Element element_of(Total sum)
 {
     uint limb[LIMBS];
@@ -58,7 +58,7 @@ void accumulate(inout Total sum, Element a, Element b)
 Element element_of(Total sum) { return sum; }
 #endif
 
-/* The next elements are loaded before these are looked at. */
+/* The next elements are loaded before these are processed. */
 void main()
 {
     uint threads = GROUPS * WORKGROUP, i = own_index();

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * main() of the kernels that take element i of each operand to element i of OUT, EACH
- * elements per invocation, a workgroup apart. Needs compute() and OPERANDS, an expression of
- * OP, before the #include.
- *
- * Everything is loaded before anything is looked at: a check between two loads would make
+ * main() of the kernels that map element i of each operand to element i of OUT, EACH elements per
+ * invocation, a workgroup apart. Requires compute() and OPERANDS, an expression of OP, before the
+ * #include. Everything is loaded before anything is checked: a check between two loads would make
  * the second wait for the first.
  */
 void main()

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What host code and shaders agree on. Included by C and by GLSL: only #define.
+ * The interface between host code and shaders. Included by C and by GLSL: only #define.
  */
 #ifndef GX_KERNEL_INTERFACE_H
 #define GX_KERNEL_INTERFACE_H
 
-/* Descriptor set 0, storage buffers; the order of enum gx_bind. A module names all of
- * its bindings whatever OP and CHECK are: a slot that the operation does not use must
- * still hold some valid buffer, which is then not touched. */
+/* Descriptor set 0, storage buffers; the order of enum gx_bind. A module declares all of its
+ * bindings whatever OP and CHECK are: a slot that the operation does not use must still hold a
+ * valid buffer, which is not accessed. */
 #define GX_K_OUT     0
 #define GX_K_A       1
 #define GX_K_B       2
@@ -20,7 +20,7 @@
 #define GX_K_WORKGROUP 0 /* local_size_x */
 #define GX_K_OP        1 /* enum gx_op, or GX_OP_CHECK */
 #define GX_K_CHECK     2 /* 1: lower BAD to the first element not below p */
-#define GX_K_REPEAT    3 /* benchmarks only: the operation this many times per load */
+#define GX_K_REPEAT    3 /* benchmarks only: repeat the operation this many times per load */
 
 /* Push constants, all uint, in this order:
  *   n           elements of this dispatch
@@ -35,12 +35,12 @@
  * with bindings below 8 GiB no index (3 * n + offset, in 16 bytes) passes 2^32. */
 #define GX_K_PUSH_WORDS 9
 
-/* roof.comp: sums that do not wait for each other, how often each is added to in one round
- * of the loop, the rounds; and the multiply-adds of one invocation. */
+/* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
+ * of one invocation. */
 #define GX_K_ROOF_CHAINS 16
 #define GX_K_ROOF_STEPS  8 /* at most the sums */
 #define GX_K_ROOF_ROUNDS 128
-/* What sum k is multiplied by: nothing that could be made of a neighbour's product. */
+/* Factor of sum k: chosen so that it cannot be derived from a neighbour's product. */
 #define GX_K_ROOF_FACTOR(k) (0x9e3779b9u * (2u * (k) + 1u) >> 2)
 #define GX_K_ROOF_MASK      0x3fffffff /* of the other factor, which is a limb */
 #define GX_K_ROOF_EACH      (GX_K_ROOF_CHAINS * GX_K_ROOF_STEPS * GX_K_ROOF_ROUNDS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the stages of inv and div share (op/passes.c). The elements to invert are in
- * slot A, for div the numerators are in slot C.
+ * Shared by the passes of inv and div (op/passes.c). The elements to invert are in slot A, for div
+ * the numerators are in slot C.
  */
 #include "prime.glsl"
 #if INT64
@@ -12,7 +12,7 @@
 
 layout(std430, binding = GX_K_SCRATCH) buffer Scratch { uvec4 quad[]; } mem_scratch;
 
-/* Invocations, and where in SCRATCH the products before elements THREADS .. n lie. */
+/* Invocations, and the position in SCRATCH of the products before elements THREADS .. n. */
 #define THREADS push.stage[0]
 #define AT_PREFIX push.stage[1]
 
@@ -31,7 +31,7 @@ Element checked_c(uint i)
     return x;
 }
 
-/* x, or 1 in place of 0. */
+/* x, or 1 if x is 0. */
 Element not_zero(Element x)
 {
     bool none = is_zero(x);

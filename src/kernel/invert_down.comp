@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * inv, div: the way back of invert_up.comp. Element t of B is now the inverse of the
- * product of the elements t, t + THREADS, ... of A. From the last of them to the first,
- * times the product before it is its inverse; times itself is what the next one needs.
+ * inv, div: the backward pass of invert_up.comp. Element t of B is now the inverse of the product
+ * of the elements t, t + THREADS, ... of A. From the last of them to the first: multiplied by the
+ * product before it, it is the element's inverse; multiplied by the element, it is what the next
+ * one needs.
  */
 #version 450
 #include "invert.glsl"
@@ -19,7 +20,7 @@ void main()
     for (uint k = count; k-- > 0;) {
         uint i = t + k * THREADS;
         Element x, before = Element(ONE);
-        LOAD(x, mem_a, push.at_a, operand_index(GX_BROADCAST_A, i)); /* checked on the way up */
+        LOAD(x, mem_a, push.at_a, operand_index(GX_BROADCAST_A, i)); /* checked in the forward pass */
         if (k > 0)
             LOAD(before, mem_scratch, AT_PREFIX, i - THREADS);
         Limbs own = multiply(rest, cofactor(before));

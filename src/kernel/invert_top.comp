@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * inv, div: element i of OUT is the inverse of element i of A (0 for 0), for div times
- * element i of C, one by one. With 64-bit integers by Bernstein and Yang's division
- * steps, LIMB_BITS at a time; without, as the power p - 2.
+ * inv, div: element i of OUT is the inverse of element i of A (0 for 0), for div times element i of
+ * C, individually. With 64-bit integers by Bernstein and Yang's division steps, LIMB_BITS at a
+ * time; without, as the power p - 2.
  */
 #version 450
 #include "invert.glsl"
@@ -15,8 +15,8 @@ struct Steps {
     int u, v, q, r;
 };
 
-/* From the low bits of f (odd) and g. zeta = -(delta + 1/2), delta starting at 1/2. No
- * branches, so that invocations stay together. */
+/* From the low bits of f (odd) and g. zeta = -(delta + 1/2), delta starting at 1/2. Branch-free, so
+ * that invocations do not diverge. */
 Steps division_steps(inout int zeta, int f, int g)
 {
     Steps s = Steps(1, 0, 0, 1);
@@ -85,7 +85,7 @@ void apply_modulo(Steps s, inout Limbs d, inout Limbs e)
     e.limb[LIMBS - 1] = int(sum_e);
 }
 
-/* Plus p where negative; then, where asked, negated. Limbs come out normal. */
+/* Adds p if negative; then negates if requested. Limbs come out normalised. */
 Limbs adjust(Limbs x, bool negate)
 {
     bool lift = x.limb[LIMBS - 1] < 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * add, sub, neg and the check alone (OP = GX_OP_CHECK with CHECK = 1; it writes nothing but
- * BAD). Bound by memory on any GPU. Built with SHUFFLED = 1 (shuffled.glsl) or 0.
+ * add, sub, neg and the check alone (OP = GX_OP_CHECK with CHECK = 1; it writes nothing but BAD).
+ * Memory-bound on any GPU. Built with SHUFFLED = 1 (shuffled.glsl) or 0.
  */
 #version 450
 #include "prime.glsl"

@@ -13,7 +13,7 @@
 
 #define OPERANDS (OP == GX_MUL ? 2 : OP == GX_MUL_ADD ? 3 : 1)
 
-/* What a is multiplied with: the module holds one product, whatever OP is. */
+/* The factor of a: the module contains one product, whatever OP is. */
 Element second_factor(Element b)
 {
     Element plain_one = zero();

@@ -19,8 +19,8 @@ struct Limbs {
     int limb[LIMBS];
 };
 
-/* Signed on purpose, although most factors are not negative: NVIDIA's compiler makes one
- * instruction of this and two of uint64_t(a) * uint64_t(b), which adds the zeros of the upper
+/* Signed on purpose, although most factors are not negative: NVIDIA's compiler generates one
+ * instruction for this and two for uint64_t(a) * uint64_t(b), which adds the zeros of the upper
  * halves (doc/tuning.md). */
 int64_t wide(int a, int b)
 {

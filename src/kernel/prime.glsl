@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements of a prime field as words of 32 bits: in and out of memory, checked, added
- * and subtracted. Needs the field's constants; for the product see mul64.glsl and
- * mul32.glsl.
+ * Elements of a prime field as 32-bit words: load and store, check, add and subtract. Requires the
+ * field's constants; for the product see mul64.glsl and mul32.glsl.
  */
 #include "common.glsl"
 #include "constants.glsl"
 
 #define QUADS (WORDS / 4) /* of 16 bytes, the unit of memory access */
 
-/* Not restrict: OUT may be an operand. Every element is read by the invocation that
- * writes it, before it writes. */
+/* Not restrict: OUT may be an operand. Every element is read by the invocation that writes it,
+ * before it writes. */
 layout(std430, binding = GX_K_OUT) writeonly buffer Out { uvec4 quad[]; } mem_out;
 layout(std430, binding = GX_K_A) readonly buffer A { uvec4 quad[]; } mem_a;
 layout(std430, binding = GX_K_B) readonly buffer B { uvec4 quad[]; } mem_b;
@@ -40,7 +39,7 @@ uint sub_borrow(uint a, uint b, inout uint borrow)
     return difference;
 }
 
-/* x - p modulo 2^(32 * WORDS); borrow is 1 where x < p. */
+/* x - p modulo 2^(32 * WORDS); borrow is 1 if x < p. */
 Element minus_modulus(Element x, out uint borrow)
 {
     Element r;
@@ -69,7 +68,7 @@ Element add(Element x, Element y)
     return reduce_once(x);
 }
 
-/* x - y, plus p where that borrowed; x, y < p, out < p. */
+/* x - y, plus p if that borrowed; x, y < p, out < p. */
 Element sub(Element x, Element y)
 {
     uint borrow = 0;
@@ -126,7 +125,7 @@ uint operand_index(uint broadcast_bit, uint i)
     return (push.broadcast & broadcast_bit) != 0 ? 0 : i;
 }
 
-/* i counts from the start of this dispatch. Nearly always the top words tell. */
+/* i counts from the start of this dispatch. The top words nearly always decide. */
 void check_element(Element x, uint i)
 {
     if (CHECK != 0 && x.word[WORDS - 1] >= MODULUS[WORDS - 1]) {

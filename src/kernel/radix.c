@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The limbs of products with 64-bit integers, and the proof that no column of them overflows:
- * every bound is computed from the field's row in field/field.c.
+ * The limbs of products with 64-bit integers, and the proof that no column overflows: every bound
+ * is computed from the field's row in field/field.c.
  */
 #include "kernel/radix.h"
 
@@ -35,7 +35,7 @@ static struct number from_limbs(const uint64_t *limb, uint32_t limbs)
     return x;
 }
 
-/* x * y + z; the caller knows that it fits. */
+/* x * y + z; the caller ensures that it fits. */
 static struct number mul_add(struct number x, uint32_t y, struct number z)
 {
     uint64_t carry = 0;
@@ -52,7 +52,7 @@ static struct number shift_left(struct number x, uint32_t bits) /* bits < 32 */
     return mul_add(x, 1u << bits, (struct number){{0}});
 }
 
-/* `count` bits (at most 32) from bit `from` on. */
+/* `count` bits (at most 32) starting at bit `from`. */
 static uint32_t bits_of(const struct number *x, uint32_t from, uint32_t count)
 {
     uint32_t word = from / 32, shift = from % 32;
@@ -83,7 +83,7 @@ static int fits(const struct number *x, const struct gx_radix *radix)
 
 /* ---- bounds ---- */
 
-/* The most that limb k of any number up to x may be: full below x's highest limb. */
+/* Maximum of limb k of any number up to x: full below x's highest limb. */
 static uint64_t limb_bound(const struct number *x, const struct gx_radix *radix, uint32_t k)
 {
     for (uint32_t above = k + 1; above < radix->limbs; above++)
@@ -103,8 +103,8 @@ static u128 product_bound(const struct number *x, const struct number *y,
     return sum;
 }
 
-/* What the reduction adds to column k: a limb of `fold`, one column up, for every step
- * but the last two, which use p. */
+/* What the reduction adds to column k: a limb of `fold`, one column up, for every step but the last
+ * two, which use p. */
 static u128 reduction_bound(const struct number *fold, const struct number *p,
                             const struct gx_radix *radix, uint32_t k)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The limbs in which mul64.glsl and wgsl/mul_columns.wgsl multiply: the fewest whose columns of
- * 64-bit sums need no clean-up half-way.
+ * The limbs used for products in mul64.glsl and wgsl/mul_columns.wgsl: the fewest whose 64-bit
+ * column sums need no intermediate carry.
  */
 #ifndef GX_KERNEL_RADIX_H
 #define GX_KERNEL_RADIX_H
@@ -16,7 +16,7 @@ struct gx_radix {
     uint32_t fold[GX_RADIX_LIMBS_MAX]; /* see reduce() in mul64.glsl */
 };
 
-/* False where products of the field could overflow. */
+/* False if products of the field could overflow. */
 bool gx__radix(const struct gx_prime *prime, struct gx_radix *radix);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the reductions share (op/passes.c): the partial sums of a workgroup become one, which goes
- * to element `group` of OUT. Where ACCUMULATE is set there is one workgroup, and it adds what OUT,
- * bound as C too, held before.
+ * Shared by the reductions (op/passes.c): adds the partial sums of a workgroup and stores the
+ * result in element `group` of OUT. If ACCUMULATE is set there is one workgroup, and it adds the
+ * previous contents of OUT, which is also bound as C.
  */
 #define GROUPS push.stage[0]
 #define ACCUMULATE push.stage[1]
@@ -53,7 +53,7 @@ Element join(Element x)
     return x;
 }
 
-/* x is right in invocation 0. */
+/* x is valid in invocation 0. */
 void put_partial(uint group, Element x)
 {
     if (LOCAL == 0) {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The roof for arithmetic in benchmarks: how many 32 x 32 + 64 multiply-adds a second the
- * device can do, GX_K_ROOF_EACH of them per invocation between reading 16 bytes of A and
- * writing 16 to OUT.
- *
- * Like the rows of a product: in every step all sums get the low half of one of them times
- * a constant of their own. So none can be left out or computed ahead, and a sum is needed
- * again GX_K_ROOF_CHAINS multiply-adds later at the earliest, so latency does not count; a
- * round is long enough for its loop not to count. Signed, as in mul64.glsl.
+ * The arithmetic limit in benchmarks: how many 32 x 32 + 64 multiply-adds per second the device can
+ * do, GX_K_ROOF_EACH of them per invocation between reading 16 bytes of A and writing 16 to OUT.
+ * Similar to the rows of a product: in every step each sum gets the low half of one of them times
+ * its own constant. So none can be omitted or precomputed, and a sum is not needed again before
+ * GX_K_ROOF_CHAINS multiply-adds later, so latency does not matter; an iteration is long enough for
+ * the loop overhead not to matter. Signed, as in mul64.glsl.
  */
 #version 450
 #include "common.glsl"

@@ -11,7 +11,7 @@
 #include "gpuexec.h"
 #include "kernel/interface.h"
 
-/* What a module does; which of its operations is specialization constant GX_K_OP. */
+/* What a module does; specialization constant GX_K_OP selects its operation. */
 enum gx_shader_family {
     GX_SHADER_LINEAR,    /* prime: add, sub, neg, check */
     GX_SHADER_MUL,       /* prime: mul, sqr, mul-add, to-mont, from-mont */
@@ -26,20 +26,20 @@ enum gx_shader_family {
     GX_SHADER_FAMILIES
 };
 
-/* What a module needs from the device, beyond Vulkan 1.2. */
+/* Device features that a module needs, beyond Vulkan 1.2. */
 #define GX_SHADER_NEEDS_INT64 1u /* shaderInt64 */
 /* shaderDenormPreserve-, shaderSignedZeroInfNanPreserve- and shaderRoundingModeRTE-Float32 */
 #define GX_SHADER_NEEDS_DENORM32 2u
 #define GX_SHADER_NEEDS_SHUFFLE  4u /* subgroup shuffles in compute shaders */
 
-/* Variants of one family and field give the same results: the fastest is chosen by
- * measurement among those whose needs are met. */
+/* Variants of one family and field give the same results: measurements choose the fastest among
+ * those whose needs are met. */
 struct gx_shader {
     enum gx_shader_family family;
     gx_field field;
     uint32_t needs;
     uint32_t each;       /* elements per invocation */
-    const char *variant; /* "int64-x2": for reports and for remembering the choice */
+    const char *variant; /* "int64-x2": for reports and for storing the choice */
     const uint32_t *code;
     size_t bytes;
 };

@@ -16,7 +16,7 @@
 #define LANES gl_SubgroupSize /* a power of two */
 
 #if QUADS == 3
-/* The quad, counted in the subgroup's block, that this invocation holds in row r. */
+/* The quad, counted within the subgroup's block, that this invocation holds in row r. */
 uint quad_in(uint r)
 {
     return r * LANES + LANE;
@@ -57,7 +57,7 @@ uvec4 from_lane(uvec4 q, uint lane)
                  subgroupShuffle(q.w, lane));
 }
 
-/* Rows into elements, one to an invocation. */
+/* From rows to elements, one per invocation. */
 Element gather(uvec4 row[QUADS])
 {
     Element x;
@@ -71,7 +71,7 @@ Element gather(uvec4 row[QUADS])
     return x;
 }
 
-/* The way back. */
+/* The reverse. */
 void scatter(Element x, out uvec4 row[QUADS])
 {
     [[unroll]] for (int k = 0; k < QUADS; k++) {
@@ -124,7 +124,7 @@ void shuffled(uint first)
     }
 }
 
-/* Nothing promises that subgroups are full; where they are not, each works for itself. */
+/* Subgroups are not guaranteed to be full; if they are not, each invocation works alone. */
 void main()
 {
     uint i = own_index();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * IEEE 754 binary32 from integers: round to nearest even, denormals kept, every NaN
+ * IEEE 754 binary32 in integer arithmetic: round to nearest even, denormals preserved, every NaN
  * 7fc00000. For devices whose own arithmetic may flush denormals.
  */
 #define F32_NAN 0x7fc00000u
 #define F32_INF 0x7f800000u
 #define F32_SIGN 0x80000000u
 
-/* x / 2^by, with a 1 in the lowest bit where bits were lost. */
+/* x / 2^by, with the lowest bit set if bits were lost. */
 uint shift_sticky(uint x, int by)
 {
     uint kept = by < 32 ? x >> by : 0;
@@ -28,7 +28,7 @@ uint round_pack(uint sign, int exponent, uint m, int spare)
     return sign | min((uint(exponent - 1) << 23) + m, F32_INF);
 }
 
-/* The exponent that counts, with the bit it implies in the significand. */
+/* The effective exponent, with the implied bit in the significand. */
 int unpack(uint magnitude, out uint significand)
 {
     int exponent = int(magnitude >> 23);

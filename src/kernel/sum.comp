@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sum, and the joining of partial results of any reduction: invocation t adds up the elements t,
- * t + T, t + 2T, ..., EACH of them at a time, so that as many loads are under way. Bound by memory
- * on any GPU.
+ * sum, and the joining of partial results of any reduction: invocation t adds the elements t, t +
+ * T, t + 2T, ..., EACH of them at a time, so that as many loads are in flight. Memory-bound on any
+ * GPU.
  */
 #version 450
 #include "prime.glsl"

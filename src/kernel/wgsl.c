@@ -285,7 +285,7 @@ static const char *block_end(const char *at, const char *end, bool stop_at_else)
 
 static void put_block(struct writer *w, const char *at, const char *end);
 
-/* `at` is behind "@for ": NAME FROM TO, without blanks in each. */
+/* `at` is after "@for ": NAME FROM TO, without blanks in each. */
 static void put_loop(struct writer *w, const char *at, const char *body, const char *end)
 {
     struct loop *loop = &w->loops[w->loop_count];
@@ -347,7 +347,7 @@ struct numbers {
     uint32_t modulus[2 * GX_LIMBS_MAX], minus_2[2 * GX_LIMBS_MAX];
     uint32_t one[2 * GX_LIMBS_MAX], r2[2 * GX_LIMBS_MAX];
     uint32_t words, bits, limbs;
-    uint32_t high; /* of the limbs, how many are the upper half of a product; 0: it has none */
+    uint32_t high;                /* number of limbs in the upper half of a product; 0: not split */
     const struct gx_radix *radix; /* NULL: not of these limbs */
 };
 
@@ -362,7 +362,7 @@ static uint32_t limbs_of(uint32_t words, uint32_t bits)
     return (32 * words + bits - 1) / bits;
 }
 
-/* The longest limbs of which a column never overflows, see mul_delay.wgsl. */
+/* The longest limbs for which a column never overflows, see mul_delay.wgsl. */
 static uint32_t delay_bits(uint32_t words)
 {
     uint32_t bits = 16;
@@ -374,14 +374,14 @@ static uint32_t delay_bits(uint32_t words)
     return bits;
 }
 
-/* Milliseconds of work for each field, so it is done once. */
+/* Takes milliseconds for each field, so it is done once. */
 static struct gx_radix radices[GX_FIELD_END];
 
 static void compute_radices(void)
 {
     for (gx_field f = 1; f < GX_FIELD_END; f++)
         if (gx__prime(f))
-            gx__radix(gx__prime(f), &radices[f]); /* true: constants.c saw to that */
+            gx__radix(gx__prime(f), &radices[f]); /* true: constants.c ensures that */
 }
 
 static void use_radix(const struct gx_prime *prime, struct numbers *n)

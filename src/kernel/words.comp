@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * add, sub and mul of u32 and f32, EACH elements per invocation. KIND says
- * which: KIND_U32; KIND_F32, the device's own arithmetic, told to keep denormals and to
- * round to nearest; KIND_SOFT_F32, the same bits from integers (soft_f32.glsl), for
- * devices that cannot be told so.
+ * add, sub and mul of u32 and f32, EACH elements per invocation. KIND selects: KIND_U32; KIND_F32,
+ * the device's own arithmetic, told to preserve denormals and to round to nearest; KIND_SOFT_F32,
+ * the same bits in integer arithmetic (soft_f32.glsl), for devices that cannot be told so.
  */
 #version 450
 #define KIND_U32 0
