@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPU as a device: only SHARED memory, importing host memory is free, commands run on the
- * submitting thread, large dispatches on the thread pool. Also the device "ref", the same with the
- * reference kernels in its table.
+ * The CPU as a device: it works on host memory in place, on the calling thread and, for large
+ * calls, on the thread pool. Also the device "ref", the same with the reference kernels in its
+ * table.
  */
 #include "device/device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,8 +33,6 @@
 #define STREAM_DEFAULT_BYTES ((size_t)16 << 20)
 #define STREAM_MAX_BYTES     ((size_t)64 << 20)
 
-enum { ENTRIES_INLINE = 8, IDLE_COMMANDS = 32 };
-
 struct cpu_kernel {
     const struct gx_prime *prime; /* NULL for u32 and f32 */
     gx_host_fn fn;                /* for a reduction: the terms; NULL: the operand itself */
@@ -47,31 +44,10 @@ struct cpu_kernel {
     bool floats;
 };
 
-struct cpu_entry {
-    bool is_copy;
-    union {
-        struct gx_dispatch dispatch;
-        struct gx_region region;
-    };
-};
-
-struct cpu_cmd {
-    struct gx_cmd base;
-    struct cpu_cmd *next_idle;
-    gx_status failed; /* memory ran out while recording */
-    size_t count, room;
-    struct cpu_entry *entries; /* `first` until that is too small */
-    struct cpu_entry first[ENTRIES_INLINE];
-};
-
 struct cpu {
     struct cpu_kernel kernels[GX_FIELD_END][GX_OP_SLOTS];
     uint32_t threads;
     size_t stream_bytes;
-    pthread_mutex_t idle_lock;
-    struct cpu_cmd *idle;
-    size_t idle_count;
-    _Atomic uint64_t submitted;
 };
 
 /* ---- enumerate ---- */
@@ -192,7 +168,6 @@ static gx_status cpu_open(struct gx_device *device)
     if (!cpu)
         return GX_ERR_OUT_OF_MEMORY;
     device->impl = cpu;
-    pthread_mutex_init(&cpu->idle_lock, NULL);
     cpu->threads = device->info.threads;
     cpu->stream_bytes = stream_threshold();
 
@@ -204,35 +179,17 @@ static gx_status cpu_open(struct gx_device *device)
     fill_kernels(cpu, &table);
 
     uint64_t limit = device->instance->config.dispatch_elems;
-    const uint64_t most = (uint64_t)1 << 31; /* indices in BAD have 32 bits */
+    const uint64_t most = (uint64_t)1 << 31; /* a sim device around it has 32-bit indices */
     device->facts = (struct gx_device_facts){.mem_kinds = GX_MEM_BIT(GX_MEM_SHARED),
                                              .queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE),
                                              .dispatch_elems = limit && limit < most ? limit : most,
-                                             .binding_align = 1,
-                                             .import = true,
-                                             .resubmit = true};
+                                             .binding_align = 1};
     return GX_OK;
-}
-
-static void cmd_free(const struct gx_device *device, struct cpu_cmd *cmd)
-{
-    if (cmd->entries != cmd->first)
-        gx__free(&device->instance->config.allocator, cmd->entries);
-    gx__free(&device->instance->config.allocator, cmd);
 }
 
 static void cpu_close(struct gx_device *device)
 {
-    struct cpu *cpu = device->impl;
-    if (!cpu)
-        return;
-    while (cpu->idle) {
-        struct cpu_cmd *cmd = cpu->idle;
-        cpu->idle = cmd->next_idle;
-        cmd_free(device, cmd);
-    }
-    pthread_mutex_destroy(&cpu->idle_lock);
-    gx__free(&device->instance->config.allocator, cpu);
+    gx__free(&device->instance->config.allocator, device->impl);
     device->impl = NULL;
 }
 
@@ -250,18 +207,9 @@ static gx_status cpu_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, 
     return GX_OK;
 }
 
-static gx_status cpu_mem_import(struct gx_device *device, void *host, size_t bytes,
-                                struct gx_mem *mem)
-{
-    (void)device;
-    *mem = (struct gx_mem){.kind = GX_MEM_SHARED, .size = bytes, .imported = true, .host = host};
-    return GX_OK;
-}
-
 static void cpu_mem_free(struct gx_device *device, struct gx_mem *mem)
 {
-    if (!mem->imported)
-        gx__free(&device->instance->config.allocator, mem->host);
+    gx__free(&device->instance->config.allocator, mem->host);
     *mem = (struct gx_mem){0};
 }
 
@@ -308,10 +256,9 @@ static size_t chunk_elements(const struct cpu *cpu, const struct cpu_kernel *k, 
     return chunk < CHUNK_ELEMENTS ? (size_t)chunk : CHUNK_ELEMENTS;
 }
 
-static uint32_t cpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+/* Threads that n elements are worth. */
+static uint32_t workers_for(const struct cpu *cpu, const struct cpu_kernel *k, uint64_t n)
 {
-    const struct cpu *cpu = device->impl;
-    const struct cpu_kernel *k = kernel->impl;
     uint64_t useful = n * k->ns / WORKER_MIN_NS;
     if (useful < 2) /* most calls, and the smallest ones */
         return 1;
@@ -334,30 +281,11 @@ static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kern
     const struct cpu_kernel *k = kernel->impl;
     if (!k->sum && !needs_scratch(k))
         return 0;
-    uint32_t workers = cpu_workers(device, kernel, n);
+    uint32_t workers = workers_for(device->impl, k, n);
     return k->sum && workers == 1 ? 0 : workers * worker_scratch(k, n);
 }
 
-/* ---- running a dispatch ---- */
-
-static void *bound(const struct gx_binding *binding)
-{
-    return binding->mem ? (char *)binding->mem->host + binding->offset : NULL;
-}
-
-static struct gx_host_args arguments(const struct cpu_kernel *k, const struct gx_dispatch *d)
-{
-    struct gx_host_args args = {.out = bound(&d->bind[GX_BIND_OUT]),
-                                .a = bound(&d->bind[GX_BIND_A]),
-                                .b = bound(&d->bind[GX_BIND_B]),
-                                .c = bound(&d->bind[GX_BIND_C]),
-                                .n = (size_t)d->n,
-                                .broadcast = d->kernel.key.broadcast,
-                                .check = d->kernel.key.check,
-                                .scratch = bound(&d->bind[GX_BIND_SCRATCH])};
-    gx__host_lower(d->kernel.key.op, k->prime, &args);
-    return args;
-}
+/* ---- running ---- */
 
 /* The calling thread may flush denormals or use another rounding mode, which threads that it starts
  * inherit; results must not depend on it. */
@@ -426,15 +354,6 @@ static size_t sum_part(const struct cpu_kernel *k, const struct gx_host_args *ar
     return GX_NONE_BAD;
 }
 
-static void put_sum(const struct cpu_kernel *k, const struct gx_dispatch *d, const uint64_t *sum)
-{
-    void *out = bound(&d->bind[GX_BIND_OUT]);
-    if (d->kernel.key.accumulate)
-        gx__add_one(k->prime, out, sum);
-    else
-        memcpy(out, sum, k->element_bytes);
-}
-
 static void *worker_sum(const struct gx_host_args *args, size_t worker)
 {
     return (char *)args->scratch + worker * SUM_SCRATCH;
@@ -481,176 +400,49 @@ static size_t run_spread(struct gx_device *device, const struct cpu_kernel *k,
     return atomic_load(&spread.bad);
 }
 
-/* Not inlined: its terms would enlarge the stack frame of every dispatch. */
+/* Not inlined: its terms would enlarge the stack frame of every call. */
 __attribute__((noinline)) static size_t run_reduction(struct gx_device *device,
-                                                      const struct gx_dispatch *d,
-                                                      const struct gx_host_args *args,
-                                                      uint32_t workers)
+                                                      const struct gx_host_call *call,
+                                                      const struct gx_host_args *args)
 {
-    const struct cpu_kernel *k = d->kernel.impl;
+    const struct cpu_kernel *k = call->kernel.impl;
     uint64_t sum[GX_LIMBS_MAX] = {0};
     size_t bad;
-    if (workers > 1) {
-        memset(args->scratch, 0, workers * (size_t)SUM_SCRATCH);
-        bad = run_spread(device, k, args, workers);
-        for (uint32_t w = 0; w < workers; w++)
+    if (call->threads > 1) {
+        memset(args->scratch, 0, call->threads * (size_t)SUM_SCRATCH);
+        bad = run_spread(device, k, args, call->threads);
+        for (uint32_t w = 0; w < call->threads; w++)
             gx__add_one(k->prime, sum, worker_sum(args, w));
     } else {
         bad = sum_part(k, args, 0, args->n, sum);
     }
-    if (bad == GX_NONE_BAD)
-        put_sum(k, d, sum);
+    if (bad == GX_NONE_BAD && call->kernel.key.accumulate)
+        gx__add_one(k->prime, args->out, sum);
+    else if (bad == GX_NONE_BAD)
+        memcpy(args->out, sum, k->element_bytes);
     return bad;
 }
 
-static void lower_bad(uint32_t *slot, size_t bad)
+static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
 {
-    uint32_t known;
-    memcpy(&known, slot, sizeof known);
-    if (bad < known)
-        memcpy(slot, &(uint32_t){(uint32_t)bad}, sizeof known);
-}
-
-static void run_dispatch(struct gx_device *device, const struct gx_dispatch *d)
-{
-    struct cpu *cpu = device->impl;
-    const struct cpu_kernel *k = d->kernel.impl;
-    struct gx_host_args args = arguments(k, d);
-    uint32_t workers = cpu_workers(device, &d->kernel, d->n);
+    const struct cpu *cpu = device->impl;
+    const struct cpu_kernel *k = call->kernel.impl;
+    struct gx_host_args args = {.out = call->operand[GX_OUT],
+                                .a = call->operand[GX_A],
+                                .b = call->operand[GX_B],
+                                .c = call->operand[GX_C],
+                                .n = (size_t)call->n,
+                                .broadcast = call->kernel.key.broadcast,
+                                .check = call->kernel.key.check,
+                                .scratch = call->scratch};
+    gx__host_lower(call->kernel.key.op, k->prime, &args);
     args.stream = args.n * k->element_bytes * (k->operands + 1) > cpu->stream_bytes;
-
-    size_t bad = k->sum        ? run_reduction(device, d, &args, workers)
-                 : workers > 1 ? run_spread(device, k, &args, workers)
-                               : run_part(k, &args, 0, args.n, 0);
-    if (bad != GX_NONE_BAD && args.check)
-        lower_bad(bound(&d->bind[GX_BIND_BAD]), bad);
-}
-
-/* ---- commands ---- */
-
-static gx_status cpu_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **out)
-{
-    (void)queue;
-    struct cpu *cpu = device->impl;
-    pthread_mutex_lock(&cpu->idle_lock);
-    struct cpu_cmd *cmd = cpu->idle;
-    if (cmd) {
-        cpu->idle = cmd->next_idle;
-        cpu->idle_count--;
-    }
-    pthread_mutex_unlock(&cpu->idle_lock);
-    if (!cmd) {
-        cmd = gx__alloc(&device->instance->config.allocator, sizeof *cmd);
-        if (!cmd)
-            return GX_ERR_OUT_OF_MEMORY;
-        cmd->base.device = device;
-        cmd->entries = cmd->first;
-        cmd->room = ENTRIES_INLINE;
-    }
-    cmd->count = 0;
-    cmd->failed = GX_OK;
-    *out = &cmd->base;
+    call->threads = workers_for(cpu, k, call->n);
+    call->bad = k->sum              ? run_reduction(device, call, &args)
+                : call->threads > 1 ? run_spread(device, k, &args, call->threads)
+                : k->floats         ? call_in_default_fenv(k, &args)
+                                    : k->fn(k->prime, &args);
     return GX_OK;
-}
-
-static void cpu_recycle(struct gx_cmd *base)
-{
-    struct cpu_cmd *cmd = (struct cpu_cmd *)base;
-    struct cpu *cpu = base->device->impl;
-    pthread_mutex_lock(&cpu->idle_lock);
-    bool keep = cpu->idle_count < IDLE_COMMANDS;
-    if (keep) {
-        cmd->next_idle = cpu->idle;
-        cpu->idle = cmd;
-        cpu->idle_count++;
-    }
-    pthread_mutex_unlock(&cpu->idle_lock);
-    if (!keep)
-        cmd_free(base->device, cmd);
-}
-
-/* Room for one more entry, or NULL with the failure recorded. */
-static struct cpu_entry *append(struct cpu_cmd *cmd)
-{
-    if (cmd->failed != GX_OK)
-        return NULL;
-    if (cmd->count == cmd->room) {
-        const gx_allocator *allocator = &cmd->base.device->instance->config.allocator;
-        struct cpu_entry *more = gx__alloc(allocator, 2 * cmd->room * sizeof *more);
-        if (!more) {
-            cmd->failed = GX_ERR_OUT_OF_MEMORY;
-            return NULL;
-        }
-        memcpy(more, cmd->entries, cmd->count * sizeof *more);
-        if (cmd->entries != cmd->first)
-            gx__free(allocator, cmd->entries);
-        cmd->entries = more;
-        cmd->room *= 2;
-    }
-    return &cmd->entries[cmd->count++];
-}
-
-static void cpu_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct cpu_entry *e = append((struct cpu_cmd *)cmd);
-        if (!e)
-            return;
-        e->is_copy = true;
-        e->region = regions[i];
-    }
-}
-
-static void cpu_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch)
-{
-    struct cpu_entry *e = append((struct cpu_cmd *)cmd);
-    if (!e)
-        return;
-    e->is_copy = false;
-    e->dispatch = *dispatch;
-}
-
-static void cpu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier)
-{
-    (void)cmd; /* entries run one after the other */
-    (void)barrier;
-}
-
-/* Runs everything now, on this thread. Every existing point of this device has been reached, so
- * there is nothing to wait for. */
-static gx_status cpu_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
-                            struct gx_point *done)
-{
-    (void)waits;
-    (void)count;
-    struct cpu_cmd *cmd = (struct cpu_cmd *)base;
-    struct cpu *cpu = base->device->impl;
-    if (cmd->failed != GX_OK)
-        return cmd->failed;
-    for (size_t i = 0; i < cmd->count; i++) {
-        const struct cpu_entry *e = &cmd->entries[i];
-        if (e->is_copy)
-            memcpy(bound(&e->region.to), bound(&e->region.from), e->region.size);
-        else
-            run_dispatch(base->device, &e->dispatch);
-    }
-    *done = (struct gx_point){GX_QUEUE_COMPUTE, atomic_fetch_add(&cpu->submitted, 1) + 1};
-    return GX_OK;
-}
-
-static gx_status cpu_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
-{
-    (void)device;
-    (void)point;
-    (void)timeout_ns;
-    return GX_OK;
-}
-
-static bool cpu_reached(struct gx_device *device, struct gx_point point)
-{
-    (void)device;
-    (void)point;
-    return true;
 }
 
 const struct gx_device_ops gx__cpu_ops = {
@@ -659,20 +451,10 @@ const struct gx_device_ops gx__cpu_ops = {
     .open = cpu_open,
     .close = cpu_close,
     .mem_alloc = cpu_mem_alloc,
-    .mem_import = cpu_mem_import,
     .mem_free = cpu_mem_free,
     .map = cpu_map,
     .unmap = cpu_unmap,
     .kernel = cpu_kernel,
     .scratch = cpu_scratch,
-    .workers = cpu_workers,
-    .begin = cpu_begin,
-    .copy = cpu_copy,
-    .dispatch = cpu_dispatch,
-    .barrier = cpu_barrier,
-    .stamp = NULL,
-    .submit = cpu_submit,
-    .recycle = cpu_recycle,
-    .wait = cpu_wait,
-    .reached = cpu_reached,
+    .run = cpu_run,
 };

@@ -92,6 +92,18 @@ static inline void gx__pass_bind(const struct gx_dispatch *dispatch, const struc
         bind[i] = dispatch->bind[i];
 }
 
+/* The same on a device that works on host memory. Whoever calls it has no slots and knows where
+ * operands are. */
+struct gx_host_call {
+    struct gx_kernel kernel;
+    void *operand[GX_OPERANDS]; /* any alignment; NULL: there is none */
+    void *scratch;
+    uint64_t n;
+    size_t bad;       /* out, where key.check: the first element not below the modulus, or
+                         GX_NONE_BAD */
+    uint32_t threads; /* out: that took part */
+};
+
 #define GX_COPY_ALIGN_MAX 16
 
 struct gx_region {
@@ -155,8 +167,7 @@ struct gx_device_facts {
     size_t binding_align;    /* alignment of binding offsets */
     size_t copy_align;       /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
                                 copies may extend past the end of memory to the next multiple; 0: none */
-    bool import;             /* mem_import takes any host memory, at no cost */
-    size_t import_align;     /* otherwise it takes multiples of this; 0: no import */
+    size_t import_align;     /* mem_import takes multiples of this; 0: no import */
     bool resubmit;           /* a recorded command may be submitted again */
     struct gx_mem_speed speed[GX_MEM_KINDS];
     bool timestamps;    /* stamp works */
@@ -201,8 +212,10 @@ struct gx_device_ops {
                         struct gx_kernel *kernel);
     /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-    /* Host threads used by a dispatch of n elements; 0 on a GPU. */
-    uint32_t (*workers)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+    /* Only on a device that works on host memory (the caller's or its own SHARED memory). Runs the
+     * kernel before it returns. Such a device has no imports, commands, points or timestamps, so
+     * none of the functions below. */
+    gx_status (*run)(struct gx_device *device, struct gx_host_call *call);
 
     /* An empty command, to be recorded, submitted and returned with `recycle`, even after a failed
      * submit, but not before the point of its last submit is reached. Memory that it refers to

@@ -117,10 +117,20 @@ static size_t fault_scratch(struct gx_device *device, const struct gx_kernel *ke
     return inner->ops->scratch(inner, kernel, n);
 }
 
-static uint32_t fault_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
+/* A submit and the wait for it. */
+static gx_status fault_run(struct gx_device *device, struct gx_host_call *c)
 {
-    struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->workers(inner, kernel, n);
+    struct fault *f = fault_of(device);
+    unsigned char *out = c->operand[GX_OUT];
+    gx_status s = call(device, true);
+    if (s == GX_OK)
+        s = f->inner.ops->run(&f->inner, c);
+    bool counts = f->mode == HANG || (f->mode == CORRUPT && out);
+    if (s != GX_OK || !counts || atomic_fetch_add(&f->calls, 1) + 1 != f->at)
+        return s;
+    if (f->mode == CORRUPT)
+        out[0] ^= 1;
+    return f->mode == HANG ? GX_ERR_TIMEOUT : GX_OK;
 }
 
 static gx_status fault_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **out)
@@ -325,7 +335,7 @@ static const struct gx_device_ops fault_ops = {
     .unmap = fault_unmap,
     .kernel = fault_kernel,
     .scratch = fault_scratch,
-    .workers = fault_workers,
+    .run = fault_run,
     .begin = fault_begin,
     .copy = fault_copy,
     .dispatch = fault_dispatch,
@@ -386,7 +396,9 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
         return s;
     }
     f->ops = fault_ops;
-    if (!f->inner.ops->now) { /* optional functions are present if the inner device has them */
+    if (!f->inner.ops->run) /* optional functions are present if the inner device has them */
+        f->ops.run = NULL;
+    if (!f->inner.ops->now) {
         f->ops.now = NULL;
         f->ops.host_copy = NULL;
     }

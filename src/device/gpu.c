@@ -210,14 +210,6 @@ size_t gx__gpu_scratch(struct gx_device *device, const struct gx_kernel *kernel,
     return (size_t)passes.scratch_quads * 16;
 }
 
-uint32_t gx__gpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
-{
-    (void)device;
-    (void)kernel;
-    (void)n;
-    return 0;
-}
-
 /* ---- launches ---- */
 
 static gx_status refuse(struct gx_gpu *gpu, int binding, size_t offset)

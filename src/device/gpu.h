@@ -135,7 +135,6 @@ struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software);
 gx_status gx__gpu_kernel(struct gx_device *device, const struct gx_kernel_key *key,
                          struct gx_kernel *kernel);
 size_t gx__gpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
-uint32_t gx__gpu_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
 
 /* A separate kernel, built as `choice` says; free it with gx__free. */
 gx_status gx__gpu_build(struct gx_gpu *gpu, const struct gx_kernel_key *key,

@@ -26,14 +26,22 @@ struct sim {
     uint64_t memory_used;
 };
 
+struct sim_step {
+    bool is_copy;
+    union {
+        struct gx_dispatch dispatch;
+        struct gx_region region;
+    };
+};
+
 struct sim_cmd {
     struct gx_cmd base;
-    struct gx_cmd *inner;
     enum gx_queue queue;
     gx_status failed; /* memory ran out while recording */
-    size_t works, works_room, ranges, ranges_room;
-    struct gx_sim_work *work;
-    struct gx_sim_range *range;
+    size_t steps, steps_room, works, works_room, ranges, ranges_room;
+    struct sim_step *step;      /* what the inner device does, */
+    struct gx_sim_work *work;   /* how long that takes, */
+    struct gx_sim_range *range; /* and what it uses */
     uint64_t stamps[GX_STAMPS];
     uint32_t stamped; /* a bit for each slot */
 };
@@ -232,18 +240,21 @@ static gx_status sim_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, 
 static gx_status sim_mem_import(struct gx_device *device, void *host, size_t bytes,
                                 struct gx_mem *mem)
 {
-    struct gx_device *inner = &sim_of(device)->inner;
     size_t align = device->facts.import_align;
     if (!align || (uintptr_t)host % align || bytes % align)
         return GX_ERR_UNSUPPORTED;
-    return inner->ops->mem_import(inner, host, bytes, mem);
+    *mem = (struct gx_mem){.kind = GX_MEM_SHARED, .size = bytes, .imported = true, .host = host};
+    return GX_OK;
 }
 
 static void sim_mem_free(struct gx_device *device, struct gx_mem *mem)
 {
     struct sim *sim = sim_of(device);
     unreserve(sim, mem->kind, mem->size);
-    sim->inner.ops->mem_free(&sim->inner, mem);
+    if (mem->imported)
+        *mem = (struct gx_mem){0};
+    else
+        sim->inner.ops->mem_free(&sim->inner, mem);
 }
 
 static gx_status sim_map(struct gx_device *device, struct gx_mem *mem, void **host)
@@ -273,37 +284,24 @@ static size_t sim_scratch(struct gx_device *device, const struct gx_kernel *kern
     return inner->ops->scratch(inner, kernel, n);
 }
 
-static uint32_t sim_workers(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
-{
-    (void)device;
-    (void)kernel;
-    (void)n;
-    return 0;
-}
-
 /* ---- recording ---- */
 
 static gx_status sim_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **out)
 {
-    struct gx_device *inner = &sim_of(device)->inner;
     struct sim_cmd *cmd = gx__alloc(&device->instance->config.allocator, sizeof *cmd);
     if (!cmd)
         return GX_ERR_OUT_OF_MEMORY;
     cmd->base.device = device;
     cmd->queue = device->facts.queues & GX_QUEUE_BIT(queue) ? queue : GX_QUEUE_COMPUTE;
-    gx_status s = inner->ops->begin(inner, GX_QUEUE_COMPUTE, &cmd->inner);
-    if (s == GX_OK)
-        *out = &cmd->base;
-    else
-        gx__free(&device->instance->config.allocator, cmd);
-    return s;
+    *out = &cmd->base;
+    return GX_OK;
 }
 
 static void sim_recycle(struct gx_cmd *base)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
     const gx_allocator *allocator = &base->device->instance->config.allocator;
-    cmd->inner->device->ops->recycle(cmd->inner);
+    gx__free(allocator, cmd->step);
     gx__free(allocator, cmd->work);
     gx__free(allocator, cmd->range);
     gx__free(allocator, cmd);
@@ -330,6 +328,15 @@ static void *grow(struct sim_cmd *cmd, void *items, size_t count, size_t *room, 
     return more;
 }
 
+static void add_step(struct sim_cmd *cmd, const struct sim_step *step)
+{
+    void *items = grow(cmd, cmd->step, cmd->steps, &cmd->steps_room, sizeof *step);
+    if (!items)
+        return;
+    cmd->step = items;
+    cmd->step[cmd->steps++] = *step;
+}
+
 static void add_work(struct sim_cmd *cmd, const struct gx_sim_work *work)
 {
     void *items = grow(cmd, cmd->work, cmd->works, &cmd->works_room, sizeof *work);
@@ -353,11 +360,11 @@ static void add_range(struct sim_cmd *cmd, const struct gx_binding *binding, siz
 static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
-    cmd->inner->device->ops->copy(cmd->inner, regions, count);
     struct gx_sim_work work = {.kind = GX_SIM_COPY};
     for (size_t i = 0; i < count; i++) {
         bool from = regions[i].from.mem->kind == GX_MEM_DEVICE;
         bool to = regions[i].to.mem->kind == GX_MEM_DEVICE;
+        add_step(cmd, &(struct sim_step){.is_copy = true, .region = regions[i]});
         uint64_t *bytes = from && to ? &work.local_bytes
                           : to       ? &work.upload_bytes
                           : from     ? &work.download_bytes
@@ -424,7 +431,7 @@ static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
     struct gx_passes passes;
-    cmd->inner->device->ops->dispatch(cmd->inner, d);
+    add_step(cmd, &(struct sim_step){.dispatch = *d});
     add_ranges(cmd, d);
     gx__passes(&d->kernel.key, d->n, &pass_facts, &passes);
     for (uint32_t i = 0; i < passes.count; i++)
@@ -468,15 +475,44 @@ static gx_status use(struct gx_device *device, enum gx_queue queue, struct gx_ti
     return GX_ERR_DEVICE;
 }
 
+static void *bound(const struct gx_binding *binding)
+{
+    return binding->mem ? (char *)binding->mem->host + binding->offset : NULL;
+}
+
+static gx_status run_dispatch(struct gx_device *inner, const struct gx_dispatch *d)
+{
+    struct gx_host_call call = {
+        .kernel = d->kernel, .scratch = bound(&d->bind[GX_BIND_SCRATCH]), .n = d->n};
+    uint32_t *slot = bound(&d->bind[GX_BIND_BAD]);
+    for (int i = 0; i < GX_OPERANDS; i++)
+        call.operand[i] = bound(&d->bind[i]);
+    gx_status s = inner->ops->run(inner, &call);
+    if (s == GX_OK && d->kernel.key.check && call.bad < *slot)
+        *slot = (uint32_t)call.bad;
+    return s;
+}
+
+/* All at once: what it waits for was done when that was submitted. */
+static gx_status run_steps(struct gx_device *inner, const struct sim_cmd *cmd)
+{
+    gx_status s = cmd->failed;
+    for (size_t i = 0; i < cmd->steps && s == GX_OK; i++) {
+        const struct gx_region *r = &cmd->step[i].region;
+        if (cmd->step[i].is_copy)
+            memcpy(bound(&r->to), bound(&r->from), r->size);
+        else
+            s = run_dispatch(inner, &cmd->step[i].dispatch);
+    }
+    return s;
+}
+
 static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
                             struct gx_point *done)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
     struct sim *sim = sim_of(base->device);
-    struct gx_point inner;
-    gx_status s = cmd->failed;
-    if (s == GX_OK)
-        s = sim->inner.ops->submit(cmd->inner, NULL, 0, &inner);
+    gx_status s = run_steps(&sim->inner, cmd);
     if (s != GX_OK)
         return s;
     pthread_mutex_lock(&sim->lock);
@@ -551,7 +587,6 @@ const struct gx_device_ops gx__sim_ops = {
     .unmap = sim_unmap,
     .kernel = sim_kernel,
     .scratch = sim_scratch,
-    .workers = sim_workers,
     .begin = sim_begin,
     .copy = sim_copy,
     .dispatch = sim_dispatch,

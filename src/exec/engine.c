@@ -19,16 +19,15 @@ static void forget(void *user, const struct gx_mem *mem)
 static uint32_t copy_threads(const struct gx_engine *engine)
 {
     uint32_t asked = engine->instance->config.threads;
-    if (engine->device.facts.import || engine->device.ops->host_copy)
+    if (engine->device.ops->run || engine->device.ops->host_copy)
         return 1;
     return asked ? asked : gx__cores();
 }
 
-/* A host device takes what the host gives: it has no memory of its own to run out of. */
 static size_t memory_limit(const struct gx_engine *engine)
 {
     uint64_t asked = engine->instance->config.device_memory;
-    uint64_t own = engine->device.facts.import ? 0 : engine->device.facts.memory;
+    uint64_t own = engine->device.facts.memory;
     uint64_t limit = asked && (!own || asked < own) ? asked : own;
     return limit < SIZE_MAX ? (size_t)limit : SIZE_MAX;
 }

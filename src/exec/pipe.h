@@ -7,11 +7,10 @@
 #ifndef GX_EXEC_PIPE_H
 #define GX_EXEC_PIPE_H
 
-#include "exec/engine.h"
+#include "exec/batch.h"
 #include "exec/plan.h"
 
 #define GX_NO_BAD UINT32_MAX
-#define GX_NO_JOB SIZE_MAX
 
 enum { GX_COMMANDS = 3 }; /* of a group: upload, kernels, download */
 
@@ -30,16 +29,13 @@ struct gx_flight {
     struct gx_set *set;
     gx_path path;
     gx_mode mode;
-    gx_status status;                    /* of starting it */
-    struct gx_mem imported[GX_OPERANDS]; /* of a host device, whose groups are one piece */
-    bool stamped;                        /* its commands take times */
+    bool stamped; /* its commands take times */
     size_t commands;
     struct gx_ready *ready[GX_COMMANDS];
-    struct gx_cmd *cmd[GX_COMMANDS]; /* without ready: recorded for this once */
     uint32_t stamps[GX_COMMANDS];
     enum gx_queue stage[GX_COMMANDS][GX_STAMPS]; /* between stamp i and the next */
     struct gx_point done;                        /* value 0: nothing was submitted */
-    uint32_t threads, hits;
+    uint32_t hits;
     uint64_t start_ns, submit_ns, end_ns, device_ns;
     uint64_t host_in_ns, host_out_ns, stage_ns[GX_COMMANDS]; /* by enum gx_queue */
 };
@@ -73,10 +69,7 @@ struct gx_pipe {
     uint64_t bad; /* what a pass before a job has found */
 
     struct gx_flight flight[GX_SETS_MAX + 1]; /* one more, to plan the next group in */
-    struct gx_mem own;                        /* of a host device: `slots`, as memory */
-    struct gx_set own_set;
     struct gx_step steps[GX_STEPS_MAX];
-    _Alignas(uint64_t) char slots[GX_GROUP_DISPATCHES * GX_SLOT_ALIGN];
 };
 
 /* Nanoseconds, by the device's clock where it models one. */
@@ -103,8 +96,11 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *flight, size_t c
 char gx__stage_find(struct gx_pipe *pipe, struct gx_flight *flight, const struct gx_piece *piece,
                     uint64_t index);
 
-/* The kernel of a piece. */
-gx_status gx__piece_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
-                           struct gx_kernel *kernel);
+/* ---- run.c, for direct.c ---- */
+
+/* gx__engine_run and gx__engine_plan on a device that has commands. */
+gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch);
+gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                        struct gx_asked *asked, struct gx_plan *plan);
 
 #endif

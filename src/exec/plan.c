@@ -66,7 +66,7 @@ static enum gx_where place_of(const struct gx_plan *plan, const struct gx_piece 
     const gx_operand *o = gx__operand(p->job, i);
     if (i > p->operands || !gx__operand_bytes(p->job, i))
         return GX_PLACE_NONE;
-    if (o->buf || plan->facts->import)
+    if (o->buf)
         return GX_PLACE_DIRECT;
     if (plan->path == GX_PATH_DEVICE_LOCAL && plan->asked->registered &&
         !(p->reduces && i == GX_OUT) && /* the host joins partial results */
@@ -353,26 +353,6 @@ static gx_status count_job(struct gx_plan *plan, const struct gx_piece *p, bool 
     return s;
 }
 
-/* On a host device every piece is a group, and has no memory but scratch. For several jobs this
- * is less work than to lay their groups out. */
-static gx_status measure_direct(struct gx_plan *plan)
-{
-    gx_status s = GX_OK;
-    for (size_t i = 0; i < plan->count && s == GX_OK; i++) {
-        struct gx_piece p;
-        bool before;
-        if (gx__job_is_empty(&plan->jobs[i]))
-            continue;
-        first_piece(plan, i, &p, &before);
-        plan->groups += p.n ? (p.job->n + p.n - 1) / p.n : 1;
-        plan->dispatches += p.n ? (p.job->n + p.step - 1) / p.step : 1;
-        s = count_job(plan, &p, false);
-    }
-    plan->submits = plan->groups;
-    plan->memory = plan->set.scratch = gx__bucket(plan->set.scratch);
-    return s;
-}
-
 /* Sizes and totals of the plan as it is. */
 static gx_status measure(struct gx_plan *plan)
 {
@@ -381,8 +361,6 @@ static gx_status measure(struct gx_plan *plan)
     plan->set = (struct gx_set_bytes){0};
     plan->groups = plan->submits = plan->dispatches = plan->piece = 0;
     plan->bytes_up = plan->bytes_down = plan->bytes_staged = 0;
-    if (plan->facts->import && plan->count > 1)
-        return measure_direct(plan);
     while (gx__plan_next(plan, &cursor, group)) {
         count_group(plan, group);
         for (size_t k = 0; k < group->count; k++) {
@@ -400,9 +378,7 @@ static gx_status measure(struct gx_plan *plan)
     set->device = gx__bucket(set->device);
     set->down = gx__bucket(set->down);
     set->scratch = gx__bucket(set->scratch);
-    /* In the memory of a host device slots cost nothing: they are the engine's own. */
-    plan->memory =
-        plan->sets * (set->up + set->down + set->scratch + (plan->facts->import ? 0 : set->device));
+    plan->memory = plan->sets * (set->up + set->device + set->down + set->scratch);
     return GX_OK;
 }
 
@@ -623,12 +599,6 @@ static void choose_mode(struct gx_plan *plan, gx_mode asked, const gx_path *trie
 static void choose(struct gx_plan *plan)
 {
     struct choice one = {.sets = 1, .group_times = 1, .chunk = full_chunk(plan)};
-    if (plan->facts->import) {
-        one.path = GX_PATH_DIRECT;
-        one.mode = GX_MODE_SEQUENTIAL;
-        try_plan(plan, &one);
-        return;
-    }
     gx_path tried[2];
     size_t count = paths(plan, tried);
     gx_mode asked = plan->asked->mode;
@@ -650,7 +620,7 @@ gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_devic
 {
     *plan = (struct gx_plan){.jobs = jobs, .count = count, .facts = facts, .asked = asked};
     choose(plan);
-    if (!facts->import && plan->sets < asked->sets)
+    if (plan->sets < asked->sets)
         plan->sets = asked->sets;
     return fit(plan);
 }

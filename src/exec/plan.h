@@ -21,7 +21,7 @@
 /* How a kernel gets at an operand. */
 enum gx_where {
     GX_PLACE_NONE,       /* there is no such operand, or nothing in it */
-    GX_PLACE_DIRECT,     /* where it is: a buffer, or host memory that imports for free */
+    GX_PLACE_DIRECT,     /* where it is: in a buffer */
     GX_PLACE_STAGED,     /* the host copies it into or out of staging memory */
     GX_PLACE_REGISTERED, /* the device copies it from or to the caller's memory */
 };

@@ -471,20 +471,24 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
 {
     struct gx_ticket *t = take(w);
     bool stream = w->lanes || w->full;
-    w->feeding = w->holds = true;
+    w->feeding = true;
+    w->holds = w->pipe;
     if (w->full && !w->finishing) /* by the other thread, so that both happen at once */
         pthread_cond_signal(&w->work);
     pthread_mutex_unlock(&queue->lock);
-    if (gx__budget_waited_for(&engine->budget)) /* by a call, which must not starve */
-        gx__pipe_drain(w->pipe);
     set_batch(t);
     t->batch.sets = OVERLAP_SETS;
     t->batch.stream = stream;
     t->batch.done = segment_done;
-    gx__pipe_feed(w->pipe, &t->batch);
+    if (w->pipe && gx__budget_waited_for(&engine->budget)) /* by a call, which must not starve */
+        gx__pipe_drain(w->pipe);
+    if (w->pipe)
+        gx__pipe_feed(w->pipe, &t->batch);
+    else
+        gx__engine_run(engine, &t->batch);
     pthread_mutex_lock(&queue->lock);
     w->feeding = false;
-    w->full = true;
+    w->full = w->pipe;
     w->fed++;
 }
 
@@ -545,11 +549,11 @@ void gx__worker_init(struct gx_worker *w)
     pthread_cond_init(&w->work, NULL);
 }
 
-/* A host device computes as it is fed, and its pipes are for one thread; where copies are
- * modelled, so is what happens at once. */
+/* A host device computes as it is fed, without a pipe; where copies are modelled, so is what
+ * happens at once. */
 static uint32_t threads_of(const struct gx_engine *engine)
 {
-    return engine->device.facts.import || engine->device.ops->host_copy ? 1 : GX_WORKER_THREADS;
+    return engine->device.ops->run || engine->device.ops->host_copy ? 1 : GX_WORKER_THREADS;
 }
 
 /* Under the lock. One thread does where a second cannot be had. */
@@ -558,9 +562,11 @@ static gx_status start_worker(struct gx_engine *engine)
     struct gx_worker *w = &engine->worker;
     if (w->started)
         return GX_OK;
-    gx_status s = w->pipe ? GX_OK : gx__pipe_open(engine, &w->pipe);
-    if (s != GX_OK)
-        return s;
+    if (!w->pipe && !engine->device.ops->run) {
+        gx_status s = gx__pipe_open(engine, &w->pipe);
+        if (s != GX_OK)
+            return s;
+    }
     while (w->started < threads_of(engine) &&
            gx__thread_start(&w->thread[w->started], work, engine))
         w->started++;

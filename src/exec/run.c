@@ -31,124 +31,20 @@ static void unlock(struct gx_pipe *pipe)
         pthread_mutex_unlock(&pipe->lock);
 }
 
-/* ---- the outcome of jobs ---- */
-
-void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
-                   const struct gx_outcome *r)
-{
-    if (r->status != GX_OK) {
-        gx__count(&c->jobs_failed, 1);
-        return;
-    }
-    size_t read = 0;
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++)
-        read += gx__operand_bytes(job, i);
-    if (work)
-        gx__tally_job(&work->tally[job->op][job->field], job->n, r->total_ns, r->queued_ns);
-    gx__count(&c->bytes_read, read);
-    gx__count(&c->bytes_written, gx__operand_bytes(job, GX_OUT));
-    gx__count(&c->compute_ns, r->compute_ns);
-    gx__count(&c->dispatches, r->dispatches);
-}
-
-static struct gx_outcome *report_of(struct gx_batch *batch, size_t i)
-{
-    return batch->reports ? &batch->reports[i] : &batch->spare;
-}
-
-/* The report of the next job, where none is wanted: what is counted. */
-static void clear_spare(struct gx_batch *batch)
-{
-    memset(&batch->spare, 0, offsetof(struct gx_outcome, message));
-}
-
-/* The first in the order of jobs counts, whoever finds it first. Returns whether it is the
- * first so far; under the lock. */
-static bool fail_locked(struct gx_batch *batch, size_t index, gx_status status)
-{
-    if (index >= batch->failed)
-        return false;
-    batch->failed = index;
-    batch->status = status;
-    return true;
-}
-
-static void fail_bad(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_piece *p,
-                     uint64_t bad)
-{
-    struct gx_batch *batch = f->batch;
-    struct gx_outcome *r = report_of(batch, p->index);
-    char operand = gx__stage_find(pipe, f, p, bad);
-    lock(pipe);
-    if (fail_locked(batch, p->index, GX_ERR_NOT_CANONICAL)) {
-        r->bad_index = bad;
-        r->bad_operand = operand;
-        snprintf(batch->message, sizeof batch->message,
-                 "element %llu of operand %c is not below the modulus of %s: reduce it before "
-                 "the call",
-                 (unsigned long long)bad, operand ? operand : '?',
-                 gx_field_get_info(p->job->field)->name);
-    }
-    unlock(pipe);
-}
-
 static void fail_device(struct gx_pipe *pipe, struct gx_batch *batch, size_t index, gx_status s)
 {
-    struct gx_engine *engine = pipe->engine;
-    gx__engine_status(engine, s);
-    size_t kept = engine->budget.limit - gx__budget_room(&engine->budget);
-    bool budget = s == GX_ERR_OUT_OF_DEVICE_MEMORY && engine->budget.limit != SIZE_MAX;
     lock(pipe);
-    if (fail_locked(batch, index, s)) {
-        if (budget)
-            snprintf(batch->message, sizeof batch->message,
-                     "device '%s': %s: of %zu bytes it may use, buffers hold %zu",
-                     engine->device.info.name, gx_status_message(s), engine->budget.limit, kept);
-        else
-            snprintf(batch->message, sizeof batch->message, "device '%s': %s",
-                     engine->device.info.name, gx_status_message(s));
-    }
+    gx__batch_fail_device(pipe->engine, batch, index, s);
     unlock(pipe);
 }
 
-static void finish_job(struct gx_engine *engine, struct gx_batch *batch, size_t i)
+static void fail_element(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_piece *p,
+                         uint64_t bad)
 {
-    struct gx_outcome *r = report_of(batch, i);
-    memcpy(r->device, engine->device.info.name, sizeof r->device);
-    r->status = GX_OK;
-    r->queued_ns = batch->queued_ns;
-    if (!batch->uncounted)
-        gx__count_job(&engine->instance->counters, engine->work, &batch->jobs[i], r);
-    if (!batch->reports && i + 1 < batch->count)
-        clear_spare(batch);
-}
-
-/* Jobs that have nothing to do, the one that failed, and those after it, which had no group or
- * none that counts. */
-static void finish_batch(struct gx_engine *engine, struct gx_batch *batch)
-{
-    for (size_t i = 0; i < batch->count; i++) {
-        struct gx_outcome *r = report_of(batch, i);
-        if (i < batch->failed && !gx__job_is_empty(&batch->jobs[i]))
-            continue;
-        if (i < batch->failed) {
-            finish_job(engine, batch, i);
-            continue;
-        }
-        if (i > batch->failed || batch->status == GX_ERR_CANCELLED) {
-            gx__outcome_not_run(r, batch->status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED
-                                                                     : GX_ERR_NOT_RUN);
-        } else {
-            memcpy(r->device, engine->device.info.name, sizeof r->device);
-            memcpy(r->message, batch->message, sizeof r->message);
-            r->status = batch->status;
-            r->queued_ns = batch->queued_ns;
-        }
-        if (!batch->uncounted)
-            gx__count(&engine->instance->counters.jobs_failed, 1);
-    }
-    if (batch->done)
-        batch->done(batch);
+    char operand = gx__stage_find(pipe, f, p, bad);
+    lock(pipe);
+    gx__batch_fail_element(f->batch, p->index, bad, operand);
+    unlock(pipe);
 }
 
 /* ---- finishing a group ---- */
@@ -168,7 +64,7 @@ static void add_share(uint64_t *to, uint64_t ns, struct share share)
 static void report_piece(const struct gx_flight *f, size_t k, struct share share)
 {
     const struct gx_piece *p = &f->group.pieces[k];
-    struct gx_outcome *r = report_of(f->batch, p->index);
+    struct gx_outcome *r = gx__batch_report(f->batch, p->index);
     bool staged = false;
     for (int i = 0; i < GX_OPERANDS; i++)
         staged |= p->place[i] >= GX_PLACE_STAGED;
@@ -181,7 +77,6 @@ static void report_piece(const struct gx_flight *f, size_t k, struct share share
     if (!k) {
         r->submits += (uint32_t)f->commands;
         r->command_hits += f->hits;
-        r->threads = f->threads > r->threads ? f->threads : r->threads;
     }
     add_share(&r->host_in_ns, f->host_in_ns, share);
     add_share(&r->device_ns, f->device_ns, share);
@@ -190,24 +85,6 @@ static void report_piece(const struct gx_flight *f, size_t k, struct share share
     add_share(&r->compute_ns, f->stage_ns[GX_QUEUE_COMPUTE], share);
     add_share(&r->download_ns, f->stage_ns[GX_QUEUE_DOWNLOAD], share);
     r->total_ns = f->end_ns - f->batch->job_start;
-}
-
-static void trace_job(struct gx_engine *engine, const struct gx_flight *f, const struct gx_piece *p)
-{
-    size_t bytes = 0;
-    if (!f->batch->timed || !gx__tracing(engine->instance))
-        return;
-    for (int i = 0; i <= p->operands; i++)
-        bytes += gx__operand_bytes(p->job, i);
-    gx__trace_span(engine->instance, &(struct gx_span){.device = engine->device.info.name,
-                                                       .stage = GX_STAGE_JOB,
-                                                       .job = f->batch->traced + p->index,
-                                                       .op = p->job->op,
-                                                       .field = p->job->field,
-                                                       .elements = p->job->n,
-                                                       .bytes = bytes,
-                                                       .start_ns = f->batch->job_start,
-                                                       .end_ns = f->end_ns});
 }
 
 /* How much of its group's time is a piece's. */
@@ -226,10 +103,9 @@ static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t coun
         const struct gx_piece *p = &f->group.pieces[k];
         share.part = weight(p);
         report_piece(f, k, share);
-        if (p->last && !p->only) {
-            trace_job(pipe->engine, f, p);
-            finish_job(pipe->engine, f->batch, p->index);
-        }
+        if (p->last && !p->only)
+            gx__batch_job_done(pipe->engine, f->batch, p->index,
+                               (struct gx_times){f->batch->job_start, f->end_ns});
     }
 }
 
@@ -256,7 +132,7 @@ static void finish_group(struct gx_pipe *pipe, struct gx_flight *f)
         pipe->bad = bad < pipe->bad ? bad : pipe->bad;
         found = f->group.count;
     } else if (s == GX_OK && found < f->group.count && found < wanted(pipe, f)) {
-        fail_bad(pipe, f, &f->group.pieces[found], bad);
+        fail_element(pipe, f, &f->group.pieces[found], bad);
     }
     size_t count = wanted(pipe, f);
     if (s == GX_OK)
@@ -284,7 +160,7 @@ static void finish_head(struct gx_pipe *pipe)
     f->group.count = 0; /* in nobody's way any more; its jobs may be gone when the batch is done */
     if (!--batch->open && batch->fed) {
         unlock(pipe);
-        finish_batch(pipe->engine, batch);
+        gx__batch_end(pipe->engine, batch);
         lock(pipe);
     }
     pipe->finishing = false;
@@ -345,8 +221,6 @@ static void put_sets(struct gx_pipe *pipe)
         struct gx_set *set = &pipe->set[i];
         if (set->up == set->device)
             set->up = set->down = NULL;
-        if (pipe->engine->device.facts.import)
-            set->device = NULL; /* the pipe's own */
         gx__pool_put(pool, &set->up);
         gx__pool_put(pool, &set->device);
         gx__pool_put(pool, &set->down);
@@ -364,12 +238,9 @@ static gx_status get_set(struct gx_pipe *pipe, const struct gx_plan *plan, struc
     const struct gx_set_bytes *bytes = &plan->set;
     bool has_device = device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE);
     bool copies = plan->path == GX_PATH_DEVICE_LOCAL;
-    gx_status s = GX_OK;
     *set = (struct gx_set){0};
-    if (device->facts.import)
-        set->device = &pipe->own;
-    else
-        s = gx__pool_get(pool, copies ? GX_MEM_DEVICE : GX_MEM_SHARED, bytes->device, &set->device);
+    gx_status s =
+        gx__pool_get(pool, copies ? GX_MEM_DEVICE : GX_MEM_SHARED, bytes->device, &set->device);
     if (s == GX_OK && copies)
         s = gx__pool_get(pool, GX_MEM_UPLOAD, bytes->up, &set->up);
     if (s == GX_OK && copies)
@@ -422,7 +293,7 @@ static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t 
 {
     struct gx_engine *engine = user;
     struct gx_kernel kernel;
-    gx_status s = gx__piece_kernel(engine, job, 0, check, &kernel);
+    gx_status s = gx__job_kernel(engine, job, 0, check, &kernel);
     *bytes = s == GX_OK ? engine->device.ops->scratch(&engine->device, &kernel, n) : 0;
     return s;
 }
@@ -450,8 +321,8 @@ static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, ui
     return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
 }
 
-gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                          struct gx_asked *asked, struct gx_plan *plan)
+gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                        struct gx_asked *asked, struct gx_plan *plan)
 {
     return plan_batch(engine, batch, chunk_elems, NULL, asked, plan);
 }
@@ -510,10 +381,7 @@ static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_
 static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *next)
 {
     lock(pipe);
-    if (batch->cancel && !next->first && atomic_load(batch->cancel) &&
-        fail_locked(batch, next->index, GX_ERR_CANCELLED))
-        snprintf(batch->message, sizeof batch->message, "%s", gx_status_message(GX_ERR_CANCELLED));
-    bool on = batch->failed == GX_NO_JOB;
+    bool on = next->first ? batch->failed == GX_NO_JOB : gx__batch_goes_on(batch, next->index);
     unlock(pipe);
     return on;
 }
@@ -581,7 +449,7 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
         return true;
     f->batch = batch;
     f->set = &pipe->set[0];
-    fail_bad(pipe, f, piece, pipe->bad);
+    fail_element(pipe, f, piece, pipe->bad);
     return false;
 }
 
@@ -614,47 +482,15 @@ static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const str
     }
 }
 
-/* Numbers for its jobs, and how long they waited. */
-static void trace_batch(struct gx_engine *engine, struct gx_batch *batch)
-{
-    batch->traced = 0;
-    batch->timed = (batch->reports && !batch->untimed) || gx__tracing(engine->instance);
-    if (!gx__tracing(engine->instance))
-        return;
-    batch->traced = gx__trace_jobs(engine->instance, batch->count);
-    if (!batch->submit_ns || !batch->count)
-        return;
-    struct gx_span span = {.device = engine->device.info.name,
-                           .stage = GX_STAGE_QUEUED,
-                           .job = batch->traced,
-                           .jobs = batch->count,
-                           .op = batch->jobs[0].op,
-                           .field = batch->jobs[0].field,
-                           .start_ns = batch->submit_ns,
-                           .end_ns = gx__now_ns()};
-    for (size_t i = 0; i < batch->count; i++) {
-        span.elements += batch->jobs[i].n;
-        span.bytes += gx__operand_bytes(&batch->jobs[i], GX_A);
-    }
-    gx__trace_span(engine->instance, &span);
-}
-
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_asked asked;
     struct gx_plan plan;
     fenv_t caller;
-    bool host = pipe->engine->device.facts.import; /* no driver */
-    batch->status = GX_OK;
-    batch->failed = GX_NO_JOB;
-    batch->message[0] = 0;
+    gx__batch_begin(pipe->engine, batch);
     batch->open = 0;
     batch->fed = false;
-    trace_batch(pipe->engine, batch);
-    if (!batch->reports)
-        clear_spare(batch);
-    if (!host)
-        gx__float_env_default(&caller);
+    gx__float_env_default(&caller);
     gx_status s = prepare(pipe, batch, &asked, &plan);
     if (s == GX_OK)
         start_groups(pipe, batch, &plan);
@@ -665,9 +501,8 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     bool done = !batch->open;
     unlock(pipe);
     if (done)
-        finish_batch(pipe->engine, batch);
-    if (!host)
-        gx__float_env_restore(&caller);
+        gx__batch_end(pipe->engine, batch);
+    gx__float_env_restore(&caller);
 }
 
 void gx__pipe_drain(struct gx_pipe *pipe)
@@ -689,14 +524,6 @@ static gx_status new_pipe(struct gx_engine *engine, struct gx_pipe **out)
     pipe->engine = engine;
     pipe->record.steps = pipe->steps;
     pipe->record.room = GX_STEPS_MAX;
-    gx_status s = GX_OK;
-    if (engine->device.facts.import)
-        s = engine->device.ops->mem_import(&engine->device, pipe->slots, sizeof pipe->slots,
-                                           &pipe->own);
-    if (s != GX_OK) {
-        gx__free(&engine->instance->config.allocator, pipe);
-        return s;
-    }
     pthread_mutex_init(&pipe->lock, NULL);
     pthread_cond_init(&pipe->changed, NULL);
     *out = pipe;
@@ -719,8 +546,6 @@ void gx__pipes_free(struct gx_engine *engine)
         shelve(warm);
     for (struct gx_pipe *pipe = engine->pipes, *next; pipe; pipe = next) {
         next = pipe->next;
-        if (pipe->own.size)
-            engine->device.ops->mem_free(&engine->device, &pipe->own);
         pthread_cond_destroy(&pipe->changed);
         pthread_mutex_destroy(&pipe->lock);
         gx__free(&engine->instance->config.allocator, pipe);
@@ -741,12 +566,11 @@ static gx_status take_pipe(struct gx_engine *engine, struct gx_pipe **pipe)
     return *pipe ? GX_OK : new_pipe(engine, pipe);
 }
 
-/* A host device has no threads beside the one that feeds. */
 gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe)
 {
     gx_status s = take_pipe(engine, pipe);
     if (s == GX_OK)
-        (*pipe)->shared = !engine->device.facts.import;
+        (*pipe)->shared = true;
     return s;
 }
 
@@ -764,16 +588,14 @@ void gx__pipe_close(struct gx_pipe *pipe)
         shelve(before);
 }
 
-gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
+gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_pipe *pipe;
     gx_status s = take_pipe(engine, &pipe);
     if (s != GX_OK) {
-        batch->status = gx__engine_status(engine, s);
-        batch->failed = 0;
-        snprintf(batch->message, sizeof batch->message, "device '%s': %s", engine->device.info.name,
-                 gx_status_message(s));
-        finish_batch(engine, batch);
+        gx__batch_begin(engine, batch);
+        gx__batch_fail_device(engine, batch, 0, s);
+        gx__batch_end(engine, batch);
         return s;
     }
     gx__pipe_feed(pipe, batch);

@@ -168,20 +168,6 @@ static gx_status add_download(struct gx_pipe *pipe, const struct gx_flight *f)
 
 /* ---- recording: kernels ---- */
 
-gx_status gx__piece_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
-                           struct gx_kernel *kernel)
-{
-    struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
-    gx__op_params(job, key.param);
-    if (only)
-        key.op = GX_OP_CHECK;
-    else
-        key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
-                        (job->b.broadcast ? GX_BROADCAST_B : 0u) |
-                        (job->c.broadcast ? GX_BROADCAST_C : 0u);
-    return engine->device.ops->kernel(&engine->device, &key, kernel);
-}
-
 /* Where element p->first + at of operand i lies for a kernel. */
 static struct gx_binding bind(const struct gx_flight *f, const struct gx_piece *p, int i,
                               uint64_t at)
@@ -190,8 +176,6 @@ static struct gx_binding bind(const struct gx_flight *f, const struct gx_piece *
     size_t skip = p->one >> i & 1 ? 0 : (size_t)at * p->element[i];
     if (p->place[i] != GX_PLACE_DIRECT)
         return (struct gx_binding){f->set->device, p->offset[i] + skip};
-    if (o->host)
-        return (struct gx_binding){&f->imported[i], skip};
     return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};
 }
 
@@ -260,7 +244,7 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         struct gx_kernel kernel;
-        gx_status s = gx__piece_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
+        gx_status s = gx__job_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
         if (s != GX_OK)
             return s;
         bool needs = f->set->scratch && device->ops->scratch(device, &kernel, p->step);
@@ -278,8 +262,6 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
             at += p->step;
         } while (at < p->n);
         scratch |= needs;
-        uint32_t threads = device->ops->workers(device, &kernel, p->step);
-        f->threads = threads > f->threads ? threads : f->threads;
     }
     return GX_OK;
 }
@@ -298,18 +280,9 @@ static void add_stamp(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queue s
 
 static gx_status get_command(struct gx_pipe *pipe, struct gx_flight *f)
 {
-    struct gx_engine *engine = pipe->engine;
-    size_t c = f->commands;
     bool hit = false;
-    gx_status s;
-    if (engine->device.facts.import) { /* recording costs it nothing, and memory is new each time */
-        s = engine->device.ops->begin(&engine->device, pipe->record.queue, &f->cmd[c]);
-        if (s == GX_OK)
-            gx__record_replay(&pipe->record, f->cmd[c]);
-    } else {
-        s = gx__ready_get(&engine->records, &pipe->record, &f->ready[c], &hit);
-        f->cmd[c] = s == GX_OK ? f->ready[c]->cmd : NULL;
-    }
+    gx_status s =
+        gx__ready_get(&pipe->engine->records, &pipe->record, &f->ready[f->commands], &hit);
     f->hits += hit;
     f->commands += s == GX_OK;
     return s;
@@ -321,7 +294,7 @@ static gx_status submit(struct gx_pipe *pipe, struct gx_flight *f, const struct 
     size_t waits = after->value ? 1 : 0;
     gx_status s = get_command(pipe, f);
     if (s == GX_OK)
-        s = pipe->engine->device.ops->submit(f->cmd[f->commands - 1], after, waits, &done);
+        s = pipe->engine->device.ops->submit(f->ready[f->commands - 1]->cmd, after, waits, &done);
     if (s == GX_OK)
         f->done = done;
     return s;
@@ -332,7 +305,6 @@ static void start_record(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queu
     pipe->record.queue = queue;
     pipe->record.count = 0;
     f->stamps[f->commands] = 0;
-    f->ready[f->commands] = NULL;
 }
 
 /* Up to three commands, each after the one before. */
@@ -386,59 +358,29 @@ static gx_status submit_all(struct gx_pipe *pipe, struct gx_flight *f, uint32_t 
 
 /* ---- start and wait ---- */
 
-static gx_status import_operands(struct gx_pipe *pipe, struct gx_flight *f)
-{
-    struct gx_device *device = &pipe->engine->device;
-    const struct gx_piece *p = &f->group.pieces[0];
-    for (int i = 0; i < GX_OPERANDS; i++) {
-        f->imported[i].size = 0;
-        if (p->place[i] != GX_PLACE_DIRECT || !gx__operand(p->job, i)->host)
-            continue;
-        gx_status s =
-            device->ops->mem_import(device, host_of(p, i), gx__piece_bytes(p, i), &f->imported[i]);
-        if (s != GX_OK) {
-            f->imported[i].size = 0;
-            return s;
-        }
-    }
-    return GX_OK;
-}
-
 /* keep: its commands may be submitted again. */
 static void let_go(struct gx_pipe *pipe, struct gx_flight *f, bool keep)
 {
-    struct gx_device *device = &pipe->engine->device;
-    for (size_t c = 0; c < f->commands; c++) {
-        if (f->ready[c])
-            gx__ready_put(&pipe->engine->records, f->ready[c], keep);
-        else
-            device->ops->recycle(f->cmd[c]);
-    }
+    for (size_t c = 0; c < f->commands; c++)
+        gx__ready_put(&pipe->engine->records, f->ready[c], keep);
     f->commands = 0;
-    for (int i = 0; i < GX_OPERANDS && device->facts.import; i++)
-        if (f->imported[i].size)
-            device->ops->mem_free(device, &f->imported[i]);
 }
 
 gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_plan *plan)
 {
     struct gx_device *device = &pipe->engine->device;
     struct gx_point ready = {0};
-    gx_status s = GX_OK;
     f->path = plan->path;
     f->mode = plan->mode;
     /* they cost 2 us of the 20 that a small job takes */
     f->stamped = device->facts.timestamps && f->batch->timed;
     f->commands = 0;
-    f->threads = f->hits = 0;
+    f->hits = 0;
     f->host_in_ns = f->host_out_ns = f->device_ns = 0;
     memset(f->stage_ns, 0, sizeof f->stage_ns);
     f->done = (struct gx_point){0};
     f->submit_ns = f->start_ns = gx__engine_now(pipe->engine);
-    if (device->facts.import)
-        s = import_operands(pipe, f);
-    if (s == GX_OK)
-        s = host_in(pipe, f, &ready);
+    gx_status s = host_in(pipe, f, &ready);
     if (s == GX_OK)
         s = submit_all(pipe, f, gx__group_queues(&f->group, plan->apart), ready);
     if (s != GX_OK) {
@@ -460,7 +402,7 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_flight *f)
     }
     for (size_t c = 0; c < f->commands; c++) {
         uint64_t ns[GX_STAMPS];
-        gx_status s = device->ops->stamps(f->cmd[c], ns, f->stamps[c]);
+        gx_status s = device->ops->stamps(f->ready[c]->cmd, ns, f->stamps[c]);
         if (s != GX_OK)
             return s;
         for (uint32_t i = 0; i + 1 < f->stamps[c]; i++) {

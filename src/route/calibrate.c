@@ -338,12 +338,12 @@ static void advance(struct calibration *c, struct course *course, uint64_t n)
 
 static bool wants(const struct course *course, const struct gx_kind *kind)
 {
-    const struct gx_device_facts *facts = &course->device->engine->device.facts;
+    const struct gx_device *device = &course->device->engine->device;
     if (course->device->status != GX_OK)
         return false;
     if (kind->residency == GX_REGISTERED_MEMORY)
-        return !facts->import && facts->import_align;
-    return kind->residency == GX_HOST_MEMORY || !facts->import;
+        return device->facts.import_align != 0;
+    return kind->residency == GX_HOST_MEMORY || !device->ops->run;
 }
 
 static void report(struct calibration *c, const struct course *course, double part)

@@ -56,22 +56,6 @@ static struct gx_device_facts facts_of(uint32_t kinds, uint64_t dispatch_elems)
 
 /* ---- path ---- */
 
-static void a_host_device_uses_operands_where_they_are(void **state)
-{
-    (void)state;
-    struct gx_device_facts facts = facts_of(SHARED, UINT32_MAX);
-    facts.import = true;
-    gx_job job = gxt_job(GX_MUL, GX_U32, 1000, a, b, NULL, out);
-    for (int path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
-        struct gx_plan plan = plan_of(&job, &facts, (gx_path)path);
-        assert_int_equal(plan.path, GX_PATH_DIRECT);
-        assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL);
-        assert_int_equal(plan.memory, 0);
-        for (int i = 0; i < GX_OPERANDS; i++)
-            assert_int_equal(group.pieces[0].place[i], i == GX_C ? GX_PLACE_NONE : GX_PLACE_DIRECT);
-    }
-}
-
 static void buffers_alone_are_used_where_they_are(void **state)
 {
     (void)state;
@@ -233,8 +217,9 @@ static void pieces_and_steps(void **state)
         struct gx_device_facts facts = facts_of(ALL, k->dispatch_elems);
         struct gx_asked asked = {.mode = GX_MODE_SEQUENTIAL, .chunk_elems = k->chunk};
         struct gx_cursor cursor = {0};
-        facts.import = !k->staged;
         gx_job job = gxt_job(GX_ADD, GX_U32, k->n, a, b, NULL, out);
+        if (!k->staged)
+            job.a = job.b = job.out = gx_dev(buffer, 0);
         struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
         assert_true(gx__plan_next(&plan, &cursor, &group));
         if (group.pieces[0].step != k->step || group.pieces[0].n != k->piece ||
@@ -638,8 +623,6 @@ static void batches_in_a_stream_overlap(void **state)
     job = gxt_job(GX_ADD, GX_BN254_FR, 64, a, b, NULL, out);
     plan = plan_all(&job, 1, &facts, &asked);
     assert_int_equal(plan.submits, 1); /* commands cost more than 64 elements */
-    facts.import = true;
-    assert_int_equal(plan_all(&job, 1, &facts, &asked).sets, 1);
 }
 
 static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
@@ -683,7 +666,7 @@ struct check_case {
     gx_field field;
     uint32_t flags;
     gx_operand a, b, out;
-    bool import, check, first;
+    bool check, first;
 };
 
 /* Only where a kernel would overwrite, in place, what it finds bad: a staged operand is
@@ -692,22 +675,20 @@ static void when_inputs_are_checked_before(void **state)
 {
     (void)state;
     const struct check_case cases[] = {
-        {GX_U32, 0, gx_host(a), gx_host(b), gx_host(a), true, false, false},
-        {GX_BN254_FR, GX_JOB_TRUSTED, gx_host(a), gx_host(b), gx_host(a), true, false, false},
-        {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(out), true, true, false},
-        {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(a), true, true, true},
-        {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(b), true, true, true},
-        {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(a), false, true, false},
-        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), false, true, true},
-        {GX_BN254_FR, 0, gx_host(a), gx_dev(buffer, 32), gx_dev(buffer, 32), false, true, true},
-        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 64), false, true, false},
-        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(other, 0), false, true, false},
-        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_host(b), false, true, false},
+        {GX_U32, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), false, false},
+        {GX_BN254_FR, GX_JOB_TRUSTED, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), false,
+         false},
+        {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(out), true, false},
+        {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(a), true, false},
+        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), true, true},
+        {GX_BN254_FR, 0, gx_host(a), gx_dev(buffer, 32), gx_dev(buffer, 32), true, true},
+        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 64), true, false},
+        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(other, 0), true, false},
+        {GX_BN254_FR, 0, gx_dev(buffer, 0), gx_host(b), gx_host(b), true, false},
     };
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         const struct check_case *k = &cases[i];
         struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-        facts.import = k->import;
         gx_job job = {.op = GX_ADD, .field = k->field, .n = 2, .flags = k->flags};
         job.a = k->a;
         job.b = k->b;
@@ -773,16 +754,13 @@ static void a_group_alone_is_left_there(void **state)
 {
     (void)state;
     static struct gx_group left, next;
-    const struct gx_device_facts facts[] = {facts_of(ALL, 100), facts_of(SHARED, UINT32_MAX)};
+    const struct gx_device_facts facts[] = {facts_of(ALL, 100), facts_of(ALL, UINT32_MAX)};
     for (size_t f = 0; f < GXT_COUNT(facts); f++) {
         for (int path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
             struct gx_asked asked = {.path = (gx_path)path, .group = &left};
             struct gx_device_facts device = facts[f];
             struct gx_cursor cursor = {0};
             gx_job job = gxt_job(GX_ADD, GX_BLS12_381_FQ, 150, a, b, NULL, out);
-            device.import = f > 0;
-            if (device.import && path)
-                continue;
             memset(&left, 0x5c, sizeof left);
             memset(&next, 0x5c, sizeof next);
             struct gx_plan plan = plan_all(&job, 1, &device, &asked);
@@ -799,7 +777,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_alone_is_left_there),
-        cmocka_unit_test(a_host_device_uses_operands_where_they_are),
         cmocka_unit_test(buffers_alone_are_used_where_they_are),
         cmocka_unit_test(buffers_alone_share_a_submit),
         cmocka_unit_test(what_is_asked_for_is_done),

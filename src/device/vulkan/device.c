@@ -429,7 +429,6 @@ const struct gx_device_ops gx__vulkan_ops = {
     .unmap = gx__vk_unmap,
     .kernel = gx__gpu_kernel,
     .scratch = gx__gpu_scratch,
-    .workers = gx__gpu_workers,
     .begin = gx__vk_begin,
     .copy = gx__vk_copy,
     .dispatch = gx__vk_dispatch,

@@ -368,7 +368,6 @@ const struct gx_device_ops gx__webgpu_ops = {
     .unmap = gx__wg_unmap,
     .kernel = gx__gpu_kernel,
     .scratch = gx__gpu_scratch,
-    .workers = gx__gpu_workers,
     .begin = gx__wg_begin,
     .copy = gx__wg_copy,
     .dispatch = gx__wg_dispatch,

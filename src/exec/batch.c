@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See batch.h. A caller that shares a batch with other threads holds its lock.
+ */
+#include "exec/batch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/trace.h"
+
+/* ---- beginning ---- */
+
+static void trace_queued(struct gx_engine *engine, const struct gx_batch *batch)
+{
+    struct gx_span span = {.device = engine->device.info.name,
+                           .stage = GX_STAGE_QUEUED,
+                           .job = batch->traced,
+                           .jobs = batch->count,
+                           .op = batch->jobs[0].op,
+                           .field = batch->jobs[0].field,
+                           .start_ns = batch->submit_ns,
+                           .end_ns = gx__now_ns()};
+    for (size_t i = 0; i < batch->count; i++) {
+        span.elements += batch->jobs[i].n;
+        span.bytes += gx__operand_bytes(&batch->jobs[i], GX_A);
+    }
+    gx__trace_span(engine->instance, &span);
+}
+
+/* The outcome of a job that nobody wants a report of; some of it is counted. */
+static void clear_spare(struct gx_batch *batch)
+{
+    memset(&batch->spare, 0, offsetof(struct gx_outcome, message));
+}
+
+void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
+{
+    bool tracing = gx__tracing(engine->instance);
+    batch->status = GX_OK;
+    batch->failed = GX_NO_JOB;
+    batch->message[0] = 0;
+    batch->timed = (batch->reports && !batch->untimed) || tracing;
+    batch->traced = tracing ? gx__trace_jobs(engine->instance, batch->count) : 0;
+    if (tracing && batch->submit_ns && batch->count)
+        trace_queued(engine, batch);
+    if (!batch->reports)
+        clear_spare(batch);
+}
+
+gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
+                         struct gx_kernel *kernel)
+{
+    struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
+    gx__op_params(job, key.param);
+    if (only)
+        key.op = GX_OP_CHECK;
+    else
+        key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
+                        (job->b.broadcast ? GX_BROADCAST_B : 0u) |
+                        (job->c.broadcast ? GX_BROADCAST_C : 0u);
+    return engine->device.ops->kernel(&engine->device, &key, kernel);
+}
+
+/* ---- failing ---- */
+
+/* Whether it is the first so far. */
+static bool fail(struct gx_batch *batch, size_t i, gx_status status)
+{
+    if (i >= batch->failed)
+        return false;
+    batch->failed = i;
+    batch->status = status;
+    return true;
+}
+
+bool gx__batch_goes_on(struct gx_batch *batch, size_t next)
+{
+    if (batch->cancel && atomic_load(batch->cancel) && fail(batch, next, GX_ERR_CANCELLED))
+        snprintf(batch->message, sizeof batch->message, "%s", gx_status_message(GX_ERR_CANCELLED));
+    return batch->failed == GX_NO_JOB;
+}
+
+void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, size_t i, gx_status s)
+{
+    const char *name = engine->device.info.name;
+    size_t limit = engine->budget.limit;
+    gx__engine_status(engine, s);
+    if (!fail(batch, i, s))
+        return;
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && limit != SIZE_MAX)
+        snprintf(batch->message, sizeof batch->message,
+                 "device '%s': %s: of %zu bytes it may use, buffers hold %zu", name,
+                 gx_status_message(s), limit, limit - gx__budget_room(&engine->budget));
+    else
+        snprintf(batch->message, sizeof batch->message, "device '%s': %s", name,
+                 gx_status_message(s));
+}
+
+void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char operand)
+{
+    struct gx_outcome *r = gx__batch_report(batch, i);
+    if (!fail(batch, i, GX_ERR_NOT_CANONICAL))
+        return;
+    r->bad_index = bad;
+    r->bad_operand = operand;
+    snprintf(batch->message, sizeof batch->message,
+             "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
+             (unsigned long long)bad, operand ? operand : '?',
+             gx_field_get_info(batch->jobs[i].field)->name);
+}
+
+/* ---- ending ---- */
+
+void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
+                   const struct gx_outcome *r)
+{
+    if (r->status != GX_OK) {
+        gx__count(&c->jobs_failed, 1);
+        return;
+    }
+    size_t read = 0;
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++)
+        read += gx__operand_bytes(job, i);
+    if (work)
+        gx__tally_job(&work->tally[job->op][job->field], job->n, r->total_ns, r->queued_ns);
+    gx__count(&c->bytes_read, read);
+    gx__count(&c->bytes_written, gx__operand_bytes(job, GX_OUT));
+    gx__count(&c->compute_ns, r->compute_ns);
+    gx__count(&c->dispatches, r->dispatches);
+}
+
+static void finish(struct gx_engine *engine, struct gx_batch *batch, size_t i)
+{
+    struct gx_outcome *r = gx__batch_report(batch, i);
+    memcpy(r->device, engine->device.info.name, sizeof r->device);
+    r->status = GX_OK;
+    r->queued_ns = batch->queued_ns;
+    if (!batch->uncounted)
+        gx__count_job(&engine->instance->counters, engine->work, &batch->jobs[i], r);
+    if (!batch->reports && i + 1 < batch->count)
+        clear_spare(batch);
+}
+
+void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t i,
+                        struct gx_times time)
+{
+    const gx_job *job = &batch->jobs[i];
+    if (batch->timed && gx__tracing(engine->instance)) {
+        struct gx_span span = {.device = engine->device.info.name,
+                               .stage = GX_STAGE_JOB,
+                               .job = batch->traced + i,
+                               .op = job->op,
+                               .field = job->field,
+                               .elements = job->n,
+                               .start_ns = time.start_ns,
+                               .end_ns = time.end_ns};
+        for (int k = 0; k < GX_OPERANDS; k++)
+            span.bytes += gx__operand_bytes(job, k);
+        gx__trace_span(engine->instance, &span);
+    }
+    finish(engine, batch, i);
+}
+
+static void not_done(struct gx_engine *engine, struct gx_batch *batch, size_t i)
+{
+    struct gx_outcome *r = gx__batch_report(batch, i);
+    bool cancelled = batch->status == GX_ERR_CANCELLED;
+    if (i > batch->failed || cancelled) {
+        gx__outcome_not_run(r, cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+    } else {
+        memcpy(r->device, engine->device.info.name, sizeof r->device);
+        memcpy(r->message, batch->message, sizeof r->message);
+        r->status = batch->status;
+        r->queued_ns = batch->queued_ns;
+    }
+    if (!batch->uncounted)
+        gx__count(&engine->instance->counters.jobs_failed, 1);
+}
+
+void gx__batch_end(struct gx_engine *engine, struct gx_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (i >= batch->failed)
+            not_done(engine, batch, i);
+        else if (gx__job_is_empty(&batch->jobs[i]))
+            finish(engine, batch, i);
+    }
+    if (batch->done)
+        batch->done(batch);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What becomes of the jobs of a batch, for those that run them: direct.c and run.c.
+ */
+#ifndef GX_EXEC_BATCH_H
+#define GX_EXEC_BATCH_H
+
+#include "exec/engine.h"
+
+#define GX_NO_JOB SIZE_MAX
+
+static inline struct gx_outcome *gx__batch_report(struct gx_batch *batch, size_t i)
+{
+    return batch->reports ? &batch->reports[i] : &batch->spare;
+}
+
+/* Nothing has failed yet; numbers for the trace, and the time that it waited. */
+void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch);
+
+/* False if it was cancelled or a job has failed. next: the job that would start. */
+bool gx__batch_goes_on(struct gx_batch *batch, size_t next);
+
+/* Of several failures the one that is first in the order of jobs counts, whoever sees it first. */
+void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, size_t i,
+                           gx_status status);
+/* operand: 'a' and so on; 0: not known. */
+void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char operand);
+
+/* A job is done; its report has its times. time: when it ran. */
+void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t i,
+                        struct gx_times time);
+
+/* Reports of jobs that had nothing to do, of the one that failed and of those after it. */
+void gx__batch_end(struct gx_engine *engine, struct gx_batch *batch);
+
+/* The kernel of a job; only: not 0: the one that checks this operand. */
+gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
+                         struct gx_kernel *kernel);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running a batch. A device that works on host memory runs each job right here, on the caller's
+ * thread and on the memory that the operands are in: nothing is planned, staged or in flight. Any
+ * other device has a pipe (run.c).
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/trace.h"
+#include "exec/batch.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+
+/* A batch under way. */
+struct direct {
+    struct gx_engine *engine;
+    struct gx_batch *batch;
+    struct gx_mem *scratch; /* kept from job to job */
+    uint64_t now_ns;
+};
+
+/* ---- scratch ---- */
+
+static void put_scratch(struct direct *d)
+{
+    if (!d->scratch)
+        return;
+    size_t held = d->scratch->size;
+    gx__pool_put(&d->engine->pool, &d->scratch);
+    gx__budget_release(&d->engine->budget, held, false);
+}
+
+static gx_status get_scratch(struct direct *d, size_t bytes)
+{
+    size_t held = gx__bucket(bytes);
+    if (d->scratch && d->scratch->size >= bytes)
+        return GX_OK;
+    put_scratch(d);
+    gx_status s = gx__budget_reserve(&d->engine->budget, held, false);
+    if (s != GX_OK)
+        return s;
+    s = gx__pool_get(&d->engine->pool, GX_MEM_SHARED, held, &d->scratch);
+    if (s != GX_OK)
+        gx__budget_release(&d->engine->budget, held, false);
+    return s;
+}
+
+/* ---- a job ---- */
+
+static char *memory_of(const gx_operand *o)
+{
+    return o->buf ? (char *)o->buf->mem.host + o->offset : (char *)o->host;
+}
+
+static uint64_t dispatches_of(const struct gx_engine *engine, uint64_t n)
+{
+    uint64_t most = engine->device.facts.dispatch_elems;
+    return n ? (n + most - 1) / most : 1;
+}
+
+/* As if they had been submitted: so many dispatches at a time. */
+static uint32_t groups_of(uint64_t dispatches)
+{
+    return (uint32_t)((dispatches + GX_GROUP_DISPATCHES - 1) / GX_GROUP_DISPATCHES);
+}
+
+/* The kernel and its scratch. only: not 0: only this operand is looked at. */
+static gx_status prepare(struct direct *d, const gx_job *job, int only, bool check,
+                         struct gx_host_call *call)
+{
+    struct gx_device *device = &d->engine->device;
+    uint64_t most = device->facts.dispatch_elems;
+    gx_status s = gx__job_kernel(d->engine, job, only, check, &call->kernel);
+    if (s != GX_OK)
+        return s;
+    size_t bytes = device->ops->scratch(device, &call->kernel, job->n < most ? job->n : most);
+    call->scratch = NULL;
+    if (!bytes)
+        return GX_OK;
+    s = get_scratch(d, bytes);
+    if (s == GX_OK)
+        call->scratch = d->scratch->host;
+    return s;
+}
+
+/* The operands from element `first` on. */
+static void bind(const gx_job *job, int only, uint64_t first, struct gx_host_call *call)
+{
+    int operands = (int)gx__op_operands(job->op);
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        int from = !only ? i : i == GX_A ? only : GX_OPERANDS;
+        call->operand[i] = from > operands ? NULL
+                                           : memory_of(gx__operand(job, from)) +
+                                                 gx__operand_offset(job, from, first);
+    }
+}
+
+/* A pass over the job is done. */
+static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatches,
+                        uint32_t threads)
+{
+    struct gx_batch *batch = d->batch;
+    struct gx_outcome *r = gx__batch_report(batch, i);
+    uint64_t start = d->now_ns;
+    d->now_ns = gx__now_ns();
+    r->path = GX_PATH_DIRECT;
+    r->mode = GX_MODE_SEQUENTIAL;
+    r->groups += groups_of(dispatches);
+    r->submits += groups_of(dispatches);
+    r->dispatches += (uint32_t)dispatches;
+    r->threads = threads > r->threads ? threads : r->threads;
+    r->device_ns += d->now_ns - start;
+    r->compute_ns = r->total_ns = r->device_ns;
+    if (!batch->timed || !gx__tracing(d->engine->instance))
+        return;
+    const gx_job *job = &batch->jobs[i];
+    gx__trace_span(d->engine->instance, &(struct gx_span){.device = d->engine->device.info.name,
+                                                          .stage = GX_STAGE_COMPUTE,
+                                                          .job = batch->traced + i,
+                                                          .op = job->op,
+                                                          .field = job->field,
+                                                          .elements = n,
+                                                          .bytes = gx__operand_length(job, GX_A, n),
+                                                          .start_ns = start,
+                                                          .end_ns = d->now_ns});
+}
+
+/* The first operand whose element is not below the modulus; 0: none any more. */
+static char find_operand(const gx_job *job, size_t index)
+{
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
+        const char *element = memory_of(gx__operand(job, i)) + gx__operand_offset(job, i, index);
+        if (gx__first_bad(gx__prime(job->field), element, 1, false) != GX_NONE_BAD)
+            return (char)('a' + i - GX_A);
+    }
+    return 0;
+}
+
+/* What a job does to its operands in place cannot be undone: each is checked in a pass before. */
+static gx_status run_job(struct direct *d, size_t i, size_t *bad)
+{
+    const gx_job *job = &d->batch->jobs[i];
+    struct gx_device *device = &d->engine->device;
+    uint64_t most = device->facts.dispatch_elems;
+    bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
+    bool before = check && gx__job_in_place(job);
+    struct gx_host_call call;
+    for (int only = before ? (int)gx__op_operands(job->op) : 0; only >= 0; only--) {
+        uint64_t n = only && gx__operand_is_one(job, only) ? 1 : job->n, at = 0;
+        gx_status s = prepare(d, job, only, only || (check && !before), &call);
+        size_t found = GX_NONE_BAD;
+        while (s == GX_OK && found == GX_NONE_BAD && (at < n || !at)) {
+            bind(job, only, at, &call);
+            call.n = n - at < most ? n - at : most;
+            s = device->ops->run(device, &call);
+            if (s == GX_OK && call.bad != GX_NONE_BAD)
+                found = (size_t)at + call.bad;
+            call.kernel.key.accumulate = gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
+            at += most;
+        }
+        if (s != GX_OK)
+            return s;
+        *bad = found < *bad ? found : *bad;
+        if (only || found == GX_NONE_BAD)
+            report_pass(d, i, n, dispatches_of(d->engine, n), call.threads);
+        if (only == GX_A && *bad != GX_NONE_BAD)
+            break;
+    }
+    return GX_OK;
+}
+
+gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
+{
+    struct direct d = {.engine = engine, .batch = batch};
+    if (!engine->device.ops->run)
+        return gx__pipe_run(engine, batch);
+    gx__batch_begin(engine, batch);
+    d.now_ns = gx__now_ns();
+    for (size_t i = 0; i < batch->count && batch->failed == GX_NO_JOB; i++) {
+        uint64_t start = d.now_ns;
+        size_t bad = GX_NONE_BAD;
+        if (gx__job_is_empty(&batch->jobs[i]) || !gx__batch_goes_on(batch, i))
+            continue;
+        gx_status s = run_job(&d, i, &bad);
+        if (s != GX_OK)
+            gx__batch_fail_device(engine, batch, i, s);
+        else if (bad != GX_NONE_BAD)
+            gx__batch_fail_element(batch, i, bad, find_operand(&batch->jobs[i], bad));
+        else
+            gx__batch_job_done(engine, batch, i, (struct gx_times){start, d.now_ns});
+    }
+    put_scratch(&d);
+    gx_status s = batch->status;
+    gx__batch_end(engine, batch);
+    return s;
+}
+
+/* ---- planning ---- */
+
+/* What gx__engine_run would do on such a device. */
+static gx_status plan_direct(struct gx_engine *engine, const struct gx_batch *batch,
+                             struct gx_plan *plan)
+{
+    struct gx_device *device = &engine->device;
+    for (size_t i = 0; i < batch->count; i++) {
+        const gx_job *job = &batch->jobs[i];
+        uint64_t most = device->facts.dispatch_elems, dispatches = dispatches_of(engine, job->n);
+        struct gx_kernel kernel;
+        if (gx__job_is_empty(job))
+            continue;
+        gx_status s = gx__job_kernel(engine, job, 0, false, &kernel);
+        if (s != GX_OK)
+            return s;
+        size_t scratch =
+            gx__bucket(device->ops->scratch(device, &kernel, job->n < most ? job->n : most));
+        plan->memory = scratch > plan->memory ? scratch : plan->memory;
+        plan->dispatches += dispatches;
+        plan->groups += groups_of(dispatches);
+    }
+    plan->submits = plan->groups;
+    return GX_OK;
+}
+
+gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                          struct gx_asked *asked, struct gx_plan *plan)
+{
+    if (!engine->device.ops->run)
+        return gx__pipe_plan(engine, batch, chunk_elems, asked, plan);
+    *plan = (struct gx_plan){.path = GX_PATH_DIRECT,
+                             .mode = GX_MODE_SEQUENTIAL,
+                             .sets = 1,
+                             .chunk = chunk_elems ? chunk_elems : GX_CHUNK_ELEMS};
+    return plan_direct(engine, batch, plan);
+}
