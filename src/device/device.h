@@ -282,6 +282,10 @@ void gx__device_close(struct gx_device *device);
 void gx__vulkan_list_lock(void);
 void gx__vulkan_list_unlock(void);
 
+/* False in a program linked with -static. It can open a shared library, but the C library that
+ * comes with that is a second one, in which drivers crash. */
+bool gx__can_load_drivers(void);
+
 /* Frees what the backends keep for a context; all its devices are closed. */
 void gx__device_stop(struct gx_instance *instance);
 

@@ -120,6 +120,7 @@ else fail "batch.cpp, static, does not build"; fi
 read -ra whole_libs <<<"$(pkg-config --static --libs gpuexec)"
 if gcc -std=c11 -static "${cflags[@]}" "$root/examples/mul.c" "${whole_libs[@]}" -o mul-whole 2>log; then
     if readelf -d mul-whole | grep NEEDED; then fail "with -static a program needs the above"; fi
+    runs "mul.c, with -static" "$mul" ./mul-whole
 else
     cat log
     fail "mul.c, with -static, does not build"

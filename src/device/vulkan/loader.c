@@ -200,7 +200,9 @@ static void destroy_instance(struct vk_loader *loader)
 static void start(struct vk_loader *loader, struct gx_instance *instance)
 {
     struct vk_entry entry;
-    if (!gx__vk_entry(&entry))
+    if (!gx__can_load_drivers())
+        fail(loader, "no Vulkan: a program linked with -static cannot load drivers");
+    else if (!gx__vk_entry(&entry))
         fail(loader, "no Vulkan loader (libvulkan.so.1) is installed: install libvulkan1 and a "
                      "driver, such as mesa-vulkan-drivers");
     else if (create_instance(loader, instance, &entry))

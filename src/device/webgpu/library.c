@@ -48,6 +48,10 @@ bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *
 {
     const char *asked = instance->config.wgpu_library, *name = asked ? asked : USUAL_NAME;
     const char *missing;
+    if (!gx__can_load_drivers()) {
+        snprintf(why, size, "no WebGPU: a program linked with -static cannot load drivers");
+        return false;
+    }
     /* It has threads and thread-local data: once loaded, it stays. */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library && asked)
