@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# stage.sh [FOLDER [BUILD]]: builds the release preset and packs what a measuring session needs
-# (the programs, the tests, their libraries, session.sh) into FOLDER, default stage/, to
-# be taken to another machine of the same kind that has none of the build's packages. With
-# BUILD it packs from that build folder, as it is.
+# stage.sh [FOLDER [BUILD]]: builds the release preset and packs what a benchmark session needs
+# (programs, tests, their libraries, session.sh) into FOLDER, default stage/, for another machine of
+# the same kind without the build's packages. With BUILD it packs from that build folder, as it is.
 set -euo pipefail
 stage=$(realpath -m "${1:-"$(dirname "$0")/../stage"}")
 build=${2:+$(realpath "$2")}
@@ -22,7 +21,7 @@ for test in kernels conformance contract api-buffers laws; do
     cp "$build/tests/test-$test" "$stage/bin/"
 done
 cp -RL "$build/tests/machines" "$stage/bin/"
-# Every library that the programs want and that is no part of the C library, and the one they load.
+# Every library that the programs need and that is not part of the C library, and the one they load.
 ldd "$stage"/bin/{gpuexec,bench-*,test-*} |
     awk '$3 ~ /^\// && $3 !~ /lib(c|m|dl|pthread)\.so/ {print $3}' | sort -u | xargs -I{} cp -L {} "$stage/lib/"
 wgpu=$(sed -n 's/^wgpu_LIBRARY:[A-Z]*=//p' "$build/CMakeCache.txt")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What `cmake --install` installs, in components: runtime (the shared library), development (header,
-# manual of the API, packages for CMake and pkg-config), static (the static library and its
-# packages), program, documentation. Each library has an export set of its own, so that a
-# distribution may put them into different packages.
+# API manual, CMake and pkg-config packages), static (the static library and its packages), program,
+# documentation. Each library has its own export set, so that a distribution may put them in
+# different packages.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gpuexec)
@@ -25,10 +25,9 @@ write_basic_package_version_file(gpuexecConfigVersion.cmake COMPATIBILITY ${comp
 install(FILES ${PROJECT_BINARY_DIR}/gpuexecConfig.cmake ${PROJECT_BINARY_DIR}/gpuexecConfigVersion.cmake
         DESTINATION ${package_dir} COMPONENT development)
 
-# pkg-config. Paths are relative to where the .pc file lies, so that the whole tree may be moved.
-# `pkg-config --static gpuexec` is for a program that is linked with -static. Others that want the
-# static library although the shared one is beside it take the package gpuexec-static, which names
-# the file.
+# pkg-config. Paths are relative to the .pc file, so that the whole tree can be moved. `pkg-config
+# --static gpuexec` is for programs linked with -static. To link the static library although the
+# shared one is installed, use the package gpuexec-static, which names the file.
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 list(TRANSFORM private_libraries PREPEND "-l" OUTPUT_VARIABLE private_flags)
@@ -47,8 +46,8 @@ if(static)
   gx_install_pc(gpuexec-static static "\${libdir}/libgpuexec.a ${private_flags}" "")
 endif()
 
-# wgpu-native is somebody else's binary: it is installed only where asked for, and then out of the
-# way of other programs. Its licence is this project's or MIT's.
+# wgpu-native is a third-party binary: it is installed only on request, and then where other
+# programs do not find it. Its licence is either this project's or MIT.
 set(library_rpath)
 if(GPUEXEC_BUNDLE_WGPU AND wgpu_library)
   file(REAL_PATH "${wgpu_library}" wgpu_file)
@@ -62,7 +61,7 @@ if(shared AND library_rpath)
 endif()
 
 if(GPUEXEC_CLI)
-  # The program finds the library from where it lies; CMAKE_SKIP_INSTALL_RPATH leaves that out.
+  # The program finds the library relative to itself; CMAKE_SKIP_INSTALL_RPATH disables that.
   file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   if(shared)
     set_target_properties(gpuexec-cli PROPERTIES INSTALL_RPATH "\$ORIGIN/${bin_to_lib}")
@@ -82,7 +81,7 @@ if(GPUEXEC_CLI)
   endif()
 endif()
 
-# The manual pages and the header speak of these.
+# The manual pages and the header refer to these.
 install(FILES LICENSE CHANGELOG.md TYPE DOC COMPONENT documentation)
 install(DIRECTORY doc/ TYPE DOC COMPONENT documentation FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY monitoring examples TYPE DOC COMPONENT documentation)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The manual pages, from the program's own tables and from the public header, in man_dir. Not
-# with sanitizers: the program would have to be started in their own way.
+# The manual pages, generated from the program's tables and the public header, in man_dir. Not with
+# sanitizers, under which the program would need a special environment.
 
 set(GX_MAN_DATE "November 15, 2026")
 set_source_files_properties(cli/describe.c PROPERTIES COMPILE_DEFINITIONS "GX_MAN_DATE=\"${GX_MAN_DATE}\"")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# libmicrohttpd, for gpuexec serve. Where it is missing the command says how to get it.
+# libmicrohttpd, for gpuexec serve. If it is missing, the command says how to get it.
 
 find_path(microhttpd_INCLUDE_DIR microhttpd.h)
 find_library(microhttpd_LIBRARY microhttpd)

@@ -37,7 +37,7 @@ if(CACHE)
   string(SHA256 key "${TOOLS} ${ENV} ${defines}\n${text}")
   set(stored "${CACHE}/${key}.spv")
   if(EXISTS "${stored}")
-    # It may be of a hand or a disk that failed since: a second look costs nothing.
+    # It may have been damaged since: checking again costs nothing.
     execute_process(COMMAND "${SPIRV_VAL}" --target-env ${ENV} "${stored}" RESULT_VARIABLE result
                     OUTPUT_QUIET ERROR_QUIET)
     if(NOT result)
@@ -51,7 +51,7 @@ gx_step(${compile} -o "${OUTPUT}.raw")
 gx_step("${SPIRV_OPT}" --target-env=${ENV} -O --strip-debug "${OUTPUT}.raw" -o "${OUTPUT}.opt")
 gx_step("${SPIRV_VAL}" --target-env ${ENV} "${OUTPUT}.opt")
 if(stored)
-  # Renamed into place, as another build may look at the same moment.
+  # Renamed into place, because another build may read it at the same moment.
   string(RANDOM LENGTH 12 suffix)
   file(MAKE_DIRECTORY "${CACHE}")
   file(COPY_FILE "${OUTPUT}.opt" "${stored}.${suffix}")

@@ -91,7 +91,7 @@ function(gx_add_shaders target)
   file(GLOB GX_KERNEL_SOURCES CONFIGURE_DEPENDS "${GX_KERNEL_DIR}/*.glsl" "${GX_KERNEL_DIR}/*.comp"
        "${GX_KERNEL_DIR}/interface.h")
   gx_read_fields(names primes)
-  # Another version of a tool makes other code from the same text.
+  # Another version of a tool generates other code from the same source.
   set(GX_SHADER_TOOLS)
   foreach(tool "${GX_GLSLC}" "${GX_SPIRV_OPT}" "${GX_SPIRV_VAL}")
     execute_process(COMMAND "${tool}" --version OUTPUT_VARIABLE version
@@ -100,8 +100,8 @@ function(gx_add_shaders target)
   endforeach()
   string(SHA256 GX_SHADER_TOOLS "${GX_SHADER_TOOLS}")
 
-  # Both run while building, so on the building machine or in CMAKE_CROSSCOMPILING_EMULATOR,
-  # which COMMAND puts before a target's name by itself.
+  # Both run during the build, on the build machine or in CMAKE_CROSSCOMPILING_EMULATOR, which
+  # COMMAND prepends automatically.
   find_package(Threads REQUIRED)
   add_executable(gx_constants "${GX_KERNEL_DIR}/constants.c" "${GX_KERNEL_DIR}/radix.c"
                  "${GX_SOURCE_DIR}/src/field/field.c")

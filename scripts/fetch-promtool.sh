@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fetch-promtool.sh FILE: puts promtool, which checks what /metrics says, into FILE, from the
-# distribution's package prometheus. That is not installed, as it would bring a service that
-# starts by itself. Nothing is done where promtool is on the PATH or FILE is there already.
+# fetch-promtool.sh FILE: extracts promtool, which checks /metrics, from the distribution's package
+# prometheus to FILE. The package is not installed, because it would start a service. Does nothing
+# if promtool is on the PATH or FILE exists.
 set -euo pipefail
 
 if [[ $# -ne 1 ]]; then
@@ -17,10 +17,10 @@ mkdir -p "$(dirname "$file")"
 work=$(mktemp -d "$file.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-# As root apt would become a user of its own, who may not write here.
+# As root, apt would switch to its own user, who may not write here.
 apt=(apt-get -q -o APT::Sandbox::User=root -o Acquire::Retries=2 -o Acquire::http::Timeout=20)
 if ! "${apt[@]}" download prometheus; then
-    # What the archive has may not be known here, and finding out in its place needs root.
+    # The package lists may be missing here, and updating them in place needs root.
     mkdir -p lists/partial cache/archives/partial
     apt+=(-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache")
     "${apt[@]}" update

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fetch-wgpu.sh FOLDER MACHINE: puts wgpu-native for MACHINE (x86_64, aarch64), its library and its
-# headers, into FOLDER, from the wheel that cmake/wgpu-wheel.txt names. pip gets it, from the package
-# index that this machine is set up for; a wheel with another checksum is refused. Does nothing where
-# FOLDER has it already.
+# fetch-wgpu.sh FOLDER MACHINE: extracts wgpu-native for MACHINE (x86_64, aarch64), library and
+# headers, to FOLDER, from the wheel named in cmake/wgpu-wheel.txt. pip downloads it from the
+# package index configured on this machine; a wheel with another checksum is rejected. Does nothing
+# if FOLDER has it already.
 set -euo pipefail
 
 if [[ $# -ne 2 ]]; then
@@ -46,6 +46,6 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
             (to / base.replace("-release", "")).write_bytes(wheel.read(name))
 END
 echo "$stamp" >"$work/new/stamp"
-# Whoever else fetches at the same time puts the same there.
+# A concurrent run puts the same files there.
 rm -rf "$folder"
 mv -T "$work/new" "$folder" 2>/dev/null || [[ -f $folder/stamp ]]

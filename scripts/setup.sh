@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh run|test: installs what packages.txt names and this machine lacks, and downloads
-# wgpu-native into build/, so that the build itself needs no network. Quick, and asks nobody
-# anything, when nothing is missing. Exits 1 with the command to type where it may not install.
+# setup.sh run|test: installs the packages of packages.txt that this machine lacks, and downloads
+# wgpu-native to build/, so that the build itself needs no network. Fast and silent if nothing is
+# missing. If it may not install, exits with 1 and prints the command to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,14 +35,14 @@ fi
 distribution=$(. /etc/os-release && echo "${ID:-unknown}")
 machine=$(dpkg --print-architecture)
 
-# The arm64 libraries: only where the archive in use has them (packages.txt).
+# The arm64 libraries, only if the configured archive has them (packages.txt).
 foreign=$(dpkg --print-foreign-architectures | tr '\n' ' ')
 if [[ $groups == *test* && $machine == amd64 ]] &&
     [[ $distribution == debian || " $foreign" == *" arm64 "* ]]; then
     groups+=" arm64"
 fi
 
-# Ubuntu has its browser as a snap, which nothing here installs.
+# Ubuntu ships its browser as a snap, which this script does not install.
 if [[ $groups == *test* && $distribution == debian ]]; then
     groups+=" browser"
 fi
@@ -82,13 +82,13 @@ if [[ " ${missing[*]}" == *:arm64* && " $foreign" != *" arm64 "* ]]; then
     add_arm64=true
 fi
 
-# Root needs nothing before the command; others sudo, if it can be had.
+# Root needs no prefix; others need sudo, if available.
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
     if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -t 2 ]]; }; then
         as_root=(sudo)
     else
-        # Which alternative this machine's archive has is not known before the update.
+        # Which alternative the archive has is only known after the update.
         names=()
         for entry in "${missing[@]}"; do
             entry=${entry#cmd:*|}
@@ -107,11 +107,11 @@ fi
 
 echo "setup: installing ${missing[*]}" >&2
 if $add_arm64; then "${as_root[@]}" dpkg --add-architecture arm64; fi
-# A broken source of somebody else's is no reason to stop: the install will tell.
+# A broken third-party source is not a reason to stop: the install will tell.
 "${as_root[@]}" apt-get -q update >&2 || echo "setup: apt-get update had errors; going on" >&2
 
-# The first alternative that can be installed; its own name where none can, so that
-# apt-get says what is wrong.
+# The first alternative that can be installed; if none can, its own name, so that apt-get reports
+# the problem.
 choose() {
     local one first=
     for one in ${1//|/ }; do
