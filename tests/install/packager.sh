@@ -104,6 +104,8 @@ link() {
     fi
 }
 
+make -n -C "$root" install BUILD="$scratch/build" >log
+if grep -E 'setup\.sh|--preset|--build' log; then fail "make install does the above"; fi
 if make_install nothing; then fail "make install installs what was not built"; fi
 says "make install before the build" "run make build first"
 [[ ! -e nothing ]] || fail "make install left something although nothing was built"
