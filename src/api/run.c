@@ -139,7 +139,7 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
         return refuse_call(ctx, njobs, &to, s, message);
     if (to.first)
         q.call.reports =
-            njobs == 1 ? &one
+            njobs <= 1 ? &one
                        : gx__outcomes_get(&ctx->outcomes, &ctx->instance.config.allocator, njobs);
     if (to.first && !q.call.reports)
         return refuse_call(ctx, njobs, &to, GX_ERR_OUT_OF_MEMORY, "no memory for reports");
