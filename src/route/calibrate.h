@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calibration: measuring what jobs take on devices, kind by kind and size by size, before
- * anyone asks.
+ * Calibration measures how long jobs take on devices, by kind and size, and fills their models, so
+ * that the first decisions are based on measurements.
  */
 #ifndef GX_ROUTE_CALIBRATE_H
 #define GX_ROUTE_CALIBRATE_H
@@ -13,18 +13,20 @@
 struct gx_calibrated {
     struct gx_engine *engine; /* the caller is a user of it */
     struct gx_model *model;
-    gx_status status; /* GX_OK, or why it was measured no further */
+    gx_status status; /* GX_OK, or why measuring stopped */
 };
 
-/* Looks at a job in host memory that the engine has just done: false where it is wrong. */
+/* Verifies a job in host memory that the engine has just done; false: it is wrong. */
 typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const gx_job *job);
 
-/* Replaces what the models know of the kinds that `settings` wants (valid, not NULL), and
- * saves them. `right` (NULL: nobody) is asked once for every kind of job on every device; one
- * that is wrong ends the device. GX_ERR_CANCELLED where settings->progress ended it; what was
- * measured until then is kept. Else GX_OK where a device was measured, or the status of the
- * first. GX_ERR_FILE in place of these two where a model could not be saved. Any thread, but times
- * are those of a machine that does nothing else; blocks. */
+/* Measures the kinds that `settings` (valid, not NULL) selects on all devices, replaces what their
+ * models know of them, and saves the models. Calls `right` (may be NULL) once for each kind in host
+ * memory on each device; a device that is wrong is not measured further.
+ *
+ * Returns GX_OK if at least one device was measured, else the status of the first;
+ * GX_ERR_CANCELLED if settings->progress stopped it, which keeps what was measured; GX_ERR_FILE in
+ * place of GX_OK or GX_ERR_CANCELLED if a model could not be saved. Any thread; blocks. The machine
+ * should be idle otherwise. */
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
                         const gx_calibration *settings, gx_right_fn right, void *user);
 

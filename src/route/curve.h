@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What jobs of one kind take on one device, by size: at sizes that are powers of two the last
- * few measurements, whose median is what a job of that size takes, and lines between them. So
- * one outlier changes nothing, and what has really changed is known after three calls. A call
- * of a size between two points counts for both, by the shape that the curve has there.
+ * A curve predicts the time of jobs of one kind on one device by their size. It has points at
+ * powers of two and is linear between them. A point keeps the last few samples, and its time is
+ * their median: a single outlier changes nothing, and a real change shows after three samples. A
+ * measurement at a size between two points adds a sample to both, scaled by the shape of the curve.
  *
- * Readers take no lock: what a point says is atomic, and it is marked as known after it was
- * set. A reader that meets a writer may get one point of before and one of after, which is a
- * guess as good as either. Writers are one at a time.
+ * Readers take no lock: the values of a point are atomic, and its bit in `known` is set after them.
+ * A reader may see one point from before an update and one from after it, which does no harm. There
+ * is one writer at a time.
  */
 #ifndef GX_ROUTE_CURVE_H
 #define GX_ROUTE_CURVE_H
@@ -16,23 +16,23 @@
 #include "route/store.h"
 
 struct gx_point {
-    _Atomic double ns, slow_ns; /* of meaning where the curve knows it */
+    _Atomic double ns, slow_ns; /* valid if the curve knows the point */
     _Atomic uint32_t date;
-    /* the writer's: */
+    /* For the writer only: */
     uint32_t count;
-    uint32_t guesses;          /* of these, the oldest */
-    float sample[GX_SAMPLES];  /* the oldest first */
-    uint64_t turn[GX_SAMPLES]; /* of the curve, when it was taken */
-    double level;              /* that its samples last agreed on */
-    double least;              /* that it ever was, by what was measured */
+    uint32_t guesses;          /* how many of the oldest samples are guesses */
+    float sample[GX_SAMPLES];  /* oldest first */
+    uint64_t turn[GX_SAMPLES]; /* gx_curve.turns when the sample was taken */
+    double level;              /* time when its samples last agreed */
+    double least;              /* least time it ever had by measurement */
 };
 
-/* All 0 is a curve that knows nothing. */
+/* An empty curve is all zeros. */
 struct gx_curve {
     _Atomic uint32_t known; /* a bit for each point */
-    /* the writer's: */
-    uint64_t turns;
-    uint32_t since; /* what was saved with an older date was to be forgotten */
+    /* For the writer only: */
+    uint64_t turns; /* measurements so far */
+    uint32_t since; /* saved points up to this date were dropped on purpose */
     struct gx_point point[GX_POINTS];
 };
 
@@ -51,22 +51,23 @@ static inline bool gx__curve_knows(const struct gx_curve *curve, int index)
     return index >= 0 && index < GX_POINTS && curve->known >> index & 1;
 }
 
-/* Elements, of a point; and the point of exactly so many, -1 where there is none. */
+/* The number of elements of a point, and the point of exactly n elements (-1: none). */
 double gx__point_size(int index);
 int gx__point_index(uint64_t n);
 
-/* As gx__model_predict, of this kind alone; n is from 0 to GX_PREDICTION_MAX. */
+/* As gx__model_predict, without borrowing. n is from 0 to GX_PREDICTION_MAX. */
 bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_prediction *p);
 
-/* A call of n elements took ns, both 1 at least. */
+/* Learns that a call of n elements took ns; both are at least 1. */
 void gx__curve_learn(struct gx_curve *curve, double n, double ns);
 
-/* A measurement as it is kept. */
+/* A measurement, limited to what a sample can hold. */
 float gx__sample(double ns);
-/* All samples of a point at once, of which the first are guesses. */
+/* Replaces all samples of a point; the first `guesses` of them are guesses. */
 void gx__curve_replace(struct gx_curve *curve, int index, const float *ns, uint32_t count,
                        uint32_t guesses, uint32_t date);
 
+/* Empties the curve; saved points up to the date `since` will not be taken back. */
 void gx__curve_forget(struct gx_curve *curve, uint32_t since);
 
 #endif

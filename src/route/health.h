@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Devices that failed rest, those that gave a wrong result are quarantined, and both come
- * back only through a self-test. This is about choosing: who names a device gets it, or its
- * error.
+ * The health of devices. A device that failed rests, one that gave a wrong result is quarantined,
+ * and both must pass a self-test before they are chosen again. A call that names a device is not
+ * affected: it gets the device, or its error.
  */
 #ifndef GX_ROUTE_HEALTH_H
 #define GX_ROUTE_HEALTH_H
 
 #include "route/slots.h"
 
-/* After so many jobs in a row a device is trusted, and its failures of before are forgotten. */
+/* After so many good jobs in a row a device is trusted, and its next rest is the shortest again. */
 #define GX_TRUST_JOBS 64u
 
-/* gx_config.sample_every, where it is left to us. */
+/* The default of gx_config.sample_every. */
 #define GX_SAMPLE_EVERY ((uint64_t)1000)
 
 static inline uint64_t gx__sample_every(const struct gx_instance *instance)
@@ -20,41 +20,35 @@ static inline uint64_t gx__sample_every(const struct gx_instance *instance)
     return instance->config.sample_every ? instance->config.sample_every : GX_SAMPLE_EVERY;
 }
 
-/* Every element of every result is to be compared, wherever it is. */
-static inline bool gx__compares_all(const struct gx_instance *instance)
-{
-    return instance->config.sample_every == 1;
-}
-
-/* Time that tests let pass, beyond what has. */
+/* Added to the clock; for tests. */
 extern _Atomic uint64_t gx__health_skip_ns;
 
-/* Whether it may be considered: it works, was not tried yet, or its time has come. Any
- * thread; no lock. */
+/* Whether the device can be a candidate: it is good, unused, or its rest is over. Any thread; takes
+ * no lock. */
 bool gx__health_usable(const struct gx_device_slot *slot);
 
-/* Whether results of it need less looking at. */
+/* Whether fewer of its results need to be verified. */
 bool gx__health_trusted(const struct gx_device_slot *slot);
 
-/* Its engine, with the caller as a user until gx__engine_release, opened and tested where
- * that is called for. On failure message says why, and the failure is recorded.
- * GX_ERR_NO_DEVICE also where another thread is testing it. */
+/* The engine of the device, with the caller as a user until gx__engine_release. Opens the device
+ * and runs its self-test if needed. On failure message says why, and the failure is recorded.
+ * GX_ERR_NO_DEVICE: it rests, or another thread is testing it. */
 gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot,
                            struct gx_engine **engine, char *message, size_t message_size);
 
-/* A job on this engine of the device failed with a status that is the device's fault. */
+/* A job failed on this engine (NULL: opening failed), and gx__health_is_failure holds. */
 void gx__health_failed(struct gx_device_slots *slots, struct gx_device_slot *slot,
                        struct gx_engine *engine, gx_status status);
-/* It gave a wrong result. */
+/* The device gave a wrong result on this engine. */
 void gx__health_gave_wrong_result(struct gx_device_slots *slots, struct gx_device_slot *slot,
                                   struct gx_engine *engine);
-/* So many jobs were done, and nothing found wrong. */
+/* So many jobs were done without a mismatch. */
 void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs);
 
-/* Whether the status says something of the device, and not of the job. */
+/* Whether the status is a failure of the device, not of the job. */
 bool gx__health_is_failure(gx_status status);
 
-/* Until it may be tried again; 0: it may be. */
+/* Time until the device may be tried again; 0: now. */
 uint64_t gx__health_retry_ns(const struct gx_device_slot *slot);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs whose results are known, to see whether a device works.
+ * Probes: small jobs of which every result is verified, to test whether a device works.
  */
 #ifndef GX_ROUTE_PROBE_H
 #define GX_ROUTE_PROBE_H
@@ -8,17 +8,17 @@
 #include "exec/engine.h"
 #include "op/verify.h"
 
-/* Elements of a probe at most. */
+/* Maximum elements of a probe. */
 #define GX_PROBE_ELEMS 256u
 
-/* Runs n elements of an operation (1 .. GX_PROBE_ELEMS), host memory to host memory, and
- * compares all results. GX_ERR_DEVICE where one differs, else what the engine says; message is
- * set on failure. The caller is a user of the engine. */
+/* Runs an operation on n (1 .. GX_PROBE_ELEMS) random elements in host memory and verifies all
+ * results. GX_ERR_DEVICE: a result is wrong; else the status of the engine. On failure message says
+ * why. The caller must be a user of the engine. */
 gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
                     size_t n, char *message, size_t message_size);
 
-/* Probes of sums, products and inverses in a field of each size, and whether an element that
- * is not canonical is found. As gx__probe. */
+/* Probes add, mul and inv in a field of each size, and tests that an element that is not canonical
+ * is found. As gx__probe. */
 gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size);
 
 #endif

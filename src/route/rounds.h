@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which jobs of a call may run at the same time, and how they are shared out. A round is a run
- * of consecutive jobs of which none writes what another one reads or writes. Its elements,
- * job behind job, are a line, and a share is a piece of that line.
+ * Rounds and shares. A round is a run of consecutive jobs of which none writes what another reads
+ * or writes, so they may run at the same time. A share is a contiguous range of the elements of a
+ * round, counted through all its jobs.
  */
 #ifndef GX_ROUTE_ROUNDS_H
 #define GX_ROUTE_ROUNDS_H
@@ -11,36 +11,36 @@
 
 #include "base/instance.h"
 
-/* Jobs are cut at multiples of this, so that buffers keep their alignment and kernels their
- * stride; small jobs, of which that would be much, at multiples of the other. */
+/* Jobs are cut at multiples of GX_CUT_ELEMS elements, which keeps memory aligned and kernels at
+ * full width; small jobs at finer steps, down to GX_CUT_MIN_ELEMS. */
 #define GX_CUT_ELEMS     1024u
 #define GX_CUT_MIN_ELEMS 64u
-/* Up to so many jobs no memory is asked for. */
+/* Finding the rounds of up to so many jobs does not allocate. */
 #define GX_ROUND_SMALL 16u
-/* Jobs of a round at most, in a call that is more than one round. */
+/* Maximum jobs per round, in a call of more than one round. */
 #define GX_ROUND_JOBS 64u
 
 struct gx_rounds {
     const gx_job *jobs;
     size_t count;
-    bool one; /* all of them are one round */
+    bool one; /* all jobs are one round */
 };
 
-/* The jobs are valid. GX_ERR_OUT_OF_MEMORY, only where there are more than GX_ROUND_SMALL. */
+/* The jobs must be valid. GX_ERR_OUT_OF_MEMORY only for more than GX_ROUND_SMALL jobs. */
 gx_status gx__rounds_find(struct gx_rounds *rounds, const gx_allocator *allocator,
                           const gx_job *jobs, size_t count);
-/* How many jobs from `first` on are the next round. */
+/* The number of jobs in the round that begins at `first`. */
 size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first);
 
-/* Whether the second job has to wait for the first: host memory and buffers. */
+/* Whether the second job must wait for the first: one writes memory that the other uses. */
 bool gx__jobs_conflict(const gx_job *first, const gx_job *second);
 
-/* A job whose operands are looked at and replaced is one device's: where one of them is
- * refused, all of them must still be there. */
+/* Whether a job must not be cut. A checked job in place must not: if an operand is refused, all
+ * operands must still be intact. */
 bool gx__job_is_whole(const gx_job *job);
 
-/* A piece of the line of a round: `jobs` jobs from `job` on, the first one without `skip`
- * elements, the last one only up to element `end`. */
+/* `jobs` jobs from `job` on, the first without its first `skip` elements, the last only up to
+ * element `end`. */
 struct gx_share {
     size_t job, jobs;
     uint64_t skip, end;
@@ -53,12 +53,12 @@ struct gx_range {
     uint64_t first, n;
 };
 
-/* Cuts the round into `count` shares, about in the proportion of the fractions: of elements,
- * where all jobs are of one kind, else of work. Shares may be empty. */
+/* Cuts the round into `count` shares, approximately in proportion to the fractions, by estimated
+ * work. Shares may be empty. */
 void gx__round_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
                    struct gx_share *shares);
 
-/* The part of the ith job of a share that belongs to it. */
+/* The elements of the ith job of a share that belong to it. */
 struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The devices that a context has used or may choose, and the engines that are open.
+ * Device slots: one for each device that a context has used or may choose, with its engine, its
+ * model, its health and its statistics.
  */
 #ifndef GX_ROUTE_SLOTS_H
 #define GX_ROUTE_SLOTS_H
@@ -11,59 +12,60 @@
 #include "route/model.h"
 
 #define GX_DEVICE_SLOTS_MAX 32
-/* The one device that is always there. */
+/* The device that always exists. */
 #define GX_HOST_DEVICE "cpu"
 
-/* What is known of how well a device works; see health.h. */
+/* The health of a device; see health.h. */
 struct gx_condition {
     _Atomic gx_health state;
-    atomic_bool testing;       /* one thread is at its self-test */
-    _Atomic uint64_t retry_at; /* ns of its clock, while it rests or is quarantined */
-    _Atomic uint64_t rest_ns;  /* how long, the next time */
-    _Atomic uint32_t good;     /* jobs in a row that were done and not found wrong */
+    atomic_bool testing;       /* a thread runs its self-test */
+    _Atomic uint64_t retry_at; /* end of the rest or quarantine, in ns */
+    _Atomic uint64_t rest_ns;  /* length of the next one; 0: the shortest */
+    _Atomic uint32_t good;     /* consecutive jobs done without a mismatch */
 };
 
 #define GX_RESIDENCY_END (GX_DEVICE_MEMORY + 1)
-#define GX_PATH_END      (GX_PATH_DEVICE_LOCAL + 1) /* of those that can be asked for */
+#define GX_PATH_END      (GX_PATH_DEVICE_LOCAL + 1) /* paths that a caller can ask for */
 
-/* The first runs of a kind build kernels and memory, and are not learned from. */
+/* The first runs of a kind compile kernels and allocate memory: their times are not learned. */
 #define GX_FIRST_RUNS 2u
 
-/* What a share takes while others do the rest, in thousandths of what it takes alone: the
- * median of the last few. */
+/* How much slower a shard is while other shards of the same round run: the median of the last few
+ * measurements, in thousandths of the time it takes alone. */
 #define GX_CONTENTION_SAMPLES 5u
 struct gx_contention {
     _Atomic uint32_t factor;                      /* 0: not known */
-    _Atomic uint32_t runs;                        /* seen so far */
-    _Atomic uint32_t count;                       /* of those that are kept, */
-    _Atomic uint32_t last[GX_CONTENTION_SAMPLES]; /* the latest one first */
-    _Atomic uint32_t missed; /* decisions in a row that it spoke against a split in */
+    _Atomic uint32_t runs;                        /* measurements so far */
+    _Atomic uint32_t count;                       /* valid entries in `last` */
+    _Atomic uint32_t last[GX_CONTENTION_SAMPLES]; /* newest first */
+    _Atomic uint32_t missed;                      /* splits that contention prevented, in a row */
 };
 
-/* What is remembered of jobs of one kind beside the model, which only knows times. */
+/* What the router knows about jobs of one kind on a device, beyond the times in the model. */
 struct gx_kind_stats {
-    _Atomic uint32_t runs;           /* timed so far */
-    struct gx_contention contention; /* by the memory that the round is in, for "cpu" too */
-    /* Of "cpu": elements that are done sooner than any GPU answers, and by far sooner than by any
-     * that there is, as long as nothing else is under way there; small 0: not known. */
+    _Atomic uint32_t runs;           /* timed runs */
+    struct gx_contention contention; /* by the residency of the round, also on "cpu" */
+    /* On "cpu" only. Jobs of up to `small` elements finish before any GPU could answer, so they
+     * always run there; jobs of up to `cpu_only` finish well before any GPU of this machine, so
+     * they do while "cpu" is idle. small 0: not known. */
     _Atomic uint32_t small, cpu_only;
 };
 
-/* A device, and its engine now; NULL: to be opened. */
 struct gx_device_slot {
     char name[sizeof((gx_device_info *)0)->name];
-    gx_device_info info; /* as it was found; kind 0: it wraps another, and opening it says */
+    gx_device_info info; /* from enumeration; kind 0: a wrapper, known only when open */
     bool host;           /* it is GX_HOST_DEVICE */
-    struct gx_engine *_Atomic engine;
-    struct gx_model *_Atomic model; /* from the first opening on; NULL: none, or no memory */
+    struct gx_engine *_Atomic engine; /* NULL: not open */
+    struct gx_model *_Atomic model;   /* NULL: not opened yet, no memory, or none is kept */
     struct gx_condition condition;
     struct gx_work work;
-    _Atomic uint64_t waiting_ns, failures, mismatches, readmissions;
-    _Atomic uint32_t active;      /* calls under way */
-    _Atomic uint64_t sample_ps;   /* what comparing an element takes; 0: not known */
-    _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe, */
-    _Atomic uint64_t unproven_ns; /* what they took, */
-    _Atomic uint64_t probe_ns;    /* and what that probe took */
+    _Atomic uint64_t waiting_ns; /* predicted time of the work in progress */
+    _Atomic uint64_t failures, mismatches, readmissions;
+    _Atomic uint32_t active;      /* timed batches in progress */
+    _Atomic uint64_t sample_ps;   /* time to verify one element; 0: not known */
+    _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe */
+    _Atomic uint64_t unproven_ns; /* time they took */
+    _Atomic uint64_t probe_ns;    /* time the last probe took */
     struct gx_kind_stats kind_stats[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END][GX_PATH_END];
 };
 
@@ -75,36 +77,35 @@ static inline struct gx_kind_stats *gx__kind_stats(struct gx_device_slot *slot,
 
 struct gx_device_slots {
     struct gx_instance *instance;
-    pthread_mutex_t lock; /* opening and retiring engines */
+    pthread_mutex_t lock; /* for opening and retiring engines */
     _Atomic size_t count;
-    struct gx_device_slot
-        *slot[GX_DEVICE_SLOTS_MAX]; /* only ever appended to; names are constant */
-    struct gx_engine *retired;      /* engines of no slot: lost, or not opened */
+    struct gx_device_slot *slot[GX_DEVICE_SLOTS_MAX]; /* append-only; names are constant */
+    struct gx_engine *retired; /* engines in no slot: lost, or failed to open */
 };
 
 void gx__slots_init(struct gx_device_slots *slots, struct gx_instance *instance);
-/* No job may be under way. */
+/* No job may be running. */
 void gx__slots_close(struct gx_device_slots *slots);
 
-/* The slot of that very name; NULL: there is none yet. Any thread; takes no lock. */
+/* The slot with exactly this name; NULL: none yet. Any thread; takes no lock. */
 struct gx_device_slot *gx__slot_find(struct gx_device_slots *slots, const char *name);
 
-/* The slot of the device that `name` means, not opened; made where there is none. On failure
- * message says what to do. Any thread; blocks while a driver is asked. */
+/* The slot of the device that `name` means, made if there is none; does not open the device. On
+ * failure message says what to do. Any thread; may block in a driver. */
 gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
                        struct gx_device_slot **slot, char *message, size_t message_size);
 
-/* Its engine, with the caller as a user until gx__engine_release; NULL where there is none
- * that works. Any thread; takes no lock. */
+/* The open engine of a slot, with the caller as a user until gx__engine_release; NULL: not open, or
+ * lost. Any thread; takes no lock. */
 struct gx_engine *gx__slot_enter(struct gx_device_slot *slot);
 
-/* The same for the device that `name` means, opened if it is not yet, or if it was lost. On
- * failure message says what to do. Any thread; blocks while a device is opened. */
+/* The same for the device that `name` means, opened if needed. On failure message says what to do.
+ * Any thread; blocks while a device is opened. */
 gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct gx_engine **engine,
                         char *message, size_t message_size);
 
-/* The model of the device that this engine is of, opened if there was no memory for it before;
- * NULL: there still is none, or it is the reference, of which none is kept. Any thread. */
+/* The model of the engine's device; opened now if memory was short before. NULL: out of memory, or
+ * the reference, which has no model. Any thread. */
 struct gx_model *gx__slot_model(struct gx_device_slots *slots, const struct gx_engine *engine);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the router share: a workspace is the memory of one call that is being routed,
- * an shard is one share of it on its way. Desks are kept, so that nothing is allocated once
- * warm.
+ * The internal interface of the router. A workspace holds everything the router needs for one call;
+ * a shard is one share of a round as one device runs it. Workspaces are reused, so that steady work
+ * does not allocate.
  */
 #ifndef GX_ROUTE_WORKSPACE_H
 #define GX_ROUTE_WORKSPACE_H
@@ -10,48 +10,48 @@
 #include "route/route.h"
 #include "route/rounds.h"
 
-/* A device that is considered, by number: as in gx_question.candidates. */
+/* A candidate of the current round, at the same index as in gx_question.candidates. */
 struct gx_candidate_engine {
     struct gx_device_slot *slot;
     struct gx_engine *engine;     /* acquired */
-    bool out;                     /* it failed in this call, */
-    gx_status status;             /* and why */
-    uint64_t share_ns, meant;     /* its share of the round: predicted, and elements */
-    uint64_t actual_ns, elements; /* what it did */
+    bool out;                     /* failed in this round */
+    gx_status status;             /* why */
+    uint64_t share_ns, meant;     /* planned share: predicted time, elements */
+    uint64_t actual_ns, elements; /* work completed */
 };
 
 struct gx_shard {
     struct gx_router *router;
     const struct gx_call *call;
-    struct gx_candidate_engine *meant_for, *candidate; /* who was to do it, and who does */
+    struct gx_candidate_engine *meant_for, *candidate; /* as planned; after failover, another */
     const gx_job *round;
     struct gx_share share;
     gx_job *jobs;               /* share.jobs of them */
-    struct gx_outcome *reports; /* likewise */
-    size_t next;                /* those before are done, and right or refused */
-    char *spare; /* room for results that would replace operands; NULL: none needed */
-    /* Results of reductions that are shared with other shards: only the first and the last job
-     * of a share can be. */
+    struct gx_outcome *reports; /* share.jobs of them */
+    size_t next;                /* jobs before this one are complete: verified, or refused */
+    char *spare;                /* temporary memory for in-place results; NULL: none */
+    /* Partial results of reductions that are split between shards: the first and the last job of
+     * a share can be. */
     uint64_t part[2][GX_LIMBS_MAX];
-    bool together;    /* with others, at the same time */
-    bool failed_over; /* not done by whom it was meant for */
+    bool together;    /* other shards run at the same time */
+    bool failed_over; /* runs on another device than planned */
     double predicted_ns;
     gx_status status;
     char message[160];
     uint64_t sampled;
-    bool done; /* under the lock of the router */
+    bool done; /* protected by the router's lock */
 };
 
 struct gx_workspace {
     struct gx_workspace *next;
-    pthread_cond_t changed; /* an shard is done */
-    size_t choices;         /* the first candidates, who were there to choose from */
-    size_t candidates;      /* and who had to come in after */
-    struct gx_candidate_engine candidate[GX_CANDIDATES_MAX + 1]; /* "cpu" may come in at the end */
+    pthread_cond_t changed; /* a shard is done */
+    size_t choices;         /* the first candidates, which the decision was between */
+    size_t candidates;      /* with "cpu" added as the last resort */
+    struct gx_candidate_engine candidate[GX_CANDIDATES_MAX + 1];
     struct gx_candidate_cost cost[GX_CANDIDATES_MAX];
     struct gx_question question;
     struct gx_decision decision;
-    char message[160]; /* what went wrong first, and was got over */
+    char message[160]; /* the first failure that another device made up for */
     size_t shards;
     struct gx_shard shard[GX_CANDIDATES_MAX];
     size_t part_count, part_room;
@@ -60,158 +60,161 @@ struct gx_workspace {
     gx_job *jobs, *round;
     struct gx_outcome *reports;
     char *spare, *lent;
-    char *copies; /* copies of what is in buffers of devices */
+    char *copies; /* contents of device buffers */
 };
 
 /* ---- workspace.c ---- */
 
-/* NULL: no memory. */
+/* An idle workspace or a new one; NULL: out of memory. */
 struct gx_workspace *gx__workspace_take(struct gx_router *router);
 void gx__workspace_give(struct gx_router *router, struct gx_workspace *ws);
 void gx__workspaces_free(struct gx_router *router);
 
-/* Room for so many of `bytes` each, in *memory, which has room for *room now; contents are
- * lost. False: no memory, and there is none. */
+/* Makes room for `count` items of `bytes` each in *memory, which has room for *room of them;
+ * growing loses the contents. False: out of memory, and *memory is NULL. */
 bool gx__workspace_reserve(struct gx_router *router, void *memory, size_t *room, size_t count,
                            size_t bytes);
 
-/* Has another thread run the shard. False: none can be had, and nothing has happened. */
+/* Has another thread run the shard. False: no thread is available, and the caller must run it. */
 bool gx__shard_send(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard);
-/* Waits until it is done. */
 void gx__shard_await(struct gx_router *router, struct gx_workspace *ws,
                      const struct gx_shard *shard);
 void gx__helpers_end(struct gx_router *router);
 
 /* ---- shard.c ---- */
 
-/* All of these compute with floats: the caller has set its own state aside. */
+/* These functions need the default floating-point environment. */
 
-/* Runs its jobs from `next` on, looks at the results, brings them where they belong, and
- * learns from it. status is GX_OK where all are done, or refused for what is in them. */
+/* Runs the jobs from `next` on, verifies the results, copies in-place results to their outputs, and
+ * updates the model. status is GX_OK if each job is done or was rightly refused. */
 void gx__shard_run(struct gx_shard *shard);
-/* Its jobs as the device would get them. False where there is no `spare` for them. */
+/* Sets `jobs` to what the device gets, with in-place results redirected to `spare`. False: they
+ * need `spare`, and there is none. */
 bool gx__shard_aim(struct gx_shard *shard);
-/* Joins the results of its parts of reductions to those of the shards before it. */
+/* Joins partial results of reductions to those of the shards before this one. */
 void gx__shard_join(const struct gx_shard *shard);
-/* Bytes of `spare` it would need. */
+/* Bytes of `spare` needed on a device other than "cpu". */
 size_t gx__shard_spare(const struct gx_shard *shard);
 
 /* ---- learn.c ---- */
 
+/* The kind of a job. host: on "cpu", where residency and path make no difference. */
 struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
                            bool host);
-/* Jobs on a device took so long, together with other shares of the same round or not. The
- * floating-point state is ours. */
+/* Learns from jobs that took `ns` on a device. together: other shards ran at the same time. Needs
+ * the default floating-point environment. */
 void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot, const gx_job *jobs,
                size_t count, gx_path path, uint64_t ns, bool together);
-/* A share took so many thousandths of what it takes alone. False where that is beyond what
- * others can do to it, and it is not taken in. */
+/* Adds one measurement: the time of a shard in thousandths of the time it takes alone. False, and
+ * not added, if contention cannot explain it. */
 bool gx__contention_learn(struct gx_contention *contention, double thousandths);
-/* It spoke against a split that was worth trying otherwise: when that has happened often
- * enough, most of it is forgotten, and the next one is tried. */
+/* Contention alone prevented a split. After enough of these in a row, the factor is dropped, so
+ * that the next split is tried and measured. */
 void gx__contention_missed(struct gx_contention *contention);
 void gx__contention_forget(struct gx_contention *contention);
-/* Elements that are for "cpu", without a decision. */
+/* The CPU-only limit: jobs like this one of up to so many elements run on "cpu" without a
+ * decision. */
 uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *host,
                             const gx_job *job);
 extern const struct gx_predictor gx__predictor;
 
 /* ---- round.c ---- */
 
-/* Who is there to choose from for these jobs, which are one round, what each would take, and
- * the decision. The engines are entered until gx__round_leave. On failure message says why, and
- * none is. */
+/* Enters the engines of the candidates, predicts each one's time for these jobs, which are one
+ * round, and decides. explore: an unmeasured candidate may be tried, and the decision counts. On
+ * success gx__round_leave must follow; on failure message says why. */
 gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
                            gx_path path, const gx_job *jobs, size_t count, bool explore,
                            char *message, size_t message_size);
 void gx__round_leave(struct gx_workspace *ws);
-/* One shard for each portion. GX_ERR_OUT_OF_MEMORY. */
+/* Makes a shard of each portion of the decision. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
                           const struct gx_call *call, const gx_job *jobs, size_t count);
-/* Runs jobs first .. first + count of the call, which are one round. *reported of them have
- * reports then and are counted; of a failure the call knows. */
+/* Runs jobs first .. first + count of the call, which are one round. *reported of them have their
+ * reports and are counted. On failure call->failed and call->message are set. */
 gx_status gx__round_run(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                         size_t first, size_t count, size_t *reported);
-/* Operands in buffers of "cpu" as the host memory they are; *out is `jobs` where there are
- * none. GX_ERR_OUT_OF_MEMORY. */
+/* Replaces buffers of "cpu" by the host memory they are, in a copy of the jobs; *out is `jobs` if
+ * there are no such buffers. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__round_plain(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                           size_t count, const gx_job **out);
 
 /* ---- named.c ---- */
 
-/* Jobs of the call from `first` on do not run. */
+/* Marks and counts the jobs of the call from `first` on as not run. */
 void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, gx_status why);
-/* Nor do these, as `job` failed before it was begun: the call's message says why. */
+/* The same for the jobs from `job` on, which failed before it began: the call's message says why.
+ */
 void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status);
-/* What came of a batch of the call that begins at job `first`. */
+/* Copies the result of a batch that begins at job `first` to the call. */
 gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first);
-/* Of a job that only one device was considered for. */
+/* Fills the candidates of a job that had only one. */
 void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kind, uint64_t n,
                     struct gx_outcome *outcome);
 
-/* It lies in a buffer of a device other than "cpu". */
+/* In a buffer of a device other than "cpu". */
 bool gx__in_device_buffer(const gx_operand *operand);
-/* The engine of the first such buffer of a job; NULL: it has none. */
+/* The engine of the first such buffer of the job; NULL: the job is not resident. */
 struct gx_engine *gx__resident_engine(const gx_job *job);
-/* Where a job runs that a device is named for, or that has all its buffers on one, and why. On
- * success the caller is a user of *engine; on failure message says why. */
+/* The engine of a job whose device is named or has all its buffers, and the reason. On success the
+ * caller is a user of *engine; on failure message says why. */
 gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
                           struct gx_engine **engine, gx_reason *reason, char *message, size_t size);
-/* The jobs from `first` on that run on one engine: the one that is named, or has their buffers.
- * Their reports are cleared but for the reason. On success the caller is a user of it; on failure
- * the call's message says why. */
+/* The jobs from `first` on that run on the same engine, as gx__find_engine says. Clears their
+ * reports and sets the reason. On success the caller is a user of *engine; on failure the call's
+ * message says why. */
 gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
                            struct gx_engine **engine, size_t *count, gx_reason *first_reason);
-/* Runs jobs whose buffers are all on one device. As gx__round_run. */
+/* Runs resident jobs of one device. As gx__round_run. */
 gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                            size_t first, size_t count, size_t *reported);
 
-/* Runs a batch on an engine, without looking at its results. Returns what it took; 0: nobody
- * looked at the clock. */
+/* Runs a batch on an engine without verifying its results. Returns the time in ns; 0: not timed. */
 uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch);
-/* So many jobs more, that took ns, have their results in buffers of the engine: it has to prove
- * itself where that is due. GX_ERR_DEVICE where it cannot, and message says what that means. */
+/* Counts jobs whose results stay in buffers of the engine, and probes it when due. GX_ERR_DEVICE if
+ * the probe fails; message says what that means for the results. */
 gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
                     size_t count, uint64_t ns, char *message, size_t message_size);
+
 /* ---- route.c ---- */
 
-/* The rounds of these jobs, with memory of the workspace. GX_ERR_OUT_OF_MEMORY. */
+/* gx__rounds_find, with memory of the workspace. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                           size_t count, struct gx_rounds *rounds);
 
 /* ---- check.c ---- */
 
-/* gx__run_on_engine in steps, with results compared as gx_config.sample_every says: those in host
- * memory, and where all of them are to be, those in buffers too. A result that differs is
- * GX_ERR_DEVICE, and the device is what gx__health_gave_wrong_result makes of it. What came of the
- * batch is as if it had been run at once, and its jobs are counted. */
+/* Like gx__run_on_engine, but verifies results in host memory as gx_config.sample_every says, and
+ * with sample_every 1 also those in buffers. A wrong result is GX_ERR_DEVICE and quarantines the
+ * device. Sets the status and reports of the batch, and counts its jobs. */
 void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
 
 /* ---- mixed.c ---- */
 
-/* Its buffers are on more than one such device. */
+/* The job has buffers on more than one device other than "cpu". */
 bool gx__is_mixed(const gx_job *job);
-/* The jobs as they are in host memory, into workspace->round; nothing is copied yet.
- * GX_ERR_OUT_OF_MEMORY. */
+/* Writes the jobs to workspace->round with host memory of the workspace in place of device buffers.
+ * Copies no operands. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__lay_out(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                       size_t count);
-/* Reads the operands of a job that is laid out. On failure message says why. */
+/* Reads the operands of a job from device buffers to where gx__lay_out put them. On failure message
+ * says why. */
 gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
                             char *message, size_t size);
-/* Runs one job of the call with buffers on several devices. As gx__round_run. */
+/* Runs one mixed job of the call. As gx__round_run. */
 gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                         size_t index, size_t *reported);
 
 /* ---- report.c ---- */
 
-/* What the shards did, into the reports of the jobs first .. first + count of the call and
- * the counters. Returns the first failure, of which the call knows then. */
+/* Merges the results of the shards into the reports of jobs first .. first + count of the call, and
+ * counts the jobs. Returns the first failure, which the call then has too. */
 gx_status gx__report_round(struct gx_router *router, const struct gx_workspace *ws,
                            struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns);
-/* Who was considered for job j of the round, of n elements, and what came of it. */
+/* Fills the candidates of job j of the round, which has n elements. */
 void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
                            struct gx_outcome *outcome);
-/* Counts what the round, which went well, took from the decision on, and what was predicted. */
+/* Counts the time of a successful round, measured from the decision, and the best prediction. */
 void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, uint64_t ns);
 
 #endif
