@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A round: jobs that may run at the same time, so that they can be shared out. Who is to do
- * it is decided, the shares run at once, and what one could not do is done by another.
+ * Runs a round: enters the candidates, decides, makes the shards, runs them at the same time, and
+ * fails over to another device if one fails.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,19 +15,19 @@
 #include "route/health.h"
 #include "route/store.h"
 
-/* A part is of one operation, field and residency: there can be no more. */
+/* There is one part for each operation, field and residency. */
 #define PARTS_MAX ((size_t)GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES)
 
-/* What keeping operands safe costs, in bytes per ns: a copy, and where the memory for it is
- * not kept, getting that too. */
+/* The cost of copying in-place results, in bytes per ns. Beyond FRESH_BYTES the memory for them is
+ * not kept (workspace.c), and must be allocated too. */
 #define COPY_RATE   8.0
 #define FRESH_RATE  2.0
 #define FRESH_BYTES ((uint64_t)64 << 20)
 
-/* ---- who is there ---- */
+/* ---- candidates ---- */
 
-static void enter_one(struct gx_workspace *ws, struct gx_device_slot *slot,
-                      struct gx_engine *engine)
+static void add_candidate(struct gx_workspace *ws, struct gx_device_slot *slot,
+                          struct gx_engine *engine)
 {
     ws->candidate[ws->candidates++] = (struct gx_candidate_engine){.slot = slot, .engine = engine};
 }
@@ -39,14 +39,14 @@ void gx__round_leave(struct gx_workspace *ws)
     ws->candidates = ws->choices = 0;
 }
 
-/* "cpu", whether it is to choose or not. */
+/* Adds "cpu", even if it is not in the list of candidates. */
 static gx_status enter_host(struct gx_router *router, struct gx_workspace *ws, char *message,
                             size_t message_size)
 {
     struct gx_engine *engine;
     gx_status s = gx__slot_open(&router->slots, GX_HOST_DEVICE, &engine, message, message_size);
     if (s == GX_OK)
-        enter_one(ws, engine->slot, engine);
+        add_candidate(ws, engine->slot, engine);
     return s;
 }
 
@@ -71,7 +71,7 @@ static gx_status enter_all(struct gx_router *router, struct gx_workspace *ws, gx
         if (!allowed(policy, slot) || !gx__health_usable(slot))
             continue;
         if (gx__health_enter(&router->slots, slot, &engine, message, message_size) == GX_OK)
-            enter_one(ws, slot, engine);
+            add_candidate(ws, slot, engine);
     }
     if (!ws->candidates && policy == GX_POLICY_GPU) {
         if (!message[0])
@@ -84,7 +84,7 @@ static gx_status enter_all(struct gx_router *router, struct gx_workspace *ws, gx
     return s;
 }
 
-/* ---- the question ---- */
+/* ---- deciding ---- */
 
 static void add_part(struct gx_workspace *ws, const struct gx_kind *kind, uint64_t n)
 {
@@ -126,14 +126,15 @@ static const struct gx_part *largest_part(const struct gx_workspace *ws)
     return most;
 }
 
-/* By the memory of the round: that of a GPU's share says who has to copy. */
+/* By the kind of the round, not of the candidate: the residency on a GPU determines how much the
+ * copies for it slow down "cpu". */
 static struct gx_contention *contention_of(const struct gx_workspace *ws, size_t candidate)
 {
     const struct gx_part *most = largest_part(ws);
     return &gx__kind_stats(ws->candidate[candidate].slot, &most->kind)->contention;
 }
 
-static void add_rival(struct gx_workspace *ws, size_t i, uint64_t replaced)
+static void add_cost(struct gx_workspace *ws, size_t i, uint64_t replaced)
 {
     const struct gx_candidate_engine *e = &ws->candidate[i];
     struct gx_candidate_cost *candidate = &ws->cost[i];
@@ -150,7 +151,7 @@ static void add_rival(struct gx_workspace *ws, size_t i, uint64_t replaced)
         atomic_load_explicit(&contention_of(ws, i)->factor, memory_order_relaxed) / 1000.0;
 }
 
-/* What shares take beside others is measured again when it has often spoken against a split. */
+/* After many splits that contention prevented, it is measured again. */
 static void note_held_back(struct gx_workspace *ws)
 {
     for (size_t i = 0; i < ws->choices && ws->decision.held_back; i++)
@@ -190,7 +191,7 @@ gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx
                                         .exploring = explore ? &router->exploring : NULL};
     add_parts(router, ws, jobs, count, path, &replaced);
     for (size_t i = 0; i < ws->choices; i++)
-        add_rival(ws, i, replaced);
+        add_cost(ws, i, replaced);
     gx__decide(&ws->question, &ws->decision);
     if (explore) {
         note_held_back(ws);
@@ -199,10 +200,11 @@ gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx
     return GX_OK;
 }
 
-/* ---- carving ---- */
+/* ---- making shards ---- */
 
-/* Memory for results that would replace operands. Without it, "cpu" has to do these. */
-static void give_spare(struct gx_router *router, struct gx_workspace *ws)
+/* Gives shards on devices other than "cpu" memory for in-place results. Without memory these shards
+ * fail over to "cpu". */
+static void assign_spare(struct gx_router *router, struct gx_workspace *ws)
 {
     size_t bytes = 0, at = 0;
     for (size_t i = 0; i < ws->shards; i++)
@@ -251,7 +253,7 @@ gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
     }
     for (size_t i = 0; i < ws->shards; i++)
         ws->shard[i].together = ws->shards > 1;
-    give_spare(router, ws);
+    assign_spare(router, ws);
     return GX_OK;
 }
 
@@ -291,8 +293,8 @@ gx_status gx__round_plain(struct gx_router *router, struct gx_workspace *ws, con
 
 /* ---- running ---- */
 
-/* The host's share is the caller's, who has its threads; else the largest. */
-static struct gx_shard *callers_own(struct gx_workspace *ws)
+/* The shard that the caller's thread runs: the one on "cpu", or else the largest. */
+static struct gx_shard *callers_shard(struct gx_workspace *ws)
 {
     struct gx_shard *own = ws->shard;
     for (size_t i = 0; i < ws->shards; i++) {
@@ -305,10 +307,10 @@ static struct gx_shard *callers_own(struct gx_workspace *ws)
     return own;
 }
 
-/* Who drives a GPU needs a core, all the time: computing on that too would hold both up. */
-static void run_errands(struct gx_router *router, struct gx_workspace *ws)
+/* A thread that drives a GPU needs a core of its own, so the thread pool uses one less for each. */
+static void run_shards(struct gx_router *router, struct gx_workspace *ws)
 {
-    struct gx_shard *own = callers_own(ws);
+    struct gx_shard *own = callers_shard(ws);
     struct gx_instance *instance = router->slots.instance;
     bool sent[GX_CANDIDATES_MAX] = {false};
     for (size_t i = 0; i < ws->shards; i++) {
@@ -328,10 +330,10 @@ static void run_errands(struct gx_router *router, struct gx_workspace *ws)
     }
 }
 
-/* ---- when one fails ---- */
+/* ---- failing over ---- */
 
-/* A device that hangs may wake up and write to registered memory: no result there could be
- * relied on. */
+/* A device that hangs may recover and write to registered memory later, over the result of another
+ * device. */
 static bool may_be_written_later(const struct gx_shard *shard)
 {
     for (size_t i = shard->next; i < shard->share.jobs; i++) {
@@ -344,14 +346,14 @@ static bool may_be_written_later(const struct gx_shard *shard)
     return false;
 }
 
-static bool can_be_done_by_others(const struct gx_shard *shard)
+static bool can_fail_over(const struct gx_shard *shard)
 {
     if (shard->status == GX_ERR_TIMEOUT && may_be_written_later(shard))
         return false;
     return gx__health_is_failure(shard->status) || shard->status == GX_ERR_UNSUPPORTED;
 }
 
-/* The fastest of those left; where times are not known, "cpu" before others. */
+/* The fastest of the remaining candidates; "cpu" if no times are known. */
 static struct gx_candidate_engine *next_best(struct gx_workspace *ws)
 {
     struct gx_candidate_engine *best = NULL;
@@ -369,7 +371,7 @@ static struct gx_candidate_engine *next_best(struct gx_workspace *ws)
     return best;
 }
 
-/* "cpu" was not to choose, but is better than none. */
+/* "cpu", even if it was not a candidate. NULL: it has failed too, or the policy forbids it. */
 static struct gx_candidate_engine *last_resort(struct gx_router *router, struct gx_workspace *ws,
                                                gx_policy policy)
 {
@@ -382,9 +384,9 @@ static struct gx_candidate_engine *last_resort(struct gx_router *router, struct 
     return &ws->candidate[ws->candidates - 1];
 }
 
-static void repair(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard)
+static void fail_over(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard)
 {
-    while (can_be_done_by_others(shard)) {
+    while (can_fail_over(shard)) {
         struct gx_candidate_engine *failed = shard->candidate, *other;
         failed->out = true;
         failed->status = shard->status;
@@ -402,9 +404,10 @@ static void repair(struct gx_router *router, struct gx_workspace *ws, struct gx_
     }
 }
 
-/* ---- the whole of it ---- */
+/* ---- running a round ---- */
 
-static void slot(struct gx_workspace *ws, bool begin)
+/* Adds the predicted times to the waiting time of the devices, or subtracts them. */
+static void count_waiting(struct gx_workspace *ws, bool begin)
 {
     for (size_t i = 0; i < ws->decision.portions; i++) {
         const struct gx_portion *portion = &ws->decision.portion[i];
@@ -414,8 +417,8 @@ static void slot(struct gx_workspace *ws, bool begin)
     }
 }
 
-/* What it took, by the longest of its shares where one models time. */
-static uint64_t took(const struct gx_workspace *ws, uint64_t elapsed)
+/* The time of the round: that of the longest shard if a device has a clock of its own. */
+static uint64_t round_ns(const struct gx_workspace *ws, uint64_t elapsed)
 {
     uint64_t longest = 0;
     bool modelled = false;
@@ -426,9 +429,9 @@ static uint64_t took(const struct gx_workspace *ws, uint64_t elapsed)
     return modelled ? longest : elapsed;
 }
 
-/* Whatever was decided does not happen. */
-static gx_status call_off(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                          gx_status status)
+/* Undoes a decision that cannot be carried out. */
+static gx_status abandon(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
+                         gx_status status)
 {
     if (ws->decision.reason == GX_REASON_EXPLORED)
         gx__explored(&router->exploring, 0, ws->decision.best_ns);
@@ -451,7 +454,7 @@ static gx_status prepare(struct gx_router *router, struct gx_workspace *ws, stru
     if (s != GX_OK)
         return s;
     s = gx__round_carve(router, ws, call, jobs, count);
-    return s == GX_OK ? GX_OK : call_off(router, ws, call, s);
+    return s == GX_OK ? GX_OK : abandon(router, ws, call, s);
 }
 
 gx_status gx__round_run(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
@@ -462,22 +465,22 @@ gx_status gx__round_run(struct gx_router *router, struct gx_workspace *ws, struc
     *reported = 0;
     if (s != GX_OK)
         return s;
-    uint64_t decided = gx__now_ns(); /* devices are open by now, which is not of this round */
+    uint64_t decided = gx__now_ns(); /* regret does not include opening devices */
     ws->message[0] = 0;
-    slot(ws, true);
-    run_errands(router, ws);
-    slot(ws, false);
+    count_waiting(ws, true);
+    run_shards(router, ws);
+    count_waiting(ws, false);
     for (size_t i = 0; i < ws->shards; i++)
-        repair(router, ws, &ws->shard[i]);
+        fail_over(router, ws, &ws->shard[i]);
     for (size_t i = 0; i < ws->shards; i++)
         gx__shard_join(&ws->shard[i]);
-    uint64_t end = gx__now_ns(), ns = took(ws, end - start);
+    uint64_t end = gx__now_ns(), ns = round_ns(ws, end - start);
     gx__routed(&router->exploring, ns);
     if (ws->decision.reason == GX_REASON_EXPLORED)
         gx__explored(&router->exploring, ns, ws->decision.best_ns);
     s = gx__report_round(router, ws, call, first, count, ns);
     if (s == GX_OK)
-        gx__report_regret(router, ws, took(ws, end - decided));
+        gx__report_regret(router, ws, round_ns(ws, end - decided));
     *reported = count;
     gx__round_leave(ws);
     return s;

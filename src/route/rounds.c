@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call is one round more often than not, which sorting the memory of all its jobs by address
- * finds out, whatever their number. Only where it is not, jobs are compared with each other,
- * few at a time.
+ * Finding rounds and cutting them into shares. Most calls are one round, which sorting the memory
+ * of all jobs by address shows in O(n log n). Only if a call is not, jobs are compared pair by
+ * pair, at most GX_ROUND_JOBS at a time.
  */
 #include "route/rounds.h"
 
 #include "base/alloc.h"
 #include "exec/plan.h"
 
-/* The memory of one operand. */
+/* The memory range of an operand. */
 struct extent {
     const gx_buf *buffer; /* NULL: host memory */
     uintptr_t from, to;
     bool writes;
 };
 
-/* False where the job has no such operand, or it is where the result goes: what must not meet
- * the one must not meet the other. */
+/* False if the job has no such operand, or the operand begins where the output does: the extent of
+ * the output covers it. */
 static bool find_extent(const gx_job *job, int which, struct extent *e)
 {
     const gx_operand *o = gx__operand(job, which), *out = &job->out;
@@ -33,7 +33,7 @@ static bool find_extent(const gx_job *job, int which, struct extent *e)
     return true;
 }
 
-/* ---- all jobs of a call ---- */
+/* ---- all jobs at once ---- */
 
 static bool before(const struct extent *x, const struct extent *y)
 {
@@ -49,7 +49,7 @@ static size_t run_end(const struct extent *e, size_t at, size_t count)
     return at;
 }
 
-/* Merges each two runs that are in order already into one. */
+/* Merges pairs of sorted runs. */
 static void merge_runs(const struct extent *from, struct extent *to, size_t count)
 {
     for (size_t start = 0, end; start < count; start = end) {
@@ -60,8 +60,9 @@ static void merge_runs(const struct extent *from, struct extent *to, size_t coun
     }
 }
 
-/* In the order of addresses; the result is one of the two. Operands come all a, all b and so
- * on, and most calls have each of them in order: few runs. */
+/* Sorts by address and returns the array, of the two, that has the result. A natural merge sort:
+ * extents are listed by operand (all out, all a, ...), and most calls have each operand in order,
+ * which makes few runs. */
 static struct extent *sort(struct extent *e, struct extent *other, size_t count)
 {
     while (run_end(e, 0, count) < count) {
@@ -73,10 +74,10 @@ static struct extent *sort(struct extent *e, struct extent *other, size_t count)
     return e;
 }
 
-/* Whether one that writes meets another; within a job none does. */
-static bool any_meet(const struct extent *e, size_t count)
+/* Whether a written extent overlaps another. Extents of the same job never do. */
+static bool any_overlap(const struct extent *e, size_t count)
 {
-    uintptr_t read = 0, written = 0; /* up to here, in the buffer at hand */
+    uintptr_t read = 0, written = 0; /* ends so far, in the current buffer */
     for (size_t i = 0; i < count; i++) {
         if (i && e[i].buffer != e[i - 1].buffer)
             read = written = 0;
@@ -88,14 +89,14 @@ static bool any_meet(const struct extent *e, size_t count)
     return false;
 }
 
-/* e has room for twice GX_OPERANDS extents of each. */
+/* e has room for 2 * GX_OPERANDS extents per job. */
 static bool independent(const gx_job *jobs, size_t count, struct extent *e)
 {
     size_t found = 0;
     for (int which = GX_OUT; which < GX_OPERANDS; which++)
         for (size_t i = 0; i < count; i++)
             found += find_extent(&jobs[i], which, &e[found]);
-    return !any_meet(sort(e, e + count * GX_OPERANDS, found), found);
+    return !any_overlap(sort(e, e + count * GX_OPERANDS, found), found);
 }
 
 gx_status gx__rounds_find(struct gx_rounds *rounds, const gx_allocator *allocator,
@@ -118,7 +119,7 @@ gx_status gx__rounds_find(struct gx_rounds *rounds, const gx_allocator *allocato
     return GX_OK;
 }
 
-/* ---- two of them ---- */
+/* ---- pairs of jobs ---- */
 
 bool gx__jobs_conflict(const gx_job *first, const gx_job *second)
 {
@@ -155,19 +156,19 @@ bool gx__job_is_whole(const gx_job *job)
     return !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) && gx__job_in_place(job);
 }
 
-/* Of one element, about: moving it, and its products. */
+/* Approximate work per element: moving it, and its products. */
 static double work(const gx_job *job)
 {
     return (double)gx__element_bytes(job->field) * (1 + gx__op_products(job->op));
 }
 
-/* A position in the line: before this element of this job; the element is not the end of it. */
+/* The position before an element of a job; element < n of the job. */
 struct position {
     size_t job;
     uint64_t element;
 };
 
-/* About a hundredth of a job at most, or shares would be far from what was wanted. */
+/* At most about 1 % of the job, so that shares come close to their fractions. */
 static uint64_t cut_step(uint64_t n)
 {
     uint64_t step = GX_CUT_ELEMS;
@@ -176,12 +177,12 @@ static uint64_t cut_step(uint64_t n)
     return step;
 }
 
-/* Where to cut a job, when its part before the cut should be `wanted` elements. */
+/* The cut of a job that is nearest to `wanted` elements. */
 static struct position cut_job(const gx_job *jobs, size_t job, double wanted)
 {
     uint64_t n = jobs[job].n, step = cut_step(n);
     uint64_t element = (uint64_t)(wanted / (double)step + 0.5) * step;
-    if (wanted + (double)step / 2 >= (double)n) /* its end is nearer, and no multiple */
+    if (wanted + (double)step / 2 >= (double)n) /* the end, which need not be a multiple */
         element = n;
     if (gx__job_is_whole(&jobs[job]))
         element = wanted < (double)n / 2 ? 0 : n;
@@ -194,7 +195,7 @@ static struct gx_share between(const gx_job *jobs, struct position from, struct 
                              .jobs = to.job - from.job + (to.element > 0),
                              .skip = from.element,
                              .end = to.element};
-    if (from.job == to.job && from.element == to.element) /* nothing of the job it is in */
+    if (from.job == to.job && from.element == to.element)
         share.jobs = 0;
     if (!share.jobs)
         share.skip = share.end = 0;

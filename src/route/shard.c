@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One share of a round on one device: run, results compared, brought where they belong. What
- * would replace operands goes to memory of the workspace first, so that whatever the device does,
- * the operands are there to do it again elsewhere.
+ * Runs a shard: one share of a round on one device. Results in place go to memory of the workspace
+ * first and are copied to their outputs after verification, so that the operands are intact if
+ * another device has to repeat the share.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,18 +13,18 @@
 #include "route/workspace.h"
 #include "route/health.h"
 
-/* What a sample of fewer elements takes is mostly what it takes to begin. */
+/* Smaller samples are not timed: their time is mostly overhead. */
 #define SAMPLE_TIMED 64u
-#define SAMPLE_FADE  16u
+#define SAMPLE_DECAY 16u
 
-/* The ith job as it is meant: with its own out. */
-static gx_job meant(const struct gx_shard *shard, size_t i)
+/* The part of the ith job that belongs to the share, with the caller's output. */
+static gx_job share_job(const struct gx_shard *shard, size_t i)
 {
     struct gx_range range = gx__share_range(shard->round, &shard->share, i);
     return gx__sub_job(&shard->round[range.job], range.first, range.n);
 }
 
-/* The ith job is a part of a reduction. */
+/* Whether the ith job is part of a reduction that is split between shards. */
 static bool is_part(const struct gx_shard *shard, size_t i)
 {
     struct gx_range range = gx__share_range(shard->round, &shard->share, i);
@@ -32,7 +32,7 @@ static bool is_part(const struct gx_shard *shard, size_t i)
     return gx__op_shape(whole->op) == GX_SHAPE_REDUCTION && range.n != whole->n;
 }
 
-/* Memory of its own for every such result, at the alignment of caches. */
+/* Rounded up to a multiple of the cache line. */
 static size_t spare_bytes(const gx_job *job)
 {
     return gx__job_in_place(job) ? (gx__operand_bytes(job, GX_OUT) + 63) / 64 * 64 : 0;
@@ -42,18 +42,17 @@ size_t gx__shard_spare(const struct gx_shard *shard)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < shard->share.jobs; i++) {
-        gx_job job = meant(shard, i);
+        gx_job job = share_job(shard, i);
         bytes += spare_bytes(&job);
     }
     return bytes;
 }
 
-/* Results go to their own memory, or on a device that may fail, to spare. */
 bool gx__shard_aim(struct gx_shard *shard)
 {
     char *spare = shard->spare;
     for (size_t i = 0; i < shard->share.jobs; i++) {
-        shard->jobs[i] = meant(shard, i);
+        shard->jobs[i] = share_job(shard, i);
         if (is_part(shard, i))
             shard->jobs[i].out = gx_host(shard->part[i != 0]);
         size_t bytes = shard->candidate->slot->host ? 0 : spare_bytes(&shard->jobs[i]);
@@ -67,7 +66,7 @@ bool gx__shard_aim(struct gx_shard *shard)
     return true;
 }
 
-static void be_fine(struct gx_shard *shard)
+static void clear_status(struct gx_shard *shard)
 {
     shard->status = GX_OK;
     shard->message[0] = 0;
@@ -79,9 +78,9 @@ static void fail(struct gx_shard *shard, gx_status status, const char *message)
     snprintf(shard->message, sizeof shard->message, "%s", message);
 }
 
-/* ---- looking at results ---- */
+/* ---- verifying ---- */
 
-static void lied(struct gx_shard *shard, uint64_t index, const char *what)
+static void fail_wrong(struct gx_shard *shard, uint64_t index, const char *what)
 {
     char message[sizeof shard->message];
     snprintf(message, sizeof message, "device '%s': %s at element %llu",
@@ -91,12 +90,12 @@ static void lied(struct gx_shard *shard, uint64_t index, const char *what)
     fail(shard, GX_ERR_DEVICE, message);
 }
 
-/* One sample, and what an element of it takes: half from now and half from before. */
-static bool look(struct gx_shard *shard, struct gx_sampler *sampler, size_t i, uint64_t count,
-                 uint64_t *wrong)
+/* Verifies a sample of the ith job and updates the average time per element. */
+static bool compare_sample(struct gx_shard *shard, struct gx_sampler *sampler, size_t i,
+                           uint64_t count, uint64_t *wrong)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
-    gx_job job = meant(shard, i);
+    gx_job job = share_job(shard, i);
     if (count < SAMPLE_TIMED)
         return gx__results_right(sampler, &job, shard->jobs[i].out.host, count, wrong);
     uint64_t start = gx__now_ns();
@@ -106,15 +105,15 @@ static bool look(struct gx_shard *shard, struct gx_sampler *sampler, size_t i, u
     return right;
 }
 
-static void fade(_Atomic uint64_t *ps)
+static void decay(_Atomic uint64_t *ps)
 {
     uint64_t before = atomic_load(ps);
-    atomic_store(ps, before - before / SAMPLE_FADE);
+    atomic_store(ps, before - before / SAMPLE_DECAY);
 }
 
-/* Jobs from `from` to `to` are done, by what the device says, and all took ns. How many
- * elements are looked at is bounded where that is left to us, and the device is known: then
- * there are fewer of each job, not none of the last. */
+/* Verifies samples of jobs from .. to, which the device reports as done and which took ns together.
+ * On a trusted device, unless the caller has set sample_every, the time for this is limited by
+ * taking smaller samples of all jobs. */
 static bool compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
@@ -129,38 +128,38 @@ static bool compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
         elements += shard->jobs[i].n;
     if (elements / every > left) {
         every = elements / left + 1;
-        if (left < SAMPLE_TIMED) /* too few to be timed: what one slow look said must pass */
-            fade(&slot->sample_ps);
+        if (left < SAMPLE_TIMED) /* too few to be timed, so one slow measurement must decay */
+            decay(&slot->sample_ps);
     }
-    sampler.rest = sampler.seed / 64 % every; /* not the same jobs of a batch every time */
+    sampler.rest = sampler.seed / 64 % every; /* so that samples are of other jobs each time */
     for (size_t i = from; i < to && right; i++) {
         uint64_t wrong, count = gx__sample_size(&sampler, &shard->jobs[i], every, trusted);
         if (!count)
             continue;
-        right = look(shard, &sampler, i, count, &wrong);
+        right = compare_sample(shard, &sampler, i, count, &wrong);
         shard->reports[i].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         shard->sampled += count;
         if (!right)
-            lied(shard, wrong, "a wrong result");
+            fail_wrong(shard, wrong, "a wrong result");
     }
     gx__count(&instance->counters.sampled, shard->sampled - before);
     return right;
 }
 
-static bool refused_rightly(struct gx_shard *shard, size_t i)
+static bool is_refusal_right(struct gx_shard *shard, size_t i)
 {
     const struct gx_outcome *r = &shard->reports[i];
-    gx_job job = meant(shard, i);
+    gx_job job = share_job(shard, i);
     if (gx__refusal_right(&job, r->bad_index, r->bad_operand))
         return true;
-    lied(shard, r->bad_index, "it refused a canonical operand");
+    fail_wrong(shard, r->bad_index, "it refused a canonical operand");
     return false;
 }
 
-static void bring_home(struct gx_shard *shard, size_t from, size_t to)
+static void copy_results(struct gx_shard *shard, size_t from, size_t to)
 {
     for (size_t i = from; i < to && shard->spare; i++) {
-        gx_job job = meant(shard, i);
+        gx_job job = share_job(shard, i);
         if (job.out.host != shard->jobs[i].out.host && !is_part(shard, i))
             memcpy(job.out.host, shard->jobs[i].out.host, gx__operand_bytes(&job, GX_OUT));
     }
@@ -182,7 +181,7 @@ void gx__shard_join(const struct gx_shard *shard)
 
 /* ---- running ---- */
 
-/* The jobs from `next` on. */
+/* Makes a batch of the jobs from `next` on. */
 static void set_batch(const struct gx_shard *shard, struct gx_batch *batch)
 {
     struct gx_outcome *reports = shard->reports + shard->next;
@@ -196,12 +195,12 @@ static void set_batch(const struct gx_shard *shard, struct gx_batch *batch)
     batch->cancel = shard->together ? NULL : shard->call->cancel;
 }
 
-/* The jobs before `end` are done and right. */
-static void take_in(struct gx_shard *shard, size_t end, uint64_t ns)
+/* The jobs before `end` are done and verified: copies their results and counts them. */
+static void finish_jobs(struct gx_shard *shard, size_t end, uint64_t ns)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
     uint64_t elements = 0, some = 0;
-    bring_home(shard, shard->next, end);
+    copy_results(shard, shard->next, end);
     for (size_t i = shard->next; i < end; i++) {
         elements += shard->jobs[i].n;
         some += shard->jobs[i].n != 0;
@@ -216,8 +215,8 @@ static void take_in(struct gx_shard *shard, size_t end, uint64_t ns)
     shard->next = end;
 }
 
-/* One batch, from `next` on. False where the device is at fault, or all has to end. */
-static bool go(struct gx_shard *shard, bool alone)
+/* Runs the jobs from `next` on as one batch. False: the device failed, or the round must stop. */
+static bool run_batch(struct gx_shard *shard, bool alone)
 {
     struct gx_batch batch;
     struct gx_device_slot *slot = shard->candidate->slot;
@@ -233,28 +232,29 @@ static bool go(struct gx_shard *shard, bool alone)
     if (gx__health_is_failure(batch.status) && !slot->host)
         gx__health_failed(&shard->router->slots, slot, engine, batch.status);
     if (!slot->host && !compare(shard, first, end, ns))
-        return false; /* none of them counts */
+        return false; /* none of these jobs counts */
     if (!slot->host && batch.status == GX_OK && atomic_load(&engine->lost)) {
         fail(shard, GX_ERR_DEVICE, "another call has found that the device gives wrong results");
         return false;
     }
-    if (batch.status == GX_ERR_NOT_CANONICAL && !slot->host && !refused_rightly(shard, end))
+    if (batch.status == GX_ERR_NOT_CANONICAL && !slot->host && !is_refusal_right(shard, end))
         return false;
-    take_in(shard, end, ns);
+    finish_jobs(shard, end, ns);
     alone &= atomic_load(&slot->active) == 1;
     if (batch.status == GX_OK && alone && !shard->spare && !shard->call->mode &&
         !shard->failed_over)
         gx__learn(shard->router->slots.instance, slot, batch.jobs, batch.count, shard->call->path,
                   ns, shard->together);
     if (batch.status == GX_ERR_NOT_CANONICAL) {
-        be_fine(shard);
-        shard->next = end + 1; /* the report has it */
+        clear_status(shard);
+        shard->next = end + 1; /* its report has the status */
     }
     return batch.status == GX_OK || batch.status == GX_ERR_NOT_CANONICAL;
 }
 
-/* A job that is refused stops the others only where these are not half done elsewhere. */
-static bool goes_on(const struct gx_shard *shard)
+/* A refused job stops the jobs after it, unless other shards may already have done parts of them.
+ */
+static bool has_more(const struct gx_shard *shard)
 {
     bool refused = shard->next && shard->reports[shard->next - 1].status == GX_ERR_NOT_CANONICAL;
     return shard->next < shard->share.jobs && (shard->together || !refused);
@@ -263,14 +263,14 @@ static bool goes_on(const struct gx_shard *shard)
 void gx__shard_run(struct gx_shard *shard)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
-    be_fine(shard);
+    clear_status(shard);
     if (!gx__shard_aim(shard)) {
         fail(shard, GX_ERR_OUT_OF_MEMORY,
              "no memory to keep operands safe from a device that may fail");
         return;
     }
     bool alone = atomic_fetch_add(&slot->active, 1) == 0;
-    while (goes_on(shard) && go(shard, alone))
+    while (has_more(shard) && run_batch(shard, alone))
         ;
     atomic_fetch_sub(&slot->active, 1);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Engines are opened at their first use and stay open until their device is lost. Finding
- * one that is open takes no lock: the list of slots only grows, an entry is complete
- * before it is counted, and memory that was an engine stays one until the router ends.
- * So a reader may count itself as a user of what it found and then look whether that is
- * still in its slot; who takes it out of there looks for users afterwards. One of the
- * two sees the other, and nothing is closed under a user.
+ * An engine is opened at its first use and stays open until its device is lost. Finding an open
+ * engine takes no lock: the list of slots only grows, a slot is complete before it is counted, and
+ * the memory of an engine stays an engine until the router is closed. So a reader counts itself as
+ * a user of the engine it found and then checks that the engine is still in its slot. Retiring
+ * removes the engine from its slot first and checks for users afterwards. One of the two sees the
+ * other, and no engine is closed while it has users.
  */
 #include "route/slots.h"
 
@@ -48,8 +48,8 @@ void gx__slots_close(struct gx_device_slots *slots)
     pthread_mutex_destroy(&slots->lock);
 }
 
-/* Closes what nobody uses any more, and returns one of those to be opened anew, else a new
- * one; NULL: no memory. */
+/* Closes retired engines without users and returns one of them for reuse, or else a new one; NULL:
+ * out of memory. */
 static struct gx_engine *closed_engine(struct gx_device_slots *slots)
 {
     struct gx_engine **found = NULL;
@@ -89,11 +89,11 @@ struct gx_engine *gx__slot_enter(struct gx_device_slot *slot)
     return NULL;
 }
 
-/* ---- opening; all of it under the lock ---- */
+/* ---- opening; under the lock ---- */
 
-/* A slot that nobody sees before it is published. */
-static gx_status new_place(struct gx_device_slots *slots, const char *name,
-                           struct gx_device_slot **slot, char *message, size_t message_size)
+/* Not visible to others before it is published. */
+static gx_status new_slot(struct gx_device_slots *slots, const char *name,
+                          struct gx_device_slot **slot, char *message, size_t message_size)
 {
     if (slots->count == GX_DEVICE_SLOTS_MAX) {
         snprintf(message, message_size, "%d devices are open, which is the most there can be",
@@ -117,11 +117,11 @@ static void publish(struct gx_device_slots *slots, struct gx_device_slot *slot)
     atomic_store_explicit(&slots->count, count + 1, memory_order_release);
 }
 
-/* The slot of the device with this name, which may be one of several, else a new one. The
- * registry does not know devices that wrap others. */
-static gx_status place_of(struct gx_device_slots *slots, const char *name,
-                          struct gx_device_slot **slot, bool *is_new, char *message,
-                          size_t message_size)
+/* The slot of the device, which may have other names as well, or else a new one. Wrapping devices
+ * are not in the registry. */
+static gx_status find_or_make_slot(struct gx_device_slots *slots, const char *name,
+                                   struct gx_device_slot **slot, bool *is_new, char *message,
+                                   size_t message_size)
 {
     gx_device_info info = {0};
     *is_new = false;
@@ -136,7 +136,7 @@ static gx_status place_of(struct gx_device_slots *slots, const char *name,
         *slot = gx__slot_find(slots, name);
     }
     *is_new = !*slot;
-    gx_status s = *slot ? GX_OK : new_place(slots, name, slot, message, message_size);
+    gx_status s = *slot ? GX_OK : new_slot(slots, name, slot, message, message_size);
     if (*is_new && s == GX_OK)
         (*slot)->info = info;
     return s;
@@ -145,7 +145,7 @@ static gx_status place_of(struct gx_device_slots *slots, const char *name,
 static void open_model(struct gx_device_slots *slots, struct gx_device_slot *slot,
                        const struct gx_engine *engine)
 {
-    bool wanted = engine->device.info.kind != GX_DEVICE_REFERENCE; /* which is never chosen */
+    bool wanted = engine->device.info.kind != GX_DEVICE_REFERENCE; /* it is never chosen */
     if (wanted && !slot->model)
         atomic_store(&slot->model,
                      gx__model_open(slots->instance, slot->name, engine->device.info.description));
@@ -174,17 +174,17 @@ static gx_status open_engine(struct gx_device_slots *slots, struct gx_device_slo
     return GX_OK;
 }
 
-/* Opens the device, for the first time or after it was lost. */
-static gx_status open_place(struct gx_device_slots *slots, const char *name,
-                            struct gx_engine **engine, char *message, size_t message_size)
+/* Opens a device for the first time, or again after it was lost. */
+static gx_status open_slot(struct gx_device_slots *slots, const char *name,
+                           struct gx_engine **engine, char *message, size_t message_size)
 {
     struct gx_device_slot *slot;
     bool is_new;
-    gx_status s = place_of(slots, name, &slot, &is_new, message, message_size);
+    gx_status s = find_or_make_slot(slots, name, &slot, &is_new, message, message_size);
     if (s != GX_OK)
         return s;
     *engine = gx__slot_enter(slot);
-    if (*engine) /* another thread was faster, or it goes by another name */
+    if (*engine) /* another thread was faster, or it is open under another name */
         return GX_OK;
     struct gx_engine *lost = atomic_exchange(&slot->engine, NULL);
     if (lost)
@@ -208,7 +208,7 @@ gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct 
     fenv_t caller;
     gx__float_env_default(&caller);
     pthread_mutex_lock(&slots->lock);
-    gx_status s = open_place(slots, name, engine, message, message_size);
+    gx_status s = open_slot(slots, name, engine, message, message_size);
     pthread_mutex_unlock(&slots->lock);
     gx__float_env_restore(&caller);
     return s;
@@ -230,7 +230,7 @@ gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
     fenv_t caller;
     gx__float_env_default(&caller);
     pthread_mutex_lock(&slots->lock);
-    gx_status s = place_of(slots, name, slot, &is_new, message, message_size);
+    gx_status s = find_or_make_slot(slots, name, slot, &is_new, message, message_size);
     if (s == GX_OK && is_new)
         publish(slots, *slot);
     pthread_mutex_unlock(&slots->lock);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of calls that are being routed, and threads that run shares beside the caller's.
- * Both are kept when they are idle. Nobody ever waits for a thread: where none can be had,
- * the caller runs the share itself.
+ * Workspaces, and the threads that run shards besides the caller's. Both are kept when idle. A call
+ * never waits for a thread: if none is available, the caller runs the shard itself.
  */
 #include "route/workspace.h"
 
@@ -13,7 +12,7 @@
 #include "base/float_env.h"
 
 #define HELPERS_MAX 32u
-/* What an idle workspace keeps for results that would replace operands, and for copies. */
+/* Idle workspaces free their memory for in-place results and for copies beyond this size. */
 #define SPARE_KEPT ((size_t)64 << 20)
 
 struct gx_helper {
@@ -51,7 +50,7 @@ struct gx_workspace *gx__workspace_take(struct gx_router *router)
     return ws;
 }
 
-static void drop(struct gx_router *router, char **memory, size_t *room)
+static void free_memory(struct gx_router *router, char **memory, size_t *room)
 {
     gx__free(allocator(router), *memory);
     *memory = NULL;
@@ -61,9 +60,9 @@ static void drop(struct gx_router *router, char **memory, size_t *room)
 void gx__workspace_give(struct gx_router *router, struct gx_workspace *ws)
 {
     if (ws->spare_room > SPARE_KEPT)
-        drop(router, &ws->spare, &ws->spare_room);
+        free_memory(router, &ws->spare, &ws->spare_room);
     if (ws->copies_room > SPARE_KEPT)
-        drop(router, &ws->copies, &ws->copies_room);
+        free_memory(router, &ws->copies, &ws->copies_room);
     struct gx_workspace *none = NULL;
     if (atomic_compare_exchange_strong(&router->warm, &none, ws))
         return;
@@ -98,7 +97,7 @@ void gx__workspaces_free(struct gx_router *router)
 bool gx__workspace_reserve(struct gx_router *router, void *memory, size_t *room, size_t count,
                            size_t bytes)
 {
-    void *at; /* a copy: *memory is a pointer of some other type */
+    void *at; /* copied by memcpy because *memory may be any pointer type */
     if (count <= *room)
         return true;
     memcpy(&at, memory, sizeof at);
@@ -111,7 +110,7 @@ bool gx__workspace_reserve(struct gx_router *router, void *memory, size_t *room,
 
 /* ---- helpers ---- */
 
-static void *help(void *user)
+static void *run_shards(void *user)
 {
     struct gx_helper *h = user;
     struct gx_router *router = h->router;
@@ -130,14 +129,14 @@ static void *help(void *user)
         h->shard = NULL;
         h->next_idle = router->idle;
         router->idle = h;
-        pthread_cond_signal(
-            &h->ws->changed); /* the workspace is there until the lock is given up */
+        /* Under the lock: once it is released, the caller may free the workspace. */
+        pthread_cond_signal(&h->ws->changed);
     }
     pthread_mutex_unlock(&router->lock);
     return NULL;
 }
 
-/* Under the lock; NULL: cannot be had. */
+/* Called under the lock. NULL: no memory, no thread, or too many. */
 static struct gx_helper *new_helper(struct gx_router *router)
 {
     if (router->helper_count == HELPERS_MAX)
@@ -147,7 +146,7 @@ static struct gx_helper *new_helper(struct gx_router *router)
         return NULL;
     h->router = router;
     pthread_cond_init(&h->wake, NULL);
-    if (!gx__thread_start(&h->thread, help, h)) {
+    if (!gx__thread_start(&h->thread, run_shards, h)) {
         pthread_cond_destroy(&h->wake);
         gx__free(allocator(router), h);
         return NULL;
