@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most calls are one job and two candidates: two predictions and a comparison. Only rounds that
- * take long are looked at for a split, with the curve of each candidate read once into a few
- * knots, so that solving for the time at which all are done asks no model again.
+ * Most decisions are about one job and two candidates: two predictions and a comparison. Only long
+ * rounds are considered for a split. Then the times of each candidate are read into a few knots,
+ * and the fractions with which all finish at the same time are found without asking the models
+ * again.
  */
 #include "route/decide.h"
 
 #include <math.h>
 
-/* Below this starting a second device is not worth a thought. */
+/* Shorter rounds are not split. */
 #define SPLIT_MIN_NS 100000.0
-/* What it takes until another thread has begun, and until the last one is done. */
+/* Overhead of a split: waking another thread, and waiting for the last one. */
 #define SPLIT_NS 50000.0
-/* A split has to promise this much to be chosen: predictions are uncertain. */
+/* A split must be predicted to gain this much, because predictions are uncertain. */
 #define SPLIT_MARGIN 1.02
-/* A smaller share of a round is left to the others. */
+/* Smaller shares are given to the other candidates. */
 #define SHARE_MIN (1.0 / 64)
 
-/* Exploring: as long as it cost less than this much of all time routed, and this at the start; */
+/* The budget for exploring: this part of the time of all rounds, plus a start. */
 #define EXPLORE_PART  0.05
 #define EXPLORE_START 20000000.0
-/* with a part of a large round, beside the best one that does the rest: near enough to the
- * whole for the model to know that too, and no loss even where it is three times slower. */
+/* Large rounds are explored with a share, while the best candidate does the rest. The share is
+ * large enough to predict the whole from, and costs nothing unless the device is three times
+ * slower. */
 #define EXPLORE_SHARE 0.25
 #define EXPLORE_ELEMS 65536u
 
-/* 0, 1, and the powers of two between the smallest share and all. */
 #define KNOTS 9
 
-/* What fractions of a round take on one candidate, waiting included: rising lines between knots. */
+/* The time of fractions of a round on one candidate, including waiting: non-decreasing, and linear
+ * between knots at 0, powers of two, and 1. */
 struct curve {
     double fraction[KNOTS], ns[KNOTS];
 };
@@ -44,7 +46,7 @@ static bool predict_part(const struct gx_question *q, const struct gx_candidate_
     return q->predictor->predict(candidate->model, &kind, n, p);
 }
 
-/* Several kinds begin once, as slowly as the slowest of them. */
+/* For several kinds, the launch cost counts once: the largest of theirs. */
 static bool predict_parts(const struct gx_question *q, const struct gx_candidate_cost *candidate,
                           double fraction, struct gx_prediction *sum)
 {
@@ -89,7 +91,7 @@ bool gx__is_small(const struct gx_predictor *predictor, const struct gx_model *m
     return elements < GX_SMALL_ELEMS;
 }
 
-/* Neither in registered memory nor in any other. */
+/* In host memory and in registered memory. */
 static bool is_far_behind(const struct gx_predictor *predictor, const struct gx_model *gpu,
                           struct gx_kind kind, double n, const struct gx_prediction *cpu)
 {
@@ -115,7 +117,7 @@ bool gx__is_cpu_far_ahead(const struct gx_predictor *predictor, const struct gx_
     return far_ahead;
 }
 
-/* ---- one of them ---- */
+/* ---- one candidate ---- */
 
 static void choose(struct gx_decision *d, gx_reason reason, size_t candidate)
 {
@@ -125,8 +127,8 @@ static void choose(struct gx_decision *d, gx_reason reason, size_t candidate)
         (struct gx_portion){.candidate = candidate, .fraction = 1, .ns = d->ns[candidate]};
 }
 
-/* Predicts all; by[] is what each is judged by, infinite where nothing is known. Returns the
- * best, or the count where none is known. */
+/* Predicts all candidates. by[]: the time that the policy compares, with waiting; infinite if not
+ * known. Returns the best, or q->count if none is known. */
 static size_t judge(const struct gx_question *q, struct gx_decision *d, double *by)
 {
     size_t best = q->count;
@@ -136,7 +138,7 @@ static size_t judge(const struct gx_question *q, struct gx_decision *d, double *
         by[i] = INFINITY;
         if (!gx__predict_round(q, &q->candidates[i], 1, &p))
             continue;
-        d->ns[i] = fmax(p.ns, 1); /* 0 would mean that it is not known */
+        d->ns[i] = fmax(p.ns, 1); /* 0 means not known */
         by[i] = q->policy == GX_POLICY_LATENCY ? p.slow_ns : p.ns;
         by[i] += (double)q->candidates[i].waiting_ns;
         if (best == q->count || by[i] < by[best])
@@ -146,8 +148,8 @@ static size_t judge(const struct gx_question *q, struct gx_decision *d, double *
     return best;
 }
 
-/* Nothing is known: by size, and among GPUs by load. */
-static size_t default_rival(const struct gx_question *q)
+/* If nothing is known: a GPU for large rounds, the least loaded one of several. */
+static size_t default_candidate(const struct gx_question *q)
 {
     bool gpu = q->elements >= GX_DEFAULT_GPU_ELEMS;
     size_t found = 0;
@@ -159,10 +161,10 @@ static size_t default_rival(const struct gx_question *q)
     return found;
 }
 
-/* ---- several of them ---- */
+/* ---- a split ---- */
 
-/* The knots are where the model has its points, so that nothing is lost where the round is of
- * one kind. What is not known for few elements is taken to be no faster than for more. */
+/* The knots are at the points of the model (for a round of one kind), so nothing is lost. A
+ * fraction that cannot be predicted counts as no faster than the next larger one. */
 static void read_curve(const struct gx_question *q, const struct gx_candidate_cost *candidate,
                        double whole_ns, double contention, struct curve *c)
 {
@@ -170,7 +172,7 @@ static void read_curve(const struct gx_question *q, const struct gx_candidate_co
     int exponent;
     for (size_t k = 0; k < q->part_count; k++)
         most = fmax(most, q->parts[k].elements);
-    double f = 0.5 / frexp(most, &exponent); /* the power of two that is not above, by it */
+    double f = 0.5 / frexp(most, &exponent); /* (largest power of two <= most) / most */
     f = f < 1 ? f : 0.5;
     c->fraction[KNOTS - 1] = 1;
     c->ns[KNOTS - 1] = whole_ns * contention + waiting;
@@ -183,7 +185,7 @@ static void read_curve(const struct gx_question *q, const struct gx_candidate_co
     }
 }
 
-/* The largest fraction that is done by then. */
+/* The largest fraction that takes at most ns. */
 static double done_by(const struct curve *c, double ns)
 {
     size_t k = KNOTS - 1;
@@ -217,7 +219,7 @@ static double done_together(const struct curve *curves, const bool *in, size_t c
     return sum;
 }
 
-/* The fractions with which all that are in are done at the same time. */
+/* Finds the fractions with which all candidates in `in` finish at the same time, by bisection. */
 static void solve(const struct curve *curves, const bool *in, size_t count, double *fractions)
 {
     double least = 0, most = INFINITY;
@@ -231,12 +233,12 @@ static void solve(const struct curve *curves, const bool *in, size_t count, doub
         else
             most = ns;
     }
-    double sum = done_together(curves, in, count, most, fractions); /* 1 at least */
+    double sum = done_together(curves, in, count, most, fractions); /* >= 1 */
     for (size_t i = 0; i < count; i++)
         fractions[i] /= sum;
 }
 
-/* Takes out those with too little to do; true where there were any. */
+/* Removes candidates with too small a share; true if there were any. */
 static bool drop_small(bool *in, const double *fractions, size_t count)
 {
     bool dropped = false;
@@ -248,8 +250,8 @@ static bool drop_small(bool *in, const double *fractions, size_t count)
     return dropped;
 }
 
-/* All of it cut up, where that wins: true, and the decision is that. `contended`: as slow as
- * shares are beside others; else as if they were alone. */
+/* Decides for a split and returns true, if a split is faster than the best candidate. contended:
+ * predict with contention. */
 static bool split(const struct gx_question *q, bool contended, struct gx_decision *d)
 {
     struct curve curves[GX_CANDIDATES_MAX];
@@ -318,8 +320,8 @@ static bool affordable(struct gx_exploring *e)
     return spent < EXPLORE_PART * routed + EXPLORE_START;
 }
 
-/* A candidate that nothing is known of; the count where there is none. */
-static size_t unknown_rival(const struct gx_question *q, const double *by)
+/* A candidate whose time is not known; q->count if there is none. */
+static size_t unknown_candidate(const struct gx_question *q, const double *by)
 {
     size_t i = 0;
     while (i < q->count && !isinf(by[i]))
@@ -332,7 +334,7 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
 {
     if (!q->exploring || q->policy == GX_POLICY_LATENCY || by[best] <= GX_EXPLORE_MIN_NS)
         return false;
-    size_t i = unknown_rival(q, by);
+    size_t i = unknown_candidate(q, by);
     if (i == q->count || !affordable(q->exploring) ||
         atomic_exchange(&q->exploring->under_way, true))
         return false;
@@ -358,7 +360,7 @@ void gx__decide(const struct gx_question *q, struct gx_decision *d)
     if (q->count == 1) {
         choose(d, GX_REASON_ONLY, 0);
     } else if (best == q->count) {
-        choose(d, GX_REASON_DEFAULT, default_rival(q));
+        choose(d, GX_REASON_DEFAULT, default_candidate(q));
     } else if (!explore(q, d, by, best)) {
         choose(d, GX_REASON_FASTEST, best);
         if (!q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS)

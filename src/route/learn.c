@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every call teaches: the model of its device gets times of jobs that were alone there,
- * and beside it is kept how much slower a share is while others are at work.
+ * Learning from calls. The model learns the times of jobs that ran alone; contention, how much
+ * slower a shard is while others of its round run, is kept separately. The CPU-only limit is
+ * derived from the models.
  */
 #include <string.h>
 
@@ -9,21 +10,20 @@
 #include "exec/plan.h"
 #include "route/workspace.h"
 
-/* Beyond these, in thousandths, it is not the others that hold a share up, but the device has
- * become slower itself, or faster. */
+/* Limits of contention, in thousandths. Beyond them the device itself has become slower or faster.
+ */
 #define CONTENTION_MIN 800.0
 #define CONTENTION_MAX 2000.0
-/* So many have to agree, */
+/* Measurements needed before the factor is used. */
 #define CONTENTION_ENOUGH 3u
-/* and after so many splits that were missed for it, it is asked again: that costs a percent
- * where it was right. */
+/* After this many prevented splits in a row, one is tried again. If the factor was right, that
+ * costs about 1 %. */
 #define CONTENTION_MISSED 16u
-/* Which calls are for the CPU only: up to how many elements at most, and after how many times
- * learned that is looked at again. */
+/* The maximum of the CPU-only limit, and how many timed runs it is valid for. */
 #define LIMIT_MAX    ((uint32_t)1 << 20)
 #define LIMITS_EVERY 16u
 
-/* Nothing is known of a device without a model. */
+/* The model may be NULL: nothing is known. */
 static bool predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                     struct gx_prediction *prediction)
 {
@@ -37,7 +37,8 @@ static double next_ns(const struct gx_model *model)
 
 const struct gx_predictor gx__predictor = {predict, next_ns};
 
-/* Operands of one element do not count as transfers. */
+/* Operands of one element (broadcasts, results of reductions) do not count: they cost no transfer.
+ */
 struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
                            bool host)
 {
@@ -64,7 +65,7 @@ static bool same(const struct gx_kind *x, const struct gx_kind *y)
     return x->op == y->op && x->field == y->field && x->residency == y->residency;
 }
 
-/* All jobs are of one kind: which, and how many elements. */
+/* Whether all jobs are of one kind; sets the kind and the number of elements. */
 static bool one_kind(const struct gx_instance *instance, const gx_job *jobs, size_t count,
                      gx_path path, bool host, struct gx_kind *kind, uint64_t *elements)
 {
@@ -81,7 +82,7 @@ static bool one_kind(const struct gx_instance *instance, const gx_job *jobs, siz
 
 /* ---- contention ---- */
 
-/* One that comes at the same time on another thread may get lost, which is no matter. */
+/* Updates are not atomic as a whole: one of two concurrent measurements may be lost. */
 static uint32_t get(const _Atomic uint32_t *value)
 {
     return atomic_load_explicit(value, memory_order_relaxed);
@@ -119,8 +120,8 @@ bool gx__contention_learn(struct gx_contention *contention, double thousandths)
     return true;
 }
 
-/* So many are left that one more is enough: where that says the same again, all is as
- * before. */
+/* Keeps one measurement less than is needed, so that the next one decides: if it agrees with the
+ * others, the factor is as before. */
 void gx__contention_missed(struct gx_contention *contention)
 {
     if (atomic_fetch_add_explicit(&contention->missed, 1, memory_order_relaxed) + 1 <
@@ -139,8 +140,8 @@ void gx__contention_forget(struct gx_contention *contention)
     set(&contention->missed, 0);
 }
 
-/* How much slower than alone. False where the model has to know it: what it takes alone is not
- * known, or is another thing by now. */
+/* False if the model must learn the time instead: it does not know this size, or the device has
+ * changed. */
 static bool learn_contention(struct gx_contention *contention, const struct gx_model *model,
                              const struct gx_kind *kind, uint64_t n, double ns)
 {
@@ -148,11 +149,11 @@ static bool learn_contention(struct gx_contention *contention, const struct gx_m
     if (!gx__model_predict(model, kind, (double)n, &p) || p.ns <= 0)
         return false;
     if (atomic_fetch_add_explicit(&contention->runs, 1, memory_order_relaxed) < GX_FIRST_RUNS)
-        return true; /* another one builds what it needs, with the cores of all */
+        return true; /* other shards may be compiling kernels on all cores */
     return gx__contention_learn(contention, 1000 * ns / p.ns);
 }
 
-/* ---- times ---- */
+/* ---- the CPU-only limit ---- */
 
 struct limits {
     const struct gx_kind *kind;
@@ -171,7 +172,7 @@ static bool is_far_ahead(const struct limits *l, uint32_t n)
            gx__is_cpu_far_ahead(&gx__predictor, l->cpu, l->gpu, l->gpus, l->kind, n);
 }
 
-/* Up to how many elements it is so, about. */
+/* Approximately the largest n for which `holds` is true, by bisection; at least 1. */
 static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct limits *, uint32_t))
 {
     uint32_t least = 0, most = LIMIT_MAX;
@@ -185,7 +186,7 @@ static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct li
     return least ? least : 1;
 }
 
-/* Returns what is small. */
+/* Sets both limits of the kind and returns `small`. */
 static uint32_t find_limits(struct gx_router *router, struct gx_device_slot *host,
                             const struct gx_kind *kind)
 {
@@ -202,7 +203,7 @@ static uint32_t find_limits(struct gx_router *router, struct gx_device_slot *hos
     return small;
 }
 
-/* Another thread may be making it unknown at any time. */
+/* The limits may be reset by another thread at any time: `small` is read once. */
 uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *host,
                             const gx_job *job)
 {
@@ -218,6 +219,8 @@ uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *hos
     bool busy = atomic_load_explicit(&host->active, memory_order_relaxed);
     return busy ? small : atomic_load_explicit(&kind_stats->cpu_only, memory_order_relaxed);
 }
+
+/* ---- times ---- */
 
 void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot, const gx_job *jobs,
                size_t count, gx_path path, uint64_t ns, bool together)
@@ -235,12 +238,12 @@ void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot, const 
     }
     double next = gx__model_next_ns(model), others = (double)(count - 1) * next;
     if (count > 1 && (next <= 0 || others * 2 > (double)ns))
-        return; /* more about how many there are than about their size */
+        return; /* the number of jobs dominates, not their size */
     uint64_t own = ns - (uint64_t)others;
     struct gx_kind round = gx__kind_of(instance, jobs, path, false);
     if (!together ||
         !learn_contention(&gx__kind_stats(slot, &round)->contention, model, &kind, n, (double)own))
         gx__model_learn(model, &kind, n, own ? own : 1);
-    if (runs % LIMITS_EVERY == 0) /* to be found anew */
+    if (runs % LIMITS_EVERY == 0) /* recompute the limits */
         atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs with buffers, laid out in host memory: their operands are read, and their results can be
- * written back. A job with buffers on several devices runs that way.
+ * Mixed jobs, which have buffers on several devices. They are laid out in host memory: operands are
+ * read from the buffers, the job is routed like any other, and its result is written back.
+ * check.c lays out jobs in the same way to verify them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #define ALIGN ((size_t)64)
 
-/* What a job replaces it also writes to the same memory of the workspace. */
+/* An operand that the result replaces has the memory of the output in the workspace too. */
 static bool is_replaced(const gx_job *job, int which)
 {
     const gx_operand *o = gx__operand(job, which), *out = &job->out;
