@@ -26,9 +26,25 @@ struct gx_tally {
     _Atomic uint64_t elements;
 };
 
+static inline void gx__histogram_add(struct gx_histogram *histogram, uint64_t ns)
+{
+    size_t i = 0;
+    while (i < GX_TALLY_BUCKETS - 1 && ns > gx__tally_bounds[i])
+        i++;
+    gx__count(&histogram->bucket[i], 1);
+    gx__count(&histogram->sum_ns, ns);
+}
+
 /* A job that was done; queued_ns 0: no ticket brought it. */
-void gx__tally_job(struct gx_tally *tally, uint64_t elements, uint64_t total_ns,
-                   uint64_t queued_ns);
+static inline void gx__tally_job(struct gx_tally *tally, uint64_t elements, uint64_t total_ns,
+                                 uint64_t queued_ns)
+{
+    gx__histogram_add(&tally->took, total_ns);
+    if (queued_ns)
+        gx__histogram_add(&tally->waited, queued_ns);
+    gx__count(&tally->elements, elements);
+}
+
 /* Jobs in it. */
 uint64_t gx__histogram_count(const struct gx_histogram *histogram);
 
