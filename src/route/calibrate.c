@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds one after the other; of each kind all sizes from small to large; of each size all
- * devices in turn, so that a machine that gets slower meanwhile does so for all of them. Time
- * that is left is shared out equally among the kinds that are left: what does not fit is
- * a larger size, which the model goes on to from the rate of the last two.
+ * Calibration measures kind after kind, for each kind the sizes from small to large, and each size
+ * on all devices in turn, so that a machine that slows down does so for all of them. The remaining
+ * time is divided equally among the remaining kinds. Sizes that do not fit are the large ones,
+ * which the model extrapolates.
  */
 #include "route/calibrate.h"
 
@@ -21,38 +21,40 @@
 #define FIRST_ELEMS 64u
 #define LAST_ELEMS  ((uint64_t)16 << 20)
 #define LIMIT_NS    20000000000u
-/* Sizes grow by this factor; by its root where the last one was off the line by a part. */
+/* Sizes grow by this factor. If one is off the line through the last two by more than OFF_LINE, the
+ * size in between is measured too. */
 #define GROWTH   4u
 #define OFF_LINE 0.1
-/* A run that takes this long is the last one of its curve. */
+/* A size that takes longer than this is the last one of its kind. */
 #define LONG_RUN_NS 30000000u
-/* Runs that take less than this are measured GX_SAMPLES times, others less often. */
+/* Runs shorter than MANY_NS are measured GX_SAMPLES times, shorter than SOME_NS 3 times, others
+ * twice. */
 #define MANY_NS 1000000u
 #define SOME_NS 10000000u
-/* Where they differ by more than this factor, again and again, and the shortest count: what
- * disturbs one run may not be there for another. */
+/* If they differ by more than this factor, they are repeated up to so many times, and the shortest
+ * count: what disturbed one run may not disturb another. */
 #define AGREE         1.25
 #define RUNS_MAX      20
 #define LONG_RUNS_MAX 5
-/* In one call, to see what one more costs. */
+/* Jobs per call, to measure the cost of one more. */
 #define NEXT_JOBS 16u
-/* Of the memory of the machine, for the arrays. */
+/* The arrays use at most one part in so many of the machine's memory. */
 #define MEMORY_PART 4u
-/* Any device can import memory that is aligned so. */
+/* An alignment that any device can import. */
 #define ALIGN ((size_t)64 << 10)
-/* Random numbers; from there on they are copies. */
+/* Bytes of random numbers in an array; the rest are copies of them. */
 #define SEED_BYTES ((size_t)1 << 20)
 
 enum { ARRAYS = 3 }; /* out, a, b; c is b again */
 
-/* Of a device, for the kind at hand. */
+/* The measurements of the current kind on one device. */
 struct course {
     struct gx_calibrated *device;
     gx_buf *buf[ARRAYS];
-    size_t buf_bytes;  /* of each */
-    bool over;         /* of this kind no more is measured */
-    bool seen;         /* a result was looked at */
-    double n[2], t[2]; /* the last two sizes, and what they took */
+    size_t buf_bytes;  /* of each buffer */
+    bool over;         /* this kind is finished */
+    bool checked;      /* a result was verified */
+    double n[2], t[2]; /* the last two sizes and their times */
     int points;
 };
 
@@ -64,19 +66,19 @@ struct calibration {
     struct course course[GX_CANDIDATES_MAX];
     size_t count;
     char *raw[ARRAYS], *array[ARRAYS]; /* as allocated, and aligned */
-    size_t bytes, bytes_max;           /* of each */
-    bool floats;                       /* what is in them */
-    bool registered;
+    size_t bytes, bytes_max;           /* of each array */
+    bool floats;                       /* the arrays hold floats */
+    bool registered;                   /* the arrays are registered memory */
     struct gx_kind kind;
-    uint64_t end, deadline; /* of all, and of the kind at hand */
+    uint64_t end, deadline; /* of the calibration, and of the current kind */
     size_t done, kinds;
     bool cancelled;
 };
 
 /* ---- memory ---- */
 
-/* Every limb is below the highest limb of every modulus, so that whatever is made of them is
- * an element; floats are from 1 to 2. */
+/* Every limb is below the top limb of every modulus, so that the elements of any field are
+ * canonical. Floats are from 1 to 2. */
 static void fill(char *array, size_t bytes, bool floats)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
@@ -127,8 +129,8 @@ static bool alloc_arrays(struct calibration *c, size_t bytes)
     return true;
 }
 
-/* Arrays of so many bytes; false where there is not enough memory. What is registered stays
- * as it is. */
+/* Makes the arrays at least so many bytes large; false: not enough memory. Registered arrays do not
+ * grow. */
 static bool arrays_hold(struct calibration *c, size_t bytes)
 {
     size_t before = c->bytes;
@@ -145,7 +147,7 @@ static bool arrays_hold(struct calibration *c, size_t bytes)
     return false;
 }
 
-/* All arrays are registered memory, or none is; what cannot be is not measured. */
+/* Registers all arrays, or none; on failure registered memory is not measured. */
 static void set_registered(struct calibration *c, bool registered)
 {
     if (c->registered == registered)
@@ -176,7 +178,7 @@ static void set_floats(struct calibration *c, bool floats)
     c->floats = floats;
     fill_all(c);
     for (size_t i = 0; i < c->count; i++)
-        free_buffers(&c->course[i]); /* they are filled when they are made */
+        free_buffers(&c->course[i]); /* they are filled from the arrays when made */
 }
 
 static gx_status buffers_hold(struct calibration *c, struct course *course, size_t bytes)
@@ -201,7 +203,7 @@ static gx_status buffers_hold(struct calibration *c, struct course *course, size
 
 /* ---- one run ---- */
 
-static gx_operand slot(const struct calibration *c, const struct course *course, int i)
+static gx_operand operand(const struct calibration *c, const struct course *course, int i)
 {
     return c->kind.residency == GX_DEVICE_MEMORY ? gx_dev(course->buf[i], 0) : gx_host(c->array[i]);
 }
@@ -210,12 +212,12 @@ static gx_job make_job(const struct calibration *c, const struct course *course,
 {
     uint32_t operands = gx_op_get_info(c->kind.op)->operands;
     gx_job job = {.op = c->kind.op, .field = c->kind.field, .n = (size_t)n};
-    job.out = slot(c, course, 0);
-    job.a = slot(c, course, 1);
+    job.out = operand(c, course, 0);
+    job.a = operand(c, course, 1);
     if (operands > 1)
-        job.b = slot(c, course, 2);
+        job.b = operand(c, course, 2);
     if (operands > 2)
-        job.c = slot(c, course, 2);
+        job.c = operand(c, course, 2);
     return job;
 }
 
@@ -229,7 +231,7 @@ static gx_status run(struct course *course, const gx_job *jobs, size_t count, ui
     return s;
 }
 
-/* What a failure means: of larger sizes, of this kind, or of the device. */
+/* Ends the kind on a device, or the device if the failure is not about size or support. */
 static void fail(struct course *course, gx_status s)
 {
     course->over = true;
@@ -237,15 +239,15 @@ static void fail(struct course *course, gx_status s)
         course->device->status = s;
 }
 
-static gx_status look(struct calibration *c, struct course *course, const gx_job *job)
+static gx_status check_result(struct calibration *c, struct course *course, const gx_job *job)
 {
-    if (!c->right || course->seen || c->kind.residency == GX_DEVICE_MEMORY)
+    if (!c->right || course->checked || c->kind.residency == GX_DEVICE_MEMORY)
         return GX_OK;
-    course->seen = true;
+    course->checked = true;
     return c->right(c->user, course->device->engine, job) ? GX_OK : GX_ERR_DEVICE;
 }
 
-static bool late(const struct calibration *c)
+static bool is_late(const struct calibration *c)
 {
     return gx__now_ns() >= c->deadline;
 }
@@ -262,7 +264,7 @@ static size_t samples_of(uint64_t ns)
     return ns < MANY_NS ? GX_SAMPLES : ns < SOME_NS ? 3 : 2;
 }
 
-/* The shortest GX_SAMPLES of all, in rising order. */
+/* Keeps the GX_SAMPLES shortest times, in ascending order. */
 static void keep(uint64_t *kept, size_t *count, uint64_t ns)
 {
     size_t at = *count;
@@ -274,16 +276,16 @@ static void keep(uint64_t *kept, size_t *count, uint64_t ns)
     *count += *count < GX_SAMPLES;
 }
 
-/* Whether it is known how long it takes: the runs agree, or there is no time for more. */
-static bool enough(const struct calibration *c, const uint64_t *kept, size_t count, int runs)
+/* Whether there are enough runs: they agree, or there is no time for more. */
+static bool is_enough(const struct calibration *c, const uint64_t *kept, size_t count, int runs)
 {
-    if (count < 2 || (count < samples_of(kept[0]) && !late(c)))
+    if (count < 2 || (count < samples_of(kept[0]) && !is_late(c)))
         return false;
-    return (double)kept[count - 1] <= AGREE * (double)kept[0] || late(c) ||
+    return (double)kept[count - 1] <= AGREE * (double)kept[0] || is_late(c) ||
            runs >= (kept[0] < SOME_NS ? RUNS_MAX : LONG_RUNS_MAX);
 }
 
-/* Runs a job until it is known how long it takes, and returns that; 0: it failed. */
+/* Measures one size and returns the median time; 0: failed. */
 static double measure(struct calibration *c, struct course *course, uint64_t n)
 {
     uint64_t kept[GX_SAMPLES], ns;
@@ -294,13 +296,13 @@ static double measure(struct calibration *c, struct course *course, uint64_t n)
     else if (!arrays_hold(c, bytes))
         s = GX_ERR_OUT_OF_MEMORY;
     gx_job job = make_job(c, course, n);
-    /* Memory and kernels are made at the first run, and commands are found ready from the
-     * second one on. */
+    /* Warm up: the first run of a kind allocates memory and compiles kernels, and the first run of
+     * a size records commands. */
     for (int i = course->points ? 1 : 0; i < 2 && s == GX_OK; i++)
         s = run(course, &job, 1, &ns);
     if (s == GX_OK)
-        s = look(c, course, &job);
-    for (int i = 0; s == GX_OK && !enough(c, kept, count, i); i++) {
+        s = check_result(c, course, &job);
+    for (int i = 0; s == GX_OK && !is_enough(c, kept, count, i); i++) {
         s = run(course, &job, 1, &ns);
         if (s == GX_OK)
             keep(kept, &count, ns);
@@ -314,7 +316,7 @@ static double measure(struct calibration *c, struct course *course, uint64_t n)
     return (double)kept[median];
 }
 
-/* Measures a size and, where it is not where the last two pointed to, one between. */
+/* Measures a size and, if it is off the line through the last two, the one in between. */
 static void advance(struct calibration *c, struct course *course, uint64_t n)
 {
     double t = measure(c, course, n);
@@ -323,7 +325,7 @@ static void advance(struct calibration *c, struct course *course, uint64_t n)
     if (course->points > 1) {
         double slope = (course->t[1] - course->t[0]) / (course->n[1] - course->n[0]);
         double off = course->t[1] + slope * ((double)n - course->n[1]) - t;
-        if ((off > OFF_LINE * t || -off > OFF_LINE * t) && !late(c))
+        if ((off > OFF_LINE * t || -off > OFF_LINE * t) && !is_late(c))
             measure(c, course, n / 2);
     }
     course->n[0] = course->n[1];
@@ -336,7 +338,7 @@ static void advance(struct calibration *c, struct course *course, uint64_t n)
 
 /* ---- one kind ---- */
 
-static bool wants(const struct course *course, const struct gx_kind *kind)
+static bool supports(const struct course *course, const struct gx_kind *kind)
 {
     const struct gx_device *device = &course->device->engine->device;
     if (course->device->status != GX_OK)
@@ -359,14 +361,15 @@ static void report(struct calibration *c, const struct course *course, double pa
         c->cancelled = true;
 }
 
-/* Forgets what the devices knew of it, and says how many are to measure it. */
+/* Starts the current kind: drops what the models know of it. Returns how many devices measure it.
+ */
 static size_t begin(struct calibration *c)
 {
     size_t active = 0;
     for (size_t i = 0; i < c->count; i++) {
         struct course *course = &c->course[i];
-        course->over = !wants(course, &c->kind);
-        course->seen = false;
+        course->over = !supports(course, &c->kind);
+        course->checked = false;
         course->points = 0;
         if (!course->over)
             gx__model_forget(course->device->model, &c->kind);
@@ -385,8 +388,8 @@ static void measure_kind(struct calibration *c)
         active = 0;
         for (size_t i = 0; i < c->count && !c->cancelled; i++) {
             struct course *course = &c->course[i];
-            /* Less than three sizes would be of no use. */
-            course->over |= course->points > 2 && late(c);
+            /* Fewer than three sizes would be of no use. */
+            course->over |= course->points > 2 && is_late(c);
             if (course->over)
                 continue;
             advance(c, course, n);
@@ -400,7 +403,7 @@ static void measure_kind(struct calibration *c)
 
 static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV};
 
-/* All prime fields; returns how many. */
+/* Lists all prime fields and returns their number. */
 static size_t standard_fields(gx_field fields[GX_FIELD_END])
 {
     size_t count = 0;
@@ -410,7 +413,7 @@ static size_t standard_fields(gx_field fields[GX_FIELD_END])
     return count;
 }
 
-/* The kinds wanted, by number; false where there are no more. */
+/* The kind with this number, of those that the settings select; false: no more. */
 static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_kind *kind)
 {
     gx_field primes[GX_FIELD_END];
@@ -427,15 +430,15 @@ static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_ki
     return kind->residency <= GX_DEVICE_MEMORY;
 }
 
-static bool wanted(const struct calibration *c, const struct gx_kind *kind)
+static bool is_wanted(const struct calibration *c, const struct gx_kind *kind)
 {
     bool any = false;
     for (size_t i = 0; i < c->count; i++)
-        any |= wants(&c->course[i], kind);
+        any |= supports(&c->course[i], kind);
     return any && gx_op_exists(kind->op, kind->field);
 }
 
-/* What a job more in the same call costs beside its elements. */
+/* Measures the cost of one more job in a call, besides its elements. */
 static void measure_next(struct calibration *c, struct course *course)
 {
     gx_job jobs[NEXT_JOBS];
@@ -457,16 +460,16 @@ static void measure_next(struct calibration *c, struct course *course)
     if (!gx__model_predict(course->device->model, &c->kind, NEXT_JOBS * FIRST_ELEMS, &one))
         return;
     double next = ((double)best - one.ns) / (NEXT_JOBS - 1);
-    gx__model_set_next_ns(course->device->model, next > 1 ? next : 1); /* 0: not known */
+    gx__model_set_next_ns(course->device->model, next > 1 ? next : 1); /* 0 means not known */
 }
 
 static void measure_all(struct calibration *c)
 {
     struct gx_kind kind;
     for (size_t i = 0; nth_kind(c->settings, i, &kind); i++)
-        c->kinds += wanted(c, &kind);
+        c->kinds += is_wanted(c, &kind);
     for (size_t i = 0; nth_kind(c->settings, i, &kind) && !c->cancelled; i++) {
-        if (!wanted(c, &kind))
+        if (!is_wanted(c, &kind))
             continue;
         uint64_t now = gx__now_ns(), left = c->end > now ? c->end - now : 0;
         size_t kinds = c->kinds > c->done ? c->kinds - c->done : 1;
@@ -492,7 +495,7 @@ static size_t memory_limit(void)
     return each && each < SIZE_MAX / 2 ? (size_t)each : SIZE_MAX / 2;
 }
 
-/* The first failure, where there is no device without. */
+/* GX_OK if any device succeeded, else the first failure. */
 static gx_status outcome(const struct calibration *c)
 {
     gx_status s = GX_OK;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Batches on one device whose results the caller wants compared (gx_config.sample_every). They
- * run in steps of jobs that do not wait for one another, and what is to be compared is still
- * there afterwards: operands that results replace are copied before. Where every result is
- * wanted, what is in buffers is read; else the device proves itself by probes.
+ * Batches on one device whose results the caller wants verified (gx_config.sample_every). They run
+ * in steps of independent jobs, and operands that results replace are copied before a step, so that
+ * everything needed for verification is there afterwards. With sample_every 1, operands and results
+ * in buffers are read too; otherwise the device is probed for those.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "route/workspace.h"
 #include "route/health.h"
 
-/* Of copies in one step, where it has more than one job. */
+/* Maximum bytes of copies per step, unless a single job needs more. */
 #define STEP_BYTES ((size_t)64 << 20)
 #define ALIGN      ((size_t)64)
 
@@ -26,10 +26,10 @@ struct check {
     struct gx_engine *engine;
     struct gx_workspace *ws;
     struct gx_batch *batch; /* the caller's */
-    const gx_job *jobs;     /* of the step, */
+    const gx_job *jobs;     /* of the current step */
     size_t count;
-    struct gx_outcome *reports; /* one for each, of the workspace */
-    size_t first;               /* where in the batch it begins */
+    struct gx_outcome *reports; /* of these jobs, in the workspace */
+    size_t first;               /* index of the first of them in the batch */
     struct gx_sampler sampler;
     uint64_t every;
 };
@@ -42,28 +42,28 @@ static bool has_buffers(const gx_job *job)
     return false;
 }
 
-/* Room for an operand. */
 static size_t room_for(const gx_job *job, int which)
 {
     return (gx__operand_bytes(job, which) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Its operands are read, if they are in buffers. */
-static bool is_seen(const struct check *c, const gx_job *job)
+/* Whether results of the job are verified. Without sample_every 1, jobs with device buffers are
+ * not. */
+static bool is_verified(const struct check *c, const gx_job *job)
 {
     return c->every == 1 || !has_buffers(job);
 }
 
-/* How many of its elements are compared. */
+/* How many elements of a job are verified. */
 static uint64_t sample_of(const struct check *c, size_t j)
 {
     size_t n = c->jobs[j].n;
-    return c->every > 1 ? c->reports[j].sampled : n ? n : 1; /* 1: a reduction of none */
+    return c->every > 1 ? c->reports[j].sampled : n ? n : 1; /* 1: an empty reduction */
 }
 
 /* ---- before the step ---- */
 
-/* What there has to be memory for, about. */
+/* Approximate bytes of copies that a job needs. */
 static size_t copied_bytes(const gx_job *job)
 {
     size_t bytes = 0;
@@ -74,14 +74,14 @@ static size_t copied_bytes(const gx_job *job)
     return bytes;
 }
 
-/* The jobs from c->first on that are the next step. What is not looked at need not be cut. */
-static void choose(struct check *c, const struct gx_rounds *rounds)
+/* Finds the next step, from c->first on. Jobs that are not verified need not be independent. */
+static void find_step(struct check *c, const struct gx_rounds *rounds)
 {
     const gx_job *jobs = c->jobs = c->batch->jobs + c->first;
-    bool seen = is_seen(c, jobs);
+    bool seen = is_verified(c, jobs);
     size_t most = seen ? gx__rounds_next(rounds, c->first) : c->batch->count - c->first;
     size_t bytes = copied_bytes(jobs);
-    for (c->count = 1; c->count < most && is_seen(c, &jobs[c->count]) == seen; c->count++) {
+    for (c->count = 1; c->count < most && is_verified(c, &jobs[c->count]) == seen; c->count++) {
         bytes += copied_bytes(&jobs[c->count]);
         if (seen && bytes > STEP_BYTES)
             break;
@@ -95,15 +95,15 @@ static void draw_samples(struct check *c)
         struct gx_outcome *r = &c->reports[j];
         *r = (struct gx_outcome){
             .reason = c->batch->reports ? c->batch->reports[c->first + j].reason : GX_REASON_NONE};
-        if (!is_seen(c, &c->jobs[j]))
+        if (!is_verified(c, &c->jobs[j]))
             continue;
         uint64_t count = gx__sample_size(&c->sampler, &c->jobs[j], c->every, trusted);
         r->sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
     }
 }
 
-/* The operand that the result replaces, as it was. */
-static void keep(gx_job *job, char *spare)
+/* Copies the operand that the result replaces. */
+static void save_replaced(gx_job *job, char *spare)
 {
     gx_operand *const inputs[] = {&job->a, &job->b, &job->c};
     memcpy(spare, job->out.host, gx__operand_bytes(job, GX_OUT));
@@ -112,14 +112,14 @@ static void keep(gx_job *job, char *spare)
             inputs[i]->host = spare;
 }
 
-/* The jobs as they are in host memory, in workspace->round, with operands that stay as they are.
- * Room for a result that is read from its buffer is where workspace->spare begins. */
-static gx_status set_aside(struct check *c)
+/* Lays the jobs out in host memory, in workspace->round, and copies operands that the step may
+ * replace. workspace->spare begins with room for one result to be read from its buffer. */
+static gx_status save_operands(struct check *c)
 {
     struct gx_workspace *ws = c->ws;
     size_t result = 0, kept = 0;
     char message[GX_MESSAGE_BYTES];
-    if (!is_seen(c, c->jobs))
+    if (!is_verified(c, c->jobs))
         return GX_OK;
     gx_status s = gx__lay_out(c->router, ws, c->jobs, c->count);
     for (size_t j = 0; s == GX_OK && j < c->count; j++) {
@@ -139,7 +139,7 @@ static gx_status set_aside(struct check *c)
         s = gx__read_operands(c->router, job, &ws->round[j], message, sizeof message);
         if (gx__in_device_buffer(&job->out) || !gx__job_in_place(job))
             continue;
-        keep(&ws->round[j], ws->spare + at);
+        save_replaced(&ws->round[j], ws->spare + at);
         at += room_for(job, GX_OUT);
     }
     return s;
@@ -158,12 +158,12 @@ __attribute__((format(printf, 4, 5))) static void fail(struct check *c, size_t j
     va_end(args);
 }
 
-/* False where the result differs. */
+/* False: the result is wrong. */
 static bool compare(struct check *c, size_t j)
 {
     const gx_job *job = &c->jobs[j];
     uint64_t wrong, count = sample_of(c, j);
-    if (!count) /* then none is laid out, and there may be no round */
+    if (!count) /* the job may not be laid out */
         return true;
     const gx_job *laid = &c->ws->round[j];
     const void *results = laid->out.host;
@@ -186,11 +186,11 @@ static bool compare(struct check *c, size_t j)
     return false;
 }
 
-/* False where an operand was refused that is canonical. */
-static bool refused_rightly(struct check *c, size_t j)
+/* False: the device refused a canonical operand. */
+static bool is_refusal_right(struct check *c, size_t j)
 {
     struct gx_outcome *r = &c->reports[j];
-    if (r->status != GX_ERR_NOT_CANONICAL || !r->bad_operand || !is_seen(c, &c->jobs[j]) ||
+    if (r->status != GX_ERR_NOT_CANONICAL || !r->bad_operand || !is_verified(c, &c->jobs[j]) ||
         gx__refusal_right(&c->ws->round[j], r->bad_index, r->bad_operand))
         return true;
     fail(c, j, GX_ERR_DEVICE, "device '%s': it refused a canonical operand at element %llu",
@@ -198,11 +198,11 @@ static bool refused_rightly(struct check *c, size_t j)
     return false;
 }
 
-/* The first `done` jobs are done, by what the device says. Where it is wrong about one, of the
- * others only those count that were compared from end to end. */
+/* Verifies the first `done` jobs, which the device reports as done. If one is wrong, only those of
+ * the others count of which every element was verified. */
 static void judge(struct check *c, size_t done)
 {
-    bool right = done == c->count || refused_rightly(c, done);
+    bool right = done == c->count || is_refusal_right(c, done);
     for (size_t j = 0; j < done; j++)
         right &= compare(c, j);
     if (right) {
@@ -216,22 +216,22 @@ static void judge(struct check *c, size_t done)
                  c->engine->slot->name);
 }
 
-/* The last job is the one that says so. */
+/* Probes the device when due. A failed probe is reported as the failure of the last job. */
 static void prove(struct check *c, uint64_t ns)
 {
     size_t last = c->count - 1;
     char message[GX_MESSAGE_BYTES];
-    if (c->reports[last].status != GX_OK || is_seen(c, c->jobs))
+    if (c->reports[last].status != GX_OK || is_verified(c, c->jobs))
         return;
     gx_status s = gx__prove(c->router, c->engine, c->jobs, c->count, ns, message, sizeof message);
     if (s != GX_OK)
         fail(c, last, s, "%s", message);
 }
 
-/* ---- one step, and all of them ---- */
+/* ---- steps ---- */
 
-/* What came of the step becomes what came of the batch. */
-static void hand_over(struct check *c)
+/* Merges the results of the step into the batch. */
+static void report_step(struct check *c)
 {
     struct gx_batch *batch = c->batch;
     for (size_t j = 0; j < c->count; j++) {
@@ -248,8 +248,8 @@ static void hand_over(struct check *c)
     c->first += c->count;
 }
 
-/* The step is not begun. */
-static void refuse(struct check *c, gx_status status)
+/* The step cannot begin. */
+static void fail_step(struct check *c, gx_status status)
 {
     for (size_t j = 1; j < c->count; j++)
         gx__outcome_not_run(&c->reports[j], GX_ERR_NOT_RUN);
@@ -261,10 +261,10 @@ static void step(struct check *c)
 {
     struct gx_batch part = *c->batch;
     draw_samples(c);
-    gx_status s = set_aside(c);
+    gx_status s = save_operands(c);
     if (s != GX_OK) {
-        refuse(c, s);
-        hand_over(c);
+        fail_step(c, s);
+        report_step(c);
         return;
     }
     part.jobs = c->jobs;
@@ -276,11 +276,11 @@ static void step(struct check *c)
     uint64_t ns = gx__run_on_engine(c->engine, &part);
     judge(c, part.status == GX_OK ? c->count : part.failed);
     prove(c, ns);
-    hand_over(c);
+    report_step(c);
 }
 
-/* Jobs from c->first on do not run. */
-static void give_up(struct check *c, gx_status status)
+/* Marks the jobs from c->first on as not run. */
+static void skip_rest(struct check *c, gx_status status)
 {
     struct gx_batch *batch = c->batch;
     bool cancelled = status == GX_ERR_CANCELLED;
@@ -326,11 +326,11 @@ void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx
             s = GX_ERR_CANCELLED;
             break;
         }
-        choose(&c, &rounds);
+        find_step(&c, &rounds);
         step(&c);
     }
     if (c.first < batch->count)
-        give_up(&c, s == GX_OK ? batch->status : s);
+        skip_rest(&c, s == GX_OK ? batch->status : s);
     if (c.ws)
         gx__workspace_give(router, c.ws);
 }

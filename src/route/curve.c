@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Points and lines (curve.h).
+ * Predicting from a curve and learning into it (curve.h).
  */
 #include "route/curve.h"
 
@@ -9,15 +9,15 @@
 #include "base/clock.h"
 
 #define FIRST_SIZE 64
-/* How far a point holds, and the last one of at least RATE_POINTS. */
+/* A point holds for sizes within the factor NEAR, the last of at least RATE_POINTS within FAR. */
 #define NEAR        8.0
 #define FAR         64.0
 #define RATE_POINTS 3
-/* Sizes that are within this factor of a point are its own; between, both neighbours move. */
+/* A size within this factor of a point counts for that point only; others for both neighbours. */
 #define OWN_SIZE 1.02
-/* Three samples in a row that agree within the second factor, and are by the first one off
- * from where the point was before, are a device that changed, and not only at that size:
- * sizes that were not measured since move too, less and less up to this many points away. */
+/* If the last three samples agree within CHANGE_AGREE, and the time of the point has changed by
+ * more than CHANGE, the device has changed, and not only at that size. So points that were not
+ * measured since are scaled too, less with distance, up to CHANGE_REACH points away. */
 #define CHANGE       1.5
 #define CHANGE_AGREE 1.25
 #define CHANGE_REACH 6
@@ -29,7 +29,7 @@ double gx__point_size(int index)
 
 /* ---- predicting ---- */
 
-/* Bits there are. */
+/* bits is not 0. */
 static int lowest(uint32_t bits)
 {
     return __builtin_ctz(bits);
@@ -40,7 +40,7 @@ static int highest(uint32_t bits)
     return 31 - __builtin_clz(bits);
 }
 
-/* The last point at or below n; -1: it is below the first. */
+/* The last point at or below n; -1: n is below the first. */
 static int index_below(double n)
 {
     uint64_t units = (uint64_t)(n / FIRST_SIZE);
@@ -54,8 +54,7 @@ int gx__point_index(uint64_t n)
     return index >= 0 && gx__point_size(index) == (double)n ? index : -1;
 }
 
-/* The two known points that n is between, or the two that are nearest to it; from == to where
- * there is but one. There is one. */
+/* The two known points around n, or else the two nearest; from == to if only one is known. */
 struct line {
     int from, to;
 };
@@ -76,7 +75,7 @@ static struct line line_for(uint32_t known, double n)
     return (struct line){lower ? highest(lower) : last, last};
 }
 
-static bool reaches(uint32_t known, struct line line, double n)
+static bool is_near(uint32_t known, struct line line, double n)
 {
     double from = gx__point_size(line.from), to = gx__point_size(line.to);
     if (n < from)
@@ -92,8 +91,8 @@ static double clamp(double x, double least, double most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* The line through (x0, y0) and (x1, y1) at n, but its launch cost is from 0 to y0, and
- * beyond x1 an element costs at least so much. */
+/* The line through (x0, y0) and (x1, y1) at n. Below x0 its value at 0, the launch cost, is limited
+ * to 0 .. y0; beyond x1 its slope is at least `least`. */
 static double on_line(double x0, double y0, double x1, double y1, double n, double least)
 {
     double slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : y0 / x0;
@@ -106,8 +105,8 @@ static double on_line(double x0, double y0, double x1, double y1, double n, doub
     return y0 + slope * (n - x0);
 }
 
-/* What an element costs beyond the last point, at least: half of what it did from the first
- * one to there. Two points that noise made level would promise anything. */
+/* The minimum slope beyond the last point: half of the average up to there. Without it, two points
+ * that noise made level would predict that more elements cost nothing. */
 static double least_slope(const struct gx_curve *curve, uint32_t known, struct line line)
 {
     int first = lowest(known);
@@ -121,7 +120,7 @@ bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_predict
     if (!known)
         return false;
     struct line line = line_for(known, n);
-    if (!reaches(known, line, n))
+    if (!is_near(known, line, n))
         return false;
     const struct gx_point *from = &curve->point[line.from], *to = &curve->point[line.to];
     double x0 = gx__point_size(line.from), x1 = gx__point_size(line.to);
@@ -137,8 +136,8 @@ bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_predict
 
 /* ---- learning ---- */
 
-/* What a point says, from its samples. Of two the lower is the usual one: it is delays that
- * are the exception. */
+/* Sets the times of a point from its samples: the median, the lower one of two because delays are
+ * the exception, and the second largest. */
 static void settle(struct gx_point *point)
 {
     float sorted[GX_SAMPLES] = {0};
@@ -162,12 +161,12 @@ static void scale(struct gx_point *point, double by, uint64_t turn)
 {
     for (uint32_t i = 0; i < point->count; i++)
         point->sample[i] = gx__sample((double)point->sample[i] * by);
-    point->turn[point->count - 1] = turn; /* this change is in it now */
+    point->turn[point->count - 1] = turn; /* the point has this change now */
     point->level *= by;
     settle(point);
 }
 
-/* Of a point with all its samples. */
+/* Whether the last three samples of a full point agree. */
 static bool agree(const struct gx_point *point)
 {
     double low = (double)GX_SAMPLE_NS_MAX, high = 0;
@@ -178,30 +177,31 @@ static bool agree(const struct gx_point *point)
     return high <= low * CHANGE_AGREE;
 }
 
-/* What is left of a factor so many points away; 1: nothing. */
-static double fade(double by, int apart)
+/* A factor, weakened towards 1 by the distance in points. */
+static double attenuate(double by, int apart)
 {
     double part = apart < CHANGE_REACH ? 1 - (double)apart / CHANGE_REACH : 0;
     return by > 1 ? 1 + (by - 1) * part : 1 / (1 + (1 / by - 1) * part);
 }
 
-/* A point has moved: so have others that were last measured before the three samples that moved
- * it. Where it takes less, others do not take less than they ever did, unless it does so itself:
- * what was slow for a while, here and there, must not add up to promises. */
-static void spread(struct gx_curve *curve, int index, double before, double least)
+/* A point has changed: scales the points that were last measured before the three samples that
+ * changed it. If it became faster, others become no faster than their own minimum, unless the point
+ * fell below its own: otherwise temporary slowdowns here and there would add up to predictions that
+ * are too low. */
+static void spread_change(struct gx_curve *curve, int index, double before, double least)
 {
     const struct gx_point *point = &curve->point[index];
     uint64_t began = point->turn[GX_SAMPLES / 2];
-    double now = gx__get(&point->ns), over = now / least; /* what it could do */
+    double now = gx__get(&point->ns), over = now / least;
     for (int i = 0; i < GX_POINTS; i++) {
         struct gx_point *other = &curve->point[i];
         int apart = i < index ? index - i : i - index;
         if (!other->count || other->turn[other->count - 1] >= began)
             continue;
-        double by = fade(now / before, apart);
+        double by = attenuate(now / before, apart);
         if (now < before) {
             if (over * CHANGE < 1)
-                other->least *= fade(over, apart);
+                other->least *= attenuate(over, apart);
             by = (over > CHANGE_AGREE ? over : 1) * other->least / gx__get(&other->ns);
         }
         if (now < before ? by < 1 : by > 1)
@@ -209,7 +209,7 @@ static void spread(struct gx_curve *curve, int index, double before, double leas
     }
 }
 
-/* The point is what its samples say, and known. */
+/* Updates a point from its samples and marks it as known. */
 static void publish(struct gx_curve *curve, int index, uint32_t date)
 {
     struct gx_point *point = &curve->point[index];
@@ -231,33 +231,34 @@ static void add_sample(struct gx_curve *curve, int index, double ns)
     point->turn[point->count++] = curve->turns;
     publish(curve, index, gx__date_s());
     double before = point->level, now = gx__get(&point->ns), least = point->least;
-    double seen = point->guesses && now < ns ? ns : now; /* a guess never was */
+    double seen = point->guesses && now < ns ? ns : now; /* guesses are not measurements */
     point->least = least > 0 && least < seen ? least : seen;
     if (point->count == GX_SAMPLES && !agree(point))
         return;
     point->level = now;
     if (point->count == GX_SAMPLES && (now > before * CHANGE || now * CHANGE < before))
-        spread(curve, index, before, least);
+        spread_change(curve, index, before, least);
 }
 
-/* What the other points say of an empty one, in samples: more between two of them than
- * beyond the last, and a lone one knows nothing of launch costs. */
-static uint32_t guess(uint32_t known, int index)
+/* How many guesses an empty point begins with: 2 between known points, 1 beyond them, none if there
+ * is only one, which says nothing about the launch cost. */
+static uint32_t guess_count(uint32_t known, int index)
 {
     uint32_t before = known & ((1u << index) - 1);
     return !(known & (known - 1)) ? 0 : before && before != known ? 2 : 1;
 }
 
-/* Of a size whose point is empty. It begins with a guess, not with an outlier. */
+/* Learns a size whose point is empty. The point begins with guesses, so that a single outlier does
+ * not become its time. */
 static void learn_new(struct gx_curve *curve, int index, double n, double ns)
 {
     struct gx_point *point = &curve->point[index];
     struct gx_prediction here, there;
     bool told = gx__curve_predict(curve, n, &here) &&
                 gx__curve_predict(curve, gx__point_size(index), &there);
-    if (!told && 2 * n < FIRST_SIZE) /* mostly launch cost, or not: nothing tells */
+    if (!told && 2 * n < FIRST_SIZE) /* how much is launch cost is unknown */
         return;
-    point->guesses = told ? guess(curve->known, index) : 0;
+    point->guesses = told ? guess_count(curve->known, index) : 0;
     for (point->count = 0; point->count < point->guesses; point->count++) {
         point->sample[point->count] = gx__sample(there.ns);
         point->turn[point->count] = curve->turns;
@@ -265,10 +266,11 @@ static void learn_new(struct gx_curve *curve, int index, double n, double ns)
     add_sample(curve, index, ns * (told ? there.ns / here.ns : gx__point_size(index) / n));
 }
 
-/* What the call of n elements that took ns says of a point: as much more as the curve is
- * higher there, but not outside of what there can be between all launch cost and the edge of
- * a cache. So a point that is wrong does not mislead its neighbours. */
-static double moved(const struct gx_curve *curve, int index, double n, double ns, double predicted)
+/* Scales a measurement of n elements to the size of a point by the shape of the curve. The factor
+ * is limited to what launch costs (constant time) and caches (quadratic) can explain, so that a
+ * wrong point does not mislead its neighbours. */
+static double scaled_to(const struct gx_curve *curve, int index, double n, double ns,
+                        double predicted)
 {
     double size = gx__point_size(index) / n, by = gx__get(&curve->point[index].ns) / predicted;
     return ns * (size > 1 ? clamp(by, 1, size * size) : clamp(by, size * size, 1));
@@ -286,11 +288,11 @@ void gx__curve_learn(struct gx_curve *curve, double n, double ns)
         learn_new(curve, index, n, ns);
         return;
     }
-    double off = n / gx__point_size(index), here = moved(curve, index, n, ns, p.ns), there = 0;
+    double off = n / gx__point_size(index), here = scaled_to(curve, index, n, ns, p.ns), there = 0;
     other = off > 1 ? index + 1 : index - 1;
     bool both = gx__curve_knows(curve, other) && (off > OWN_SIZE || off < 1 / OWN_SIZE);
     if (both)
-        there = moved(curve, other, n, ns, p.ns);
+        there = scaled_to(curve, other, n, ns, p.ns);
     add_sample(curve, index, here);
     if (both)
         add_sample(curve, other, there);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The health of a device is a few atomics: it is looked at in every decision and changes
- * rarely. Two failures at once may double a rest only once, which harms nothing.
+ * The health of a device (health.h) is a few atomics, because every decision reads it and it
+ * changes rarely. Two failures at the same time may double the rest only once, which does no harm.
  */
 #include "route/health.h"
 
@@ -55,9 +55,10 @@ bool gx__health_is_failure(gx_status status)
            status == GX_ERR_OUT_OF_DEVICE_MEMORY || status == GX_ERR_OUT_OF_MEMORY;
 }
 
-/* ---- the way out ---- */
+/* ---- failing ---- */
 
-/* For `least` at first, twice as long each time, up to `most`. Returns how long. */
+/* Starts a rest or a quarantine: of `least` ns, then twice as long each time, up to `most`. Returns
+ * its length. */
 static uint64_t rest(struct gx_device_slot *slot, gx_health state, uint64_t least, uint64_t most)
 {
     struct gx_condition *c = &slot->condition;
@@ -81,13 +82,13 @@ void gx__health_failed(struct gx_device_slots *slots, struct gx_device_slot *slo
     bool again = atomic_load(&slot->condition.rest_ns) != 0;
     gx__count(&slot->failures, 1);
     if (state_of(slot) == GX_HEALTH_QUARANTINED)
-        return; /* a call that was still under way does not shorten that */
+        return; /* a call that was still running must not shorten it */
     if (engine && again && status == GX_ERR_DEVICE)
-        atomic_store(&engine->lost, true); /* a device that goes on failing is opened anew */
+        atomic_store(&engine->lost, true); /* reopen a device that keeps failing */
     uint64_t most = no_memory(status) ? REST_NS : REST_MAX_NS;
     uint64_t before = atomic_load(&slot->condition.rest_ns);
     uint64_t ns = rest(slot, GX_HEALTH_RESTING, REST_NS, most);
-    if (before > most) /* what it has earned by failing otherwise is not forgotten */
+    if (before > most) /* running out of memory does not shorten later rests */
         atomic_store(&slot->condition.rest_ns, before);
     gx__log(slots->instance, GX_LOG_WARNING, "device '%s' is not used for %llu ms: %s", slot->name,
             (unsigned long long)(ns / 1000000), gx_status_message(status));
@@ -110,7 +111,7 @@ void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs)
     struct gx_condition *c = &slot->condition;
     uint32_t good = atomic_load_explicit(&c->good, memory_order_relaxed);
     if (good >= GX_TRUST_JOBS || state_of(slot) >= GX_HEALTH_RESTING)
-        return; /* the latter: a call that was still under way */
+        return; /* if it rests, a call was still running */
     uint64_t now_good = good + jobs;
     atomic_store_explicit(&c->good, now_good < GX_TRUST_JOBS ? (uint32_t)now_good : GX_TRUST_JOBS,
                           memory_order_relaxed);
@@ -118,7 +119,7 @@ void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs)
         atomic_store(&c->rest_ns, 0);
 }
 
-/* ---- the way in ---- */
+/* ---- coming back ---- */
 
 static gx_status test(struct gx_engine *engine, char *message, size_t message_size)
 {
@@ -129,7 +130,7 @@ static gx_status test(struct gx_engine *engine, char *message, size_t message_si
     return s;
 }
 
-/* One thread at a time. */
+/* Opens and tests the device; called by one thread at a time. */
 static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *slot,
                          struct gx_engine **engine, char *message, size_t message_size)
 {
@@ -140,10 +141,10 @@ static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *s
             gx__engine_release(*engine);
     }
     if (s != GX_OK) {
-        bool lied = state_of(slot) == GX_HEALTH_QUARANTINED;
+        bool wrong = state_of(slot) == GX_HEALTH_QUARANTINED;
         gx__count(&slot->failures, 1);
-        rest(slot, state_of(slot), lied ? QUARANTINE_NS : REST_NS,
-             lied ? QUARANTINE_MAX_NS : REST_MAX_NS);
+        rest(slot, state_of(slot), wrong ? QUARANTINE_NS : REST_NS,
+             wrong ? QUARANTINE_MAX_NS : REST_MAX_NS);
         gx__log(slots->instance, GX_LOG_WARNING, "device '%s' is not used again yet: %s",
                 slot->name, message);
         return s;
@@ -164,7 +165,7 @@ gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot 
     if (state == GX_HEALTH_GOOD) {
         *engine = gx__slot_enter(slot);
         if (*engine)
-            return GX_OK; /* else it was lost by one who named it */
+            return GX_OK; /* else a call that named it has lost it */
         gx_health good = GX_HEALTH_GOOD;
         atomic_compare_exchange_strong(&c->state, &good, GX_HEALTH_RESTING);
     } else if (state == GX_HEALTH_UNUSED) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The curves of a device by kind (curve.h), what one kind borrows from another, and how they
- * are saved. A curve once made stays until the model is closed, so that readers need no lock.
+ * The model of a device: a curve for each kind (curve.h), borrowing between kinds, and saving. A
+ * curve is freed only when the model is closed, so readers need no lock.
  */
 #include "route/model.h"
 
@@ -12,9 +12,10 @@
 #include "base/clock.h"
 #include "route/curve.h"
 
-/* What is older counts as never measured. */
+/* Older saved points are ignored. */
 #define STALE_S (30u * 24 * 3600)
-/* Clocks of two machines that share a folder, or one that was set. */
+/* Tolerance for dates in the future: machines that share a cache folder, or a clock that was set
+ * back. */
 #define FUTURE_S (24u * 3600)
 
 struct gx_model {
@@ -23,12 +24,12 @@ struct gx_model {
     struct gx_store store;
     struct gx_curve *_Atomic curves[GX_KINDS];
     _Atomic double next_ns;
-    pthread_mutex_t lock; /* changing it */
+    pthread_mutex_t lock; /* for writers */
     bool changed;         /* since it was read or saved */
-    uint32_t since;
+    uint32_t since;       /* saved points up to this date were dropped on purpose; 0: none */
 };
 
-/* 1 to last; 0 wraps around. */
+/* Whether value is 1 .. last; 0 wraps around. */
 static bool within(unsigned value, unsigned last)
 {
     return value - 1 < last;
@@ -67,23 +68,24 @@ static struct gx_curve *find(const struct gx_model *model, const struct gx_kind 
 
 /* ---- predicting ---- */
 
-/* The operation among those that calibration measures that takes about as long. */
-static gx_op like(gx_op op)
+/* The operation of similar cost among those that calibration measures. */
+static gx_op similar_op(gx_op op)
 {
     static const gx_op by_products[] = {GX_ADD, GX_MUL, GX_INV};
     unsigned products = gx__op_products(op);
     return by_products[products < 2 ? products : 2];
 }
 
-/* Eight kinds at most, the one that is most like it first: bit 0 of `step` is another path,
- * bit 1 another operation, bit 2 other memory. False where that is no other kind. */
-static bool kin(const struct gx_kind *kind, int step, struct gx_kind *other)
+/* A kind to borrow from. Steps 1 to 7 go from the most to the least similar one: bit 0 changes the
+ * path, bit 1 the operation, bit 2 the residency; step 0 is the kind itself. False: a bit changes
+ * nothing, so there is no such kind. */
+static bool similar_kind(const struct gx_kind *kind, int step, struct gx_kind *other)
 {
     *other = *kind;
     if (step & 1)
         other->path = GX_PATH_AUTO;
     if (step & 2)
-        other->op = like(kind->op);
+        other->op = similar_op(kind->op);
     if (step & 4)
         other->residency =
             kind->residency == GX_REGISTERED_MEMORY ? GX_HOST_MEMORY : kind->residency;
@@ -94,11 +96,11 @@ static bool kin(const struct gx_kind *kind, int step, struct gx_kind *other)
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction)
 {
-    if (!valid(kind) || !(n >= 0 && n < GX_PREDICTION_MAX)) /* NaN is neither */
+    if (!valid(kind) || !(n >= 0 && n < GX_PREDICTION_MAX)) /* rejects NaN */
         return false;
     for (int step = 0; step < 8; step++) {
         struct gx_kind other;
-        if (!kin(kind, step, &other))
+        if (!similar_kind(kind, step, &other))
             continue;
         const struct gx_curve *curve = find(model, &other);
         if (curve && gx__curve_predict(curve, n, prediction)) {
@@ -114,10 +116,10 @@ double gx__model_next_ns(const struct gx_model *model)
     return gx__get(&model->next_ns);
 }
 
-/* ---- learning; all of it under the lock ---- */
+/* ---- learning; under the lock ---- */
 
-/* NULL: no memory. */
-static struct gx_curve *make(struct gx_model *model, const struct gx_kind *kind)
+/* The curve of a kind, made if there is none; NULL: out of memory. */
+static struct gx_curve *get_curve(struct gx_model *model, const struct gx_kind *kind)
 {
     struct gx_curve *curve = find(model, kind);
     if (!curve) {
@@ -132,7 +134,7 @@ void gx__model_learn(struct gx_model *model, const struct gx_kind *kind, uint64_
     if (!valid(kind) || !n || !ns || (double)ns > (double)GX_SAMPLE_NS_MAX ||
         (double)n >= GX_PREDICTION_MAX || pthread_mutex_trylock(&model->lock) != 0)
         return;
-    struct gx_curve *curve = make(model, kind);
+    struct gx_curve *curve = get_curve(model, kind);
     if (curve) {
         gx__curve_learn(curve, (double)n, (double)ns);
         model->changed = true;
@@ -145,7 +147,7 @@ void gx__model_expect(struct gx_model *model, const struct gx_kind *kind)
     if (!valid(kind))
         return;
     pthread_mutex_lock(&model->lock);
-    make(model, kind);
+    get_curve(model, kind);
     pthread_mutex_unlock(&model->lock);
 }
 
@@ -159,7 +161,7 @@ void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t 
     for (size_t i = 0; i < count; i++)
         samples[i] = gx__sample((double)ns[i]);
     pthread_mutex_lock(&model->lock);
-    struct gx_curve *curve = make(model, kind);
+    struct gx_curve *curve = get_curve(model, kind);
     if (curve) {
         curve->turns++;
         gx__curve_replace(curve, index, samples, (uint32_t)count, 0, gx__date_s());
@@ -171,7 +173,7 @@ void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t 
 void gx__model_set_next_ns(struct gx_model *model, double ns)
 {
     pthread_mutex_lock(&model->lock);
-    gx__set(&model->next_ns, ns > 0 ? (double)gx__sample(ns) : 0); /* NaN is not */
+    gx__set(&model->next_ns, ns > 0 ? (double)gx__sample(ns) : 0); /* NaN: 0 */
     model->changed = true;
     pthread_mutex_unlock(&model->lock);
 }
@@ -193,7 +195,7 @@ void gx__model_forget(struct gx_model *model, const struct gx_kind *kind)
 
 /* ---- saving and reading ---- */
 
-/* Takes a point of a file where it is younger than what there is; under the lock. */
+/* Takes a saved point if it is newer than the one in the curve. Under the lock. */
 static void take(struct gx_model *model, const struct gx_saved_point *saved, uint32_t now)
 {
     const struct gx_kind kind = {(gx_op)saved->op, (gx_field)saved->field,
@@ -201,7 +203,7 @@ static void take(struct gx_model *model, const struct gx_saved_point *saved, uin
     uint64_t age = now > saved->date ? now - saved->date : 0, ahead = saved->date - (uint64_t)now;
     if (age > STALE_S || (saved->date > now && ahead > FUTURE_S) || saved->date <= model->since)
         return;
-    struct gx_curve *curve = make(model, &kind);
+    struct gx_curve *curve = get_curve(model, &kind);
     if (!curve || saved->date <= curve->since)
         return;
     if (!gx__curve_knows(curve, saved->index) || curve->point[saved->index].date < saved->date)
@@ -239,7 +241,8 @@ static void put(const struct gx_curve *curve, size_t number, struct gx_saved_mod
     }
 }
 
-/* The caller's, to be given to gx__free; NULL: no memory. Under the lock. */
+/* The model in its saved form, which the caller frees with gx__free; NULL: out of memory. Under the
+ * lock. */
 static struct gx_saved_model *put_all(struct gx_model *model)
 {
     size_t count = 0;
@@ -258,7 +261,7 @@ static struct gx_saved_model *put_all(struct gx_model *model)
     return saved;
 }
 
-/* What another process has saved meanwhile. */
+/* Merges the file, which another process may have written. */
 static void take_file(struct gx_model *model)
 {
     const struct gx_saved_model *saved = gx__store_read(model->instance, &model->store);
@@ -310,7 +313,7 @@ void gx__model_close(struct gx_model *model)
     gx__free(&model->instance->config.allocator, model);
 }
 
-/* ---- showing ---- */
+/* ---- listing ---- */
 
 void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, size_t *count)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that leave nothing to choose: the device is named, or it is the one that has the
- * buffers. What a batch took is learned here, and a device whose results stay in its buffers has
- * to prove itself by probes.
+ * Jobs that leave no choice: their device is named, or has their buffers. Their batches are timed
+ * and learned from here. If results stay in buffers of a device, it must pass a probe now and then.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +15,13 @@
 #include "route/health.h"
 #include "route/probe.h"
 
-/* Of calls of less than so many elements only one in so many is timed. */
+/* Of calls with fewer than TIMED_ELEMS elements, only one in TIMED_EVERY is timed. */
 #define TIMED_ELEMS 4096u
 #define TIMED_EVERY 64u
-/* Elements computed into buffers for each one that gx_config.sample_every asks for. */
+/* A probe is due after so many times gx_config.sample_every elements were computed into buffers. */
 #define PROBE_EACH 1024u
 
-/* ---- what becomes of a call ---- */
+/* ---- results of a call ---- */
 
 void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, gx_status why)
 {
@@ -52,7 +51,6 @@ gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, si
     return batch->status;
 }
 
-/* Of a job that only one was considered for. */
 void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kind, uint64_t n,
                     struct gx_outcome *r)
 {
@@ -60,7 +58,7 @@ void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kin
     *c = (gx_candidate){0};
     struct gx_prediction p;
     fenv_t caller;
-    if (!r->reason) /* it did not run */
+    if (!r->reason) /* not run */
         return;
     r->candidates = 1;
     memcpy(c->device, slot->name, sizeof c->device);
@@ -91,8 +89,10 @@ static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, u
     gx__float_env_restore(&caller);
 }
 
-/* What others have to wait for, about: as if all jobs were like the first. */
-static uint64_t expect(struct gx_engine *engine, const struct gx_batch *batch, uint64_t elements)
+/* The approximate time of a batch, as if all jobs were of the kind of the first; 0: small, or not
+ * known. */
+static uint64_t predict_batch(struct gx_engine *engine, const struct gx_batch *batch,
+                              uint64_t elements)
 {
     struct gx_device_slot *slot = engine->slot;
     struct gx_prediction p = {0};
@@ -107,7 +107,8 @@ static uint64_t expect(struct gx_engine *engine, const struct gx_batch *batch, u
     return ns;
 }
 
-/* The first of a small kind get the model its memory, so that none is asked for later. */
+/* Whether a kind is new. Its first runs are timed even if small, so that the model allocates its
+ * memory early. */
 static bool is_new(struct gx_device_slot *slot, const struct gx_batch *batch)
 {
     if (!batch->count)
@@ -131,7 +132,7 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
         return 0;
     }
     bool alone = atomic_fetch_add(&slot->active, 1) == 0;
-    uint64_t expected = expect(engine, batch, elements);
+    uint64_t expected = predict_batch(engine, batch, elements);
     atomic_fetch_add(&slot->waiting_ns, expected);
     uint64_t start = gx__engine_now(engine);
     gx__engine_run(engine, batch);
@@ -168,7 +169,7 @@ struct gx_engine *gx__resident_engine(const gx_job *job)
     return NULL;
 }
 
-/* Of a job whose buffers are all on one device. */
+/* The engine of a job whose buffers are all on one device, "cpu" included; NULL: no buffers. */
 static struct gx_engine *engine_of_buffers(const gx_job *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
@@ -191,7 +192,7 @@ gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const cha
     if (s != GX_OK || !home || *engine == home)
         return s;
     gx__engine_release(*engine);
-    if (atomic_load(&home->lost)) { /* just now: it was opened anew under the same name */
+    if (atomic_load(&home->lost)) { /* the device has just been reopened under the same name */
         snprintf(message, size, "device '%s': %s", home->device.info.name,
                  gx_status_message(GX_ERR_DEVICE_LOST));
         return GX_ERR_DEVICE_LOST;
@@ -216,7 +217,7 @@ gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_
         if (gx__find_engine(router, &call->jobs[i], call->device, &next, &reason, message,
                             sizeof message) != GX_OK)
             break;
-        gx__engine_release(next); /* the first job's use keeps it open */
+        gx__engine_release(next); /* the use by the first job keeps it open */
         if (next != *engine)
             break;
         if (call->reports)
@@ -254,9 +255,8 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
 
 /* ---- results that stay in buffers ---- */
 
-/* So many elements more, that took ns, are in buffers of the device, where they are not looked
- * at. Whether it has to prove itself now: they are many, and a probe costs little beside what
- * they took. *all: the elements since the last one. */
+/* Counts elements that were computed into buffers in ns, and says whether a probe is due: there are
+ * enough since the last probe (*all), and a probe takes little time compared with theirs. */
 static bool probe_is_due(struct gx_device_slot *slot, uint64_t every, uint64_t elements,
                          uint64_t ns, uint64_t *all)
 {
@@ -276,7 +276,7 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     char why[GX_MESSAGE_BYTES] = "";
     uint64_t start = gx__engine_now(engine);
     struct gx_sampler sampler = {.seed = gx__now_ns()};
-    const gx_job *job = &jobs[sampler.seed / 64 % count]; /* any of them, in the long run all */
+    const gx_job *job = &jobs[sampler.seed / 64 % count]; /* at random */
     atomic_store(&slot->unproven, 0);
     atomic_store(&slot->unproven_ns, 0);
     gx__count(&router->slots.instance->counters.sampled, GX_PROBE_ELEMS);
@@ -284,7 +284,7 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     atomic_store(&slot->probe_ns, gx__engine_now(engine) - start);
     if (s == GX_OK)
         gx__health_worked(slot, 1);
-    if (s != GX_ERR_DEVICE) /* else it is the next call's to fail */
+    if (s != GX_ERR_DEVICE) /* other failures will show in the next call */
         return GX_OK;
     gx__health_gave_wrong_result(&router->slots, slot, engine);
     snprintf(message, message_size,
@@ -303,8 +303,8 @@ static void report_resident(const struct gx_engine *engine, struct gx_call *call
     }
 }
 
-/* The last job is the one that says so. */
-static void distrust(struct gx_call *call, size_t job, gx_status status)
+/* Reports a failed probe as the failure of the last job. */
+static void fail_last(struct gx_call *call, size_t job, gx_status status)
 {
     call->failed = job;
     if (!call->reports)
@@ -338,10 +338,10 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, st
     report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
         gx__health_failed(&router->slots, slot, engine, s);
-    if (s == GX_OK && !engine->checked) { /* which is no reason to trust it before a probe is */
+    if (s == GX_OK && !engine->checked) {
         s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
-            distrust(call, first + count - 1, s);
+            fail_last(call, first + count - 1, s);
     }
     gx__engine_release(engine);
     return s;
@@ -349,8 +349,8 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, st
 
 /* ---- tickets ---- */
 
-/* Whether each job has buffers, on one device: that is where it runs then, in one stream with
- * all other tickets there. */
+/* Whether each job has all its buffers on one device, and so runs there in the same stream as other
+ * tickets. */
 static bool all_resident(const struct gx_call *call)
 {
     for (size_t i = 0; i < call->count; i++) {
@@ -364,12 +364,12 @@ static bool all_resident(const struct gx_call *call)
     return call->count;
 }
 
-/* The job is on its way, so that what it takes is only expected. */
-static gx_status prove_before(struct gx_router *router, struct gx_engine *engine, const gx_job *job,
-                              char *message, size_t size)
+/* gx__prove with the predicted time, because the job has not run yet. */
+static gx_status prove_expected(struct gx_router *router, struct gx_engine *engine,
+                                const gx_job *job, char *message, size_t size)
 {
     struct gx_batch batch = {.jobs = job, .count = 1};
-    uint64_t ns = expect(engine, &batch, job->n);
+    uint64_t ns = predict_batch(engine, &batch, job->n);
     return gx__prove(router, engine, job, 1, ns ? ns : job->n, message, size);
 }
 
@@ -385,7 +385,7 @@ gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool 
         gx_status s = gx__find_engine(router, &call->jobs[i], call->device, &engine, &reason,
                                       message, sizeof message);
         if (s == GX_OK && routed && !engine->slot->host && !engine->checked) {
-            s = prove_before(router, engine, &call->jobs[i], message, sizeof message);
+            s = prove_expected(router, engine, &call->jobs[i], message, sizeof message);
             if (s != GX_OK)
                 gx__engine_release(engine);
         }

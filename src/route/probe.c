@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes: jobs that a device has to do before it is used again, or now and then while its results
- * stay in buffers, where nobody looks at them.
+ * Probes (probe.h). A device must pass them before it is used again after a failure, and now and
+ * then while its results stay in buffers, where they are not verified.
  */
 #include "route/probe.h"
 
@@ -13,11 +13,11 @@
 
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
 
-/* Elements of each job of the self-test. */
+/* Elements per probe of the self-test. */
 #define SELF_TEST_ELEMS 256u
 
-/* Random elements that are canonical, as their top limb is below that of the modulus; the
- * first one is 0. */
+/* Random elements, canonical because their top limb is below that of the modulus. The first is 0.
+ */
 static void fill(struct gx_sampler *sampler, gx_field field, void *memory, size_t n)
 {
     const struct gx_prime *prime = gx__prime(field);
@@ -32,13 +32,13 @@ static void fill(struct gx_sampler *sampler, gx_field field, void *memory, size_
     }
 }
 
-/* Where operand i of a probe lies; the results are at 0. */
+/* The memory of operand i; that of the results comes first. */
 static char *probe_operand(char *memory, size_t n, unsigned i)
 {
     return memory + (i + 1) * n * ELEMENT_BYTES;
 }
 
-/* A job over memory of its own. */
+/* A job with random operands. */
 static gx_job probe_job(struct gx_sampler *sampler, gx_op op, gx_field field, size_t n,
                         char *memory)
 {
@@ -58,7 +58,7 @@ static gx_status run(struct gx_engine *engine, const gx_job *job, struct gx_outc
     struct gx_batch batch = {.jobs = job, .count = 1, .reports = report, .uncounted = true};
     *report = (struct gx_outcome){0};
     gx_status s = gx__engine_run(engine, &batch);
-    if (s != GX_OK && s != GX_ERR_NOT_CANONICAL) /* which is for the caller to judge */
+    if (s != GX_OK && s != GX_ERR_NOT_CANONICAL) /* the caller sets the message for that */
         snprintf(message, message_size, "%s", batch.message);
     return s;
 }
@@ -84,7 +84,7 @@ gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op 
     }
     gx_job job = probe_job(sampler, op, field, n, memory);
     gx_status s = run(engine, &job, &report, message, message_size);
-    if (s == GX_ERR_NOT_CANONICAL) /* it is not so */
+    if (s == GX_ERR_NOT_CANONICAL) /* all operands are canonical */
         s = differs(message, message_size, &job, report.bad_index);
     else if (s == GX_OK && !gx__results_right(sampler, &job, memory, n, &wrong))
         s = differs(message, message_size, &job, wrong);
@@ -92,7 +92,7 @@ gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op 
     return s;
 }
 
-/* An element that is not canonical has to be found where it is. */
+/* The device must find an element that is not canonical, and its index. */
 static gx_status probe_check(struct gx_engine *engine, struct gx_sampler *sampler, gx_field field,
                              char *message, size_t message_size)
 {

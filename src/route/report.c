@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the shares of a round did becomes the reports of its jobs.
+ * Merges the results of the shards of a round into the reports of its jobs.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "route/workspace.h"
 
-/* The part of job j that is in the shard; n is 0 where there is none. */
+/* The elements of job j that are in the shard; n 0: none. */
 static struct gx_range part_of(const struct gx_shard *shard, size_t j)
 {
     if (j < shard->share.job || j - shard->share.job >= shard->share.jobs)
@@ -15,7 +15,7 @@ static struct gx_range part_of(const struct gx_shard *shard, size_t j)
     return gx__share_range(shard->round, &shard->share, j - shard->share.job);
 }
 
-static bool has(const struct gx_shard *shard, size_t j)
+static bool has_job(const struct gx_shard *shard, size_t j)
 {
     return j >= shard->share.job && j - shard->share.job < shard->share.jobs;
 }
@@ -25,7 +25,7 @@ static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
     return all ? (uint64_t)((unsigned __int128)ns * part / all) : ns;
 }
 
-/* ---- who was considered ---- */
+/* ---- candidates ---- */
 
 static gx_candidate *add_candidate(struct gx_outcome *r, const struct gx_workspace *ws, size_t i,
                                    uint64_t n)
@@ -49,7 +49,7 @@ void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
         uint64_t meant = 0;
         for (size_t k = 0; k < ws->shards; k++) {
             const struct gx_shard *shard = &ws->shard[k];
-            if (!has(shard, j))
+            if (!has_job(shard, j))
                 continue;
             struct gx_range range = part_of(shard, j);
             if (shard->candidate == candidate && j - shard->share.job < shard->next)
@@ -82,7 +82,7 @@ static void add_part(struct gx_outcome *r, const struct gx_outcome *part)
     r->sampled += part->sampled;
 }
 
-/* The first bad element of all parts counts. */
+/* The first refused element of all parts is reported. */
 static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
                    const struct gx_range *range, gx_field field)
 {
@@ -112,8 +112,8 @@ static void not_written(struct gx_outcome *r, const struct gx_shard *shard,
              from, to);
 }
 
-/* Everything of job j of the round, which is number `job` of the call; who was considered only
- * where someone wants to know. Returns the device that had most of it. */
+/* Merges the parts of job j of the round, which is number `job` of the call. wanted: fill the
+ * candidates too. Returns the device with the largest part. */
 static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, size_t job,
                                     bool wanted, struct gx_outcome *r)
 {
@@ -124,7 +124,7 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     gx__outcome_clear(r, ws->decision.reason);
     for (size_t k = 0; k < ws->shards; k++) {
         const struct gx_shard *shard = &ws->shard[k];
-        if (!has(shard, j))
+        if (!has_job(shard, j))
             continue;
         size_t i = j - shard->share.job;
         struct gx_range range = part_of(shard, j);
@@ -155,8 +155,8 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     return slot;
 }
 
-/* Buffers of "cpu" may be anybody's host memory, but stayed with it. */
-static bool at_home(const gx_job *job, const struct gx_workspace *ws)
+/* Whether a job with buffers of "cpu", which may run on any device, ran on "cpu". */
+static bool stayed_on_cpu(const gx_job *job, const struct gx_workspace *ws)
 {
     bool buffers = job->out.buf || job->a.buf || job->b.buf || job->c.buf;
     return buffers && ws->shards == 1 && ws->shard[0].candidate->slot->host &&
@@ -173,13 +173,13 @@ static bool cancelled(const struct gx_workspace *ws)
 
 /* ---- regret ---- */
 
-/* With what is under way there, as it was when it was decided. */
+/* With the waiting time at the time of the decision. */
 static double with_waiting(const struct gx_workspace *ws, size_t candidate, double ns)
 {
     return ns + (double)ws->cost[candidate].waiting_ns;
 }
 
-/* The least that was predicted: for one candidate, or for the split; 0: for none. */
+/* The least predicted time, of one candidate or of the split; 0: not known. */
 static double least_predicted(const struct gx_workspace *ws)
 {
     const struct gx_decision *d = &ws->decision;
@@ -196,8 +196,8 @@ static double least_predicted(const struct gx_workspace *ws)
     return d->reason == GX_REASON_SPLIT && split < least ? split : least;
 }
 
-/* The policy is no part of it: that of latency judges by what slower calls take, which says
- * nothing about this one. */
+/* Regret ignores the policy: latency compares the times of slower calls, which are no prediction of
+ * this one. */
 void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, uint64_t ns)
 {
     struct gx_counters *counters = &router->slots.instance->counters;
@@ -209,7 +209,7 @@ void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, 
     gx__count(&counters->routed_best_ns, (uint64_t)least);
 }
 
-/* ---- all of them ---- */
+/* ---- all jobs ---- */
 
 gx_status gx__report_round(struct gx_router *router, const struct gx_workspace *ws,
                            struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns)
@@ -221,7 +221,7 @@ gx_status gx__report_round(struct gx_router *router, const struct gx_workspace *
         struct gx_outcome *r = call->reports ? &call->reports[first + j] : &own;
         struct gx_device_slot *slot = merge(ws, j, first + j, call->reports != NULL, r);
         r->queued_ns = call->queued_ns;
-        if (at_home(&call->jobs[first + j], ws))
+        if (stayed_on_cpu(&call->jobs[first + j], ws))
             r->reason = GX_REASON_RESIDENT;
         if (count == 1 && r->status == GX_OK)
             r->total_ns = elapsed_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call that names no device. Most calls are small, and for these there is nothing to
- * decide: they go to "cpu" as they are, without a lock and mostly without a look at the
- * clock. Others are cut where they have to wait for one another or where their buffers are.
+ * Calls that name no device. Most are below the CPU-only limit and run on "cpu" without a decision,
+ * a lock, or (usually) reading the clock. Other calls are divided into rounds, resident jobs and
+ * mixed jobs, which run one after the other.
  */
 #include "route/route.h"
 
@@ -22,7 +22,7 @@
 #include "route/health.h"
 #include "route/probe.h"
 
-/* ---- who there is to choose from ---- */
+/* ---- candidates ---- */
 
 static bool lists_host(const char *list)
 {
@@ -51,7 +51,7 @@ void gx__router_close(struct gx_router *router)
     pthread_mutex_destroy(&router->lock);
 }
 
-/* A device that is not there is no reason to fail where others are asked for. */
+/* A missing device is an error only if it is the only one configured. */
 static gx_status add_candidate(struct gx_router *router, const char *name, char *message,
                                size_t message_size)
 {
@@ -156,9 +156,9 @@ gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **
     return s;
 }
 
-/* ---- small calls ---- */
+/* ---- calls for "cpu" only ---- */
 
-/* Where nobody else may do it, it is as if it were small. */
+/* Whether "cpu" is the only candidate. */
 static bool host_only(struct gx_router *router, gx_policy policy)
 {
     return policy == GX_POLICY_CPU ||
@@ -167,7 +167,7 @@ static bool host_only(struct gx_router *router, gx_policy policy)
             router->candidates == 1 && router->candidate[0]->host);
 }
 
-/* There is nothing to decide: it is for "cpu". */
+/* Whether the call runs on "cpu" without a decision. *only: because "cpu" is the only candidate. */
 static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
                         const struct gx_call *call, bool *only)
 {
@@ -194,8 +194,9 @@ static gx_reason cpu_only_reason(const gx_job *job, bool only)
     return buffers ? GX_REASON_RESIDENT : only ? GX_REASON_ONLY : GX_REASON_SMALL;
 }
 
-/* ---- any call ---- */
+/* ---- other calls ---- */
 
+/* The resident jobs from `first` on that run on the same engine; a mixed job by itself. */
 static size_t resident_count(const struct gx_call *call, size_t first)
 {
     const struct gx_engine *home = gx__resident_engine(&call->jobs[first]);
@@ -208,6 +209,7 @@ static size_t resident_count(const struct gx_call *call, size_t first)
     return end - first;
 }
 
+/* The jobs of the next round, up to the first resident one. */
 static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *call, size_t first)
 {
     size_t count = gx__rounds_next(rounds, first), n = 0;
@@ -216,7 +218,7 @@ static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *
     return n;
 }
 
-/* Memory that the workspace keeps, lent to one who asks once. */
+/* An allocator for a single block, which the workspace keeps. */
 struct lender {
     struct gx_router *router;
     struct gx_workspace *ws;
@@ -230,7 +232,7 @@ static void *lend(void *user, size_t bytes)
                                                                                       : NULL;
 }
 
-static void take_back(void *user, void *memory)
+static void free_nothing(void *user, void *memory)
 {
     (void)user;
     (void)memory;
@@ -240,7 +242,7 @@ gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, con
                           size_t count, struct gx_rounds *rounds)
 {
     struct lender lender = {router, ws};
-    gx_allocator allocator = {lend, take_back, &lender};
+    gx_allocator allocator = {lend, free_nothing, &lender};
     return gx__rounds_find(rounds, &allocator, jobs, count);
 }
 
@@ -277,7 +279,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
     return s;
 }
 
-/* "cpu", where it may be chosen: NULL on failure too. */
+/* The engine of "cpu"; NULL if it may not be chosen, or on failure. */
 static struct gx_engine *enter_host(struct gx_router *router, gx_policy policy, gx_status *s,
                                     char *message, size_t size)
 {
@@ -337,7 +339,7 @@ gx_status gx__router_run(void *user, struct gx_call *call)
 
 /* ---- planning without running ---- */
 
-/* The largest share of the round. */
+/* Proposes the largest share of the round. */
 static gx_status propose_round(struct gx_router *router, struct gx_call *call, const gx_job *jobs,
                                struct gx_proposal *p)
 {
@@ -367,7 +369,7 @@ static gx_status propose_round(struct gx_router *router, struct gx_call *call, c
     return s;
 }
 
-/* There was no choice. */
+/* Fills the only candidate, if there was no choice. */
 static void propose_one(const struct gx_call *call, size_t first, struct gx_proposal *p)
 {
     const gx_job *job = &call->jobs[first];
@@ -375,7 +377,7 @@ static void propose_one(const struct gx_call *call, size_t first, struct gx_prop
     struct gx_kind kind = gx__kind_of(p->engine->instance, job, call->path, slot->host);
     p->considered.reason = p->reason;
     gx__report_one(slot, &kind, job->n, &p->considered);
-    p->considered.candidate[0].elements = 0; /* none is done */
+    p->considered.candidate[0].elements = 0; /* nothing has run */
 }
 
 static gx_status propose_routed(struct gx_router *router, struct gx_call *call, size_t first,
@@ -448,8 +450,8 @@ void gx__router_unpropose(struct gx_router *router, struct gx_proposal *p)
 
 /* ---- calibration ---- */
 
-/* What was concluded from times that are not known any more. */
-static void forget_habits(struct gx_device_slot *slot)
+/* Drops what was derived from times that calibration has replaced. */
+static void forget_derived(struct gx_device_slot *slot)
 {
     for (size_t op = 0; op < GX_OP_END; op++)
         for (size_t field = 0; field < GX_FIELD_END; field++)
@@ -461,7 +463,7 @@ static void forget_habits(struct gx_device_slot *slot)
                 }
 }
 
-static bool all_right(void *user, struct gx_engine *engine, const gx_job *job)
+static bool is_result_right(void *user, struct gx_engine *engine, const gx_job *job)
 {
     struct gx_router *router = user;
     struct gx_sampler sampler = {.seed = gx__now_ns()};
@@ -472,7 +474,7 @@ static bool all_right(void *user, struct gx_engine *engine, const gx_job *job)
     return false;
 }
 
-static void say_not_saved(const struct gx_router *router, char *message, size_t message_size)
+static void explain_not_saved(const struct gx_router *router, char *message, size_t message_size)
 {
     char folder[GX_CACHE_PATH_BYTES];
     if (gx__cache_folder(router->slots.instance, folder, sizeof folder))
@@ -484,8 +486,7 @@ static void say_not_saved(const struct gx_router *router, char *message, size_t 
                  "cache-dir, XDG_CACHE_HOME or HOME");
 }
 
-/* Its engine, with the caller as a user, and its model: without one there is nothing to measure
- * for. */
+/* Enters a device and opens its model, which is required. */
 static gx_status enter_measured(struct gx_router *router, struct gx_device_slot *slot,
                                 struct gx_calibrated *device, char *message, size_t message_size)
 {
@@ -526,12 +527,12 @@ static gx_status calibrate(struct gx_router *router, struct gx_device_slot *cons
             gx__log(router->slots.instance, GX_LOG_WARNING, "not measured: %s", message);
     }
     if (n)
-        s = gx__calibrate(router->slots.instance, devices, n, settings, all_right, router);
+        s = gx__calibrate(router->slots.instance, devices, n, settings, is_result_right, router);
     if (s == GX_ERR_FILE)
-        say_not_saved(router, message, message_size);
+        explain_not_saved(router, message, message_size);
     for (size_t i = 0; i < n; i++) {
         struct gx_device_slot *slot = devices[i].engine->slot;
-        forget_habits(slot);
+        forget_derived(slot);
         if (gx__health_is_failure(devices[i].status) && !slot->host &&
             !atomic_load(&devices[i].engine->lost))
             gx__health_failed(&router->slots, slot, devices[i].engine, devices[i].status);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Models as files (store.h). A file that is missing, cut short, of something else or with
- * a number in it that cannot be is no file.
+ * Reading and writing models as files (store.h). An invalid file counts as missing.
  */
 #include "route/store.h"
 
@@ -13,9 +12,9 @@
 
 static const char what[8] = {'g', 'x', 'm', 'o', 'd', 'e', 'l', '1'};
 
-/* ---- where ---- */
+/* ---- file name and key ---- */
 
-/* FNV-1a, twice with different beginnings, over texts and the ends of them. */
+/* FNV-1a, twice with different offsets, over strings with their terminators. */
 struct identity {
     uint64_t hash[2];
 };
@@ -29,10 +28,11 @@ static void add_text(struct identity *id, const char *text)
     } while (*at++);
 }
 
-/* The description names the tiers that are allowed, and the threads are those as well. */
+/* The description of the CPU has the tiers that are allowed, and `threads` the number of threads.
+ */
 static void add_machine(struct identity *id, struct gx_instance *instance)
 {
-    gx_device_info cpu = {0}; /* the first of two, and no driver is asked */
+    gx_device_info cpu = {0}; /* the first one enumerated; needs no driver */
     size_t room = 1;
     char threads[24];
     gx__cpu_ops.enumerate(instance, &cpu, &room);
@@ -51,13 +51,13 @@ void gx__store_init(struct gx_store *store, struct gx_instance *instance, const 
     add_text(&id, description);
     memset(store, 0, sizeof *store);
     memcpy(store->key, id.hash, sizeof id.hash);
-    /* The beginning of the name, for who looks into the file. */
+    /* The beginning of the name makes the file recognisable. */
     memcpy(store->key + sizeof id.hash, device,
            strnlen(device, GX_CACHE_KEY_BYTES - sizeof id.hash));
     snprintf(store->name, sizeof store->name, "model-%016llx", (unsigned long long)id.hash[0]);
 }
 
-/* ---- bytes ---- */
+/* ---- contents ---- */
 
 size_t gx__saved_bytes(size_t points)
 {
@@ -77,7 +77,7 @@ static bool good_point(const struct gx_saved_point *p)
         p->count < 1 || p->count > GX_SAMPLES || p->guesses >= p->count || p->zero)
         return false;
     for (int i = 0; i < GX_SAMPLES; i++) {
-        bool fits = p->ns[i] >= GX_SAMPLE_NS_MIN && p->ns[i] <= GX_SAMPLE_NS_MAX; /* NaN does not */
+        bool fits = p->ns[i] >= GX_SAMPLE_NS_MIN && p->ns[i] <= GX_SAMPLE_NS_MAX; /* not NaN */
         if (i < p->count ? !fits : p->ns[i] != 0)
             return false;
     }
