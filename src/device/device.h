@@ -210,7 +210,8 @@ struct gx_device_ops {
     /* GX_ERR_UNSUPPORTED if the device has no such kernel. */
     gx_status (*kernel)(struct gx_device *device, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel);
-    /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n. */
+    /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n; does
+     * not depend on key.check. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
     /* Only on a device that works on host memory (the caller's or its own SHARED memory). Runs the
      * kernel before it returns. Such a device has no imports, commands, points or timestamps, so

@@ -53,8 +53,9 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
     const struct gx_mem_speed *mapped = &plan->facts->speed[GX_MEM_SHARED];
     double memory = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {
-        const struct gx_mem_speed *at = shared && p->place[i] == GX_PLACE_STAGED ? mapped : device;
-        if (p->place[i] != GX_PLACE_NONE)
+        const struct gx_mem_speed *at =
+            shared && p->access[i] == GX_OPERAND_STAGED ? mapped : device;
+        if (p->access[i] != GX_OPERAND_NONE)
             memory += transfer((double)gx__piece_bytes(p, i),
                                i == GX_OUT ? at->kernel_write : at->kernel_read);
     }
@@ -192,7 +193,7 @@ uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants,
             uint32_t least = plan->asked->sets, sets = variants[v].sets;
             if (waits)
                 c->host = later(c->host, c->out);
-            advance(c, &s, gx__group_queues(g, variants[v].apart), submit, hand_over,
+            advance(c, &s, gx__group_queues(g, variants[v].copy_queues), submit, hand_over,
                     &c->set[groups % (sets > least ? sets : least)]);
         }
         groups++;

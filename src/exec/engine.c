@@ -47,6 +47,7 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     engine->pool.user = &engine->records;
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
     gx__copier_init(&engine->copier, instance, copy_threads(engine));
+    gx__plans_init(&engine->plans);
     pthread_mutex_init(&engine->pipes_lock, NULL);
     gx__worker_init(&engine->worker);
     return GX_OK;
@@ -64,6 +65,7 @@ void gx__engine_close(struct gx_engine *engine)
     gx__records_close(&engine->records); /* which the memory before has to be forgotten by */
     gx__budget_close(&engine->budget);
     pthread_mutex_destroy(&engine->pipes_lock);
+    gx__plans_close(&engine->plans);
     gx__device_close(&engine->device);
 }
 

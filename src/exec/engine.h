@@ -6,6 +6,7 @@
 #ifndef GX_EXEC_ENGINE_H
 #define GX_EXEC_ENGINE_H
 
+#include "base/clock.h"
 #include "exec/copier.h"
 #include "exec/hosts.h"
 #include "exec/plan.h"
@@ -34,9 +35,9 @@ struct gx_engine {
     struct gx_records records;
     struct gx_imports imports;
     struct gx_copier copier;
-    struct gx_pipe *_Atomic warm; /* the pipe that was used last, where it is idle */
+    struct gx_plans plans;
     pthread_mutex_t pipes_lock;
-    struct gx_pipe *pipes; /* other idle ones */
+    struct gx_pipe *pipes; /* idle ones, the one that was used last first */
     struct gx_worker worker;
     /* Jobs under way and live buffers. Other threads may touch it while the engine is
      * closed and opened anew, so neither sets it. */
@@ -73,6 +74,13 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
                           const char *device_name, char *message, size_t message_size);
 /* It has no users. One that is not open is fine. */
 void gx__engine_close(struct gx_engine *engine);
+
+/* Nanoseconds, by the device's clock where it models one. */
+static inline uint64_t gx__engine_now(struct gx_engine *engine)
+{
+    const struct gx_device_ops *ops = engine->device.ops;
+    return ops->now ? ops->now(&engine->device) : gx__now_ns();
+}
 
 /* Waits for work over so many elements; GX_ERR_TIMEOUT where that takes absurdly long. */
 gx_status gx__engine_wait(struct gx_engine *engine, struct gx_point point, uint64_t elements);

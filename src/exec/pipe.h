@@ -8,7 +8,6 @@
 #define GX_EXEC_PIPE_H
 
 #include "exec/batch.h"
-#include "exec/plan.h"
 
 #define GX_NO_BAD UINT32_MAX
 
@@ -23,7 +22,8 @@ struct gx_set {
     struct gx_mem *up, *device, *down, *scratch;
 };
 
-struct gx_flight {
+/* A group in flight. */
+struct gx_inflight {
     struct gx_group group;
     struct gx_batch *batch;
     struct gx_set *set;
@@ -47,13 +47,11 @@ struct gx_pipe {
     struct gx_pipe *next_watched; /* the copier's, under its lock */
     bool watched;
 
-    bool shared; /* a thread beside the one that feeds may look into it */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t head, tail;       /* groups finished and started, under the lock */
-    _Atomic uint64_t finished; /* groups ever: head begins anew, and who waits must not be taken
-                                  in; set under the lock */
-    bool finishing;            /* someone has the group at head */
+    _Atomic uint64_t finished; /* groups ever: head starts over; set under the lock */
+    bool finishing;            /* a thread has the group at head */
 
     /* The feeding thread's: */
     struct gx_set set[GX_SETS_MAX];
@@ -61,6 +59,9 @@ struct gx_pipe {
     gx_path path;
     struct gx_set_bytes have;
     size_t reserved;
+    struct gx_resolved *resolved; /* of the jobs that are fed: `some` until they are more */
+    size_t resolved_room;
+    struct gx_resolved some[GX_PLAN_JOBS];
     struct gx_record record; /* with room for any command */
     struct gx_host_region in[GX_GROUP_DISPATCHES * GX_OPERANDS];
 
@@ -68,39 +69,32 @@ struct gx_pipe {
     struct gx_host_region out[GX_GROUP_DISPATCHES];
     uint64_t bad; /* what a pass before a job has found */
 
-    struct gx_flight flight[GX_SETS_MAX + 1]; /* one more, to plan the next group in */
+    struct gx_inflight inflight[GX_SETS_MAX + 1]; /* one more, to plan the next group in */
     struct gx_step steps[GX_STEPS_MAX];
 };
 
-/* Nanoseconds, by the device's clock where it models one. */
-uint64_t gx__engine_now(struct gx_engine *engine);
+static inline struct gx_inflight *gx__pipe_at(struct gx_pipe *pipe, uint64_t number)
+{
+    return &pipe->inflight[number % (GX_SETS_MAX + 1)];
+}
 
-/* Finishes the oldest group unless someone is at it; false where there was nothing to do. */
+/* Finishes the oldest group unless another thread does; false where there was nothing to do. */
 bool gx__pipe_try_step(struct gx_pipe *pipe);
-
-/* ---- stages.c ---- */
-
-/* Host operands into staging memory, commands recorded or found, all submitted. On failure
- * nothing is under way and nothing is held. */
-gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *flight,
-                          const struct gx_plan *plan);
-/* Waits for it and reads its times; gives back what it held but the set. */
-gx_status gx__stage_wait(struct gx_pipe *pipe, struct gx_flight *flight);
-/* *found: the first piece with an element that is not below the modulus, and *bad which;
- * or group.count. */
-gx_status gx__stage_check(struct gx_pipe *pipe, struct gx_flight *flight, size_t *found,
-                          uint64_t *bad);
-/* The results of the first `count` pieces to where they belong. */
-gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *flight, size_t count);
-/* Which operand of the piece has the bad element; 0: none any more, or it cannot be read. */
-char gx__stage_find(struct gx_pipe *pipe, struct gx_flight *flight, const struct gx_piece *piece,
-                    uint64_t index);
-
-/* ---- run.c, for direct.c ---- */
 
 /* gx__engine_run and gx__engine_plan on a device that has commands. */
 gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch);
 gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                         struct gx_asked *asked, struct gx_plan *plan);
+
+/* ---- stages.c ---- */
+
+/* The group that was planned at the tail: host operands into staging memory, commands recorded or
+ * found, all submitted. False where that failed, and then nothing of it is under way. */
+bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan);
+/* Waits for a group, checks what it found, and copies and reports its results. */
+void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f);
+/* The job of the piece is refused. The set of the group is free for looking at the element. */
+void gx__group_refuse(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *piece,
+                      uint64_t bad);
 
 #endif

@@ -61,24 +61,24 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* ---- one job ---- */
 
-static enum gx_where place_of(const struct gx_plan *plan, const struct gx_piece *p, int i)
+static enum gx_operand_access access_of(const struct gx_plan *plan, const struct gx_piece *p, int i)
 {
     const gx_operand *o = gx__operand(p->job, i);
     if (i > p->operands || !gx__operand_bytes(p->job, i))
-        return GX_PLACE_NONE;
+        return GX_OPERAND_NONE;
     if (o->buf)
-        return GX_PLACE_DIRECT;
-    if (plan->path == GX_PATH_DEVICE_LOCAL && plan->asked->registered &&
-        !(p->reduces && i == GX_OUT) && /* the host joins partial results */
-        plan->asked->registered(plan->asked->user, o->host, gx__operand_bytes(p->job, i)))
-        return GX_PLACE_REGISTERED;
-    return GX_PLACE_STAGED;
+        return GX_OPERAND_DIRECT;
+    bool registered = plan->asked->resolved && plan->asked->resolved[p->index].registered >> i & 1;
+    return registered && plan->path == GX_PATH_DEVICE_LOCAL &&
+                   !(p->reduces && i == GX_OUT) /* the host joins partial results */
+               ? GX_OPERAND_REGISTERED
+               : GX_OPERAND_STAGED;
 }
 
 /* Memory of the group grows with the piece because of this operand. */
 static bool takes_room(const struct gx_piece *p, int i)
 {
-    return p->place[i] > GX_PLACE_DIRECT && !(p->one >> i & 1);
+    return p->access[i] > GX_OPERAND_DIRECT && !(p->one >> i & 1);
 }
 
 /* Elements of each piece of a job that is cut into pieces of at most `most`: all alike, for a
@@ -107,18 +107,18 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     for (int i = 0; i < GX_OPERANDS; i++) {
         p->element[i] = (uint32_t)gx__operand_element(job, i);
         p->one |= (gx__operand_is_one(job, i) ? 1u : 0) << i;
-        p->place[i] = place_of(plan, p, i);
+        p->access[i] = access_of(plan, p, i);
         direct &= !takes_room(p, i);
     }
     /* Downloads do not wait for what was found in pieces before; the host's copies do. */
-    if (replaces && p->place[GX_OUT] == GX_PLACE_REGISTERED)
-        p->place[GX_OUT] = GX_PLACE_STAGED;
+    if (replaces && p->access[GX_OUT] == GX_OPERAND_REGISTERED)
+        p->access[GX_OUT] = GX_OPERAND_STAGED;
     p->n = least(job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
     if (!direct && job->n > least(p->n, plan->chunk))
         p->n = equal_piece(job->n, least(p->n, plan->chunk));
     p->step = p->n ? least(p->n, plan->facts->dispatch_elems) : 1;
     p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
-    *before = p->check && replaces && (p->place[GX_OUT] == GX_PLACE_DIRECT || p->n < job->n);
+    *before = p->check && replaces && (p->access[GX_OUT] == GX_OPERAND_DIRECT || p->n < job->n);
     p->check = p->check && !*before;
 }
 
@@ -129,7 +129,7 @@ static void find_ranges(struct gx_piece *p)
     for (int i = 0; i < GX_OPERANDS; i++) {
         const gx_operand *o = gx__operand(p->job, i);
         p->from[i] = p->to[i] = 0;
-        if (p->place[i] < GX_PLACE_STAGED)
+        if (p->access[i] < GX_OPERAND_STAGED)
             continue;
         p->from[i] = (uintptr_t)o->host + gx__piece_offset(p, i);
         p->to[i] = p->from[i] + gx__piece_bytes(p, i);
@@ -148,7 +148,7 @@ static bool overlap(const struct gx_piece *x, int i, const struct gx_piece *y, i
 bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *later,
                        bool same_group)
 {
-    bool downloads = later->place[GX_OUT] == GX_PLACE_REGISTERED;
+    bool downloads = later->access[GX_OUT] == GX_OPERAND_REGISTERED;
     for (int i = GX_A; i < GX_OPERANDS; i++) {
         if (overlap(earlier, GX_OUT, later, i))
             return true;
@@ -178,7 +178,7 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
         group->dispatches + gx__piece_dispatches(p) > GX_GROUP_DISPATCHES)
         return false;
     /* most are not near, and need no look at each */
-    bool near = p->place[GX_OUT] == GX_PLACE_REGISTERED;
+    bool near = p->access[GX_OUT] == GX_OPERAND_REGISTERED;
     for (int i = 0; i < GX_OPERANDS; i++)
         near |= p->from[i] < group->writes_to && group->writes_from < p->to[i];
     for (size_t k = 0; k < group->count && near; k++)
@@ -193,11 +193,11 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
 static void add(struct gx_group *group, struct gx_piece *p)
 {
     for (int i = 0; i < GX_OPERANDS; i++) {
-        bool staged = p->place[i] == GX_PLACE_STAGED;
+        bool staged = p->access[i] == GX_OPERAND_STAGED;
         size_t *zone = i != GX_OUT ? staged ? &group->slots : &group->in
                        : staged    ? &group->end
                                    : &group->bytes;
-        if (p->place[i] < GX_PLACE_STAGED)
+        if (p->access[i] < GX_OPERAND_STAGED)
             continue;
         p->offset[i] = *zone;
         *zone += align_up(gx__piece_bytes(p, i));
@@ -223,7 +223,7 @@ static void lay_out(struct gx_group *group)
     for (size_t k = 0; k < group->count; k++) {
         struct gx_piece *p = &group->pieces[k];
         for (int i = 0; i < GX_OPERANDS; i++) {
-            bool staged = p->place[i] == GX_PLACE_STAGED;
+            bool staged = p->access[i] == GX_OPERAND_STAGED;
             p->offset[i] += i != GX_OUT ? staged ? in : 0 : staged ? out : end;
         }
     }
@@ -292,7 +292,7 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
     memset(p->from, 0, sizeof p->from);
     memset(p->to, 0, sizeof p->to);
     for (int i = 0; i < GX_OPERANDS; i++)
-        p->place[i] = i == operand ? GX_PLACE_DIRECT : GX_PLACE_NONE;
+        p->access[i] = i == operand ? GX_OPERAND_DIRECT : GX_OPERAND_NONE;
     add(group, p);
     lay_out(group);
     return p->n;
@@ -300,13 +300,13 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
 
 /* Copies get commands of their own only in a pipeline, and on queues of their own: the
  * download that has none goes with the kernels, or it would hold up the uploads behind it. */
-uint32_t gx__group_queues(const struct gx_group *group, uint32_t apart)
+uint32_t gx__group_queues(const struct gx_group *group, uint32_t copy_queues)
 {
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
     if (group->out)
-        own |= apart & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+        own |= copy_queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
     if (group->bytes > group->slots)
-        own |= apart & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+        own |= copy_queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     return own;
 }
 
@@ -330,46 +330,41 @@ static void count_group(struct gx_plan *plan, const struct gx_group *g)
     for (size_t k = 0; k < g->count && g->bytes > g->out - g->slots; k++)
         plan->piece = g->pieces[k].n > plan->piece ? g->pieces[k].n : plan->piece;
     plan->groups++;
-    plan->submits += (uint64_t)__builtin_popcount(gx__group_queues(g, plan->apart));
+    plan->submits += (uint64_t)__builtin_popcount(gx__group_queues(g, plan->copy_queues));
     plan->dispatches += g->dispatches;
 }
 
 /* The pass before an in-place job, and the scratch of a job's dispatches. */
-static gx_status count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
+static void count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
 {
+    struct gx_device *device = plan->asked->device;
     uint64_t most = least(p->job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
     uint64_t step = least(most, plan->facts->dispatch_elems);
-    size_t slots = step ? (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN : 0, scratch = 0;
+    size_t slots = step ? (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN : 0;
     if (before && plan->path == GX_PATH_DEVICE_LOCAL) {
         raise_to(&plan->set.up, slots);
         raise_to(&plan->set.down, slots);
     }
     if (before)
         raise_to(&plan->set.device, slots);
-    gx_status s = GX_OK;
-    if (plan->asked->scratch)
-        s = plan->asked->scratch(plan->asked->user, p->job, p->check, p->step, &scratch);
-    raise_to(&plan->set.scratch, scratch);
-    return s;
+    if (device)
+        raise_to(&plan->set.scratch,
+                 device->ops->scratch(device, &plan->asked->resolved[p->index].kernel, p->step));
 }
 
 /* Sizes and totals of the plan as it is. */
-static gx_status measure(struct gx_plan *plan)
+static void measure(struct gx_plan *plan)
 {
     struct gx_cursor cursor = {0};
-    struct gx_group own, *group = plan->asked->group ? plan->asked->group : &own;
+    struct gx_group group;
     plan->set = (struct gx_set_bytes){0};
     plan->groups = plan->submits = plan->dispatches = plan->piece = 0;
     plan->bytes_up = plan->bytes_down = plan->bytes_staged = 0;
-    while (gx__plan_next(plan, &cursor, group)) {
-        count_group(plan, group);
-        for (size_t k = 0; k < group->count; k++) {
-            if (group->pieces[k].first)
-                continue;
-            gx_status s = count_job(plan, &group->pieces[k], !k && group->drain);
-            if (s != GX_OK)
-                return s;
-        }
+    while (gx__plan_next(plan, &cursor, &group)) {
+        count_group(plan, &group);
+        for (size_t k = 0; k < group.count; k++)
+            if (!group.pieces[k].first)
+                count_job(plan, &group.pieces[k], !k && group.drain);
     }
     struct gx_set_bytes *set = &plan->set;
     if (plan->groups && plan->sets > plan->groups && plan->sets > plan->asked->sets)
@@ -379,7 +374,6 @@ static gx_status measure(struct gx_plan *plan)
     set->down = gx__bucket(set->down);
     set->scratch = gx__bucket(set->scratch);
     plan->memory = plan->sets * (set->up + set->device + set->down + set->scratch);
-    return GX_OK;
 }
 
 static void set_chunk(struct gx_plan *plan, uint64_t chunk)
@@ -401,9 +395,9 @@ static uint64_t largest(const gx_job *jobs, size_t count)
 /* Fewer sets first, down to two; then smaller pieces; at last one set. */
 static gx_status fit(struct gx_plan *plan)
 {
-    gx_status s = measure(plan);
-    if (s != GX_OK || !plan->asked->memory || plan->memory <= plan->asked->memory)
-        return s;
+    measure(plan);
+    if (!plan->asked->memory || plan->memory <= plan->asked->memory)
+        return GX_OK;
     uint64_t most = largest(plan->jobs, plan->count);
     if (plan->chunk > most)
         set_chunk(plan, most);
@@ -418,9 +412,7 @@ static gx_status fit(struct gx_plan *plan)
             return GX_ERR_OUT_OF_DEVICE_MEMORY;
         if (plan->chunk == 1)
             plan->group_elems = 1;
-        s = measure(plan);
-        if (s != GX_OK)
-            return s;
+        measure(plan);
     }
     return GX_OK;
 }
@@ -479,7 +471,7 @@ static uint64_t full_chunk(const struct gx_plan *plan)
 struct choice {
     gx_path path;
     gx_mode mode;
-    uint32_t sets, apart, group_times;
+    uint32_t sets, copy_queues, group_times;
     uint64_t chunk;
     double cost;
 };
@@ -489,7 +481,7 @@ static void try_plan(struct gx_plan *plan, const struct choice *choice)
     plan->path = choice->path;
     plan->mode = choice->mode;
     plan->sets = choice->sets;
-    plan->apart = choice->apart;
+    plan->copy_queues = choice->copy_queues;
     plan->group_times = choice->group_times;
     set_chunk(plan, choice->chunk);
 }
@@ -507,7 +499,7 @@ static void consider(struct choice choice, const struct gx_variant *variant, str
 {
     double gain = choice.mode == GX_MODE_PIPELINED ? SETS_GAIN : 1;
     choice.sets = variant->sets;
-    choice.apart = variant->apart;
+    choice.copy_queues = variant->copy_queues;
     choice.cost = variant->ns;
     if (!best[choice.mode].sets || choice.cost < best[choice.mode].cost * gain)
         best[choice.mode] = choice;
@@ -530,7 +522,7 @@ static uint64_t consider_queues(struct gx_plan *plan, struct choice choice, stru
     const uint32_t up = GX_QUEUE_BIT(GX_QUEUE_UPLOAD), down = GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     uint32_t own = choice.path == GX_PATH_DEVICE_LOCAL ? plan->facts->queues & (up | down) : 0;
     struct gx_variant variants[GX_VARIANTS_MAX] = {
-        {.sets = 2}, {.sets = 3}, {.sets = 3, .apart = up}, {.sets = 4, .apart = own}};
+        {.sets = 2}, {.sets = 3}, {.sets = 3, .copy_queues = up}, {.sets = 4, .copy_queues = own}};
     try_plan(plan, &choice);
     uint64_t groups = gx__plan_costs(plan, variants, own & up ? GX_VARIANTS_MAX : 2);
     consider(choice, &variants[0], best);

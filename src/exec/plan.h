@@ -9,6 +9,8 @@
 #ifndef GX_EXEC_PLAN_H
 #define GX_EXEC_PLAN_H
 
+#include <pthread.h>
+
 #include "device/device.h"
 
 /* Dispatches of one group, each with its own slot for a bad index. */
@@ -19,11 +21,11 @@
 #define GX_SETS_MAX 8u
 
 /* How a kernel gets at an operand. */
-enum gx_where {
-    GX_PLACE_NONE,       /* there is no such operand, or nothing in it */
-    GX_PLACE_DIRECT,     /* where it is: in a buffer */
-    GX_PLACE_STAGED,     /* the host copies it into or out of staging memory */
-    GX_PLACE_REGISTERED, /* the device copies it from or to the caller's memory */
+enum gx_operand_access {
+    GX_OPERAND_NONE,       /* there is no such operand, or nothing in it */
+    GX_OPERAND_DIRECT,     /* where it is: in a buffer */
+    GX_OPERAND_STAGED,     /* the host copies it into or out of staging memory */
+    GX_OPERAND_REGISTERED, /* the device copies it from or to the caller's memory */
 };
 
 /* A range of elements of one job. */
@@ -39,7 +41,7 @@ struct gx_piece {
     uint32_t slot;                 /* of its first dispatch, where it is checked */
     bool check, last;              /* last: it ends the job */
     int only;                      /* not 0: a pass that only looks at this operand */
-    enum gx_where place[GX_OPERANDS];
+    enum gx_operand_access access[GX_OPERANDS];
     size_t offset[GX_OPERANDS]; /* in the memory of the group, where it is not direct */
     uintptr_t from[GX_OPERANDS], to[GX_OPERANDS]; /* in the caller's, else both 0 */
 };
@@ -64,6 +66,12 @@ struct gx_set_bytes {
     size_t up, device, down, scratch;
 };
 
+/* What planning and recording need to know about a job besides the job. */
+struct gx_resolved {
+    struct gx_kernel kernel; /* with a check, unless operands are checked in a pass before */
+    uint32_t registered;     /* bits of the operands that the device can copy by itself */
+};
+
 struct gx_asked {
     gx_path path;
     gx_mode mode;
@@ -73,13 +81,8 @@ struct gx_asked {
     bool stream;           /* other batches go before and after: how many go through in a time
                               counts, not when the first of them is done */
     uint32_t copy_threads; /* of host copies; 0: one */
-    /* NULL: none wanted. Room to plan in; where all is one group of one job, that is left there. */
-    struct gx_group *group;
-    void *user; /* for these two: */
-    /* NULL: never. The device can copy this memory by itself. */
-    bool (*registered)(void *user, const void *host, size_t bytes);
-    /* NULL: none. The scratch of a dispatch of n elements of the job. */
-    gx_status (*scratch)(void *user, const gx_job *job, bool check, uint64_t n, size_t *bytes);
+    const struct gx_resolved *resolved; /* one per job; NULL: nothing is registered, */
+    struct gx_device *device;           /* and NULL: no kernel needs scratch */
 };
 
 struct gx_plan {
@@ -90,7 +93,7 @@ struct gx_plan {
     gx_path path; /* of what is not direct; GX_PATH_DIRECT where everything is */
     gx_mode mode;
     uint32_t sets;        /* groups in flight */
-    uint32_t apart;       /* bits of the queues for copies that are used, of a pipeline */
+    uint32_t copy_queues; /* bits of the queues for copies that are used, of a pipeline */
     uint64_t chunk;       /* elements of one piece at most, */
     uint64_t piece;       /* and of the largest that there is, where it is not direct */
     uint32_t group_times; /* groups of a pipeline are so many times as large as they have to be */
@@ -125,7 +128,7 @@ static inline uint32_t gx__piece_dispatches(const struct gx_piece *p)
 }
 
 /* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY where not even one element at a time
- * fits asked->memory; what asked->scratch returns. facts, asked and jobs outlive the plan. */
+ * fits asked->memory. facts, asked and jobs outlive the plan. */
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
                          const struct gx_asked *asked, struct gx_plan *plan);
 
@@ -138,8 +141,9 @@ bool gx__plan_next(const struct gx_plan *plan, struct gx_cursor *cursor, struct 
 uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece, int operand,
                         uint64_t first, struct gx_group *group);
 
-/* The commands of a group: bits of the queues that have one, where `apart` are used for copies. */
-uint32_t gx__group_queues(const struct gx_group *group, uint32_t apart);
+/* The commands of a group: bits of the queues that have one, where `copy_queues` are used for
+ * copies. */
+uint32_t gx__group_queues(const struct gx_group *group, uint32_t copy_queues);
 
 /* Whether a later piece has to wait for an earlier one to be done, because of host memory:
  * in the same group or, where not, in another one in flight. */
@@ -149,11 +153,41 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
 /* Bytes that a request of the pool is rounded up to; 0 stays 0. */
 size_t gx__bucket(size_t bytes);
 
+/* ---- plans.c ---- */
+
+/* Plans of an engine that are kept, and jobs of a batch whose plan is. */
+#define GX_PLANS_KEPT 8u
+#define GX_PLAN_JOBS  64u
+
+/* A batch as far as its plan depends on it, where its jobs share no host memory: 4 words, and 2
+ * for each job. */
+struct gx_plan_key {
+    size_t words;
+    uint64_t word[4 + 2 * GX_PLAN_JOBS];
+};
+
+struct gx_plans {
+    pthread_mutex_t lock;
+    uint64_t looked_up;
+    struct {
+        uint64_t used; /* when, in lookups; 0: free */
+        struct gx_plan_key key;
+        struct gx_plan plan;
+    } kept[GX_PLANS_KEPT];
+};
+
+void gx__plans_init(struct gx_plans *plans);
+void gx__plans_close(struct gx_plans *plans);
+/* gx__plan_batch, where no batch of the same shape was planned before. Any thread. */
+gx_status gx__plans_get(struct gx_plans *plans, const gx_job *jobs, size_t count,
+                        const struct gx_device_facts *facts, const struct gx_asked *asked,
+                        struct gx_plan *plan);
+
 /* ---- cost.c ---- */
 
 /* How many groups are in flight, and bits of the queues for copies that are used. */
 struct gx_variant {
-    uint32_t sets, apart;
+    uint32_t sets, copy_queues;
     double ns; /* out: predicted */
 };
 #define GX_VARIANTS_MAX 4u

@@ -5,195 +5,61 @@
  * the first failure of a batch is the first in its order, and what comes after it is not
  * copied out. Sequential is a pipe with one set and one piece per group.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
-#include "base/trace.h"
 #include "exec/pipe.h"
-#include "field/host.h"
 
 /* Pieces are not cut smaller than this where the device has no memory for larger ones. */
 #define FLOOR_ELEMS 1024u
 
-/* A small job of a call hurries, and nobody looks into its pipe. */
-static void lock(struct gx_pipe *pipe)
-{
-    if (pipe->shared)
-        pthread_mutex_lock(&pipe->lock);
-}
+/* ---- finishing groups ---- */
 
-static void unlock(struct gx_pipe *pipe)
-{
-    if (pipe->shared)
-        pthread_mutex_unlock(&pipe->lock);
-}
-
-static void fail_device(struct gx_pipe *pipe, struct gx_batch *batch, size_t index, gx_status s)
-{
-    lock(pipe);
-    gx__batch_fail_device(pipe->engine, batch, index, s);
-    unlock(pipe);
-}
-
-static void fail_element(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_piece *p,
-                         uint64_t bad)
-{
-    char operand = gx__stage_find(pipe, f, p, bad);
-    lock(pipe);
-    gx__batch_fail_element(f->batch, p->index, bad, operand);
-    unlock(pipe);
-}
-
-/* ---- finishing a group ---- */
-
-/* In whole numbers: a job on the caller's thread leaves no trace in its floating-point state. */
-struct share {
-    uint64_t part, all;
-};
-
-static void add_share(uint64_t *to, uint64_t ns, struct share share)
-{
-    *to +=
-        share.part == share.all ? ns : (uint64_t)((unsigned __int128)ns * share.part / share.all);
-}
-
-/* A piece's part of what its group took. */
-static void report_piece(const struct gx_flight *f, size_t k, struct share share)
-{
-    const struct gx_piece *p = &f->group.pieces[k];
-    struct gx_outcome *r = gx__batch_report(f->batch, p->index);
-    bool staged = false;
-    for (int i = 0; i < GX_OPERANDS; i++)
-        staged |= p->place[i] >= GX_PLACE_STAGED;
-    if (!r->groups)
-        f->batch->job_start = f->start_ns;
-    r->path = staged ? f->path : GX_PATH_DIRECT;
-    r->mode = f->mode;
-    r->groups++;
-    r->dispatches += gx__piece_dispatches(p);
-    if (!k) {
-        r->submits += (uint32_t)f->commands;
-        r->command_hits += f->hits;
-    }
-    add_share(&r->host_in_ns, f->host_in_ns, share);
-    add_share(&r->device_ns, f->device_ns, share);
-    add_share(&r->host_out_ns, f->host_out_ns, share);
-    add_share(&r->upload_ns, f->stage_ns[GX_QUEUE_UPLOAD], share);
-    add_share(&r->compute_ns, f->stage_ns[GX_QUEUE_COMPUTE], share);
-    add_share(&r->download_ns, f->stage_ns[GX_QUEUE_DOWNLOAD], share);
-    r->total_ns = f->end_ns - f->batch->job_start;
-}
-
-/* How much of its group's time is a piece's. */
-static uint64_t weight(const struct gx_piece *p)
-{
-    return p->n * gx__element_bytes(p->job->field);
-}
-
-/* The first `count` pieces are done. */
-static void report_pieces(struct gx_pipe *pipe, struct gx_flight *f, size_t count)
-{
-    struct share share = {0, 0};
-    for (size_t k = 0; k < f->group.count; k++)
-        share.all += weight(&f->group.pieces[k]);
-    for (size_t k = 0; k < count; k++) {
-        const struct gx_piece *p = &f->group.pieces[k];
-        share.part = weight(p);
-        report_piece(f, k, share);
-        if (p->last && !p->only)
-            gx__batch_job_done(pipe->engine, f->batch, p->index,
-                               (struct gx_times){f->batch->job_start, f->end_ns});
-    }
-}
-
-/* Pieces whose job may still succeed: those before the one that failed. */
-static size_t wanted(struct gx_pipe *pipe, const struct gx_flight *f)
-{
-    size_t count = 0;
-    lock(pipe);
-    while (count < f->group.count && f->group.pieces[count].index < f->batch->failed)
-        count++;
-    unlock(pipe);
-    return count;
-}
-
-static void finish_group(struct gx_pipe *pipe, struct gx_flight *f)
-{
-    const struct gx_piece *first = &f->group.pieces[0];
-    size_t found = f->group.count;
-    uint64_t bad = 0;
-    gx_status s = gx__stage_wait(pipe, f);
-    if (s == GX_OK)
-        s = gx__stage_check(pipe, f, &found, &bad);
-    if (s == GX_OK && found < f->group.count && first->only) {
-        pipe->bad = bad < pipe->bad ? bad : pipe->bad;
-        found = f->group.count;
-    } else if (s == GX_OK && found < f->group.count && found < wanted(pipe, f)) {
-        fail_element(pipe, f, &f->group.pieces[found], bad);
-    }
-    size_t count = wanted(pipe, f);
-    if (s == GX_OK)
-        s = gx__stage_out(pipe, f, count);
-    if (s == GX_OK)
-        report_pieces(pipe, f, count);
-    else
-        fail_device(pipe, f->batch, first->index, s);
-}
-
-static struct gx_flight *flight_at(struct gx_pipe *pipe, uint64_t number)
-{
-    return &pipe->flight[number % (GX_SETS_MAX + 1)];
-}
-
-/* Under the lock, which it gives up meanwhile; there is a group and nobody is at it. */
+/* Under the lock, which it gives up meanwhile; there is a group and no other thread has it. */
 static void finish_head(struct gx_pipe *pipe)
 {
-    struct gx_flight *f = flight_at(pipe, pipe->head);
+    struct gx_inflight *f = gx__pipe_at(pipe, pipe->head);
     struct gx_batch *batch = f->batch;
     pipe->finishing = true;
-    unlock(pipe);
-    finish_group(pipe, f);
-    lock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
+    gx__group_finish(pipe, f);
+    pthread_mutex_lock(&pipe->lock);
     f->group.count = 0; /* in nobody's way any more; its jobs may be gone when the batch is done */
     if (!--batch->open && batch->fed) {
-        unlock(pipe);
+        pthread_mutex_unlock(&pipe->lock);
         gx__batch_end(pipe->engine, batch);
-        lock(pipe);
+        pthread_mutex_lock(&pipe->lock);
     }
     pipe->finishing = false;
     atomic_store_explicit(&pipe->finished, pipe->finished + 1, memory_order_release);
     pipe->head++;
-    if (pipe->shared)
-        pthread_cond_broadcast(&pipe->changed);
+    pthread_cond_broadcast(&pipe->changed);
 }
 
 bool gx__pipe_try_step(struct gx_pipe *pipe)
 {
-    lock(pipe);
+    pthread_mutex_lock(&pipe->lock);
     bool some = pipe->head != pipe->tail && !pipe->finishing;
     if (some)
         finish_head(pipe);
-    unlock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
     return some;
 }
 
 /* Under the lock, which it gives up meanwhile: until another thread has finished a group or it is
- * time to sleep. To be woken takes 10 us. Not inlined: a small job never comes here. */
-__attribute__((noinline)) static void look_out(struct gx_pipe *pipe, uint64_t finished)
+ * time to sleep. To be woken takes 10 us. */
+static void look_out(struct gx_pipe *pipe, uint64_t finished)
 {
     struct gx_linger linger = {0};
-    unlock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
     while (atomic_load(&pipe->finished) == finished && gx__linger(&linger))
         ;
-    lock(pipe);
+    pthread_mutex_lock(&pipe->lock);
 }
 
 bool gx__pipe_step(struct gx_pipe *pipe)
 {
-    lock(pipe);
+    pthread_mutex_lock(&pipe->lock);
     uint64_t finished = pipe->finished;
     bool some = pipe->head != pipe->tail;
     if (some && !pipe->finishing)
@@ -202,7 +68,7 @@ bool gx__pipe_step(struct gx_pipe *pipe)
         look_out(pipe, finished);
     while (some && pipe->finished == finished)
         pthread_cond_wait(&pipe->changed, &pipe->lock);
-    unlock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
     return some;
 }
 
@@ -282,61 +148,82 @@ static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
 
 /* ---- planning ---- */
 
-static bool is_registered(void *user, const void *host, size_t bytes)
+static gx_status make_room(struct gx_pipe *pipe, size_t count)
 {
-    struct gx_engine *engine = user;
-    struct gx_binding binding;
-    return gx__import_find(&engine->imports, host, bytes, &binding);
+    const gx_allocator *allocator = &pipe->engine->instance->config.allocator;
+    if (count <= pipe->resolved_room)
+        return GX_OK;
+    if (count > SIZE_MAX / 2 / sizeof *pipe->resolved)
+        return GX_ERR_OUT_OF_MEMORY;
+    struct gx_resolved *more = gx__alloc(allocator, count * sizeof *more);
+    if (!more)
+        return GX_ERR_OUT_OF_MEMORY;
+    if (pipe->resolved != pipe->some)
+        gx__free(allocator, pipe->resolved);
+    pipe->resolved = more;
+    pipe->resolved_room = count;
+    return GX_OK;
 }
 
-static gx_status scratch_of(void *user, const gx_job *job, bool check, uint64_t n, size_t *bytes)
+static uint32_t registered(struct gx_engine *engine, const gx_job *job)
 {
-    struct gx_engine *engine = user;
-    struct gx_kernel kernel;
-    gx_status s = gx__job_kernel(engine, job, 0, check, &kernel);
-    *bytes = s == GX_OK ? engine->device.ops->scratch(&engine->device, &kernel, n) : 0;
+    uint32_t bits = 0;
+    struct gx_binding binding;
+    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
+        const gx_operand *o = gx__operand(job, i);
+        if (!o->buf &&
+            gx__import_find(&engine->imports, o->host, gx__operand_bytes(job, i), &binding))
+            bits |= 1u << i;
+    }
+    return bits;
+}
+
+static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch)
+{
+    gx_status s = make_room(pipe, batch->count);
+    for (size_t i = 0; i < batch->count && s == GX_OK; i++) {
+        const gx_job *job = &batch->jobs[i];
+        bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) &&
+                     !(job->out.buf && gx__job_in_place(job));
+        if (gx__job_is_empty(job))
+            continue;
+        pipe->resolved[i].registered = registered(pipe->engine, job);
+        s = gx__job_kernel(pipe->engine, job, 0, check, &pipe->resolved[i].kernel);
+    }
     return s;
 }
 
-/* group: as in gx_asked. */
-static gx_status plan_batch(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                            struct gx_group *group, struct gx_asked *asked, struct gx_plan *plan)
+/* The jobs of the batch are resolved. */
+static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
+                            uint64_t chunk_elems, struct gx_asked *asked, struct gx_plan *plan)
 {
+    struct gx_engine *engine = pipe->engine;
+    const struct gx_device_facts *facts = &engine->device.facts;
     size_t room = gx__budget_room(&engine->budget);
     *asked = (struct gx_asked){.path = batch->path,
                                .mode = batch->mode,
                                .chunk_elems = chunk_elems,
-                               .sets = batch->sets,
-                               .stream = batch->stream,
                                .memory = room == SIZE_MAX ? 0
                                          : room           ? room
                                                           : 1,
-                               .copy_threads = engine->device.facts.copy_threads
-                                                   ? engine->device.facts.copy_threads
-                                                   : engine->copier.threads,
-                               .group = group,
-                               .user = engine,
-                               .registered = is_registered,
-                               .scratch = scratch_of};
-    return gx__plan_batch(batch->jobs, batch->count, &engine->device.facts, asked, plan);
-}
-
-gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                        struct gx_asked *asked, struct gx_plan *plan)
-{
-    return plan_batch(engine, batch, chunk_elems, NULL, asked, plan);
+                               .sets = batch->sets,
+                               .stream = batch->stream,
+                               .copy_threads = facts->copy_threads ? facts->copy_threads
+                                                                   : engine->copier.threads,
+                               .resolved = pipe->resolved,
+                               .device = &engine->device};
+    return gx__plans_get(&engine->plans, batch->jobs, batch->count, facts, asked, plan);
 }
 
 /* Plans, and gets the memory; where the device has less than was thought, in smaller
  * pieces. */
-static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx_asked *asked,
+static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch, struct gx_asked *asked,
                          struct gx_plan *plan)
 {
-    struct gx_engine *engine = pipe->engine;
-    uint64_t chunk = engine->instance->config.stream_chunk_elems;
-    for (;;) {
-        gx_status s =
-            plan_batch(engine, batch, chunk, &flight_at(pipe, pipe->tail)->group, asked, plan);
+    uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
+    gx_status s = resolve(pipe, batch);
+    while (s == GX_OK) {
+        s = plan_batch(pipe, batch, chunk, asked, plan);
         if (s != GX_OK)
             return s;
         s = get_sets(pipe, plan);
@@ -344,7 +231,25 @@ static gx_status prepare(struct gx_pipe *pipe, struct gx_batch *batch, struct gx
         if (!too_large || plan->piece <= FLOOR_ELEMS)
             return s;
         chunk = plan->piece / 2;
+        s = GX_OK;
     }
+    return s;
+}
+
+gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
+                        struct gx_asked *asked, struct gx_plan *plan)
+{
+    struct gx_pipe *pipe;
+    gx_status s = gx__pipe_open(engine, &pipe);
+    if (s != GX_OK)
+        return s;
+    s = resolve(pipe, batch);
+    if (s == GX_OK)
+        s = plan_batch(pipe, batch, chunk_elems, asked, plan);
+    gx__pipe_close(pipe);
+    asked->resolved = NULL;
+    asked->device = NULL;
+    return s;
 }
 
 /* ---- feeding ---- */
@@ -362,58 +267,27 @@ static bool conflicts(const struct gx_group *earlier, const struct gx_group *lat
 static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_t sets)
 {
     uint64_t until = group->drain ? pipe->tail : 0;
-    lock(pipe);
+    pthread_mutex_lock(&pipe->lock);
     uint64_t head = pipe->head, tail = pipe->tail;
     if (tail - head >= sets)
         until = until > tail - sets + 1 ? until : tail - sets + 1;
     for (uint64_t i = tail; i-- > head && i >= until;)
-        if (conflicts(&flight_at(pipe, i)->group, group))
+        if (conflicts(&gx__pipe_at(pipe, i)->group, group))
             until = i + 1;
-    unlock(pipe);
-    while (head < until) {
+    while (pipe->head < until) { /* other threads finish groups too */
+        pthread_mutex_unlock(&pipe->lock);
         gx__pipe_step(pipe);
-        lock(pipe); /* others finish groups too */
-        head = pipe->head;
-        unlock(pipe);
+        pthread_mutex_lock(&pipe->lock);
     }
+    pthread_mutex_unlock(&pipe->lock);
 }
 
 static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *next)
 {
-    lock(pipe);
+    pthread_mutex_lock(&pipe->lock);
     bool on = next->first ? batch->failed == GX_NO_JOB : gx__batch_goes_on(batch, next->index);
-    unlock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
     return on;
-}
-
-/* Copies out of it are worth a thread of their own while others are copied in. */
-static bool wants_watching(const struct gx_pipe *pipe, const struct gx_flight *f, uint32_t sets)
-{
-    return sets > 1 && f->group.end - f->group.out >= GX_COPY_SLICE &&
-           !pipe->engine->device.ops->host_copy;
-}
-
-/* The group that was planned at the tail. False where it could not be started. */
-static bool start_group(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
-{
-    struct gx_flight *f = flight_at(pipe, pipe->tail);
-    f->batch = batch;
-    f->set = &pipe->set[pipe->tail % pipe->sets];
-    gx_status s = gx__stage_start(pipe, f, plan);
-    if (s != GX_OK) {
-        fail_device(pipe, batch, f->group.pieces[0].index, s);
-        return false;
-    }
-    lock(pipe);
-    pipe->tail++;
-    batch->open++;
-    unlock(pipe);
-    if (wants_watching(pipe, f, plan->sets)) {
-        if (!pipe->shared) /* else someone may be reading it */
-            pipe->shared = true;
-        gx__copier_watch(&pipe->engine->copier, pipe);
-    }
-    return true;
 }
 
 /* The pass before a job that overwrites its operands: each is only looked at, one in host
@@ -421,11 +295,11 @@ static bool start_group(struct gx_pipe *pipe, struct gx_batch *batch, const stru
 static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan,
                          const struct gx_piece *piece)
 {
-    struct gx_flight *f = flight_at(pipe, pipe->tail);
+    struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     pipe->bad = UINT64_MAX;
     for (int i = GX_A; i <= piece->operands; i++) {
         const gx_operand *o = gx__operand(piece->job, i);
-        if (piece->place[i] != GX_PLACE_DIRECT) {
+        if (piece->access[i] != GX_OPERAND_DIRECT) {
             size_t bad =
                 gx__first_bad(gx__prime(piece->job->field), o->host,
                               gx__operand_is_one(piece->job, i) ? 1 : piece->job->n, false);
@@ -434,11 +308,11 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
         }
         uint64_t before = pipe->bad;
         for (uint64_t first = 0, n; pipe->bad == before; first += n) {
-            f = flight_at(pipe, pipe->tail);
+            f = gx__pipe_at(pipe, pipe->tail);
             n = gx__plan_check(plan, piece, i, first, &f->group);
             if (!n)
                 break;
-            if (!start_group(pipe, batch, plan))
+            if (!gx__group_start(pipe, batch, plan))
                 return false;
             finish_all(pipe);
             if (!goes_on(pipe, batch, piece))
@@ -449,23 +323,17 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
         return true;
     f->batch = batch;
     f->set = &pipe->set[0];
-    fail_element(pipe, f, piece, pipe->bad);
+    gx__group_refuse(pipe, f, piece, pipe->bad);
     return false;
 }
 
 static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
 {
     struct gx_cursor cursor = {0}, next = {0};
-    /* planning has left it where it belongs, unless the pipe was drained since */
-    bool there = plan->count == 1 && plan->groups == 1 &&
-                 plan->asked->group == &flight_at(pipe, pipe->tail)->group;
-    for (;;) {
-        struct gx_group *group = &flight_at(pipe, pipe->tail)->group;
-        if (there)
-            next.job = plan->count;
-        else if (!gx__plan_next(plan, &next, group))
+    for (;; cursor = next) {
+        struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
+        if (!gx__plan_next(plan, &next, group))
             return;
-        there = false;
         make_way(pipe, group, plan->sets);
         if (!goes_on(pipe, batch, &group->pieces[0]))
             return;
@@ -474,11 +342,10 @@ static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const str
             if (!check_before(pipe, batch, plan, &first))
                 return;
             next = cursor; /* the pass was planned in the same place */
-            gx__plan_next(plan, &next, &flight_at(pipe, pipe->tail)->group);
+            gx__plan_next(plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
         }
-        if (!start_group(pipe, batch, plan))
+        if (!gx__group_start(pipe, batch, plan))
             return;
-        cursor = next;
     }
 }
 
@@ -495,11 +362,11 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     if (s == GX_OK)
         start_groups(pipe, batch, &plan);
     else
-        fail_device(pipe, batch, 0, s);
-    lock(pipe);
+        gx__batch_fail_device(pipe->engine, batch, 0, s);
+    pthread_mutex_lock(&pipe->lock);
     batch->fed = true;
     bool done = !batch->open;
-    unlock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
     if (done)
         gx__batch_end(pipe->engine, batch);
     gx__float_env_restore(&caller);
@@ -509,69 +376,34 @@ void gx__pipe_drain(struct gx_pipe *pipe)
 {
     finish_all(pipe);
     put_sets(pipe);
-    lock(pipe);
+    pthread_mutex_lock(&pipe->lock);
     pipe->head = pipe->tail = 0; /* the place in the ring that is warm */
-    unlock(pipe);
+    pthread_mutex_unlock(&pipe->lock);
 }
 
 /* ---- pipes ---- */
 
-static gx_status new_pipe(struct gx_engine *engine, struct gx_pipe **out)
+gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **out)
 {
-    struct gx_pipe *pipe = gx__alloc(&engine->instance->config.allocator, sizeof *pipe);
-    if (!pipe)
-        return GX_ERR_OUT_OF_MEMORY;
-    pipe->engine = engine;
-    pipe->record.steps = pipe->steps;
-    pipe->record.room = GX_STEPS_MAX;
-    pthread_mutex_init(&pipe->lock, NULL);
-    pthread_cond_init(&pipe->changed, NULL);
+    pthread_mutex_lock(&engine->pipes_lock);
+    struct gx_pipe *pipe = engine->pipes; /* the one that was used last */
+    if (pipe)
+        engine->pipes = pipe->next;
+    pthread_mutex_unlock(&engine->pipes_lock);
+    if (!pipe) {
+        pipe = gx__alloc(&engine->instance->config.allocator, sizeof *pipe);
+        if (!pipe)
+            return GX_ERR_OUT_OF_MEMORY;
+        pipe->engine = engine;
+        pipe->resolved = pipe->some;
+        pipe->resolved_room = GX_PLAN_JOBS;
+        pipe->record.steps = pipe->steps;
+        pipe->record.room = GX_STEPS_MAX;
+        pthread_mutex_init(&pipe->lock, NULL);
+        pthread_cond_init(&pipe->changed, NULL);
+    }
     *out = pipe;
     return GX_OK;
-}
-
-static void shelve(struct gx_pipe *pipe)
-{
-    struct gx_engine *engine = pipe->engine;
-    pthread_mutex_lock(&engine->pipes_lock);
-    pipe->next = engine->pipes;
-    engine->pipes = pipe;
-    pthread_mutex_unlock(&engine->pipes_lock);
-}
-
-void gx__pipes_free(struct gx_engine *engine)
-{
-    struct gx_pipe *warm = atomic_exchange(&engine->warm, NULL);
-    if (warm)
-        shelve(warm);
-    for (struct gx_pipe *pipe = engine->pipes, *next; pipe; pipe = next) {
-        next = pipe->next;
-        pthread_cond_destroy(&pipe->changed);
-        pthread_mutex_destroy(&pipe->lock);
-        gx__free(&engine->instance->config.allocator, pipe);
-    }
-    engine->pipes = NULL;
-}
-
-static gx_status take_pipe(struct gx_engine *engine, struct gx_pipe **pipe)
-{
-    *pipe = atomic_exchange(&engine->warm, NULL);
-    if (*pipe)
-        return GX_OK;
-    pthread_mutex_lock(&engine->pipes_lock);
-    *pipe = engine->pipes;
-    if (*pipe)
-        engine->pipes = (*pipe)->next;
-    pthread_mutex_unlock(&engine->pipes_lock);
-    return *pipe ? GX_OK : new_pipe(engine, pipe);
-}
-
-gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe)
-{
-    gx_status s = take_pipe(engine, pipe);
-    if (s == GX_OK)
-        (*pipe)->shared = true;
-    return s;
 }
 
 void gx__pipe_close(struct gx_pipe *pipe)
@@ -580,18 +412,31 @@ void gx__pipe_close(struct gx_pipe *pipe)
         return;
     struct gx_engine *engine = pipe->engine;
     gx__pipe_drain(pipe);
-    if (pipe->shared)
-        gx__copier_unwatch(&engine->copier, pipe);
-    pipe->shared = false;
-    struct gx_pipe *before = atomic_exchange(&engine->warm, pipe);
-    if (before)
-        shelve(before);
+    gx__copier_unwatch(&engine->copier, pipe);
+    pthread_mutex_lock(&engine->pipes_lock);
+    pipe->next = engine->pipes;
+    engine->pipes = pipe;
+    pthread_mutex_unlock(&engine->pipes_lock);
+}
+
+void gx__pipes_free(struct gx_engine *engine)
+{
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    for (struct gx_pipe *pipe = engine->pipes, *next; pipe; pipe = next) {
+        next = pipe->next;
+        pthread_cond_destroy(&pipe->changed);
+        pthread_mutex_destroy(&pipe->lock);
+        if (pipe->resolved != pipe->some)
+            gx__free(allocator, pipe->resolved);
+        gx__free(allocator, pipe);
+    }
+    engine->pipes = NULL;
 }
 
 gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct gx_pipe *pipe;
-    gx_status s = take_pipe(engine, &pipe);
+    gx_status s = gx__pipe_open(engine, &pipe);
     if (s != GX_OK) {
         gx__batch_begin(engine, batch);
         gx__batch_fail_device(engine, batch, 0, s);

@@ -13,12 +13,6 @@
 #include "exec/pipe.h"
 #include "field/host.h"
 
-uint64_t gx__engine_now(struct gx_engine *engine)
-{
-    const struct gx_device_ops *ops = engine->device.ops;
-    return ops->now ? ops->now(&engine->device) : gx__now_ns();
-}
-
 /* Where operand i of the piece lies in the caller's memory. */
 static char *host_of(const struct gx_piece *p, int i)
 {
@@ -26,12 +20,12 @@ static char *host_of(const struct gx_piece *p, int i)
 }
 
 /* The staging memory that the host writes and reads holds only its own part of the group. */
-static size_t up_shift(const struct gx_flight *f)
+static size_t up_shift(const struct gx_inflight *f)
 {
     return f->path == GX_PATH_DEVICE_LOCAL ? f->group.in : 0;
 }
 
-static size_t down_shift(const struct gx_flight *f)
+static size_t down_shift(const struct gx_inflight *f)
 {
     return f->path == GX_PATH_DEVICE_LOCAL ? f->group.slots : 0;
 }
@@ -39,7 +33,7 @@ static size_t down_shift(const struct gx_flight *f)
 /* ---- what took how long ---- */
 
 /* A stage of a group, in the trace. */
-static void trace(struct gx_pipe *pipe, const struct gx_flight *f, enum gx_stage stage,
+static void trace(struct gx_pipe *pipe, const struct gx_inflight *f, enum gx_stage stage,
                   size_t bytes, struct gx_times time)
 {
     struct gx_instance *instance = pipe->engine->instance;
@@ -59,7 +53,7 @@ static void trace(struct gx_pipe *pipe, const struct gx_flight *f, enum gx_stage
 }
 
 /* A stage of the device's, by its queue. */
-static void trace_device(struct gx_pipe *pipe, const struct gx_flight *f, enum gx_queue queue,
+static void trace_device(struct gx_pipe *pipe, const struct gx_inflight *f, enum gx_queue queue,
                          struct gx_times time)
 {
     const struct gx_group *g = &f->group;
@@ -73,13 +67,13 @@ static void trace_device(struct gx_pipe *pipe, const struct gx_flight *f, enum g
 
 /* ---- host-in ---- */
 
-static size_t list_inputs(struct gx_pipe *pipe, const struct gx_flight *f, char *staging)
+static size_t list_inputs(struct gx_pipe *pipe, const struct gx_inflight *f, char *staging)
 {
     size_t count = 0;
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         for (int i = GX_A; i < GX_OPERANDS; i++)
-            if (p->place[i] == GX_PLACE_STAGED)
+            if (p->access[i] == GX_OPERAND_STAGED)
                 pipe->in[count++] = (struct gx_host_region){staging + p->offset[i] - up_shift(f),
                                                             host_of(p, i), gx__piece_bytes(p, i)};
     }
@@ -87,7 +81,7 @@ static size_t list_inputs(struct gx_pipe *pipe, const struct gx_flight *f, char 
 }
 
 /* *ready: where the device models host copies, when it may read. */
-static gx_status host_in(struct gx_pipe *pipe, struct gx_flight *f, struct gx_point *ready)
+static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_point *ready)
 {
     struct gx_device *device = &pipe->engine->device;
     char *staging;
@@ -129,13 +123,13 @@ static void add_barrier(struct gx_record *record, enum gx_barrier barrier)
 }
 
 /* The registered inputs (outputs: from >= GX_OUT) one by one. */
-static gx_status add_registered(struct gx_pipe *pipe, const struct gx_flight *f, bool outputs)
+static gx_status add_registered(struct gx_pipe *pipe, const struct gx_inflight *f, bool outputs)
 {
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         for (int i = outputs ? GX_OUT : GX_A; i < (outputs ? GX_A : GX_OPERANDS); i++) {
             struct gx_binding host, here = {f->set->device, p->offset[i]};
-            if (p->place[i] != GX_PLACE_REGISTERED)
+            if (p->access[i] != GX_OPERAND_REGISTERED)
                 continue;
             if (!gx__import_find(&pipe->engine->imports, host_of(p, i), gx__piece_bytes(p, i),
                                  &host))
@@ -147,7 +141,7 @@ static gx_status add_registered(struct gx_pipe *pipe, const struct gx_flight *f,
     return GX_OK;
 }
 
-static gx_status add_upload(struct gx_pipe *pipe, const struct gx_flight *f)
+static gx_status add_upload(struct gx_pipe *pipe, const struct gx_inflight *f)
 {
     const struct gx_group *g = &f->group;
     add_copy(&pipe->record, (struct gx_binding){f->set->up, 0},
@@ -157,7 +151,7 @@ static gx_status add_upload(struct gx_pipe *pipe, const struct gx_flight *f)
     return s;
 }
 
-static gx_status add_download(struct gx_pipe *pipe, const struct gx_flight *f)
+static gx_status add_download(struct gx_pipe *pipe, const struct gx_inflight *f)
 {
     const struct gx_group *g = &f->group;
     add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_COPY);
@@ -169,12 +163,12 @@ static gx_status add_download(struct gx_pipe *pipe, const struct gx_flight *f)
 /* ---- recording: kernels ---- */
 
 /* Where element p->first + at of operand i lies for a kernel. */
-static struct gx_binding bind(const struct gx_flight *f, const struct gx_piece *p, int i,
+static struct gx_binding bind(const struct gx_inflight *f, const struct gx_piece *p, int i,
                               uint64_t at)
 {
     const gx_operand *o = gx__operand(p->job, i);
     size_t skip = p->one >> i & 1 ? 0 : (size_t)at * p->element[i];
-    if (p->place[i] != GX_PLACE_DIRECT)
+    if (p->access[i] != GX_OPERAND_DIRECT)
         return (struct gx_binding){f->set->device, p->offset[i] + skip};
     return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};
 }
@@ -182,11 +176,12 @@ static struct gx_binding bind(const struct gx_flight *f, const struct gx_piece *
 /* The dispatch adds to what another one left in its out. */
 static bool accumulates(const struct gx_piece *p, uint64_t at)
 {
-    return p->reduces && (at || (p->first && p->place[GX_OUT] == GX_PLACE_DIRECT));
+    return p->reduces && (at || (p->first && p->access[GX_OUT] == GX_OPERAND_DIRECT));
 }
 
-static void add_dispatch(struct gx_pipe *pipe, const struct gx_flight *f, const struct gx_piece *p,
-                         const struct gx_kernel *kernel, bool scratch, uint64_t at)
+static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
+                         const struct gx_piece *p, const struct gx_kernel *kernel, bool scratch,
+                         uint64_t at)
 {
     struct gx_dispatch *d = &gx__record_add(&pipe->record, GX_STEP_DISPATCH)->dispatch;
     d->kernel = *kernel; /* which has no padding: records are compared byte by byte */
@@ -195,7 +190,7 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_flight *f, const 
     if (p->only)
         d->bind[GX_BIND_A] = bind(f, p, p->only, at);
     for (int i = 0; i < GX_OPERANDS && !p->only; i++)
-        if (p->place[i] != GX_PLACE_NONE)
+        if (p->access[i] != GX_OPERAND_NONE)
             d->bind[i] = bind(f, p, i, at);
     if (p->check)
         d->bind[GX_BIND_BAD] = (struct gx_binding){
@@ -208,7 +203,7 @@ static bool buffers_meet(const struct gx_piece *x, int i, const struct gx_piece 
 {
     const gx_operand *a = gx__operand(x->job, i), *b = gx__operand(y->job, k);
     size_t a_bytes = gx__piece_bytes(x, i), b_bytes = gx__piece_bytes(y, k);
-    if (x->place[i] != GX_PLACE_DIRECT || y->place[k] != GX_PLACE_DIRECT || !a->buf ||
+    if (x->access[i] != GX_OPERAND_DIRECT || y->access[k] != GX_OPERAND_DIRECT || !a->buf ||
         a->buf != b->buf)
         return false;
     size_t at = a->offset + gx__piece_offset(x, i), bt = b->offset + gx__piece_offset(y, k);
@@ -228,13 +223,14 @@ static bool uses_buffers(const struct gx_group *g)
 {
     for (size_t k = 0; k < g->count; k++)
         for (int i = 0; i < GX_OPERANDS; i++)
-            if (g->pieces[k].place[i] == GX_PLACE_DIRECT && gx__operand(g->pieces[k].job, i)->buf)
+            if (g->pieces[k].access[i] == GX_OPERAND_DIRECT &&
+                gx__operand(g->pieces[k].job, i)->buf)
                 return true;
     return false;
 }
 
 /* Kernels of one command may overlap unless a barrier is between them. */
-static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
+static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
 {
     struct gx_device *device = &pipe->engine->device;
     size_t since = 0; /* the first piece since the last barrier */
@@ -243,10 +239,13 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
         add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        struct gx_kernel kernel;
-        gx_status s = gx__job_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
-        if (s != GX_OK)
-            return s;
+        struct gx_kernel kernel = pipe->resolved[p->index].kernel;
+        if (p->only ||
+            p->check != kernel.key.check) { /* a pass before a job, or the job after it */
+            gx_status s = gx__job_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
+            if (s != GX_OK)
+                return s;
+        }
         bool needs = f->set->scratch && device->ops->scratch(device, &kernel, p->step);
         bool waits = needs && scratch;
         for (size_t e = since; e < k && buffers; e++)
@@ -269,7 +268,7 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_flight *f)
 /* ---- recording: commands ---- */
 
 /* A stage of the command begins; at the end: GX_COMMANDS. */
-static void add_stamp(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queue stage)
+static void add_stamp(struct gx_pipe *pipe, struct gx_inflight *f, enum gx_queue stage)
 {
     uint32_t *count = &f->stamps[f->commands];
     if (!f->stamped)
@@ -278,120 +277,111 @@ static void add_stamp(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queue s
     gx__record_add(&pipe->record, GX_STEP_STAMP)->stamp = (*count)++;
 }
 
-static gx_status get_command(struct gx_pipe *pipe, struct gx_flight *f)
-{
-    bool hit = false;
-    gx_status s =
-        gx__ready_get(&pipe->engine->records, &pipe->record, &f->ready[f->commands], &hit);
-    f->hits += hit;
-    f->commands += s == GX_OK;
-    return s;
-}
-
-static gx_status submit(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_point *after)
-{
-    struct gx_point done;
-    size_t waits = after->value ? 1 : 0;
-    gx_status s = get_command(pipe, f);
-    if (s == GX_OK)
-        s = pipe->engine->device.ops->submit(f->ready[f->commands - 1]->cmd, after, waits, &done);
-    if (s == GX_OK)
-        f->done = done;
-    return s;
-}
-
-static void start_record(struct gx_pipe *pipe, struct gx_flight *f, enum gx_queue queue)
-{
-    pipe->record.queue = queue;
-    pipe->record.count = 0;
-    f->stamps[f->commands] = 0;
-}
-
 /* Up to three commands, each after the one before. */
-static gx_status submit_all(struct gx_pipe *pipe, struct gx_flight *f, uint32_t queues,
-                            struct gx_point after)
+static gx_status submit_group(struct gx_pipe *pipe, struct gx_inflight *f, uint32_t queues,
+                              struct gx_point after)
 {
-    bool copies = f->path == GX_PATH_DEVICE_LOCAL;
-    bool uploads = copies && f->group.out, downloads = copies && f->group.bytes > f->group.slots;
-    bool first = queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
-    bool last = queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    static const enum gx_queue order[] = {GX_QUEUE_UPLOAD, GX_QUEUE_COMPUTE, GX_QUEUE_DOWNLOAD};
+    const struct gx_group *g = &f->group;
+    const bool copies = f->path == GX_PATH_DEVICE_LOCAL;
+    const bool has[] = {copies && g->out, true, copies && g->bytes > g->slots};
+    const bool ends[] = {queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD),
+                         queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD), true}; /* a command */
+    struct gx_record *record = &pipe->record;
     gx_status s = GX_OK;
-    start_record(pipe, f, first ? GX_QUEUE_UPLOAD : GX_QUEUE_COMPUTE);
-    if (uploads) {
-        add_stamp(pipe, f, GX_QUEUE_UPLOAD);
-        s = add_upload(pipe, f);
+    record->count = f->stamps[0] = 0;
+    for (int i = 0; i < GX_COMMANDS; i++) {
+        if (has[i]) {
+            add_stamp(pipe, f, order[i]);
+            s = order[i] == GX_QUEUE_UPLOAD    ? add_upload(pipe, f)
+                : order[i] == GX_QUEUE_COMPUTE ? add_kernels(pipe, f)
+                                               : add_download(pipe, f);
+        }
         if (s != GX_OK)
             return s;
-    }
-    if (first) {
+        if (!ends[i])
+            continue;
+        /* also buffers, which the host may map */
+        if (order[i] == GX_QUEUE_DOWNLOAD || (order[i] == GX_QUEUE_COMPUTE && uses_buffers(g)))
+            add_barrier(record, GX_BARRIER_TO_HOST);
         add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
-        s = submit(pipe, f, &after);
+        bool hit = false;
+        record->queue = queues & GX_QUEUE_BIT(order[i]) ? order[i] : GX_QUEUE_COMPUTE;
+        s = gx__ready_get(&pipe->engine->records, record, &f->ready[f->commands], &hit);
+        if (s != GX_OK)
+            return s;
+        f->hits += hit;
+        s = pipe->engine->device.ops->submit(f->ready[f->commands++]->cmd, &after,
+                                             after.value ? 1 : 0, &f->done);
+        if (s != GX_OK)
+            return s;
         after = f->done;
-        if (s != GX_OK)
-            return s;
-        start_record(pipe, f, GX_QUEUE_COMPUTE);
+        record->count = 0;
+        if (i + 1 < GX_COMMANDS)
+            f->stamps[f->commands] = 0;
     }
-    add_stamp(pipe, f, GX_QUEUE_COMPUTE);
-    s = add_kernels(pipe, f);
-    if (s != GX_OK)
-        return s;
-    if (last) {
-        if (uses_buffers(&f->group)) /* which the host may map */
-            add_barrier(&pipe->record, GX_BARRIER_TO_HOST);
-        add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
-        s = submit(pipe, f, &after);
-        after = f->done;
-        if (s != GX_OK)
-            return s;
-        start_record(pipe, f, GX_QUEUE_DOWNLOAD);
-    }
-    if (downloads) {
-        add_stamp(pipe, f, GX_QUEUE_DOWNLOAD);
-        s = add_download(pipe, f);
-        if (s != GX_OK)
-            return s;
-    }
-    add_barrier(&pipe->record, GX_BARRIER_TO_HOST);
-    add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
-    return submit(pipe, f, &after);
+    return GX_OK;
 }
 
 /* ---- start and wait ---- */
 
 /* keep: its commands may be submitted again. */
-static void let_go(struct gx_pipe *pipe, struct gx_flight *f, bool keep)
+static void let_go(struct gx_pipe *pipe, struct gx_inflight *f, bool keep)
 {
     for (size_t c = 0; c < f->commands; c++)
         gx__ready_put(&pipe->engine->records, f->ready[c], keep);
     f->commands = 0;
 }
 
-gx_status gx__stage_start(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_plan *plan)
+/* Copies out of it are worth a thread of their own while others are copied in. */
+static bool wants_watching(const struct gx_pipe *pipe, const struct gx_inflight *f, uint32_t sets)
 {
-    struct gx_device *device = &pipe->engine->device;
+    return sets > 1 && f->group.end - f->group.out >= GX_COPY_SLICE &&
+           !pipe->engine->device.ops->host_copy;
+}
+
+static void fail(struct gx_pipe *pipe, struct gx_inflight *f, gx_status s)
+{
+    pthread_mutex_lock(&pipe->lock);
+    gx__batch_fail_device(pipe->engine, f->batch, f->group.pieces[0].index, s);
+    pthread_mutex_unlock(&pipe->lock);
+}
+
+bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
+{
+    struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     struct gx_point ready = {0};
+    f->batch = batch;
+    f->set = &pipe->set[pipe->tail % pipe->sets];
     f->path = plan->path;
     f->mode = plan->mode;
     /* they cost 2 us of the 20 that a small job takes */
-    f->stamped = device->facts.timestamps && f->batch->timed;
-    f->commands = 0;
-    f->hits = 0;
+    f->stamped = pipe->engine->device.facts.timestamps && batch->timed;
+    f->commands = f->hits = 0;
     f->host_in_ns = f->host_out_ns = f->device_ns = 0;
     memset(f->stage_ns, 0, sizeof f->stage_ns);
     f->done = (struct gx_point){0};
     f->submit_ns = f->start_ns = gx__engine_now(pipe->engine);
     gx_status s = host_in(pipe, f, &ready);
     if (s == GX_OK)
-        s = submit_all(pipe, f, gx__group_queues(&f->group, plan->apart), ready);
+        s = submit_group(pipe, f, gx__group_queues(&f->group, plan->copy_queues), ready);
     if (s != GX_OK) {
         if (f->done.value)
             gx__engine_wait(pipe->engine, f->done, f->group.elements);
         let_go(pipe, f, false);
+        fail(pipe, f, s);
+        return false;
     }
-    return s;
+    pthread_mutex_lock(&pipe->lock);
+    pipe->tail++;
+    batch->open++;
+    pthread_mutex_unlock(&pipe->lock);
+    if (wants_watching(pipe, f, plan->sets))
+        gx__copier_watch(&pipe->engine->copier, pipe);
+    return true;
 }
 
-static gx_status read_stamps(struct gx_pipe *pipe, struct gx_flight *f)
+static gx_status read_stamps(struct gx_pipe *pipe, struct gx_inflight *f)
 {
     struct gx_device *device = &pipe->engine->device;
     if (!f->stamped) {
@@ -413,7 +403,7 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_flight *f)
     return GX_OK;
 }
 
-gx_status gx__stage_wait(struct gx_pipe *pipe, struct gx_flight *f)
+static gx_status wait_for(struct gx_pipe *pipe, struct gx_inflight *f)
 {
     gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
     f->end_ns = gx__engine_now(pipe->engine);
@@ -428,7 +418,9 @@ gx_status gx__stage_wait(struct gx_pipe *pipe, struct gx_flight *f)
 
 /* ---- the results ---- */
 
-gx_status gx__stage_check(struct gx_pipe *pipe, struct gx_flight *f, size_t *found, uint64_t *bad)
+/* *found: the first piece with an element that is not below the modulus, and *bad which;
+ * or group.count. */
+static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *found, uint64_t *bad)
 {
     struct gx_device *device = &pipe->engine->device;
     char *results;
@@ -463,7 +455,8 @@ static bool is_joined(const struct gx_piece *p)
     return p->reduces && p->first;
 }
 
-gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces)
+/* The results of the first `pieces` to where they belong. */
+static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pieces)
 {
     struct gx_device *device = &pipe->engine->device;
     char *results;
@@ -479,7 +472,7 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
         time.start_ns = gx__engine_now(pipe->engine); /* others were finished meanwhile */
     for (size_t k = 0; k < pieces; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        if (p->place[GX_OUT] == GX_PLACE_STAGED && !is_joined(p))
+        if (p->access[GX_OUT] == GX_OPERAND_STAGED && !is_joined(p))
             pipe->out[count++] = (struct gx_host_region){
                 host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f),
                 gx__piece_bytes(p, GX_OUT)};
@@ -494,7 +487,7 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
     }
     for (size_t k = 0; k < pieces && s == GX_OK; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        if (p->place[GX_OUT] == GX_PLACE_STAGED && is_joined(p))
+        if (p->access[GX_OUT] == GX_OPERAND_STAGED && is_joined(p))
             gx__op_join(p->job, host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f));
     }
     f->end_ns = gx__engine_now(pipe->engine);
@@ -510,7 +503,7 @@ gx_status gx__stage_out(struct gx_pipe *pipe, struct gx_flight *f, size_t pieces
 /* ---- looking again ---- */
 
 /* An element of a buffer, by way of the group's own memory, whose results nobody wants. */
-static gx_status read_element(struct gx_pipe *pipe, struct gx_flight *f, struct gx_binding from,
+static gx_status read_element(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_binding from,
                               void *element, size_t bytes)
 {
     struct gx_device *device = &pipe->engine->device;
@@ -526,8 +519,9 @@ static gx_status read_element(struct gx_pipe *pipe, struct gx_flight *f, struct 
     return GX_OK;
 }
 
-char gx__stage_find(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_piece *p,
-                    uint64_t index)
+/* The operand whose element it is; 0: none any more, or it cannot be read. */
+static char find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
+                         uint64_t index)
 {
     const struct gx_prime *prime = gx__prime(p->job->field);
     for (int i = GX_A; i <= p->operands; i++) {
@@ -543,4 +537,106 @@ char gx__stage_find(struct gx_pipe *pipe, struct gx_flight *f, const struct gx_p
             return (char)('a' + i - GX_A);
     }
     return 0;
+}
+
+void gx__group_refuse(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *piece,
+                      uint64_t bad)
+{
+    char operand = find_operand(pipe, f, piece, bad);
+    pthread_mutex_lock(&pipe->lock);
+    gx__batch_fail_element(f->batch, piece->index, bad, operand);
+    pthread_mutex_unlock(&pipe->lock);
+}
+
+/* ---- finishing ---- */
+
+/* In whole numbers: a job on the caller's thread leaves no trace in its floating-point state. */
+struct share {
+    uint64_t part, all;
+};
+
+static void add_share(uint64_t *to, uint64_t ns, struct share share)
+{
+    *to +=
+        share.part == share.all ? ns : (uint64_t)((unsigned __int128)ns * share.part / share.all);
+}
+
+/* A piece's part of what its group took. */
+static void report_piece(const struct gx_inflight *f, size_t k, struct share share)
+{
+    const struct gx_piece *p = &f->group.pieces[k];
+    struct gx_outcome *r = gx__batch_report(f->batch, p->index);
+    bool staged = false;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        staged |= p->access[i] >= GX_OPERAND_STAGED;
+    if (!r->groups)
+        f->batch->job_start = f->start_ns;
+    r->path = staged ? f->path : GX_PATH_DIRECT;
+    r->mode = f->mode;
+    r->groups++;
+    r->dispatches += gx__piece_dispatches(p);
+    if (!k) {
+        r->submits += (uint32_t)f->commands;
+        r->command_hits += f->hits;
+    }
+    add_share(&r->host_in_ns, f->host_in_ns, share);
+    add_share(&r->device_ns, f->device_ns, share);
+    add_share(&r->host_out_ns, f->host_out_ns, share);
+    add_share(&r->upload_ns, f->stage_ns[GX_QUEUE_UPLOAD], share);
+    add_share(&r->compute_ns, f->stage_ns[GX_QUEUE_COMPUTE], share);
+    add_share(&r->download_ns, f->stage_ns[GX_QUEUE_DOWNLOAD], share);
+    r->total_ns = f->end_ns - f->batch->job_start;
+}
+
+/* How much of its group's time is a piece's. */
+static uint64_t weight(const struct gx_piece *p)
+{
+    return p->n * gx__element_bytes(p->job->field);
+}
+
+/* The first `count` pieces are done. */
+static void report_pieces(struct gx_pipe *pipe, struct gx_inflight *f, size_t count)
+{
+    struct share share = {0, 0};
+    for (size_t k = 0; k < f->group.count; k++)
+        share.all += weight(&f->group.pieces[k]);
+    for (size_t k = 0; k < count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        share.part = weight(p);
+        report_piece(f, k, share);
+        if (p->last && !p->only)
+            gx__batch_job_done(pipe->engine, f->batch, p->index,
+                               (struct gx_times){f->batch->job_start, f->end_ns});
+    }
+}
+
+/* Pieces whose job may still succeed: those before the one that failed. */
+static size_t wanted(struct gx_pipe *pipe, const struct gx_inflight *f)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&pipe->lock);
+    while (count < f->group.count && f->group.pieces[count].index < f->batch->failed)
+        count++;
+    pthread_mutex_unlock(&pipe->lock);
+    return count;
+}
+
+void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
+{
+    size_t found = f->group.count;
+    uint64_t bad = 0;
+    gx_status s = wait_for(pipe, f);
+    if (s == GX_OK)
+        s = check(pipe, f, &found, &bad);
+    if (s == GX_OK && found < f->group.count && f->group.pieces[0].only)
+        pipe->bad = bad < pipe->bad ? bad : pipe->bad;
+    else if (s == GX_OK && found < wanted(pipe, f))
+        gx__group_refuse(pipe, f, &f->group.pieces[found], bad);
+    size_t count = wanted(pipe, f);
+    if (s == GX_OK)
+        s = host_out(pipe, f, count);
+    if (s == GX_OK)
+        report_pieces(pipe, f, count);
+    else
+        fail(pipe, f, s);
 }

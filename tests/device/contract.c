@@ -825,6 +825,8 @@ static uint32_t slot_after(gx_op op, uint32_t before, const size_t *bads, size_t
         d.bind[GX_BIND_OUT] = at(&mem[3], 0);
     d.bind[GX_BIND_BAD] = at(&mem[4], 0);
     size_t need = device.ops->scratch(&device, &d.kernel, N);
+    struct gx_kernel unchecked = kernel_for(op == GX_OP_CHECK ? GX_ADD : op, field, 0, false);
+    assert_int_equal(device.ops->scratch(&device, &unchecked, N), need);
     if (need) {
         scratch = alloc_mem(or_shared(GX_MEM_DEVICE), need);
         d.bind[GX_BIND_SCRATCH] = at(&scratch, 0);

@@ -123,7 +123,8 @@ static uint64_t run(size_t count, gx_mode mode, gx_path path)
 }
 
 /* How many sets it will have, how large pieces and groups, and which queues. */
-static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, size_t *limit, uint32_t *apart)
+static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, size_t *limit,
+                        uint32_t *copy_queues)
 {
     struct gx_batch batch = batch_of(count, mode, GX_PATH_DEVICE_LOCAL, NULL);
     struct gx_asked asked;
@@ -131,7 +132,7 @@ static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, size_t *limit
     assert_int_equal(gx__engine_plan(&engine, &batch, *chunk, &asked, &plan), GX_OK);
     *chunk = (size_t)plan.chunk;
     *limit = mode == GX_MODE_SEQUENTIAL ? 0 : (size_t)plan.group_elems;
-    *apart = plan.apart;
+    *copy_queues = plan.copy_queues;
     return plan.sets;
 }
 
@@ -235,7 +236,7 @@ static uint64_t finish(struct clocks *c, const struct group *g, uint64_t device_
 
 /* Group i takes the set of group i - sets, which must be out of it. */
 static uint64_t critical_path(const struct machine *m, const struct group *g, size_t count,
-                              size_t sets, uint32_t apart)
+                              size_t sets, uint32_t copy_queues)
 {
     struct clocks c = {0};
     uint64_t end[GROUPS_MAX] = {0};
@@ -243,8 +244,8 @@ static uint64_t critical_path(const struct machine *m, const struct group *g, si
         if (i >= sets)
             finish(&c, &g[i - sets], end[i - sets]);
         c.in = later(c.host, c.in) + g[i].in;
-        bool first = apart & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
-        bool last = apart & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+        bool first = copy_queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
+        bool last = copy_queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
         end[i] = c.in;
         if (first)
             end[i] = command(m, &c, &c.up, end[i], g[i].up);
@@ -283,9 +284,9 @@ static void takes_exactly(const struct machine *m, size_t count, gx_mode mode, s
     struct group groups[GROUPS_MAX];
     open_machine(m, chunk);
     size_t limit;
-    uint32_t apart, sets = sets_of(count, mode, &chunk, &limit, &apart);
+    uint32_t copy_queues, sets = sets_of(count, mode, &chunk, &limit, &copy_queues);
     size_t used = make_groups(m, count, chunk, limit, groups);
-    uint64_t want = mode == GX_MODE_PIPELINED ? critical_path(m, groups, used, sets, apart)
+    uint64_t want = mode == GX_MODE_PIPELINED ? critical_path(m, groups, used, sets, copy_queues)
                                               : sum(m, groups, used);
     uint64_t got = run(count, mode, GX_PATH_DEVICE_LOCAL);
     if (got != want)
@@ -355,11 +356,12 @@ static void what_must_wait_waits(void **state)
     for (int i = 1; i < 4; i++)
         jobs[i].a = gx_host(outputs[i - 1]);
     open_machine(m, 0);
-    uint32_t apart;
-    sets_of(4, GX_MODE_PIPELINED, &(size_t){0}, &(size_t){0}, &apart);
+    uint32_t copy_queues;
+    sets_of(4, GX_MODE_PIPELINED, &(size_t){0}, &(size_t){0}, &copy_queues);
     size_t used = make_groups(m, 4, 524288, 0, groups);
     uint64_t chain = run(4, GX_MODE_PIPELINED, GX_PATH_DEVICE_LOCAL);
-    uint64_t commands = (uint64_t)__builtin_popcount(apart) * m->start; /* more for each group */
+    uint64_t commands =
+        (uint64_t)__builtin_popcount(copy_queues) * m->start; /* more for each group */
     assert_int_equal(chain, sum(m, groups, used) + used * commands);
     close_engine();
     free_jobs(4);

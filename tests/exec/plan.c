@@ -232,11 +232,15 @@ static void pieces_and_steps(void **state)
 
 /* ---- layout ---- */
 
-static bool all_registered(void *user, const void *host, size_t bytes)
+/* As if all host memory was registered, or none. */
+static const struct gx_resolved *resolve(const gx_job *jobs, size_t count, bool registered)
 {
-    (void)host;
-    (void)bytes;
-    return user != NULL;
+    static struct gx_resolved resolved[20];
+    assert_true(count <= GXT_COUNT(resolved));
+    for (size_t i = 0; i < count; i++)
+        resolved[i] = (struct gx_resolved){.kernel.key.op = jobs[i].op,
+                                           .registered = registered ? (1u << GX_OPERANDS) - 1 : 0};
+    return resolved;
 }
 
 static void inputs_then_slots_then_outputs(void **state)
@@ -278,10 +282,9 @@ static void registered_operands_lie_outside(void **state)
 {
     (void)state;
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-    struct gx_asked asked = {
-        .path = GX_PATH_DEVICE_LOCAL, .registered = all_registered, .user = memory};
     struct gx_cursor cursor = {0};
     gx_job job = gxt_job(GX_ADD, GX_BN254_FR, 8, a, b, NULL, out);
+    struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .resolved = resolve(&job, 1, true)};
     struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
     assert_true(gx__plan_next(&plan, &cursor, &group));
     assert_int_equal(group.in, 512);             /* a, b */
@@ -296,8 +299,8 @@ static void registered_operands_lie_outside(void **state)
     cursor = (struct gx_cursor){0};
     plan = plan_all(&job, 1, &facts, &asked);
     assert_true(gx__plan_next(&plan, &cursor, &group));
-    assert_int_equal(group.pieces[0].place[GX_A], GX_PLACE_REGISTERED);
-    assert_int_equal(group.pieces[0].place[GX_OUT], GX_PLACE_STAGED);
+    assert_int_equal(group.pieces[0].access[GX_A], GX_OPERAND_REGISTERED);
+    assert_int_equal(group.pieces[0].access[GX_OUT], GX_OPERAND_STAGED);
 }
 
 static void only_host_operands_are_staged(void **state)
@@ -307,8 +310,8 @@ static void only_host_operands_are_staged(void **state)
     gx_job job = gxt_job(GX_ADD, GX_U32, 100, a, b, NULL, out);
     job.a = gx_dev(buffer, 16);
     plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
-    assert_int_equal(group.pieces[0].place[GX_A], GX_PLACE_DIRECT);
-    assert_int_equal(group.pieces[0].place[GX_B], GX_PLACE_STAGED);
+    assert_int_equal(group.pieces[0].access[GX_A], GX_OPERAND_DIRECT);
+    assert_int_equal(group.pieces[0].access[GX_B], GX_OPERAND_STAGED);
     assert_int_equal(group.slots, 512);
     assert_int_equal(group.bytes, 1024);
     job.out = gx_dev(buffer, 512);
@@ -345,10 +348,9 @@ static void what_one_writes_another_may_not_read(void **state)
         const struct hazard_case *k = &cases[i];
         struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
         struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .mode = GX_MODE_SINGLE_SUBMIT};
-        asked.registered = all_registered;
-        asked.user = k->registered ? memory : NULL;
         gx_job jobs[2] = {gxt_job(GX_ADD, GX_U32, 32, memory + k->a1, b, NULL, memory + k->out1),
                           gxt_job(GX_ADD, GX_U32, 32, memory + k->a2, b, NULL, memory + k->out2)};
+        asked.resolved = resolve(jobs, 2, k->registered);
         struct gx_plan plan = plan_all(jobs, 2, &facts, &asked);
         if (plan.groups != k->groups)
             fail_msg("case %zu: %llu groups", i, (unsigned long long)plan.groups);
@@ -365,13 +367,28 @@ static void what_one_writes_another_may_not_read(void **state)
 
 /* ---- any batch ---- */
 
-static size_t scratch_bytes; /* of one element */
-static gx_status some_scratch(void *user, const gx_job *job, bool check, uint64_t n, size_t *bytes)
+static size_t scratch_bytes; /* of one element of an inversion */
+static size_t some_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
-    (void)user;
-    (void)check;
-    *bytes = job->op == GX_INV ? scratch_bytes * (size_t)n : 0;
-    return GX_OK;
+    (void)device;
+    return kernel->key.op == GX_INV ? scratch_bytes * (size_t)n : 0;
+}
+static const struct gx_device_ops some_ops = {.scratch = some_scratch};
+static struct gx_device some_device = {.ops = &some_ops};
+
+static struct gx_asked random_request(uint64_t *seed, const gx_job *jobs, size_t count)
+{
+    struct gx_asked asked = {.path = (gx_path)(gxt_next(seed) % 3),
+                             .mode = (gx_mode)(gxt_next(seed) % 4),
+                             .chunk_elems = gxt_next(seed) % 2 ? gxt_next(seed) % 500 : 0,
+                             .resolved = resolve(jobs, count, gxt_next(seed) % 2),
+                             .sets = (uint32_t)(gxt_next(seed) % 4),
+                             .device = &some_device};
+    asked.stream = asked.sets > 1 && gxt_next(seed) % 2;
+    if (gxt_next(seed) % 2)
+        asked.memory = 8192 << gxt_next(seed) % 8;
+    scratch_bytes = gxt_next(seed) % 64;
+    return asked;
 }
 
 static gx_operand random_place(uint64_t *seed)
@@ -407,9 +424,9 @@ static void check_layout(const struct gx_group *g)
     for (size_t k = 0; k < g->count; k++) {
         const struct gx_piece *p = &g->pieces[k];
         for (int i = 0; i < GX_OPERANDS; i++) {
-            if (p->place[i] < GX_PLACE_STAGED)
+            if (p->access[i] < GX_OPERAND_STAGED)
                 continue;
-            bool staged = p->place[i] == GX_PLACE_STAGED;
+            bool staged = p->access[i] == GX_OPERAND_STAGED;
             size_t bytes = (gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * 32;
             size_t from = i != GX_OUT ? staged ? g->in : 0 : staged ? g->out : g->end;
             size_t to = i != GX_OUT ? staged ? g->slots : g->in : staged ? g->end : g->bytes;
@@ -485,17 +502,7 @@ static void any_batch_is_covered_within_its_budget(void **state)
         size_t count = random_batch(&seed, jobs, GXT_COUNT(jobs));
         struct gx_device_facts facts = facts_of(ALL, 1 + gxt_next(&seed) % 2000);
         facts.queues = gxt_next(&seed) % 2 ? THREE_QUEUES : ONE_QUEUE;
-        struct gx_asked asked = {.path = (gx_path)(gxt_next(&seed) % 3),
-                                 .mode = (gx_mode)(gxt_next(&seed) % 4),
-                                 .chunk_elems = gxt_next(&seed) % 2 ? gxt_next(&seed) % 500 : 0,
-                                 .registered = all_registered,
-                                 .user = gxt_next(&seed) % 2 ? memory : NULL,
-                                 .sets = (uint32_t)(gxt_next(&seed) % 4),
-                                 .scratch = some_scratch};
-        asked.stream = asked.sets > 1 && gxt_next(&seed) % 2;
-        if (gxt_next(&seed) % 2)
-            asked.memory = 8192 << gxt_next(&seed) % 8;
-        scratch_bytes = gxt_next(&seed) % 64;
+        struct gx_asked asked = random_request(&seed, jobs, count);
         struct gx_plan plan;
         gx_status s = gx__plan_batch(jobs, count, &facts, &asked, &plan);
         if (s != GX_OK) { /* only where less than one set of the smallest pieces is allowed */
@@ -514,6 +521,115 @@ static void any_batch_is_covered_within_its_budget(void **state)
         check_plan(&plan, &facts);
     }
     assert_true(refused > 0 && cut > 0); /* both happen */
+}
+
+/* ---- plans that are kept ---- */
+
+/* Each host operand in memory of its own, in place stays in place: no job meets another. */
+static void move_apart(gx_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *at = (char *)(((uintptr_t)i + 1) << 34);
+        gx_operand *operands[] = {&jobs[i].out, &jobs[i].a, &jobs[i].b, &jobs[i].c};
+        void *before = jobs[i].out.host;
+        for (size_t k = 0; k < GXT_COUNT(operands); k++)
+            if (operands[k]->host)
+                operands[k]->host = operands[k]->host == before ? at : at + (k << 30);
+    }
+}
+
+/* As the API asks for: out is an operand, or apart from it. */
+static bool is_valid(const gx_job *job)
+{
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
+        const gx_operand *o = gx__operand(job, i);
+        uintptr_t from = (uintptr_t)o->host, other_from = (uintptr_t)job->out.host;
+        if (o->host && job->out.host && (from != other_from || o->broadcast) &&
+            from < other_from + gx__operand_bytes(job, GX_OUT) &&
+            other_from < from + gx__operand_bytes(job, i))
+            return false;
+    }
+    return true;
+}
+
+static void expect_same(const struct gx_plan *x, const struct gx_plan *y)
+{
+    struct gx_plan same = *x;
+    same.jobs = y->jobs;
+    same.asked = y->asked;
+    assert_memory_equal(&same, y, sizeof same);
+}
+
+/* Whatever was planned before, a plan is the one that planning would give. */
+static void a_plan_that_was_kept_is_the_same(void **state)
+{
+    (void)state;
+    static struct gx_plans plans;
+    uint64_t seed = 13;
+    struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
+    gx__plans_init(&plans);
+    for (int round = 0; round < (gxt_small() ? 200 : 2000); round++) {
+        gx_job jobs[20], moved[20];
+        size_t count = random_batch(&seed, jobs, 1 + gxt_next(&seed) % GXT_COUNT(jobs));
+        struct gx_asked asked = random_request(&seed, jobs, count);
+        scratch_bytes = 32; /* what a device needs does not change */
+        for (size_t i = 0; i < count; i++)
+            if (!is_valid(&jobs[i]))
+                jobs[i].n = 0;
+        memcpy(moved, jobs, sizeof jobs);
+        move_apart(moved, count);
+        for (int again = 0; again < 4; again++) {
+            const gx_job *now = again % 2 ? jobs : moved;
+            struct gx_plan got, want;
+            memset(&got, 0, sizeof got);
+            memset(&want, 0, sizeof want);
+            gx_status s = gx__plan_batch(now, count, &facts, &asked, &want);
+            assert_int_equal(gx__plans_get(&plans, now, count, &facts, &asked, &got), s);
+            if (s != GX_OK)
+                continue;
+            expect_same(&got, &want);
+            check_plan(&got, &facts);
+        }
+    }
+    gx__plans_close(&plans);
+}
+
+/* Planned once, also elsewhere; anew where jobs share memory, or anything differs. */
+static void batches_of_one_shape_are_planned_once(void **state)
+{
+    (void)state;
+    enum { JOBS = 20 };
+    static struct gx_plans plans;
+    struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
+    struct gx_asked asked = {0}, other_path = {.path = GX_PATH_DEVICE_LOCAL};
+    struct gx_plan plan;
+    gx_job jobs[JOBS];
+    gx__plans_init(&plans);
+    for (size_t i = 0; i < JOBS; i++)
+        jobs[i] = gxt_job(GX_ADD, GX_BN254_FR, 100, a, b, NULL, out);
+    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(plans.looked_up, 0); /* one result for all */
+    move_apart(jobs, JOBS);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+        assert_int_equal(plans.looked_up, i + 1);
+        assert_int_equal(plans.kept[1].used, 0);
+    }
+    for (size_t i = 0; i < JOBS; i++) /* elsewhere */
+        jobs[i].a.host = (char *)jobs[i].a.host + 64;
+    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(plans.kept[1].used, 0);
+    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &other_path, &plan), GX_OK);
+    assert_int_equal(plan.path, GX_PATH_DEVICE_LOCAL);
+    assert_true(plans.kept[1].used && !plans.kept[2].used);
+    jobs[JOBS - 1].n++;
+    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_true(plans.kept[2].used);
+    uint64_t before = plans.looked_up;
+    jobs[3].b = jobs[7].out; /* reads what another one writes */
+    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(plans.looked_up, before);
+    gx__plans_close(&plans);
 }
 
 static void one_element_at_a_time_if_need_be(void **state)
@@ -656,7 +772,7 @@ static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
         struct gx_cursor cursor = {0};
         struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
         assert_true(gx__plan_next(&plan, &cursor, &group));
-        assert_int_equal(gx__group_queues(&group, plan.apart), cases[i].want);
+        assert_int_equal(gx__group_queues(&group, plan.copy_queues), cases[i].want);
     }
 }
 
@@ -749,34 +865,9 @@ static void the_pass_before_covers_all(void **state)
     assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 1, &group), 0);
 }
 
-/* What planning leaves for who runs a single job is its group. */
-static void a_group_alone_is_left_there(void **state)
-{
-    (void)state;
-    static struct gx_group left, next;
-    const struct gx_device_facts facts[] = {facts_of(ALL, 100), facts_of(ALL, UINT32_MAX)};
-    for (size_t f = 0; f < GXT_COUNT(facts); f++) {
-        for (int path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
-            struct gx_asked asked = {.path = (gx_path)path, .group = &left};
-            struct gx_device_facts device = facts[f];
-            struct gx_cursor cursor = {0};
-            gx_job job = gxt_job(GX_ADD, GX_BLS12_381_FQ, 150, a, b, NULL, out);
-            memset(&left, 0x5c, sizeof left);
-            memset(&next, 0x5c, sizeof next);
-            struct gx_plan plan = plan_all(&job, 1, &device, &asked);
-            assert_int_equal(plan.groups, 1);
-            assert_true(gx__plan_next(&plan, &cursor, &next));
-            assert_memory_equal(&left, &next, sizeof next);
-            assert_false(gx__plan_next(&plan, &cursor, &next));
-            assert_memory_equal(&left, &next, sizeof next);
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_alone_is_left_there),
         cmocka_unit_test(buffers_alone_are_used_where_they_are),
         cmocka_unit_test(buffers_alone_share_a_submit),
         cmocka_unit_test(what_is_asked_for_is_done),
@@ -788,6 +879,8 @@ int main(void)
         cmocka_unit_test(only_host_operands_are_staged),
         cmocka_unit_test(what_one_writes_another_may_not_read),
         cmocka_unit_test(any_batch_is_covered_within_its_budget),
+        cmocka_unit_test(a_plan_that_was_kept_is_the_same),
+        cmocka_unit_test(batches_of_one_shape_are_planned_once),
         cmocka_unit_test(one_element_at_a_time_if_need_be),
         cmocka_unit_test(the_cheapest_mode_is_chosen),
         cmocka_unit_test(a_tie_is_sequential),

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Plans by the shape of their batch. What a plan depends on is written down as words, which are
+ * compared whole. Where jobs share host memory, how they are grouped depends on addresses as
+ * well: such batches are planned anew each time.
+ */
+#include <string.h>
+
+#include "exec/plan.h"
+
+void gx__plans_init(struct gx_plans *plans)
+{
+    memset(plans, 0, sizeof *plans);
+    pthread_mutex_init(&plans->lock, NULL);
+}
+
+void gx__plans_close(struct gx_plans *plans)
+{
+    pthread_mutex_destroy(&plans->lock);
+}
+
+/* ---- shared memory ---- */
+
+struct range {
+    uintptr_t from, to;
+};
+
+static struct range range_of(const gx_job *job, int i)
+{
+    const gx_operand *o = gx__operand(job, i);
+    size_t bytes = o->buf ? 0 : gx__operand_bytes(job, i);
+    return bytes ? (struct range){(uintptr_t)o->host, (uintptr_t)o->host + bytes}
+                 : (struct range){0, 0};
+}
+
+/* The results in host memory, by address. False where two overlap. */
+static bool sort_results(const gx_job *jobs, size_t count, struct range *results, size_t *used)
+{
+    *used = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct range r = range_of(&jobs[i], GX_OUT);
+        size_t at = *used;
+        if (!r.to)
+            continue;
+        for (; at && results[at - 1].from > r.from; at--)
+            results[at] = results[at - 1];
+        results[at] = r;
+        ++*used;
+        if ((at && results[at - 1].to > r.from) || (at + 1 < *used && r.to > results[at + 1].from))
+            return false;
+    }
+    return true;
+}
+
+/* Whether one of the results, other than the one at `own`, lies in the range. */
+static bool meets(const struct range *results, size_t used, struct range r, uintptr_t own)
+{
+    size_t low = 0, high = used; /* those before low begin before its end */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (results[middle].from < r.to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && results[low - 1].from == own)
+        low--;
+    return low && results[low - 1].to > r.from;
+}
+
+/* Whether no job touches what another one writes. */
+static bool are_apart(const gx_job *jobs, size_t count)
+{
+    struct range results[GX_PLAN_JOBS];
+    size_t used;
+    if (count > 1 && !sort_results(jobs, count, results, &used))
+        return false;
+    for (size_t k = 0; k < count && count > 1; k++)
+        for (int i = GX_A; i < GX_OPERANDS; i++) {
+            struct range r = range_of(&jobs[k], i);
+            if (r.to && meets(results, used, r, range_of(&jobs[k], GX_OUT).from))
+                return false;
+        }
+    return true;
+}
+
+/* ---- keys ---- */
+
+static uint64_t job_word(const gx_job *job, uint32_t registered)
+{
+    uint64_t word = (uint64_t)job->op << 16 | (uint64_t)job->field << 8 | registered << 4;
+    word |= (job->flags & GX_JOB_TRUSTED ? 2u : 0) | gx__job_in_place(job);
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        const gx_operand *o = gx__operand(job, i);
+        word = word << 3 | (o->buf ? 4u : 0) | (o->host ? 2u : 0) | (o->broadcast ? 1u : 0);
+    }
+    return word;
+}
+
+/* False where there is none. */
+static bool make_key(const gx_job *jobs, size_t count, const struct gx_asked *asked,
+                     struct gx_plan_key *key)
+{
+    uint64_t *word = key->word;
+    if (count > GX_PLAN_JOBS || !are_apart(jobs, count))
+        return false;
+    *word++ = count;
+    *word++ = (uint64_t)asked->path << 24 | (uint64_t)asked->mode << 16 |
+              (uint64_t)asked->sets << 8 | asked->stream;
+    *word++ = asked->chunk_elems;
+    *word++ = asked->memory;
+    for (size_t i = 0; i < count; i++) {
+        *word++ = jobs[i].n;
+        *word++ = job_word(&jobs[i], asked->resolved ? asked->resolved[i].registered : 0);
+    }
+    key->words = (size_t)(word - key->word);
+    return true;
+}
+
+/* ---- the table ---- */
+
+static bool find(struct gx_plans *plans, const struct gx_plan_key *key, struct gx_plan *plan)
+{
+    bool found = false;
+    pthread_mutex_lock(&plans->lock);
+    for (size_t i = 0; i < GX_PLANS_KEPT && !found; i++) {
+        const struct gx_plan_key *kept = &plans->kept[i].key;
+        found = kept->words == key->words &&
+                !memcmp(kept->word, key->word, key->words * sizeof *key->word);
+        if (found) {
+            plans->kept[i].used = ++plans->looked_up;
+            *plan = plans->kept[i].plan;
+        }
+    }
+    pthread_mutex_unlock(&plans->lock);
+    return found;
+}
+
+/* In the place of the one that was not used for longest. */
+static void keep(struct gx_plans *plans, const struct gx_plan_key *key, const struct gx_plan *plan)
+{
+    size_t oldest = 0;
+    pthread_mutex_lock(&plans->lock);
+    for (size_t i = 1; i < GX_PLANS_KEPT; i++)
+        if (plans->kept[i].used < plans->kept[oldest].used)
+            oldest = i;
+    plans->kept[oldest].used = ++plans->looked_up;
+    plans->kept[oldest].key = *key;
+    plans->kept[oldest].plan = *plan;
+    pthread_mutex_unlock(&plans->lock);
+}
+
+gx_status gx__plans_get(struct gx_plans *plans, const gx_job *jobs, size_t count,
+                        const struct gx_device_facts *facts, const struct gx_asked *asked,
+                        struct gx_plan *plan)
+{
+    struct gx_plan_key key;
+    bool has_key = make_key(jobs, count, asked, &key);
+    if (has_key && find(plans, &key, plan)) {
+        plan->jobs = jobs;
+        plan->asked = asked;
+        return GX_OK;
+    }
+    gx_status s = gx__plan_batch(jobs, count, facts, asked, plan);
+    if (has_key && s == GX_OK)
+        keep(plans, &key, plan);
+    return s;
+}
