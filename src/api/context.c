@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A context: opening and closing it, its trace, buffers and registered memory.
+ * Opening and closing a context, its trace, buffers and registered memory, and the functions that
+ * make operands.
  */
 #include "api/context.h"
 
@@ -17,7 +18,7 @@
 
 /* ---- context ---- */
 
-/* The context takes copies of the strings, which were only borrowed so far. */
+/* Replaces the caller's strings by copies. On failure the rest are NULL. */
 static gx_status own_strings(gx_config *config)
 {
     const char **strings[] = {&config->device, &config->cpumask, &config->webgpu_backends,
@@ -62,8 +63,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     if (s == GX_OK && config.policy)
         s = gx__parse_policy(config.policy, &policy, "gx_config.policy", message, sizeof message);
     const char *trace = config.trace;
-    config.path = config.mode = config.policy = config.trace =
-        NULL; /* borrowed, and done with by the end */
+    config.path = config.mode = config.policy = config.trace = NULL; /* parsed; not kept */
     if (s != GX_OK)
         return gx__fail_line(&config, s, message);
     gx_ctx *ctx = gx__alloc(&config.allocator, sizeof *ctx);
@@ -88,7 +88,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     gx__trace_init(&ctx->instance);
     gx__router_init(&ctx->router, &ctx->instance, policy);
     s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
-    if (s == GX_ERR_INVALID) /* another context has the same setting, and the file */
+    if (s == GX_ERR_INVALID) /* another context of the process writes this trace already */
         s = GX_OK;
     if (s == GX_OK)
         *out = ctx;
@@ -147,7 +147,7 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
         return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_create: ctx is NULL");
     if (flags & ~GX_BUF_MAPPABLE)
         return gx__fail(&ctx->instance, GX_ERR_INVALID,
-                        "buffer of %zu bytes: flags 0x%x has bits that mean nothing", bytes, flags);
+                        "buffer of %zu bytes: flags 0x%x has unknown bits", bytes, flags);
     struct gx_engine *engine;
     char message[GX_MESSAGE_BYTES] = "";
     if (!device && ctx->router.named)
@@ -161,7 +161,7 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "buffer of %zu bytes on '%s': %s", bytes,
                  engine->device.info.name, gx_status_message(s));
-    gx__engine_release(engine); /* the buffer is a user by itself */
+    gx__engine_release(engine); /* the buffer is a user of its own */
     return s;
 }
 

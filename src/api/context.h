@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The public calls: what a caller passes in is checked in this folder, once; the layers below take
- * it as valid.
+ * The context behind the public calls. This folder validates what callers pass in; the layers below
+ * rely on it.
  */
 #ifndef GX_API_CONTEXT_H
 #define GX_API_CONTEXT_H
@@ -22,12 +22,12 @@ struct gx_ctx {
 
 /* ---- lists.c ---- */
 
-/* Of all devices that were used or may be chosen. The rules of gx_devices. */
+/* Statistics of all device slots; `stats` and `count` as in gx_devices. */
 void gx__device_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count);
 
 /* ---- metrics.c ---- */
 
-/* gx_metrics_prometheus, with what gx_stats says. */
+/* gx_metrics_prometheus, from the result of gx_stats. */
 void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
                       size_t *size);
 

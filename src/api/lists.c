@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a context knows: devices, statistics, metrics, and the model with its calibration.
+ * Calls that list what a context knows (devices, statistics, metrics, the model), and gx_calibrate.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "route/health.h"
 
-/* ---- of all devices ---- */
+/* ---- over all device slots ---- */
 
 void gx__device_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count)
 {
@@ -60,14 +60,14 @@ static void list_rows(struct gx_router *router, gx_model_row *rows, size_t *coun
 
 /* ---- lists ---- */
 
-/* More than any list has: a caller's room beyond that is not looked at. */
+/* More than any list has; limits the memory for a caller that claims more room. */
 #define LIST_MAX ((size_t)1 << 20)
 
-/* A list that the library writes as its own structs: at most *count of them into `own`, NULL
- * where none are wanted; *count becomes how many there are. */
+/* Writes a list in the library's own structs: at most *count of them to `own` (NULL: none), and
+ * sets *count to how many there are. */
 typedef gx_status (*list_fn)(gx_ctx *ctx, void *own, size_t *count);
 
-/* The list as the caller's structs. */
+/* Writes a list in the caller's structs. */
 static gx_status list_out(gx_ctx *ctx, const struct gx_layout *layout, const char *call,
                           list_fn list, void *to, size_t *count)
 {
@@ -151,7 +151,7 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
 
 /* ---- the model ---- */
 
-/* What a device was saved to take is read when it is opened. */
+/* Opens all candidates, because opening a device reads its saved model. */
 static gx_status open_candidates(gx_ctx *ctx)
 {
     struct gx_device_slot *const *candidates;
@@ -199,18 +199,18 @@ gx_status gx_device_stats(gx_ctx *ctx, gx_device_statistics *stats, size_t *coun
 static gx_status check_calibration(const gx_calibration *c, char *message, size_t size)
 {
     if ((c->op_count && !c->ops) || (c->field_count && !c->fields)) {
-        snprintf(message, size, "%s is NULL, with a count",
+        snprintf(message, size, "%s is NULL, but its count is not 0",
                  c->op_count && !c->ops ? "ops" : "fields");
         return GX_ERR_INVALID;
     }
     for (size_t i = 0; i < c->op_count; i++)
         if (!gx_op_get_info(c->ops[i])) {
-            snprintf(message, size, "ops[%zu] is %u, which is no operation", i, c->ops[i]);
+            snprintf(message, size, "ops[%zu] is %u, which is not an operation", i, c->ops[i]);
             return GX_ERR_INVALID;
         }
     for (size_t i = 0; i < c->field_count; i++)
         if (!gx_field_get_info(c->fields[i])) {
-            snprintf(message, size, "fields[%zu] is %u, which is no field", i, c->fields[i]);
+            snprintf(message, size, "fields[%zu] is %u, which is not a field", i, c->fields[i]);
             return GX_ERR_INVALID;
         }
     return GX_OK;
@@ -223,7 +223,7 @@ gx_status gx_metrics_prometheus(gx_ctx *ctx, char *text, size_t *size)
         return gx__fail(NULL, GX_ERR_INVALID,
                         "gx_metrics_prometheus: ctx and size must not be NULL");
     gx_statistics stats = {.struct_size = sizeof stats};
-    gx_status s = gx_device_stats(ctx, NULL, &count); /* which finds the devices to tell of */
+    gx_status s = gx_device_stats(ctx, NULL, &count); /* finds the candidates */
     gx_stats(ctx, &stats);
     if (s == GX_OK)
         gx__metrics_text(&ctx->router, &stats, text, size);
@@ -243,7 +243,7 @@ gx_status gx_calibrate(gx_ctx *ctx, const gx_calibration *settings)
         return gx__fail(&ctx->instance, s, "gx_calibrate: %s", message);
     s = gx__router_calibrate(&ctx->router, &own, message, sizeof message);
     if (s == GX_ERR_CANCELLED)
-        return gx__fail(NULL, s, "gx_calibrate: %s", "ended by progress");
+        return gx__fail(NULL, s, "gx_calibrate: stopped by the progress function");
     return s == GX_OK
                ? s
                : gx__fail(&ctx->instance, s, "%s", message[0] ? message : gx_status_message(s));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gx_metrics_prometheus: the statistics of a context as Prometheus reads them. One table says
- * the names, what they mean, and where the numbers come from; doc/metrics.md is compared with
- * what is written from it.
+ * gx_metrics_prometheus: the statistics of a context in the Prometheus text format. One table has
+ * the names, the help texts and the sources of all metrics; a test compares doc/metrics.md with the
+ * output.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,21 +11,21 @@
 #include "api/context.h"
 #include "base/names.h"
 
-/* A piece of pooled memory in the smallest bucket (GX_BUCKETS). */
+/* The size of the smallest bucket of pooled memory (GX_BUCKETS). */
 #define SMALLEST_BUCKET ((uint64_t)4096)
 
 enum kind { COUNTER, GAUGE, HISTOGRAM };
 static const char *const kind_names[] = {"counter", "gauge", "histogram"};
 
 enum source {
-    CONTEXT,      /* a number of gx_statistics, at `offset` */
-    CONTEXT_NS,   /* likewise, nanoseconds there and seconds here */
-    DEVICE,       /* of gx_device_statistics, for each device */
-    DEVICE_NS,    /* likewise */
-    DEVICE_STATE, /* 1 for the health it has, 0 for the others */
+    CONTEXT,      /* the member of gx_statistics at `offset` */
+    CONTEXT_NS,   /* the same, from nanoseconds to seconds */
+    DEVICE,       /* the member of gx_device_statistics, for each device */
+    DEVICE_NS,    /* the same, from nanoseconds to seconds */
+    DEVICE_STATE, /* 1 for the health of the device, 0 for the others */
     DEVICE_INFO,  /* always 1 */
-    TALLY,        /* a number of gx_tally, for each device, operation and field */
-    TALLY_TIMES,  /* a histogram there */
+    TALLY,        /* the member of gx_tally, for each device, operation and field */
+    TALLY_TIMES,  /* a histogram of gx_tally */
     BUCKETS,      /* gx_statistics.buckets */
     VERSION       /* always 1 */
 };
@@ -131,7 +131,7 @@ static const struct metric metrics[] = {
      DEVICE, OF_DEVICE(readmissions), NULL},
 };
 
-/* Text that may not fit; `used` is what it would take. */
+/* Output that may not fit; `used` is the length it needs. */
 struct writer {
     char *text;
     size_t room, used;
@@ -147,7 +147,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const ch
     w->used += length > 0 ? (size_t)length : 0;
 }
 
-/* Text as the value of a label. */
+/* Writes the value of a label. */
 static void put_escaped(struct writer *w, const char *value)
 {
     for (; *value; value++) {
@@ -160,7 +160,7 @@ static void put_escaped(struct writer *w, const char *value)
 
 static void put_value(struct writer *w, uint64_t value, int nanoseconds)
 {
-    if (nanoseconds) /* every digit: no double is exact enough for years of them */
+    if (nanoseconds) /* as integers: a double is not exact enough for years in ns */
         put(w, " %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000u, value % 1000000000u);
     else
         put(w, " %" PRIu64 "\n", value);
@@ -171,7 +171,7 @@ static uint64_t number_at(const void *statistics, size_t offset)
     return *(const uint64_t *)((const char *)statistics + offset);
 }
 
-/* What is told of at one moment. */
+/* A snapshot of the statistics. */
 struct numbers {
     const struct gx_router *router;
     const gx_statistics *context;
@@ -217,7 +217,7 @@ static void put_states(struct writer *w, const char *name, const gx_device_stati
     }
 }
 
-/* What wraps another device is known by its engine alone. */
+/* The slot of a wrapping device has no information: it is in the engine. */
 static void put_info(struct writer *w, const char *name, struct gx_device_slot *slot)
 {
     gx_device_info info = slot->info;
@@ -251,7 +251,7 @@ struct kind_of_job {
     gx_field field;
 };
 
-/* Up to where further labels may follow. */
+/* Leaves the braces open, so that more labels can follow. */
 static void put_job_labels(struct writer *w, const char *name, const char *suffix,
                            const struct kind_of_job *k)
 {
@@ -261,7 +261,7 @@ static void put_job_labels(struct writer *w, const char *name, const char *suffi
         gx_field_get_info(k->field)->name);
 }
 
-/* "0.00002", the bound of a bucket. */
+/* Writes the bound of a bucket, such as "0.00002". */
 static void put_bound(struct writer *w, uint64_t ns)
 {
     char digits[16];
@@ -312,7 +312,7 @@ static void put_tallies(struct writer *w, const char *name, const struct metric 
         }
 }
 
-/* ---- all of it ---- */
+/* ---- all metrics ---- */
 
 static void put_of_device(struct writer *w, const char *name, const struct metric *m,
                           const struct numbers *n, size_t i)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs: run at once, submitted as tickets, or only estimated, which is the same decision.
+ * Calls with jobs: gx_run, gx_submit and the calls on tickets, and gx_estimate. All take and check
+ * their arguments in the same way.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static gx_status check_opts(const gx_run_opts *opts, const char **why)
     return *why ? GX_ERR_INVALID : GX_OK;
 }
 
-/* A call as the library sees it: valid pointers, and options of this version. */
+/* A call of the user, with options in the layout of this version. */
 struct request {
     struct gx_call call;
     gx_run_opts opts;
@@ -41,7 +42,7 @@ static gx_status null_pointer(gx_ctx *ctx, const char *call)
                     ctx ? "jobs" : "ctx");
 }
 
-/* Member by member: a small job must not wait for all of it to be cleared. */
+/* Sets the members one by one: clearing the whole struct would slow down small jobs. */
 static gx_status take_request(gx_ctx *ctx, const gx_job *jobs, size_t njobs,
                               const gx_run_opts *opts, struct request *q, char *message,
                               size_t message_size)
@@ -64,7 +65,8 @@ static gx_status take_request(gx_ctx *ctx, const gx_job *jobs, size_t njobs,
     return GX_OK;
 }
 
-/* Everything that is looked at before anything runs. On failure the call says what is wrong. */
+/* Validates options and jobs before anything runs. On failure call->failed and call->message are
+ * set. */
 static gx_status check_call(gx_ctx *ctx, struct request *q)
 {
     struct gx_call *call = &q->call;
@@ -83,7 +85,7 @@ static gx_status check_call(gx_ctx *ctx, struct request *q)
     return GX_OK;
 }
 
-/* The call fails as a whole, before anything ran. */
+/* The call fails because of one job, before any job has run. */
 static gx_status fail_call(gx_ctx *ctx, const struct gx_call *call, gx_status status)
 {
     gx__fail(&ctx->instance, status, "job %zu: %s", call->failed, call->message);
@@ -98,7 +100,7 @@ static gx_status fail_call(gx_ctx *ctx, const struct gx_call *call, gx_status st
     return status;
 }
 
-/* The call is refused as a whole: the first report says why. */
+/* The call fails because of its options or memory: the first report says why. */
 static gx_status refuse_call(gx_ctx *ctx, size_t njobs, const struct gx_reports *reports,
                              gx_status status, const char *message)
 {
@@ -187,20 +189,20 @@ gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_
     return fail_call(ctx, &q.call, s);
 }
 
-/* What is returned of a ticket: where jobs failed, the message of the first is the call's. */
-static gx_status tell(const gx_ticket *ticket, gx_status s)
+/* Returns the status of a ticket. If a job failed, gx_last_message has the message of the first. */
+static gx_status set_ticket_error(const gx_ticket *ticket, gx_status s)
 {
     char message[GX_MESSAGE_BYTES];
     if (s < 0) {
         gx__ticket_message(ticket, message, sizeof message);
-        gx__fail(NULL, s, "%s", message); /* the log has it from when it happened */
+        gx__fail(NULL, s, "%s", message); /* not logged again */
     }
     return s;
 }
 
 gx_status gx_poll(gx_ticket *ticket)
 {
-    return ticket ? tell(ticket, gx__ticket_poll(ticket))
+    return ticket ? set_ticket_error(ticket, gx__ticket_poll(ticket))
                   : gx__fail(NULL, GX_ERR_INVALID, "gx_poll: ticket is NULL");
 }
 
@@ -214,7 +216,7 @@ gx_status gx_wait(gx_ticket *ticket, uint64_t timeout_ns, gx_report *reports)
         gx__reports_check(&to, reports, gx__ticket_count(ticket), message, sizeof message);
     if (s != GX_OK)
         return gx__fail(NULL, s, "gx_wait: %s", message);
-    return tell(ticket, gx__ticket_wait(ticket, timeout_ns, &to));
+    return set_ticket_error(ticket, gx__ticket_wait(ticket, timeout_ns, &to));
 }
 
 gx_status gx_wait_any(gx_ticket *const *tickets, size_t count, uint64_t timeout_ns, size_t *index)
@@ -227,15 +229,15 @@ gx_status gx_wait_any(gx_ticket *const *tickets, size_t count, uint64_t timeout_
         if (!tickets[i])
             continue;
         if (queue && queue != gx__ticket_queue(tickets[i]))
-            return gx__fail(NULL, GX_ERR_INVALID,
-                            "gx_wait_any: ticket %zu is of another context than those before it",
-                            i);
+            return gx__fail(
+                NULL, GX_ERR_INVALID,
+                "gx_wait_any: ticket %zu belongs to another context than those before it", i);
         queue = gx__ticket_queue(tickets[i]);
     }
     if (!queue)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_wait_any: there is no ticket to wait for");
     gx_status s = gx__ticket_wait_any(queue, tickets, count, timeout_ns, index);
-    return s == GX_PENDING ? s : tell(tickets[*index], s);
+    return s == GX_PENDING ? s : set_ticket_error(tickets[*index], s);
 }
 
 gx_status gx_notify(gx_ticket *ticket, gx_done_fn done, void *user)
@@ -269,7 +271,7 @@ void gx_ticket_free(gx_ticket **ticket)
 
 /* ---- planning without running ---- */
 
-/* predicted_ns: by the model; 0: by the plan. */
+/* predicted_ns: from the model; 0: use the prediction of the plan. */
 static void add_plan(gx_estimate_info *info, const struct gx_plan *plan, uint64_t predicted_ns)
 {
     info->groups += plan->groups;

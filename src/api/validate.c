@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a job can be run at all, before anything is: each refusal says what is wrong, where, and
+ * Validation of a job before any job of the call runs. Each message says what is wrong, where, and
  * what to do.
  */
 #include "api/validate.h"
@@ -23,14 +23,14 @@ __attribute__((format(printf, 3, 4))) static gx_status refuse(char *message, gx_
 static gx_status validate_kind(const gx_job *job, char *message)
 {
     if (!gx_op_get_info(job->op))
-        return refuse(message, GX_ERR_INVALID, "op is %u, which is no operation", job->op);
+        return refuse(message, GX_ERR_INVALID, "op is %u, which is not an operation", job->op);
     if (!gx_field_get_info(job->field))
-        return refuse(message, GX_ERR_INVALID, "field is %u, which is no field", job->field);
+        return refuse(message, GX_ERR_INVALID, "field is %u, which is not a field", job->field);
     if (!gx_op_exists(job->op, job->field))
         return refuse(message, GX_ERR_UNSUPPORTED, "%s does not exist for %s",
                       gx_op_get_info(job->op)->name, gx_field_get_info(job->field)->name);
     if (job->flags & ~GX_JOB_TRUSTED)
-        return refuse(message, GX_ERR_INVALID, "flags 0x%x has bits that mean nothing", job->flags);
+        return refuse(message, GX_ERR_INVALID, "flags 0x%x has unknown bits", job->flags);
     if (job->reserved)
         return refuse(message, GX_ERR_INVALID, "gx_job.reserved is %u: set it to 0", job->reserved);
     if (job->params)
@@ -41,14 +41,14 @@ static gx_status validate_kind(const gx_job *job, char *message)
     return GX_OK;
 }
 
-/* Where an operand begins: comparable between operands of the same buffer, or of none. */
+/* The start of an operand; comparable only within host memory or within one buffer. */
 static uintptr_t operand_start(const gx_operand *o)
 {
     return o->buf ? o->offset : (uintptr_t)o->host;
 }
 
-/* out may be exactly an operand of n elements, unless all of these make one, and else shares no
- * byte with it. */
+/* Whether out overlaps an operand in a way that is not allowed. Being exactly the operand is
+ * allowed, except for reductions. */
 static bool partly_overlaps(const gx_job *job, int which)
 {
     const gx_operand *o = gx__operand(job, which);
@@ -63,8 +63,8 @@ static bool partly_overlaps(const gx_job *job, int which)
     return out < in + in_bytes && in < out + out_bytes;
 }
 
-/* One operand by itself, out included. */
-static gx_status validate_place(const gx_job *job, const char *name, int which, char *message)
+/* The memory of one operand or of out. */
+static gx_status validate_memory(const gx_job *job, const char *name, int which, char *message)
 {
     const gx_operand *o = gx__operand(job, which);
     size_t bytes = gx__operand_bytes(job, which);
@@ -93,7 +93,7 @@ static gx_status validate_place(const gx_job *job, const char *name, int which, 
         return refuse(message, GX_ERR_INVALID, "%s runs past the end of its buffer", name);
     if (atomic_load(&o->buf->engine->lost))
         return refuse(message, GX_ERR_DEVICE_LOST,
-                      "%s lies in a buffer of '%s', which was lost: destroy it and create it anew",
+                      "%s lies in a buffer of '%s', which was lost: destroy it and create it again",
                       name, o->buf->engine->device.info.name);
     if (o->buf->mapped)
         return refuse(message, GX_ERR_INVALID, "%s lies in a buffer that is mapped: unmap it",
@@ -112,19 +112,19 @@ static gx_status validate_operand(const gx_job *job, int which, char *message)
                       gx_op_get_info(job->op)->name, name);
     if (!wanted)
         return GX_OK;
-    gx_status s = validate_place(job, name, which, message);
+    gx_status s = validate_memory(job, name, which, message);
     if (s != GX_OK || !partly_overlaps(job, which))
         return s;
     if (gx__op_shape(job->op) == GX_SHAPE_REDUCTION)
         return refuse(message, GX_ERR_OVERLAP,
-                      "out lies in %s: the result of %s needs a place apart", name,
+                      "out overlaps %s: the result of %s needs memory of its own", name,
                       gx_op_get_info(job->op)->name);
-    return refuse(message, GX_ERR_OVERLAP, "out partly overlaps %s: make them the same or apart",
+    return refuse(message, GX_ERR_OVERLAP,
+                  "out partly overlaps %s: use the same memory, or memory that does not overlap",
                   name);
 }
 
-/* Devices, memory and locks are the context's: a buffer of another one is of no use here. Where a
- * device is chosen for the job, its buffers may be on several. */
+/* Buffers must belong to this context and, unless the job is routed, to one device. */
 static gx_status validate_buffers(const struct gx_instance *instance, const gx_job *job,
                                   bool routed, char *message)
 {
@@ -154,7 +154,7 @@ gx_status gx__validate(const struct gx_instance *instance, const gx_job *job, bo
         return s;
     if (job->out.broadcast)
         return refuse(message, GX_ERR_INVALID, "out cannot be a broadcast operand");
-    s = validate_place(job, "out", GX_OUT, message);
+    s = validate_memory(job, "out", GX_OUT, message);
     for (int i = GX_A; i < GX_OPERANDS && s == GX_OK; i++)
         s = validate_operand(job, i, message);
     return s == GX_OK ? validate_buffers(instance, job, routed, message) : s;

@@ -9,8 +9,8 @@
 
 #define GX_REFUSAL_BYTES sizeof(((struct gx_call *)0)->message)
 
-/* GX_OK, or what is wrong, in `message` (GX_REFUSAL_BYTES). routed: a device is chosen for the job.
- */
+/* On failure says what is wrong in `message`, which has GX_REFUSAL_BYTES. routed: the router
+ * chooses the device, so buffers may be on several. */
 gx_status gx__validate(const struct gx_instance *instance, const gx_job *job, bool routed,
                        char *message);
 

@@ -172,7 +172,7 @@ static bool compare(struct check *c, size_t j)
         gx_status s = gx_buf_read(job->out.buf, job->out.offset, c->ws->spare,
                                   gx__operand_bytes(job, GX_OUT));
         if (s != GX_OK) {
-            fail(c, j, s, "device '%s': the result cannot be read to compare it: %s",
+            fail(c, j, s, "device '%s': the result cannot be read to verify it: %s",
                  c->engine->slot->name, gx_status_message(s));
             return true;
         }
@@ -193,7 +193,7 @@ static bool is_refusal_right(struct check *c, size_t j)
     if (r->status != GX_ERR_NOT_CANONICAL || !r->bad_operand || !is_verified(c, &c->jobs[j]) ||
         gx__refusal_right(&c->ws->round[j], r->bad_index, r->bad_operand))
         return true;
-    fail(c, j, GX_ERR_DEVICE, "device '%s': it refused a canonical operand at element %llu",
+    fail(c, j, GX_ERR_DEVICE, "device '%s': refused a canonical operand at element %llu",
          c->engine->slot->name, (unsigned long long)r->bad_index);
     return false;
 }
@@ -253,7 +253,7 @@ static void fail_step(struct check *c, gx_status status)
 {
     for (size_t j = 1; j < c->count; j++)
         gx__outcome_not_run(&c->reports[j], GX_ERR_NOT_RUN);
-    fail(c, 0, status, "device '%s': operands cannot be kept to compare results: %s",
+    fail(c, 0, status, "device '%s': operands cannot be copied to verify results: %s",
          c->engine->slot->name, gx_status_message(status));
 }
 

@@ -145,14 +145,14 @@ static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *s
         gx__count(&slot->failures, 1);
         rest(slot, state_of(slot), wrong ? QUARANTINE_NS : REST_NS,
              wrong ? QUARANTINE_MAX_NS : REST_MAX_NS);
-        gx__log(slots->instance, GX_LOG_WARNING, "device '%s' is not used again yet: %s",
+        gx__log(slots->instance, GX_LOG_WARNING, "device '%s' cannot be used again yet: %s",
                 slot->name, message);
         return s;
     }
     gx__count(&slot->readmissions, 1);
     atomic_store(&slot->condition.good, 0);
     atomic_store_explicit(&slot->condition.state, GX_HEALTH_GOOD, memory_order_release);
-    gx__log(slots->instance, GX_LOG_INFO, "device '%s' has passed its test and is used again",
+    gx__log(slots->instance, GX_LOG_INFO, "device '%s' has passed its self-test and is used again",
             slot->name);
     return GX_OK;
 }

@@ -288,8 +288,8 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
         return GX_OK;
     gx__health_gave_wrong_result(&router->slots, slot, engine);
     snprintf(message, message_size,
-             "results in buffers of '%s' of the last %llu elements are not to be trusted: %.60s",
-             slot->name, (unsigned long long)all, why);
+             "the last %llu elements computed into buffers of '%s' may be wrong: %.60s",
+             (unsigned long long)all, slot->name, why);
     return GX_ERR_DEVICE;
 }
 

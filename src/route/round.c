@@ -436,7 +436,7 @@ static gx_status abandon(struct gx_router *router, struct gx_workspace *ws, stru
     if (ws->decision.reason == GX_REASON_EXPLORED)
         gx__explored(&router->exploring, 0, ws->decision.best_ns);
     gx__round_leave(ws);
-    snprintf(call->message, sizeof call->message, "%s", "no memory to share out the jobs");
+    snprintf(call->message, sizeof call->message, "%s", "no memory to split the jobs");
     return status;
 }
 

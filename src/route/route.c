@@ -134,8 +134,8 @@ void gx__router_no_gpu(char *message, size_t message_size)
 {
     snprintf(
         message, message_size,
-        "no GPU may be chosen now; software GPUs, and WebGPU beside Vulkan, are used only where "
-        "they are named: --device NAME, as 'gpuexec devices' lists");
+        "no GPU can be chosen now; software GPUs, and WebGPU devices that Vulkan has too, must be "
+        "named: --device NAME, as 'gpuexec devices' lists them");
 }
 
 gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **engine,
@@ -478,12 +478,12 @@ static void explain_not_saved(const struct gx_router *router, char *message, siz
 {
     char folder[GX_CACHE_PATH_BYTES];
     if (gx__cache_folder(router->slots.instance, folder, sizeof folder))
-        snprintf(message, message_size, "what was measured cannot be saved in the folder '%s'",
+        snprintf(message, message_size, "the measurements cannot be saved in the folder '%s'",
                  folder);
     else
         snprintf(message, message_size,
-                 "what was measured cannot be saved: there is no cache folder, name one by "
-                 "cache-dir, XDG_CACHE_HOME or HOME");
+                 "the measurements cannot be saved: there is no cache folder; set cache-dir, "
+                 "XDG_CACHE_HOME or HOME");
 }
 
 /* Enters a device and opens its model, which is required. */
@@ -503,7 +503,7 @@ static gx_status enter_measured(struct gx_router *router, struct gx_device_slot 
                  "device '%s' is never chosen, so there is nothing to calibrate: name another",
                  slot->name);
     else
-        snprintf(message, message_size, "no memory for what '%s' takes", slot->name);
+        snprintf(message, message_size, "no memory for the model of '%s'", slot->name);
     gx__engine_release(device->engine);
     return reference ? GX_ERR_NO_DEVICE : GX_ERR_OUT_OF_MEMORY;
 }

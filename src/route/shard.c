@@ -152,7 +152,7 @@ static bool is_refusal_right(struct gx_shard *shard, size_t i)
     gx_job job = share_job(shard, i);
     if (gx__refusal_right(&job, r->bad_index, r->bad_operand))
         return true;
-    fail_wrong(shard, r->bad_index, "it refused a canonical operand");
+    fail_wrong(shard, r->bad_index, "refused a canonical operand");
     return false;
 }
 
@@ -265,8 +265,7 @@ void gx__shard_run(struct gx_shard *shard)
     struct gx_device_slot *slot = shard->candidate->slot;
     clear_status(shard);
     if (!gx__shard_aim(shard)) {
-        fail(shard, GX_ERR_OUT_OF_MEMORY,
-             "no memory to keep operands safe from a device that may fail");
+        fail(shard, GX_ERR_OUT_OF_MEMORY, "no memory for the in-place results of a device");
         return;
     }
     bool alone = atomic_fetch_add(&slot->active, 1) == 0;

@@ -96,7 +96,7 @@ static gx_status new_slot(struct gx_device_slots *slots, const char *name,
                           struct gx_device_slot **slot, char *message, size_t message_size)
 {
     if (slots->count == GX_DEVICE_SLOTS_MAX) {
-        snprintf(message, message_size, "%d devices are open, which is the most there can be",
+        snprintf(message, message_size, "%d devices are open, which is the maximum",
                  GX_DEVICE_SLOTS_MAX);
         return GX_ERR_NO_DEVICE;
     }

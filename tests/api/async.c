@@ -85,7 +85,7 @@ static void invalid_is_refused_at_once(void **state)
     gx_ticket *ticket = (gx_ticket *)jobs;
     assert_int_equal(gx_submit(rig.ctx, jobs, 2, NULL, &ticket), GX_ERR_INVALID);
     assert_null(ticket);
-    assert_string_equal(rig.gate.last, "job 1: op is 99, which is no operation");
+    assert_string_equal(rig.gate.last, "job 1: op is 99, which is not an operation");
     jobs[1] = add_job(out[1]);
     gx_run_opts opts = {.mode = (gx_mode)9};
     assert_int_equal(gx_submit(rig.ctx, jobs, 2, &opts, &ticket), GX_ERR_INVALID);
