@@ -28,6 +28,11 @@ decimals() {
     seq -f "%0$(($1 - 1)).0f" 1 "$2"
 }
 
+# known --field|--op: the names that the program takes
+known() {
+    "$GPUEXEC" verify "$1" none 2>&1 | sed -n 's/.*choose from //p'
+}
+
 # inputs: creates a.bin, a file of elements, and s.csv, a scan, for `every`
 inputs() {
     decimals 32 4 >a.bin

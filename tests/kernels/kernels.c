@@ -300,7 +300,9 @@ static void false_alarms_case(struct trial t)
             for (size_t i = 0; i < t.n; i++) {
                 memcpy(e, prime->p, sizeof e);
                 size_t limb = i % (prime->limbs - 1);
-                e[limb]--; /* no limb of a modulus here is 0 */
+                while (e[limb] == 0) /* the top limb is not 0 */
+                    limb++;
+                e[limb]--;
                 memset(e, (int)(i & 1) * 0xff, limb * sizeof *e);
                 memcpy(rig_element(k, i), e, prime->limbs * sizeof *e);
             }
