@@ -27,6 +27,9 @@ static struct gx_prime primes[] = {
      .p = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029}},
 };
 
+_Static_assert(sizeof primes / sizeof *primes == GX_FIELD_END - 1 - 2,
+               "one row for each field of GX__FIELD_LIST but u32 and f32");
+
 const struct gx_prime *gx__primes[GX_FIELD_END];
 uint8_t gx__element_sizes[GX_FIELD_END] = {[GX_U32] = 4, [GX_F32] = 4};
 

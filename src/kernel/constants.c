@@ -2,8 +2,7 @@
  *
  * Build-time program: prints the GLSL include of one field to standard output, every
  * number of it computed from the field's row in field/field.c, so that no constant is
- * written a second time. Where a column of mul64.glsl could overflow (radix.c), the build stops
- * here.
+ * written a second time. A field that the kernels cannot handle stops the build here.
  *
  * usage: constants FIELD      (a name as in GX__FIELD_LIST)
  */
@@ -33,11 +32,28 @@ static void print_words(const char *name, const uint64_t *limb, uint32_t limbs)
     print_array(name, word, 2 * limbs);
 }
 
-static void print_prime(const struct gx_prime *prime)
+/* Sets radix. Returns what the kernels need that the modulus is not, or NULL. */
+static const char *unfit(const struct gx_prime *prime, struct gx_radix *radix)
+{
+    if (prime->limbs != 4 && prime->limbs != 6)
+        return "must have 4 or 6 limbs";
+    if (!(prime->p[0] & 1))
+        return "must be odd";
+    if (prime->p[0] == 1)
+        return "must have a lowest limb other than 1";
+    if (!gx__radix_small(prime))
+        return "must be below 0.46 * 2^(64 * limbs)";
+    if (!gx__radix(prime, radix))
+        return "makes the column sums of mul64.glsl overflow (radix.c)";
+    return NULL;
+}
+
+static void print_prime(const struct gx_prime *prime, const char *name)
 {
     struct gx_radix radix;
-    if (!gx__radix(prime, &radix)) {
-        fprintf(stderr, "constants: products in limbs of %u bits could overflow\n", radix.bits);
+    const char *why = unfit(prime, &radix);
+    if (why) {
+        fprintf(stderr, "constants: the modulus of %s in src/field/field.c %s\n", name, why);
         exit(1);
     }
     uint64_t mask = ((uint64_t)1 << radix.bits) - 1;
@@ -84,6 +100,6 @@ int main(int argc, char **argv)
     printf("#define GX_BROADCAST_A %uu\n#define GX_BROADCAST_B %uu\n#define GX_BROADCAST_C %uu\n",
            GX_BROADCAST_A, GX_BROADCAST_B, GX_BROADCAST_C);
     if (gx__prime(field))
-        print_prime(gx__prime(field));
+        print_prime(gx__prime(field), argv[1]);
     return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

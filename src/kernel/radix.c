@@ -137,6 +137,10 @@ static u128 column_bound(const struct number *fold, const struct number *p,
     return most;
 }
 
+/* How many candidates for the fold are tried: far more than a modulus that fills its limbs has, and
+ * few enough for one that does not. */
+#define FOLDS_MAX 4096
+
 /* (N + 1) / 2^bits for that multiple N = -1 mod 2^bits of p whose limbs add the least
  * to the columns. Any such N does: the next one is 2^bits * p higher, and adds p here. */
 static struct number choose_fold(const struct gx_prime *prime, const struct number *p,
@@ -146,7 +150,7 @@ static struct number choose_fold(const struct gx_prime *prime, const struct numb
     uint32_t k = (uint32_t)(prime->ninv64 & (((uint64_t)1 << radix->bits) - 1));
     struct number fold = shift_right(mul_add(*p, k, one), radix->bits), best = fold;
     u128 least = column_bound(&best, p, radix);
-    for (; fits(&fold, radix); fold = mul_add(*p, 1, fold)) {
+    for (uint32_t i = 0; i < FOLDS_MAX && fits(&fold, radix); i++, fold = mul_add(*p, 1, fold)) {
         u128 bound = column_bound(&fold, p, radix);
         if (bound < least) {
             best = fold;
@@ -158,7 +162,7 @@ static struct number choose_fold(const struct gx_prime *prime, const struct numb
 
 /* x y / R stays small enough for results below 2p (mul64.glsl) where p < 0.46 R; every other
  * bound is column_bound's. */
-static bool is_small(const struct gx_prime *prime)
+bool gx__radix_small(const struct gx_prime *prime)
 {
     return prime->p[prime->limbs - 1] >> 32 < (uint64_t)(0.46 * 4294967296.0);
 }
@@ -172,5 +176,5 @@ bool gx__radix(const struct gx_prime *prime, struct gx_radix *radix)
         radix->modulus[k] = limb_of(&p, radix, k);
         radix->fold[k] = limb_of(&fold, radix, k);
     }
-    return is_small(prime) && !(column_bound(&fold, &p, radix) >> 64);
+    return gx__radix_small(prime) && !(column_bound(&fold, &p, radix) >> 64);
 }

@@ -16,6 +16,9 @@ struct gx_radix {
     uint32_t fold[GX_RADIX_LIMBS_MAX]; /* see reduce() in mul64.glsl */
 };
 
+/* Whether p is below 0.46 R, which gx__radix needs. */
+bool gx__radix_small(const struct gx_prime *prime);
+
 /* False if products of the field could overflow. */
 bool gx__radix(const struct gx_prime *prime, struct gx_radix *radix);
 

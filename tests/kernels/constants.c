@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "field/field.h"
+#include "kernel/radix.h"
 #include "support/oracle.h"
 
 static void assert_limbs(const uint64_t *limbs, uint32_t count, const mpz_t expected)
@@ -104,6 +105,49 @@ static void test_rows52(void **state)
 #undef GX_X
 }
 
+static void limbs_to(mpz_t z, const struct gx_radix *radix, const uint32_t *limb)
+{
+    mpz_set_ui(z, 0);
+    for (uint32_t k = radix->limbs; k-- > 0;) {
+        mpz_mul_2exp(z, z, radix->bits);
+        mpz_add_ui(z, z, limb[k]);
+    }
+}
+
+/* The limbs of the modulus are those of p, and those of the fold 2^-bits mod p. */
+static void check_radix(const struct gx_prime *f)
+{
+    struct gx_radix radix;
+    mpz_t p, z;
+    mpz_inits(p, z, NULL);
+    oracle_import(p, f->p, f->limbs);
+    assert_true(gx__radix(f, &radix));
+    limbs_to(z, &radix, radix.modulus);
+    assert_int_equal(mpz_cmp(z, p), 0);
+    limbs_to(z, &radix, radix.fold);
+    mpz_mul_2exp(z, z, radix.bits);
+    mpz_sub_ui(z, z, 1);
+    assert_true(mpz_divisible_p(z, p));
+    mpz_clears(p, z, NULL);
+}
+
+static void test_radix(void **state)
+{
+    (void)state;
+#define GX_X(symbol, value, name)                                                                  \
+    if (gx__prime(symbol))                                                                         \
+        check_radix(gx__prime(symbol));
+    GX__FIELD_LIST(GX_X)
+#undef GX_X
+    /* 2^193 + 3: far below R, with more candidates for the fold than anyone can try. */
+    struct gx_prime small = {.limbs = 4, .p = {3, 0, 0, 2}, .ninv64 = 0x5555555555555555};
+    check_radix(&small);
+    struct gx_prime large = {.limbs = 4, .p = {3, 0, 0, 0x76ull << 56}, .ninv64 = small.ninv64};
+    struct gx_radix radix;
+    assert_false(gx__radix_small(&large)); /* 0.461 R */
+    assert_false(gx__radix(&large, &radix));
+}
+
 /* Every field of the public list is a row or one of the two without a modulus, and the values are
  * consecutive from 1 to the end. */
 static void test_list(void **state)
@@ -135,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_rows52),
+        cmocka_unit_test(test_radix),
     };
     return cmocka_run_group_tests_name("constants", tests, NULL, NULL);
 }
