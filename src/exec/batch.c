@@ -85,14 +85,14 @@ bool gx__batch_goes_on(struct gx_batch *batch, size_t next)
 void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, size_t i, gx_status s)
 {
     const char *name = engine->device.info.name;
-    size_t limit = engine->budget.limit;
+    size_t limit = engine->pool.limit;
     gx__engine_status(engine, s);
     if (!fail(batch, i, s))
         return;
     if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && limit != SIZE_MAX)
         snprintf(batch->message, sizeof batch->message,
                  "device '%s': %s: of %zu bytes it may use, buffers hold %zu", name,
-                 gx_status_message(s), limit, limit - gx__budget_room(&engine->budget));
+                 gx_status_message(s), limit, limit - gx__pool_room(&engine->pool));
     else
         snprintf(batch->message, sizeof batch->message, "device '%s': %s", name,
                  gx_status_message(s));

@@ -15,19 +15,6 @@
 
 #define PIECE_BYTES ((size_t)8 << 20)
 
-/* Idle memory of the pool goes where a buffer needs it. */
-static gx_status alloc_memory(struct gx_engine *engine, enum gx_mem_kind kind, size_t bytes,
-                              struct gx_mem *mem)
-{
-    gx_status s = gx__budget_reserve(&engine->budget, bytes, true);
-    if (s != GX_OK)
-        return s;
-    s = gx__pool_alloc(&engine->pool, kind, bytes, mem);
-    if (s != GX_OK)
-        gx__budget_release(&engine->budget, bytes, true);
-    return s;
-}
-
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **out)
 {
     fenv_t caller;
@@ -43,7 +30,7 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
     buf->size = bytes;
     buf->mappable = kind == GX_MEM_SHARED;
     gx__float_env_default(&caller);
-    gx_status s = alloc_memory(engine, kind, bytes ? bytes : 1, &buf->mem);
+    gx_status s = gx__pool_alloc(&engine->pool, kind, bytes ? bytes : 1, &buf->mem);
     gx__float_env_restore(&caller);
     if (s != GX_OK) {
         gx__free(&engine->instance->config.allocator, buf);
@@ -82,11 +69,8 @@ void gx_buf_destroy(gx_buf **buf)
     fenv_t caller;
     gx__float_env_default(&caller);
     unmap(*buf);
-    gx__records_forget(&engine->records, &(*buf)->mem);
-    engine->device.ops->mem_free(&engine->device, &(*buf)->mem);
+    gx__pool_free(&engine->pool, &(*buf)->mem, held);
     gx__float_env_restore(&caller);
-    gx__budget_give(&engine->budget, held);
-    gx__budget_release(&engine->budget, held, true);
     pthread_mutex_destroy(&(*buf)->words);
     gx__free(&engine->instance->config.allocator, *buf);
     gx__engine_release(engine);
@@ -204,17 +188,17 @@ static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *f
     struct gx_engine *engine = buf->engine;
     struct gx_mem *staging = NULL;
     size_t piece = gx__bucket(bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
-    size_t room = gx__budget_room(&engine->budget);
+    size_t room = gx__pool_room(&engine->pool);
     while (piece > room && piece > gx__bucket(1))
         piece /= 2;
-    gx_status s = gx__budget_reserve(&engine->budget, piece, false);
+    gx_status s = gx__pool_reserve(&engine->pool, piece);
     if (s != GX_OK)
         return s;
     s = gx__pool_get(&engine->pool, to ? GX_MEM_READBACK : GX_MEM_UPLOAD, piece, &staging);
     if (s == GX_OK)
         s = copy_pieces(buf, offset, to, from, bytes, staging);
     gx__pool_put(&engine->pool, &staging);
-    gx__budget_release(&engine->budget, piece, false);
+    gx__pool_release(&engine->pool, piece);
     return s;
 }
 

@@ -9,6 +9,7 @@
 
 /* Enough to see the rhythm; what comes after is like what came before. */
 #define GROUPS_LOOKED_AT 16u
+#define PAIRS_LOOKED_AT  64u
 /* In a stream, batches after the first that are looked at. */
 #define STREAM_BATCHES 4u
 
@@ -134,20 +135,6 @@ static void advance(struct clocks *c, const struct stages *s, uint32_t queues, d
     *set = c->out = later(at + wait, c->out) + s->out;
 }
 
-/* Whether a group waits for an earlier one in flight to be done. Where groups are of many
- * pieces this costs more than it tells. */
-#define PAIRS_LOOKED_AT 64u
-static bool waits_for(const struct gx_group *earlier, const struct gx_group *later)
-{
-    if (earlier->count * later->count > PAIRS_LOOKED_AT)
-        return false;
-    for (size_t e = 0; e < earlier->count; e++)
-        for (size_t k = 0; k < later->count; k++)
-            if (gx__plan_conflict(&earlier->pieces[e], &later->pieces[k], false))
-                return true;
-    return false;
-}
-
 static double work(const gx_job *jobs, size_t count)
 {
     double all = 0;
@@ -187,7 +174,9 @@ uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants,
             continue;
         }
         struct stages s = stages_of(plan, g);
-        bool waits = g->drain || waits_for(before, g);
+        /* where groups are of many pieces, looking at each pair costs more than it tells */
+        bool waits =
+            g->drain || (g->count * before->count <= PAIRS_LOOKED_AT && gx__group_waits(g, before));
         for (size_t v = 0; v < count; v++) {
             struct clocks *c = &clocks[v];
             uint32_t least = plan->asked->sets, sets = variants[v].sets;

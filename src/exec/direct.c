@@ -28,7 +28,7 @@ static void put_scratch(struct direct *d)
         return;
     size_t held = d->scratch->size;
     gx__pool_put(&d->engine->pool, &d->scratch);
-    gx__budget_release(&d->engine->budget, held, false);
+    gx__pool_release(&d->engine->pool, held);
 }
 
 static gx_status get_scratch(struct direct *d, size_t bytes)
@@ -37,12 +37,12 @@ static gx_status get_scratch(struct direct *d, size_t bytes)
     if (d->scratch && d->scratch->size >= bytes)
         return GX_OK;
     put_scratch(d);
-    gx_status s = gx__budget_reserve(&d->engine->budget, held, false);
+    gx_status s = gx__pool_reserve(&d->engine->pool, held);
     if (s != GX_OK)
         return s;
     s = gx__pool_get(&d->engine->pool, GX_MEM_SHARED, held, &d->scratch);
     if (s != GX_OK)
-        gx__budget_release(&d->engine->budget, held, false);
+        gx__pool_release(&d->engine->pool, held);
     return s;
 }
 

@@ -10,11 +10,6 @@
 #define WAIT_NS         60000000000u
 #define WAIT_ELEMENT_NS 50000u
 
-static void forget(void *user, const struct gx_mem *mem)
-{
-    gx__records_forget(user, mem);
-}
-
 /* Threads of host copies: as many as jobs may use, none where the device models them. */
 static uint32_t copy_threads(const struct gx_engine *engine)
 {
@@ -40,11 +35,8 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     gx_status s = gx__device_open(instance, device_name, &engine->device, message, message_size);
     if (s != GX_OK)
         return s;
-    gx__budget_init(&engine->budget, memory_limit(engine), &instance->counters);
-    gx__pool_init(&engine->pool, &engine->device, &engine->budget, &instance->counters);
     gx__records_init(&engine->records, &engine->device, &instance->counters);
-    engine->pool.forget = forget;
-    engine->pool.user = &engine->records;
+    gx__pool_init(&engine->pool, &engine->device, memory_limit(engine), &engine->records);
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
     gx__copier_init(&engine->copier, instance, copy_threads(engine));
     gx__plans_init(&engine->plans);
@@ -63,7 +55,6 @@ void gx__engine_close(struct gx_engine *engine)
     gx__imports_close(&engine->imports);
     gx__pool_close(&engine->pool);
     gx__records_close(&engine->records); /* which the memory before has to be forgotten by */
-    gx__budget_close(&engine->budget);
     pthread_mutex_destroy(&engine->pipes_lock);
     gx__plans_close(&engine->plans);
     gx__device_close(&engine->device);

@@ -30,7 +30,6 @@ struct gx_engine {
     struct gx_device device;
     struct gx_instance *instance;
     atomic_bool lost; /* for good; the router opens another */
-    struct gx_budget budget;
     struct gx_pool pool;
     struct gx_records records;
     struct gx_imports imports;

@@ -160,6 +160,15 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
            overlap(earlier, GX_OUT, later, GX_OUT);
 }
 
+bool gx__group_waits(const struct gx_group *group, const struct gx_group *earlier)
+{
+    for (size_t e = 0; e < earlier->count; e++)
+        for (size_t k = 0; k < group->count; k++)
+            if (gx__plan_conflict(&earlier->pieces[e], &group->pieces[k], false))
+                return true;
+    return false;
+}
+
 /* ---- groups ---- */
 
 static uint64_t staged(const struct gx_piece *p)

@@ -149,6 +149,8 @@ uint32_t gx__group_queues(const struct gx_group *group, uint32_t copy_queues);
  * in the same group or, where not, in another one in flight. */
 bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *later,
                        bool same_group);
+/* Whether a group has to wait for an earlier one in flight. */
+bool gx__group_waits(const struct gx_group *group, const struct gx_group *earlier);
 
 /* Bytes that a request of the pool is rounded up to; 0 stays 0. */
 size_t gx__bucket(size_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Short lists of idle pieces, by kind, in the order of their last use. A piece serves
- * requests of exactly its size, so that what is reserved is what is held.
+ * Reservations and their queue, and short lists of idle pieces by kind, in the order of their last
+ * use. A piece serves requests of exactly its size, so that what is reserved is what is held.
  */
 #include "exec/pool.h"
 
@@ -9,27 +9,113 @@
 
 #include "base/alloc.h"
 #include "exec/plan.h"
+#include "exec/record.h"
 
-void gx__pool_init(struct gx_pool *pool, struct gx_device *device, struct gx_budget *budget,
-                   struct gx_counters *counters)
+void gx__pool_init(struct gx_pool *pool, struct gx_device *device, size_t limit,
+                   struct gx_records *records)
 {
-    *pool = (struct gx_pool){.device = device, .budget = budget, .counters = counters};
+    *pool = (struct gx_pool){.device = device,
+                             .records = records,
+                             .counters = &device->instance->counters,
+                             .limit = limit ? limit : SIZE_MAX};
     pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->freed, NULL);
 }
 
-static const gx_allocator *allocator(const struct gx_pool *pool)
+/* ---- reservations ---- */
+
+size_t gx__pool_room(struct gx_pool *pool)
 {
-    return &pool->device->instance->config.allocator;
+    return pool->limit == SIZE_MAX
+               ? SIZE_MAX
+               : pool->limit - atomic_load_explicit(&pool->kept, memory_order_relaxed);
 }
 
-static void count_get(struct gx_pool *pool, size_t size, bool hit)
+/* Under the lock. */
+static void wake(struct gx_pool *pool)
 {
-    size_t bucket = (size_t)(__builtin_ctzll(size) - __builtin_ctzll(gx__bucket(1)));
-    gx__count(hit ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
-    gx__count(&pool->counters->buckets[bucket < GX_BUCKETS ? bucket : GX_BUCKETS - 1], 1);
+    if (pool->serving != pool->next_turn)
+        pthread_cond_broadcast(&pool->freed);
 }
 
-/* ---- idle pieces, under the lock ---- */
+/* keep: for a buffer. */
+static gx_status reserve(struct gx_pool *pool, size_t bytes, bool keep)
+{
+    if (!bytes || pool->limit == SIZE_MAX)
+        return GX_OK;
+    pthread_mutex_lock(&pool->lock);
+    uint64_t turn = pool->next_turn++;
+    bool fits = true;
+    while (pool->serving != turn || pool->limit - pool->reserved < bytes) {
+        fits = bytes <= pool->limit - pool->kept;
+        if (pool->serving == turn && !fits)
+            break;
+        pthread_cond_wait(&pool->freed, &pool->lock);
+    }
+    if (fits) {
+        pool->reserved += bytes;
+        pool->kept += keep ? bytes : 0;
+    }
+    pool->serving++;
+    wake(pool); /* the next in line may fit too */
+    pthread_mutex_unlock(&pool->lock);
+    return fits ? GX_OK : GX_ERR_OUT_OF_DEVICE_MEMORY;
+}
+
+gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes)
+{
+    return reserve(pool, bytes, false);
+}
+
+static void release(struct gx_pool *pool, size_t bytes, bool keep)
+{
+    if (!bytes || pool->limit == SIZE_MAX)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->reserved -= bytes;
+    pool->kept -= keep ? bytes : 0;
+    wake(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gx__pool_release(struct gx_pool *pool, size_t bytes)
+{
+    release(pool, bytes, false);
+}
+
+bool gx__pool_waited_for(struct gx_pool *pool)
+{
+    if (pool->limit == SIZE_MAX)
+        return false;
+    pthread_mutex_lock(&pool->lock);
+    bool waited = pool->serving != pool->next_turn;
+    pthread_mutex_unlock(&pool->lock);
+    return waited;
+}
+
+/* ---- memory of the device; under the lock ---- */
+
+static void hold(struct gx_pool *pool, size_t bytes)
+{
+    pool->held += bytes;
+    gx__count(&pool->counters->device_bytes, bytes);
+    uint64_t peak = atomic_load_explicit(&pool->counters->device_bytes_peak, memory_order_relaxed);
+    while (peak < pool->held &&
+           !atomic_compare_exchange_weak(&pool->counters->device_bytes_peak, &peak, pool->held))
+        ;
+}
+
+static void let_go(struct gx_pool *pool, size_t bytes)
+{
+    pool->held -= bytes;
+    gx__count(&pool->counters->device_bytes, (uint64_t)0 - bytes);
+}
+
+static void free_memory(struct gx_pool *pool, struct gx_mem *mem)
+{
+    gx__records_forget(pool->records, mem);
+    pool->device->ops->mem_free(pool->device, mem);
+}
 
 static struct gx_mem *take(struct gx_pool *pool, enum gx_mem_kind kind, size_t i)
 {
@@ -42,15 +128,13 @@ static struct gx_mem *take(struct gx_pool *pool, enum gx_mem_kind kind, size_t i
 static void free_piece(struct gx_pool *pool, struct gx_mem *mem)
 {
     size_t size = mem->size;
-    if (pool->forget)
-        pool->forget(pool->user, mem);
-    pool->device->ops->mem_free(pool->device, mem);
-    gx__free(allocator(pool), mem);
-    gx__budget_give(pool->budget, size);
+    free_memory(pool, mem);
+    let_go(pool, size);
+    gx__free(&pool->device->instance->config.allocator, mem);
     gx__count(&pool->counters->pool_bytes, (uint64_t)0 - size);
 }
 
-/* Frees the piece of a kind that was not used for longest; false: none is idle. */
+/* Frees the least recently used piece of a kind; false: none is idle. */
 static bool free_one(struct gx_pool *pool)
 {
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS; kind++) {
@@ -62,11 +146,25 @@ static bool free_one(struct gx_pool *pool)
     return false;
 }
 
-static void free_idle(struct gx_pool *pool)
+static gx_status get_memory(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
+                            struct gx_mem *mem)
 {
-    while (free_one(pool))
-        ;
+    while (size > pool->limit - pool->held)
+        if (!free_one(pool))
+            return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    hold(pool, size);
+    gx_status s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
+    if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
+        while (free_one(pool))
+            ;
+        s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
+    }
+    if (s != GX_OK)
+        let_go(pool, size);
+    return s;
 }
+
+/* ---- pieces ---- */
 
 static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t size)
 {
@@ -76,33 +174,16 @@ static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t s
     return NULL;
 }
 
-/* ---- new memory, under the lock ---- */
-
-static gx_status get_memory(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
-                            struct gx_mem *mem)
-{
-    while (!gx__budget_take(pool->budget, size))
-        if (!free_one(pool))
-            return GX_ERR_OUT_OF_DEVICE_MEMORY;
-    gx_status s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
-    if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
-        free_idle(pool);
-        s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
-    }
-    if (s != GX_OK)
-        gx__budget_give(pool->budget, size);
-    return s;
-}
-
 static gx_status new_piece(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
                            struct gx_mem **out)
 {
-    struct gx_mem *mem = gx__alloc(allocator(pool), sizeof *mem);
+    const gx_allocator *allocator = &pool->device->instance->config.allocator;
+    struct gx_mem *mem = gx__alloc(allocator, sizeof *mem);
     if (!mem)
         return GX_ERR_OUT_OF_MEMORY;
     gx_status s = get_memory(pool, kind, size, mem);
     if (s != GX_OK) {
-        gx__free(allocator(pool), mem);
+        gx__free(allocator, mem);
         return s;
     }
     gx__count(&pool->counters->pool_bytes, size);
@@ -110,19 +191,19 @@ static gx_status new_piece(struct gx_pool *pool, enum gx_mem_kind kind, size_t s
     return GX_OK;
 }
 
-/* ---- the interface ---- */
-
 gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                        struct gx_mem **mem)
 {
     size_t size = gx__bucket(bytes);
+    gx_status s = GX_OK;
     *mem = NULL;
     if (!size)
         return GX_OK;
-    gx_status s = GX_OK;
+    size_t bucket = (size_t)(__builtin_ctzll(size) - __builtin_ctzll(gx__bucket(1)));
     pthread_mutex_lock(&pool->lock);
     *mem = find(pool, kind, size);
-    count_get(pool, size, *mem != NULL);
+    gx__count(*mem ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
+    gx__count(&pool->counters->buckets[bucket < GX_BUCKETS ? bucket : GX_BUCKETS - 1], 1);
     if (!*mem)
         s = new_piece(pool, kind, size, mem);
     pthread_mutex_unlock(&pool->lock);
@@ -142,17 +223,35 @@ void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
     *mem = NULL;
 }
 
+/* ---- buffers ---- */
+
 gx_status gx__pool_alloc(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                          struct gx_mem *mem)
 {
+    gx_status s = reserve(pool, bytes, true);
+    if (s != GX_OK)
+        return s;
     pthread_mutex_lock(&pool->lock);
-    gx_status s = get_memory(pool, kind, bytes, mem);
+    s = get_memory(pool, kind, bytes, mem);
     pthread_mutex_unlock(&pool->lock);
+    if (s != GX_OK)
+        release(pool, bytes, true);
     return s;
+}
+
+void gx__pool_free(struct gx_pool *pool, struct gx_mem *mem, size_t bytes)
+{
+    free_memory(pool, mem);
+    pthread_mutex_lock(&pool->lock);
+    let_go(pool, bytes);
+    pthread_mutex_unlock(&pool->lock);
+    release(pool, bytes, true);
 }
 
 void gx__pool_close(struct gx_pool *pool)
 {
-    free_idle(pool);
+    while (free_one(pool))
+        ;
+    pthread_cond_destroy(&pool->freed);
     pthread_mutex_destroy(&pool->lock);
 }

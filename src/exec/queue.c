@@ -480,7 +480,7 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
     t->batch.sets = OVERLAP_SETS;
     t->batch.stream = stream;
     t->batch.done = segment_done;
-    if (w->pipe && gx__budget_waited_for(&engine->budget)) /* by a call, which must not starve */
+    if (w->pipe && gx__pool_waited_for(&engine->pool)) /* by a call, which must not starve */
         gx__pipe_drain(w->pipe);
     if (w->pipe)
         gx__pipe_feed(w->pipe, &t->batch);

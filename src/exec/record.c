@@ -68,7 +68,7 @@ static bool names(const struct gx_step *step, const struct gx_mem *mem)
 
 /* ---- recording ---- */
 
-void gx__record_replay(const struct gx_record *record, struct gx_cmd *cmd)
+static void replay(const struct gx_record *record, struct gx_cmd *cmd)
 {
     const struct gx_device_ops *ops = cmd->device->ops;
     for (size_t i = 0; i < record->count; i++) {
@@ -90,80 +90,63 @@ void gx__record_replay(const struct gx_record *record, struct gx_cmd *cmd)
     }
 }
 
-static gx_status copy_record(struct gx_records *records, const struct gx_record *from,
-                             struct gx_record *to)
-{
-    if (to->room < from->count) {
-        struct gx_step *steps = gx__alloc(allocator(records), from->room * sizeof *steps);
-        if (!steps)
-            return GX_ERR_OUT_OF_MEMORY;
-        gx__free(allocator(records), to->steps);
-        to->steps = steps;
-        to->room = from->room;
-    }
-    memcpy(to->steps, from->steps, from->count * sizeof *from->steps);
-    to->count = from->count;
-    to->queue = from->queue;
-    return GX_OK;
-}
-
 static gx_status record_anew(struct gx_records *records, const struct gx_record *record,
                              struct gx_ready *ready)
 {
     struct gx_device *device = records->device;
-    gx_status s = copy_record(records, record, &ready->record);
-    if (s == GX_OK)
-        s = device->ops->begin(device, record->queue, &ready->cmd);
-    if (s == GX_OK)
-        gx__record_replay(record, ready->cmd);
-    else
+    struct gx_record *own = &ready->record;
+    if (own->room < record->count) {
+        gx__free(allocator(records), own->steps);
+        own->steps = gx__alloc(allocator(records), record->room * sizeof *own->steps);
+        own->room = own->steps ? record->room : 0;
+    }
+    if (!own->steps)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = device->ops->begin(device, record->queue, &ready->cmd);
+    if (s != GX_OK) {
         ready->cmd = NULL;
-    return s;
+        return s;
+    }
+    memcpy(own->steps, record->steps, record->count * sizeof *record->steps);
+    own->count = record->count;
+    own->queue = record->queue;
+    replay(record, ready->cmd);
+    return GX_OK;
 }
 
-/* ---- the list, under the lock ---- */
+/* ---- the list ---- */
 
-static struct gx_ready *find(struct gx_records *records, const struct gx_record *record)
+/* Under the lock: the one that holds the record (*hit), a new one, or the least recently used;
+ * NULL: no memory. */
+static struct gx_ready *pick(struct gx_records *records, const struct gx_record *record, bool *hit)
 {
-    for (struct gx_ready *r = records->all; r; r = r->next)
-        if (!r->busy && r->cmd && equal(&r->record, record))
+    struct gx_ready *oldest = NULL, *r;
+    for (r = records->all; r; r = r->next) {
+        *hit = !r->busy && r->cmd && equal(&r->record, record);
+        if (*hit)
             return r;
-    return NULL;
-}
-
-static struct gx_ready *least_used(struct gx_records *records)
-{
-    struct gx_ready *oldest = NULL;
-    for (struct gx_ready *r = records->all; r; r = r->next)
         if (!r->busy && (!oldest || r->used < oldest->used))
             oldest = r;
-    return oldest;
-}
-
-static struct gx_ready *vacate(struct gx_records *records)
-{
-    struct gx_ready *r = NULL;
-    if (records->count < GX_READY_KEPT || !least_used(records)) {
-        r = gx__alloc(allocator(records), sizeof *r);
-        if (r) {
-            r->next = records->all;
-            records->all = r;
-            records->count++;
-        }
     }
-    return r ? r : least_used(records);
+    if (records->count >= GX_READY_KEPT && oldest)
+        return oldest;
+    r = gx__alloc(allocator(records), sizeof *r);
+    if (!r)
+        return oldest;
+    r->next = records->all;
+    records->all = r;
+    records->count++;
+    return r;
 }
-
-/* ---- the interface ---- */
 
 gx_status gx__ready_get(struct gx_records *records, const struct gx_record *record,
                         struct gx_ready **out, bool *hit)
 {
     struct gx_cmd *evicted = NULL;
+    *hit = false;
     pthread_mutex_lock(&records->lock);
-    struct gx_ready *r = records->device->facts.resubmit ? find(records, record) : NULL;
-    *hit = r != NULL;
-    if (!r && (r = vacate(records))) {
+    struct gx_ready *r = pick(records, record, hit);
+    if (r && !*hit) {
         evicted = r->cmd;
         r->cmd = NULL;
         r->record.count = 0;

@@ -32,9 +32,6 @@ struct gx_record {
 /* The next step, cleared. The caller knows that there is room. */
 struct gx_step *gx__record_add(struct gx_record *record, enum gx_step_kind kind);
 
-/* Into a command that has just begun. */
-void gx__record_replay(const struct gx_record *record, struct gx_cmd *cmd);
-
 /* A recorded command, and what is recorded in it. */
 struct gx_ready {
     struct gx_ready *next;

@@ -92,7 +92,7 @@ static void put_sets(struct gx_pipe *pipe)
         gx__pool_put(pool, &set->down);
         gx__pool_put(pool, &set->scratch);
     }
-    gx__budget_release(&pipe->engine->budget, pipe->reserved, false);
+    gx__pool_release(&pipe->engine->pool, pipe->reserved);
     pipe->sets = 0;
     pipe->reserved = 0;
 }
@@ -133,7 +133,7 @@ static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
     if (serves(pipe, plan))
         return GX_OK;
     gx__pipe_drain(pipe);
-    gx_status s = gx__budget_reserve(&pipe->engine->budget, plan->memory, false);
+    gx_status s = gx__pool_reserve(&pipe->engine->pool, plan->memory);
     if (s != GX_OK)
         return s;
     pipe->reserved = plan->memory;
@@ -199,7 +199,7 @@ static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
 {
     struct gx_engine *engine = pipe->engine;
     const struct gx_device_facts *facts = &engine->device.facts;
-    size_t room = gx__budget_room(&engine->budget);
+    size_t room = gx__pool_room(&engine->pool);
     *asked = (struct gx_asked){.path = batch->path,
                                .mode = batch->mode,
                                .chunk_elems = chunk_elems,
@@ -254,15 +254,6 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
 
 /* ---- feeding ---- */
 
-static bool conflicts(const struct gx_group *earlier, const struct gx_group *later)
-{
-    for (size_t e = 0; e < earlier->count; e++)
-        for (size_t k = 0; k < later->count; k++)
-            if (gx__plan_conflict(&earlier->pieces[e], &later->pieces[k], false))
-                return true;
-    return false;
-}
-
 /* Until a set is free and nothing in flight is in the way of the group. */
 static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_t sets)
 {
@@ -272,7 +263,7 @@ static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_
     if (tail - head >= sets)
         until = until > tail - sets + 1 ? until : tail - sets + 1;
     for (uint64_t i = tail; i-- > head && i >= until;)
-        if (conflicts(&gx__pipe_at(pipe, i)->group, group))
+        if (gx__group_waits(group, &gx__pipe_at(pipe, i)->group))
             until = i + 1;
     while (pipe->head < until) { /* other threads finish groups too */
         pthread_mutex_unlock(&pipe->lock);

@@ -550,19 +550,14 @@ void gx__group_refuse(struct gx_pipe *pipe, struct gx_inflight *f, const struct 
 
 /* ---- finishing ---- */
 
-/* In whole numbers: a job on the caller's thread leaves no trace in its floating-point state. */
-struct share {
-    uint64_t part, all;
-};
-
-static void add_share(uint64_t *to, uint64_t ns, struct share share)
+/* A piece's share of a time of its group, by bytes. Integers: a call leaves the caller's
+ * floating-point flags alone. */
+static uint64_t share(uint64_t ns, uint64_t part, uint64_t all)
 {
-    *to +=
-        share.part == share.all ? ns : (uint64_t)((unsigned __int128)ns * share.part / share.all);
+    return part == all ? ns : (uint64_t)((unsigned __int128)ns * part / all);
 }
 
-/* A piece's part of what its group took. */
-static void report_piece(const struct gx_inflight *f, size_t k, struct share share)
+static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, uint64_t all)
 {
     const struct gx_piece *p = &f->group.pieces[k];
     struct gx_outcome *r = gx__batch_report(f->batch, p->index);
@@ -575,35 +570,29 @@ static void report_piece(const struct gx_inflight *f, size_t k, struct share sha
     r->mode = f->mode;
     r->groups++;
     r->dispatches += gx__piece_dispatches(p);
-    if (!k) {
-        r->submits += (uint32_t)f->commands;
-        r->command_hits += f->hits;
-    }
-    add_share(&r->host_in_ns, f->host_in_ns, share);
-    add_share(&r->device_ns, f->device_ns, share);
-    add_share(&r->host_out_ns, f->host_out_ns, share);
-    add_share(&r->upload_ns, f->stage_ns[GX_QUEUE_UPLOAD], share);
-    add_share(&r->compute_ns, f->stage_ns[GX_QUEUE_COMPUTE], share);
-    add_share(&r->download_ns, f->stage_ns[GX_QUEUE_DOWNLOAD], share);
+    r->submits += k ? 0 : (uint32_t)f->commands;
+    r->command_hits += k ? 0 : f->hits;
+    r->host_in_ns += share(f->host_in_ns, part, all);
+    r->device_ns += share(f->device_ns, part, all);
+    r->host_out_ns += share(f->host_out_ns, part, all);
+    r->upload_ns += share(f->stage_ns[GX_QUEUE_UPLOAD], part, all);
+    r->compute_ns += share(f->stage_ns[GX_QUEUE_COMPUTE], part, all);
+    r->download_ns += share(f->stage_ns[GX_QUEUE_DOWNLOAD], part, all);
     r->total_ns = f->end_ns - f->batch->job_start;
-}
-
-/* How much of its group's time is a piece's. */
-static uint64_t weight(const struct gx_piece *p)
-{
-    return p->n * gx__element_bytes(p->job->field);
 }
 
 /* The first `count` pieces are done. */
 static void report_pieces(struct gx_pipe *pipe, struct gx_inflight *f, size_t count)
 {
-    struct share share = {0, 0};
-    for (size_t k = 0; k < f->group.count; k++)
-        share.all += weight(&f->group.pieces[k]);
+    uint64_t bytes[GX_GROUP_DISPATCHES], all = 0;
+    for (size_t k = 0; k < f->group.count; k++) {
+        const struct gx_piece *p = &f->group.pieces[k];
+        bytes[k] = p->n * gx__element_bytes(p->job->field);
+        all += bytes[k];
+    }
     for (size_t k = 0; k < count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        share.part = weight(p);
-        report_piece(f, k, share);
+        report_piece(f, k, bytes[k], all);
         if (p->last && !p->only)
             gx__batch_job_done(pipe->engine, f->batch, p->index,
                                (struct gx_times){f->batch->job_start, f->end_ns});

@@ -914,7 +914,7 @@ static void batches_overlap_in_a_pipe(void **state)
             expect_fed(&fed[i], PIPE_JOBS);
         }
         gx__pipe_close(pipe);
-        assert_int_equal(engine.budget.reserved, 0);
+        assert_int_equal(engine.pool.reserved, 0);
         close_engine(&engine, &instance, &hosts);
     }
 }
