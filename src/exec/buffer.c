@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies go through pooled staging memory in pieces, or straight where the host can see the
- * buffer (and writing to it is done sooner than a submit) or the device the caller's memory. A
- * buffer keeps its engine open, also one that was lost.
+ * Copies go through pooled staging memory in pieces. They are direct if the host can map the buffer
+ * (and writing to it is faster than a submit) or the device can access the caller's memory. A
+ * buffer keeps its engine open, even one that was lost.
  */
 #include "exec/buffer.h"
 
@@ -83,7 +83,7 @@ static gx_status refuse(const gx_buf *buf, gx_status status, const char *message
                     buf->engine->device.info.name, message);
 }
 
-/* What the device did, as the caller is told. */
+/* The status of a device call, reported to the caller. */
 static gx_status done(const gx_buf *buf, gx_status s)
 {
     gx__engine_status(buf->engine, s);
@@ -148,8 +148,8 @@ gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, stru
     return s;
 }
 
-/* The host's side of a copy: mem from byte `at` on, to or from the caller's memory, of which
- * one is not NULL. */
+/* The host's part of a copy: mem from byte `at` on, to or from the caller's memory. Exactly one of
+ * to and from is not NULL. */
 static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t at, void *to,
                            const void *from, size_t bytes)
 {
@@ -202,7 +202,7 @@ static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *f
     return s;
 }
 
-/* What the device can copy: by itself where it sees the caller's memory, as that is registered. */
+/* Whole words: by the device alone if the caller's memory is registered. */
 static gx_status copy_whole(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     struct gx_engine *engine = buf->engine;
@@ -214,8 +214,8 @@ static gx_status copy_whole(gx_buf *buf, size_t offset, void *to, const void *fr
     return copy_staged(buf, offset, to, from, bytes);
 }
 
-/* Less than the device copies, within one of its words: read as a whole, and where it is
- * written, written back as a whole. */
+/* Part of a word, on a device that copies words: the word is read, and written back if it was
+ * changed. */
 static gx_status copy_part(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     char word[GX_COPY_ALIGN_MAX];
@@ -236,8 +236,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Any bytes, on a device that copies words: the words in the middle, and parts of words before
- * and after them. */
+/* Any bytes, on a device that copies words: the whole words, and the parts of words before and
+ * after them. */
 static gx_status copy_words(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
     size_t align = buf->engine->device.facts.copy_align;

@@ -10,17 +10,17 @@
 struct gx_buf {
     struct gx_engine *engine;
     struct gx_mem mem;
-    size_t size; /* as asked for */
+    size_t size; /* as requested */
     bool mappable, mapped;
-    pthread_mutex_t words; /* held while parts of words are replaced, see copy_aligned */
+    pthread_mutex_t words; /* held while parts of words are written, see copy_aligned */
 };
 
-/* One copy by the device, of what kernels before it wrote too, waited for: as long as it may
- * take behind kernels over so many elements. */
+/* A copy by the device, after all earlier kernels, which work on so many elements at most; waits
+ * for it. */
 gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
                           size_t bytes, uint64_t elements);
 
-/* Whether so many bytes are written by the host itself, which takes less than any submit. */
+/* Whether the host writes so many bytes itself, because that is faster than a submit. */
 bool gx__buf_is_open(const gx_buf *buf, size_t bytes);
 
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);

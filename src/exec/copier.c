@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slices are the parts that the thread pool hands out. They are cut across regions, and each thread
- * remembers how far it has come in them, as the slices it gets only rise.
+ * The thread pool hands out slices. They span regions; each thread remembers its position, because
+ * the slices that it gets are in ascending order.
  */
 #include "exec/copier.h"
 
@@ -36,8 +36,8 @@ void gx__copier_close(struct gx_copier *copier)
 
 /* ---- slices ---- */
 
-/* Past the caches: staging memory is read by the device next, and results of this size do
- * not fit them. It spares memory the reading of what is overwritten. */
+/* Bypasses the caches: the device reads staging memory next, and results of this size do not fit.
+ * It also avoids reading the lines that are overwritten. */
 static void copy_past_caches(void *to, const void *from, size_t size)
 {
 #ifdef __SSE2__
@@ -52,13 +52,13 @@ static void copy_past_caches(void *to, const void *from, size_t size)
             _mm_stream_si128((__m128i *)(void *)(d + i),
                              _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
     memcpy(d, s, size);
-    _mm_sfence(); /* before anyone is told */
+    _mm_sfence(); /* before any other thread is told */
 #else
     memcpy(to, from, size);
 #endif
 }
 
-/* Below this a copy past the caches is slower than one through them. */
+/* Below this size, bypassing the caches is slower. */
 #define PAST_CACHES_BYTES 16384u
 
 static void copy_region(void *to, const void *from, size_t size)
@@ -73,7 +73,7 @@ struct task {
     const struct gx_host_region *regions;
     size_t count;
     struct {
-        size_t region, start; /* which one, and the bytes before it */
+        size_t region, start; /* its index, and the bytes before it */
     } at[GX_COPY_THREADS_MAX];
 };
 
@@ -111,7 +111,7 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
 
 /* ---- watching pipes ---- */
 
-/* Under the lock, which it gives up meanwhile: until something was posted or it is time to
+/* Under the lock, which it releases while it polls: until something is posted or it is time to
  * sleep. */
 static void look_out(struct gx_copier *copier)
 {
@@ -172,7 +172,7 @@ void gx__copier_unwatch(struct gx_copier *copier, struct gx_pipe *pipe)
     struct gx_linger linger = {0};
     bool lingers = true;
     pthread_mutex_lock(&copier->lock);
-    while (copier->looked_at == pipe && lingers) { /* mostly a microsecond */
+    while (copier->looked_at == pipe && lingers) { /* usually for a microsecond */
         pthread_mutex_unlock(&copier->lock);
         lingers = gx__linger(&linger);
         pthread_mutex_lock(&copier->lock);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host copies by several threads: one core copies slower than a bus. Whoever wants a
- * copy takes part in it, the context's thread pool helps. One thread of the engine's own finishes
- * the oldest groups of pipes, so that copies out of staging memory go on while the pipe's
- * own thread copies in.
+ * Host copies by several threads, because one core is slower than the bus. The caller takes part,
+ * and the context's thread pool helps. A thread of the engine finishes the oldest groups of pipes,
+ * so that results are copied out while the pipe's own thread copies in.
  */
 #ifndef GX_EXEC_COPIER_H
 #define GX_EXEC_COPIER_H
@@ -12,7 +11,7 @@
 
 #include "device/device.h"
 
-/* What is handed out at a time; copies of less than two are done by the caller alone. */
+/* Bytes handed out at a time; the caller copies less than two slices alone. */
 #define GX_COPY_SLICE       ((size_t)131072)
 #define GX_COPY_THREADS_MAX 12u
 
@@ -20,14 +19,14 @@ struct gx_pipe;
 
 struct gx_copier {
     struct gx_instance *instance;
-    uint32_t threads; /* that may copy at once, the caller's included; 1: no others */
+    uint32_t threads; /* that may copy at once, including the caller; 1: no others */
     pthread_mutex_t lock;
     pthread_cond_t watch, done;
     bool started, stop;
     pthread_t watcher;
-    _Atomic uint64_t posted;   /* pipes so far: what one who does not sleep yet looks at */
-    struct gx_pipe *watched;   /* pipes whose oldest group someone should finish, */
-    struct gx_pipe *looked_at; /* and the one at which someone is */
+    _Atomic uint64_t posted; /* number of pipes posted, for a thread that polls before it sleeps */
+    struct gx_pipe *watched; /* list of pipes with a group to finish */
+    struct gx_pipe *looked_at; /* the pipe that the watcher is working on */
 };
 
 void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads);
@@ -37,9 +36,9 @@ void gx__copier_close(struct gx_copier *copier);
 /* Does the copies and returns when they are done. Any thread. */
 void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, size_t count);
 
-/* Asks for gx__pipe_step in the background, as often as it finds something. */
+/* Lets the watcher finish groups of the pipe as long as there are some. */
 void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe);
-/* Nobody looks at the pipe any more. Nothing is in flight in it. */
+/* Returns when the watcher no longer uses the pipe, in which nothing is in flight. */
 void gx__copier_unwatch(struct gx_copier *copier, struct gx_pipe *pipe);
 
 #endif

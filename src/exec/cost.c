@@ -1,45 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a plan will take, from the speeds of the device: each group goes through five
- * stages, each stage works on one group at a time, and a group waits for a set. This is
- * the recurrence of run.c, in numbers.
+ * Predicts how long a plan takes, from the speeds of the device: each group goes through five
+ * stages, each stage works on one group at a time, and a group waits for a free set. This is what
+ * run.c does, as a recurrence.
  */
 #include "exec/copier.h"
 #include "exec/plan.h"
 
-/* Enough to see the rhythm; what comes after is like what came before. */
+/* Enough to see the pattern; later groups behave like these. */
 #define GROUPS_LOOKED_AT 16u
 #define PAIRS_LOOKED_AT  64u
-/* In a stream, batches after the first that are looked at. */
+/* Simulated batches of a stream, besides the first. */
 #define STREAM_BATCHES 4u
 
-/* For what the device has not measured. */
+/* Used if the device has not measured them. */
 #define DEFAULT_GBS       10.0
 #define DEFAULT_SUBMIT_NS 15000.0
-/* What a copy command and its barriers cost on top of their bytes. */
+/* Cost of a copy command and its barriers, besides the bytes. */
 #define COPY_NS 4000.0
-/* Of a submit and a wait: what the host spends on each command of a group; what lies between
- * two commands of one queue; what it takes until a command notices that one of another queue
- * is done. */
+/* Fractions of submit_ns: host time per command; the gap between two commands on one queue; the
+ * delay until a command on another queue can start. */
 #define ISSUE_PART 0.8
 #define GAP_PART   0.75
 #define HOP_PART   1.5
-/* Each thread takes this much at a time, and helps less than the one before; and it takes a
- * while until all have noticed. */
+/* Host copies by several threads: bytes per slice, the most threads, the gain of each further
+ * thread, and the time to wake them. */
 #define SPREAD_BYTES ((double)GX_COPY_SLICE)
 #define SPREAD_MOST  ((double)GX_COPY_THREADS_MAX)
 #define SPREAD_GAIN  0.7
 #define SPREAD_NS    3000.0
-/* Until the thread that feeds has noticed that another one has emptied the set it waits for.
- * This and the one before are measured on 16 cores beside an H200; a device that models host
- * copies has none. */
+/* Until the feeding thread notices that another thread has freed the set it waits for. This and
+ * SPREAD_NS were measured on the 16 cores of an H200 machine; they do not apply to a device that
+ * simulates host copies. */
 #define HAND_OVER_NS 10000.0
-/* What a job is worth beside its elements, where only some are looked at. */
+/* Weight of a job besides its elements, for extrapolating from the first groups. */
 #define JOB_ELEMS 256.0
 
 struct stages {
     double in, up, compute, down, out;
-    double both; /* up and down at the same time, one group's up and another's down */
+    double both; /* simultaneous upload and download of different groups */
 };
 
 static double transfer(double bytes, float speed)
@@ -120,7 +119,7 @@ static void advance(struct clocks *c, const struct stages *s, uint32_t queues, d
         c->host = *set + hand_over;
     c->host += s->in + submit * ISSUE_PART * commands;
     double at = c->host;
-    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD)) { /* the first has the bus to itself */
+    if (queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD)) { /* the first upload has the bus to itself */
         at = later(at, c->up + gap) + (c->up > 0 ? later(s->up, s->both) : s->up);
         c->up = at;
         at = later(at + hop, c->compute);
@@ -143,8 +142,8 @@ static double work(const gx_job *jobs, size_t count)
     return all;
 }
 
-/* The part of a batch that was looked at: all of it, or its first groups, or some batches of a
- * stream. */
+/* How many times longer the batch is than what was simulated: all of it, its first groups, or
+ * several batches of a stream. */
 static double times_of(const struct gx_plan *plan, const struct gx_cursor *cursor, uint32_t batches)
 {
     if (cursor->job >= plan->count && !batches)
@@ -169,12 +168,12 @@ uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants,
             if (!groups || batches == more)
                 break;
             batches++;
-            cursor = (struct gx_cursor){0}; /* the next batch is like this, on other memory */
+            cursor = (struct gx_cursor){0}; /* the next batch is the same, on other memory */
             before->count = 0;
             continue;
         }
         struct stages s = stages_of(plan, g);
-        /* where groups are of many pieces, looking at each pair costs more than it tells */
+        /* comparing many pairs of pieces would cost more than it tells */
         bool waits =
             g->drain || (g->count * before->count <= PAIRS_LOOKED_AT && gx__group_waits(g, before));
         for (size_t v = 0; v < count; v++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running a batch. A device that works on host memory runs each job right here, on the caller's
- * thread and on the memory that the operands are in: nothing is planned, staged or in flight. Any
- * other device has a pipe (run.c).
+ * Runs a batch. On a device that works on host memory, each job runs here, on the calling thread
+ * and on its operands in place: nothing is planned, staged or in flight. Other devices use a pipe
+ * (run.c).
  */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@
 struct direct {
     struct gx_engine *engine;
     struct gx_batch *batch;
-    struct gx_mem *scratch; /* kept from job to job */
+    struct gx_mem *scratch; /* reused by the following jobs */
     uint64_t now_ns;
 };
 
@@ -59,13 +59,13 @@ static uint64_t dispatches_of(const struct gx_engine *engine, uint64_t n)
     return n ? (n + most - 1) / most : 1;
 }
 
-/* As if they had been submitted: so many dispatches at a time. */
+/* For reports: counted as if dispatches were submitted in groups. */
 static uint32_t groups_of(uint64_t dispatches)
 {
     return (uint32_t)((dispatches + GX_GROUP_DISPATCHES - 1) / GX_GROUP_DISPATCHES);
 }
 
-/* The kernel and its scratch. only: not 0: only this operand is looked at. */
+/* Gets the kernel and its scratch. only: if not 0, the operand to check. */
 static gx_status prepare(struct direct *d, const gx_job *job, int only, bool check,
                          struct gx_host_call *call)
 {
@@ -126,7 +126,7 @@ static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatc
                                                           .end_ns = d->now_ns});
 }
 
-/* The first operand whose element is not below the modulus; 0: none any more. */
+/* The first operand with a bad element at that index; 0: it has changed since. */
 static char find_operand(const gx_job *job, size_t index)
 {
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
@@ -137,7 +137,8 @@ static char find_operand(const gx_job *job, size_t index)
     return 0;
 }
 
-/* What a job does to its operands in place cannot be undone: each is checked in a pass before. */
+/* If a job overwrites its operands, they are checked in separate passes first, because it cannot be
+ * undone. */
 static gx_status run_job(struct direct *d, size_t i, size_t *bad)
 {
     const gx_job *job = &d->batch->jobs[i];
@@ -198,7 +199,7 @@ gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
 
 /* ---- planning ---- */
 
-/* What gx__engine_run would do on such a device. */
+/* The plan of a batch on a device that works on host memory. */
 static gx_status plan_direct(struct gx_engine *engine, const struct gx_batch *batch,
                              struct gx_plan *plan)
 {

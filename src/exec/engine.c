@@ -4,13 +4,12 @@
  */
 #include "exec/engine.h"
 
-/* Far above what the slowest device takes that works at all, with other work before it in
- * the queue: who waits longer waits for nothing. Drivers that notice a hang themselves do
- * so within seconds. */
+/* Far more than the slowest working device needs, even with other work queued before. Drivers that
+ * detect hangs do so within seconds. */
 #define WAIT_NS         60000000000u
 #define WAIT_ELEMENT_NS 50000u
 
-/* Threads of host copies: as many as jobs may use, none where the device models them. */
+/* Threads for host copies: as many as jobs may use; 1 if the device simulates them. */
 static uint32_t copy_threads(const struct gx_engine *engine)
 {
     uint32_t asked = engine->instance->config.threads;
@@ -54,7 +53,7 @@ void gx__engine_close(struct gx_engine *engine)
     gx__pipes_free(engine);
     gx__imports_close(&engine->imports);
     gx__pool_close(&engine->pool);
-    gx__records_close(&engine->records); /* which the memory before has to be forgotten by */
+    gx__records_close(&engine->records); /* after the memory, which commands refer to */
     pthread_mutex_destroy(&engine->pipes_lock);
     gx__plans_close(&engine->plans);
     gx__device_close(&engine->device);

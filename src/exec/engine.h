@@ -22,33 +22,33 @@ struct gx_device_slot;
 /* What a device has done, with all engines that it had. */
 struct gx_work {
     _Atomic uint64_t jobs, elements, busy_ns;
-    struct gx_tally tally[GX_OP_END][GX_FIELD_END]; /* a job that is split counts once, where
-                                                       most of it was done */
+    struct gx_tally tally[GX_OP_END][GX_FIELD_END]; /* a split job counts once, on the device
+                                                       that did most of it */
 };
 
 struct gx_engine {
     struct gx_device device;
     struct gx_instance *instance;
-    atomic_bool lost; /* for good; the router opens another */
+    atomic_bool lost; /* permanently; the router opens a new one */
     struct gx_pool pool;
     struct gx_records records;
     struct gx_imports imports;
     struct gx_copier copier;
     struct gx_plans plans;
     pthread_mutex_t pipes_lock;
-    struct gx_pipe *pipes; /* idle ones, the one that was used last first */
+    struct gx_pipe *pipes; /* idle ones, most recently used first */
     struct gx_worker worker;
-    /* Jobs under way and live buffers. Other threads may touch it while the engine is
-     * closed and opened anew, so neither sets it. */
+    /* Jobs under way and live buffers. Opening and closing do not change it, because other threads
+     * may do so at the same time. */
     _Atomic size_t users;
-    struct gx_device_slot *slot; /* the router's, as are: */
-    bool checked;                /* batches are the router's to run, which compares their results */
-    struct gx_work *work;        /* where tickets count; NULL: nobody asks */
+    struct gx_device_slot *slot; /* set by the router, as are: */
+    bool checked;                /* the router runs batches, because it checks their results */
+    struct gx_work *work;        /* where tickets are counted; NULL: nowhere */
     struct gx_engine *next;
 };
 
-/* A user more. Only for one who knows that the engine stays open: the router, and whoever
- * has a buffer on it. */
+/* Adds a user. Only for callers that know that the engine stays open: the router, and owners
+ * of its buffers. */
 static inline struct gx_engine *gx__engine_acquire(struct gx_engine *engine)
 {
     atomic_fetch_add(&engine->users, 1);
@@ -60,7 +60,7 @@ static inline void gx__engine_release(struct gx_engine *engine)
     atomic_fetch_sub(&engine->users, 1);
 }
 
-/* Every status of the device passes here: one that means the end of it is remembered. */
+/* Every status of the device must pass here: the loss of the device is remembered. */
 static inline gx_status gx__engine_status(struct gx_engine *engine, gx_status status)
 {
     if (status == GX_ERR_DEVICE_LOST || status == GX_ERR_TIMEOUT)
@@ -71,51 +71,51 @@ static inline gx_status gx__engine_status(struct gx_engine *engine, gx_status st
 /* On failure nothing is open and message says what to do. */
 gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance,
                           const char *device_name, char *message, size_t message_size);
-/* It has no users. One that is not open is fine. */
+/* It must have no users; it need not be open. */
 void gx__engine_close(struct gx_engine *engine);
 
-/* Nanoseconds, by the device's clock where it models one. */
+/* Nanoseconds, by the device's clock if it simulates time. */
 static inline uint64_t gx__engine_now(struct gx_engine *engine)
 {
     const struct gx_device_ops *ops = engine->device.ops;
     return ops->now ? ops->now(&engine->device) : gx__now_ns();
 }
 
-/* Waits for work over so many elements; GX_ERR_TIMEOUT where that takes absurdly long. */
+/* Waits for work on so many elements; GX_ERR_TIMEOUT if it takes absurdly long. */
 gx_status gx__engine_wait(struct gx_engine *engine, struct gx_point point, uint64_t elements);
 
-/* The jobs of one call on one engine, valid, in order; their buffers are this engine's. */
+/* The jobs of one call on one engine: valid, in order, with buffers of this engine only. */
 struct gx_batch {
     const gx_job *jobs; /* valid until done */
     size_t count;
-    struct gx_outcome *reports; /* one per job, zeroed but for the reason; NULL: not wanted */
+    struct gx_outcome *reports; /* one per job, zeroed except for the reason; NULL: not wanted */
     gx_path path;
     gx_mode mode;
-    uint32_t sets;       /* groups in flight at least, as other batches may follow; 0: as planned */
-    bool stream;         /* others are in flight or about to follow */
-    bool uncounted;      /* its jobs are parts of others: not for gx_stats */
-    bool untimed;        /* nobody looks at the times in the reports: they cost some us */
-    uint64_t submit_ns;  /* since when it was waiting to be fed; 0: it was not ... */
-    uint64_t queued_ns;  /* ... and for how long */
-    atomic_bool *cancel; /* NULL: cannot be; looked at before each group starts */
-    void (*done)(struct gx_batch *); /* once, from any thread, when nothing of it is under
-                                        way; NULL: the caller waits by other means */
+    uint32_t sets;  /* least groups in flight, because other batches may follow; 0: as planned */
+    bool stream;    /* other batches are in flight or about to follow */
+    bool uncounted; /* its jobs are parts of others and do not count in gx_stats */
+    bool untimed;   /* the times in the reports are not needed, which saves some us */
+    uint64_t submit_ns;              /* when it was submitted; 0: it did not wait ... */
+    uint64_t queued_ns;              /* ... and for how long */
+    atomic_bool *cancel;             /* checked before each job starts; NULL: cannot be cancelled */
+    void (*done)(struct gx_batch *); /* called once, from any thread, when nothing of it is
+                                        under way; may be NULL */
     gx_status status;                /* the first failure, set before done */
     size_t failed;                   /* the first job that failed; GX_NO_JOB: none ... */
     char message[160];               /* ... and why */
 
-    /* run.c's, under the lock of the pipe: */
+    /* Set by run.c and direct.c, under the lock of a pipe: */
     uint64_t traced; /* number of its first job in the trace */
-    bool timed;      /* someone wants to know how long things take */
+    bool timed;      /* times are needed for reports or the trace */
     size_t open;     /* groups in flight */
     bool fed;        /* all are started */
-    /* and of whoever finishes its groups, one after the other: */
-    struct gx_outcome spare; /* of the job at hand, where no reports are wanted */
-    uint64_t job_start;      /* of the job at hand */
+    /* Set by the thread that finishes groups: */
+    struct gx_outcome spare; /* outcome of the current job if no reports are wanted */
+    uint64_t job_start;      /* of the current job */
 };
 
-/* The batch of `count` jobs, which are those of the call from `first` on, or stand for them. Member
- * by member: most of it is run.c's to set. */
+/* A batch of `count` jobs that are those of the call from `first` on, or stand for them. Sets only
+ * the caller's members. */
 static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *call,
                                  const gx_job *jobs, size_t first, size_t count)
 {
@@ -133,15 +133,15 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
     batch->failed = 0;
 }
 
-/* Into the counters behind gx_stats and gx_metrics_prometheus; a failed job counts as that
- * alone. work: of the device that did it; NULL: nobody asks. */
+/* Adds to the counters behind gx_stats and gx_metrics_prometheus; a failed job only counts as
+ * failed. work: of the device that did it; may be NULL. */
 void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
                    const struct gx_outcome *r);
 
-/* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
+/* Runs a batch and returns its status when it is done. Any thread. */
 gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);
 
-/* What it would do, without doing it. */
+/* The plan of the batch, without running it. */
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                           struct gx_asked *asked, struct gx_plan *plan);
 
@@ -151,9 +151,9 @@ struct gx_pipe;
 gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe);
 /* Returns when all groups of the batch are started; `done` may be called before that. */
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch);
-/* Finishes the oldest group in flight; false where there is none. */
+/* Finishes the oldest group in flight; false if there is none. */
 bool gx__pipe_step(struct gx_pipe *pipe);
-/* Finishes all, and gives back the memory of the pipe. */
+/* Finishes all groups and releases the memory of the pipe. */
 void gx__pipe_drain(struct gx_pipe *pipe);
 void gx__pipe_close(struct gx_pipe *pipe); /* drains; NULL is fine */
 /* All that were closed; the engine ends. */

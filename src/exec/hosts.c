@@ -129,7 +129,7 @@ void gx__imports_close(struct gx_imports *imports)
     pthread_mutex_unlock(&hosts->lock);
 }
 
-/* Whole pages: what else lies in them is not touched. */
+/* Imports whole pages; other data in them is not touched. */
 static void try_import(struct gx_imports *imports, const char *start, size_t bytes, size_t i)
 {
     struct gx_device *device = imports->device;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory that the caller registered, and what each engine made of it: imported when
- * a job first uses it, and never asked for again where that failed.
+ * Host memory that the caller registered, and its imports by each engine: made when a job first
+ * uses the memory, and not tried again if that failed.
  */
 #ifndef GX_EXEC_HOSTS_H
 #define GX_EXEC_HOSTS_H
@@ -14,7 +14,7 @@
 
 struct gx_records;
 
-/* Of one engine, in the slots of the ranges of gx_hosts. */
+/* Of one engine; indices as in gx_hosts.range. */
 struct gx_imports {
     struct gx_imports *next;
     struct gx_device *device;
@@ -37,11 +37,10 @@ struct gx_hosts {
 void gx__hosts_init(struct gx_hosts *hosts);
 void gx__hosts_close(struct gx_hosts *hosts);
 
-/* GX_ERR_INVALID for what overlaps a range there is, for what no memory can be (more than
- * PTRDIFF_MAX bytes, or past the end of the address space), and for one too many. */
-/* On failure *why says what is wrong. */
+/* GX_ERR_INVALID for a range that overlaps another, that cannot exist (more than PTRDIFF_MAX bytes,
+ * or past the end of the address space), or that is one too many; *why says which. */
 gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes, const char **why);
-/* GX_ERR_INVALID where no range begins there. */
+/* GX_ERR_INVALID if no range begins there. */
 gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory);
 
 /* Whether all of these bytes are registered. */

@@ -45,7 +45,7 @@ void gx__candidates_give(gx_candidate *to, uint32_t room, const gx_candidate *ca
                      offsetof(gx_candidate, device), &candidates[i]);
 }
 
-/* What the caller has set in report i. */
+/* The members of report i that the caller has set. */
 static gx_report asked(const struct gx_reports *to, size_t i)
 {
     gx_report report;
@@ -68,7 +68,7 @@ gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t co
     return s;
 }
 
-/* All but what the caller has set. */
+/* Sets all members except those that the caller has set. */
 static void fill(gx_report *r, const struct gx_outcome *o)
 {
     r->candidates = o->candidates;
@@ -104,7 +104,7 @@ void gx__reports_give(const struct gx_reports *to, size_t i, const struct gx_out
     void *caller = to->first + i * to->size;
     gx_report r = asked(to, i);
     gx__candidates_give(r.candidate, r.candidate_room, o->candidate, o->candidates);
-    if (to->size == sizeof r) { /* built with this header: where it belongs */
+    if (to->size == sizeof r) { /* the caller was built with this header: write it in place */
         fill(caller, o);
         return;
     }

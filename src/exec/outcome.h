@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What became of a job, as the library keeps it, and how that becomes the caller's gx_report,
- * which may be of another version.
+ * The outcome of a job inside the library, and its conversion to the caller's gx_report, which may
+ * be of another version.
  */
 #ifndef GX_EXEC_OUTCOME_H
 #define GX_EXEC_OUTCOME_H
@@ -24,26 +24,26 @@ struct gx_outcome {
     uint64_t upload_ns, compute_ns, download_ns;
     uint32_t candidates;
     char message[160];
-    gx_candidate candidate[GX_CANDIDATES_MAX]; /* the first `candidates` of them count */
+    gx_candidate candidate[GX_CANDIDATES_MAX]; /* `candidates` of them are valid */
 };
 
-/* As if set to {0}; only what counts is touched, as every call does this. */
+/* Like assigning {0}, but touches only what is needed, because every call does this. */
 static inline void gx__outcome_clear(struct gx_outcome *outcome, gx_reason reason)
 {
     memset(outcome, 0, offsetof(struct gx_outcome, message) + 1);
     outcome->reason = reason;
 }
 
-/* Of a job that did not run: everything in *outcome is set. */
+/* Sets everything for a job that did not run. */
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);
 
-/* The caller's reports; first is NULL where none are wanted. */
+/* The caller's reports; first is NULL if none are wanted. */
 struct gx_reports {
     char *first;
     size_t size; /* of each */
 };
 
-/* GX_ERR_INVALID and message where sizes or candidates of reports are not as they must be. */
+/* GX_ERR_INVALID and a message if sizes or candidates of reports are invalid. */
 gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t count, char *message,
                             size_t message_size);
 void gx__reports_give(const struct gx_reports *to, size_t i, const struct gx_outcome *outcome);

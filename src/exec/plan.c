@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cutting into pieces, laying groups out, staying within the memory there is, and the
- * choice of path and mode by what cost.c predicts. No device is touched, so all of it
- * can be tested on tables.
+ * Splits jobs into pieces, lays out groups, stays within the available memory, and chooses path and
+ * mode by what cost.c predicts. No device is used, so all of it can be tested on tables.
  */
 #include "exec/plan.h"
 
 #include <string.h>
 
-/* Parts of staging memory start at multiples of this: the largest alignment Vulkan
- * allows a device to ask for storage buffers, and of non-coherent mapped ranges. */
+/* Alignment of the parts of staging memory: the largest that Vulkan lets a device require for
+ * storage buffers, and for non-coherent mapped ranges. */
 #define PART_ALIGN 256u
 
-/* Without measured speeds: the size from which on copying to device memory pays. */
+/* Without measured speeds: from this size, copying to device memory pays. */
 #define DEVICE_LOCAL_ELEMS ((uint64_t)1 << 20)
 
-/* In a pipeline, jobs below this share a group: a submit costs more than they do. Where it pays,
- * groups are up to so many times as large. */
+/* In a pipeline, smaller jobs share a group, because a submit costs more than they do. Groups are
+ * up to so many times larger if that pays. */
 #define PIPE_GROUP_ELEMS 16384u
 #define PIPE_GROUP_TIMES 4u
-/* In a single submit: this many times the chunk, so that staging memory is bounded. */
+/* A group of a single submit has at most this many chunks, to bound staging memory. */
 #define SINGLE_GROUP_CHUNKS 2u
-/* Of any group: work on memory that needs no staging has no other bound than that a submit
- * should not keep a device for long. */
+/* Limit for any group: without staging, the only concern is that a submit should not occupy a
+ * device for long. */
 #define GROUP_ELEMS_MAX ((uint64_t)GX_CHUNK_ELEMS * 256)
 
-/* What a pipeline has to promise to be chosen, and what more sets and queues in it have to: the
- * estimate is one, and threads that wait for each other suffer first on a busy machine. */
+/* A pipeline, and more sets and queues in it, are chosen only if predicted to be this much faster:
+ * the prediction may be off, and threads that wait for each other suffer first on a busy machine.
+ */
 #define PIPE_GAIN 0.95
 #define SETS_GAIN 0.97
-/* Jobs that are cut: elements of a piece are a multiple of this, where the chunk allows. */
+/* The size of pieces is a multiple of this if the chunk allows. */
 #define PIECE_ALIGN 256u
-/* Groups of a pipeline from which on downloads get a queue of their own. */
+/* From this many groups, the downloads of a pipeline get their own queue. */
 #define MANY_GROUPS 8u
-/* Where no size of pieces is asked for, a pipeline may take smaller ones, which fill it
- * sooner; down to this. */
+/* If no size of pieces is requested, a pipeline may use smaller ones, which fill it sooner; at
+ * least this. */
 #define PIPE_PIECE_MIN ((uint64_t)65536)
 
 #define SMALLEST_BUCKET 4096u
@@ -75,23 +75,23 @@ static enum gx_operand_access access_of(const struct gx_plan *plan, const struct
                : GX_OPERAND_STAGED;
 }
 
-/* Memory of the group grows with the piece because of this operand. */
+/* The operand needs memory of the group in proportion to the piece. */
 static bool takes_room(const struct gx_piece *p, int i)
 {
     return p->access[i] > GX_OPERAND_DIRECT && !(p->one >> i & 1);
 }
 
-/* Elements of each piece of a job that is cut into pieces of at most `most`: all alike, for a
- * small one at the end would cost a round trip and carry next to nothing. */
+/* Elements of each piece, at most `most`. Pieces have equal sizes: a small last one would cost a
+ * round trip and carry next to nothing. */
 static uint64_t equal_piece(uint64_t n, uint64_t most)
 {
     uint64_t pieces = (n + most - 1) / most, each = (n + pieces - 1) / pieces;
     return least(most, (each + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN);
 }
 
-/* The first piece of a job, as large as it may be. *before: its operands are checked in a
- * pass before, as what it does to them cannot be undone: a kernel overwrites them, or the
- * first piece is out before the last one is looked at. */
+/* The first piece of a job, as large as possible. *before: its operands are checked in a separate
+ * pass first, because the job cannot be undone: a kernel overwrites them, or the first piece is
+ * copied out before the last one is checked. */
 static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piece *p, bool *before)
 {
     const gx_job *job = &plan->jobs[index];
@@ -110,7 +110,7 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
         p->access[i] = access_of(plan, p, i);
         direct &= !takes_room(p, i);
     }
-    /* Downloads do not wait for what was found in pieces before; the host's copies do. */
+    /* Downloads do not wait for the check of earlier pieces; host copies do. */
     if (replaces && p->access[GX_OUT] == GX_OPERAND_REGISTERED)
         p->access[GX_OUT] = GX_OPERAND_STAGED;
     p->n = least(job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
@@ -141,10 +141,9 @@ static bool overlap(const struct gx_piece *x, int i, const struct gx_piece *y, i
     return x->from[i] < y->to[k] && y->from[k] < x->to[i];
 }
 
-/* What is staged is read before anything of the group is written. Groups are written one after
- * the other, the pieces of one in no order: several threads copy, and the device downloads.
- * And a download happens before anyone knows whether an earlier piece is refused, whose inputs
- * must then be as they were. */
+/* Staged inputs are read before anything of the group is written. Groups are written in order, the
+ * pieces of a group in any order: several threads copy, and the device downloads. A download
+ * happens before it is known whether an earlier piece is refused, which must keep its inputs. */
 bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *later,
                        bool same_group)
 {
@@ -155,7 +154,7 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
         if (downloads && overlap(earlier, i, later, GX_OUT))
             return true;
     }
-    /* pieces of one reduction have one out, to which the host adds each in its turn */
+    /* pieces of a reduction share out, to which the host adds them in order */
     return (downloads || same_group) && earlier->job != later->job &&
            overlap(earlier, GX_OUT, later, GX_OUT);
 }
@@ -186,7 +185,7 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
         group->elements + p->n > GROUP_ELEMS_MAX || (p->check && plan->group_elems == 1) ||
         group->dispatches + gx__piece_dispatches(p) > GX_GROUP_DISPATCHES)
         return false;
-    /* most are not near, and need no look at each */
+    /* most pieces are far away, and need not be compared with each */
     bool near = p->access[GX_OUT] == GX_OPERAND_REGISTERED;
     for (int i = 0; i < GX_OPERANDS; i++)
         near |= p->from[i] < group->writes_to && group->writes_from < p->to[i];
@@ -196,9 +195,9 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
     return true;
 }
 
-/* Adds the piece behind what is there. Its offsets are from the start of their zone until
- * lay_out has all of them: registered inputs in `in`, staged ones in `slots`, staged
- * outputs in `end`, registered ones in `bytes`. */
+/* Appends the piece. Until lay_out, offsets are relative to their zone, and the zones are counted
+ * in `in` (registered inputs), `slots` (staged inputs), `end` (staged outputs) and `bytes`
+ * (registered outputs). */
 static void add(struct gx_group *group, struct gx_piece *p)
 {
     for (int i = 0; i < GX_OPERANDS; i++) {
@@ -251,7 +250,7 @@ static void clear(struct gx_group *group)
     group->drain = false;
 }
 
-/* Past jobs that have nothing to do; false: there is no other. */
+/* Skips jobs that have nothing to do; false: there are no more. */
 static bool more(const struct gx_plan *plan, struct gx_cursor *cursor)
 {
     while (cursor->job < plan->count && gx__job_is_empty(&plan->jobs[cursor->job]))
@@ -307,8 +306,8 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
     return p->n;
 }
 
-/* Copies get commands of their own only in a pipeline, and on queues of their own: the
- * download that has none goes with the kernels, or it would hold up the uploads behind it. */
+/* Copies get separate commands only in a pipeline, and only on separate queues: a download without
+ * its own queue goes with the kernels, or it would delay the uploads behind it. */
 uint32_t gx__group_queues(const struct gx_group *group, uint32_t copy_queues)
 {
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
@@ -343,7 +342,7 @@ static void count_group(struct gx_plan *plan, const struct gx_group *g)
     plan->dispatches += g->dispatches;
 }
 
-/* The pass before an in-place job, and the scratch of a job's dispatches. */
+/* Memory for the checking pass of an in-place job, and the scratch of its dispatches. */
 static void count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
 {
     struct gx_device *device = plan->asked->device;
@@ -361,7 +360,7 @@ static void count_job(struct gx_plan *plan, const struct gx_piece *p, bool befor
                  device->ops->scratch(device, &plan->asked->resolved[p->index].kernel, p->step));
 }
 
-/* Sizes and totals of the plan as it is. */
+/* Sizes and totals of the plan with its current choices. */
 static void measure(struct gx_plan *plan)
 {
     struct gx_cursor cursor = {0};
@@ -401,7 +400,7 @@ static uint64_t largest(const gx_job *jobs, size_t count)
     return most;
 }
 
-/* Fewer sets first, down to two; then smaller pieces; at last one set. */
+/* First fewer sets, down to two; then smaller pieces; finally one set. */
 static gx_status fit(struct gx_plan *plan)
 {
     measure(plan);
@@ -436,8 +435,8 @@ static bool needs_staging(const gx_job *job)
     return false;
 }
 
-/* A job of so little that two copies cost more than they could save: no need to work it
- * out, which would take a tenth of the time that it takes to run. */
+/* For so little data two copies cost more than they save. Working that out would take a tenth of
+ * the time of the job. */
 #define SMALL_BYTES 65536u
 static bool is_small(const struct gx_plan *plan)
 {
@@ -445,7 +444,7 @@ static bool is_small(const struct gx_plan *plan)
     return plan->count == 1 && gx__operand_bytes(job, GX_A) <= SMALL_BYTES;
 }
 
-/* The paths worth trying, the cheaper to set up first; one where it is known. */
+/* The paths to compare, the cheaper to set up first; one if there is no choice. */
 static size_t paths(const struct gx_plan *plan, gx_path tried[2])
 {
     const struct gx_device_facts *facts = plan->facts;
@@ -456,7 +455,7 @@ static size_t paths(const struct gx_plan *plan, gx_path tried[2])
         any = needs_staging(&plan->jobs[i]);
     tried[0] = GX_PATH_HOST_VISIBLE;
     tried[1] = GX_PATH_DEVICE_LOCAL;
-    if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED))) /* even where slots are all there is */
+    if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED))) /* even if only slots are needed */
         tried[0] = GX_PATH_DEVICE_LOCAL;
     else if (!any)
         tried[0] = GX_PATH_DIRECT;
@@ -495,7 +494,7 @@ static void try_plan(struct gx_plan *plan, const struct choice *choice)
     set_chunk(plan, choice->chunk);
 }
 
-/* Whether the batch can be run in one way only, so that there is nothing to choose. */
+/* Whether all modes would run the batch in the same way. */
 static bool has_one_way(const struct gx_plan *plan)
 {
     uint64_t chunk = plan->asked->chunk_elems ? plan->asked->chunk_elems : PIPE_PIECE_MIN;
@@ -503,7 +502,7 @@ static bool has_one_way(const struct gx_plan *plan)
     return plan->count <= 1 && !plan->asked->stream && (!plan->count || plan->jobs[0].n <= most);
 }
 
-/* best: of each mode. */
+/* best: for each mode. */
 static void consider(struct choice choice, const struct gx_variant *variant, struct choice *best)
 {
     double gain = choice.mode == GX_MODE_PIPELINED ? SETS_GAIN : 1;
@@ -522,10 +521,10 @@ static void consider_one(struct gx_plan *plan, struct choice choice, struct choi
     consider(choice, &variant, best);
 }
 
-/* What a pipeline can be: its copies with the kernels on one queue, uploads on a queue of
- * their own, or downloads as well. Each queue more lets more happen at once, for which it
- * takes more sets, and costs a submit and a wait. Downloads of a few groups are not worth
- * theirs (measured on an H200). Returns the groups that it saw. */
+/* A pipeline has copies and kernels on one queue, or uploads on their own queue, or downloads as
+ * well. Each further queue overlaps more work, needs more sets, and costs a submit and a wait. For
+ * few groups a download queue does not pay (measured on an H200). Returns the number of groups
+ * simulated. */
 static uint64_t consider_queues(struct gx_plan *plan, struct choice choice, struct choice *best)
 {
     const uint32_t up = GX_QUEUE_BIT(GX_QUEUE_UPLOAD), down = GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
@@ -542,7 +541,7 @@ static uint64_t consider_queues(struct gx_plan *plan, struct choice choice, stru
     return groups;
 }
 
-/* Whether neighbours would share a group of so many elements. */
+/* Whether some neighbouring jobs would share a group of so many elements. */
 static bool some_fit(const struct gx_plan *plan, uint64_t elements)
 {
     for (size_t i = 0; i + 1 < plan->count; i++)
@@ -570,7 +569,7 @@ static void consider_pipes(struct gx_plan *plan, gx_path path, struct choice *be
     }
 }
 
-/* Looks at all modes, or the one asked for, over the paths. */
+/* Compares all modes, or evaluates the requested one, on each path. */
 static void choose_mode(struct gx_plan *plan, gx_mode asked, const gx_path *tried, size_t count)
 {
     struct choice best[GX_MODE_PIPELINED + 1] = {0};

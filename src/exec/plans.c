@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans by the shape of their batch. What a plan depends on is written down as words, which are
- * compared whole. Where jobs share host memory, how they are grouped depends on addresses as
- * well: such batches are planned anew each time.
+ * Plans by the shape of the batch: everything that a plan depends on, as words that are compared
+ * exactly. If jobs share host memory, their grouping also depends on addresses, so such batches are
+ * planned each time.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ static struct range range_of(const gx_job *job, int i)
                  : (struct range){0, 0};
 }
 
-/* The results in host memory, by address. False where two overlap. */
+/* Sorts the results in host memory by address. False if two overlap. */
 static bool sort_results(const gx_job *jobs, size_t count, struct range *results, size_t *used)
 {
     *used = 0;
@@ -52,10 +52,10 @@ static bool sort_results(const gx_job *jobs, size_t count, struct range *results
     return true;
 }
 
-/* Whether one of the results, other than the one at `own`, lies in the range. */
+/* Whether a result other than the one at `own` overlaps the range. */
 static bool meets(const struct range *results, size_t used, struct range r, uintptr_t own)
 {
-    size_t low = 0, high = used; /* those before low begin before its end */
+    size_t low = 0, high = used; /* results before low begin before the end of the range */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (results[middle].from < r.to)
@@ -68,7 +68,7 @@ static bool meets(const struct range *results, size_t used, struct range r, uint
     return low && results[low - 1].to > r.from;
 }
 
-/* Whether no job touches what another one writes. */
+/* Whether no job reads or writes what another one writes. */
 static bool are_apart(const gx_job *jobs, size_t count)
 {
     struct range results[GX_PLAN_JOBS];
@@ -97,7 +97,7 @@ static uint64_t job_word(const gx_job *job, uint32_t registered)
     return word;
 }
 
-/* False where there is none. */
+/* False if the plan cannot be kept. */
 static bool make_key(const gx_job *jobs, size_t count, const struct gx_asked *asked,
                      struct gx_plan_key *key)
 {
@@ -136,7 +136,7 @@ static bool find(struct gx_plans *plans, const struct gx_plan_key *key, struct g
     return found;
 }
 
-/* In the place of the one that was not used for longest. */
+/* Replaces the least recently used one. */
 static void keep(struct gx_plans *plans, const struct gx_plan_key *key, const struct gx_plan *plan)
 {
     size_t oldest = 0;

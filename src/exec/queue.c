@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tickets and who serves them. One lock guards all of a context's queue: it is taken a few
- * times per ticket, never while a device is waited for. The tickets of one submitting
- * thread are a lane; a worker takes one from each lane in turn. Tickets are kept for reuse,
- * by powers of two of their size, so that nothing is allocated once warm.
+ * Tickets and the threads that serve them. One lock guards the whole queue of a context: it is
+ * taken a few times per ticket, and never held while waiting for a device. The tickets of one
+ * submitting thread form a lane; a worker takes one from each lane in turn. Tickets are kept for
+ * reuse, by powers of two of their size, so that nothing is allocated once warm.
  */
 #include "exec/queue.h"
 
@@ -16,31 +16,31 @@
 #include "base/log.h"
 #include "exec/engine.h"
 
-/* Groups in flight: one copied in, one computed, one copied out. */
+/* Groups in flight: one is copied in, one computes, one is copied out. */
 #define OVERLAP_SETS 3u
 
-enum { CLASSES = 48 }; /* of tickets by size: powers of two */
+enum { CLASSES = 48 }; /* size classes of tickets: powers of two */
 
 struct gx_ticket {
-    struct gx_batch batch; /* of the segment that is queued or runs; the first member */
+    struct gx_batch batch; /* the segment that is queued or running; must be the first member */
     struct gx_backlog *queue;
-    struct gx_ticket *all_next, **all_at;    /* of the pending ones */
-    struct gx_ticket *next;                  /* in its lane; among the idle */
+    struct gx_ticket *all_next, **all_at;    /* list of pending tickets */
+    struct gx_ticket *next;                  /* in its lane; in the list of spare tickets */
     struct gx_ticket *lane_next, *lane_last; /* of the oldest of a lane: the next lane's, and
                                                 the youngest of this one */
-    struct gx_worker *queued;                /* in a lane of this worker; NULL: in none */
+    struct gx_worker *queued;                /* the worker in whose lane it is; NULL: none */
     pthread_t submitter;
     pthread_cond_t changed;
     _Atomic gx_status status;
     atomic_bool cancel;
     bool freed;
-    uint32_t waiters; /* inside gx__ticket_wait and its like, and calls of: */
-    gx_done_fn done;  /* to be called when it is done; NULL: nothing is */
+    uint32_t waiters; /* threads in gx__ticket_wait or gx__ticket_wait_any, and calls of: */
+    gx_done_fn done;  /* called when the ticket is done; may be NULL */
     void *done_user;
-    struct gx_ticket *told_next; /* of those whose function is to be called now */
-    uint32_t size;               /* class */
+    struct gx_ticket *told_next; /* list of tickets whose function must be called */
+    uint32_t size;               /* size class */
     size_t count;                /* jobs */
-    size_t first;                /* jobs before are done, and their engines released */
+    size_t first;                /* earlier jobs are done and their engines released */
     uint64_t submit_ns;
     gx_path path;
     gx_mode mode;
@@ -53,31 +53,31 @@ struct gx_ticket {
 
 struct gx_backlog {
     gx_allocator allocator;
-    struct gx_instance *instance; /* not after gx__queue_close */
+    struct gx_instance *instance; /* NULL after gx__queue_close */
     uint64_t limit;
     pthread_mutex_t lock;
-    pthread_cond_t room, idle, any; /* any: some ticket is done, and somebody waits for that */
-    uint64_t next_turn, serving;    /* who waits for room: first come, first served */
+    pthread_cond_t room, idle, any; /* any: a ticket is done, if a thread waits for any */
+    uint64_t next_turn, serving;    /* waiting for room: first come, first served */
     uint64_t jobs;                  /* of pending tickets */
     struct gx_ticket *pending;
     struct gx_ticket *told; /* see tell */
     uint32_t any_waiters;
-    size_t tickets; /* given out */
+    size_t tickets; /* that callers have */
     bool closed;
     struct gx_ticket *spare[CLASSES];
-    uint64_t spare_jobs; /* that they have room for */
+    uint64_t spare_jobs; /* their capacity */
 
     gx_route_fn route;
     gx_run_on_fn there;
-    void *user;               /* of these two */
-    struct gx_worker routers; /* its lanes, and when to stop; the threads are more: */
+    void *user;               /* for both */
+    struct gx_worker routers; /* lanes and stop flag; its threads: */
     pthread_t router_thread[GX_ROUTER_THREADS];
     uint32_t routers_idle;
 };
 
 /* ---- the queue ---- */
 
-/* Waiting for a time means that of gx__now_ns. */
+/* Timed waits use the clock of gx__now_ns. */
 static void init_cond(pthread_cond_t *cond)
 {
     pthread_condattr_t attributes;
@@ -189,7 +189,7 @@ struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, s
     return t;
 }
 
-/* About as many are kept as a full queue has; under the lock, which it gives up. */
+/* Keeps about as many as a full queue has; under the lock, which it releases. */
 static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
 {
     uint64_t room = (uint64_t)1 << t->size;
@@ -200,7 +200,7 @@ static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
         queue->spare[t->size] = t;
         queue->spare_jobs += room;
     }
-    if (!keep) /* under the lock: after it another thread may free the queue */
+    if (!keep) /* under the lock: afterwards another thread may free the queue */
         free_ticket(queue, t);
     bool last = !--queue->tickets && queue->closed;
     pthread_mutex_unlock(&queue->lock);
@@ -246,7 +246,7 @@ static size_t segment(const struct gx_ticket *t, size_t first)
     return end - first;
 }
 
-/* The engines of all jobs from `first` on that were routed. */
+/* Releases the engines of the routed jobs from `first` on. */
 static void release_from(struct gx_ticket *t, size_t first)
 {
     for (size_t n; first < t->count && t->engines[first]; first += n) {
@@ -281,7 +281,7 @@ static void add_lane(struct gx_worker *w, struct gx_ticket *oldest)
     *at = oldest;
 }
 
-/* The place in the list of lanes where the submitter's is. */
+/* The link to the submitter's lane, or to the end of the list. */
 static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
 {
     struct gx_ticket **at = &w->lanes;
@@ -290,7 +290,7 @@ static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
     return at;
 }
 
-/* Whether the jobs of an engine (NULL: of none yet) go straight to its workers. */
+/* Whether jobs for the engine (NULL: not chosen yet) go directly to its workers. */
 static bool has_worker(const struct gx_engine *engine)
 {
     return engine && !engine->checked;
@@ -330,7 +330,7 @@ static void unlink_ticket(struct gx_ticket *t)
 {
     struct gx_ticket **lane = find_lane(t->queued, t->submitter), *oldest = *lane;
     t->queued = NULL;
-    if (oldest == t) { /* the next one takes over its place */
+    if (oldest == t) { /* the next one takes its place */
         *lane = t->next ? t->next : t->lane_next;
         if (t->next) {
             t->next->lane_last = t->lane_last;
@@ -349,7 +349,7 @@ static void unlink_ticket(struct gx_ticket *t)
 
 /* ---- the end of a ticket ---- */
 
-/* Jobs from t->first on have not run, and will not; under the lock. */
+/* The jobs from t->first on will not run; under the lock. */
 static void finish(struct gx_ticket *t, gx_status status)
 {
     struct gx_backlog *queue = t->queue;
@@ -373,22 +373,22 @@ static void finish(struct gx_ticket *t, gx_status status)
     pthread_cond_broadcast(&t->changed);
     if (queue->any_waiters)
         pthread_cond_broadcast(&queue->any);
-    if (t->done) { /* it stays until that has returned */
+    if (t->done) { /* the ticket stays until the function has returned */
         t->waiters++;
         t->told_next = queue->told;
         queue->told = t;
     }
 }
 
-/* One who kept the ticket does so no longer; under the lock. */
+/* A thread no longer uses the ticket; under the lock. */
 static void let_go(struct gx_ticket *t)
 {
     if (!--t->waiters && t->freed)
         pthread_cond_broadcast(&t->changed);
 }
 
-/* Calls what is to be called of tickets that were finished; under the lock, which it gives up
- * meanwhile. Whoever finishes tickets does this last. */
+/* Calls the functions of finished tickets; under the lock, which it releases during the calls. Must
+ * be the last thing after finishing tickets. */
 static void tell(struct gx_backlog *queue)
 {
     for (struct gx_ticket *t = queue->told; t; t = queue->told) {
@@ -400,7 +400,7 @@ static void tell(struct gx_backlog *queue)
     }
 }
 
-/* The next segment, or the end; under the lock. */
+/* Continues with the next segment, or finishes; under the lock. */
 static void go_on(struct gx_ticket *t, gx_status status)
 {
     if (status == GX_OK && t->first < t->count && !atomic_load(&t->cancel))
@@ -427,13 +427,13 @@ static void log_failure(const struct gx_ticket *t, const struct gx_batch *batch)
                 batch->message);
 }
 
-/* Under the lock; the ticket may be gone when that is. */
+/* Under the lock; after that the ticket may be gone. */
 static void end_segment(struct gx_ticket *t)
 {
     struct gx_engine *engine = t->engines[t->first];
     t->first += t->batch.count;
     go_on(t, t->batch.status);
-    /* Last: with no user left the engine may be closed, which waits for this thread. */
+    /* Last: without users the engine may be closed, which waits for this thread. */
     gx__engine_release(engine);
 }
 
@@ -450,7 +450,7 @@ static void segment_done(struct gx_batch *batch)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* The jobs from t->first on that have the same engine. */
+/* The next jobs that have the same engine. */
 static void set_batch(struct gx_ticket *t)
 {
     t->batch = (struct gx_batch){.jobs = t->jobs + t->first,
@@ -465,7 +465,7 @@ static void set_batch(struct gx_ticket *t)
 
 /* ---- workers ---- */
 
-/* These give up the lock meanwhile. */
+/* These release the lock while they work. */
 
 static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlog *queue)
 {
@@ -473,14 +473,14 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
     bool stream = w->lanes || w->full;
     w->feeding = true;
     w->holds = w->pipe;
-    if (w->full && !w->finishing) /* by the other thread, so that both happen at once */
+    if (w->full && !w->finishing) /* the other thread finishes groups at the same time */
         pthread_cond_signal(&w->work);
     pthread_mutex_unlock(&queue->lock);
     set_batch(t);
     t->batch.sets = OVERLAP_SETS;
     t->batch.stream = stream;
     t->batch.done = segment_done;
-    if (w->pipe && gx__pool_waited_for(&engine->pool)) /* by a call, which must not starve */
+    if (w->pipe && gx__pool_waited_for(&engine->pool)) /* by a call that must not starve */
         gx__pipe_drain(w->pipe);
     if (w->pipe)
         gx__pipe_feed(w->pipe, &t->batch);
@@ -504,7 +504,7 @@ static void finish_group(struct gx_worker *w, struct gx_backlog *queue)
         w->full = false;
 }
 
-/* With nothing to do the pipe keeps no memory from others. */
+/* An idle pipe holds no memory. */
 static void give_back(struct gx_worker *w, struct gx_backlog *queue)
 {
     w->feeding = true;
@@ -514,9 +514,8 @@ static void give_back(struct gx_worker *w, struct gx_backlog *queue)
     w->feeding = w->holds = false;
 }
 
-/* Who is free feeds what waits, else finishes what is in flight. So a single ticket is
- * served by one thread from end to end, and where there are more, the second thread feeds
- * while the first waits for the device. */
+/* A free thread feeds a waiting ticket, or else finishes a group in flight. So a single ticket is
+ * served by one thread; with more, the second thread feeds while the first waits for the device. */
 static void *work(void *user)
 {
     struct gx_engine *engine = user;
@@ -538,7 +537,7 @@ static void *work(void *user)
         else
             pthread_cond_wait(&w->work, &queue->lock);
     }
-    pthread_cond_signal(&w->work); /* the other one may end too */
+    pthread_cond_signal(&w->work); /* so that the other thread can end too */
     pthread_mutex_unlock(&queue->lock);
     return NULL;
 }
@@ -549,14 +548,14 @@ void gx__worker_init(struct gx_worker *w)
     pthread_cond_init(&w->work, NULL);
 }
 
-/* A host device computes as it is fed, without a pipe; where copies are modelled, so is what
- * happens at once. */
+/* A device that works on host memory computes while it is fed, without a pipe. A device that
+ * simulates host copies also simulates what overlaps. */
 static uint32_t threads_of(const struct gx_engine *engine)
 {
     return engine->device.ops->run || engine->device.ops->host_copy ? 1 : GX_WORKER_THREADS;
 }
 
-/* Under the lock. One thread does where a second cannot be had. */
+/* Under the lock. One thread is enough if a second cannot be started. */
 static gx_status start_worker(struct gx_engine *engine)
 {
     struct gx_worker *w = &engine->worker;
@@ -591,7 +590,7 @@ void gx__worker_close(struct gx_engine *engine)
 
 /* ---- the routers ---- */
 
-/* Under the lock, which these give up meanwhile. */
+/* Under the lock, which these release while they work. */
 
 static void serve_there(struct gx_backlog *queue, struct gx_ticket *t)
 {
@@ -649,7 +648,8 @@ static void *router_work(void *user)
     return NULL;
 }
 
-/* Under the lock. Another one where all are busy; those there are do where it cannot be had. */
+/* Under the lock. Starts another thread if all are busy; the existing ones suffice if that fails.
+ */
 static gx_status start_router(struct gx_backlog *queue)
 {
     struct gx_worker *routers = &queue->routers;
@@ -661,7 +661,7 @@ static gx_status start_router(struct gx_backlog *queue)
 
 /* ---- submitting ---- */
 
-/* First come, first served. A ticket larger than the queue is alone in it. */
+/* First come, first served. A ticket larger than the queue waits until the queue is empty. */
 static void wait_for_room(struct gx_backlog *queue, size_t jobs)
 {
     uint64_t turn = queue->next_turn++;
@@ -756,7 +756,7 @@ gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
     return s;
 }
 
-/* The first that is done; `count` where none is. */
+/* The first that is done; `count` if none is. */
 static size_t first_done(struct gx_ticket *const *tickets, size_t count)
 {
     size_t i = 0;
@@ -814,7 +814,7 @@ bool gx__ticket_notify(struct gx_ticket *t, gx_done_fn done, void *user)
     return first;
 }
 
-/* Under the lock. What runs looks at the flag before each job. */
+/* Under the lock. A running ticket checks the flag before each job. */
 static void cancel(struct gx_ticket *t)
 {
     atomic_store(&t->cancel, true);

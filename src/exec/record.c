@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list of commands, each busy or idle. Lookups compare everything: what differs does so in
- * its first kernel or copy.
+ * A list of commands, each busy or idle. Lookups compare whole records, which usually differ in
+ * their first kernel or copy.
  */
 #include "exec/record.h"
 
@@ -182,7 +182,7 @@ void gx__records_forget(struct gx_records *records, const struct gx_mem *mem)
 {
     pthread_mutex_lock(&records->lock);
     for (struct gx_ready *r = records->all; r; r = r->next) {
-        bool named = false; /* a busy one has memory of its own, which nobody frees */
+        bool named = false; /* the memory of a busy one is in use, so it is not freed */
         for (size_t i = 0; !r->busy && i < r->record.count; i++)
             named |= names(&r->record.steps[i], mem);
         if (named)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands as plain data, and the cache of those that are recorded already: a command that
- * is wanted again, over the same memory, is submitted again and nothing is recorded.
+ * Commands as plain data, and a cache of recorded commands: if the same command over the same
+ * memory is needed again, it is submitted again instead of being recorded.
  */
 #ifndef GX_EXEC_RECORD_H
 #define GX_EXEC_RECORD_H
@@ -22,14 +22,14 @@ struct gx_step {
     };
 };
 
-/* Steps are compared byte by byte: gx__record_add clears what they leave open. */
+/* Steps are compared bytewise, so gx__record_add clears unused bytes. */
 struct gx_record {
     enum gx_queue queue;
     size_t count, room;
     struct gx_step *steps; /* the caller's, `room` of them */
 };
 
-/* The next step, cleared. The caller knows that there is room. */
+/* The next step, cleared. There must be room. */
 struct gx_step *gx__record_add(struct gx_record *record, enum gx_step_kind kind);
 
 /* A recorded command, and what is recorded in it. */
@@ -41,7 +41,7 @@ struct gx_ready {
     struct gx_record record; /* steps of its own */
 };
 
-/* Kept for reuse; more where more are busy at once. */
+/* Commands kept for reuse; more exist if more are busy at once. */
 #define GX_READY_KEPT 32
 
 struct gx_records {
@@ -65,7 +65,7 @@ gx_status gx__ready_get(struct gx_records *records, const struct gx_record *reco
 /* Its work is done; keep: it may be submitted again. NULL is fine. */
 void gx__ready_put(struct gx_records *records, struct gx_ready *ready, bool keep);
 
-/* Drops what names this memory, which is about to be freed. */
+/* Drops commands that use this memory, which is about to be freed. */
 void gx__records_forget(struct gx_records *records, const struct gx_mem *mem);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Batches through a pipe. The thread that feeds starts groups in order, as many as there
- * are sets; groups are finished in the same order, by that thread or by the copier's. So
- * the first failure of a batch is the first in its order, and what comes after it is not
- * copied out. Sequential is a pipe with one set and one piece per group.
+ * Batches through a pipe. The feeding thread starts groups in order, as many as there are sets;
+ * groups are finished in the same order, by that thread or by the copier's. So the first failure
+ * of a batch is the first in the order of its jobs, and nothing after it is copied out. Sequential
+ * mode is a pipe with one set and one piece per group.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "exec/pipe.h"
 
-/* Pieces are not cut smaller than this where the device has no memory for larger ones. */
+/* If the device runs out of memory, pieces are not made smaller than this. */
 #define FLOOR_ELEMS 1024u
 
 /* ---- finishing groups ---- */
 
-/* Under the lock, which it gives up meanwhile; there is a group and no other thread has it. */
+/* Under the lock, which it releases while it works; there is a group, and no thread has it. */
 static void finish_head(struct gx_pipe *pipe)
 {
     struct gx_inflight *f = gx__pipe_at(pipe, pipe->head);
@@ -24,7 +24,8 @@ static void finish_head(struct gx_pipe *pipe)
     pthread_mutex_unlock(&pipe->lock);
     gx__group_finish(pipe, f);
     pthread_mutex_lock(&pipe->lock);
-    f->group.count = 0; /* in nobody's way any more; its jobs may be gone when the batch is done */
+    f->group.count =
+        0; /* conflicts with nothing any more; its jobs may be gone when the batch is done */
     if (!--batch->open && batch->fed) {
         pthread_mutex_unlock(&pipe->lock);
         gx__batch_end(pipe->engine, batch);
@@ -46,8 +47,8 @@ bool gx__pipe_try_step(struct gx_pipe *pipe)
     return some;
 }
 
-/* Under the lock, which it gives up meanwhile: until another thread has finished a group or it is
- * time to sleep. To be woken takes 10 us. */
+/* Under the lock, which it releases while it polls: until another thread has finished a group or it
+ * is time to sleep. Waking up takes 10 us. */
 static void look_out(struct gx_pipe *pipe, uint64_t finished)
 {
     struct gx_linger linger = {0};
@@ -127,7 +128,7 @@ static bool serves(const struct gx_pipe *pipe, const struct gx_plan *plan)
            have->scratch >= want->scratch;
 }
 
-/* Sets for the plan; on failure the pipe has none. */
+/* Gets the sets for the plan; on failure the pipe has none. */
 static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
 {
     if (serves(pipe, plan))
@@ -215,8 +216,7 @@ static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
     return gx__plans_get(&engine->plans, batch->jobs, batch->count, facts, asked, plan);
 }
 
-/* Plans, and gets the memory; where the device has less than was thought, in smaller
- * pieces. */
+/* Plans and gets the memory; with smaller pieces if the device has less than expected. */
 static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch, struct gx_asked *asked,
                          struct gx_plan *plan)
 {
@@ -254,7 +254,7 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
 
 /* ---- feeding ---- */
 
-/* Until a set is free and nothing in flight is in the way of the group. */
+/* Waits until a set is free and no group in flight conflicts with this one. */
 static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_t sets)
 {
     uint64_t until = group->drain ? pipe->tail : 0;
@@ -281,8 +281,8 @@ static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct g
     return on;
 }
 
-/* The pass before a job that overwrites its operands: each is only looked at, one in host
- * memory by the host. Nothing else is in flight. False where the job cannot go on. */
+/* Checks the operands of a job that overwrites them: buffers on the device, host memory on the
+ * host. Nothing else is in flight. False if the job must not run. */
 static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan,
                          const struct gx_piece *piece)
 {
@@ -332,7 +332,7 @@ static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const str
             struct gx_piece first = group->pieces[0];
             if (!check_before(pipe, batch, plan, &first))
                 return;
-            next = cursor; /* the pass was planned in the same place */
+            next = cursor; /* the pass has overwritten the group */
             gx__plan_next(plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
         }
         if (!gx__group_start(pipe, batch, plan))
@@ -368,7 +368,7 @@ void gx__pipe_drain(struct gx_pipe *pipe)
     finish_all(pipe);
     put_sets(pipe);
     pthread_mutex_lock(&pipe->lock);
-    pipe->head = pipe->tail = 0; /* the place in the ring that is warm */
+    pipe->head = pipe->tail = 0; /* the part of the ring that is in the caches */
     pthread_mutex_unlock(&pipe->lock);
 }
 
@@ -377,7 +377,7 @@ void gx__pipe_drain(struct gx_pipe *pipe)
 gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **out)
 {
     pthread_mutex_lock(&engine->pipes_lock);
-    struct gx_pipe *pipe = engine->pipes; /* the one that was used last */
+    struct gx_pipe *pipe = engine->pipes; /* the most recently used one */
     if (pipe)
         engine->pipes = pipe->next;
     pthread_mutex_unlock(&engine->pipes_lock);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happens to one group: host operands go into staging memory, the device copies,
- * computes and copies back, the host looks at the slots and copies out. The staged inputs
- * of a group lie side by side with its slots, so that they are one copy, and so do its
- * slots and staged results.
+ * The stages of a group: the host copies operands into staging memory, the device copies, computes
+ * and copies back, the host checks the slots and copies results out. Staged inputs and slots are
+ * adjacent, so they are one copy, and so are slots and staged results.
  */
 #include <string.h>
 
@@ -13,13 +12,13 @@
 #include "exec/pipe.h"
 #include "field/host.h"
 
-/* Where operand i of the piece lies in the caller's memory. */
+/* The address of operand i of the piece in the caller's memory. */
 static char *host_of(const struct gx_piece *p, int i)
 {
     return (char *)gx__operand(p->job, i)->host + gx__piece_offset(p, i);
 }
 
-/* The staging memory that the host writes and reads holds only its own part of the group. */
+/* Upload and readback memory hold only their part of the group. */
 static size_t up_shift(const struct gx_inflight *f)
 {
     return f->path == GX_PATH_DEVICE_LOCAL ? f->group.in : 0;
@@ -52,7 +51,7 @@ static void trace(struct gx_pipe *pipe, const struct gx_inflight *f, enum gx_sta
                                                .end_ns = time.end_ns});
 }
 
-/* A stage of the device's, by its queue. */
+/* A stage on the device, by queue. */
 static void trace_device(struct gx_pipe *pipe, const struct gx_inflight *f, enum gx_queue queue,
                          struct gx_times time)
 {
@@ -80,7 +79,7 @@ static size_t list_inputs(struct gx_pipe *pipe, const struct gx_inflight *f, cha
     return count;
 }
 
-/* *ready: where the device models host copies, when it may read. */
+/* *ready: when the device may read, if it simulates host copies. */
 static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_point *ready)
 {
     struct gx_device *device = &pipe->engine->device;
@@ -122,7 +121,7 @@ static void add_barrier(struct gx_record *record, enum gx_barrier barrier)
     gx__record_add(record, GX_STEP_BARRIER)->barrier = barrier;
 }
 
-/* The registered inputs (outputs: from >= GX_OUT) one by one. */
+/* Copies of registered inputs, or of registered outputs. */
 static gx_status add_registered(struct gx_pipe *pipe, const struct gx_inflight *f, bool outputs)
 {
     for (size_t k = 0; k < f->group.count; k++) {
@@ -133,7 +132,7 @@ static gx_status add_registered(struct gx_pipe *pipe, const struct gx_inflight *
                 continue;
             if (!gx__import_find(&pipe->engine->imports, host_of(p, i), gx__piece_bytes(p, i),
                                  &host))
-                return GX_ERR_INVALID; /* unregistered meanwhile, which the caller may not */
+                return GX_ERR_INVALID; /* unregistered during the call, which is not allowed */
             add_copy(&pipe->record, outputs ? here : host, outputs ? host : here,
                      gx__piece_bytes(p, i));
         }
@@ -162,7 +161,7 @@ static gx_status add_download(struct gx_pipe *pipe, const struct gx_inflight *f)
 
 /* ---- recording: kernels ---- */
 
-/* Where element p->first + at of operand i lies for a kernel. */
+/* Where a kernel finds element p->first + at of operand i. */
 static struct gx_binding bind(const struct gx_inflight *f, const struct gx_piece *p, int i,
                               uint64_t at)
 {
@@ -173,7 +172,7 @@ static struct gx_binding bind(const struct gx_inflight *f, const struct gx_piece
     return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};
 }
 
-/* The dispatch adds to what another one left in its out. */
+/* The dispatch adds to the result of an earlier one. */
 static bool accumulates(const struct gx_piece *p, uint64_t at)
 {
     return p->reduces && (at || (p->first && p->access[GX_OUT] == GX_OPERAND_DIRECT));
@@ -210,7 +209,7 @@ static bool buffers_meet(const struct gx_piece *x, int i, const struct gx_piece 
     return at < bt + b_bytes && bt < at + a_bytes;
 }
 
-/* Whether the later of two pieces touches what the earlier wrote, or writes what it read. */
+/* Whether the later piece accesses what the earlier one wrote, or writes what it read. */
 static bool depends(const struct gx_piece *earlier, const struct gx_piece *later)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
@@ -235,13 +234,12 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
     struct gx_device *device = &pipe->engine->device;
     size_t since = 0; /* the first piece since the last barrier */
     bool scratch = false, buffers = uses_buffers(&f->group);
-    if (buffers) /* what commands before wrote there */
+    if (buffers) /* earlier commands may have written them */
         add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         struct gx_kernel kernel = pipe->resolved[p->index].kernel;
-        if (p->only ||
-            p->check != kernel.key.check) { /* a pass before a job, or the job after it */
+        if (p->only || p->check != kernel.key.check) { /* a checking pass, or the job after one */
             gx_status s = gx__job_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
             if (s != GX_OK)
                 return s;
@@ -267,7 +265,7 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
 
 /* ---- recording: commands ---- */
 
-/* A stage of the command begins; at the end: GX_COMMANDS. */
+/* A stage of the command begins; GX_QUEUE_HOST_OUT: the command ends. */
 static void add_stamp(struct gx_pipe *pipe, struct gx_inflight *f, enum gx_queue stage)
 {
     uint32_t *count = &f->stamps[f->commands];
@@ -301,7 +299,7 @@ static gx_status submit_group(struct gx_pipe *pipe, struct gx_inflight *f, uint3
             return s;
         if (!ends[i])
             continue;
-        /* also buffers, which the host may map */
+        /* buffers too, because the host may map them */
         if (order[i] == GX_QUEUE_DOWNLOAD || (order[i] == GX_QUEUE_COMPUTE && uses_buffers(g)))
             add_barrier(record, GX_BARRIER_TO_HOST);
         add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
@@ -333,7 +331,7 @@ static void let_go(struct gx_pipe *pipe, struct gx_inflight *f, bool keep)
     f->commands = 0;
 }
 
-/* Copies out of it are worth a thread of their own while others are copied in. */
+/* Whether its results should be copied out by another thread while others are copied in. */
 static bool wants_watching(const struct gx_pipe *pipe, const struct gx_inflight *f, uint32_t sets)
 {
     return sets > 1 && f->group.end - f->group.out >= GX_COPY_SLICE &&
@@ -355,7 +353,7 @@ bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct 
     f->set = &pipe->set[pipe->tail % pipe->sets];
     f->path = plan->path;
     f->mode = plan->mode;
-    /* they cost 2 us of the 20 that a small job takes */
+    /* stamps cost 2 of the 20 us of a small job */
     f->stamped = pipe->engine->device.facts.timestamps && batch->timed;
     f->commands = f->hits = 0;
     f->host_in_ns = f->host_out_ns = f->device_ns = 0;
@@ -448,14 +446,14 @@ static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *foun
     return GX_OK;
 }
 
-/* Its result is added to that of the job's pieces before, which are there: groups are finished in
- * order, and in a group the first piece is copied before others are joined to it. */
+/* Its result is added to that of the job's earlier pieces, which is there: groups finish in order,
+ * and within a group the first piece is copied before others are added. */
 static bool is_joined(const struct gx_piece *p)
 {
     return p->reduces && p->first;
 }
 
-/* The results of the first `pieces` to where they belong. */
+/* Copies the results of the first `pieces` to the caller's memory. */
 static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pieces)
 {
     struct gx_device *device = &pipe->engine->device;
@@ -469,7 +467,7 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
         return s;
     struct gx_times time = {0};
     if (f->batch->timed)
-        time.start_ns = gx__engine_now(pipe->engine); /* others were finished meanwhile */
+        time.start_ns = gx__engine_now(pipe->engine); /* other groups were finished in between */
     for (size_t k = 0; k < pieces; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         if (p->access[GX_OUT] == GX_OPERAND_STAGED && !is_joined(p))
@@ -502,7 +500,7 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
 
 /* ---- looking again ---- */
 
-/* An element of a buffer, by way of the group's own memory, whose results nobody wants. */
+/* Reads an element of a buffer through the memory of the group, whose results are not needed. */
 static gx_status read_element(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_binding from,
                               void *element, size_t bytes)
 {
@@ -519,7 +517,7 @@ static gx_status read_element(struct gx_pipe *pipe, struct gx_inflight *f, struc
     return GX_OK;
 }
 
-/* The operand whose element it is; 0: none any more, or it cannot be read. */
+/* The operand with the bad element; 0: it has changed since, or cannot be read. */
 static char find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
                          uint64_t index)
 {

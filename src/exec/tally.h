@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many jobs of one operation over one field a device did, and how long they took and
- * waited: the histograms of gx_metrics_prometheus. Plain counters, so that recording costs a
- * job a few nanoseconds: no lock, no allocation.
+ * How many jobs of one operation on one field a device did, and how long they took and waited: the
+ * histograms of gx_metrics_prometheus. Plain counters, so that recording costs a few nanoseconds,
+ * without locks or allocations.
  */
 #ifndef GX_EXEC_TALLY_H
 #define GX_EXEC_TALLY_H
 
 #include "base/instance.h"
 
-/* Of 1, 2 and 5 times every power of ten from 1 us to 10 s, and all above. */
+/* Bounds at 1, 2 and 5 times every power of ten from 1 us to 10 s, and one bucket above. */
 enum { GX_TALLY_BUCKETS = 23 };
 
-/* Nanoseconds that are still of each but the last. */
+/* Upper bounds in nanoseconds, except of the last. */
 extern const uint64_t gx__tally_bounds[GX_TALLY_BUCKETS - 1];
 
 struct gx_histogram {
-    _Atomic uint64_t bucket[GX_TALLY_BUCKETS]; /* not added up */
+    _Atomic uint64_t bucket[GX_TALLY_BUCKETS]; /* not cumulative */
     _Atomic uint64_t sum_ns;
 };
 
 struct gx_tally {
     struct gx_histogram took;   /* gx_report.total_ns of every job that was done */
-    struct gx_histogram waited; /* gx_report.queued_ns, of those that tickets brought */
+    struct gx_histogram waited; /* gx_report.queued_ns of jobs from tickets */
     _Atomic uint64_t elements;
 };
 
@@ -35,7 +35,7 @@ static inline void gx__histogram_add(struct gx_histogram *histogram, uint64_t ns
     gx__count(&histogram->sum_ns, ns);
 }
 
-/* A job that was done; queued_ns 0: no ticket brought it. */
+/* Records a job that was done; queued_ns 0: not from a ticket. */
 static inline void gx__tally_job(struct gx_tally *tally, uint64_t elements, uint64_t total_ns,
                                  uint64_t queued_ns)
 {
@@ -45,7 +45,7 @@ static inline void gx__tally_job(struct gx_tally *tally, uint64_t elements, uint
     gx__count(&tally->elements, elements);
 }
 
-/* Jobs in it. */
+/* Number of jobs. */
 uint64_t gx__histogram_count(const struct gx_histogram *histogram);
 
 #endif
