@@ -17,7 +17,7 @@ enum { LARGE = 1 << 16, AHEAD = 4 };
 
 static gx_ctx *ctx;
 static unsigned char *x, *out[AHEAD + 1];
-static uint32_t one = 1, sum;
+static uint32_t one = 1, sums[2];
 
 static int open_context(void **state)
 {
@@ -51,7 +51,8 @@ static gx_ticket *submit(gx_ctx *to, const gx_job *job)
 
 static gx_ticket *submit_small(gx_ctx *to)
 {
-    gx_job job = gxt_job(GX_ADD, GX_U32, 1, &one, &one, NULL, &sum);
+    /* Two contexts run at the same time. */
+    gx_job job = gxt_job(GX_ADD, GX_U32, 1, &one, &one, NULL, &sums[to == ctx]);
     return submit(to, &job);
 }
 
