@@ -6,9 +6,15 @@
 #define GX_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* Monotonic nanoseconds from an arbitrary start. */
-uint64_t gx__now_ns(void);
+static inline uint64_t gx__now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* Seconds since 1970 by the wall clock, for dates in files. It may go backwards. */
 uint32_t gx__date_s(void);

@@ -69,16 +69,11 @@ static void futex_wake(_Atomic uint32_t *word, uint32_t count)
 
 /* ---- helping ---- */
 
-static uint32_t bit_of(const struct gx_threads *threads, const struct gx_threads_task *task)
-{
-    return (uint32_t)1 << (task - threads->task);
-}
-
 /* Called by a helper inside the task, or by its caller: so the bit belongs to this task, not to a
  * later one. */
 static void want_no_more(struct gx_threads *threads, const struct gx_threads_task *task)
 {
-    uint32_t bit = bit_of(threads, task);
+    uint32_t bit = gx__threads_bit(threads, task);
     if (atomic_load(&threads->wanted[task->kind]) & bit)
         atomic_fetch_and(&threads->wanted[task->kind], ~bit);
 }
@@ -267,7 +262,7 @@ static void post(struct gx_threads *threads, struct gx_threads_task *task, uint3
 {
     atomic_store(&task->next, 0);
     atomic_store(&task->seats, helpers * SEAT_ONE);
-    atomic_fetch_or(&threads->wanted[task->kind], bit_of(threads, task));
+    atomic_fetch_or(&threads->wanted[task->kind], gx__threads_bit(threads, task));
     uint32_t looking = atomic_load(&threads->looking);
     if (atomic_load(&threads->asleep) && helpers > looking)
         futex_wake(&threads->bell, helpers - looking);
@@ -334,5 +329,5 @@ void gx__threads_run(struct gx_instance *instance, enum gx_threads_kind kind, ui
     take_parts(task, 0);
     want_no_more(threads, task);
     see_others_off(threads, task);
-    atomic_fetch_and(&threads->used, ~bit_of(threads, task));
+    atomic_fetch_and(&threads->used, ~gx__threads_bit(threads, task));
 }

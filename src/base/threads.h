@@ -61,6 +61,13 @@ struct gx_threads {
     struct gx_threads_task task[GX_THREADS_TASKS];
 };
 
+/* The bit of a task in `wanted` and `used`. */
+static inline uint32_t gx__threads_bit(const struct gx_threads *threads,
+                                       const struct gx_threads_task *task)
+{
+    return (uint32_t)1 << (task - threads->task);
+}
+
 /* Calls fn(arg, part, worker) for the parts 0 .. parts - 1, in any order, on this thread and up to
  * workers - 1 others, and returns when all are done. Starts threads when they are first needed; if
  * none can be started, this thread does everything. Does not allocate. */

@@ -298,27 +298,11 @@ static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_h
     return bad;
 }
 
-/* The operands starting at element `from`. */
-static struct gx_host_args skip_to(const struct cpu_kernel *k, const struct gx_host_args *args,
-                                   size_t from, size_t n)
-{
-    struct gx_host_args part = *args;
-    size_t skip = from * k->element_bytes;
-    part.n = n;
-    if (!(part.broadcast & GX_BROADCAST_A))
-        part.a = (const char *)part.a + skip;
-    if (part.b && !(part.broadcast & GX_BROADCAST_B))
-        part.b = (const char *)part.b + skip;
-    if (part.c && !(part.broadcast & GX_BROADCAST_C))
-        part.c = (const char *)part.c + skip;
-    return part;
-}
-
 /* Elements from .. from + n of args; the index of a bad one counts from the start. */
 static size_t run_part(const struct cpu_kernel *k, const struct gx_host_args *args, size_t from,
                        size_t n, size_t worker)
 {
-    struct gx_host_args part = skip_to(k, args, from, n);
+    struct gx_host_args part = gx__host_args_from(args, k->element_bytes, from, n);
     part.out = part.out ? (char *)part.out + from * k->element_bytes : NULL;
     if (part.scratch)
         part.scratch = (char *)part.scratch + worker * worker_scratch(k, args->n);
@@ -333,7 +317,7 @@ static size_t sum_part(const struct cpu_kernel *k, const struct gx_host_args *ar
                        size_t n, uint64_t *sum)
 {
     if (!k->fn && n) {
-        struct gx_host_args part = skip_to(k, args, from, n);
+        struct gx_host_args part = gx__host_args_from(args, k->element_bytes, from, n);
         part.out = sum;
         size_t bad = k->sum(k->prime, &part);
         return bad == GX_NONE_BAD ? bad : from + bad;
@@ -342,7 +326,7 @@ static size_t sum_part(const struct cpu_kernel *k, const struct gx_host_args *ar
     memset(sum, 0, k->element_bytes);
     for (size_t at = from, end = from + n; at < end; at += SUM_BLOCK) {
         size_t count = end - at < SUM_BLOCK ? end - at : SUM_BLOCK;
-        struct gx_host_args part = skip_to(k, args, at, count);
+        struct gx_host_args part = gx__host_args_from(args, k->element_bytes, at, count);
         part.out = terms;
         part.stream = false;
         size_t bad = k->fn(k->prime, &part);

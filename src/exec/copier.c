@@ -6,10 +6,8 @@
 #include "exec/copier.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
+#include "base/stream_copy.h"
 #include "exec/pipe.h"
 
 void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads)
@@ -36,39 +34,6 @@ void gx__copier_close(struct gx_copier *copier)
 
 /* ---- slices ---- */
 
-/* Bypasses the caches: the device reads staging memory next, and results of this size do not fit.
- * It also avoids reading the lines that are overwritten. */
-static void copy_past_caches(void *to, const void *from, size_t size)
-{
-#ifdef __SSE2__
-    enum { LINE = 64 };
-    char *d = to;
-    const char *s = from;
-    size_t head = -(uintptr_t)d % LINE;
-    head = head < size ? head : size;
-    memcpy(d, s, head);
-    for (d += head, s += head, size -= head; size >= LINE; d += LINE, s += LINE, size -= LINE)
-        for (size_t i = 0; i < LINE; i += sizeof(__m128i))
-            _mm_stream_si128((__m128i *)(void *)(d + i),
-                             _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
-    memcpy(d, s, size);
-    _mm_sfence(); /* before any other thread is told */
-#else
-    memcpy(to, from, size);
-#endif
-}
-
-/* Below this size, bypassing the caches is slower. */
-#define PAST_CACHES_BYTES 16384u
-
-static void copy_region(void *to, const void *from, size_t size)
-{
-    if (size < PAST_CACHES_BYTES)
-        memcpy(to, from, size);
-    else
-        copy_past_caches(to, from, size);
-}
-
 struct task {
     const struct gx_host_region *regions;
     size_t count;
@@ -90,7 +55,7 @@ static void copy_slice(void *user, size_t slice, uint32_t worker)
         const struct gx_host_region *r = &task->regions[region];
         size_t skip = from > start ? from - start : 0;
         size_t n = (r->size < end - start ? r->size : end - start) - skip;
-        copy_region((char *)r->to + skip, (const char *)r->from + skip, n);
+        gx__stream_copy((char *)r->to + skip, (const char *)r->from + skip, n);
     }
 }
 
@@ -139,7 +104,7 @@ static void *watch(void *user)
         copier->looked_at = pipe;
         pipe->watched = false;
         pthread_mutex_unlock(&copier->lock);
-        if (gx__pipe_try_step(pipe))
+        if (gx__pipe_step(pipe, false))
             gx__copier_watch(copier, pipe);
         pthread_mutex_lock(&copier->lock);
         copier->looked_at = NULL;

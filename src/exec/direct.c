@@ -171,11 +171,9 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
     return GX_OK;
 }
 
-gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
+gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct direct d = {.engine = engine, .batch = batch};
-    if (!engine->device.ops->run)
-        return gx__pipe_run(engine, batch);
     gx__batch_begin(engine, batch);
     d.now_ns = gx__now_ns();
     for (size_t i = 0; i < batch->count && batch->failed == GX_NO_JOB; i++) {

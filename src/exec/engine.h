@@ -138,8 +138,13 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
 void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
                    const struct gx_outcome *r);
 
-/* Runs a batch and returns its status when it is done. Any thread. */
-gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch);
+/* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
+gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch); /* on host memory */
+gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch);   /* by commands */
+static inline gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
+{
+    return engine->device.ops->run ? gx__direct_run(engine, batch) : gx__pipe_run(engine, batch);
+}
 
 /* The plan of the batch, without running it. */
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
@@ -151,9 +156,10 @@ struct gx_pipe;
 gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe);
 /* Returns when all groups of the batch are started; `done` may be called before that. */
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch);
-/* Finishes the oldest group in flight; false if there is none. */
-bool gx__pipe_step(struct gx_pipe *pipe);
-/* Finishes all groups and releases the memory of the pipe. */
+/* Finishes the oldest group in flight; false where there is none. Where another thread is at it:
+ * waits for that, or returns false. */
+bool gx__pipe_step(struct gx_pipe *pipe, bool wait);
+/* Finishes all, and gives back the memory of the pipe. */
 void gx__pipe_drain(struct gx_pipe *pipe);
 void gx__pipe_close(struct gx_pipe *pipe); /* drains; NULL is fine */
 /* All that were closed; the engine ends. */

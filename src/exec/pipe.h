@@ -78,11 +78,7 @@ static inline struct gx_inflight *gx__pipe_at(struct gx_pipe *pipe, uint64_t num
     return &pipe->inflight[number % (GX_SETS_MAX + 1)];
 }
 
-/* Finishes the oldest group unless another thread does; false where there was nothing to do. */
-bool gx__pipe_try_step(struct gx_pipe *pipe);
-
-/* gx__engine_run and gx__engine_plan on a device that has commands. */
-gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch);
+/* gx__engine_plan on a device that has commands. */
 gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                         struct gx_asked *asked, struct gx_plan *plan);
 

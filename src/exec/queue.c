@@ -497,7 +497,7 @@ static void finish_group(struct gx_worker *w, struct gx_backlog *queue)
     uint64_t fed = w->fed;
     w->finishing = true;
     pthread_mutex_unlock(&queue->lock);
-    bool some = gx__pipe_step(w->pipe);
+    bool some = gx__pipe_step(w->pipe, true);
     pthread_mutex_lock(&queue->lock);
     w->finishing = false;
     if (!some && w->fed == fed)

@@ -15,40 +15,8 @@
 
 /* ---- finishing groups ---- */
 
-/* Under the lock, which it releases while it works; there is a group, and no thread has it. */
-static void finish_head(struct gx_pipe *pipe)
-{
-    struct gx_inflight *f = gx__pipe_at(pipe, pipe->head);
-    struct gx_batch *batch = f->batch;
-    pipe->finishing = true;
-    pthread_mutex_unlock(&pipe->lock);
-    gx__group_finish(pipe, f);
-    pthread_mutex_lock(&pipe->lock);
-    f->group.count =
-        0; /* conflicts with nothing any more; its jobs may be gone when the batch is done */
-    if (!--batch->open && batch->fed) {
-        pthread_mutex_unlock(&pipe->lock);
-        gx__batch_end(pipe->engine, batch);
-        pthread_mutex_lock(&pipe->lock);
-    }
-    pipe->finishing = false;
-    atomic_store_explicit(&pipe->finished, pipe->finished + 1, memory_order_release);
-    pipe->head++;
-    pthread_cond_broadcast(&pipe->changed);
-}
-
-bool gx__pipe_try_step(struct gx_pipe *pipe)
-{
-    pthread_mutex_lock(&pipe->lock);
-    bool some = pipe->head != pipe->tail && !pipe->finishing;
-    if (some)
-        finish_head(pipe);
-    pthread_mutex_unlock(&pipe->lock);
-    return some;
-}
-
-/* Under the lock, which it releases while it polls: until another thread has finished a group or it
- * is time to sleep. Waking up takes 10 us. */
+/* Under the lock, which it gives up meanwhile: until another thread has finished a group or it is
+ * time to sleep. To be woken takes 10 us. */
 static void look_out(struct gx_pipe *pipe, uint64_t finished)
 {
     struct gx_linger linger = {0};
@@ -58,25 +26,35 @@ static void look_out(struct gx_pipe *pipe, uint64_t finished)
     pthread_mutex_lock(&pipe->lock);
 }
 
-bool gx__pipe_step(struct gx_pipe *pipe)
+bool gx__pipe_step(struct gx_pipe *pipe, bool wait)
 {
     pthread_mutex_lock(&pipe->lock);
     uint64_t finished = pipe->finished;
-    bool some = pipe->head != pipe->tail;
-    if (some && !pipe->finishing)
-        finish_head(pipe);
-    else if (some)
+    bool some = pipe->head != pipe->tail && (wait || !pipe->finishing);
+    if (some && !pipe->finishing) {
+        struct gx_inflight *f = gx__pipe_at(pipe, pipe->head);
+        struct gx_batch *batch = f->batch;
+        pipe->finishing = true;
+        pthread_mutex_unlock(&pipe->lock);
+        gx__group_finish(pipe, f);
+        pthread_mutex_lock(&pipe->lock);
+        f->group.count = 0; /* in nobody's way any more; its jobs may be gone with the batch */
+        if (!--batch->open && batch->fed) {
+            pthread_mutex_unlock(&pipe->lock);
+            gx__batch_end(pipe->engine, batch);
+            pthread_mutex_lock(&pipe->lock);
+        }
+        pipe->finishing = false;
+        atomic_store_explicit(&pipe->finished, pipe->finished + 1, memory_order_release);
+        pipe->head++;
+        pthread_cond_broadcast(&pipe->changed);
+    } else if (some) {
         look_out(pipe, finished);
+    }
     while (some && pipe->finished == finished)
         pthread_cond_wait(&pipe->changed, &pipe->lock);
     pthread_mutex_unlock(&pipe->lock);
     return some;
-}
-
-static void finish_all(struct gx_pipe *pipe)
-{
-    while (gx__pipe_step(pipe))
-        ;
 }
 
 /* ---- memory ---- */
@@ -254,8 +232,9 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
 
 /* ---- feeding ---- */
 
-/* Waits until a set is free and no group in flight conflicts with this one. */
-static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_t sets)
+/* How many groups have to be finished before this one starts: a set must be free, and nothing in
+ * flight may be in its way. */
+static uint64_t finished_before(struct gx_pipe *pipe, const struct gx_group *group, uint32_t sets)
 {
     uint64_t until = group->drain ? pipe->tail : 0;
     pthread_mutex_lock(&pipe->lock);
@@ -265,12 +244,17 @@ static void make_way(struct gx_pipe *pipe, const struct gx_group *group, uint32_
     for (uint64_t i = tail; i-- > head && i >= until;)
         if (gx__group_waits(group, &gx__pipe_at(pipe, i)->group))
             until = i + 1;
-    while (pipe->head < until) { /* other threads finish groups too */
-        pthread_mutex_unlock(&pipe->lock);
-        gx__pipe_step(pipe);
-        pthread_mutex_lock(&pipe->lock);
-    }
     pthread_mutex_unlock(&pipe->lock);
+    return until;
+}
+
+/* Other threads finish groups too. */
+static bool has_finished(struct gx_pipe *pipe, uint64_t count)
+{
+    pthread_mutex_lock(&pipe->lock);
+    bool has = pipe->head >= count;
+    pthread_mutex_unlock(&pipe->lock);
+    return has;
 }
 
 static bool goes_on(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_piece *next)
@@ -305,7 +289,8 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
                 break;
             if (!gx__group_start(pipe, batch, plan))
                 return false;
-            finish_all(pipe);
+            while (gx__pipe_step(pipe, true))
+                ;
             if (!goes_on(pipe, batch, piece))
                 return false;
         }
@@ -318,28 +303,6 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
     return false;
 }
 
-static void start_groups(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
-{
-    struct gx_cursor cursor = {0}, next = {0};
-    for (;; cursor = next) {
-        struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
-        if (!gx__plan_next(plan, &next, group))
-            return;
-        make_way(pipe, group, plan->sets);
-        if (!goes_on(pipe, batch, &group->pieces[0]))
-            return;
-        if (group->drain) {
-            struct gx_piece first = group->pieces[0];
-            if (!check_before(pipe, batch, plan, &first))
-                return;
-            next = cursor; /* the pass has overwritten the group */
-            gx__plan_next(plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
-        }
-        if (!gx__group_start(pipe, batch, plan))
-            return;
-    }
-}
-
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_asked asked;
@@ -350,10 +313,26 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->fed = false;
     gx__float_env_default(&caller);
     gx_status s = prepare(pipe, batch, &asked, &plan);
-    if (s == GX_OK)
-        start_groups(pipe, batch, &plan);
-    else
+    if (s != GX_OK)
         gx__batch_fail_device(pipe->engine, batch, 0, s);
+    struct gx_cursor cursor = {0}, next = {0};
+    for (bool on = s == GX_OK; on; cursor = next) {
+        struct gx_group *group = &gx__pipe_at(pipe, pipe->tail)->group;
+        if (!gx__plan_next(&plan, &next, group))
+            break;
+        uint64_t until = finished_before(pipe, group, plan.sets);
+        while (!has_finished(pipe, until))
+            gx__pipe_step(pipe, true);
+        on = goes_on(pipe, batch, &group->pieces[0]);
+        if (on && group->drain) {
+            struct gx_piece first = group->pieces[0];
+            on = check_before(pipe, batch, &plan, &first);
+            next = cursor; /* the pass was planned in the same place */
+            if (on)
+                gx__plan_next(&plan, &next, &gx__pipe_at(pipe, pipe->tail)->group);
+        }
+        on = on && gx__group_start(pipe, batch, &plan);
+    }
     pthread_mutex_lock(&pipe->lock);
     batch->fed = true;
     bool done = !batch->open;
@@ -365,7 +344,8 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 
 void gx__pipe_drain(struct gx_pipe *pipe)
 {
-    finish_all(pipe);
+    while (gx__pipe_step(pipe, true))
+        ;
     put_sets(pipe);
     pthread_mutex_lock(&pipe->lock);
     pipe->head = pipe->tail = 0; /* the part of the ring that is in the caches */
@@ -435,6 +415,8 @@ gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch)
         return s;
     }
     gx__pipe_feed(pipe, batch);
+    while (gx__pipe_step(pipe, true))
+        ;
     gx__pipe_close(pipe);
     return batch->status;
 }

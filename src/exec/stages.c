@@ -401,19 +401,6 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_inflight *f)
     return GX_OK;
 }
 
-static gx_status wait_for(struct gx_pipe *pipe, struct gx_inflight *f)
-{
-    gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
-    f->end_ns = gx__engine_now(pipe->engine);
-    f->device_ns = f->end_ns - f->submit_ns;
-    uint32_t submits = (uint32_t)f->commands;
-    if (s == GX_OK)
-        s = read_stamps(pipe, f);
-    let_go(pipe, f, s == GX_OK);
-    f->commands = submits; /* for the report */
-    return s;
-}
-
 /* ---- the results ---- */
 
 /* *found: the first piece with an element that is not below the modulus, and *bad which;
@@ -612,7 +599,14 @@ void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
 {
     size_t found = f->group.count;
     uint64_t bad = 0;
-    gx_status s = wait_for(pipe, f);
+    gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
+    f->end_ns = gx__engine_now(pipe->engine);
+    f->device_ns = f->end_ns - f->submit_ns;
+    uint32_t submits = (uint32_t)f->commands;
+    if (s == GX_OK)
+        s = read_stamps(pipe, f);
+    let_go(pipe, f, s == GX_OK);
+    f->commands = submits; /* for the report */
     if (s == GX_OK)
         s = check(pipe, f, &found, &bad);
     if (s == GX_OK && found < f->group.count && f->group.pieces[0].only)

@@ -93,4 +93,20 @@ size_t gx__first_bad_args(const struct gx_prime *prime, const struct gx_host_arg
 /* out = 1/in for one element in Montgomery form, below p and not 0; out may be in. */
 void gx__invert_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *in);
 
+/* The operands of n elements starting at element `from`. */
+static inline struct gx_host_args gx__host_args_from(const struct gx_host_args *args,
+                                                     size_t element_bytes, size_t from, size_t n)
+{
+    struct gx_host_args part = *args;
+    size_t skip = from * element_bytes;
+    part.n = n;
+    if (!(part.broadcast & GX_BROADCAST_A))
+        part.a = (const char *)part.a + skip;
+    if (part.b && !(part.broadcast & GX_BROADCAST_B))
+        part.b = (const char *)part.b + skip;
+    if (part.c && !(part.broadcast & GX_BROADCAST_C))
+        part.c = (const char *)part.c + skip;
+    return part;
+}
+
 #endif

@@ -129,8 +129,6 @@ bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_predict
     p->slow_ns = on_line(x0, gx__get(&from->slow_ns), x1, gx__get(&to->slow_ns), n, least);
     p->ns = p->ns < GX_PREDICTION_MAX ? p->ns : GX_PREDICTION_MAX;
     p->slow_ns = clamp(p->slow_ns, p->ns, GX_PREDICTION_MAX);
-    const struct gx_point *near = n - x0 < x1 - n ? from : to;
-    p->date = atomic_load_explicit(&near->date, memory_order_relaxed);
     return true;
 }
 

@@ -287,15 +287,12 @@ static bool split(const struct gx_question *q, bool contended, struct gx_decisio
     return true;
 }
 
-static void try_split(const struct gx_question *q, struct gx_decision *d)
+static bool is_contended(const struct gx_question *q)
 {
-    bool slower = false;
     for (size_t i = 0; i < q->count; i++)
-        slower |= q->candidates[i].contention > 1;
-    if (split(q, true, d) || !slower)
-        return;
-    struct gx_decision without = *d;
-    d->held_back = split(q, false, &without);
+        if (q->candidates[i].contention > 1)
+            return true;
+    return false;
 }
 
 /* ---- exploring ---- */
@@ -363,7 +360,10 @@ void gx__decide(const struct gx_question *q, struct gx_decision *d)
         choose(d, GX_REASON_DEFAULT, default_candidate(q));
     } else if (!explore(q, d, by, best)) {
         choose(d, GX_REASON_FASTEST, best);
-        if (!q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS)
-            try_split(q, d);
+        bool may_split = !q->whole && q->policy != GX_POLICY_LATENCY && by[best] > SPLIT_MIN_NS;
+        if (may_split && !split(q, true, d) && is_contended(q)) {
+            struct gx_decision without = *d;
+            d->held_back = split(q, false, &without);
+        }
     }
 }

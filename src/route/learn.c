@@ -23,19 +23,7 @@
 #define LIMIT_MAX    ((uint32_t)1 << 20)
 #define LIMITS_EVERY 16u
 
-/* The model may be NULL: nothing is known. */
-static bool predict(const struct gx_model *model, const struct gx_kind *kind, double n,
-                    struct gx_prediction *prediction)
-{
-    return model && gx__model_predict(model, kind, n, prediction);
-}
-
-static double next_ns(const struct gx_model *model)
-{
-    return model ? gx__model_next_ns(model) : 0;
-}
-
-const struct gx_predictor gx__predictor = {predict, next_ns};
+const struct gx_predictor gx__predictor = {gx__model_predict, gx__model_next_ns};
 
 /* Operands of one element (broadcasts, results of reductions) do not count: they cost no transfer.
  */

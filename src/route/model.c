@@ -96,24 +96,22 @@ static bool similar_kind(const struct gx_kind *kind, int step, struct gx_kind *o
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction)
 {
-    if (!valid(kind) || !(n >= 0 && n < GX_PREDICTION_MAX)) /* rejects NaN */
+    if (!model || !valid(kind) || !(n >= 0 && n < GX_PREDICTION_MAX)) /* rejects NaN */
         return false;
     for (int step = 0; step < 8; step++) {
         struct gx_kind other;
         if (!similar_kind(kind, step, &other))
             continue;
         const struct gx_curve *curve = find(model, &other);
-        if (curve && gx__curve_predict(curve, n, prediction)) {
-            prediction->borrowed = step > 0;
+        if (curve && gx__curve_predict(curve, n, prediction))
             return true;
-        }
     }
     return false;
 }
 
 double gx__model_next_ns(const struct gx_model *model)
 {
-    return gx__get(&model->next_ns);
+    return model ? gx__get(&model->next_ns) : 0;
 }
 
 /* ---- learning; under the lock ---- */

@@ -23,8 +23,6 @@ struct gx_model;
 struct gx_prediction {
     double ns;      /* typical time; above 0 unless n is 0, at most GX_PREDICTION_MAX */
     double slow_ns; /* time of the slower calls; at least ns */
-    uint32_t date;  /* gx__date_s of the last measurement near n */
-    bool borrowed;  /* from the curve of a similar kind */
 };
 #define GX_PREDICTION_MAX 1e18 /* the sum of a few fits into a uint64_t */
 

@@ -906,7 +906,7 @@ static void batches_overlap_in_a_pipe(void **state)
             prepare_fed(&fed[i], i + 3, (gx_mode)(i % 4));
             gx__pipe_feed(pipe, &fed[i].batch);
         }
-        while (gx__pipe_step(pipe))
+        while (gx__pipe_step(pipe, true))
             ;
         for (uint32_t i = 0; i < BATCHES; i++) {
             assert_int_equal(fed[i].done, 1);

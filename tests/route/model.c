@@ -311,8 +311,6 @@ static void slow_calls(void **state)
     assert_true(gx__model_predict(model, &mul, 64, &p));
     near(p.ns, 120, 1e-6);
     near(p.slow_ns, 300, 1e-6);
-    assert_false(p.borrowed);
-    assert_true(gx__date_s() - p.date < 60);
     gx__model_close(model);
 }
 
@@ -333,7 +331,6 @@ static void borrowing(void **state)
         kind.op = ops[i].op;
         assert_true(gx__model_predict(model, &kind, 64, &p));
         near(p.ns, 1000.0 * ops[i].of, 1e-6);
-        assert_true(p.borrowed);
     }
     kind = (struct gx_kind){GX_SQR, mul.field, GX_REGISTERED_MEMORY, GX_PATH_DEVICE_LOCAL};
     near(predict(model, &kind, 64), 3000, 1e-6);

@@ -92,15 +92,11 @@ gx_status gx__vk_clock_open(struct vk_device *device)
 /* ---- conversion ---- */
 
 /* Counters have as many bits as the mask and wrap around: the shorter distance is the right one. */
-static int64_t ticks_between(uint64_t from, uint64_t to, uint64_t mask)
-{
-    uint64_t forth = (to - from) & mask, back = (from - to) & mask;
-    return forth <= back ? (int64_t)forth : -(int64_t)back;
-}
-
 static uint64_t convert(const struct vk_device *device, uint64_t ticks, uint64_t mask)
 {
-    int64_t way = ticks_between(device->clock.ticks, ticks, mask);
+    uint64_t from = device->clock.ticks, forth = (ticks - from) & mask,
+             back = (from - ticks) & mask;
+    int64_t way = forth <= back ? (int64_t)forth : -(int64_t)back;
     double tick = (double)device->limits.tick_ns;
     return device->clock.host_ns + (uint64_t)(tick == 1 ? way : (int64_t)((double)way * tick));
 }

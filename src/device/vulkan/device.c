@@ -25,8 +25,6 @@
 static gx_status translate(VkResult result)
 {
     switch (result) {
-    case VK_SUCCESS:
-        return GX_OK;
     case VK_ERROR_OUT_OF_HOST_MEMORY:
         return GX_ERR_OUT_OF_MEMORY;
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
@@ -49,10 +47,10 @@ static gx_status translate(VkResult result)
     }
 }
 
-gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what)
+gx_status gx__vk_failed(struct vk_device *device, VkResult result, const char *what)
 {
     gx_status s = translate(result);
-    if (s == GX_OK || s == GX_ERR_TIMEOUT)
+    if (s == GX_ERR_TIMEOUT)
         return s;
     if (s == GX_ERR_DEVICE_LOST)
         atomic_store(&device->gpu.lost, true);

@@ -50,28 +50,6 @@ static gx_status look(struct vk_device *device, struct vk_queue *queue, uint64_t
     return GX_OK;
 }
 
-static gx_status sleep_until(struct vk_device *device, struct vk_queue *queue, uint64_t value,
-                             uint64_t deadline)
-{
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                .semaphoreCount = 1,
-                                .pSemaphores = &queue->timeline,
-                                .pValues = &value};
-    for (;;) {
-        uint64_t now = gx__now_ns(), left = deadline > now ? deadline - now : 0;
-        VkResult r =
-            device->fn.vkWaitSemaphores(device->handle, &info, left < SLICE_NS ? left : SLICE_NS);
-        gx_status s = r == VK_TIMEOUT ? gx__gpu_alive(&device->gpu)
-                                      : gx__vk_status(device, r, "vkWaitSemaphores");
-        if (r == VK_SUCCESS)
-            note_reached(queue, value);
-        if (r != VK_TIMEOUT || s != GX_OK)
-            return s;
-        if (left <= SLICE_NS)
-            return GX_ERR_TIMEOUT;
-    }
-}
-
 static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, uint64_t value,
                             uint64_t timeout_ns)
 {
@@ -90,7 +68,24 @@ static gx_status wait_value(struct vk_device *device, struct vk_queue *queue, ui
             sched_yield();
         gx__pause();
     }
-    return timeout_ns ? sleep_until(device, queue, value, deadline) : GX_ERR_TIMEOUT;
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                .semaphoreCount = 1,
+                                .pSemaphores = &queue->timeline,
+                                .pValues = &value};
+    for (uint64_t left = timeout_ns; left;) {
+        uint64_t now = gx__now_ns();
+        left = deadline > now ? deadline - now : 0;
+        VkResult r =
+            device->fn.vkWaitSemaphores(device->handle, &info, left < SLICE_NS ? left : SLICE_NS);
+        gx_status s = r == VK_TIMEOUT ? gx__gpu_alive(&device->gpu)
+                                      : gx__vk_status(device, r, "vkWaitSemaphores");
+        if (r == VK_SUCCESS)
+            note_reached(queue, value);
+        if (r != VK_TIMEOUT || s != GX_OK)
+            return s;
+        left = left > SLICE_NS ? left : 0;
+    }
+    return GX_ERR_TIMEOUT;
 }
 
 gx_status gx__vk_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)

@@ -199,7 +199,11 @@ static inline const gx_allocator *vk_allocator(const struct vk_device *device)
 
 /* Converts every VkResult to a status: remembers a lost device and logs the failure. `what` names
  * the call. */
-gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what);
+gx_status gx__vk_failed(struct vk_device *device, VkResult result, const char *what);
+static inline gx_status gx__vk_status(struct vk_device *device, VkResult result, const char *what)
+{
+    return result == VK_SUCCESS ? GX_OK : gx__vk_failed(device, result, what);
+}
 /* For capture tools and the validation layer; does nothing without them. */
 void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
