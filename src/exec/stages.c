@@ -566,18 +566,20 @@ static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, u
     r->total_ns = f->end_ns - f->batch->job_start;
 }
 
+static uint64_t weight(const struct gx_piece *p)
+{
+    return p->n * gx__element_bytes(p->job->field);
+}
+
 /* The first `count` pieces are done. */
 static void report_pieces(struct gx_pipe *pipe, struct gx_inflight *f, size_t count)
 {
-    uint64_t bytes[GX_GROUP_DISPATCHES], all = 0;
-    for (size_t k = 0; k < f->group.count; k++) {
-        const struct gx_piece *p = &f->group.pieces[k];
-        bytes[k] = p->n * gx__element_bytes(p->job->field);
-        all += bytes[k];
-    }
+    uint64_t all = 0;
+    for (size_t k = 0; k < f->group.count; k++)
+        all += weight(&f->group.pieces[k]);
     for (size_t k = 0; k < count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
-        report_piece(f, k, bytes[k], all);
+        report_piece(f, k, weight(p), all);
         if (p->last && !p->only)
             gx__batch_job_done(pipe->engine, f->batch, p->index,
                                (struct gx_times){f->batch->job_start, f->end_ns});
