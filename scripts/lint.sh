@@ -63,12 +63,15 @@ fi
 # first entry is used.
 tidy() {
     local list=build/lint
+    # Where the analyser gives up on a function: a third of its default takes a third of the time.
+    local depth=(--extra-arg={-Xclang,-analyzer-config,-Xclang,max-nodes=75000})
     cmake --preset clang -DGPUEXEC_TESTS=ON --log-level=WARNING >/dev/null || return 1
     mkdir -p $list
     jq --arg built "$PWD/build/" 'map(select(.file | startswith($built) | not)) | unique_by(.file)' \
         build/clang/compile_commands.json >$list/compile_commands.json || return 1
     jq -r '.[].file' $list/compile_commands.json |
-        xargs -r -P "$(nproc)" -n 1 clang-tidy -p $list --quiet --warnings-as-errors='*' 2>build/lint.tidy.log || {
+        xargs -r -P "$(nproc)" -n 1 clang-tidy -p $list --quiet --warnings-as-errors='*' "${depth[@]}" \
+            2>build/lint.tidy.log || {
         grep -v '^[0-9]* warnings\{0,1\} ' build/lint.tidy.log >&2
         return 1
     }
