@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mixed jobs, which have buffers on several devices. They are laid out in host memory: operands are
- * read from the buffers, the job is routed like any other, and its result is written back.
- * check.c lays out jobs in the same way to verify them.
+ * Jobs with buffers that run elsewhere: mixed ones, whose buffers are on several devices, and small
+ * ones that finish sooner on another device, copies included. They are laid out in host memory:
+ * operands are read from the buffers, the job is routed like any other, and its result is written
+ * back. check.c lays out jobs in the same way to verify them.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "exec/buffer.h"
+#include "exec/pipe.h"
 #include "route/workspace.h"
 #include "route/health.h"
 
 #define ALIGN ((size_t)64)
+
+/* Larger operands take longer to read than any device takes for them. */
+#define MOVE_BYTES ((size_t)128 << 10)
+/* A move must promise this much: copies are known less well than kernels. */
+#define MOVE_MARGIN 1.2
+/* If the device has measured neither an empty submit nor its copies (bytes per ns). */
+#define COPY_NS   15000.0
+#define COPY_RATE 1.0
 
 /* An operand that the result replaces has the memory of the output in the workspace too. */
 static bool is_replaced(const gx_job *job, int which)
@@ -72,6 +83,65 @@ gx_status gx__lay_out(struct gx_router *router, struct gx_workspace *ws, const g
     return GX_OK;
 }
 
+/* ---- whether to move ---- */
+
+/* Predicted time to read an operand from its buffer, or to write the result to it. */
+static double copy_ns(const gx_operand *o, size_t bytes, bool write)
+{
+    const struct gx_device_facts *facts = &o->buf->engine->device.facts;
+    const struct gx_mem_speed *s = &facts->speed[write ? GX_MEM_UPLOAD : GX_MEM_READBACK];
+    double by_host = write ? s->host_write : s->host_read;
+    double by_device = write ? s->copy_in : s->copy_out, size = (double)bytes;
+    if (write && gx__buf_is_open(o->buf, bytes)) /* the host writes it directly */
+        return size / (double)facts->speed[GX_MEM_DEVICE].host_write;
+    return (facts->submit_ns ? (double)facts->submit_ns : COPY_NS) +
+           size / (by_host > 0 ? by_host : COPY_RATE) +
+           size / (by_device > 0 ? by_device : COPY_RATE);
+}
+
+/* All copies of a small job; 0: it is not small, or a buffer is mapped and cannot be copied. */
+static double copies_ns(const gx_job *job)
+{
+    size_t bytes = 0;
+    double ns = 0;
+    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
+        const gx_operand *o = gx__operand(job, i);
+        if (!gx__in_device_buffer(o))
+            continue;
+        size_t size = gx__operand_bytes(job, i);
+        bytes += size;
+        if (o->buf->mapped || bytes > MOVE_BYTES)
+            return 0;
+        ns += copy_ns(o, size, i == GX_OUT);
+    }
+    return ns;
+}
+
+bool gx__pays_to_move(struct gx_router *router, struct gx_workspace *ws, const struct gx_call *call,
+                      size_t index)
+{
+    const gx_job *job = &call->jobs[index];
+    const struct gx_engine *home = gx__resident_engine(job);
+    const struct gx_instance *instance = router->slots.instance;
+    struct gx_prediction p;
+    char message[GX_MESSAGE_BYTES];
+    if (call->mode || call->path || atomic_load(&home->lost) || gx__sample_every(instance) == 1)
+        return false; /* the last: a result that is written back would not be compared */
+    struct gx_kind kind = gx__kind_of(instance, job, call->path, false);
+    double copies = copies_ns(job);
+    if (!(copies > 0) ||
+        !gx__model_predict(atomic_load(&home->slot->model), &kind, (double)job->n, &p) ||
+        copies * MOVE_MARGIN >= p.ns || gx__lay_out(router, ws, job, 1) != GX_OK ||
+        gx__round_decide(router, ws, call->policy, call->path, ws->round, 1, false, message,
+                         sizeof message) != GX_OK)
+        return false;
+    double elsewhere = ws->decision.best_ns;
+    gx__round_leave(ws);
+    return elsewhere > 0 && (copies + elsewhere) * MOVE_MARGIN < p.ns;
+}
+
+/* ---- copies ---- */
+
 static gx_status cannot_copy(struct gx_router *router, const gx_operand *o, gx_status s,
                              char *message, size_t size)
 {
@@ -84,14 +154,16 @@ static gx_status cannot_copy(struct gx_router *router, const gx_operand *o, gx_s
 }
 
 gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                            char *message, size_t size)
+                            uint64_t *ns, char *message, size_t size)
 {
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
         size_t bytes = gx__operand_bytes(job, i);
         if (!gx__in_device_buffer(o) || !bytes)
             continue;
+        uint64_t start = gx__engine_now(o->buf->engine);
         gx_status s = gx_buf_read(o->buf, o->offset, gx__operand(laid_out, i)->host, bytes);
+        *ns += gx__engine_now(o->buf->engine) - start;
         if (s != GX_OK)
             return cannot_copy(router, o, s, message, size);
     }
@@ -99,12 +171,14 @@ gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const g
 }
 
 static gx_status write_result(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                              char *message, size_t size)
+                              uint64_t *ns, char *message, size_t size)
 {
     size_t bytes = gx__operand_bytes(job, GX_OUT);
     if (!gx__in_device_buffer(&job->out) || !bytes)
         return GX_OK;
+    uint64_t start = gx__engine_now(job->out.buf->engine);
     gx_status s = gx_buf_write(job->out.buf, job->out.offset, laid_out->out.host, bytes);
+    *ns += gx__engine_now(job->out.buf->engine) - start;
     return s == GX_OK ? s : cannot_copy(router, &job->out, s, message, size);
 }
 
@@ -114,12 +188,13 @@ gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struc
     struct gx_outcome own, *r = call->reports ? &call->reports[index] : &own;
     const gx_job *job = &call->jobs[index];
     struct gx_call there = *call;
+    uint64_t copies = 0;
     *reported = 0;
     gx_status s = gx__lay_out(router, ws, job, 1);
     if (s != GX_OK)
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
     else
-        s = gx__read_operands(router, job, ws->round, call->message, sizeof call->message);
+        s = gx__read_operands(router, job, ws->round, &copies, call->message, sizeof call->message);
     if (s != GX_OK)
         return s;
     there.jobs = ws->round;
@@ -127,7 +202,10 @@ gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struc
     there.reports = r;
     s = gx__round_run(router, ws, &there, 0, 1, reported);
     if (s == GX_OK) {
-        s = write_result(router, job, ws->round, there.message, sizeof there.message);
+        s = write_result(router, job, ws->round, &copies, there.message, sizeof there.message);
+        r->total_ns += copies;
+        if (r->reason == GX_REASON_ONLY) /* the device of the buffers could have done it too */
+            r->reason = GX_REASON_FASTEST;
         if (s == GX_OK)
             return s;
         r->status = s;

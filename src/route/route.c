@@ -246,6 +246,16 @@ gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, con
     return gx__rounds_find(rounds, &allocator, jobs, count);
 }
 
+/* The job at `first`, which has n - 1 others with it, has buffers but is laid out in host memory.
+ */
+static bool runs_elsewhere(struct gx_router *router, struct gx_workspace *ws,
+                           const struct gx_call *call, size_t first, size_t n)
+{
+    const gx_job *job = &call->jobs[first];
+    return gx__is_mixed(job) ||
+           (n == 1 && gx__resident_engine(job) && gx__pays_to_move(router, ws, call, first));
+}
+
 static gx_status run_any(struct gx_router *router, struct gx_call *call)
 {
     struct gx_rounds rounds;
@@ -262,7 +272,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
         if (call->cancel && atomic_load(call->cancel)) {
             s = GX_ERR_CANCELLED;
             snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
-        } else if (gx__is_mixed(&call->jobs[i])) {
+        } else if (runs_elsewhere(router, ws, call, i, n)) {
             s = gx__run_mixed(router, ws, call, i, &reported);
         } else if (resident) {
             s = gx__run_resident(router, ws, call, i, n, &reported);
@@ -393,7 +403,8 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
         gx__batch_set(&p->batch, call, jobs, 0, p->count);
         return GX_OK;
     }
-    if (gx__is_mixed(jobs)) {
+    if (runs_elsewhere(router, p->ws, call, first,
+                       gx__resident_engine(jobs) ? resident_count(call, first) : 0)) {
         p->count = 1;
         gx_status s = gx__lay_out(router, p->ws, jobs, 1);
         return s == GX_OK ? propose_round(router, call, p->ws->round, p) : s;

@@ -197,10 +197,14 @@ bool gx__is_mixed(const gx_job *job);
  * Copies no operands. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__lay_out(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                       size_t count);
-/* Reads the operands of a job from device buffers to where gx__lay_out put them. On failure message
- * says why. */
+/* Reads the operands of a job from device buffers to where gx__lay_out put them, and adds the time
+ * to *ns. On failure message says why. */
 gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                            char *message, size_t size);
+                            uint64_t *ns, char *message, size_t size);
+/* Whether a job with buffers on one device finishes sooner elsewhere, copies included: then it runs
+ * like a mixed one. Few do: inversions of a few elements, which take a GPU many passes. */
+bool gx__pays_to_move(struct gx_router *router, struct gx_workspace *ws, const struct gx_call *call,
+                      size_t index);
 /* Runs one mixed job of the call. As gx__round_run. */
 gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                         size_t index, size_t *reported);

@@ -419,8 +419,8 @@ static void expect_in_buffer(gx_ctx *ctx, gx_op op, gx_field field, size_t n, gx
     expect_result(ctx, &job);
 }
 
-/* However slow the device is for them: who put data there has a reason. */
-static void resident_jobs_stay(void **state)
+/* A few elements are read, inverted elsewhere and written back, where that takes less time. */
+static void small_inversions_move(void **state)
 {
     (void)state;
     enum { N = 1000 };
@@ -435,13 +435,42 @@ static void resident_jobs_stay(void **state)
     gx_job job = {.op = GX_INV, .field = field, .n = N, .a = gx_dev(buf, 0)};
     job.out = gx_dev(buf, 2 * bytes);
     uint64_t home = alone(ctx, &job, slow_home);
+    memset(out, 0x5c, bytes);
+    assert_int_equal(gx_buf_write(buf, 2 * bytes, out, bytes), GX_OK);
     assert_int_equal(gx_estimate(ctx, &job, 1, NULL, &e), GX_OK);
-    assert_string_equal(e.device, slow_home);
+    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+    check_elements(&r, N);
+    assert_int_equal(r.reason, GX_REASON_FASTEST);
+    assert_string_equal(r.device, "sim:cpu-16-cores");
+    assert_string_equal(e.device, "sim:cpu-16-cores");
+    print_message("%d inverses: %llu ns at home, %llu moved\n", N, (unsigned long long)home,
+                  (unsigned long long)r.total_ns);
+    assert_true(r.total_ns < home);
+    expect_in_buffer(ctx, GX_INV, field, N, buf, 2 * bytes);
+
+    job.a = job.out; /* in place: back again */
+    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+    assert_string_equal(r.device, "sim:cpu-16-cores");
+    assert_int_equal(gx_buf_read(buf, 2 * bytes, out, bytes), GX_OK);
+    assert_memory_equal(out, in[0], bytes);
+
+    /* Sums are done before anything could be read; and what was asked for is done at home. */
+    job = (gx_job){.op = GX_ADD, .field = field, .n = N, .a = gx_dev(buf, 0)};
+    job.b = gx_dev(buf, bytes);
+    job.out = gx_dev(buf, 2 * bytes);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
     assert_int_equal(r.reason, GX_REASON_RESIDENT);
     assert_string_equal(r.device, slow_home);
-    assert_int_equal(candidate(&r, slow_home)->predicted_ns, home);
-    expect_in_buffer(ctx, GX_INV, field, N, buf, 2 * bytes);
+    expect_in_buffer(ctx, GX_ADD, field, N, buf, 2 * bytes);
+
+    /* A refused operand leaves the buffer as it was. */
+    memset(want, 0xff, 32);
+    assert_int_equal(gx_buf_write(buf, 32 * 77, want, 32), GX_OK);
+    job.op = GX_INV;
+    job.b = (gx_operand){0};
+    assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NOT_CANONICAL);
+    assert_int_equal(r.bad_index, 77);
+    expect_in_buffer(ctx, GX_ADD, field, 1, buf, 2 * bytes);
     gx_buf_destroy(&buf);
     gx_close(&ctx);
 }
@@ -1166,7 +1195,7 @@ int main(void)
         cmocka_unit_test(regret_is_small),
         cmocka_unit_test(nothing_for_the_slow_one),
         cmocka_unit_test(transfers_count),
-        cmocka_unit_test(resident_jobs_stay),
+        cmocka_unit_test(small_inversions_move),
         cmocka_unit_test(buffers_of_several_devices),
         cmocka_unit_test(probes_are_affordable),
         cmocka_unit_test(every_job_is_sampled),
