@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "api/tickets.h"
 
@@ -18,13 +19,14 @@ struct submitter {
     size_t count; /* of jobs in a ticket */
     gx_ticket *ticket;
     gx_status status;
-    atomic_int returned;
+    atomic_int id, returned;
 };
 
 static void *submit_one(void *user)
 {
     struct submitter *s = user;
     gx_run_opts opts = {.device = "cpu"};
+    atomic_store(&s->id, gettid());
     s->status = gx_submit(s->ctx, s->jobs, s->count, &opts, &s->ticket);
     atomic_store(&s->returned, 1);
     return NULL;
@@ -33,6 +35,25 @@ static void *submit_one(void *user)
 static void start_submitter(struct submitter *s)
 {
     assert_int_equal(pthread_create(&s->thread, NULL, submit_one, s), 0);
+}
+
+static int is_asleep(int id)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return 0;
+    int found = fscanf(f, "%*d (%*[^)]) %c", &state);
+    fclose(f);
+    return found == 1 && state == 'S';
+}
+
+/* Waits until the submitter waits for room, or does not have to. */
+static void await_submitter(struct submitter *s)
+{
+    while (!atomic_load(&s->returned) && !(atomic_load(&s->id) && is_asleep(atomic_load(&s->id))))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static void end_submitter(struct submitter *s)
@@ -57,9 +78,9 @@ static void full_queue(void **state)
     struct submitter third = {.ctx = rig.ctx, .jobs = &jobs[1], .count = 1};
     struct submitter large = {.ctx = rig.ctx, .jobs = &jobs[2], .count = 5};
     start_submitter(&third);
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    await_submitter(&third);
     start_submitter(&large);
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    await_submitter(&large);
     assert_int_equal(atomic_load(&third.returned), 0);
     assert_int_equal(atomic_load(&large.returned), 0);
     assert_int_equal(stats_of(rig.ctx).jobs_waiting, 2);
@@ -93,9 +114,9 @@ static void first_come_first_served(void **state)
     struct submitter large = {.ctx = rig.ctx, .jobs = &jobs[1], .count = 5};
     struct submitter small = {.ctx = rig.ctx, .jobs = &jobs[0], .count = 1};
     start_submitter(&large);
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    await_submitter(&large);
     start_submitter(&small);
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    await_submitter(&small);
     int returned = atomic_load(&small.returned), first = atomic_load(&large.returned);
     finish_stop(&rig, &stop);
     end_submitter(&large);
@@ -151,7 +172,7 @@ static void bound_as_setting(void **state)
     gx_job job = add_job(out);
     struct submitter second = {.ctx = rig.ctx, .jobs = &job, .count = 1};
     start_submitter(&second);
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    await_submitter(&second);
     assert_int_equal(atomic_load(&second.returned), 0);
     finish_stop(&rig, &stop);
     end_submitter(&second);
