@@ -35,12 +35,12 @@ build_gpuexec() {
     git -C "$root" describe --always --dirty >"$dir/bin/gpuexec.version" 2>/dev/null
     # 64 products for each load are no part of the API: the program that measures them, if built.
     local resident=$build/tests/bench-resident
-    [[ ! -x $resident ]] || { cp "$resident" "$dir/bin/" && json_library "$resident"; }
+    [[ ! -x $resident ]] || { cp "$resident" "$dir/bin/" && own_libraries "$resident"; }
 }
 
-# json_library PROGRAM: not every machine has the one that it was linked with.
-json_library() {
-    ldd "$1" | awk '$1 ~ /^libjansson/ {print $3}' | xargs -r cp -L -t "$dir/bin"
+# own_libraries PROGRAM: the libraries of the build, and the one for JSON, which not every machine has.
+own_libraries() {
+    ldd "$1" | awk '$1 ~ /^lib(jansson|gx-)/ {print $3}' | xargs -r cp -L -t "$dir/bin"
 }
 
 # As the crate's own build script compiles it.
