@@ -133,7 +133,7 @@ static float time_spread(struct probe *p, void *to, const void *from)
     for (int round = 0; round < 2; round++) { /* the first one also starts the threads */
         uint64_t start = gx__now_ns();
         gx__threads_run(p->device->gpu.base->instance, GX_THREADS_COPY, THREADS, THREADS, copy_part,
-                     &spread);
+                        &spread);
         uint64_t ns = gx__now_ns() - start;
         best = ns < best ? ns : best;
     }
