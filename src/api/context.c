@@ -82,9 +82,9 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
         ctx_free(ctx);
         return gx__fail_line(&config, s, "no memory to open a context");
     }
-    gx__hosts_init(&ctx->hosts);
+    gx__registered_init(&ctx->registered);
     gx__outcomes_init(&ctx->outcomes);
-    ctx->instance.hosts = &ctx->hosts;
+    ctx->instance.registered = &ctx->registered;
     gx__trace_init(&ctx->instance);
     gx__router_init(&ctx->router, &ctx->instance, policy);
     s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
@@ -105,7 +105,7 @@ void gx_close(gx_ctx **ctx)
     gx__float_env_default(&caller);
     gx__queue_drain((*ctx)->instance.queue);
     gx__router_close(&(*ctx)->router);
-    gx__hosts_close(&(*ctx)->hosts);
+    gx__registered_close(&(*ctx)->registered);
     gx__outcomes_close(&(*ctx)->outcomes, &(*ctx)->instance.config.allocator);
     gx__device_stop(&(*ctx)->instance);
     gx__threads_end(&(*ctx)->instance);
@@ -172,7 +172,7 @@ gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes)
     const char *why = NULL;
     if (!ctx)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_host_register: ctx is NULL");
-    gx_status s = gx__host_register(&ctx->hosts, memory, bytes, &why);
+    gx_status s = gx__host_register(&ctx->registered, memory, bytes, &why);
     return s == GX_OK ? s : gx__fail(&ctx->instance, s, "registering %zu bytes: %s", bytes, why);
 }
 
@@ -180,7 +180,7 @@ gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
 {
     if (!ctx)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_host_unregister: ctx is NULL");
-    gx_status s = gx__host_unregister(&ctx->hosts, memory);
+    gx_status s = gx__host_unregister(&ctx->registered, memory);
     return s == GX_OK ? s
                       : gx__fail(&ctx->instance, s,
                                  "unregistering memory: no registered range begins there");

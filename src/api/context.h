@@ -7,14 +7,14 @@
 #define GX_API_CONTEXT_H
 
 #include "base/abi.h"
-#include "exec/hosts.h"
+#include "exec/registered.h"
 #include "exec/outcome.h"
 #include "route/route.h"
 
 struct gx_ctx {
     struct gx_instance instance;
     struct gx_router router;
-    struct gx_hosts hosts;
+    struct gx_registered registered;
     struct gx_outcome_pool outcomes;
     gx_path path;
     gx_mode mode;

@@ -301,7 +301,7 @@ static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info
                           struct gx_outcome *considered)
 {
     struct gx_proposal p;
-    struct gx_asked asked;
+    struct gx_plan_request asked;
     struct gx_plan plan;
     uint64_t chunk = ctx->instance.config.stream_chunk_elems;
     gx_status s = check_call(ctx, q);

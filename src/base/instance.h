@@ -24,8 +24,8 @@ struct gx_instance {
     gx_config config; /* complete: environment and defaults applied; strings owned */
     struct gx_counters counters;
     struct gx_threads threads;
-    struct gx_hosts *hosts;   /* owned by exec/: memory registered by the caller */
-    struct gx_backlog *queue; /* owned by exec/: asynchronous work */
+    struct gx_registered *registered; /* owned by exec/: memory registered by the caller */
+    struct gx_backlog *queue;         /* owned by exec/: asynchronous work */
     atomic_bool tracing;
     _Atomic uint64_t traced_jobs;
     pthread_mutex_t trace_lock;

@@ -222,7 +222,7 @@ static gx_status plan_direct(struct gx_engine *engine, const struct gx_batch *ba
 }
 
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                          struct gx_asked *asked, struct gx_plan *plan)
+                          struct gx_plan_request *asked, struct gx_plan *plan)
 {
     if (!engine->device.ops->run)
         return gx__pipe_plan(engine, batch, chunk_elems, asked, plan);

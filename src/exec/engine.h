@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "exec/copier.h"
-#include "exec/hosts.h"
+#include "exec/registered.h"
 #include "exec/plan.h"
 #include "exec/pool.h"
 #include "exec/queue.h"
@@ -148,7 +148,7 @@ static inline gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch
 
 /* The plan of the batch, without running it. */
 gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                          struct gx_asked *asked, struct gx_plan *plan);
+                          struct gx_plan_request *asked, struct gx_plan *plan);
 
 /* A pipe takes batches one after the other and lets them overlap. One thread at a time
  * uses it. */

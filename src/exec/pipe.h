@@ -80,7 +80,7 @@ static inline struct gx_inflight *gx__pipe_at(struct gx_pipe *pipe, uint64_t num
 
 /* gx__engine_plan on a device that has commands. */
 gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                        struct gx_asked *asked, struct gx_plan *plan);
+                        struct gx_plan_request *asked, struct gx_plan *plan);
 
 /* ---- stages.c ---- */
 

@@ -616,7 +616,7 @@ static void choose(struct gx_plan *plan)
 }
 
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
-                         const struct gx_asked *asked, struct gx_plan *plan)
+                         const struct gx_plan_request *asked, struct gx_plan *plan)
 {
     *plan = (struct gx_plan){.jobs = jobs, .count = count, .facts = facts, .asked = asked};
     choose(plan);

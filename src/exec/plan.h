@@ -71,7 +71,7 @@ struct gx_resolved {
     uint32_t registered;     /* bits of the operands in registered memory */
 };
 
-struct gx_asked {
+struct gx_plan_request {
     gx_path path;
     gx_mode mode;
     uint64_t chunk_elems;  /* 0: GX_CHUNK_ELEMS */
@@ -88,7 +88,7 @@ struct gx_plan {
     const gx_job *jobs;
     size_t count;
     const struct gx_device_facts *facts;
-    const struct gx_asked *asked;
+    const struct gx_plan_request *asked;
     gx_path path; /* of staged operands; GX_PATH_DIRECT if there are none */
     gx_mode mode;
     uint32_t sets;        /* groups in flight */
@@ -129,7 +129,7 @@ static inline uint32_t gx__piece_dispatches(const struct gx_piece *p)
 /* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY if not even one element at a time fits
  * asked->memory. facts, asked and jobs must outlive the plan. */
 gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
-                         const struct gx_asked *asked, struct gx_plan *plan);
+                         const struct gx_plan_request *asked, struct gx_plan *plan);
 
 /* The group at *cursor, which starts as {0} and is advanced; false at the end, and *group is
  * unchanged. */
@@ -180,7 +180,7 @@ void gx__plans_init(struct gx_plans *plans);
 void gx__plans_close(struct gx_plans *plans);
 /* A kept plan for a batch of the same shape, or else gx__plan_batch. Any thread. */
 gx_status gx__plans_get(struct gx_plans *plans, const gx_job *jobs, size_t count,
-                        const struct gx_device_facts *facts, const struct gx_asked *asked,
+                        const struct gx_device_facts *facts, const struct gx_plan_request *asked,
                         struct gx_plan *plan);
 
 /* ---- cost.c ---- */

@@ -98,7 +98,7 @@ static uint64_t job_word(const gx_job *job, uint32_t registered)
 }
 
 /* False if the plan cannot be kept. */
-static bool make_key(const gx_job *jobs, size_t count, const struct gx_asked *asked,
+static bool make_key(const gx_job *jobs, size_t count, const struct gx_plan_request *asked,
                      struct gx_plan_key *key)
 {
     uint64_t *word = key->word;
@@ -151,7 +151,7 @@ static void keep(struct gx_plans *plans, const struct gx_plan_key *key, const st
 }
 
 gx_status gx__plans_get(struct gx_plans *plans, const gx_job *jobs, size_t count,
-                        const struct gx_device_facts *facts, const struct gx_asked *asked,
+                        const struct gx_device_facts *facts, const struct gx_plan_request *asked,
                         struct gx_plan *plan)
 {
     struct gx_plan_key key;

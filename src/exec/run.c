@@ -174,29 +174,30 @@ static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch)
 
 /* The jobs of the batch are resolved. */
 static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
-                            uint64_t chunk_elems, struct gx_asked *asked, struct gx_plan *plan)
+                            uint64_t chunk_elems, struct gx_plan_request *asked,
+                            struct gx_plan *plan)
 {
     struct gx_engine *engine = pipe->engine;
     const struct gx_device_facts *facts = &engine->device.facts;
     size_t room = gx__pool_room(&engine->pool);
-    *asked = (struct gx_asked){.path = batch->path,
-                               .mode = batch->mode,
-                               .chunk_elems = chunk_elems,
-                               .memory = room == SIZE_MAX ? 0
-                                         : room           ? room
-                                                          : 1,
-                               .sets = batch->sets,
-                               .stream = batch->stream,
-                               .copy_threads = facts->copy_threads ? facts->copy_threads
-                                                                   : engine->copier.threads,
-                               .resolved = pipe->resolved,
-                               .device = &engine->device};
+    *asked = (struct gx_plan_request){.path = batch->path,
+                                      .mode = batch->mode,
+                                      .chunk_elems = chunk_elems,
+                                      .memory = room == SIZE_MAX ? 0
+                                                : room           ? room
+                                                                 : 1,
+                                      .sets = batch->sets,
+                                      .stream = batch->stream,
+                                      .copy_threads = facts->copy_threads ? facts->copy_threads
+                                                                          : engine->copier.threads,
+                                      .resolved = pipe->resolved,
+                                      .device = &engine->device};
     return gx__plans_get(&engine->plans, batch->jobs, batch->count, facts, asked, plan);
 }
 
 /* Plans and gets the memory; with smaller pieces if the device has less than expected. */
-static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch, struct gx_asked *asked,
-                         struct gx_plan *plan)
+static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
+                         struct gx_plan_request *asked, struct gx_plan *plan)
 {
     uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
     gx_status s = resolve(pipe, batch);
@@ -215,7 +216,7 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch, str
 }
 
 gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
-                        struct gx_asked *asked, struct gx_plan *plan)
+                        struct gx_plan_request *asked, struct gx_plan *plan)
 {
     struct gx_pipe *pipe;
     gx_status s = gx__pipe_open(engine, &pipe);
@@ -305,7 +306,7 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
 
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
-    struct gx_asked asked;
+    struct gx_plan_request asked;
     struct gx_plan plan;
     fenv_t caller;
     gx__batch_begin(pipe->engine, batch);

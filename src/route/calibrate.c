@@ -156,12 +156,12 @@ static void set_registered(struct calibration *c, bool registered)
     c->registered = registered && c->bytes;
     for (int i = 0; i < ARRAYS && c->bytes; i++)
         if (!registered)
-            gx__host_unregister(c->instance->hosts, c->array[i]);
-        else if (gx__host_register(c->instance->hosts, c->array[i], c->bytes, &why) != GX_OK)
+            gx__host_unregister(c->instance->registered, c->array[i]);
+        else if (gx__host_register(c->instance->registered, c->array[i], c->bytes, &why) != GX_OK)
             c->registered = false;
     if (registered && !c->registered)
         for (int i = 0; i < ARRAYS && c->bytes; i++)
-            gx__host_unregister(c->instance->hosts, c->array[i]);
+            gx__host_unregister(c->instance->registered, c->array[i]);
 }
 
 static void free_buffers(struct course *course)

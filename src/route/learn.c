@@ -39,7 +39,7 @@ struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job
         buffers |= o->buf != NULL;
         if (o->buf || gx__operand_is_one(job, i))
             continue;
-        if (!gx__host_registered(instance->hosts, o->host, gx__operand_bytes(job, i)))
+        if (!gx__host_registered(instance->registered, o->host, gx__operand_bytes(job, i)))
             return kind;
         kind.residency = GX_REGISTERED_MEMORY;
     }

@@ -340,7 +340,7 @@ static bool may_be_written_later(const struct gx_shard *shard)
         const gx_job *job = &shard->jobs[i];
         size_t bytes = gx__operand_bytes(job, GX_OUT);
         if (bytes && job->out.host &&
-            gx__host_registered(shard->router->slots.instance->hosts, job->out.host, bytes))
+            gx__host_registered(shard->router->slots.instance->registered, job->out.host, bytes))
             return true;
     }
     return false;

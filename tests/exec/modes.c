@@ -872,20 +872,20 @@ static void expect_fed(const struct fed *f, size_t count)
 }
 
 static void open_engine(struct gx_engine *engine, struct gx_instance *instance,
-                        struct gx_hosts *hosts, const char *device)
+                        struct gx_registered *registered, const char *device)
 {
     char message[200];
-    *instance = (struct gx_instance){.hosts = hosts};
-    gx__hosts_init(hosts);
+    *instance = (struct gx_instance){.registered = registered};
+    gx__registered_init(registered);
     instance->config.stream_chunk_elems = 300;
     assert_int_equal(gx__engine_open(engine, instance, device, message, sizeof message), GX_OK);
 }
 
 static void close_engine(struct gx_engine *engine, struct gx_instance *instance,
-                         struct gx_hosts *hosts)
+                         struct gx_registered *registered)
 {
     gx__engine_close(engine);
-    gx__hosts_close(hosts);
+    gx__registered_close(registered);
     gx__device_stop(instance);
     gx__threads_end(instance);
 }
@@ -897,10 +897,10 @@ static void batches_overlap_in_a_pipe(void **state)
     for (size_t d = 1; d < device_count; d++) {
         static struct gx_engine engine;
         static struct gx_instance instance;
-        static struct gx_hosts hosts;
+        static struct gx_registered registered;
         static struct fed fed[BATCHES];
         struct gx_pipe *pipe;
-        open_engine(&engine, &instance, &hosts, devices[d]);
+        open_engine(&engine, &instance, &registered, devices[d]);
         assert_int_equal(gx__pipe_open(&engine, &pipe), GX_OK);
         for (uint32_t i = 0; i < BATCHES; i++) {
             prepare_fed(&fed[i], i + 3, (gx_mode)(i % 4));
@@ -915,7 +915,7 @@ static void batches_overlap_in_a_pipe(void **state)
         }
         gx__pipe_close(pipe);
         assert_int_equal(engine.pool.reserved, 0);
-        close_engine(&engine, &instance, &hosts);
+        close_engine(&engine, &instance, &registered);
     }
 }
 
@@ -934,9 +934,9 @@ static void cancelling(void **state)
     for (size_t d = 0; d < device_count; d++) {
         static struct gx_engine engine;
         static struct gx_instance instance;
-        static struct gx_hosts hosts;
+        static struct gx_registered registered;
         static struct fed fed;
-        open_engine(&engine, &instance, &hosts, devices[d]);
+        open_engine(&engine, &instance, &registered, devices[d]);
         for (int round = 0; round < 40; round++) {
             atomic_bool cancel = round == 0;
             pthread_t thread;
@@ -955,7 +955,7 @@ static void cancelling(void **state)
             assert_true(round || ok == 0);
             expect_fed(&fed, ok);
         }
-        close_engine(&engine, &instance, &hosts);
+        close_engine(&engine, &instance, &registered);
     }
 }
 

@@ -27,7 +27,7 @@ struct machine {
 };
 
 static struct gx_instance instance;
-static struct gx_hosts hosts;
+static struct gx_registered hosts;
 static struct gx_engine engine;
 
 static void open_engine(const char *name, uint64_t chunk, uint64_t memory)
@@ -38,8 +38,8 @@ static void open_engine(const char *name, uint64_t chunk, uint64_t memory)
     assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
                      GX_OK);
     gx__trace_init(&instance);
-    gx__hosts_init(&hosts);
-    instance.hosts = &hosts;
+    gx__registered_init(&hosts);
+    instance.registered = &hosts;
     if (gx__engine_open(&engine, &instance, name, message, sizeof message) != GX_OK)
         fail_msg("%s", message);
 }
@@ -47,7 +47,7 @@ static void open_engine(const char *name, uint64_t chunk, uint64_t memory)
 static void close_engine(void)
 {
     gx__engine_close(&engine);
-    gx__hosts_close(&hosts);
+    gx__registered_close(&hosts);
     gx__threads_end(&instance);
     gx__trace_end(&instance);
 }
@@ -127,7 +127,7 @@ static uint32_t sets_of(size_t count, gx_mode mode, size_t *chunk, size_t *limit
                         uint32_t *copy_queues)
 {
     struct gx_batch batch = batch_of(count, mode, GX_PATH_DEVICE_LOCAL, NULL);
-    struct gx_asked asked;
+    struct gx_plan_request asked;
     struct gx_plan plan;
     assert_int_equal(gx__engine_plan(&engine, &batch, *chunk, &asked, &plan), GX_OK);
     *chunk = (size_t)plan.chunk;

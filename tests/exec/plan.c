@@ -27,7 +27,8 @@ static gx_buf *const buffer = (gx_buf *)(void *)memory;
 static gx_buf *const other = (gx_buf *)(void *)(memory + 64);
 
 static struct gx_plan plan_all(const gx_job *jobs, size_t count,
-                               const struct gx_device_facts *facts, const struct gx_asked *asked)
+                               const struct gx_device_facts *facts,
+                               const struct gx_plan_request *asked)
 {
     struct gx_plan plan;
     memset(&plan, 0x5c, sizeof plan); /* all of it is set */
@@ -39,9 +40,9 @@ static struct gx_plan plan_all(const gx_job *jobs, size_t count,
 static struct gx_group group;
 static struct gx_plan plan_of(const gx_job *job, const struct gx_device_facts *facts, gx_path path)
 {
-    static struct gx_asked asked;
+    static struct gx_plan_request asked;
     struct gx_cursor cursor = {0};
-    asked = (struct gx_asked){.path = path};
+    asked = (struct gx_plan_request){.path = path};
     struct gx_plan plan = plan_all(job, 1, facts, &asked);
     memset(&group, 0x5c, sizeof group);
     assert_true(gx__plan_next(&plan, &cursor, &group));
@@ -78,7 +79,7 @@ static void buffers_alone_share_a_submit(void **state)
     (void)state;
     enum { CHAIN = 32, N = 4 << 20 };
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-    struct gx_asked asked = {0};
+    struct gx_plan_request asked = {0};
     gx_job jobs[CHAIN + 1];
     for (size_t i = 0; i <= CHAIN; i++) { /* there and back between two places */
         jobs[i] = (gx_job){.op = GX_MUL, .field = GX_BLS12_381_FQ, .n = N};
@@ -106,7 +107,7 @@ static void buffers_alone_share_a_submit(void **state)
         jobs[i].n = 100;
         jobs[i].b = gx_dev(buffer, (size_t)N * 48);
     }
-    asked = (struct gx_asked){.memory = 4096};
+    asked = (struct gx_plan_request){.memory = 4096};
     plan = plan_all(jobs, CHAIN, &facts, &asked);
     assert_true(plan.memory <= 4096);
 }
@@ -215,7 +216,7 @@ static void pieces_and_steps(void **state)
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         const struct piece_case *k = &cases[i];
         struct gx_device_facts facts = facts_of(ALL, k->dispatch_elems);
-        struct gx_asked asked = {.mode = GX_MODE_SEQUENTIAL, .chunk_elems = k->chunk};
+        struct gx_plan_request asked = {.mode = GX_MODE_SEQUENTIAL, .chunk_elems = k->chunk};
         struct gx_cursor cursor = {0};
         gx_job job = gxt_job(GX_ADD, GX_U32, k->n, a, b, NULL, out);
         if (!k->staged)
@@ -284,7 +285,8 @@ static void registered_operands_lie_outside(void **state)
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
     struct gx_cursor cursor = {0};
     gx_job job = gxt_job(GX_ADD, GX_BN254_FR, 8, a, b, NULL, out);
-    struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .resolved = resolve(&job, 1, true)};
+    struct gx_plan_request asked = {.path = GX_PATH_DEVICE_LOCAL,
+                                    .resolved = resolve(&job, 1, true)};
     struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
     assert_true(gx__plan_next(&plan, &cursor, &group));
     assert_int_equal(group.in, 512);             /* a, b */
@@ -347,7 +349,8 @@ static void what_one_writes_another_may_not_read(void **state)
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         const struct hazard_case *k = &cases[i];
         struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-        struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .mode = GX_MODE_SINGLE_SUBMIT};
+        struct gx_plan_request asked = {.path = GX_PATH_DEVICE_LOCAL,
+                                        .mode = GX_MODE_SINGLE_SUBMIT};
         gx_job jobs[2] = {gxt_job(GX_ADD, GX_U32, 32, memory + k->a1, b, NULL, memory + k->out1),
                           gxt_job(GX_ADD, GX_U32, 32, memory + k->a2, b, NULL, memory + k->out2)};
         asked.resolved = resolve(jobs, 2, k->registered);
@@ -376,14 +379,14 @@ static size_t some_scratch(struct gx_device *device, const struct gx_kernel *ker
 static const struct gx_device_ops some_ops = {.scratch = some_scratch};
 static struct gx_device some_device = {.ops = &some_ops};
 
-static struct gx_asked random_request(uint64_t *seed, const gx_job *jobs, size_t count)
+static struct gx_plan_request random_request(uint64_t *seed, const gx_job *jobs, size_t count)
 {
-    struct gx_asked asked = {.path = (gx_path)(gxt_next(seed) % 3),
-                             .mode = (gx_mode)(gxt_next(seed) % 4),
-                             .chunk_elems = gxt_next(seed) % 2 ? gxt_next(seed) % 500 : 0,
-                             .resolved = resolve(jobs, count, gxt_next(seed) % 2),
-                             .sets = (uint32_t)(gxt_next(seed) % 4),
-                             .device = &some_device};
+    struct gx_plan_request asked = {.path = (gx_path)(gxt_next(seed) % 3),
+                                    .mode = (gx_mode)(gxt_next(seed) % 4),
+                                    .chunk_elems = gxt_next(seed) % 2 ? gxt_next(seed) % 500 : 0,
+                                    .resolved = resolve(jobs, count, gxt_next(seed) % 2),
+                                    .sets = (uint32_t)(gxt_next(seed) % 4),
+                                    .device = &some_device};
     asked.stream = asked.sets > 1 && gxt_next(seed) % 2;
     if (gxt_next(seed) % 2)
         asked.memory = 8192 << gxt_next(seed) % 8;
@@ -502,7 +505,7 @@ static void any_batch_is_covered_within_its_budget(void **state)
         size_t count = random_batch(&seed, jobs, GXT_COUNT(jobs));
         struct gx_device_facts facts = facts_of(ALL, 1 + gxt_next(&seed) % 2000);
         facts.queues = gxt_next(&seed) % 2 ? THREE_QUEUES : ONE_QUEUE;
-        struct gx_asked asked = random_request(&seed, jobs, count);
+        struct gx_plan_request asked = random_request(&seed, jobs, count);
         struct gx_plan plan;
         gx_status s = gx__plan_batch(jobs, count, &facts, &asked, &plan);
         if (s != GX_OK) { /* only where less than one set of the smallest pieces is allowed */
@@ -571,7 +574,7 @@ static void a_plan_that_was_kept_is_the_same(void **state)
     for (int round = 0; round < (gxt_small() ? 200 : 2000); round++) {
         gx_job jobs[20], moved[20];
         size_t count = random_batch(&seed, jobs, 1 + gxt_next(&seed) % GXT_COUNT(jobs));
-        struct gx_asked asked = random_request(&seed, jobs, count);
+        struct gx_plan_request asked = random_request(&seed, jobs, count);
         scratch_bytes = 32; /* what a device needs does not change */
         for (size_t i = 0; i < count; i++)
             if (!is_valid(&jobs[i]))
@@ -601,7 +604,7 @@ static void batches_of_one_shape_are_planned_once(void **state)
     enum { JOBS = 20 };
     static struct gx_plans plans;
     struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
-    struct gx_asked asked = {0}, other_path = {.path = GX_PATH_DEVICE_LOCAL};
+    struct gx_plan_request asked = {0}, other_path = {.path = GX_PATH_DEVICE_LOCAL};
     struct gx_plan plan;
     gx_job jobs[JOBS];
     gx__plans_init(&plans);
@@ -638,7 +641,7 @@ static void one_element_at_a_time_if_need_be(void **state)
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
     gx_job job = gxt_job(GX_ADD, GX_BLS12_381_FQ, 1000, a, b, NULL, out);
     struct gx_plan plan;
-    struct gx_asked asked = {.path = GX_PATH_DEVICE_LOCAL, .memory = 3 * 4096};
+    struct gx_plan_request asked = {.path = GX_PATH_DEVICE_LOCAL, .memory = 3 * 4096};
     for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++) {
         asked.mode = (gx_mode)mode;
         asked.memory = 3 * 4096;
@@ -676,7 +679,7 @@ static void the_cheapest_mode_is_chosen(void **state)
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         const struct mode_case *k = &cases[i];
         struct gx_device_facts facts = gpu_facts(k->queues);
-        struct gx_asked asked = {.copy_threads = 1};
+        struct gx_plan_request asked = {.copy_threads = 1};
         gx_job jobs[64];
         for (size_t j = 0; j < k->jobs; j++) /* far apart; never read */
             jobs[j] = gxt_job(GX_ADD, GX_BLS12_381_FQ, k->n, a + (j << 34), a + (j << 34), NULL,
@@ -696,7 +699,7 @@ static void a_tie_is_sequential(void **state)
 {
     (void)state;
     struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
-    struct gx_asked asked = {.copy_threads = 1};
+    struct gx_plan_request asked = {.copy_threads = 1};
     gx_job chain[3]; /* each reads what the one before wrote */
     for (size_t j = 0; j < 3; j++)
         chain[j] = gxt_job(GX_ADD, GX_BLS12_381_FQ, 1000, a + (j << 20), a + (j << 20), NULL,
@@ -714,7 +717,7 @@ static void batches_in_a_stream_overlap(void **state)
     (void)state;
     struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
     gx_job job = gxt_job(GX_ADD, GX_BN254_FR, 262144, a, b, NULL, out);
-    struct gx_asked asked = {.sets = 3};
+    struct gx_plan_request asked = {.sets = 3};
     struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
     assert_int_equal(plan.mode, GX_MODE_SEQUENTIAL); /* the first: nothing else is there */
     assert_int_equal(plan.sets, 3);
@@ -735,7 +738,7 @@ static void batches_in_a_stream_overlap(void **state)
     assert_int_equal(plan.sets, 3);
     asked.memory = plan.memory - 1;
     assert_int_equal(plan_all(&job, 1, &facts, &asked).sets, 2);
-    asked = (struct gx_asked){.sets = 3, .stream = true};
+    asked = (struct gx_plan_request){.sets = 3, .stream = true};
     job = gxt_job(GX_ADD, GX_BN254_FR, 64, a, b, NULL, out);
     plan = plan_all(&job, 1, &facts, &asked);
     assert_int_equal(plan.submits, 1); /* commands cost more than 64 elements */
@@ -766,7 +769,7 @@ static void copies_get_commands_of_their_own_in_a_pipeline(void **state)
     };
     for (size_t i = 0; i < GXT_COUNT(cases); i++) {
         struct gx_device_facts facts = gpu_facts(cases[i].queues);
-        struct gx_asked asked = {
+        struct gx_plan_request asked = {
             .path = cases[i].path, .mode = cases[i].mode, .chunk_elems = CHUNK, .copy_threads = 8};
         gx_job job = gxt_job(GX_ADD, GX_U32, cases[i].n, a, far[0], NULL, far[1]);
         struct gx_cursor cursor = {0};
@@ -820,7 +823,7 @@ static void large_jobs_in_place_are_checked_before(void **state)
 {
     (void)state;
     struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
-    struct gx_asked asked = {.mode = GX_MODE_SINGLE_SUBMIT, .chunk_elems = 100};
+    struct gx_plan_request asked = {.mode = GX_MODE_SINGLE_SUBMIT, .chunk_elems = 100};
     for (size_t n = 100; n <= 101; n++) {
         gx_job jobs[2] = {gxt_job(GX_ADD, GX_BN254_FR, 10, c, c, NULL, out),
                           gxt_job(GX_ADD, GX_BN254_FR, n, a, b, NULL, a)};

@@ -16,7 +16,7 @@
 #define DEVICES 2
 
 static struct gx_instance instance;
-static struct gx_hosts hosts;
+static struct gx_registered hosts;
 static struct gx_engine *engine;
 static struct gx_calibrated devices[DEVICES];
 
@@ -28,8 +28,8 @@ static void open_instance(gx_allocator allocator)
     memset(&hosts, 0, sizeof hosts);
     assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
                      GX_OK);
-    gx__hosts_init(&hosts);
-    instance.hosts = &hosts;
+    gx__registered_init(&hosts);
+    instance.registered = &hosts;
 }
 
 static gx_status open_device(size_t i, const char *name)
@@ -57,7 +57,7 @@ static void close_devices(void)
         gx__engine_close(&engine[i]);
         devices[i] = (struct gx_calibrated){0};
     }
-    gx__hosts_close(&hosts);
+    gx__registered_close(&hosts);
     gx__threads_end(&instance);
     memset(engine, 0, DEVICES * sizeof *engine);
 }

@@ -5,7 +5,7 @@
  * CPU without a decision. Internal: it links the static library.
  */
 #include "base/options.h"
-#include "exec/hosts.h"
+#include "exec/registered.h"
 #include "route/workspace.h"
 #include "support/harness.h"
 
@@ -84,8 +84,8 @@ static void it_is_asked_again(void **state)
 
 /* ---- without a decision ---- */
 
-static struct gx_hosts hosts;
-static struct gx_instance instance = {.hosts = &hosts};
+static struct gx_registered hosts;
+static struct gx_instance instance = {.registered = &hosts};
 static struct gx_device_slot cpu = {.name = "cpu", .host = true}, gpu = {.name = "sim:x"};
 static struct gx_router router = {.candidates = 2, .candidate = {&cpu, &gpu}};
 static const gx_job job = {.op = GX_MUL, .field = GX_BN254_FR, .n = 1};
@@ -120,7 +120,7 @@ static void set_up_models(bool with_gpu)
     gx_config config = {.cache_dir = "none"};
     assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
                      GX_OK);
-    gx__hosts_init(&hosts);
+    gx__registered_init(&hosts);
     cpu.model = gx__model_open(&instance, "cpu", "a CPU");
     gpu.model = with_gpu ? gx__model_open(&instance, "sim:x", "a GPU") : NULL;
     router.listed = true;
@@ -131,7 +131,7 @@ static void end_models(void)
 {
     gx__model_close(cpu.model);
     gx__model_close(gpu.model);
-    gx__hosts_close(&hosts);
+    gx__registered_close(&hosts);
 }
 
 static void what_the_cpu_does_at_once(void **state)

@@ -235,7 +235,7 @@ static void refusals_are_looked_at(void **state)
 
 static struct gx_engine engine;
 static struct gx_instance instance;
-static struct gx_hosts hosts;
+static struct gx_registered hosts;
 
 static void open_engine(const char *name, const gx_allocator *allocator)
 {
@@ -245,8 +245,8 @@ static void open_engine(const char *name, const gx_allocator *allocator)
     memset(&instance, 0, sizeof instance);
     assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
                      GX_OK);
-    gx__hosts_init(&hosts);
-    instance.hosts = &hosts;
+    gx__registered_init(&hosts);
+    instance.registered = &hosts;
     if (gx__engine_open(&engine, &instance, name, message, sizeof message) != GX_OK)
         fail_msg("%s: %s", name, message);
 }
@@ -254,7 +254,7 @@ static void open_engine(const char *name, const gx_allocator *allocator)
 static void close_engine(void)
 {
     gx__engine_close(&engine);
-    gx__hosts_close(&hosts);
+    gx__registered_close(&hosts);
     gx__device_stop(&instance);
     gx__threads_end(&instance);
 }

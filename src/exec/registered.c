@@ -2,53 +2,54 @@
  *
  * One lock for the ranges and all imports: both change rarely, and a look-up is short.
  */
-#include "exec/hosts.h"
+#include "exec/registered.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "exec/record.h"
 
-void gx__hosts_init(struct gx_hosts *hosts)
+void gx__registered_init(struct gx_registered *registered)
 {
-    pthread_mutex_init(&hosts->lock, NULL);
+    pthread_mutex_init(&registered->lock, NULL);
 }
 
-void gx__hosts_close(struct gx_hosts *hosts)
+void gx__registered_close(struct gx_registered *registered)
 {
-    pthread_mutex_destroy(&hosts->lock);
+    pthread_mutex_destroy(&registered->lock);
 }
 
 /* ---- ranges ---- */
 
-static bool holds(const struct gx_hosts *hosts, size_t i, const char *at, size_t bytes)
+static bool holds(const struct gx_registered *registered, size_t i, const char *at, size_t bytes)
 {
-    const char *start = hosts->range[i].start;
-    return start && at >= start && (size_t)(at - start) <= hosts->range[i].bytes &&
-           bytes <= hosts->range[i].bytes - (size_t)(at - start);
+    const char *start = registered->range[i].start;
+    return start && at >= start && (size_t)(at - start) <= registered->range[i].bytes &&
+           bytes <= registered->range[i].bytes - (size_t)(at - start);
 }
 
-bool gx__host_registered(struct gx_hosts *hosts, const void *memory, size_t bytes)
+bool gx__host_registered(struct gx_registered *registered, const void *memory, size_t bytes)
 {
     bool found = false;
-    if (!atomic_load_explicit(&hosts->count, memory_order_acquire))
+    if (!atomic_load_explicit(&registered->count, memory_order_acquire))
         return false;
-    pthread_mutex_lock(&hosts->lock);
+    pthread_mutex_lock(&registered->lock);
     for (size_t i = 0; i < GX_HOSTS_MAX && !found; i++)
-        found = holds(hosts, i, memory, bytes);
-    pthread_mutex_unlock(&hosts->lock);
+        found = holds(registered, i, memory, bytes);
+    pthread_mutex_unlock(&registered->lock);
     return found;
 }
 
-static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes, const char **why)
+static gx_status add_range(struct gx_registered *registered, char *memory, size_t bytes,
+                           const char **why)
 {
     size_t free = GX_HOSTS_MAX;
     uintptr_t first = (uintptr_t)memory, end = first + bytes;
     for (size_t i = GX_HOSTS_MAX; i-- > 0;) {
-        uintptr_t start = (uintptr_t)hosts->range[i].start;
+        uintptr_t start = (uintptr_t)registered->range[i].start;
         if (!start)
             free = i;
-        else if (start < end && first < start + hosts->range[i].bytes) {
+        else if (start < end && first < start + registered->range[i].bytes) {
             *why = "part of it is registered already: unregister that first";
             return GX_ERR_INVALID;
         }
@@ -57,21 +58,22 @@ static gx_status add_range(struct gx_hosts *hosts, char *memory, size_t bytes, c
         *why = "too many ranges are registered: register fewer, larger ones";
         return GX_ERR_INVALID;
     }
-    hosts->range[free].start = memory;
-    hosts->range[free].bytes = bytes;
-    atomic_fetch_add(&hosts->count, 1);
+    registered->range[free].start = memory;
+    registered->range[free].bytes = bytes;
+    atomic_fetch_add(&registered->count, 1);
     return GX_OK;
 }
 
-gx_status gx__host_register(struct gx_hosts *hosts, void *memory, size_t bytes, const char **why)
+gx_status gx__host_register(struct gx_registered *registered, void *memory, size_t bytes,
+                            const char **why)
 {
     if (!memory || !bytes || bytes > PTRDIFF_MAX || (uintptr_t)memory > UINTPTR_MAX - bytes) {
         *why = "no memory is like that: it must begin somewhere, not be empty, and end";
         return GX_ERR_INVALID;
     }
-    pthread_mutex_lock(&hosts->lock);
-    gx_status s = add_range(hosts, memory, bytes, why);
-    pthread_mutex_unlock(&hosts->lock);
+    pthread_mutex_lock(&registered->lock);
+    gx_status s = add_range(registered, memory, bytes, why);
+    pthread_mutex_unlock(&registered->lock);
     return s;
 }
 
@@ -86,20 +88,20 @@ static void drop_import(struct gx_imports *imports, size_t i)
     imports->tried[i] = false;
 }
 
-gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory)
+gx_status gx__host_unregister(struct gx_registered *registered, const void *memory)
 {
     gx_status s = GX_ERR_INVALID;
-    pthread_mutex_lock(&hosts->lock);
+    pthread_mutex_lock(&registered->lock);
     for (size_t i = 0; i < GX_HOSTS_MAX && memory; i++) {
-        if (hosts->range[i].start != memory)
+        if (registered->range[i].start != memory)
             continue;
-        for (struct gx_imports *e = hosts->imports; e; e = e->next)
+        for (struct gx_imports *e = registered->imports; e; e = e->next)
             drop_import(e, i);
-        hosts->range[i].start = NULL;
-        atomic_fetch_sub(&hosts->count, 1);
+        registered->range[i].start = NULL;
+        atomic_fetch_sub(&registered->count, 1);
         s = GX_OK;
     }
-    pthread_mutex_unlock(&hosts->lock);
+    pthread_mutex_unlock(&registered->lock);
     return s;
 }
 
@@ -108,25 +110,25 @@ gx_status gx__host_unregister(struct gx_hosts *hosts, const void *memory)
 void gx__imports_open(struct gx_imports *imports, struct gx_device *device,
                       struct gx_records *records)
 {
-    struct gx_hosts *hosts = device->instance->hosts;
+    struct gx_registered *registered = device->instance->registered;
     *imports = (struct gx_imports){.device = device, .records = records};
-    pthread_mutex_lock(&hosts->lock);
-    imports->next = hosts->imports;
-    hosts->imports = imports;
-    pthread_mutex_unlock(&hosts->lock);
+    pthread_mutex_lock(&registered->lock);
+    imports->next = registered->imports;
+    registered->imports = imports;
+    pthread_mutex_unlock(&registered->lock);
 }
 
 void gx__imports_close(struct gx_imports *imports)
 {
-    struct gx_hosts *hosts = imports->device->instance->hosts;
-    pthread_mutex_lock(&hosts->lock);
+    struct gx_registered *registered = imports->device->instance->registered;
+    pthread_mutex_lock(&registered->lock);
     for (size_t i = 0; i < GX_HOSTS_MAX; i++)
         drop_import(imports, i);
-    struct gx_imports **at = &hosts->imports;
+    struct gx_imports **at = &registered->imports;
     while (*at != imports)
         at = &(*at)->next;
     *at = imports->next;
-    pthread_mutex_unlock(&hosts->lock);
+    pthread_mutex_unlock(&registered->lock);
 }
 
 /* Imports whole pages; other data in them is not touched. */
@@ -150,23 +152,23 @@ static void try_import(struct gx_imports *imports, const char *start, size_t byt
 bool gx__import_find(struct gx_imports *imports, const void *memory, size_t bytes,
                      struct gx_binding *binding)
 {
-    struct gx_hosts *hosts = imports->device->instance->hosts;
+    struct gx_registered *registered = imports->device->instance->registered;
     const char *at = memory;
     bool found = false;
-    if (!atomic_load_explicit(&hosts->count, memory_order_acquire) ||
+    if (!atomic_load_explicit(&registered->count, memory_order_acquire) ||
         !imports->device->facts.import_align || !imports->device->ops->mem_import)
         return false;
-    pthread_mutex_lock(&hosts->lock);
+    pthread_mutex_lock(&registered->lock);
     for (size_t i = 0; i < GX_HOSTS_MAX && !found; i++) {
-        const char *start = hosts->range[i].start;
-        if (!holds(hosts, i, at, bytes))
+        const char *start = registered->range[i].start;
+        if (!holds(registered, i, at, bytes))
             continue;
         if (!imports->tried[i])
-            try_import(imports, start, hosts->range[i].bytes, i);
+            try_import(imports, start, registered->range[i].bytes, i);
         found = imports->mem[i].size != 0;
         uintptr_t base = (uintptr_t)start - (uintptr_t)start % imports->device->facts.import_align;
         *binding = (struct gx_binding){&imports->mem[i], (size_t)((uintptr_t)at - base)};
     }
-    pthread_mutex_unlock(&hosts->lock);
+    pthread_mutex_unlock(&registered->lock);
     return found;
 }
