@@ -7,8 +7,8 @@
 #define GX_API_CONTEXT_H
 
 #include "base/abi.h"
-#include "exec/registered.h"
 #include "exec/outcome.h"
+#include "exec/registered.h"
 #include "route/route.h"
 
 struct gx_ctx {

@@ -308,7 +308,6 @@ static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info
     if (s != GX_OK)
         return fail_call(ctx, &q->call, s);
     for (size_t i = 0; i < q->call.count && s == GX_OK; i += p.count) {
-        q->call.message[0] = 0;
         s = gx__router_propose(&ctx->router, &q->call, i, q->routed, &p);
         if (s == GX_OK) {
             s = gx__engine_status(p.engine,

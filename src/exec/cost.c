@@ -14,8 +14,7 @@
 #define STREAM_BATCHES 4u
 
 /* Used if the device has not measured them. */
-#define DEFAULT_GBS       10.0
-#define DEFAULT_SUBMIT_NS 15000.0
+#define DEFAULT_GBS 10.0
 /* Cost of a copy command and its barriers, besides the bytes. */
 #define COPY_NS 4000.0
 /* Fractions of submit_ns: host time per command; the gap between two commands on one queue; the
@@ -156,7 +155,7 @@ uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants,
 {
     double hand_over =
         plan->mode == GX_MODE_PIPELINED && !plan->facts->copy_threads ? HAND_OVER_NS : 0;
-    double submit = plan->facts->submit_ns ? (double)plan->facts->submit_ns : DEFAULT_SUBMIT_NS;
+    double submit = plan->facts->submit_ns ? (double)plan->facts->submit_ns : GX_DEFAULT_SUBMIT_NS;
     struct gx_cursor cursor = {0};
     struct clocks clocks[GX_VARIANTS_MAX] = {0};
     struct gx_group group[2], *g = &group[0], *before = &group[1], *swap;

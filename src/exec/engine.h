@@ -8,11 +8,11 @@
 
 #include "base/clock.h"
 #include "exec/copier.h"
-#include "exec/registered.h"
 #include "exec/plan.h"
 #include "exec/pool.h"
 #include "exec/queue.h"
 #include "exec/record.h"
+#include "exec/registered.h"
 #include "exec/tally.h"
 #include "field/field.h"
 #include "op/op.h"

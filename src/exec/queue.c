@@ -450,17 +450,24 @@ static void segment_done(struct gx_batch *batch)
     pthread_mutex_unlock(&queue->lock);
 }
 
+static struct gx_call call_of(struct gx_ticket *t)
+{
+    return (struct gx_call){.jobs = t->jobs,
+                            .count = t->count,
+                            .reports = t->reports,
+                            .path = t->path,
+                            .mode = t->mode,
+                            .policy = t->policy,
+                            .submit_ns = t->submit_ns,
+                            .queued_ns = gx__now_ns() - t->submit_ns,
+                            .cancel = &t->cancel};
+}
+
 /* The next jobs that have the same engine. */
 static void set_batch(struct gx_ticket *t)
 {
-    t->batch = (struct gx_batch){.jobs = t->jobs + t->first,
-                                 .count = segment(t, t->first),
-                                 .reports = t->reports + t->first,
-                                 .path = t->path,
-                                 .mode = t->mode,
-                                 .submit_ns = t->submit_ns,
-                                 .queued_ns = gx__now_ns() - t->submit_ns,
-                                 .cancel = &t->cancel};
+    struct gx_call call = call_of(t);
+    gx__batch_set(&t->batch, &call, t->jobs + t->first, t->first, segment(t, t->first));
 }
 
 /* ---- workers ---- */
@@ -610,15 +617,7 @@ static void serve(struct gx_backlog *queue)
         return;
     }
     pthread_mutex_unlock(&queue->lock);
-    struct gx_call call = {.jobs = t->jobs,
-                           .count = t->count,
-                           .reports = t->reports,
-                           .path = t->path,
-                           .mode = t->mode,
-                           .policy = t->policy,
-                           .submit_ns = t->submit_ns,
-                           .queued_ns = gx__now_ns() - t->submit_ns,
-                           .cancel = &t->cancel};
+    struct gx_call call = call_of(t);
     gx_status s = queue->route(queue->user, &call);
     if (s != GX_OK && s != GX_ERR_CANCELLED)
         gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", call.failed, call.message);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/threads.h"
 #include "base/float_env.h"
+#include "base/threads.h"
 #include "field/sum.h"
 
 #define BLOCK         64u

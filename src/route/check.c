@@ -14,8 +14,8 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/verify.h"
-#include "route/workspace.h"
 #include "route/health.h"
+#include "route/workspace.h"
 
 /* Maximum bytes of copies per step, unless a single job needs more. */
 #define STEP_BYTES ((size_t)64 << 20)

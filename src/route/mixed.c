@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
-#include "route/workspace.h"
 #include "route/health.h"
+#include "route/workspace.h"
 
 #define ALIGN ((size_t)64)
 
@@ -20,8 +20,7 @@
 #define MOVE_BYTES ((size_t)128 << 10)
 /* A move must promise this much: copies are known less well than kernels. */
 #define MOVE_MARGIN 1.2
-/* If the device has measured neither an empty submit nor its copies (bytes per ns). */
-#define COPY_NS   15000.0
+/* If the device has not measured its copies: bytes per ns. */
 #define COPY_RATE 1.0
 
 /* An operand that the result replaces has the memory of the output in the workspace too. */
@@ -94,7 +93,7 @@ static double copy_ns(const gx_operand *o, size_t bytes, bool write)
     double by_device = write ? s->copy_in : s->copy_out, size = (double)bytes;
     if (write && gx__buf_is_open(o->buf, bytes)) /* the host writes it directly */
         return size / (double)facts->speed[GX_MEM_DEVICE].host_write;
-    return (facts->submit_ns ? (double)facts->submit_ns : COPY_NS) +
+    return (facts->submit_ns ? (double)facts->submit_ns : GX_DEFAULT_SUBMIT_NS) +
            size / (by_host > 0 ? by_host : COPY_RATE) +
            size / (by_device > 0 ? by_device : COPY_RATE);
 }
@@ -127,10 +126,11 @@ bool gx__pays_to_move(struct gx_router *router, struct gx_workspace *ws, const s
     char message[GX_MESSAGE_BYTES];
     if (call->mode || call->path || atomic_load(&home->lost) || gx__sample_every(instance) == 1)
         return false; /* the last: a result that is written back would not be compared */
-    struct gx_kind kind = gx__kind_of(instance, job, call->path, false);
     double copies = copies_ns(job);
-    if (!(copies > 0) ||
-        !gx__model_predict(atomic_load(&home->slot->model), &kind, (double)job->n, &p) ||
+    if (!(copies > 0))
+        return false;
+    struct gx_kind kind = gx__kind_of(instance, job, call->path, false);
+    if (!gx__model_predict(atomic_load(&home->slot->model), &kind, (double)job->n, &p) ||
         copies * MOVE_MARGIN >= p.ns || gx__lay_out(router, ws, job, 1) != GX_OK ||
         gx__round_decide(router, ws, call->policy, call->path, ws->round, 1, false, message,
                          sizeof message) != GX_OK)

@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
-#include "route/workspace.h"
 #include "route/health.h"
 #include "route/probe.h"
+#include "route/workspace.h"
 
 /* Of calls with fewer than TIMED_ELEMS elements, only one in TIMED_EVERY is timed. */
 #define TIMED_ELEMS 4096u
@@ -30,16 +30,26 @@ void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, g
         gx__outcome_not_run(&call->reports[i], why);
 }
 
+/* The message of the call says why. */
+static void fail_job(struct gx_call *call, size_t job, gx_status status)
+{
+    call->failed = job;
+    if (!call->reports)
+        return;
+    call->reports[job].status = status;
+    memcpy(call->reports[job].message, call->message, sizeof call->message);
+}
+
 void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status)
 {
     bool cancelled = status == GX_ERR_CANCELLED;
     gx__not_run(router, call, job, cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
     call->failed = job;
-    if (call->reports && !cancelled) {
-        call->reports[job].status = status;
+    if (cancelled)
+        return;
+    fail_job(call, job, status);
+    if (call->reports)
         call->reports[job].queued_ns = call->queued_ns;
-        memcpy(call->reports[job].message, call->message, sizeof call->message);
-    }
 }
 
 gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first)
@@ -66,7 +76,7 @@ void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kin
     c->elements = r->status == GX_OK ? n : 0;
     c->actual_ns = r->total_ns;
     gx__float_env_default(&caller);
-    if (gx__predictor.predict(atomic_load(&slot->model), kind, (double)n, &p))
+    if (gx__model_predict(atomic_load(&slot->model), kind, (double)n, &p))
         c->share_ns = c->predicted_ns = (uint64_t)p.ns;
     gx__float_env_restore(&caller);
 }
@@ -101,7 +111,7 @@ static uint64_t predict_batch(struct gx_engine *engine, const struct gx_batch *b
         return 0;
     struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, slot->host);
     gx__float_env_default(&caller);
-    gx__predictor.predict(atomic_load(&slot->model), &kind, (double)elements, &p);
+    gx__model_predict(atomic_load(&slot->model), &kind, (double)elements, &p);
     uint64_t ns = (uint64_t)p.ns;
     gx__float_env_restore(&caller);
     return ns;
@@ -148,10 +158,7 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
 
 void gx__router_run_on_engine(void *user, struct gx_engine *engine, struct gx_batch *batch)
 {
-    if (engine->checked)
-        gx__check_run(user, engine, batch);
-    else
-        gx__run_on_engine(engine, batch);
+    gx__run_batch(user, engine, batch);
 }
 
 /* ---- which device ---- */
@@ -239,10 +246,7 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
             return s;
         }
         gx__batch_set(&batch, call, call->jobs + i, i, n);
-        if (engine->checked)
-            gx__check_run(router, engine, &batch);
-        else
-            gx__run_on_engine(engine, &batch);
+        gx__run_batch(router, engine, &batch);
         gx__engine_release(engine);
         s = gx__take_result(call, &batch, i);
         if (s != GX_OK) {
@@ -303,16 +307,6 @@ static void report_resident(const struct gx_engine *engine, struct gx_call *call
     }
 }
 
-/* Reports a failed probe as the failure of the last job. */
-static void fail_last(struct gx_call *call, size_t job, gx_status status)
-{
-    call->failed = job;
-    if (!call->reports)
-        return;
-    call->reports[job].status = status;
-    memcpy(call->reports[job].message, call->message, sizeof call->message);
-}
-
 gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                            size_t first, size_t count, size_t *reported)
 {
@@ -329,11 +323,7 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, st
     for (size_t i = first; call->reports && i < first + count; i++)
         gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
     gx__batch_set(&batch, call, jobs, first, count);
-    uint64_t ns = 0;
-    if (engine->checked)
-        gx__check_run(router, engine, &batch);
-    else
-        ns = gx__run_on_engine(engine, &batch);
+    uint64_t ns = gx__run_batch(router, engine, &batch);
     s = gx__take_result(call, &batch, first);
     report_resident(engine, call, first, count);
     if (gx__health_is_failure(s))
@@ -341,7 +331,7 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, st
     if (s == GX_OK && !engine->checked) {
         s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
-            fail_last(call, first + count - 1, s);
+            fail_job(call, first + count - 1, s); /* the last one says so */
     }
     gx__engine_release(engine);
     return s;

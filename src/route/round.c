@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/threads.h"
 #include "base/log.h"
+#include "base/threads.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
-#include "route/workspace.h"
 #include "route/health.h"
 #include "route/store.h"
+#include "route/workspace.h"
 
 /* There is one part for each operation, field and residency. */
 #define PARTS_MAX ((size_t)GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES)

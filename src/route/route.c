@@ -18,9 +18,9 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "route/calibrate.h"
-#include "route/workspace.h"
 #include "route/health.h"
 #include "route/probe.h"
+#include "route/workspace.h"
 
 /* ---- candidates ---- */
 

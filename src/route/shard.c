@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "exec/pipe.h"
 #include "op/verify.h"
-#include "route/workspace.h"
 #include "route/health.h"
+#include "route/workspace.h"
 
 /* Smaller samples are not timed: their time is mostly overhead. */
 #define SAMPLE_TIMED 64u

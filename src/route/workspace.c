@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/threads.h"
 #include "base/float_env.h"
+#include "base/threads.h"
 
 #define HELPERS_MAX 32u
 /* Idle workspaces free their memory for in-place results and for copies beyond this size. */
