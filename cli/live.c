@@ -40,7 +40,9 @@ enum { DEVICES_MAX = 64 };
     X(sampled)                                                                                     \
     X(mismatches)                                                                                  \
     X(fallbacks)                                                                                   \
-    X(decisions_predicted)
+    X(decisions_predicted)                                                                         \
+    X(record_ns)                                                                                   \
+    X(submit_ns)
 
 /* Of gx_device_statistics. */
 #define DEVICE_STATS(X)                                                                            \

@@ -43,13 +43,14 @@ static json_t *json_numbers(const gx_report *r)
     const struct {
         const char *name;
         uint64_t value;
-    } numbers[] = {{"dispatches", r->dispatches},  {"groups", r->groups},
-                   {"submits", r->submits},        {"command_hits", r->command_hits},
-                   {"sampled", r->sampled},        {"queued_ns", r->queued_ns},
-                   {"total_ns", r->total_ns},      {"host_in_ns", r->host_in_ns},
-                   {"device_ns", r->device_ns},    {"host_out_ns", r->host_out_ns},
-                   {"upload_ns", r->upload_ns},    {"compute_ns", r->compute_ns},
-                   {"download_ns", r->download_ns}};
+    } numbers[] = {{"dispatches", r->dispatches},   {"groups", r->groups},
+                   {"submits", r->submits},         {"command_hits", r->command_hits},
+                   {"sampled", r->sampled},         {"queued_ns", r->queued_ns},
+                   {"total_ns", r->total_ns},       {"host_in_ns", r->host_in_ns},
+                   {"device_ns", r->device_ns},     {"host_out_ns", r->host_out_ns},
+                   {"upload_ns", r->upload_ns},     {"compute_ns", r->compute_ns},
+                   {"download_ns", r->download_ns}, {"record_ns", r->record_ns},
+                   {"submit_ns", r->submit_ns}};
     json_t *json = json_object();
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(json, numbers[i].name, json_integer((json_int_t)numbers[i].value));
@@ -139,10 +140,9 @@ static void print_stages(const gx_report *r)
     const struct {
         const char *name;
         uint64_t ns;
-    } stages[] = {{"copied in", r->host_in_ns},
-                  {"uploaded", r->upload_ns},
-                  {"computed", r->compute_ns},
-                  {"downloaded", r->download_ns},
+    } stages[] = {{"copied in", r->host_in_ns},  {"recorded", r->record_ns},
+                  {"submitted", r->submit_ns},   {"uploaded", r->upload_ns},
+                  {"computed", r->compute_ns},   {"downloaded", r->download_ns},
                   {"copied out", r->host_out_ns}};
     fprintf(stderr, "stages       ");
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
@@ -220,6 +220,8 @@ static void add_numbers(gx_report *sum, const gx_report *r)
     sum->upload_ns += r->upload_ns;
     sum->compute_ns += r->compute_ns;
     sum->download_ns += r->download_ns;
+    sum->record_ns += r->record_ns;
+    sum->submit_ns += r->submit_ns;
 }
 
 void run_report_add(run_report *r, const gx_job *job, uint64_t bytes, const gx_report *report)

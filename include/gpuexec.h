@@ -459,8 +459,10 @@ typedef struct gx_report {
     uint64_t upload_ns;   /* these three by the device's own clock, 0 if it has none */
     uint64_t compute_ns;  /* (host devices: same as device_ns) */
     uint64_t download_ns;
-    char message[160]; /* what went wrong and what to do; on success empty, or what went wrong
-                          before a fallback succeeded */
+    char message[160];  /* what went wrong and what to do; on success empty, or what went wrong
+                           before a fallback succeeded */
+    uint64_t record_ns; /* both inside device_ns: recording commands, or finding recorded ones; */
+    uint64_t submit_ns; /* in submit calls. 0 on host devices */
 } gx_report;
 
 /* Runs the jobs as if one after the other and returns when all are done. All jobs are validated
@@ -657,6 +659,8 @@ typedef struct gx_statistics {
     uint64_t mismatches;          /* ... jobs in which one differed */
     uint64_t fallbacks;           /* shares completed by a device other than planned */
     uint64_t decisions_predicted; /* decisions counted in routed_ns and routed_best_ns */
+    uint64_t record_ns;           /* recording commands, or finding recorded ones ... */
+    uint64_t submit_ns;           /* ... and submitting them */
 } gx_statistics;
 
 /* Copies the counters. Each value is exact, but they are not read as one atomic snapshot. Any

@@ -141,7 +141,9 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
                          .sampled = c->sampled,
                          .mismatches = c->mismatches,
                          .fallbacks = c->fallbacks,
-                         .decisions_predicted = c->decisions_predicted};
+                         .decisions_predicted = c->decisions_predicted,
+                         .record_ns = c->record_ns,
+                         .submit_ns = c->submit_ns};
     for (size_t i = 0; i < GX_BUCKETS; i++)
         own.buckets[i] = c->buckets[i];
     sum_up(&ctx->router, &own.jobs_done, &own.elements);

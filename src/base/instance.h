@@ -17,7 +17,8 @@ struct gx_counters {
         pool_misses, pool_bytes, device_bytes, device_bytes_peak, command_hits, command_misses,
         buckets[GX_BUCKETS], tickets_submitted, tickets_done, tickets_cancelled, jobs_waiting,
         validation_messages, decisions, decisions_default, decisions_split, decisions_explored,
-        routed_ns, routed_best_ns, sampled, mismatches, fallbacks, decisions_predicted;
+        routed_ns, routed_best_ns, sampled, mismatches, fallbacks, decisions_predicted, record_ns,
+        submit_ns;
 };
 
 struct gx_instance {

@@ -15,6 +15,8 @@
     X(JOB, "job")                                                                                  \
     X(QUEUED, "queued")                                                                            \
     X(HOST_IN, "host-in")                                                                          \
+    X(RECORD, "record")                                                                            \
+    X(SUBMIT, "submit")                                                                            \
     X(UPLOAD, "upload")                                                                            \
     X(COMPUTE, "compute")                                                                          \
     X(DOWNLOAD, "download")                                                                        \

@@ -18,6 +18,7 @@
     X(BINDING_ALIGN, "binding_align", COUNT, 16, 1)                                                \
     X(IMPORT_ALIGN, "import_align", COUNT, 0, 0)                                                   \
     X(HOST_THREADS, "host_threads", COUNT, 1, 1)                                                   \
+    X(RECORD, "record_us", TIME, 0, 0)                                                             \
     X(SUBMIT, "submit_us", TIME, 0, 0)                                                             \
     X(START, "start_us", TIME, 10000, 0)                                                           \
     X(LAUNCH, "launch_us", TIME, 1000, 0)                                                          \

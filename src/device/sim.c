@@ -291,6 +291,10 @@ static gx_status sim_begin(struct gx_device *device, enum gx_queue queue, struct
     struct sim_cmd *cmd = gx__alloc(&device->instance->config.allocator, sizeof *cmd);
     if (!cmd)
         return GX_ERR_OUT_OF_MEMORY;
+    struct sim *sim = sim_of(device);
+    pthread_mutex_lock(&sim->lock);
+    gx__sim_record(&sim->clock);
+    pthread_mutex_unlock(&sim->lock);
     cmd->base.device = device;
     cmd->queue = device->facts.queues & GX_QUEUE_BIT(queue) ? queue : GX_QUEUE_COMPUTE;
     *out = &cmd->base;

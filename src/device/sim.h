@@ -38,6 +38,9 @@ struct gx_sim_clock {
     struct gx_sim_link link[2];   /* up, down */
 };
 
+/* The host records a command. */
+void gx__sim_record(struct gx_sim_clock *clock);
+
 /* Start and end of one command's work; the end is also the value of its point. Its stamps go to
  * `stamps`. */
 struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,

@@ -137,6 +137,11 @@ static uint64_t finish(struct gx_sim_clock *clock, enum gx_queue queue, uint64_t
     return clock->free[queue];
 }
 
+void gx__sim_record(struct gx_sim_clock *clock)
+{
+    clock->now += gx__machine_at(&clock->machine, clock->now).of[GX_MACHINE_RECORD];
+}
+
 struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
                                const struct gx_point *waits, size_t wait_count,
                                const struct gx_sim_work *work, size_t work_count, uint64_t *stamps)

@@ -129,6 +129,10 @@ void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *jo
     gx__count(&c->bytes_written, gx__operand_bytes(job, GX_OUT));
     gx__count(&c->compute_ns, r->compute_ns);
     gx__count(&c->dispatches, r->dispatches);
+    if (r->record_ns + r->submit_ns) { /* not a host device */
+        gx__count(&c->record_ns, r->record_ns);
+        gx__count(&c->submit_ns, r->submit_ns);
+    }
 }
 
 static void finish(struct gx_engine *engine, struct gx_batch *batch, size_t i)

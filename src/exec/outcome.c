@@ -93,6 +93,8 @@ static void fill(gx_report *r, const struct gx_outcome *o)
     r->upload_ns = o->upload_ns;
     r->compute_ns = o->compute_ns;
     r->download_ns = o->download_ns;
+    r->record_ns = o->record_ns;
+    r->submit_ns = o->submit_ns;
     if (o->message[0])
         memcpy(r->message, o->message, sizeof r->message);
     else

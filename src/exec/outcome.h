@@ -20,7 +20,7 @@ struct gx_outcome {
     gx_mode mode;
     uint64_t bad_index;
     char bad_operand;
-    uint64_t queued_ns, total_ns, host_in_ns, device_ns, host_out_ns;
+    uint64_t queued_ns, total_ns, host_in_ns, record_ns, submit_ns, device_ns, host_out_ns;
     uint64_t upload_ns, compute_ns, download_ns;
     uint32_t candidates;
     char message[160];

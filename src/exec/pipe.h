@@ -36,8 +36,9 @@ struct gx_inflight {
     enum gx_queue stage[GX_COMMANDS][GX_STAMPS]; /* between stamp i and the next */
     struct gx_point done;                        /* value 0: nothing was submitted */
     uint32_t hits;
-    uint64_t start_ns, submit_ns, end_ns, device_ns;
-    uint64_t host_in_ns, host_out_ns, stage_ns[GX_COMMANDS]; /* by enum gx_queue */
+    uint64_t start_ns, device_start_ns, end_ns, device_ns;
+    uint64_t host_in_ns, record_ns, submit_ns, host_out_ns;
+    uint64_t stage_ns[GX_COMMANDS]; /* by enum gx_queue */
 };
 
 struct gx_pipe {

@@ -98,12 +98,12 @@ static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_
                                    &time);
     else if (count)
         gx__copy(&pipe->engine->copier, pipe->in, count);
+    device->ops->unmap(device, f->set->up);
     if (count && !device->ops->host_copy)
-        f->submit_ns = time.end_ns = gx__engine_now(pipe->engine);
+        f->device_start_ns = time.end_ns = gx__engine_now(pipe->engine);
     f->host_in_ns = time.end_ns - time.start_ns;
     if (s == GX_OK && count)
         trace(pipe, f, GX_STAGE_HOST_IN, f->group.slots - f->group.in, time);
-    device->ops->unmap(device, f->set->up);
     return s;
 }
 
@@ -275,6 +275,30 @@ static void add_stamp(struct gx_pipe *pipe, struct gx_inflight *f, enum gx_queue
     gx__record_add(&pipe->record, GX_STEP_STAMP)->stamp = (*count)++;
 }
 
+/* Gets the command of the record and submits it. */
+static gx_status submit_command(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_point *after)
+{
+    struct gx_engine *engine = pipe->engine;
+    bool hit = false;
+    const uint64_t start = f->device_start_ns + f->record_ns + f->submit_ns;
+    gx_status s = gx__ready_get(&engine->records, &pipe->record, &f->ready[f->commands], &hit);
+    if (s != GX_OK)
+        return s;
+    f->hits += hit;
+    const uint64_t recorded = gx__engine_now(engine);
+    s = engine->device.ops->submit(f->ready[f->commands++]->cmd, after, after->value ? 1 : 0,
+                                   &f->done);
+    if (s != GX_OK)
+        return s;
+    *after = f->done;
+    const uint64_t end = gx__engine_now(engine);
+    f->record_ns += recorded - start;
+    f->submit_ns += end - recorded;
+    trace(pipe, f, GX_STAGE_RECORD, 0, (struct gx_times){start, recorded});
+    trace(pipe, f, GX_STAGE_SUBMIT, 0, (struct gx_times){recorded, end});
+    return GX_OK;
+}
+
 /* Up to three commands, each after the one before. */
 static gx_status submit_group(struct gx_pipe *pipe, struct gx_inflight *f, uint32_t queues,
                               struct gx_point after)
@@ -303,17 +327,10 @@ static gx_status submit_group(struct gx_pipe *pipe, struct gx_inflight *f, uint3
         if (order[i] == GX_QUEUE_DOWNLOAD || (order[i] == GX_QUEUE_COMPUTE && uses_buffers(g)))
             add_barrier(record, GX_BARRIER_TO_HOST);
         add_stamp(pipe, f, GX_QUEUE_HOST_OUT);
-        bool hit = false;
         record->queue = queues & GX_QUEUE_BIT(order[i]) ? order[i] : GX_QUEUE_COMPUTE;
-        s = gx__ready_get(&pipe->engine->records, record, &f->ready[f->commands], &hit);
+        s = submit_command(pipe, f, &after);
         if (s != GX_OK)
             return s;
-        f->hits += hit;
-        s = pipe->engine->device.ops->submit(f->ready[f->commands++]->cmd, &after,
-                                             after.value ? 1 : 0, &f->done);
-        if (s != GX_OK)
-            return s;
-        after = f->done;
         record->count = 0;
         if (i + 1 < GX_COMMANDS)
             f->stamps[f->commands] = 0;
@@ -356,10 +373,10 @@ bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct 
     /* stamps cost 2 of the 20 us of a small job */
     f->stamped = pipe->engine->device.facts.timestamps && batch->timed;
     f->commands = f->hits = 0;
-    f->host_in_ns = f->host_out_ns = f->device_ns = 0;
+    f->host_in_ns = f->record_ns = f->submit_ns = f->host_out_ns = f->device_ns = 0;
     memset(f->stage_ns, 0, sizeof f->stage_ns);
     f->done = (struct gx_point){0};
-    f->submit_ns = f->start_ns = gx__engine_now(pipe->engine);
+    f->device_start_ns = f->start_ns = gx__engine_now(pipe->engine);
     gx_status s = host_in(pipe, f, &ready);
     if (s == GX_OK)
         s = submit_group(pipe, f, gx__group_queues(&f->group, plan->copy_queues), ready);
@@ -385,7 +402,7 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_inflight *f)
     if (!f->stamped) {
         f->stage_ns[GX_QUEUE_COMPUTE] = f->device_ns;
         trace_device(pipe, f, GX_QUEUE_COMPUTE,
-                     (struct gx_times){f->submit_ns, f->submit_ns + f->device_ns});
+                     (struct gx_times){f->device_start_ns, f->device_start_ns + f->device_ns});
         return GX_OK;
     }
     for (size_t c = 0; c < f->commands; c++) {
@@ -558,6 +575,8 @@ static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, u
     r->submits += k ? 0 : (uint32_t)f->commands;
     r->command_hits += k ? 0 : f->hits;
     r->host_in_ns += share(f->host_in_ns, part, all);
+    r->record_ns += share(f->record_ns, part, all);
+    r->submit_ns += share(f->submit_ns, part, all);
     r->device_ns += share(f->device_ns, part, all);
     r->host_out_ns += share(f->host_out_ns, part, all);
     r->upload_ns += share(f->stage_ns[GX_QUEUE_UPLOAD], part, all);
@@ -603,7 +622,7 @@ void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
     uint64_t bad = 0;
     gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
     f->end_ns = gx__engine_now(pipe->engine);
-    f->device_ns = f->end_ns - f->submit_ns;
+    f->device_ns = f->end_ns - f->device_start_ns;
     uint32_t submits = (uint32_t)f->commands;
     if (s == GX_OK)
         s = read_stamps(pipe, f);

@@ -74,6 +74,8 @@ static void add_part(struct gx_outcome *r, const struct gx_outcome *part)
     r->submits += part->submits;
     r->command_hits += part->command_hits;
     r->host_in_ns += part->host_in_ns;
+    r->record_ns += part->record_ns;
+    r->submit_ns += part->submit_ns;
     r->device_ns += part->device_ns;
     r->host_out_ns += part->host_out_ns;
     r->upload_ns += part->upload_ns;

@@ -159,6 +159,8 @@ static void every_number_of_the_context(void **state)
     check(text, "gpuexec_device_memory_peak_bytes", s.device_bytes_peak);
     check(text, "gpuexec_command_requests_total{result=\"hit\"}", s.command_hits);
     check(text, "gpuexec_command_requests_total{result=\"miss\"}", s.command_misses);
+    check_seconds(text, "gpuexec_record_seconds_total", s.record_ns);
+    check_seconds(text, "gpuexec_submit_seconds_total", s.submit_ns);
     check(text, "gpuexec_tickets_submitted_total", s.tickets_submitted);
     check(text, "gpuexec_tickets_done_total", s.tickets_done);
     check(text, "gpuexec_tickets_cancelled_total", s.tickets_cancelled);

@@ -154,6 +154,13 @@ static void queues_and_waits(void **state)
     assert_true(gx__sim_wait(&c, 1120, 20));
     assert_true(gx__sim_wait(&c, 7, 0));
     assert_int_equal(c.now, 1120);
+    gx__sim_record(&c); /* free, unless the file says otherwise */
+    assert_int_equal(c.now, 1120);
+    c = clock_of("record_us 0.04\nat 0.05us record_us 1");
+    gx__sim_record(&c);
+    gx__sim_record(&c);
+    gx__sim_record(&c);
+    assert_int_equal(c.now, 40 + 40 + 1000);
 }
 
 static void nothing_still_takes_a_moment(void **state)

@@ -576,16 +576,23 @@ static void a_repeated_job_records_nothing(void **state)
     uint32_t x[64] = {1, 2, 3}, out[64];
     gx_job job = gxt_job(GX_ADD, GX_U32, 64, x, x, NULL, out);
     gx_report r = {.struct_size = sizeof r};
+    uint64_t record_ns = 0, submit_ns = 0;
     for (int i = 0; i < 20; i++) {
         x[0] = (uint32_t)i;
         assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
         assert_int_equal(out[0], 2 * i);
         assert_int_equal(r.command_hits, i ? r.submits : 0);
+        assert_true(r.record_ns > 0 && r.submit_ns > 0);
+        assert_true(r.record_ns + r.submit_ns <= r.device_ns && r.device_ns <= r.total_ns);
+        record_ns += r.record_ns;
+        submit_ns += r.submit_ns;
     }
     gx_statistics stats = {.struct_size = sizeof stats};
     gx_stats(ctx, &stats);
     assert_int_equal(stats.command_misses, 1);
     assert_int_equal(stats.command_hits, 19);
+    assert_int_equal(stats.record_ns, record_ns);
+    assert_int_equal(stats.submit_ns, submit_ns);
     assert_int_equal(stats.pool_misses, gxt_shares_memory(devices[1]) ? 1 : 3);
     gx_close(&ctx);
     assert_int_equal(gxt_complaints(), 0);

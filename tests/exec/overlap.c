@@ -25,6 +25,7 @@ struct machine {
     uint64_t up, down, kernel, mul4, in, out;
     uint64_t memory;
 };
+static uint64_t record_ns; /* of a command, on all of them */
 
 static struct gx_instance instance;
 static struct gx_registered hosts;
@@ -58,14 +59,16 @@ static void open_machine(const struct machine *m, uint64_t chunk)
     FILE *f = fdopen(mkstemp(path), "w");
     assert_non_null(f);
     fprintf(f,
-            "queues %u\nhost_threads %u\nsubmit_us %.3f\nstart_us %.3f\nlaunch_us %.3f\n"
+            "queues %u\nhost_threads %u\nrecord_us %.3f\nsubmit_us %.3f\nstart_us %.3f\nlaunch_us "
+            "%.3f\n"
             "copy_us %.3f\n"
             "upload_gb_s %llu\ndownload_gb_s %llu\nkernel_gb_s %llu\nmul4_g_s %llu\n"
             "host_in_gb_s %llu\nhost_out_gb_s %llu\nmemory %llu\nshared_gb_s 0.001\n",
-            m->queues, m->threads, (double)m->submit / 1000, (double)m->start / 1000,
-            (double)m->launch / 1000, (double)m->copy / 1000, (unsigned long long)m->up,
-            (unsigned long long)m->down, (unsigned long long)m->kernel, (unsigned long long)m->mul4,
-            (unsigned long long)m->in, (unsigned long long)m->out, (unsigned long long)m->memory);
+            m->queues, m->threads, (double)record_ns / 1000, (double)m->submit / 1000,
+            (double)m->start / 1000, (double)m->launch / 1000, (double)m->copy / 1000,
+            (unsigned long long)m->up, (unsigned long long)m->down, (unsigned long long)m->kernel,
+            (unsigned long long)m->mul4, (unsigned long long)m->in, (unsigned long long)m->out,
+            (unsigned long long)m->memory);
     fclose(f);
     snprintf(name, sizeof name, "sim:%s", path);
     open_engine(name, chunk, 0);
@@ -367,6 +370,46 @@ static void what_must_wait_waits(void **state)
     free_jobs(4);
 }
 
+/* What recording and submitting take is in the reports and the statistics. */
+static void recording_and_submitting(void **state)
+{
+    (void)state;
+    enum { COUNT = 4, ROUNDS = 3 };
+    size_t sizes[COUNT] = {20000, 30000, 20000, 20000};
+    const struct machine m = machines[7];
+    record_ns = 5000;
+    make_jobs(sizes, COUNT, GX_ADD, GX_JOB_TRUSTED);
+    for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
+        uint64_t submits = 0, hits = 0, record = 0, submit = 0;
+        open_machine(&m, 0);
+        for (int round = 0; round < ROUNDS; round++) {
+            run(COUNT, mode, GX_PATH_DEVICE_LOCAL);
+            for (int i = 0; i < COUNT; i++) {
+                const struct gx_outcome *r = &reports[i];
+                if (mode != GX_MODE_SINGLE_SUBMIT) { /* where they share one */
+                    assert_int_equal(r->record_ns, (r->submits - r->command_hits) * record_ns);
+                    assert_int_equal(r->submit_ns, r->submits * m.submit);
+                }
+                assert_true(r->record_ns + r->submit_ns <= r->device_ns);
+                assert_true(r->device_ns <= r->total_ns);
+                submits += r->submits;
+                hits += r->command_hits;
+                record += r->record_ns;
+                submit += r->submit_ns;
+            }
+        }
+        assert_true(hits && hits < submits);
+        assert_in_range(record, (submits - hits) * record_ns - ROUNDS * COUNT,
+                        (submits - hits) * record_ns); /* shares are rounded down */
+        assert_in_range(submit, submits * m.submit - ROUNDS * COUNT, submits * m.submit);
+        assert_int_equal(instance.counters.record_ns, record);
+        assert_int_equal(instance.counters.submit_ns, submit);
+        close_engine();
+    }
+    free_jobs(COUNT);
+    record_ns = 0;
+}
+
 /* ---- AUTO ---- */
 
 static uint64_t on_machine(const char *name, size_t count, gx_mode mode)
@@ -456,9 +499,13 @@ static int clear(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alike),          cmocka_unit_test(unlike),
-        cmocka_unit_test(one_in_chunks),  cmocka_unit_test(what_must_wait_waits),
-        cmocka_unit_test(memory_is_kept), cmocka_unit_test(auto_does_not_lose),
+        cmocka_unit_test(alike),
+        cmocka_unit_test(unlike),
+        cmocka_unit_test(one_in_chunks),
+        cmocka_unit_test(what_must_wait_waits),
+        cmocka_unit_test(memory_is_kept),
+        cmocka_unit_test(auto_does_not_lose),
+        cmocka_unit_test(recording_and_submitting),
     };
     return cmocka_run_group_tests_name("overlap", tests, clear, NULL);
 }

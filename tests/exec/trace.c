@@ -12,10 +12,11 @@
 
 #include "support/harness.h"
 
-enum { JOBS = 4, N = 20000, ELEMENT = 32, STAGES = 7, SPANS_MAX = 4096 };
+enum { JOBS = 4, N = 20000, ELEMENT = 32, STAGES = 9, SPANS_MAX = 4096 };
 
-static const char *const stages[STAGES] = {"job",      "host-in",  "upload", "compute",
-                                           "download", "host-out", "queued"};
+static const char *const stages[STAGES] = {"job",      "host-in", "upload", "compute", "download",
+                                           "host-out", "record",  "submit", "queued"};
+enum { RECORD = 6, SUBMIT, QUEUED };
 
 struct span {
     int stage;
@@ -46,7 +47,8 @@ static void read_span(const json_t *event)
     s->count = (uint64_t)json_integer_value(json_object_get(args, "jobs"));
     assert_true(s->first >= 1 && s->count >= 1);
     assert_true(json_integer_value(json_object_get(args, "elements")) > 0);
-    assert_true(json_integer_value(json_object_get(args, "bytes")) > 0);
+    if (s->stage != RECORD && s->stage != SUBMIT)
+        assert_true(json_integer_value(json_object_get(args, "bytes")) > 0);
     assert_string_equal(json_string_value(json_object_get(args, "op")), "mul");
     assert_string_equal(json_string_value(json_object_get(args, "field")), "bn254-fr");
     s->start = ns_of(event, "ts");
@@ -133,7 +135,7 @@ static void check_job(uint64_t job, unsigned wanted)
     unsigned seen = 1;
     int64_t last = whole->start;
     assert_true(whole->start < whole->end);
-    for (int stage = 1; stage < STAGES - 1; stage++) {
+    for (int stage = 1; stage < RECORD; stage++) {
         for (size_t i = 0; i < span_count; i++) {
             const struct span *s = &spans[i];
             if (s->stage != stage || job < s->first || job >= s->first + s->count)
@@ -148,14 +150,37 @@ static void check_job(uint64_t job, unsigned wanted)
     assert_int_equal(seen, wanted);
 }
 
+enum { ALL = 63, NO_COPIES = 63 & ~(1 << 2 | 1 << 4), BARE = 1 | 1 << 3 };
+
+/* Every command of a job is submitted as soon as it is recorded, within the job. */
+static void check_commands(uint64_t job, bool has_commands)
+{
+    const struct span *whole = job_span(job), *recorded = NULL;
+    bool submitted = false;
+    for (size_t i = 0; i < span_count; i++) {
+        const struct span *s = &spans[i];
+        if (job < s->first || job >= s->first + s->count)
+            continue;
+        if (s->stage != RECORD && s->stage != SUBMIT)
+            continue;
+        assert_true(whole->start <= s->start && s->start <= s->end && s->end <= whole->end);
+        assert_int_equal(s->stage == SUBMIT, recorded != NULL);
+        assert_true(!recorded || recorded->end == s->start);
+        recorded = recorded ? NULL : s;
+        submitted = true;
+    }
+    assert_null(recorded);
+    assert_int_equal(submitted, has_commands);
+}
+
 static void check(const char *device, const char *path, const char *mode, unsigned wanted)
 {
     trace(device, path, mode, false);
     for (uint64_t job = 1; job <= 2 * JOBS; job++)
         check_job(job, wanted);
+    for (uint64_t job = 1; job <= 2 * JOBS; job++)
+        check_commands(job, wanted != BARE);
 }
-
-enum { ALL = 63, NO_COPIES = 63 & ~(1 << 2 | 1 << 4), BARE = 1 | 1 << 3 };
 
 static void on_every_device(void **state)
 {
@@ -178,7 +203,8 @@ static size_t overlaps(void)
     size_t count = 0;
     for (size_t i = 0; i < span_count; i++)
         for (size_t k = 0; k < i; k++)
-            count += spans[i].stage && spans[k].stage && spans[i].stage != spans[k].stage &&
+            count += spans[i].stage && spans[k].stage && spans[i].stage < RECORD &&
+                     spans[k].stage < RECORD && spans[i].stage != spans[k].stage &&
                      spans[i].start < spans[k].end && spans[k].start < spans[i].end;
     return count;
 }
@@ -199,7 +225,7 @@ static void waiting_is_seen(void **state)
     unsigned queued = 0;
     trace("cpu", NULL, NULL, true);
     for (size_t i = 0; i < span_count; i++) {
-        if (spans[i].stage != STAGES - 1)
+        if (spans[i].stage != QUEUED)
             continue;
         assert_int_equal(spans[i].count, JOBS);
         assert_true(spans[i].start <= spans[i].end);
@@ -209,7 +235,7 @@ static void waiting_is_seen(void **state)
     assert_int_equal(queued, 2);
     trace("cpu", NULL, NULL, false);
     for (size_t i = 0; i < span_count; i++)
-        assert_int_not_equal(spans[i].stage, STAGES - 1);
+        assert_int_not_equal(spans[i].stage, QUEUED);
 }
 
 static int enter(void **state)

@@ -161,7 +161,8 @@ STATS = {"jobs_done": 'gpuexec_jobs_totalresult="done"', "jobs_failed": 'gpuexec
          "decisions_explored": "gpuexec_decisions_explored_total", "routed_ns": "gpuexec_routed_seconds_total",
          "routed_best_ns": "gpuexec_routed_best_seconds_total", "sampled": "gpuexec_sampled_elements_total",
          "mismatches": "gpuexec_mismatches_total", "fallbacks": "gpuexec_fallbacks_total",
-         "decisions_predicted": "gpuexec_decisions_predicted_total"}
+         "decisions_predicted": "gpuexec_decisions_predicted_total", "record_ns": "gpuexec_record_seconds_total",
+         "submit_ns": "gpuexec_submit_seconds_total"}
 
 
 def test_numbers():
