@@ -8,7 +8,7 @@ BUILD ?= build/release
 FUZZ_SECONDS ?= 30
 BENCH ?=
 
-.PHONY: help build run test bench lint format fuzz abi-baseline install clean
+.PHONY: help build run test bench lint format fuzz abi-baseline install dist clean
 
 help:
 	@echo 'make run      set up, build, and show what this machine can do'
@@ -20,6 +20,7 @@ help:
 	@echo 'make fuzz     FUZZ_SECONDS=$(FUZZ_SECONDS) of each fuzz target'
 	@echo 'make abi-baseline  keep the current header as that of 0.1, until it is released'
 	@echo 'make install  install what is built in BUILD=$(BUILD), to PREFIX=$(PREFIX); DESTDIR is heeded'
+	@echo 'make dist     a source release, with the kernels compiled, in build'
 	@echo 'make clean    remove everything built'
 	@echo 'One configuration: scripts/test.sh release, or cmake --preset release'
 
@@ -38,6 +39,9 @@ install:
 	@ls $(BUILD)/libgpuexec.* >/dev/null 2>&1 || { \
 	    echo 'make install: nothing is built in $(BUILD): run make build first' >&2; exit 1; }
 	DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)" --prefix "$(PREFIX)"
+
+dist: build
+	@scripts/dist.sh build/release build
 
 test:
 	@scripts/setup.sh test

@@ -3,19 +3,25 @@
 # Compiles the kernels of src/kernel: the constants of a field (a program of ours, from
 # field.c) -> glslc -> spirv-opt -> spirv-val (shader.cmake) -> one C file with the table
 # gx__shaders. A message of any of them stops the build. Needs glslc (shaderc) and
-# spirv-tools.
+# spirv-tools. A source release (scripts/dist.sh) has the compiled kernels in its folder spirv,
+# and needs neither.
 #
 #   gx_add_shaders(TARGET)    adds that C file to TARGET
 #
 # The fields come from GX__FIELD_LIST in field.h: a new one needs no change here.
 
-find_program(GX_GLSLC glslc REQUIRED)
-find_program(GX_SPIRV_OPT spirv-opt REQUIRED)
-find_program(GX_SPIRV_VAL spirv-val REQUIRED)
-
 set(GX_SPIRV_ENV vulkan1.2)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH GX_SOURCE_DIR)
 set(GX_KERNEL_DIR "${GX_SOURCE_DIR}/src/kernel")
+set(GX_COMPILED_DIR "${GX_SOURCE_DIR}/spirv")
+set(GX_COMPILED OFF)
+if(EXISTS "${GX_COMPILED_DIR}/sources.sha256")
+  set(GX_COMPILED ON)
+else()
+  find_program(GX_GLSLC glslc REQUIRED)
+  find_program(GX_SPIRV_OPT spirv-opt REQUIRED)
+  find_program(GX_SPIRV_VAL spirv-val REQUIRED)
+endif()
 set(GX_SHADER_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/shader.cmake")
 
 # Elements per invocation in words.comp.
@@ -43,27 +49,65 @@ function(gx_read_fields names primes)
   set(${primes} ${prime} PARENT_SCOPE)
 endfunction()
 
+# Another version of a tool generates other code from the same source.
+function(gx_tool_versions versions)
+  foreach(tool "${GX_GLSLC}" "${GX_SPIRV_OPT}" "${GX_SPIRV_VAL}")
+    execute_process(COMMAND "${tool}" --version OUTPUT_VARIABLE version
+                    ERROR_VARIABLE version COMMAND_ERROR_IS_FATAL ANY)
+    string(APPEND all "${version}")
+  endforeach()
+  string(SHA256 hash "${all}")
+  set(${versions} ${hash} PARENT_SCOPE)
+endfunction()
+
+# A hash of what the kernels are compiled from. It is in a source release too, so that kernels
+# changed there are not silently ignored.
+function(gx_check_sources)
+  set(files ${GX_KERNEL_SOURCES} "${GX_KERNEL_DIR}/constants.c" "${GX_KERNEL_DIR}/radix.c"
+      "${GX_SOURCE_DIR}/src/field/field.c" "${GX_SOURCE_DIR}/src/field/field.h"
+      "${GX_SOURCE_DIR}/src/op/op.h" "${GX_SHADER_SCRIPT}" "${GX_SOURCE_DIR}/cmake/shaders.cmake")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  foreach(file IN LISTS files)
+    file(SHA256 "${file}" hash)
+    string(APPEND hashes "${hash}\n")
+  endforeach()
+  string(SHA256 hash "${hashes}")
+  file(CONFIGURE OUTPUT "${GX_SHADER_DIR}/sources.sha256" CONTENT "${hash}\n")
+  if(GX_COMPILED)
+    file(STRINGS "${GX_COMPILED_DIR}/sources.sha256" compiled)
+    if(NOT compiled STREQUAL hash)
+      message(FATAL_ERROR "the kernels in ${GX_COMPILED_DIR} were compiled from other sources: remove that "
+              "folder to compile them here, with glslc and spirv-tools")
+    endif()
+    message(STATUS "Kernels: compiled ones, ${GX_COMPILED_DIR}")
+  endif()
+endfunction()
+
 # One module: a line in GX_MODULE_LIST and a file in GX_MODULE_FILES of the caller. FIELD
 # is a name, or NONE; EACH the elements per invocation.
 macro(gx_module family field needs each variant source)
-  string(TOLOWER "${family}-${field}-${variant}" module)
-  set(spirv "${GX_SHADER_DIR}/${module}.spv")
+  string(TOLOWER "${family}-${field}-${variant}.spv" module)
+  set(spirv "${GX_SHADER_DIR}/${module}")
   set(symbol 0)
   set(include)
   if(NOT "${field}" STREQUAL "NONE")
     set(symbol ${GX_SYMBOL_${field}})
     set(include "${GX_SHADER_DIR}/${field}/constants.glsl")
   endif()
-  add_custom_command(
-    OUTPUT "${spirv}"
-    COMMAND "${CMAKE_COMMAND}" "-DGLSLC=${GX_GLSLC}" "-DSPIRV_OPT=${GX_SPIRV_OPT}"
-            "-DSPIRV_VAL=${GX_SPIRV_VAL}" "-DENV=${GX_SPIRV_ENV}" "-DCACHE=${GPUEXEC_SHADER_CACHE}"
-            "-DTOOLS=${GX_SHADER_TOOLS}" "-DSOURCE=${GX_KERNEL_DIR}/${source}" "-DOUTPUT=${spirv}"
-            -P "${GX_SHADER_SCRIPT}" -- "-I${GX_KERNEL_DIR}" "-I${GX_SHADER_DIR}/${field}"
-            -DEACH=${each} ${ARGN}
-    DEPENDS ${include} ${GX_KERNEL_SOURCES} "${GX_SHADER_SCRIPT}"
-    COMMENT "Kernel ${module}"
-    VERBATIM)
+  if(GX_COMPILED)
+    set(spirv "${GX_COMPILED_DIR}/${module}")
+  else()
+    add_custom_command(
+      OUTPUT "${spirv}"
+      COMMAND "${CMAKE_COMMAND}" "-DGLSLC=${GX_GLSLC}" "-DSPIRV_OPT=${GX_SPIRV_OPT}"
+              "-DSPIRV_VAL=${GX_SPIRV_VAL}" "-DENV=${GX_SPIRV_ENV}" "-DCACHE=${GPUEXEC_SHADER_CACHE}"
+              "-DTOOLS=${GX_SHADER_TOOLS}" "-DSOURCE=${GX_KERNEL_DIR}/${source}" "-DOUTPUT=${spirv}"
+              -P "${GX_SHADER_SCRIPT}" -- "-I${GX_KERNEL_DIR}" "-I${GX_SHADER_DIR}/${field}"
+              -DEACH=${each} ${ARGN}
+      DEPENDS ${include} ${GX_KERNEL_SOURCES} "${GX_SHADER_SCRIPT}"
+      COMMENT "Kernel ${module}"
+      VERBATIM)
+  endif()
   list(APPEND GX_MODULE_FILES "${spirv}")
   string(APPEND GX_MODULE_LIST
          "GX_SHADER_${family} ${symbol} ${needs} ${each} ${variant} ${spirv}\n")
@@ -91,19 +135,15 @@ function(gx_add_shaders target)
   file(GLOB GX_KERNEL_SOURCES CONFIGURE_DEPENDS "${GX_KERNEL_DIR}/*.glsl" "${GX_KERNEL_DIR}/*.comp"
        "${GX_KERNEL_DIR}/interface.h")
   gx_read_fields(names primes)
-  # Another version of a tool generates other code from the same source.
-  set(GX_SHADER_TOOLS)
-  foreach(tool "${GX_GLSLC}" "${GX_SPIRV_OPT}" "${GX_SPIRV_VAL}")
-    execute_process(COMMAND "${tool}" --version OUTPUT_VARIABLE version
-                    ERROR_VARIABLE version COMMAND_ERROR_IS_FATAL ANY)
-    string(APPEND GX_SHADER_TOOLS "${version}")
-  endforeach()
-  string(SHA256 GX_SHADER_TOOLS "${GX_SHADER_TOOLS}")
+  gx_check_sources()
+  if(NOT GX_COMPILED)
+    gx_tool_versions(GX_SHADER_TOOLS)
+  endif()
 
   # Both run during the build, on the build machine or in CMAKE_CROSSCOMPILING_EMULATOR, which
   # COMMAND prepends automatically.
   find_package(Threads REQUIRED)
-  add_executable(gx_constants "${GX_KERNEL_DIR}/constants.c" "${GX_KERNEL_DIR}/radix.c"
+  add_executable(gx_constants EXCLUDE_FROM_ALL "${GX_KERNEL_DIR}/constants.c" "${GX_KERNEL_DIR}/radix.c"
                  "${GX_SOURCE_DIR}/src/field/field.c")
   target_include_directories(gx_constants PRIVATE "${GX_SOURCE_DIR}/include" "${GX_SOURCE_DIR}/src")
   target_link_libraries(gx_constants PRIVATE Threads::Threads)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# packager.sh ROOT SHADERS WGPU: builds and installs as a distribution would: with no network, the
-# static library alone and the shared one alone, without Chart.js, wgpu-native and the devices for
-# tests. SHADERS is a cache of compiled kernels, WGPU a folder with wgpu.h; either may be empty.
-# Not optimised: that would take minutes and is tested elsewhere.
+# packager.sh ROOT BUILD WGPU: makes the source release, and builds and installs it as a distribution
+# would: with no network and no compiler of kernels, the static library alone and the shared one
+# alone, without Chart.js, wgpu-native and the devices for tests. BUILD is where ROOT is built, WGPU
+# a folder with wgpu.h, or empty. Not optimised: that would take minutes and is tested elsewhere.
 set -euo pipefail
-root=$1 shaders=$2 wgpu=$3
+root=$1 build=$2 wgpu=$3
 unset LD_LIBRARY_PATH
 
 scratch=$(mktemp -d)
@@ -19,9 +19,47 @@ fail() {
 }
 ok() { echo "ok    $*"; }
 
-# No network, where the system lets us have none; and in any case nobody who would use it.
+# ---- the release
+
+version=$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/gpuexec.h" | paste -sd .)
+name=gpuexec-$version
+if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    mkdir first second
+    "$root/scripts/dist.sh" "$build" first
+    (umask 077 && cd / && TZ=Asia/Tokyo LC_ALL=C "$root/scripts/dist.sh" "$build" "$scratch/second" >/dev/null)
+    [[ $(ls first) == "$name.tar.gz" ]] || fail "the release is called $(ls first)"
+    if cmp "first/$name.tar.gz" "second/$name.tar.gz"; then
+        ok "the same bytes twice"
+    else
+        fail "the second release differs"
+    fi
+    # What git has and the kernels, and nothing else; owners, modes and times say nothing about us.
+    tar -tzf "first/$name.tar.gz" | grep -v '/$' | sed "s,^$name/,," | LC_ALL=C sort >has
+    git -C "$root" ls-files >wants
+    sed -n 's,.*/\([^/]*\.spv\)$,spirv/\1,p' "$build/shaders/modules.txt" >>wants
+    echo spirv/sources.sha256 >>wants
+    LC_ALL=C sort -o wants wants
+    if diff wants has; then ok "the files of git and the kernels"; else fail "other files than those of git"; fi
+    tar --numeric-owner --full-time -tvzf "first/$name.tar.gz" | awk '{ print $1, $2, $4, $5 }' | sort -u >kinds
+    if [[ $(cut -d ' ' -f 2- kinds | sort -u | wc -l) -ne 1 ]] || grep -v '^[-d]rw[x-]r-[x-]r-[x-] 0/0 ' kinds; then
+        fail "owners, modes or times differ"
+        cat kinds
+    fi
+    tar -xzf "first/$name.tar.gz"
+elif [[ -d $root/spirv ]]; then # it is a release itself
+    mkdir "$name"
+    tar -C "$root" --exclude=./build -cf - . | tar -xf - -C "$name"
+else
+    echo "neither a git checkout nor a source release"
+    exit 77
+fi
+root=$scratch/$name
+
+# ---- no network
+
+# Where the system lets us have none; and in any case nobody who would use it, or compile a kernel.
 mkdir tools
-for tool in apt-get curl git pip pip3 python3 wget; do
+for tool in apt-get curl git glslc pip pip3 python3 spirv-opt spirv-val wget; do
     printf '#!/bin/sh\necho "%s $*" >>"%s"\nexit 1\n' "$tool" "$scratch/called" >"tools/$tool"
     chmod +x "tools/$tool"
 done
@@ -31,8 +69,7 @@ if unshare -rn true 2>/dev/null; then offline=(unshare -rn); fi
 
 configure() { # OPTION...
     "${offline[@]}" cmake -S "$root" -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
-        -DGPUEXEC_TESTS=OFF -DGPUEXEC_WERROR=ON -DGPUEXEC_CHART_JS=OFF -DGPUEXEC_SHADER_CACHE="$shaders" \
-        "$@" >log 2>&1
+        -DGPUEXEC_TESTS=OFF -DGPUEXEC_WERROR=ON -DGPUEXEC_CHART_JS=OFF "$@" >log 2>&1
 }
 # says WHAT TEXT: the log has it, however its lines are broken.
 says() {
@@ -48,7 +85,12 @@ says() {
 
 configure -DBUILD_SHARED_LIBS=OFF || fail "configuring does not work offline"
 says "configuring without wgpu-native" "WebGPU: left out, wgpu.h of wgpu-native"
+says "configuring without a compiler of kernels" "Kernels: compiled ones, $root/spirv"
 says "configuring without Chart.js" "gpuexec report will have tables and no charts"
+echo '// changed' >>"$root/src/kernel/mul.comp"
+if configure; then fail "kernels that were changed after they were compiled are not noticed"; fi
+says "kernels changed" "remove that folder to compile them here, with glslc and spirv-tools"
+sed -i '$d' "$root/src/kernel/mul.comp"
 if configure -DGPUEXEC_WEBGPU=ON; then fail "WebGPU that is not here was not missed"; fi
 says "WebGPU wanted and not here" "run scripts/setup.sh run, which downloads it, or set GPUEXEC_WGPU_DIR"
 if [[ -n $wgpu ]]; then
@@ -138,6 +180,9 @@ says "shared alone, static wanted" "but the static library is not installed"
 for prefix in static shared; do
     program=$scratch/$prefix/bin/gpuexec
     "$program" verify -n 16 --field bn254-fr >log 2>&1 || fail "$prefix: verify"
+    code=0
+    "$program" verify -n 16 --field bn254-fr --op add,mul --device vulkan:0 >log 2>&1 || code=$?
+    [[ $code -eq 0 || $code -eq 3 ]] || fail "$prefix: verify on vulkan:0 exits with $code" # 3: none here
     for device in sim:desktop fault:lose@1:cpu; do
         code=0
         "$program" verify --device "$device" >log 2>&1 || code=$?
