@@ -11,7 +11,10 @@
 #include <sys/resource.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
+#include "base/trace.h"
 #include "device/webgpu/webgpu.h"
+#include "exec/engine.h"
 #include "support/oracle.h"
 
 #define BYTES 4096u
@@ -337,6 +340,171 @@ static void beyond_the_limits(void **state)
     }
 }
 
+/* ---- what a batch does ---- */
+
+/* Functions of wgpu as the device calls them: they count, and check how buffers are used. */
+static struct wg_fn real;
+static struct {
+    unsigned encoders, passes, launches, submits;
+} counted;
+
+#define BUFFERS_MAX 256
+static struct {
+    WGPUBuffer handle;
+    WGPUBufferUsage usage;
+} buffers[BUFFERS_MAX];
+static size_t buffer_count;
+
+static WGPUBuffer create_buffer(WGPUDevice handle, const WGPUBufferDescriptor *descriptor)
+{
+    assert_true(buffer_count < BUFFERS_MAX);
+    WGPUBuffer buffer = real.DeviceCreateBuffer(handle, descriptor);
+    buffers[buffer_count].handle = buffer;
+    buffers[buffer_count++].usage = descriptor->usage;
+    return buffer;
+}
+
+/* Of the latest buffer there: a handle may be used again. */
+static WGPUBufferUsage usage_of(WGPUBuffer buffer)
+{
+    for (size_t i = buffer_count; i-- > 0;)
+        if (buffers[i].handle == buffer)
+            return buffers[i].usage;
+    return WGPUBufferUsage_None;
+}
+
+static WGPUFuture map_buffer(WGPUBuffer buffer, WGPUMapMode mode, size_t offset, size_t size,
+                             WGPUBufferMapCallbackInfo info)
+{
+    const WGPUBufferUsage read = WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst;
+    const WGPUBufferUsage write = WGPUBufferUsage_MapWrite | WGPUBufferUsage_CopySrc;
+    assert_int_equal(usage_of(buffer), mode == WGPUMapMode_Read ? read : write);
+    return real.BufferMapAsync(buffer, mode, offset, size, info);
+}
+
+static void copy_buffer(WGPUCommandEncoder encoder, WGPUBuffer from, uint64_t from_at,
+                        WGPUBuffer to, uint64_t to_at, uint64_t size)
+{
+    assert_true(usage_of(from) & WGPUBufferUsage_CopySrc);
+    assert_true(usage_of(to) & WGPUBufferUsage_CopyDst);
+    real.CommandEncoderCopyBufferToBuffer(encoder, from, from_at, to, to_at, size);
+}
+
+static WGPUBindGroup create_group(WGPUDevice handle, const WGPUBindGroupDescriptor *descriptor)
+{
+    for (size_t i = 0; i < descriptor->entryCount; i++)
+        assert_int_equal(usage_of(descriptor->entries[i].buffer), WGPUBufferUsage_Storage |
+                                                                      WGPUBufferUsage_CopySrc |
+                                                                      WGPUBufferUsage_CopyDst);
+    return real.DeviceCreateBindGroup(handle, descriptor);
+}
+
+static WGPUCommandEncoder create_encoder(WGPUDevice handle,
+                                         const WGPUCommandEncoderDescriptor *descriptor)
+{
+    counted.encoders++;
+    return real.DeviceCreateCommandEncoder(handle, descriptor);
+}
+
+static WGPUComputePassEncoder begin_pass(WGPUCommandEncoder encoder,
+                                         const WGPUComputePassDescriptor *descriptor)
+{
+    counted.passes++;
+    return real.CommandEncoderBeginComputePass(encoder, descriptor);
+}
+
+static void launch(WGPUComputePassEncoder pass, uint32_t x, uint32_t y, uint32_t z)
+{
+    counted.launches++;
+    real.ComputePassEncoderDispatchWorkgroups(pass, x, y, z);
+}
+
+static void submit(WGPUQueue queue, size_t count, const WGPUCommandBuffer *commands)
+{
+    counted.submits++;
+    real.QueueSubmit(queue, count, commands);
+}
+
+static struct gx_engine engine;
+static struct gx_registered registered;
+
+/* Listing the devices loads the library: from then on its functions go through ours. */
+static void open_counted(const char *name)
+{
+    gx_device_info info;
+    const gx_config config = {0};
+    instance = (struct gx_instance){0};
+    buffer_count = 0;
+    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
+                     GX_OK);
+    gx__trace_init(&instance);
+    gx__registered_init(&registered);
+    instance.registered = &registered;
+    assert_int_equal(gx__device_find(&instance, name, &info, message, sizeof message), GX_OK);
+    struct wg_fn *fn = &((struct wg_loader *)instance.webgpu)->fn;
+    real = *fn;
+    fn->DeviceCreateBuffer = create_buffer;
+    fn->BufferMapAsync = map_buffer;
+    fn->CommandEncoderCopyBufferToBuffer = copy_buffer;
+    fn->DeviceCreateBindGroup = create_group;
+    fn->DeviceCreateCommandEncoder = create_encoder;
+    fn->CommandEncoderBeginComputePass = begin_pass;
+    fn->ComputePassEncoderDispatchWorkgroups = launch;
+    fn->QueueSubmit = submit;
+    if (gx__engine_open(&engine, &instance, name, message, sizeof message) != GX_OK)
+        fail_msg("%s: %s", name, message);
+}
+
+static void close_counted(void)
+{
+    gx__engine_close(&engine);
+    gx__device_stop(&instance);
+    gx__registered_close(&registered);
+    gx__threads_end(&instance);
+    gx__trace_end(&instance);
+}
+
+/* Jobs of all sizes and both kinds of kernels, of which an inversion is several launches. */
+static void one_pass_for_a_batch(void **state)
+{
+    (void)state;
+    enum { COUNT = 7, MOST = 20000 };
+    static const size_t sizes[COUNT] = {MOST, 1024, 64, 1, 5000, 300, 16384};
+    static struct gx_outcome reports[COUNT];
+    unsigned char *x = gxt_alloc((size_t)MOST * 32), *out[COUNT];
+    uint64_t random = 11;
+    gx_job jobs[COUNT];
+    gxt_fill(&random, GX_BN254_FR, x, MOST);
+    for (size_t i = 0; i < COUNT; i++) {
+        out[i] = gxt_alloc(sizes[i] * 32);
+        jobs[i] = i % 2 ? gxt_job(GX_ADD, GX_F32, sizes[i], x, x, NULL, out[i])
+                        : gxt_job(i ? GX_ADD : GX_INV, GX_BN254_FR, sizes[i], x, x, NULL, out[i]);
+    }
+    for (size_t d = 0; d < GXT_COUNT(names); d++) {
+        open_counted(names[d]);
+        for (int round = 0; round < 3; round++) { /* recorded, and then replayed */
+            for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_SINGLE_SUBMIT; mode++) {
+                const unsigned groups = mode == GX_MODE_SEQUENTIAL ? COUNT : 1;
+                struct gx_batch batch = {
+                    .jobs = jobs, .count = COUNT, .reports = reports, .mode = mode};
+                memset(reports, 0, sizeof reports);
+                memset(&counted, 0, sizeof counted);
+                assert_int_equal(gx__engine_run(&engine, &batch), GX_OK);
+                if (!round)
+                    continue; /* kernels were built and tuned */
+                assert_int_equal(counted.encoders, groups);
+                assert_int_equal(counted.passes, groups);
+                assert_int_equal(counted.submits, groups);
+                assert_true(counted.launches > COUNT);
+            }
+        }
+        close_counted();
+    }
+    free(x);
+    for (size_t i = 0; i < COUNT; i++)
+        free(out[i]);
+}
+
 /* ---- errors ---- */
 
 static void validation_error(void **state)
@@ -526,6 +694,7 @@ int main(void)
         cmocka_unit_test(elements_per_invocation),
         cmocka_unit_test(many_inverses),
         cmocka_unit_test(beyond_the_limits),
+        cmocka_unit_test(one_pass_for_a_batch),
         cmocka_unit_test(validation_error),
         cmocka_unit_test(broken_kernel),
         cmocka_unit_test(out_of_memory),
