@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "cli.h"
 #include "data.h"
 #include "elements.h"
@@ -24,7 +25,7 @@ static struct {
     gx_field field;
     const char *in[3], *out, *broadcast;
     uint64_t chunk;
-    int explain, stats, json;
+    int explain, stats, json, capture;
 } opts = {.broadcast = "", .chunk = CHUNK};
 
 static const arg_spec specs[] = {
@@ -49,6 +50,7 @@ static const arg_spec specs[] = {
                  "print a summary and timings to standard error after the run"),
     ARG_ROW_FLAG("json", &opts.json,
                  "print the report of every chunk, and the total, as one JSON object"),
+    ARG_ROW_FLAG("capture", &opts.capture, "capture the first chunk with RenderDoc"),
     ARG_ROW_FLAG("explain", &opts.explain, "print the plan for the first chunk and run nothing"),
 };
 
@@ -119,8 +121,9 @@ static int check_options(void)
     int rc = check_operands(op);
     if (rc == EXIT_DONE)
         rc = check_broadcast(op);
-    if (rc == EXIT_DONE && opts.stats && opts.explain)
-        rc = cli_usage(&cmd_run, "--explain runs nothing: remove --stats");
+    if (rc == EXIT_DONE && opts.explain && (opts.stats || opts.capture))
+        rc = cli_usage(&cmd_run, "--explain runs nothing: remove --%s",
+                       opts.stats ? "stats" : "capture");
     if (rc == EXIT_DONE && !opts.out && !opts.explain)
         rc = cli_usage(&cmd_run, "no output given: add -o FILE, or -o - for standard output");
     return rc;
@@ -352,11 +355,18 @@ static int run_chunk(transfer *t, size_t n)
     gx_report report = {
         .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
     gx_job job = chunk_job(t, n);
+    const bool captured = opts.capture && !t->done;
+    int rc = captured ? capture_start(t->ctx, &job) : EXIT_DONE;
+    if (rc != EXIT_DONE)
+        return rc;
     gx_status s = gx_run(t->ctx, &job, 1, NULL, &report);
+    if (captured)
+        rc = capture_end();
     run_report_add(&t->report, &job, job_bytes(t, &job), &report);
     if (s != GX_OK)
         return chunk_failed(t, &report);
-    int rc = keep_result(t, &job);
+    if (rc == EXIT_DONE)
+        rc = keep_result(t, &job);
     t->done += n;
     return rc;
 }
@@ -436,7 +446,8 @@ const command cmd_run = {
     .summary = "apply one operation to files of elements",
     .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE\n"
                 "                   [--broadcast LETTERS] [--device D] [--threads T]\n"
-                "                   [--chunk N] [--mode MODE] [--stats] [--json] [--explain]",
+                "                   [--chunk N] [--mode MODE] [--stats] [--json] [--explain]\n"
+                "                   [--capture]",
     .about =
         "Streams raw element files of any size through one operation. Files contain elements and\n"
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
@@ -452,7 +463,10 @@ const command cmd_run = {
         "--stats prints a summary and timings of all chunks to standard error. --json prints the\n"
         "report of every chunk to standard output: device, reason, path, mode, stages, and the\n"
         "candidates with predicted and actual times. --explain runs nothing and prints the plan\n"
-        "for the first chunk; with --json as an object.",
+        "for the first chunk; with --json as an object.\n"
+        "\n"
+        "--capture has RenderDoc record what the first chunk does on a Vulkan device, and prints\n"
+        "the name of the file. RenderDoc must be in the process (doc/tuning.md).",
     .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
                 "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin --stats\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"
