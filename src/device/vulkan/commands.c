@@ -224,7 +224,7 @@ void gx__vk_copy(struct gx_cmd *base, const struct gx_region *regions, size_t co
     struct vk_device *device = vk_cmd_device(cmd);
     if (cmd->failed != GX_OK)
         return;
-    gx__vk_label(cmd, "copy, %zu regions", count);
+    gx__vk_label(cmd, "copy, %zu region%s", count, count == 1 ? "" : "s");
     for (size_t i = 0, n; i < count; i += n) {
         VkBufferCopy copies[REGIONS_AT_ONCE];
         uint32_t used = 0;

@@ -59,7 +59,9 @@ void gx__vk_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
     struct gx_passes passes;
     if (cmd->failed != GX_OK)
         return;
-    gx__vk_label(cmd, "op %d field %d n %llu", (int)k->key.op, (int)k->key.field,
+    const gx_op_info *op = gx_op_get_info(k->key.op);
+    const gx_field_info *field = gx_field_get_info(k->key.field);
+    gx__vk_label(cmd, "%s %s, %llu elements", op ? op->name : "check", field ? field->name : "-",
                  (unsigned long long)d->n);
     gx__passes(&d->kernel.key, d->n, &k->facts, &passes);
     for (uint32_t i = 0; i < passes.count && cmd->failed == GX_OK; i++) {

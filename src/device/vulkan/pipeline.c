@@ -60,6 +60,15 @@ static VkResult compile(struct vk_device *device, const struct gx_pipeline_key *
     return r;
 }
 
+static void name(struct vk_device *device, const struct gx_pipeline_key *key, const char *variant,
+                 VkPipeline pipeline)
+{
+    const gx_op_info *op = gx_op_get_info(key->op);
+    const gx_field_info *field = gx_field_get_info(key->field);
+    gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, "gx %s %s %s x%u",
+                op ? op->name : "check", field ? field->name : "-", variant, key->workgroup);
+}
+
 gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **out)
 {
     struct vk_device *device = vk_of_gpu(gpu);
@@ -71,8 +80,7 @@ gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
     if (r == VK_SUCCESS)
         r = compile(device, key, module, &pipeline);
     if (r == VK_SUCCESS)
-        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, "gx %s op %u x%u",
-                    gx__shaders[index].variant, key->op, key->workgroup);
+        name(device, key, gx__shaders[index].variant, pipeline);
     *out = pipeline;
     return gx__vk_status(device, r, "vkCreateComputePipelines");
 }
