@@ -16,8 +16,8 @@
 
 #define ALIGN ((size_t)64)
 
-/* Larger operands take longer to read than any device takes for them. */
-#define MOVE_BYTES ((size_t)128 << 10)
+/* Bounds the memory that a move takes. Slow GPUs gain from moves of this size (tuning.md). */
+#define MOVE_BYTES ((size_t)16 << 20)
 /* A move must promise this much: copies are known less well than kernels. */
 #define MOVE_MARGIN 1.2
 /* If the device has not measured its copies: bytes per ns. */
