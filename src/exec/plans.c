@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exec/plan.h"
+#include "op/overlap.h"
 
 void gx__plans_init(struct gx_plans *plans)
 {
@@ -17,71 +18,6 @@ void gx__plans_init(struct gx_plans *plans)
 void gx__plans_close(struct gx_plans *plans)
 {
     pthread_mutex_destroy(&plans->lock);
-}
-
-/* ---- shared memory ---- */
-
-struct range {
-    uintptr_t from, to;
-};
-
-static struct range range_of(const gx_job *job, int i)
-{
-    const gx_operand *o = gx__operand(job, i);
-    size_t bytes = o->buf ? 0 : gx__operand_bytes(job, i);
-    return bytes ? (struct range){(uintptr_t)o->host, (uintptr_t)o->host + bytes}
-                 : (struct range){0, 0};
-}
-
-/* Sorts the results in host memory by address. False if two overlap. */
-static bool sort_results(const gx_job *jobs, size_t count, struct range *results, size_t *used)
-{
-    *used = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct range r = range_of(&jobs[i], GX_OUT);
-        size_t at = *used;
-        if (!r.to)
-            continue;
-        for (; at && results[at - 1].from > r.from; at--)
-            results[at] = results[at - 1];
-        results[at] = r;
-        ++*used;
-        if ((at && results[at - 1].to > r.from) || (at + 1 < *used && r.to > results[at + 1].from))
-            return false;
-    }
-    return true;
-}
-
-/* Whether a result other than the one at `own` overlaps the range. */
-static bool meets(const struct range *results, size_t used, struct range r, uintptr_t own)
-{
-    size_t low = 0, high = used; /* results before low begin before the end of the range */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (results[middle].from < r.to)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low && results[low - 1].from == own)
-        low--;
-    return low && results[low - 1].to > r.from;
-}
-
-/* Whether no job reads or writes what another one writes. */
-static bool are_apart(const gx_job *jobs, size_t count)
-{
-    struct range results[GX_PLAN_JOBS];
-    size_t used;
-    if (count > 1 && !sort_results(jobs, count, results, &used))
-        return false;
-    for (size_t k = 0; k < count && count > 1; k++)
-        for (int i = GX_A; i < GX_OPERANDS; i++) {
-            struct range r = range_of(&jobs[k], i);
-            if (r.to && meets(results, used, r, range_of(&jobs[k], GX_OUT).from))
-                return false;
-        }
-    return true;
 }
 
 /* ---- keys ---- */
@@ -102,7 +38,8 @@ static bool make_key(const gx_job *jobs, size_t count, const struct gx_plan_requ
                      struct gx_plan_key *key)
 {
     uint64_t *word = key->word;
-    if (count > GX_PLAN_JOBS || !are_apart(jobs, count))
+    struct gx_extent room[GX_EXTENTS * GX_PLAN_JOBS];
+    if (count > GX_PLAN_JOBS || !gx__jobs_apart(jobs, count, false, room))
         return false;
     *word++ = count;
     *word++ = (uint64_t)asked->path << 24 | (uint64_t)asked->mode << 16 |

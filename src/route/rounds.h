@@ -15,8 +15,6 @@
  * full width; small jobs at finer steps, down to GX_CUT_MIN_ELEMS. */
 #define GX_CUT_ELEMS     1024u
 #define GX_CUT_MIN_ELEMS 64u
-/* Finding the rounds of up to so many jobs does not allocate. */
-#define GX_ROUND_SMALL 16u
 /* Maximum jobs per round, in a call of more than one round. */
 #define GX_ROUND_JOBS 64u
 
@@ -26,14 +24,8 @@ struct gx_rounds {
     bool one; /* all jobs are one round */
 };
 
-/* The jobs must be valid. GX_ERR_OUT_OF_MEMORY only for more than GX_ROUND_SMALL jobs. */
-gx_status gx__rounds_find(struct gx_rounds *rounds, const gx_allocator *allocator,
-                          const gx_job *jobs, size_t count);
 /* The number of jobs in the round that begins at `first`. */
 size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first);
-
-/* Whether the second job must wait for the first: one writes memory that the other uses. */
-bool gx__jobs_conflict(const gx_job *first, const gx_job *second);
 
 /* Whether a job must not be cut. A checked job in place must not: if an operand is refused, all
  * operands must still be intact. */

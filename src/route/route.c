@@ -17,6 +17,7 @@
 #include "base/options.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
+#include "op/overlap.h"
 #include "route/calibrate.h"
 #include "route/health.h"
 #include "route/probe.h"
@@ -218,32 +219,14 @@ static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *
     return n;
 }
 
-/* An allocator for a single block, which the workspace keeps. */
-struct lender {
-    struct gx_router *router;
-    struct gx_workspace *ws;
-};
-
-static void *lend(void *user, size_t bytes)
-{
-    struct lender *lender = user;
-    struct gx_workspace *ws = lender->ws;
-    return gx__workspace_reserve(lender->router, &ws->lent, &ws->lent_room, bytes, 1) ? ws->lent
-                                                                                      : NULL;
-}
-
-static void free_nothing(void *user, void *memory)
-{
-    (void)user;
-    (void)memory;
-}
-
 gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                           size_t count, struct gx_rounds *rounds)
 {
-    struct lender lender = {router, ws};
-    gx_allocator allocator = {lend, free_nothing, &lender};
-    return gx__rounds_find(rounds, &allocator, jobs, count);
+    if (count > 1 && !gx__workspace_reserve(router, &ws->extents, &ws->extent_room, count,
+                                            GX_EXTENTS * sizeof *ws->extents))
+        return GX_ERR_OUT_OF_MEMORY;
+    *rounds = (struct gx_rounds){jobs, count, gx__jobs_apart(jobs, count, true, ws->extents)};
+    return GX_OK;
 }
 
 /* The job at `first`, which has n - 1 others with it, has buffers but is laid out in host memory.

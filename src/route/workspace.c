@@ -86,7 +86,7 @@ void gx__workspaces_free(struct gx_router *router)
         gx__free(allocator(router), ws->parts);
         gx__free(allocator(router), ws->jobs);
         gx__free(allocator(router), ws->round);
-        gx__free(allocator(router), ws->lent);
+        gx__free(allocator(router), ws->extents);
         gx__free(allocator(router), ws->reports);
         pthread_cond_destroy(&ws->changed);
         gx__free(allocator(router), ws);

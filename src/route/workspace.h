@@ -56,10 +56,11 @@ struct gx_workspace {
     struct gx_shard shard[GX_CANDIDATES_MAX];
     size_t part_count, part_room;
     struct gx_part *parts;
-    size_t job_room, report_room, round_room, spare_room, lent_room, copies_room;
+    size_t job_room, report_room, round_room, spare_room, extent_room, copies_room;
     gx_job *jobs, *round;
     struct gx_outcome *reports;
-    char *spare, *lent;
+    struct gx_extent *extents;
+    char *spare;
     char *copies; /* contents of device buffers */
 };
 
@@ -178,7 +179,7 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
 
 /* ---- route.c ---- */
 
-/* gx__rounds_find, with memory of the workspace. GX_ERR_OUT_OF_MEMORY. */
+/* The rounds of a call. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                           size_t count, struct gx_rounds *rounds);
 

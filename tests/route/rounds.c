@@ -6,9 +6,9 @@
  */
 #include <math.h>
 
+#include "op/overlap.h"
 #include "route/rounds.h"
 #include "support/harness.h"
-#include "support/heap.h"
 
 enum { MEMORY = 4096 };
 static char memory[3][MEMORY]; /* host memory, and what stands for two buffers */
@@ -44,18 +44,24 @@ static void mark_job(unsigned char (*touched)[MEMORY], const gx_job *job)
         mark(touched, job, &job->c, 1);
 }
 
-static bool naive_conflict(const gx_job *x, const gx_job *y)
+/* In the first so many spaces. */
+static bool conflict_within(const gx_job *x, const gx_job *y, int spaces)
 {
     static unsigned char first[3][MEMORY], second[3][MEMORY];
     memset(first, 0, sizeof first);
     memset(second, 0, sizeof second);
     mark_job(first, x);
     mark_job(second, y);
-    for (int space = 0; space < 3; space++)
+    for (int space = 0; space < spaces; space++)
         for (size_t i = 0; i < MEMORY; i++)
             if (first[space][i] && second[space][i] && (first[space][i] | second[space][i]) & 2)
                 return true;
     return false;
+}
+
+static bool naive_conflict(const gx_job *x, const gx_job *y)
+{
+    return conflict_within(x, y, 3);
 }
 
 static gx_operand random_operand(uint64_t *seed, const gx_job *job, size_t step, size_t range)
@@ -105,13 +111,12 @@ static void waves_are_what_bytes_say(void **state)
 {
     (void)state;
     uint64_t seed = 1, waves_seen = 0, one_seen = 0;
-    gx_allocator none = {0};
     for (int round = 0; round < (gxt_small() ? 150 : 1000); round++) {
         gx_job jobs[40];
+        struct gx_extent room[GX_EXTENTS * GXT_COUNT(jobs)];
         size_t count = 1 + gxt_next(&seed) % (round % 2 ? 4 : GXT_COUNT(jobs));
         size_t range = round % 4 ? MEMORY : 512;
-        struct gx_rounds rounds;
-        bool any = false;
+        bool any = false, any_host = false;
         for (size_t i = 0; i < count; i++)
             jobs[i] = random_job(&seed, range);
         for (size_t i = 0; i < count; i++)
@@ -119,9 +124,11 @@ static void waves_are_what_bytes_say(void **state)
                 bool conflict = naive_conflict(&jobs[k], &jobs[i]);
                 assert_int_equal(gx__jobs_conflict(&jobs[k], &jobs[i]), conflict);
                 any |= conflict;
+                any_host |= conflict_within(&jobs[k], &jobs[i], 1);
             }
-        assert_int_equal(gx__rounds_find(&rounds, &none, jobs, count), GX_OK);
+        struct gx_rounds rounds = {jobs, count, gx__jobs_apart(jobs, count, true, room)};
         assert_int_equal(rounds.one, !any);
+        assert_int_equal(gx__jobs_apart(jobs, count, false, room), !any_host);
         one_seen += rounds.one && count > 2;
         for (size_t first = 0, n; first < count; first += n, waves_seen++) {
             n = gx__rounds_next(&rounds, first);
@@ -143,10 +150,7 @@ static void large_calls_are_one_wave_or_short_ones(void **state)
     (void)state;
     enum { JOBS = 3000 };
     static gx_job jobs[JOBS];
-    struct gxt_heap heap;
-    struct gx_rounds rounds;
-    gxt_heap_start(&heap);
-    gx_allocator allocator = gxt_heap_allocator(&heap);
+    static struct gx_extent room[GX_EXTENTS * JOBS];
     char *base = gxt_alloc((size_t)JOBS * 64);
     for (size_t i = 0; i < JOBS; i++) {
         size_t k = i * 1237 % JOBS; /* a permutation */
@@ -154,33 +158,22 @@ static void large_calls_are_one_wave_or_short_ones(void **state)
         jobs[i].b = gx_host_broadcast(base);
         jobs[i].out = gx_host(base + k * 64 + 32);
     }
-    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, JOBS), GX_OK);
+    struct gx_rounds rounds = {jobs, JOBS, gx__jobs_apart(jobs, JOBS, true, room)};
     assert_true(rounds.one);
     assert_int_equal(gx__rounds_next(&rounds, 0), JOBS);
     jobs[JOBS - 1].out = gx_host(base); /* which all others read */
-    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, JOBS), GX_OK);
+    rounds.one = gx__jobs_apart(jobs, JOBS, true, room);
     assert_false(rounds.one);
     assert_int_equal(gx__rounds_next(&rounds, 0), GX_ROUND_JOBS);
     assert_int_equal(gx__rounds_next(&rounds, JOBS - 10), 9);
     assert_int_equal(gx__rounds_next(&rounds, JOBS - 1), 1);
-
-    gxt_heap_fail(&heap, 1, 0);
-    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, JOBS), GX_ERR_OUT_OF_MEMORY);
-    gxt_heap_heal(&heap);
-    uint64_t calls = gxt_heap_calls(&heap);
-    assert_int_equal(gx__rounds_find(&rounds, &allocator, jobs, GX_ROUND_SMALL), GX_OK);
-    assert_int_equal(gxt_heap_calls(&heap), calls);
-    gxt_heap_end(&heap);
     free(base);
 }
 
 static void nothing_is_a_round(void **state)
 {
     (void)state;
-    struct gx_rounds rounds;
-    gx_allocator none = {0};
-    assert_int_equal(gx__rounds_find(&rounds, &none, NULL, 0), GX_OK);
-    assert_true(rounds.one);
+    assert_true(gx__jobs_apart(NULL, 0, true, NULL));
 }
 
 /* ---- shares ---- */
