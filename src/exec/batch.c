@@ -8,25 +8,36 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/trace.h"
 
 /* ---- beginning ---- */
 
-static void trace_queued(struct gx_engine *engine, const struct gx_batch *batch)
+void gx__batch_trace(struct gx_engine *engine, const struct gx_batch *batch, enum gx_stage stage,
+                     size_t first, size_t count, uint64_t elements, size_t bytes,
+                     struct gx_times time)
 {
     struct gx_span span = {.device = engine->device.info.name,
-                           .stage = GX_STAGE_QUEUED,
-                           .job = batch->traced,
-                           .jobs = batch->count,
-                           .op = batch->jobs[0].op,
-                           .field = batch->jobs[0].field,
-                           .start_ns = batch->submit_ns,
-                           .end_ns = gx__now_ns()};
-    for (size_t i = 0; i < batch->count; i++) {
-        span.elements += batch->jobs[i].n;
-        span.bytes += gx__operand_bytes(&batch->jobs[i], GX_A);
-    }
+                           .stage = stage,
+                           .job = batch->traced + first,
+                           .jobs = count,
+                           .op = batch->jobs[first].op,
+                           .field = batch->jobs[first].field,
+                           .elements = elements,
+                           .bytes = bytes,
+                           .start_ns = time.start_ns,
+                           .end_ns = time.end_ns};
     gx__trace_span(engine->instance, &span);
+}
+
+static void trace_queued(struct gx_engine *engine, const struct gx_batch *batch)
+{
+    uint64_t elements = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        elements += batch->jobs[i].n;
+        bytes += gx__operand_bytes(&batch->jobs[i], GX_A);
+    }
+    gx__batch_trace(engine, batch, GX_STAGE_QUEUED, 0, batch->count, elements, bytes,
+                    (struct gx_times){batch->submit_ns, gx__now_ns()});
 }
 
 /* The outcome of a job that nobody wants a report of; some of it is counted. */
@@ -151,18 +162,11 @@ void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t
                         struct gx_times time)
 {
     const gx_job *job = &batch->jobs[i];
-    if (batch->timed && gx__tracing(engine->instance)) {
-        struct gx_span span = {.device = engine->device.info.name,
-                               .stage = GX_STAGE_JOB,
-                               .job = batch->traced + i,
-                               .op = job->op,
-                               .field = job->field,
-                               .elements = job->n,
-                               .start_ns = time.start_ns,
-                               .end_ns = time.end_ns};
+    size_t bytes = 0;
+    if (gx__batch_traced(engine, batch)) {
         for (int k = 0; k < GX_OPERANDS; k++)
-            span.bytes += gx__operand_bytes(job, k);
-        gx__trace_span(engine->instance, &span);
+            bytes += gx__operand_bytes(job, k);
+        gx__batch_trace(engine, batch, GX_STAGE_JOB, i, 1, job->n, bytes, time);
     }
     finish(engine, batch, i);
 }

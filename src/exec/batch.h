@@ -5,6 +5,7 @@
 #ifndef GX_EXEC_BATCH_H
 #define GX_EXEC_BATCH_H
 
+#include "base/trace.h"
 #include "exec/engine.h"
 
 #define GX_NO_JOB SIZE_MAX
@@ -25,6 +26,17 @@ void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, siz
                            gx_status status);
 /* operand: 'a' and so on; 0: not known. */
 void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char operand);
+
+/* Whether its jobs are traced. */
+static inline bool gx__batch_traced(const struct gx_engine *engine, const struct gx_batch *batch)
+{
+    return batch->timed && gx__tracing(engine->instance);
+}
+
+/* Adds a stage of `count` jobs from `first` on to the trace. */
+void gx__batch_trace(struct gx_engine *engine, const struct gx_batch *batch, enum gx_stage stage,
+                     size_t first, size_t count, uint64_t elements, size_t bytes,
+                     struct gx_times time);
 
 /* A job is done; its report has its times. time: when it ran. */
 void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t i,

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/trace.h"
 #include "exec/batch.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
@@ -112,18 +111,10 @@ static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatc
     r->threads = threads > r->threads ? threads : r->threads;
     r->device_ns += d->now_ns - start;
     r->compute_ns = r->total_ns = r->device_ns;
-    if (!batch->timed || !gx__tracing(d->engine->instance))
-        return;
-    const gx_job *job = &batch->jobs[i];
-    gx__trace_span(d->engine->instance, &(struct gx_span){.device = d->engine->device.info.name,
-                                                          .stage = GX_STAGE_COMPUTE,
-                                                          .job = batch->traced + i,
-                                                          .op = job->op,
-                                                          .field = job->field,
-                                                          .elements = n,
-                                                          .bytes = gx__operand_length(job, GX_A, n),
-                                                          .start_ns = start,
-                                                          .end_ns = d->now_ns});
+    if (gx__batch_traced(d->engine, batch))
+        gx__batch_trace(d->engine, batch, GX_STAGE_COMPUTE, i, 1, n,
+                        gx__operand_length(&batch->jobs[i], GX_A, n),
+                        (struct gx_times){start, d->now_ns});
 }
 
 /* The first operand with a bad element at that index; 0: it has changed since. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/trace.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "field/host.h"
@@ -35,20 +34,10 @@ static size_t down_shift(const struct gx_inflight *f)
 static void trace(struct gx_pipe *pipe, const struct gx_inflight *f, enum gx_stage stage,
                   size_t bytes, struct gx_times time)
 {
-    struct gx_instance *instance = pipe->engine->instance;
-    const struct gx_piece *first = &f->group.pieces[0], *last = first + f->group.count - 1;
-    if (!f->batch->timed || !gx__tracing(instance))
-        return;
-    gx__trace_span(instance, &(struct gx_span){.device = pipe->engine->device.info.name,
-                                               .stage = stage,
-                                               .job = f->batch->traced + first->index,
-                                               .jobs = last->index - first->index + 1,
-                                               .op = first->job->op,
-                                               .field = first->job->field,
-                                               .elements = f->group.elements,
-                                               .bytes = bytes,
-                                               .start_ns = time.start_ns,
-                                               .end_ns = time.end_ns});
+    size_t first = f->group.pieces[0].index, last = f->group.pieces[f->group.count - 1].index;
+    if (gx__batch_traced(pipe->engine, f->batch))
+        gx__batch_trace(pipe->engine, f->batch, stage, first, last - first + 1, f->group.elements,
+                        bytes, time);
 }
 
 /* A stage on the device, by queue. */
