@@ -75,7 +75,7 @@ gx_status gx_open(const gx_config *caller, gx_ctx **out)
     s = own_strings(&ctx->instance.config);
     if (s == GX_OK) {
         ctx->instance.queue =
-            gx__queue_open(&ctx->instance, gx__router_run, gx__router_run_on_engine, &ctx->router);
+            gx__queue_open(&ctx->instance, gx__router_run, gx__run_batch, &ctx->router);
         s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     }
     if (s != GX_OK) {

@@ -156,18 +156,17 @@ gx_status gx_stats(gx_ctx *ctx, gx_statistics *out)
 /* Opens all candidates, because opening a device reads its saved model. */
 static gx_status open_candidates(gx_ctx *ctx)
 {
-    struct gx_device_slot *const *candidates;
+    struct gx_router *router = &ctx->router;
     struct gx_engine *engine;
-    size_t count;
     char message[GX_MESSAGE_BYTES];
-    gx_status s = gx__router_candidates(&ctx->router, &candidates, &count, message, sizeof message);
+    gx_status s = gx__router_candidates(router, message, sizeof message);
     if (s != GX_OK)
-        gx__fail(&ctx->instance, s, "%s", message);
-    for (size_t i = 0; i < count; i++)
-        if (gx__slot_open(&ctx->router.slots, candidates[i]->name, &engine, message,
+        return gx__fail(&ctx->instance, s, "%s", message);
+    for (size_t i = 0; i < router->candidates; i++)
+        if (gx__slot_open(&router->slots, router->candidate[i]->name, &engine, message,
                           sizeof message) == GX_OK)
             gx__engine_release(engine);
-    return s;
+    return GX_OK;
 }
 
 static gx_status list_model(gx_ctx *ctx, void *own, size_t *count)
@@ -184,10 +183,8 @@ gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count)
 
 static gx_status list_stats(gx_ctx *ctx, void *own, size_t *count)
 {
-    struct gx_device_slot *const *candidates;
-    size_t some;
     char message[GX_MESSAGE_BYTES];
-    gx__router_candidates(&ctx->router, &candidates, &some, message, sizeof message);
+    gx__router_candidates(&ctx->router, message, sizeof message);
     gx__device_stats(&ctx->router, own, count);
     return GX_OK;
 }

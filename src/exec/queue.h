@@ -57,8 +57,9 @@ struct gx_call {
 };
 /* Runs the call, reports and counts every job, and returns the first failure. */
 typedef gx_status (*gx_route_fn)(void *user, struct gx_call *call);
-/* Runs a batch on an engine; the outcome is in the batch. */
-typedef void (*gx_run_on_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
+/* Runs a batch on an engine; the outcome is in the batch. Returns the time it took; 0: nobody
+ * looked at the clock. */
+typedef uint64_t (*gx_run_on_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
 
 void gx__worker_init(struct gx_worker *worker);
 /* No ticket of the engine is pending. */

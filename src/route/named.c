@@ -61,9 +61,10 @@ gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, si
     return batch->status;
 }
 
-void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kind, uint64_t n,
+void gx__report_one(const struct gx_engine *engine, const gx_job *job, gx_path path,
                     struct gx_outcome *r)
 {
+    const struct gx_device_slot *slot = engine->slot;
     gx_candidate *c = &r->candidate[0];
     *c = (gx_candidate){0};
     struct gx_prediction p;
@@ -73,12 +74,20 @@ void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kin
     r->candidates = 1;
     memcpy(c->device, slot->name, sizeof c->device);
     c->status = r->status;
-    c->elements = r->status == GX_OK ? n : 0;
+    c->elements = r->status == GX_OK ? job->n : 0;
     c->actual_ns = r->total_ns;
+    struct gx_kind kind = gx__kind_of(engine->instance, job, path, slot->host);
     gx__float_env_default(&caller);
-    if (gx__model_predict(atomic_load(&slot->model), kind, (double)n, &p))
+    if (gx__model_predict(atomic_load(&slot->model), &kind, (double)job->n, &p))
         c->share_ns = c->predicted_ns = (uint64_t)p.ns;
     gx__float_env_restore(&caller);
+}
+
+void gx__report_alone(const struct gx_engine *engine, struct gx_call *call, size_t first,
+                      size_t count)
+{
+    for (size_t i = first; call->reports && i < first + count; i++)
+        gx__report_one(engine, &call->jobs[i], call->path, &call->reports[i]);
 }
 
 /* ---- a batch ---- */
@@ -156,11 +165,6 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
     return ns;
 }
 
-void gx__router_run_on_engine(void *user, struct gx_engine *engine, struct gx_batch *batch)
-{
-    gx__run_batch(user, engine, batch);
-}
-
 /* ---- which device ---- */
 
 bool gx__in_device_buffer(const gx_operand *o)
@@ -176,8 +180,7 @@ struct gx_engine *gx__resident_engine(const gx_job *job)
     return NULL;
 }
 
-/* The engine of a job whose buffers are all on one device, "cpu" included; NULL: no buffers. */
-static struct gx_engine *engine_of_buffers(const gx_job *job)
+struct gx_engine *gx__buffer_engine(const gx_job *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
         if (gx__operand(job, i)->buf)
@@ -188,7 +191,7 @@ static struct gx_engine *engine_of_buffers(const gx_job *job)
 gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
                           struct gx_engine **engine, gx_reason *reason, char *message, size_t size)
 {
-    struct gx_engine *home = engine_of_buffers(job);
+    struct gx_engine *home = gx__buffer_engine(job);
     const char *name = device ? device : router->slots.instance->config.device;
     *reason = home && !device ? GX_REASON_RESIDENT : GX_REASON_ASKED;
     if (home && !device) {
@@ -297,16 +300,6 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     return GX_ERR_DEVICE;
 }
 
-static void report_resident(const struct gx_engine *engine, struct gx_call *call, size_t first,
-                            size_t count)
-{
-    for (size_t i = first; call->reports && i < first + count; i++) {
-        const gx_job *job = &call->jobs[i];
-        struct gx_kind kind = gx__kind_of(engine->instance, job, call->path, false);
-        gx__report_one(engine->slot, &kind, job->n, &call->reports[i]);
-    }
-}
-
 gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                            size_t first, size_t count, size_t *reported)
 {
@@ -325,7 +318,7 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, st
     gx__batch_set(&batch, call, jobs, first, count);
     uint64_t ns = gx__run_batch(router, engine, &batch);
     s = gx__take_result(call, &batch, first);
-    report_resident(engine, call, first, count);
+    gx__report_alone(engine, call, first, count);
     if (gx__health_is_failure(s))
         gx__health_failed(&router->slots, slot, engine, s);
     if (s == GX_OK && !engine->checked) {
@@ -344,7 +337,7 @@ gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, st
 static bool all_resident(const struct gx_call *call)
 {
     for (size_t i = 0; i < call->count; i++) {
-        const struct gx_engine *home = engine_of_buffers(&call->jobs[i]);
+        const struct gx_engine *home = gx__buffer_engine(&call->jobs[i]);
         for (int k = 0; k < GX_OPERANDS; k++) {
             const gx_buf *buf = gx__operand(&call->jobs[i], k)->buf;
             if (!home || (buf && buf->engine != home))

@@ -7,17 +7,15 @@
 
 #include "route/workspace.h"
 
-/* The elements of job j that are in the shard; n 0: none. */
-static struct gx_range part_of(const struct gx_shard *shard, size_t j)
-{
-    if (j < shard->share.job || j - shard->share.job >= shard->share.jobs)
-        return (struct gx_range){.job = j};
-    return gx__share_range(shard->round, &shard->share, j - shard->share.job);
-}
-
 static bool has_job(const struct gx_shard *shard, size_t j)
 {
     return j >= shard->share.job && j - shard->share.job < shard->share.jobs;
+}
+
+/* The elements of job j that are in the shard, which has it. */
+static struct gx_range part_of(const struct gx_shard *shard, size_t j)
+{
+    return gx__share_range(shard->round, &shard->share, j - shard->share.job);
 }
 
 static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
@@ -160,8 +158,7 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
 /* Whether a job with buffers of "cpu", which may run on any device, ran on "cpu". */
 static bool stayed_on_cpu(const gx_job *job, const struct gx_workspace *ws)
 {
-    bool buffers = job->out.buf || job->a.buf || job->b.buf || job->c.buf;
-    return buffers && ws->shards == 1 && ws->shard[0].candidate->slot->host &&
+    return gx__buffer_engine(job) && ws->shards == 1 && ws->shard[0].candidate->slot->host &&
            !ws->shard[0].failed_over;
 }
 

@@ -58,16 +58,14 @@ static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
 static gx_status enter_all(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
                            char *message, size_t message_size)
 {
-    struct gx_device_slot *const *candidates;
-    size_t count;
-    gx_status s = gx__router_candidates(router, &candidates, &count, message, message_size);
+    gx_status s = gx__router_candidates(router, message, message_size);
     ws->candidates = ws->choices = 0;
     if (s != GX_OK)
         return s;
     message[0] = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < router->candidates; i++) {
         struct gx_engine *engine;
-        struct gx_device_slot *slot = candidates[i];
+        struct gx_device_slot *slot = router->candidate[i];
         if (!allowed(policy, slot) || !gx__health_usable(slot))
             continue;
         if (gx__health_enter(&router->slots, slot, &engine, message, message_size) == GX_OK)

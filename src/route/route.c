@@ -96,8 +96,7 @@ static gx_status list_automatic(struct gx_router *router, char *message, size_t 
     return s;
 }
 
-gx_status gx__router_candidates(struct gx_router *router, struct gx_device_slot *const **candidates,
-                                size_t *count, char *message, size_t message_size)
+gx_status gx__router_candidates(struct gx_router *router, char *message, size_t message_size)
 {
     gx_status s = GX_OK;
     if (!atomic_load_explicit(&router->listed, memory_order_acquire)) {
@@ -114,8 +113,6 @@ gx_status gx__router_candidates(struct gx_router *router, struct gx_device_slot 
         pthread_mutex_unlock(&router->lock);
         gx__float_env_restore(&caller);
     }
-    *candidates = router->candidate;
-    *count = s == GX_OK ? router->candidates : 0;
     return s;
 }
 
@@ -142,18 +139,18 @@ void gx__router_no_gpu(char *message, size_t message_size)
 gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **engine,
                                    char *message, size_t message_size)
 {
-    struct gx_device_slot *const *candidates;
-    size_t count = 0;
     if (may_be_host(router, router->policy))
         return gx__slot_open(&router->slots, GX_HOST_DEVICE, engine, message, message_size);
-    gx_status s = gx__router_candidates(router, &candidates, &count, message, message_size);
+    gx_status s = gx__router_candidates(router, message, message_size);
     if (s != GX_OK)
         return s;
     gx__router_no_gpu(message, message_size);
     s = GX_ERR_NO_DEVICE;
-    for (size_t i = 0; i < count && s != GX_OK; i++)
-        if (!candidates[i]->host && gx__health_usable(candidates[i]))
-            s = gx__health_enter(&router->slots, candidates[i], engine, message, message_size);
+    for (size_t i = 0; i < router->candidates && s != GX_OK; i++) {
+        struct gx_device_slot *slot = router->candidate[i];
+        if (!slot->host && gx__health_usable(slot))
+            s = gx__health_enter(&router->slots, slot, engine, message, message_size);
+    }
     return s;
 }
 
@@ -191,8 +188,7 @@ static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
 
 static gx_reason cpu_only_reason(const gx_job *job, bool only)
 {
-    bool buffers = job->out.buf || job->a.buf || job->b.buf || job->c.buf;
-    return buffers ? GX_REASON_RESIDENT : only ? GX_REASON_ONLY : GX_REASON_SMALL;
+    return gx__buffer_engine(job) ? GX_REASON_RESIDENT : only ? GX_REASON_ONLY : GX_REASON_SMALL;
 }
 
 /* ---- other calls ---- */
@@ -289,15 +285,6 @@ static struct gx_engine *enter_host(struct gx_router *router, gx_policy policy, 
     return engine;
 }
 
-static void report_cpu_only(const struct gx_engine *engine, struct gx_call *call)
-{
-    for (size_t i = 0; call->reports && i < call->count; i++) {
-        const gx_job *job = &call->jobs[i];
-        struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
-        gx__report_one(engine->slot, &kind, job->n, &call->reports[i]);
-    }
-}
-
 gx_status gx__router_run(void *user, struct gx_call *call)
 {
     struct gx_router *router = user;
@@ -317,7 +304,7 @@ gx_status gx__router_run(void *user, struct gx_call *call)
             gx__outcome_clear(&call->reports[i], cpu_only_reason(&call->jobs[i], only));
         gx__count(&router->slots.instance->counters.decisions, 1);
         gx__run_on_engine(host, &batch);
-        report_cpu_only(host, call);
+        gx__report_alone(host, call, 0, call->count);
         s = gx__take_result(call, &batch, 0);
     } else {
         fenv_t caller;
@@ -360,17 +347,6 @@ static gx_status propose_round(struct gx_router *router, struct gx_call *call, c
     }
     gx__round_leave(ws);
     return s;
-}
-
-/* Fills the only candidate, if there was no choice. */
-static void propose_one(const struct gx_call *call, size_t first, struct gx_proposal *p)
-{
-    const gx_job *job = &call->jobs[first];
-    struct gx_device_slot *slot = p->engine->slot;
-    struct gx_kind kind = gx__kind_of(p->engine->instance, job, call->path, slot->host);
-    p->considered.reason = p->reason;
-    gx__report_one(slot, &kind, job->n, &p->considered);
-    p->considered.candidate[0].elements = 0; /* nothing has run */
 }
 
 static gx_status propose_routed(struct gx_router *router, struct gx_call *call, size_t first,
@@ -426,8 +402,11 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
             s = propose_routed(router, call, first, host, p);
         gx__float_env_restore(&caller);
     }
-    if (s == GX_OK && !p->considered.candidates)
-        propose_one(call, first, p);
+    if (s == GX_OK && !p->considered.candidates) { /* there was no choice */
+        p->considered.reason = p->reason;
+        gx__report_one(p->engine, &call->jobs[first], call->path, &p->considered);
+        p->considered.candidate[0].elements = 0; /* nothing has run */
+    }
     if (host)
         gx__engine_release(host);
     if (s != GX_OK)
@@ -502,16 +481,15 @@ static gx_status enter_measured(struct gx_router *router, struct gx_device_slot 
     return reference ? GX_ERR_NO_DEVICE : GX_ERR_OUT_OF_MEMORY;
 }
 
-static gx_status calibrate(struct gx_router *router, struct gx_device_slot *const *candidates,
-                           size_t count, const gx_calibration *settings, char *message,
+static gx_status calibrate(struct gx_router *router, const gx_calibration *settings, char *message,
                            size_t message_size)
 {
     struct gx_calibrated devices[GX_CANDIDATES_MAX];
-    size_t n = 0;
+    size_t n = 0, count = router->candidates;
     gx_status s = GX_ERR_NO_DEVICE;
     for (size_t i = 0; i < count; i++) {
         gx_status entered =
-            enter_measured(router, candidates[i], &devices[n], message, message_size);
+            enter_measured(router, router->candidate[i], &devices[n], message, message_size);
         if (entered == GX_OK) {
             n++;
             continue;
@@ -538,13 +516,11 @@ static gx_status calibrate(struct gx_router *router, struct gx_device_slot *cons
 gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
                                char *message, size_t message_size)
 {
-    struct gx_device_slot *const *candidates;
-    size_t count;
     fenv_t caller;
     gx__float_env_default(&caller);
-    gx_status s = gx__router_candidates(router, &candidates, &count, message, message_size);
+    gx_status s = gx__router_candidates(router, message, message_size);
     if (s == GX_OK)
-        s = calibrate(router, candidates, count, settings, message, message_size);
+        s = calibrate(router, settings, message, message_size);
     gx__float_env_restore(&caller);
     return s;
 }

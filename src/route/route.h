@@ -51,10 +51,9 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call);
 gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool routed,
                            struct gx_ticket *ticket);
 
-/* The candidates. The first call looks for devices, and may block. On failure message says why. Any
- * thread. */
-gx_status gx__router_candidates(struct gx_router *router, struct gx_device_slot *const **candidates,
-                                size_t *count, char *message, size_t message_size);
+/* Lists the candidates. The first call looks for devices, and may block. On failure there are none,
+ * and message says why. Any thread. */
+gx_status gx__router_candidates(struct gx_router *router, char *message, size_t message_size);
 
 /* The message if the policy requires a GPU and none is usable. */
 void gx__router_no_gpu(char *message, size_t message_size);
@@ -78,9 +77,21 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
                              bool routed, struct gx_proposal *proposal);
 void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal);
 
-/* gx_run_on_fn: runs a batch on an engine that was named or has its buffers, learns from its time,
- * and verifies its results if gx_config.sample_every is set. */
-void gx__router_run_on_engine(void *router, struct gx_engine *engine, struct gx_batch *batch);
+/* Runs a batch on an engine without verifying its results, and learns from its time. Returns the
+ * time in ns; 0: not timed. */
+uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch);
+/* Like it, but verifies results in host memory as gx_config.sample_every says, and with
+ * sample_every 1 also those in buffers. A wrong result is GX_ERR_DEVICE and quarantines the device.
+ * Sets the status and reports of the batch, and counts its jobs. */
+void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
+/* gx_run_on_fn: the one or the other, for an engine that was named or has the buffers. */
+static inline uint64_t gx__run_batch(void *router, struct gx_engine *engine, struct gx_batch *batch)
+{
+    if (!engine->checked)
+        return gx__run_on_engine(engine, batch);
+    gx__check_run(router, engine, batch);
+    return 0;
+}
 
 /* gx_calibrate, on all usable candidates. On failure message says why. */
 gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,

@@ -149,14 +149,18 @@ void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, g
 void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status);
 /* Copies the result of a batch that begins at job `first` to the call. */
 gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first);
-/* Fills the candidates of a job that had only one. */
-void gx__report_one(const struct gx_device_slot *slot, const struct gx_kind *kind, uint64_t n,
+/* Fills the candidates of a job that had only one, and of all jobs first .. first + count. */
+void gx__report_one(const struct gx_engine *engine, const gx_job *job, gx_path path,
                     struct gx_outcome *outcome);
+void gx__report_alone(const struct gx_engine *engine, struct gx_call *call, size_t first,
+                      size_t count);
 
 /* In a buffer of a device other than "cpu". */
 bool gx__in_device_buffer(const gx_operand *operand);
 /* The engine of the first such buffer of the job; NULL: the job is not resident. */
 struct gx_engine *gx__resident_engine(const gx_job *job);
+/* The same, buffers of "cpu" included. */
+struct gx_engine *gx__buffer_engine(const gx_job *job);
 /* The engine of a job whose device is named or has all its buffers, and the reason. On success the
  * caller is a user of *engine; on failure message says why. */
 gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
@@ -170,8 +174,6 @@ gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_
 gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
                            size_t first, size_t count, size_t *reported);
 
-/* Runs a batch on an engine without verifying its results. Returns the time in ns; 0: not timed. */
-uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch);
 /* Counts jobs whose results stay in buffers of the engine, and probes it when due. GX_ERR_DEVICE if
  * the probe fails; message says what that means for the results. */
 gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
@@ -182,24 +184,6 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
 /* The rounds of a call. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
                           size_t count, struct gx_rounds *rounds);
-
-/* ---- check.c ---- */
-
-/* Like gx__run_on_engine, but verifies results in host memory as gx_config.sample_every says, and
- * with sample_every 1 also those in buffers. A wrong result is GX_ERR_DEVICE and quarantines the
- * device. Sets the status and reports of the batch, and counts its jobs. */
-void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
-
-/* Runs a batch and verifies it if the engine is to be checked. Returns the time it took; 0: nobody
- * looked at the clock. */
-static inline uint64_t gx__run_batch(struct gx_router *router, struct gx_engine *engine,
-                                     struct gx_batch *batch)
-{
-    if (!engine->checked)
-        return gx__run_on_engine(engine, batch);
-    gx__check_run(router, engine, batch);
-    return 0;
-}
 
 /* ---- mixed.c ---- */
 
