@@ -179,7 +179,7 @@ gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_
     snprintf(q.call.message, sizeof q.call.message, "no memory or no thread for asynchronous work");
     s = ticket ? gx__route_ticket(&ctx->router, &q.call, q.routed, ticket) : GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK)
-        s = gx__ticket_submit(ticket, q.call.path, q.call.mode, q.call.policy);
+        s = gx__ticket_submit(ticket, &q.call);
     if (s == GX_OK) {
         *out = ticket;
         return GX_OK;

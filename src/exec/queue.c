@@ -39,12 +39,8 @@ struct gx_ticket {
     void *done_user;
     struct gx_ticket *told_next; /* list of tickets whose function must be called */
     uint32_t size;               /* size class */
-    size_t count;                /* jobs */
+    struct gx_call call;         /* with the jobs and reports of the ticket */
     size_t first;                /* earlier jobs are done and their engines released */
-    uint64_t submit_ns;
-    gx_path path;
-    gx_mode mode;
-    gx_policy policy;
     gx_job *jobs;
     struct gx_engine **engines; /* of each job; a segment is a run of the same; NULL: whoever
                                    the routers choose */
@@ -176,7 +172,8 @@ struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, s
         return NULL;
     }
     t->next = NULL;
-    t->count = count;
+    t->call = (struct gx_call){
+        .jobs = t->jobs, .count = count, .reports = t->reports, .cancel = &t->cancel};
     t->first = 0;
     t->freed = false;
     t->done = NULL;
@@ -199,9 +196,9 @@ static void put_ticket(struct gx_backlog *queue, struct gx_ticket *t)
         t->next = queue->spare[t->size];
         queue->spare[t->size] = t;
         queue->spare_jobs += room;
-    }
-    if (!keep) /* under the lock: afterwards another thread may free the queue */
+    } else { /* under the lock: afterwards another thread may free the queue */
         free_ticket(queue, t);
+    }
     bool last = !--queue->tickets && queue->closed;
     pthread_mutex_unlock(&queue->lock);
     if (last)
@@ -241,7 +238,7 @@ void gx__queue_close(struct gx_backlog *queue)
 static size_t segment(const struct gx_ticket *t, size_t first)
 {
     size_t end = first;
-    while (end < t->count && t->engines[end] == t->engines[first])
+    while (end < t->call.count && t->engines[end] == t->engines[first])
         end++;
     return end - first;
 }
@@ -249,7 +246,7 @@ static size_t segment(const struct gx_ticket *t, size_t first)
 /* Releases the engines of the routed jobs from `first` on. */
 static void release_from(struct gx_ticket *t, size_t first)
 {
-    for (size_t n; first < t->count && t->engines[first]; first += n) {
+    for (size_t n; first < t->call.count && t->engines[first]; first += n) {
         n = segment(t, first);
         gx__engine_release(t->engines[first]);
     }
@@ -355,15 +352,15 @@ static void finish(struct gx_ticket *t, gx_status status)
     struct gx_backlog *queue = t->queue;
     struct gx_counters *c = &queue->instance->counters;
     release_from(t, t->first);
-    gx__count(&c->jobs_failed, t->count - t->first);
-    for (size_t i = t->first; i < t->count; i++)
+    gx__count(&c->jobs_failed, t->call.count - t->first);
+    for (size_t i = t->first; i < t->call.count; i++)
         gx__outcome_not_run(&t->reports[i],
                             status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
     *t->all_at = t->all_next;
     if (t->all_next)
         t->all_next->all_at = t->all_at;
-    queue->jobs -= t->count;
-    gx__count(&c->jobs_waiting, (uint64_t)0 - t->count);
+    queue->jobs -= t->call.count;
+    gx__count(&c->jobs_waiting, (uint64_t)0 - t->call.count);
     gx__count(&c->tickets_done, 1);
     gx__count(&c->tickets_cancelled, status == GX_ERR_CANCELLED);
     pthread_cond_broadcast(&queue->room);
@@ -403,10 +400,10 @@ static void tell(struct gx_backlog *queue)
 /* Continues with the next segment, or finishes; under the lock. */
 static void go_on(struct gx_ticket *t, gx_status status)
 {
-    if (status == GX_OK && t->first < t->count && !atomic_load(&t->cancel))
+    if (status == GX_OK && t->first < t->call.count && !atomic_load(&t->cancel))
         enqueue(t);
     else
-        finish(t, status == GX_OK && t->first < t->count ? GX_ERR_CANCELLED : status);
+        finish(t, status == GX_OK && t->first < t->call.count ? GX_ERR_CANCELLED : status);
 }
 
 static void count_work(struct gx_work *work, const struct gx_batch *batch)
@@ -450,24 +447,11 @@ static void segment_done(struct gx_batch *batch)
     pthread_mutex_unlock(&queue->lock);
 }
 
-static struct gx_call call_of(struct gx_ticket *t)
-{
-    return (struct gx_call){.jobs = t->jobs,
-                            .count = t->count,
-                            .reports = t->reports,
-                            .path = t->path,
-                            .mode = t->mode,
-                            .policy = t->policy,
-                            .submit_ns = t->submit_ns,
-                            .queued_ns = gx__now_ns() - t->submit_ns,
-                            .cancel = &t->cancel};
-}
-
 /* The next jobs that have the same engine. */
 static void set_batch(struct gx_ticket *t)
 {
-    struct gx_call call = call_of(t);
-    gx__batch_set(&t->batch, &call, t->jobs + t->first, t->first, segment(t, t->first));
+    t->call.queued_ns = gx__now_ns() - t->call.submit_ns;
+    gx__batch_set(&t->batch, &t->call, t->jobs + t->first, t->first, segment(t, t->first));
 }
 
 /* ---- workers ---- */
@@ -617,12 +601,12 @@ static void serve(struct gx_backlog *queue)
         return;
     }
     pthread_mutex_unlock(&queue->lock);
-    struct gx_call call = call_of(t);
-    gx_status s = queue->route(queue->user, &call);
+    t->call.queued_ns = gx__now_ns() - t->call.submit_ns;
+    gx_status s = queue->route(queue->user, &t->call);
     if (s != GX_OK && s != GX_ERR_CANCELLED)
-        gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", call.failed, call.message);
+        gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", t->call.failed, t->call.message);
     pthread_mutex_lock(&queue->lock);
-    t->first = t->count;
+    t->first = t->call.count;
     go_on(t, s);
 }
 
@@ -672,23 +656,23 @@ static void wait_for_room(struct gx_backlog *queue, size_t jobs)
     pthread_cond_broadcast(&queue->room); /* the next in line may fit too */
 }
 
-gx_status gx__ticket_submit(struct gx_ticket *t, gx_path path, gx_mode mode, gx_policy policy)
+gx_status gx__ticket_submit(struct gx_ticket *t, const struct gx_call *call)
 {
     struct gx_backlog *queue = t->queue;
     struct gx_counters *c = &queue->instance->counters;
     gx_status s = GX_OK;
-    t->path = path;
-    t->mode = mode;
-    t->policy = policy;
+    t->call.path = call->path;
+    t->call.mode = call->mode;
+    t->call.policy = call->policy;
+    t->call.submit_ns = gx__now_ns();
     t->submitter = pthread_self();
-    t->submit_ns = gx__now_ns();
     pthread_mutex_lock(&queue->lock);
-    for (size_t i = 0; i < t->count && s == GX_OK; i += segment(t, i))
+    for (size_t i = 0; i < t->call.count && s == GX_OK; i += segment(t, i))
         s = has_worker(t->engines[i]) ? start_worker(t->engines[i]) : start_router(queue);
     if (s == GX_OK) {
-        wait_for_room(queue, t->count);
+        wait_for_room(queue, t->call.count);
         gx__count(&c->tickets_submitted, 1);
-        gx__count(&c->jobs_waiting, t->count);
+        gx__count(&c->jobs_waiting, t->call.count);
         t->all_next = queue->pending;
         t->all_at = &queue->pending;
         if (t->all_next)
@@ -707,46 +691,51 @@ gx_status gx__ticket_poll(const struct gx_ticket *t)
     return atomic_load_explicit(&t->status, memory_order_acquire);
 }
 
-static struct timespec deadline(uint64_t timeout_ns)
+/* UINT64_MAX: never. */
+static uint64_t deadline(uint64_t timeout_ns)
 {
-    uint64_t now = gx__now_ns(),
-             end = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-    return (struct timespec){.tv_sec = (time_t)(end / 1000000000u),
-                             .tv_nsec = (long)(end % 1000000000u)};
+    uint64_t now = gx__now_ns();
+    return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+}
+
+/* Under the lock. Not 0: it is late. */
+static int wait_until(struct gx_backlog *queue, pthread_cond_t *changed, uint64_t end_ns)
+{
+    struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u),
+                           .tv_nsec = (long)(end_ns % 1000000000u)};
+    return end_ns == UINT64_MAX ? pthread_cond_wait(changed, &queue->lock)
+                                : pthread_cond_timedwait(changed, &queue->lock, &end);
 }
 
 size_t gx__ticket_count(const struct gx_ticket *t)
 {
-    return t->count;
+    return t->call.count;
 }
 
 void gx__ticket_message(const struct gx_ticket *t, char *message, size_t size)
 {
     gx_status s = gx__ticket_poll(t);
     size_t i = 0;
-    while (i < t->count && t->reports[i].status != s)
+    while (i < t->call.count && t->reports[i].status != s)
         i++;
     snprintf(message, size, "job %zu: %s", i,
-             i < t->count ? t->reports[i].message : gx_status_message(s));
+             i < t->call.count ? t->reports[i].message : gx_status_message(s));
 }
 
 gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
                           const struct gx_reports *reports)
 {
     struct gx_backlog *queue = t->queue;
-    struct timespec until = {0};
+    uint64_t end = deadline(timeout_ns);
     int late = timeout_ns == 0;
-    if (timeout_ns && timeout_ns != UINT64_MAX)
-        until = deadline(timeout_ns);
     pthread_mutex_lock(&queue->lock);
     t->waiters++;
     while (!late && t->status == GX_PENDING)
-        late = timeout_ns == UINT64_MAX ? pthread_cond_wait(&t->changed, &queue->lock)
-                                        : pthread_cond_timedwait(&t->changed, &queue->lock, &until);
+        late = wait_until(queue, &t->changed, end);
     gx_status s = t->status;
     if (s != GX_PENDING && reports->first) {
         pthread_mutex_unlock(&queue->lock);
-        for (size_t i = 0; i < t->count; i++)
+        for (size_t i = 0; i < t->call.count; i++)
             gx__reports_give(reports, i, &t->reports[i]);
         pthread_mutex_lock(&queue->lock);
     }
@@ -767,18 +756,15 @@ static size_t first_done(struct gx_ticket *const *tickets, size_t count)
 gx_status gx__ticket_wait_any(struct gx_backlog *queue, struct gx_ticket *const *tickets,
                               size_t count, uint64_t timeout_ns, size_t *index)
 {
-    struct timespec until = {0};
+    uint64_t end = deadline(timeout_ns);
     int late = timeout_ns == 0;
-    if (timeout_ns && timeout_ns != UINT64_MAX)
-        until = deadline(timeout_ns);
     pthread_mutex_lock(&queue->lock);
     for (size_t i = 0; i < count; i++)
         if (tickets[i])
             tickets[i]->waiters++;
     queue->any_waiters++;
     while ((*index = first_done(tickets, count)) == count && !late)
-        late = timeout_ns == UINT64_MAX ? pthread_cond_wait(&queue->any, &queue->lock)
-                                        : pthread_cond_timedwait(&queue->any, &queue->lock, &until);
+        late = wait_until(queue, &queue->any, end);
     queue->any_waiters--;
     gx_status s = *index < count ? gx__ticket_poll(tickets[*index]) : GX_PENDING;
     for (size_t i = 0; i < count; i++)

@@ -84,9 +84,10 @@ void gx__ticket_drop(struct gx_ticket *ticket);
 void gx__ticket_route(struct gx_ticket *ticket, size_t i, struct gx_engine *engine,
                       gx_reason reason);
 
-/* Either all jobs are routed, or none, and then `policy` applies. Blocks while the queue is full;
- * afterwards the ticket is pending or done. On failure it is unchanged. */
-gx_status gx__ticket_submit(struct gx_ticket *ticket, gx_path path, gx_mode mode, gx_policy policy);
+/* With path, mode and policy of the call. Either all jobs are routed, or none, and then the policy
+ * applies. Blocks while the queue is full; afterwards the ticket is pending or done. On failure it
+ * is unchanged. */
+gx_status gx__ticket_submit(struct gx_ticket *ticket, const struct gx_call *call);
 
 /* GX_PENDING or the final status. No blocking. */
 gx_status gx__ticket_poll(const struct gx_ticket *ticket);
