@@ -318,7 +318,7 @@ static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info
             }
             if (s == GX_OK)
                 add_plan(info, &plan, p.predicted_ns);
-            gx__router_unpropose(&ctx->router, &p);
+            gx__router_unpropose(&p);
             q->call.message[0] = 0;
         }
         if (s != GX_OK)

@@ -122,7 +122,7 @@ static gx_status save_operands(struct check *c)
     uint64_t ns = 0; /* nobody asks */
     if (!is_verified(c, c->jobs))
         return GX_OK;
-    gx_status s = gx__lay_out(c->router, ws, c->jobs, c->count);
+    gx_status s = gx__lay_out(ws, c->jobs, c->count);
     for (size_t j = 0; s == GX_OK && j < c->count; j++) {
         size_t bytes = sample_of(c, j) ? room_for(&c->jobs[j], GX_OUT) : 0;
         if (gx__in_device_buffer(&c->jobs[j].out))
@@ -130,8 +130,7 @@ static gx_status save_operands(struct check *c)
         else if (gx__job_in_place(&c->jobs[j]))
             kept += bytes;
     }
-    if (s == GX_OK &&
-        !gx__workspace_reserve(c->router, &ws->spare, &ws->spare_room, result + kept, 1))
+    if (s == GX_OK && !gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, result + kept, 1))
         s = GX_ERR_OUT_OF_MEMORY;
     for (size_t j = 0, at = result; s == GX_OK && j < c->count; j++) {
         const gx_job *job = &c->jobs[j];
@@ -316,10 +315,10 @@ void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx
     c.sampler.rest = c.sampler.seed / 64 % c.every;
     batch->status = GX_OK;
     batch->failed = GX_NO_JOB;
-    gx_status s = c.ws ? gx__find_rounds(router, c.ws, batch->jobs, batch->count, &rounds)
-                       : GX_ERR_OUT_OF_MEMORY;
-    if (s == GX_OK && !gx__workspace_reserve(router, &c.ws->reports, &c.ws->report_room,
-                                             batch->count, sizeof *c.ws->reports))
+    gx_status s =
+        c.ws ? gx__find_rounds(c.ws, batch->jobs, batch->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
+    if (s == GX_OK && !gx__workspace_reserve(c.ws, &c.ws->reports, &c.ws->report_room, batch->count,
+                                             sizeof *c.ws->reports))
         s = GX_ERR_OUT_OF_MEMORY;
     c.reports = c.ws ? c.ws->reports : NULL;
     while (s == GX_OK && c.first < batch->count && batch->status == GX_OK) {
@@ -333,5 +332,5 @@ void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx
     if (c.first < batch->count)
         skip_rest(&c, s == GX_OK ? batch->status : s);
     if (c.ws)
-        gx__workspace_give(router, c.ws);
+        gx__workspace_give(c.ws);
 }

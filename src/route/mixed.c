@@ -49,20 +49,19 @@ bool gx__is_mixed(const gx_job *job)
     return false;
 }
 
-gx_status gx__lay_out(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                      size_t count)
+gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count)
 {
     const gx_job *plain;
     size_t bytes = 0, at = 0;
     for (size_t j = 0; j < count; j++)
         for (int i = 0; i <= (int)gx__op_operands(jobs[j].op); i++)
             bytes += room_for(&jobs[j], i);
-    gx_status s = gx__round_plain(router, ws, jobs, count, &plain);
+    gx_status s = gx__round_plain(ws, jobs, count, &plain);
     if (s != GX_OK)
         return s;
-    if (!gx__workspace_reserve(router, &ws->copies, &ws->copies_room, bytes, 1) ||
+    if (!gx__workspace_reserve(ws, &ws->copies, &ws->copies_room, bytes, 1) ||
         (plain == jobs &&
-         !gx__workspace_reserve(router, &ws->round, &ws->round_room, count, sizeof *ws->round)))
+         !gx__workspace_reserve(ws, &ws->round, &ws->round_room, count, sizeof *ws->round)))
         return GX_ERR_OUT_OF_MEMORY;
     if (plain == jobs)
         memcpy(ws->round, jobs, count * sizeof *jobs);
@@ -116,14 +115,12 @@ static double copies_ns(const gx_job *job)
     return ns;
 }
 
-bool gx__pays_to_move(struct gx_router *router, struct gx_workspace *ws, const struct gx_call *call,
-                      size_t index)
+bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_t index)
 {
     const gx_job *job = &call->jobs[index];
     const struct gx_engine *home = gx__resident_engine(job);
-    const struct gx_instance *instance = router->slots.instance;
+    const struct gx_instance *instance = ws->router->slots.instance;
     struct gx_prediction p;
-    char message[GX_MESSAGE_BYTES];
     if (call->mode || call->path || atomic_load(&home->lost) || gx__sample_every(instance) == 1)
         return false; /* the last: a result that is written back would not be compared */
     double copies = copies_ns(job);
@@ -131,9 +128,11 @@ bool gx__pays_to_move(struct gx_router *router, struct gx_workspace *ws, const s
         return false;
     struct gx_kind kind = gx__kind_of(instance, job, call->path, false);
     if (!gx__model_predict(atomic_load(&home->slot->model), &kind, (double)job->n, &p) ||
-        copies * MOVE_MARGIN >= p.ns || gx__lay_out(router, ws, job, 1) != GX_OK ||
-        gx__round_decide(router, ws, call->policy, call->path, ws->round, 1, false, message,
-                         sizeof message) != GX_OK)
+        copies * MOVE_MARGIN >= p.ns)
+        return false;
+    struct gx_call asked = *call; /* its message does not matter */
+    if (gx__lay_out(ws, job, 1) != GX_OK ||
+        gx__round_decide(ws, &asked, ws->round, 1, false) != GX_OK)
         return false;
     double elsewhere = ws->decision.best_ns;
     gx__round_leave(ws);
@@ -182,15 +181,16 @@ static gx_status write_result(struct gx_router *router, const gx_job *job, const
     return s == GX_OK ? s : cannot_copy(router, &job->out, s, message, size);
 }
 
-gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                        size_t index, size_t *reported)
+gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
+                        size_t *reported)
 {
+    struct gx_router *router = ws->router;
     struct gx_outcome own, *r = call->reports ? &call->reports[index] : &own;
     const gx_job *job = &call->jobs[index];
     struct gx_call there = *call;
     uint64_t copies = 0;
     *reported = 0;
-    gx_status s = gx__lay_out(router, ws, job, 1);
+    gx_status s = gx__lay_out(ws, job, 1);
     if (s != GX_OK)
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
     else
@@ -200,7 +200,7 @@ gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struc
     there.jobs = ws->round;
     there.count = 1;
     there.reports = r;
-    s = gx__round_run(router, ws, &there, 0, 1, reported);
+    s = gx__round_run(ws, &there, 0, 1, reported);
     if (s == GX_OK) {
         s = write_result(router, job, ws->round, &copies, there.message, sizeof there.message);
         r->total_ns += copies;

@@ -300,12 +300,13 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     return GX_ERR_DEVICE;
 }
 
-gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                           size_t first, size_t count, size_t *reported)
+gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t first,
+                           size_t count, size_t *reported)
 {
+    struct gx_router *router = ws->router;
     struct gx_batch batch;
     const gx_job *jobs;
-    gx_status s = gx__round_plain(router, ws, call->jobs + first, count, &jobs);
+    gx_status s = gx__round_plain(ws, call->jobs + first, count, &jobs);
     *reported = s == GX_OK ? count : 0;
     if (s != GX_OK) {
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));

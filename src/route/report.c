@@ -197,9 +197,9 @@ static double least_predicted(const struct gx_workspace *ws)
 
 /* Regret ignores the policy: latency compares the times of slower calls, which are no prediction of
  * this one. */
-void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, uint64_t ns)
+void gx__report_regret(const struct gx_workspace *ws, uint64_t ns)
 {
-    struct gx_counters *counters = &router->slots.instance->counters;
+    struct gx_counters *counters = &ws->router->slots.instance->counters;
     double least = ws->choices > 1 ? least_predicted(ws) : 0;
     if (!(least > 0))
         return;
@@ -210,10 +210,10 @@ void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, 
 
 /* ---- all jobs ---- */
 
-gx_status gx__report_round(struct gx_router *router, const struct gx_workspace *ws,
-                           struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns)
+gx_status gx__report_round(const struct gx_workspace *ws, struct gx_call *call, size_t first,
+                           size_t count, uint64_t elapsed_ns)
 {
-    struct gx_counters *counters = &router->slots.instance->counters;
+    struct gx_counters *counters = &ws->router->slots.instance->counters;
     gx_status s = GX_OK;
     struct gx_outcome own;
     for (size_t j = 0; j < count; j++) {

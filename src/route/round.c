@@ -40,11 +40,10 @@ void gx__round_leave(struct gx_workspace *ws)
 }
 
 /* Adds "cpu", even if it is not in the list of candidates. */
-static gx_status enter_host(struct gx_router *router, struct gx_workspace *ws, char *message,
-                            size_t message_size)
+static gx_status enter_host(struct gx_workspace *ws, char *message, size_t message_size)
 {
     struct gx_engine *engine;
-    gx_status s = gx__slot_open(&router->slots, GX_HOST_DEVICE, &engine, message, message_size);
+    gx_status s = gx__slot_open(&ws->router->slots, GX_HOST_DEVICE, &engine, message, message_size);
     if (s == GX_OK)
         add_candidate(ws, engine->slot, engine);
     return s;
@@ -55,10 +54,12 @@ static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
     return policy == GX_POLICY_CPU ? slot->host : policy == GX_POLICY_GPU ? !slot->host : true;
 }
 
-static gx_status enter_all(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
-                           char *message, size_t message_size)
+static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call)
 {
-    gx_status s = gx__router_candidates(router, message, message_size);
+    struct gx_router *router = ws->router;
+    char *message = call->message;
+    const size_t size = sizeof call->message;
+    gx_status s = gx__router_candidates(router, message, size);
     ws->candidates = ws->choices = 0;
     if (s != GX_OK)
         return s;
@@ -66,18 +67,18 @@ static gx_status enter_all(struct gx_router *router, struct gx_workspace *ws, gx
     for (size_t i = 0; i < router->candidates; i++) {
         struct gx_engine *engine;
         struct gx_device_slot *slot = router->candidate[i];
-        if (!allowed(policy, slot) || !gx__health_usable(slot))
+        if (!allowed(call->policy, slot) || !gx__health_usable(slot))
             continue;
-        if (gx__health_enter(&router->slots, slot, &engine, message, message_size) == GX_OK)
+        if (gx__health_enter(&router->slots, slot, &engine, message, size) == GX_OK)
             add_candidate(ws, slot, engine);
     }
-    if (!ws->candidates && policy == GX_POLICY_GPU) {
+    if (!ws->candidates && call->policy == GX_POLICY_GPU) {
         if (!message[0])
-            gx__router_no_gpu(message, message_size);
+            gx__router_no_gpu(message, size);
         return GX_ERR_NO_DEVICE;
     }
     if (!ws->candidates)
-        s = enter_host(router, ws, message, message_size);
+        s = enter_host(ws, message, size);
     ws->choices = ws->candidates;
     return s;
 }
@@ -97,14 +98,14 @@ static void add_part(struct gx_workspace *ws, const struct gx_kind *kind, uint64
     part->elements += (double)n;
 }
 
-static void add_parts(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                      size_t count, gx_path path, uint64_t *replaced)
+static void add_parts(struct gx_workspace *ws, const gx_job *jobs, size_t count, gx_path path,
+                      uint64_t *replaced)
 {
     struct gx_question *q = &ws->question;
     ws->part_count = 0;
     *replaced = 0;
     for (size_t i = 0; i < count; i++) {
-        struct gx_kind kind = gx__kind_of(router->slots.instance, &jobs[i], path, false);
+        struct gx_kind kind = gx__kind_of(ws->router->slots.instance, &jobs[i], path, false);
         add_part(ws, &kind, jobs[i].n);
         q->elements += jobs[i].n;
         q->whole |= gx__job_is_whole(&jobs[i]);
@@ -156,9 +157,10 @@ static void note_held_back(struct gx_workspace *ws)
         gx__contention_missed(contention_of(ws, i));
 }
 
-static void count_decision(struct gx_router *router, gx_reason reason)
+static void count_decision(const struct gx_workspace *ws)
 {
-    struct gx_counters *c = &router->slots.instance->counters;
+    struct gx_counters *c = &ws->router->slots.instance->counters;
+    gx_reason reason = ws->decision.reason;
     gx__count(&c->decisions, 1);
     if (reason == GX_REASON_DEFAULT)
         gx__count(&c->decisions_default, 1);
@@ -168,32 +170,31 @@ static void count_decision(struct gx_router *router, gx_reason reason)
         gx__count(&c->decisions_explored, 1);
 }
 
-gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
-                           gx_path path, const gx_job *jobs, size_t count, bool explore,
-                           char *message, size_t message_size)
+gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
+                           size_t count, bool explore)
 {
     uint64_t replaced;
-    if (!gx__workspace_reserve(router, &ws->parts, &ws->part_room, PARTS_MAX, sizeof *ws->parts)) {
-        snprintf(message, message_size, "no memory to choose a device");
+    if (!gx__workspace_reserve(ws, &ws->parts, &ws->part_room, PARTS_MAX, sizeof *ws->parts)) {
+        snprintf(call->message, sizeof call->message, "no memory to choose a device");
         return GX_ERR_OUT_OF_MEMORY;
     }
-    gx_status s = enter_all(router, ws, policy, message, message_size);
+    gx_status s = enter_all(ws, call);
     if (s != GX_OK)
         return s;
-    message[0] = 0;
+    call->message[0] = 0;
     ws->question = (struct gx_question){.predictor = &gx__predictor,
-                                        .policy = policy,
+                                        .policy = call->policy,
                                         .jobs = count,
                                         .candidates = ws->cost,
                                         .count = ws->choices,
-                                        .exploring = explore ? &router->exploring : NULL};
-    add_parts(router, ws, jobs, count, path, &replaced);
+                                        .exploring = explore ? &ws->router->exploring : NULL};
+    add_parts(ws, jobs, count, call->path, &replaced);
     for (size_t i = 0; i < ws->choices; i++)
         add_cost(ws, i, replaced);
     gx__decide(&ws->question, &ws->decision);
     if (explore) {
         note_held_back(ws);
-        count_decision(router, ws->decision.reason);
+        count_decision(ws);
     }
     return GX_OK;
 }
@@ -202,13 +203,13 @@ gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx
 
 /* Gives shards on devices other than "cpu" memory for in-place results. Without memory these shards
  * fail over to "cpu". */
-static void assign_spare(struct gx_router *router, struct gx_workspace *ws)
+static void assign_spare(struct gx_workspace *ws)
 {
     size_t bytes = 0, at = 0;
     for (size_t i = 0; i < ws->shards; i++)
         if (!ws->shard[i].candidate->slot->host)
             bytes += gx__shard_spare(&ws->shard[i]);
-    if (!bytes || !gx__workspace_reserve(router, &ws->spare, &ws->spare_room, bytes, 1))
+    if (!bytes || !gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, bytes, 1))
         return;
     for (size_t i = 0; i < ws->shards; i++) {
         struct gx_shard *shard = &ws->shard[i];
@@ -218,15 +219,15 @@ static void assign_spare(struct gx_router *router, struct gx_workspace *ws)
     }
 }
 
-gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
-                          const struct gx_call *call, const gx_job *jobs, size_t count)
+gx_status gx__round_carve(struct gx_workspace *ws, const struct gx_call *call, const gx_job *jobs,
+                          size_t count)
 {
     const struct gx_decision *d = &ws->decision;
     double fractions[GX_CANDIDATES_MAX];
     struct gx_share shares[GX_CANDIDATES_MAX];
     size_t room = count + d->portions, at = 0;
-    if (!gx__workspace_reserve(router, &ws->jobs, &ws->job_room, room, sizeof *ws->jobs) ||
-        !gx__workspace_reserve(router, &ws->reports, &ws->report_room, room, sizeof *ws->reports))
+    if (!gx__workspace_reserve(ws, &ws->jobs, &ws->job_room, room, sizeof *ws->jobs) ||
+        !gx__workspace_reserve(ws, &ws->reports, &ws->report_room, room, sizeof *ws->reports))
         return GX_ERR_OUT_OF_MEMORY;
     for (size_t i = 0; i < d->portions; i++)
         fractions[i] = d->portion[i].fraction;
@@ -236,7 +237,7 @@ gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
         if (!shares[i].jobs)
             continue;
         ws->shard[ws->shards++] =
-            (struct gx_shard){.router = router,
+            (struct gx_shard){.router = ws->router,
                               .call = call,
                               .meant_for = &ws->candidate[d->portion[i].candidate],
                               .candidate = &ws->candidate[d->portion[i].candidate],
@@ -251,12 +252,12 @@ gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
     }
     for (size_t i = 0; i < ws->shards; i++)
         ws->shard[i].together = ws->shards > 1;
-    assign_spare(router, ws);
+    assign_spare(ws);
     return GX_OK;
 }
 
-gx_status gx__round_plain(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                          size_t count, const gx_job **out)
+gx_status gx__round_plain(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+                          const gx_job **out)
 {
     bool any = false;
     for (size_t i = 0; i < count && !any; i++)
@@ -266,7 +267,7 @@ gx_status gx__round_plain(struct gx_router *router, struct gx_workspace *ws, con
     *out = jobs;
     if (!any)
         return GX_OK;
-    if (!gx__workspace_reserve(router, &ws->round, &ws->round_room, count, sizeof *ws->round))
+    if (!gx__workspace_reserve(ws, &ws->round, &ws->round_room, count, sizeof *ws->round))
         return GX_ERR_OUT_OF_MEMORY;
     memcpy(ws->round, jobs, count * sizeof *jobs);
     *out = ws->round;
@@ -306,13 +307,13 @@ static struct gx_shard *callers_shard(struct gx_workspace *ws)
 }
 
 /* A thread that drives a GPU needs a core of its own, so the thread pool uses one less for each. */
-static void run_shards(struct gx_router *router, struct gx_workspace *ws)
+static void run_shards(struct gx_workspace *ws)
 {
     struct gx_shard *own = callers_shard(ws);
-    struct gx_instance *instance = router->slots.instance;
+    struct gx_instance *instance = ws->router->slots.instance;
     bool sent[GX_CANDIDATES_MAX] = {false};
     for (size_t i = 0; i < ws->shards; i++) {
-        sent[i] = &ws->shard[i] != own && gx__shard_send(router, ws, &ws->shard[i]);
+        sent[i] = &ws->shard[i] != own && gx__shard_send(ws, &ws->shard[i]);
         if (sent[i])
             gx__threads_lend(instance, true);
     }
@@ -320,7 +321,7 @@ static void run_shards(struct gx_router *router, struct gx_workspace *ws)
         gx__shard_run(own);
     for (size_t i = 0; i < ws->shards; i++) {
         if (sent[i]) {
-            gx__shard_await(router, ws, &ws->shard[i]);
+            gx__shard_await(ws, &ws->shard[i]);
             gx__threads_lend(instance, false);
         } else if (&ws->shard[i] != own) {
             gx__shard_run(&ws->shard[i]);
@@ -370,19 +371,18 @@ static struct gx_candidate_engine *next_best(struct gx_workspace *ws)
 }
 
 /* "cpu", even if it was not a candidate. NULL: it has failed too, or the policy forbids it. */
-static struct gx_candidate_engine *last_resort(struct gx_router *router, struct gx_workspace *ws,
-                                               gx_policy policy)
+static struct gx_candidate_engine *last_resort(struct gx_workspace *ws, gx_policy policy)
 {
     char message[GX_MESSAGE_BYTES];
     for (size_t i = 0; i < ws->candidates; i++)
         if (ws->candidate[i].slot->host)
             return NULL;
-    if (policy == GX_POLICY_GPU || enter_host(router, ws, message, sizeof message) != GX_OK)
+    if (policy == GX_POLICY_GPU || enter_host(ws, message, sizeof message) != GX_OK)
         return NULL;
     return &ws->candidate[ws->candidates - 1];
 }
 
-static void fail_over(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard)
+static void fail_over(struct gx_workspace *ws, struct gx_shard *shard)
 {
     while (can_fail_over(shard)) {
         struct gx_candidate_engine *failed = shard->candidate, *other;
@@ -390,10 +390,10 @@ static void fail_over(struct gx_router *router, struct gx_workspace *ws, struct 
         failed->status = shard->status;
         other = next_best(ws);
         if (!other)
-            other = last_resort(router, ws, shard->call->policy);
+            other = last_resort(ws, shard->call->policy);
         if (!other)
             return;
-        gx__count(&router->slots.instance->counters.fallbacks, 1);
+        gx__count(&ws->router->slots.instance->counters.fallbacks, 1);
         if (!ws->message[0])
             memcpy(ws->message, shard->message, sizeof ws->message);
         shard->failed_over = true;
@@ -428,57 +428,54 @@ static uint64_t round_ns(const struct gx_workspace *ws, uint64_t elapsed)
 }
 
 /* Undoes a decision that cannot be carried out. */
-static gx_status abandon(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                         gx_status status)
+static gx_status abandon(struct gx_workspace *ws, struct gx_call *call, gx_status status)
 {
     if (ws->decision.reason == GX_REASON_EXPLORED)
-        gx__explored(&router->exploring, 0, ws->decision.best_ns);
+        gx__explored(&ws->router->exploring, 0, ws->decision.best_ns);
     gx__round_leave(ws);
     snprintf(call->message, sizeof call->message, "%s", "no memory to split the jobs");
     return status;
 }
 
-static gx_status prepare(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                         size_t first, size_t count)
+static gx_status prepare(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count)
 {
     const gx_job *jobs;
-    gx_status s = gx__round_plain(router, ws, call->jobs + first, count, &jobs);
+    gx_status s = gx__round_plain(ws, call->jobs + first, count, &jobs);
     if (s != GX_OK) {
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
         return s;
     }
-    s = gx__round_decide(router, ws, call->policy, call->path, jobs, count, true, call->message,
-                         sizeof call->message);
+    s = gx__round_decide(ws, call, jobs, count, true);
     if (s != GX_OK)
         return s;
-    s = gx__round_carve(router, ws, call, jobs, count);
-    return s == GX_OK ? GX_OK : abandon(router, ws, call, s);
+    s = gx__round_carve(ws, call, jobs, count);
+    return s == GX_OK ? GX_OK : abandon(ws, call, s);
 }
 
-gx_status gx__round_run(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                        size_t first, size_t count, size_t *reported)
+gx_status gx__round_run(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
+                        size_t *reported)
 {
     uint64_t start = gx__now_ns();
-    gx_status s = prepare(router, ws, call, first, count);
+    gx_status s = prepare(ws, call, first, count);
     *reported = 0;
     if (s != GX_OK)
         return s;
     uint64_t decided = gx__now_ns(); /* regret does not include opening devices */
     ws->message[0] = 0;
     count_waiting(ws, true);
-    run_shards(router, ws);
+    run_shards(ws);
     count_waiting(ws, false);
     for (size_t i = 0; i < ws->shards; i++)
-        fail_over(router, ws, &ws->shard[i]);
+        fail_over(ws, &ws->shard[i]);
     for (size_t i = 0; i < ws->shards; i++)
         gx__shard_join(&ws->shard[i]);
     uint64_t end = gx__now_ns(), ns = round_ns(ws, end - start);
-    gx__routed(&router->exploring, ns);
+    gx__routed(&ws->router->exploring, ns);
     if (ws->decision.reason == GX_REASON_EXPLORED)
-        gx__explored(&router->exploring, ns, ws->decision.best_ns);
-    s = gx__report_round(router, ws, call, first, count, ns);
+        gx__explored(&ws->router->exploring, ns, ws->decision.best_ns);
+    s = gx__report_round(ws, call, first, count, ns);
     if (s == GX_OK)
-        gx__report_regret(router, ws, round_ns(ws, end - decided));
+        gx__report_regret(ws, round_ns(ws, end - decided));
     *reported = count;
     gx__round_leave(ws);
     return s;

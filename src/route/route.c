@@ -215,10 +215,10 @@ static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *
     return n;
 }
 
-gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                          size_t count, struct gx_rounds *rounds)
+gx_status gx__find_rounds(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+                          struct gx_rounds *rounds)
 {
-    if (count > 1 && !gx__workspace_reserve(router, &ws->extents, &ws->extent_room, count,
+    if (count > 1 && !gx__workspace_reserve(ws, &ws->extents, &ws->extent_room, count,
                                             GX_EXTENTS * sizeof *ws->extents))
         return GX_ERR_OUT_OF_MEMORY;
     *rounds = (struct gx_rounds){jobs, count, gx__jobs_apart(jobs, count, true, ws->extents)};
@@ -227,20 +227,19 @@ gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, con
 
 /* The job at `first`, which has n - 1 others with it, has buffers but is laid out in host memory.
  */
-static bool runs_elsewhere(struct gx_router *router, struct gx_workspace *ws,
-                           const struct gx_call *call, size_t first, size_t n)
+static bool runs_elsewhere(struct gx_workspace *ws, const struct gx_call *call, size_t first,
+                           size_t n)
 {
     const gx_job *job = &call->jobs[first];
     return gx__is_mixed(job) ||
-           (n == 1 && gx__resident_engine(job) && gx__pays_to_move(router, ws, call, first));
+           (n == 1 && gx__resident_engine(job) && gx__pays_to_move(ws, call, first));
 }
 
 static gx_status run_any(struct gx_router *router, struct gx_call *call)
 {
     struct gx_rounds rounds;
     struct gx_workspace *ws = gx__workspace_take(router);
-    gx_status s =
-        ws ? gx__find_rounds(router, ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
+    gx_status s = ws ? gx__find_rounds(ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
     if (s != GX_OK) {
         snprintf(call->message, sizeof call->message, "no memory to choose a device");
         gx__fail_before(router, call, 0, s);
@@ -251,12 +250,12 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
         if (call->cancel && atomic_load(call->cancel)) {
             s = GX_ERR_CANCELLED;
             snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
-        } else if (runs_elsewhere(router, ws, call, i, n)) {
-            s = gx__run_mixed(router, ws, call, i, &reported);
+        } else if (runs_elsewhere(ws, call, i, n)) {
+            s = gx__run_mixed(ws, call, i, &reported);
         } else if (resident) {
-            s = gx__run_resident(router, ws, call, i, n, &reported);
+            s = gx__run_resident(ws, call, i, n, &reported);
         } else {
-            s = gx__round_run(router, ws, call, i, n, &reported);
+            s = gx__round_run(ws, call, i, n, &reported);
         }
         if (s != GX_OK && !reported)
             gx__fail_before(router, call, i, s);
@@ -264,7 +263,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
             gx__not_run(router, call, i + n, s == GX_ERR_CANCELLED ? s : GX_ERR_NOT_RUN);
     }
     if (ws)
-        gx__workspace_give(router, ws);
+        gx__workspace_give(ws);
     return s;
 }
 
@@ -320,15 +319,13 @@ gx_status gx__router_run(void *user, struct gx_call *call)
 /* ---- planning without running ---- */
 
 /* Proposes the largest share of the round. */
-static gx_status propose_round(struct gx_router *router, struct gx_call *call, const gx_job *jobs,
-                               struct gx_proposal *p)
+static gx_status propose_round(struct gx_call *call, const gx_job *jobs, struct gx_proposal *p)
 {
     struct gx_workspace *ws = p->ws;
-    gx_status s = gx__round_decide(router, ws, call->policy, call->path, jobs, p->count, false,
-                                   call->message, sizeof call->message);
+    gx_status s = gx__round_decide(ws, call, jobs, p->count, false);
     if (s != GX_OK)
         return s;
-    s = gx__round_carve(router, ws, call, jobs, p->count);
+    s = gx__round_carve(ws, call, jobs, p->count);
     struct gx_shard *most = ws->shard;
     for (size_t i = 0; s == GX_OK && i < ws->shards; i++) {
         struct gx_shard *shard = &ws->shard[i];
@@ -362,20 +359,20 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
         gx__batch_set(&p->batch, call, jobs, 0, p->count);
         return GX_OK;
     }
-    if (runs_elsewhere(router, p->ws, call, first,
+    if (runs_elsewhere(p->ws, call, first,
                        gx__resident_engine(jobs) ? resident_count(call, first) : 0)) {
         p->count = 1;
-        gx_status s = gx__lay_out(router, p->ws, jobs, 1);
-        return s == GX_OK ? propose_round(router, call, p->ws->round, p) : s;
+        gx_status s = gx__lay_out(p->ws, jobs, 1);
+        return s == GX_OK ? propose_round(call, p->ws->round, p) : s;
     }
     struct gx_engine *home = gx__resident_engine(jobs);
-    gx_status s = gx__find_rounds(router, p->ws, call->jobs, call->count, &rounds);
+    gx_status s = gx__find_rounds(p->ws, call->jobs, call->count, &rounds);
     if (s == GX_OK) {
         p->count = home ? resident_count(call, first) : round_count(&rounds, call, first);
-        s = gx__round_plain(router, p->ws, jobs, p->count, &jobs);
+        s = gx__round_plain(p->ws, jobs, p->count, &jobs);
     }
     if (s != GX_OK || !home)
-        return s == GX_OK ? propose_round(router, call, jobs, p) : s;
+        return s == GX_OK ? propose_round(call, jobs, p) : s;
     p->engine = gx__engine_acquire(home);
     p->reason = GX_REASON_RESIDENT;
     gx__batch_set(&p->batch, call, jobs, 0, p->count);
@@ -410,15 +407,15 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
     if (host)
         gx__engine_release(host);
     if (s != GX_OK)
-        gx__router_unpropose(router, p);
+        gx__router_unpropose(p);
     return s;
 }
 
-void gx__router_unpropose(struct gx_router *router, struct gx_proposal *p)
+void gx__router_unpropose(struct gx_proposal *p)
 {
     if (p->engine)
         gx__engine_release(p->engine);
-    gx__workspace_give(router, p->ws);
+    gx__workspace_give(p->ws);
 }
 
 /* ---- calibration ---- */

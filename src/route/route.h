@@ -75,7 +75,7 @@ struct gx_proposal {
 /* On success gx__router_unpropose must follow. */
 gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, size_t first,
                              bool routed, struct gx_proposal *proposal);
-void gx__router_unpropose(struct gx_router *router, struct gx_proposal *proposal);
+void gx__router_unpropose(struct gx_proposal *proposal);
 
 /* Runs a batch on an engine without verifying its results, and learns from its time. Returns the
  * time in ns; 0: not timed. */

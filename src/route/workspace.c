@@ -45,8 +45,10 @@ struct gx_workspace *gx__workspace_take(struct gx_router *router)
     if (ws)
         return ws;
     ws = gx__alloc(allocator(router), sizeof *ws);
-    if (ws)
-        pthread_cond_init(&ws->changed, NULL);
+    if (!ws)
+        return NULL;
+    ws->router = router;
+    pthread_cond_init(&ws->changed, NULL);
     return ws;
 }
 
@@ -57,8 +59,9 @@ static void free_memory(struct gx_router *router, char **memory, size_t *room)
     *room = 0;
 }
 
-void gx__workspace_give(struct gx_router *router, struct gx_workspace *ws)
+void gx__workspace_give(struct gx_workspace *ws)
 {
+    struct gx_router *router = ws->router;
     if (ws->spare_room > SPARE_KEPT)
         free_memory(router, &ws->spare, &ws->spare_room);
     if (ws->copies_room > SPARE_KEPT)
@@ -94,15 +97,15 @@ void gx__workspaces_free(struct gx_router *router)
     router->workspaces = NULL;
 }
 
-bool gx__workspace_reserve(struct gx_router *router, void *memory, size_t *room, size_t count,
+bool gx__workspace_reserve(struct gx_workspace *ws, void *memory, size_t *room, size_t count,
                            size_t bytes)
 {
     void *at; /* copied by memcpy because *memory may be any pointer type */
     if (count <= *room)
         return true;
     memcpy(&at, memory, sizeof at);
-    gx__free(allocator(router), at);
-    at = count <= SIZE_MAX / 2 / bytes ? gx__alloc(allocator(router), count * bytes) : NULL;
+    gx__free(allocator(ws->router), at);
+    at = count <= SIZE_MAX / 2 / bytes ? gx__alloc(allocator(ws->router), count * bytes) : NULL;
     memcpy(memory, &at, sizeof at);
     *room = at ? count : 0;
     return at != NULL;
@@ -157,8 +160,9 @@ static struct gx_helper *new_helper(struct gx_router *router)
     return h;
 }
 
-bool gx__shard_send(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard)
+bool gx__shard_send(struct gx_workspace *ws, struct gx_shard *shard)
 {
+    struct gx_router *router = ws->router;
     pthread_mutex_lock(&router->lock);
     struct gx_helper *h = router->idle;
     if (h)
@@ -175,9 +179,9 @@ bool gx__shard_send(struct gx_router *router, struct gx_workspace *ws, struct gx
     return h != NULL;
 }
 
-void gx__shard_await(struct gx_router *router, struct gx_workspace *ws,
-                     const struct gx_shard *shard)
+void gx__shard_await(struct gx_workspace *ws, const struct gx_shard *shard)
 {
+    struct gx_router *router = ws->router;
     pthread_mutex_lock(&router->lock);
     while (!shard->done)
         pthread_cond_wait(&ws->changed, &router->lock);

@@ -43,6 +43,7 @@ struct gx_shard {
 };
 
 struct gx_workspace {
+    struct gx_router *router;
     struct gx_workspace *next;
     pthread_cond_t changed; /* a shard is done */
     size_t choices;         /* the first candidates, which the decision was between */
@@ -68,18 +69,17 @@ struct gx_workspace {
 
 /* An idle workspace or a new one; NULL: out of memory. */
 struct gx_workspace *gx__workspace_take(struct gx_router *router);
-void gx__workspace_give(struct gx_router *router, struct gx_workspace *ws);
+void gx__workspace_give(struct gx_workspace *ws);
 void gx__workspaces_free(struct gx_router *router);
 
 /* Makes room for `count` items of `bytes` each in *memory, which has room for *room of them;
  * growing loses the contents. False: out of memory, and *memory is NULL. */
-bool gx__workspace_reserve(struct gx_router *router, void *memory, size_t *room, size_t count,
+bool gx__workspace_reserve(struct gx_workspace *ws, void *memory, size_t *room, size_t count,
                            size_t bytes);
 
 /* Has another thread run the shard. False: no thread is available, and the caller must run it. */
-bool gx__shard_send(struct gx_router *router, struct gx_workspace *ws, struct gx_shard *shard);
-void gx__shard_await(struct gx_router *router, struct gx_workspace *ws,
-                     const struct gx_shard *shard);
+bool gx__shard_send(struct gx_workspace *ws, struct gx_shard *shard);
+void gx__shard_await(struct gx_workspace *ws, const struct gx_shard *shard);
 void gx__helpers_end(struct gx_router *router);
 
 /* ---- shard.c ---- */
@@ -123,22 +123,21 @@ extern const struct gx_predictor gx__predictor;
 
 /* Enters the engines of the candidates, predicts each one's time for these jobs, which are one
  * round, and decides. explore: an unmeasured candidate may be tried, and the decision counts. On
- * success gx__round_leave must follow; on failure message says why. */
-gx_status gx__round_decide(struct gx_router *router, struct gx_workspace *ws, gx_policy policy,
-                           gx_path path, const gx_job *jobs, size_t count, bool explore,
-                           char *message, size_t message_size);
+ * success gx__round_leave must follow; on failure the call's message says why. */
+gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
+                           size_t count, bool explore);
 void gx__round_leave(struct gx_workspace *ws);
 /* Makes a shard of each portion of the decision. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__round_carve(struct gx_router *router, struct gx_workspace *ws,
-                          const struct gx_call *call, const gx_job *jobs, size_t count);
+gx_status gx__round_carve(struct gx_workspace *ws, const struct gx_call *call, const gx_job *jobs,
+                          size_t count);
 /* Runs jobs first .. first + count of the call, which are one round. *reported of them have their
  * reports and are counted. On failure call->failed and call->message are set. */
-gx_status gx__round_run(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                        size_t first, size_t count, size_t *reported);
+gx_status gx__round_run(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
+                        size_t *reported);
 /* Replaces buffers of "cpu" by the host memory they are, in a copy of the jobs; *out is `jobs` if
  * there are no such buffers. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__round_plain(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                          size_t count, const gx_job **out);
+gx_status gx__round_plain(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+                          const gx_job **out);
 
 /* ---- named.c ---- */
 
@@ -171,8 +170,8 @@ gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const cha
 gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
                            struct gx_engine **engine, size_t *count, gx_reason *first_reason);
 /* Runs resident jobs of one device. As gx__round_run. */
-gx_status gx__run_resident(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                           size_t first, size_t count, size_t *reported);
+gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t first,
+                           size_t count, size_t *reported);
 
 /* Counts jobs whose results stay in buffers of the engine, and probes it when due. GX_ERR_DEVICE if
  * the probe fails; message says what that means for the results. */
@@ -182,8 +181,8 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
 /* ---- route.c ---- */
 
 /* The rounds of a call. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                          size_t count, struct gx_rounds *rounds);
+gx_status gx__find_rounds(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+                          struct gx_rounds *rounds);
 
 /* ---- mixed.c ---- */
 
@@ -191,30 +190,28 @@ gx_status gx__find_rounds(struct gx_router *router, struct gx_workspace *ws, con
 bool gx__is_mixed(const gx_job *job);
 /* Writes the jobs to workspace->round with host memory of the workspace in place of device buffers.
  * Copies no operands. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__lay_out(struct gx_router *router, struct gx_workspace *ws, const gx_job *jobs,
-                      size_t count);
+gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count);
 /* Reads the operands of a job from device buffers to where gx__lay_out put them, and adds the time
  * to *ns. On failure message says why. */
 gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
                             uint64_t *ns, char *message, size_t size);
 /* Whether a job with buffers on one device finishes sooner elsewhere, copies included: then it runs
  * like a mixed one. Few do: inversions of a few elements, which take a GPU many passes. */
-bool gx__pays_to_move(struct gx_router *router, struct gx_workspace *ws, const struct gx_call *call,
-                      size_t index);
+bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_t index);
 /* Runs one mixed job of the call. As gx__round_run. */
-gx_status gx__run_mixed(struct gx_router *router, struct gx_workspace *ws, struct gx_call *call,
-                        size_t index, size_t *reported);
+gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
+                        size_t *reported);
 
 /* ---- report.c ---- */
 
 /* Merges the results of the shards into the reports of jobs first .. first + count of the call, and
  * counts the jobs. Returns the first failure, which the call then has too. */
-gx_status gx__report_round(struct gx_router *router, const struct gx_workspace *ws,
-                           struct gx_call *call, size_t first, size_t count, uint64_t elapsed_ns);
+gx_status gx__report_round(const struct gx_workspace *ws, struct gx_call *call, size_t first,
+                           size_t count, uint64_t elapsed_ns);
 /* Fills the candidates of job j of the round, which has n elements. */
 void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
                            struct gx_outcome *outcome);
 /* Counts the time of a successful round, measured from the decision, and the best prediction. */
-void gx__report_regret(struct gx_router *router, const struct gx_workspace *ws, uint64_t ns);
+void gx__report_regret(const struct gx_workspace *ws, uint64_t ns);
 
 #endif
