@@ -18,7 +18,7 @@ enum gx_op_shape {
                              the parts are joined (gx__op_join) */
 };
 
-/* How a result is checked against its operands (route/trust.c). */
+/* How a result is checked against its operands (verify.c). */
 enum gx_verifier {
     GX_VERIFY_RECOMPUTE, /* some elements are recomputed */
     GX_VERIFY_MULTIPLY,  /* quotients: some elements are multiplied by their divisor */

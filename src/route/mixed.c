@@ -3,7 +3,7 @@
  * Jobs with buffers that run elsewhere: mixed ones, whose buffers are on several devices, and small
  * ones that finish sooner on another device, copies included. They are laid out in host memory:
  * operands are read from the buffers, the job is routed like any other, and its result is written
- * back. check.c lays out jobs in the same way to verify them.
+ * back. If every result is to be verified, all jobs with buffers run like this.
  */
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_
     const struct gx_instance *instance = ws->router->slots.instance;
     struct gx_prediction p;
     if (call->mode || call->path || atomic_load(&home->lost) || gx__sample_every(instance) == 1)
-        return false; /* the last: a result that is written back would not be compared */
+        return false; /* the last: it is verified on its own device */
     double copies = copies_ns(job);
     if (!(copies > 0))
         return false;
@@ -152,8 +152,8 @@ static gx_status cannot_copy(struct gx_router *router, const gx_operand *o, gx_s
     return s;
 }
 
-gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                            uint64_t *ns, char *message, size_t size)
+static gx_status read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
+                               uint64_t *ns, char *message, size_t size)
 {
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
@@ -181,11 +181,33 @@ static gx_status write_result(struct gx_router *router, const gx_job *job, const
     return s == GX_OK ? s : cannot_copy(router, &job->out, s, message, size);
 }
 
+/* If every result is to be verified, that includes the buffer it was written to. */
+static gx_status read_back(struct gx_workspace *ws, const gx_job *job, const gx_job *laid_out,
+                           char *message, size_t size)
+{
+    size_t bytes = gx__operand_bytes(job, GX_OUT);
+    struct gx_engine *engine = gx__in_device_buffer(&job->out) ? job->out.buf->engine : NULL;
+    if (!engine || !bytes || gx__sample_every(engine->instance) > 1)
+        return GX_OK;
+    snprintf(message, size, "no memory to verify a result");
+    if (!gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, bytes, 1))
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = gx_buf_read(job->out.buf, job->out.offset, ws->spare, bytes);
+    if (s != GX_OK)
+        return cannot_copy(ws->router, &job->out, s, message, size);
+    if (!memcmp(ws->spare, laid_out->out.host, bytes))
+        return GX_OK;
+    gx__health_gave_wrong_result(&ws->router->slots, engine->slot, engine);
+    snprintf(message, size, "device '%s': a wrong result in a buffer", engine->slot->name);
+    return GX_ERR_DEVICE;
+}
+
 gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
                         size_t *reported)
 {
     struct gx_router *router = ws->router;
-    struct gx_outcome own, *r = call->reports ? &call->reports[index] : &own;
+    struct gx_outcome own = {.reason = GX_REASON_NONE},
+                      *r = call->reports ? &call->reports[index] : &own;
     const gx_job *job = &call->jobs[index];
     struct gx_call there = *call;
     uint64_t copies = 0;
@@ -194,7 +216,7 @@ gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t in
     if (s != GX_OK)
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
     else
-        s = gx__read_operands(router, job, ws->round, &copies, call->message, sizeof call->message);
+        s = read_operands(router, job, ws->round, &copies, call->message, sizeof call->message);
     if (s != GX_OK)
         return s;
     there.jobs = ws->round;
@@ -203,6 +225,8 @@ gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t in
     s = gx__round_run(ws, &there, 0, 1, reported);
     if (s == GX_OK) {
         s = write_result(router, job, ws->round, &copies, there.message, sizeof there.message);
+        if (s == GX_OK)
+            s = read_back(ws, job, ws->round, there.message, sizeof there.message);
         r->total_ns += copies;
         if (r->reason == GX_REASON_ONLY) /* the device of the buffers could have done it too */
             r->reason = GX_REASON_FASTEST;

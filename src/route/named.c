@@ -300,6 +300,15 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     return GX_ERR_DEVICE;
 }
 
+void gx__end_resident(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
+                      gx_status status)
+{
+    struct gx_engine *engine = gx__resident_engine(&call->jobs[first]);
+    gx__report_alone(engine, call, first, count);
+    if (gx__health_is_failure(status))
+        gx__health_failed(&ws->router->slots, engine->slot, engine, status);
+}
+
 gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t first,
                            size_t count, size_t *reported)
 {
@@ -313,16 +322,14 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
         return s;
     }
     struct gx_engine *engine = gx__engine_acquire(gx__resident_engine(&call->jobs[first]));
-    struct gx_device_slot *slot = engine->slot;
-    for (size_t i = first; call->reports && i < first + count; i++)
+    for (size_t i = first; call->reports && !ws->only && i < first + count; i++)
         gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
     gx__batch_set(&batch, call, jobs, first, count);
-    uint64_t ns = gx__run_batch(router, engine, &batch);
+    uint64_t ns = gx__run_on_engine(engine, &batch);
     s = gx__take_result(call, &batch, first);
-    gx__report_alone(engine, call, first, count);
-    if (gx__health_is_failure(s))
-        gx__health_failed(&router->slots, slot, engine, s);
-    if (s == GX_OK && !engine->checked) {
+    if (!ws->only)
+        gx__end_resident(ws, call, first, count, s);
+    if (s == GX_OK) {
         s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
         if (s != GX_OK)
             fail_job(call, first + count - 1, s); /* the last one says so */

@@ -121,7 +121,7 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     uint64_t most = 0;
     bool stopped = false;
     const gx_job *meant = &ws->shard[0].round[j];
-    gx__outcome_clear(r, ws->decision.reason);
+    gx__outcome_clear(r, ws->only ? r->reason : ws->decision.reason);
     for (size_t k = 0; k < ws->shards; k++) {
         const struct gx_shard *shard = &ws->shard[k];
         if (!has_job(shard, j))
@@ -215,14 +215,14 @@ gx_status gx__report_round(const struct gx_workspace *ws, struct gx_call *call, 
 {
     struct gx_counters *counters = &ws->router->slots.instance->counters;
     gx_status s = GX_OK;
-    struct gx_outcome own;
+    struct gx_outcome own = {.reason = GX_REASON_NONE};
     for (size_t j = 0; j < count; j++) {
         struct gx_outcome *r = call->reports ? &call->reports[first + j] : &own;
-        struct gx_device_slot *slot = merge(ws, j, first + j, call->reports != NULL, r);
+        struct gx_device_slot *slot = merge(ws, j, first + j, call->reports && !ws->only, r);
         r->queued_ns = call->queued_ns;
         if (stayed_on_cpu(&call->jobs[first + j], ws))
             r->reason = GX_REASON_RESIDENT;
-        if (count == 1 && r->status == GX_OK)
+        if (count == 1 && r->status == GX_OK && !ws->only)
             r->total_ns = elapsed_ns;
         if (cancelled(ws) && (r->status == GX_ERR_NOT_RUN || r->status == GX_ERR_CANCELLED))
             gx__outcome_not_run(r, GX_ERR_CANCELLED);

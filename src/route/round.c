@@ -59,8 +59,13 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call)
     struct gx_router *router = ws->router;
     char *message = call->message;
     const size_t size = sizeof call->message;
-    gx_status s = gx__router_candidates(router, message, size);
     ws->candidates = ws->choices = 0;
+    if (ws->only) {
+        add_candidate(ws, ws->only->slot, gx__engine_acquire(ws->only));
+        ws->choices = 1;
+        return GX_OK;
+    }
+    gx_status s = gx__router_candidates(router, message, size);
     if (s != GX_OK)
         return s;
     message[0] = 0;
@@ -192,7 +197,7 @@ gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call, const 
     for (size_t i = 0; i < ws->choices; i++)
         add_cost(ws, i, replaced);
     gx__decide(&ws->question, &ws->decision);
-    if (explore) {
+    if (explore && !ws->only) {
         note_held_back(ws);
         count_decision(ws);
     }
@@ -237,7 +242,7 @@ gx_status gx__round_carve(struct gx_workspace *ws, const struct gx_call *call, c
         if (!shares[i].jobs)
             continue;
         ws->shard[ws->shards++] =
-            (struct gx_shard){.router = ws->router,
+            (struct gx_shard){.ws = ws,
                               .call = call,
                               .meant_for = &ws->candidate[d->portion[i].candidate],
                               .candidate = &ws->candidate[d->portion[i].candidate],
@@ -339,7 +344,8 @@ static bool may_be_written_later(const struct gx_shard *shard)
         const gx_job *job = &shard->jobs[i];
         size_t bytes = gx__operand_bytes(job, GX_OUT);
         if (bytes && job->out.host &&
-            gx__host_registered(shard->router->slots.instance->registered, job->out.host, bytes))
+            gx__host_registered(shard->ws->router->slots.instance->registered, job->out.host,
+                                bytes))
             return true;
     }
     return false;
@@ -377,7 +383,7 @@ static struct gx_candidate_engine *last_resort(struct gx_workspace *ws, gx_polic
     for (size_t i = 0; i < ws->candidates; i++)
         if (ws->candidate[i].slot->host)
             return NULL;
-    if (policy == GX_POLICY_GPU || enter_host(ws, message, sizeof message) != GX_OK)
+    if (ws->only || policy == GX_POLICY_GPU || enter_host(ws, message, sizeof message) != GX_OK)
         return NULL;
     return &ws->candidate[ws->candidates - 1];
 }
@@ -470,7 +476,8 @@ gx_status gx__round_run(struct gx_workspace *ws, struct gx_call *call, size_t fi
     for (size_t i = 0; i < ws->shards; i++)
         gx__shard_join(&ws->shard[i]);
     uint64_t end = gx__now_ns(), ns = round_ns(ws, end - start);
-    gx__routed(&ws->router->exploring, ns);
+    if (!ws->only)
+        gx__routed(&ws->router->exploring, ns);
     if (ws->decision.reason == GX_REASON_EXPLORED)
         gx__explored(&ws->router->exploring, ns, ws->decision.best_ns);
     s = gx__report_round(ws, call, first, count, ns);

@@ -235,7 +235,29 @@ static bool runs_elsewhere(struct gx_workspace *ws, const struct gx_call *call, 
            (n == 1 && gx__resident_engine(job) && gx__pays_to_move(ws, call, first));
 }
 
-static gx_status run_any(struct gx_router *router, struct gx_call *call)
+/* Whether all results are verified, also those of jobs with buffers. */
+static bool verifies_all(const struct gx_engine *engine)
+{
+    return engine->checked && gx__sample_every(engine->instance) == 1;
+}
+
+/* A job with buffers, laid out in host memory to be verified, on its own device. */
+static gx_status run_verified(struct gx_workspace *ws, struct gx_call *call, size_t i,
+                              size_t *reported)
+{
+    if (ws->only)
+        return gx__run_mixed(ws, call, i, reported);
+    ws->only = gx__resident_engine(&call->jobs[i]);
+    if (call->reports)
+        gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
+    gx_status s = gx__run_mixed(ws, call, i, reported);
+    ws->only = NULL;
+    gx__end_resident(ws, call, i, 1, s);
+    return s;
+}
+
+/* Runs all jobs, on devices that are chosen, or on `only`. */
+static gx_status run_any(struct gx_router *router, struct gx_call *call, struct gx_engine *only)
 {
     struct gx_rounds rounds;
     struct gx_workspace *ws = gx__workspace_take(router);
@@ -244,15 +266,20 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
         snprintf(call->message, sizeof call->message, "no memory to choose a device");
         gx__fail_before(router, call, 0, s);
     }
+    if (ws)
+        ws->only = only;
     for (size_t i = 0, n, reported = 0; i < call->count && s == GX_OK; i += n, reported = 0) {
-        bool resident = gx__resident_engine(&call->jobs[i]);
-        n = resident ? resident_count(call, i) : round_count(&rounds, call, i);
+        const struct gx_engine *home = gx__resident_engine(&call->jobs[i]);
+        bool verified = home && verifies_all(home);
+        n = verified ? 1 : home ? resident_count(call, i) : round_count(&rounds, call, i);
         if (call->cancel && atomic_load(call->cancel)) {
             s = GX_ERR_CANCELLED;
             snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
-        } else if (runs_elsewhere(ws, call, i, n)) {
+        } else if (!only && runs_elsewhere(ws, call, i, n)) {
             s = gx__run_mixed(ws, call, i, &reported);
-        } else if (resident) {
+        } else if (verified) {
+            s = run_verified(ws, call, i, &reported);
+        } else if (home) {
             s = gx__run_resident(ws, call, i, n, &reported);
         } else {
             s = gx__round_run(ws, call, i, n, &reported);
@@ -265,6 +292,24 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call)
     if (ws)
         gx__workspace_give(ws);
     return s;
+}
+
+void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch)
+{
+    struct gx_call call = {.jobs = batch->jobs,
+                           .count = batch->count,
+                           .reports = batch->reports,
+                           .path = batch->path,
+                           .mode = batch->mode,
+                           .submit_ns = batch->submit_ns,
+                           .queued_ns = batch->queued_ns,
+                           .cancel = batch->cancel};
+    fenv_t caller;
+    gx__float_env_default(&caller);
+    batch->status = run_any(router, &call, engine);
+    gx__float_env_restore(&caller);
+    batch->failed = batch->status == GX_OK ? GX_NO_JOB : call.failed;
+    memcpy(batch->message, call.message, sizeof batch->message);
 }
 
 /* The engine of "cpu"; NULL if it may not be chosen, or on failure. */
@@ -308,7 +353,7 @@ gx_status gx__router_run(void *user, struct gx_call *call)
     } else {
         fenv_t caller;
         gx__float_env_default(&caller);
-        s = run_any(router, call);
+        s = run_any(router, call, NULL);
         gx__float_env_restore(&caller);
     }
     if (host)

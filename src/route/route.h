@@ -83,13 +83,13 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch);
 /* Like it, but verifies results in host memory as gx_config.sample_every says, and with
  * sample_every 1 also those in buffers. A wrong result is GX_ERR_DEVICE and quarantines the device.
  * Sets the status and reports of the batch, and counts its jobs. */
-void gx__check_run(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
+void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct gx_batch *batch);
 /* gx_run_on_fn: the one or the other, for an engine that was named or has the buffers. */
 static inline uint64_t gx__run_batch(void *router, struct gx_engine *engine, struct gx_batch *batch)
 {
     if (!engine->checked)
         return gx__run_on_engine(engine, batch);
-    gx__check_run(router, engine, batch);
+    gx__run_verified(router, engine, batch);
     return 0;
 }
 

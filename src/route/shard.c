@@ -85,7 +85,7 @@ static void fail_wrong(struct gx_shard *shard, uint64_t index, const char *what)
     char message[sizeof shard->message];
     snprintf(message, sizeof message, "device '%s': %s at element %llu",
              shard->candidate->slot->name, what, (unsigned long long)index);
-    gx__health_gave_wrong_result(&shard->router->slots, shard->candidate->slot,
+    gx__health_gave_wrong_result(&shard->ws->router->slots, shard->candidate->slot,
                                  shard->candidate->engine);
     fail(shard, GX_ERR_DEVICE, message);
 }
@@ -111,16 +111,17 @@ static void decay(_Atomic uint64_t *ps)
     atomic_store(ps, before - before / SAMPLE_DECAY);
 }
 
-/* Verifies samples of jobs from .. to, which the device reports as done and which took ns together.
+/* Verifies samples of jobs from .. to, which the device reports as done and which took ns together,
+ * and returns the first that is wrong, or `to`.
  * On a trusted device, unless the caller has set sample_every, the time for this is limited by
  * taking smaller samples of all jobs. */
-static bool compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
+static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
-    struct gx_instance *instance = shard->router->slots.instance;
+    struct gx_instance *instance = shard->ws->router->slots.instance;
     uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
     struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = instance};
-    bool trusted = gx__health_trusted(slot), right = true;
+    bool trusted = gx__health_trusted(slot);
     uint64_t before = shard->sampled, elements = 0;
     if (trusted && !instance->config.sample_every)
         left = gx__sample_most(ns, atomic_load(&slot->sample_ps));
@@ -132,15 +133,18 @@ static bool compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
             decay(&slot->sample_ps);
     }
     sampler.rest = sampler.seed / 64 % every; /* so that samples are of other jobs each time */
-    for (size_t i = from; i < to && right; i++) {
-        uint64_t wrong, count = gx__sample_size(&sampler, &shard->jobs[i], every, trusted);
+    size_t right = from;
+    for (; right < to; right++) {
+        uint64_t wrong, count = gx__sample_size(&sampler, &shard->jobs[right], every, trusted);
         if (!count)
             continue;
-        right = compare_sample(shard, &sampler, i, count, &wrong);
-        shard->reports[i].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+        bool same = compare_sample(shard, &sampler, right, count, &wrong);
+        shard->reports[right].sampled = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         shard->sampled += count;
-        if (!right)
-            fail_wrong(shard, wrong, "a wrong result");
+        if (same)
+            continue;
+        fail_wrong(shard, wrong, "a wrong result");
+        break;
     }
     gx__count(&instance->counters.sampled, shard->sampled - before);
     return right;
@@ -229,10 +233,14 @@ static bool run_batch(struct gx_shard *shard, bool alone)
     size_t end = batch.status == GX_OK ? shard->share.jobs : first + batch.failed;
     if (batch.status != GX_OK)
         fail(shard, batch.status, batch.message);
-    if (gx__health_is_failure(batch.status) && !slot->host)
-        gx__health_failed(&shard->router->slots, slot, engine, batch.status);
-    if (!slot->host && !compare(shard, first, end, ns))
-        return false; /* none of these jobs counts */
+    if (gx__health_is_failure(batch.status) && !slot->host && !shard->ws->only)
+        gx__health_failed(&shard->ws->router->slots, slot, engine, batch.status);
+    size_t right = slot->host ? end : compare(shard, first, end, ns);
+    if (right < end) { /* the others count only if all of their elements were verified */
+        if (gx__sample_every(engine->instance) == 1)
+            finish_jobs(shard, right, ns);
+        return false;
+    }
     if (!slot->host && batch.status == GX_OK && atomic_load(&engine->lost)) {
         fail(shard, GX_ERR_DEVICE, "another call has found that the device gives wrong results");
         return false;
@@ -243,8 +251,8 @@ static bool run_batch(struct gx_shard *shard, bool alone)
     alone &= atomic_load(&slot->active) == 1;
     if (batch.status == GX_OK && alone && !shard->spare && !shard->call->mode &&
         !shard->failed_over)
-        gx__learn(shard->router->slots.instance, slot, batch.jobs, batch.count, shard->call->path,
-                  ns, shard->together);
+        gx__learn(shard->ws->router->slots.instance, slot, batch.jobs, batch.count,
+                  shard->call->path, ns, shard->together);
     if (batch.status == GX_ERR_NOT_CANONICAL) {
         clear_status(shard);
         shard->next = end + 1; /* its report has the status */

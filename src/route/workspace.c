@@ -21,7 +21,6 @@ struct gx_helper {
     pthread_t thread;
     pthread_cond_t wake;
     struct gx_shard *shard;
-    struct gx_workspace *ws;
     bool stop;
 };
 
@@ -62,6 +61,7 @@ static void free_memory(struct gx_router *router, char **memory, size_t *room)
 void gx__workspace_give(struct gx_workspace *ws)
 {
     struct gx_router *router = ws->router;
+    ws->only = NULL;
     if (ws->spare_room > SPARE_KEPT)
         free_memory(router, &ws->spare, &ws->spare_room);
     if (ws->copies_room > SPARE_KEPT)
@@ -129,11 +129,11 @@ static void *run_shards(void *user)
         gx__shard_run(h->shard);
         pthread_mutex_lock(&router->lock);
         h->shard->done = true;
+        /* Under the lock: once it is released, the caller may free the workspace. */
+        pthread_cond_signal(&h->shard->ws->changed);
         h->shard = NULL;
         h->next_idle = router->idle;
         router->idle = h;
-        /* Under the lock: once it is released, the caller may free the workspace. */
-        pthread_cond_signal(&h->ws->changed);
     }
     pthread_mutex_unlock(&router->lock);
     return NULL;
@@ -171,7 +171,6 @@ bool gx__shard_send(struct gx_workspace *ws, struct gx_shard *shard)
         h = new_helper(router);
     if (h) {
         h->shard = shard;
-        h->ws = ws;
         shard->done = false;
         pthread_cond_signal(&h->wake);
     }

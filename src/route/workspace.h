@@ -21,7 +21,7 @@ struct gx_candidate_engine {
 };
 
 struct gx_shard {
-    struct gx_router *router;
+    struct gx_workspace *ws;
     const struct gx_call *call;
     struct gx_candidate_engine *meant_for, *candidate; /* as planned; after failover, another */
     const gx_job *round;
@@ -44,6 +44,7 @@ struct gx_shard {
 
 struct gx_workspace {
     struct gx_router *router;
+    struct gx_engine *only; /* the one that must run all: named, or with all buffers. NULL: any */
     struct gx_workspace *next;
     pthread_cond_t changed; /* a shard is done */
     size_t choices;         /* the first candidates, which the decision was between */
@@ -169,7 +170,11 @@ gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const cha
  * message says why. */
 gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
                            struct gx_engine **engine, size_t *count, gx_reason *first_reason);
-/* Runs resident jobs of one device. As gx__round_run. */
+/* Resident jobs, which were not named, have run on their device: reports it, and its failure. */
+void gx__end_resident(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
+                      gx_status status);
+/* Runs resident jobs of one device without verifying them; probes the device when due. As
+ * gx__round_run. */
 gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t first,
                            size_t count, size_t *reported);
 
@@ -191,14 +196,10 @@ bool gx__is_mixed(const gx_job *job);
 /* Writes the jobs to workspace->round with host memory of the workspace in place of device buffers.
  * Copies no operands. GX_ERR_OUT_OF_MEMORY. */
 gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count);
-/* Reads the operands of a job from device buffers to where gx__lay_out put them, and adds the time
- * to *ns. On failure message says why. */
-gx_status gx__read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                            uint64_t *ns, char *message, size_t size);
 /* Whether a job with buffers on one device finishes sooner elsewhere, copies included: then it runs
  * like a mixed one. Few do: inversions of a few elements, which take a GPU many passes. */
 bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_t index);
-/* Runs one mixed job of the call. As gx__round_run. */
+/* Runs one job of the call laid out in host memory. As gx__round_run. */
 gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
                         size_t *reported);
 
