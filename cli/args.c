@@ -659,6 +659,22 @@ void args_print_settings(FILE *out)
     }
 }
 
+const old_variable args_old_variables[OLD_VARIABLES] = {
+    {"GPU_DEVICE_LOCAL", "0|1", "0: --path host-visible, 1: --path device-local"},
+    {"GPU_STREAM_CHUNK_ELEMS", "N", "--stream-chunk-elems N"},
+    {"SUPERVM_WGPU_BACKENDS", "BACKENDS",
+     "--webgpu-backends BACKENDS: vulkan, gl or gles, dx12, metal, in any case"},
+};
+
+void args_print_old_variables(FILE *out)
+{
+    for (size_t i = 0; i < OLD_VARIABLES; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s=%s", args_old_variables[i].name, args_old_variables[i].arg);
+        print_help_line(out, left, args_old_variables[i].help);
+    }
+}
+
 static void print_name(FILE *out, const char *name, int *column)
 {
     int length = (int)strlen(name) + 3; /* " --" */

@@ -101,6 +101,16 @@ args_result args_parse(const arg_table *tables, size_t ntables, gx_config *confi
 void args_print_help(FILE *out, const arg_table *table);
 void args_print_settings(FILE *out);
 
+/* Environment variables of the SuperVM prototype: the library reads them where neither the setting
+ * nor its own variable is given. */
+typedef struct old_variable {
+    const char *name, *arg, *help;
+} old_variable;
+
+enum { OLD_VARIABLES = 3 };
+extern const old_variable args_old_variables[OLD_VARIABLES];
+void args_print_old_variables(FILE *out);
+
 /* Prints only the names of the library's settings and of a table, wrapped. */
 void args_print_names(FILE *out, const arg_table *table);
 

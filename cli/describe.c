@@ -179,6 +179,13 @@ static void program_page(const described *all)
          "Each has an environment variable.\n.Bl -tag -width Ds");
     each_setting(setting_item);
     each_of_table(all->general, option_item);
+    puts(".El\n.Sh ENVIRONMENT\nThe variables of the options above, and those of the SuperVM "
+         "prototype, for settings given in neither way:\n.Bl -tag -width Ds");
+    for (size_t i = 0; i < OLD_VARIABLES; i++) {
+        printf(".It Ev %s Ns = Ns Ar \"%s\"\n", args_old_variables[i].name,
+               args_old_variables[i].arg);
+        put_line(args_old_variables[i].help, strlen(args_old_variables[i].help), true);
+    }
     puts(".El");
     put_common_sections();
     puts(".Sh SEE ALSO\n.Xr gpuexec 3");

@@ -68,6 +68,8 @@ static void print_common_options(FILE *out)
           out);
     args_print_settings(out);
     args_print_help(out, &general);
+    fputs("\nVariables of the SuperVM prototype, for settings given in neither way:\n", out);
+    args_print_old_variables(out);
 }
 
 static void print_all_usage(FILE *out)

@@ -75,6 +75,13 @@ static void append(char *text, size_t size, const char *format, ...)
     va_end(ap);
 }
 
+static void append_variable(const char *name, char *text, size_t size)
+{
+    const char *value = getenv(name);
+    if (value && *value)
+        append(text, size, " %s=%s", name, value);
+}
+
 /* Library settings that affect the measurements, from wherever they were set. */
 static void append_settings(const scanning *s, char *text, size_t size)
 {
@@ -96,11 +103,11 @@ static void append_settings(const scanning *s, char *text, size_t size)
         else if (set[i].number)
             append(text, size, " --%s %llu", set[i].name, (unsigned long long)set[i].number);
     }
-    for (uint32_t i = 0; (o = gx_option_get(i)) != NULL; i++) {
-        const char *value = getenv(o->env);
-        if (value && *value && strcmp(o->name, "cache-dir") != 0)
-            append(text, size, " %s=%s", o->env, value);
-    }
+    for (uint32_t i = 0; (o = gx_option_get(i)) != NULL; i++)
+        if (strcmp(o->name, "cache-dir") != 0)
+            append_variable(o->env, text, size);
+    for (size_t i = 0; i < OLD_VARIABLES; i++)
+        append_variable(args_old_variables[i].name, text, size);
 }
 
 /* In canonical form, because --resume compares them. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/abi.h"
 #include "base/env.h"
@@ -197,21 +198,52 @@ const char *gx__webgpu_backends_here(void)
     return BACKENDS_TEXT;
 }
 
+/* Spellings of the SuperVM prototype that differ from ours. */
+static const struct {
+    const char *name;
+    enum gx_webgpu_backend backend;
+} other_names[] = {{"gles", GX_WEBGPU_GL}};
+
+static bool is_word(const char *word, const char *text, size_t length)
+{
+    return strlen(word) == length && !strncasecmp(word, text, length);
+}
+
+/* GX_WEBGPU_BACKENDS if there is no such backend. */
+static enum gx_webgpu_backend find_backend(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+        if (is_word(other_names[i].name, text, length))
+            return other_names[i].backend;
+    enum gx_webgpu_backend b = 0;
+    while (b < GX_WEBGPU_BACKENDS && !is_word(gx__webgpu_backend_names[b], text, length))
+        b++;
+    return b;
+}
+
 bool gx__parse_backends(const char *text, unsigned *bits)
 {
     *bits = text ? 0 : BACKENDS_HERE;
     while (text) {
-        size_t length = strcspn(text, ","), b = GX_WEBGPU_BACKENDS;
-        while (b-- > 0)
-            if (strlen(gx__webgpu_backend_names[b]) == length &&
-                !memcmp(gx__webgpu_backend_names[b], text, length))
-                break;
-        if (b == SIZE_MAX || !(BACKENDS_HERE >> b & 1))
+        text += strspn(text, " ");
+        size_t all = strcspn(text, ","), length = all;
+        while (length && text[length - 1] == ' ')
+            length--;
+        enum gx_webgpu_backend b = find_backend(text, length);
+        if (b == GX_WEBGPU_BACKENDS)
             return false;
-        *bits |= 1u << b;
-        text = text[length] ? text + length + 1 : NULL;
+        *bits |= BACKENDS_HERE & 1u << b;
+        text = text[all] ? text + all + 1 : NULL;
     }
     return true;
+}
+
+static gx_status refuse_backends(const char *where, const char *value, char *err, size_t err_size)
+{
+    snprintf(err, err_size,
+             "%s: '%.48s' is not a list of WebGPU backends: vulkan, gl or gles, dx12, metal", where,
+             value);
+    return GX_ERR_INVALID;
 }
 
 static size_t member_bytes(size_t i)
@@ -267,11 +299,8 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
         memcpy(field, &value, sizeof value);
         return GX_OK;
     case BACKENDS:
-        if (!gx__parse_backends(value, &bits)) {
-            snprintf(err, err_size, "%s: '%.48s' is not a list of backends of this platform: %s",
-                     where, value, BACKENDS_TEXT);
-            return GX_ERR_INVALID;
-        }
+        if (!gx__parse_backends(value, &bits))
+            return refuse_backends(where, value, err, err_size);
         memcpy(field, &value, sizeof value);
         return GX_OK;
     case TEXT:
@@ -334,7 +363,7 @@ gx_status gx_config_set(gx_config *config, const char *name, const char *value, 
     return s == GX_OK ? s : gx__fail(NULL, s, "%s", message);
 }
 
-/* Names of these settings in the programs that the library replaces. */
+/* Names of these settings in the SuperVM prototype. */
 static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
 {
     const char *value = gx__env(config, "GPU_DEVICE_LOCAL");
@@ -366,11 +395,8 @@ static gx_status take_old_backends(gx_config *config, char *err, size_t err_size
     unsigned bits;
     if (!value || config->webgpu_backends)
         return GX_OK;
-    if (!gx__parse_backends(value, &bits)) {
-        snprintf(err, err_size, "%s: '%.48s' is not a list of backends of this platform: %s", name,
-                 value, BACKENDS_TEXT);
-        return GX_ERR_INVALID;
-    }
+    if (!gx__parse_backends(value, &bits))
+        return refuse_backends(name, value, err, err_size);
     config->webgpu_backends = value;
     return GX_OK;
 }

@@ -49,8 +49,8 @@ extern const char *const gx__webgpu_backend_names[GX_WEBGPU_BACKENDS];
 /* "vulkan and gl": the backends available on this platform. */
 const char *gx__webgpu_backends_here(void);
 
-/* Parses a comma-separated list of backends; bit b is set if backend b is named. All of this
- * platform are if text is NULL. False for any other name. */
+/* Parses a comma-separated list of backends, in any case, gles for gl; bit b is set if backend b is
+ * named and this platform has it. All that it has are if text is NULL. False for any other name. */
 bool gx__parse_backends(const char *text, unsigned *bits);
 
 #endif

@@ -97,20 +97,64 @@ static void backends(void **state)
     expect_name("webgpu:vulkan:0", NULL);
     gx__device_stop(&instance);
 
-    gx_ctx *ctx = NULL;
-    gx_config config = {.webgpu_backends = "gl,metal"};
-    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
-    config.webgpu_backends = NULL;
-    setenv("SUPERVM_WGPU_BACKENDS", "dx12", 1);
-    assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
-    setenv("SUPERVM_WGPU_BACKENDS", "gl,vulkan", 1);
-    assert_int_equal(gx_open(&config, &ctx), GX_OK);
-    gx_close(&ctx);
-    unsetenv("SUPERVM_WGPU_BACKENDS");
+    /* one that this platform lacks matters only where nothing else is left, and only here */
+    instance = (struct gx_instance){.config.webgpu_backends = "DX12, Gles,metal"};
+    expect_name("webgpu", names[1]);
+    expect_name("webgpu:vulkan:0", NULL);
+    gx__device_stop(&instance);
+    instance = (struct gx_instance){.config.webgpu_backends = "metal"};
+    expect_name("webgpu", NULL);
+    assert_non_null(strstr(message, "'metal', only vulkan and gl"));
+    gx_device_info info = {.struct_size = sizeof info};
+    assert_int_equal(gx__device_find(&instance, "cpu", &info, message, sizeof message), GX_OK);
+    gx__device_stop(&instance);
+
+    gx_config config = {0};
     char err[160];
-    assert_int_equal(gx_config_set(&config, "webgpu-backends", "opengl", err, sizeof err),
-                     GX_ERR_INVALID);
-    assert_non_null(strstr(err, "vulkan and gl"));
+    static const char *const wrong[] = {"opengl", "gl,", "", "gl vulkan", "vulkan,g", "gle"};
+    for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
+        assert_int_equal(gx_config_set(&config, "webgpu-backends", wrong[i], err, sizeof err),
+                         GX_ERR_INVALID);
+        assert_non_null(strstr(err, "vulkan, gl or gles, dx12, metal"));
+    }
+}
+
+/* The devices that a context lists with a value of the prototype's variable; NULL: gx_open must
+ * refuse it. */
+static void expect_listed(const char *value, const char *expected)
+{
+    gx_ctx *ctx = NULL;
+    gx_device_info infos[8];
+    char listed[200] = "";
+    size_t count = GXT_COUNT(infos);
+    assert_int_equal(setenv("SUPERVM_WGPU_BACKENDS", value, 1), 0);
+    assert_int_equal(gx_open(NULL, &ctx), expected ? GX_OK : GX_ERR_INVALID);
+    unsetenv("SUPERVM_WGPU_BACKENDS");
+    if (!expected)
+        return;
+    for (size_t i = 0; i < count; i++)
+        infos[i] = (gx_device_info){.struct_size = sizeof infos[i]};
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++)
+        if (infos[i].kind == GX_DEVICE_WEBGPU && infos[i].usable) {
+            strcat(listed, " ");
+            strcat(listed, infos[i].name);
+        }
+    gx_close(&ctx);
+    assert_string_equal(listed, expected);
+}
+
+static void variable_of_the_prototype(void **state)
+{
+    (void)state;
+    expect_listed("vulkan", " webgpu:vulkan:0");
+    expect_listed("VULKAN", " webgpu:vulkan:0");
+    expect_listed("gl", " webgpu:gl:0");
+    expect_listed("GLES", " webgpu:gl:0");
+    expect_listed("dx12,gles,Vulkan", " webgpu:vulkan:0 webgpu:gl:0");
+    expect_listed("dx12", "");
+    expect_listed("DX12,Metal", "");
+    expect_listed("dx13", NULL);
 }
 
 static void software_is_not_automatic(void **state)
@@ -688,6 +732,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finding),
         cmocka_unit_test(backends),
+        cmocka_unit_test(variable_of_the_prototype),
         cmocka_unit_test(software_is_not_automatic),
         cmocka_unit_test(other_libraries),
         cmocka_unit_test(every_way_to_multiply),

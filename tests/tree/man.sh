@@ -47,7 +47,7 @@ done
 for option in $("$program" help options | options_of); do
     grep -qE -- "(^ *|, )$option( |,|\$)" <<<"$program_page" || fail "gpuexec.1 has no $option"
 done
-for variable in $("$program" --help | grep -oE '\(GPUEXEC_[A-Z_]+\)' | tr -d '()'); do
+for variable in $("$program" --help | grep -oE '\(GPUEXEC_[A-Z_]+\)|^  [A-Z_]+=' | tr -d '()= '); do
     grep -qw "$variable" <<<"$program_page" || fail "gpuexec.1 has no $variable"
 done
 

@@ -150,6 +150,19 @@ static void set_automatic(struct wg_loader *loader)
     }
 }
 
+static void say_none(struct wg_loader *loader, const struct gx_instance *instance, unsigned wanted)
+{
+    if (wanted)
+        snprintf(loader->why_none, sizeof loader->why_none, "no WebGPU adapter found: %s",
+                 loader->gl_forked ? gl_message
+                                   : "install the GPU's driver, or mesa-vulkan-drivers "
+                                     "and libegl1 for software adapters");
+    else
+        snprintf(loader->why_none, sizeof loader->why_none,
+                 "no WebGPU: this platform has none of the backends allowed, '%.32s', only %s",
+                 instance->config.webgpu_backends, gx__webgpu_backends_here());
+}
+
 static void start(struct wg_loader *loader, struct gx_instance *instance)
 {
     unsigned wanted;
@@ -160,10 +173,7 @@ static void start(struct wg_loader *loader, struct gx_instance *instance)
                 list_backend(loader, b);
         set_automatic(loader);
         if (!loader->count)
-            snprintf(loader->why_none, sizeof loader->why_none, "no WebGPU adapter found: %s",
-                     loader->gl_forked ? gl_message
-                                       : "install the GPU's driver, or mesa-vulkan-drivers "
-                                         "and libegl1 for software adapters");
+            say_none(loader, instance, wanted);
     }
     if (!loader->count)
         gx__log(instance, GX_LOG_INFO, "%s", loader->why_none);
@@ -249,7 +259,7 @@ static bool possible(const char *name, char *message, size_t message_size)
         return true;
     memcpy(backend, from, length);
     backend[length] = 0;
-    if (gx__parse_backends(backend, &bits))
+    if (gx__parse_backends(backend, &bits) && bits)
         return true;
     snprintf(message, message_size, "'%.32s': this platform has no WebGPU backend '%s', only %s",
              name, backend, gx__webgpu_backends_here());
