@@ -293,8 +293,11 @@ static bool row_line(scan_reader *r, char *line)
 
 static bool read_line(scan_reader *r, char *line)
 {
+    static const char type[] = "#TYPE "; /* PowerShell's Export-Csv puts it first */
     if (r->seeds)
         return scan_seeds_line(r, line);
+    if (r->line == 1 && !strncmp(line, type, sizeof type - 1))
+        return true;
     if (*line == '#')
         return heading_line(r, line);
     if (r->section)
@@ -327,7 +330,10 @@ static bool read_lines(scan_reader *r, const char *data, size_t size, unsigned f
 {
     static const char mark[] = "\xef\xbb\xbf"; /* byte-order mark, written by some editors */
     size_t at = size >= 3 && !memcmp(data, mark, 3) ? 3 : 0;
-    for (r->line = 1; at < size; r->line++) {
+    r->line = 1;
+    if (size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2)))
+        return scan_refuse(r, "UTF-16: save the file as UTF-8");
+    for (; at < size; r->line++) {
         const char *end = memchr(data + at, '\n', size - at);
         if (!end && flags & SCAN_CUT)
             return true;
@@ -349,10 +355,15 @@ bool scan_parse(const char *name, const char *data, size_t size, unsigned flags,
     if (!read_lines(&r, data, size, flags))
         return false;
     if (!r.section)
-        return scan_refuse(&r, "the file is empty");
+        return scan_refuse(&r, r.seeds ? "the file has no rows" : "the file is empty");
     if (r.line > 1)
         r.line--;
-    return end_section(&r);
+    bool ok = end_section(&r);
+    for (size_t i = 0; ok && r.seeds && i < file->count; i++) {
+        r.section = &file->sections[i]; /* lines of several machines may alternate */
+        ok = end_section(&r);
+    }
+    return ok;
 }
 
 /* ---- from disk ---- */

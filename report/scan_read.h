@@ -9,7 +9,33 @@
 
 #include "report/scan.h"
 
-enum { SEEDS_COLUMNS_MAX = 16 };
+/* What the column names of a threshold scan say (scan_seeds.c). */
+enum { SEEDS_COLUMNS_MAX = 32, SEEDS_MACHINES_MAX = 16, SEEDS_WORD_MAX = 24 };
+
+typedef enum seeds_role {
+    SEEDS_TIME,
+    SEEDS_SIZE,
+    SEEDS_BACKEND,
+    SEEDS_PLATFORM,
+    SEEDS_WINNER,
+    SEEDS_IGNORED
+} seeds_role;
+
+typedef enum seeds_statistic {
+    SEEDS_MEDIAN,
+    SEEDS_P90,
+    SEEDS_MIN,
+    SEEDS_MAX,
+    SEEDS_STATISTICS
+} seeds_statistic;
+
+typedef struct seeds_column {
+    seeds_role role;
+    const char *platform, *backend; /* "windows", "dx12"; NULL: not in the name */
+    bool cpu;
+    seeds_statistic statistic;
+    double us; /* in its unit of time */
+} seeds_column;
 
 typedef struct scan_reader {
     const char *name;
@@ -19,8 +45,8 @@ typedef struct scan_reader {
     char *err;
     bool headed; /* its column names have been read */
     bool seeds;
-    int seeds_columns[SEEDS_COLUMNS_MAX];
-    size_t seeds_count;
+    seeds_column columns[SEEDS_COLUMNS_MAX];
+    size_t ncolumns;
 } scan_reader;
 
 /* Stores NAME:LINE and the reason; returns false. */

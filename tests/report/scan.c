@@ -159,10 +159,43 @@ static const struct {
     {"why\n", "why\n# gpuexec-scan: 1\n", "f:13: the file ends before the column names"},
     {good, "", "f:1: the file is empty"},
     {good, "a,b,c\n1,2,3\n", "f:1: unknown column 'a'"},
-    {good, "Size,CPU (ms),GPU Median (us)\n", "f:1: column 'CPU (ms)': times must be in us"},
-    {good, "Size,CPU,GPU Median (us)\n", "f:1: column 'CPU': times must be in us"},
+    {good, "Size,CPU (s),GPU Median (us)\n", "f:1: unknown column 'CPU (s)'"},
+    {good, "Size,CPU,GPU Median (us)\n", "f:1: column 'CPU': times must be in us or ms"},
+    {good, "Size,CPU (us ms),GPU us\n", "f:1: unknown column 'CPU (us ms)'"},
+    {good, "Size,CPU us,GPU us,\n", "f:1: unknown column ''"},
+    {good, "Size,CPU us,GPU us,Size\n", "f:1: column 'Size' appears twice"},
+    {good, "Size,Winner\n", "f:1: columns for the size and a time"},
+    {good, "CPU us,GPU us\n", "f:1: columns for the size and a time"},
+    {good, "Size,DX12 us,GLES p90 us\n", "f:1: column 'GLES p90 us': there is no column with"},
+    {good, "Size,CPU us,GPU us\n", "f:2: the file has no rows"},
+    {good, "Size,\xe6\x97\xb6\xe9\x97\xb4 us\n", "f:1: unknown column"},
+    {good, "#TYPE x\n", "f:2: the file is empty"},
+    {good, "Size,CPU us\n#TYPE x\n", "f:2: 1 column instead of 2"},
+    {good, "\xff\xfeS", "f:1: UTF-16"},
+    {good, "\xfe\xff", "f:1: UTF-16"},
+    {good, "|Size|CPU us|\n|-|-|\n|1|2\n", "f:3: no bar at the end"},
+    {good, "|Size|CPU us|\n|1|2|3|\n", "f:2: 3 columns instead of 2"},
+    {good, "|\n", "f:1: empty"},
     {good, "Size,CPU us,CPU us\n", "f:1: column 'CPU us' appears twice"},
-    {good, "Size,CPU us,GPU us\n20k,1,2\n", "f:2: '20k' is not a plain number"},
+    {good, "Size,CPU us,GPU us\n20K,1,2\n", "f:2: '20K': 1000 or 1024 to a K?"},
+    {good, "Size,CPU us,GPU us\nk,1,2\n", "f:2: '' is not a number"},
+    {good, "Size,CPU us,GPU us\n,1,2\n", "f:2: '' is not a number"},
+    {good, "Size,CPU us,GPU us\n1.5,1,2\n", "f:2: the size is not a whole number"},
+    {good, "Size,CPU us,GPU us\n1e300M,1,2\n", "f:2: the size is not a whole number"},
+    {good, "Size,CPU us,GPU us\n0,1,2\n", "f:2: elements: must be at least 1"},
+    {good, "Size,CPU us,GPU us\n1,0,2\n", "f:2: median_us: must not be 0"},
+    {good, "Size,CPU ms\n1,1e308\n", "f:2: '1e308' is too long a time"},
+    {good, "Size,CPU us,GPU us\n1,\"1,04\",2\n", "f:2: '1,04' is not a number"},
+    {good, "Size,CPU us,GPU us\n1,\"1,,043\",2\n", "f:2: '1,,043' is not a number"},
+    {good, "Size,CPU us,GPU us\n1,\"1043,000\",2\n", "f:2: '1043,000' is not a number"},
+    {good, "Size,CPU us,GPU us\n1,\",043\",2\n", "f:2: ',043' is not a number"},
+    {good, "Size,CPU us,GPU us\n1,1 ms,2\n", "f:2: '1 ms' is not a number"},
+    {good, "Size,Backend,GPU us\n1,,2\n", "f:2: '' is not a backend"},
+    {good, "Size,OS,GPU us\n1,a name that is much too long,2\n", "f:2: 'a name that is"},
+    {good, "Size,GPU us,GPU p90 us\n1,3,2\n", "f:2: min <= median"},
+    {good, "Size,GPU us,Winner\n1,3,me\n", "f:2: the winner column says 'me', which is no device"},
+    {good, "Size,CPU us,DX12 us,Winner\n1,3,4,DX12\n", "f:2: the winner column says 'DX12', but"},
+    {good, "Size,GLES us,DX12 us,Winner\n1,3,4,dx12 (1x)\n", "f:2: the winner column says 'dx12 "},
     {good, "Size,CPU us,GPU us\n20,1\n", "f:2: 2 columns instead of 3"},
     {good, "Size,CPU us,GPU us,Winner\n20,1,2,GPU\n", "f:2: the winner column says 'GPU'"},
     {good, "Size,CPU us,GPU us\n20,1,2\n20,1,2\n", "f:3: this cell is already in line 2"},
@@ -212,6 +245,36 @@ static void cut_anywhere(void **unused)
     }
 }
 
+/* What is read from a threshold scan: "@OS" of each section that has one, and device, size, median
+ * and P90 of its rows. */
+static void check_seeds(const char *text, const char *expected)
+{
+    char err[SCAN_ERROR_SIZE], *got;
+    size_t size;
+    scan_file file;
+    if (!scan_parse("f", text, strlen(text), 0, &file, err))
+        fail_msg("%s", err);
+    FILE *out = open_memstream(&got, &size);
+    for (size_t i = 0; i < file.count; i++) {
+        const scan_section *s = &file.sections[i];
+        assert_true(s->foreign);
+        assert_string_equal(s->label, *s->os ? s->os : "f");
+        if (*s->os)
+            fprintf(out, "@%s ", s->os);
+        for (size_t k = 0; k < s->count; k++) {
+            const scan_row *row = &s->rows[k];
+            assert_int_equal(scan_is_ok(row), isfinite(row->median_us));
+            fprintf(out, "%s %.0f ", row->device, row->elements);
+            fprintf(out, isnan(row->median_us) ? "- " : "%g ", row->median_us);
+            fprintf(out, isnan(row->p90_us) ? "-; " : "%g; ", row->p90_us);
+        }
+    }
+    fclose(out);
+    assert_string_equal(got, expected);
+    free(got);
+    scan_free(&file);
+}
+
 static void columns_of_the_seeds(void **unused)
 {
     (void)unused;
@@ -228,14 +291,88 @@ static void columns_of_the_seeds(void **unused)
     scan_free(&file);
 
     /* other spellings, an unmeasured cell, both line ends, a mark at the beginning */
-    static const char text[] = "\xef\xbb\xbf\"elements\",gpu_median_us,\"cpu_us\",gpu_p90_us\r\n"
-                               "\"64\",2.5,1,3\r\n128,,1,\r\n";
-    if (!scan_parse("f", text, sizeof text - 1, 0, &file, err))
-        fail_msg("%s", err);
-    assert_int_equal(file.sections[0].count, 4);
-    assert_true(file.sections[0].rows[1].median_us == 2.5);
-    assert_false(scan_is_ok(&file.sections[0].rows[3]));
-    scan_free(&file);
+    check_seeds("\xef\xbb\xbf\"elements\",gpu_median_us,\"cpu_us\",gpu_p90_us\r\n"
+                "\"64\",2.5,1,3\r\n128,,1,\r\n",
+                "gpu 64 2.5 3; cpu 64 1 -; gpu 128 - -; cpu 128 1 -; ");
+    check_seeds("#TYPE x\nSize,CpuMs,GpuMs\n1,2,0.003\n", "cpu 1 2000 -; gpu 1 3 -; ");
+    check_seeds("Size,CPU (\xc2\xb5s),GPU Time (\xce\xbcs)\n20k,\"1,043.5\",\"1,000,000\"\n",
+                "cpu 20000 1043.5 -; gpu 20000 1e+06 -; ");
+    check_seeds("|Size|GPU us|\n| --: | :-- |\n|  1M | 2 |\n", "gpu 1000000 2 -; ");
+    /* merged: side by side, or one below the other */
+    check_seeds("Size,CPU us,DX12 us,DX12 p90 us,GLES GPU us\n1,2,3,4,5\n",
+                "cpu 1 2 -; dx12 1 3 4; gles 1 5 -; ");
+    check_seeds("Size,gles_cpu_us,gles_gpu_us,dx12_cpu_us,dx12_gpu_us\n1,2,3,4,5\n",
+                "cpu (gles) 1 2 -; gles 1 3 -; cpu (dx12) 1 4 -; dx12 1 5 -; ");
+    check_seeds("Backend,Size,CPU us,GPU us\nGLES,1,2,3\nDX12,1,4,5\n",
+                "cpu (gles) 1 2 -; gles 1 3 -; cpu (dx12) 1 4 -; dx12 1 5 -; ");
+    check_seeds("Device,Size,Median us,Samples\nCPU,1,2,5\nVulkan,1,4,5\n",
+                "cpu 1 2 -; vulkan 1 4 -; ");
+    check_seeds("OS,Backend,Size,time_us\nLinux,gl,1,2\nWindows,gl,1,3\nlinux,gl,2,4\n",
+                "@linux gl 1 2 -; gl 2 4 -; @windows gl 1 3 -; ");
+    check_seeds("Size,Windows DX12 us,Linux Vulkan ms\n1,2,3\n",
+                "@windows dx12 1 2 -; @linux vulkan 1 3000 -; ");
+}
+
+/* Winners may be by a margin, by name, with a remark, or nobody. */
+static void winners_of_the_seeds(void **unused)
+{
+    (void)unused;
+    static const char *const fine[] = {
+        "CPU us,GPU us,Winner\n1,2,CPU\n",
+        "CPU us,GPU us,Winner\n1,0.91,CPU\n",
+        "CPU us,GPU us,Winner\n1,1.1,gpu\n",
+        "CPU us,GPU us,Winner\n1,2,tie\n",
+        "CPU us,GPU us,Winner\n1,2,\n",
+        "CPU us,GPU us,Winner\n2,1,GPU (2x)\n",
+        "CPU us,DX12 us,Winner\n2,1,GPU\n",
+        "CPU us,GPU us,Winner\n1,,GPU\n",
+        "CPU us,GLES us,DX12 us,Winner\n1,3,2,DX12\n",
+        "CPU us,GLES us,DX12 us,Winner\n1,3,2,CPU\n",
+        "CPU us,GPU us,Winner Margin %\n1,2,GPU\n",
+        "CPU us,GLES us,DX12 vs GLES\n1,3,x\n",
+        "GLES us,DX12 us,Best Backend\n3,2,dx12\n",
+        "CPU us,GPU us,Winner\n1,2,N/A\n",
+        "cpu us,gles us,dx12 us,gles winner,dx12 winner\n2,3,1,CPU,DX12\n",
+        "CPU us,GPU us,Winner\n1,2,DX12\n",
+    };
+    for (size_t i = 0; i < GXT_COUNT(fine); i++) {
+        char text[200], err[SCAN_ERROR_SIZE];
+        scan_file file;
+        const char *rows = strchr(fine[i], '\n') + 1;
+        snprintf(text, sizeof text, "Size,%.*s9,%s", (int)(rows - fine[i]), fine[i], rows);
+        if (!scan_parse("f", text, strlen(text), 0, &file, err))
+            fail_msg("%s: %s", fine[i], err);
+        scan_free(&file);
+    }
+}
+
+/* Machines and columns have their limits. */
+static void too_many_of_the_seeds(void **unused)
+{
+    (void)unused;
+    char *text = gxt_alloc(1 << 16), err[SCAN_ERROR_SIZE];
+    scan_file file;
+    for (int many = 16; many <= 17; many++) {
+        int used = sprintf(text, "OS,Size,CPU us\n");
+        for (int i = 0; i < many; i++)
+            used += sprintf(text + used, "os%d,1,2\n", i);
+        assert_int_equal(scan_parse("f", text, (size_t)used, 0, &file, err), many == 16);
+        scan_free(&file);
+    }
+    assert_string_equal(err, "f:18: more than 16 platforms");
+    for (int many = 31; many <= 32; many++) {
+        int used = sprintf(text, "Size");
+        for (int i = 0; i < many; i++)
+            used += sprintf(text + used, i ? ",ratio" : ",CPU us");
+        used += sprintf(text + used, "\n1");
+        for (int i = 0; i < many; i++)
+            used += sprintf(text + used, ",1");
+        used += sprintf(text + used, "\n");
+        assert_int_equal(scan_parse("f", text, (size_t)used, 0, &file, err), many == 31);
+        scan_free(&file);
+    }
+    assert_string_equal(err, "f:1: too many columns");
+    free(text);
 }
 
 /* ---- names of files ---- */
@@ -327,6 +464,8 @@ int main(void)
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(columns_of_the_seeds),
+        cmocka_unit_test(winners_of_the_seeds),
+        cmocka_unit_test(too_many_of_the_seeds),
         cmocka_unit_test(folders_are_not_for_others_to_know),
         cmocka_unit_test(interval_of_the_median),
         cmocka_unit_test(warm_up_is_told_apart),
