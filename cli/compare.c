@@ -17,6 +17,7 @@
 static word_list words;
 static const char *path; /* of the result; NULL: stdout */
 static int together;
+static merge_filter filter;
 
 /* ---- the files ---- */
 
@@ -103,12 +104,52 @@ static void csv_group(FILE *out, const merge_panel *p, const merge_group *g)
         }
 }
 
+static const char csv_cross_head[] =
+    "panel,field,op,place,slower,faster,below,kind,at,after,before,early,late,crossings,changes\n";
+
+static void csv_size(FILE *out, bool known, double size)
+{
+    fprintf(out, known ? ",%.0f" : ",", known ? size : 0);
+}
+
+/* One row: where `fast` takes less than so much of the time of `slow`. */
+static void csv_cross(FILE *out, const merge_panel *p, const merge_group *g, const merge_cross *x,
+                      double below)
+{
+    static const char *const kinds[] = {"never", "always", "from"};
+    const crossover *c = below == CROSS_EVEN ? &x->even : &x->clear;
+    const char *const texts[] = {
+        p->label, g->field, g->op, g->place, g->series[x->slow].name, g->series[x->fast].name};
+    bool from = c->found.kind == CROSS_FROM;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        csv_put_text(out, texts[i], i == 0);
+    fprintf(out, ",%g,%s,%.0f", below, kinds[c->found.kind], c->found.at);
+    csv_size(out, from, c->found.after);
+    csv_size(out, from, c->found.before);
+    csv_size(out, c->interval, c->early.at);
+    csv_size(out, c->interval, c->late.at);
+    fprintf(out, ",%zu,", c->crossings);
+    for (size_t i = 0; i < c->nchanges; i++)
+        fprintf(out, "%s%.0f", i ? " " : "", c->changes[i]);
+    putc('\n', out);
+}
+
+static void csv_crosses(FILE *out, const merge_panel *p, const merge_group *g)
+{
+    for (size_t i = 0; i < g->ncrosses; i++)
+        if (text_is_told(g, &g->crosses[i])) {
+            csv_cross(out, p, g, &g->crosses[i], CROSS_EVEN);
+            csv_cross(out, p, g, &g->crosses[i], CROSS_CLEAR);
+        }
+}
+
+/* The cells; with --between, the crossovers. */
 static bool put_csv(FILE *out, const merge *m)
 {
-    fputs(csv_head, out);
+    fputs(filter.between ? csv_cross_head : csv_head, out);
     for (size_t i = 0; i < m->npanels; i++)
         for (size_t k = 0; k < m->panels[i].ngroups; k++)
-            csv_group(out, &m->panels[i], &m->panels[i].groups[k]);
+            (filter.between ? csv_crosses : csv_group)(out, &m->panels[i], &m->panels[i].groups[k]);
     return true;
 }
 
@@ -151,6 +192,15 @@ static int write_result(const merge *m, const result_kind *kind, output_format f
     return rc;
 }
 
+bool filter_is_usable(const merge_filter *f, const command *cmd)
+{
+    const char *comma = f->between ? strchr(f->between, ',') : NULL;
+    if (!f->between || (comma && comma != f->between && comma[1] && !strchr(comma + 1, ',')))
+        return true;
+    cli_usage(cmd, "--between '%s': give two names, A,B", f->between);
+    return false;
+}
+
 static int run_kind(const common_opts *common, const result_kind *kind)
 {
     static inputs in;
@@ -159,7 +209,7 @@ static int run_kind(const common_opts *common, const result_kind *kind)
     int rc = load(&in);
     if (kind->page)
         scan_hide_folders(in.files, in.count);
-    if (rc == EXIT_DONE && !merge_make(in.files, in.count, kind->by_machine, &m, err)) {
+    if (rc == EXIT_DONE && !merge_make(in.files, in.count, kind->by_machine, &filter, &m, err)) {
         cli_error("%s", err);
         rc = EXIT_FAILED;
     }
@@ -185,12 +235,14 @@ static int run_kind(const common_opts *common, const result_kind *kind)
 static const arg_spec text_specs[] = {
     FILES,
     ARG_ROW_FILE('o', &path, "output file, instead of standard output"),
+    ARG_ROWS_FILTER(&filter),
 };
 
 static const arg_spec page_specs[] = {
     FILES,
     ARG_ROW_FILE('o', &path, "output page"),
     ARG_ROW_FLAG("together", &together, "one panel for all machines, not one panel each"),
+    ARG_ROWS_FILTER(&filter),
 };
 
 static int run_compare(const common_opts *common)
@@ -198,6 +250,8 @@ static int run_compare(const common_opts *common)
     static const result_kind kind = {.command = "compare", .title = "Comparison of devices"};
     if (!words.count)
         return cli_usage(&cmd_compare, "no scans given");
+    if (!filter_is_usable(&filter, &cmd_compare))
+        return EXIT_USAGE;
     return run_kind(common, &kind);
 }
 
@@ -207,6 +261,8 @@ static int run_platforms(const common_opts *common)
         .command = "platforms", .title = "Comparison of platforms", .by_machine = true};
     if (!words.count)
         return cli_usage(&cmd_platforms, "no scans given");
+    if (!filter_is_usable(&filter, &cmd_platforms))
+        return EXIT_USAGE;
     return run_kind(common, &kind);
 }
 
@@ -215,6 +271,8 @@ static int run_report(const common_opts *common)
     result_kind kind = {.command = "report", .by_machine = !together, .page = true};
     if (!words.count)
         return cli_usage(&cmd_report, "no scans given");
+    if (!filter_is_usable(&filter, &cmd_report))
+        return EXIT_USAGE;
     if (!path)
         return cli_usage(&cmd_report, "no output page given: add -o page.html");
     int rc = run_kind(common, &kind);
@@ -234,7 +292,7 @@ int report_page(scan_file *scan, const char *to)
     path = to;
     scan_hide_folders(scan, 1);
     int rc = EXIT_FAILED;
-    if (merge_make(scan, 1, false, &m, err))
+    if (merge_make(scan, 1, false, NULL, &m, err))
         rc = write_result(&m, &kind, OUT_TABLE);
     else
         cli_error("%s", err);
@@ -245,17 +303,22 @@ int report_page(scan_file *scan, const char *to)
 const command cmd_compare = {
     .name = "compare",
     .summary = "compare devices across scans",
-    .synopsis = "FILE... [-o FILE] [--csv | --json]",
+    .synopsis = "FILE... [-o FILE] [--only NAMES] [--between A,B] [--csv | --json]",
     .about =
         "Merges files written by 'gpuexec scan' on one or more machines and reports the winner at\n"
-        "each size, its margin, and the crossovers, as Markdown. If several files contain the\n"
-        "same device, file names tell them apart. A file may contain several concatenated scans.\n"
-        "Threshold scans with the columns size, CPU us, GPU median us, P90 are accepted too.\n"
+        "each size, its margin, and the crossovers of every two, as Markdown. If several files\n"
+        "contain the same device, file names tell them apart. A file may contain several\n"
+        "concatenated scans. Threshold scans of the SuperVM prototype are accepted too.\n"
+        "\n"
+        "--only and --between take devices (vulkan:0; vulkan for all of them), names of scans, or\n"
+        "a device of a scan as in the tables ('cpu [old]'). With --between, --csv lists the\n"
+        "crossovers, otherwise the times.\n"
         "\n"
         "Missing data is shown as missing. A file that does not match doc/csv.md exactly is\n"
         "rejected, with the line number.",
     .examples = "  gpuexec compare cpu.csv gpu.csv\n"
-                "  gpuexec compare before=old.csv after=new.csv -o change.md\n",
+                "  gpuexec compare before=old.csv after=new.csv -o change.md\n"
+                "  gpuexec compare gles.csv dx12.csv --between gles,dx12\n",
     .args = {text_specs, sizeof text_specs / sizeof *text_specs},
     .formats = true,
     .run = run_compare,
@@ -264,7 +327,7 @@ const command cmd_compare = {
 const command cmd_platforms = {
     .name = "platforms",
     .summary = "compare machines across scans",
-    .synopsis = "FILE... [-o FILE] [--csv | --json]",
+    .synopsis = "FILE... [-o FILE] [--only NAMES] [--between A,B] [--csv | --json]",
     .about = "Like 'gpuexec compare', with one section per machine: files with the same CPU and\n"
              "operating system are grouped.",
     .examples = "  gpuexec platforms linux.csv windows.csv -o platforms.md\n",
@@ -276,14 +339,15 @@ const command cmd_platforms = {
 const command cmd_report = {
     .name = "report",
     .summary = "draw scans as an HTML page",
-    .synopsis = "FILE... -o page.html [--together]",
+    .synopsis = "FILE... -o page.html [--together] [--only NAMES] [--between A,B]",
     .about =
         "Writes one self-contained HTML file that works offline: time, throughput and speedup\n"
         "by size, crossovers, a breakdown of the time, pool hit rates, and a table under every\n"
         "chart. Devices, operations, scales and colours can be switched. One panel per machine,\n"
         "or a single one with --together.",
     .examples = "  gpuexec scan -o scan.csv && gpuexec report scan.csv -o page.html\n"
-                "  gpuexec report server=a.csv laptop=b.csv -o page.html --together\n",
+                "  gpuexec report server=a.csv laptop=b.csv -o page.html --together\n"
+                "  gpuexec report scan.csv -o gpus.html --only vulkan,webgpu\n",
     .args = {page_specs, sizeof page_specs / sizeof *page_specs},
     .run = run_report,
 };

@@ -298,7 +298,7 @@ static int short_scan(const common_opts *common)
     if (rc == EXIT_DONE && interrupted)
         rc = EXIT_FAILED;
     if (rc == EXIT_DONE)
-        rc = scan_show(&result);
+        rc = scan_show(&result, NULL);
     if (rc == EXIT_DONE && folder)
         rc = make_page(&result);
     scan_free(&result);

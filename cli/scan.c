@@ -41,6 +41,7 @@ static const arg_spec specs[] = {
         'o', &opts.file,
         "write rows to this file as they are measured, as CSV (doc/csv.md); never overwrites"),
     ARG_ROW_FLAG("resume", &opts.resume, "continue an interrupted scan with the same options"),
+    ARG_ROWS_FILTER(&opts.filter),
 };
 
 /* For output that is incomplete: main reports write errors, so anything else is memory. */
@@ -49,34 +50,43 @@ static int shown(bool ok)
     return !output_flush() ? EXIT_FAILED : ok ? EXIT_DONE : cli_no_memory();
 }
 
-int scan_show(const scan_file *result)
+static bool put_json(const merge *m)
 {
-    merge m;
-    char err[SCAN_ERROR_SIZE];
-    bool ok = merge_make(result, 1, false, &m, err) && text_put(stdout, &m, TEXT_PLAIN, "");
-    merge_free(&m);
-    return shown(ok);
-}
-
-static int show_json(const scan_file *result)
-{
-    merge m;
-    char err[SCAN_ERROR_SIZE];
-    json_t *value = NULL;
-    if (merge_make(result, 1, false, &m, err))
-        value = json_of_merge(&m, "scan", gx_version());
+    json_t *value = json_of_merge(m, "scan", gx_version());
     bool ok = value && !json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     putchar('\n');
     json_decref(value);
+    return ok;
+}
+
+static bool put_text(const merge *m)
+{
+    return text_put(stdout, m, TEXT_PLAIN, "");
+}
+
+static int show_as(const scan_file *result, const merge_filter *filter, bool (*put)(const merge *m))
+{
+    merge m;
+    char err[SCAN_ERROR_SIZE];
+    int rc = EXIT_FAILED;
+    if (merge_make(result, 1, false, filter, &m, err))
+        rc = shown(put(&m));
+    else
+        cli_error("%s", err);
     merge_free(&m);
-    return shown(ok);
+    return rc;
+}
+
+int scan_show(const scan_file *result, const merge_filter *filter)
+{
+    return show_as(result, filter, put_text);
 }
 
 static int show(const scan_file *result, output_format format)
 {
     if (!result->count || !result->sections[0].count || format == OUT_CSV)
         return EXIT_DONE;
-    return format == OUT_JSON ? show_json(result) : scan_show(result);
+    return show_as(result, &opts.filter, format == OUT_JSON ? put_json : put_text);
 }
 
 static bool any_operation(void)
@@ -124,6 +134,8 @@ static int run_scan(const common_opts *common)
         return cli_no_operation(&cmd_scan, opts.fields);
     if (!sizes_differ())
         return cli_usage(&cmd_scan, "--sizes: a size is listed twice");
+    if (!filter_is_usable(&opts.filter, &cmd_scan))
+        return EXIT_USAGE;
     opts.print = common->format == OUT_CSV;
     int rc = scan_measure(common, &opts, &result, &interrupted);
     int shown = show(&result, (output_format)common->format);
@@ -140,13 +152,14 @@ const command cmd_scan = {
     .synopsis =
         "[--sizes FROM:TO:xK] [--op O] [--field F] [--device D] [--resident]\n"
         "                    [--samples K] [--warmup K] [--budget MS] [-o FILE [--resume]]\n"
-        "                    [--csv | --json]",
+        "                    [--only NAMES] [--between A,B] [--csv | --json]",
     .about =
         "Times every operation at every size on every usable device except the reference, or on\n"
-        "the devices given with --device, and reports the winner at each size and the sizes at\n"
-        "which one device overtakes another. Each cell is compared with the reference before it\n"
-        "is timed; on a mismatch the exit code is 4. Each device runs all sizes in a row, and a\n"
-        "GPU is kept busy for half a second first, because an idle GPU lowers its clock.\n"
+        "the devices given with --device, and reports the winner at each size and, for every two\n"
+        "devices, the sizes at which one overtakes the other. Each cell is compared with the\n"
+        "reference before it is timed; on a mismatch the exit code is 4. Each device runs all\n"
+        "sizes in a row, and a GPU is kept busy for half a second first, because an idle GPU\n"
+        "lowers its clock.\n"
         "\n"
         "  us (P90)  median and 90th percentile of one gx_run call, in microseconds\n"
         "  winner    the lowest median; ~ if its 95 % interval overlaps the second's\n"
@@ -162,7 +175,8 @@ const command cmd_scan = {
     .examples = "  gpuexec scan\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv\n"
                 "  gpuexec scan --sizes 1K:16M:x2 --samples 21 --resident -o scan.csv --resume\n"
-                "  gpuexec scan --device cpu,vulkan:0 --op all --field all --csv > scan.csv\n",
+                "  gpuexec scan --device cpu,vulkan:0 --op all --field all --csv > scan.csv\n"
+                "  gpuexec scan --between webgpu:gl,webgpu:vulkan\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_scan,

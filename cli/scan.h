@@ -6,7 +6,7 @@
 #define CLI_SCAN_H
 
 #include "cli.h"
-#include "report/scan.h"
+#include "report/merge.h"
 
 typedef struct scan_opts {
     uint32_t fields, ops;
@@ -19,6 +19,7 @@ typedef struct scan_opts {
     int resume;       /* continue the file */
     bool replace;     /* an existing file is replaced once the scan is complete */
     bool print;       /* print rows to stdout as they are measured */
+    merge_filter filter; /* of what is shown; all is measured */
 } scan_opts;
 
 /* Measures and stores the rows in *result, in one section, even if it is interrupted (*interrupted)
@@ -30,7 +31,20 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
 bool scan_is_like(const char *path, const scan_opts *opts);
 
 /* Prints winners, crossovers and gaps to stdout. */
-int scan_show(const scan_file *result);
+int scan_show(const scan_file *result, const merge_filter *filter);
+
+/* Options for a merge_filter; a usage error unless --between has two names. */
+#define ARG_ROWS_FILTER(f)                                                                         \
+    {.name = "only",                                                                               \
+     .arg = "NAME[,NAME...]",                                                                      \
+     .kind = ARG_TEXT,                                                                             \
+     .value = &(f)->only,                                                                          \
+     .help = "show only these devices or files"},                                                  \
+    {                                                                                              \
+        .name = "between", .arg = "A,B", .kind = ARG_TEXT, .value = &(f)->between,                 \
+        .help = "show only A and B, devices or files, and where one overtakes the other"           \
+    }
+bool filter_is_usable(const merge_filter *filter, const command *cmd);
 
 /* Writes the page of a scan (compare.c); returns an exit code. */
 int report_page(scan_file *scan, const char *to);

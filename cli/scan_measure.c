@@ -547,9 +547,26 @@ static int scan_all(scanning *s)
     return rc;
 }
 
+/* A name that is no device must not come to light after the measurement. */
+static int check_filter(const scanning *s)
+{
+    merge_series series[SCAN_DEVICES_MAX] = {0};
+    char err[SCAN_ERROR_SIZE];
+    for (size_t i = 0; i < s->devices.count; i++) {
+        series[i] = (merge_series){.section = s->section, .device = s->devices.names[i]};
+        snprintf(series[i].name, sizeof series[i].name, "%s", series[i].device);
+    }
+    if (merge_filter_fits(&s->opts->filter, series, s->devices.count, err))
+        return EXIT_DONE;
+    cli_error("%s", err);
+    return EXIT_FAILED;
+}
+
 static int measure(scanning *s)
 {
     int rc = choose_devices(s);
+    if (rc == EXIT_DONE)
+        rc = check_filter(s);
     if (rc != EXIT_DONE)
         return rc;
     write_heading(s, s->section);

@@ -38,6 +38,7 @@ add_custom_command(
 add_library(gx-report STATIC
   report/cross.c
   report/csv.c
+  report/filter.c
   report/json.c
   report/merge.c
   report/page.c

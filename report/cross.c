@@ -35,9 +35,12 @@ cross_point cross_from(const double *sizes, const double *ratio, size_t n, doubl
 static void find_changes(const double *sizes, const double *ratio, size_t n, double limit,
                          crossover *c)
 {
-    for (size_t i = 1; i < n && c->nchanges < CROSS_CHANGES_MAX; i++)
-        if ((ratio[i - 1] < limit) != (ratio[i] < limit))
-            c->changes[c->nchanges++] = between(sizes, ratio, i, limit);
+    for (size_t i = 1; i < n; i++)
+        if ((ratio[i - 1] < limit) != (ratio[i] < limit)) {
+            c->crossings++;
+            if (c->nchanges < CROSS_CHANGES_MAX)
+                c->changes[c->nchanges++] = between(sizes, ratio, i, limit);
+        }
 }
 
 crossover cross_find(const cross_pair *pairs, size_t n, double limit)

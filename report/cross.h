@@ -42,7 +42,8 @@ typedef struct crossover {
     cross_point found;                 /* from the medians */
     bool earlier;                      /* it also holds at a smaller size, but not from there on: */
     double changes[CROSS_CHANGES_MAX]; /* sizes at which it begins or ceases to hold, increasing, */
-    size_t nchanges;                   /* only the first ones */
+    size_t nchanges;                   /* only the first ones of */
+    size_t crossings;                  /* all of them */
     bool interval;                     /* all intervals are known: */
     cross_point early, late;           /* b at its best and a at its worst, and vice versa */
 } crossover;

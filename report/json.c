@@ -87,7 +87,8 @@ static json_t *of_crossover(const crossover *c)
 {
     json_t *value = of_point(&c->found);
     json_t *changes = json_array();
-    bool ok = value && changes && set(value, "earlier", json_boolean(c->earlier));
+    bool ok = value && changes && set(value, "earlier", json_boolean(c->earlier)) &&
+              set(value, "crossings", json_integer((json_int_t)c->crossings));
     for (size_t i = 0; ok && i < c->nchanges; i++)
         ok = push(changes, number(c->changes[i]));
     ok = ok && !json_object_set(value, "changes", changes);
@@ -105,7 +106,7 @@ static json_t *of_sentence(const merge_group *g, const merge_cross *x)
 {
     char *text = NULL;
     size_t size = 0;
-    if (x->even.found.kind == CROSS_NEVER)
+    if (!text_is_told(g, x))
         return json_null();
     FILE *out = open_memstream(&text, &size);
     if (!out)

@@ -28,14 +28,16 @@ static bool note(merge *m, const char *format, ...)
     return m->notes[m->nnotes++] != NULL;
 }
 
-static bool note_section(merge *m, const scan_section *s)
+static bool is_shown(const merge_panel *p, const scan_section *s, const scan_row *r);
+
+static bool note_section(merge *m, const merge_panel *p, const scan_section *s)
 {
     bool ok = true;
     if (s->foreign)
         ok = note(m,
-                  "%s: the file names neither machine nor operation and has no intervals; for the "
-                  "CPU it has one value per size",
-                  s->file);
+                  "%s%s%s: the file names neither machine nor operation and has no intervals; for "
+                  "the CPU it has one value per size",
+                  s->file, *s->os ? ", " : "", s->os);
     if (isfinite(s->cells) && (double)s->count < s->cells)
         ok = ok && note(m, "%s: incomplete, %zu of %.0f cells were measured", s->file, s->count,
                         s->cells);
@@ -44,7 +46,7 @@ static bool note_section(merge *m, const scan_section *s)
         char line[32] = ""; /* a row that was just measured is not in a file yet */
         if (r->line)
             snprintf(line, sizeof line, ":%zu", r->line);
-        if (!scan_is_ok(r))
+        if (!scan_is_ok(r) && is_shown(p, s, r))
             ok = note(m, "%s%s: %s %s %s of %.0f elements (%s) %s%s%s", s->file, line, r->device,
                       r->field, r->op, r->elements, r->place, r->state, *r->note ? ": " : "",
                       r->note);
@@ -74,6 +76,13 @@ static merge_series *find_series(const merge_group *g, const scan_section *s, co
         if (g->series[i].section == s && !strcmp(g->series[i].device, r->device))
             return &g->series[i];
     return NULL;
+}
+
+/* Whether the filter left the row's series. */
+static bool is_shown(const merge_panel *p, const scan_section *s, const scan_row *r)
+{
+    const merge_group *g = find_group(p, r);
+    return g && find_series(g, s, r);
 }
 
 static merge_group *make_group(merge_panel *p, const scan_row *r)
@@ -174,8 +183,7 @@ static void sort_sizes(merge_group *g)
 static bool make_cells(merge_group *g)
 {
     g->winners = calloc(g->nsizes + 1, sizeof *g->winners);
-    g->crosses = calloc(2 * g->nseries + 1, sizeof *g->crosses);
-    bool ok = g->winners && g->crosses;
+    bool ok = g->winners != NULL;
     for (size_t i = 0; ok && i < g->nseries; i++) {
         g->series[i].cells = calloc(g->nsizes + 1, sizeof(scan_row *));
         ok = g->series[i].cells != NULL;
@@ -236,6 +244,126 @@ static void name_series(const merge_panel *p, merge_series *series)
         snprintf(series->name, sizeof series->name, "%s [%s]", series->device, s->label);
 }
 
+/* ---- the filter ---- */
+
+/* Looks at the filter before it is applied: names are those of all panels. */
+static bool check_filter(const merge *m, const merge_filter *f, char *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->npanels; i++)
+        for (size_t k = 0; k < m->panels[i].ngroups; k++)
+            n += m->panels[i].groups[k].nseries;
+    merge_series *all = malloc((n + 1) * sizeof *all);
+    if (!all)
+        return false;
+    n = 0;
+    for (size_t i = 0; i < m->npanels; i++)
+        for (size_t k = 0; k < m->panels[i].ngroups; k++) {
+            const merge_group *g = &m->panels[i].groups[k];
+            memcpy(all + n, g->series, g->nseries * sizeof *all);
+            n += g->nseries;
+        }
+    bool ok = merge_filter_fits(f, all, n, err);
+    free(all);
+    return ok;
+}
+
+static bool has_row(const merge_group *g, size_t size)
+{
+    for (size_t i = 0; i < g->nseries; i++)
+        if (g->series[i].cells[size])
+            return true;
+    return false;
+}
+
+/* Removes the other series, and the sizes at which only they have a row. */
+static void keep_series(merge_group *g, const merge_filter *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->nseries; i++)
+        if (merge_is_kept(f, &g->series[i])) {
+            merge_series other = g->series[kept];
+            g->series[kept++] = g->series[i];
+            g->series[i] = other;
+        }
+    for (size_t i = kept; i < g->nseries; i++)
+        free(g->series[i].cells);
+    g->nseries = kept;
+    kept = 0;
+    for (size_t size = 0; size < g->nsizes; size++) {
+        if (!has_row(g, size))
+            continue;
+        for (size_t i = 0; i < g->nseries; i++)
+            g->series[i].cells[kept] = g->series[i].cells[size];
+        g->sizes[kept++] = g->sizes[size];
+    }
+    g->nsizes = kept;
+}
+
+static void free_group(merge_group *g)
+{
+    for (size_t i = 0; i < g->nseries; i++)
+        free(g->series[i].cells);
+    free(g->series);
+    free(g->sizes);
+    free(g->winners);
+    free(g->crosses);
+}
+
+static void filter_panel(merge_panel *p, const merge_filter *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->ngroups; i++) {
+        keep_series(&p->groups[i], f);
+        if (p->groups[i].nseries)
+            p->groups[kept++] = p->groups[i];
+        else
+            free_group(&p->groups[i]);
+    }
+    p->ngroups = kept;
+}
+
+static void free_panel(merge_panel *p)
+{
+    for (size_t i = 0; i < p->ngroups; i++)
+        free_group(&p->groups[i]);
+    free(p->groups);
+    free(p->sections);
+}
+
+static bool has_between(const merge_panel *p, const merge_filter *f)
+{
+    for (size_t i = 0; i < p->ngroups; i++)
+        for (size_t k = 0; k < p->groups[i].nseries; k++)
+            for (size_t j = 0; j < k; j++)
+                if (merge_is_between(f, &p->groups[i].series[j], &p->groups[i].series[k]))
+                    return true;
+    return false;
+}
+
+/* Applies the filter to all panels, and removes those that it leaves empty. */
+static bool filter_panels(merge *m, const merge_filter *f, bool by_machine, char *err)
+{
+    size_t kept = 0;
+    if (!check_filter(m, f, err))
+        return false;
+    for (size_t i = 0; i < m->npanels; i++) {
+        filter_panel(&m->panels[i], f);
+        if (m->panels[i].ngroups && (!f->between || has_between(&m->panels[i], f)))
+            m->panels[kept++] = m->panels[i];
+        else
+            free_panel(&m->panels[i]);
+    }
+    m->npanels = kept;
+    if (!kept)
+        snprintf(err, SCAN_ERROR_SIZE, "--between %.200s: no operation was measured on both%s",
+                 f->between,
+                 by_machine ? " on one machine; 'compare' and 'report --together' put all machines "
+                              "together"
+                            : "");
+    return kept;
+}
+
 /* ---- what follows from the cells ---- */
 
 bool merge_has(const merge_series *series, size_t size)
@@ -268,43 +396,90 @@ static merge_winner find_winner(const merge_group *g, size_t size)
     return w;
 }
 
-static bool add_cross(merge_group *g, int slow, int fast)
+/* The sizes measured on both, up to CROSS_PAIRS_MAX. */
+static size_t common_sizes(const merge_group *g, size_t slow, size_t fast, cross_pair *pairs)
 {
-    cross_pair pairs[CROSS_PAIRS_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < g->nsizes; i++) {
+    for (size_t i = 0; i < g->nsizes && n < CROSS_PAIRS_MAX; i++) {
         if (!merge_has(&g->series[slow], i) || !merge_has(&g->series[fast], i))
             continue;
-        if (n == CROSS_PAIRS_MAX)
-            return false;
         const scan_row *a = g->series[slow].cells[i], *b = g->series[fast].cells[i];
         pairs[n++] = (cross_pair){g->sizes[i],  a->median_us, a->low_us, a->high_us,
                                   b->median_us, b->low_us,    b->high_us};
     }
-    if (n)
-        g->crosses[g->ncrosses++] = (merge_cross){slow, fast, cross_find(pairs, n, CROSS_EVEN),
-                                                  cross_find(pairs, n, CROSS_CLEAR)};
-    return true;
+    return n;
 }
 
-static int find_base(const merge_group *g)
+static size_t add_cross(merge_group *g, size_t slow, size_t fast)
+{
+    cross_pair pairs[CROSS_PAIRS_MAX];
+    size_t n = common_sizes(g, slow, fast, pairs);
+    if (n)
+        g->crosses[g->ncrosses++] =
+            (merge_cross){(int)slow, (int)fast, cross_find(pairs, n, CROSS_EVEN),
+                          cross_find(pairs, n, CROSS_CLEAR)};
+    return n;
+}
+
+/* "cpu", or "cpu (dx12)" of a threshold scan */
+static bool is_cpu(const char *device)
+{
+    return !strncmp(device, "cpu", 3) && (!device[3] || device[3] == ' ');
+}
+
+static size_t find_base(const merge_group *g)
 {
     for (size_t i = 0; i < g->nseries; i++)
-        if (!strcmp(g->series[i].device, "cpu"))
-            return (int)i;
+        if (is_cpu(g->series[i].device))
+            return i;
     return 0;
 }
 
-static bool conclude(merge_group *g)
+static bool is_pair(const merge_group *g, const merge_filter *f, size_t i, size_t k)
 {
-    bool ok = true;
+    if (f->between)
+        return merge_is_between(f, &g->series[i], &g->series[k]);
+    return g->nseries <= MERGE_PAIRS_MAX || i == (size_t)g->base || k == (size_t)g->base;
+}
+
+/* Crossovers of every pair. Those without a common size are noted, as far as there is room. */
+static bool add_crosses(merge *m, const merge_panel *p, merge_group *g, const merge_filter *f)
+{
+    char apart[400] = "";
+    size_t used = 0, pairs = 0;
+    for (size_t i = 0; i < g->nseries; i++)
+        for (size_t k = 0; k < i; k++)
+            pairs += is_pair(g, f, i, k);
+    g->crosses = calloc(2 * pairs + 1, sizeof *g->crosses);
+    if (!g->crosses)
+        return false;
+    for (size_t i = 0; i < g->nseries; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (!is_pair(g, f, i, k))
+                continue;
+            if (add_cross(g, k, i))
+                add_cross(g, i, k);
+            else if (used < sizeof apart - 1)
+                used += (size_t)snprintf(apart + used, sizeof apart - used, "%s%s and %s",
+                                         used ? "; " : "", g->series[k].name, g->series[i].name);
+        }
+    if (used &&
+        !note(m, "%s: no crossover in %s %s (%s), as no size was measured on both: %s%s", p->label,
+              g->field, g->op, g->place, apart, used >= sizeof apart ? "..." : ""))
+        return false;
+    return f->between || g->nseries <= MERGE_PAIRS_MAX ||
+           note(m,
+                "%s: %zu series of %s %s (%s): crossovers only of %s and each other one; "
+                "--between A,B shows those of A and B",
+                p->label, g->nseries, g->field, g->op, g->place, g->series[g->base].name);
+}
+
+static bool conclude(merge *m, const merge_panel *p, merge_group *g, const merge_filter *f)
+{
     for (size_t i = 0; i < g->nsizes; i++)
         g->winners[i] = find_winner(g, i);
-    g->base = find_base(g);
-    for (int i = 0; ok && i < (int)g->nseries; i++)
-        if (i != g->base)
-            ok = add_cross(g, g->base, i) && add_cross(g, i, g->base);
-    return ok;
+    g->base = (int)find_base(g);
+    return add_crosses(m, p, g, f);
 }
 
 static bool note_gaps(merge *m, const merge_panel *p, const merge_group *g)
@@ -329,7 +504,7 @@ static bool note_gaps(merge *m, const merge_panel *p, const merge_group *g)
 static void machine_name(const scan_section *s, char *text, size_t size)
 {
     if (s->foreign)
-        snprintf(text, size, "%s", s->label);
+        snprintf(text, size, "%s", *s->os ? s->os : s->label);
     else
         snprintf(text, size, "%s; %s", s->cpu, s->os);
 }
@@ -367,18 +542,30 @@ static bool add_section(merge *m, const scan_section *s, bool by_machine)
         if (strcmp(machine, p->label) != 0)
             snprintf(p->label, sizeof p->label, "several machines");
     }
-    if (m->npanels + p->nsections > 2) {
-        const scan_section *first = m->panels[0].sections[0];
-        if (!s->foreign && !first->foreign && strcmp(first->library, s->library) != 0 &&
-            !note(m,
-                  "%s was made with gpuexec %s, %s with %s: differences may be due to the library",
-                  s->file, s->library, first->file, first->library))
-            return false;
-    }
-    return note_section(m, s);
+    return true;
 }
 
-static bool finish_panel(merge *m, merge_panel *p, char *err)
+static merge_panel *panel_of(const merge *m, const scan_section *s)
+{
+    for (size_t i = 0; i < m->npanels; i++)
+        for (size_t k = 0; k < m->panels[i].nsections; k++)
+            if (m->panels[i].sections[k] == s)
+                return &m->panels[i];
+    return NULL;
+}
+
+static bool note_file(merge *m, const scan_section *s)
+{
+    const scan_section *first = m->panels[0].sections[0];
+    const merge_panel *p = panel_of(m, s);
+    if (!s->foreign && !first->foreign && strcmp(first->library, s->library) != 0 &&
+        !note(m, "%s was made with gpuexec %s, %s with %s: differences may be due to the library",
+              s->file, s->library, first->file, first->library))
+        return false;
+    return !p || note_section(m, p, s); /* the filter may have removed the panel */
+}
+
+static bool prepare_panel(merge_panel *p, char *err)
 {
     if (!make_groups(p))
         return false;
@@ -386,49 +573,48 @@ static bool finish_panel(merge *m, merge_panel *p, char *err)
         merge_group *g = &p->groups[i];
         for (size_t k = 0; k < g->nseries; k++)
             name_series(p, &g->series[k]);
-        if (!conclude(g)) {
+        if (g->nsizes > CROSS_PAIRS_MAX) {
             snprintf(err, SCAN_ERROR_SIZE, "%s %s: more than %d sizes", g->field, g->op,
                      CROSS_PAIRS_MAX);
             return false;
         }
-        if (!note_gaps(m, p, g))
-            return false;
     }
     return true;
 }
 
-bool merge_make(const scan_file *files, size_t nfiles, bool by_machine, merge *m, char *err)
+static bool finish_panel(merge *m, const merge_panel *p, const merge_filter *filter)
 {
-    *m = (merge){0};
-    snprintf(err, SCAN_ERROR_SIZE, "out of memory");
-    for (size_t i = 0; i < nfiles; i++)
-        for (size_t k = 0; k < files[i].count; k++)
-            if (!add_section(m, &files[i].sections[k], by_machine))
-                return false;
-    for (size_t i = 0; i < m->npanels; i++)
-        if (!finish_panel(m, &m->panels[i], err))
+    for (size_t i = 0; i < p->ngroups; i++)
+        if (!conclude(m, p, &p->groups[i], filter) || !note_gaps(m, p, &p->groups[i]))
             return false;
     return true;
 }
 
-static void free_group(merge_group *g)
+bool merge_make(const scan_file *files, size_t nfiles, bool by_machine, const merge_filter *filter,
+                merge *m, char *err)
 {
-    for (size_t i = 0; i < g->nseries; i++)
-        free(g->series[i].cells);
-    free(g->series);
-    free(g->sizes);
-    free(g->winners);
-    free(g->crosses);
+    static const merge_filter all = {0};
+    bool ok = true, filtered = filter && (filter->only || filter->between);
+    *m = (merge){0};
+    snprintf(err, SCAN_ERROR_SIZE, "out of memory");
+    for (size_t i = 0; i < nfiles; i++)
+        for (size_t k = 0; ok && k < files[i].count; k++)
+            ok = add_section(m, &files[i].sections[k], by_machine);
+    for (size_t i = 0; ok && i < m->npanels; i++)
+        ok = prepare_panel(&m->panels[i], err);
+    ok = ok && (!filtered || filter_panels(m, filter, by_machine, err));
+    for (size_t i = 0; i < nfiles; i++)
+        for (size_t k = 0; ok && k < files[i].count; k++)
+            ok = note_file(m, &files[i].sections[k]);
+    for (size_t i = 0; ok && i < m->npanels; i++)
+        ok = finish_panel(m, &m->panels[i], filtered ? filter : &all);
+    return ok;
 }
 
 void merge_free(merge *m)
 {
-    for (size_t i = 0; i < m->npanels; i++) {
-        for (size_t k = 0; k < m->panels[i].ngroups; k++)
-            free_group(&m->panels[i].groups[k]);
-        free(m->panels[i].groups);
-        free(m->panels[i].sections);
-    }
+    for (size_t i = 0; i < m->npanels; i++)
+        free_panel(&m->panels[i]);
     free(m->panels);
     for (size_t i = 0; i < m->nnotes; i++)
         free(m->notes[i]);

@@ -141,8 +141,25 @@
 
     const narrow = matchMedia('(max-width: 600px)');
 
+    /* The fastest at each size, of the devices that are selected. */
+    function winnersOf(group) {
+        if (visible(group).length === group.series.length)
+            return group.winners;
+        return group.sizes.map((n, i) => {
+            const cellOf = (s) => s.cells[i];
+            const [first, second] = visible(group).filter((s) => has(cellOf(s)))
+                .sort((a, b) => cellOf(a).median_us - cellOf(b).median_us);
+            if (!second)
+                return { series: null, second: null, ratio: null, clear: null };
+            const [a, b] = [first, second].map(cellOf);
+            return { series: group.series.indexOf(first), second: group.series.indexOf(second),
+                ratio: b.median_us / a.median_us,
+                clear: a.high_us === null || b.low_us === null ? null : a.high_us < b.low_us };
+        });
+    }
+
     function winnerCell(panel, group, size) {
-        const i = group.sizes.indexOf(size), w = i < 0 ? null : group.winners[i];
+        const i = group.sizes.indexOf(size), w = i < 0 ? null : winnersOf(group)[i];
         if (!w || w.series === null)
             return el('td', { class: 'none' }, el('span', { title: 'fewer than two devices were measured here' }, '\u2013'));
         const winner = group.series[w.series], second = group.series[w.second];
@@ -179,10 +196,10 @@
 
     /* Who takes part, and in how many cells it is the fastest. */
     function winnerLegend(panel) {
-        const all = panel.groups.flatMap((g) => g.winners.filter((w) => w.series !== null)
+        const all = panel.groups.flatMap((g) => winnersOf(g).filter((w) => w.series !== null)
             .map((w) => g.series[w.series].name));
         return el('ul', { class: 'legend' }, ...seriesOf(panel).map((s) => el('li', null,
-            swatch(`var(${colourName(s.name)})`), el('b', null, s.name), ` ${modelOf(panel, s)}, `
+            swatch(`var(${colourName(s.name)})`), el('b', null, s.name), `${modelOf(panel, s) && ' '}${modelOf(panel, s)}, `
             + `fastest in ${all.filter((n) => n === s.name).length} of ${all.length}`)));
     }
 
@@ -476,25 +493,44 @@
         + (c.samples === null ? '' : `, ${c.samples} samples`)
         + (c.warm_samples ? `, ${c.warm_samples} warm-up` : '');
 
+    /* Between measured sizes as crossovers are found: straight on logarithmic axes. */
+    function timeAt(group, s, x) {
+        const i = group.sizes.findIndex((n) => n >= x);
+        if (i < 1 || !has(s.cells[i - 1]) || !has(s.cells[i]))
+            return null;
+        const part = Math.log(x / group.sizes[i - 1]) / Math.log(group.sizes[i] / group.sizes[i - 1]);
+        return s.cells[i - 1].median_us ** (1 - part) * s.cells[i].median_us ** part;
+    }
+
+    const pairsOf = (group, list) => group.crossovers.filter((c) => list.includes(group.series[c.slow])
+        && list.includes(group.series[c.fast]));
+
+    /* The crossovers to draw. Of many, those at which another device becomes the fastest of all. */
+    const DRAWN = 4;
     function crossesOf(group, list) {
-        return group.crossovers
-            .filter((c) => c.even.kind === 'from' && list.includes(group.series[c.slow])
-                && list.includes(group.series[c.fast]))
+        const all = pairsOf(group, list).filter((c) => c.even.kind === 'from');
+        const fastest = (c) => {
+            const least = timeAt(group, group.series[c.fast], c.even.at);
+            return list.every((s) => s === group.series[c.fast] || s === group.series[c.slow]
+                || !(timeAt(group, s, c.even.at) < least));
+        };
+        return (all.length > DRAWN ? all.filter(fastest) : all)
             .map((c) => ({ ...c, fastName: alias(group.series[c.fast].name, group.series),
                 slowName: alias(group.series[c.slow].name, group.series) }));
     }
 
     const orMissing = (value, text) => value === null ? '' : text(value);
 
-    /* Medians and P90 side by side, and who is the fastest of all, shown or not. */
+    /* Medians and P90 side by side, and which is the fastest. */
     function winnerTable(group, list) {
-        const winners = group.winners.map((w) => w.series === null ? ['', '']
+        const fastest = winnersOf(group);
+        const winners = fastest.map((w) => w.series === null ? ['', '']
             : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${measured(w.ratio)} times`]);
         return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second / winner'],
             group.sizes.map((n, i) => [sizeText(n), ...list.flatMap((s) => has(s.cells[i])
                 ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
                 : [missingCell(s.cells[i]), '']), ...winners[i]]),
-            group.winners.map((w) => w.series === null ? -1
+            fastest.map((w) => w.series === null ? -1
                 : 2 * list.indexOf(group.series[w.series]) + 1),
             [...list.map((s, k) => 2 * k + 2), 2 * list.length + 1]);
     }
@@ -675,6 +711,16 @@
 
     /* ---- panels ---- */
 
+    /* What the crossovers say; of many, first those drawn, and the others on request. */
+    function findings(group, list) {
+        const told = pairsOf(group, list).filter((c) => c.text !== null), drawn = crossesOf(group, list).map((c) => c.text);
+        const items = (some) => el('ul', { class: 'findings' }, ...some.map((c) => el('li', null, c.text)));
+        const first = told.length > 2 * DRAWN ? told.filter((c) => drawn.includes(c.text)) : told;
+        const rest = told.filter((c) => !first.includes(c));
+        return rest.length ? [items(first), el('details', null,
+            el('summary', null, `The other ${rest.length} pairs`), items(rest))] : [items(first)];
+    }
+
     function drawPanel(panel, index) {
         const group = panel.groups.find((g) => groupKey(g) === state.key);
         const section = el('section', { class: 'panel', 'aria-label': panel.label },
@@ -687,9 +733,7 @@
             return;
         }
         const list = visible(group);
-        const texts = group.crossovers.filter((c) => c.text !== null
-            && list.includes(group.series[c.slow]) && list.includes(group.series[c.fast]));
-        section.append(el('ul', { class: 'findings' }, ...texts.map((c) => el('li', null, c.text))));
+        section.append(...findings(group, list));
         if (!list.length) {
             section.append(el('p', { class: 'missing' }, 'No device is selected.'));
             return;
@@ -736,6 +780,7 @@
             const box = el('input', { type: 'checkbox', checked: true, value: name });
             box.addEventListener('change', () => {
                 state.off[box.checked ? 'delete' : 'add'](name);
+                drawWinners();
                 draw();
             });
             return el('label', null, box, ' ', lineSwatch(name), name);
@@ -770,7 +815,7 @@
         byId('notes').querySelector('ul').append(...data.notes.map((n) => el('li', null, n)));
         byId('notes').hidden = !data.notes.length;
         for (const s of scans) {
-            const lines = s.foreign ? [['file', s.file], ['machine', 'not stated in the file']]
+            const lines = s.foreign ? [['file', s.file], ['machine', s.os || 'not stated in the file']]
                 : [['file', s.file], ['gpuexec', s.library], ['date', s.date], ['system', s.os],
                     ['CPU', s.cpu], ['clocks', s.clocks || 'not readable'],
                     ...s.devices.map((d) => [d.name, d.description]), ['options', s.options]];

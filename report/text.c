@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 192 };
+enum { CELL = 192, BEST_CELLS_MAX = 1 << 16 };
 
 void text_size(char *to, size_t room, double size)
 {
@@ -182,7 +182,7 @@ static void put_even(FILE *out, const merge_group *g, const merge_cross *x)
     const cross_point *found = &x->even.found;
     fprintf(out, "%s is faster than %s ", g->series[x->fast].name, g->series[x->slow].name);
     if (found->kind == CROSS_ALWAYS) {
-        fputs("at every size measured on both", out);
+        fputs("at every size measured on both, without a crossover", out);
         return;
     }
     text_about(about, sizeof about, found->at);
@@ -190,10 +190,14 @@ static void put_even(FILE *out, const merge_group *g, const merge_cross *x)
     text_size(before, sizeof before, found->before);
     fprintf(out, "from about %s elements (between %s and %s", about, after, before);
     put_interval(out, &x->even);
-    for (size_t i = 0; x->even.earlier && i + 1 < x->even.nchanges; i++) {
+    if (x->even.crossings > 1)
+        fprintf(out, "; the last of %zu crossovers, the others at about ", x->even.crossings);
+    for (size_t i = 0; i + 1 < x->even.crossings && i < x->even.nchanges; i++) {
         text_about(about, sizeof about, x->even.changes[i]);
-        fprintf(out, "%s%s", i ? ", " : "; the faster one also changes at about ", about);
+        fprintf(out, "%s%s", i ? ", " : "", about);
     }
+    if (x->even.crossings > CROSS_CHANGES_MAX + 1)
+        fputs(", ...", out);
     putc(')', out);
 }
 
@@ -215,27 +219,122 @@ static void put_clear(FILE *out, const merge_cross *x)
     putc('.', out);
 }
 
+bool text_is_told(const merge_group *g, const merge_cross *x)
+{
+    size_t place = (size_t)(x - g->crosses);
+    const merge_cross *back = &g->crosses[place ^ 1];
+    return x->even.found.kind != CROSS_NEVER ||
+           (back->even.found.kind == CROSS_NEVER && place % 2 == 0);
+}
+
 void text_cross(FILE *out, const merge_group *g, const merge_cross *x)
 {
+    char size[32];
+    if (x->even.found.kind == CROSS_NEVER) {
+        text_size(size, sizeof size, x->even.found.at);
+        fprintf(out, "%s and %s take the same time at %s, the largest size measured on both.",
+                g->series[x->fast].name, g->series[x->slow].name, size);
+        return;
+    }
     put_even(out, g, x);
     put_clear(out, x);
 }
 
-/* Of two devices, lists the one that is faster at the largest size; ties are not listed. */
 static void put_crosses(FILE *out, const merge_group *g)
 {
-    bool any = false;
     for (size_t i = 0; i < g->ncrosses; i++) {
         const merge_cross *x = &g->crosses[i];
-        if (x->even.found.kind == CROSS_NEVER)
+        if (!text_is_told(g, x))
             continue;
         fputs("- ", out);
         text_cross(out, g, x);
         putc('\n', out);
-        any = true;
     }
-    if (any)
+    if (g->ncrosses)
         putc('\n', out);
+}
+
+/* ---- the fastest at each size ---- */
+
+static const char *place_text(const char *place)
+{
+    return strcmp(place, SCAN_RESIDENT) ? "operands in host memory" : "operands in device memory";
+}
+
+/* All sizes of the panel, in order; NULL if memory ran out. */
+static double *all_sizes(const merge_panel *p, size_t *count)
+{
+    size_t room = 1;
+    *count = 0;
+    for (size_t i = 0; i < p->ngroups; i++)
+        room += p->groups[i].nsizes;
+    double *sizes = malloc(room * sizeof *sizes);
+    for (size_t i = 0; sizes && i < p->ngroups; i++)
+        for (size_t k = 0; k < p->groups[i].nsizes; k++) {
+            double size = p->groups[i].sizes[k];
+            size_t to = *count;
+            while (to > 0 && sizes[to - 1] > size)
+                to--;
+            if (to > 0 && sizes[to - 1] == size)
+                continue;
+            memmove(sizes + to + 1, sizes + to, (*count - to) * sizeof *sizes);
+            sizes[to] = size;
+            ++*count;
+        }
+    return sizes;
+}
+
+static void cell_best(char *to, const merge_group *g, double size)
+{
+    strcpy(to, "-");
+    for (size_t i = 0; i < g->nsizes; i++) {
+        const merge_winner *w = &g->winners[i];
+        if (g->sizes[i] == size && w->series >= 0)
+            snprintf(to, CELL, "%s%s", is_unclear(w) ? "~ " : "", g->series[w->series].name);
+    }
+}
+
+static bool has_winner(const merge_panel *p)
+{
+    for (size_t i = 0; i < p->ngroups; i++)
+        for (size_t k = 0; k < p->groups[i].nsizes; k++)
+            if (p->groups[i].winners[k].series >= 0)
+                return true;
+    return false;
+}
+
+/* Operations down, sizes across. One operation has it all in its own table. */
+static bool put_best(FILE *out, const merge_panel *p, text_style style)
+{
+    size_t count;
+    if (p->ngroups < 2 || !has_winner(p))
+        return true;
+    double *sizes = all_sizes(p, &count);
+    table t = {.rows = p->ngroups + 1, .columns = count + 1};
+    if (sizes && t.rows > BEST_CELLS_MAX / t.columns) { /* nobody would read it */
+        free(sizes);
+        return true;
+    }
+    t.cells = sizes ? calloc(t.rows * t.columns, sizeof *t.cells) : NULL;
+    if (t.cells) {
+        strcpy(at(&t, 0, 0), "fastest");
+        for (size_t i = 0; i < count; i++)
+            text_size(at(&t, 0, i + 1), CELL, sizes[i]);
+        for (size_t k = 0; k < p->ngroups; k++) {
+            const merge_group *g = &p->groups[k];
+            snprintf(at(&t, k + 1, 0), CELL, "%s %s, %s", g->field, g->op, g->place);
+            for (size_t i = 0; i < count; i++)
+                cell_best(at(&t, k + 1, i + 1), g, sizes[i]);
+        }
+        fputs(style == TEXT_MARKDOWN ? "### The fastest at each size\n\n"
+                                     : "the fastest at each size\n\n",
+              out);
+        put_table(out, &t, style);
+    }
+    bool ok = t.cells != NULL;
+    free(t.cells);
+    free(sizes);
+    return ok;
 }
 
 /* ---- all ---- */
@@ -245,7 +344,8 @@ static void put_machines(FILE *out, const merge_panel *p)
     for (size_t i = 0; i < p->nsections; i++) {
         const scan_section *s = p->sections[i];
         if (s->foreign) {
-            fprintf(out, "- `%s`: threshold columns, machine not stated\n", s->file);
+            fprintf(out, "- `%s`: threshold columns, %s\n", s->file,
+                    *s->os ? s->os : "machine not stated");
             continue;
         }
         fprintf(out, "- `%s`: gpuexec %s, %s, %s, %s%s%s; `%s`\n", s->file, s->library, s->date,
@@ -256,16 +356,13 @@ static void put_machines(FILE *out, const merge_panel *p)
     putc('\n', out);
 }
 
-static const char *place_text(const char *place)
-{
-    return strcmp(place, SCAN_RESIDENT) ? "operands in host memory" : "operands in device memory";
-}
-
 static bool put_panel(FILE *out, const merge_panel *p, text_style style)
 {
     if (style == TEXT_MARKDOWN) {
         fprintf(out, "## %s\n\n", p->label);
         put_machines(out, p);
+        if (!put_best(out, p, style))
+            return false;
     }
     for (size_t i = 0; i < p->ngroups; i++) {
         const merge_group *g = &p->groups[i];
@@ -275,7 +372,7 @@ static bool put_panel(FILE *out, const merge_panel *p, text_style style)
             return false;
         put_crosses(out, g);
     }
-    return true;
+    return style == TEXT_MARKDOWN || put_best(out, p, style);
 }
 
 /* ---- machines against each other ---- */
@@ -330,6 +427,12 @@ static void cell_fastest(char *to, const merge_group *g)
              size);
 }
 
+static bool of_base(const merge_group *g, const merge_cross *x)
+{
+    return x->slow == g->base || x->fast == g->base;
+}
+
+/* Only of the baseline: there is not room for more. */
 static void cell_crosses(char *to, const merge_group *g)
 {
     size_t used = 0;
@@ -337,11 +440,13 @@ static void cell_crosses(char *to, const merge_group *g)
     for (size_t i = 0; i < g->ncrosses && used < CELL - 1; i++) {
         const cross_point *p = &g->crosses[i].even.found;
         char about[32];
-        if (p->kind == CROSS_NEVER)
+        if (p->kind == CROSS_NEVER || !of_base(g, &g->crosses[i]))
             continue;
         text_about(about, sizeof about, p->at);
-        used += (size_t)snprintf(to + used, CELL - used, "%s%.60s %s%s", used ? "; " : "",
-                                 g->series[g->crosses[i].fast].name,
+        bool base_wins = g->crosses[i].fast == g->base;
+        used += (size_t)snprintf(to + used, CELL - used, "%s%.60s%s%.60s %s%s", used ? "; " : "",
+                                 g->series[g->crosses[i].fast].name, base_wins ? " over " : "",
+                                 base_wins ? g->series[g->crosses[i].slow].name : "",
                                  p->kind == CROSS_ALWAYS ? "always" : "from about ",
                                  p->kind == CROSS_ALWAYS ? "" : about);
     }

@@ -16,7 +16,11 @@ typedef enum text_style {
  * stream. */
 bool text_put(FILE *out, const merge *m, text_style style, const char *title);
 
-/* One sentence about a crossover whose even.found is not CROSS_NEVER. */
+/* Whether this direction of a pair is the one to describe: that of the device that is faster at the
+ * largest size; of two that are equal there, the first. */
+bool text_is_told(const merge_group *g, const merge_cross *x);
+
+/* One sentence about such a crossover. */
 void text_cross(FILE *out, const merge_group *g, const merge_cross *x);
 
 /* Sizes as in `gpuexec scan`: 65536 is 64K, 1000 is 1000. */

@@ -7,6 +7,7 @@
 import base64
 import csv
 import json
+import math
 import os
 import shutil
 import socket
@@ -317,6 +318,49 @@ def look_at_little(browser, page, points, out):
     quiet(browser, name, 1)
 
 
+# Times of these are fixed + per_element * size: which is the fastest changes twice, the other crossovers do not matter.
+BACKENDS = {"cpu": (1, 0.002), "gles": (60, 0.0012), "vulkan": (40, 0.0013), "dx12": (200, 0.0004), "metal": (120, 0.0006)}
+SIZES = (1000, 4000, 16000, 64000, 256000, 1000000)
+LINES = """return Object.values(Chart.instances).filter(c => c.canvas.dataset.chart === 'time')[0]
+    .options.plugins.crossovers.list.map(c => [c.fastName, c.slowName, c.even.at])"""
+
+
+def crossing(slow, fast):
+    """Where two of BACKENDS cross, by halving the distance on logarithmic axes."""
+    def log_time(name, i):
+        return math.log(BACKENDS[name][0] + BACKENDS[name][1] * SIZES[i])
+
+    def behind(t, i):
+        return (1 - t) * (log_time(fast, i) - log_time(slow, i)) + t * (log_time(fast, i + 1) - log_time(slow, i + 1))
+
+    i = next(i for i in range(len(SIZES) - 1) if behind(0, i) > 0 >= behind(1, i))
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if behind(middle, i) > 0 else (low, middle)
+    return SIZES[i] * (SIZES[i + 1] / SIZES[i]) ** low
+
+
+def look_at_backends(browser, page, out):
+    """Many crossovers: those of the fastest are drawn; devices that are taken out no longer count."""
+    browser.size(1280, 900)
+    browser.open(page)
+    shown = browser.js(LINES)
+    expect("the fastest changes", [c[:2] for c in shown], [["vulkan", "cpu"], ["metal", "vulkan"], ["dx12", "metal"]])
+    expect("where", [abs(c[2] / crossing(c[1], c[0]) - 1) < 1e-6 for c in shown], [True] * 3)
+    expect("the others can be read", browser.js("return document.querySelector('.findings + details summary').textContent"),
+           "The other 7 pairs")
+    browser.js(CLICK, "#devices input[value=cpu]")
+    expect("without the CPU", [c[:2] for c in browser.js(LINES)], [["metal", "vulkan"], ["dx12", "metal"]])
+    expect("nor does it win", [cell.split()[0] for cell in browser.js(MATRIX)[1][1:]], ["vulkan"] * 4 + ["metal", "dx12"])
+    for name in ("vulkan", "metal"):
+        browser.js(CLICK, f"#devices input[value={name}]")
+    shown = browser.js(LINES)
+    expect("two of them", [[c[0], c[1], abs(c[2] / crossing("gles", "dx12") - 1) < 1e-6] for c in shown], [["dx12", "gles", True]])
+    browser.picture(f"{out}/backends.png")
+    quiet(browser, "backends", 1)
+
+
 def look_at_chartless(browser, page, out):
     """The same page from a gpuexec that was built without Chart.js."""
     text = open(page).read()
@@ -405,6 +449,11 @@ def main():
     little = {"hostile": [1], "failed": [0]}
     for name in little:
         subprocess.run([program, "report", f"{out}/{name}.csv", "-o", f"{out}/{name}.html"], check=True)
+    with open(f"{out}/backends.csv", "w") as file:
+        file.write("Size," + ",".join(f"{name}_us" for name in BACKENDS) + "\n")
+        for n in SIZES:
+            file.write(f"{n}," + ",".join(f"{fixed + each * n:.9g}" for fixed, each in BACKENDS.values()) + "\n")
+    subprocess.run([program, "report", f"{out}/backends.csv", "-o", f"{out}/backends.html"], check=True)
     subprocess.run([program, "report", f"{data}/server.csv", "-o", one], check=True)
     subprocess.run([program, "report", f"{data}/server.csv", f"{data}/laptop.csv", f"{data}/seeds.csv",
                     f"{out}/hostile.csv", "-o", several], check=True)
@@ -413,6 +462,7 @@ def main():
         try:
             look_at_one(browser, one, out)
             look_at_several(browser, several, out)
+            look_at_backends(browser, os.path.realpath(f"{out}/backends.html"), out)
             look_at_chartless(browser, one, out)
             for name, points in little.items():
                 look_at_little(browser, os.path.realpath(f"{out}/{name}.html"), points, out)

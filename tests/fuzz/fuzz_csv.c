@@ -51,12 +51,12 @@ static void round_trip(const scan_file *file)
     free(second);
 }
 
-static void use(const scan_file *file, bool by_machine)
+static void use(const scan_file *file, bool by_machine, const merge_filter *filter)
 {
     char err[SCAN_ERROR_SIZE], *text = NULL;
     size_t size;
     merge m;
-    if (merge_make(file, 1, by_machine, &m, err)) {
+    if (merge_make(file, 1, by_machine, filter, &m, err)) {
         FILE *out = open_memstream(&text, &size);
         json_t *json = json_of_merge(&m, "report", "0");
         require(out && json && text_put(out, &m, TEXT_MARKDOWN, "t"));
@@ -76,8 +76,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (scan_parse("f", (const char *)data, size, 0, &file, err)) {
         round_trip(&file);
-        use(&file, true);
-        use(&file, false);
+        use(&file, true, NULL);
+        use(&file, false, NULL);
+        use(&file, true, &(merge_filter){.only = "cpu, gles,vulkan"});
+        use(&file, false, &(merge_filter){.between = "cpu,gpu"});
     } else
         require(!strncmp(err, "f:", 2) && err[2] >= '1' && err[2] <= '9');
     scan_free(&file);

@@ -2,7 +2,7 @@
  *
  * Merging compared with a slow version that looks up every cell in the rows, over random files:
  * every row is in its place, nothing is where there was no row, the order of the rows does not
- * matter, and the winners match the times.
+ * matter, winners and crossovers match the times, and a filter leaves what it names.
  */
 #include "support/harness.h"
 
@@ -108,8 +108,56 @@ static void check_winner(const merge_group *g, size_t size)
         assert_int_equal(w->clear, first->high_us < second->low_us);
 }
 
+/* What the times of a pair say, counted over the sizes measured on both. */
+typedef struct pair_facts {
+    size_t common, changes, before; /* changes: of who is faster; before: `fast` is not */
+    bool last;                      /* `fast` is faster at the largest */
+} pair_facts;
+
+static pair_facts facts_of(const merge_group *g, size_t slow, size_t fast)
+{
+    pair_facts f = {0};
+    for (size_t i = 0; i < g->nsizes; i++) {
+        if (!merge_has(&g->series[slow], i) || !merge_has(&g->series[fast], i))
+            continue;
+        bool faster = g->series[fast].cells[i]->median_us < g->series[slow].cells[i]->median_us;
+        f.changes += f.common && faster != f.last;
+        f.before += !faster;
+        f.last = faster;
+        f.common++;
+    }
+    return f;
+}
+
+/* Both directions of every pair with a common size, once each. */
+static void check_crosses(const merge_group *g)
+{
+    size_t wanted = 0;
+    for (size_t i = 0; i < g->nseries; i++)
+        for (size_t k = 0; k < g->nseries; k++) {
+            if (i == k || !facts_of(g, i, k).common)
+                continue;
+            size_t found = 0;
+            wanted++;
+            for (size_t c = 0; c < g->ncrosses; c++)
+                found += g->crosses[c].slow == (int)i && g->crosses[c].fast == (int)k;
+            assert_int_equal(found, 1);
+        }
+    assert_int_equal(g->ncrosses, wanted);
+    for (size_t c = 0; c < g->ncrosses; c++) {
+        const merge_cross *x = &g->crosses[c], *back = &g->crosses[c ^ 1];
+        pair_facts f = facts_of(g, (size_t)x->slow, (size_t)x->fast);
+        assert_true(back->slow == x->fast && back->fast == x->slow);
+        assert_int_equal(x->even.crossings, f.changes);
+        assert_int_equal(x->even.found.kind, !f.last    ? CROSS_NEVER
+                                             : f.before ? CROSS_FROM
+                                                        : CROSS_ALWAYS);
+    }
+}
+
 static size_t check_group(const merge_group *g)
 {
+    check_crosses(g);
     size_t cells = 0;
     for (size_t i = 0; i < g->nsizes; i++) {
         assert_true(!i || g->sizes[i - 1] < g->sizes[i]);
@@ -162,7 +210,7 @@ static void check_order(const scan_file *files, const merge *m)
             assert_true(scan_append(&sections[f], &s->rows[i]));
         reversed[f] = (scan_file){.sections = &sections[f], .count = 1};
     }
-    assert_true(merge_make(reversed, FILES, true, &turned, err));
+    assert_true(merge_make(reversed, FILES, true, NULL, &turned, err));
     assert_int_equal(turned.npanels, m->npanels);
     for (size_t p = 0; p < turned.npanels; p++) {
         assert_int_equal(turned.panels[p].ngroups, m->panels[p].ngroups);
@@ -183,6 +231,31 @@ static void check_order(const scan_file *files, const merge *m)
         free(sections[f].rows);
 }
 
+/* By device, by kind of device, by file, and a device of a file. */
+static void check_filters(const scan_file *files, const merge *all)
+{
+    static const char *const only[] = {"cpu", "VULKAN", "vulkan:1, cpu", "scan1", "cpu [scan0]"};
+    char err[SCAN_ERROR_SIZE];
+    for (size_t i = 0; i < GXT_COUNT(only); i++) {
+        merge some;
+        merge_filter filter = {.only = only[i]};
+        size_t cells = 0, wanted = 0;
+        for (size_t k = 0; k < all->panels[0].ngroups; k++) {
+            const merge_group *g = &all->panels[0].groups[k];
+            for (size_t n = 0; n < g->nsizes; n++)
+                for (size_t j = 0; j < g->nseries; j++)
+                    wanted += merge_is_kept(&filter, &g->series[j]) && g->series[j].cells[n];
+        }
+        if (merge_make(files, FILES, false, &filter, &some, err)) {
+            cells = check_all(&some);
+            assert_true(cells > 0);
+        } else
+            assert_non_null(strstr(err, "there are: "));
+        assert_int_equal(cells, wanted);
+        merge_free(&some);
+    }
+}
+
 static void as_the_slow_version(void **unused)
 {
     (void)unused;
@@ -196,11 +269,13 @@ static void as_the_slow_version(void **unused)
             random_file(&state, &files[i], i);
             rows += files[i].sections->count;
         }
-        assert_true(merge_make(files, FILES, true, &apart, err));
-        assert_true(merge_make(files, FILES, false, &one, err));
+        assert_true(merge_make(files, FILES, true, NULL, &apart, err));
+        assert_true(merge_make(files, FILES, false, NULL, &one, err));
         assert_int_equal(one.npanels, 1);
         assert_int_equal(check_all(&apart), rows);
         assert_int_equal(check_all(&one), rows);
+        if (one.panels[0].ngroups)
+            check_filters(files, &one);
         merge_free(&one);
         check_order(files, &apart);
         merge_free(&apart);
@@ -209,8 +284,94 @@ static void as_the_slow_version(void **unused)
     }
 }
 
+/* ---- names, and limits ---- */
+
+/* A file with so many devices, "d0" to "d99"; at each of four sizes the order of speed differs. */
+static void file_of(scan_file *file, scan_section *s, size_t ndevices)
+{
+    *s = (scan_section){.label = "f", .file = "f.csv", .cells = NAN};
+    for (size_t d = 0; d < ndevices; d++)
+        for (size_t n = 1; n <= 4; n++) {
+            scan_row r = scan_row_empty();
+            snprintf(r.device, sizeof r.device, "d%zu", d);
+            strcpy(r.field, "u32");
+            strcpy(r.op, "add");
+            strcpy(r.place, SCAN_HOST);
+            strcpy(r.state, SCAN_OK);
+            r.elements = (double)n;
+            r.median_us = (double)(1 + (d * 7 + n * 13) % 50);
+            assert_true(scan_append(s, &r));
+        }
+    *file = (scan_file){.sections = s, .count = 1};
+}
+
+static void filters_by_name(void **unused)
+{
+    (void)unused;
+    static const struct {
+        merge_filter filter;
+        size_t series, crosses; /* 0: refused */
+        const char *message;
+    } cases[] = {
+        {{NULL, NULL}, 3, 6, ""},
+        {{"d0", NULL}, 1, 0, ""},
+        {{" D2 ,d0", NULL}, 2, 2, ""},
+        {{"f", NULL}, 3, 6, ""},
+        {{"d0,d1", "d1,d2"}, 0, 0, "--between leaves no two series; there are: d0, d1, d2"},
+        {{NULL, "d2,d0"}, 2, 2, ""},
+        {{NULL, "d1,f"}, 3, 4, ""},
+        {{NULL, "f,f"}, 3, 6, ""},
+        {{NULL, "d1,d1"}, 0, 0, "--between leaves no two series"},
+        {{"d", NULL}, 0, 0, "--only: there is no 'd'; there are: d0, d1, d2"},
+        {{"", NULL}, 0, 0, "--only leaves no series"},
+        {{NULL, "d0,x"}, 0, 0, "--between: there is no 'x'"},
+    };
+    scan_section section;
+    scan_file file;
+    file_of(&file, &section, 3);
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        char err[SCAN_ERROR_SIZE];
+        merge m;
+        bool ok = merge_make(&file, 1, false, &cases[i].filter, &m, err);
+        assert_int_equal(ok, cases[i].series > 0);
+        if (ok) {
+            assert_int_equal(m.panels[0].groups[0].nseries, cases[i].series);
+            assert_int_equal(m.panels[0].groups[0].ncrosses, cases[i].crosses);
+        } else if (strncmp(err, cases[i].message, strlen(cases[i].message)) != 0)
+            fail_msg("%s", err);
+        merge_free(&m);
+    }
+    free(section.rows);
+}
+
+/* A file may have any number of devices: not every two of a thousand are compared. */
+static void many_series(void **unused)
+{
+    (void)unused;
+    for (size_t n = MERGE_PAIRS_MAX; n <= MERGE_PAIRS_MAX + 1; n++) {
+        char err[SCAN_ERROR_SIZE];
+        scan_section section;
+        scan_file file;
+        merge m;
+        merge_filter two = {.between = "d7,d9"};
+        file_of(&file, &section, n);
+        assert_true(merge_make(&file, 1, false, NULL, &m, err));
+        bool all = n == MERGE_PAIRS_MAX;
+        assert_int_equal(m.panels[0].groups[0].ncrosses, all ? n * (n - 1) : 2 * (n - 1));
+        assert_int_equal(m.nnotes, !all);
+        merge_free(&m);
+        assert_true(merge_make(&file, 1, false, &two, &m, err));
+        assert_int_equal(m.panels[0].groups[0].ncrosses, 2);
+        assert_int_equal(m.nnotes, 0);
+        merge_free(&m);
+        free(section.rows);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_slow_version)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_slow_version),
+                                       cmocka_unit_test(filters_by_name),
+                                       cmocka_unit_test(many_series)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
