@@ -91,7 +91,8 @@ enum {
     GX_F32 = 6
 };
 
-/* Values are consecutive from 1. u32 and f32 support only add, sub and mul (gx_op_exists). */
+/* Values are consecutive from 1. u32 and f32 support only add, sub and mul (gx_op_exists). Callers
+ * may add their own operations: gx_op_register. */
 typedef uint32_t gx_op;
 enum {
     GX_ADD = 1,        /* a + b */
@@ -123,12 +124,12 @@ typedef struct gx_op_info {
     uint32_t reduces;   /* 1: reduces n elements to one */
 } gx_op_info;
 
-/* Static data, or NULL for an unknown value. To enumerate, ask for 1, 2, 3, ... until NULL. Any
- * thread. */
+/* Static data, or NULL for an unknown value; a registered operation has it until it is
+ * unregistered. To enumerate, ask for 1, 2, 3, ... until NULL. Any thread. */
 GX_API const gx_field_info *gx_field_get_info(gx_field field);
 GX_API const gx_op_info *gx_op_get_info(gx_op op);
 
-/* Look up by name; 0 if there is no such name. Any thread. */
+/* Look up by name; 0 if there is no such name. Registered operations are not found. Any thread. */
 GX_API gx_field gx_field_by_name(const char *name);
 GX_API gx_op gx_op_by_name(const char *name);
 
@@ -322,7 +323,7 @@ GX_API void gx_buf_unmap(gx_buf *buf);
 typedef struct gx_operand {
     void *host;         /* `n` elements (one if broadcast) in host memory, any alignment; or: */
     gx_buf *buf;        /* buffer that holds them, */
-    size_t offset;      /* starting at this byte, a multiple of 16 (u32, f32: of 4) */
+    size_t offset;      /* starting at this byte, a multiple of 16 (u32, f32, registered: of 4) */
     uint32_t broadcast; /* 1: a single element, used for all n */
     uint32_t reserved;
 } gx_operand;
@@ -345,17 +346,93 @@ GX_API gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset);
  * params, which points to a struct that begins with struct_size. */
 typedef struct gx_job {
     gx_op op;
-    gx_field field;
+    gx_field field; /* 0 for a registered operation */
     size_t n;
     gx_operand a, b, c, out;
     uint32_t flags; /* GX_JOB_* */
     uint32_t reserved;
-    const void *params; /* no operation uses it yet: NULL */
+    const void *params; /* registered operations: gx_op_params, or NULL; borrowed like operands.
+                           Others: NULL */
 } gx_job;
 
 /* Size in bytes of operand 'a', 'b', 'c', or 'o' for out. 0 if the job is NULL, has no such
  * operand, or has an unknown op or field. Any thread. */
 GX_API size_t gx_operand_bytes(const gx_job *job, char operand);
+
+/* ---- kernels of the caller ------------------------------------------------ */
+
+/* An operation that the caller defines, with a kernel for each kind of device that shall run it:
+ * doc/kernels.md says what a kernel is given and has to do. Jobs with it work like any others. */
+
+/* What the C function of an operation is to compute. The library fills it in; it may grow at the
+ * end. Pointers are aligned as the memory of the job is, or to 16 bytes. */
+typedef struct gx_kernel_call {
+    size_t n;      /* elements */
+    const void *a; /* the first element of each; NULL if the operation has no such operand */
+    const void *b;
+    const void *c;
+    size_t a_step; /* bytes from one element to the next; 0: a single element for all n */
+    size_t b_step;
+    size_t c_step;
+    void *out;          /* identical to an operand if the job is in place */
+    const void *params; /* gx_op_desc.params_bytes bytes; NULL: none */
+} gx_kernel_call;
+
+/* Called by any threads, several at a time. It must write all of out, and must not call into the
+ * context. */
+typedef void (*gx_kernel_fn)(void *user, const gx_kernel_call *call);
+
+/* The kernel decides about its own grid: it runs once for all n elements. Such a job is never cut
+ * or split, and out must not overlap an operand. */
+#define GX_OP_WHOLE 1u
+/* With GX_OP_WHOLE: out is one element, whatever n is. */
+#define GX_OP_ONE_RESULT 2u
+
+/* Largest element of a registered operation, and most parameters, in bytes. */
+#define GX_OP_ELEMENT_BYTES 4096u
+#define GX_OP_PARAMS_BYTES  64u
+
+/* Input. At least one of fn, spirv and wgsl must be set. */
+typedef struct gx_op_desc {
+    size_t struct_size; /* sizeof(gx_op_desc) */
+    const char *name;   /* for reports, traces and metrics: up to 47 letters, digits and -_. */
+    uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
+    uint32_t flags;     /* GX_OP_* */
+    uint32_t a_bytes;   /* of one element: multiples of 4; 0 if there is no such operand */
+    uint32_t b_bytes;
+    uint32_t c_bytes;
+    uint32_t out_bytes;
+    uint32_t params_bytes; /* of gx_op_params.data: a multiple of 4 */
+    uint32_t group_elems;  /* elements of one workgroup of the shaders; 0 with GX_OP_WHOLE */
+    gx_kernel_fn fn;       /* for "cpu", and to compare the results of other devices with */
+    void *user;            /* for fn */
+    const uint32_t *spirv; /* for Vulkan devices */
+    size_t spirv_bytes;
+    const char *spirv_entry; /* NULL: "main" */
+    const char *wgsl;        /* for WebGPU devices */
+    const char *wgsl_entry;  /* NULL: "main" */
+} gx_op_desc;
+
+/* gx_job.params of a registered operation. Input. */
+typedef struct gx_op_params {
+    size_t struct_size; /* sizeof(gx_op_params) */
+    const void *data;   /* gx_op_desc.params_bytes bytes */
+    uint32_t groups[3]; /* GX_OP_WHOLE: workgroups in x, y and z; 0: 1 */
+    uint32_t reserved;
+} gx_op_params;
+
+/* Registers an operation. On success *op is a value for gx_job.op, in this context only; no other
+ * operation of the process ever has it. On failure it is 0. The description is copied. SPIR-V is
+ * checked here as far as doc/kernels.md says; a device compiles a kernel when it is first needed,
+ * and one that cannot returns GX_ERR_UNSUPPORTED, or is not chosen. Returns GX_ERR_OUT_OF_MEMORY
+ * too if the process has 64 operations registered. Any thread. */
+GX_API gx_status gx_op_register(gx_ctx *ctx, const gx_op_desc *desc, gx_op *op);
+
+/* From now on jobs with the operation are invalid; waits until those in progress are done. gx_close
+ * unregisters all. Any thread, but neither from fn nor from gx_done_fn. */
+GX_API gx_status gx_op_unregister(gx_ctx *ctx, gx_op op);
+
+/* ---- running jobs ---------------------------------------------------------- */
 
 /* How host operands reach a device that cannot access them in place. */
 typedef uint32_t gx_path;

@@ -107,6 +107,7 @@ void gx_close(gx_ctx **ctx)
     gx__router_close(&(*ctx)->router);
     gx__registered_close(&(*ctx)->registered);
     gx__outcomes_close(&(*ctx)->outcomes, &(*ctx)->instance.config.allocator);
+    gx__own_close(&(*ctx)->instance);
     gx__device_stop(&(*ctx)->instance);
     gx__threads_end(&(*ctx)->instance);
     gx__trace_end(&(*ctx)->instance);
@@ -186,6 +187,32 @@ gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
                                  "unregistering memory: no registered range begins there");
 }
 
+/* ---- registered operations ---- */
+
+gx_status gx_op_register(gx_ctx *ctx, const gx_op_desc *desc, gx_op *op)
+{
+    char message[GX_MESSAGE_BYTES];
+    if (!op)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: op is NULL");
+    *op = 0;
+    if (!ctx || !desc)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: ctx and desc must not be NULL");
+    gx_status s = gx__own_register(&ctx->instance, desc, op, message, sizeof message);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "gx_op_register: %s", message);
+}
+
+gx_status gx_op_unregister(gx_ctx *ctx, gx_op op)
+{
+    if (!ctx)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_op_unregister: ctx is NULL");
+    if (!gx__own_end(&ctx->instance, op))
+        return gx__fail(&ctx->instance, GX_ERR_INVALID,
+                        "gx_op_unregister: this context has no operation %u", op);
+    gx__router_forget(&ctx->router, op);
+    gx__own_free(op);
+    return GX_OK;
+}
+
 /* ---- operands ---- */
 
 gx_operand gx_host(const void *elements)
@@ -212,8 +239,9 @@ size_t gx_operand_bytes(const gx_job *job, char operand)
 {
     static const char names[GX_OPERANDS] = {
         [GX_OUT] = 'o', [GX_A] = 'a', [GX_B] = 'b', [GX_C] = 'c'};
-    size_t element = job ? gx__element_bytes(job->field) : 0;
-    if (!element || !gx_op_exists(job->op, job->field) || job->n > SIZE_MAX / 2 / element)
+    if (!job || !gx_op_exists(job->op, job->field) ||
+        job->n > SIZE_MAX / 2 / gx__operand_element(job, GX_A) ||
+        job->n > SIZE_MAX / 2 / GX_OP_ELEMENT_BYTES)
         return 0;
     for (int i = 0; i < GX_OPERANDS; i++)
         if (names[i] == operand)

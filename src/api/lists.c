@@ -39,12 +39,11 @@ static void sum_up(const struct gx_router *router, uint64_t *jobs, uint64_t *ele
     size_t slots = atomic_load(&router->slots.count);
     *jobs = *elements = 0;
     for (size_t i = 0; i < slots; i++)
-        for (size_t op = 0; op < GX_OP_END; op++)
-            for (size_t field = 0; field < GX_FIELD_END; field++) {
-                const struct gx_tally *t = &router->slots.slot[i]->work.tally[op][field];
-                *jobs += gx__histogram_count(&t->took);
-                *elements += t->elements;
-            }
+        for (size_t pair = 0; pair < GX_OP_PAIRS; pair++) {
+            const struct gx_tally *t = &router->slots.slot[i]->work.tally[pair];
+            *jobs += gx__histogram_count(&t->took);
+            *elements += t->elements;
+        }
 }
 
 static void list_rows(struct gx_router *router, gx_model_row *rows, size_t *count)
@@ -203,8 +202,9 @@ static gx_status check_calibration(const gx_calibration *c, char *message, size_
         return GX_ERR_INVALID;
     }
     for (size_t i = 0; i < c->op_count; i++)
-        if (!gx_op_get_info(c->ops[i])) {
-            snprintf(message, size, "ops[%zu] is %u, which is not an operation", i, c->ops[i]);
+        if (!gx_op_get_info(c->ops[i]) || gx__is_own(c->ops[i])) {
+            snprintf(message, size, "ops[%zu] is %u, which is not an operation%s", i, c->ops[i],
+                     gx__is_own(c->ops[i]) ? " of gpuexec: others are measured as they run" : "");
             return GX_ERR_INVALID;
         }
     for (size_t i = 0; i < c->field_count; i++)

@@ -264,7 +264,7 @@ static void put_job_labels(struct writer *w, const char *name, const char *suffi
     put(w, "%s", name);
     put_device_label(w, suffix, k->device);
     put(w, ",op=\"%s\",field=\"%s\"", gx_op_get_info(k->op)->name,
-        gx_field_get_info(k->field)->name);
+        k->field ? gx_field_get_info(k->field)->name : "");
 }
 
 /* Writes the bound of a bucket, such as "0.00002". */
@@ -300,22 +300,35 @@ static void put_histogram(struct writer *w, const char *name, const struct kind_
     put_value(w, count, 0);
 }
 
+static void put_tally(struct writer *w, const char *name, const struct metric *m,
+                      const struct gx_device_slot *slot, gx_op op, gx_field field)
+{
+    const struct gx_tally *t = &slot->work.tally[gx__op_pair(op, field)];
+    const char *at = (const char *)t + m->offset;
+    struct kind_of_job k = {slot->name, op, field};
+    if (m->source == TALLY_TIMES) {
+        put_histogram(w, name, &k, (const struct gx_histogram *)(const void *)at);
+    } else if (gx__histogram_count(&t->took)) {
+        put_job_labels(w, name, "", &k);
+        put(w, "}");
+        put_value(w, *(const _Atomic uint64_t *)(const void *)at, 0);
+    }
+}
+
+/* A registered operation must not go while its name is written. */
 static void put_tallies(struct writer *w, const char *name, const struct metric *m,
-                        const struct gx_device_slot *slot)
+                        const struct numbers *n, const struct gx_device_slot *slot)
 {
     for (gx_op op = 1; op < GX_OP_END; op++)
-        for (gx_field field = 1; field < GX_FIELD_END; field++) {
-            const struct gx_tally *t = &slot->work.tally[op][field];
-            const char *at = (const char *)t + m->offset;
-            struct kind_of_job k = {slot->name, op, field};
-            if (m->source == TALLY_TIMES) {
-                put_histogram(w, name, &k, (const struct gx_histogram *)(const void *)at);
-            } else if (gx__histogram_count(&t->took)) {
-                put_job_labels(w, name, "", &k);
-                put(w, "}");
-                put_value(w, *(const _Atomic uint64_t *)(const void *)at, 0);
-            }
-        }
+        for (gx_field field = 1; field < GX_FIELD_END; field++)
+            put_tally(w, name, m, slot, op, field);
+    for (size_t i = 0; i < GX_OWN_OPS; i++) {
+        gx_op op = atomic_load(&gx__own_ops[i].op);
+        if (!op || !gx__own_enter(n->router->slots.instance, op))
+            continue;
+        put_tally(w, name, m, slot, op, 0);
+        gx__own_leave(op);
+    }
 }
 
 /* ---- all metrics ---- */
@@ -333,7 +346,7 @@ static void put_of_device(struct writer *w, const char *name, const struct metri
         break;
     case TALLY:
     case TALLY_TIMES:
-        put_tallies(w, name, m, slot);
+        put_tallies(w, name, m, n, slot);
         break;
     default:
         put_device(w, name, m, &n->devices[i]);

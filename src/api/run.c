@@ -34,6 +34,7 @@ struct request {
     struct gx_call call;
     gx_run_opts opts;
     bool routed;
+    bool own; /* some operations are registered ones */
 };
 
 static gx_status null_pointer(gx_ctx *ctx, const char *call)
@@ -62,11 +63,12 @@ static gx_status take_request(gx_ctx *ctx, const gx_job *jobs, size_t njobs,
     call->submit_ns = call->queued_ns = 0;
     call->cancel = NULL;
     call->failed = 0;
+    q->own = false;
     return GX_OK;
 }
 
-/* Validates options and jobs before anything runs. On failure call->failed and call->message are
- * set. */
+/* Validates options and jobs before anything runs, and enters registered operations. On failure
+ * call->failed and call->message are set. */
 static gx_status check_call(gx_ctx *ctx, struct request *q)
 {
     struct gx_call *call = &q->call;
@@ -76,13 +78,29 @@ static gx_status check_call(gx_ctx *ctx, struct request *q)
         return GX_ERR_INVALID;
     }
     for (size_t i = 0; i < call->count; i++) {
-        gx_status s = gx__validate(&ctx->instance, &call->jobs[i], q->routed, call->message);
+        bool own = gx__is_own(call->jobs[i].op);
+        bool entered = own && gx__own_enter(&ctx->instance, call->jobs[i].op);
+        gx_status s = GX_ERR_INVALID;
+        if (own && !entered)
+            snprintf(call->message, sizeof call->message,
+                     "op is %u, which is not registered in this context", call->jobs[i].op);
+        else
+            s = gx__validate(&ctx->instance, &call->jobs[i], q->routed, call->message);
+        q->own |= entered;
         if (s != GX_OK) {
+            gx__own_leave_all(call->jobs, i + entered);
             call->failed = i;
             return s;
         }
     }
     return GX_OK;
+}
+
+/* The call no longer uses its registered operations. */
+static void leave_ops(const struct request *q)
+{
+    if (q->own)
+        gx__own_leave_all(q->call.jobs, q->call.count);
 }
 
 /* The call fails because of one job, before any job has run. */
@@ -150,6 +168,7 @@ gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opt
         fail_call(ctx, &q.call, s);
     } else {
         s = q.routed ? gx__router_run(&ctx->router, &q.call) : gx__run_named(&ctx->router, &q.call);
+        leave_ops(&q);
         if (s != GX_OK)
             gx__fail(&ctx->instance, s, "job %zu: %s", q.call.failed, q.call.message);
     }
@@ -186,6 +205,7 @@ gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_
     }
     if (ticket)
         gx__ticket_drop(ticket);
+    leave_ops(&q);
     return fail_call(ctx, &q.call, s);
 }
 
@@ -325,6 +345,7 @@ static gx_status estimate(gx_ctx *ctx, struct request *q, gx_estimate_info *info
             gx__fail(&ctx->instance, s, "job %zu: %s", i,
                      q->call.message[0] ? q->call.message : gx_status_message(s));
     }
+    leave_ops(q);
     return s;
 }
 

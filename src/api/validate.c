@@ -20,8 +20,34 @@ __attribute__((format(printf, 3, 4))) static gx_status refuse(char *message, gx_
     return status;
 }
 
+static gx_status validate_flags(const gx_job *job, char *message)
+{
+    if (job->flags & ~GX_JOB_TRUSTED)
+        return refuse(message, GX_ERR_INVALID, "flags 0x%x has unknown bits", job->flags);
+    if (job->reserved)
+        return refuse(message, GX_ERR_INVALID, "gx_job.reserved is %u: set it to 0", job->reserved);
+    return GX_OK;
+}
+
+/* A registered operation has no field, but may have parameters. */
+static gx_status validate_own(const struct gx_own_op *own, const gx_job *job, char *message)
+{
+    gx_op_params params;
+    if (job->field)
+        return refuse(message, GX_ERR_INVALID, "field is %u: '%s' takes none, set it to 0",
+                      job->field, own->name);
+    if (job->n > SIZE_MAX / 2 / GX_OP_ELEMENT_BYTES)
+        return refuse(message, GX_ERR_INVALID, "n is %zu, more than memory can hold", job->n);
+    return gx__own_params(own, job, &params, message, GX_REFUSAL_BYTES) ? GX_OK : GX_ERR_INVALID;
+}
+
 static gx_status validate_kind(const gx_job *job, char *message)
 {
+    const struct gx_own_op *own = gx__own(job->op);
+    if (own) {
+        gx_status s = validate_own(own, job, message);
+        return s == GX_OK ? validate_flags(job, message) : s;
+    }
     if (!gx_op_get_info(job->op))
         return refuse(message, GX_ERR_INVALID, "op is %u, which is not an operation", job->op);
     if (!gx_field_get_info(job->field))
@@ -29,10 +55,9 @@ static gx_status validate_kind(const gx_job *job, char *message)
     if (!gx_op_exists(job->op, job->field))
         return refuse(message, GX_ERR_UNSUPPORTED, "%s does not exist for %s",
                       gx_op_get_info(job->op)->name, gx_field_get_info(job->field)->name);
-    if (job->flags & ~GX_JOB_TRUSTED)
-        return refuse(message, GX_ERR_INVALID, "flags 0x%x has unknown bits", job->flags);
-    if (job->reserved)
-        return refuse(message, GX_ERR_INVALID, "gx_job.reserved is %u: set it to 0", job->reserved);
+    gx_status s = validate_flags(job, message);
+    if (s != GX_OK)
+        return s;
     if (job->params)
         return refuse(message, GX_ERR_INVALID, "params must be NULL for %s",
                       gx_op_get_info(job->op)->name);
@@ -48,7 +73,7 @@ static uintptr_t operand_start(const gx_operand *o)
 }
 
 /* Whether out overlaps an operand in a way that is not allowed. Being exactly the operand is
- * allowed, except for reductions. */
+ * allowed if the operation is elementwise. */
 static bool partly_overlaps(const gx_job *job, int which)
 {
     const gx_operand *o = gx__operand(job, which);
@@ -58,7 +83,7 @@ static bool partly_overlaps(const gx_job *job, int which)
     size_t out_bytes = gx__operand_bytes(job, GX_OUT), in_bytes = gx__operand_bytes(job, which);
     if (!in_bytes)
         return false;
-    if (out == in && out_bytes == in_bytes && gx__op_shape(job->op) != GX_SHAPE_REDUCTION)
+    if (out == in && out_bytes == in_bytes && gx__op_shape(job->op) == GX_SHAPE_ELEMENTWISE)
         return false;
     return out < in + in_bytes && in < out + out_bytes;
 }
@@ -115,7 +140,7 @@ static gx_status validate_operand(const gx_job *job, int which, char *message)
     gx_status s = validate_memory(job, name, which, message);
     if (s != GX_OK || !partly_overlaps(job, which))
         return s;
-    if (gx__op_shape(job->op) == GX_SHAPE_REDUCTION)
+    if (gx__op_shape(job->op) != GX_SHAPE_ELEMENTWISE)
         return refuse(message, GX_ERR_OVERLAP,
                       "out overlaps %s: the result of %s needs memory of its own", name,
                       gx_op_get_info(job->op)->name);

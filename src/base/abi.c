@@ -15,6 +15,8 @@
 
 const struct gx_layout gx__config_layout = LAYOUT(gx_config, reserved);
 const struct gx_layout gx__run_opts_layout = LAYOUT(gx_run_opts, reserved);
+const struct gx_layout gx__op_desc_layout = LAYOUT(gx_op_desc, wgsl_entry);
+const struct gx_layout gx__op_params_layout = LAYOUT(gx_op_params, reserved);
 const struct gx_layout gx__calibration_layout = LAYOUT(gx_calibration, user);
 const struct gx_layout gx__report_layout = LAYOUT(gx_report, message);
 const struct gx_layout gx__candidate_layout = LAYOUT(gx_candidate, reserved);

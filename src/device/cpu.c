@@ -29,6 +29,9 @@
 #define CHUNK_ELEMENTS     8192u
 #define CHUNK_ELEMENTS_MIN 512u
 #define CHUNKS_PER_THREAD  2u
+/* Of a registered operation: what an element is thought to cost at least, and its bytes. */
+#define OWN_NS           5u
+#define OWN_BYTES_PER_NS 8u
 /* Data beyond this would evict everything else from the caches. */
 #define STREAM_DEFAULT_BYTES ((size_t)16 << 20)
 #define STREAM_MAX_BYTES     ((size_t)64 << 20)
@@ -232,7 +235,12 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
                             struct gx_kernel *kernel)
 {
     struct cpu *cpu = device->impl;
+    const struct gx_own_op *own = gx__own(key->op);
     size_t slot = gx__op_slot(key->op);
+    if (own) {
+        *kernel = (struct gx_kernel){.key = *key, .impl = own};
+        return own->desc.fn ? GX_OK : GX_ERR_UNSUPPORTED;
+    }
     if (slot >= GX_OP_SLOTS || key->field >= GX_FIELD_END || key->repeat)
         return GX_ERR_UNSUPPORTED;
     const struct cpu_kernel *k = &cpu->kernels[key->field][slot];
@@ -279,7 +287,7 @@ static size_t worker_scratch(const struct cpu_kernel *k, uint64_t n)
 static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
     const struct cpu_kernel *k = kernel->impl;
-    if (!k->sum && !needs_scratch(k))
+    if (gx__is_own(kernel->key.op) || (!k->sum && !needs_scratch(k)))
         return 0;
     uint32_t workers = workers_for(device->impl, k, n);
     return k->sum && workers == 1 ? 0 : workers * worker_scratch(k, n);
@@ -407,10 +415,53 @@ __attribute__((noinline)) static size_t run_reduction(struct gx_device *device,
     return bad;
 }
 
+/* ---- registered operations ---- */
+
+/* A guess of what an element costs, for choosing threads: nothing is known about the function. */
+static struct cpu_kernel own_cost(const struct gx_own_op *own)
+{
+    uint32_t bytes = 0;
+    for (int i = 0; i < GX_OPERANDS; i++)
+        bytes += own->element[i];
+    return (struct cpu_kernel){.ns = OWN_NS + bytes / OWN_BYTES_PER_NS};
+}
+
+struct own_spread {
+    const struct gx_host_call *call;
+    size_t chunk; /* elements */
+};
+
+static void run_own_chunk(void *user, size_t chunk, uint32_t worker)
+{
+    const struct own_spread *spread = user;
+    size_t from = chunk * spread->chunk, left = (size_t)spread->call->n - from;
+    (void)worker;
+    gx__own_run(spread->call->kernel.impl, spread->call->operand,
+                spread->call->kernel.key.broadcast, spread->call->kernel.key.param, from,
+                left < spread->chunk ? left : spread->chunk);
+}
+
+static gx_status run_own(struct gx_device *device, struct gx_host_call *call)
+{
+    const struct gx_own_op *own = call->kernel.impl;
+    const struct cpu_kernel cost = own_cost(own);
+    struct own_spread spread = {call, (size_t)call->n};
+    call->threads = own->desc.flags & GX_OP_WHOLE ? 1 : workers_for(device->impl, &cost, call->n);
+    call->bad = GX_NONE_BAD;
+    if (call->threads > 1)
+        spread.chunk = chunk_elements(device->impl, &cost, call->n);
+    size_t chunks = ((size_t)call->n + spread.chunk - 1) / spread.chunk;
+    gx__threads_run(device->instance, GX_THREADS_COMPUTE, call->threads, chunks, run_own_chunk,
+                    &spread);
+    return GX_OK;
+}
+
 static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
 {
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = call->kernel.impl;
+    if (gx__is_own(call->kernel.key.op))
+        return run_own(device, call);
     struct gx_host_args args = {.out = call->operand[GX_OUT],
                                 .a = call->operand[GX_A],
                                 .b = call->operand[GX_B],

@@ -161,14 +161,16 @@ struct gx_point {
 
 /* What exec/ plans with; set by open, constant until close. */
 struct gx_device_facts {
-    uint32_t mem_kinds;      /* GX_MEM_BIT of the kinds that mem_alloc offers */
-    uint32_t queues;         /* GX_QUEUE_BIT of the queues that are really separate */
-    uint64_t dispatch_elems; /* maximum elements of a dispatch; below 2^32 */
-    size_t binding_align;    /* alignment of binding offsets */
-    size_t copy_align;       /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
-                                copies may extend past the end of memory to the next multiple; 0: none */
-    size_t import_align;     /* mem_import takes multiples of this; 0: no import */
-    bool resubmit;           /* a recorded command may be submitted again */
+    uint32_t mem_kinds;       /* GX_MEM_BIT of the kinds that mem_alloc offers */
+    uint32_t queues;          /* GX_QUEUE_BIT of the queues that are really separate */
+    uint64_t dispatch_elems;  /* maximum elements of a dispatch; below 2^32 */
+    uint64_t dispatch_bytes;  /* of registered operations: maximum bytes of an operand ... */
+    uint32_t dispatch_groups; /* ... and workgroups of a dispatch; 0: no limit */
+    size_t binding_align;     /* alignment of binding offsets */
+    size_t copy_align;   /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
+                            copies may extend past the end of memory to the next multiple; 0: none */
+    size_t import_align; /* mem_import takes multiples of this; 0: no import */
+    bool resubmit;       /* a recorded command may be submitted again */
     struct gx_mem_speed speed[GX_MEM_KINDS];
     bool timestamps;    /* stamp works */
     uint32_t submit_ns; /* an empty submit, including the wait; 0: not measured */
@@ -210,6 +212,9 @@ struct gx_device_ops {
     /* GX_ERR_UNSUPPORTED if the device has no such kernel. */
     gx_status (*kernel)(struct gx_device *device, const struct gx_kernel_key *key,
                         struct gx_kernel *kernel);
+    /* Optional: why it has no kernel for a registered operation; NULL: there is nothing to add.
+     * Valid until the operation is unregistered. */
+    const char *(*refusal)(struct gx_device *device, gx_op op);
     /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n; does
      * not depend on key.check. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
@@ -260,6 +265,23 @@ struct gx_device {
     struct gx_device_facts facts;
     void *impl;
 };
+
+/* Maximum elements of a dispatch of the job. Registered operations that can be split have elements
+ * of any size, and one dimension of workgroups; the others have one dispatch. */
+static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, const gx_job *job)
+{
+    const struct gx_own_op *own = gx__own(job->op);
+    uint64_t most = facts->dispatch_elems;
+    if (!own)
+        return most;
+    if (own->desc.flags & GX_OP_WHOLE)
+        return job->n;
+    for (int i = 0; i < GX_OPERANDS && facts->dispatch_bytes; i++)
+        if (own->element[i] && facts->dispatch_bytes / own->element[i] < most)
+            most = facts->dispatch_bytes / own->element[i];
+    uint64_t by_groups = (uint64_t)facts->dispatch_groups * own->desc.group_elems;
+    return by_groups && by_groups < most ? by_groups : most;
+}
 
 /* ---- the registry (registry.c) ---- */
 

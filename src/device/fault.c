@@ -111,6 +111,12 @@ static gx_status fault_kernel(struct gx_device *device, const struct gx_kernel_k
     return s == GX_OK ? inner->ops->kernel(inner, key, kernel) : s;
 }
 
+static const char *fault_refusal(struct gx_device *device, gx_op op)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->refusal ? inner->ops->refusal(inner, op) : NULL;
+}
+
 static size_t fault_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
     struct gx_device *inner = &fault_of(device)->inner;
@@ -334,6 +340,7 @@ static const struct gx_device_ops fault_ops = {
     .map = fault_map,
     .unmap = fault_unmap,
     .kernel = fault_kernel,
+    .refusal = fault_refusal,
     .scratch = fault_scratch,
     .run = fault_run,
     .begin = fault_begin,

@@ -12,6 +12,7 @@
 
 #define ELEMENT_MAX  48u                 /* bytes of the largest element */
 #define ELEMENTS_MAX ((uint64_t)1 << 29) /* of one dispatch, see kernel/interface.h */
+#define RANGE_MAX    ((uint64_t)1 << 33) /* of a binding that 32-bit indices of words can reach */
 /* Not measured: it only affects the balance of copies and kernels, and rarely. */
 #define MUL_RATE          10.0f
 #define MUL_RATE_SOFTWARE 0.02f
@@ -185,13 +186,69 @@ static gx_status add_kernel(struct gx_gpu *gpu, const struct gx_kernel_key *key,
     return s;
 }
 
+/* ---- registered operations ---- */
+
+static void drop_own(struct gx_gpu *gpu, struct gx_gpu_own *own)
+{
+    if (own->kernel.first)
+        gpu->ops->drop(gpu, own->kernel.first);
+    own->kernel.first = NULL;
+}
+
+/* Compiles it. That it cannot be compiled is remembered too: neither changes. Recorded commands may
+ * still refer to the pipeline of the operation before, but are never submitted again. */
+static gx_status build_own(struct gx_gpu *gpu, const struct gx_own_op *op, struct gx_gpu_own *own)
+{
+    gx_op value = atomic_load(&op->op);
+    void *pipeline = NULL;
+    drop_own(gpu, own);
+    atomic_store(&own->op, 0);
+    own->why[0] = 0;
+    pthread_mutex_lock(&gpu->pipeline_lock);
+    own->status = gpu->ops->compile_own(gpu, op, &pipeline, own->why, sizeof own->why);
+    pthread_mutex_unlock(&gpu->pipeline_lock);
+    if (own->status != GX_OK && own->status != GX_ERR_UNSUPPORTED)
+        return own->status;
+    if (own->why[0])
+        gx__log(gpu->base->instance, GX_LOG_ERROR, "%s: kernel '%s': %s", gpu->base->info.name,
+                op->name, own->why);
+    own->kernel = (struct gx_gpu_kernel){
+        .key = {.op = value}, .facts = {.each = 1}, .unit = 4, .first = pipeline};
+    atomic_store_explicit(&own->op, value, memory_order_release);
+    return own->status;
+}
+
+static gx_status own_kernel(struct gx_gpu *gpu, const struct gx_own_op *op,
+                            const struct gx_kernel_key *key, struct gx_kernel *kernel)
+{
+    struct gx_gpu_own *own = &gpu->own[gx__own_place(key->op)];
+    *kernel = (struct gx_kernel){.key = *key, .impl = &own->kernel};
+    if (atomic_load_explicit(&own->op, memory_order_acquire) == key->op)
+        return own->status;
+    pthread_mutex_lock(&gpu->kernel_lock);
+    gx_status s = own->op == key->op ? own->status : build_own(gpu, op, own);
+    pthread_mutex_unlock(&gpu->kernel_lock);
+    return s;
+}
+
+const char *gx__gpu_refusal(struct gx_device *device, gx_op op)
+{
+    const struct gx_gpu *gpu = device->impl;
+    const struct gx_gpu_own *own = &gpu->own[gx__own_place(op)];
+    bool known = atomic_load_explicit(&own->op, memory_order_acquire) == op;
+    return known && own->why[0] ? own->why : NULL;
+}
+
 gx_status gx__gpu_kernel(struct gx_device *device, const struct gx_kernel_key *key,
                          struct gx_kernel *kernel)
 {
     struct gx_gpu *gpu = device->impl;
+    const struct gx_own_op *own = gx__own(key->op);
     gx_status s = gx__gpu_alive(gpu);
     if (s != GX_OK)
         return s;
+    if (own)
+        return own_kernel(gpu, own, key, kernel);
     struct gx_gpu_kernel *_Atomic *at = place(gpu, key);
     struct gx_gpu_kernel *known = find(at, key);
     if (!known)
@@ -247,17 +304,41 @@ static void count_groups(const struct gx_gpu *gpu, uint32_t workgroup, uint64_t 
     uint64_t y = (groups + gpu->limits.groups - 1) / gpu->limits.groups;
     launch->x = (uint32_t)((groups + y - 1) / y);
     launch->y = (uint32_t)y;
+    launch->z = 1;
+}
+
+/* Groups and push constants of a registered operation (doc/kernels.md). */
+static void launch_own(const struct gx_own_op *own, const struct gx_kernel_key *key, uint64_t n,
+                       struct gx_launch *launch)
+{
+    const uint32_t *groups = key->param + GX_PARAM_GROUPS;
+    bool whole = own->desc.flags & GX_OP_WHOLE;
+    launch->x =
+        whole ? groups[0] : (uint32_t)((n + own->desc.group_elems - 1) / own->desc.group_elems);
+    launch->y = whole ? groups[1] : 1;
+    launch->z = whole ? groups[2] : 1;
+    launch->push_bytes = GX_K_OWN_PUSH_WORDS * 4 + own->desc.params_bytes;
+    launch->push.n = (uint32_t)n;
+    for (int i = 0; i < 3; i++)
+        launch->push.step[i] = key->broadcast >> i & 1 ? 0 : own->element[GX_A + i] / 4;
+    memcpy(launch->push.param, key->param, sizeof launch->push.param);
 }
 
 gx_status gx__gpu_launch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
                          const struct gx_pass *pass, struct gx_launch *launch)
 {
     const struct gx_gpu_kernel *k = dispatch->kernel.impl;
+    const struct gx_own_op *own = gx__own(pass->op);
     launch->pipeline = k->first;
-    launch->push = (struct gx_push){.n = pass->n,
-                                    .broadcast = pass->broadcast,
-                                    .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
     gx__pass_bind(dispatch, pass, launch->bind);
+    if (own) {
+        launch_own(own, &dispatch->kernel.key, pass->n, launch);
+        return align(gpu, k->unit, launch);
+    }
+    launch->push = (union gx_push){.n = pass->n,
+                                   .broadcast = pass->broadcast,
+                                   .stage = {pass->stage[0], pass->stage[1], pass->stage[2]}};
+    launch->push_bytes = GX_K_PUSH_WORDS * 4;
     count_groups(gpu, k->choice.workgroup, pass->invocations, launch);
     gx_status s = GX_OK;
     if (!k->first || pass->op != k->key.op)
@@ -284,6 +365,8 @@ void gx__gpu_close(struct gx_gpu *gpu)
                     next = k->next;
                     gx__free(gx__gpu_allocator(gpu), k);
                 }
+    for (size_t i = 0; i < GX_OWN_OPS; i++)
+        drop_own(gpu, &gpu->own[i]);
     for (size_t i = 0; i < GX_PIPELINE_SLOTS; i++)
         if (gpu->pipelines[i].handle)
             gpu->ops->drop(gpu, gpu->pipelines[i].handle);
@@ -302,7 +385,10 @@ void gx__gpu_limit_elements(struct gx_gpu *gpu, uint32_t direct)
 struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software)
 {
     uint64_t asked = gpu->base->instance->config.dispatch_elems, most = gpu->limits.elements;
+    uint64_t range = gpu->limits.range < RANGE_MAX ? gpu->limits.range : RANGE_MAX;
     return (struct gx_device_facts){.dispatch_elems = asked && asked < most ? asked : most,
+                                    .dispatch_bytes = range - gpu->limits.bind_align,
+                                    .dispatch_groups = gpu->limits.groups,
                                     .binding_align = BINDING_ALIGN,
                                     .resubmit = true,
                                     .mul_rate = software ? MUL_RATE_SOFTWARE : MUL_RATE};

@@ -52,6 +52,10 @@ struct gx_gpu_ops {
     /* Sets `each` and `direct`. */
     void (*facts)(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                   struct gx_choice choice, struct gx_pass_facts *facts);
+    /* The same for a registered operation. GX_ERR_UNSUPPORTED if the kernel is to blame, and `why`
+     * says what is wrong with it, unless it has none for this backend. */
+    gx_status (*compile_own)(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t why_size);
     /* One pipeline at a time. *pipeline stays NULL on failure. */
     gx_status (*compile)(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
     void (*drop)(struct gx_gpu *gpu, void *pipeline);
@@ -93,6 +97,14 @@ struct gx_pipeline {
     void *handle; /* NULL: free slot */
 };
 
+/* A registered operation on this device. */
+struct gx_gpu_own {
+    _Atomic gx_op op; /* 0: none; the previous one of its place is dropped for the next */
+    gx_status status; /* GX_OK or GX_ERR_UNSUPPORTED ... */
+    char why[160];    /* ... and why */
+    struct gx_gpu_kernel kernel;
+};
+
 struct gx_gpu {
     struct gx_device *base;
     const struct gx_gpu_ops *ops;
@@ -105,6 +117,7 @@ struct gx_gpu {
     pthread_mutex_t kernel_lock; /* taken before pipeline_lock; protects these three: */
     /* by field, op, check; only ever added to, under kernel_lock, and read without it */
     struct gx_gpu_kernel *_Atomic kernels[GX_FIELD_END][GX_OP_SLOTS][2];
+    struct gx_gpu_own own[GX_OWN_OPS]; /* likewise */
     struct gx_gpu_calibration calibration;
     bool calibration_changed;
 };
@@ -134,6 +147,7 @@ struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software);
 /* Calls of the device contract. */
 gx_status gx__gpu_kernel(struct gx_device *device, const struct gx_kernel_key *key,
                          struct gx_kernel *kernel);
+const char *gx__gpu_refusal(struct gx_device *device, gx_op op);
 size_t gx__gpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
 
 /* A separate kernel, built as `choice` says; free it with gx__free. */
@@ -145,16 +159,31 @@ struct gx_choice gx__gpu_guess(const struct gx_gpu *gpu, enum gx_shader_family f
 /* The best choice, tuned at the first call; under kernel_lock. */
 struct gx_choice gx__gpu_choice(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
-struct gx_push {
-    uint32_t n, at[4], broadcast, stage[3];
+/* Push constants: of our kernels, and of registered operations. */
+union gx_push {
+    struct {
+        uint32_t n, at[4];
+        union {
+            struct {
+                uint32_t broadcast, stage[3];
+            };
+            struct {
+                uint32_t step[3], param[GX_PARAM_GROUPS];
+            };
+        };
+    };
+    uint32_t words[GX_K_OWN_PUSH_WORDS + GX_PARAM_GROUPS];
 };
-_Static_assert(sizeof(struct gx_push) == GX_K_PUSH_WORDS * sizeof(uint32_t), "push constants");
+_Static_assert(offsetof(union gx_push, stage) == (GX_K_PUSH_WORDS - 3) * sizeof(uint32_t) &&
+                   offsetof(union gx_push, param) == GX_K_OWN_PUSH_WORDS * sizeof(uint32_t),
+               "kernel/interface.h");
 
 struct gx_launch {
     void *pipeline;
     struct gx_binding bind[GX_BINDINGS]; /* all bound, at multiples of limits.bind_align */
-    struct gx_push push;
-    uint32_t x, y; /* workgroups */
+    union gx_push push;
+    uint32_t push_bytes;
+    uint32_t x, y, z; /* workgroups */
 };
 
 /* What a pass of a dispatch launches. */

@@ -390,7 +390,9 @@ static void add_traffic(const struct gx_dispatch *d, const struct gx_slot *slot,
                         struct gx_sim_work *work)
 {
     const struct gx_mem *mem = d->bind[slot->from].mem;
-    uint64_t bytes = slot->touched * gx__element_bytes(d->kernel.key.field);
+    const struct gx_kernel_key *key = &d->kernel.key;
+    int which = slot->from <= GX_BIND_C ? (int)slot->from : GX_BIND_OUT;
+    uint64_t bytes = slot->touched * gx__op_element(key->op, key->field, which);
     if (mem) /* scratch belongs to the inner device, but counts as this one's memory for timing */
         *(mem->kind == GX_MEM_DEVICE ? &work->local_bytes : &work->shared_bytes) += bytes;
     else if (slot->from == GX_BIND_SCRATCH)
@@ -417,11 +419,12 @@ static void add_ranges(struct sim_cmd *cmd, const struct gx_dispatch *d)
     static const uint32_t broadcast[] = {
         [GX_BIND_A] = GX_BROADCAST_A, [GX_BIND_B] = GX_BROADCAST_B, [GX_BIND_C] = GX_BROADCAST_C};
     const struct gx_kernel_key *key = &d->kernel.key;
-    bool reduces = gx__op_shape(key->op) == GX_SHAPE_REDUCTION;
+    bool one_result = gx__op_one_result(key->op);
     for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++) {
-        bool one = i == GX_BIND_OUT ? reduces : (key->broadcast & broadcast[i]) != 0;
+        bool one = i == GX_BIND_OUT ? one_result : (key->broadcast & broadcast[i]) != 0;
         if (d->bind[i].mem)
-            add_range(cmd, &d->bind[i], (one ? 1 : (size_t)d->n) * gx__element_bytes(key->field),
+            add_range(cmd, &d->bind[i],
+                      (one ? 1 : (size_t)d->n) * gx__op_element(key->op, key->field, i),
                       i == GX_BIND_OUT);
     }
     if (d->bind[GX_BIND_SCRATCH].mem)

@@ -74,6 +74,41 @@ gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, 
     return engine->device.ops->kernel(&engine->device, &key, kernel);
 }
 
+static const char *missing_kernel(gx_device_kind kind)
+{
+    return kind == GX_DEVICE_VULKAN   ? "SPIR-V (gx_op_desc.spirv)"
+           : kind == GX_DEVICE_WEBGPU ? "WGSL (gx_op_desc.wgsl)"
+                                      : "C function (gx_op_desc.fn)";
+}
+
+gx_status gx__engine_ready(struct gx_engine *engine, const gx_job *job, char *message, size_t size)
+{
+    struct gx_device *device = &engine->device;
+    const struct gx_own_op *own = gx__own(job->op);
+    struct gx_kernel kernel;
+    if (!own)
+        return GX_OK;
+    gx_status s = gx__engine_status(engine, gx__job_kernel(engine, job, 0, false, &kernel));
+    const char *why = device->ops->refusal ? device->ops->refusal(device, job->op) : NULL;
+    if (s == GX_ERR_UNSUPPORTED && why)
+        snprintf(message, size, "'%s' on '%s': %s", own->name, device->info.name, why);
+    else if (s == GX_ERR_UNSUPPORTED)
+        snprintf(message, size, "'%s' cannot run on '%s': it was registered without %s", own->name,
+                 device->info.name, missing_kernel(device->info.kind));
+    for (int i = 0; i < GX_OPERANDS && s == GX_OK && device->facts.dispatch_bytes; i++) {
+        if (gx__op_shape(job->op) != GX_SHAPE_WHOLE ||
+            gx__operand_bytes(job, i) <= device->facts.dispatch_bytes)
+            continue;
+        snprintf(message, size,
+                 "'%s' on '%s': an operand has %zu bytes; it must be whole, and a "
+                 "kernel there sees up to %llu",
+                 own->name, device->info.name, gx__operand_bytes(job, i),
+                 (unsigned long long)device->facts.dispatch_bytes);
+        s = GX_ERR_UNSUPPORTED;
+    }
+    return s;
+}
+
 /* ---- failing ---- */
 
 /* Whether it is the first so far. */
@@ -135,7 +170,8 @@ void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *jo
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++)
         read += gx__operand_bytes(job, i);
     if (work)
-        gx__tally_job(&work->tally[job->op][job->field], job->n, r->total_ns, r->queued_ns);
+        gx__tally_job(&work->tally[gx__op_pair(job->op, job->field)], job->n, r->total_ns,
+                      r->queued_ns);
     gx__count(&c->bytes_read, read);
     gx__count(&c->bytes_written, gx__operand_bytes(job, GX_OUT));
     gx__count(&c->compute_ns, r->compute_ns);

@@ -52,9 +52,9 @@ static char *memory_of(const gx_operand *o)
     return o->buf ? (char *)o->buf->mem.host + o->offset : (char *)o->host;
 }
 
-static uint64_t dispatches_of(const struct gx_engine *engine, uint64_t n)
+static uint64_t dispatches_of(const struct gx_engine *engine, const gx_job *job, uint64_t n)
 {
-    uint64_t most = engine->device.facts.dispatch_elems;
+    uint64_t most = gx__dispatch_most(&engine->device.facts, job);
     return n ? (n + most - 1) / most : 1;
 }
 
@@ -69,7 +69,7 @@ static gx_status prepare(struct direct *d, const gx_job *job, int only, bool che
                          struct gx_host_call *call)
 {
     struct gx_device *device = &d->engine->device;
-    uint64_t most = device->facts.dispatch_elems;
+    uint64_t most = gx__dispatch_most(&device->facts, job);
     gx_status s = gx__job_kernel(d->engine, job, only, check, &call->kernel);
     if (s != GX_OK)
         return s;
@@ -134,7 +134,7 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
 {
     const gx_job *job = &d->batch->jobs[i];
     struct gx_device *device = &d->engine->device;
-    uint64_t most = device->facts.dispatch_elems;
+    uint64_t most = gx__dispatch_most(&device->facts, job);
     bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
     bool before = check && gx__job_in_place(job);
     struct gx_host_call call;
@@ -155,7 +155,7 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
             return s;
         *bad = found < *bad ? found : *bad;
         if (only || found == GX_NONE_BAD)
-            report_pass(d, i, n, dispatches_of(d->engine, n), call.threads);
+            report_pass(d, i, n, dispatches_of(d->engine, job, n), call.threads);
         if (only == GX_A && *bad != GX_NONE_BAD)
             break;
     }
@@ -195,7 +195,8 @@ static gx_status plan_direct(struct gx_engine *engine, const struct gx_batch *ba
     struct gx_device *device = &engine->device;
     for (size_t i = 0; i < batch->count; i++) {
         const gx_job *job = &batch->jobs[i];
-        uint64_t most = device->facts.dispatch_elems, dispatches = dispatches_of(engine, job->n);
+        uint64_t most = gx__dispatch_most(&device->facts, job),
+                 dispatches = dispatches_of(engine, job, job->n);
         struct gx_kernel kernel;
         if (gx__job_is_empty(job))
             continue;

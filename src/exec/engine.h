@@ -22,8 +22,8 @@ struct gx_device_slot;
 /* What a device has done, with all engines that it had. */
 struct gx_work {
     _Atomic uint64_t jobs, elements, busy_ns;
-    struct gx_tally tally[GX_OP_END][GX_FIELD_END]; /* a split job counts once, on the device
-                                                       that did most of it */
+    struct gx_tally tally[GX_OP_PAIRS]; /* by gx__op_pair; a split job counts once, on the device
+                                           that did most of it */
 };
 
 struct gx_engine {
@@ -80,6 +80,11 @@ static inline uint64_t gx__engine_now(struct gx_engine *engine)
     const struct gx_device_ops *ops = engine->device.ops;
     return ops->now ? ops->now(&engine->device) : gx__now_ns();
 }
+
+/* Whether the engine can run the job: a registered operation may have no kernel for its device, or
+ * one that cannot be compiled, which is tried here. On GX_ERR_UNSUPPORTED message says why. */
+gx_status gx__engine_ready(struct gx_engine *engine, const gx_job *job, char *message,
+                           size_t message_size);
 
 /* Waits for work on so many elements; GX_ERR_TIMEOUT if it takes absurdly long. */
 gx_status gx__engine_wait(struct gx_engine *engine, struct gx_point point, uint64_t elements);

@@ -113,10 +113,11 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     /* Downloads do not wait for the check of earlier pieces; host copies do. */
     if (replaces && p->access[GX_OUT] == GX_OPERAND_REGISTERED)
         p->access[GX_OUT] = GX_OPERAND_STAGED;
-    p->n = least(job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
-    if (!direct && job->n > least(p->n, plan->chunk))
+    uint64_t most = gx__dispatch_most(plan->facts, job);
+    p->n = least(job->n, most * GX_GROUP_DISPATCHES);
+    if (!direct && gx__op_shape(job->op) != GX_SHAPE_WHOLE && job->n > least(p->n, plan->chunk))
         p->n = equal_piece(job->n, least(p->n, plan->chunk));
-    p->step = p->n ? least(p->n, plan->facts->dispatch_elems) : 1;
+    p->step = p->n ? least(p->n, most) : 1;
     p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
     *before = p->check && replaces && (p->access[GX_OUT] == GX_OPERAND_DIRECT || p->n < job->n);
     p->check = p->check && !*before;

@@ -356,6 +356,7 @@ static void finish(struct gx_ticket *t, gx_status status)
     for (size_t i = t->first; i < t->call.count; i++)
         gx__outcome_not_run(&t->reports[i],
                             status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+    gx__own_leave_all(t->jobs, t->call.count);
     *t->all_at = t->all_next;
     if (t->all_next)
         t->all_next->all_at = t->all_at;

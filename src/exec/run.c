@@ -199,7 +199,7 @@ static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
 static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
                          struct gx_plan_request *asked, struct gx_plan *plan)
 {
-    uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems;
+    uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems, before = UINT64_MAX;
     gx_status s = resolve(pipe, batch);
     while (s == GX_OK) {
         s = plan_batch(pipe, batch, chunk, asked, plan);
@@ -207,8 +207,9 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
             return s;
         s = get_sets(pipe, plan);
         bool too_large = s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
-        if (!too_large || plan->piece <= FLOOR_ELEMS)
-            return s;
+        if (!too_large || plan->piece <= FLOOR_ELEMS || plan->piece >= before)
+            return s; /* the last: a job that cannot be cut */
+        before = plan->piece;
         chunk = plan->piece / 2;
         s = GX_OK;
     }

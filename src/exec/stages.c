@@ -576,7 +576,7 @@ static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, u
 
 static uint64_t weight(const struct gx_piece *p)
 {
-    return p->n * gx__element_bytes(p->job->field);
+    return p->n * p->element[GX_OUT];
 }
 
 /* The first `count` pieces are done. */

@@ -35,6 +35,10 @@
  * with bindings below 8 GiB no index (3 * n + offset, in 16 bytes) passes 2^32. */
 #define GX_K_PUSH_WORDS 9
 
+/* Push constants of a registered operation, before its parameters (doc/kernels.md), all uint: n,
+ * out a b c in units of 4 bytes, and the steps of a, b and c in the same unit. */
+#define GX_K_OWN_PUSH_WORDS 8
+
 /* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
  * of one invocation. */
 #define GX_K_ROOF_CHAINS 16

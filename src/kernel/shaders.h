@@ -23,7 +23,8 @@ enum gx_shader_family {
     GX_SHADER_WORDS, /* u32 or f32: add, sub, mul */
     GX_SHADER_COPY,  /* field 0: 16 bytes per element */
     GX_SHADER_ROOF,  /* field 0: 32 x 32 + 64 multiply-adds */
-    GX_SHADER_FAMILIES
+    GX_SHADER_FAMILIES,
+    GX_SHADER_OWN = GX_SHADER_FAMILIES /* of the caller: no module of ours */
 };
 
 /* Device features that a module needs, beyond Vulkan 1.2. */

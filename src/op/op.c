@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "field/sum.h"
 
 #define X(symbol, value, ...)                                                                      \
@@ -31,7 +32,8 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
 
 const gx_op_info *gx_op_get_info(gx_op op)
 {
-    return op && op < GX_OP_END ? &gx__op_rows[op].info : NULL;
+    const struct gx_own_op *own = gx__own(op);
+    return op && op < GX_OP_END ? &gx__op_rows[op].info : own ? &own->info : NULL;
 }
 
 gx_op gx_op_by_name(const char *name)
@@ -44,6 +46,8 @@ gx_op gx_op_by_name(const char *name)
 
 int gx_op_exists(gx_op op, gx_field field)
 {
+    if (gx__is_own(op))
+        return gx__own(op) && !field;
     if (!gx_op_get_info(op) || !gx_field_get_info(field))
         return 0;
     return gx__prime(field) || gx__op_rows[op].on_words;
@@ -55,9 +59,21 @@ enum gx_shader_family gx__op_family(gx_op op, gx_field field)
         return GX_SHADER_COPY;
     if (op == GX_OP_ROOF)
         return GX_SHADER_ROOF;
+    if (gx__is_own(op))
+        return GX_SHADER_OWN;
     if (!gx__prime(field)) /* one module handles them all */
         return GX_SHADER_WORDS;
     return op == GX_OP_CHECK ? GX_SHADER_LINEAR : gx__op_rows[op].family;
+}
+
+enum gx_verifier gx__op_verifier(gx_op op)
+{
+    const struct gx_own_op *own = gx__own(op);
+    if (!own)
+        return gx__op_rows[op].verifier;
+    return !own->desc.fn                        ? GX_VERIFY_NOT
+           : gx__op_shape(op) == GX_SHAPE_WHOLE ? GX_VERIFY_WHOLE
+                                                : GX_VERIFY_RECOMPUTE;
 }
 
 /* ---- operands ---- */
@@ -104,6 +120,13 @@ void gx__op_join(const gx_job *job, void *result, const void *part)
 
 void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS])
 {
-    (void)job;
+    const struct gx_own_op *own = gx__own(job->op);
+    gx_op_params params;
+    char message[GX_MESSAGE_BYTES];
     memset(param, 0, GX_PARAMS * sizeof *param);
+    if (!own || !gx__own_params(own, job, &params, message, sizeof message))
+        return; /* the latter was checked with the job */
+    if (own->desc.params_bytes)
+        memcpy(param, params.data, own->desc.params_bytes);
+    memcpy(param + GX_PARAM_GROUPS, params.groups, sizeof params.groups);
 }

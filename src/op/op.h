@@ -10,19 +10,22 @@
 
 #include "field/host.h"
 #include "kernel/shaders.h"
+#include "op/own.h"
 
 /* How results depend on elements. */
 enum gx_op_shape {
     GX_SHAPE_ELEMENTWISE, /* out[i] from element i of each operand; can be split anywhere */
-    GX_SHAPE_REDUCTION    /* one result from all elements; can be split anywhere, and the results of
+    GX_SHAPE_REDUCTION,   /* one result from all elements; can be split anywhere, and the results of
                              the parts are joined (gx__op_join) */
+    GX_SHAPE_WHOLE        /* registered operations: any; cannot be split */
 };
 
 /* How a result is checked against its operands (verify.c). */
 enum gx_verifier {
     GX_VERIFY_RECOMPUTE, /* some elements are recomputed */
     GX_VERIFY_MULTIPLY,  /* quotients: some elements are multiplied by their divisor */
-    GX_VERIFY_WHOLE      /* only recomputing the whole job can tell */
+    GX_VERIFY_WHOLE,     /* only recomputing the whole job can tell */
+    GX_VERIFY_NOT        /* it cannot be: there is nothing to recompute it with */
 };
 
 /* X(symbol, value, name, operands, exists for u32 and f32 too, shape, shader family, products, ns,
@@ -69,6 +72,15 @@ static inline size_t gx__op_slot(gx_op op)
     return op < GX_OP_END ? (size_t)op : (size_t)GX_OP_SLOTS;
 }
 
+/* Tables by operation and field: all pairs, then the registered operations, which have no field. */
+enum { GX_OP_PAIRS = (int)GX_OP_END * GX_FIELD_END + GX_OWN_OPS };
+
+static inline size_t gx__op_pair(gx_op op, gx_field field)
+{
+    return gx__is_own(op) ? (size_t)GX_OP_END * GX_FIELD_END + gx__own_place(op)
+                          : (size_t)op * GX_FIELD_END + field;
+}
+
 struct gx_op_row {
     gx_op_info info;
     bool on_words;
@@ -83,13 +95,37 @@ extern const struct gx_op_row gx__op_rows[GX_OP_END];
 
 static inline enum gx_op_shape gx__op_shape(gx_op op)
 {
-    return op < GX_OP_END ? gx__op_rows[op].shape : GX_SHAPE_ELEMENTWISE;
+    if (op < GX_OP_END)
+        return gx__op_rows[op].shape;
+    const struct gx_own_op *own = gx__own(op);
+    return own && own->desc.flags & GX_OP_WHOLE ? GX_SHAPE_WHOLE : GX_SHAPE_ELEMENTWISE;
 }
 
 static inline unsigned gx__op_operands(gx_op op)
 {
-    return op < GX_OP_END ? gx__op_rows[op].info.operands : 1;
+    if (op < GX_OP_END)
+        return gx__op_rows[op].info.operands;
+    const struct gx_own_op *own = gx__own(op);
+    return own ? own->info.operands : 1;
 }
+
+/* out is a single element, whatever n is. */
+static inline bool gx__op_one_result(gx_op op)
+{
+    if (op < GX_OP_END)
+        return gx__op_rows[op].info.reduces;
+    const struct gx_own_op *own = gx__own(op);
+    return own && own->info.reduces;
+}
+
+/* Bytes of one element of an operand, in the order of enum gx_bind. */
+static inline size_t gx__op_element(gx_op op, gx_field field, int which)
+{
+    const struct gx_own_op *own = gx__own(op);
+    return own ? own->element[which] : gx__element_bytes(field);
+}
+
+enum gx_verifier gx__op_verifier(gx_op op);
 
 static inline unsigned gx__op_products(gx_op op)
 {
@@ -121,15 +157,14 @@ static inline const gx_operand *gx__operand(const gx_job *job, int which)
 /* Bytes of one element of an operand. */
 static inline size_t gx__operand_element(const gx_job *job, int which)
 {
-    (void)which; /* in all operations so far, that of the field */
-    return gx__element_bytes(job->field);
+    return gx__op_element(job->op, job->field, which);
 }
 
 /* The operand is a single element, used for the whole job and for each part of it. */
 static inline bool gx__operand_is_one(const gx_job *job, int which)
 {
     if (which == GX_OUT)
-        return gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
+        return gx__op_one_result(job->op);
     return gx__operand(job, which)->broadcast;
 }
 
@@ -170,10 +205,12 @@ void gx__op_join(const gx_job *job, void *result, const void *part);
 
 /* ---- parameters ---- */
 
-/* Key words of a kernel that an operation may derive from gx_job.params. */
-#define GX_PARAMS 2u
+/* Key words of a kernel that an operation derives from gx_job.params: for a registered operation
+ * the caller's data and the number of workgroups; for the others, none. An even number. */
+#define GX_PARAM_GROUPS (GX_OP_PARAMS_BYTES / 4)
+#define GX_PARAMS       (GX_PARAM_GROUPS + 4)
 
-/* Sets param: all 0 so far, because no operation has parameters. */
+/* Sets param. */
 void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS]);
 
 #endif

@@ -44,7 +44,7 @@ static void plan_elementwise(const struct gx_kernel_key *key, uint64_t n,
                            .products = n * gx__op_products(key->op)};
     pass.b.touched = operands < 2 ? 0 : pass.b.touched;
     pass.c.touched = operands < 3 ? 0 : pass.c.touched;
-    pass.out.touched = key->op == GX_OP_CHECK ? 0 : n;
+    pass.out.touched = key->op == GX_OP_CHECK ? 0 : gx__op_one_result(key->op) ? 1 : n;
     add_pass(passes, &pass);
 }
 

@@ -36,7 +36,7 @@ struct gx_kernel_key {
     uint32_t accumulate; /* 1, reductions: add the result to what OUT holds */
     uint32_t repeat; /* benchmarks: out = a * b * b ... (sqr: repeated squaring), this many times
                         per load; 0: once; may be unsupported */
-    uint32_t param[GX_PARAMS]; /* derived from gx_job.params, see gx__op_key */
+    uint32_t param[GX_PARAMS]; /* derived from gx_job.params: gx__op_params */
 };
 _Static_assert(sizeof(struct gx_kernel_key) == (6 + GX_PARAMS) * sizeof(uint32_t), "no padding");
 

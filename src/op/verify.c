@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/float_env.h"
+#include "base/log.h"
 #include "base/threads.h"
 #include "field/sum.h"
 
@@ -42,7 +43,9 @@ uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t
                          bool trusted)
 {
     uint64_t n = job->n;
-    if (gx__op_rows[job->op].verifier == GX_VERIFY_WHOLE) {
+    if (gx__op_verifier(job->op) == GX_VERIFY_NOT)
+        return 0;
+    if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
         bool look = gx__sampler_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);
         return look ? (n ? n : 1) : 0;
     }
@@ -196,7 +199,7 @@ static size_t first_unrefused(struct block *block)
 
 static size_t first_wrong(struct block *block)
 {
-    bool quotient = gx__op_rows[block->job->op].verifier == GX_VERIFY_MULTIPLY;
+    bool quotient = gx__op_verifier(block->job->op) == GX_VERIFY_MULTIPLY;
     size_t unrefused = first_unrefused(block);
     size_t wrong = quotient ? first_no_quotient(block) : first_different(block);
     return unrefused < wrong ? unrefused : wrong;
@@ -244,6 +247,13 @@ static void finish_block(struct look *look, struct block *block)
     block->count = 0;
 }
 
+/* The place of the ith run, which has so many elements. */
+static uint64_t run_start(const struct look *look, uint64_t i, uint64_t n)
+{
+    uint64_t room = share_size(look->job->n, look->runs, i) - n + 1;
+    return share_start(look->job->n, look->runs, i) + mix(look->seed + i * GOLDEN) % room;
+}
+
 /* Parts have nothing in common but what they found: they may be looked at at once. */
 static void look_at_part(void *user, size_t part, uint32_t worker)
 {
@@ -255,13 +265,72 @@ static void look_at_part(void *user, size_t part, uint32_t worker)
     block_start(&block, look->job, look->results);
     for (; run < end; run++) {
         uint64_t n = share_size(look->count, look->runs, run);
-        uint64_t room = share_size(look->job->n, look->runs, run) - n + 1;
-        uint64_t from = share_start(look->job->n, look->runs, run);
         if (block.count + n > BLOCK)
             finish_block(look, &block);
-        block_add(&block, from + mix(look->seed + run * GOLDEN) % room, (size_t)n);
+        block_add(&block, run_start(look, run, n), (size_t)n);
     }
     finish_block(look, &block);
+}
+
+/* ---- registered operations: by their C function, on the operands in place ---- */
+
+/* Computes elements from .. from + n to `out`. */
+static void run_own(const gx_job *job, uint64_t from, size_t n, void *out)
+{
+    const struct gx_own_op *own = gx__own(job->op);
+    void *operand[GX_OPERANDS] = {out};
+    uint32_t param[GX_PARAMS], broadcast = 0;
+    for (int i = GX_A; i <= (int)own->info.operands; i++) {
+        operand[i] = (char *)gx__operand(job, i)->host + gx__operand_offset(job, i, from);
+        broadcast |= gx__operand(job, i)->broadcast ? 1u << (i - GX_A) : 0;
+    }
+    gx__op_params(job, param);
+    gx__own_run(own, operand, broadcast, param, 0, n);
+}
+
+static void look_at_own(void *user, size_t part, uint32_t worker)
+{
+    struct look *look = user;
+    size_t element = gx__operand_element(look->job, GX_OUT), most = GX_OP_ELEMENT_BYTES / element;
+    _Alignas(16) unsigned char result[GX_OP_ELEMENT_BYTES];
+    (void)worker;
+    uint64_t run = share_start(look->runs, look->parts, part);
+    uint64_t end = run + share_size(look->runs, look->parts, part);
+    for (; run < end; run++) {
+        uint64_t n = share_size(look->count, look->runs, run), at = run_start(look, run, n);
+        for (size_t some; n; at += some, n -= some) {
+            const unsigned char *claimed = (const unsigned char *)look->results + at * element;
+            some = n < most ? (size_t)n : most;
+            run_own(look->job, at, some, result);
+            for (size_t i = 0; i < some; i++)
+                if (memcmp(result + i * element, claimed + i * element, element)) {
+                    found_wrong(look, at + i);
+                    break;
+                }
+        }
+    }
+}
+
+/* One that cannot be computed in parts. Without memory to compute it in, it is not compared. */
+static bool own_right(const gx_job *job, const void *results, struct gx_instance *instance,
+                      uint64_t *wrong)
+{
+    size_t bytes = gx__operand_bytes(job, GX_OUT), element = gx__operand_element(job, GX_OUT);
+    unsigned char *again = gx__alloc(&instance->config.allocator, bytes);
+    *wrong = 0;
+    if (!again) {
+        gx__log(instance, GX_LOG_WARNING,
+                "a result of '%s' is not compared: no memory for %zu bytes", gx__own(job->op)->name,
+                bytes);
+        return true;
+    }
+    run_own(job, 0, job->n, again);
+    while (*wrong < bytes / element &&
+           !memcmp(again + *wrong * element, (const unsigned char *)results + *wrong * element,
+                   element))
+        ++*wrong;
+    gx__free(&instance->config.allocator, again);
+    return *wrong == bytes / element;
 }
 
 /* ---- reductions: all of it again ---- */
@@ -335,7 +404,10 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
 {
     if (!count)
         return true;
-    if (gx__op_rows[job->op].verifier == GX_VERIFY_WHOLE) {
+    bool own = gx__is_own(job->op);
+    if (own && gx__op_verifier(job->op) == GX_VERIFY_WHOLE)
+        return own_right(job, results, sampler->instance, wrong);
+    if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
         *wrong = 0;
         return !unrefused(job) &&
                (reduction_right(job, results, sampler->instance) || excused(job));
@@ -347,12 +419,13 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
                         .wrong = job->n};
     look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
+    void (*look_at)(void *, size_t, uint32_t) = own ? look_at_own : look_at_part;
     if (sampler->instance)
         gx__threads_run(sampler->instance, GX_THREADS_COMPUTE, (uint32_t)look.parts, look.parts,
-                        look_at_part, &look);
+                        look_at, &look);
     else
         for (size_t part = 0; part < look.parts; part++)
-            look_at_part(&look, part, 0);
+            look_at(&look, part, 0);
     if (look.wrong == job->n)
         return true;
     *wrong = look.wrong;

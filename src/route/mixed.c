@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs with buffers that run elsewhere: mixed ones, whose buffers are on several devices, and small
- * ones that finish sooner on another device, copies included. They are laid out in host memory:
- * operands are read from the buffers, the job is routed like any other, and its result is written
- * back. If every result is to be verified, all jobs with buffers run like this.
+ * Jobs with buffers that run elsewhere: mixed ones, whose buffers are on several devices or on one
+ * that has no kernel for a registered operation, and small ones that finish sooner on another
+ * device, copies included. They are laid out in host memory: operands are read from the buffers,
+ * the job is routed like any other, and its result is written back. If every result is to be
+ * verified, all jobs with buffers run like this.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,14 +40,15 @@ static size_t room_for(const gx_job *job, int which)
 
 bool gx__is_mixed(const gx_job *job)
 {
-    const struct gx_engine *home = NULL;
+    struct gx_engine *home = NULL;
     for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
         if (gx__in_device_buffer(o) && home && o->buf->engine != home)
             return true;
         home = gx__in_device_buffer(o) ? o->buf->engine : home;
     }
-    return false;
+    char message[GX_MESSAGE_BYTES];
+    return home && gx__engine_ready(home, job, message, sizeof message) == GX_ERR_UNSUPPORTED;
 }
 
 gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count)

@@ -22,7 +22,7 @@ struct gx_model {
     struct gx_instance *instance;
     char device[sizeof((gx_device_info *)0)->name];
     struct gx_store store;
-    struct gx_curve *_Atomic curves[GX_KINDS];
+    struct gx_curve *_Atomic curves[GX_KINDS_ALL]; /* the first GX_KINDS are saved */
     _Atomic double next_ns;
     pthread_mutex_t lock; /* for writers */
     bool changed;         /* since it was read or saved */
@@ -37,14 +37,18 @@ static bool within(unsigned value, unsigned last)
 
 static bool valid(const struct gx_kind *kind)
 {
-    return within(kind->op, GX_KIND_OPS) && within(kind->field, GX_KIND_FIELDS) &&
-           within(kind->residency, GX_KIND_RESIDENCIES) && (unsigned)kind->path < GX_KIND_PATHS;
+    bool known = gx__is_own(kind->op)
+                     ? gx__own(kind->op) != NULL
+                     : within(kind->op, GX_KIND_OPS) && within(kind->field, GX_KIND_FIELDS);
+    return known && within(kind->residency, GX_KIND_RESIDENCIES) &&
+           (unsigned)kind->path < GX_KIND_PATHS;
 }
 
 static size_t number_of(const struct gx_kind *kind)
 {
-    size_t number = (size_t)kind->op - 1;
-    number = number * GX_KIND_FIELDS + (size_t)kind->field - 1;
+    size_t number = ((size_t)kind->op - 1) * GX_KIND_FIELDS + (size_t)kind->field - 1;
+    if (gx__is_own(kind->op))
+        number = (size_t)GX_KIND_OPS * GX_KIND_FIELDS + gx__own_place(kind->op);
     number = number * GX_KIND_RESIDENCIES + (size_t)kind->residency - 1;
     return number * GX_KIND_PATHS + (size_t)kind->path;
 }
@@ -56,6 +60,11 @@ static struct gx_kind kind_of(size_t number)
     number /= GX_KIND_PATHS;
     kind.residency = (gx_residency)(number % GX_KIND_RESIDENCIES + 1);
     number /= GX_KIND_RESIDENCIES;
+    if (number >= (size_t)GX_KIND_OPS * GX_KIND_FIELDS) {
+        kind.op = atomic_load(&gx__own_ops[number - (size_t)GX_KIND_OPS * GX_KIND_FIELDS].op);
+        kind.field = 0;
+        return kind;
+    }
     kind.field = (gx_field)(number % GX_KIND_FIELDS + 1);
     kind.op = (gx_op)(number / GX_KIND_FIELDS + 1);
     return kind;
@@ -73,6 +82,8 @@ static gx_op similar_op(gx_op op)
 {
     static const gx_op by_products[] = {GX_ADD, GX_MUL, GX_INV};
     unsigned products = gx__op_products(op);
+    if (gx__is_own(op)) /* nothing is */
+        return op;
     return by_products[products < 2 ? products : 2];
 }
 
@@ -180,7 +191,7 @@ void gx__model_forget(struct gx_model *model, const struct gx_kind *kind)
 {
     uint32_t now = gx__date_s();
     pthread_mutex_lock(&model->lock);
-    for (size_t i = 0; i < GX_KINDS; i++)
+    for (size_t i = 0; i < GX_KINDS_ALL; i++)
         if (model->curves[i] && (!kind || (valid(kind) && i == number_of(kind))))
             gx__curve_forget(model->curves[i], now);
     if (!kind) {
@@ -305,7 +316,7 @@ void gx__model_close(struct gx_model *model)
         return;
     if (model->changed)
         gx__model_save(model);
-    for (size_t i = 0; i < GX_KINDS; i++)
+    for (size_t i = 0; i < GX_KINDS_ALL; i++)
         gx__free(&model->instance->config.allocator, model->curves[i]);
     pthread_mutex_destroy(&model->lock);
     gx__free(&model->instance->config.allocator, model);
@@ -317,7 +328,7 @@ void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, siz
 {
     uint32_t now = gx__date_s();
     pthread_mutex_lock(&model->lock);
-    for (size_t number = 0; number < GX_KINDS; number++) {
+    for (size_t number = 0; number < GX_KINDS_ALL; number++) {
         const struct gx_curve *curve = model->curves[number];
         const struct gx_kind kind = kind_of(number);
         for (int i = 0; curve && i < GX_POINTS; i++) {

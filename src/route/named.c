@@ -194,13 +194,19 @@ gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const cha
     struct gx_engine *home = gx__buffer_engine(job);
     const char *name = device ? device : router->slots.instance->config.device;
     *reason = home && !device ? GX_REASON_RESIDENT : GX_REASON_ASKED;
-    if (home && !device) {
+    gx_status s = GX_OK;
+    if (home && !device)
         *engine = gx__engine_acquire(home);
-        return GX_OK;
-    }
-    gx_status s = gx__slot_open(&router->slots, name, engine, message, size);
-    if (s != GX_OK || !home || *engine == home)
+    else
+        s = gx__slot_open(&router->slots, name, engine, message, size);
+    if (s != GX_OK)
         return s;
+    if (!home || *engine == home) {
+        s = gx__engine_ready(*engine, job, message, size);
+        if (s == GX_ERR_UNSUPPORTED) /* other failures will show when it runs */
+            gx__engine_release(*engine);
+        return s == GX_ERR_UNSUPPORTED ? s : GX_OK;
+    }
     gx__engine_release(*engine);
     if (atomic_load(&home->lost)) { /* the device has just been reopened under the same name */
         snprintf(message, size, "device '%s': %s", home->device.info.name,
@@ -287,7 +293,10 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     atomic_store(&slot->unproven, 0);
     atomic_store(&slot->unproven_ns, 0);
     gx__count(&router->slots.instance->counters.sampled, GX_PROBE_ELEMS);
-    gx_status s = gx__probe(engine, &sampler, job->op, job->field, GX_PROBE_ELEMS, why, sizeof why);
+    /* Random elements may mean nothing to a registered operation: the device is tested then. */
+    bool own = gx__is_own(job->op);
+    gx_status s = gx__probe(engine, &sampler, own ? GX_MUL : job->op,
+                            own ? GX_BLS12_381_FR : job->field, GX_PROBE_ELEMS, why, sizeof why);
     atomic_store(&slot->probe_ns, gx__engine_now(engine) - start);
     if (s == GX_OK)
         gx__health_worked(slot, 1);
@@ -351,6 +360,8 @@ static bool all_resident(const struct gx_call *call)
             if (!home || (buf && buf->engine != home))
                 return false;
         }
+        if (gx__is_mixed(&call->jobs[i]))
+            return false;
     }
     return call->count;
 }

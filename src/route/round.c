@@ -16,7 +16,7 @@
 #include "route/workspace.h"
 
 /* There is one part for each operation, field and residency. */
-#define PARTS_MAX ((size_t)GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES)
+#define PARTS_MAX ((size_t)GX_KINDS_ALL / GX_KIND_PATHS)
 
 /* The cost of copying in-place results, in bytes per ns. Beyond FRESH_BYTES the memory for them is
  * not kept (workspace.c), and must be allocated too. */
@@ -39,13 +39,30 @@ void gx__round_leave(struct gx_workspace *ws)
     ws->candidates = ws->choices = 0;
 }
 
+/* GX_ERR_UNSUPPORTED if the engine has no kernel for one of the jobs. Other failures will show when
+ * it runs them. */
+static gx_status has_kernels(struct gx_engine *engine, const gx_job *jobs, size_t count,
+                             char *message, size_t message_size)
+{
+    gx_status s = GX_OK;
+    for (size_t i = 0; i < count && s != GX_ERR_UNSUPPORTED; i++)
+        s = gx__engine_ready(engine, &jobs[i], message, message_size);
+    return s == GX_ERR_UNSUPPORTED ? s : GX_OK;
+}
+
 /* Adds "cpu", even if it is not in the list of candidates. */
-static gx_status enter_host(struct gx_workspace *ws, char *message, size_t message_size)
+static gx_status enter_host(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+                            char *message, size_t message_size)
 {
     struct gx_engine *engine;
     gx_status s = gx__slot_open(&ws->router->slots, GX_HOST_DEVICE, &engine, message, message_size);
+    if (s != GX_OK)
+        return s;
+    s = has_kernels(engine, jobs, count, message, message_size);
     if (s == GX_OK)
         add_candidate(ws, engine->slot, engine);
+    else
+        gx__engine_release(engine);
     return s;
 }
 
@@ -54,8 +71,10 @@ static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
     return policy == GX_POLICY_CPU ? slot->host : policy == GX_POLICY_GPU ? !slot->host : true;
 }
 
-static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call)
+static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
+                           size_t count)
 {
+    gx_status unsupported = GX_OK;
     struct gx_router *router = ws->router;
     char *message = call->message;
     const size_t size = sizeof call->message;
@@ -74,16 +93,22 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call)
         struct gx_device_slot *slot = router->candidate[i];
         if (!allowed(call->policy, slot) || !gx__health_usable(slot))
             continue;
-        if (gx__health_enter(&router->slots, slot, &engine, message, size) == GX_OK)
+        if (gx__health_enter(&router->slots, slot, &engine, message, size) != GX_OK)
+            continue;
+        if (has_kernels(engine, jobs, count, message, size) == GX_OK) {
             add_candidate(ws, slot, engine);
+        } else {
+            gx__engine_release(engine);
+            unsupported = GX_ERR_UNSUPPORTED;
+        }
     }
     if (!ws->candidates && call->policy == GX_POLICY_GPU) {
         if (!message[0])
             gx__router_no_gpu(message, size);
-        return GX_ERR_NO_DEVICE;
+        return unsupported != GX_OK ? unsupported : GX_ERR_NO_DEVICE;
     }
     if (!ws->candidates)
-        s = enter_host(ws, message, size);
+        s = enter_host(ws, jobs, count, message, size);
     ws->choices = ws->candidates;
     return s;
 }
@@ -183,7 +208,7 @@ gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call, const 
         snprintf(call->message, sizeof call->message, "no memory to choose a device");
         return GX_ERR_OUT_OF_MEMORY;
     }
-    gx_status s = enter_all(ws, call);
+    gx_status s = enter_all(ws, call, jobs, count);
     if (s != GX_OK)
         return s;
     call->message[0] = 0;
@@ -377,13 +402,15 @@ static struct gx_candidate_engine *next_best(struct gx_workspace *ws)
 }
 
 /* "cpu", even if it was not a candidate. NULL: it has failed too, or the policy forbids it. */
-static struct gx_candidate_engine *last_resort(struct gx_workspace *ws, gx_policy policy)
+static struct gx_candidate_engine *last_resort(struct gx_workspace *ws,
+                                               const struct gx_shard *shard)
 {
     char message[GX_MESSAGE_BYTES];
     for (size_t i = 0; i < ws->candidates; i++)
         if (ws->candidate[i].slot->host)
             return NULL;
-    if (ws->only || policy == GX_POLICY_GPU || enter_host(ws, message, sizeof message) != GX_OK)
+    if (ws->only || shard->call->policy == GX_POLICY_GPU ||
+        enter_host(ws, shard->jobs, shard->share.jobs, message, sizeof message) != GX_OK)
         return NULL;
     return &ws->candidate[ws->candidates - 1];
 }
@@ -396,7 +423,7 @@ static void fail_over(struct gx_workspace *ws, struct gx_shard *shard)
         failed->status = shard->status;
         other = next_best(ws);
         if (!other)
-            other = last_resort(ws, shard->call->policy);
+            other = last_resort(ws, shard);
         if (!other)
             return;
         gx__count(&ws->router->slots.instance->counters.fallbacks, 1);

@@ -25,13 +25,14 @@ size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first)
 
 bool gx__job_is_whole(const gx_job *job)
 {
-    return !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) && gx__job_in_place(job);
+    return gx__op_shape(job->op) == GX_SHAPE_WHOLE ||
+           (!(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) && gx__job_in_place(job));
 }
 
 /* Approximate work per element: moving it, and its products. */
 static double work(const gx_job *job)
 {
-    return (double)gx__element_bytes(job->field) * (1 + gx__op_products(job->op));
+    return (double)gx__operand_element(job, GX_OUT) * (1 + gx__op_products(job->op));
 }
 
 /* The position before an element of a job; element < n of the job. */

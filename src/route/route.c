@@ -172,7 +172,8 @@ static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
     uint64_t elements = 0;
     *only = host_only(router, call->policy);
     for (size_t i = 0; i < call->count; i++) {
-        if (gx__resident_engine(&call->jobs[i]))
+        const struct gx_own_op *own = gx__own(call->jobs[i].op);
+        if (gx__resident_engine(&call->jobs[i]) || (own && !own->desc.fn))
             return false;
         elements += call->jobs[i].n;
     }
@@ -463,19 +464,61 @@ void gx__router_unpropose(struct gx_proposal *p)
     gx__workspace_give(p->ws);
 }
 
+/* ---- registered operations ---- */
+
+static void move_count(_Atomic uint64_t *from, _Atomic uint64_t *to)
+{
+    gx__count(to, atomic_exchange(from, 0));
+}
+
+static void move_histogram(struct gx_histogram *from, struct gx_histogram *to)
+{
+    for (int i = 0; i < GX_TALLY_BUCKETS; i++)
+        move_count(&from->bucket[i], &to->bucket[i]);
+    move_count(&from->sum_ns, &to->sum_ns);
+}
+
+static void move_tally(struct gx_tally *from, struct gx_tally *to)
+{
+    move_histogram(&from->took, &to->took);
+    move_histogram(&from->waited, &to->waited);
+    move_count(&from->elements, &to->elements);
+}
+
+void gx__router_forget(struct gx_router *router, gx_op op)
+{
+    size_t count = atomic_load(&router->slots.count);
+    for (size_t i = 0; i < count; i++) {
+        struct gx_device_slot *slot = router->slots.slot[i];
+        struct gx_model *model = atomic_load(&slot->model);
+        /* no operation has pair 0 */
+        move_tally(&slot->work.tally[gx__op_pair(op, 0)], &slot->work.tally[gx__op_pair(0, 0)]);
+        for (gx_residency r = GX_HOST_MEMORY; r < GX_RESIDENCY_END; r++)
+            for (gx_path path = 0; path < GX_PATH_END; path++) {
+                const struct gx_kind kind = {op, 0, r, path};
+                struct gx_kind_stats *kind_stats = gx__kind_stats(slot, &kind);
+                atomic_store(&kind_stats->runs, 0);
+                atomic_store(&kind_stats->small, 0);
+                atomic_store(&kind_stats->contention.runs, 0);
+                gx__contention_forget(&kind_stats->contention);
+                if (model)
+                    gx__model_forget(model, &kind);
+            }
+    }
+}
+
 /* ---- calibration ---- */
 
 /* Drops what was derived from times that calibration has replaced. */
 static void forget_derived(struct gx_device_slot *slot)
 {
-    for (size_t op = 0; op < GX_OP_END; op++)
-        for (size_t field = 0; field < GX_FIELD_END; field++)
-            for (size_t k = 0; k < GX_RESIDENCY_END; k++)
-                for (size_t path = 0; path < GX_PATH_END; path++) {
-                    struct gx_kind_stats *kind_stats = &slot->kind_stats[op][field][k][path];
-                    atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
-                    gx__contention_forget(&kind_stats->contention);
-                }
+    for (size_t pair = 0; pair < GX_OP_PAIRS; pair++)
+        for (size_t k = 0; k < GX_RESIDENCY_END; k++)
+            for (size_t path = 0; path < GX_PATH_END; path++) {
+                struct gx_kind_stats *kind_stats = &slot->kind_stats[pair][k][path];
+                atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
+                gx__contention_forget(&kind_stats->contention);
+            }
 }
 
 static bool is_result_right(void *user, struct gx_engine *engine, const gx_job *job)

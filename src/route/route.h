@@ -93,6 +93,10 @@ static inline uint64_t gx__run_batch(void *router, struct gx_engine *engine, str
     return 0;
 }
 
+/* Drops what is known about a registered operation that has no more users. Its jobs still count in
+ * gx_stats. */
+void gx__router_forget(struct gx_router *router, gx_op op);
+
 /* gx_calibrate, on all usable candidates. On failure message says why. */
 gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
                                char *message, size_t message_size);

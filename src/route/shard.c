@@ -237,8 +237,11 @@ static bool run_batch(struct gx_shard *shard, bool alone)
         gx__health_failed(&shard->ws->router->slots, slot, engine, batch.status);
     size_t right = slot->host ? end : compare(shard, first, end, ns);
     if (right < end) { /* the others count only if all of their elements were verified */
+        size_t sure = first;
+        while (sure < right && gx__op_verifier(shard->jobs[sure].op) != GX_VERIFY_NOT)
+            sure++;
         if (gx__sample_every(engine->instance) == 1)
-            finish_jobs(shard, right, ns);
+            finish_jobs(shard, sure, ns);
         return false;
     }
     if (!slot->host && batch.status == GX_OK && atomic_load(&engine->lost)) {

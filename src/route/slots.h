@@ -66,13 +66,13 @@ struct gx_device_slot {
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe */
     _Atomic uint64_t unproven_ns; /* time they took */
     _Atomic uint64_t probe_ns;    /* time the last probe took */
-    struct gx_kind_stats kind_stats[GX_OP_END][GX_FIELD_END][GX_RESIDENCY_END][GX_PATH_END];
+    struct gx_kind_stats kind_stats[GX_OP_PAIRS][GX_RESIDENCY_END][GX_PATH_END]; /* gx__op_pair */
 };
 
 static inline struct gx_kind_stats *gx__kind_stats(struct gx_device_slot *slot,
                                                    const struct gx_kind *kind)
 {
-    return &slot->kind_stats[kind->op][kind->field][kind->residency][kind->path];
+    return &slot->kind_stats[gx__op_pair(kind->op, kind->field)][kind->residency][kind->path];
 }
 
 struct gx_device_slots {

@@ -47,7 +47,9 @@ enum {
     GX_KIND_FIELDS = GX_FIELD_END - 1,
     GX_KIND_RESIDENCIES = GX_DEVICE_MEMORY,
     GX_KIND_PATHS = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
-    GX_KINDS = GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES * GX_KIND_PATHS
+    GX_KINDS = GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES * GX_KIND_PATHS,
+    /* with those of registered operations, which are not saved */
+    GX_KINDS_ALL = GX_KINDS + (int)GX_OWN_OPS * GX_KIND_RESIDENCIES * GX_KIND_PATHS
 };
 
 /* The name of a model's file, and the key that the file must have. */

@@ -77,9 +77,9 @@ runs() {
 # as_told FILE EXPECTED: builds and runs an example with the commands in its first comment.
 as_told() {
     local commands
-    cp "$root/examples/$1" .
-    commands=$(sed -nE 's,^( \*|//) {3}((cc|c\+\+|rustc|LD_LIBRARY_PATH)[ =].*),\2,p' "$1")
-    [[ $(wc -l <<<"$commands") == 2 ]] || fail "$1 does not say how it is built and run"
+    cp "$root/examples/${1%.*}".* .
+    commands=$(sed -nE 's,^( \*|//) {3}((glslc|cc|c\+\+|rustc|LD_LIBRARY_PATH)[ =].*),\2,p' "$1")
+    [[ $(grep -vc ^glslc <<<"$commands") == 2 ]] || fail "$1 does not say how it is built and run"
     runs "$1, as it says" "$2" bash -euc "$commands"
 }
 needs_no_shared() {
@@ -89,6 +89,7 @@ needs_no_shared() {
 mul='^all as expected: 100000 \* 100999 = 10099900000$'
 batch='^as expected$'
 events='^4 tickets, 4 events, all as expected$'
+kernel='^m31-mul-add on [1-9][0-9]* devices, all as expected$'
 inverse='^10000 inverses, each x \* 1/x is 1$'
 
 runs "the program" "$version" "$prefix/bin/gpuexec" --version
@@ -99,6 +100,7 @@ fi
 
 as_told mul.c "$mul"
 as_told events.c "$events"
+as_told kernel.c "$kernel"
 as_told batch.cpp "$batch"
 as_told inverse.rs "$inverse"
 

@@ -161,6 +161,8 @@ static void find_limits(struct vk_device *device)
         v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT &&
         v11.subgroupSize >= SUBGROUP_MIN)
         device->meets |= GX_SHADER_NEEDS_SHUFFLE;
+    if (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
+        device->subgroup = v11.subgroupSupportedOperations;
     device->limits = (struct vk_limits){.bytes = v11.maxMemoryAllocationSize,
                                         .import_align = host.minImportedHostPointerAlignment,
                                         .atom = l->nonCoherentAtomSize,
@@ -350,6 +352,7 @@ static const struct gx_gpu_ops gpu_ops = {.variants = gx__vk_variants,
                                           .guess = gx__vk_guess,
                                           .facts = gx__vk_facts,
                                           .compile = gx__vk_compile,
+                                          .compile_own = gx__vk_compile_own,
                                           .drop = gx__vk_drop,
                                           .tune = gx__vk_tune,
                                           .cache_key = cache_key,
@@ -426,6 +429,7 @@ const struct gx_device_ops gx__vulkan_ops = {
     .map = gx__vk_map,
     .unmap = gx__vk_unmap,
     .kernel = gx__gpu_kernel,
+    .refusal = gx__gpu_refusal,
     .scratch = gx__gpu_scratch,
     .begin = gx__vk_begin,
     .copy = gx__vk_copy,

@@ -48,8 +48,8 @@ static void launch_pass(struct vk_cmd *cmd, const struct gx_dispatch *d, const s
     fn->vkCmdBindDescriptorSets(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, device->layout, 0, 1,
                                 &set, 0, NULL);
     fn->vkCmdPushConstants(cmd->buffer, device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           sizeof launch.push, &launch.push);
-    fn->vkCmdDispatch(cmd->buffer, launch.x, launch.y, 1);
+                           launch.push_bytes, &launch.push);
+    fn->vkCmdDispatch(cmd->buffer, launch.x, launch.y, launch.z);
 }
 
 void gx__vk_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)

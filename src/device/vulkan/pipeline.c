@@ -5,6 +5,7 @@
  */
 #include "device/vulkan/vulkan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,18 +21,42 @@ uint64_t gx__vk_shaders_hash(void)
     return h;
 }
 
+static VkResult create_module(struct vk_device *device, const uint32_t *code, size_t bytes,
+                              VkShaderModule *module)
+{
+    VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
+    VkResult r = device->fn.vkCreateShaderModule(device->handle, &info, NULL, module);
+    if (r != VK_SUCCESS)
+        *module = VK_NULL_HANDLE;
+    return r;
+}
+
 static VkResult get_module(struct vk_device *device, uint32_t index, VkShaderModule *module)
 {
     VkResult r = VK_SUCCESS;
-    if (!device->modules[index]) {
-        VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                         .codeSize = gx__shaders[index].bytes,
-                                         .pCode = gx__shaders[index].code};
-        r = device->fn.vkCreateShaderModule(device->handle, &info, NULL, &device->modules[index]);
-        if (r != VK_SUCCESS)
-            device->modules[index] = VK_NULL_HANDLE;
-    }
+    if (!device->modules[index])
+        r = create_module(device, gx__shaders[index].code, gx__shaders[index].bytes,
+                          &device->modules[index]);
     *module = device->modules[index];
+    return r;
+}
+
+static VkResult create(struct vk_device *device, VkShaderModule module, const char *entry,
+                       const VkSpecializationInfo *constants, VkPipeline *pipeline)
+{
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = entry,
+                  .pSpecializationInfo = constants},
+        .layout = device->layout};
+    VkResult r = device->fn.vkCreateComputePipelines(device->handle, device->cache, 1, &info, NULL,
+                                                     pipeline);
+    if (r != VK_SUCCESS)
+        *pipeline = VK_NULL_HANDLE;
     return r;
 }
 
@@ -45,19 +70,7 @@ static VkResult compile(struct vk_device *device, const struct gx_pipeline_key *
     for (uint32_t i = 0; i < CONSTANTS; i++)
         entries[i] = (VkSpecializationMapEntry){ids[i], i * sizeof *values, sizeof *values};
     VkSpecializationInfo constants = {CONSTANTS, entries, sizeof values, values};
-    VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
-                  .pName = "main",
-                  .pSpecializationInfo = &constants},
-        .layout = device->layout};
-    VkResult r = device->fn.vkCreateComputePipelines(device->handle, device->cache, 1, &info, NULL,
-                                                     pipeline);
-    if (r != VK_SUCCESS)
-        *pipeline = VK_NULL_HANDLE;
-    return r;
+    return create(device, module, "main", &constants, pipeline);
 }
 
 static void name(struct vk_device *device, const struct gx_pipeline_key *key, const char *variant,
@@ -83,6 +96,58 @@ gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
         name(device, key, gx__shaders[index].variant, pipeline);
     *out = pipeline;
     return gx__vk_status(device, r, "vkCreateComputePipelines");
+}
+
+/* ---- registered operations ---- */
+
+/* What the module needs, and the device lacks. */
+static bool fits(const struct vk_device *device, const struct gx_spirv *spirv, char *why,
+                 size_t size)
+{
+    const VkPhysicalDeviceLimits *l = &device->physical->properties.limits;
+    uint64_t all = (uint64_t)spirv->local[0] * spirv->local[1] * spirv->local[2];
+    for (int i = 0; i < 3; i++)
+        if (spirv->local[i] > l->maxComputeWorkGroupSize[i] ||
+            all > l->maxComputeWorkGroupInvocations) {
+            snprintf(why, size,
+                     "its workgroup is %u x %u x %u, and this device allows %u invocations",
+                     spirv->local[0], spirv->local[1], spirv->local[2],
+                     l->maxComputeWorkGroupInvocations);
+            return false;
+        }
+    if (spirv->int64 && !(device->meets & GX_SHADER_NEEDS_INT64))
+        snprintf(why, size, "it needs 64-bit integers, which this device lacks");
+    else if (spirv->subgroup & ~device->subgroup)
+        snprintf(why, size, "it needs subgroup operations (0x%x) that this device lacks",
+                 spirv->subgroup & ~device->subgroup);
+    else
+        return true;
+    return false;
+}
+
+/* A driver that cannot make a pipeline of the module blames it, unless memory or the device are the
+ * reason. */
+gx_status gx__vk_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **out, char *why,
+                             size_t size)
+{
+    struct vk_device *device = vk_of_gpu(gpu);
+    VkShaderModule module = VK_NULL_HANDLE;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    if (!own->desc.spirv || !fits(device, &own->spirv, why, size))
+        return GX_ERR_UNSUPPORTED;
+    VkResult r = create_module(device, own->desc.spirv, own->desc.spirv_bytes, &module);
+    if (r == VK_SUCCESS)
+        r = create(device, module, own->spirv_entry, NULL, &pipeline);
+    if (module)
+        device->fn.vkDestroyShaderModule(device->handle, module, NULL);
+    if (r == VK_SUCCESS)
+        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, "%s", own->name);
+    *out = pipeline;
+    gx_status s = gx__vk_status(device, r, "vkCreateComputePipelines");
+    if (s != GX_ERR_DEVICE)
+        return s;
+    snprintf(why, size, "the driver cannot make a pipeline of it (VkResult %d)", (int)r);
+    return GX_ERR_UNSUPPORTED;
 }
 
 void gx__vk_drop(struct gx_gpu *gpu, void *pipeline)
@@ -167,7 +232,7 @@ static VkResult create_layouts(struct vk_device *device)
         device->set_layout = VK_NULL_HANDLE;
         return r;
     }
-    VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, GX_K_PUSH_WORDS * 4};
+    VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(union gx_push)};
     VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                        .setLayoutCount = 1,
                                        .pSetLayouts = &device->set_layout,

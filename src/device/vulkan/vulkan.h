@@ -141,7 +141,8 @@ struct vk_device {
     atomic_bool not_open; /* small allocations of device memory cannot be host-visible */
 
     bool has_memory_host, has_budget, has_calibration, has_query_reset, names;
-    uint32_t meets; /* the GX_SHADER_NEEDS_* that this device meets */
+    uint32_t meets;                  /* the GX_SHADER_NEEDS_* that this device meets */
+    VkSubgroupFeatureFlags subgroup; /* in compute shaders */
     struct vk_limits limits;
 
     enum gx_queue alias[VK_QUEUES]; /* the queue that really does the work of each */
@@ -252,6 +253,8 @@ void gx__vk_pipelines_close(struct vk_device *device);
 uint64_t gx__vk_shaders_hash(void);
 /* For struct gx_gpu_ops. */
 gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
+gx_status gx__vk_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t why_size);
 void gx__vk_drop(struct gx_gpu *gpu, void *pipeline);
 
 /* ---- kernel.c ---- */

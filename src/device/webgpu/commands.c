@@ -247,9 +247,13 @@ static void launch_pass(struct wg_cmd *cmd, const struct gx_dispatch *d, const s
         uint64_t offset = launch.bind[i].offset, range = mem->bytes - offset;
         bound[i] = (struct wg_bound){mem->buffer, offset, range < most ? range : most};
     }
-    *e = (struct wg_entry){
-        .kind = WG_LAUNCH,
-        .launch = {.pipeline = launch.pipeline, .push = launch.push, .x = launch.x, .y = launch.y}};
+    *e = (struct wg_entry){.kind = WG_LAUNCH,
+                           .launch = {.pipeline = launch.pipeline,
+                                      .push = launch.push,
+                                      .push_bytes = launch.push_bytes,
+                                      .x = launch.x,
+                                      .y = launch.y,
+                                      .z = launch.z}};
     cmd->failed = get_group(device, bound, &e->launch.group);
     if (cmd->failed == GX_OK)
         cmd->count++;

@@ -31,6 +31,8 @@
 static _Thread_local struct {
     const struct wg_device *device;
     gx_status status;
+    char *text; /* receives what wgpu says; NULL: the log does */
+    size_t text_size;
 } call;
 
 static bool says(WGPUStringView message, const char *text)
@@ -53,14 +55,24 @@ static gx_status translate(WGPUErrorType type, WGPUStringView message)
     return GX_ERR_DEVICE;
 }
 
+/* As one line. Runs of spaces, bars and the like, which point to a place in a source, become one
+ * space. */
+static void copy_line(char *line, size_t size, WGPUStringView text)
+{
+    size_t n = 0;
+    for (size_t i = 0; text.data && i < text.length && n + 1 < size; i++) {
+        char c = text.data[i];
+        bool space = (unsigned char)c <= ' ' || (unsigned char)c > '~' || c == '|';
+        if (!space || (n && line[n - 1] != ' '))
+            line[n++] = space ? ' ' : c;
+    }
+    line[n] = 0;
+}
+
 static void log_text(const struct wg_device *device, const char *what, WGPUStringView text)
 {
     char line[200];
-    size_t n = text.data ? text.length : 0;
-    n = n < sizeof line - 1 ? n : sizeof line - 1;
-    for (size_t i = 0; i < n; i++)
-        line[i] = text.data[i] == '\n' ? ' ' : text.data[i];
-    line[n] = 0;
+    copy_line(line, sizeof line, text);
     gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %s: %s", device->gpu.base->info.name,
             what, line);
 }
@@ -73,7 +85,10 @@ static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringVie
     (void)unused;
     struct wg_device *device = user;
     gx_status s = translate(type, message);
-    log_text(device, "wgpu reports an error", message);
+    if (call.device != device || !call.text)
+        log_text(device, "wgpu reports an error", message);
+    else if (call.status == GX_OK)
+        copy_line(call.text, call.text_size, message);
     if (call.device == device)
         call.status = call.status == GX_OK ? s : call.status;
     else /* not in a call of ours: no one could be told what is still valid */
@@ -105,17 +120,26 @@ void gx__wg_enter(struct wg_device *device)
         pthread_mutex_lock(&device->loader->gl_lock);
     call.device = device;
     call.status = GX_OK;
+    call.text = NULL;
+}
+
+void gx__wg_enter_quoted(struct wg_device *device, char *text, size_t size)
+{
+    gx__wg_enter(device);
+    call.text = text;
+    call.text_size = size;
 }
 
 gx_status gx__wg_leave(struct wg_device *device, const char *what)
 {
     gx_status s = call.status;
+    bool quoted = call.text;
     call.device = NULL;
     if (one_at_a_time(device))
         pthread_mutex_unlock(&device->loader->gl_lock);
     if (gx__gpu_alive(&device->gpu) != GX_OK)
         s = GX_ERR_DEVICE_LOST;
-    if (s != GX_OK)
+    if (s != GX_OK && !quoted)
         gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %s failed: %s",
                 device->gpu.base->info.name, what, gx_status_message(s));
     return s;
@@ -224,7 +248,7 @@ static gx_status create_layouts(struct wg_device *device)
                                                 .buffer = {.type = WGPUBufferBindingType_Storage}};
     WGPUBindGroupLayoutDescriptor group = {.entryCount = GX_BINDINGS, .entries = entries};
     WGPUPipelineLayoutDescriptor layout = {.bindGroupLayoutCount = 1,
-                                           .immediateSize = GX_K_PUSH_WORDS * 4};
+                                           .immediateSize = sizeof(union gx_push)};
     gx__wg_enter(device);
     device->group_layout = device->fn->DeviceCreateBindGroupLayout(device->handle, &group);
     layout.bindGroupLayouts = &device->group_layout;
@@ -274,6 +298,7 @@ static const struct gx_gpu_ops gpu_ops = {.variants = gx__wg_variants,
                                           .guess = gx__wg_guess,
                                           .facts = gx__wg_facts,
                                           .compile = gx__wg_compile,
+                                          .compile_own = gx__wg_compile_own,
                                           .drop = gx__wg_drop,
                                           .tune = gx__wg_tune,
                                           .cache_key = cache_key,
@@ -367,6 +392,7 @@ const struct gx_device_ops gx__webgpu_ops = {
     .map = gx__wg_map,
     .unmap = gx__wg_unmap,
     .kernel = gx__gpu_kernel,
+    .refusal = gx__gpu_refusal,
     .scratch = gx__gpu_scratch,
     .begin = gx__wg_begin,
     .copy = gx__wg_copy,

@@ -66,22 +66,32 @@ void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
 
 /* ---- compiling ---- */
 
-/* Without wgpu's index checks: a dispatch stays within its bindings. */
-static gx_status compile(struct wg_device *device, const char *text, size_t length, void **pipeline)
+/* A module, and what wgpu checks in it while it runs. */
+struct source {
+    const char *text, *entry;
+    size_t length;
+    WGPUShaderRuntimeChecks checks;
+};
+
+/* Between enter and leave. */
+static void create(struct wg_device *device, const struct source *from, void **pipeline)
 {
     WGPUShaderSourceWGSL source = {.chain = {.sType = WGPUSType_ShaderSourceWGSL},
-                                   .code = {text, length}};
+                                   .code = {from->text, from->length}};
     WGPUShaderModuleDescriptor module = {.nextInChain = &source.chain};
     WGPUComputePipelineDescriptor descriptor = {
-        .layout = device->layout, .compute = {.entryPoint = {"main", strlen("main")}}};
-    gx__wg_enter(device);
-    WGPUShaderModule handle = device->fn->DeviceCreateShaderModuleTrusted(
-        device->handle, &module, WGPUShaderRuntimeChecks_None);
+        .layout = device->layout, .compute = {.entryPoint = {from->entry, strlen(from->entry)}}};
+    WGPUShaderModule handle =
+        device->fn->DeviceCreateShaderModuleTrusted(device->handle, &module, from->checks);
     descriptor.compute.module = handle;
     *pipeline =
         handle ? device->fn->DeviceCreateComputePipeline(device->handle, &descriptor) : NULL;
     if (handle)
         device->fn->ShaderModuleRelease(handle);
+}
+
+static gx_status finish(struct wg_device *device, void **pipeline)
+{
     gx_status s = gx__wg_leave(device, "wgpuDeviceCreateComputePipeline");
     if (s != GX_OK && *pipeline) {
         device->fn->ComputePipelineRelease(*pipeline);
@@ -108,9 +118,29 @@ gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
     if (!text)
         return GX_ERR_OUT_OF_MEMORY;
     gx__wgsl_write(&wgsl, text, length + 1);
-    gx_status s = compile(wg_of_gpu(gpu), text, length, pipeline);
+    gx__wg_enter(wg_of_gpu(gpu));
+    create(wg_of_gpu(gpu),
+           &(struct source){text, "main", length,
+                            WGPUShaderRuntimeChecks_None}, /* it stays within its bindings */
+           pipeline);
+    gx_status s = finish(wg_of_gpu(gpu), pipeline);
     gx__free(gx__gpu_allocator(gpu), text);
     return s;
+}
+
+gx_status gx__wg_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t why_size)
+{
+    struct wg_device *device = wg_of_gpu(gpu);
+    if (!own->desc.wgsl)
+        return GX_ERR_UNSUPPORTED;
+    gx__wg_enter_quoted(device, why, why_size);
+    create(device,
+           &(struct source){own->desc.wgsl, own->wgsl_entry, strlen(own->desc.wgsl),
+                            WGPUShaderRuntimeChecks_BoundsChecks},
+           pipeline);
+    gx_status s = finish(device, pipeline);
+    return s == GX_ERR_DEVICE ? GX_ERR_UNSUPPORTED : s;
 }
 
 void gx__wg_drop(struct gx_gpu *gpu, void *pipeline)

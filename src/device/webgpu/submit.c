@@ -88,8 +88,8 @@ static void replay_launch(struct replay *r, const struct wg_launch *l)
         r->fn->ComputePassEncoderSetPipeline(r->pass, l->pipeline);
     r->bound = l->pipeline;
     r->fn->ComputePassEncoderSetBindGroup(r->pass, 0, l->group, 0, NULL);
-    r->fn->ComputePassEncoderSetImmediates(r->pass, 0, &l->push, sizeof l->push);
-    r->fn->ComputePassEncoderDispatchWorkgroups(r->pass, l->x, l->y, 1);
+    r->fn->ComputePassEncoderSetImmediates(r->pass, 0, &l->push, l->push_bytes);
+    r->fn->ComputePassEncoderDispatchWorkgroups(r->pass, l->x, l->y, l->z);
 }
 
 /* One encoder; consecutive launches share a pass. */

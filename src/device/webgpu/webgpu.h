@@ -177,6 +177,8 @@ static inline const gx_allocator *wg_allocator(const struct wg_device *device)
  * gx__wg_leave returns the first one since gx__wg_enter as a status, and logs it with `what`. */
 void gx__wg_enter(struct wg_device *device);
 gx_status gx__wg_leave(struct wg_device *device, const char *what);
+/* The same, but what wgpu says goes to `text` instead of the log. */
+void gx__wg_enter_quoted(struct wg_device *device, char *text, size_t size);
 /* gx__wg_guard between the two: a panic ends the device. */
 void gx__wg_guarded(struct wg_device *device, void (*call)(void *), void *argument);
 /* Lets wgpu detect completed work and invoke callbacks. */
@@ -235,6 +237,8 @@ struct gx_choice gx__wg_guess(enum gx_shader_family family);
 void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                   struct gx_choice choice, struct gx_pass_facts *facts);
 gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
+gx_status gx__wg_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t why_size);
 void gx__wg_drop(struct gx_gpu *gpu, void *pipeline);
 struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
@@ -248,8 +252,8 @@ struct wg_copy {
 struct wg_launch {
     WGPUComputePipeline pipeline;
     WGPUBindGroup group; /* a reference of ours */
-    struct gx_push push;
-    uint32_t x, y;
+    union gx_push push;
+    uint32_t push_bytes, x, y, z;
 };
 
 enum wg_entry_kind { WG_COPY, WG_LAUNCH, WG_STAMP };
