@@ -23,6 +23,7 @@ ok() { echo "ok    $*"; }
 
 version=$(sed -n 's/^#define GX_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/gpuexec.h" | paste -sd .)
 name=gpuexec-$version
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$root # whoever owns it
 if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
     mkdir first second
     "$root/scripts/dist.sh" "$build" first
@@ -46,12 +47,11 @@ if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         cat kinds
     fi
     tar -xzf "first/$name.tar.gz"
-elif [[ -d $root/spirv ]]; then # it is a release itself
-    mkdir "$name"
+else # an unpacked archive: the tree as it is, and the kernels
+    mkdir -p "$name/spirv"
     tar -C "$root" --exclude=./build -cf - . | tar -xf - -C "$name"
-else
-    echo "neither a git checkout nor a source release"
-    exit 77
+    cut -d ' ' -f 6- "$build/shaders/modules.txt" | tr '\n' '\0' | xargs -0 cp -t "$name/spirv"
+    cp "$build/shaders/sources.sha256" "$name/spirv/"
 fi
 root=$scratch/$name
 
@@ -180,9 +180,10 @@ says "shared alone, static wanted" "but the static library is not installed"
 for prefix in static shared; do
     program=$scratch/$prefix/bin/gpuexec
     "$program" verify -n 16 --field bn254-fr >log 2>&1 || fail "$prefix: verify"
-    code=0
-    "$program" verify -n 16 --field bn254-fr --op add,mul --device vulkan:0 >log 2>&1 || code=$?
-    [[ $code -eq 0 || $code -eq 3 ]] || fail "$prefix: verify on vulkan:0 exits with $code" # 3: none here
+    if [[ -z ${GX_TEST_NO_VULKAN:-} ]]; then
+        "$program" verify -n 16 --field bn254-fr --op add,mul --device vulkan:0 >log 2>&1 ||
+            fail "$prefix: verify on vulkan:0"
+    fi
     for device in sim:desktop fault:lose@1:cpu; do
         code=0
         "$program" verify --device "$device" >log 2>&1 || code=$?
