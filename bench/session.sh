@@ -139,6 +139,7 @@ part_gpu() {
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
+    run seeds.md gpuexec bench --suite seeds
     rm -f "$results/scan.csv" # of an earlier session, which scan would keep
     run scan.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --op add,mul,inv --resident -o "$results/scan.csv"
     webgpu

@@ -9,7 +9,7 @@
 #include "suite.h"
 
 /* X(name) */
-#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router)
+#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router) X(seeds)
 #define POINTER(name) &suite_##name,
 
 static const suite *const suites[] = {SUITE_LIST(POINTER)};
@@ -30,7 +30,7 @@ static const arg_spec specs[] = {
     ARG_ROW_LETTER(
         'n', "N[,N...]", ARG_NUMBERS, &opts.sizes, 1, 1u << 30,
         "elements per job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
-        "256K,1M; router: 64,256,1K,...,16M)"),
+        "256K,1M; router: 64,256,1K,...,16M; seeds: only rows of these sizes)"),
     ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX,
                     "exactly this many samples per row (ops: 21, fewer for slow calls)"),
     ARG_ROW_SEED(&opts.seed),
@@ -38,9 +38,9 @@ static const arg_spec specs[] = {
     {.name = "part",
      .arg = "P[,P...]",
      .kind = ARG_CHOICES,
-     .choices = ENGINE_PART_LIST(SUITE_WORD),
+     .choices = ENGINE_PART_LIST(SUITE_WORD) SEEDS_ONLY_LIST(SUITE_WORD),
      .value = &opts.parts,
-     .help = "engine: run only these parts"},
+     .help = "engine, seeds: run only these parts"},
     ARG_ROW_NUMBER("stream", "BYTES", &opts.stream_bytes, 1, (uint64_t)1 << 40,
                    "engine: total input of the stream (4G; less without a GPU)"),
     ARG_ROW_FLAG("stats", &opts.stats,
@@ -48,8 +48,26 @@ static const arg_spec specs[] = {
                  "standard error"),
 };
 
+/* The first of --part that the suite lacks, with its length; NULL if it has them all. */
+static const char *missing_part(const suite *of, size_t *length)
+{
+    for (const char *word = opts.parts; word; word = strchr(word, ',')) {
+        word += *word == ',';
+        *length = strcspn(word, ",");
+        bool has = false;
+        for (const char *p = of->parts; p && *p && !has; p += strcspn(p, " ")) {
+            p += *p == ' ';
+            has = strcspn(p, " ") == *length && !strncmp(p, word, *length);
+        }
+        if (!has)
+            return word;
+    }
+    return NULL;
+}
+
 static int run_bench(const common_opts *common)
 {
+    size_t length;
     const suite *found = suites[0];
     for (size_t i = 0; i < SUITES; i++)
         if (!strcmp(suites[i]->name, asked))
@@ -58,8 +76,14 @@ static int run_bench(const common_opts *common)
         return cli_usage(&cmd_bench,
                          "suite %s has a fixed set of operations: omit --field and --op",
                          found->name);
-    if (!found->engine && (opts.parts || opts.jobs.count || opts.stream_bytes))
-        return cli_usage(&cmd_bench, "--part, --jobs and --stream apply to suite engine only");
+    if (!found->engine && (opts.jobs.count || opts.stream_bytes))
+        return cli_usage(&cmd_bench, "--jobs and --stream apply to suite engine only");
+    if (opts.parts && !found->parts)
+        return cli_usage(&cmd_bench, "suite %s has no parts: omit --part", found->name);
+    const char *part = missing_part(found, &length);
+    if (part)
+        return cli_usage(&cmd_bench, "suite %s has no part '%.*s'; choose from%s", found->name,
+                         (int)length, part, found->parts);
     int rc = found->run(common, &opts);
     if (opts.stats)
         bench_stats_print((output_format)common->format);
@@ -107,6 +131,8 @@ const command cmd_bench = {
         "                          the memory sizes used\n"
         "  small                   64 jobs of 64 elements: one call each, and one call for all\n"
         "  repeat                  a job of 20000 elements: first, second and later calls\n"
+        "  paths                   a job through mapped host memory, through device memory, and\n"
+        "                          as the library chooses\n"
         "  copy                    gx_buf_write and gx_buf_read of large blocks, separately and\n"
         "                          concurrently, with registered and unregistered memory\n"
         "  stream                  one job with 4 GiB of operands, registered and unregistered\n"
@@ -124,13 +150,28 @@ const command cmd_bench = {
         "  summary                 median and worst regret, prediction error, and the share of\n"
         "                          decisions taken without measurements\n"
         "\n"
+        "Suite seeds repeats every measurement of the documents that this project started from,\n"
+        "and prints their figures beside ours, as Markdown: on the first GPU, or the first device\n"
+        "of --device that is not WebGPU, and on each WebGPU backend. A row is met if ours is at\n"
+        "least as good; otherwise it says why. doc/csv.md describes the columns. Its parts:\n"
+        "\n"
+        "  persistence             one job in a new process, and on an open context\n"
+        "  paths                   host-visible and device-local, and where they cross\n"
+        "  batch                   2 to 8 jobs: sequential, pipelined, in a single submit\n"
+        "  small                   64 jobs of 64 elements, in one call and in 64\n"
+        "  buckets                 the seven mixed batches, f32 over WebGPU, and Fq\n"
+        "  repeat                  a job of 20000 elements, first and later calls\n"
+        "  scan                    f32 additions on the CPU and every backend, and the crossovers\n"
+        "  goals                   speedup over the CPU by size\n"
+        "\n"
         "Narrow terminals show only the most important columns; --csv has them all.",
     .examples = "  gpuexec bench\n"
                 "  gpuexec bench --op add -n 4M --threads 1\n"
                 "  gpuexec bench --field all --op all -n 64K --samples 51 --csv > bench.csv\n"
                 "  gpuexec bench --suite persistence --device vulkan:0\n"
                 "  gpuexec bench --suite engine --device vulkan --part batch,stream --csv\n"
-                "  gpuexec bench --suite router --device cpu,vulkan:0 -n 64,4K,64K\n",
+                "  gpuexec bench --suite router --device cpu,vulkan:0 -n 64,4K,64K\n"
+                "  gpuexec bench --suite seeds > seeds.md\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,
     .run = run_bench,

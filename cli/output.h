@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Results as a table, as CSV or as JSON, from one description of the columns and one call per row.
- * Table and CSV rows are printed immediately; JSON is one object {"command", "version", "rows":
+ * Results as a table, as CSV, as JSON or as Markdown, from one description of the columns and one
+ * call per row. Table, CSV and Markdown rows are printed immediately; JSON is one object
+ * {"command", "version", "rows":
  * [...]} at the end.
  */
 #ifndef OUTPUT_H
@@ -11,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum output_format { OUT_TABLE, OUT_CSV, OUT_JSON } output_format;
+/* OUT_MARKDOWN: a table with the same columns and numbers as OUT_TABLE. */
+typedef enum output_format { OUT_TABLE, OUT_CSV, OUT_JSON, OUT_MARKDOWN } output_format;
 
 typedef enum column_kind { COL_TEXT, COL_COUNT, COL_REAL, COL_BOOL } column_kind;
 

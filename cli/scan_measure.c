@@ -19,6 +19,7 @@
 #include "report/text.h"
 #include "scan.h"
 #include "signals.h"
+#include "suite.h"
 #include "writer.h"
 
 enum { PLACES = 2 };
@@ -621,5 +622,5 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
     *interrupted = signals_caught;
     rc = end_file(&s, rc, *interrupted);
     target_list_free(&s.devices);
-    return cli_close(&s.ctx, rc);
+    return bench_close(&s.ctx, rc);
 }

@@ -8,8 +8,12 @@
 
 #include "cli.h"
 
-/* X(name): the parts of suite engine, in order. */
-#define ENGINE_PART_LIST(X) X(batch) X(buckets) X(small) X(repeat) X(copy) X(stream)
+/* X(name): the parts of suite engine and of suite seeds, in order, and those of the latter alone.
+ */
+#define ENGINE_PART_LIST(X) X(batch) X(buckets) X(small) X(repeat) X(paths) X(copy) X(stream)
+#define SEEDS_ONLY_LIST(X)  X(persistence) X(scan) X(goals)
+#define SEEDS_PART_LIST(X)                                                                         \
+    X(persistence) X(paths) X(batch) X(small) X(buckets) X(repeat) X(scan) X(goals)
 
 /* For the `choices` of an option. */
 #define SUITE_WORD(name) " " #name
@@ -20,19 +24,24 @@ typedef struct bench_opts {
     number_list sizes;
     uint64_t samples, seed;
     int stats;             /* print statistics at the end */
-    const char *parts;     /* engine: only these parts */
+    const char *parts;     /* engine, seeds: only these parts */
     number_list jobs;      /* engine: jobs per batch */
     uint64_t stream_bytes; /* engine: input of a stream */
+    uint64_t skip_ms;      /* engine: skip cells whose single call would take longer; 0: none */
 } bench_opts;
 
 typedef struct suite {
     const char *name;
-    bool chooses; /* supports --field and --op */
-    bool engine;  /* supports --part, --jobs and --stream */
+    const char *parts; /* for --part, as in an option's `choices`; NULL: none */
+    bool chooses;      /* supports --field and --op */
+    bool engine;       /* supports --jobs and --stream */
     int (*run)(const common_opts *common, const bench_opts *opts);
 } suite;
 
-extern const suite suite_ops, suite_persistence, suite_engine, suite_router;
+extern const suite suite_ops, suite_persistence, suite_engine, suite_router, suite_seeds;
+
+/* Whether a list as of --part contains the name; NULL contains all. */
+bool part_is_in(const char *parts, const char *name);
 
 /* ---- tables of several parts (suite_parts.c) ---- */
 

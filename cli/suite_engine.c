@@ -55,6 +55,8 @@ static column columns[ENGINE_COLUMNS] = {
 
 bool engine_show(engine *e, const engine_row *row)
 {
+    if (e->take)
+        return e->take(e->taker, e->part->name, row);
     const cell all[ENGINE_COLUMNS] = {
         [ENGINE_DEVICE] = CELL_TEXT(e->device),
         [ENGINE_PART] = CELL_TEXT(e->part->name),
@@ -84,6 +86,22 @@ bool engine_show(engine *e, const engine_row *row)
 void engine_step(engine *e)
 {
     progress_at(++e->steps);
+}
+
+/* ---- what would take too long ---- */
+
+void engine_learn(engine *e, double ns, uint64_t elements)
+{
+    e->ns_per_element = ns / (double)elements;
+}
+
+bool engine_skips(const engine *e, uint64_t elements, engine_row *row)
+{
+    double ms = e->ns_per_element * (double)elements / 1e6;
+    if (!e->opts->skip_ms || ms <= (double)e->opts->skip_ms)
+        return false;
+    row->skipped_ms = ms;
+    return true;
 }
 
 /* ---- jobs ---- */
@@ -120,12 +138,13 @@ static int call_failed(size_t count)
 
 int engine_call(engine *e, gx_ctx *ctx, contender *c)
 {
-    const gx_run_opts opts = {.device = e->device, .mode = c->mode};
+    const gx_run_opts opts = {.device = e->device, .mode = c->mode, .path = c->path};
     size_t each = c->one_by_one ? 1 : c->count;
     for (size_t i = 0; i < c->count; i += each)
         if (gx_run(ctx, c->jobs + i, each, &opts, reports) != GX_OK)
             return call_failed(each);
     c->chosen = reports[0].mode;
+    c->chosen_path = reports[0].path;
     return EXIT_DONE;
 }
 
@@ -179,6 +198,14 @@ static int round_of(engine *e, contender *contenders, size_t count, size_t taken
     return rc;
 }
 
+static uint64_t contender_elements(const contender *c)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < c->count; i++)
+        sum += c->jobs[i].n;
+    return sum;
+}
+
 int engine_measure(engine *e, contender *contenders, size_t count, size_t samples, double budget_s)
 {
     static double ns[4][SAMPLES_MAX];
@@ -195,6 +222,8 @@ int engine_measure(engine *e, contender *contenders, size_t count, size_t sample
         contenders[i].samples = taken;
         contenders[i].ns = stats_of(ns[i], taken);
     }
+    if (rc == EXIT_DONE)
+        engine_learn(e, contenders[0].ns.median, contender_elements(&contenders[0]));
     return rc;
 }
 
@@ -267,11 +296,7 @@ static bool make_arrays(engine *e)
 
 static bool part_wanted(const engine *e, const engine_part *part)
 {
-    size_t length = strlen(part->name);
-    for (const char *p = e->opts->parts; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-        if (!strncmp(p, part->name, length) && (!p[length] || p[length] == ','))
-            return true;
-    return !e->opts->parts;
+    return part_is_in(e->opts->parts, part->name);
 }
 
 /* Default sizes for this kind of device. */
@@ -303,6 +328,8 @@ static void choose_sizes(engine *e)
                   stream / MIB);
 
     want = part_wanted(e, &engine_batch) ? jobs * most : 64 * 64;
+    if (part_wanted(e, &engine_paths) && want < most)
+        want = most;
     if (part_wanted(e, &engine_buckets) && want < compositions)
         want = compositions;
     if (want < 20000)
@@ -353,7 +380,9 @@ static int run_parts(engine *e)
         if (!part_wanted(e, parts[i]))
             continue;
         e->part = parts[i];
-        rc = parts_begin(&e->tables, e->part->title, e->part->columns);
+        e->ns_per_element = 0;
+        if (!e->take)
+            rc = parts_begin(&e->tables, e->part->title, e->part->columns);
         if (rc == EXIT_DONE)
             rc = e->part->run(e);
     }
@@ -383,33 +412,48 @@ static int only_bit(uint32_t mask)
     return mask && !(mask & (mask - 1)) ? __builtin_ctz(mask) : 0;
 }
 
-static int run_engine(const common_opts *common, const bench_opts *opts)
+static int engine_run(engine *e, const common_opts *common, const bench_opts *opts)
 {
-    engine e = {.common = common,
-                .opts = opts,
-                .tables = {.format = (output_format)common->format,
-                           .columns = columns,
-                           .count = ENGINE_COLUMNS},
-                .field = (gx_field)only_bit(opts->fields ? opts->fields : 1u << GX_BLS12_381_FQ),
-                .op = (gx_op)only_bit(opts->ops ? opts->ops : 1u << GX_ADD)};
-    if (!e.field || !e.op)
+    e->common = common;
+    e->opts = opts;
+    e->field = (gx_field)only_bit(opts->fields ? opts->fields : 1u << GX_BLS12_381_FQ);
+    e->op = (gx_op)only_bit(opts->ops ? opts->ops : 1u << GX_ADD);
+    if (!e->field || !e->op)
         return cli_usage(&cmd_bench, "suite engine takes only one --field and one --op");
-    if (!gx_op_exists(e.op, e.field))
-        return cli_no_operation(&cmd_bench, 1u << e.field);
-    e.operands = gx_op_get_info(e.op)->operands;
-    e.element_bytes = gx_field_get_info(e.field)->element_bytes;
+    if (!gx_op_exists(e->op, e->field))
+        return cli_no_operation(&cmd_bench, 1u << e->field);
+    e->operands = gx_op_get_info(e->op)->operands;
+    e->element_bytes = gx_field_get_info(e->field)->element_bytes;
     target_list targets = {0};
-    int rc = cli_open(common, &e.ctx);
+    int rc = cli_open(common, &e->ctx);
     if (rc == EXIT_DONE)
-        rc = target_list_get(e.ctx, common, TARGETS_AUTOMATIC, &targets);
+        rc = target_list_get(e->ctx, common, TARGETS_AUTOMATIC, &targets);
     columns[ENGINE_DEVICE].width = targets.width;
     for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++) {
-        e.device = targets.names[i];
-        rc = bench_device(&e, &targets.all);
+        e->device = targets.names[i];
+        rc = bench_device(e, &targets.all);
     }
-    rc = parts_end(&e.tables, rc);
+    rc = parts_end(&e->tables, rc);
     target_list_free(&targets);
-    return bench_close(&e.ctx, rc);
+    return bench_close(&e->ctx, rc);
 }
 
-const suite suite_engine = {.name = "engine", .chooses = true, .engine = true, .run = run_engine};
+int engine_rows(const common_opts *common, const bench_opts *opts, engine_taker take, void *taker)
+{
+    engine e = {.take = take, .taker = taker};
+    return engine_run(&e, common, opts);
+}
+
+static int run_engine(const common_opts *common, const bench_opts *opts)
+{
+    engine e = {.tables = {.format = (output_format)common->format,
+                           .columns = columns,
+                           .count = ENGINE_COLUMNS}};
+    return engine_run(&e, common, opts);
+}
+
+const suite suite_engine = {.name = "engine",
+                            .parts = ENGINE_PART_LIST(SUITE_WORD),
+                            .chooses = true,
+                            .engine = true,
+                            .run = run_engine};

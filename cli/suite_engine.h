@@ -16,6 +16,10 @@
 enum { ENGINE_JOBS_MAX = 64 };
 
 struct engine_part;
+struct engine_row;
+
+/* Takes a row instead of the table; false ends the run. */
+typedef bool (*engine_taker)(void *taker, const char *part, const struct engine_row *row);
 
 typedef struct engine {
     const common_opts *common;
@@ -32,7 +36,10 @@ typedef struct engine {
     number_list jobs, sizes;
     uint64_t stream_elements;
     part_tables tables;
+    engine_taker take; /* NULL: rows go to the tables */
+    void *taker;
     const struct engine_part *part;
+    double ns_per_element; /* of the last cell of this part; 0: unknown */
     uint64_t steps;
 } engine;
 
@@ -44,8 +51,11 @@ typedef struct engine_part {
     uint64_t (*steps)(const engine *e);
 } engine_part;
 
-extern const engine_part engine_batch, engine_buckets, engine_small, engine_repeat, engine_copy,
-    engine_stream;
+extern const engine_part engine_batch, engine_buckets, engine_small, engine_repeat, engine_paths,
+    engine_copy, engine_stream;
+
+/* Runs the suite's parts on the devices of common->config and hands over the rows. */
+int engine_rows(const common_opts *common, const bench_opts *opts, engine_taker take, void *taker);
 
 enum {
     ENGINE_DEVICE,
@@ -83,12 +93,18 @@ typedef struct engine_row {
     size_t samples;
     stats ns;
     double speedup, of_best, pool, commands, in, out;
+    double skipped_ms; /* not 0: not measured, because a call would take this long */
 } engine_row;
 
 #define ENGINE_NO_RATES                                                                            \
     .speedup = NAN, .of_best = NAN, .pool = NAN, .commands = NAN, .in = NAN, .out = NAN
 
 bool engine_show(engine *e, const engine_row *row);
+
+/* By the time of the last cell, whether a call of this many elements would take longer than
+ * opts->skip_ms; then the row says so. */
+bool engine_skips(const engine *e, uint64_t elements, engine_row *row);
+void engine_learn(engine *e, double ns, uint64_t elements);
 
 /* Ends a row or group of rows. */
 void engine_step(engine *e);
@@ -104,10 +120,12 @@ typedef struct contender {
     const gx_job *jobs;
     size_t count;
     gx_mode mode;
+    gx_path path;
     bool one_by_one; /* one call per job */
     gx_mode chosen;  /* out: what the last call used */
-    size_t samples;  /* out */
-    stats ns;        /* out: of all jobs */
+    gx_path chosen_path;
+    size_t samples; /* out */
+    stats ns;       /* out: of all jobs */
 } contender;
 
 /* One call, or one per job. Returns an exit code. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Suite engine: calls of many jobs in every mode, batches of mixed sizes and their use of the
- * pools, many tiny jobs, and a repeated job.
+ * pools, many tiny jobs, a repeated job, and a job over each path.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -47,11 +47,14 @@ static int batch_cell(engine *e, size_t count, size_t n)
 {
     gx_job jobs[ENGINE_JOBS_MAX];
     contender c[MODES];
+    engine_row skipped = {.jobs = count, .elements = n, ENGINE_NO_RATES};
     if (n > e->room / count) {
         cli_error("skipped %zu job%s of %zu element%s: not enough memory", count, plural(count), n,
                   plural(n));
         return EXIT_DONE;
     }
+    if (engine_skips(e, count * n, &skipped))
+        return engine_show(e, &skipped) ? EXIT_DONE : EXIT_FAILED;
     for (size_t i = 0; i < count; i++)
         jobs[i] = engine_job(e, i * n, n);
     for (size_t i = 0; i < MODES; i++)
@@ -158,6 +161,7 @@ static int measure_compositions(engine *e, composition *all, size_t count, const
     if (rc != EXIT_DONE)
         return rc;
     row.ns = stats_of(ns, row.samples);
+    engine_learn(e, row.ns.median, row.elements);
     row.mode = gx_mode_name(GX_MODE_AUTO);
     row.chosen = count == 1 ? gx_mode_name(all->call.chosen) : NULL;
     show_counts(&from, &to, &row, buckets, sizeof buckets);
@@ -168,21 +172,33 @@ static int measure_compositions(engine *e, composition *all, size_t count, const
 static int run_buckets(engine *e)
 {
     composition all[COMPOSITIONS];
+    engine_row in_turn = {.what = "all in turn", ENGINE_NO_RATES};
     int rc = EXIT_DONE;
     for (size_t i = 0; i < COMPOSITIONS && rc == EXIT_DONE; i++) {
         const number_list *sizes = &compositions[i].sizes;
-        uint64_t total = 0;
+        engine_row skipped = {.what = compositions[i].name, .jobs = sizes->count, ENGINE_NO_RATES};
         for (size_t j = 0; j < sizes->count; j++)
-            total += sizes->values[j];
-        if (total > e->room)
+            skipped.elements += sizes->values[j];
+        in_turn.jobs += skipped.jobs;
+        in_turn.elements += skipped.elements;
+        if (skipped.elements > e->room)
             return cli_no_memory();
+        if (engine_skips(e, skipped.elements, &skipped)) {
+            in_turn.skipped_ms += skipped.skipped_ms;
+            rc = engine_show(e, &skipped) ? EXIT_DONE : EXIT_FAILED;
+            continue;
+        }
         all[i].elements = engine_jobs(e, sizes->values, sizes->count, all[i].jobs);
         all[i].call = (contender){.jobs = all[i].jobs, .count = sizes->count};
         rc = engine_verify(e, e->ctx, &all[i].call);
         if (rc == EXIT_DONE)
             rc = measure_compositions(e, &all[i], 1, compositions[i].name);
     }
-    return rc == EXIT_DONE ? measure_compositions(e, all, COMPOSITIONS, "all in turn") : rc;
+    if (rc != EXIT_DONE)
+        return rc;
+    if (in_turn.skipped_ms > 0 || engine_skips(e, in_turn.elements, &in_turn))
+        return engine_show(e, &in_turn) ? EXIT_DONE : EXIT_FAILED;
+    return measure_compositions(e, all, COMPOSITIONS, in_turn.what);
 }
 
 static uint64_t bucket_steps(const engine *e)
@@ -241,6 +257,66 @@ const engine_part engine_small = {
                ENGINE_BIT(ENGINE_SPEEDUP) | ENGINE_BIT(ENGINE_CHOSEN),
     .run = run_small,
     .steps = one_step,
+};
+
+/* ---- paths: one job through mapped host memory, through device memory, and as chosen ---- */
+
+static int show_paths(engine *e, const contender *c, size_t count, size_t n)
+{
+    int rc = EXIT_DONE;
+    for (size_t i = 0; i < count && rc == EXIT_DONE; i++) {
+        engine_row row = {.what = gx_path_name(c[i].path),
+                          .chosen = gx_path_name(c[i].chosen_path),
+                          .jobs = 1,
+                          .elements = n,
+                          .samples = c[i].samples,
+                          .ns = c[i].ns,
+                          ENGINE_NO_RATES};
+        row.speedup = c[0].ns.median / c[i].ns.median;
+        rc = engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
+    }
+    return rc;
+}
+
+static int paths_cell(engine *e, size_t n)
+{
+    gx_job job = engine_job(e, 0, n);
+    contender c[] = {{.jobs = &job, .count = 1, .path = GX_PATH_HOST_VISIBLE},
+                     {.jobs = &job, .count = 1, .path = GX_PATH_DEVICE_LOCAL},
+                     {.jobs = &job, .count = 1, .path = GX_PATH_AUTO}};
+    engine_row skipped = {.jobs = 1, .elements = n, ENGINE_NO_RATES};
+    if (n > e->room) {
+        cli_error("skipped a job of %zu element%s: not enough memory", n, plural(n));
+        return EXIT_DONE;
+    }
+    if (engine_skips(e, n, &skipped))
+        return engine_show(e, &skipped) ? EXIT_DONE : EXIT_FAILED;
+    int rc = engine_measure(e, c, 3, 31, 1.0);
+    return rc == EXIT_DONE ? show_paths(e, c, 3, n) : rc;
+}
+
+static int run_paths(engine *e)
+{
+    int rc = EXIT_DONE;
+    for (size_t s = 0; s < e->sizes.count && rc == EXIT_DONE; s++) {
+        rc = paths_cell(e, e->sizes.values[s]);
+        engine_step(e);
+    }
+    return rc;
+}
+
+static uint64_t path_steps(const engine *e)
+{
+    return e->sizes.count;
+}
+
+const engine_part engine_paths = {
+    .name = "paths",
+    .title = "one job over each path to the device (times: speedup over host-visible)",
+    .columns = ENGINE_ALWAYS | ENGINE_BIT(ENGINE_WHAT) | ENGINE_BIT(ENGINE_ELEMENTS) |
+               ENGINE_BIT(ENGINE_SPEEDUP) | ENGINE_BIT(ENGINE_CHOSEN),
+    .run = run_paths,
+    .steps = path_steps,
 };
 
 /* ---- repeat: one job, again and again ---- */

@@ -5,19 +5,35 @@
 #include "suite.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "progress.h"
 
+bool part_is_in(const char *parts, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *p = parts; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, name, length) && (!p[length] || p[length] == ','))
+            return true;
+    return !parts;
+}
+
+/* A table for each part? */
+static bool for_people(const part_tables *t)
+{
+    return t->format == OUT_TABLE || t->format == OUT_MARKDOWN;
+}
+
 static bool is_shown(const part_tables *t, size_t column)
 {
-    return t->format != OUT_TABLE || t->shown >> column & 1;
+    return !for_people(t) || t->shown >> column & 1;
 }
 
 int parts_begin(part_tables *t, const char *title, uint64_t shown)
 {
-    bool table = t->format == OUT_TABLE, first = !t->shown;
+    bool first = !t->shown;
     size_t count = 0;
-    if (t->out && !table)
+    if (t->out && !for_people(t))
         return EXIT_DONE;
     if (parts_end(t, EXIT_DONE) != EXIT_DONE)
         return EXIT_FAILED;
@@ -26,8 +42,8 @@ int parts_begin(part_tables *t, const char *title, uint64_t shown)
         if (is_shown(t, i))
             t->kept[count++] = t->columns[i];
     progress_hide();
-    if (table)
-        printf("%s%s\n\n", first ? "" : "\n", title);
+    if (for_people(t))
+        printf("%s%s%s\n\n", first ? "" : "\n", t->format == OUT_MARKDOWN ? "## " : "", title);
     t->out = output_open(t->format, "bench", t->kept, count);
     return t->out ? EXIT_DONE : cli_no_memory();
 }

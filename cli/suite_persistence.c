@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Suite persistence of gpuexec bench: the gain from keeping a context, its device and cache files.
- * Opening is measured in separate processes, because drivers cache compiled code within a process.
- * They are forked before this process opens anything, because a context does not survive fork().
+ * Opening is measured in separate processes (child.h), before this process opens anything.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "clock.h"
 #include "measure.h"
 #include "progress.h"
-#include "suite.h"
+#include "suite_persistence.h"
 
 #define FIELD GX_BLS12_381_FQ
 
@@ -126,8 +125,10 @@ static int first_jobs(gx_ctx *ctx, opening *result)
     return EXIT_DONE;
 }
 
-static int open_once(const persistence *p, opening *result)
+static int open_once(const void *argument, void *to)
 {
+    const persistence *p = argument;
+    opening *result = to;
     gx_ctx *ctx = NULL;
     uint64_t start = now_ns();
     int rc = open_with(p, p->folder, &ctx);
@@ -137,34 +138,13 @@ static int open_once(const persistence *p, opening *result)
     return cli_close(&ctx, rc);
 }
 
-/* The same in a new process; returns its exit code. */
 static int open_elsewhere(persistence *p, double *ns)
 {
-    int ends[2], status;
     opening result = {0};
-    progress_hide();
-    fflush(NULL);
-    if (pipe(ends)) {
-        cli_error("cannot create a pipe");
-        return EXIT_FAILED;
-    }
-    pid_t child = fork();
-    if (!child) {
-        int rc = open_once(p, &result);
-        _exit(write(ends[1], &result, sizeof result) == sizeof result ? rc : EXIT_FAILED);
-    }
-    close(ends[1]);
-    bool told = child > 0 && read(ends[0], &result, sizeof result) == sizeof result;
-    close(ends[0]);
-    bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+    int rc = child_run(open_once, p, &result, sizeof result);
     *ns = (double)result.ns;
     memcpy(p->device, result.device, sizeof p->device);
-    if (ended && WEXITSTATUS(status) != EXIT_DONE)
-        return WEXITSTATUS(status);
-    if (told && ended)
-        return EXIT_DONE;
-    cli_error("the process that opens the device exited early");
-    return EXIT_FAILED;
+    return rc;
 }
 
 static bool enough(const persistence *p, size_t taken, size_t usual, uint64_t start)
@@ -278,15 +258,21 @@ static int bench_calls(persistence *p, gx_ctx *ctx, const gx_job *job, row *r)
     return EXIT_DONE;
 }
 
+static gx_job addition(const persistence *p, size_t n)
+{
+    gx_job job = {.op = GX_ADD, .field = FIELD, .n = n};
+    job.a = gx_host(p->a);
+    job.b = gx_host(p->b);
+    job.out = gx_host(p->result);
+    return job;
+}
+
 static int bench_size(persistence *p, size_t n)
 {
     row rows[3] = {
         {.what = "one-shot, no files"}, {.what = "one-shot, files"}, {.what = "persistent"}};
-    gx_job job = {.op = GX_ADD, .field = FIELD, .n = n};
+    gx_job job = addition(p, n);
     gx_ctx *ctx = NULL;
-    job.a = gx_host(p->a);
-    job.b = gx_host(p->b);
-    job.out = gx_host(p->result);
     int rc = open_with(p, p->folder, &ctx);
     if (rc == EXIT_DONE)
         rc = bench_calls(p, ctx, &job, &rows[2]);
@@ -296,6 +282,99 @@ static int bench_size(persistence *p, size_t n)
     if (rc == EXIT_DONE)
         rc = bench_one_shot(p, &job, p->folder, &rows[1]);
     return rc == EXIT_DONE ? show(p, rows, 3) : rc;
+}
+
+/* ---- for suite seeds ---- */
+
+/* One-shot in a new process: argument and result. */
+typedef struct shot {
+    const persistence *p;
+    const gx_job *job;
+    const char *cache_dir;
+} shot;
+
+typedef struct shot_ns {
+    uint64_t whole, open;
+} shot_ns;
+
+/* The check afterwards is not timed. */
+static int shoot(const void *argument, void *to)
+{
+    const shot *s = argument;
+    shot_ns *ns = to;
+    gx_ctx *ctx = NULL;
+    check_result checked = {.report.struct_size = sizeof checked.report};
+    memset(s->p->result, 0xa5, gx_operand_bytes(s->job, 'o'));
+    uint64_t start = now_ns();
+    int rc = open_with(s->p, s->cache_dir, &ctx);
+    if (rc == EXIT_DONE)
+        rc = cli_find_device(ctx, s->p->common->config.device);
+    ns->open = now_ns() - start;
+    if (rc == EXIT_DONE && gx_run(ctx, s->job, 1, NULL, &checked.report) != GX_OK)
+        rc = cli_job_failed(&checked.report);
+    rc = cli_close(&ctx, rc);
+    ns->whole = now_ns() - start;
+    if (rc == EXIT_DONE)
+        rc = open_with(s->p, s->cache_dir, &ctx);
+    if (rc == EXIT_DONE && check_sample(ctx, s->job, &checked) != GX_OK)
+        rc = cli_job_failed(&checked.report);
+    if (rc == EXIT_DONE && checked.differs) {
+        check_print(s->p->common->config.device, &checked);
+        rc = EXIT_DIFFERS;
+    }
+    return cli_close(&ctx, rc);
+}
+
+/* With p->folder as the directory, the first process only leaves its files there. */
+static int shoot_all(const persistence *p, const gx_job *job, const char *cache_dir,
+                     persistence_shot *out)
+{
+    static double whole[SAMPLES_MAX], open[SAMPLES_MAX];
+    shot s = {p, job, cache_dir};
+    shot_ns ns = {0};
+    int rc = cache_dir == p->folder ? child_run(shoot, &s, &ns, sizeof ns) : EXIT_DONE;
+    uint64_t start = now_ns();
+    out->samples = 0;
+    while (rc == EXIT_DONE && !enough(p, out->samples, ONE_SHOT_SAMPLES, start)) {
+        rc = child_run(shoot, &s, &ns, sizeof ns);
+        whole[out->samples] = (double)ns.whole;
+        open[out->samples++] = (double)ns.open;
+    }
+    if (rc != EXIT_DONE)
+        return rc;
+    out->ns = stats_of(whole, out->samples);
+    out->open_ns = stats_of(open, out->samples).median;
+    return EXIT_DONE;
+}
+
+/* All processes come first: see child.h. */
+static int measure_costs(persistence *p, const number_list *sizes, persistence_cost *costs)
+{
+    int rc = EXIT_DONE;
+    progress_start("measuring", 3 * sizes->count, "rows");
+    for (size_t i = 0; i < sizes->count && rc == EXIT_DONE; i++) {
+        gx_job job = addition(p, sizes->values[i]);
+        costs[i].elements = job.n;
+        rc = shoot_all(p, &job, "none", &costs[i].cold);
+        progress_at(++p->steps);
+        if (rc == EXIT_DONE)
+            rc = shoot_all(p, &job, p->folder, &costs[i].warm);
+        progress_at(++p->steps);
+    }
+    for (size_t i = 0; i < sizes->count && rc == EXIT_DONE; i++) {
+        gx_job job = addition(p, sizes->values[i]);
+        row r = {.what = "persistent"};
+        gx_ctx *ctx = NULL;
+        rc = open_with(p, p->folder, &ctx);
+        if (rc == EXIT_DONE)
+            rc = bench_calls(p, ctx, &job, &r);
+        rc = bench_close(&ctx, rc);
+        costs[i].call_samples = r.samples;
+        costs[i].call_ns = r.ns;
+        progress_at(++p->steps);
+    }
+    progress_end();
+    return rc;
 }
 
 /* ---- all ---- */
@@ -333,22 +412,37 @@ static int bench_all(persistence *p, const number_list *sizes)
     return output_close(p->out) || rc != EXIT_DONE ? rc : EXIT_FAILED;
 }
 
+/* With arrays and a folder for cache files; the drivers' own caches off. */
+static int prepared(persistence *p, const number_list *sizes, persistence_cost *costs)
+{
+    setenv("__GL_SHADER_DISK_CACHE", "0", 1);
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+    if (!make_folder(p))
+        return EXIT_FAILED;
+    int rc = !make_arrays(p, sizes) ? cli_no_memory()
+             : costs                ? measure_costs(p, sizes, costs)
+                                    : bench_all(p, sizes);
+    empty_folder(p);
+    rmdir(p->folder);
+    free(p->a);
+    free(p->b);
+    free(p->result);
+    free(p->expected);
+    return rc;
+}
+
+int persistence_costs(const common_opts *common, const bench_opts *opts, const number_list *sizes,
+                      persistence_cost *costs)
+{
+    persistence p = {.common = common, .opts = opts};
+    snprintf(p.device, sizeof p.device, "%s", common->config.device);
+    return prepared(&p, sizes, costs);
+}
+
 static int run_persistence(const common_opts *common, const bench_opts *opts)
 {
     persistence p = {.common = common, .opts = opts};
-    const number_list *sizes = opts->sizes.count ? &opts->sizes : &default_sizes;
-    setenv("__GL_SHADER_DISK_CACHE", "0", 1);
-    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
-    if (!make_folder(&p))
-        return EXIT_FAILED;
-    int rc = make_arrays(&p, sizes) ? bench_all(&p, sizes) : cli_no_memory();
-    empty_folder(&p);
-    rmdir(p.folder);
-    free(p.a);
-    free(p.b);
-    free(p.result);
-    free(p.expected);
-    return rc;
+    return prepared(&p, opts->sizes.count ? &opts->sizes : &default_sizes, NULL);
 }
 
 const suite suite_persistence = {.name = "persistence", .run = run_persistence};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Work in a new process that has opened nothing yet: drivers cache compiled code within a process,
+ * and a context does not survive fork(). Call it before this process opens a context.
+ */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <stddef.h>
+
+/* Runs `work` in a child and returns its exit code; `bytes` bytes of result come back. */
+int child_run(int (*work)(const void *argument, void *result), const void *argument, void *result,
+              size_t bytes);
+
+#endif
