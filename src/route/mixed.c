@@ -143,71 +143,52 @@ bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_
 
 /* ---- copies ---- */
 
-static gx_status cannot_copy(struct gx_router *router, const gx_operand *o, gx_status s,
-                             char *message, size_t size)
+/* Copies an operand to host memory, or a result back, and adds the time to *ns. On failure the
+ * call's message says why. */
+static gx_status copy(struct gx_workspace *ws, const gx_operand *o, void *host, size_t bytes,
+                      bool back, uint64_t *ns, struct gx_call *call)
 {
+    if (!gx__in_device_buffer(o) || !bytes)
+        return GX_OK;
     struct gx_engine *engine = o->buf->engine;
-    snprintf(message, size, "a buffer of '%s' cannot be copied: %s", engine->slot->name,
-             gx_status_message(s));
+    uint64_t start = gx__engine_now(engine);
+    gx_status s = back ? gx_buf_write(o->buf, o->offset, host, bytes)
+                       : gx_buf_read(o->buf, o->offset, host, bytes);
+    *ns += gx__engine_now(engine) - start;
+    if (s != GX_OK)
+        snprintf(call->message, sizeof call->message, "a buffer of '%s' cannot be copied: %s",
+                 engine->slot->name, gx_status_message(s));
     if (gx__health_is_failure(s))
-        gx__health_failed(&router->slots, engine->slot, engine, s);
+        gx__health_failed(&ws->router->slots, engine->slot, engine, s);
     return s;
 }
 
-static gx_status read_operands(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                               uint64_t *ns, char *message, size_t size)
-{
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, i);
-        size_t bytes = gx__operand_bytes(job, i);
-        if (!gx__in_device_buffer(o) || !bytes)
-            continue;
-        uint64_t start = gx__engine_now(o->buf->engine);
-        gx_status s = gx_buf_read(o->buf, o->offset, gx__operand(laid_out, i)->host, bytes);
-        *ns += gx__engine_now(o->buf->engine) - start;
-        if (s != GX_OK)
-            return cannot_copy(router, o, s, message, size);
-    }
-    return GX_OK;
-}
-
-static gx_status write_result(struct gx_router *router, const gx_job *job, const gx_job *laid_out,
-                              uint64_t *ns, char *message, size_t size)
+/* Writes the result to its buffer. If every result is to be verified, that includes the buffer. */
+static gx_status write_result(struct gx_workspace *ws, const gx_job *job, uint64_t *ns,
+                              struct gx_call *call)
 {
     size_t bytes = gx__operand_bytes(job, GX_OUT);
-    if (!gx__in_device_buffer(&job->out) || !bytes)
-        return GX_OK;
-    uint64_t start = gx__engine_now(job->out.buf->engine);
-    gx_status s = gx_buf_write(job->out.buf, job->out.offset, laid_out->out.host, bytes);
-    *ns += gx__engine_now(job->out.buf->engine) - start;
-    return s == GX_OK ? s : cannot_copy(router, &job->out, s, message, size);
-}
-
-/* If every result is to be verified, that includes the buffer it was written to. */
-static gx_status read_back(struct gx_workspace *ws, const gx_job *job, const gx_job *laid_out,
-                           char *message, size_t size)
-{
-    size_t bytes = gx__operand_bytes(job, GX_OUT);
-    struct gx_engine *engine = gx__in_device_buffer(&job->out) ? job->out.buf->engine : NULL;
-    if (!engine || !bytes || gx__sample_every(engine->instance) > 1)
-        return GX_OK;
-    snprintf(message, size, "no memory to verify a result");
+    void *result = ws->round->out.host;
+    gx_status s = copy(ws, &job->out, result, bytes, true, ns, call);
+    if (s != GX_OK || !gx__in_device_buffer(&job->out) ||
+        gx__sample_every(ws->router->slots.instance) > 1)
+        return s;
+    struct gx_engine *engine = job->out.buf->engine;
+    snprintf(call->message, sizeof call->message, "no memory to verify a result");
     if (!gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, bytes, 1))
         return GX_ERR_OUT_OF_MEMORY;
-    gx_status s = gx_buf_read(job->out.buf, job->out.offset, ws->spare, bytes);
-    if (s != GX_OK)
-        return cannot_copy(ws->router, &job->out, s, message, size);
-    if (!memcmp(ws->spare, laid_out->out.host, bytes))
-        return GX_OK;
+    s = copy(ws, &job->out, ws->spare, bytes, false, ns, call);
+    if (s != GX_OK || !memcmp(ws->spare, result, bytes))
+        return s;
     gx__health_gave_wrong_result(&ws->router->slots, engine->slot, engine);
-    snprintf(message, size, "device '%s': a wrong result in a buffer", engine->slot->name);
+    snprintf(call->message, sizeof call->message, "device '%s': a wrong result in a buffer",
+             engine->slot->name);
     return GX_ERR_DEVICE;
 }
 
 gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
                         size_t *reported)
 {
-    struct gx_router *router = ws->router;
     struct gx_outcome own = {.reason = GX_REASON_NONE},
                       *r = call->reports ? &call->reports[index] : &own;
     const gx_job *job = &call->jobs[index];
@@ -217,8 +198,9 @@ gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t in
     gx_status s = gx__lay_out(ws, job, 1);
     if (s != GX_OK)
         snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
-    else
-        s = read_operands(router, job, ws->round, &copies, call->message, sizeof call->message);
+    for (int i = GX_A; i <= (int)gx__op_operands(job->op) && s == GX_OK; i++)
+        s = copy(ws, gx__operand(job, i), gx__operand(ws->round, i)->host,
+                 gx__operand_bytes(job, i), false, &copies, call);
     if (s != GX_OK)
         return s;
     there.jobs = ws->round;
@@ -226,9 +208,7 @@ gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t in
     there.reports = r;
     s = gx__round_run(ws, &there, 0, 1, reported);
     if (s == GX_OK) {
-        s = write_result(router, job, ws->round, &copies, there.message, sizeof there.message);
-        if (s == GX_OK)
-            s = read_back(ws, job, ws->round, there.message, sizeof there.message);
+        s = write_result(ws, job, &copies, &there);
         r->total_ns += copies;
         if (r->reason == GX_REASON_ONLY) /* the device of the buffers could have done it too */
             r->reason = GX_REASON_FASTEST;
@@ -236,7 +216,7 @@ gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t in
             return s;
         r->status = s;
         memcpy(r->message, there.message, sizeof r->message);
-        gx__count(&router->slots.instance->counters.jobs_failed, 1);
+        gx__count(&ws->router->slots.instance->counters.jobs_failed, 1);
     }
     call->failed = index;
     memcpy(call->message, there.message, sizeof call->message);

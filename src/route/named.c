@@ -188,8 +188,11 @@ struct gx_engine *gx__buffer_engine(const gx_job *job)
     return NULL;
 }
 
-gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
-                          struct gx_engine **engine, gx_reason *reason, char *message, size_t size)
+/* The engine of a job whose device is named or has all its buffers, and the reason. On success the
+ * caller is a user of *engine; on failure message says why. */
+static gx_status find_engine(struct gx_router *router, const gx_job *job, const char *device,
+                             struct gx_engine **engine, gx_reason *reason, char *message,
+                             size_t size)
 {
     struct gx_engine *home = gx__buffer_engine(job);
     const char *name = device ? device : router->slots.instance->config.device;
@@ -223,15 +226,15 @@ gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_
 {
     struct gx_engine *next;
     char message[sizeof call->message];
-    gx_status s = gx__find_engine(router, &call->jobs[first], call->device, engine, first_reason,
-                                  call->message, sizeof call->message);
+    gx_status s = find_engine(router, &call->jobs[first], call->device, engine, first_reason,
+                              call->message, sizeof call->message);
     *count = 1;
     if (s == GX_OK && call->reports)
         gx__outcome_clear(&call->reports[first], *first_reason);
     for (size_t i = first + 1; s == GX_OK && i < call->count; i++, ++*count) {
         gx_reason reason;
-        if (gx__find_engine(router, &call->jobs[i], call->device, &next, &reason, message,
-                            sizeof message) != GX_OK)
+        if (find_engine(router, &call->jobs[i], call->device, &next, &reason, message,
+                        sizeof message) != GX_OK)
             break;
         gx__engine_release(next); /* the use by the first job keeps it open */
         if (next != *engine)
@@ -384,8 +387,8 @@ gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool 
         struct gx_engine *engine;
         gx_reason reason;
         char message[GX_MESSAGE_BYTES] = "";
-        gx_status s = gx__find_engine(router, &call->jobs[i], call->device, &engine, &reason,
-                                      message, sizeof message);
+        gx_status s = find_engine(router, &call->jobs[i], call->device, &engine, &reason, message,
+                                  sizeof message);
         if (s == GX_OK && routed && !engine->slot->host && !engine->checked) {
             s = prove_expected(router, engine, &call->jobs[i], message, sizeof message);
             if (s != GX_OK)

@@ -68,7 +68,8 @@ static struct gx_engine *closed_engine(struct gx_device_slots *slots)
 
 /* ---- finding ---- */
 
-struct gx_device_slot *gx__slot_find(struct gx_device_slots *slots, const char *name)
+/* The slot with exactly this name; NULL: none yet. Takes no lock. */
+static struct gx_device_slot *find_slot(struct gx_device_slots *slots, const char *name)
 {
     size_t count = atomic_load_explicit(&slots->count, memory_order_acquire);
     for (size_t i = 0; i < count; i++)
@@ -125,7 +126,7 @@ static gx_status find_or_make_slot(struct gx_device_slots *slots, const char *na
 {
     gx_device_info info = {0};
     *is_new = false;
-    *slot = gx__slot_find(slots, name);
+    *slot = find_slot(slots, name);
     if (*slot)
         return GX_OK;
     if (strncmp(name, GX_FAULT_PREFIX, strlen(GX_FAULT_PREFIX))) {
@@ -133,7 +134,7 @@ static gx_status find_or_make_slot(struct gx_device_slots *slots, const char *na
         if (found != GX_OK)
             return found;
         name = info.name;
-        *slot = gx__slot_find(slots, name);
+        *slot = find_slot(slots, name);
     }
     *is_new = !*slot;
     gx_status s = *slot ? GX_OK : new_slot(slots, name, slot, message, message_size);
@@ -202,7 +203,7 @@ static gx_status open_slot(struct gx_device_slots *slots, const char *name,
 gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct gx_engine **engine,
                         char *message, size_t message_size)
 {
-    *engine = gx__slot_enter(gx__slot_find(slots, name));
+    *engine = gx__slot_enter(find_slot(slots, name));
     if (*engine)
         return GX_OK;
     fenv_t caller;

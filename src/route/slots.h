@@ -87,9 +87,6 @@ void gx__slots_init(struct gx_device_slots *slots, struct gx_instance *instance)
 /* No job may be running. */
 void gx__slots_close(struct gx_device_slots *slots);
 
-/* The slot with exactly this name; NULL: none yet. Any thread; takes no lock. */
-struct gx_device_slot *gx__slot_find(struct gx_device_slots *slots, const char *name);
-
 /* The slot of the device that `name` means, made if there is none; does not open the device. On
  * failure message says what to do. Any thread; may block in a driver. */
 gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,

@@ -161,13 +161,9 @@ bool gx__in_device_buffer(const gx_operand *operand);
 struct gx_engine *gx__resident_engine(const gx_job *job);
 /* The same, buffers of "cpu" included. */
 struct gx_engine *gx__buffer_engine(const gx_job *job);
-/* The engine of a job whose device is named or has all its buffers, and the reason. On success the
- * caller is a user of *engine; on failure message says why. */
-gx_status gx__find_engine(struct gx_router *router, const gx_job *job, const char *device,
-                          struct gx_engine **engine, gx_reason *reason, char *message, size_t size);
-/* The jobs from `first` on that run on the same engine, as gx__find_engine says. Clears their
- * reports and sets the reason. On success the caller is a user of *engine; on failure the call's
- * message says why. */
+/* The jobs from `first` on that run on the same engine, because it is named or has their buffers.
+ * Clears their reports and sets the reason. On success the caller is a user of *engine; on failure
+ * the call's message says why. */
 gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
                            struct gx_engine **engine, size_t *count, gx_reason *first_reason);
 /* Resident jobs, which were not named, have run on their device: reports it, and its failure. */
