@@ -65,10 +65,10 @@ struct calibration {
     void *user;
     struct course course[GX_CANDIDATES_MAX];
     size_t count;
-    char *raw[ARRAYS], *array[ARRAYS]; /* as allocated, and aligned */
-    size_t bytes, bytes_max;           /* of each array */
-    bool floats;                       /* the arrays hold floats */
-    bool registered;                   /* the arrays are registered memory */
+    char *raw, *array[ARRAYS]; /* as allocated, and its aligned parts */
+    size_t bytes, bytes_max;   /* of each array */
+    bool floats;               /* the arrays hold floats */
+    bool registered;           /* the arrays are registered memory */
     struct gx_kind kind;
     uint64_t end, deadline; /* of the calibration, and of the current kind */
     size_t done, kinds;
@@ -106,24 +106,20 @@ static void fill_all(struct calibration *c)
 
 static void free_arrays(struct calibration *c)
 {
-    for (int i = 0; i < ARRAYS; i++) {
-        gx__free(&c->instance->config.allocator, c->raw[i]);
-        c->raw[i] = c->array[i] = NULL;
-    }
+    gx__free(&c->instance->config.allocator, c->raw);
+    c->raw = NULL;
     c->bytes = 0;
 }
 
+/* bytes: a multiple of ALIGN. */
 static bool alloc_arrays(struct calibration *c, size_t bytes)
 {
     free_arrays(c);
-    for (int i = 0; i < ARRAYS; i++) {
-        c->raw[i] = gx__alloc(&c->instance->config.allocator, bytes + ALIGN);
-        if (!c->raw[i]) {
-            free_arrays(c);
-            return false;
-        }
-        c->array[i] = c->raw[i] + (size_t)(-(uintptr_t)c->raw[i] % ALIGN);
-    }
+    c->raw = gx__alloc(&c->instance->config.allocator, ARRAYS * bytes + ALIGN);
+    if (!c->raw)
+        return false;
+    for (int i = 0; i < ARRAYS; i++)
+        c->array[i] = c->raw + (size_t)(-(uintptr_t)c->raw % ALIGN) + i * bytes;
     c->bytes = bytes;
     fill_all(c);
     return true;
@@ -492,7 +488,7 @@ static size_t memory_limit(void)
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     uint64_t all = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
     uint64_t each = all / MEMORY_PART / ARRAYS;
-    return each && each < SIZE_MAX / 2 ? (size_t)each : SIZE_MAX / 2;
+    return each && each < SIZE_MAX / 2 / ARRAYS ? (size_t)each : SIZE_MAX / 2 / ARRAYS;
 }
 
 /* GX_OK if any device succeeded, else the first failure. */
