@@ -104,17 +104,10 @@ static void leave_ops(const struct request *q)
 }
 
 /* The call fails because of one job, before any job has run. */
-static gx_status fail_call(gx_ctx *ctx, const struct gx_call *call, gx_status status)
+static gx_status fail_call(gx_ctx *ctx, struct gx_call *call, gx_status status)
 {
     gx__fail(&ctx->instance, status, "job %zu: %s", call->failed, call->message);
-    gx__count(&ctx->instance.counters.jobs_failed, call->count);
-    for (size_t i = 0; call->reports && i < call->count; i++) {
-        gx__outcome_not_run(&call->reports[i], GX_ERR_NOT_RUN);
-        if (i == call->failed) {
-            call->reports[i].status = status;
-            memcpy(call->reports[i].message, call->message, sizeof call->message);
-        }
-    }
+    gx__fail_before(&ctx->router, call, 0, call->failed, status);
     return status;
 }
 

@@ -40,10 +40,11 @@ static void fail_job(struct gx_call *call, size_t job, gx_status status)
     memcpy(call->reports[job].message, call->message, sizeof call->message);
 }
 
-void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status)
+void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t first, size_t job,
+                     gx_status status)
 {
     bool cancelled = status == GX_ERR_CANCELLED;
-    gx__not_run(router, call, job, cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
+    gx__not_run(router, call, first, cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
     call->failed = job;
     if (cancelled)
         return;
@@ -254,7 +255,7 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
     for (size_t i = 0, n; i < call->count; i += n) {
         gx_status s = gx__next_segment(router, call, i, &engine, &n, &reason);
         if (s != GX_OK) {
-            gx__fail_before(router, call, i, s);
+            gx__fail_before(router, call, i, i, s);
             return s;
         }
         gx__batch_set(&batch, call, call->jobs + i, i, n);

@@ -265,7 +265,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
     gx_status s = ws ? gx__find_rounds(ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
     if (s != GX_OK) {
         snprintf(call->message, sizeof call->message, "no memory to choose a device");
-        gx__fail_before(router, call, 0, s);
+        gx__fail_before(router, call, 0, 0, s);
     }
     if (ws)
         ws->only = only;
@@ -286,7 +286,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
             s = gx__round_run(ws, call, i, n, &reported);
         }
         if (s != GX_OK && !reported)
-            gx__fail_before(router, call, i, s);
+            gx__fail_before(router, call, i, i, s);
         else if (s != GX_OK)
             gx__not_run(router, call, i + n, s == GX_ERR_CANCELLED ? s : GX_ERR_NOT_RUN);
     }
@@ -341,7 +341,7 @@ gx_status gx__router_run(void *user, struct gx_call *call)
     struct gx_engine *host =
         enter_host(router, call->policy, &s, call->message, sizeof call->message);
     if (s != GX_OK) {
-        gx__fail_before(router, call, 0, s);
+        gx__fail_before(router, call, 0, 0, s);
     } else if (host && is_cpu_only(router, host->slot, call, &only)) {
         struct gx_batch batch;
         gx__batch_set(&batch, call, call->jobs, 0, call->count);

@@ -45,6 +45,11 @@ gx_status gx__router_run(void *router, struct gx_call *call);
  * configuration. */
 gx_status gx__run_named(struct gx_router *router, struct gx_call *call);
 
+/* Marks and counts the jobs of the call from `first` on as not run, because `job` failed before it
+ * began: the call's message says why. */
+void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t first, size_t job,
+                     gx_status status);
+
 /* Sets the engines of a ticket if there is no choice: a device is named, or each job has all its
  * buffers on one device. Other tickets are routed when they start. On failure call->failed and
  * call->message are set. */

@@ -144,9 +144,6 @@ gx_status gx__round_plain(struct gx_workspace *ws, const gx_job *jobs, size_t co
 
 /* Marks and counts the jobs of the call from `first` on as not run. */
 void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, gx_status why);
-/* The same for the jobs from `job` on, which failed before it began: the call's message says why.
- */
-void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t job, gx_status status);
 /* Copies the result of a batch that begins at job `first` to the call. */
 gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first);
 /* Fills the candidates of a job that had only one, and of all jobs first .. first + count. */
