@@ -151,10 +151,7 @@ void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char
         return;
     r->bad_index = bad;
     r->bad_operand = operand;
-    snprintf(batch->message, sizeof batch->message,
-             "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
-             (unsigned long long)bad, operand ? operand : '?',
-             gx_field_get_info(batch->jobs[i].field)->name);
+    gx__refusal_message(batch->message, sizeof batch->message, batch->jobs[i].field, bad, operand);
 }
 
 /* ---- ending ---- */

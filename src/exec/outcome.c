@@ -20,6 +20,13 @@ void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why)
     snprintf(outcome->message, sizeof outcome->message, "%s", gx_status_message(why));
 }
 
+void gx__refusal_message(char *message, size_t size, gx_field field, uint64_t bad, char operand)
+{
+    snprintf(message, size,
+             "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
+             (unsigned long long)bad, operand ? operand : '?', gx_field_get_info(field)->name);
+}
+
 /* ---- the caller's ---- */
 
 gx_status gx__candidates_check(const gx_candidate *to, uint32_t room, char *message,

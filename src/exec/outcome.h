@@ -34,6 +34,16 @@ static inline void gx__outcome_clear(struct gx_outcome *outcome, gx_reason reaso
     outcome->reason = reason;
 }
 
+/* The share of a part in a time of all. Integers: a call leaves the caller's floating-point flags
+ * alone. */
+static inline uint64_t gx__share_ns(uint64_t ns, uint64_t part, uint64_t all)
+{
+    return part == all || !all ? ns : (uint64_t)((unsigned __int128)ns * part / all);
+}
+
+/* The message of a job that was refused because of element `bad` of this operand; 0: not known. */
+void gx__refusal_message(char *message, size_t size, gx_field field, uint64_t bad, char operand);
+
 /* Sets everything for a job that did not run. */
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);
 

@@ -17,9 +17,9 @@
 /* Default size of a piece, in elements. */
 #define GX_CHUNK_ELEMS ((uint64_t)524288)
 /* Most groups in flight. */
+#define GX_SETS_MAX 8u
 /* Of a device that has not measured an empty submit. */
 #define GX_DEFAULT_SUBMIT_NS 15000.0
-#define GX_SETS_MAX          8u
 
 /* How a kernel accesses an operand. */
 enum gx_operand_access {

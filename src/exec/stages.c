@@ -541,13 +541,6 @@ void gx__group_refuse(struct gx_pipe *pipe, struct gx_inflight *f, const struct 
 
 /* ---- finishing ---- */
 
-/* A piece's share of a time of its group, by bytes. Integers: a call leaves the caller's
- * floating-point flags alone. */
-static uint64_t share(uint64_t ns, uint64_t part, uint64_t all)
-{
-    return part == all ? ns : (uint64_t)((unsigned __int128)ns * part / all);
-}
-
 static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, uint64_t all)
 {
     const struct gx_piece *p = &f->group.pieces[k];
@@ -563,14 +556,14 @@ static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, u
     r->dispatches += gx__piece_dispatches(p);
     r->submits += k ? 0 : (uint32_t)f->commands;
     r->command_hits += k ? 0 : f->hits;
-    r->host_in_ns += share(f->host_in_ns, part, all);
-    r->record_ns += share(f->record_ns, part, all);
-    r->submit_ns += share(f->submit_ns, part, all);
-    r->device_ns += share(f->device_ns, part, all);
-    r->host_out_ns += share(f->host_out_ns, part, all);
-    r->upload_ns += share(f->stage_ns[GX_QUEUE_UPLOAD], part, all);
-    r->compute_ns += share(f->stage_ns[GX_QUEUE_COMPUTE], part, all);
-    r->download_ns += share(f->stage_ns[GX_QUEUE_DOWNLOAD], part, all);
+    r->host_in_ns += gx__share_ns(f->host_in_ns, part, all);
+    r->record_ns += gx__share_ns(f->record_ns, part, all);
+    r->submit_ns += gx__share_ns(f->submit_ns, part, all);
+    r->device_ns += gx__share_ns(f->device_ns, part, all);
+    r->host_out_ns += gx__share_ns(f->host_out_ns, part, all);
+    r->upload_ns += gx__share_ns(f->stage_ns[GX_QUEUE_UPLOAD], part, all);
+    r->compute_ns += gx__share_ns(f->stage_ns[GX_QUEUE_COMPUTE], part, all);
+    r->download_ns += gx__share_ns(f->stage_ns[GX_QUEUE_DOWNLOAD], part, all);
     r->total_ns = f->end_ns - f->batch->job_start;
 }
 

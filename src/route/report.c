@@ -18,11 +18,6 @@ static struct gx_range part_of(const struct gx_shard *shard, size_t j)
     return gx__share_range(shard->round, &shard->share, j - shard->share.job);
 }
 
-static uint64_t scaled(uint64_t ns, uint64_t part, uint64_t all)
-{
-    return all ? (uint64_t)((unsigned __int128)ns * part / all) : ns;
-}
-
 /* ---- candidates ---- */
 
 static gx_candidate *add_candidate(struct gx_outcome *r, const struct gx_workspace *ws, size_t i,
@@ -34,7 +29,7 @@ static gx_candidate *add_candidate(struct gx_outcome *r, const struct gx_workspa
     memcpy(c->device, e->slot->name, sizeof c->device);
     c->status = e->status;
     if (i < ws->choices)
-        c->predicted_ns = scaled((uint64_t)ws->decision.ns[i], n, ws->question.elements);
+        c->predicted_ns = gx__share_ns((uint64_t)ws->decision.ns[i], n, ws->question.elements);
     return c;
 }
 
@@ -55,9 +50,9 @@ void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
             if (shard->meant_for == candidate)
                 meant += range.n;
         }
-        c->share_ns = meant ? scaled(candidate->share_ns, meant, candidate->meant) : 0;
+        c->share_ns = meant ? gx__share_ns(candidate->share_ns, meant, candidate->meant) : 0;
         c->actual_ns =
-            c->elements ? scaled(candidate->actual_ns, c->elements, candidate->elements) : 0;
+            c->elements ? gx__share_ns(candidate->actual_ns, c->elements, candidate->elements) : 0;
     }
 }
 
@@ -92,10 +87,7 @@ static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
     r->status = GX_ERR_NOT_CANONICAL;
     r->bad_index = bad;
     r->bad_operand = part->bad_operand;
-    snprintf(r->message, sizeof r->message,
-             "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
-             (unsigned long long)bad, part->bad_operand ? part->bad_operand : '?',
-             gx_field_get_info(field)->name);
+    gx__refusal_message(r->message, sizeof r->message, field, bad, part->bad_operand);
 }
 
 static void not_written(struct gx_outcome *r, const struct gx_shard *shard,
