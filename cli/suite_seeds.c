@@ -328,6 +328,11 @@ number_list seeds_sizes(const seeds *s, const number_list *all)
     return kept;
 }
 
+uint64_t seeds_skip_ms(const seeds *s)
+{
+    return s->opts->sizes.count ? 0 : SEEDS_SKIP_MS;
+}
+
 /* ---- all ---- */
 
 static void print_heading(const seeds *s)

@@ -110,8 +110,9 @@ void seeds_why_device(seeds_row *row, const seeds_device *device, bool larger);
 /* "webgpu:gl" */
 const char *seeds_backend(size_t backend);
 
-/* A cell is skipped if a single call would take longer. */
+/* A cell is skipped if a single call would take longer, unless -n asks for its size: then 0. */
 enum { SEEDS_SKIP_MS = 1000 };
+uint64_t seeds_skip_ms(const seeds *s);
 
 /* ---- parts (suite_seeds_parts.c, suite_seeds_scans.c) ---- */
 

@@ -125,7 +125,7 @@ static int take_engine(taking *t, const char *part, const number_list *sizes,
                        .samples = t->s->opts->samples,
                        .seed = t->s->opts->seed,
                        .parts = part,
-                       .skip_ms = SEEDS_SKIP_MS};
+                       .skip_ms = seeds_skip_ms(t->s)};
     if (sizes)
         opts.sizes = *sizes;
     if (jobs)
@@ -192,9 +192,9 @@ static bool take_path(void *taker, const char *part, const engine_row *row)
 {
     taking *t = taker;
     (void)part;
-    seeds_row out = row_of(t, row->what ? row->what : "both", row);
+    seeds_row out = row_of(t, row->what ? row->what : "all paths", row);
     out.jobs = 0;
-    if (row->skipped_ms > 0)
+    if (!row->what) /* skipped */
         return seeds_show(t->s, &out);
     cross_pair *pair = &t->pairs[t->npairs];
     if (!strcmp(row->what, gx_path_name(GX_PATH_HOST_VISIBLE)))
@@ -264,7 +264,7 @@ static bool take_batch(void *taker, const char *part, const engine_row *row)
     taking *t = taker;
     (void)part;
     seeds_row out = row_of(t, row->mode ? row->mode : "all modes", row), gain;
-    if (row->skipped_ms > 0)
+    if (!row->mode) /* skipped */
         return seeds_show(t->s, &out);
     if (!strcmp(row->mode, gx_mode_name(GX_MODE_SEQUENTIAL))) {
         t->us[0] = out.ours;

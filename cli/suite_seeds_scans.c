@@ -25,7 +25,7 @@ static int scan_additions(seeds *s, const char *devices, gx_field field, const n
                             .warmup = WARMUP,
                             .seed = s->opts->seed,
                             .budget_ms = s->opts->samples ? 0 : BUDGET_MS,
-                            .skip_ms = SEEDS_SKIP_MS,
+                            .skip_ms = seeds_skip_ms(s),
                             .resident = resident};
     bool interrupted = false;
     common.config.device = devices;
