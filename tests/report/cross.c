@@ -181,13 +181,28 @@ static void earlier_wins_are_told(void **unused)
     }
 }
 
+/* All are counted, even if only the first are listed: one faster at every other size. */
+static void crossings_are_counted(void **unused)
+{
+    (void)unused;
+    for (size_t n = 1; n <= 30; n++) {
+        cross_pair pairs[30];
+        for (size_t i = 0; i < n; i++)
+            pairs[i] = (cross_pair){(double)(i + 1), 10, 9, 11, i % 2 ? 5 : 20, 1, 30};
+        crossover x = cross_find(pairs, n, CROSS_EVEN);
+        assert_int_equal(x.crossings, n - 1);
+        assert_int_equal(x.nchanges, n - 1 < CROSS_CHANGES_MAX ? n - 1 : CROSS_CHANGES_MAX);
+        for (size_t i = 0; i < x.nchanges; i++)
+            assert_true(x.changes[i] > (double)(i + 1) && x.changes[i] < (double)(i + 2));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_the_slow_version),
-        cmocka_unit_test(exact_points),
-        cmocka_unit_test(intervals_enclose),
-        cmocka_unit_test(earlier_wins_are_told),
+        cmocka_unit_test(as_the_slow_version),   cmocka_unit_test(exact_points),
+        cmocka_unit_test(intervals_enclose),     cmocka_unit_test(earlier_wins_are_told),
+        cmocka_unit_test(crossings_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
