@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "exec/buffer.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -243,6 +244,45 @@ static void every_lie_is_caught(void **state)
             sweep(&ways[i], inner[d]);
 }
 
+/* The copy of a result to its buffer is verified too. */
+static const struct gx_device_ops *honest;
+static struct gx_mem *lied_about;
+
+static void unmap_and_lie(struct gx_device *device, struct gx_mem *mem)
+{
+    if (mem == lied_about)
+        *(char *)mem->host ^= 1;
+    honest->unmap(device, mem);
+}
+
+static void a_lie_of_a_copy_is_caught(void **state)
+{
+    (void)state;
+    static const char device[] = "fault:fail@999999:cpu";
+    const struct way *way = &ways[8];
+    struct memory m = {0};
+    gx_job jobs[JOBS];
+    gx_report r = {.struct_size = sizeof r};
+    gx_ctx *ctx = open_on(device, NULL, 1, NULL);
+    fill(&m);
+    assert_true(way->buffers);
+    assert_int_equal(make_buffers(ctx, device, &m), GX_OK);
+    make_jobs(way, &m, jobs);
+    honest = m.buf[3]->engine->device.ops;
+    lied_about = &m.buf[3]->mem;
+    struct gx_device_ops lying = *honest;
+    lying.unmap = unmap_and_lie;
+    m.buf[3]->engine->device.ops = &lying;
+    assert_int_equal(gx_run(ctx, jobs, 1, NULL, &r), GX_ERR_DEVICE);
+    m.buf[3]->engine->device.ops = honest;
+    assert_non_null(strstr(r.message, "a wrong result in a buffer"));
+    assert_int_equal(device_of(ctx, device).health, GX_HEALTH_QUARANTINED);
+    assert_int_equal(stats_of(ctx).jobs_failed, 1);
+    for (size_t i = 0; i < GXT_COUNT(m.buf); i++)
+        gx_buf_destroy(&m.buf[i]);
+    gx_close(&ctx);
+}
+
 /* ---- a device that is right ---- */
 
 static void all_is_compared(void **state)
@@ -363,9 +403,10 @@ static void every_allocation(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_lie_is_caught),  cmocka_unit_test(all_is_compared),
-        cmocka_unit_test(some_are_compared),    cmocka_unit_test(not_unless_asked),
-        cmocka_unit_test(refusals_are_as_ever), cmocka_unit_test(every_allocation),
+        cmocka_unit_test(every_lie_is_caught), cmocka_unit_test(a_lie_of_a_copy_is_caught),
+        cmocka_unit_test(all_is_compared),     cmocka_unit_test(some_are_compared),
+        cmocka_unit_test(not_unless_asked),    cmocka_unit_test(refusals_are_as_ever),
+        cmocka_unit_test(every_allocation),
     };
     gxt_choose_gpu(argc, argv);
     return cmocka_run_group_tests_name("check", tests, prepare, NULL);
