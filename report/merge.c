@@ -35,9 +35,9 @@ static bool note_section(merge *m, const merge_panel *p, const scan_section *s)
     bool ok = true;
     if (s->foreign)
         ok = note(m,
-                  "%s%s%s: the file names neither machine nor operation and has no intervals; for "
-                  "the CPU it has one value per size",
-                  s->file, *s->os ? ", " : "", s->os);
+                  "%s%s%s: the file names %s operation and has no intervals; for the CPU it has "
+                  "one value per size",
+                  s->file, *s->os ? ", " : "", s->os, *s->os ? "no" : "neither machine nor");
     if (isfinite(s->cells) && (double)s->count < s->cells)
         ok = ok && note(m, "%s: incomplete, %zu of %.0f cells were measured", s->file, s->count,
                         s->cells);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/merge.h"
+#include "report/text.h"
 
 enum { FILES = 3, ROWS_MAX = 60 };
 
@@ -368,10 +368,79 @@ static void many_series(void **unused)
     }
 }
 
+/* ---- without memory ---- */
+
+/* The allocation that fails, counted from now; -1: none. */
+static long failing = -1;
+
+static bool fails(void)
+{
+    return failing >= 0 && failing-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+/* Reads, merges and prints; the k-th allocation fails. */
+static bool use_without_memory(long k, const merge_filter *filter)
+{
+    static const char text[] = "OS,Backend,Size,CPU us,GPU us\nlinux,gl,1,2,3\nwsl,gl,1,2,3\n"
+                               "linux,vulkan,1,2,3\nlinux,gl,2,5,3\nwsl,gl,2,,3\n";
+    char err[SCAN_ERROR_SIZE] = "", *printed;
+    size_t size;
+    scan_file file;
+    merge m = {0};
+    FILE *out = open_memstream(&printed, &size);
+    failing = k;
+    bool read = scan_parse("f", text, sizeof text - 1, 0, &file, err);
+    bool merged = read && merge_make(&file, 1, true, filter, &m, err);
+    bool ok = merged && text_put(out, &m, TEXT_MARKDOWN, "t");
+    failing = -1;
+    if (!merged)
+        assert_non_null(strstr(err, "out of memory"));
+    merge_free(&m);
+    scan_free(&file);
+    fclose(out);
+    free(printed);
+    return ok;
+}
+
+static void every_allocation_may_fail(void **unused)
+{
+    (void)unused;
+    static const merge_filter filters[] = {
+        {NULL, NULL}, {"gl,vulkan", NULL}, {NULL, "gl,cpu (gl)"}};
+    for (size_t i = 0; i < GXT_COUNT(filters); i++) {
+        long k = 0;
+        while (!use_without_memory(k, &filters[i]))
+            k++;
+        assert_true(k > 10);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_slow_version),
-                                       cmocka_unit_test(filters_by_name),
-                                       cmocka_unit_test(many_series)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_the_slow_version), cmocka_unit_test(filters_by_name),
+        cmocka_unit_test(many_series), cmocka_unit_test(every_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
