@@ -31,6 +31,8 @@ enum {
     OP_CONSTANT_COMPOSITE = 44,
     OP_SPEC_CONSTANT = 50,
     OP_SPEC_CONSTANT_COMPOSITE = 51,
+    OP_FUNCTION = 54,
+    OP_FUNCTION_END = 56,
     OP_VARIABLE = 59,
     OP_DECORATE = 71,
     OP_MEMBER_DECORATE = 72,
@@ -88,17 +90,20 @@ static bool next(const struct module *m, size_t *at, struct instruction *i)
     return true;
 }
 
-/* Every instruction ends within the module. */
+/* Every instruction, and every function, ends within the module. */
 static bool is_well_formed(const struct module *m)
 {
     size_t at = HEADER_WORDS;
+    bool inside = false;
     while (at < m->words) {
         size_t words = m->code[at] >> 16;
         if (!words || words > m->words - at)
             return refuse(m, "SPIR-V: the instruction at word %zu is cut off", at);
+        uint32_t opcode = m->code[at] & 0xffff;
+        inside = opcode == OP_FUNCTION || (inside && opcode != OP_FUNCTION_END);
         at += words;
     }
-    return true;
+    return !inside || refuse(m, "SPIR-V: the last function is cut off");
 }
 
 /* The instruction of this kind whose word `place` is `id`, and that has at least `words`. */
@@ -261,7 +266,8 @@ static bool find_entry(const struct module *m, const char *entry, uint32_t *id)
         if (i.opcode == OP_ENTRY_POINT && i.words > 3 && i.word[1] == MODEL_COMPUTE &&
             is_named(&i, 3, entry)) {
             *id = i.word[2];
-            return true;
+            return find(m, OP_FUNCTION, 2, *id, 5, &i) ||
+                   refuse(m, "SPIR-V: the function of entry point '%s' is missing", entry);
         }
     return refuse(m, "SPIR-V: there is no compute entry point '%s'", entry);
 }

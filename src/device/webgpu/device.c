@@ -69,6 +69,16 @@ static void copy_line(char *line, size_t size, WGPUStringView text)
     line[n] = 0;
 }
 
+/* A message begins with its kind and the name of the function, on lines of their own. */
+static WGPUStringView without_head(WGPUStringView text)
+{
+    static const char function[] = "In wgpu";
+    const char *end = text.data ? text.data + text.length : NULL;
+    const char *at = text.data ? memmem(text.data, text.length, function, strlen(function)) : NULL;
+    at = at ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+    return at ? (WGPUStringView){at, (size_t)(end - at)} : text;
+}
+
 static void log_text(const struct wg_device *device, const char *what, WGPUStringView text)
 {
     char line[200];
@@ -88,7 +98,7 @@ static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringVie
     if (call.device != device || !call.text)
         log_text(device, "wgpu reports an error", message);
     else if (call.status == GX_OK)
-        copy_line(call.text, call.text_size, message);
+        copy_line(call.text, call.text_size, without_head(message));
     if (call.device == device)
         call.status = call.status == GX_OK ? s : call.status;
     else /* not in a call of ours: no one could be told what is still valid */
