@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operations that the caller registers, on all devices: paths, modes, pieces, batches, buffers,
- * broadcasts, in place, tickets, splits, parameters, grids; sampling, failing devices, failing
- * allocations; and what cannot be registered or run, with its message.
+ * broadcasts, in place, parameters, grids; routing and splits; tickets and unregistering; names.
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "api/own_kernels.h"
-#include "support/heap.h"
-#include "support/oracle.h"
 
 enum { DEVICES_MAX = 4 };
 
@@ -237,6 +235,396 @@ static void registered_memory(void **state)
     close_watched(ctx);
 }
 
+/* More workgroups than a dispatch can have: several dispatches. */
+static void many_workgroups(void **state)
+{
+    enum { N = 200000 };
+    (void)state;
+    gx_ctx *ctx = open_watched((gx_config){0});
+    gx_op_desc desc = own_descs[MULADD];
+    gx_op op;
+    desc.group_elems = 1; /* a workgroup computes more, which does no harm */
+    assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+    for (size_t d = 1; d < device_count; d++) {
+        struct own_case c;
+        gx_report r = {.struct_size = sizeof r};
+        gx_run_opts opts = {.device = devices[d], .mode = GX_MODE_SEQUENTIAL};
+        own_case_make(&c, MULADD, op, N, 0, d);
+        gx_job job = own_case_job(&c);
+        assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
+        assert_true(r.dispatches >= 4);
+        own_case_check(&c);
+        own_case_free(&c);
+    }
+    close_watched(ctx);
+}
+
+/* ---- routing ---- */
+
+static void run_routed(gx_ctx *ctx, struct own_case *c, gx_policy policy, gx_report *r)
+{
+    gx_run_opts opts = {.policy = policy};
+    gx_job job = own_case_job(c);
+    *r = gxt_report();
+    if (gx_run(ctx, &job, 1, &opts, r) != GX_OK)
+        fail_msg("%s", gx_last_message());
+    own_case_check(c);
+}
+
+/* With two devices to choose from, jobs are split, whole ones never: to try the second one, and on
+ * two simulated machines of the same speed always. */
+static void split_over(const char *list, int least)
+{
+    enum { N = 300000 };
+    gx_ctx *ctx = open_watched((gx_config){.device = list});
+    int split = 0;
+    for (int k = 0; k < OWN_KERNELS; k++) {
+        struct own_case c;
+        gx_report r;
+        own_case_make(&c, (enum own_kernel)k, own_register(ctx, (enum own_kernel)k), N, 0, 3);
+        for (int i = 0; i < 12; i++) {
+            run_routed(ctx, &c, GX_POLICY_THROUGHPUT, &r);
+            assert_int_equal(r.candidates, 2);
+            int shares = (r.candidate[0].elements > 0) + (r.candidate[1].elements > 0);
+            assert_true(k < COUNT || shares == 1);
+            split += shares - 1;
+            assert_int_equal(r.candidate[0].elements + r.candidate[1].elements, N);
+        }
+        own_case_free(&c);
+    }
+    assert_true(split >= least);
+    close_watched(ctx);
+}
+
+static void splits(void **state)
+{
+    (void)state;
+    char list[100];
+    if (device_count > 1) {
+        snprintf(list, sizeof list, "cpu,%s", devices[1]);
+        split_over(list, 1);
+    }
+    gxt_enter_machines();
+    split_over("sim:desktop,sim:desktop#2", 10);
+}
+
+/* Only devices with a kernel are chosen. */
+static void devices_without_a_kernel(void **state)
+{
+    (void)state;
+    if (device_count < 3)
+        skip();
+    char list[150];
+    snprintf(list, sizeof list, "cpu,%s,%s", devices[1], devices[2]);
+    gx_ctx *ctx = open_watched((gx_config){.device = list});
+    for (uint32_t has = 1; has < 8; has++) {
+        gx_op_desc desc = own_descs[MULADD];
+        struct own_case c;
+        gx_report r;
+        gx_op op;
+        desc.fn = has & 1 ? desc.fn : NULL;
+        desc.spirv = has & 2 ? desc.spirv : NULL;
+        desc.wgsl = has & 4 ? desc.wgsl : NULL;
+        assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+        own_case_make(&c, MULADD, op, 100000, 0, has);
+        for (int i = 0; i < 4; i++) {
+            run_routed(ctx, &c, GX_POLICY_AUTO, &r);
+            for (uint32_t k = 0; k < r.candidates; k++)
+                for (size_t d = 0; d < 3; d++)
+                    assert_true(has >> d & 1 || strcmp(r.candidate[k].device, devices[d]) != 0);
+        }
+        for (size_t d = 0; d < 3; d++) {
+            gx_job job = own_case_job(&c);
+            gx_run_opts opts = {.device = devices[d]};
+            gx_status s = gx_run(ctx, &job, 1, &opts, NULL);
+            assert_int_equal(s, has >> d & 1 ? GX_OK : GX_ERR_UNSUPPORTED);
+            if (s != GX_OK)
+                assert_non_null(strstr(gx_last_message(), "m31-mul-add"));
+        }
+        own_case_free(&c);
+        assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+    }
+    close_watched(ctx);
+}
+
+/* Buffers on a device without a kernel: read, computed elsewhere, and written back. */
+static void buffers_where_it_cannot_run(void **state)
+{
+    (void)state;
+    if (device_count < 2)
+        skip();
+    char list[100];
+    snprintf(list, sizeof list, "cpu,%s", devices[1]);
+    gx_ctx *ctx = open_watched((gx_config){.device = list});
+    gx_op_desc desc = own_descs[MULADD];
+    struct own_case c;
+    gx_buf *buf = NULL;
+    gx_op op;
+    desc.spirv = NULL;
+    assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+    own_case_make(&c, MULADD, op, 500, 0, 4);
+    assert_int_equal(gx_buf_create(ctx, devices[1], 4000, 0, &buf), GX_OK);
+    assert_int_equal(gx_buf_write(buf, 0, c.in[0], 2000), GX_OK);
+    gx_job job = own_case_job(&c);
+    job.a = gx_dev(buf, 0);
+    job.out = gx_dev(buf, 2000);
+    for (int ticket = 0; ticket < 2; ticket++) {
+        gx_ticket *t = NULL;
+        gx_report r = {.struct_size = sizeof r};
+        if (ticket) {
+            assert_int_equal(gx_submit(ctx, &job, 1, NULL, &t), GX_OK);
+            assert_int_equal(gx_wait(t, UINT64_MAX, &r), GX_OK);
+            gx_ticket_free(&t);
+        } else {
+            assert_int_equal(gx_run(ctx, &job, 1, NULL, &r), GX_OK);
+        }
+        assert_string_equal(r.device, "cpu");
+        assert_int_equal(gx_buf_read(buf, 2000, c.out, 2000), GX_OK);
+        own_case_check(&c);
+    }
+    gx_buf_destroy(&buf);
+    own_case_free(&c);
+    close_watched(ctx);
+}
+
+static void estimates(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = open_watched((gx_config){0});
+    struct own_case c;
+    own_case_make(&c, SCALE, own_register(ctx, SCALE), 1000, 0, 4);
+    gx_job job = own_case_job(&c);
+    for (size_t d = 0; d < device_count; d++) {
+        gx_estimate_info info = {.struct_size = sizeof info};
+        gx_run_opts opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
+        assert_int_equal(gx_estimate(ctx, &job, 1, &opts, &info), GX_OK);
+        assert_int_equal(info.dispatches, 1);
+        if (d)
+            assert_true(info.bytes_up >= 8000 && info.bytes_down >= 12000);
+    }
+    own_case_free(&c);
+    close_watched(ctx);
+}
+
+/* ---- tickets and the end of an operation ---- */
+
+static void tickets(void **state)
+{
+    enum { TICKETS = 12 };
+    (void)state;
+    gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 1000});
+    gx_op ops[OWN_KERNELS];
+    for (int k = 0; k < OWN_KERNELS; k++)
+        ops[k] = own_register(ctx, (enum own_kernel)k);
+    for (size_t d = 0; d <= device_count; d++) {
+        struct own_case c[TICKETS];
+        gx_ticket *t[TICKETS];
+        gx_run_opts opts = {.device = d < device_count ? devices[d] : NULL};
+        for (size_t i = 0; i < TICKETS; i++) {
+            enum own_kernel k = (enum own_kernel)(i % OWN_KERNELS);
+            own_case_make(&c[i], k, ops[k], 6 * (i * 50 + 1), 0, i + 1);
+            gx_job job = own_case_job(&c[i]);
+            assert_int_equal(gx_submit(ctx, &job, 1, &opts, &t[i]), GX_OK);
+        }
+        for (size_t i = 0; i < TICKETS; i++) {
+            assert_int_equal(gx_wait(t[i], UINT64_MAX, NULL), GX_OK);
+            own_case_check(&c[i]);
+            gx_ticket_free(&t[i]);
+            own_case_free(&c[i]);
+        }
+    }
+    for (int k = 0; k < OWN_KERNELS; k++) /* no job keeps one */
+        assert_int_equal(gx_op_unregister(ctx, ops[k]), GX_OK);
+    close_watched(ctx);
+}
+
+/* A function that waits until the test lets it go on. */
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int inside, open, ended;
+};
+
+static void wait_at_gate(void *user, const gx_kernel_call *k)
+{
+    struct gate *gate = user;
+    pthread_mutex_lock(&gate->lock);
+    gate->inside = 1;
+    pthread_cond_broadcast(&gate->changed);
+    while (!gate->open)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    gate->ended = 1;
+    pthread_mutex_unlock(&gate->lock);
+    memset(k->out, 0, k->n * 4);
+}
+
+struct open_gate {
+    struct gate *gate;
+    gx_ctx *ctx;
+    const gx_job *job;
+};
+
+/* Jobs are refused from when the unregistering has begun; then the gate opens. */
+static void *refused_then_open(void *user)
+{
+    struct open_gate *g = user;
+    gx_ticket *t = NULL;
+    while (gx_submit(g->ctx, g->job, 1, NULL, &t) == GX_OK)
+        gx_cancel(t), gx_ticket_free(&t);
+    pthread_mutex_lock(&g->gate->lock);
+    g->gate->open = 1;
+    pthread_cond_broadcast(&g->gate->changed);
+    pthread_mutex_unlock(&g->gate->lock);
+    return NULL;
+}
+
+static void unregistering_waits(void **state)
+{
+    (void)state;
+    struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
+    gx_op_desc desc = {.struct_size = sizeof desc,
+                       .name = "gate",
+                       .operands = 1,
+                       .a_bytes = 4,
+                       .out_bytes = 4,
+                       .fn = wait_at_gate,
+                       .user = &gate};
+    uint32_t a[4] = {1}, out[4];
+    gx_ctx *ctx = gxt_open(&(gx_config){.device = "cpu"});
+    gx_ticket *t = NULL;
+    pthread_t thread;
+    gx_op op;
+    assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+    gx_job job = {.op = op, .n = 4, .a = gx_host(a), .out = gx_host(out)};
+    struct open_gate opener = {&gate, ctx, &job};
+    assert_int_equal(gx_submit(ctx, &job, 1, NULL, &t), GX_OK);
+    pthread_mutex_lock(&gate.lock);
+    while (!gate.inside)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+    assert_int_equal(pthread_create(&thread, NULL, refused_then_open, &opener), 0);
+    assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+    assert_int_equal(gate.ended, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(gx_wait(t, UINT64_MAX, NULL), GX_OK);
+    gx_ticket_free(&t);
+    assert_int_equal(gx_op_unregister(ctx, op), GX_ERR_INVALID);
+    gx_close(&ctx);
+}
+
+/* Each context has its own; values are never used again; closing unregisters. */
+static void contexts_and_values(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL), *other = gxt_open(NULL);
+    gx_op op = own_register(ctx, MULADD), same_name = own_register(other, MULADD), last = 0;
+    struct own_case c;
+    assert_int_not_equal(op, same_name);
+    assert_string_equal(gx_op_get_info(op)->name, "m31-mul-add");
+    assert_int_equal(gx_op_get_info(op)->operands, 3);
+    assert_int_equal(gx_op_exists(op, 0), 1);
+    assert_int_equal(gx_op_exists(op, GX_U32), 0);
+    assert_int_equal(gx_op_by_name("m31-mul-add"), 0);
+    own_case_make(&c, MULADD, op, 10, 0, 1);
+    gx_job job = own_case_job(&c);
+    assert_int_equal(gx_operand_bytes(&job, 'b'), 40);
+    assert_int_equal(gxt_run(other, &job, "cpu", NULL), GX_ERR_INVALID);
+    assert_int_equal(gxt_run(ctx, &job, "cpu", NULL), GX_OK);
+    assert_int_equal(gx_op_unregister(other, op), GX_ERR_INVALID);
+    assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+    assert_int_equal(gxt_run(ctx, &job, "cpu", NULL), GX_ERR_INVALID);
+    assert_int_equal(gx_operand_bytes(&job, 'b'), 0);
+    assert_null(gx_op_get_info(op));
+    for (int i = 0; i < 200; i++) {
+        gx_op next = own_register(ctx, MULADD);
+        assert_int_not_equal(next, op);
+        assert_int_not_equal(next, last);
+        last = next;
+        assert_int_equal(gx_op_unregister(ctx, next), GX_OK);
+    }
+    gx_close(&other);
+    assert_null(gx_op_get_info(same_name));
+    own_case_free(&c);
+    gx_close(&ctx);
+}
+
+/* Devices drop the kernel of an operation whose place they need for another. */
+static void places_are_used_again(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = open_watched((gx_config){0});
+    for (size_t i = 0; i < 70; i++) {
+        enum own_kernel k = (enum own_kernel)(i % OWN_KERNELS);
+        gx_op op = own_register(ctx, k);
+        struct own_case c;
+        own_case_make(&c, k, op, 60, 0, i + 1);
+        for (size_t d = 0; d < device_count; d++)
+            run_on(ctx, &c, &(gx_run_opts){.device = devices[d]});
+        own_case_free(&c);
+        assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+    }
+    gx_statistics stats = {.struct_size = sizeof stats};
+    assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+    assert_int_equal(stats.jobs_done, 70 * device_count);
+    assert_int_equal(stats.elements, 70 * 60 * device_count);
+    close_watched(ctx);
+}
+
+static void no_more_places(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_op op;
+    for (int i = 0; i <= 64; i++) {
+        gx_op_desc desc = own_descs[COUNT];
+        char name[20];
+        snprintf(name, sizeof name, "op-%d", i);
+        desc.name = name;
+        assert_int_equal(gx_op_register(ctx, &desc, &op), i < 64 ? GX_OK : GX_ERR_OUT_OF_MEMORY);
+    }
+    assert_int_equal(op, 0);
+    assert_non_null(strstr(gx_last_message(), "64"));
+    gx_close(&ctx);
+}
+
+/* ---- names ---- */
+
+static void trace_metrics_and_model(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gx-own-XXXXXX", trace[40], text[1 << 16];
+    assert_non_null(mkdtemp(folder));
+    snprintf(trace, sizeof trace, "%s/trace", folder);
+    gx_ctx *ctx = gxt_open(&(gx_config){.device = "cpu", .trace = trace, .cache_dir = "none"});
+    gx_op op = own_register(ctx, MULADD);
+    gx_model_row rows[64] = {{.struct_size = sizeof *rows}};
+    size_t size = sizeof text, count = GXT_COUNT(rows), found = 0;
+    struct own_case c;
+    own_case_make(&c, MULADD, op, 20000, 0, 1);
+    for (int i = 0; i < 5; i++)
+        run_on(ctx, &c, &(gx_run_opts){.device = "cpu"});
+    assert_int_equal(gx_metrics_prometheus(ctx, text, &size), GX_OK);
+    assert_non_null(strstr(text, "gpuexec_job_elements_total{device=\"cpu\",op=\"m31-mul-add\","
+                                 "field=\"\"} 100000\n"));
+    assert_int_equal(gx_model(ctx, rows, &count), GX_OK);
+    for (size_t i = 0; i < count && i < GXT_COUNT(rows); i++)
+        found += rows[i].op == op && !rows[i].field && rows[i].samples;
+    assert_true(found > 0);
+    assert_int_equal(gx_op_unregister(ctx, op), GX_OK);
+    size = sizeof text;
+    assert_int_equal(gx_metrics_prometheus(ctx, text, &size), GX_OK);
+    assert_null(strstr(text, "m31-mul-add"));
+    gx_close(&ctx);
+    FILE *file = fopen(trace, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_non_null(strstr(text, "\"op\":\"m31-mul-add\""));
+    own_case_free(&c);
+    unlink(trace);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +635,17 @@ int main(void)
         cmocka_unit_test(batches),
         cmocka_unit_test(parameters_of_each_job),
         cmocka_unit_test(registered_memory),
+        cmocka_unit_test(many_workgroups),
+        cmocka_unit_test(splits),
+        cmocka_unit_test(devices_without_a_kernel),
+        cmocka_unit_test(buffers_where_it_cannot_run),
+        cmocka_unit_test(estimates),
+        cmocka_unit_test(tickets),
+        cmocka_unit_test(unregistering_waits),
+        cmocka_unit_test(contexts_and_values),
+        cmocka_unit_test(places_are_used_again),
+        cmocka_unit_test(no_more_places),
+        cmocka_unit_test(trace_metrics_and_model),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
 }
