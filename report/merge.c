@@ -371,23 +371,26 @@ bool merge_has(const merge_series *series, size_t size)
     return series->cells[size] && scan_is_ok(series->cells[size]);
 }
 
+/* Nobody, if one of them was too short to be timed. */
 static merge_winner find_winner(const merge_group *g, size_t size)
 {
-    merge_winner w = {.series = -1, .second = -1, .ratio = NAN, .clear = -1};
+    const merge_winner nobody = {.series = -1, .second = -1, .ratio = NAN, .clear = -1};
+    merge_winner w = nobody;
     for (size_t i = 0; i < g->nseries; i++) {
+        const scan_row *r = g->series[i].cells[size];
+        if (r && !strcmp(r->state, SCAN_SHORT))
+            return nobody;
         if (!merge_has(&g->series[i], size))
             continue;
-        double t = g->series[i].cells[size]->median_us;
+        double t = r->median_us;
         if (w.series < 0 || t < g->series[w.series].cells[size]->median_us) {
             w.second = w.series;
             w.series = (int)i;
         } else if (w.second < 0 || t < g->series[w.second].cells[size]->median_us)
             w.second = (int)i;
     }
-    if (w.second < 0) {
-        w.series = -1;
-        return w;
-    }
+    if (w.second < 0)
+        return nobody;
     const scan_row *first = g->series[w.series].cells[size];
     const scan_row *second = g->series[w.second].cells[size];
     w.ratio = second->median_us / first->median_us;

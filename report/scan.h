@@ -18,6 +18,7 @@ enum { SCAN_SCHEMA = 1, SCAN_ERROR_SIZE = 480, SCAN_DEVICES_MAX = 16 };
 #define SCAN_OK      "ok"
 #define SCAN_FAILED  "failed"
 #define SCAN_SKIPPED "skipped"
+#define SCAN_SHORT   "too short" /* in a threshold scan: less than its unit of time */
 
 #define SCAN_HOST     "host"
 #define SCAN_RESIDENT "resident"

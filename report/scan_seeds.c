@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads the threshold scans of the SuperVM prototype: a row has a size and the times of the CPU and
- * of one or more GPU backends; merged files have several backends side by side, or name backend and
- * platform in each row. Rejects columns without a unit, and a winner that contradicts the times.
+ * Reads the threshold scans of the SuperVM prototype: a row has a size and the time of the CPU or
+ * of the GPU, or the times of the CPU and of one or more GPU backends; merged files have several
+ * backends side by side, or name backend and platform in each row. Rejects columns without a unit,
+ * and a winner that contradicts the times.
  */
 #include <ctype.h>
 #include <math.h>
@@ -36,17 +37,19 @@ static const struct word {
 } vocabulary[] = {
     {"size", ROLE, SEEDS_SIZE},
     {"elements", ROLE, SEEDS_SIZE},
+    {"device", ROLE, SEEDS_DEVICE},
     {"backend", ROLE, SEEDS_BACKEND},
-    {"device", ROLE, SEEDS_BACKEND},
     {"platform", ROLE, SEEDS_PLATFORM},
     {"os", ROLE, SEEDS_PLATFORM},
     {"winner", ROLE, SEEDS_WINNER},
     {"best", ROLE, SEEDS_WINNER},
+    {"faster", ROLE, SEEDS_WINNER},
     {"fastest", ROLE, SEEDS_WINNER},
     {"speedup", ROLE, SEEDS_IGNORED},
     {"ratio", ROLE, SEEDS_IGNORED},
     {"margin", ROLE, SEEDS_IGNORED},
     {"samples", ROLE, SEEDS_IGNORED},
+    {"first", ROLE, SEEDS_IGNORED},
     {"windows", PLATFORM, 0},
     {"linux", PLATFORM, 0},
     {"wsl2", PLATFORM, 0},
@@ -63,6 +66,7 @@ static const struct word {
     {"gpu", PROCESSOR, GPU},
     {"median", STATISTIC, SEEDS_MEDIAN},
     {"time", STATISTIC, SEEDS_MEDIAN},
+    {"duration", STATISTIC, SEEDS_MEDIAN},
     {"p90", STATISTIC, SEEDS_P90},
     {"min", STATISTIC, SEEDS_MIN},
     {"max", STATISTIC, SEEDS_MAX},
@@ -71,6 +75,8 @@ static const struct word {
     {"vs", ROLE, SEEDS_IGNORED},
     {"x", FILLER, 0},
     {"pct", FILLER, 0},
+    {"mask", FILLER, 0}, /* "backend_mask_hint" */
+    {"hint", FILLER, 0},
 };
 enum { VOCABULARY = sizeof vocabulary / sizeof *vocabulary };
 
@@ -281,7 +287,7 @@ static bool read_size(scan_reader *r, char *text, double *size)
 typedef struct seeds_row {
     char *fields[SEEDS_COLUMNS_MAX];
     double size, us[SEEDS_COLUMNS_MAX]; /* NAN: not a time, or empty */
-    char platform[SEEDS_WORD_MAX], backend[SEEDS_WORD_MAX];
+    char platform[SEEDS_WORD_MAX], device[SEEDS_WORD_MAX], backend[SEEDS_WORD_MAX];
 } seeds_row;
 
 static bool read_word(scan_reader *r, const char *text, char word[SEEDS_WORD_MAX])
@@ -293,6 +299,17 @@ static bool read_word(scan_reader *r, const char *text, char word[SEEDS_WORD_MAX
                            SEEDS_WORD_MAX - 1);
     for (size_t i = 0; i <= length; i++)
         word[i] = (char)tolower((unsigned char)text[i]);
+    return true;
+}
+
+/* A device is the CPU, the GPU of the backend in the same row, or itself a backend. */
+static bool settle_device(scan_reader *r, seeds_row *row)
+{
+    if (!*row->backend)
+        strcpy(row->backend, row->device);
+    else if (*row->device && strcmp(row->device, "cpu") != 0 && strcmp(row->device, "gpu") != 0)
+        return scan_refuse(r, "device '%s' of backend '%s': neither CPU nor GPU", row->device,
+                           row->backend);
     return true;
 }
 
@@ -310,6 +327,9 @@ static bool read_fields(scan_reader *r, seeds_row *row)
         case SEEDS_TIME:
             ok = !*text || read_time(r, text, r->columns[i].us, &row->us[i]);
             break;
+        case SEEDS_DEVICE:
+            ok = read_word(r, text, row->device);
+            break;
         case SEEDS_BACKEND:
             ok = read_word(r, text, row->backend);
             break;
@@ -323,7 +343,7 @@ static bool read_fields(scan_reader *r, seeds_row *row)
         if (!ok)
             return false;
     }
-    return true;
+    return settle_device(r, row);
 }
 
 static const char *backend_of(const seeds_row *row, const seeds_column *c)
@@ -331,10 +351,10 @@ static const char *backend_of(const seeds_row *row, const seeds_column *c)
     return c->backend ? c->backend : row->backend;
 }
 
-/* A backend column may say CPU, too. */
+/* A column of devices or backends may say CPU, too. */
 static bool is_cpu(const seeds_row *row, const seeds_column *c)
 {
-    return c->cpu || !strcmp(backend_of(row, c), "cpu");
+    return c->cpu || !strcmp(row->device, "cpu") || !strcmp(backend_of(row, c), "cpu");
 }
 
 /* ---- winners ---- */
@@ -460,12 +480,12 @@ static bool take_section(scan_reader *r, const char *platform)
 static void name_device(const seeds_row *row, const seeds_column *c, char *name, size_t size)
 {
     const char *backend = backend_of(row, c);
-    if (c->cpu && *backend && strcmp(backend, "cpu") != 0)
-        snprintf(name, size, "cpu (%s)", backend); /* merged: each backend had its own CPU times */
-    else if (is_cpu(row, c))
-        snprintf(name, size, "cpu");
-    else
+    if (!is_cpu(row, c))
         snprintf(name, size, "%s", *backend ? backend : "gpu");
+    else if (*backend && strcmp(backend, "cpu") != 0)
+        snprintf(name, size, "cpu (%s)", backend); /* each backend had its own CPU times */
+    else
+        snprintf(name, size, "cpu");
 }
 
 /* The device that column `of` has the median of. */
@@ -477,20 +497,23 @@ static bool put_device(scan_reader *r, const seeds_row *from, size_t of)
         if (r->columns[i].role == SEEDS_TIME && same_device(&r->columns[i], device))
             us[r->columns[i].statistic] = from->us[i];
     scan_row row = scan_row_empty();
-    bool measured = !isnan(us[SEEDS_MEDIAN]);
     name_device(from, device, row.device, sizeof row.device);
     strcpy(row.field, SCAN_UNSTATED);
     strcpy(row.op, SCAN_UNSTATED);
     strcpy(row.place, SCAN_HOST);
-    strcpy(row.state, measured ? SCAN_OK : SCAN_SKIPPED);
-    if (!measured)
-        strcpy(row.note, "the file has no data");
     row.line = r->line;
     row.elements = from->size;
-    row.median_us = us[SEEDS_MEDIAN];
-    row.p90_us = us[SEEDS_P90];
-    row.min_us = us[SEEDS_MIN];
-    row.max_us = us[SEEDS_MAX];
+    if (us[SEEDS_MEDIAN] > 0) {
+        strcpy(row.state, SCAN_OK);
+        row.median_us = us[SEEDS_MEDIAN];
+        row.p90_us = us[SEEDS_P90];
+        row.min_us = us[SEEDS_MIN] > 0 ? us[SEEDS_MIN] : NAN;
+        row.max_us = us[SEEDS_MAX];
+    } else {
+        bool empty = isnan(us[SEEDS_MEDIAN]); /* otherwise 0: its times are whole milliseconds */
+        strcpy(row.state, empty ? SCAN_SKIPPED : SCAN_SHORT);
+        strcpy(row.note, empty ? "the file has no data" : "the file says 0");
+    }
     if (!scan_plausible(r, &row) ||
         !take_section(r, device->platform ? device->platform : from->platform))
         return false;
