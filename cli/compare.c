@@ -306,7 +306,7 @@ const command cmd_compare = {
     .synopsis = "FILE... [-o FILE] [--only NAMES] [--between A,B] [--csv | --json]",
     .about =
         "Merges files written by 'gpuexec scan' on one or more machines and reports the winner at\n"
-        "each size, its margin, and the crossovers of every two, as Markdown. If several files\n"
+        "each size, its margin, and the crossovers of each pair, as Markdown. If several files\n"
         "contain the same device, file names tell them apart. A file may contain several\n"
         "concatenated scans. Threshold scans of the SuperVM prototype are accepted too.\n"
         "\n"

@@ -465,8 +465,8 @@ const command cmd_run = {
         "candidates with predicted and actual times. --explain runs nothing and prints the plan\n"
         "for the first chunk; with --json as an object.\n"
         "\n"
-        "--capture has RenderDoc record what the first chunk does on a Vulkan device, and prints\n"
-        "the name of the file. RenderDoc must be in the process (doc/tuning.md).",
+        "--capture makes RenderDoc capture what the first chunk does on a Vulkan device, and\n"
+        "prints the name of the file. Start gpuexec under RenderDoc (doc/tuning.md).",
     .examples = "  gpuexec run --op mul --field bn254-fr -a a.bin -b b.bin --explain\n"
                 "  gpuexec run --op mul --field bls12-381-fq -a a.bin -b b.bin -o c.bin --stats\n"
                 "  gpuexec run --op inv --field bn254-fr -a x.bin -o x.bin        # in place\n"

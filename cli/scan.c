@@ -155,8 +155,8 @@ const command cmd_scan = {
         "                    [--only NAMES] [--between A,B] [--csv | --json]",
     .about =
         "Times every operation at every size on every usable device except the reference, or on\n"
-        "the devices given with --device, and reports the winner at each size and, for every two\n"
-        "devices, the sizes at which one overtakes the other. Each cell is compared with the\n"
+        "the devices given with --device, and reports the winner at each size and, for each pair\n"
+        "of devices, the sizes at which one overtakes the other. Each cell is compared with the\n"
         "reference before it is timed; on a mismatch the exit code is 4. Each device runs all\n"
         "sizes in a row, and a GPU is kept busy for half a second first, because an idle GPU\n"
         "lowers its clock.\n"
@@ -167,8 +167,8 @@ const command cmd_scan = {
         "\n"
         "Crossovers are the intersections of straight lines between measured points, on\n"
         "logarithmic axes, with the interval that follows from those of the medians; also listed\n"
-        "is the size at which the faster device takes 90 % of the other's time. Warm-up calls,\n"
-        "and first samples 1.5 times slower than the median, are kept apart.\n"
+        "is the size at which the faster device takes 90 % of the other's time. Warm-up calls\n"
+        "do not count, nor do first samples that take more than 1.5 times the median.\n"
         "\n"
         "Ctrl-C stops after the current sample; measurements so far are shown and kept in the\n"
         "file, and --resume continues from there. doc/csv.md describes the file.",
