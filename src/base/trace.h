@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A timeline of all work, written as it happens, in the Chrome trace format that Perfetto and
- * chrome://tracing open: one lane per device and stage, all on one time axis.
+ * chrome://tracing open: one track per device and stage, all on one time axis.
  */
 #ifndef GX_BASE_TRACE_H
 #define GX_BASE_TRACE_H

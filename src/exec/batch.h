@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What becomes of the jobs of a batch, for those that run them: direct.c and run.c.
+ * The progress, failures and reports of a batch, for the files that run one: direct.c and run.c.
  */
 #ifndef GX_EXEC_BATCH_H
 #define GX_EXEC_BATCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine is a device and the policy around it: how a job becomes copies,
- * dispatches and points in time. Written once, for every device.
+ * An engine is an open device and the policy around it: how a job becomes copies, dispatches and
+ * points in time. The same code serves every device.
  */
 #ifndef GX_EXEC_ENGINE_H
 #define GX_EXEC_ENGINE_H

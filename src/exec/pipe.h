@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of a pipe: a ring of groups in flight, each with a set of memory. What the
- * files of it share: run.c (batches and their order), stages.c (what happens to one
- * group), copier.c (who helps).
+ * A pipe: a ring of groups in flight, each with a set of memory. For the files that implement it:
+ * run.c (batches and their order), stages.c (the stages of one group) and copier.c (host copies).
  */
 #ifndef GX_EXEC_PIPE_H
 #define GX_EXEC_PIPE_H

@@ -194,8 +194,9 @@ struct gx_variant {
 };
 #define GX_VARIANTS_MAX 4u
 
-/* What the groups of the plan as it is (path, mode, chunk) take in each of the variants, which
- * are looked at together, as to lay groups out takes longer. Returns how many groups were. */
+/* Predicts the time of the plan, with its path, mode and chunk, in each of the variants. One pass
+ * evaluates them all, because laying out a group takes longer than evaluating it. Returns how many
+ * groups were evaluated. */
 uint64_t gx__plan_costs(const struct gx_plan *plan, struct gx_variant *variants, size_t count);
 
 #endif

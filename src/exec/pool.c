@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations and their queue, and short lists of idle pieces by kind, in the order of their last
- * use. A piece serves requests of exactly its size, so that what is reserved is what is held.
+ * Reservations and their queue, and short lists of idle blocks by kind, in the order of their last
+ * use. A block serves requests of exactly its size, so that what is reserved is what is held.
  */
 #include "exec/pool.h"
 
@@ -125,7 +125,7 @@ static struct gx_mem *take(struct gx_pool *pool, enum gx_mem_kind kind, size_t i
     return mem;
 }
 
-static void free_piece(struct gx_pool *pool, struct gx_mem *mem)
+static void free_block(struct gx_pool *pool, struct gx_mem *mem)
 {
     size_t size = mem->size;
     free_memory(pool, mem);
@@ -134,12 +134,12 @@ static void free_piece(struct gx_pool *pool, struct gx_mem *mem)
     gx__count(&pool->counters->pool_bytes, (uint64_t)0 - size);
 }
 
-/* Frees the least recently used piece of a kind; false: none is idle. */
+/* Frees the least recently used block of a kind; false: none is idle. */
 static bool free_one(struct gx_pool *pool)
 {
     for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS; kind++) {
         if (pool->count[kind]) {
-            free_piece(pool, take(pool, kind, 0));
+            free_block(pool, take(pool, kind, 0));
             return true;
         }
     }
@@ -164,7 +164,7 @@ static gx_status get_memory(struct gx_pool *pool, enum gx_mem_kind kind, size_t 
     return s;
 }
 
-/* ---- pieces ---- */
+/* ---- blocks ---- */
 
 static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t size)
 {
@@ -174,7 +174,7 @@ static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t s
     return NULL;
 }
 
-static gx_status new_piece(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
+static gx_status new_block(struct gx_pool *pool, enum gx_mem_kind kind, size_t size,
                            struct gx_mem **out)
 {
     const gx_allocator *allocator = &pool->device->instance->config.allocator;
@@ -205,7 +205,7 @@ gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes
     gx__count(*mem ? &pool->counters->pool_hits : &pool->counters->pool_misses, 1);
     gx__count(&pool->counters->buckets[bucket < GX_BUCKETS ? bucket : GX_BUCKETS - 1], 1);
     if (!*mem)
-        s = new_piece(pool, kind, size, mem);
+        s = new_block(pool, kind, size, mem);
     pthread_mutex_unlock(&pool->lock);
     return s;
 }
@@ -217,7 +217,7 @@ void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
     enum gx_mem_kind kind = (*mem)->kind;
     pthread_mutex_lock(&pool->lock);
     if (pool->count[kind] == GX_POOL_IDLE_MAX)
-        free_piece(pool, take(pool, kind, 0));
+        free_block(pool, take(pool, kind, 0));
     pool->idle[kind][pool->count[kind]++] = *mem;
     pthread_mutex_unlock(&pool->lock);
     *mem = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory that an engine takes from its device. Whoever is about to use some reserves it first,
- * and waits for its turn while others hold it: what two calls need together never fails if each
- * alone would fit. Work borrows pieces of power-of-two sizes, which stay ready afterwards, so that
+ * The memory that an engine takes from its device. Memory is reserved before it is allocated, and a
+ * reservation waits for its turn while others hold too much: two calls never fail together if each
+ * alone would fit. Work borrows blocks of power-of-two sizes, which stay ready afterwards, so that
  * steady work allocates nothing. What is handed out never moves. Any thread.
  */
 #ifndef GX_EXEC_POOL_H
@@ -12,14 +12,14 @@
 
 #include "device/device.h"
 
-/* Idle pieces of one kind; the least recently used goes first. */
+/* Idle blocks of one kind; the least recently used goes first. */
 #define GX_POOL_IDLE_MAX 16
 
 struct gx_records;
 
 struct gx_pool {
     struct gx_device *device;
-    struct gx_records *records; /* which forget a piece before it is freed */
+    struct gx_records *records; /* which forget a block before it is freed */
     struct gx_counters *counters;
     size_t limit;        /* SIZE_MAX: none */
     _Atomic size_t kept; /* reserved by buffers: until they are destroyed */
@@ -44,11 +44,11 @@ size_t gx__pool_room(struct gx_pool *pool);
  * GX_ERR_OUT_OF_DEVICE_MEMORY if waiting would not help. */
 gx_status gx__pool_reserve(struct gx_pool *pool, size_t bytes);
 void gx__pool_release(struct gx_pool *pool, size_t bytes);
-/* Whether someone waits: who could release should. */
+/* Whether a reservation is waiting, so that a caller that can release memory should do so. */
 bool gx__pool_waited_for(struct gx_pool *pool);
 
-/* A piece of gx__bucket(bytes) (plan.h) that were reserved, with undefined contents; *mem is NULL
- * if bytes is 0. Fails only if the device has less than it said, even without idle pieces. */
+/* A block of gx__bucket(bytes) (plan.h) that were reserved, with undefined contents; *mem is NULL
+ * if bytes is 0. Fails only if the device has less than it said, even without idle blocks. */
 gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                        struct gx_mem **mem);
 /* Gives it back and clears *mem; NULL is fine. */

@@ -15,8 +15,8 @@
 
 /* ---- finishing groups ---- */
 
-/* Under the lock, which it gives up meanwhile: until another thread has finished a group or it is
- * time to sleep. To be woken takes 10 us. */
+/* Polls, with the lock released, until another thread has finished a group or it is time to sleep:
+ * waking up takes 10 us. */
 static void look_out(struct gx_pipe *pipe, uint64_t finished)
 {
     struct gx_linger linger = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Samples are gathered into blocks that the portable kernels compute at once; inverses and
- * quotients are not computed again but multiplied. The elements of a job to be looked at are
- * spread over all of it, at random in each of as many equal stretches: one by one where they
- * are few, else in runs of neighbours, as each new place is a miss of all caches.
+ * quotients are not recomputed but multiplied back. A sample is spread over the whole job: the job
+ * is divided into equal stretches, and each contributes an element at a random place, or in large
+ * samples a run of neighbours, because each new place is a cache miss.
  */
 #include "op/verify.h"
 
@@ -18,9 +18,9 @@
 #include "field/sum.h"
 
 #define BLOCK         64u
-#define RUN           16u  /* neighbours looked at together, */
+#define RUN           16u  /* neighbours compared together, */
 #define RUNS_FROM     64u  /* in samples of at least this many */
-#define PART_ELEMS    256u /* of a large sample, which can be looked at on their own */
+#define PART_ELEMS    256u /* of a large sample, which one thread compares */
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
 
 #define GOLDEN 0x9e3779b97f4a7c15u
@@ -254,7 +254,7 @@ static uint64_t run_start(const struct look *look, uint64_t i, uint64_t n)
     return share_start(look->job->n, look->runs, i) + mix(look->seed + i * GOLDEN) % room;
 }
 
-/* Parts have nothing in common but what they found: they may be looked at at once. */
+/* Parts share nothing but what they found, so several threads may compare them at once. */
 static void look_at_part(void *user, size_t part, uint32_t worker)
 {
     struct look *look = user;

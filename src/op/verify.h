@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a device computes what it should: results in host memory are compared with what the
- * portable host kernels say, which share nothing with a GPU nor with the vector tiers.
+ * Whether a device computes what it should: results in host memory are compared with those of the
+ * portable host kernels, which share no code with GPUs or with the vector tiers.
  */
 #ifndef GX_OP_VERIFY_H
 #define GX_OP_VERIFY_H
