@@ -531,15 +531,15 @@ typedef struct gx_report {
     uint64_t total_ns;    /* inside the library, from its first group to its last. For shared
                              groups, this and the times below are this job's part: */
     uint64_t host_in_ns;  /* copying operands to staging memory */
-    uint64_t device_ns;   /* from submission to the end of the wait */
+    uint64_t device_ns;   /* recording, submitting and waiting for the device */
     uint64_t host_out_ns; /* copying the result from staging memory */
     uint64_t upload_ns;   /* these three by the device's own clock, 0 if it has none */
     uint64_t compute_ns;  /* (host devices: same as device_ns) */
     uint64_t download_ns;
     char message[160];  /* what went wrong and what to do; on success empty, or what went wrong
                            before a fallback succeeded */
-    uint64_t record_ns; /* both inside device_ns: recording commands, or finding recorded ones; */
-    uint64_t submit_ns; /* in submit calls. 0 on host devices */
+    uint64_t record_ns; /* part of device_ns: recording commands, or finding recorded ones */
+    uint64_t submit_ns; /* part of device_ns: in submit calls. Both are 0 on host devices */
 } gx_report;
 
 /* Runs the jobs as if one after the other and returns when all are done. All jobs are validated
