@@ -422,7 +422,7 @@ static struct cpu_kernel own_cost(const struct gx_own_op *own)
 {
     uint32_t bytes = 0;
     for (int i = 0; i < GX_OPERANDS; i++)
-        bytes += own->element[i];
+        bytes += (uint32_t)gx__op_element(own->op, 0, i);
     return (struct cpu_kernel){.ns = OWN_NS + bytes / OWN_BYTES_PER_NS};
 }
 

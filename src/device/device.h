@@ -270,15 +270,16 @@ struct gx_device {
  * of any size, and one dimension of workgroups; the others have one dispatch. */
 static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, const gx_job *job)
 {
-    const struct gx_own_op *own = gx__own(job->op);
     uint64_t most = facts->dispatch_elems;
+    const struct gx_own_op *own = gx__own(job->op);
     if (!own)
         return most;
     if (own->desc.flags & GX_OP_WHOLE)
         return job->n;
     for (int i = 0; i < GX_OPERANDS && facts->dispatch_bytes; i++)
-        if (own->element[i] && facts->dispatch_bytes / own->element[i] < most)
-            most = facts->dispatch_bytes / own->element[i];
+        if (i <= (int)own->info.operands &&
+            facts->dispatch_bytes / gx__operand_element(job, i) < most)
+            most = facts->dispatch_bytes / gx__operand_element(job, i);
     uint64_t by_groups = (uint64_t)facts->dispatch_groups * own->desc.group_elems;
     return by_groups && by_groups < most ? by_groups : most;
 }

@@ -320,7 +320,8 @@ static void launch_own(const struct gx_own_op *own, const struct gx_kernel_key *
     launch->push_bytes = GX_K_OWN_PUSH_WORDS * 4 + own->desc.params_bytes;
     launch->push.n = (uint32_t)n;
     for (int i = 0; i < 3; i++)
-        launch->push.step[i] = key->broadcast >> i & 1 ? 0 : own->element[GX_A + i] / 4;
+        launch->push.step[i] =
+            key->broadcast >> i & 1 ? 0 : (uint32_t)gx__op_element(key->op, 0, GX_A + i) / 4;
     memcpy(launch->push.param, key->param, sizeof launch->push.param);
 }
 

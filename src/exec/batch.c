@@ -64,7 +64,8 @@ gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, 
                          struct gx_kernel *kernel)
 {
     struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
-    gx__op_params(job, key.param);
+    if (gx__is_own(job->op))
+        gx__op_params(job, key.param);
     if (only)
         key.op = GX_OP_CHECK;
     else
@@ -81,13 +82,11 @@ static const char *missing_kernel(gx_device_kind kind)
                                       : "C function (gx_op_desc.fn)";
 }
 
-gx_status gx__engine_ready(struct gx_engine *engine, const gx_job *job, char *message, size_t size)
+gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *message, size_t size)
 {
     struct gx_device *device = &engine->device;
     const struct gx_own_op *own = gx__own(job->op);
     struct gx_kernel kernel;
-    if (!own)
-        return GX_OK;
     gx_status s = gx__engine_status(engine, gx__job_kernel(engine, job, 0, false, &kernel));
     const char *why = device->ops->refusal ? device->ops->refusal(device, job->op) : NULL;
     if (s == GX_ERR_UNSUPPORTED && why)

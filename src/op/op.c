@@ -30,6 +30,14 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
 #undef X
 };
 
+struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS] = {
+#define X(symbol, value, name, operands, words, shape, ...)                                        \
+    [symbol] = {GX_SHAPE_##shape, operands, GX_SHAPE_##shape == GX_SHAPE_REDUCTION, {0}},
+    GX__OP_LIST(X)
+#undef X
+        [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, {0}},
+};
+
 const gx_op_info *gx_op_get_info(gx_op op)
 {
     const struct gx_own_op *own = gx__own(op);

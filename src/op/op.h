@@ -93,36 +93,42 @@ struct gx_op_row {
 /* By gx__op_slot, except for the private operations. */
 extern const struct gx_op_row gx__op_rows[GX_OP_END];
 
+/* What every call asks many times, of all operations: the public ones, the private ones together,
+ * and the registered ones by place. */
+struct gx_op_facts {
+    uint8_t shape; /* enum gx_op_shape */
+    uint8_t operands;
+    uint8_t one_result;
+    uint32_t element[4]; /* bytes, in the order of enum gx_bind, where there is no field */
+};
+extern struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS];
+
+static inline struct gx_op_facts *gx__facts_of(gx_op op)
+{
+    size_t other = gx__is_own(op) ? GX_OP_END + 1 + gx__own_place(op) : GX_OP_END;
+    return &gx__op_facts[op < GX_OP_END ? op : other];
+}
+
 static inline enum gx_op_shape gx__op_shape(gx_op op)
 {
-    if (op < GX_OP_END)
-        return gx__op_rows[op].shape;
-    const struct gx_own_op *own = gx__own(op);
-    return own && own->desc.flags & GX_OP_WHOLE ? GX_SHAPE_WHOLE : GX_SHAPE_ELEMENTWISE;
+    return (enum gx_op_shape)gx__facts_of(op)->shape;
 }
 
 static inline unsigned gx__op_operands(gx_op op)
 {
-    if (op < GX_OP_END)
-        return gx__op_rows[op].info.operands;
-    const struct gx_own_op *own = gx__own(op);
-    return own ? own->info.operands : 1;
+    return gx__facts_of(op)->operands;
 }
 
 /* out is a single element, whatever n is. */
 static inline bool gx__op_one_result(gx_op op)
 {
-    if (op < GX_OP_END)
-        return gx__op_rows[op].info.reduces;
-    const struct gx_own_op *own = gx__own(op);
-    return own && own->info.reduces;
+    return gx__facts_of(op)->one_result;
 }
 
 /* Bytes of one element of an operand, in the order of enum gx_bind. */
 static inline size_t gx__op_element(gx_op op, gx_field field, int which)
 {
-    const struct gx_own_op *own = gx__own(op);
-    return own ? own->element[which] : gx__element_bytes(field);
+    return field ? gx__element_bytes(field) : gx__facts_of(op)->element[which];
 }
 
 enum gx_verifier gx__op_verifier(gx_op op);
@@ -210,7 +216,7 @@ void gx__op_join(const gx_job *job, void *result, const void *part);
 #define GX_PARAM_GROUPS (GX_OP_PARAMS_BYTES / 4)
 #define GX_PARAMS       (GX_PARAM_GROUPS + 4)
 
-/* Sets param. */
+/* Sets param of a registered operation; for the others it stays 0. */
 void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS]);
 
 #endif

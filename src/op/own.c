@@ -172,7 +172,6 @@ static void copy_text(char *to, size_t size, const char *from)
 static gx_status fill(struct gx_own_op *own, struct gx_instance *instance, const gx_op_desc *desc,
                       const struct gx_spirv *spirv)
 {
-    const uint32_t element[] = {desc->out_bytes, desc->a_bytes, desc->b_bytes, desc->c_bytes};
     own->desc = *desc;
     gx_status s = copy_code(own, &instance->config.allocator, desc);
     if (s != GX_OK)
@@ -185,13 +184,16 @@ static gx_status fill(struct gx_own_op *own, struct gx_instance *instance, const
     own->desc.wgsl_entry = own->wgsl_entry;
     own->info = (gx_op_info){own->name, "registered by the caller", desc->operands,
                              (desc->flags & GX_OP_ONE_RESULT) != 0};
-    memcpy(own->element, element, sizeof element);
     own->spirv = *spirv;
     own->instance = instance;
     atomic_store(&own->ending, false);
-    gx_op place = (gx_op)(own - gx__own_ops);
-    atomic_store_explicit(&own->op, GX_OWN_BIT + own->uses++ * GX_OWN_OPS + place,
-                          memory_order_release);
+    gx_op op = GX_OWN_BIT + own->uses++ * GX_OWN_OPS + (gx_op)(own - gx__own_ops);
+    *gx__facts_of(op) =
+        (struct gx_op_facts){desc->flags & GX_OP_WHOLE ? GX_SHAPE_WHOLE : GX_SHAPE_ELEMENTWISE,
+                             (uint8_t)desc->operands,
+                             (desc->flags & GX_OP_ONE_RESULT) != 0,
+                             {desc->out_bytes, desc->a_bytes, desc->b_bytes, desc->c_bytes}};
+    atomic_store_explicit(&own->op, op, memory_order_release);
     return GX_OK;
 }
 
@@ -303,7 +305,7 @@ void gx__own_run(const struct gx_own_op *own, void *const operand[GX_OPERANDS], 
     char *at[GX_OPERANDS];
     fenv_t caller;
     for (int i = 0; i < GX_OPERANDS; i++) {
-        step[i] = broadcast & bits[i] ? 0 : own->element[i];
+        step[i] = broadcast & bits[i] ? 0 : gx__op_element(own->op, 0, i);
         at[i] = operand[i] ? (char *)operand[i] + from * step[i] : NULL;
     }
     gx__float_env_default(&caller); /* whatever thread it is */

@@ -37,8 +37,7 @@ struct gx_own_op {
     const struct gx_instance *instance;
     char name[48], spirv_entry[64], wgsl_entry[64];
     gx_op_info info;
-    gx_op_desc desc;     /* with our copies of everything it points to, except `user` */
-    uint32_t element[4]; /* bytes, in the order of enum gx_bind */
+    gx_op_desc desc; /* with our copies of everything it points to, except `user` */
     struct gx_spirv spirv;
 };
 
@@ -47,9 +46,10 @@ extern struct gx_own_op gx__own_ops[GX_OWN_OPS];
 /* The entry of a value; NULL: it is not registered. Its contents are constant for users. */
 static inline const struct gx_own_op *gx__own(gx_op op)
 {
+    if (!gx__is_own(op))
+        return NULL;
     const struct gx_own_op *own = &gx__own_ops[gx__own_place(op)];
-    bool found = gx__is_own(op) && atomic_load_explicit(&own->op, memory_order_acquire) == op;
-    return found ? own : NULL;
+    return atomic_load_explicit(&own->op, memory_order_acquire) == op ? own : NULL;
 }
 
 /* For gx_op_register and gx_op_unregister. On failure message says why. */

@@ -208,7 +208,7 @@ static void parameters_of_each_job(void **state)
 
 static void registered_memory(void **state)
 {
-    enum { N = 40000 };
+    enum { N = 40960 }; /* whole pages */
     (void)state;
     gx_ctx *ctx = open_watched((gx_config){.stream_chunk_elems = 10000});
     gx_op op = own_register(ctx, MULADD);

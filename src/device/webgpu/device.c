@@ -35,22 +35,23 @@ static _Thread_local struct {
     size_t text_size;
 } call;
 
-static bool says(WGPUStringView message, const char *text)
+/* Where the message has this text; NULL: nowhere. */
+static const char *find(WGPUStringView message, const char *text)
 {
     size_t length = strlen(text);
     for (size_t i = 0; message.data && i + length <= message.length; i++)
         if (!memcmp(message.data + i, text, length))
-            return true;
-    return false;
+            return message.data + i;
+    return NULL;
 }
 
 /* wgpu-native also reports errors for which it could have a type as validation errors; their
  * wording is part of its version. */
 static gx_status translate(WGPUErrorType type, WGPUStringView message)
 {
-    if (says(message, "device is lost"))
+    if (find(message, "device is lost"))
         return GX_ERR_DEVICE_LOST;
-    if (type == WGPUErrorType_OutOfMemory || says(message, "Not enough memory left"))
+    if (type == WGPUErrorType_OutOfMemory || find(message, "Not enough memory left"))
         return GX_ERR_OUT_OF_DEVICE_MEMORY;
     return GX_ERR_DEVICE;
 }
@@ -72,9 +73,7 @@ static void copy_line(char *line, size_t size, WGPUStringView text)
 /* A message begins with its kind and the name of the function, on lines of their own. */
 static WGPUStringView without_head(WGPUStringView text)
 {
-    static const char function[] = "In wgpu";
-    const char *end = text.data ? text.data + text.length : NULL;
-    const char *at = text.data ? memmem(text.data, text.length, function, strlen(function)) : NULL;
+    const char *at = find(text, "In wgpu"), *end = at ? text.data + text.length : NULL;
     at = at ? memchr(at, '\n', (size_t)(end - at)) : NULL;
     return at ? (WGPUStringView){at, (size_t)(end - at)} : text;
 }
