@@ -67,9 +67,8 @@ INLINE void store_rows(const int L, uint8_t *to, const vec *rows)
 /* ---- rows <-> planes ------------------------------------------------------
  *
  * Both directions move 16-byte chunks first and then limbs within pairs of them.
- * The elements land in the lanes in an order that suits the shuffles (0 2 1 3 4 6 5 7
- * for 6 limbs, 0 2 4 6 1 3 5 7 for 4); arithmetic is lane by lane, so it is only ever
- * undone. */
+ * The elements land in the lanes in an order that suits the shuffles, 0 2 1 3 4 6 5 7;
+ * arithmetic is lane by lane, so it is only ever undone. */
 
 /* Lanes of 128 bits: a[i0], a[i1], b[i2], b[i3]. */
 #define CHUNKS(a, b, i0, i1, i2, i3)                                                               \
