@@ -445,11 +445,23 @@ static bool is_pair(const merge_group *g, const merge_filter *f, size_t i, size_
     return g->nseries <= MERGE_PAIRS_MAX || i == (size_t)g->base || k == (size_t)g->base;
 }
 
+/* Adds "A and B" to a list; false if there is no room for all of it. */
+static bool add_pair(char *list, size_t size, const char *a, const char *b)
+{
+    size_t used = strlen(list);
+    int length = snprintf(list + used, size - used, "%s%s and %s", used ? "; " : "", a, b);
+    bool fits = (size_t)length < size - used;
+    if (!fits)
+        list[used] = 0; /* half a name may end in half a character */
+    return fits;
+}
+
 /* Crossovers of every pair. Those without a common size are noted, as far as there is room. */
 static bool add_crosses(merge *m, const merge_panel *p, merge_group *g, const merge_filter *f)
 {
     char apart[400] = "";
-    size_t used = 0, pairs = 0;
+    size_t pairs = 0;
+    bool all = true;
     for (size_t i = 0; i < g->nseries; i++)
         for (size_t k = 0; k < i; k++)
             pairs += is_pair(g, f, i, k);
@@ -462,13 +474,11 @@ static bool add_crosses(merge *m, const merge_panel *p, merge_group *g, const me
                 continue;
             if (add_cross(g, k, i))
                 add_cross(g, i, k);
-            else if (used < sizeof apart - 1)
-                used += (size_t)snprintf(apart + used, sizeof apart - used, "%s%s and %s",
-                                         used ? "; " : "", g->series[k].name, g->series[i].name);
+            else if (all)
+                all = add_pair(apart, sizeof apart, g->series[k].name, g->series[i].name);
         }
-    if (used &&
-        !note(m, "%s: no crossover in %s %s (%s), as no size was measured on both: %s%s", p->label,
-              g->field, g->op, g->place, apart, used >= sizeof apart ? "..." : ""))
+    if (*apart && !note(m, "%s: no crossover in %s %s (%s), as no size was measured on both: %s%s",
+                        p->label, g->field, g->op, g->place, apart, all ? "" : "; ..."))
         return false;
     return f->between || g->nseries <= MERGE_PAIRS_MAX ||
            note(m,
