@@ -62,7 +62,7 @@ static const struct metric metrics[] = {
      "Requests for staging and scratch memory: reused (hit) or allocated (miss).", COUNTER, CONTEXT,
      OF_CONTEXT(pool_hits), "result=\"hit\""},
     {NULL, NULL, COUNTER, CONTEXT, OF_CONTEXT(pool_misses), "result=\"miss\""},
-    {"gpuexec_pool_pieces_total",
+    {"gpuexec_pool_blocks_total",
      "Requests for staging and scratch memory by size; +Inf: any larger.", COUNTER, BUCKETS, 0,
      NULL},
     {"gpuexec_pool_bytes", "Memory that the pools hold now, idle or in use.", GAUGE, CONTEXT,

@@ -150,8 +150,8 @@ static void every_number_of_the_context(void **state)
     check(text, "gpuexec_pool_requests_total{result=\"hit\"}", s.pool_hits);
     check(text, "gpuexec_pool_requests_total{result=\"miss\"}", s.pool_misses);
     for (unsigned i = 0; i < GX_BUCKETS; i++) {
-        snprintf(series, sizeof series, "gpuexec_pool_pieces_total{bytes=\"%llu\"}", 4096ull << i);
-        check(text, i + 1 < GX_BUCKETS ? series : "gpuexec_pool_pieces_total{bytes=\"+Inf\"}",
+        snprintf(series, sizeof series, "gpuexec_pool_blocks_total{bytes=\"%llu\"}", 4096ull << i);
+        check(text, i + 1 < GX_BUCKETS ? series : "gpuexec_pool_blocks_total{bytes=\"+Inf\"}",
               s.buckets[i]);
     }
     check(text, "gpuexec_pool_bytes", s.pool_bytes);
