@@ -2,7 +2,7 @@
  *
  * A kernel of your own: multiply-add in the field of the Mersenne prime 2^31 - 1, as a C function,
  * in WGSL, and in SPIR-V if its file is given. Runs it on every device that it has a kernel for,
- * and then where the library likes. doc/kernels.md explains.
+ * and then where the library chooses. doc/kernels.md explains.
  *
  *   glslc --target-env=vulkan1.2 -O kernel.comp -o kernel.spv
  *   cc -std=c11 kernel.c $(pkg-config --cflags --libs gpuexec) -o kernel

@@ -361,7 +361,7 @@ GX_API size_t gx_operand_bytes(const gx_job *job, char operand);
 
 /* ---- kernels of the caller ------------------------------------------------ */
 
-/* An operation that the caller defines, with a kernel for each kind of device that shall run it:
+/* An operation that the caller defines, with a kernel for each kind of device that should run it:
  * doc/kernels.md says what a kernel is given and has to do. Jobs with it work like any others. */
 
 /* What the C function of an operation is to compute. The library fills it in; it may grow at the
@@ -378,11 +378,11 @@ typedef struct gx_kernel_call {
     const void *params; /* gx_op_desc.params_bytes bytes; NULL: none */
 } gx_kernel_call;
 
-/* Called by any threads, several at a time. It must write all of out, and must not call into the
+/* May be called by several threads at once. It must write all of out, and must not call into the
  * context. */
 typedef void (*gx_kernel_fn)(void *user, const gx_kernel_call *call);
 
-/* The kernel decides about its own grid: it runs once for all n elements. Such a job is never cut
+/* The kernel chooses its own grid: it runs once for all n elements. Such a job is never cut
  * or split, and out must not overlap an operand. */
 #define GX_OP_WHOLE 1u
 /* With GX_OP_WHOLE: out is one element, whatever n is. */
