@@ -43,7 +43,7 @@ uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t
                          bool trusted)
 {
     uint64_t n = job->n;
-    if (gx__op_verifier(job->op) == GX_VERIFY_NOT)
+    if (gx__op_verifier(job->op) == GX_VERIFY_NOT || gx__job_is_empty(job))
         return 0;
     if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
         bool look = gx__sampler_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);

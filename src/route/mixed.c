@@ -170,7 +170,7 @@ static gx_status write_result(struct gx_workspace *ws, const gx_job *job, uint64
     size_t bytes = gx__operand_bytes(job, GX_OUT);
     void *result = ws->round->out.host;
     gx_status s = copy(ws, &job->out, result, bytes, true, ns, call);
-    if (s != GX_OK || !gx__in_device_buffer(&job->out) ||
+    if (s != GX_OK || !bytes || !gx__in_device_buffer(&job->out) ||
         gx__sample_every(ws->router->slots.instance) > 1)
         return s;
     struct gx_engine *engine = job->out.buf->engine;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operations that the caller registers, on all devices: paths, modes, pieces, batches, buffers,
- * broadcasts, in place, parameters, grids; routing and splits; tickets and unregistering; names.
+ * broadcasts, in place, parameters, grids, no elements; routing and splits; tickets and
+ * unregistering; names.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -255,6 +257,52 @@ static void many_workgroups(void **state)
         assert_true(r.dispatches >= 4);
         own_case_check(&c);
         own_case_free(&c);
+    }
+    close_watched(ctx);
+}
+
+/* ---- no elements ---- */
+
+static void must_not_run(void *user, const gx_kernel_call *k)
+{
+    (void)k;
+    atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+/* Without elements nothing runs, is verified or is written, in host memory and in buffers. */
+static void no_elements(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = open_watched((gx_config){.sample_every = 1});
+    for (int k = 0; k < OWN_KERNELS; k++) {
+        gx_op_desc desc = own_descs[k];
+        atomic_uint calls = 0;
+        gx_op op;
+        desc.fn = must_not_run;
+        desc.user = &calls;
+        assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+        for (size_t i = 0; i < 2 * device_count; i++) {
+            const gx_run_opts opts = {.device = devices[i / 2]};
+            struct own_case c;
+            gx_buf *buf = NULL;
+            uint64_t out[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
+            own_case_make(&c, (enum own_kernel)k, op, 0, 0, 1);
+            gx_job job = own_case_job(&c);
+            memcpy(before, out, sizeof out);
+            job.out = gx_host(out);
+            if (i % 2) {
+                assert_int_equal(gx_buf_create(ctx, opts.device, sizeof out, 0, &buf), GX_OK);
+                assert_int_equal(gx_buf_write(buf, 0, out, sizeof out), GX_OK);
+                job.out = gx_dev(buf, 0);
+            }
+            assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_OK);
+            if (buf)
+                assert_int_equal(gx_buf_read(buf, 0, out, sizeof out), GX_OK);
+            assert_memory_equal(out, before, sizeof out);
+            gx_buf_destroy(&buf);
+            own_case_free(&c);
+        }
+        assert_int_equal(calls, 0);
     }
     close_watched(ctx);
 }
@@ -636,6 +684,7 @@ int main(void)
         cmocka_unit_test(parameters_of_each_job),
         cmocka_unit_test(registered_memory),
         cmocka_unit_test(many_workgroups),
+        cmocka_unit_test(no_elements),
         cmocka_unit_test(splits),
         cmocka_unit_test(devices_without_a_kernel),
         cmocka_unit_test(buffers_where_it_cannot_run),
