@@ -301,24 +301,25 @@ void gx__own_run(const struct gx_own_op *own, void *const operand[GX_OPERANDS], 
                  const void *params, size_t from, size_t n)
 {
     static const uint32_t bits[] = {0, GX_BROADCAST_A, GX_BROADCAST_B, GX_BROADCAST_C};
+    _Alignas(16) unsigned char data[GX_OP_PARAMS_BYTES]; /* for any struct that shaders have too */
     size_t step[GX_OPERANDS];
     char *at[GX_OPERANDS];
     fenv_t caller;
+    memcpy(data, params, own->desc.params_bytes);
     for (int i = 0; i < GX_OPERANDS; i++) {
         step[i] = broadcast & bits[i] ? 0 : gx__op_element(own->op, 0, i);
         at[i] = operand[i] ? (char *)operand[i] + from * step[i] : NULL;
     }
     gx__float_env_default(&caller); /* whatever thread it is */
-    own->desc.fn(own->desc.user,
-                 &(gx_kernel_call){.n = n,
-                                   .a = at[GX_A],
-                                   .b = at[GX_B],
-                                   .c = at[GX_C],
-                                   .a_step = step[GX_A],
-                                   .b_step = step[GX_B],
-                                   .c_step = step[GX_C],
-                                   .out = at[GX_OUT],
-                                   .params = own->desc.params_bytes ? params : NULL});
+    own->desc.fn(own->desc.user, &(gx_kernel_call){.n = n,
+                                                   .a = at[GX_A],
+                                                   .b = at[GX_B],
+                                                   .c = at[GX_C],
+                                                   .a_step = step[GX_A],
+                                                   .b_step = step[GX_B],
+                                                   .c_step = step[GX_C],
+                                                   .out = at[GX_OUT],
+                                                   .params = own->desc.params_bytes ? data : NULL});
     gx__float_env_restore(&caller);
 }
 

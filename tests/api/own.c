@@ -261,6 +261,42 @@ static void many_workgroups(void **state)
     close_watched(ctx);
 }
 
+/* ---- the C function ---- */
+
+struct calls {
+    atomic_uint all, unaligned;
+};
+
+static void note_call(void *user, const gx_kernel_call *k)
+{
+    struct calls *calls = user;
+    atomic_fetch_add(&calls->all, 1);
+    atomic_fetch_add(&calls->unaligned, (uintptr_t)k->params % 16 != 0);
+    own_descs[SCALE].fn(own_descs[SCALE].user, k);
+}
+
+/* For jobs, and to verify them: any struct that shaders have too can be read there. */
+static void parameters_are_aligned(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = open_watched((gx_config){.sample_every = 1, .dispatch_elems = 100});
+    gx_op_desc desc = own_descs[SCALE];
+    struct calls calls = {0};
+    gx_op op;
+    desc.fn = note_call;
+    desc.user = &calls;
+    assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+    for (size_t d = 0; d < device_count; d++) {
+        struct own_case c;
+        own_case_make(&c, SCALE, op, 1000, 0, d + 1);
+        run_on(ctx, &c, &(gx_run_opts){.device = devices[d]});
+        own_case_free(&c);
+    }
+    assert_true(calls.all >= device_count);
+    assert_int_equal(calls.unaligned, 0);
+    close_watched(ctx);
+}
+
 /* ---- no elements ---- */
 
 static void must_not_run(void *user, const gx_kernel_call *k)
@@ -684,6 +720,7 @@ int main(void)
         cmocka_unit_test(parameters_of_each_job),
         cmocka_unit_test(registered_memory),
         cmocka_unit_test(many_workgroups),
+        cmocka_unit_test(parameters_are_aligned),
         cmocka_unit_test(no_elements),
         cmocka_unit_test(splits),
         cmocka_unit_test(devices_without_a_kernel),
