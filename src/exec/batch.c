@@ -105,6 +105,12 @@ gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *mess
                  (unsigned long long)device->facts.dispatch_bytes);
         s = GX_ERR_UNSUPPORTED;
     }
+    if (s == GX_OK && device->facts.dispatch_bytes && gx__op_shape(job->op) == GX_SHAPE_WHOLE &&
+        job->n > UINT32_MAX) { /* broadcast operands take no memory */
+        snprintf(message, size, "'%s' on '%s': n is %zu; a kernel there has up to %u elements",
+                 own->name, device->info.name, job->n, UINT32_MAX);
+        s = GX_ERR_UNSUPPORTED;
+    }
     return s;
 }
 

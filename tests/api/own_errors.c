@@ -257,6 +257,24 @@ static void workgroups_too_large(void **state)
     cannot_be_built(gxt_vulkan(), d, "1048576 x 1 x 1");
 }
 
+/* n is one word for a shader. Broadcast operands need no memory for more. */
+static void too_many_elements(void **state)
+{
+    (void)state;
+    gx_ctx *ctx = gxt_open(&(gx_config){0});
+    struct own_case c;
+    own_case_make(&c, COUNT, own_register(ctx, COUNT), 1, 1, 1);
+    gx_job job = own_case_job(&c);
+    job.n = ((size_t)1 << 32) + 1;
+    for (size_t d = 0; d < gpu_count; d++) {
+        gx_run_opts opts = {.device = gpus[d]};
+        assert_int_equal(gx_run(ctx, &job, 1, &opts, NULL), GX_ERR_UNSUPPORTED);
+        assert_non_null(strstr(gx_last_message(), "n is 4294967297"));
+    }
+    own_case_free(&c);
+    gx_close(&ctx);
+}
+
 static void wrong_wgsl(void **state)
 {
     static const struct {
@@ -475,15 +493,11 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptions),
-        cmocka_unit_test(invalid_jobs),
-        cmocka_unit_test(modules),
-        cmocka_unit_test(workgroups_too_large),
-        cmocka_unit_test(wrong_wgsl),
-        cmocka_unit_test(wrong_results),
-        cmocka_unit_test(nothing_to_compare_with),
-        cmocka_unit_test(another_function),
-        cmocka_unit_test(devices_fail),
+        cmocka_unit_test(descriptions),      cmocka_unit_test(invalid_jobs),
+        cmocka_unit_test(modules),           cmocka_unit_test(workgroups_too_large),
+        cmocka_unit_test(too_many_elements), cmocka_unit_test(wrong_wgsl),
+        cmocka_unit_test(wrong_results),     cmocka_unit_test(nothing_to_compare_with),
+        cmocka_unit_test(another_function),  cmocka_unit_test(devices_fail),
         cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
