@@ -12,9 +12,8 @@
 #define MAGIC        0x07230203u
 #define HEADER_WORDS 5u
 #define VERSION_MAX  0x00010500u /* Vulkan 1.2 */
-/* Of structs in push constants: bounds the time for any module. */
-#define TYPE_DEPTH  3
-#define MEMBERS_MAX 32u
+/* Types that the push constants of a module consist of: bounds the time for any module. */
+#define TYPES_MAX 1024u
 
 enum {
     OP_ENTRY_POINT = 15,
@@ -56,6 +55,7 @@ enum { BUILTIN_WORKGROUP_SIZE = 25 };
 struct module {
     const uint32_t *code;
     size_t words;
+    uint32_t *types; /* how many may still be looked at */
     char *message;
     size_t message_size;
 };
@@ -153,42 +153,49 @@ static bool constant(const struct module *m, uint32_t id, uint32_t *value)
 
 /* ---- push constants ---- */
 
-static uint64_t size_of(const struct module *m, uint32_t type, int depth);
+static uint64_t size_of(const struct module *m, uint32_t type);
 
-static uint64_t struct_size(const struct module *m, const struct instruction *i, int depth)
+/* At most UINT32_MAX, which is too many bytes anyway. */
+static uint64_t product(uint64_t a, uint64_t b)
+{
+    return b && a > UINT32_MAX / b ? UINT32_MAX : a * b;
+}
+
+static uint64_t struct_size(const struct module *m, const struct instruction *i)
 {
     uint64_t size = 0;
-    for (uint32_t k = 2; k < i->words && i->words < 2 + MEMBERS_MAX; k++) {
+    for (uint32_t k = 2; k < i->words; k++) {
         struct instruction matrix;
         uint32_t offset, stride;
-        uint64_t member = size_of(m, i->word[k], depth + 1);
-        if (find(m, OP_TYPE_MATRIX, 1, i->word[k], 4, &matrix) &&
-            member_decoration(m, i->word[1], k - 2, DECORATION_MATRIX_STRIDE, &stride))
-            member = (uint64_t)stride * matrix.word[3];
+        uint64_t member = size_of(m, i->word[k]);
         if (!member || !member_decoration(m, i->word[1], k - 2, DECORATION_OFFSET, &offset))
             return 0;
+        if (find(m, OP_TYPE_MATRIX, 1, i->word[k], 4, &matrix) &&
+            member_decoration(m, i->word[1], k - 2, DECORATION_MATRIX_STRIDE, &stride))
+            member = product(stride, matrix.word[3]);
         size = offset + member > size ? offset + member : size;
     }
     return size;
 }
 
 /* Bytes of a type; 0: not one that push constants can have. */
-static uint64_t size_of(const struct module *m, uint32_t type, int depth)
+static uint64_t size_of(const struct module *m, uint32_t type)
 {
     struct instruction i;
     uint32_t length, stride;
-    if (depth > TYPE_DEPTH)
+    if (!*m->types)
         return 0;
+    --*m->types;
     if (find(m, OP_TYPE_INT, 1, type, 4, &i) || find(m, OP_TYPE_FLOAT, 1, type, 3, &i))
         return i.word[2] / 8;
     if (find(m, OP_TYPE_VECTOR, 1, type, 4, &i) || find(m, OP_TYPE_MATRIX, 1, type, 4, &i))
-        return size_of(m, i.word[2], depth + 1) * i.word[3];
+        return product(size_of(m, i.word[2]), i.word[3]);
     if (find(m, OP_TYPE_ARRAY, 1, type, 4, &i))
         return constant(m, i.word[3], &length) &&
                        decoration(m, type, DECORATION_ARRAY_STRIDE, &stride)
-                   ? (uint64_t)stride * length
+                   ? product(stride, length)
                    : 0;
-    return find(m, OP_TYPE_STRUCT, 1, type, 2, &i) ? struct_size(m, &i, depth) : 0;
+    return find(m, OP_TYPE_STRUCT, 1, type, 2, &i) ? struct_size(m, &i) : 0;
 }
 
 /* ---- variables ---- */
@@ -231,7 +238,7 @@ static bool check_variable(const struct module *m, const struct instruction *var
         return refuse(m, "SPIR-V: variable %u is not a pointer", variable->word[2]);
     if (class != CLASS_PUSH)
         return check_buffer(m, variable, pointer.word[3], bindings);
-    uint64_t size = size_of(m, pointer.word[3], 0);
+    uint64_t size = size_of(m, pointer.word[3]);
     if (!size || size > push_bytes)
         return refuse(m,
                       "SPIR-V: the push constants have %llu bytes; this operation has %u "
@@ -323,8 +330,8 @@ bool gx__spirv_check(const uint32_t *code, size_t bytes, const char *entry, uint
                      uint32_t push_bytes, struct gx_spirv *spirv, char *message,
                      size_t message_size)
 {
-    const struct module m = {code, bytes / 4, message, message_size};
-    uint32_t id = 0;
+    uint32_t id = 0, types = TYPES_MAX;
+    const struct module m = {code, bytes / 4, &types, message, message_size};
     memset(spirv, 0, sizeof *spirv);
     if (bytes % 4 || bytes / 4 <= HEADER_WORDS)
         return refuse(&m, "SPIR-V: %zu bytes are not a module", bytes);

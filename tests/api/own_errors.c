@@ -196,6 +196,51 @@ static void modules(void **state)
     gx_close(&ctx);
 }
 
+static void append(struct words *w, uint32_t opcode, const uint32_t *operands, uint32_t count)
+{
+    assert_true(w->count + count < WORDS_MAX);
+    w->code[w->count++] = (count + 1) << 16 | opcode;
+    memcpy(w->code + w->count, operands, count * sizeof *operands);
+    w->count += count;
+}
+#define APPEND(w, opcode, ...)                                                                     \
+    append(w, opcode, (const uint32_t[]){__VA_ARGS__},                                             \
+           sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+/* Push constants of structs in structs in structs, each with many members, all in the same place:
+ * to look at all of them would take the time of several variables times 30^3. */
+static void nested_structs(void **state)
+{
+    enum { MEMBERS = 30, TYPE_INT = 21, TYPE_STRUCT = 30, TYPE_POINTER = 32, FUNCTION = 54 };
+    enum { FUNCTION_END = 56, VARIABLE = 59, MEMBER_DECORATE = 72, OFFSET = 35, PUSH = 9 };
+    enum { MAIN = 1, WORD = 10, STRUCT = 100 }; /* ids */
+    (void)state;
+    struct words w = {.code = {0x07230203, 0x00010500, 0, 200, 0}, .count = 5};
+    gx_ctx *ctx = gxt_open(NULL);
+    gx_op_desc d = own_descs[MULADD];
+    APPEND(&w, OP_CAPABILITY, 1);
+    APPEND(&w, OP_ENTRY_POINT, 5, MAIN, 0x6e69616d, 0); /* "main" */
+    APPEND(&w, OP_EXECUTION_MODE, MAIN, 17, 1, 1, 1);
+    APPEND(&w, TYPE_INT, WORD, 32, 0);
+    for (uint32_t depth = 0; depth < 3; depth++) {
+        uint32_t members[1 + MEMBERS] = {STRUCT + depth};
+        for (uint32_t k = 0; k < MEMBERS; k++) {
+            APPEND(&w, MEMBER_DECORATE, STRUCT + depth, k, OFFSET, 0);
+            members[1 + k] = depth ? STRUCT + depth - 1 : WORD;
+        }
+        append(&w, TYPE_STRUCT, members, 1 + MEMBERS);
+    }
+    APPEND(&w, TYPE_POINTER, 20, PUSH, STRUCT + 2);
+    APPEND(&w, VARIABLE, 20, 21, PUSH);
+    APPEND(&w, FUNCTION, 3, MAIN, 0, 4);
+    APPEND(&w, FUNCTION_END, 0);
+    d.spirv = w.code;
+    d.spirv_bytes = w.count * 4;
+    d.spirv_entry = NULL;
+    refused(ctx, &d, "push constants");
+    gx_close(&ctx);
+}
+
 /* ---- kernels that a device cannot build ---- */
 
 /* Only that device is at fault, only for this operation, and it stays healthy. */
@@ -493,11 +538,17 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptions),      cmocka_unit_test(invalid_jobs),
-        cmocka_unit_test(modules),           cmocka_unit_test(workgroups_too_large),
-        cmocka_unit_test(too_many_elements), cmocka_unit_test(wrong_wgsl),
-        cmocka_unit_test(wrong_results),     cmocka_unit_test(nothing_to_compare_with),
-        cmocka_unit_test(another_function),  cmocka_unit_test(devices_fail),
+        cmocka_unit_test(descriptions),
+        cmocka_unit_test(invalid_jobs),
+        cmocka_unit_test(modules),
+        cmocka_unit_test(nested_structs),
+        cmocka_unit_test(workgroups_too_large),
+        cmocka_unit_test(too_many_elements),
+        cmocka_unit_test(wrong_wgsl),
+        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(nothing_to_compare_with),
+        cmocka_unit_test(another_function),
+        cmocka_unit_test(devices_fail),
         cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
