@@ -245,37 +245,37 @@ static const arg_spec page_specs[] = {
     ARG_ROWS_FILTER(&filter),
 };
 
+static int check_args(const command *cmd)
+{
+    if (!words.count)
+        return cli_usage(cmd, "no scans given");
+    return filter_is_usable(&filter, cmd) ? EXIT_DONE : EXIT_USAGE;
+}
+
 static int run_compare(const common_opts *common)
 {
     static const result_kind kind = {.command = "compare", .title = "Comparison of devices"};
-    if (!words.count)
-        return cli_usage(&cmd_compare, "no scans given");
-    if (!filter_is_usable(&filter, &cmd_compare))
-        return EXIT_USAGE;
-    return run_kind(common, &kind);
+    int rc = check_args(&cmd_compare);
+    return rc == EXIT_DONE ? run_kind(common, &kind) : rc;
 }
 
 static int run_platforms(const common_opts *common)
 {
     static const result_kind kind = {
         .command = "platforms", .title = "Comparison of platforms", .by_machine = true};
-    if (!words.count)
-        return cli_usage(&cmd_platforms, "no scans given");
-    if (!filter_is_usable(&filter, &cmd_platforms))
-        return EXIT_USAGE;
-    return run_kind(common, &kind);
+    int rc = check_args(&cmd_platforms);
+    return rc == EXIT_DONE ? run_kind(common, &kind) : rc;
 }
 
 static int run_report(const common_opts *common)
 {
     result_kind kind = {.command = "report", .by_machine = !together, .page = true};
-    if (!words.count)
-        return cli_usage(&cmd_report, "no scans given");
-    if (!filter_is_usable(&filter, &cmd_report))
-        return EXIT_USAGE;
+    int rc = check_args(&cmd_report);
+    if (rc != EXIT_DONE)
+        return rc;
     if (!path)
         return cli_usage(&cmd_report, "no output page given: add -o page.html");
-    int rc = run_kind(common, &kind);
+    rc = run_kind(common, &kind);
     if (rc == EXIT_DONE)
         fprintf(stderr, "%s: open it in a browser; works offline%s\n", path,
                 page_has_charts() ? ""

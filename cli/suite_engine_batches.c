@@ -20,6 +20,20 @@ static uint64_t one_step(const engine *e)
     return 1;
 }
 
+/* What was measured of a contender, with its speedup over the first one. */
+static engine_row row_of(const contender *c, const contender *first, uint64_t elements)
+{
+    engine_row row = {.mode = gx_mode_name(c->mode),
+                      .chosen = gx_mode_name(c->chosen),
+                      .jobs = c->count,
+                      .elements = elements,
+                      .samples = c->samples,
+                      .ns = c->ns,
+                      ENGINE_NO_RATES};
+    row.speedup = first->ns.median / c->ns.median;
+    return row;
+}
+
 /* ---- batch: jobs of one size, in every mode ---- */
 
 static int show_batch(engine *e, const contender *c, size_t n)
@@ -28,14 +42,7 @@ static int show_batch(engine *e, const contender *c, size_t n)
     for (size_t i = 1; i < MODES && c[i].mode != GX_MODE_AUTO; i++)
         best = c[i].ns.median < best ? c[i].ns.median : best;
     for (size_t i = 0; i < MODES; i++) {
-        engine_row row = {.mode = gx_mode_name(c[i].mode),
-                          .chosen = gx_mode_name(c[i].chosen),
-                          .jobs = c[i].count,
-                          .elements = n,
-                          .samples = c[i].samples,
-                          .ns = c[i].ns,
-                          ENGINE_NO_RATES};
-        row.speedup = c[0].ns.median / c[i].ns.median;
+        engine_row row = row_of(&c[i], c, n);
         row.of_best = c[i].ns.median / best;
         if (!engine_show(e, &row))
             return EXIT_FAILED;
@@ -234,15 +241,8 @@ static int run_small(engine *e)
     static const char *const what[] = {"64 calls", "one call", "one call", "one call"};
     int rc = engine_measure(e, c, 4, 201, 2.0);
     for (size_t i = 0; rc == EXIT_DONE && i < 4; i++) {
-        engine_row row = {.what = what[i],
-                          .mode = gx_mode_name(c[i].mode),
-                          .chosen = gx_mode_name(c[i].chosen),
-                          .jobs = SMALL_JOBS,
-                          .elements = SMALL_ELEMENTS,
-                          .samples = c[i].samples,
-                          .ns = c[i].ns,
-                          ENGINE_NO_RATES};
-        row.speedup = c[0].ns.median / c[i].ns.median;
+        engine_row row = row_of(&c[i], c, SMALL_ELEMENTS);
+        row.what = what[i];
         rc = engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
     }
     engine_step(e);
@@ -265,14 +265,10 @@ static int show_paths(engine *e, const contender *c, size_t count, size_t n)
 {
     int rc = EXIT_DONE;
     for (size_t i = 0; i < count && rc == EXIT_DONE; i++) {
-        engine_row row = {.what = gx_path_name(c[i].path),
-                          .chosen = gx_path_name(c[i].chosen_path),
-                          .jobs = 1,
-                          .elements = n,
-                          .samples = c[i].samples,
-                          .ns = c[i].ns,
-                          ENGINE_NO_RATES};
-        row.speedup = c[0].ns.median / c[i].ns.median;
+        engine_row row = row_of(&c[i], c, n);
+        row.what = gx_path_name(c[i].path);
+        row.mode = NULL;
+        row.chosen = gx_path_name(c[i].chosen_path);
         rc = engine_show(e, &row) ? EXIT_DONE : EXIT_FAILED;
     }
     return rc;

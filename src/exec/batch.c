@@ -94,24 +94,25 @@ gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *mess
     else if (s == GX_ERR_UNSUPPORTED)
         snprintf(message, size, "'%s' cannot run on '%s': it was registered without %s", own->name,
                  device->info.name, missing_kernel(device->info.kind));
-    for (int i = 0; i < GX_OPERANDS && s == GX_OK && device->facts.dispatch_bytes; i++) {
-        if (gx__op_shape(job->op) != GX_SHAPE_WHOLE ||
-            gx__operand_bytes(job, i) <= device->facts.dispatch_bytes)
+    uint64_t limit = device->facts.dispatch_bytes;
+    if (s != GX_OK || !limit || gx__op_shape(job->op) != GX_SHAPE_WHOLE)
+        return s;
+    for (int i = 0; i < GX_OPERANDS; i++) {
+        size_t bytes = gx__operand_bytes(job, i);
+        if (bytes <= limit)
             continue;
         snprintf(message, size,
                  "'%s' on '%s': an operand has %zu bytes; it must be whole, and a "
                  "kernel there sees up to %llu",
-                 own->name, device->info.name, gx__operand_bytes(job, i),
-                 (unsigned long long)device->facts.dispatch_bytes);
-        s = GX_ERR_UNSUPPORTED;
+                 own->name, device->info.name, bytes, (unsigned long long)limit);
+        return GX_ERR_UNSUPPORTED;
     }
-    if (s == GX_OK && device->facts.dispatch_bytes && gx__op_shape(job->op) == GX_SHAPE_WHOLE &&
-        job->n > UINT32_MAX) { /* broadcast operands take no memory */
+    if (job->n > UINT32_MAX) { /* broadcast operands take no memory */
         snprintf(message, size, "'%s' on '%s': n is %zu; a kernel there has up to %u elements",
                  own->name, device->info.name, job->n, UINT32_MAX);
-        s = GX_ERR_UNSUPPORTED;
+        return GX_ERR_UNSUPPORTED;
     }
-    return s;
+    return GX_OK;
 }
 
 /* ---- failing ---- */

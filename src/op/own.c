@@ -222,10 +222,11 @@ gx_status gx__own_register(struct gx_instance *instance, const gx_op_desc *calle
         s = GX_ERR_OUT_OF_MEMORY;
     } else {
         s = fill(own, instance, &desc, &spirv);
-        refuse(message, size, "no memory for the operation"); /* if that is what happened */
+        if (s == GX_OK)
+            *op = atomic_load(&own->op);
+        else
+            refuse(message, size, "no memory for the operation");
     }
-    if (s == GX_OK)
-        *op = atomic_load(&own->op);
     pthread_mutex_unlock(&lock);
     return s;
 }
