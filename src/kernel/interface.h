@@ -39,6 +39,9 @@
  * out a b c in units of 4 bytes, and the steps of a, b and c in the same unit. */
 #define GX_K_OWN_PUSH_WORDS 8
 
+/* ntt.glsl: powers of a shift are in two tables, one of this many low bits of the exponent. */
+#define GX_K_NTT_LOW_BITS 12
+
 /* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
  * of one invocation. */
 #define GX_K_ROOF_CHAINS 16
