@@ -104,7 +104,7 @@ void args_words(const arg_spec *spec, char *text)
         return;
     case ARG_OP:
     case ARG_OPS:
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        for (int o = 1; plain_op((gx_op)o); o++)
             append_word(text, gx_op_get_info((gx_op)o)->name, NAME_LENGTH);
         return;
     case ARG_CHOICE:

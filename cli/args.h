@@ -14,6 +14,14 @@
 
 #include "gpuexec.h"
 
+/* gx_op_get_info of the operations whose jobs need no parameters, which come first; NULL after
+ * them. */
+static inline const gx_op_info *plain_op(gx_op op)
+{
+    const gx_op_info *info = gx_op_get_info(op);
+    return info && !info->params ? info : NULL;
+}
+
 typedef enum arg_kind {
     ARG_FLAG,    /* int: set to `set`; flags with the same int exclude each other */
     ARG_TEXT,    /* const char * */

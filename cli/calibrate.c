@@ -50,7 +50,7 @@ static void make_wishes(wishes *w)
 {
     gx_calibration *s = &w->settings;
     *w = (wishes){0};
-    for (int o = 1; o < OPS_MAX && gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; o < OPS_MAX && plain_op((gx_op)o); o++)
         if (opts.ops >> o & 1)
             w->ops[s->op_count++] = (gx_op)o;
     for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)

@@ -93,7 +93,7 @@ int cli_no_operation(const command *cmd, uint32_t fields)
     gx_field field = 1;
     while (gx_field_get_info(field + 1) && !(fields >> field & 1))
         field++;
-    for (int o = 1; gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; plain_op((gx_op)o); o++)
         if (gx_op_exists((gx_op)o, field)) {
             size_t used = strlen(ops);
             snprintf(ops + used, sizeof ops - used, " %s", gx_op_get_info((gx_op)o)->name);

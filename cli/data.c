@@ -5,6 +5,8 @@
  */
 #include "data.h"
 
+#include "args.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -175,7 +177,7 @@ bool data_arrays_make(data_arrays *d, gx_field field, uint32_t ops, size_t n, ui
     size_t bytes = n * gx_field_get_info(field)->element_bytes;
     unsigned operands = 0;
     *d = (data_arrays){0};
-    for (int o = 1; gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; plain_op((gx_op)o); o++)
         if (ops >> o & 1 && gx_op_exists((gx_op)o, field) &&
             gx_op_get_info((gx_op)o)->operands > operands)
             operands = gx_op_get_info((gx_op)o)->operands;

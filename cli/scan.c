@@ -92,7 +92,7 @@ static int show(const scan_file *result, output_format format)
 static bool any_operation(void)
 {
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        for (int o = 1; plain_op((gx_op)o); o++)
             if (opts.fields >> f & 1 && opts.ops >> o & 1 && gx_op_exists((gx_op)o, (gx_field)f))
                 return true;
     return false;

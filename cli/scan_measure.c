@@ -126,7 +126,7 @@ static void append_cells(const scan_opts *o, char *text, size_t size)
             separator = ",";
         }
     separator = " --op ";
-    for (int op = 1; gx_op_get_info((gx_op)op); op++)
+    for (int op = 1; plain_op((gx_op)op); op++)
         if (o->ops >> op & 1) {
             append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
             separator = ",";
@@ -178,7 +178,7 @@ static uint64_t count_cells(const scanning *s)
 {
     uint64_t n = 0;
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        for (int o = 1; plain_op((gx_op)o); o++)
             if (s->opts->fields >> f & 1 && s->opts->ops >> o & 1 &&
                 gx_op_exists((gx_op)o, (gx_field)f))
                 n += s->opts->sizes.count;
@@ -528,7 +528,7 @@ static int scan_field(scanning *s, gx_field field)
     bool made = data_arrays_make(&s->arrays, field, s->opts->ops, number_list_max(&s->opts->sizes),
                                  s->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && !signals_caught && gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; rc == EXIT_DONE && !signals_caught && plain_op((gx_op)o); o++)
         if (s->opts->ops >> o & 1 && gx_op_exists((gx_op)o, field))
             rc = scan_op(s, field, (gx_op)o);
     data_arrays_free(&s->arrays);

@@ -135,7 +135,7 @@ static int bench_field(benchmark *b, const char *device, gx_field field)
     uint64_t most = number_list_max(&b->sizes);
     bool made = data_arrays_make(&b->arrays, field, b->ops, most, b->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; rc == EXIT_DONE && plain_op((gx_op)o); o++)
         if (wanted(b, field, (gx_op)o))
             rc = bench_op(b, device, field, (gx_op)o);
     data_arrays_free(&b->arrays);
@@ -167,7 +167,7 @@ static uint64_t count_steps(const benchmark *b)
 {
     uint64_t n = 0;
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        for (int o = 1; plain_op((gx_op)o); o++)
             n += wanted(b, (gx_field)f, (gx_op)o) ? b->sizes.count : 0;
     return n;
 }

@@ -50,7 +50,7 @@ static uint64_t count_wanted(void)
 {
     uint64_t n = 0;
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        for (int o = 1; plain_op((gx_op)o); o++)
             n += wanted((gx_field)f, (gx_op)o);
     return n;
 }
@@ -110,7 +110,7 @@ static int verify_field(verification *v, const char *device, gx_field field)
         return cli_no_memory();
     }
     int rc = EXIT_DONE;
-    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
+    for (int o = 1; rc == EXIT_DONE && plain_op((gx_op)o); o++)
         if (wanted(field, (gx_op)o))
             rc = verify_op(v, device, (gx_op)o, &d);
     check_data_free(&d);

@@ -45,7 +45,7 @@ struct workload {
 static void list_kinds(workload *w)
 {
     for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+        for (int o = 1; plain_op((gx_op)o); o++)
             for (size_t i = 0; i < w->opts.sizes.count; i++)
                 if (w->opts.fields >> f & 1 && w->opts.ops >> o & 1 &&
                     gx_op_exists((gx_op)o, (gx_field)f) && w->kind_count < KINDS_MAX)

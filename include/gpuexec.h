@@ -106,7 +106,23 @@ enum {
     GX_TO_MONT = 9,    /* a * R: plain integer to Montgomery form */
     GX_FROM_MONT = 10, /* a / R: Montgomery form to plain integer */
     GX_SUM = 11,       /* a[0] + a[1] + ...: one element; 0 if n is 0 */
-    GX_DOT = 12        /* a[0] * b[0] + a[1] * b[1] + ...: one element */
+    GX_DOT = 12,       /* a[0] * b[0] + a[1] * b[1] + ...: one element */
+    GX_NTT = 13,       /* number-theoretic transforms of a: gx_ntt_params */
+    /* The following take gx_poly_params where they mention `count` or flags; out must not overlap
+     * an operand. */
+    GX_PREFIX_SUM = 14,     /* out[i] = a[0] + ... + a[i] */
+    GX_PREFIX_PRODUCT = 15, /* out[i] = a[0] * ... * a[i] */
+    GX_POWERS = 16,         /* out[i] = a^i; a is one element */
+    GX_COSETS = 17,         /* out[c * count + i] = a^i * b^c, i < count; a and b are one element */
+    GX_EVALUATE = 18,       /* a[0] + a[1] * b + a[2] * b^2 + ...: one element; b is one element;
+                               GX_POLY_REVERSED: the coefficients are in bit-reversed order */
+    GX_DIVIDE_LINEAR = 19,  /* the quotient of a[0] + a[1] * X + ... by X - b, b one element:
+                               out[i] = a[i + 1] + a[i + 2] * b + ...; out[n - 1] = 0 */
+    GX_BIT_REVERSE = 20,    /* out[i] = a[i with its bits reversed]; n is a power of two */
+    GX_GATHER = 21,         /* out[i] = a[b[i]]; b has n indices (uint32_t), a `count` elements */
+    GX_ROTATE = 22,         /* out[i] = a[(i + count) mod n] */
+    GX_INTERLEAVE = 23,     /* `count` parts, one after the other, to out[i * count + part] */
+    GX_DEINTERLEAVE = 24    /* its inverse: element i * count + part of a to its part */
 };
 
 /* Static data owned by the library. Both structs may grow at the end. */
@@ -115,6 +131,7 @@ typedef struct gx_field_info {
     uint32_t element_bytes;  /* 48, 32 or 4 */
     uint32_t limbs;          /* 64-bit limbs; 0 for u32 and f32 */
     const uint64_t *modulus; /* `limbs` limbs, least significant first; NULL for u32 and f32 */
+    uint32_t two_adicity;    /* transforms of up to 2^this elements; 0: none */
 } gx_field_info;
 
 typedef struct gx_op_info {
@@ -122,6 +139,8 @@ typedef struct gx_op_info {
     const char *result; /* "a * b + c" */
     uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
     uint32_t reduces;   /* 1: reduces n elements to one */
+    uint32_t params;    /* gx_job.params is: 0: NULL; 1: gx_ntt_params; 2: gx_poly_params; 3:
+                           gx_op_params */
 } gx_op_info;
 
 /* Static data, or NULL for an unknown value; a registered operation has it until it is
@@ -351,13 +370,78 @@ typedef struct gx_job {
     gx_operand a, b, c, out;
     uint32_t flags; /* GX_JOB_* */
     uint32_t reserved;
-    const void *params; /* registered operations: gx_op_params, or NULL; borrowed like operands.
+    const void *params; /* GX_NTT: gx_ntt_params; operations on polynomials: gx_poly_params;
+                           registered operations: gx_op_params, or NULL. Borrowed like operands.
                            Others: NULL */
 } gx_job;
 
 /* Size in bytes of operand 'a', 'b', 'c', or 'o' for out. 0 if the job is NULL, has no such
  * operand, or has an unknown op or field. Any thread. */
 GX_API size_t gx_operand_bytes(const gx_job *job, char operand);
+
+/* ---- transforms and polynomials --------------------------------------------- */
+
+/* A multiplicative subgroup of 2^log2_size elements, and a coset of it: what transforms are over.
+ * doc/ntt.md. Devices make their tables when they first need them, and keep them while there is
+ * memory. */
+typedef struct gx_domain gx_domain;
+
+/* Input. */
+typedef struct gx_domain_desc {
+    size_t struct_size; /* sizeof(gx_domain_desc) */
+    gx_field field;     /* GX_BLS12_381_FR or GX_BN254_FR */
+    uint32_t log2_size; /* of the largest transform: 0 .. gx_field_info.two_adicity */
+    const void *root;   /* generator, of order 2^log2_size, in Montgomery form; NULL: the root
+                           that arkworks, gnark-crypto and sppark use (doc/encoding.md) */
+    const void *shift;  /* of cosets, not 0, in Montgomery form; NULL: 7 for GX_BLS12_381_FR, 5
+                           for GX_BN254_FR */
+} gx_domain_desc;
+
+/* On success the caller owns *domain and destroys it before gx_close; on failure it is NULL. Any
+ * thread; does not block. */
+GX_API gx_status gx_domain_create(gx_ctx *ctx, const gx_domain_desc *desc, gx_domain **domain);
+
+/* Destroys the domain and clears the caller's pointer; NULL and a pointer to NULL are allowed. No
+ * job that uses it may be in progress. Any thread. */
+GX_API void gx_domain_destroy(gx_domain **domain);
+
+/* Writes the root of unity of order 2^log2_n of the domain (one element in Montgomery form).
+ * Any thread. */
+GX_API gx_status gx_domain_root(const gx_domain *domain, uint32_t log2_n, void *element);
+
+#define GX_NTT_INVERSE 1u /* values to coefficients, 1/n included */
+#define GX_NTT_COSET                                                                               \
+    2u                         /* over the coset: coefficient i times shift^i before a forward     \
+                                  transform, shift^-i after an inverse one */
+#define GX_NTT_REVERSED_IN  4u /* each transform of a is in bit-reversed order */
+#define GX_NTT_REVERSED_OUT 8u /* each transform of out is */
+#define GX_NTT_COLUMNS                                                                             \
+    16u /* the transforms are the columns of a matrix, not its rows: element                       \
+           i of transform t is i * batch + t */
+
+/* gx_job.params of GX_NTT. job.n is the number of elements of out: batch << log2_n. Output k of
+ * a forward transform is the sum of a[i] * (shift^i) * root^(i * k). out is a, or does not overlap
+ * it. Input. */
+typedef struct gx_ntt_params {
+    size_t struct_size;      /* sizeof(gx_ntt_params) */
+    const gx_domain *domain; /* of the job's field and context; log2_n is at most its log2_size */
+    uint32_t log2_n;         /* 2^log2_n elements per transform */
+    uint32_t log2_pad;       /* each transform of a has 2^(log2_n - log2_pad) elements; the others
+                                are 0 (not in place) */
+    uint32_t flags;          /* GX_NTT_* */
+    uint32_t reserved;
+} gx_ntt_params;
+
+#define GX_POLY_REVERSED 1u /* GX_EVALUATE: n is a power of two, a is in bit-reversed order */
+
+/* gx_job.params of GX_EVALUATE (may be NULL), GX_COSETS, GX_GATHER, GX_ROTATE, GX_INTERLEAVE and
+ * GX_DEINTERLEAVE. Input. */
+typedef struct gx_poly_params {
+    size_t struct_size; /* sizeof(gx_poly_params) */
+    uint64_t count;     /* as the operation says; where it divides n into parts, a divisor of n */
+    uint32_t flags;     /* GX_POLY_* */
+    uint32_t reserved;
+} gx_poly_params;
 
 /* ---- kernels of the caller ------------------------------------------------ */
 

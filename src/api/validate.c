@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "exec/buffer.h"
+#include "op/params.h"
 
 __attribute__((format(printf, 3, 4))) static gx_status refuse(char *message, gx_status status,
                                                               const char *format, ...)
@@ -41,7 +42,7 @@ static gx_status validate_own(const struct gx_own_op *own, const gx_job *job, ch
     return gx__own_params(own, job, &params, message, GX_REFUSAL_BYTES) ? GX_OK : GX_ERR_INVALID;
 }
 
-static gx_status validate_kind(const gx_job *job, char *message)
+static gx_status validate_kind(const struct gx_instance *instance, const gx_job *job, char *message)
 {
     const struct gx_own_op *own = gx__own(job->op);
     if (own) {
@@ -58,11 +59,13 @@ static gx_status validate_kind(const gx_job *job, char *message)
     gx_status s = validate_flags(job, message);
     if (s != GX_OK)
         return s;
+    if (job->n > SIZE_MAX / 2 / gx__element_bytes(job->field))
+        return refuse(message, GX_ERR_INVALID, "n is %zu, more than memory can hold", job->n);
+    if (gx__op_has_params(job->op))
+        return gx__params_check(instance, job, message, GX_REFUSAL_BYTES);
     if (job->params)
         return refuse(message, GX_ERR_INVALID, "params must be NULL for %s",
                       gx_op_get_info(job->op)->name);
-    if (job->n > SIZE_MAX / 2 / gx__element_bytes(job->field))
-        return refuse(message, GX_ERR_INVALID, "n is %zu, more than memory can hold", job->n);
     return GX_OK;
 }
 
@@ -72,8 +75,13 @@ static uintptr_t operand_start(const gx_operand *o)
     return o->buf ? o->offset : (uintptr_t)o->host;
 }
 
-/* Whether out overlaps an operand in a way that is not allowed. Being exactly the operand is
- * allowed if the operation is elementwise. */
+static bool may_be_in_place(const gx_job *job)
+{
+    enum gx_op_shape shape = gx__op_shape(job->op);
+    return shape == GX_SHAPE_ELEMENTWISE || shape == GX_SHAPE_TRANSFORM;
+}
+
+/* Whether out overlaps an operand in a way that is not allowed. */
 static bool partly_overlaps(const gx_job *job, int which)
 {
     const gx_operand *o = gx__operand(job, which);
@@ -83,7 +91,7 @@ static bool partly_overlaps(const gx_job *job, int which)
     size_t out_bytes = gx__operand_bytes(job, GX_OUT), in_bytes = gx__operand_bytes(job, which);
     if (!in_bytes)
         return false;
-    if (out == in && out_bytes == in_bytes && gx__op_shape(job->op) == GX_SHAPE_ELEMENTWISE)
+    if (out == in && out_bytes == in_bytes && may_be_in_place(job))
         return false;
     return out < in + in_bytes && in < out + out_bytes;
 }
@@ -110,7 +118,7 @@ static gx_status validate_memory(const gx_job *job, const char *name, int which,
         return (uintptr_t)o->host <= UINTPTR_MAX - bytes
                    ? GX_OK
                    : refuse(message, GX_ERR_INVALID, "%s runs past the end of memory", name);
-    size_t align = gx__prime(job->field) ? 16 : 4;
+    size_t align = gx__prime(job->field) && gx__operand_element(job, which) % 16 == 0 ? 16 : 4;
     if (o->offset % align)
         return refuse(message, GX_ERR_INVALID, "%s: offset %zu is not a multiple of %zu", name,
                       o->offset, align);
@@ -140,7 +148,7 @@ static gx_status validate_operand(const gx_job *job, int which, char *message)
     gx_status s = validate_memory(job, name, which, message);
     if (s != GX_OK || !partly_overlaps(job, which))
         return s;
-    if (gx__op_shape(job->op) != GX_SHAPE_ELEMENTWISE)
+    if (!may_be_in_place(job))
         return refuse(message, GX_ERR_OVERLAP,
                       "out overlaps %s: the result of %s needs memory of its own", name,
                       gx_op_get_info(job->op)->name);
@@ -174,7 +182,7 @@ static gx_status validate_buffers(const struct gx_instance *instance, const gx_j
 gx_status gx__validate(const struct gx_instance *instance, const gx_job *job, bool routed,
                        char *message)
 {
-    gx_status s = validate_kind(job, message);
+    gx_status s = validate_kind(instance, job, message);
     if (s != GX_OK)
         return s;
     if (job->out.broadcast)

@@ -149,7 +149,7 @@ static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 {
     for (gx_field field = 1; field < GX_FIELD_END; field++) {
         for (gx_op op = 1; op < GX_OP_END; op++)
-            if (gx_op_exists(op, field))
+            if (gx_op_exists(op, field) && gx__op_rows[op].host < GX_HOST_KERNELS)
                 fill_kernel(cpu, table, field, op);
         fill_kernel(cpu, table, field, GX_OP_CHECK);
     }

@@ -272,8 +272,12 @@ static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, co
 {
     uint64_t most = facts->dispatch_elems;
     const struct gx_own_op *own = gx__own(job->op);
-    if (!own)
+    if (!own && job->op < GX_NTT)
         return most;
+    if (!own) {
+        uint64_t unit = gx__job_unit(job);
+        return unit < most ? most / (unit ? unit : 1) * unit : unit;
+    }
     if (own->desc.flags & GX_OP_WHOLE)
         return job->n;
     for (int i = 0; i < GX_OPERANDS && facts->dispatch_bytes; i++)

@@ -64,7 +64,7 @@ gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, 
                          struct gx_kernel *kernel)
 {
     struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
-    if (gx__is_own(job->op))
+    if (gx__op_has_params(job->op))
         gx__op_params(job, key.param);
     if (only)
         key.op = GX_OP_CHECK;

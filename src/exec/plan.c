@@ -83,10 +83,18 @@ static bool takes_room(const struct gx_piece *p, int i)
 
 /* Elements of each piece, at most `most`. Pieces have equal sizes: a small last one would cost a
  * round trip and carry next to nothing. */
-static uint64_t equal_piece(uint64_t n, uint64_t most)
+static uint64_t equal_piece(uint64_t n, uint64_t most, uint64_t unit)
 {
     uint64_t pieces = (n + most - 1) / most, each = (n + pieces - 1) / pieces;
-    return least(most, (each + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN);
+    uint64_t align = unit > 1 ? unit : PIECE_ALIGN;
+    return least(most, (each + align - 1) / align * align);
+}
+
+/* Most elements of a piece that needs memory of its group: whole units. */
+static uint64_t chunk_of(const struct gx_plan *plan, uint64_t most, uint64_t unit)
+{
+    uint64_t chunk = least(most, plan->chunk) / unit * unit;
+    return chunk ? chunk : unit;
 }
 
 /* The first piece of a job, as large as possible. *before: its operands are checked in a separate
@@ -104,6 +112,7 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
     p->first = 0;
     p->only = 0;
     p->one = 0;
+    p->resized = gx__facts_of(job->op)->resized;
     for (int i = 0; i < GX_OPERANDS; i++) {
         p->element[i] = (uint32_t)gx__operand_element(job, i);
         p->one |= (gx__operand_is_one(job, i) ? 1u : 0) << i;
@@ -115,8 +124,9 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
         p->access[GX_OUT] = GX_OPERAND_STAGED;
     uint64_t most = gx__dispatch_most(plan->facts, job);
     p->n = least(job->n, most * GX_GROUP_DISPATCHES);
-    if (!direct && gx__op_shape(job->op) != GX_SHAPE_WHOLE && job->n > least(p->n, plan->chunk))
-        p->n = equal_piece(job->n, least(p->n, plan->chunk));
+    uint64_t unit = gx__job_unit(job);
+    if (!direct && unit < job->n && job->n > chunk_of(plan, p->n, unit))
+        p->n = equal_piece(job->n, chunk_of(plan, p->n, unit), unit);
     p->step = p->n ? least(p->n, most) : 1;
     p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
     *before = p->check && replaces && (p->access[GX_OUT] == GX_OPERAND_DIRECT || p->n < job->n);

@@ -37,7 +37,8 @@ struct gx_piece {
     uint64_t first, n, step; /* step: elements of one dispatch */
     bool reduces;            /* its result is joined to those of the job's other pieces: by the
                                 device where out is direct, else by the host */
-    uint32_t one;            /* bits of the operands that are a single element */
+    uint32_t one;            /* bits of the operands that are a single element, ... */
+    uint32_t resized;        /* ... and of those whose length is not that of out */
     uint32_t element[GX_OPERANDS]; /* bytes of one */
     uint32_t slot;                 /* of its first dispatch, if it is checked */
     bool check, last;              /* last: it ends the job */
@@ -114,11 +115,15 @@ struct gx_cursor {
 /* Size of the piece's part of an operand, and its offset in the operand. */
 static inline size_t gx__piece_bytes(const struct gx_piece *p, int which)
 {
+    if (p->resized >> which & 1)
+        return gx__operand_length(p->job, which, p->n);
     return (p->one >> which & 1 ? 1 : (size_t)p->n) * p->element[which];
 }
 
 static inline size_t gx__piece_offset(const struct gx_piece *p, int which)
 {
+    if (p->resized >> which & 1)
+        return gx__operand_offset(p->job, which, p->first);
     return p->one >> which & 1 ? 0 : (size_t)p->first * p->element[which];
 }
 

@@ -155,7 +155,9 @@ static struct gx_binding bind(const struct gx_inflight *f, const struct gx_piece
                               uint64_t at)
 {
     const gx_operand *o = gx__operand(p->job, i);
-    size_t skip = p->one >> i & 1 ? 0 : (size_t)at * p->element[i];
+    size_t skip = p->resized >> i & 1 ? gx__operand_offset(p->job, i, at)
+                  : p->one >> i & 1   ? 0
+                                      : (size_t)at * p->element[i];
     if (p->access[i] != GX_OPERAND_DIRECT)
         return (struct gx_binding){f->set->device, p->offset[i] + skip};
     return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};

@@ -38,6 +38,8 @@ struct gx_prime {
     gx_field field;
     uint32_t limbs;           /* 4 or 6; the top bit of the top limb of p is clear */
     uint64_t p[GX_LIMBS_MAX]; /* the modulus, lowest limb first */
+    uint32_t two_adicity;     /* 2^this divides p - 1, and no higher power; 0: no transforms */
+    uint32_t generator;       /* of the multiplicative group: for the default root and shift */
 
     /* derived: R = 2^(64 * limbs) */
     uint64_t one[GX_LIMBS_MAX]; /* R mod p */

@@ -29,7 +29,8 @@ static void fill_fields(void)
         fields[f] = (gx_field_info){.name = field_names[f],
                                     .element_bytes = (uint32_t)gx__element_bytes(f),
                                     .limbs = prime ? prime->limbs : 0,
-                                    .modulus = prime ? prime->p : NULL};
+                                    .modulus = prime ? prime->p : NULL,
+                                    .two_adicity = prime ? prime->two_adicity : 0};
     }
 }
 

@@ -3,6 +3,7 @@
  * The portable tier: 64-bit C with unsigned __int128, for every CPU. The base that other tiers
  * override, and the only tier on CPUs other than x86-64.
  */
+#include "field/scalar.h"
 #include "field/scalar_loops.h"
 #include "field/sum.h"
 
@@ -226,4 +227,14 @@ void gx__host_fill_portable(struct gx_host_table *table)
         table->fn[words[i].field][GX_HOST_MUL] = words[i].mul;
         memset(table->tier[words[i].field], GX_TIER_PORTABLE, GX_HOST_KERNELS);
     }
+}
+
+void gx__mul_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t r[GX_LIMBS_MAX];
+    if (prime->limbs == 4)
+        fe_mul(4, r, a, b, prime);
+    else
+        fe_mul(6, r, a, b, prime);
+    store_limbs(prime->limbs, out, r);
 }

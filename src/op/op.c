@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "field/sum.h"
+#include "op/params.h"
 
 #define X(symbol, value, ...)                                                                      \
     _Static_assert((int)(symbol) == (value) && (value) > 0 && (value) < GX_OP_END,                 \
@@ -18,7 +19,11 @@ GX__OP_LIST(X)
 const struct gx_op_row gx__op_rows[GX_OP_END] = {
 #define X(symbol, value, name, operands, words, shape, family, products, ns, host, verifier,       \
           result)                                                                                  \
-    [symbol] = {{name, result, operands, GX_SHAPE_##shape == GX_SHAPE_REDUCTION},                  \
+    [symbol] = {{name, result, operands,                                                           \
+                 GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (symbol) == GX_EVALUATE,                \
+                 (symbol) < GX_NTT    ? 0                                                          \
+                 : (symbol) == GX_NTT ? 1                                                          \
+                                      : 2},                                                        \
                 words,                                                                             \
                 GX_SHAPE_##shape,                                                                  \
                 GX_SHADER_##family,                                                                \
@@ -30,12 +35,24 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
 #undef X
 };
 
+#define ONE(op)                                                                                    \
+    ((op) == GX_POWERS                                 ? 1u << GX_A                                \
+     : (op) == GX_COSETS                               ? 1u << GX_A | 1u << GX_B                   \
+     : (op) == GX_EVALUATE || (op) == GX_DIVIDE_LINEAR ? 1u << GX_B                                \
+                                                       : 0u)
+#define RESIZED(op) ((op) == GX_NTT || (op) == GX_GATHER ? 1u << GX_A : 0u)
+
 struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS] = {
 #define X(symbol, value, name, operands, words, shape, ...)                                        \
-    [symbol] = {GX_SHAPE_##shape, operands, GX_SHAPE_##shape == GX_SHAPE_REDUCTION, {0}},
+    [symbol] = {GX_SHAPE_##shape,                                                                  \
+                operands,                                                                          \
+                GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (symbol) == GX_EVALUATE,                 \
+                ONE(symbol),                                                                       \
+                RESIZED(symbol),                                                                   \
+                {0}},
     GX__OP_LIST(X)
 #undef X
-        [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, {0}},
+        [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, 0, 0, {0}},
 };
 
 const gx_op_info *gx_op_get_info(gx_op op)
@@ -58,6 +75,8 @@ int gx_op_exists(gx_op op, gx_field field)
         return gx__own(op) && !field;
     if (!gx_op_get_info(op) || !gx_field_get_info(field))
         return 0;
+    if (op == GX_NTT)
+        return gx_field_get_info(field)->two_adicity > 0;
     return gx__prime(field) || gx__op_rows[op].on_words;
 }
 
@@ -67,6 +86,8 @@ enum gx_shader_family gx__op_family(gx_op op, gx_field field)
         return GX_SHADER_COPY;
     if (op == GX_OP_ROOF)
         return GX_SHADER_ROOF;
+    if (op == GX_OP_NTT_TABLE)
+        return GX_SHADER_NTT_TABLE;
     if (gx__is_own(op))
         return GX_SHADER_OWN;
     if (!gx__prime(field)) /* one module handles them all */
@@ -126,15 +147,25 @@ void gx__op_join(const gx_job *job, void *result, const void *part)
 
 /* ---- parameters ---- */
 
-void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS])
+static void own_params(const gx_job *job, uint32_t *param)
 {
     const struct gx_own_op *own = gx__own(job->op);
     gx_op_params params;
     char message[GX_MESSAGE_BYTES];
-    memset(param, 0, GX_PARAMS * sizeof *param);
     if (!own || !gx__own_params(own, job, &params, message, sizeof message))
         return; /* the latter was checked with the job */
     if (own->desc.params_bytes)
         memcpy(param, params.data, own->desc.params_bytes);
     memcpy(param + GX_PARAM_GROUPS, params.groups, sizeof params.groups);
+}
+
+void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS])
+{
+    memset(param, 0, GX_PARAMS * sizeof *param);
+    if (job->op == GX_NTT)
+        gx__ntt_key(job, param);
+    else if (gx__is_own(job->op))
+        own_params(job, param);
+    else if (gx__op_has_params(job->op))
+        gx__poly_key(job, param);
 }

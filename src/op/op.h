@@ -17,7 +17,8 @@ enum gx_op_shape {
     GX_SHAPE_ELEMENTWISE, /* out[i] from element i of each operand; can be split anywhere */
     GX_SHAPE_REDUCTION,   /* one result from all elements; can be split anywhere, and the results of
                              the parts are joined (gx__op_join) */
-    GX_SHAPE_WHOLE        /* registered operations: any; cannot be split */
+    GX_SHAPE_TRANSFORM,   /* GX_NTT: can be split between transforms (gx__job_unit) */
+    GX_SHAPE_WHOLE        /* any; cannot be split */
 };
 
 /* How a result is checked against its operands (verify.c). */
@@ -25,6 +26,8 @@ enum gx_verifier {
     GX_VERIFY_RECOMPUTE, /* some elements are recomputed */
     GX_VERIFY_MULTIPLY,  /* quotients: some elements are multiplied by their divisor */
     GX_VERIFY_WHOLE,     /* only recomputing the whole job can tell */
+    GX_VERIFY_TRANSFORM, /* a sum over each of some transforms, and a few outputs (verify_ntt.c) */
+    GX_VERIFY_POLY,      /* polynomial operations: some elements (verify_poly.c) */
     GX_VERIFY_NOT        /* it cannot be: there is nothing to recompute it with */
 };
 
@@ -47,7 +50,30 @@ enum gx_verifier {
     X(GX_FROM_MONT, 10, "from-mont", 1, 0, ELEMENTWISE, MUL, 1, 12, MUL, RECOMPUTE,                \
       "a / R: Montgomery form to plain integer")                                                   \
     X(GX_SUM, 11, "sum", 1, 0, REDUCTION, SUM, 0, 3, SUM, WHOLE, "a[0] + a[1] + ...")              \
-    X(GX_DOT, 12, "dot", 2, 0, REDUCTION, DOT, 1, 12, MUL, WHOLE, "a[0] * b[0] + a[1] * b[1] + ...")
+    X(GX_DOT, 12, "dot", 2, 0, REDUCTION, DOT, 1, 12, MUL, WHOLE,                                  \
+      "a[0] * b[0] + a[1] * b[1] + ...")                                                           \
+    X(GX_NTT, 13, "ntt", 1, 0, TRANSFORM, NTT, 10, 60, KERNELS, TRANSFORM,                         \
+      "transforms of a: see gx_ntt_params")                                                        \
+    X(GX_PREFIX_SUM, 14, "prefix-sum", 1, 0, WHOLE, SCAN, 0, 10, KERNELS, POLY,                    \
+      "out[i] = a[0] + ... + a[i]")                                                                \
+    X(GX_PREFIX_PRODUCT, 15, "prefix-product", 1, 0, WHOLE, SCAN, 2, 40, KERNELS, POLY,            \
+      "out[i] = a[0] * ... * a[i]")                                                                \
+    X(GX_POWERS, 16, "powers", 1, 0, WHOLE, POWERS, 1, 20, KERNELS, POLY, "out[i] = a^i")          \
+    X(GX_COSETS, 17, "cosets", 2, 0, WHOLE, POWERS, 1, 20, KERNELS, POLY,                          \
+      "out[c * count + i] = a^i * b^c")                                                            \
+    X(GX_EVALUATE, 18, "evaluate", 2, 0, WHOLE, EVALUATE, 1, 20, KERNELS, POLY,                    \
+      "a[0] + a[1] * b + a[2] * b^2 + ...")                                                        \
+    X(GX_DIVIDE_LINEAR, 19, "divide-linear", 2, 0, WHOLE, SCAN, 2, 40, KERNELS, POLY,              \
+      "the polynomial a / (X - b)")                                                                \
+    X(GX_BIT_REVERSE, 20, "bit-reverse", 1, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY,                \
+      "out[i] = a[i with its bits reversed]")                                                      \
+    X(GX_GATHER, 21, "gather", 2, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY, "out[i] = a[b[i]]")      \
+    X(GX_ROTATE, 22, "rotate", 1, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY,                          \
+      "out[i] = a[(i + count) mod n]")                                                             \
+    X(GX_INTERLEAVE, 23, "interleave", 1, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY,                  \
+      "count parts of a, interleaved")                                                             \
+    X(GX_DEINTERLEAVE, 24, "deinterleave", 1, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY,              \
+      "every count-th element of a, in count parts")
 
 /* Values are consecutive from 1 to GX_OP_END - 1. */
 #define GX__ONE_OP(...) +1
@@ -58,7 +84,9 @@ enum { GX_OP_END = 1 GX__OP_LIST(GX__ONE_OP) };
 /* For benchmarks, optional, field 0: the hardware limits. An element is 16 bytes. */
 #define GX_OP_COPY ((gx_op)65) /* OUT = A */
 #define GX_OP_ROOF ((gx_op)66) /* GX_K_ROOF_EACH multiply-adds per element, from A to OUT */
-#define GX_OP_LAST GX_OP_ROOF
+/* Fills a table of roots of unity: OUT[i] = A[i mod 4096] * B[i / 4096], op/ntt_table.h */
+#define GX_OP_NTT_TABLE ((gx_op)67)
+#define GX_OP_LAST      GX_OP_NTT_TABLE
 _Static_assert((int)GX_OP_END <= (int)GX_OP_CHECK, "public operations stay below the private ones");
 
 /* Tables by operation: the public ones, then the private ones. */
@@ -99,6 +127,8 @@ struct gx_op_facts {
     uint8_t shape; /* enum gx_op_shape */
     uint8_t operands;
     uint8_t one_result;
+    uint8_t one;     /* bits of the operands, in the order of enum gx_bind, that are one element */
+    uint8_t resized; /* bits of those whose length follows from params: gx__resized */
     uint32_t element[4]; /* bytes, in the order of enum gx_bind, where there is no field */
 };
 extern struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS];
@@ -128,6 +158,8 @@ static inline bool gx__op_one_result(gx_op op)
 /* Bytes of one element of an operand, in the order of enum gx_bind. */
 static inline size_t gx__op_element(gx_op op, gx_field field, int which)
 {
+    if (op == GX_GATHER && which == 2) /* GX_B: indices */
+        return sizeof(uint32_t);
     return field ? gx__element_bytes(field) : gx__facts_of(op)->element[which];
 }
 
@@ -171,18 +203,29 @@ static inline bool gx__operand_is_one(const gx_job *job, int which)
 {
     if (which == GX_OUT)
         return gx__op_one_result(job->op);
-    return gx__operand(job, which)->broadcast;
+    return gx__operand(job, which)->broadcast || gx__facts_of(job->op)->one >> which & 1;
 }
+
+/* Whether the length of the operand is not that of out; and its elements for n of the job. */
+static inline bool gx__operand_is_resized(const gx_job *job, int which)
+{
+    return gx__facts_of(job->op)->resized >> which & 1;
+}
+uint64_t gx__resized(const gx_job *job, int which, uint64_t n);
 
 /* Byte offset of the job's element `first` in the operand, and size of the operand for n elements
  * of the job. */
 static inline size_t gx__operand_offset(const gx_job *job, int which, uint64_t first)
 {
+    if (gx__operand_is_resized(job, which))
+        return first ? (size_t)gx__resized(job, which, first) * gx__operand_element(job, which) : 0;
     return gx__operand_is_one(job, which) ? 0 : (size_t)first * gx__operand_element(job, which);
 }
 
 static inline size_t gx__operand_length(const gx_job *job, int which, uint64_t n)
 {
+    if (gx__operand_is_resized(job, which))
+        return (size_t)gx__resized(job, which, n) * gx__operand_element(job, which);
     return (gx__operand_is_one(job, which) ? 1 : (size_t)n) * gx__operand_element(job, which);
 }
 
@@ -200,6 +243,18 @@ static inline size_t gx__operand_bytes(const gx_job *job, int which)
     return gx__operand_length(job, which, job->n);
 }
 
+/* Of a transform: its elements, or all of the job where it has columns. */
+uint64_t gx__transform_unit(const gx_job *job);
+
+/* A job may be split at multiples of this many elements. */
+static inline uint64_t gx__job_unit(const gx_job *job)
+{
+    enum gx_op_shape shape = gx__op_shape(job->op);
+    return shape == GX_SHAPE_WHOLE       ? job->n
+           : shape == GX_SHAPE_TRANSFORM ? gx__transform_unit(job)
+                                         : 1;
+}
+
 /* Whether out is also an operand. */
 bool gx__job_in_place(const gx_job *job);
 
@@ -212,11 +267,36 @@ void gx__op_join(const gx_job *job, void *result, const void *part);
 /* ---- parameters ---- */
 
 /* Key words of a kernel that an operation derives from gx_job.params: for a registered operation
- * the caller's data and the number of workgroups; for the others, none. An even number. */
+ * the caller's data and the number of workgroups; for transforms and operations on polynomials
+ * those below; for the others, none. An even number. */
 #define GX_PARAM_GROUPS (GX_OP_PARAMS_BYTES / 4)
 #define GX_PARAMS       (GX_PARAM_GROUPS + 4)
 
-/* Sets param of a registered operation; for the others it stays 0. */
+enum { /* of GX_NTT */
+       GX_PARAM_LOG2_N,
+       GX_PARAM_LOG2_PAD,
+       GX_PARAM_NTT_FLAGS,
+       GX_PARAM_LOG2_TABLE,                     /* of the table that is bound: at least log2_n */
+       GX_PARAM_DOMAIN,                         /* pointer to the gx_domain, in two words, ... */
+       GX_PARAM_DOMAIN_ID = GX_PARAM_DOMAIN + 2 /* ... and its id, in two */
+};
+enum {                 /* of operations on polynomials */
+       GX_PARAM_COUNT, /* in two words, the low one first */
+       GX_PARAM_POLY_FLAGS = GX_PARAM_COUNT + 2
+};
+
+static inline uint64_t gx__param64(const uint32_t *param)
+{
+    return param[0] | (uint64_t)param[1] << 32;
+}
+
+/* Sets param; 0 for operations without parameters. */
 void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS]);
+
+/* Whether the operation takes parameters. */
+static inline bool gx__op_has_params(gx_op op)
+{
+    return op >= GX_NTT && (op < GX_OP_END || gx__is_own(op));
+}
 
 #endif

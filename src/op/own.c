@@ -183,7 +183,7 @@ static gx_status fill(struct gx_own_op *own, struct gx_instance *instance, const
     own->desc.spirv_entry = own->spirv_entry;
     own->desc.wgsl_entry = own->wgsl_entry;
     own->info = (gx_op_info){own->name, "registered by the caller", desc->operands,
-                             (desc->flags & GX_OP_ONE_RESULT) != 0};
+                             (desc->flags & GX_OP_ONE_RESULT) != 0, 3};
     own->spirv = *spirv;
     own->instance = instance;
     atomic_store(&own->ending, false);
@@ -192,6 +192,8 @@ static gx_status fill(struct gx_own_op *own, struct gx_instance *instance, const
         (struct gx_op_facts){desc->flags & GX_OP_WHOLE ? GX_SHAPE_WHOLE : GX_SHAPE_ELEMENTWISE,
                              (uint8_t)desc->operands,
                              (desc->flags & GX_OP_ONE_RESULT) != 0,
+                             0,
+                             0,
                              {desc->out_bytes, desc->a_bytes, desc->b_bytes, desc->c_bytes}};
     atomic_store_explicit(&own->op, op, memory_order_release);
     return GX_OK;

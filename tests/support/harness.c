@@ -13,10 +13,17 @@ const gx_field gxt_fields[] = {
 #undef X
 };
 
+#define TRANSFORM(symbol)
+#define WHOLE(symbol)
+
 const gx_op gxt_ops[] = {
-#define X(symbol, ...) symbol,
+#define ELEMENTWISE(symbol)                                 symbol,
+#define REDUCTION(symbol)                                   symbol,
+#define X(symbol, value, name, operands, words, shape, ...) shape(symbol)
     GX__OP_LIST(X)
 #undef X
+#undef REDUCTION
+#undef ELEMENTWISE
 };
 
 const gx_op gxt_reductions[] = {

@@ -22,9 +22,9 @@
 
 #define GXT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* All of them, in the order of their numbers. */
+/* All of them, in the order of their numbers; operations without those that take parameters. */
 extern const gx_field gxt_fields[GX_FIELD_END - 1];
-extern const gx_op gxt_ops[GX_OP_END - 1];
+extern const gx_op gxt_ops[GX_NTT - 1];
 
 /* Those among the operations that give one result. */
 #define GXT_ONE_REDUCTION(symbol, value, name, operands, words, shape, ...)                        \

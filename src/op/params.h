@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gx_job.params of transforms and of operations on polynomials: checked once, with the job, and
+ * read afterwards.
+ */
+#ifndef GX_OP_PARAMS_H
+#define GX_OP_PARAMS_H
+
+#include "op/domain.h"
+#include "op/op.h"
+
+/* Whether the parameters of the job are right, for an operation that takes them and a known field.
+ * On failure message says why. */
+gx_status gx__params_check(const struct gx_instance *instance, const gx_job *job, char *message,
+                           size_t message_size);
+
+/* Those of a checked job. */
+gx_ntt_params gx__ntt_params(const gx_job *job);
+gx_poly_params gx__poly_params(const gx_job *job);
+
+/* Transforms of a job with gx_ntt_params, and elements of one in a. */
+static inline uint64_t gx__ntt_batch(const gx_job *job, const gx_ntt_params *params)
+{
+    return job->n >> params->log2_n;
+}
+
+/* For gx__op_params. */
+void gx__ntt_key(const gx_job *job, uint32_t *param);
+void gx__poly_key(const gx_job *job, uint32_t *param);
+
+#endif
