@@ -9,6 +9,7 @@
 
 #if defined(__x86_64__)
 
+#include "field/ntt_scalar.h"
 #include "field/scalar_loops.h"
 
 /* Where p and -1/p mod 2^64 are, from %[prime] on. */
@@ -223,6 +224,8 @@ void gx__host_fill_adx(struct gx_host_table *table)
 {
     fill_tier(table, GX_TIER_ADX, ADD_SUB_PAYS);
 }
+
+const struct gx_ntt_host gx__ntt_adx = NTT_SCALAR_HOST(GX_TIER_ADX);
 
 #else
 

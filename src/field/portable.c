@@ -3,6 +3,7 @@
  * The portable tier: 64-bit C with unsigned __int128, for every CPU. The base that other tiers
  * override, and the only tier on CPUs other than x86-64.
  */
+#include "field/ntt_scalar.h"
 #include "field/scalar.h"
 #include "field/scalar_loops.h"
 #include "field/sum.h"
@@ -238,3 +239,5 @@ void gx__mul_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *a,
         fe_mul(6, r, a, b, prime);
     store_limbs(prime->limbs, out, r);
 }
+
+const struct gx_ntt_host gx__ntt_portable = NTT_SCALAR_HOST(GX_TIER_PORTABLE);
