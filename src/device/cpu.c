@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "base/options.h"
+#include "device/cpu_ntt.h"
 #include "field/sum.h"
 
 /* Work that makes another thread worthwhile: waking one costs a few microseconds. */
@@ -48,6 +49,7 @@ struct cpu_kernel {
 };
 
 struct cpu {
+    struct gx_cpu_ntt ntt;
     struct cpu_kernel kernels[GX_FIELD_END][GX_OP_SLOTS];
     uint32_t threads;
     size_t stream_bytes;
@@ -128,14 +130,15 @@ static void fill_kernel(struct cpu *cpu, const struct gx_host_table *table, gx_f
 {
     const struct gx_op_row *row = op == GX_OP_CHECK ? NULL : &gx__op_rows[op];
     const gx_host_fn *fn = table->fn[field];
-    enum gx_host_kernel host = row ? row->host : GX_HOST_CHECK;
+    /* a transform has a kernel of its own; the one here checks its input */
+    enum gx_host_kernel host = row && op != GX_NTT ? row->host : GX_HOST_CHECK;
     struct cpu_kernel *k = &cpu->kernels[field][gx__op_slot(op)];
     *k = (struct cpu_kernel){.prime = gx__prime(field),
                              .fn = fn[host],
                              .host = host,
-                             .ns = !gx__prime(field) ? 1
-                                   : row             ? row->ns
-                                                     : CHECK_NS,
+                             .ns = !gx__prime(field)       ? 1
+                                   : host == GX_HOST_CHECK ? CHECK_NS
+                                                           : row->ns,
                              .operands = gx__op_operands(op),
                              .element_bytes = gx__element_bytes(field),
                              .floats = field == GX_F32};
@@ -149,7 +152,7 @@ static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 {
     for (gx_field field = 1; field < GX_FIELD_END; field++) {
         for (gx_op op = 1; op < GX_OP_END; op++)
-            if (gx_op_exists(op, field) && gx__op_rows[op].host < GX_HOST_KERNELS)
+            if (gx_op_exists(op, field) && (gx__op_rows[op].host < GX_HOST_KERNELS || op == GX_NTT))
                 fill_kernel(cpu, table, field, op);
         fill_kernel(cpu, table, field, GX_OP_CHECK);
     }
@@ -175,11 +178,14 @@ static gx_status cpu_open(struct gx_device *device)
     cpu->stream_bytes = stream_threshold();
 
     struct gx_host_table table;
-    if (device->info.kind == GX_DEVICE_REFERENCE)
+    bool reference = device->info.kind == GX_DEVICE_REFERENCE;
+    if (reference)
         gx__host_reference(&table);
     else
         gx__host_table(&table, tier_bits(device->instance));
     fill_kernels(cpu, &table);
+    gx__cpu_ntt_open(&cpu->ntt, tier_bits(device->instance), reference ? &table : NULL,
+                     cpu->threads);
 
     uint64_t limit = device->instance->config.dispatch_elems;
     const uint64_t most = (uint64_t)1 << 31; /* a sim device around it has 32-bit indices */
@@ -284,9 +290,16 @@ static size_t worker_scratch(const struct cpu_kernel *k, uint64_t n)
     return (size_t)batch * GX_INV_SCRATCH_PER_ELEMENT;
 }
 
+static size_t cpu_table(struct gx_device *device, const struct gx_kernel *kernel, void *table)
+{
+    return gx__cpu_ntt_table(&((struct cpu *)device->impl)->ntt, kernel, table);
+}
+
 static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
     const struct cpu_kernel *k = kernel->impl;
+    if (kernel->key.op == GX_NTT)
+        return gx__cpu_ntt_scratch(&((struct cpu *)device->impl)->ntt, kernel, n);
     if (gx__is_own(kernel->key.op) || (!k->sum && !needs_scratch(k)))
         return 0;
     uint32_t workers = workers_for(device->impl, k, n);
@@ -456,12 +469,33 @@ static gx_status run_own(struct gx_device *device, struct gx_host_call *call)
     return GX_OK;
 }
 
+/* Checks the input in a pass of its own: transforms read it in an order that suits them. */
+static gx_status run_ntt(struct gx_device *device, struct gx_host_call *call)
+{
+    const struct cpu *cpu = device->impl;
+    const struct cpu_kernel *k = call->kernel.impl;
+    const struct gx_host_args args = {.a = call->operand[GX_A],
+                                      .n = (size_t)call->n >>
+                                           call->kernel.key.param[GX_PARAM_LOG2_PAD],
+                                      .check = true};
+    call->bad = GX_NONE_BAD;
+    call->threads = workers_for(cpu, k, args.n);
+    if (call->kernel.key.check)
+        call->bad = call->threads > 1 ? run_spread(device, k, &args, call->threads)
+                                      : k->fn(k->prime, &args);
+    if (call->bad == GX_NONE_BAD)
+        gx__cpu_ntt_run(&cpu->ntt, device->instance, call);
+    return GX_OK;
+}
+
 static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
 {
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = call->kernel.impl;
     if (gx__is_own(call->kernel.key.op))
         return run_own(device, call);
+    if (call->kernel.key.op == GX_NTT)
+        return run_ntt(device, call);
     struct gx_host_args args = {.out = call->operand[GX_OUT],
                                 .a = call->operand[GX_A],
                                 .b = call->operand[GX_B],
@@ -491,5 +525,6 @@ const struct gx_device_ops gx__cpu_ops = {
     .unmap = cpu_unmap,
     .kernel = cpu_kernel,
     .scratch = cpu_scratch,
+    .table = cpu_table,
     .run = cpu_run,
 };

@@ -98,6 +98,7 @@ struct gx_host_call {
     struct gx_kernel kernel;
     void *operand[GX_OPERANDS]; /* any alignment; NULL: there is none */
     void *scratch;
+    const void *table; /* of GX_NTT: see gx_device_ops.table */
     uint64_t n;
     size_t bad;       /* out, where key.check: the first element not below the modulus, or
                          GX_NONE_BAD */
@@ -218,6 +219,9 @@ struct gx_device_ops {
     /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n; does
      * not depend on key.check. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
+    /* Bytes of the table of roots that GX_NTT needs; fills it unless it is NULL. Optional: without
+     * it the table is that of op/ntt_table.h, made by GX_OP_NTT_TABLE. */
+    size_t (*table)(struct gx_device *device, const struct gx_kernel *kernel, void *table);
     /* Only on a device that works on host memory (the caller's or its own SHARED memory). Runs the
      * kernel before it returns. Such a device has no imports, commands, points or timestamps, so
      * none of the functions below. */

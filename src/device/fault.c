@@ -123,6 +123,12 @@ static size_t fault_scratch(struct gx_device *device, const struct gx_kernel *ke
     return inner->ops->scratch(inner, kernel, n);
 }
 
+static size_t fault_table(struct gx_device *device, const struct gx_kernel *kernel, void *table)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->table(inner, kernel, table);
+}
+
 /* A submit and the wait for it. */
 static gx_status fault_run(struct gx_device *device, struct gx_host_call *c)
 {
@@ -342,6 +348,7 @@ static const struct gx_device_ops fault_ops = {
     .kernel = fault_kernel,
     .refusal = fault_refusal,
     .scratch = fault_scratch,
+    .table = fault_table,
     .run = fault_run,
     .begin = fault_begin,
     .copy = fault_copy,
@@ -405,6 +412,8 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
     f->ops = fault_ops;
     if (!f->inner.ops->run) /* optional functions are present if the inner device has them */
         f->ops.run = NULL;
+    if (!f->inner.ops->table)
+        f->ops.table = NULL;
     if (!f->inner.ops->now) {
         f->ops.now = NULL;
         f->ops.host_copy = NULL;

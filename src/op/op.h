@@ -222,6 +222,12 @@ static inline size_t gx__operand_offset(const gx_job *job, int which, uint64_t f
     return gx__operand_is_one(job, which) ? 0 : (size_t)first * gx__operand_element(job, which);
 }
 
+/* Byte offset of the operand's own element `index`. */
+static inline size_t gx__element_offset(const gx_job *job, int which, uint64_t index)
+{
+    return gx__operand_is_one(job, which) ? 0 : (size_t)index * gx__operand_element(job, which);
+}
+
 static inline size_t gx__operand_length(const gx_job *job, int which, uint64_t n)
 {
     if (gx__operand_is_resized(job, which))

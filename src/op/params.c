@@ -63,6 +63,16 @@ uint64_t gx__transform_unit(const gx_job *job)
     return params.flags & GX_NTT_COLUMNS ? job->n : (uint64_t)1 << (params.log2_n & 63);
 }
 
+uint64_t gx__params_word(const gx_job *job)
+{
+    if (gx__is_own(job->op))
+        return 0;
+    if (job->op != GX_NTT)
+        return gx__poly_params(job).count;
+    const gx_ntt_params params = gx__ntt_params(job);
+    return params.log2_n | params.log2_pad << 8 | params.flags << 16;
+}
+
 static void put64(uint32_t *param, uint64_t value)
 {
     param[0] = (uint32_t)value;

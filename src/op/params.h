@@ -24,6 +24,9 @@ static inline uint64_t gx__ntt_batch(const gx_job *job, const gx_ntt_params *par
     return job->n >> params->log2_n;
 }
 
+/* What the sizes of operands and the passes of a job follow from, besides op, field and n. */
+uint64_t gx__params_word(const gx_job *job);
+
 /* For gx__op_params. */
 void gx__ntt_key(const gx_job *job, uint32_t *param);
 void gx__poly_key(const gx_job *job, uint32_t *param);
