@@ -34,7 +34,9 @@ void gx_domain_destroy(gx_domain **domain)
 {
     if (!domain || !*domain)
         return;
-    gx__free(&(*domain)->instance->config.allocator, *domain);
+    gx_ctx *ctx = (gx_ctx *)((char *)(*domain)->instance - offsetof(gx_ctx, instance));
+    gx__slots_drop_tables(&ctx->router.slots, (*domain)->id);
+    gx__free(&ctx->instance.config.allocator, *domain);
     *domain = NULL;
 }
 

@@ -9,13 +9,15 @@
 #include "base/clock.h"
 #include "exec/batch.h"
 #include "exec/buffer.h"
+#include "exec/large.h"
 #include "exec/pipe.h"
 
 /* A batch under way. */
 struct direct {
     struct gx_engine *engine;
     struct gx_batch *batch;
-    struct gx_mem *scratch; /* reused by the following jobs */
+    struct gx_mem *scratch; /* reused by the following jobs, as is: */
+    struct gx_table *table;
     uint64_t now_ns;
 };
 
@@ -64,6 +66,16 @@ static uint32_t groups_of(uint64_t dispatches)
     return (uint32_t)((dispatches + GX_GROUP_DISPATCHES - 1) / GX_GROUP_DISPATCHES);
 }
 
+static gx_status get_table(struct direct *d, struct gx_host_call *call)
+{
+    put_scratch(d); /* a caller that waits must hold no reservation */
+    gx__table_put(d->engine, d->table);
+    d->table = NULL;
+    gx_status s = gx__table_get(d->engine, &call->kernel, &d->table);
+    call->table = s == GX_OK ? d->table->buf->mem.host : NULL;
+    return s;
+}
+
 /* Gets the kernel and its scratch. only: if not 0, the operand to check. */
 static gx_status prepare(struct direct *d, const gx_job *job, int only, bool check,
                          struct gx_host_call *call)
@@ -71,6 +83,10 @@ static gx_status prepare(struct direct *d, const gx_job *job, int only, bool che
     struct gx_device *device = &d->engine->device;
     uint64_t most = gx__dispatch_most(&device->facts, job);
     gx_status s = gx__job_kernel(d->engine, job, only, check, &call->kernel);
+    if (s != GX_OK)
+        return s;
+    if (job->op == GX_NTT && !only)
+        s = get_table(d, call);
     if (s != GX_OK)
         return s;
     size_t bytes = device->ops->scratch(device, &call->kernel, job->n < most ? job->n : most);
@@ -121,7 +137,7 @@ static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatc
 static char find_operand(const gx_job *job, size_t index)
 {
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
-        const char *element = memory_of(gx__operand(job, i)) + gx__operand_offset(job, i, index);
+        const char *element = memory_of(gx__operand(job, i)) + gx__element_offset(job, i, index);
         if (gx__first_bad(gx__prime(job->field), element, 1, false) != GX_NONE_BAD)
             return (char)('a' + i - GX_A);
     }
@@ -162,6 +178,23 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
     return GX_OK;
 }
 
+/* A transform that does not fit. */
+static gx_status run_large(struct direct *d, size_t i, size_t *bad)
+{
+    struct gx_batch *batch = d->batch;
+    struct gx_outcome *r = gx__batch_report(batch, i);
+    put_scratch(d);
+    gx__table_put(d->engine, d->table);
+    d->table = NULL;
+    gx_status s =
+        gx__large_run(d->engine, &batch->jobs[i], r, batch->message, sizeof batch->message);
+    d->now_ns = gx__now_ns();
+    if (s != GX_ERR_NOT_CANONICAL)
+        return s;
+    *bad = (size_t)r->bad_index;
+    return GX_OK;
+}
+
 gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct direct d = {.engine = engine, .batch = batch};
@@ -173,6 +206,8 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
         if (gx__job_is_empty(&batch->jobs[i]) || !gx__batch_goes_on(batch, i))
             continue;
         gx_status s = run_job(&d, i, &bad);
+        if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && gx__large_possible(&batch->jobs[i]))
+            s = run_large(&d, i, &bad);
         if (s != GX_OK)
             gx__batch_fail_device(engine, batch, i, s);
         else if (bad != GX_NONE_BAD)
@@ -181,6 +216,7 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
             gx__batch_job_done(engine, batch, i, (struct gx_times){start, d.now_ns});
     }
     put_scratch(&d);
+    gx__table_put(engine, d.table);
     gx_status s = batch->status;
     gx__batch_end(engine, batch);
     return s;

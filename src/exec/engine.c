@@ -39,6 +39,7 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
     gx__copier_init(&engine->copier, instance, copy_threads(engine));
     gx__plans_init(&engine->plans);
+    gx__tables_init(&engine->tables);
     pthread_mutex_init(&engine->pipes_lock, NULL);
     gx__worker_init(&engine->worker);
     return GX_OK;
@@ -52,6 +53,7 @@ void gx__engine_close(struct gx_engine *engine)
     gx__copier_close(&engine->copier);
     gx__pipes_free(engine);
     gx__imports_close(&engine->imports);
+    gx__tables_close(engine);
     gx__pool_close(&engine->pool);
     gx__records_close(&engine->records); /* after the memory, which commands refer to */
     pthread_mutex_destroy(&engine->pipes_lock);

@@ -13,6 +13,7 @@
 #include "exec/queue.h"
 #include "exec/record.h"
 #include "exec/registered.h"
+#include "exec/tables.h"
 #include "exec/tally.h"
 #include "field/field.h"
 #include "op/op.h"
@@ -35,6 +36,7 @@ struct gx_engine {
     struct gx_imports imports;
     struct gx_copier copier;
     struct gx_plans plans;
+    struct gx_tables tables;
     pthread_mutex_t pipes_lock;
     struct gx_pipe *pipes; /* idle ones, most recently used first */
     struct gx_worker worker;
@@ -104,6 +106,7 @@ struct gx_batch {
     uint32_t sets;  /* least groups in flight, because other batches may follow; 0: as planned */
     bool stream;    /* other batches are in flight or about to follow */
     bool uncounted; /* its jobs are parts of others and do not count in gx_stats */
+    bool single;    /* a job that did not fit with others: it is not divided here */
     bool untimed;   /* the times in the reports are not needed, which saves some us */
     uint64_t submit_ns;              /* when it was submitted; 0: it did not wait ... */
     uint64_t queued_ns;              /* ... and for how long */
@@ -135,7 +138,7 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
     batch->path = call->path;
     batch->mode = call->mode;
     batch->sets = 0;
-    batch->stream = batch->uncounted = batch->untimed = false;
+    batch->stream = batch->uncounted = batch->untimed = batch->single = false;
     batch->submit_ns = call->submit_ns;
     batch->queued_ns = call->queued_ns;
     batch->cancel = call->cancel;

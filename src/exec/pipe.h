@@ -40,6 +40,9 @@ struct gx_inflight {
     uint64_t stage_ns[GX_COMMANDS]; /* by enum gx_queue */
 };
 
+/* Tables that a pipe keeps for the jobs in flight. */
+#define GX_PIPE_TABLES 4u
+
 struct gx_pipe {
     struct gx_engine *engine;
     struct gx_pipe *next; /* idle ones of the engine */
@@ -59,6 +62,8 @@ struct gx_pipe {
     gx_path path;
     struct gx_set_bytes have;
     size_t reserved;
+    struct gx_table *table[GX_PIPE_TABLES];
+    uint32_t tables;
     struct gx_resolved *resolved; /* of the jobs that are fed: `some` until they are more */
     size_t resolved_room;
     struct gx_resolved some[GX_PLAN_JOBS];

@@ -72,6 +72,7 @@ struct gx_set_bytes {
 struct gx_resolved {
     struct gx_kernel kernel; /* with check, unless a separate pass checks the operands */
     uint32_t registered;     /* bits of the operands in registered memory */
+    struct gx_table *table;  /* of a transform; the pipe keeps it */
 };
 
 struct gx_plan_request {
@@ -166,11 +167,11 @@ size_t gx__bucket(size_t bytes);
 #define GX_PLANS_KEPT 8u
 #define GX_PLAN_JOBS  64u
 
-/* Everything that the plan of a batch depends on if its jobs share no host memory: 4 words, and 2
+/* Everything that the plan of a batch depends on if its jobs share no host memory: 4 words, and 3
  * for each job. */
 struct gx_plan_key {
     size_t words;
-    uint64_t word[4 + 2 * GX_PLAN_JOBS];
+    uint64_t word[4 + 3 * GX_PLAN_JOBS];
 };
 
 struct gx_plans {

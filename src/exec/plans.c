@@ -8,6 +8,7 @@
 
 #include "exec/plan.h"
 #include "op/overlap.h"
+#include "op/params.h"
 
 void gx__plans_init(struct gx_plans *plans)
 {
@@ -49,6 +50,7 @@ static bool make_key(const gx_job *jobs, size_t count, const struct gx_plan_requ
     for (size_t i = 0; i < count; i++) {
         *word++ = jobs[i].n;
         *word++ = job_word(&jobs[i], asked->resolved ? asked->resolved[i].registered : 0);
+        *word++ = gx__op_has_params(jobs[i].op) ? gx__params_word(&jobs[i]) : 0;
     }
     key->words = (size_t)(word - key->word);
     return true;

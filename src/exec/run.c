@@ -5,9 +5,12 @@
  * of a batch is the first in the order of its jobs, and nothing after it is copied out. Sequential
  * mode is a pipe with one set and one piece per group.
  */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
+#include "exec/large.h"
 #include "exec/pipe.h"
 
 /* If the device runs out of memory, pieces are not made smaller than this. */
@@ -106,12 +109,29 @@ static bool serves(const struct gx_pipe *pipe, const struct gx_plan *plan)
            have->scratch >= want->scratch;
 }
 
+/* Finishes all groups and gives back their memory. */
+static void give_back(struct gx_pipe *pipe)
+{
+    while (gx__pipe_step(pipe, true))
+        ;
+    put_sets(pipe);
+    pthread_mutex_lock(&pipe->lock);
+    pipe->head = pipe->tail = 0; /* the part of the ring that is in the caches */
+    pthread_mutex_unlock(&pipe->lock);
+}
+
+static void put_tables(struct gx_pipe *pipe)
+{
+    while (pipe->tables)
+        gx__table_put(pipe->engine, pipe->table[--pipe->tables]);
+}
+
 /* Gets the sets for the plan; on failure the pipe has none. */
 static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
 {
     if (serves(pipe, plan))
         return GX_OK;
-    gx__pipe_drain(pipe);
+    give_back(pipe);
     gx_status s = gx__pool_reserve(&pipe->engine->pool, plan->memory);
     if (s != GX_OK)
         return s;
@@ -157,17 +177,54 @@ static uint32_t registered(struct gx_engine *engine, const gx_job *job)
     return bits;
 }
 
-static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch)
+/* Gets the table of a transform, which the pipe keeps until it is drained. If it must be made,
+ * nothing may be in flight: that would hold memory. */
+static gx_status get_table(struct gx_pipe *pipe, struct gx_resolved *resolved)
+{
+    gx_status s = GX_OK;
+    resolved->table = gx__table_find(pipe->engine, &resolved->kernel);
+    if (!resolved->table) {
+        give_back(pipe);
+        s = gx__table_get(pipe->engine, &resolved->kernel, &resolved->table);
+    }
+    if (s != GX_OK)
+        return s;
+    for (uint32_t i = 0; i < pipe->tables; i++) {
+        if (pipe->table[i] != resolved->table)
+            continue;
+        gx__table_put(pipe->engine, resolved->table); /* it has it already */
+        return GX_OK;
+    }
+    if (pipe->tables == GX_PIPE_TABLES) {
+        gx__table_put(pipe->engine, resolved->table);
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    }
+    pipe->table[pipe->tables++] = resolved->table;
+    return GX_OK;
+}
+
+/* Whether a transform of the batch has more elements than a dispatch may. */
+static bool exceeds_dispatch(const struct gx_engine *engine, const gx_job *job)
+{
+    return job->op == GX_NTT && gx__job_unit(job) > engine->device.facts.dispatch_elems;
+}
+
+/* tables: get those of transforms too. */
+static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch, bool tables)
 {
     gx_status s = make_room(pipe, batch->count);
     for (size_t i = 0; i < batch->count && s == GX_OK; i++) {
         const gx_job *job = &batch->jobs[i];
+        if (exceeds_dispatch(pipe->engine, job))
+            return GX_ERR_OUT_OF_DEVICE_MEMORY;
         bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) &&
                      !(job->out.buf && gx__job_in_place(job));
         if (gx__job_is_empty(job))
             continue;
         pipe->resolved[i].registered = registered(pipe->engine, job);
         s = gx__job_kernel(pipe->engine, job, 0, check, &pipe->resolved[i].kernel);
+        if (s == GX_OK && job->op == GX_NTT && tables)
+            s = get_table(pipe, &pipe->resolved[i]);
     }
     return s;
 }
@@ -200,7 +257,7 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
                          struct gx_plan_request *asked, struct gx_plan *plan)
 {
     uint64_t chunk = pipe->engine->instance->config.stream_chunk_elems, before = UINT64_MAX;
-    gx_status s = resolve(pipe, batch);
+    gx_status s = resolve(pipe, batch, true);
     while (s == GX_OK) {
         s = plan_batch(pipe, batch, chunk, asked, plan);
         if (s != GX_OK)
@@ -223,7 +280,7 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
     gx_status s = gx__pipe_open(engine, &pipe);
     if (s != GX_OK)
         return s;
-    s = resolve(pipe, batch);
+    s = resolve(pipe, batch, false);
     if (s == GX_OK)
         s = plan_batch(pipe, batch, chunk_elems, asked, plan);
     gx__pipe_close(pipe);
@@ -305,6 +362,69 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
     return false;
 }
 
+/* ---- transforms that do not fit ---- */
+
+static bool out_of_memory(gx_status s)
+{
+    return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
+}
+
+static bool has_large(const struct gx_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (gx__large_possible(&batch->jobs[i]))
+            return true;
+    return false;
+}
+
+/* One job of the batch, as a batch of its own, or in pieces if it does not fit. */
+static gx_status run_singly(struct gx_engine *engine, struct gx_batch *batch, size_t i,
+                            char *message, size_t size)
+{
+    const gx_job *job = &batch->jobs[i];
+    struct gx_outcome *r = gx__batch_report(batch, i);
+    gx_reason reason = r->reason;
+    struct gx_batch one = {.jobs = job,
+                           .count = 1,
+                           .reports = r,
+                           .path = batch->path,
+                           .mode = batch->mode,
+                           .uncounted = true,
+                           .single = true};
+    gx_status s = GX_ERR_OUT_OF_DEVICE_MEMORY;
+    if (!exceeds_dispatch(engine, job))
+        s = gx__pipe_run(engine, &one);
+    snprintf(message, size, "%s", one.message);
+    if (out_of_memory(s) && gx__large_possible(job)) {
+        gx__outcome_clear(r, reason);
+        s = gx__large_run(engine, job, r, message, size);
+    }
+    return s;
+}
+
+/* The jobs one after the other, because they do not fit together, or one does not at all. */
+static void feed_singly(struct gx_pipe *pipe, struct gx_batch *batch)
+{
+    struct gx_engine *engine = pipe->engine;
+    char message[sizeof batch->message] = "";
+    gx__pipe_drain(pipe);
+    for (size_t i = 0; i < batch->count && gx__batch_goes_on(batch, i); i++) {
+        uint64_t start = gx__engine_now(engine);
+        if (gx__job_is_empty(&batch->jobs[i]))
+            continue;
+        gx_status s = run_singly(engine, batch, i, message, sizeof message);
+        struct gx_outcome *r = gx__batch_report(batch, i);
+        if (s == GX_OK)
+            gx__batch_job_done(engine, batch, i, (struct gx_times){start, gx__engine_now(engine)});
+        else if (s == GX_ERR_NOT_CANONICAL)
+            gx__batch_fail_element(batch, i, r->bad_index, r->bad_operand);
+        else
+            gx__batch_fail_device(engine, batch, i, s);
+        if (s != GX_OK && s != GX_ERR_NOT_CANONICAL)
+            snprintf(batch->message, sizeof batch->message, "%s", message);
+    }
+}
+
 void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_plan_request asked;
@@ -315,7 +435,12 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->fed = false;
     gx__float_env_default(&caller);
     gx_status s = prepare(pipe, batch, &asked, &plan);
-    if (s != GX_OK)
+    if (out_of_memory(s) && gx__tables_drop(pipe->engine, 0))
+        s = prepare(pipe, batch, &asked, &plan);
+    bool singly = out_of_memory(s) && !batch->single && has_large(batch);
+    if (singly)
+        feed_singly(pipe, batch);
+    else if (s != GX_OK)
         gx__batch_fail_device(pipe->engine, batch, 0, s);
     struct gx_cursor cursor = {0}, next = {0};
     for (bool on = s == GX_OK; on; cursor = next) {
@@ -346,12 +471,8 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 
 void gx__pipe_drain(struct gx_pipe *pipe)
 {
-    while (gx__pipe_step(pipe, true))
-        ;
-    put_sets(pipe);
-    pthread_mutex_lock(&pipe->lock);
-    pipe->head = pipe->tail = 0; /* the part of the ring that is in the caches */
-    pthread_mutex_unlock(&pipe->lock);
+    give_back(pipe);
+    put_tables(pipe);
 }
 
 /* ---- pipes ---- */

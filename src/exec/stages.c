@@ -187,6 +187,8 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
             f->set->device, f->group.slots + (p->slot + (size_t)(at / p->step)) * GX_SLOT_ALIGN};
     if (scratch)
         d->bind[GX_BIND_SCRATCH].mem = f->set->scratch;
+    if (p->job->op == GX_NTT && !p->only)
+        d->bind[GX_BIND_TABLE].mem = &pipe->resolved[p->index].table->buf->mem;
 }
 
 static bool buffers_meet(const struct gx_piece *x, int i, const struct gx_piece *y, int k)
@@ -234,6 +236,8 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
             gx_status s = gx__job_kernel(pipe->engine, p->job, p->only, p->check, &kernel);
             if (s != GX_OK)
                 return s;
+            kernel.key.param[GX_PARAM_LOG2_TABLE] =
+                pipe->resolved[p->index].kernel.key.param[GX_PARAM_LOG2_TABLE];
         }
         bool needs = f->set->scratch && device->ops->scratch(device, &kernel, p->step);
         bool waits = needs && scratch;
@@ -433,7 +437,9 @@ static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *foun
             if (index == GX_NO_BAD)
                 continue;
             *found = k;
-            *bad = p->first + at + index;
+            *bad = (p->resized ? gx__operand_offset(p->job, GX_A, p->first + at) / p->element[GX_A]
+                               : p->first + at) +
+                   index;
             break;
         }
     }
@@ -519,7 +525,7 @@ static char find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const stru
     const struct gx_prime *prime = gx__prime(p->job->field);
     for (int i = GX_A; i <= p->operands; i++) {
         const gx_operand *o = gx__operand(p->job, i);
-        size_t skip = gx__operand_offset(p->job, i, index), bytes = gx__operand_element(p->job, i);
+        size_t skip = gx__element_offset(p->job, i, index), bytes = gx__operand_element(p->job, i);
         uint64_t element[GX_LIMBS_MAX];
         if (!o->buf)
             memcpy(element, (const char *)o->host + skip, bytes);

@@ -238,3 +238,14 @@ gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
     gx__float_env_restore(&caller);
     return s;
 }
+
+void gx__slots_drop_tables(struct gx_device_slots *slots, uint64_t domain)
+{
+    for (size_t i = 0; i < atomic_load(&slots->count); i++) {
+        struct gx_engine *engine = gx__slot_enter(slots->slot[i]);
+        if (!engine)
+            continue;
+        gx__tables_drop(engine, domain);
+        gx__engine_release(engine);
+    }
+}

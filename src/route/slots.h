@@ -101,6 +101,9 @@ struct gx_engine *gx__slot_enter(struct gx_device_slot *slot);
 gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct gx_engine **engine,
                         char *message, size_t message_size);
 
+/* Frees the tables that devices have made for a domain, which ends. Any thread. */
+void gx__slots_drop_tables(struct gx_device_slots *slots, uint64_t domain);
+
 /* The model of the engine's device; opened now if memory was short before. NULL: out of memory, or
  * the reference, which has no model. Any thread. */
 struct gx_model *gx__slot_model(struct gx_device_slots *slots, const struct gx_engine *engine);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See tables.h. A device that works on host memory fills its own kind of table. The others have the
+ * layout of op/ntt_table.h: the host computes a few thousand factors, and the device multiplies
+ * them out, one product for each entry.
+ */
+#include "exec/tables.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "exec/buffer.h"
+#include "field/scalar.h"
+#include "op/ntt_table.h"
+
+#define ELEMENT_BYTES 32u /* of the fields that have transforms */
+#define ELEMENT_LIMBS (ELEMENT_BYTES / sizeof(uint64_t))
+
+void gx__tables_init(struct gx_tables *tables)
+{
+    *tables = (struct gx_tables){0};
+    pthread_mutex_init(&tables->lock, NULL);
+}
+
+/* A buffer keeps its engine open; one that the engine itself owns must not. */
+static gx_status create_buffer(struct gx_engine *engine, size_t bytes, gx_buf **buf)
+{
+    gx_status s = gx__buf_create(engine, bytes, 0, buf);
+    if (s == GX_OK)
+        gx__engine_release(engine);
+    return s;
+}
+
+static void destroy_buffer(struct gx_engine *engine, gx_buf **buf)
+{
+    if (*buf)
+        gx__engine_acquire(engine);
+    gx_buf_destroy(buf);
+}
+
+/* ---- filling: devices with commands ---- */
+
+/* The parts of the table that the host computes, one after the other, in elements. */
+struct seeds {
+    uint64_t low, high; /* entries of W: the first ones, and every GX_NTT_LOW-th */
+    uint64_t rest;      /* everything after W */
+    uint64_t *low_at, *high_at, *rest_at;
+};
+
+static void shift_powers(const struct gx_domain *d, uint32_t log2, const uint64_t *shift,
+                         uint64_t *at)
+{
+    uint64_t step[GX_LIMBS_MAX];
+    gx__powers_of(d->prime, shift, GX_NTT_LOW, at);
+    gx__pow_one(d->prime, step, shift, GX_NTT_LOW);
+    gx__powers_of(d->prime, step, gx__ntt_powers(log2) - GX_NTT_LOW,
+                  at + GX_NTT_LOW * ELEMENT_LIMBS);
+}
+
+static void compute_seeds(const struct gx_domain *d, uint32_t log2, struct seeds *s)
+{
+    uint64_t shift = gx__ntt_shift_at(log2), half[GX_LIMBS_MAX];
+    gx__domain_twiddles(d, 0, s->low, s->low_at);
+    gx__domain_twiddles(d, GX_K_NTT_LOW_BITS, s->high, s->high_at);
+    shift_powers(d, log2, d->shift, s->rest_at);
+    shift_powers(d, log2, d->inverse_shift,
+                 s->rest_at + (gx__ntt_inverse_shift_at(log2) - shift) * ELEMENT_LIMBS);
+    gx__int_one(d->prime, half, 2);
+    gx__invert_one(d->prime, half, half);
+    gx__powers_of(d->prime, half, log2 + 1,
+                  s->rest_at + (gx__ntt_halves_at(log2) - shift) * ELEMENT_LIMBS);
+}
+
+/* Multiplies the factors out: W of the table. */
+static gx_status dispatch_table(struct gx_engine *engine, gx_field field, const gx_buf *seeds,
+                                const struct seeds *s, uint64_t n, gx_buf *table)
+{
+    struct gx_device *device = &engine->device;
+    const struct gx_kernel_key key = {.op = GX_OP_NTT_TABLE, .field = field};
+    struct gx_dispatch d = {.n = n};
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    d.bind[GX_BIND_OUT].mem = &table->mem;
+    d.bind[GX_BIND_A].mem = &seeds->mem;
+    d.bind[GX_BIND_B] = (struct gx_binding){&seeds->mem, (size_t)s->low * ELEMENT_BYTES};
+    gx_status status = device->ops->kernel(device, &key, &d.kernel);
+    if (status == GX_OK)
+        status = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
+    if (status != GX_OK)
+        return status;
+    device->ops->barrier(cmd, GX_BARRIER_COPY_TO_KERNEL);
+    device->ops->dispatch(cmd, &d);
+    device->ops->barrier(cmd, GX_BARRIER_KERNEL_TO_KERNEL);
+    status = device->ops->submit(cmd, NULL, 0, &done);
+    if (status == GX_OK)
+        status = gx__engine_wait(engine, done, n);
+    device->ops->recycle(cmd);
+    return status;
+}
+
+static gx_status expand(struct gx_engine *engine, gx_field field, const struct seeds *s, uint64_t n,
+                        gx_buf *table)
+{
+    gx_buf *seeds = NULL;
+    size_t bytes = (size_t)(s->low + s->high) * ELEMENT_BYTES;
+    gx_status status = create_buffer(engine, bytes, &seeds);
+    if (status == GX_OK)
+        status = gx_buf_write(seeds, 0, s->low_at, bytes);
+    if (status == GX_OK)
+        status = dispatch_table(engine, field, seeds, s, n, table);
+    destroy_buffer(engine, &seeds);
+    return status;
+}
+
+static gx_status fill_by_commands(struct gx_engine *engine, const struct gx_domain *d,
+                                  uint32_t log2, gx_buf *table)
+{
+    uint64_t n = gx__ntt_twiddles(log2), shift = gx__ntt_shift_at(log2);
+    struct seeds s = {.low = n < GX_NTT_LOW ? n : GX_NTT_LOW,
+                      .high = gx__ntt_high(n),
+                      .rest = gx__ntt_table_elements(log2) - shift};
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    uint64_t *all = gx__alloc(allocator, (size_t)(s.low + s.high + s.rest) * ELEMENT_BYTES);
+    if (!all)
+        return GX_ERR_OUT_OF_MEMORY;
+    s.low_at = all;
+    s.high_at = s.low_at + s.low * ELEMENT_LIMBS;
+    s.rest_at = s.high_at + s.high * ELEMENT_LIMBS;
+    compute_seeds(d, log2, &s);
+    gx_status status = gx_buf_write(table, (size_t)shift * ELEMENT_BYTES, s.rest_at,
+                                    (size_t)s.rest * ELEMENT_BYTES);
+    if (status == GX_OK)
+        status = n > s.low ? expand(engine, d->prime->field, &s, n, table)
+                           : gx_buf_write(table, 0, s.low_at, (size_t)n * ELEMENT_BYTES);
+    gx__free(allocator, all);
+    return status;
+}
+
+/* ---- making and dropping; under the lock ---- */
+
+static void drop(struct gx_engine *engine, struct gx_table **at)
+{
+    struct gx_table *table = *at;
+    *at = table->next;
+    destroy_buffer(engine, &table->buf);
+    gx__free(&engine->instance->config.allocator, table);
+}
+
+static bool drop_idle(struct gx_engine *engine, uint64_t domain)
+{
+    bool any = false;
+    for (struct gx_table **at = &engine->tables.all; *at;) {
+        if ((*at)->users || (domain && (*at)->domain != domain)) {
+            at = &(*at)->next;
+            continue;
+        }
+        drop(engine, at);
+        any = true;
+    }
+    return any;
+}
+
+static gx_status make(struct gx_engine *engine, const struct gx_kernel *kernel,
+                      const struct gx_domain *domain, struct gx_table *table)
+{
+    struct gx_device *device = &engine->device;
+    size_t bytes = device->ops->table ? device->ops->table(device, kernel, NULL)
+                                      : (size_t)gx__ntt_table_elements(table->log2) * ELEMENT_BYTES;
+    gx_status s = create_buffer(engine, bytes, &table->buf);
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && drop_idle(engine, 0))
+        s = create_buffer(engine, bytes, &table->buf);
+    if (s != GX_OK)
+        return s;
+    if (device->ops->table)
+        device->ops->table(device, kernel, table->buf->mem.host);
+    else
+        s = fill_by_commands(engine, domain, table->log2, table->buf);
+    if (s != GX_OK)
+        destroy_buffer(engine, &table->buf);
+    return gx__engine_status(engine, s);
+}
+
+static struct gx_table *find(struct gx_tables *tables, uint64_t domain, uint32_t log2)
+{
+    for (struct gx_table *t = tables->all; t; t = t->next)
+        if (t->domain == domain && t->log2 >= log2)
+            return t;
+    return NULL;
+}
+
+static struct gx_table *use(struct gx_tables *tables, struct gx_kernel *kernel,
+                            struct gx_table *table)
+{
+    if (!table)
+        return NULL;
+    table->users++;
+    table->used = ++tables->lookups;
+    kernel->key.param[GX_PARAM_LOG2_TABLE] = table->log2;
+    return table;
+}
+
+/* ---- for jobs ---- */
+
+struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel)
+{
+    struct gx_tables *tables = &engine->tables;
+    const uint32_t *param = kernel->key.param;
+    if (pthread_mutex_trylock(&tables->lock) != 0)
+        return NULL;
+    struct gx_table *table =
+        use(tables, kernel,
+            find(tables, gx__param64(param + GX_PARAM_DOMAIN_ID), param[GX_PARAM_LOG2_N]));
+    pthread_mutex_unlock(&tables->lock);
+    return table;
+}
+
+gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel, struct gx_table **out)
+{
+    struct gx_tables *tables = &engine->tables;
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    const uint32_t *param = kernel->key.param;
+    const struct gx_domain *domain =
+        (const struct gx_domain *)(uintptr_t)gx__param64(param + GX_PARAM_DOMAIN);
+    gx_status s = GX_OK;
+    pthread_mutex_lock(&tables->lock);
+    struct gx_table *table = find(tables, domain->id, param[GX_PARAM_LOG2_N]);
+    if (!table) {
+        drop_idle(engine, domain->id); /* smaller ones */
+        table = gx__alloc(allocator, sizeof *table);
+        s = table ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+        if (table) {
+            *table = (struct gx_table){.domain = domain->id, .log2 = param[GX_PARAM_LOG2_N]};
+            s = make(engine, kernel, domain, table);
+        }
+        if (s == GX_OK) {
+            table->next = tables->all;
+            tables->all = table;
+        } else {
+            gx__free(allocator, table);
+            table = NULL;
+        }
+    }
+    *out = use(tables, kernel, table);
+    pthread_mutex_unlock(&tables->lock);
+    return s;
+}
+
+void gx__table_put(struct gx_engine *engine, struct gx_table *table)
+{
+    if (!table)
+        return;
+    pthread_mutex_lock(&engine->tables.lock);
+    table->users--;
+    pthread_mutex_unlock(&engine->tables.lock);
+}
+
+bool gx__tables_drop(struct gx_engine *engine, uint64_t domain)
+{
+    if (pthread_mutex_trylock(&engine->tables.lock) != 0)
+        return false;
+    bool any = drop_idle(engine, domain);
+    pthread_mutex_unlock(&engine->tables.lock);
+    return any;
+}
+
+void gx__tables_close(struct gx_engine *engine)
+{
+    while (engine->tables.all)
+        drop(engine, &engine->tables.all);
+    pthread_mutex_destroy(&engine->tables.lock);
+}
