@@ -2,8 +2,9 @@
  *
  * The AVX-512 tier of the host kernels: 8 elements of a prime field at a time, instantiated per
  * number of limbs with the field's constants as data, and the vector types. This file has the
- * element-wise kernels and the table; the rest is in the headers avx512_*.h, which no other file
- * includes. Compiled with its own flags: none of this code may run before CPU detection.
+ * element-wise kernels and the table; the rest is in the headers avx512_*.h, some of which
+ * ntt_avx512.c includes too. Compiled with its own flags: none of this code may run before CPU
+ * detection.
  */
 #include "field/host.h"
 

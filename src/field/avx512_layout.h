@@ -27,7 +27,7 @@
 #endif
 
 #if defined(SANITIZED)
-#define INLINE static __attribute__((noinline))
+#define INLINE static __attribute__((noinline, unused))
 #define UNROLL
 #elif defined(__clang__)
 #define INLINE static inline __attribute__((always_inline))

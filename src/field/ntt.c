@@ -22,6 +22,8 @@ const struct gx_ntt_host *gx__ntt_host(unsigned mask)
 {
 #if defined(__x86_64__)
     unsigned tiers = gx__host_tiers() & mask;
+    if (tiers & 1u << GX_TIER_AVX512)
+        return &gx__ntt_avx512;
     if (tiers & 1u << GX_TIER_ADX)
         return &gx__ntt_adx;
 #else
