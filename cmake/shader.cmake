@@ -5,8 +5,10 @@
 # all that it depends on: the preprocessed source, the flags, and TOOLS (what the tools
 # say their versions are).
 #
-#   cmake -DGLSLC= -DSPIRV_OPT= -DSPIRV_VAL= -DENV= -DTOOLS= -DCACHE= -DSOURCE= -DOUTPUT=
+#   cmake -DGLSLC= -DSPIRV_OPT= -DSPIRV_VAL= -DENV= -DTOOLS= -DCACHE= -DSOURCE= -DOUTPUT= -DPASSES=
 #         -P shader.cmake -- FLAG...
+#
+# PASSES are what spirv-opt does.
 
 set(flags)
 set(found OFF)
@@ -34,7 +36,7 @@ if(CACHE)
   string(REGEX REPLACE "#line[^\n]*" "" text "${text}") # it names the build folder
   set(defines ${flags})
   list(FILTER defines EXCLUDE REGEX "^-I")
-  string(SHA256 key "${TOOLS} ${ENV} ${defines}\n${text}")
+  string(SHA256 key "${TOOLS} ${ENV} ${PASSES} ${defines}\n${text}")
   set(stored "${CACHE}/${key}.spv")
   if(EXISTS "${stored}")
     # It may have been damaged since: checking again costs nothing.
@@ -48,7 +50,7 @@ if(CACHE)
 endif()
 
 gx_step(${compile} -o "${OUTPUT}.raw")
-gx_step("${SPIRV_OPT}" --target-env=${ENV} -O --strip-debug "${OUTPUT}.raw" -o "${OUTPUT}.opt")
+gx_step("${SPIRV_OPT}" --target-env=${ENV} ${PASSES} "${OUTPUT}.raw" -o "${OUTPUT}.opt")
 gx_step("${SPIRV_VAL}" --target-env ${ENV} "${OUTPUT}.opt")
 if(stored)
   # Renamed into place, because another build may read it at the same moment.

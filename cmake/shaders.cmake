@@ -102,6 +102,7 @@ macro(gx_module family field needs each variant source)
       COMMAND "${CMAKE_COMMAND}" "-DGLSLC=${GX_GLSLC}" "-DSPIRV_OPT=${GX_SPIRV_OPT}"
               "-DSPIRV_VAL=${GX_SPIRV_VAL}" "-DENV=${GX_SPIRV_ENV}" "-DCACHE=${GPUEXEC_SHADER_CACHE}"
               "-DTOOLS=${GX_SHADER_TOOLS}" "-DSOURCE=${GX_KERNEL_DIR}/${source}" "-DOUTPUT=${spirv}"
+              "-DPASSES=${GX_SPIRV_PASSES}"
               -P "${GX_SHADER_SCRIPT}" -- "-I${GX_KERNEL_DIR}" "-I${GX_SHADER_DIR}/${field}"
               -DEACH=${each} ${ARGN}
       DEPENDS ${include} ${GX_KERNEL_SOURCES} "${GX_SHADER_SCRIPT}"
@@ -130,10 +131,23 @@ macro(gx_prime_modules field)
   endforeach()
 endmacro()
 
+# Fields with transforms, which have elements of 32 bytes. These modules have many products:
+# optimizing one would take a minute, for code that is no faster.
+macro(gx_ntt_modules field)
+  set(GX_SPIRV_PASSES --strip-debug)
+  gx_module(NTT ${field} ${int64} 8 int64-x8 ntt.comp -DINT64=1)
+  gx_module(NTT ${field} ${int64} 4 int64-x4 ntt.comp -DINT64=1)
+  gx_module(NTT ${field} 0 4 int32-x4 ntt.comp -DINT64=0)
+  gx_module(NTT_TABLE ${field} ${int64} 1 int64 ntt_table.comp -DINT64=1)
+  gx_module(NTT_TABLE ${field} 0 1 int32 ntt_table.comp -DINT64=0)
+  set(GX_SPIRV_PASSES -O --strip-debug)
+endmacro()
+
 function(gx_add_shaders target)
   set(GX_SHADER_DIR "${CMAKE_CURRENT_BINARY_DIR}/shaders")
   file(GLOB GX_KERNEL_SOURCES CONFIGURE_DEPENDS "${GX_KERNEL_DIR}/*.glsl" "${GX_KERNEL_DIR}/*.comp"
        "${GX_KERNEL_DIR}/interface.h")
+  set(GX_SPIRV_PASSES -O --strip-debug)
   gx_read_fields(names primes)
   gx_check_sources()
   if(NOT GX_COMPILED)
@@ -161,6 +175,9 @@ function(gx_add_shaders target)
 
   foreach(field IN LISTS primes)
     gx_prime_modules(${field})
+    if(field MATCHES "-fr$")
+      gx_ntt_modules(${field})
+    endif()
   endforeach()
   gx_module(WORDS u32 0 ${GX_WORDS_EACH} plain words.comp -DKIND=0)
   gx_module(WORDS f32 GX_SHADER_NEEDS_DENORM32 ${GX_WORDS_EACH} native words.comp -DKIND=1)

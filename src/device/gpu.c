@@ -146,7 +146,8 @@ static bool exists(const struct gx_kernel_key *key)
 {
     if (key->op == GX_OP_COPY || key->op == GX_OP_ROOF)
         return !key->field && !key->repeat;
-    if (key->op == GX_OP_CHECK ? !gx__prime(key->field) : !gx_op_exists(key->op, key->field))
+    gx_op like = key->op == GX_OP_NTT_TABLE ? GX_NTT : key->op;
+    if (key->op == GX_OP_CHECK ? !gx__prime(key->field) : !gx_op_exists(like, key->field))
         return false;
     return !key->repeat || gx__op_family(key->op, key->field) == GX_SHADER_MUL;
 }

@@ -171,6 +171,7 @@ static gx_status time_kernel(struct gx_tuning *t, const struct gx_kernel *kernel
     d.bind[GX_BIND_A].mem = &t->a;
     d.bind[GX_BIND_B].mem = &t->b;
     d.bind[GX_BIND_OUT].mem = &t->out;
+    d.bind[GX_BIND_TABLE].mem = &t->b;
     d.bind[GX_BIND_SCRATCH].mem = t->scratch.handle ? &t->scratch : NULL;
     if (stamps)
         ops->stamp(cmd, 0);
@@ -273,7 +274,8 @@ struct gx_choice gx__gpu_tune(struct gx_tuning *t, void (*search)(struct gx_tuni
     enum gx_shader_family family = gx__op_family(t->key.op, t->key.field);
     gx__log(t->gpu->base->instance, GX_LOG_INFO,
             "%s: %s %s tuned in %.1f ms: workgroup %u, %s, %u each", t->gpu->base->info.name,
-            gx_field_get_info(t->key.field)->name, gx_op_get_info(t->key.op)->name,
+            gx_field_get_info(t->key.field)->name,
+            t->key.op < GX_OP_END ? gx_op_get_info(t->key.op)->name : "table",
             (double)(gx__now_ns() - start) / 1e6, t->best.workgroup,
             t->gpu->ops->variant_name(t->gpu, t->key.field, family, t->best.variant), t->best.each);
     return t->best;

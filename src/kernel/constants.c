@@ -48,6 +48,15 @@ static const char *unfit(const struct gx_prime *prime, struct gx_radix *radix)
     return NULL;
 }
 
+/* 2^52 times what the top limb of 9 limbs of 29 bits, 1, is in multiples of p: lazy64.glsl. */
+static uint32_t quotient(const struct gx_prime *prime)
+{
+    const uint32_t below = 8 * 29 - 3 * 64; /* bits of the top 64 that are below it */
+    return prime->limbs == 4
+               ? (uint32_t)(((unsigned __int128)1 << (52 + below)) / prime->p[prime->limbs - 1])
+               : 0;
+}
+
 static void print_prime(const struct gx_prime *prime, const char *name)
 {
     struct gx_radix radix;
@@ -75,6 +84,7 @@ static void print_prime(const struct gx_prime *prime, const char *name)
     printf("#define LIMB_MASK 0x%08xu\n#define SHIFT %u\n", (uint32_t)mask, radix.shift);
     printf("#define LIMB_NEG_INVERSE 0x%08xu\n", (uint32_t)(prime->ninv64 & mask));
     printf("#define SPARSE_LOW_LIMBS %d\n", sparse);
+    printf("#define QUOTIENT 0x%08xu\n", quotient(prime));
     print_array("MODULUS_LIMBS", radix.modulus, radix.limbs);
     print_array("FOLD", radix.fold, radix.limbs);
 }
@@ -97,6 +107,7 @@ int main(int argc, char **argv)
     GX__OP_LIST(X)
 #undef X
     printf("#define GX_OP_CHECK %du\n", (int)GX_OP_CHECK);
+    printf("#define GX_OP_NTT_COSET %du\n", (int)GX_OP_NTT_COSET);
     printf("#define GX_BROADCAST_A %uu\n#define GX_BROADCAST_B %uu\n#define GX_BROADCAST_C %uu\n",
            GX_BROADCAST_A, GX_BROADCAST_B, GX_BROADCAST_C);
     if (gx__prime(field))

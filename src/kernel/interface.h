@@ -41,6 +41,23 @@
 
 /* ntt.glsl: powers of a shift are in two tables, one of this many low bits of the exponent. */
 #define GX_K_NTT_LOW_BITS 12
+/* Words of an element that a tile has in shared memory at once: 12 KiB with 1024 elements. */
+#define GX_K_NTT_PLANES 3
+/* Where stage[0] holds what, log2_n first (op/passes_ntt.c); 5 bits each, and flags in the rest: */
+#define GX_K_NTT_FIRST  5
+#define GX_K_NTT_LEVELS 10
+#define GX_K_NTT_PAD    15
+#define GX_K_NTT_FLAGS  20
+/* those of GX_NTT_*, which have the same values, ... */
+#define GX_K_NTT_INVERSE      1u
+#define GX_K_NTT_COSET        2u
+#define GX_K_NTT_REVERSED_IN  4u
+#define GX_K_NTT_REVERSED_OUT 8u
+#define GX_K_NTT_COLUMNS      16u
+/* ... and of the pass: */
+#define GX_K_NTT_OPERAND 32u  /* it is the first: reads the caller's elements */
+#define GX_K_NTT_RESULT  64u  /* it is the last */
+#define GX_K_NTT_SPREAD  128u /* a tile has lines that are far from each other */
 
 /* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
  * of one invocation. */

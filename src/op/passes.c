@@ -245,6 +245,8 @@ void gx__passes(const struct gx_kernel_key *key, uint64_t n, const struct gx_pas
     enum gx_shader_family family = gx__op_family(key->op, key->field);
     if (family == GX_SHADER_INVERT_UP)
         plan_inverse(key, n, facts, passes);
+    else if (key->op == GX_NTT)
+        gx__plan_ntt(key, n, facts, passes);
     else if (gx__op_shape(key->op) == GX_SHAPE_REDUCTION)
         plan_reduction(key, n, facts, passes);
     else

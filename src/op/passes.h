@@ -90,4 +90,8 @@ struct gx_pass_facts {
 void gx__passes(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                 struct gx_passes *passes);
 
+/* The same for GX_NTT only: passes_ntt.c. *passes is empty. */
+void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
+                  struct gx_passes *passes);
+
 #endif

@@ -12,6 +12,7 @@
 /* More than caches can hold. */
 #define ELEMENTS          4194304u
 #define SOFTWARE_ELEMENTS 2048u
+#define NTT_LOG2          16u /* of transforms that are tried */
 
 /* ---- modules ---- */
 
@@ -72,17 +73,21 @@ void gx__vk_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
 /* ---- tuning ---- */
 
 /* The first operation of the family. */
-static gx_op example_of(gx_field field, enum gx_shader_family family)
+static struct gx_kernel_key example_of(gx_field field, enum gx_shader_family family)
 {
-    gx_op op = 1;
-    while (gx__op_family(op, field) != family)
-        op++;
-    return op;
+    struct gx_kernel_key key = {.op = 1, .field = field};
+    if (family == GX_SHADER_NTT_TABLE)
+        key.op = GX_OP_NTT_TABLE;
+    while (gx__op_family(key.op, field) != family)
+        key.op++;
+    key.param[GX_PARAM_LOG2_N] = key.param[GX_PARAM_LOG2_TABLE] = NTT_LOG2;
+    return key;
 }
 
 static bool follows_products(enum gx_shader_family family)
 {
-    return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT;
+    return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT || family == GX_SHADER_NTT ||
+           family == GX_SHADER_NTT_TABLE;
 }
 
 /* Operations built from products use the kind of module that is fastest for products. Trying the
@@ -114,6 +119,8 @@ static void search(struct gx_tuning *t)
         if (worth_trying(t->gpu, field, family, v))
             gx__gpu_consider(t, next);
     }
+    if (family == GX_SHADER_NTT) /* its tiles and passes were measured with the guess */
+        return;
     for (size_t i = 0; i < sizeof workgroups / sizeof *workgroups; i++) {
         struct gx_choice next = t->best;
         next.workgroup = workgroups[i];
@@ -128,7 +135,7 @@ static struct gx_choice borrow(const struct gx_gpu *gpu, enum gx_shader_family f
 {
     uint16_t known = gpu->calibration.tuned[GX_BLS12_381_FR][GX_SHADER_LINEAR].workgroup;
     struct gx_choice choice = gx__gpu_guess(gpu, family);
-    choice.workgroup = known ? known : choice.workgroup;
+    choice.workgroup = known && family != GX_SHADER_NTT ? known : choice.workgroup;
     return choice;
 }
 
@@ -140,7 +147,7 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
     if (follows_products(family)) /* not counted in its time */
         gx__gpu_choice(gpu, field, GX_SHADER_MUL);
     struct gx_tuning t = {.gpu = gpu,
-                          .key = {.op = example_of(field, family), .field = field},
+                          .key = example_of(field, family),
                           .n = software ? SOFTWARE_ELEMENTS : ELEMENTS,
                           .budget_ns = software ? SOFTWARE_BUDGET_NS : BUDGET_NS,
                           .at_least = 1,

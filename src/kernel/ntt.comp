@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pass of a number-theoretic transform. Built with INT64 = 1 or 0, and EACH 4 or 8.
+ */
+#version 450
+#include "prelude.glsl"
+
+shared u32 exchanged[GX_K_NTT_PLANES * EACH * GROUP_SIZE];
+
+#include "ntt.glsl"
+
+void main() { transform(); }

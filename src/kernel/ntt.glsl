@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pass of a number-theoretic transform: some levels of the tree that op/passes_ntt.c describes,
+ * over all elements. In the words of prelude.glsl, and nothing else.
+ *
+ * Element (outer * 2^levels + s) * pitch + column of the array takes part in butterflies with those
+ * that differ in s. A workgroup takes a tile of EACH * GROUP_SIZE elements: all s, as the high bits
+ * of an element's number in the tile, and some lines of neighbouring (outer, column), as its low
+ * bits. An invocation has EACH of them, which differ in RADIX_BITS consecutive bits of that number,
+ * so it can compute as many levels alone; then the tile is exchanged through shared memory, a few
+ * limbs at a time, and the next bits are in one invocation.
+ *
+ * Stage 0 holds the fields below, stage 1 where the powers of the shift lie in the table, which is
+ * bound as B.
+ */
+#define RADIX_BITS (EACH == 8 ? 3 : 2)
+
+struct Pass {
+    u32 log2_n, first, levels; /* of a transform; level where this pass begins; and how many */
+    u32 log2_pad, flags;
+    u32 tile_bits, line_bits; /* of an element's number in the tile, and of its line's */
+    u32 batch, pitch;
+    u32 pitch_bits; /* 32: the pitch is no power of two */
+};
+
+FUNCTION Pass decode()
+{
+    u32 word = STAGE(0);
+    Pass p;
+    p.log2_n = word & 31u;
+    p.first = word >> GX_K_NTT_FIRST & 31u;
+    p.levels = word >> GX_K_NTT_LEVELS & 31u;
+    p.log2_pad = word >> GX_K_NTT_PAD & 31u;
+    p.flags = word >> GX_K_NTT_FLAGS;
+    p.tile_bits = HIGHEST_BIT(GROUP_SIZE) + RADIX_BITS;
+    p.line_bits = p.tile_bits - p.levels;
+    p.batch = ELEMENTS >> p.log2_n;
+    p.pitch = 1u << p.log2_n - p.first - p.levels;
+    if ((p.flags & GX_K_NTT_COLUMNS) != 0u)
+        p.pitch *= p.batch;
+    p.pitch_bits = (p.pitch & p.pitch - 1u) == 0u ? HIGHEST_BIT(p.pitch) : 32u;
+    return p;
+}
+
+FUNCTION bool flag(Pass p, u32 bit) { return (p.flags & bit) != 0u; }
+
+/* ---- where elements are ---- */
+
+/* Element r of this invocation while its bits begin at `at`: its number in the tile. */
+FUNCTION u32 number_of(u32 r, u32 at)
+{
+    u32 thread = LOCAL_INDEX;
+    return thread >> at << at + RADIX_BITS | r << at | thread & (1u << at) - 1u;
+}
+
+/* Its place in the array; beyond the end where the tile is. */
+FUNCTION u32 place_of(Pass p, u32 number)
+{
+    u32 s = number >> p.line_bits, line = number & (1u << p.line_bits) - 1u, outer, column = 0u;
+    if (flag(p, GX_K_NTT_SPREAD)) {
+        /* the pitch is 1: lines are far from each other, so that what is stored in reverse
+         * order is not */
+        u32 bits = p.first - p.line_bits, tile = GROUP_INDEX;
+        outer = (tile >> bits << p.line_bits | line) << bits | tile & (1u << bits) - 1u;
+    } else {
+        line |= GROUP_INDEX << p.line_bits;
+        outer = p.pitch_bits < 32u ? line >> p.pitch_bits : line / p.pitch;
+        column = line - outer * p.pitch;
+    }
+    return (outer << p.levels | s) * p.pitch + column;
+}
+
+/* The block of the tree, at level `first`, that it is in. */
+FUNCTION u32 block_of(Pass p, u32 place)
+{
+    if (flag(p, GX_K_NTT_COLUMNS))
+        place /= p.batch;
+    return (place >> p.log2_n - p.first) & (1u << p.first) - 1u;
+}
+
+FUNCTION u32 reversed(u32 i, u32 bits) { return REVERSE_BITS(i) >> 1 >> 31u - bits; }
+
+/* Index in its transform of what is at `place`. */
+FUNCTION u32 index_of(Pass p, u32 place)
+{
+    return flag(p, GX_K_NTT_COLUMNS) ? place / p.batch : place & (1u << p.log2_n) - 1u;
+}
+
+/* Place of index i of the same transform, in an array of transforms of 2^bits. */
+FUNCTION u32 place_at(Pass p, u32 place, u32 i, u32 bits)
+{
+    if (flag(p, GX_K_NTT_COLUMNS))
+        return i * p.batch + place % p.batch;
+    return place >> p.log2_n << bits | i;
+}
+
+/* ---- first load and last store ---- */
+
+/* The place of an operand: beyond the end where the transform is padded. */
+FUNCTION u32 operand_of(Pass p, u32 place)
+{
+    if (!flag(p, GX_K_NTT_REVERSED_IN) && p.log2_pad == 0u)
+        return place;
+    u32 bits = p.log2_n - p.log2_pad, i = index_of(p, place);
+    if (i >> bits != 0u)
+        return ELEMENTS;
+    if (flag(p, GX_K_NTT_REVERSED_IN))
+        i = reversed(i, bits);
+    return place_at(p, place, i, bits);
+}
+
+FUNCTION Lazy load(Pass p, u32 place)
+{
+    bool operand = flag(p, GX_K_NTT_OPERAND);
+    if (operand && place < ELEMENTS)
+        place = operand_of(p, place);
+    if (place >= ELEMENTS)
+        return lazy_zero();
+    Element x = load_element(place);
+    if (operand)
+        check_element(x, place);
+    return lazy_of(x);
+}
+
+/* What is at `place` of a transform is in bit-reversed order: the index of this result, also
+ * bit-reversed. An inverse transform has it where the forward one has minus that. */
+FUNCTION u32 result_of(Pass p, u32 place)
+{
+    u32 i = index_of(p, place);
+    return flag(p, GX_K_NTT_INVERSE) && i != 0u ? i ^ (1u << HIGHEST_BIT(i)) - 1u : i;
+}
+
+FUNCTION void store(Pass p, u32 place, Lazy x)
+{
+    bool result = flag(p, GX_K_NTT_RESULT), inverse = result && flag(p, GX_K_NTT_INVERSE);
+    if (place >= ELEMENTS)
+        return;
+    if (result && (inverse || !flag(p, GX_K_NTT_REVERSED_OUT))) {
+        u32 i = result_of(p, place);
+        if (!flag(p, GX_K_NTT_REVERSED_OUT))
+            i = reversed(i, p.log2_n);
+        place = place_at(p, place, i, p.log2_n);
+    }
+    store_element(place, lazy_element(x, inverse ? p.log2_n : 0u, !result));
+}
+
+FUNCTION Lazy times_power(Lazy x, u32 exponent)
+{
+    const u32 bits = GX_K_NTT_LOW_BITS;
+    u32 low = STAGE(1) + (exponent & (1u << bits) - 1u);
+    u32 high = STAGE(1) + (1u << bits) + (exponent >> bits);
+    return lazy_mul(lazy_mul(carried(x), lazy_by(load_table(low))), lazy_by(load_table(high)));
+}
+
+/* Coefficients are multiplied by powers of the shift: operands of a forward transform, results of
+ * an inverse one. */
+FUNCTION void shift(Pass p, INOUT(Lazy) x[EACH], u32 at)
+{
+    UNROLL for (int r = 0; r < EACH; r++) {
+        u32 place = place_of(p, number_of(r, at));
+        place = place < ELEMENTS ? place : 0u; /* of no use, but harmless */
+        x[r] = times_power(x[r], flag(p, GX_K_NTT_INVERSE)
+                                     ? reversed(result_of(p, place), p.log2_n)
+                                     : index_of(p, place));
+    }
+}
+
+/* ---- levels ---- */
+
+/* Level j of those that the bits of the invocation's elements allow. `block` is the block of the
+ * tree that all of them are in at level 0 of these. If it is the root, W is 1 in the leftmost
+ * block. */
+FUNCTION void butterflies(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
+{
+    UNROLL for (int b = 0; b < 1 << j; b++) {
+        const int apart = EACH >> j + 1, at = b * 2 * apart;
+        if (b > 0 || !root) {
+            LazyBy w = lazy_by(load_table(block << j | b));
+            UNROLL for (int k = 0; k < apart; k++)
+                x[at + apart + k] = lazy_mul(x[at + apart + k], w);
+        } else if (j == 2) { /* both are sums of four */
+            x[0] = carried(x[0]);
+            x[1] = carried(x[1]);
+        }
+        UNROLL for (int k = 0; k < apart; k++) {
+            Lazy y = x[at + apart + k];
+            x[at + apart + k] = lazy_sub(x[at + k], y);
+            x[at + k] = lazy_add(x[at + k], y);
+        }
+    }
+}
+
+/* Where an element lies in shared memory: so that the accesses of neighbouring invocations, before
+ * and after an exchange, are in different banks. */
+FUNCTION u32 bank_of(Pass p, u32 number)
+{
+    u32 x = number >> 5 & 7u;
+    return number ^ (p.line_bits < 2u ? x << p.line_bits ^ (x & 6u) << 2 : x << 2);
+}
+
+/* From bits beginning at `from` to bits beginning at `to`. */
+FUNCTION void exchange(Pass p, INOUT(Lazy) x[EACH], u32 from, u32 to)
+{
+    u32 put[EACH], get[EACH];
+    UNROLL for (int r = 0; r < EACH; r++) {
+        put[r] = bank_of(p, number_of(r, from));
+        get[r] = bank_of(p, number_of(r, to));
+        x[r] = carried(x[r]);
+    }
+    UNROLL for (int k = 0; k < LAZY_WORDS; k += GX_K_NTT_PLANES) {
+        UNROLL for (int r = 0; r < EACH; r++)
+            UNROLL for (int j = 0; j < GX_K_NTT_PLANES; j++)
+                if (k + j < LAZY_WORDS)
+                    exchanged[j * EACH * GROUP_SIZE + put[r]] = lazy_word(x[r], k + j);
+        BARRIER();
+        UNROLL for (int r = 0; r < EACH; r++)
+            UNROLL for (int j = 0; j < GX_K_NTT_PLANES; j++)
+                if (k + j < LAZY_WORDS)
+                    set_lazy_word(x[r], k + j, exchanged[j * EACH * GROUP_SIZE + get[r]]);
+        BARRIER();
+    }
+}
+
+FUNCTION void transform()
+{
+    Pass p = decode();
+    u32 top = p.tile_bits - RADIX_BITS, at = top, done = 0u;
+    Lazy x[EACH];
+    UNROLL for (int r = 0; r < EACH; r++)
+        x[r] = load(p, place_of(p, number_of(r, at)));
+    if (COSET && !flag(p, GX_K_NTT_INVERSE))
+        shift(p, x, at);
+
+    u32 outer = block_of(p, place_of(p, number_of(0u, at)));
+    while (true) {
+        u32 level = top - at, block = outer << level | LOCAL_INDEX >> at;
+        bool root = p.first == 0u && level == 0u;
+        if (level >= done && level < p.levels)
+            butterflies(x, 0, block, root);
+        if (level + 1u >= done && level + 1u < p.levels)
+            butterflies(x, 1, block, root);
+#if EACH == 8
+        if (level + 2u < p.levels)
+            butterflies(x, 2, block, root);
+#endif
+        done = level + RADIX_BITS;
+        if (done >= p.levels)
+            break;
+        u32 next = at < p.line_bits + RADIX_BITS ? p.line_bits : at - RADIX_BITS;
+        exchange(p, x, at, next);
+        at = next;
+    }
+
+    if (COSET && flag(p, GX_K_NTT_INVERSE))
+        shift(p, x, at);
+    UNROLL for (int r = 0; r < EACH; r++)
+        store(p, place_of(p, number_of(r, at)), x[r]);
+}

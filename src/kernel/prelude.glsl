@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What kernels that are written for more than one language (ntt.glsl) use of this one: types,
+ * shared memory, bindings and the arithmetic of lazy64.glsl or lazy32.glsl. Another language has
+ * another prelude.
+ */
+#include "prime.glsl"
+#if INT64
+#include "mul64.glsl"
+#include "lazy64.glsl"
+#else
+#include "mul32.glsl"
+#include "lazy32.glsl"
+#endif
+
+#define u32      uint
+#define FUNCTION
+#define UNROLL   [[unroll]]
+#define INOUT(T) inout T
+
+#define GROUP_SIZE  gl_WorkGroupSize.x
+#define GROUP_INDEX (first_index() / gl_WorkGroupSize.x)
+#define LOCAL_INDEX gl_LocalInvocationID.x
+#define BARRIER()   barrier()
+
+#define HIGHEST_BIT(x)  uint(findMSB(x)) /* of x != 0: its number */
+#define REVERSE_BITS(x) bitfieldReverse(x)
+
+#define ELEMENTS   push.n
+#define STAGE(i)   push.stage[i]
+#define COSET      (OP == GX_OP_NTT_COSET) /* known when the kernel is compiled */
+
+Element load_element(u32 i) { return load_a(i); }
+Element load_table(u32 i) { return load_b(i); }
+void store_element(u32 i, Element x) { STORE(mem_out, push.at_out, i, x); }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The passes of a number-theoretic transform of 2^m elements, natural order in and bit-reversed
+ * order out. Level l = 0 .. m - 1 of the tree has 2^l blocks, each a polynomial of 2^(m - l)
+ * coefficients, which it divides by X^half - w^2 ... = (X^half - w)(X^half + w), w = W[block]: the
+ * butterfly of coefficients x (lower half) and y (upper half) is (x + w y, x - w y). W[0] = 1, and
+ * W[b] is the product, over the set bits j of b, of the root of unity of order 2^(j + 2): it
+ * depends on neither m nor l. Other orders are other addresses in the first load and the last
+ * store; the inverse transform is the forward one with results i and -i exchanged, divided by 2^m.
+ *
+ * A pass takes as many levels as a workgroup's tile allows, kernel/ntt.glsl says how. The first one
+ * reads A, the last one writes OUT, and between them is SCRATCH, so that only a tile that holds
+ * whole transforms may be written where it was read.
+ */
+#include "op/ntt_table.h"
+#include "op/passes.h"
+
+/* Levels of one pass: with more, numbers would outgrow lazy64.glsl's limbs. */
+#define LEVELS_MAX 11u
+
+struct split {
+    uint32_t passes;
+    uint32_t levels[GX_PASSES_MAX];
+};
+
+static uint32_t log2_of(uint64_t n)
+{
+    return 63 - (uint32_t)__builtin_clzll(n);
+}
+
+/* Splits m levels. Where a tile is not whole transforms, it has at least two neighbouring elements
+ * of each kind, and later passes have multiples of `radix` levels, so that none of their exchanges
+ * is for fewer. The first pass has the rest, less than the most there may be if possible. */
+static struct split split_levels(uint32_t m, uint32_t tile, uint32_t radix)
+{
+    if (m <= tile && m <= LEVELS_MAX)
+        return (struct split){1, {m}};
+    uint32_t steps = (tile - 1) / radix, fit = LEVELS_MAX / radix;
+    steps = steps > fit ? fit : steps ? steps : 1; /* in one pass */
+    uint32_t most = steps * radix, later = (m + most - 1) / most - 1;
+    uint32_t left = (m - (most - 1) + radix - 1) / radix; /* steps in all later passes */
+    left = left < steps * later ? left : steps * later;
+    struct split split = {.passes = later + 1, .levels = {m - left * radix}};
+    for (uint32_t i = 1; i <= later; i++) { /* the last ones have more */
+        uint32_t part = left / (later + 1 - i);
+        split.levels[i] = part * radix;
+        left -= part;
+    }
+    return split;
+}
+
+struct transform {
+    const struct gx_kernel_key *key;
+    uint64_t n;
+    uint32_t log2_n, log2_pad, flags;
+    uint32_t workgroup, tile; /* invocations; log2 of its elements */
+};
+
+/* A pass of so many levels, the first of them `first`. */
+static struct gx_pass pass_of(const struct transform *t, uint32_t first, uint32_t levels)
+{
+    const uint32_t lines = t->tile - levels, log2_table = t->key->param[GX_PARAM_LOG2_TABLE];
+    const bool operand = first == 0, result = first + levels == t->log2_n;
+    const bool inverse = t->flags & GX_NTT_INVERSE;
+    const bool coset = t->flags & GX_NTT_COSET && (inverse ? result : operand);
+    const bool spread = result && !(t->flags & (GX_NTT_REVERSED_OUT | GX_NTT_COLUMNS)) &&
+                        !operand && first >= lines;
+    uint32_t flags = t->flags | (operand ? GX_K_NTT_OPERAND : 0) | (result ? GX_K_NTT_RESULT : 0) |
+                     (spread ? GX_K_NTT_SPREAD : 0);
+    uint64_t tiles = ((t->n >> levels) + ((uint64_t)1 << lines) - 1) >> lines;
+    const struct gx_slot scratch = {GX_BIND_SCRATCH, 0, t->n};
+    return (struct gx_pass){
+        .family = GX_SHADER_NTT,
+        .op = coset ? GX_OP_NTT_COSET : GX_NTT,
+        .check = operand,
+        .invocations = tiles * t->workgroup,
+        .out = result ? (struct gx_slot){GX_BIND_OUT, 0, t->n} : scratch,
+        .a = operand ? (struct gx_slot){GX_BIND_A, 0, t->n >> t->log2_pad} : scratch,
+        .b = {GX_BIND_TABLE, 0, gx__ntt_twiddles(first + levels)},
+        .c = {GX_BIND_TABLE, 0, 0},
+        .n = (uint32_t)t->n,
+        .stage = {t->log2_n | first << GX_K_NTT_FIRST | levels << GX_K_NTT_LEVELS |
+                      t->log2_pad << GX_K_NTT_PAD | flags << GX_K_NTT_FLAGS,
+                  (uint32_t)(inverse ? gx__ntt_inverse_shift_at(log2_table)
+                                     : gx__ntt_shift_at(log2_table)),
+                  (uint32_t)gx__ntt_halves_at(log2_table) + t->log2_n},
+        .products = t->n / 2 * levels + (coset ? 2 * t->n : 0)};
+}
+
+void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
+                  struct gx_passes *passes)
+{
+    const uint32_t radix = log2_of(facts->each);
+    const struct transform t = {.key = key,
+                                .n = n,
+                                .log2_n = key->param[GX_PARAM_LOG2_N],
+                                .log2_pad = key->param[GX_PARAM_LOG2_PAD],
+                                .flags = key->param[GX_PARAM_NTT_FLAGS],
+                                .workgroup = facts->workgroup,
+                                .tile = log2_of(facts->workgroup) + radix};
+    const struct split split = split_levels(t.log2_n, t.tile, radix);
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < split.passes; i++) {
+        passes->pass[passes->count++] = pass_of(&t, first, split.levels[i]);
+        first += split.levels[i];
+    }
+    passes->scratch_quads = split.passes > 1 ? n * gx__element_bytes(key->field) / 16 : 0;
+}
