@@ -174,25 +174,6 @@ static void store_row(void *user, size_t row, uint32_t worker)
 
 /* ---- small transforms ---- */
 
-static void add_up(struct gx_outcome *to, const struct gx_outcome *from)
-{
-    to->threads = from->threads > to->threads ? from->threads : to->threads;
-    to->dispatches += from->dispatches;
-    to->groups += from->groups;
-    to->submits += from->submits;
-    to->command_hits += from->command_hits;
-    to->path = from->path;
-    to->mode = from->mode;
-    to->host_in_ns += from->host_in_ns;
-    to->record_ns += from->record_ns;
-    to->submit_ns += from->submit_ns;
-    to->device_ns += from->device_ns;
-    to->host_out_ns += from->host_out_ns;
-    to->upload_ns += from->upload_ns;
-    to->compute_ns += from->compute_ns;
-    to->download_ns += from->download_ns;
-}
-
 /* Transforms of pass 0 or 1, in place. */
 static gx_status run_small(struct large *l, int pass, struct element *elements, uint64_t batch)
 {
@@ -214,7 +195,7 @@ static gx_status run_small(struct large *l, int pass, struct element *elements, 
     gx_status s = gx__engine_run(l->engine, &small);
     if (s != GX_OK)
         snprintf(l->message, l->message_size, "%s", small.message);
-    add_up(l->outcome, &outcome);
+    gx__outcome_add(l->outcome, &outcome);
     return s;
 }
 

@@ -13,6 +13,26 @@
 /* Larger arrays are not kept. */
 #define KEPT_MAX 1024u
 
+void gx__outcome_add(struct gx_outcome *to, const struct gx_outcome *from)
+{
+    to->threads = from->threads > to->threads ? from->threads : to->threads;
+    to->dispatches += from->dispatches;
+    to->groups += from->groups;
+    to->submits += from->submits;
+    to->command_hits += from->command_hits;
+    to->path = from->path;
+    to->mode = from->mode;
+    to->host_in_ns += from->host_in_ns;
+    to->record_ns += from->record_ns;
+    to->submit_ns += from->submit_ns;
+    to->device_ns += from->device_ns;
+    to->host_out_ns += from->host_out_ns;
+    to->upload_ns += from->upload_ns;
+    to->compute_ns += from->compute_ns;
+    to->download_ns += from->download_ns;
+    to->total_ns += from->total_ns;
+}
+
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why)
 {
     gx__outcome_clear(outcome, GX_REASON_NONE);

@@ -47,6 +47,9 @@ void gx__refusal_message(char *message, size_t size, gx_field field, uint64_t ba
 /* Sets everything for a job that did not run. */
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);
 
+/* Adds what a part of a job took, which ran after the parts before it. */
+void gx__outcome_add(struct gx_outcome *to, const struct gx_outcome *from);
+
 /* The caller's reports; first is NULL if none are wanted. */
 struct gx_reports {
     char *first;

@@ -12,6 +12,7 @@
 #include "base/float_env.h"
 #include "exec/large.h"
 #include "exec/pipe.h"
+#include "exec/transform.h"
 
 /* If the device runs out of memory, pieces are not made smaller than this. */
 #define FLOOR_ELEMS 1024u
@@ -377,6 +378,14 @@ static bool has_large(const struct gx_batch *batch)
     return false;
 }
 
+static bool wants_singly(const struct gx_engine *engine, const struct gx_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (gx__transform_wanted(engine, &batch->jobs[i]))
+            return true;
+    return false;
+}
+
 /* One job of the batch, as a batch of its own, or in pieces if it does not fit. */
 static gx_status run_singly(struct gx_engine *engine, struct gx_batch *batch, size_t i,
                             char *message, size_t size)
@@ -391,10 +400,15 @@ static gx_status run_singly(struct gx_engine *engine, struct gx_batch *batch, si
                            .mode = batch->mode,
                            .uncounted = true,
                            .single = true};
-    gx_status s = GX_ERR_OUT_OF_DEVICE_MEMORY;
-    if (!exceeds_dispatch(engine, job))
+    gx_status s = GX_ERR_UNSUPPORTED;
+    if (exceeds_dispatch(engine, job))
+        s = GX_ERR_OUT_OF_DEVICE_MEMORY;
+    else if (gx__transform_wanted(engine, job))
+        s = gx__transform_run(engine, batch, job, r, message, size);
+    if (s == GX_ERR_UNSUPPORTED) {
         s = gx__pipe_run(engine, &one);
-    snprintf(message, size, "%s", one.message);
+        snprintf(message, size, "%s", one.message);
+    }
     if (out_of_memory(s) && gx__large_possible(job)) {
         gx__outcome_clear(r, reason);
         s = gx__large_run(engine, job, r, message, size);
@@ -434,10 +448,11 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->open = 0;
     batch->fed = false;
     gx__float_env_default(&caller);
-    gx_status s = prepare(pipe, batch, &asked, &plan);
-    if (out_of_memory(s) && gx__tables_drop(pipe->engine, 0))
+    bool singly = !batch->single && wants_singly(pipe->engine, batch);
+    gx_status s = singly ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, &asked, &plan);
+    if (out_of_memory(s) && !singly && gx__tables_drop(pipe->engine, 0))
         s = prepare(pipe, batch, &asked, &plan);
-    bool singly = out_of_memory(s) && !batch->single && has_large(batch);
+    singly |= out_of_memory(s) && !batch->single && has_large(batch);
     if (singly)
         feed_singly(pipe, batch);
     else if (s != GX_OK)

@@ -52,7 +52,7 @@ struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS] = {
                 {0}},
     GX__OP_LIST(X)
 #undef X
-        [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, 0, 0, {0}},
+        [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, 0, 0, {16, 16, 0, 0}}, /* GX_OP_COPY */
 };
 
 const gx_op_info *gx_op_get_info(gx_op op)
