@@ -216,7 +216,7 @@ static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch, boo
     gx_status s = make_room(pipe, batch->count);
     for (size_t i = 0; i < batch->count && s == GX_OK; i++) {
         const gx_job *job = &batch->jobs[i];
-        if (exceeds_dispatch(pipe->engine, job))
+        if (tables && exceeds_dispatch(pipe->engine, job))
             return GX_ERR_OUT_OF_DEVICE_MEMORY;
         bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) &&
                      !(job->out.buf && gx__job_in_place(job));
@@ -274,6 +274,29 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
     return s;
 }
 
+static bool has_large(const struct gx_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (gx__large_possible(&batch->jobs[i]))
+            return true;
+    return false;
+}
+
+/* A batch with a transform that does not fit: as if it did, but twice over the bus. */
+static gx_status plan_large(struct gx_pipe *pipe, const struct gx_batch *batch,
+                            struct gx_plan_request *asked, struct gx_plan *plan)
+{
+    size_t room = asked->memory;
+    asked->memory = 0;
+    gx_status s =
+        gx__plan_batch(batch->jobs, batch->count, &pipe->engine->device.facts, asked, plan);
+    plan->bytes_up *= 2;
+    plan->bytes_down *= 2;
+    plan->bytes_staged *= 2;
+    plan->memory = room;
+    return s;
+}
+
 gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                         struct gx_plan_request *asked, struct gx_plan *plan)
 {
@@ -284,6 +307,8 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
     s = resolve(pipe, batch, false);
     if (s == GX_OK)
         s = plan_batch(pipe, batch, chunk_elems, asked, plan);
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && has_large(batch))
+        s = plan_large(pipe, batch, asked, plan);
     gx__pipe_close(pipe);
     asked->resolved = NULL;
     asked->device = NULL;
@@ -368,14 +393,6 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
 static bool out_of_memory(gx_status s)
 {
     return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
-}
-
-static bool has_large(const struct gx_batch *batch)
-{
-    for (size_t i = 0; i < batch->count; i++)
-        if (gx__large_possible(&batch->jobs[i]))
-            return true;
-    return false;
 }
 
 static bool wants_singly(const struct gx_engine *engine, const struct gx_batch *batch)
