@@ -85,15 +85,19 @@ static const char *missing_kernel(gx_device_kind kind)
 gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *message, size_t size)
 {
     struct gx_device *device = &engine->device;
-    const struct gx_own_op *own = gx__own(job->op);
+    const char *name = gx_op_get_info(job->op)->name, *why = NULL;
+    bool own = gx__is_own(job->op);
     struct gx_kernel kernel;
     gx_status s = gx__engine_status(engine, gx__job_kernel(engine, job, 0, false, &kernel));
-    const char *why = device->ops->refusal ? device->ops->refusal(device, job->op) : NULL;
+    if (own && device->ops->refusal)
+        why = device->ops->refusal(device, job->op);
     if (s == GX_ERR_UNSUPPORTED && why)
-        snprintf(message, size, "'%s' on '%s': %s", own->name, device->info.name, why);
-    else if (s == GX_ERR_UNSUPPORTED)
-        snprintf(message, size, "'%s' cannot run on '%s': it was registered without %s", own->name,
+        snprintf(message, size, "'%s' on '%s': %s", name, device->info.name, why);
+    else if (s == GX_ERR_UNSUPPORTED && own)
+        snprintf(message, size, "'%s' cannot run on '%s': it was registered without %s", name,
                  device->info.name, missing_kernel(device->info.kind));
+    else if (s == GX_ERR_UNSUPPORTED)
+        snprintf(message, size, "'%s' has no kernel for '%s'", name, device->info.name);
     uint64_t limit = device->facts.dispatch_bytes;
     if (s != GX_OK || !limit || gx__op_shape(job->op) != GX_SHAPE_WHOLE)
         return s;
@@ -104,12 +108,12 @@ gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *mess
         snprintf(message, size,
                  "'%s' on '%s': an operand has %zu bytes; it must be whole, and a "
                  "kernel there sees up to %llu",
-                 own->name, device->info.name, bytes, (unsigned long long)limit);
+                 name, device->info.name, bytes, (unsigned long long)limit);
         return GX_ERR_UNSUPPORTED;
     }
     if (job->n > UINT32_MAX) { /* broadcast operands take no memory */
         snprintf(message, size, "'%s' on '%s': n is %zu; a kernel there has up to %u elements",
-                 own->name, device->info.name, job->n, UINT32_MAX);
+                 name, device->info.name, job->n, UINT32_MAX);
         return GX_ERR_UNSUPPORTED;
     }
     return GX_OK;
@@ -153,11 +157,11 @@ void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, siz
 void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char operand)
 {
     struct gx_outcome *r = gx__batch_report(batch, i);
-    if (!fail(batch, i, GX_ERR_NOT_CANONICAL))
+    if (!fail(batch, i, gx__refusal_status(&batch->jobs[i], operand)))
         return;
     r->bad_index = bad;
     r->bad_operand = operand;
-    gx__refusal_message(batch->message, sizeof batch->message, batch->jobs[i].field, bad, operand);
+    gx__refusal_message(batch->message, sizeof batch->message, &batch->jobs[i], bad, operand);
 }
 
 /* ---- ending ---- */

@@ -137,8 +137,9 @@ static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatc
 static char find_operand(const gx_job *job, size_t index)
 {
     for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
-        const char *element = memory_of(gx__operand(job, i)) + gx__element_offset(job, i, index);
-        if (gx__first_bad(gx__prime(job->field), element, 1, false) != GX_NONE_BAD)
+        size_t skip;
+        if (gx__operand_find(job, i, index, &skip) &&
+            gx__element_bad(job, i, memory_of(gx__operand(job, i)) + skip))
             return (char)('a' + i - GX_A);
     }
     return 0;

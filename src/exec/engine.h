@@ -84,13 +84,15 @@ static inline uint64_t gx__engine_now(struct gx_engine *engine)
 }
 
 /* Whether the engine can run the job: a registered operation may have no kernel for its device, or
- * one that cannot be compiled, which is tried here. On GX_ERR_UNSUPPORTED message says why. */
+ * one that cannot be compiled, which is tried here; and one that cannot be split may be too large.
+ * On GX_ERR_UNSUPPORTED message says why. */
 gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *message,
-                         size_t message_size); /* for registered operations */
+                         size_t message_size); /* for these operations */
 static inline gx_status gx__engine_ready(struct gx_engine *engine, const gx_job *job, char *message,
                                          size_t message_size)
 {
-    return gx__is_own(job->op) ? gx__engine_has(engine, job, message, message_size) : GX_OK;
+    bool may_lack = gx__is_own(job->op) || gx__op_shape(job->op) == GX_SHAPE_WHOLE;
+    return may_lack ? gx__engine_has(engine, job, message, message_size) : GX_OK;
 }
 
 /* Waits for work on so many elements; GX_ERR_TIMEOUT if it takes absurdly long. */

@@ -249,7 +249,7 @@ static gx_status check_input(struct large *l)
         return GX_OK;
     l->outcome->bad_index = l->bad;
     l->outcome->bad_operand = 'a';
-    gx__refusal_message(l->message, l->message_size, l->job->field, l->bad, 'a');
+    gx__refusal_message(l->message, l->message_size, l->job, l->bad, 'a');
     return GX_ERR_NOT_CANONICAL;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/abi.h"
 #include "base/alloc.h"
+#include "op/op.h"
 
 /* Larger arrays are not kept. */
 #define KEPT_MAX 1024u
@@ -40,11 +41,16 @@ void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why)
     snprintf(outcome->message, sizeof outcome->message, "%s", gx_status_message(why));
 }
 
-void gx__refusal_message(char *message, size_t size, gx_field field, uint64_t bad, char operand)
+void gx__refusal_message(char *message, size_t size, const gx_job *job, uint64_t bad, char operand)
 {
+    if (gx__refusal_status(job, operand) == GX_ERR_INVALID) {
+        snprintf(message, size, "index %llu of operand b is out of range: a has %llu elements",
+                 (unsigned long long)bad, (unsigned long long)gx__resized(job, GX_A, job->n));
+        return;
+    }
     snprintf(message, size,
              "element %llu of operand %c is not below the modulus of %s: reduce it before the call",
-             (unsigned long long)bad, operand ? operand : '?', gx_field_get_info(field)->name);
+             (unsigned long long)bad, operand ? operand : '?', gx_field_get_info(job->field)->name);
 }
 
 /* ---- the caller's ---- */

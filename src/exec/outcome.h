@@ -42,7 +42,14 @@ static inline uint64_t gx__share_ns(uint64_t ns, uint64_t part, uint64_t all)
 }
 
 /* The message of a job that was refused because of element `bad` of this operand; 0: not known. */
-void gx__refusal_message(char *message, size_t size, gx_field field, uint64_t bad, char operand);
+void gx__refusal_message(char *message, size_t size, const gx_job *job, uint64_t bad, char operand);
+
+/* Whether the job was refused because of an element: that is no failure of its device. */
+static inline bool gx__outcome_refused(const struct gx_outcome *outcome)
+{
+    return outcome->status == GX_ERR_NOT_CANONICAL ||
+           (outcome->status == GX_ERR_INVALID && outcome->bad_operand);
+}
 
 /* Sets everything for a job that did not run. */
 void gx__outcome_not_run(struct gx_outcome *outcome, gx_status why);

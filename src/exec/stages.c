@@ -522,17 +522,18 @@ static gx_status read_element(struct gx_pipe *pipe, struct gx_inflight *f, struc
 static char find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
                          uint64_t index)
 {
-    const struct gx_prime *prime = gx__prime(p->job->field);
     for (int i = GX_A; i <= p->operands; i++) {
         const gx_operand *o = gx__operand(p->job, i);
-        size_t skip = gx__element_offset(p->job, i, index), bytes = gx__operand_element(p->job, i);
+        size_t skip, bytes = gx__operand_element(p->job, i);
         uint64_t element[GX_LIMBS_MAX];
+        if (!gx__operand_find(p->job, i, index, &skip))
+            continue;
         if (!o->buf)
             memcpy(element, (const char *)o->host + skip, bytes);
         else if (read_element(pipe, f, (struct gx_binding){&o->buf->mem, o->offset + skip}, element,
                               bytes) != GX_OK)
             return 0;
-        if (gx__first_bad(prime, element, 1, false) != GX_NONE_BAD)
+        if (gx__element_bad(p->job, i, element))
             return (char)('a' + i - GX_A);
     }
     return 0;

@@ -120,6 +120,15 @@ bool gx__job_in_place(const gx_job *job)
     return false;
 }
 
+bool gx__element_bad(const gx_job *job, int which, const void *element)
+{
+    uint32_t index;
+    if (job->op != GX_GATHER || which != GX_B)
+        return gx__first_bad(gx__prime(job->field), element, 1, false) != GX_NONE_BAD;
+    memcpy(&index, element, sizeof index);
+    return index >= gx__resized(job, GX_A, job->n);
+}
+
 static void advance(gx_operand *o, size_t bytes)
 {
     if (o->buf)

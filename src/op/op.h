@@ -224,17 +224,30 @@ static inline size_t gx__operand_offset(const gx_job *job, int which, uint64_t f
     return gx__operand_is_one(job, which) ? 0 : (size_t)first * gx__operand_element(job, which);
 }
 
-/* Byte offset of the operand's own element `index`. */
-static inline size_t gx__element_offset(const gx_job *job, int which, uint64_t index)
-{
-    return gx__operand_is_one(job, which) ? 0 : (size_t)index * gx__operand_element(job, which);
-}
-
 static inline size_t gx__operand_length(const gx_job *job, int which, uint64_t n)
 {
     if (gx__operand_is_resized(job, which))
         return (size_t)gx__resized(job, which, n) * gx__operand_element(job, which);
     return (gx__operand_is_one(job, which) ? 1 : (size_t)n) * gx__operand_element(job, which);
+}
+
+/* Where the operand's own element `index` is; false if it has none. For the first bad element of a
+ * job, whose index may be that of any operand. */
+static inline bool gx__operand_find(const gx_job *job, int which, uint64_t index, size_t *offset)
+{
+    bool one = gx__operand_is_one(job, which);
+    *offset = one ? 0 : (size_t)index * gx__operand_element(job, which);
+    return one ? index < job->n : *offset < gx__operand_length(job, which, job->n);
+}
+
+/* Whether this element of the operand, of a prime field, makes the job invalid: not below the
+ * modulus, or an index that is out of range. */
+bool gx__element_bad(const gx_job *job, int which, const void *element);
+
+/* The status of a job that is refused because of this operand, 'a', 'b' or 'c'. */
+static inline gx_status gx__refusal_status(const gx_job *job, char operand)
+{
+    return job->op == GX_GATHER && operand == 'b' ? GX_ERR_INVALID : GX_ERR_NOT_CANONICAL;
 }
 
 /* There is nothing to do. A reduction of no elements still has a result. */

@@ -429,17 +429,15 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
     if (look.wrong == job->n)
         return true;
     *wrong = look.wrong;
-    return excused(job);
+    return poly ? gx__poly_excused(job) : excused(job);
 }
 
 bool gx__refusal_right(const gx_job *job, uint64_t index, char operand)
 {
-    const struct gx_prime *prime = gx__prime(job->field);
     int which = GX_A + (operand - 'a');
-    if (!prime || index >= job->n || which < GX_A || which > (int)gx__op_operands(job->op))
+    size_t skip;
+    if (!gx__prime(job->field) || which < GX_A || which > (int)gx__op_operands(job->op) ||
+        !gx__operand_find(job, which, index, &skip))
         return false;
-    const gx_operand *o = gx__operand(job, which);
-    const char *element = (const char *)o->host;
-    element += o->broadcast ? 0 : index * gx__element_bytes(job->field);
-    return gx__first_bad(prime, element, 1, false) == 0;
+    return gx__element_bad(job, which, (const char *)gx__operand(job, which)->host + skip);
 }

@@ -79,15 +79,15 @@ static void add_part(struct gx_outcome *r, const struct gx_outcome *part)
 
 /* The first refused element of all parts is reported. */
 static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
-                   const struct gx_range *range, gx_field field)
+                   const struct gx_range *range, const gx_job *job)
 {
     uint64_t bad = range->first + part->bad_index;
-    if (r->status == GX_ERR_NOT_CANONICAL && r->bad_index <= bad)
+    if (gx__outcome_refused(r) && r->bad_index <= bad)
         return;
-    r->status = GX_ERR_NOT_CANONICAL;
+    r->status = part->status;
     r->bad_index = bad;
     r->bad_operand = part->bad_operand;
-    gx__refusal_message(r->message, sizeof r->message, field, bad, part->bad_operand);
+    gx__refusal_message(r->message, sizeof r->message, job, bad, part->bad_operand);
 }
 
 static void not_written(struct gx_outcome *r, const struct gx_shard *shard,
@@ -131,8 +131,8 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
             r->mode = part->mode;
         }
         add_part(r, part);
-        if (i < shard->next && part->status == GX_ERR_NOT_CANONICAL)
-            refuse(r, part, &range, meant->field);
+        if (i < shard->next && gx__outcome_refused(part))
+            refuse(r, part, &range, meant);
         else if (i >= shard->next && (i > shard->next || shard->status == GX_OK))
             stopped = true;
         else if (i >= shard->next)

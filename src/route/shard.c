@@ -156,7 +156,7 @@ static bool is_refusal_right(struct gx_shard *shard, size_t i)
     gx_job job = share_job(shard, i);
     if (gx__refusal_right(&job, r->bad_index, r->bad_operand))
         return true;
-    fail_wrong(shard, r->bad_index, "refused a canonical operand");
+    fail_wrong(shard, r->bad_index, "refused a valid operand");
     return false;
 }
 
@@ -248,7 +248,8 @@ static bool run_batch(struct gx_shard *shard, bool alone)
         fail(shard, GX_ERR_DEVICE, "another call has found that the device gives wrong results");
         return false;
     }
-    if (batch.status == GX_ERR_NOT_CANONICAL && !slot->host && !is_refusal_right(shard, end))
+    bool refused = batch.status != GX_OK && gx__outcome_refused(&shard->reports[end]);
+    if (refused && !slot->host && !is_refusal_right(shard, end))
         return false;
     finish_jobs(shard, end, ns);
     alone &= atomic_load(&slot->active) == 1;
@@ -256,18 +257,18 @@ static bool run_batch(struct gx_shard *shard, bool alone)
         !shard->failed_over)
         gx__learn(shard->ws->router->slots.instance, slot, batch.jobs, batch.count,
                   shard->call->path, ns, shard->together);
-    if (batch.status == GX_ERR_NOT_CANONICAL) {
+    if (refused) {
         clear_status(shard);
         shard->next = end + 1; /* its report has the status */
     }
-    return batch.status == GX_OK || batch.status == GX_ERR_NOT_CANONICAL;
+    return batch.status == GX_OK || refused;
 }
 
 /* A refused job stops the jobs after it, unless other shards may already have done parts of them.
  */
 static bool has_more(const struct gx_shard *shard)
 {
-    bool refused = shard->next && shard->reports[shard->next - 1].status == GX_ERR_NOT_CANONICAL;
+    bool refused = shard->next && gx__outcome_refused(&shard->reports[shard->next - 1]);
     return shard->next < shard->share.jobs && (shard->together || !refused);
 }
 
