@@ -14,6 +14,7 @@
 #include "base/float_env.h"
 #include "base/options.h"
 #include "device/cpu_ntt.h"
+#include "device/cpu_poly.h"
 #include "field/sum.h"
 
 /* Work that makes another thread worthwhile: waking one costs a few microseconds. */
@@ -50,6 +51,7 @@ struct cpu_kernel {
 
 struct cpu {
     struct gx_cpu_ntt ntt;
+    struct gx_host_table table;
     struct cpu_kernel kernels[GX_FIELD_END][GX_OP_SLOTS];
     uint32_t threads;
     size_t stream_bytes;
@@ -177,14 +179,13 @@ static gx_status cpu_open(struct gx_device *device)
     cpu->threads = device->info.threads;
     cpu->stream_bytes = stream_threshold();
 
-    struct gx_host_table table;
     bool reference = device->info.kind == GX_DEVICE_REFERENCE;
     if (reference)
-        gx__host_reference(&table);
+        gx__host_reference(&cpu->table);
     else
-        gx__host_table(&table, tier_bits(device->instance));
-    fill_kernels(cpu, &table);
-    gx__cpu_ntt_open(&cpu->ntt, tier_bits(device->instance), reference ? &table : NULL,
+        gx__host_table(&cpu->table, tier_bits(device->instance));
+    fill_kernels(cpu, &cpu->table);
+    gx__cpu_ntt_open(&cpu->ntt, tier_bits(device->instance), reference ? &cpu->table : NULL,
                      cpu->threads);
 
     uint64_t limit = device->instance->config.dispatch_elems;
@@ -250,7 +251,7 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
     if (slot >= GX_OP_SLOTS || key->field >= GX_FIELD_END || key->repeat)
         return GX_ERR_UNSUPPORTED;
     const struct cpu_kernel *k = &cpu->kernels[key->field][slot];
-    if (!k->fn && !k->sum)
+    if (!k->fn && !k->sum && !(gx__cpu_is_poly(key->op) && gx__prime(key->field)))
         return GX_ERR_UNSUPPORTED;
     *kernel = (struct gx_kernel){.key = *key, .impl = k};
     return GX_OK;
@@ -295,11 +296,21 @@ static size_t cpu_table(struct gx_device *device, const struct gx_kernel *kernel
     return gx__cpu_ntt_table(&((struct cpu *)device->impl)->ntt, kernel, table);
 }
 
+/* Threads that an operation without a host kernel of its own is worth. */
+static uint32_t workers_for_row(const struct cpu *cpu, gx_op op, uint64_t n)
+{
+    const struct cpu_kernel cost = {.ns = gx__op_rows[op].ns};
+    return workers_for(cpu, &cost, n);
+}
+
 static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n)
 {
     const struct cpu_kernel *k = kernel->impl;
-    if (kernel->key.op == GX_NTT)
+    gx_op op = kernel->key.op;
+    if (op == GX_NTT)
         return gx__cpu_ntt_scratch(&((struct cpu *)device->impl)->ntt, kernel, n);
+    if (gx__cpu_is_poly(op))
+        return gx__cpu_poly_scratch(&kernel->key, n, workers_for_row(device->impl, op, n));
     if (gx__is_own(kernel->key.op) || (!k->sum && !needs_scratch(k)))
         return 0;
     uint32_t workers = workers_for(device->impl, k, n);
@@ -492,10 +503,15 @@ static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
 {
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = call->kernel.impl;
-    if (gx__is_own(call->kernel.key.op))
+    gx_op op = call->kernel.key.op;
+    if (gx__is_own(op))
         return run_own(device, call);
-    if (call->kernel.key.op == GX_NTT)
+    if (op == GX_NTT)
         return run_ntt(device, call);
+    if (gx__cpu_is_poly(op)) {
+        call->threads = workers_for_row(cpu, op, call->n);
+        return gx__cpu_poly_run(device, cpu->table.fn[call->kernel.key.field], call);
+    }
     struct gx_host_args args = {.out = call->operand[GX_OUT],
                                 .a = call->operand[GX_A],
                                 .b = call->operand[GX_B],

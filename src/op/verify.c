@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "field/sum.h"
+#include "op/verify_poly.h"
 
 #define BLOCK         64u
 #define RUN           16u  /* neighbours compared together, */
@@ -45,7 +46,7 @@ uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t
     uint64_t n = job->n;
     if (gx__op_verifier(job->op) == GX_VERIFY_NOT || gx__job_is_empty(job))
         return 0;
-    if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
+    if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE || job->op == GX_EVALUATE) {
         bool look = gx__sampler_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);
         return look ? (n ? n : 1) : 0;
     }
@@ -333,6 +334,32 @@ static bool own_right(const gx_job *job, const void *results, struct gx_instance
     return *wrong == bytes / element;
 }
 
+/* ---- operations on polynomials ---- */
+
+static void look_at_some(struct look *look, uint64_t at, uint64_t n)
+{
+    uint64_t wrong = gx__poly_wrong(look->job, look->results, at, n);
+    if (wrong < at + n)
+        found_wrong(look, wrong);
+}
+
+/* The ends are always compared: only there a scan is compared with something else than itself. */
+static void look_at_poly(void *user, size_t part, uint32_t worker)
+{
+    struct look *look = user;
+    (void)worker;
+    if (!part) {
+        look_at_some(look, 0, 1);
+        look_at_some(look, look->job->n - 1, 1);
+    }
+    uint64_t run = share_start(look->runs, look->parts, part);
+    uint64_t end = run + share_size(look->runs, look->parts, part);
+    for (; run < end; run++) {
+        uint64_t n = share_size(look->count, look->runs, run);
+        look_at_some(look, run_start(look, run, n), n);
+    }
+}
+
 /* ---- reductions: all of it again ---- */
 
 #define WHOLE_PART 4096u /* elements that one thread takes at a time */
@@ -404,7 +431,11 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
 {
     if (!count)
         return true;
-    bool own = gx__is_own(job->op);
+    bool own = gx__is_own(job->op), poly = gx__op_verifier(job->op) == GX_VERIFY_POLY;
+    if (job->op == GX_EVALUATE) {
+        *wrong = 0;
+        return gx__evaluate_right(job, results, sampler->instance);
+    }
     if (own && gx__op_verifier(job->op) == GX_VERIFY_WHOLE)
         return own_right(job, results, sampler->instance, wrong);
     if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
@@ -419,7 +450,9 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
                         .wrong = job->n};
     look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
-    void (*look_at)(void *, size_t, uint32_t) = own ? look_at_own : look_at_part;
+    void (*look_at)(void *, size_t, uint32_t) = own    ? look_at_own
+                                                : poly ? look_at_poly
+                                                       : look_at_part;
     if (sampler->instance)
         gx__threads_run(sampler->instance, GX_THREADS_COMPUTE, (uint32_t)look.parts, look.parts,
                         look_at, &look);

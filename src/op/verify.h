@@ -28,8 +28,8 @@ struct gx_sampler {
 #define GX_WHOLE_ELEMS 4096u
 
 /* How many elements of a job to compare: one in `every` (1: all), counted on from job to job, and
- * GX_SAMPLE_MIN at least where the device is not trusted. Of GX_VERIFY_WHOLE all or none: one job
- * in `every`, at random. */
+ * GX_SAMPLE_MIN at least where the device is not trusted. Of GX_VERIFY_WHOLE and GX_EVALUATE all or
+ * none: one job in `every`, at random. */
 uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
                          bool trusted);
 
