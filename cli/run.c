@@ -5,17 +5,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "capture.h"
 #include "cli.h"
 #include "data.h"
-#include "elements.h"
 #include "explain.h"
+#include "files.h"
 #include "progress.h"
 #include "run_report.h"
-#include "writer.h"
 
 /* 6 MiB of Fq elements: enough work for all threads, and little memory. */
 enum { CHUNK = 128 << 10, CHUNK_MAX = 1 << 30 };
@@ -137,13 +134,6 @@ static int failed(const transfer *t)
     return EXIT_FAILED;
 }
 
-static int write_failed(const transfer *t)
-{
-    if (!t->writer.closed_pipe)
-        cli_error("%s", t->writer.err);
-    return EXIT_FAILED;
-}
-
 static int read_broadcast(transfer *t, operand *o)
 {
     size_t got;
@@ -196,22 +186,6 @@ static int check_lengths(const transfer *t)
     return EXIT_DONE;
 }
 
-/* Whether the output would overwrite this input while it is being read. */
-static bool overwrites(const file_writer *w, const element_reader *r)
-{
-    bool regular = r->total != ELEMENTS_UNKNOWN;
-    return !w->path && regular && w->device == r->device && w->inode == r->inode;
-}
-
-/* Devices such as /dev/null may be used for both. */
-static bool is_stdout(int fd)
-{
-    struct stat a, b;
-    return fd == STDOUT_FILENO ||
-           (!fstat(fd, &a) && !fstat(STDOUT_FILENO, &b) && a.st_dev == b.st_dev &&
-            a.st_ino == b.st_ino && !S_ISCHR(a.st_mode));
-}
-
 static gx_operand as_operand(const operand *o)
 {
     return (gx_operand){.host = o->data, .broadcast = o->broadcast};
@@ -245,25 +219,12 @@ static int open_all(transfer *t)
         return cli_no_memory();
     if (opts.explain)
         return EXIT_DONE;
-    if (!writer_open(&t->writer, opts.out))
-        return write_failed(t);
-    if (isatty(t->writer.fd))
-        return cli_usage(&cmd_run,
-                         "-o %s: elements are binary and this is a terminal; redirect standard "
-                         "output or name a file",
-                         opts.out);
-    if (opts.json && is_stdout(t->writer.fd))
-        return cli_usage(&cmd_run,
-                         "-o %s and --json both write to standard output; name a file with -o",
-                         opts.out);
+    const element_reader *in[3];
+    size_t count = 0;
     for (unsigned k = 0; k < 3; k++)
-        if (t->in[k].present && overwrites(&t->writer, &t->in[k].reader)) {
-            cli_error("the output would overwrite %s while it is being read; pass its name to -o, "
-                      "which replaces it at the end",
-                      t->in[k].reader.name);
-            return EXIT_FAILED;
-        }
-    return EXIT_DONE;
+        if (t->in[k].present)
+            in[count++] = &t->in[k].reader;
+    return result_open(&cmd_run, opts.out, opts.json, in, count, &t->writer);
 }
 
 static int close_all(transfer *t, int rc)
@@ -307,15 +268,9 @@ static int read_chunk(transfer *t, size_t *n)
 static int chunk_failed(const transfer *t, const gx_report *report)
 {
     unsigned k = (unsigned)(report->bad_operand - 'a');
-    if (report->status != GX_ERR_NOT_CANONICAL || k > 2)
-        return cli_job_failed(report);
-    uint64_t index = report->bad_index + (t->in[k].broadcast ? 0 : t->done);
-    cli_error("%s: element %" PRIu64 ", at byte offset %" PRIu64
-              ", is not below the modulus of %s; reduce it "
-              "first, or check --field",
-              t->in[k].reader.name, index, (index * t->element_bytes),
-              gx_field_get_info(opts.field)->name);
-    return EXIT_FAILED;
+    if (k > 2)
+        return elements_failed(report, opts.field, NULL, 0);
+    return elements_failed(report, opts.field, &t->in[k].reader, t->in[k].broadcast ? 0 : t->done);
 }
 
 /* Bytes of the operands read in chunks, and of the result. */
@@ -345,8 +300,9 @@ static int keep_result(transfer *t, const gx_job *job)
 {
     if (gx_op_get_info(opts.op)->reduces)
         return add_to_total(t);
-    return writer_write(&t->writer, t->result, gx_operand_bytes(job, 'o')) ? EXIT_DONE
-                                                                           : write_failed(t);
+    return writer_write(&t->writer, t->result, gx_operand_bytes(job, 'o'))
+               ? EXIT_DONE
+               : result_failed(&t->writer);
 }
 
 static int run_chunk(transfer *t, size_t n)
@@ -376,7 +332,8 @@ static int write_total(transfer *t)
 {
     if (!gx_op_get_info(opts.op)->reduces)
         return EXIT_DONE;
-    return writer_write(&t->writer, t->total, t->element_bytes) ? EXIT_DONE : write_failed(t);
+    return writer_write(&t->writer, t->total, t->element_bytes) ? EXIT_DONE
+                                                                : result_failed(&t->writer);
 }
 
 /* 0: unknown. */
@@ -415,13 +372,13 @@ static int run_chunks(transfer *t)
 static int run_whole(transfer *t)
 {
     const gx_job like = chunk_job(t, 0);
-    t->report = (run_report){.json = opts.json, .stats = opts.stats};
+    t->report = (run_report){.command = cmd_run.name, .json = opts.json, .stats = opts.stats};
     run_report_begin(&t->report, &like);
     int rc = run_chunks(t);
     if (rc == EXIT_DONE)
         rc = write_total(t);
     if (rc == EXIT_DONE && !writer_commit(&t->writer))
-        rc = write_failed(t);
+        rc = result_failed(&t->writer);
     run_report_end(&t->report, t->ctx, rc);
     return rc;
 }

@@ -184,9 +184,10 @@ void run_report_begin(run_report *r, const gx_job *job)
 {
     r->start_ns = now_ns();
     if (r->json)
-        printf("{\"command\": \"run\", \"version\": \"%s\", \"op\": \"%s\", \"field\": \"%s\",\n"
+        printf("{\"command\": \"%s\", \"version\": \"%s\", \"op\": \"%s\", \"field\": \"%s\",\n"
                "\"reports\": [",
-               gx_version(), gx_op_get_info(job->op)->name, gx_field_get_info(job->field)->name);
+               r->command, gx_version(), gx_op_get_info(job->op)->name,
+               gx_field_get_info(job->field)->name);
 }
 
 static void add_share(run_report *r, const char *device, uint64_t elements)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Output of `gpuexec run`: --stats, a summary of all chunks for people; --json, the report of every
- * chunk and the total.
+ * Output of `gpuexec run` and `ntt`: --stats, a summary of all chunks for people; --json, the
+ * report of every chunk and the total.
  */
 #ifndef RUN_REPORT_H
 #define RUN_REPORT_H
@@ -17,6 +17,7 @@ typedef struct run_share {
 } run_share;
 
 typedef struct run_report {
+    const char *command;
     bool json, stats; /* requested output */
     uint64_t start_ns;
     uint64_t chunks, elements, bytes;
