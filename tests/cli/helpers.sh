@@ -42,7 +42,7 @@ inputs() {
 # every FILE: each command that writes a file, with -o FILE; prints how it ended and what FILE is
 every() {
     local what
-    for what in 'run --op neg --field bn254-fr -a a.bin' 'compare s.csv' 'platforms s.csv' 'report s.csv' \
+    for what in 'run --op neg --field bn254-fr -a a.bin' 'ntt --field bn254-fr --log2 2 -i a.bin' 'compare s.csv' 'platforms s.csv' 'report s.csv' \
         'scan --sizes 64 --op add --field u32 --device cpu --samples 3'; do
         # shellcheck disable=SC2086
         "$GPUEXEC" $what -o "$1" >/dev/null

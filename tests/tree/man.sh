@@ -30,7 +30,7 @@ shown() {
 }
 # options_of: the options explained in help
 options_of() {
-    grep -oE '^  (-[a-zA-Z]|--[a-z-]+)(, --[a-z-]+)?' | tr -d ' ' | tr ',' '\n'
+    grep -oE '^  (-[a-zA-Z]|--[a-z0-9-]+)(, --[a-z0-9-]+)?' | tr -d ' ' | tr ',' '\n'
 }
 commands=$("$program" -h | awk '/^  [a-z]/ { print $1 }')
 [[ -n $commands ]] || fail "the program lists no command"
