@@ -94,13 +94,14 @@ void gx__ntt_table_fill(const struct gx_ntt_host *host, const struct gx_prime *p
 
 /* ---- the plan ------------------------------------------------------------------ */
 
-/* Elements that are worth a chunk, and those of a phase that keep all workers busy. */
-#define CHUNK_ELEMENTS 8192u
+/* Elements that are worth a chunk, and those that keep all workers busy between two phases. */
+#define CHUNK_ELEMENTS 1024u
 #define PHASE_ELEMENTS ((size_t)1 << 20)
-/* Transforms up to this size are left to one worker each, if there are enough of them: their
+/* Transforms up to this size are left to one worker each if there are this many for each: their
  * scratch stays in its caches. */
-#define WHOLE_LOG2       16u
-#define WHOLE_PER_WORKER 2u
+#define WHOLE_LOG2        16u
+#define WHOLE_PER_WORKER  8u
+#define ACROSS_PER_WORKER 2u
 
 struct plan {
     uint32_t steps;
@@ -125,15 +126,19 @@ static size_t lanes_of(const struct plan *p)
 }
 
 /* Transforms in the lanes need no products between steps, and are the only way if parts of one
- * cannot fill them. Columns have neighbours in memory. */
+ * cannot fill them; but there must be enough of them for all workers. Columns are neighbours in
+ * memory. */
 static bool lanes_across(const struct gx_ntt_call *call, uint32_t log2_step)
 {
     if (call->log2_n < 6)
         return true;
     if (call->batch < GX_NTT_LANES)
         return false;
-    return call->flags & GX_NTT_COLUMNS ||
-           (call->log2_n <= log2_step && call->batch / GX_NTT_LANES >= call->workers);
+    if (call->flags & GX_NTT_COLUMNS)
+        return true;
+    size_t blocks = call->batch / GX_NTT_LANES;
+    bool enough = call->workers == 1 || blocks / ACROSS_PER_WORKER >= call->workers;
+    return call->log2_n <= log2_step && enough;
 }
 
 static void plan_steps(struct plan *p, uint32_t log2_n, uint32_t log2_step)

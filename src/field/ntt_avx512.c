@@ -409,7 +409,8 @@ static void load(const struct gx_ntt_block *k, const struct ntt *f, ntt_row *x)
     uint32_t rows_in = 1u << k->log2_rows_in;
     for (; c.q < rows_in; gx__ntt_count(&c, rows_in, false)) {
         vec planes[GX_NTT_LIMBS], limbs[N52], factor[N52];
-        size_t at = k->in_row * (k->in_reversed ? c.at : c.q);
+        bool in_order = k->in_reversed && !k->in_scaled; /* of addresses, not of rows */
+        size_t at = k->in_row * (k->in_reversed && !in_order ? c.at : c.q);
         if (contiguous)
             load_planes(GX_NTT_LIMBS, planes, in[0] + at);
         else
@@ -421,7 +422,7 @@ static void load(const struct gx_ntt_block *k, const struct ntt *f, ntt_row *x)
         } else {
             clean_limbs(GX_NTT_LIMBS, limbs);
         }
-        store_row(x[c.q], limbs);
+        store_row(x[in_order ? c.at : c.q], limbs);
     }
     memset(x + rows_in, 0, (((size_t)1 << k->log2_rows) - rows_in) * sizeof *x);
 }
@@ -455,6 +456,12 @@ INLINE void scatter_rows(const vec *rows, uint8_t *const *out, size_t at, uint32
         memcpy(out[l] + at, element[l], sizeof element[l]);
 }
 
+/* The place of -i for that of i, both in bit-reversed order. */
+INLINE uint32_t negative(uint32_t at)
+{
+    return at ? at ^ ((1u << (31 - __builtin_clz(at))) - 1) : 0;
+}
+
 INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_block *k,
                          const struct ntt *f, const ntt_row *x)
 {
@@ -466,9 +473,10 @@ INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_bloc
         start_lanes(&g, k, f);
     struct gx_ntt_counter c = {0, 0}, address = {0, 0};
     uint32_t rows = 1u << k->log2_rows;
+    bool in_order = scale == GX_NTT_SCALE_NONE && k->out_reversed; /* of addresses */
     for (; c.q < rows; gx__ntt_count(&c, rows, k->inverse), gx__ntt_count(&address, rows, false)) {
         vec limbs[N52], factor[N52], planes[GX_NTT_LIMBS], out[GX_NTT_LIMBS];
-        load_row(limbs, x[c.at]);
+        load_row(limbs, x[!in_order ? c.at : k->inverse ? negative(c.q) : c.q]);
         carry_signed(limbs);
         if (scale == GX_NTT_SCALE_LANES)
             lane_factors(factor, &g, c.q, f);
@@ -484,7 +492,7 @@ INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_bloc
             carry_limbs(GX_NTT_LIMBS, limbs);
         join(GX_NTT_LIMBS, planes, limbs);
         planes_to_rows4(out, planes);
-        size_t at = k->out_row * (k->out_reversed ? address.at : address.q);
+        size_t at = k->out_row * (k->out_reversed && !in_order ? address.at : address.q);
         if (contiguous)
             store_rows(GX_NTT_LIMBS, k->out[0] + at, out);
         else
