@@ -46,6 +46,17 @@ static int device_width(const row_list *list)
     return width;
 }
 
+/* Transforms have a size and an order: with n natural and r bit-reversed, of a and out. */
+static cell log2_of(const gx_model_row *row)
+{
+    return row->op == GX_NTT ? CELL_COUNT(row->log2_n) : CELL_MISSING;
+}
+
+static cell order_of(const gx_model_row *row)
+{
+    return row->op == GX_NTT ? CELL_TEXT(row->permutes ? "nn rr" : "nr rn") : CELL_MISSING;
+}
+
 /* ---- curves ---- */
 
 enum {
@@ -61,6 +72,8 @@ enum {
     C_MAX,
     C_AGE,
     C_AGE_S,
+    C_LOG2,
+    C_ORDER,
     CURVE_COLUMNS
 };
 
@@ -77,12 +90,15 @@ static column curve_columns[CURVE_COLUMNS] = {
     [C_MAX] = COLUMN(COUNT, "to_elements", "to", 9, .flags = COL_WIDE),
     [C_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
     [C_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
+    [C_LOG2] = COLUMN(COUNT, "log2_n", "log2", 4, .flags = COL_WIDE),
+    [C_ORDER] = COLUMN(TEXT, "order", "order", 5, .flags = COL_WIDE),
 };
 
 static bool same_curve(const gx_model_row *x, const gx_model_row *y)
 {
     return !strcmp(x->device, y->device) && x->op == y->op && x->field == y->field &&
-           x->residency == y->residency && x->path == y->path;
+           x->residency == y->residency && x->path == y->path && x->log2_n == y->log2_n &&
+           x->permutes == y->permutes;
 }
 
 /* Intercept of the line through the first two points. */
@@ -124,6 +140,8 @@ static bool show_curve(output *out, const gx_model_row *rows, size_t count)
         [C_MAX] = CELL_COUNT(rows[count - 1].n),
         [C_AGE] = CELL_TEXT(age_text(age, sizeof age, youngest)),
         [C_AGE_S] = CELL_COUNT(youngest),
+        [C_LOG2] = log2_of(rows),
+        [C_ORDER] = order_of(rows),
     };
     return output_row(out, cells);
 }
@@ -155,6 +173,8 @@ enum {
     P_SAMPLES,
     P_AGE,
     P_AGE_S,
+    P_LOG2,
+    P_ORDER,
     POINT_COLUMNS
 };
 
@@ -170,6 +190,8 @@ static column point_columns[POINT_COLUMNS] = {
     [P_SAMPLES] = COLUMN(COUNT, "samples", "samples", 7, .flags = COL_WIDE),
     [P_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
     [P_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
+    [P_LOG2] = COLUMN(COUNT, "log2_n", "log2", 4, .flags = COL_WIDE),
+    [P_ORDER] = COLUMN(TEXT, "order", "order", 5, .flags = COL_WIDE),
 };
 
 static bool show_points(output *out, const row_list *list)
@@ -190,6 +212,8 @@ static bool show_points(output *out, const row_list *list)
             [P_SAMPLES] = CELL_COUNT(r->samples),
             [P_AGE] = CELL_TEXT(age_text(age, sizeof age, r->age_s)),
             [P_AGE_S] = CELL_COUNT(r->age_s),
+            [P_LOG2] = log2_of(r),
+            [P_ORDER] = order_of(r),
         };
         ok = output_row(out, cells);
     }

@@ -748,9 +748,11 @@ typedef struct gx_model_row {
     gx_residency residency;
     gx_path path; /* as requested */
     uint64_t n, ns;
-    uint64_t slow_ns; /* for slower calls */
-    uint32_t samples; /* number of measurements behind it */
-    uint32_t age_s;   /* of the most recent one */
+    uint64_t slow_ns;  /* for slower calls */
+    uint32_t samples;  /* number of measurements behind it */
+    uint32_t age_s;    /* of the most recent one */
+    uint32_t log2_n;   /* GX_NTT: 2^log2_n elements per transform; 0 for other operations */
+    uint32_t permutes; /* GX_NTT: 1 if both a and out, or neither, are in bit-reversed order */
 } gx_model_row;
 
 /* Everything the context has measured or loaded from the cache directory. *count as for

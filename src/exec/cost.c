@@ -62,7 +62,7 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
         return memory;
     double size = (double)gx__element_bytes(p->job->field) / 48,
            rate = (double)plan->facts->mul_rate;
-    double arithmetic = (double)p->n * gx__op_products(p->job->op) * size * size / rate;
+    double arithmetic = (double)p->n * gx__job_products(p->job) * size * size / rate;
     return memory > arithmetic ? memory : arithmetic;
 }
 

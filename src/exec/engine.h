@@ -83,16 +83,15 @@ static inline uint64_t gx__engine_now(struct gx_engine *engine)
     return ops->now ? ops->now(&engine->device) : gx__now_ns();
 }
 
-/* Whether the engine can run the job: a registered operation may have no kernel for its device, or
- * one that cannot be compiled, which is tried here; and one that cannot be split may be too large.
- * On GX_ERR_UNSUPPORTED message says why. */
+/* Whether the engine can run the job: an operation with parameters may have no kernel for its
+ * device, a registered one a kernel that cannot be compiled, which is tried here, and one that
+ * cannot be split may be too large. On GX_ERR_UNSUPPORTED message says why. */
 gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *message,
-                         size_t message_size); /* for these operations */
+                         size_t message_size); /* for operations with parameters */
 static inline gx_status gx__engine_ready(struct gx_engine *engine, const gx_job *job, char *message,
                                          size_t message_size)
 {
-    bool may_lack = gx__is_own(job->op) || gx__op_shape(job->op) == GX_SHAPE_WHOLE;
-    return may_lack ? gx__engine_has(engine, job, message, message_size) : GX_OK;
+    return gx__op_has_params(job->op) ? gx__engine_has(engine, job, message, message_size) : GX_OK;
 }
 
 /* Waits for work on so many elements; GX_ERR_TIMEOUT if it takes absurdly long. */

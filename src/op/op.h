@@ -267,6 +267,14 @@ static inline size_t gx__operand_bytes(const gx_job *job, int which)
 /* Of a transform: its elements, or all of the job where it has columns. */
 uint64_t gx__transform_unit(const gx_job *job);
 
+/* Approximate number of products per element. */
+unsigned gx__transform_products(const gx_job *job);
+static inline unsigned gx__job_products(const gx_job *job)
+{
+    return gx__op_shape(job->op) == GX_SHAPE_TRANSFORM ? gx__transform_products(job)
+                                                       : gx__op_products(job->op);
+}
+
 /* A job may be split at multiples of this many elements. */
 static inline uint64_t gx__job_unit(const gx_job *job)
 {

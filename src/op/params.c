@@ -73,6 +73,12 @@ uint64_t gx__params_word(const gx_job *job)
     return params.log2_n | params.log2_pad << 8 | params.flags << 16;
 }
 
+/* Half a product in each level. */
+unsigned gx__transform_products(const gx_job *job)
+{
+    return (gx__ntt_params(job).log2_n + 1) / 2;
+}
+
 static void put64(uint32_t *param, uint64_t value)
 {
     param[0] = (uint32_t)value;

@@ -423,6 +423,7 @@ static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_ki
     kind->field = field[number / ops % fields];
     kind->op = op[number % ops];
     kind->path = GX_PATH_AUTO;
+    kind->shape = 0;
     return kind->residency <= GX_DEVICE_MEMORY;
 }
 

@@ -250,6 +250,53 @@ static bool drop_small(bool *in, const double *fractions, size_t count)
     return dropped;
 }
 
+/* The smallest fraction that a portion can have. */
+static double smallest(const struct gx_question *q)
+{
+    return q->unit > 1 && q->elements ? (double)q->unit / (double)q->elements : 0;
+}
+
+/* The one that is done first with one more step. */
+static size_t next_step(const struct curve *curves, const bool *in, size_t count,
+                        const double *fractions, double step)
+{
+    size_t best = count;
+    double best_ns = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double ns = in[i] ? time_of(&curves[i], fmin(1, fractions[i] + step)) : INFINITY;
+        if (ns < best_ns || (in[i] && best == count)) {
+            best = i;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+/* Makes the fractions multiples of one that is large enough to matter: down first, then up for
+ * those that are done first. */
+static void use_steps(const struct gx_question *q, const struct curve *curves, bool *in,
+                      double *fractions)
+{
+    double step = smallest(q), left = 1;
+    if (step < SHARE_MIN / 2)
+        return;
+    for (size_t i = 0; i < q->count; i++) {
+        fractions[i] = floor(fractions[i] / step + 1e-6) * step;
+        left -= fractions[i];
+    }
+    while (left > step / 2) {
+        size_t i = next_step(curves, in, q->count, fractions, step);
+        fractions[i] += step;
+        left -= step;
+    }
+    size_t most = 0;
+    for (size_t i = 0; i < q->count; i++) {
+        in[i] = fractions[i] > 0;
+        most = fractions[i] > fractions[most] ? i : most;
+    }
+    fractions[most] += left; /* where other jobs are in the round, or of rounding */
+}
+
 /* Decides for a split and returns true, if a split is faster than the best candidate. contended:
  * predict with contention. */
 static bool split(const struct gx_question *q, bool contended, struct gx_decision *d)
@@ -268,6 +315,7 @@ static bool split(const struct gx_question *q, bool contended, struct gx_decisio
     do
         solve(curves, in, q->count, fractions);
     while (drop_small(in, fractions, q->count));
+    use_steps(q, curves, in, fractions);
     for (size_t i = 0; i < q->count; i++) {
         portions += in[i];
         ns = in[i] ? fmax(ns, time_of(&curves[i], fractions[i])) : ns;
@@ -336,7 +384,8 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
         atomic_exchange(&q->exploring->under_way, true))
         return false;
     choose(d, GX_REASON_EXPLORED, i);
-    if (q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS)
+    if (q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS ||
+        smallest(q) > EXPLORE_SHARE)
         return true;
     struct gx_prediction p = {0};
     gx__predict_round(q, &q->candidates[best], 1 - EXPLORE_SHARE, &p);

@@ -8,6 +8,7 @@
 
 #include "base/float_env.h"
 #include "exec/plan.h"
+#include "op/params.h"
 #include "route/workspace.h"
 
 /* Limits of contention, in thousandths. Beyond them the device itself has become slower or faster.
@@ -25,12 +26,20 @@
 
 const struct gx_predictor gx__predictor = {gx__model_predict, gx__model_next_ns};
 
+static uint32_t shape_of(const gx_job *job)
+{
+    const gx_ntt_params params = gx__ntt_params(job);
+    bool in = params.flags & GX_NTT_REVERSED_IN, out = params.flags & GX_NTT_REVERSED_OUT;
+    return gx__shape(params.log2_n, in == out);
+}
+
 /* Operands of one element (broadcasts, results of reductions) do not count: they cost no transfer.
  */
 struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
                            bool host)
 {
-    struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, host ? GX_PATH_AUTO : path};
+    struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, host ? GX_PATH_AUTO : path,
+                           job->op == GX_NTT ? shape_of(job) : 0};
     bool buffers = false;
     if (host)
         return kind;
@@ -50,7 +59,8 @@ struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job
 
 static bool same(const struct gx_kind *x, const struct gx_kind *y)
 {
-    return x->op == y->op && x->field == y->field && x->residency == y->residency;
+    return x->op == y->op && x->field == y->field && x->residency == y->residency &&
+           x->shape == y->shape;
 }
 
 /* Whether all jobs are of one kind; sets the kind and the number of elements. */
@@ -195,7 +205,7 @@ static uint32_t find_limits(struct gx_router *router, struct gx_device_slot *hos
 uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *host,
                             const gx_job *job)
 {
-    struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, GX_PATH_AUTO};
+    struct gx_kind kind = gx__kind_of(router->slots.instance, job, GX_PATH_AUTO, true);
     struct gx_kind_stats *kind_stats = gx__kind_stats(host, &kind);
     uint32_t small = atomic_load_explicit(&kind_stats->small, memory_order_acquire);
     if (!small) {

@@ -5,6 +5,7 @@
  */
 #include "route/model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 /* Tolerance for dates in the future: machines that share a cache folder, or a clock that was set
  * back. */
 #define FUTURE_S (24u * 3600)
+/* Transforms borrow from sizes up to 2^SHAPES_APART times as large or small. */
+#define SHAPES_APART 3
 
 struct gx_model {
     struct gx_instance *instance;
@@ -41,32 +44,36 @@ static bool valid(const struct gx_kind *kind)
                      ? gx__own(kind->op) != NULL
                      : within(kind->op, GX_KIND_OPS) && within(kind->field, GX_KIND_FIELDS);
     return known && within(kind->residency, GX_KIND_RESIDENCIES) &&
-           (unsigned)kind->path < GX_KIND_PATHS;
+           (unsigned)kind->path < GX_KIND_PATHS &&
+           kind->shape < (kind->op == GX_NTT ? GX_SHAPES : 1);
 }
 
 static size_t number_of(const struct gx_kind *kind)
 {
-    size_t number = ((size_t)kind->op - 1) * GX_KIND_FIELDS + (size_t)kind->field - 1;
+    size_t row = kind->op == GX_NTT ? (size_t)GX_KIND_OPS + kind->shape : (size_t)kind->op - 1;
+    size_t number = row * GX_KIND_FIELDS + (size_t)kind->field - 1;
     if (gx__is_own(kind->op))
-        number = (size_t)GX_KIND_OPS * GX_KIND_FIELDS + gx__own_place(kind->op);
+        number = (size_t)GX_KIND_PAIRS + gx__own_place(kind->op);
     number = number * GX_KIND_RESIDENCIES + (size_t)kind->residency - 1;
     return number * GX_KIND_PATHS + (size_t)kind->path;
 }
 
 static struct gx_kind kind_of(size_t number)
 {
-    struct gx_kind kind;
+    struct gx_kind kind = {0};
     kind.path = (gx_path)(number % GX_KIND_PATHS);
     number /= GX_KIND_PATHS;
     kind.residency = (gx_residency)(number % GX_KIND_RESIDENCIES + 1);
     number /= GX_KIND_RESIDENCIES;
-    if (number >= (size_t)GX_KIND_OPS * GX_KIND_FIELDS) {
-        kind.op = atomic_load(&gx__own_ops[number - (size_t)GX_KIND_OPS * GX_KIND_FIELDS].op);
-        kind.field = 0;
+    if (number >= (size_t)GX_KIND_PAIRS) {
+        kind.op = atomic_load(&gx__own_ops[number - (size_t)GX_KIND_PAIRS].op);
         return kind;
     }
+    size_t row = number / GX_KIND_FIELDS;
+    bool shaped = row >= (size_t)GX_KIND_OPS;
     kind.field = (gx_field)(number % GX_KIND_FIELDS + 1);
-    kind.op = (gx_op)(number / GX_KIND_FIELDS + 1);
+    kind.op = shaped ? GX_NTT : (gx_op)(row + 1);
+    kind.shape = shaped ? (uint32_t)(row - GX_KIND_OPS) : 0;
     return kind;
 }
 
@@ -95,8 +102,10 @@ static bool similar_kind(const struct gx_kind *kind, int step, struct gx_kind *o
     *other = *kind;
     if (step & 1)
         other->path = GX_PATH_AUTO;
-    if (step & 2)
+    if (step & 2) {
         other->op = similar_op(kind->op);
+        other->shape = 0;
+    }
     if (step & 4)
         other->residency =
             kind->residency == GX_REGISTERED_MEMORY ? GX_HOST_MEMORY : kind->residency;
@@ -104,17 +113,56 @@ static bool similar_kind(const struct gx_kind *kind, int step, struct gx_kind *o
              (step & 4 && other->residency == kind->residency));
 }
 
+static bool predict_kind(const struct gx_model *model, const struct gx_kind *kind, double n,
+                         struct gx_prediction *p)
+{
+    const struct gx_curve *curve = find(model, kind);
+    return curve && gx__curve_predict(curve, n, p);
+}
+
+/* From a transform whose size differs by 2^apart, in this order or the other: per element it takes
+ * as many levels. */
+static bool predict_from(const struct gx_model *model, const struct gx_kind *kind, int apart,
+                         double n, struct gx_prediction *p)
+{
+    int own = (int)gx__shape_log2_n(kind->shape), log2_n = own + apart;
+    bool permutes = gx__shape_permutes(kind->shape);
+    struct gx_kind other = *kind, swapped = *kind;
+    if (log2_n < 0 || log2_n >= (int)GX_LOG2_N_END)
+        return false;
+    other.shape = gx__shape((uint32_t)log2_n, permutes);
+    swapped.shape = gx__shape((uint32_t)log2_n, !permutes);
+    if (!predict_kind(model, &other, n, p) && !predict_kind(model, &swapped, n, p))
+        return false;
+    double levels = (own ? own : 1) / (double)(log2_n ? log2_n : 1);
+    p->ns = fmin(p->ns * levels, GX_PREDICTION_MAX);
+    p->slow_ns = fmin(p->slow_ns * levels, GX_PREDICTION_MAX);
+    return true;
+}
+
+/* The nearest size comes first. */
+static bool predict_transform(const struct gx_model *model, const struct gx_kind *kind, double n,
+                              struct gx_prediction *p)
+{
+    bool known = predict_from(model, kind, 0, n, p);
+    for (int apart = 1; apart <= SHAPES_APART && !known; apart++)
+        known = predict_from(model, kind, -apart, n, p) || predict_from(model, kind, apart, n, p);
+    return known;
+}
+
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction)
 {
     if (!model || !valid(kind) || !(n >= 0 && n < GX_PREDICTION_MAX)) /* rejects NaN */
         return false;
-    for (int step = 0; step < 8; step++) {
+    for (int i = 0; i < 8; i++) {
         struct gx_kind other;
+        /* no operation is much like a transform: bits 1 and 2 change places */
+        int step = kind->op == GX_NTT ? (i & 1) | (i & 2) << 1 | (i & 4) >> 1 : i;
         if (!similar_kind(kind, step, &other))
             continue;
-        const struct gx_curve *curve = find(model, &other);
-        if (curve && gx__curve_predict(curve, n, prediction))
+        if (other.op == GX_NTT ? predict_transform(model, &other, n, prediction)
+                               : predict_kind(model, &other, n, prediction))
             return true;
     }
     return false;
@@ -208,7 +256,8 @@ void gx__model_forget(struct gx_model *model, const struct gx_kind *kind)
 static void take(struct gx_model *model, const struct gx_saved_point *saved, uint32_t now)
 {
     const struct gx_kind kind = {(gx_op)saved->op, (gx_field)saved->field,
-                                 (gx_residency)saved->residency, (gx_path)saved->path};
+                                 (gx_residency)saved->residency, (gx_path)saved->path,
+                                 saved->shape};
     uint64_t age = now > saved->date ? now - saved->date : 0, ahead = saved->date - (uint64_t)now;
     if (age > STALE_S || (saved->date > now && ahead > FUTURE_S) || saved->date <= model->since)
         return;
@@ -242,6 +291,7 @@ static void put(const struct gx_curve *curve, size_t number, struct gx_saved_mod
                                       .field = (uint8_t)kind.field,
                                       .residency = (uint8_t)kind.residency,
                                       .path = (uint8_t)kind.path,
+                                      .shape = (uint8_t)kind.shape,
                                       .index = (uint8_t)i,
                                       .count = (uint8_t)point->count,
                                       .guesses = (uint8_t)point->guesses,
@@ -345,7 +395,9 @@ void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, siz
                                       .ns = (uint64_t)(gx__get(&point->ns) + 0.5),
                                       .slow_ns = (uint64_t)(gx__get(&point->slow_ns) + 0.5),
                                       .samples = point->count - point->guesses,
-                                      .age_s = now > point->date ? now - point->date : 0};
+                                      .age_s = now > point->date ? now - point->date : 0,
+                                      .log2_n = gx__shape_log2_n(kind.shape),
+                                      .permutes = gx__shape_permutes(kind.shape)};
                 memcpy(row->device, model->device, sizeof row->device);
             }
             ++*count;

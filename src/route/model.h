@@ -15,8 +15,29 @@ struct gx_kind {
     gx_op op;
     gx_field field;
     gx_residency residency;
-    gx_path path; /* as asked for */
+    gx_path path;   /* as asked for */
+    uint32_t shape; /* of GX_NTT: gx__shape; 0 for other operations */
 };
+
+/* Transforms differ in their size, and in whether they permute: from natural to bit-reversed order
+ * and back they do not. */
+#define GX_LOG2_N_END 33u
+#define GX_SHAPES     (2 * GX_LOG2_N_END)
+
+static inline uint32_t gx__shape(uint32_t log2_n, bool permutes)
+{
+    return 2 * log2_n + permutes;
+}
+
+static inline uint32_t gx__shape_log2_n(uint32_t shape)
+{
+    return shape / 2;
+}
+
+static inline bool gx__shape_permutes(uint32_t shape)
+{
+    return shape & 1;
+}
 
 struct gx_model;
 
@@ -46,8 +67,9 @@ void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, 
  * point holds for up to 8 times as few or as many elements; the last of at least three holds for 64
  * times as many, and the last size of all (16M) for any larger one. More elements may be predicted
  * to take less time. A kind without a measurement near n borrows from a similar kind: any path from
- * GX_PATH_AUTO, an operation from one of similar cost, registered memory from host memory. Any
- * thread; takes no lock. Predicting and learning need the default floating-point environment. */
+ * GX_PATH_AUTO, an operation from one of similar cost, registered memory from host memory, a
+ * transform from the other order, or from a size that differs by a factor of up to 8. Any thread;
+ * takes no lock. Predicting and learning need the default floating-point environment. */
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction);
 

@@ -129,13 +129,13 @@ static uint64_t predict_batch(struct gx_engine *engine, const struct gx_batch *b
 
 /* Whether a kind is new. Its first runs are timed even if small, so that the model allocates its
  * memory early. */
-static bool is_new(struct gx_device_slot *slot, const struct gx_batch *batch)
+static bool is_new(struct gx_engine *engine, const struct gx_batch *batch)
 {
     if (!batch->count)
         return false;
-    struct gx_kind kind = {batch->jobs->op, batch->jobs->field, GX_HOST_MEMORY, GX_PATH_AUTO};
-    return atomic_load_explicit(&gx__kind_stats(slot, &kind)->runs, memory_order_relaxed) <
-           GX_FIRST_RUNS;
+    struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, GX_PATH_AUTO, true);
+    const struct gx_kind_stats *kind_stats = gx__kind_stats(engine->slot, &kind);
+    return atomic_load_explicit(&kind_stats->runs, memory_order_relaxed) < GX_FIRST_RUNS;
 }
 
 uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
@@ -145,7 +145,7 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
     uint64_t number =
         atomic_fetch_add_explicit(&slot->work.jobs, batch->count, memory_order_relaxed);
     bool timed = elements >= TIMED_ELEMS || !slot->host || number % TIMED_EVERY < batch->count ||
-                 is_new(slot, batch);
+                 is_new(engine, batch);
     if (!timed) {
         gx__engine_run(engine, batch);
         gx__count(&slot->work.elements, elements);
@@ -298,8 +298,8 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     atomic_store(&slot->unproven_ns, 0);
     gx__count(&router->slots.instance->counters.sampled, GX_PROBE_ELEMS);
     /* Random elements may mean nothing to a registered operation: the device is tested then. */
-    bool own = gx__is_own(job->op);
-    gx_status s = gx__probe(engine, &sampler, own ? GX_MUL : job->op,
+    bool other = gx__op_has_params(job->op), own = gx__is_own(job->op);
+    gx_status s = gx__probe(engine, &sampler, other ? GX_MUL : job->op,
                             own ? GX_BLS12_381_FR : job->field, GX_PROBE_ELEMS, why, sizeof why);
     atomic_store(&slot->probe_ns, gx__engine_now(engine) - start);
     if (s == GX_OK)

@@ -81,7 +81,11 @@ static void add_part(struct gx_outcome *r, const struct gx_outcome *part)
 static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
                    const struct gx_range *range, const gx_job *job)
 {
-    uint64_t bad = range->first + part->bad_index;
+    int which = GX_A + (part->bad_operand - 'a');
+    uint64_t first = range->first;
+    if (which >= GX_A && which < GX_OPERANDS && gx__operand_is_resized(job, which))
+        first = gx__operand_offset(job, which, first) / gx__operand_element(job, which);
+    uint64_t bad = first + part->bad_index;
     if (gx__outcome_refused(r) && r->bad_index <= bad)
         return;
     r->status = part->status;

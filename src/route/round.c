@@ -15,7 +15,7 @@
 #include "route/store.h"
 #include "route/workspace.h"
 
-/* There is one part for each operation, field and residency. */
+/* There is one part for each operation, field, residency and shape. */
 #define PARTS_MAX ((size_t)GX_KINDS_ALL / GX_KIND_PATHS)
 
 /* The cost of copying in-place results, in bytes per ns. Beyond FRESH_BYTES the memory for them is
@@ -118,8 +118,9 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const 
 static void add_part(struct gx_workspace *ws, const struct gx_kind *kind, uint64_t n)
 {
     struct gx_part *part = ws->parts, *end = part + ws->part_count;
-    while (part < end && (part->kind.op != kind->op || part->kind.field != kind->field ||
-                          part->kind.residency != kind->residency))
+    while (part < end &&
+           (part->kind.op != kind->op || part->kind.field != kind->field ||
+            part->kind.residency != kind->residency || part->kind.shape != kind->shape))
         part++;
     if (part == end) {
         ws->part_count++;
@@ -139,6 +140,8 @@ static void add_parts(struct gx_workspace *ws, const gx_job *jobs, size_t count,
         add_part(ws, &kind, jobs[i].n);
         q->elements += jobs[i].n;
         q->whole |= gx__job_is_whole(&jobs[i]);
+        uint64_t unit = gx__job_unit(&jobs[i]);
+        q->unit = unit > q->unit ? unit : q->unit;
         if (gx__job_in_place(&jobs[i]))
             *replaced += gx__operand_bytes(&jobs[i], GX_OUT);
     }

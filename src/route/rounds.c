@@ -25,14 +25,16 @@ size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first)
 
 bool gx__job_is_whole(const gx_job *job)
 {
-    return gx__op_shape(job->op) == GX_SHAPE_WHOLE ||
+    enum gx_op_shape shape = gx__op_shape(job->op);
+    return shape == GX_SHAPE_WHOLE ||
+           (shape == GX_SHAPE_TRANSFORM && gx__job_unit(job) >= job->n) ||
            (!(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) && gx__job_in_place(job));
 }
 
 /* Approximate work per element: moving it, and its products. */
 static double work(const gx_job *job)
 {
-    return (double)gx__operand_element(job, GX_OUT) * (1 + gx__op_products(job->op));
+    return (double)gx__operand_element(job, GX_OUT) * (1 + gx__job_products(job));
 }
 
 /* The position before an element of a job; element < n of the job. */
@@ -41,19 +43,20 @@ struct position {
     uint64_t element;
 };
 
-/* At most about 1 % of the job, so that shares come close to their fractions. */
-static uint64_t cut_step(uint64_t n)
+/* At most about 1 % of the job, so that shares come close to their fractions; never less than its
+ * unit, which is a power of two. */
+static uint64_t cut_step(const gx_job *job)
 {
-    uint64_t step = GX_CUT_ELEMS;
-    while (step > GX_CUT_MIN_ELEMS && step * 128 > n)
+    uint64_t step = GX_CUT_ELEMS, unit = gx__job_unit(job);
+    while (step > GX_CUT_MIN_ELEMS && step * 128 > job->n)
         step /= 2;
-    return step;
+    return step > unit ? step : unit;
 }
 
 /* The cut of a job that is nearest to `wanted` elements. */
 static struct position cut_job(const gx_job *jobs, size_t job, double wanted)
 {
-    uint64_t n = jobs[job].n, step = cut_step(n);
+    uint64_t n = jobs[job].n, step = cut_step(&jobs[job]);
     uint64_t element = (uint64_t)(wanted / (double)step + 0.5) * step;
     if (wanted + (double)step / 2 >= (double)n) /* the end, which need not be a multiple */
         element = n;

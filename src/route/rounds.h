@@ -12,7 +12,7 @@
 #include "base/instance.h"
 
 /* Jobs are cut at multiples of GX_CUT_ELEMS elements, which keeps memory aligned and kernels at
- * full width; small jobs at finer steps, down to GX_CUT_MIN_ELEMS. */
+ * full width; small jobs at finer steps, down to GX_CUT_MIN_ELEMS; transforms only between two. */
 #define GX_CUT_ELEMS     1024u
 #define GX_CUT_MIN_ELEMS 64u
 /* Maximum jobs per round, in a call of more than one round. */
@@ -27,8 +27,8 @@ struct gx_rounds {
 /* The number of jobs in the round that begins at `first`. */
 size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first);
 
-/* Whether a job must not be cut. A checked job in place must not: if an operand is refused, all
- * operands must still be intact. */
+/* Whether a job must not be cut: it is one unit (gx__job_unit). A checked job in place must not: if
+ * an operand is refused, all operands must still be intact. */
 bool gx__job_is_whole(const gx_job *job);
 
 /* `jobs` jobs from `job` on, the first without its first `skip` elements, the last only up to

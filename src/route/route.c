@@ -179,7 +179,7 @@ static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
     }
     for (size_t i = 0; i < call->count && !*only; i++) {
         const gx_job *job = &call->jobs[i];
-        if (i && job->op == job[-1].op && job->field == job[-1].field)
+        if (i && job->op == job[-1].op && job->field == job[-1].field && job->op != GX_NTT)
             continue;
         if (elements > gx__cpu_only_limit(router, host, job))
             return false;
@@ -495,7 +495,7 @@ void gx__router_forget(struct gx_router *router, gx_op op)
         move_tally(&slot->work.tally[gx__op_pair(op, 0)], &slot->work.tally[gx__op_pair(0, 0)]);
         for (gx_residency r = GX_HOST_MEMORY; r < GX_RESIDENCY_END; r++)
             for (gx_path path = 0; path < GX_PATH_END; path++) {
-                const struct gx_kind kind = {op, 0, r, path};
+                const struct gx_kind kind = {.op = op, .residency = r, .path = path};
                 struct gx_kind_stats *kind_stats = gx__kind_stats(slot, &kind);
                 atomic_store(&kind_stats->runs, 0);
                 atomic_store(&kind_stats->small, 0);
@@ -512,7 +512,7 @@ void gx__router_forget(struct gx_router *router, gx_op op)
 /* Drops what was derived from times that calibration has replaced. */
 static void forget_derived(struct gx_device_slot *slot)
 {
-    for (size_t pair = 0; pair < GX_OP_PAIRS; pair++)
+    for (size_t pair = 0; pair < GX_STATS_PAIRS; pair++)
         for (size_t k = 0; k < GX_RESIDENCY_END; k++)
             for (size_t path = 0; path < GX_PATH_END; path++) {
                 struct gx_kind_stats *kind_stats = &slot->kind_stats[pair][k][path];

@@ -27,6 +27,9 @@ struct gx_condition {
 #define GX_RESIDENCY_END (GX_DEVICE_MEMORY + 1)
 #define GX_PATH_END      (GX_PATH_DEVICE_LOCAL + 1) /* paths that a caller can ask for */
 
+/* By gx__op_pair, and then GX_NTT by shape and field. */
+enum { GX_STATS_PAIRS = GX_OP_PAIRS + (int)(GX_SHAPES * GX_FIELD_END) };
+
 /* The first runs of a kind compile kernels and allocate memory: their times are not learned. */
 #define GX_FIRST_RUNS 2u
 
@@ -66,13 +69,16 @@ struct gx_device_slot {
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe */
     _Atomic uint64_t unproven_ns; /* time they took */
     _Atomic uint64_t probe_ns;    /* time the last probe took */
-    struct gx_kind_stats kind_stats[GX_OP_PAIRS][GX_RESIDENCY_END][GX_PATH_END]; /* gx__op_pair */
+    struct gx_kind_stats kind_stats[GX_STATS_PAIRS][GX_RESIDENCY_END][GX_PATH_END];
 };
 
 static inline struct gx_kind_stats *gx__kind_stats(struct gx_device_slot *slot,
                                                    const struct gx_kind *kind)
 {
-    return &slot->kind_stats[gx__op_pair(kind->op, kind->field)][kind->residency][kind->path];
+    size_t pair = kind->op == GX_NTT
+                      ? (size_t)GX_OP_PAIRS + kind->shape * GX_FIELD_END + kind->field
+                      : gx__op_pair(kind->op, kind->field);
+    return &slot->kind_stats[pair][kind->residency][kind->path];
 }
 
 struct gx_device_slots {

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "device/device.h"
 
-static const char what[8] = {'g', 'x', 'm', 'o', 'd', 'e', 'l', '1'};
+static const char what[8] = {'g', 'x', 'm', 'o', 'd', 'e', 'l', '2'};
 
 /* ---- file name and key ---- */
 
@@ -70,11 +70,18 @@ void gx__saved_begin(struct gx_saved_model *saved)
     memcpy(saved->what, what, sizeof what);
 }
 
+static bool good_shape(const struct gx_saved_point *p)
+{
+    if (p->op != GX_NTT)
+        return !p->shape;
+    return gx__shape_log2_n(p->shape) <= gx_field_get_info((gx_field)p->field)->two_adicity;
+}
+
 static bool good_point(const struct gx_saved_point *p)
 {
     if (!gx_op_exists((gx_op)p->op, (gx_field)p->field) || p->residency < 1 ||
         p->residency > GX_KIND_RESIDENCIES || p->path >= GX_KIND_PATHS || p->index >= GX_POINTS ||
-        p->count < 1 || p->count > GX_SAMPLES || p->guesses >= p->count || p->zero)
+        p->count < 1 || p->count > GX_SAMPLES || p->guesses >= p->count || !good_shape(p))
         return false;
     for (int i = 0; i < GX_SAMPLES; i++) {
         bool fits = p->ns[i] >= GX_SAMPLE_NS_MIN && p->ns[i] <= GX_SAMPLE_NS_MAX; /* not NaN */

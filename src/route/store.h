@@ -14,6 +14,7 @@
 #include "base/cache.h"
 #include "field/field.h"
 #include "op/op.h"
+#include "route/model.h"
 
 /* Points of a curve, at 64 << i elements: 64 to 16M. */
 #define GX_POINTS 19
@@ -24,11 +25,11 @@
 #define GX_SAMPLE_NS_MAX 1e15f
 
 struct gx_saved_point {
-    uint8_t op, field, residency, path; /* the kind */
+    uint8_t op, field, residency, path; /* the kind, with the shape below */
     uint8_t index;                      /* below GX_POINTS */
     uint8_t count;                      /* 1 to GX_SAMPLES */
     uint8_t guesses;                    /* how many of the first samples are guesses; < count */
-    uint8_t zero;
+    uint8_t shape;
     uint32_t date;        /* gx__date_s of the last sample */
     float ns[GX_SAMPLES]; /* oldest first; 0 from `count` on */
 };
@@ -47,7 +48,9 @@ enum {
     GX_KIND_FIELDS = GX_FIELD_END - 1,
     GX_KIND_RESIDENCIES = GX_DEVICE_MEMORY,
     GX_KIND_PATHS = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
-    GX_KINDS = GX_KIND_OPS * GX_KIND_FIELDS * GX_KIND_RESIDENCIES * GX_KIND_PATHS,
+    /* pairs of operation and field; those of GX_NTT by shape come after the others */
+    GX_KIND_PAIRS = (GX_KIND_OPS + (int)GX_SHAPES) * GX_KIND_FIELDS,
+    GX_KINDS = GX_KIND_PAIRS * GX_KIND_RESIDENCIES * GX_KIND_PATHS,
     /* with those of registered operations, which are not saved */
     GX_KINDS_ALL = GX_KINDS + (int)GX_OWN_OPS * GX_KIND_RESIDENCIES * GX_KIND_PATHS
 };

@@ -121,7 +121,7 @@ static void compare(size_t i, const struct gx_kind *kind, gx_job job)
 static void compare_host(size_t i, gx_residency residency, char *memory, size_t bytes)
 {
     for (size_t o = 0; o < 2; o++) {
-        struct gx_kind kind = {two_ops[o], one_field[0], residency, GX_PATH_AUTO};
+        struct gx_kind kind = {two_ops[o], one_field[0], residency, GX_PATH_AUTO, 0};
         compare(i, &kind,
                 gxt_job(kind.op, kind.field, 0, memory, memory + bytes, NULL, memory + 2 * bytes));
     }
@@ -135,7 +135,7 @@ static void compare_resident(size_t i, char *memory, size_t bytes)
         assert_int_equal(gx_buf_write(buf[k], 0, memory, bytes), GX_OK);
     }
     for (size_t o = 0; o < 2; o++) {
-        struct gx_kind kind = {two_ops[o], one_field[0], GX_DEVICE_MEMORY, GX_PATH_AUTO};
+        struct gx_kind kind = {two_ops[o], one_field[0], GX_DEVICE_MEMORY, GX_PATH_AUTO, 0};
         compare(i, &kind,
                 (gx_job){.op = kind.op,
                          .field = kind.field,
@@ -181,7 +181,7 @@ static void jobs_in_one_call(void **state)
     assert_int_equal(gx__calibrate(&instance, devices, 1, &small, NULL, NULL), GX_OK);
     double next = gx__model_next_ns(devices[0].model);
     assert_true(next > 0);
-    const struct gx_kind kind = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO};
+    const struct gx_kind kind = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     struct gx_prediction p;
     assert_true(gx__model_predict(devices[0].model, &kind, 16 * 64, &p));
     for (int i = 0; i < 16; i++)
@@ -263,7 +263,7 @@ static void no_time(void **state)
     assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
     assert_true(rows_of(0) >= 3 * 6 && rows_of(0) < 4 * 6);
     struct gx_prediction p;
-    const struct gx_kind kind = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO};
+    const struct gx_kind kind = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     assert_true(gx__model_predict(devices[1].model, &kind, 65536, &p));
     close_devices();
 }
@@ -272,8 +272,8 @@ static void no_time(void **state)
 static void replaces(void **state)
 {
     (void)state;
-    const struct gx_kind measured = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO},
-                         other = {GX_ADD, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO};
+    const struct gx_kind measured = {GX_ADD, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0},
+                         other = {GX_ADD, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     struct gx_prediction p;
     open_devices("sim:desktop", "cpu");
     gx__model_learn(devices[0].model, &measured, 16 << 20, 77777);

@@ -54,7 +54,7 @@ static struct gx_question *ask(struct table *t, const struct gx_model *models, s
                                double n)
 {
     *t = (struct table){0};
-    t->part = (struct gx_part){{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO}, n};
+    t->part = (struct gx_part){{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, n};
     for (size_t i = 0; i < count; i++)
         t->candidates[i] = (struct gx_candidate_cost){.model = &models[i], .cpu = !i};
     t->q = (struct gx_question){.predictor = &lines,
@@ -191,7 +191,7 @@ static void what_is_small(void **state)
 {
     (void)state;
     static const struct gx_model known = {.launch = 500, .ns_each = 10}, unknown = UNKNOWN;
-    struct gx_kind kind = {GX_ADD, GX_U32, GX_HOST_MEMORY, GX_PATH_AUTO};
+    struct gx_kind kind = {GX_ADD, GX_U32, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     assert_true(gx__is_small(&lines, &known, &kind, 949));
     assert_false(gx__is_small(&lines, &known, &kind, 950));
     assert_true(gx__is_small(&lines, &unknown, &kind, GX_SMALL_ELEMS - 1));
@@ -207,7 +207,7 @@ static void what_is_sure(void **state)
     static const struct gx_model uneven = {.launch = 500, .ns_each = 10, .slow = 3};
     static const struct gx_model *const gpus[] = {&far, &near};
     const struct gx_model *one = &far;
-    struct gx_kind kind = {GX_ADD, GX_U32, GX_HOST_MEMORY, GX_PATH_AUTO};
+    struct gx_kind kind = {GX_ADD, GX_U32, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     assert_true(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 1949));
     assert_false(gx__is_cpu_far_ahead(&lines, &cpu, &one, 1, &kind, 1950)); /* 20 us */
     assert_true(gx__is_cpu_far_ahead(&lines, &cpu, NULL, 0, &kind, 1949));
@@ -230,8 +230,8 @@ static void parts_add_up_and_begin_once(void **state)
     (void)state;
     struct table t;
     static const struct gx_model m = {.launch = 1000, .ns_each = 2, .next = 70, .inv = 10};
-    struct gx_part parts[] = {{{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO}, 100},
-                              {{GX_INV, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO}, 10}};
+    struct gx_part parts[] = {{{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, 100},
+                              {{GX_INV, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, 10}};
     struct gx_prediction p;
     struct gx_question *q = ask(&t, &m, 1, 110);
     q->parts = parts;
@@ -327,6 +327,48 @@ static void splits_are_as_good_as_any(void **state)
     }
 }
 
+/* A few transforms are split between two of them, or not at all, as well as any such split. */
+static void transforms_are_split_between_two(void **state)
+{
+    (void)state;
+    size_t split = 0, alone = 0;
+    for (size_t i = 0; i < GXT_COUNT(splits); i++)
+        for (unsigned many = 2; many <= 24; many++) {
+            const struct split_case *k = &splits[i];
+            struct table t;
+            struct gx_question *q = ask(&t, k->m, k->count, k->n * many);
+            q->unit = (uint64_t)k->n;
+            struct gx_decision d = decide(q);
+            double best = search(q, 0, many, many), got = done_at(q, &d);
+            for (size_t p = 0; p < d.portions; p++) {
+                double steps = d.portion[p].fraction * many;
+                assert_true(fabs(steps - round(steps)) < 1e-6 && steps > 0.5);
+            }
+            if (d.best_ns > 100e3 && got > (best + 50e3) * 1.03)
+                fail_msg("%s, %u: %f, while %f is possible", k->what, many, got, best);
+            split += d.portions > 1;
+            alone += d.portions == 1;
+        }
+    assert_true(split > 50 && alone > 20);
+}
+
+/* A quarter of the round is tried where a quarter can be cut off, else all of it. */
+static void transforms_are_tried_whole(void **state)
+{
+    (void)state;
+    struct table t;
+    static const struct gx_model m[] = {LINE(500, 1), UNKNOWN};
+    for (unsigned many = 2; many <= 8; many++) {
+        struct gx_exploring e = {0};
+        struct gx_question *q = ask(&t, m, 2, (double)many * 1e6);
+        q->exploring = &e;
+        q->unit = 1000000;
+        struct gx_decision d = decide(q);
+        assert_int_equal(d.reason, GX_REASON_EXPLORED);
+        assert_int_equal(d.portions, many < 4 ? 1 : 2);
+    }
+}
+
 static void equal_devices_get_equal_shares(void **state)
 {
     (void)state;
@@ -416,8 +458,8 @@ static void waves_of_several_kinds_are_split(void **state)
     struct table t;
     static const struct gx_model m[] = {{.launch = 500, .ns_each = 2, .next = 100, .inv = 12},
                                         {.launch = 9e3, .ns_each = 1, .next = 300, .inv = 5}};
-    struct gx_part parts[] = {{{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO}, 300000},
-                              {{GX_INV, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO}, 77777}};
+    struct gx_part parts[] = {{{GX_MUL, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, 300000},
+                              {{GX_INV, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0}, 77777}};
     struct gx_question *q = ask(&t, m, 2, 377777);
     q->parts = parts;
     q->part_count = 2;
@@ -542,6 +584,8 @@ int main(void)
         cmocka_unit_test(parts_add_up_and_begin_once),
         cmocka_unit_test(residency_is_each_ones_own),
         cmocka_unit_test(splits_are_as_good_as_any),
+        cmocka_unit_test(transforms_are_split_between_two),
+        cmocka_unit_test(transforms_are_tried_whole),
         cmocka_unit_test(equal_devices_get_equal_shares),
         cmocka_unit_test(all_are_done_together),
         cmocka_unit_test(throughput_splits_for_less),

@@ -93,7 +93,7 @@ static const gx_job job = {.op = GX_MUL, .field = GX_BN254_FR, .n = 1};
 /* A line, at all sizes and in all memory. */
 static void set_line(struct gx_device_slot *slot, double launch, double each)
 {
-    struct gx_kind kind = {job.op, job.field, GX_HOST_MEMORY, GX_PATH_AUTO};
+    struct gx_kind kind = {job.op, job.field, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     for (; kind.residency <= GX_REGISTERED_MEMORY; kind.residency++)
         for (uint64_t n = 64; n <= 1 << 20; n *= 2) {
             uint64_t ns = (uint64_t)(launch + each * (double)n);

@@ -16,7 +16,7 @@
 static struct gx_instance instance;
 static uint64_t seed = 7;
 
-static const struct gx_kind mul = {GX_MUL, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO};
+static const struct gx_kind mul = {GX_MUL, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
 
 static struct gx_model *open_model(void)
 {
@@ -332,9 +332,9 @@ static void borrowing(void **state)
         assert_true(gx__model_predict(model, &kind, 64, &p));
         near(p.ns, 1000.0 * ops[i].of, 1e-6);
     }
-    kind = (struct gx_kind){GX_SQR, mul.field, GX_REGISTERED_MEMORY, GX_PATH_DEVICE_LOCAL};
+    kind = (struct gx_kind){GX_SQR, mul.field, GX_REGISTERED_MEMORY, GX_PATH_DEVICE_LOCAL, 0};
     near(predict(model, &kind, 64), 3000, 1e-6);
-    struct gx_kind nearer = {GX_MUL, mul.field, GX_REGISTERED_MEMORY, GX_PATH_AUTO};
+    struct gx_kind nearer = {GX_MUL, mul.field, GX_REGISTERED_MEMORY, GX_PATH_AUTO, 0};
     learn(model, &nearer, 64, 700);
     near(predict(model, &kind, 64), 700, 1e-6);
     nearer.op = GX_SQR;
@@ -347,6 +347,60 @@ static void borrowing(void **state)
     kind = mul;
     kind.field = GX_BLS12_381_FR;
     assert_false(known(model, &kind, 64));
+    gx__model_close(model);
+}
+
+static struct gx_kind transform(uint32_t log2_n, bool permutes)
+{
+    return (struct gx_kind){GX_NTT, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO,
+                            gx__shape(log2_n, permutes)};
+}
+
+/* Every shape has its own curve, and borrows from others before it borrows from an operation. */
+static void shapes(void **state)
+{
+    (void)state;
+    struct gx_model *model = open_model();
+    const struct gx_kind of_16 = transform(16, false), back_16 = transform(16, true),
+                         of_17 = transform(17, false), of_19 = transform(19, true),
+                         of_20 = transform(20, false), none = transform(GX_LOG2_N_END, false);
+    struct gx_kind inv = {GX_INV, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
+    learn(model, &inv, 65536, 9e5);
+    near(predict(model, &of_16, 65536), 9e5, 1e-6);
+    learn(model, &of_16, 65536, 1.6e6);
+    near(predict(model, &of_16, 65536), 1.6e6, 1e-6);
+    near(predict(model, &back_16, 65536), 1.6e6, 1e-6);
+    near(predict(model, &of_17, 65536), 1.7e6, 1e-6);
+    near(predict(model, &of_19, 65536), 1.9e6, 1e-6);
+    near(predict(model, &of_20, 65536), 9e5, 1e-6); /* too far */
+    learn(model, &back_16, 65536, 2e6);
+    near(predict(model, &of_16, 65536), 1.6e6, 1e-6);
+    near(predict(model, &of_17, 65536), 1.7e6, 1e-6);
+    learn(model, &of_20, 65536, 4e6);
+    near(predict(model, &of_19, 65536), 3.8e6, 1e-6); /* the nearer one */
+    struct gx_kind there = of_16, registered = of_16, first = transform(0, true);
+    there.residency = GX_DEVICE_MEMORY;
+    registered.residency = GX_REGISTERED_MEMORY;
+    assert_false(known(model, &there, 65536));
+    inv.residency = GX_REGISTERED_MEMORY;
+    learn(model, &inv, 65536, 8e5);
+    near(predict(model, &registered, 65536), 1.6e6, 1e-6); /* before that of the inverse */
+    learn(model, &first, 64, 50);
+    near(predict(model, &first, 64), 50, 1e-6);
+    learn(model, &none, 64, 1000);
+    assert_false(known(model, &none, 64));
+    inv.shape = 1;
+    assert_false(known(model, &inv, 65536));
+    gx_model_row row[5] = {{0}};
+    size_t count = 0;
+    gx__model_rows(model, row, GXT_COUNT(row), &count);
+    assert_int_equal(count, 6);
+    assert_int_equal(row[0].op, GX_INV);
+    assert_true(row[2].op == GX_NTT && row[2].log2_n == 0 && row[2].permutes == 1);
+    assert_true(row[3].op == GX_NTT && row[3].log2_n == 16 && row[3].permutes == 0);
+    assert_true(row[4].op == GX_NTT && row[4].log2_n == 16 && row[4].permutes == 1);
+    gx__model_forget(model, &of_16);
+    near(predict(model, &of_16, 65536), 2e6, 1e-6);
     gx__model_close(model);
 }
 
@@ -530,6 +584,7 @@ int main(void)
         cmocka_unit_test(moments_add_up_to_no_promise),
         cmocka_unit_test(slow_calls),
         cmocka_unit_test(borrowing),
+        cmocka_unit_test(shapes),
         cmocka_unit_test(forgetting),
         cmocka_unit_test(rows),
         cmocka_unit_test(anything),

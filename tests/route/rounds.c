@@ -268,6 +268,65 @@ static void shares_cover_everything_once(void **state)
     }
 }
 
+static gx_job transforms(const gx_ntt_params *params, size_t count, bool in_place)
+{
+    gx_job job = line_job(count << params->log2_n, in_place, 0);
+    job.op = GX_NTT;
+    job.b = (gx_operand){0};
+    job.params = params;
+    return job;
+}
+
+/* Several are cut between two of them. */
+static void transforms_are_whole(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    struct gx_share shares[3];
+    for (uint32_t log2_n = 0; log2_n <= 14; log2_n++) {
+        const gx_ntt_params rows = {.struct_size = sizeof rows, .log2_n = log2_n},
+                            columns = {.struct_size = sizeof columns,
+                                       .log2_n = log2_n,
+                                       .flags = GX_NTT_COLUMNS};
+        gx_job one = transforms(&rows, 1, false), table = transforms(&columns, 10, false);
+        gx_job replaced = transforms(&rows, 10, true);
+        assert_true(gx__job_is_whole(&one));
+        assert_true(gx__job_is_whole(&table));
+        assert_true(gx__job_is_whole(&replaced));
+        replaced.flags = GX_JOB_TRUSTED;
+        assert_false(gx__job_is_whole(&replaced));
+        for (int round = 0; round < 100; round++) {
+            size_t count = 1 + gxt_next(&seed) % 1000;
+            double first = (double)(gxt_next(&seed) % 101) / 100, second = (1 - first) / 3;
+            const double fractions[] = {first, second, 1 - first - second};
+            gx_job job = transforms(&rows, count, false);
+            gx__round_cut(&job, 1, fractions, 3, shares);
+            uint64_t sum = 0, step = (uint64_t)1 << log2_n;
+            for (int k = 0; k < 3; k++) {
+                assert_int_equal(shares[k].elements % step, 0);
+                sum += shares[k].elements;
+            }
+            assert_int_equal(sum, job.n);
+            step = step > GX_CUT_MIN_ELEMS ? step : GX_CUT_MIN_ELEMS;
+            double off = (double)shares[0].elements - first * (double)job.n;
+            assert_true(fabs(off) <= (double)step / 2 + (double)job.n / 200 + 2);
+        }
+    }
+}
+
+/* A product in every other level: 2^16 takes eight, and a move. */
+static void larger_transforms_are_more_work(void **state)
+{
+    (void)state;
+    const gx_ntt_params large = {.struct_size = sizeof large, .log2_n = 16};
+    gx_job jobs[] = {line_job(1 << 20, false, 0), transforms(&large, 16, false)};
+    jobs[0].op = GX_MUL; /* one product and a move: 2 of 11 */
+    struct gx_share shares[2];
+    const double parts[] = {2.0 / 11, 9.0 / 11};
+    gx__round_cut(jobs, 2, parts, 2, shares);
+    assert_int_equal(shares[0].elements, 1 << 20);
+}
+
 static void work_counts_and_not_elements(void **state)
 {
     (void)state;
@@ -304,6 +363,18 @@ static void sub_jobs_are_the_same_elements(void **state)
     assert_true(!sub.b.host && !sub.c.host && sub.a.host == far + 4096);
 }
 
+/* Of padded transforms, a has fewer elements than out. */
+static void sub_jobs_of_padded_transforms(void **state)
+{
+    (void)state;
+    const gx_ntt_params padded = {.struct_size = sizeof padded, .log2_n = 6, .log2_pad = 2};
+    gx_job job = transforms(&padded, 8, false);
+    job.out = operand(1, 64);
+    gx_job sub = gx__sub_job(&job, 128, 64);
+    assert_true(sub.n == 64 && sub.params == job.params);
+    assert_true(sub.a.host == far + 128 / 4 * 32 && sub.out.offset == 64 + 128 * 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,8 +383,11 @@ int main(void)
         cmocka_unit_test(nothing_is_a_round),
         cmocka_unit_test(what_is_replaced_and_looked_at_is_whole),
         cmocka_unit_test(shares_cover_everything_once),
+        cmocka_unit_test(transforms_are_whole),
+        cmocka_unit_test(larger_transforms_are_more_work),
         cmocka_unit_test(work_counts_and_not_elements),
         cmocka_unit_test(sub_jobs_are_the_same_elements),
+        cmocka_unit_test(sub_jobs_of_padded_transforms),
     };
     return cmocka_run_group_tests_name("rounds", tests, NULL, NULL);
 }

@@ -23,8 +23,10 @@ static struct gx_instance instance;
 static char folder[] = "/tmp/gx-model-XXXXXX";
 static uint64_t seed = 3;
 
-static const struct gx_kind mul = {GX_MUL, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO};
-static const struct gx_kind add = {GX_ADD, GX_BN254_FR, GX_DEVICE_MEMORY, GX_PATH_DEVICE_LOCAL};
+static const struct gx_kind mul = {GX_MUL, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
+static const struct gx_kind add = {GX_ADD, GX_BN254_FR, GX_DEVICE_MEMORY, GX_PATH_DEVICE_LOCAL, 0};
+
+static const struct gx_kind ntt = {GX_NTT, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 41};
 
 static void configure(gx_config config)
 {
@@ -62,6 +64,7 @@ static void learn_some(struct gx_model *model)
         gx__model_learn(model, &mul, 64u << i % 5, 1000 + gxt_next(&seed) % 1000);
         gx__model_learn(model, &add, 4096u << i % 3, 100000 + gxt_next(&seed) % 1000);
     }
+    gx__model_learn(model, &ntt, 1 << 20, 5000000);
     gx__model_set_next_ns(model, 123.25);
 }
 
@@ -119,7 +122,7 @@ static void round_trip(void **state)
                  again[16] = {{.struct_size = sizeof *again}};
     size_t count = 0, count_again = 0;
     gx__model_rows(model, rows, GXT_COUNT(rows), &count);
-    assert_int_equal(count, 8);
+    assert_int_equal(count, 9);
     gx__model_close(model); /* saves */
     const struct gx_saved_model *saved = read_saved();
     assert_non_null(saved);
@@ -210,7 +213,7 @@ static void damaged_files(void **state)
     }
     write_bytes(path, bytes, size);
     model = open_model();
-    assert_int_equal(count_rows(model), 8);
+    assert_int_equal(count_rows(model), 9);
     gx__model_close(model);
     free(bytes);
 }
@@ -254,6 +257,14 @@ static void hostile_data(void **state)
         memcpy(bytes, saved, size);
         assert_non_null(gx__saved_parse(bytes, size));
         point->ns[0] = wrong[i];
+        assert_null(gx__saved_parse(bytes, size));
+    }
+    for (uint32_t i = 0; i < saved->count; i++) { /* a shape only where there are any */
+        memcpy(bytes, saved, size);
+        bool transform = point[i].op == GX_NTT;
+        point[i].shape = 1;
+        assert_int_equal(gx__saved_parse(bytes, size) != NULL, transform);
+        point[i].shape = 2 * 29; /* the field has 2^28 */
         assert_null(gx__saved_parse(bytes, size));
     }
     memcpy(bytes, saved, size);
