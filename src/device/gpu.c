@@ -88,7 +88,7 @@ gx_status gx__gpu_build(struct gx_gpu *gpu, const struct gx_kernel_key *key,
     kernel->choice = choice;
     kernel->facts.workgroup = choice.workgroup;
     gpu->ops->facts(gpu, key->field, family, choice, &kernel->facts);
-    kernel->unit = family == GX_SHADER_WORDS ? 4 : 16;
+    kernel->unit = family == GX_SHADER_WORDS || family == GX_SHADER_PERMUTE ? 4 : 16;
     gx_status s = GX_OK;
     if (family != GX_SHADER_INVERT_UP)
         s = pass_pipeline(gpu, kernel,

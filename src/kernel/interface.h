@@ -59,6 +59,13 @@
 #define GX_K_NTT_RESULT  64u  /* it is the last */
 #define GX_K_NTT_SPREAD  128u /* a tile has lines that are far from each other */
 
+/* scan.comp: where stage[0] holds what, the elements of a run first (op/passes_poly.c), ... */
+#define GX_K_SCAN_SQUARINGS 8        /* of the point; 8 bits, and the rest are: */
+#define GX_K_SCAN_DOWN      0x10000u /* writes all elements, not what a run adds up to */
+#define GX_K_SCAN_CARRY     0x20000u /* a run begins with element t of C, not with nothing */
+#define GX_K_SCAN_CALLER    0x40000u /* A or OUT are the caller's */
+#define GX_K_SCAN_OPERAND   0x80000u /* the first pass that reads them, which checks */
+
 /* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
  * of one invocation. */
 #define GX_K_ROOF_CHAINS 16

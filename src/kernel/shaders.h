@@ -22,13 +22,12 @@ enum gx_shader_family {
     GX_SHADER_DOT,
     GX_SHADER_NTT, /* prime: a pass of a transform, see op/passes_ntt.c */
     GX_SHADER_NTT_TABLE,
-    GX_SHADER_SCAN,     /* prime: passes of prefix-sum, prefix-product, divide-linear */
-    GX_SHADER_POWERS,   /* prime: powers, cosets */
-    GX_SHADER_EVALUATE, /* prime */
-    GX_SHADER_PERMUTE,  /* prime: bit-reverse, gather, rotate, interleave, deinterleave */
-    GX_SHADER_WORDS,    /* u32 or f32: add, sub, mul */
-    GX_SHADER_COPY,     /* field 0: 16 bytes per element */
-    GX_SHADER_ROOF,     /* field 0: 32 x 32 + 64 multiply-adds */
+    GX_SHADER_SCAN, /* prime: prefix-sum, prefix-product, divide-linear, evaluate, powers, cosets,
+                       see op/passes_poly.c */
+    GX_SHADER_PERMUTE, /* prime: bit-reverse, gather, rotate, interleave, deinterleave */
+    GX_SHADER_WORDS,   /* u32 or f32: add, sub, mul */
+    GX_SHADER_COPY,    /* field 0: 16 bytes per element */
+    GX_SHADER_ROOF,    /* field 0: 32 x 32 + 64 multiply-adds */
     GX_SHADER_FAMILIES,
     GX_SHADER_OWN = GX_SHADER_FAMILIES /* of the caller: no module of ours */
 };

@@ -58,10 +58,10 @@ enum gx_verifier {
       "out[i] = a[0] + ... + a[i]")                                                                \
     X(GX_PREFIX_PRODUCT, 15, "prefix-product", 1, 0, WHOLE, SCAN, 2, 40, KERNELS, POLY,            \
       "out[i] = a[0] * ... * a[i]")                                                                \
-    X(GX_POWERS, 16, "powers", 1, 0, WHOLE, POWERS, 1, 20, KERNELS, POLY, "out[i] = a^i")          \
-    X(GX_COSETS, 17, "cosets", 2, 0, WHOLE, POWERS, 1, 20, KERNELS, POLY,                          \
+    X(GX_POWERS, 16, "powers", 1, 0, WHOLE, SCAN, 1, 20, KERNELS, POLY, "out[i] = a^i")            \
+    X(GX_COSETS, 17, "cosets", 2, 0, WHOLE, SCAN, 1, 20, KERNELS, POLY,                            \
       "out[c * count + i] = a^i * b^c")                                                            \
-    X(GX_EVALUATE, 18, "evaluate", 2, 0, WHOLE, EVALUATE, 1, 20, KERNELS, POLY,                    \
+    X(GX_EVALUATE, 18, "evaluate", 2, 0, WHOLE, SCAN, 1, 20, KERNELS, POLY,                        \
       "a[0] + a[1] * b + a[2] * b^2 + ...")                                                        \
     X(GX_DIVIDE_LINEAR, 19, "divide-linear", 2, 0, WHOLE, SCAN, 2, 40, KERNELS, POLY,              \
       "the polynomial a / (X - b)")                                                                \

@@ -94,4 +94,7 @@ void gx__passes(const struct gx_kernel_key *key, uint64_t n, const struct gx_pas
 void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                   struct gx_passes *passes);
 
+/* The same for operations on polynomials: passes_poly.c. */
+void gx__plan_poly(const struct gx_kernel_key *key, uint64_t n, struct gx_passes *passes);
+
 #endif

@@ -8,6 +8,8 @@
  *
  * usage: poly [webgpu]    the WebGPU devices alone, else all others
  */
+#include <stdio.h>
+
 #include "conformance/targets.h"
 #include "support/oracle.h"
 
@@ -47,6 +49,10 @@ static int open_targets(void **state)
     if (!webgpu_alone) {
         add_target("cpu", NULL, NULL, 7, LARGEST); /* which does not split these */
         add_slow("ref", NULL, 0, 300);
+    }
+    if (!webgpu_alone && gxt_vulkan()) {
+        add_slow(gxt_vulkan(), "host-visible", 0, LARGEST);
+        add_slow(gxt_vulkan(), "device-local", 0, SLOW_MOST);
     }
     unsigned char **const memory[] = {&a, &b, &want, &room_a, &room_b, &room_want};
     for (size_t i = 0; i < GXT_COUNT(memory); i++)
@@ -539,11 +545,16 @@ static void bad_elements(void **state)
 static void lies_are_caught(void **state)
 {
     (void)state;
-    static const char *const devices[] = {"fault:corrupt@1:cpu", "fault:corrupt@1:sim:desktop"};
+    const char *devices[] = {"fault:corrupt@1:cpu", "fault:corrupt@1:sim:desktop", NULL};
+    char name[96];
     if (webgpu_alone)
         skip();
     gxt_enter_machines();
-    for (size_t d = 0; d < GXT_COUNT(devices); d++) {
+    if (gxt_vulkan()) {
+        snprintf(name, sizeof name, "fault:corrupt@1:%s", gxt_vulkan());
+        devices[2] = name;
+    }
+    for (size_t d = 0; d < GXT_COUNT(devices) && devices[d]; d++) {
         for (size_t o = 0; o < GXT_COUNT(ops); o++) {
             struct shape s = {.op = ops[o], .field = GX_BN254_FR, .n = 64, .count = 8};
             s.count = has_params(s.op) && s.op != GX_EVALUATE ? s.count : 0;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "device/vulkan/vulkan.h"
+#include "field/poly.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 
@@ -210,6 +211,62 @@ static void reductions(void **state)
     }
 }
 
+/* ---- operations on polynomials: against the reference device's ---- */
+
+static void try_poly(const struct gx_gpu_kernel *kernel, uint64_t n)
+{
+    const struct gx_kernel_key *key = &kernel->key;
+    struct gx_host_table table;
+    unsigned char want[MOST * 48];
+    size_t element = gxt_element(key->field);
+    size_t bytes = (key->op == GX_EVALUATE ? 1 : (size_t)n) * element;
+    gx__host_reference(&table);
+    oracle_fill_random(key->field, &rng, host[GX_BIND_A], n);
+    oracle_fill_random(key->field, &rng, host[GX_BIND_B], 1);
+    memset(host[GX_BIND_OUT], GUARD, bytes + 1);
+    memset(host[GX_BIND_BAD], 0xff, 4);
+    const struct gx_poly poly = {.op = key->op,
+                                 .prime = gx__prime(key->field),
+                                 .fn = table.fn[key->field],
+                                 .n = n,
+                                 .count = gx__param64(key->param + GX_PARAM_COUNT),
+                                 .out = want,
+                                 .a = host[GX_BIND_A],
+                                 .b = host[GX_BIND_B]};
+    assert_int_equal(gx__poly_reference(&poly), GX_NONE_BAD);
+    hand_over(true);
+    dispatch(&(struct trial){.kernel = kernel, .n = n});
+    hand_over(false);
+    assert_memory_equal(host[GX_BIND_OUT], want, bytes);
+    assert_int_equal(host[GX_BIND_OUT][bytes], GUARD);
+    assert_memory_equal(host[GX_BIND_BAD], "\xff\xff\xff\xff", 4);
+}
+
+static void scans(void **state)
+{
+    (void)state;
+    const gx_op ops[] = {GX_PREFIX_SUM, GX_PREFIX_PRODUCT, GX_DIVIDE_LINEAR,
+                         GX_EVALUATE,   GX_POWERS,         GX_COSETS};
+    const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR, GX_BN254_FQ};
+    struct gx_gpu *gpu = device.impl;
+    for (size_t f = 0; f < GXT_COUNT(fields); f++) {
+        uint32_t variants = gx__vk_variants(gpu, fields[f], GX_SHADER_SCAN);
+        if (vk_of(&device)->physical->software)
+            assert_int_equal(variants, 2);
+        for (uint32_t v = 0; v < variants; v++)
+            for (size_t o = 0; o < GXT_COUNT(ops); o++) {
+                struct gx_kernel_key key = {.op = ops[o], .field = fields[f], .check = 1};
+                struct gx_choice choice = {.workgroup = 8, .variant = (uint8_t)v};
+                struct gx_gpu_kernel *kernel;
+                key.param[GX_PARAM_COUNT] = 20;
+                assert_int_equal(gx__gpu_build(gpu, &key, choice, &kernel), GX_OK);
+                try_poly(kernel, 20);
+                try_poly(kernel, MOST);
+                gx__free(&instance.config.allocator, kernel);
+            }
+    }
+}
+
 static void words(void **state)
 {
     (void)state;
@@ -235,6 +292,7 @@ int main(void)
                                        cmocka_unit_test(products),
                                        cmocka_unit_test(quotients),
                                        cmocka_unit_test(reductions),
+                                       cmocka_unit_test(scans),
                                        cmocka_unit_test(words)};
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

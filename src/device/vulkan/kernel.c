@@ -87,7 +87,7 @@ static struct gx_kernel_key example_of(gx_field field, enum gx_shader_family fam
 static bool follows_products(enum gx_shader_family family)
 {
     return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT || family == GX_SHADER_NTT ||
-           family == GX_SHADER_NTT_TABLE;
+           family == GX_SHADER_NTT_TABLE || family == GX_SHADER_SCAN;
 }
 
 /* Operations built from products use the kind of module that is fastest for products. Trying the
@@ -129,6 +129,16 @@ static void search(struct gx_tuning *t)
     }
 }
 
+/* Operations on polynomials are built as guessed: most of them wait for memory. */
+static struct gx_choice guess_poly(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+{
+    struct gx_choice choice = gx__gpu_guess(gpu, family);
+    while (choice.variant + 1u < gx__vk_variants(gpu, field, family) &&
+           !worth_trying(gpu, field, family, choice.variant))
+        choice.variant++;
+    return choice;
+}
+
 /* On a software device compiling takes longer than tuning would save: one cheap family is tried,
  * and determines the workgroup of all. */
 static struct gx_choice borrow(const struct gx_gpu *gpu, enum gx_shader_family family)
@@ -144,6 +154,8 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
     bool software = vk_of_gpu(gpu)->physical->software;
     if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
         return borrow(gpu, family);
+    if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE)
+        return guess_poly(gpu, field, family);
     if (follows_products(family)) /* not counted in its time */
         gx__gpu_choice(gpu, field, GX_SHADER_MUL);
     struct gx_tuning t = {.gpu = gpu,
