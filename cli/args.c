@@ -102,10 +102,13 @@ void args_words(const arg_spec *spec, char *text)
         for (int f = 1; gx_field_get_info((gx_field)f); f++)
             append_word(text, gx_field_get_info((gx_field)f)->name, NAME_LENGTH);
         return;
-    case ARG_OP:
+    case ARG_OP: /* those without parameters come first */
+        for (gx_op o = 1; gx_op_get_info(o) && !gx_op_get_info(o)->params; o++)
+            append_word(text, gx_op_get_info(o)->name, NAME_LENGTH);
+        return;
     case ARG_OPS:
-        for (int o = 1; plain_op((gx_op)o); o++)
-            append_word(text, gx_op_get_info((gx_op)o)->name, NAME_LENGTH);
+        for (gx_op o = 1; gx_op_get_info(o); o++)
+            append_word(text, gx_op_get_info(o)->name, NAME_LENGTH);
         return;
     case ARG_CHOICE:
     case ARG_CHOICES:
@@ -383,6 +386,11 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
         args_words(spec, words);
         v = known_word(words, text, strlen(text), "operation", err);
         *(gx_op *)spec->value = (gx_op)v;
+        if (!v && gx_op_by_name(text))
+            snprintf(err, ARGS_ERROR_SIZE,
+                     "'%s' takes parameters and cannot be done in chunks; for transforms, use "
+                     "'gpuexec ntt'",
+                     text);
         return v != 0;
     case ARG_FIELDS:
         return parse_set(spec, "field", text, err);

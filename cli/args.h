@@ -14,14 +14,6 @@
 
 #include "gpuexec.h"
 
-/* gx_op_get_info of the operations whose jobs need no parameters, which come first; NULL after
- * them. */
-static inline const gx_op_info *plain_op(gx_op op)
-{
-    const gx_op_info *info = gx_op_get_info(op);
-    return info && !info->params ? info : NULL;
-}
-
 typedef enum arg_kind {
     ARG_FLAG,    /* int: set to `set`; flags with the same int exclude each other */
     ARG_TEXT,    /* const char * */
@@ -30,7 +22,7 @@ typedef enum arg_kind {
     ARG_NUMBER,  /* uint64_t, from min to max */
     ARG_NUMBERS, /* number_list, each from min to max */
     ARG_FIELD,   /* gx_field */
-    ARG_OP,      /* gx_op */
+    ARG_OP,      /* gx_op without parameters */
     ARG_FIELDS,  /* uint32_t, one bit per gx_field */
     ARG_OPS,     /* uint32_t, one bit per gx_op */
     ARG_WORDS    /* word_list: arguments that are not options; has no name */

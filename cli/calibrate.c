@@ -50,8 +50,8 @@ static void make_wishes(wishes *w)
 {
     gx_calibration *s = &w->settings;
     *w = (wishes){0};
-    for (int o = 1; o < OPS_MAX && plain_op((gx_op)o); o++)
-        if (opts.ops >> o & 1)
+    for (int o = 1; o < OPS_MAX && gx_op_get_info((gx_op)o); o++)
+        if (opts.ops >> o & 1 && !gx_op_get_info((gx_op)o)->params)
             w->ops[s->op_count++] = (gx_op)o;
     for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
         if (opts.fields >> f & 1)
@@ -108,6 +108,10 @@ static int run_calibrate(const common_opts *common)
     wishes w;
     gx_ctx *ctx = NULL;
     make_wishes(&w);
+    if (opts.ops && !w.settings.op_count)
+        return cli_usage(&cmd_calibrate,
+                         "--op: operations with parameters are not measured here, but whenever "
+                         "they are used");
     if (!any_exists(&w))
         return cli_no_operation(&cmd_calibrate, opts.fields);
     int rc = cli_open(common, &ctx);

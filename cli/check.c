@@ -95,10 +95,11 @@ static void make_in_place(gx_job *job, const variant *v, size_t bytes)
     o->host = job->out.host;
 }
 
-static void keep_difference(check_result *result, const gx_job *job, size_t bytes, uint64_t index,
-                            const unsigned char *expected, const unsigned char *got)
+void check_differs(check_result *result, const gx_job *job, uint64_t index,
+                   const unsigned char *expected, const unsigned char *got)
 {
     gx_operand operands[3] = {job->a, job->b, job->c};
+    size_t bytes = gx_field_get_info(job->field)->element_bytes;
     result->differs = true;
     result->op = job->op;
     result->field = job->field;
@@ -106,7 +107,9 @@ static void keep_difference(check_result *result, const gx_job *job, size_t byte
     result->n = job->n;
     memcpy(result->expected, expected, bytes);
     memcpy(result->got, got, bytes);
-    for (unsigned k = 0; k < 3 && operands[k].host; k++) {
+    /* with parameters, results do not come from the elements with their index */
+    result->operands = gx_op_get_info(job->op)->params ? 0 : operand_count(job->op);
+    for (unsigned k = 0; k < result->operands; k++) {
         size_t at = operands[k].broadcast ? 0 : index;
         memcpy(result->operand[k], (const unsigned char *)operands[k].host + at * bytes, bytes);
         if (operands[k].broadcast)
@@ -120,7 +123,7 @@ static void compare(check_result *result, const gx_job *job, const check_data *d
     size_t bytes = gx_field_get_info(d->field)->element_bytes, block = d->n * bytes;
     if (gx_op_get_info(job->op)->reduces) { /* one result for all elements */
         if (memcmp(d->got, d->expected, bytes) != 0)
-            keep_difference(result, job, bytes, 0, d->expected, d->got);
+            check_differs(result, job, 0, d->expected, d->got);
         result->compared += job->n;
         return;
     }
@@ -131,7 +134,7 @@ static void compare(check_result *result, const gx_job *job, const check_data *d
         size_t i = 0;
         while (!memcmp(got + i * bytes, d->expected + i * bytes, bytes))
             i++;
-        keep_difference(result, job, bytes, r * d->n + i, d->expected + i * bytes, got + i * bytes);
+        check_differs(result, job, r * d->n + i, d->expected + i * bytes, got + i * bytes);
         return;
     }
     result->compared += d->n * repeats;
@@ -179,6 +182,8 @@ gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *
 {
     gx_run_opts opts = {.device = device};
     unsigned operands = operand_count(op);
+    if (gx_op_get_info(op)->params)
+        return check_whole_op(ctx, device, op, d, result);
     *result = (check_result){0};
 
     /* no broadcast, then each operand in turn */
@@ -231,7 +236,7 @@ static gx_status check_reduction(gx_ctx *ctx, const gx_job *job, check_result *r
     if (s == GX_OK)
         s = gx_run(ctx, &again, 1, &on_reference, &result->report);
     if (s == GX_OK && memcmp(job->out.host, expected, bytes) != 0)
-        keep_difference(result, job, bytes, 0, expected, job->out.host);
+        check_differs(result, job, 0, expected, job->out.host);
     result->compared = job->n;
     free(terms);
     return s;
@@ -248,6 +253,8 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
     gx_job sample = {.op = job->op, .field = job->field, .n = count, .out = gx_host(expected)};
 
     *result = (check_result){0};
+    if (gx_op_get_info(job->op)->params)
+        return check_whole(ctx, job, result);
     if (gx_op_get_info(job->op)->reduces)
         return check_reduction(ctx, job, result);
     for (size_t i = 0; i < count; i++) /* including the first and the last */
@@ -262,7 +269,7 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
     const unsigned char *got = job->out.host;
     for (size_t i = 0; s == GX_OK && i < count && !result->differs; i++)
         if (memcmp(got + at[i] * bytes, expected + i * bytes, bytes) != 0)
-            keep_difference(result, job, bytes, at[i], expected + i * bytes, got + at[i] * bytes);
+            check_differs(result, job, at[i], expected + i * bytes, got + at[i] * bytes);
     result->compared = count;
     return s;
 }
@@ -311,11 +318,11 @@ void check_print(const char *device, const check_result *r)
 
     cli_error("%s %s on %s differs from ref", field->name, op->name, device);
     fprintf(stderr, "  %-9s %" PRIu64 " of %" PRIu64, "element", r->index, r->n);
-    for (unsigned k = 0; k < operand_count(r->op); k++)
+    for (unsigned k = 0; k < 3 && k < r->operands; k++)
         if (r->broadcast >> k & 1)
             fprintf(stderr, ", %s broadcast", names[k]);
     fputs(r->in_place ? ", in place\n" : "\n", stderr);
-    for (unsigned k = 0; k < operand_count(r->op); k++)
+    for (unsigned k = 0; k < 3 && k < r->operands; k++)
         print_hex(names[k], r->operand[k], field->element_bytes);
     print_hex("expected", r->expected, field->element_bytes);
     print_hex("got", r->got, field->element_bytes);

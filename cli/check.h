@@ -36,6 +36,7 @@ typedef struct check_result {
     gx_op op;
     gx_field field;
     uint64_t index, n;
+    unsigned operands;  /* the first so many are in `operand` */
     unsigned broadcast; /* bit i: operand i */
     bool in_place;
     unsigned char operand[3][ELEMENT_BYTES_MAX];
@@ -46,6 +47,20 @@ typedef struct check_result {
  * difference, which does not count as a failure. */
 gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
                    check_result *result);
+
+/* The same of an operation with parameters (check_whole.c): small jobs of every shape with the
+ * reference, a large one by check_whole. */
+gx_status check_whole_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
+                         check_result *result);
+
+/* Checks the result of a completed job with parameters, over host memory. The reference takes too
+ * long for it: elements are computed from their neighbours by the CPU, the polynomial that a
+ * transform is of is evaluated at some points, and the transform's sum is compared. */
+gx_status check_whole(gx_ctx *ctx, const gx_job *job, check_result *result);
+
+/* Stores a difference, in element `index` of the job. */
+void check_differs(check_result *result, const gx_job *job, uint64_t index,
+                   const unsigned char *expected, const unsigned char *got);
 
 /* Compares up to 256 evenly spaced elements of a completed job. */
 gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result);

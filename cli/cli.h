@@ -51,6 +51,9 @@ int cli_usage(const command *cmd, const char *format, ...) __attribute__((format
  * of the first field. */
 int cli_no_operation(const command *cmd, uint32_t fields);
 
+/* Width of a table column for the names of these operations (bits of gx_op). */
+int cli_op_width(uint32_t ops, int least);
+
 /* Reports that memory ran out; returns EXIT_FAILED. */
 int cli_no_memory(void);
 

@@ -93,13 +93,22 @@ int cli_no_operation(const command *cmd, uint32_t fields)
     gx_field field = 1;
     while (gx_field_get_info(field + 1) && !(fields >> field & 1))
         field++;
-    for (int o = 1; plain_op((gx_op)o); o++)
+    for (int o = 1; gx_op_get_info((gx_op)o); o++)
         if (gx_op_exists((gx_op)o, field)) {
             size_t used = strlen(ops);
             snprintf(ops + used, sizeof ops - used, " %s", gx_op_get_info((gx_op)o)->name);
         }
     return cli_usage(cmd, "operation not supported by this field: %s has%s",
                      gx_field_get_info(field)->name, ops);
+}
+
+int cli_op_width(uint32_t ops, int least)
+{
+    int width = least;
+    for (gx_op o = 1; gx_op_get_info(o); o++)
+        if (ops >> o & 1 && (int)strlen(gx_op_get_info(o)->name) > width)
+            width = (int)strlen(gx_op_get_info(o)->name);
+    return width;
 }
 
 int cli_job_failed(const gx_report *report)

@@ -5,8 +5,6 @@
  */
 #include "data.h"
 
-#include "args.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -168,48 +166,6 @@ void data_mixed(gx_field field, void *out, size_t n, uint64_t seed, unsigned ope
         size_t pick = operand == 0 ? i % count : operand == 1 ? i / count : i * 7 / count;
         memcpy(p + i * bytes, edges + pick % count * bytes, bytes);
     }
-}
-
-/* ---- arrays of operands ---- */
-
-bool data_arrays_make(data_arrays *d, gx_field field, uint32_t ops, size_t n, uint64_t seed)
-{
-    size_t bytes = n * gx_field_get_info(field)->element_bytes;
-    unsigned operands = 0;
-    *d = (data_arrays){0};
-    for (int o = 1; plain_op((gx_op)o); o++)
-        if (ops >> o & 1 && gx_op_exists((gx_op)o, field) &&
-            gx_op_get_info((gx_op)o)->operands > operands)
-            operands = gx_op_get_info((gx_op)o)->operands;
-    for (unsigned k = 0; k < operands; k++) {
-        d->operand[k] = data_alloc(bytes);
-        if (!d->operand[k])
-            return false;
-        data_random(field, d->operand[k], n, seed + k);
-    }
-    d->result = data_alloc(bytes);
-    return d->result != NULL;
-}
-
-void data_arrays_free(data_arrays *d)
-{
-    for (unsigned k = 0; k < 3; k++)
-        free(d->operand[k]);
-    free(d->result);
-    *d = (data_arrays){0};
-}
-
-gx_job data_arrays_job(const data_arrays *d, gx_field field, gx_op op, size_t n)
-{
-    unsigned operands = gx_op_get_info(op)->operands;
-    gx_job job = {.op = op, .field = field, .n = n};
-    job.a = gx_host(d->operand[0]);
-    if (operands > 1)
-        job.b = gx_host(d->operand[1]);
-    if (operands > 2)
-        job.c = gx_host(d->operand[2]);
-    job.out = gx_host(d->result);
-    return job;
 }
 
 size_t data_job_bytes(const gx_job *job)

@@ -27,19 +27,6 @@ void data_random(gx_field field, void *out, size_t n, uint64_t seed);
  */
 void data_mixed(gx_field field, void *out, size_t n, uint64_t seed, unsigned operand);
 
-/* Random operands for the operations of a field, and room for the result. */
-typedef struct data_arrays {
-    unsigned char *operand[3], *result;
-} data_arrays;
-
-/* For jobs of up to n elements of those operations in `ops` (one bit per gx_op) that the field has.
- * False if memory ran out; free it in either case. */
-bool data_arrays_make(data_arrays *d, gx_field field, uint32_t ops, size_t n, uint64_t seed);
-void data_arrays_free(data_arrays *d);
-
-/* A job over the first n elements, in host memory. */
-gx_job data_arrays_job(const data_arrays *d, gx_field field, gx_op op, size_t n);
-
 /* Bytes that the job reads and writes. */
 size_t data_job_bytes(const gx_job *job);
 

@@ -35,7 +35,7 @@ static const column verify_columns[] = {
 static int verify_field(gx_ctx *ctx, const char *device, const check_data *d, output *out)
 {
     uint64_t operations = 0, elements = 0;
-    for (int o = 1; plain_op((gx_op)o); o++) {
+    for (int o = 1; gx_op_get_info((gx_op)o); o++) {
         check_result r;
         if (!gx_op_exists((gx_op)o, d->field))
             continue;

@@ -57,6 +57,14 @@ static cell order_of(const gx_model_row *row)
     return row->op == GX_NTT ? CELL_TEXT(row->permutes ? "nn rr" : "nr rn") : CELL_MISSING;
 }
 
+static int op_width(const row_list *list)
+{
+    uint32_t ops = 0;
+    for (size_t i = 0; i < list->count; i++)
+        ops |= list->rows[i].op < 32 ? 1u << list->rows[i].op : 0;
+    return cli_op_width(ops, 9);
+}
+
 /* ---- curves ---- */
 
 enum {
@@ -246,6 +254,7 @@ int model_show(gx_ctx *ctx, output_format format, const char *command, bool poin
     for (size_t i = 0; i < list.count; i++)
         *curves += !i || !same_curve(&list.rows[i - 1], &list.rows[i]);
     curve_columns[C_DEVICE].width = point_columns[P_DEVICE].width = device_width(&list);
+    curve_columns[C_OP].width = point_columns[P_OP].width = op_width(&list);
     /* No table is printed for people if it would be empty; machine formats always get one. */
     if (rc == EXIT_DONE && (list.count || format != OUT_TABLE)) {
         output *out = points ? output_open(format, command, point_columns, POINT_COLUMNS)

@@ -92,7 +92,7 @@ static int show(const scan_file *result, output_format format)
 static bool any_operation(void)
 {
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; plain_op((gx_op)o); o++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
             if (opts.fields >> f & 1 && opts.ops >> o & 1 && gx_op_exists((gx_op)o, (gx_field)f))
                 return true;
     return false;
@@ -132,6 +132,8 @@ static int run_scan(const common_opts *common)
         return cli_usage(&cmd_scan, "--resume needs the file to continue: -o FILE");
     if (!any_operation())
         return cli_no_operation(&cmd_scan, opts.fields);
+    if (!scan_cells(&opts))
+        return cli_usage(&cmd_scan, "--sizes: ntt and bit-reverse take powers of two");
     if (!sizes_differ())
         return cli_usage(&cmd_scan, "--sizes: a size is listed twice");
     if (!filter_is_usable(&opts.filter, &cmd_scan))

@@ -27,6 +27,10 @@ typedef struct scan_opts {
 int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *result,
                  bool *interrupted);
 
+/* Cells of one device, with operands in one place: transforms only have sizes that are powers of
+ * two. */
+uint64_t scan_cells(const scan_opts *opts);
+
 /* Whether a file is a scan of the same cells and samples, on any devices. */
 bool scan_is_like(const char *path, const scan_opts *opts);
 

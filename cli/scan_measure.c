@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "clock.h"
+#include "jobs.h"
 #include "machine.h"
 #include "measure.h"
 #include "progress.h"
@@ -36,7 +37,8 @@ typedef struct scanning {
     const scan_opts *opts;
     gx_ctx *ctx;
     target_list devices;
-    data_arrays arrays;
+    job_arrays arrays;
+    job_params params;
     scan_section *section;
     file_writer writer;
     FILE *file; /* the writer's; NULL: none */
@@ -44,6 +46,11 @@ typedef struct scanning {
     double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the previous size; 0: unknown */
     uint64_t steps, failed;
 } scanning;
+
+static size_t place_count(const scanning *s)
+{
+    return s->opts->resident ? PLACES : 1;
+}
 
 /* ---- devices ---- */
 
@@ -126,7 +133,7 @@ static void append_cells(const scan_opts *o, char *text, size_t size)
             separator = ",";
         }
     separator = " --op ";
-    for (int op = 1; plain_op((gx_op)op); op++)
+    for (int op = 1; gx_op_get_info((gx_op)op); op++)
         if (o->ops >> op & 1) {
             append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
             separator = ",";
@@ -174,15 +181,15 @@ static const gx_device_info *find_info(const scanning *s, const char *name)
     return NULL;
 }
 
-static uint64_t count_cells(const scanning *s)
+uint64_t scan_cells(const scan_opts *opts)
 {
-    uint64_t n = 0;
-    for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; plain_op((gx_op)o); o++)
-            if (s->opts->fields >> f & 1 && s->opts->ops >> o & 1 &&
-                gx_op_exists((gx_op)o, (gx_field)f))
-                n += s->opts->sizes.count;
-    return n * s->devices.count * (s->opts->resident ? PLACES : 1);
+    uint64_t cells = 0;
+    for (gx_field f = 1; gx_field_get_info(f); f++)
+        for (gx_op o = 1; gx_op_get_info(o); o++)
+            for (size_t i = 0; i < opts->sizes.count; i++)
+                cells += opts->fields >> f & 1 && opts->ops >> o & 1 && gx_op_exists(o, f) &&
+                         job_size(o, f, opts->sizes.values[i]) == opts->sizes.values[i];
+    return cells;
 }
 
 static void write_heading(const scanning *s, scan_section *to)
@@ -195,7 +202,7 @@ static void write_heading(const scanning *s, scan_section *to)
     snprintf(to->cpu, sizeof to->cpu, "%.90s, %u thread%s", cpu ? cpu->description : "unknown",
              cpu ? cpu->threads : 0, plural(cpu ? cpu->threads : 0));
     write_options(s, to->options, sizeof to->options);
-    to->cells = (double)count_cells(s);
+    to->cells = (double)(scan_cells(s->opts) * s->devices.count * place_count(s));
     to->ndevices = s->devices.count;
     for (size_t i = 0; i < s->devices.count; i++) {
         scan_device *d = &to->devices[i];
@@ -491,11 +498,11 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
 
 /* A GPU that has been idle lowers its clock and needs this long to raise it. Failures here are
  * ignored: they occur again where they are reported. */
-static void wake(scanning *s, gx_field field, gx_op op, const char *device)
+static void wake(scanning *s, gx_op op, const char *device)
 {
     const gx_device_info *info = find_info(s, device);
     uint64_t most = number_list_max(&s->opts->sizes), start = now_ns();
-    gx_job job = data_arrays_job(&s->arrays, field, op, most < WAKE_ELEMS ? most : WAKE_ELEMS);
+    gx_job job = job_make(&s->arrays, op, most < WAKE_ELEMS ? most : WAKE_ELEMS, &s->params);
     const gx_run_opts opts = {.device = device};
     if (s->devices.count == 1 || !info ||
         (info->kind != GX_DEVICE_VULKAN && info->kind != GX_DEVICE_WEBGPU))
@@ -506,14 +513,16 @@ static void wake(scanning *s, gx_field field, gx_op op, const char *device)
 }
 
 /* All sizes of a device in a row; alternating with other devices would leave it idle in between. */
-static int scan_op(scanning *s, gx_field field, gx_op op)
+static int scan_op(scanning *s, gx_op op)
 {
     memset(s->ns_per_element, 0, sizeof s->ns_per_element);
-    for (size_t p = 0; p < (s->opts->resident ? PLACES : 1); p++)
+    for (size_t p = 0; p < place_count(s); p++)
         for (size_t d = 0; d < s->devices.count; d++) {
-            wake(s, field, op, s->devices.names[d]);
+            wake(s, op, s->devices.names[d]);
             for (size_t i = 0; i < s->opts->sizes.count; i++) {
-                gx_job host = data_arrays_job(&s->arrays, field, op, s->opts->sizes.values[i]);
+                gx_job host = job_make(&s->arrays, op, s->opts->sizes.values[i], &s->params);
+                if (host.n != s->opts->sizes.values[i])
+                    continue;
                 int rc = scan_cell(s, &host, d, p);
                 if (rc != EXIT_DONE || signals_caught)
                     return rc;
@@ -525,13 +534,13 @@ static int scan_op(scanning *s, gx_field field, gx_op op)
 
 static int scan_field(scanning *s, gx_field field)
 {
-    bool made = data_arrays_make(&s->arrays, field, s->opts->ops, number_list_max(&s->opts->sizes),
-                                 s->opts->seed);
+    bool made = job_arrays_make(&s->arrays, s->ctx, field, s->opts->ops,
+                                number_list_max(&s->opts->sizes), s->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && !signals_caught && plain_op((gx_op)o); o++)
+    for (int o = 1; rc == EXIT_DONE && !signals_caught && gx_op_get_info((gx_op)o); o++)
         if (s->opts->ops >> o & 1 && gx_op_exists((gx_op)o, field))
-            rc = scan_op(s, field, (gx_op)o);
-    data_arrays_free(&s->arrays);
+            rc = scan_op(s, (gx_op)o);
+    job_arrays_free(&s->arrays);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "check.h"
+#include "jobs.h"
 #include "measure.h"
 #include "progress.h"
 #include "stream.h"
@@ -47,7 +48,8 @@ typedef struct benchmark {
     const bench_opts *opts;
     uint32_t fields, ops;
     number_list sizes;
-    data_arrays arrays;
+    job_arrays arrays;
+    job_params params;
     uint64_t steps;
 } benchmark;
 
@@ -118,12 +120,12 @@ static int bench_cell(benchmark *b, const char *device, const gx_job *job, doubl
     return show(b, device, job, &m) ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int bench_op(benchmark *b, const char *device, gx_field field, gx_op op)
+static int bench_op(benchmark *b, const char *device, gx_op op)
 {
     double ns_per_element = 0;
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < b->sizes.count; i++) {
-        gx_job job = data_arrays_job(&b->arrays, field, op, b->sizes.values[i]);
+        gx_job job = job_make(&b->arrays, op, b->sizes.values[i], &b->params);
         rc = bench_cell(b, device, &job, &ns_per_element);
         progress_at(++b->steps);
     }
@@ -133,12 +135,12 @@ static int bench_op(benchmark *b, const char *device, gx_field field, gx_op op)
 static int bench_field(benchmark *b, const char *device, gx_field field)
 {
     uint64_t most = number_list_max(&b->sizes);
-    bool made = data_arrays_make(&b->arrays, field, b->ops, most, b->opts->seed);
+    bool made = job_arrays_make(&b->arrays, b->ctx, field, b->ops, most, b->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && plain_op((gx_op)o); o++)
+    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
         if (wanted(b, field, (gx_op)o))
-            rc = bench_op(b, device, field, (gx_op)o);
-    data_arrays_free(&b->arrays);
+            rc = bench_op(b, device, (gx_op)o);
+    job_arrays_free(&b->arrays);
     return rc;
 }
 
@@ -167,7 +169,7 @@ static uint64_t count_steps(const benchmark *b)
 {
     uint64_t n = 0;
     for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; plain_op((gx_op)o); o++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
             n += wanted(b, (gx_field)f, (gx_op)o) ? b->sizes.count : 0;
     return n;
 }
@@ -176,6 +178,7 @@ static int bench_targets(benchmark *b, const target_list *targets, output_format
 {
     show_limits(targets->threads, b->opts->samples, format == OUT_TABLE);
     columns[0].width = targets->width;
+    columns[2].width = cli_op_width(b->ops, columns[2].width);
     b->out = output_open(format, "bench", columns, COLUMNS);
     if (!b->out)
         return cli_no_memory();

@@ -11,15 +11,17 @@
 #include <string.h>
 
 #include "clock.h"
-#include "data.h"
+#include "jobs.h"
 
-enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, OPERANDS = 3, PAUSE_MS = 200 };
+enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, PAUSE_MS = 200 };
 
 /* One job of the cycle. */
 typedef struct kind {
     gx_op op;
     gx_field field;
     size_t n;
+    job_params params;
+    gx_job job; /* without its output */
 } kind;
 
 struct workload {
@@ -27,7 +29,7 @@ struct workload {
     workload_opts opts;
     kind kinds[KINDS_MAX];
     size_t kind_count;
-    void *in[FIELDS_MAX][OPERANDS];
+    job_arrays in[FIELDS_MAX];
     void *out[SLOTS];
     gx_ticket *tickets[SLOTS];
     pthread_t thread;
@@ -45,12 +47,12 @@ struct workload {
 static void list_kinds(workload *w)
 {
     for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; plain_op((gx_op)o); o++)
+        for (int o = 1; gx_op_get_info((gx_op)o); o++)
             for (size_t i = 0; i < w->opts.sizes.count; i++)
                 if (w->opts.fields >> f & 1 && w->opts.ops >> o & 1 &&
                     gx_op_exists((gx_op)o, (gx_field)f) && w->kind_count < KINDS_MAX)
-                    w->kinds[w->kind_count++] =
-                        (kind){(gx_op)o, (gx_field)f, (size_t)w->opts.sizes.values[i]};
+                    w->kinds[w->kind_count++] = (kind){
+                        .op = (gx_op)o, .field = (gx_field)f, .n = (size_t)w->opts.sizes.values[i]};
 }
 
 static bool make_data(workload *w)
@@ -58,29 +60,16 @@ static bool make_data(workload *w)
     size_t n = (size_t)number_list_max(&w->opts.sizes);
     for (size_t k = 0; k < w->kind_count; k++) {
         gx_field field = w->kinds[k].field;
-        for (unsigned i = 0; i < OPERANDS; i++) {
-            void **in = &w->in[field][i];
-            if (*in)
-                continue;
-            *in = data_alloc(n * gx_field_get_info(field)->element_bytes);
-            if (!*in)
-                return false;
-            data_random(field, *in, n, i + 1);
-        }
+        if (!w->in[field].result &&
+            !job_arrays_make(&w->in[field], w->ctx, field, w->opts.ops, n, 1))
+            return false;
+        w->kinds[k].job =
+            job_make(&w->in[field], w->kinds[k].op, w->kinds[k].n, &w->kinds[k].params);
     }
     for (size_t i = 0; i < SLOTS; i++)
         if (!(w->out[i] = data_alloc(n * ELEMENT_BYTES_MAX)))
             return false;
     return true;
-}
-
-static gx_job make_job(const workload *w, const kind *k, void *out)
-{
-    gx_job job = {.op = k->op, .field = k->field, .n = k->n, .out = gx_host(out)};
-    gx_operand *const operands[OPERANDS] = {&job.a, &job.b, &job.c};
-    for (uint32_t i = 0; i < OPERANDS && i < gx_op_get_info(k->op)->operands; i++)
-        *operands[i] = gx_host(w->in[k->field][i]);
-    return job;
 }
 
 /* ---- doing it ---- */
@@ -121,7 +110,8 @@ static bool finish(workload *w, size_t slot)
 
 static bool submit(workload *w, size_t slot, const kind *k)
 {
-    gx_job job = make_job(w, k, w->out[slot]);
+    gx_job job = k->job;
+    job.out = gx_host(w->out[slot]);
     gx_status s = gx_submit(w->ctx, &job, 1, NULL, &w->tickets[slot]);
     if (s != GX_OK)
         note_failure(w, gx_status_message(s));
@@ -154,8 +144,7 @@ static void *work(void *user)
 static void destroy(workload *w)
 {
     for (size_t f = 0; f < FIELDS_MAX; f++)
-        for (size_t i = 0; i < OPERANDS; i++)
-            free(w->in[f][i]);
+        job_arrays_free(&w->in[f]);
     for (size_t i = 0; i < SLOTS; i++)
         free(w->out[i]);
     pthread_cond_destroy(&w->wake);

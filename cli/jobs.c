@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See jobs.h.
+ */
+#include "jobs.h"
+
+#include <stdlib.h>
+
+enum { PARTS = 4 };
+
+unsigned log2_of(size_t n)
+{
+    return 63 - (unsigned)__builtin_clzll(n);
+}
+
+size_t job_size(gx_op op, gx_field field, size_t n)
+{
+    if (!n || (op != GX_NTT && op != GX_BIT_REVERSE))
+        return n;
+    unsigned bits = log2_of(n), most = gx_field_get_info(field)->two_adicity;
+    return (size_t)1 << (op == GX_NTT && bits > most ? most : bits);
+}
+
+/* Entries are spread over all of the smaller ones, and a prefix of any length is valid. */
+void job_indices(uint32_t *indices, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        indices[i] = (uint32_t)(i * 2654435761u % (i + 1));
+}
+
+void job_set_params(gx_job *job, const gx_domain *domain, job_params *params)
+{
+    size_t parts = job->n % PARTS ? 1 : PARTS;
+    uint64_t count = job->op == GX_COSETS                                     ? job->n / parts
+                     : job->op == GX_GATHER                                   ? job->n
+                     : job->op == GX_ROTATE                                   ? job->n / 3
+                     : job->op == GX_INTERLEAVE || job->op == GX_DEINTERLEAVE ? parts
+                                                                              : 0;
+    if (job->op == GX_NTT)
+        params->ntt = (gx_ntt_params){
+            .struct_size = sizeof params->ntt, .domain = domain, .log2_n = log2_of(job->n)};
+    else
+        params->poly = (gx_poly_params){.struct_size = sizeof params->poly, .count = count};
+    job->params = job->op == GX_NTT ? (const void *)&params->ntt : count ? &params->poly : NULL;
+}
+
+static bool is_wanted(uint32_t ops, gx_op op, gx_field field)
+{
+    return ops >> op & 1 && gx_op_exists(op, field);
+}
+
+static bool make_extras(job_arrays *d, gx_ctx *ctx, uint32_t ops, size_t n)
+{
+    if (is_wanted(ops, GX_GATHER, d->field)) {
+        d->indices = data_alloc(n * sizeof *d->indices);
+        if (!d->indices)
+            return false;
+        job_indices(d->indices, n);
+    }
+    const gx_domain_desc desc = {.struct_size = sizeof desc,
+                                 .field = d->field,
+                                 .log2_size = log2_of(job_size(GX_NTT, d->field, n))};
+    return !is_wanted(ops, GX_NTT, d->field) || gx_domain_create(ctx, &desc, &d->domain) == GX_OK;
+}
+
+bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, size_t n,
+                     uint64_t seed)
+{
+    size_t bytes = n * gx_field_get_info(field)->element_bytes;
+    unsigned operands = 0;
+    *d = (job_arrays){.field = field};
+    for (gx_op o = 1; gx_op_get_info(o); o++)
+        if (is_wanted(ops, o, field) && gx_op_get_info(o)->operands > operands)
+            operands = gx_op_get_info(o)->operands;
+    for (unsigned k = 0; k < operands; k++) {
+        d->operand[k] = data_alloc(bytes);
+        if (!d->operand[k])
+            return false;
+        data_random(field, d->operand[k], n, seed + k);
+    }
+    d->result = data_alloc(bytes);
+    return d->result && make_extras(d, ctx, ops, n);
+}
+
+void job_arrays_free(job_arrays *d)
+{
+    for (unsigned k = 0; k < 3; k++)
+        free(d->operand[k]);
+    free(d->result);
+    free(d->indices);
+    gx_domain_destroy(&d->domain);
+    *d = (job_arrays){0};
+}
+
+gx_job job_make(const job_arrays *d, gx_op op, size_t n, job_params *params)
+{
+    const gx_op_info *info = gx_op_get_info(op);
+    gx_job job = {.op = op, .field = d->field, .n = job_size(op, d->field, n)};
+    job.a = gx_host(d->operand[0]);
+    if (info->operands > 1)
+        job.b = gx_host(op == GX_GATHER ? (const void *)d->indices : d->operand[1]);
+    if (info->operands > 2)
+        job.c = gx_host(d->operand[2]);
+    job.out = gx_host(d->result);
+    if (info->params)
+        job_set_params(&job, d->domain, params);
+    return job;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Jobs of any operation over random operands, with the parameters that it needs: what `bench`,
+ * `scan`, `serve` and `top` run.
+ */
+#ifndef JOBS_H
+#define JOBS_H
+
+#include "data.h"
+
+/* Random operands for the operations of a field, and room for the result. */
+typedef struct job_arrays {
+    gx_field field;
+    unsigned char *operand[3], *result;
+    uint32_t *indices; /* of gather: entry i is at most i; NULL if it is not wanted */
+    gx_domain *domain; /* of the largest transform; NULL if there is none */
+} job_arrays;
+
+/* For jobs of up to n elements of those operations in `ops` (one bit per gx_op) that the field has.
+ * False if memory ran out; free it in either case, before the context is closed. */
+bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, size_t n,
+                     uint64_t seed);
+void job_arrays_free(job_arrays *d);
+
+typedef union job_params {
+    gx_ntt_params ntt;
+    gx_poly_params poly;
+} job_params;
+
+/* The most elements, up to n, that job_make makes a job of: less than n where the operation needs a
+ * power of two. */
+size_t job_size(gx_op op, gx_field field, size_t n);
+
+/* A job over the first job_size elements, in host memory: one transform; four parts or copies.
+ * *params must live as long as the job. */
+gx_job job_make(const job_arrays *d, gx_op op, size_t n, job_params *params);
+
+/* Sets the parameters of a job as above, over this domain. */
+void job_set_params(gx_job *job, const gx_domain *domain, job_params *params);
+
+/* Bits of the largest power of two up to n; n is not 0. */
+unsigned log2_of(size_t n);
+
+/* n indices, of which entry i is at most i. */
+void job_indices(uint32_t *indices, size_t n);
+
+#endif
