@@ -37,8 +37,6 @@ enum gx_tier gx__ntt_tier(const struct gx_ntt_host *host)
     return host->tier;
 }
 
-#define TABLE_HEAD ((sizeof(struct gx_ntt_table) + 63) / 64 * 64)
-
 /* A block of 2^k rows has 2^(k - 1) of them in its last level. */
 static size_t twiddle_count(uint32_t log2_size)
 {
@@ -48,7 +46,7 @@ static size_t twiddle_count(uint32_t log2_size)
 
 size_t gx__ntt_table_bytes(const struct gx_ntt_host *host, uint32_t log2_size)
 {
-    return TABLE_HEAD + twiddle_count(log2_size) * host->twiddle_bytes;
+    return GX_NTT_TABLE_HEAD + twiddle_count(log2_size) * host->twiddle_bytes;
 }
 
 static void copy_one(uint64_t *to, const uint64_t *from)
@@ -89,7 +87,7 @@ void gx__ntt_table_fill(const struct gx_ntt_host *host, const struct gx_prime *p
     copy_one(t->inverse_size[0], prime->one);
     for (uint32_t j = 1; j <= GX_NTT_LOG2; j++)
         gx__mul_one(prime, t->inverse_size[j], t->inverse_size[j - 1], half);
-    host->fill(prime, t, (uint8_t *)table + TABLE_HEAD, twiddle_count(log2_size));
+    host->fill(prime, t, (uint8_t *)table + GX_NTT_TABLE_HEAD, twiddle_count(log2_size));
 }
 
 /* ---- the plan ------------------------------------------------------------------ */
@@ -368,7 +366,7 @@ static void run_block(const struct gx_ntt_host *host, const struct gx_ntt_call *
     struct gx_ntt_block k;
     size_t transforms = call->batch - at->unit * lanes_of(p);
     k.prime = call->prime;
-    k.twiddles = (const uint8_t *)call->table + TABLE_HEAD;
+    k.twiddles = (const uint8_t *)call->table + GX_NTT_TABLE_HEAD;
     k.scratch = scratch;
     k.log2_rows = at->here;
     k.lanes = p->across ? (uint32_t)(transforms < GX_NTT_LANES ? transforms : GX_NTT_LANES)

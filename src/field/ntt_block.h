@@ -22,6 +22,8 @@ struct gx_ntt_table {
     uint64_t inverse_size[GX_NTT_LOG2 + 1][GX_NTT_LIMBS];                                /* 2^-j */
 };
 
+#define GX_NTT_TABLE_HEAD ((sizeof(struct gx_ntt_table) + 63) / 64 * 64)
+
 enum gx_ntt_scale {
     GX_NTT_SCALE_NONE,
     GX_NTT_SCALE_ROWS,  /* row q times first[0] * ratio[0]^q */

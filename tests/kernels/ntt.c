@@ -6,8 +6,7 @@
  */
 #include <stdio.h>
 
-#include "field/ntt.h"
-#include "field/scalar.h"
+#include "field/ntt_block.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 
@@ -426,6 +425,65 @@ static void extreme_inputs(void **state)
     }
 }
 
+/* Between steps elements need not be below p, only below 2p with AVX-512. Lane l has 0 and 2p - 1
+ * where bit l of the index decides, so that some difference becomes as negative as it can. */
+static void check_loose(const struct setup *s, uint32_t log2_rows)
+{
+    const struct oracle *o = s->oracle;
+    size_t rows = (size_t)1 << log2_rows;
+    struct guarded scratch = guarded((rows < 8 ? 8 : rows) * s->host->scratch_bytes, 0);
+    uint64_t *in = gxt_alloc(GX_NTT_LANES * rows * BYTES), *out = gxt_alloc(rows * 8 * BYTES);
+    struct gx_ntt_block k = {.prime = gx__prime(o->field),
+                             .twiddles = s->table.at + GX_NTT_TABLE_HEAD,
+                             .scratch = scratch.at,
+                             .log2_rows = log2_rows,
+                             .log2_rows_in = log2_rows,
+                             .lanes = GX_NTT_LANES,
+                             .in_row = BYTES,
+                             .out_row = BYTES,
+                             .last = true};
+    mpz_t large;
+    mpz_init(large);
+    mpz_mul_2exp(large, o->p, 1);
+    mpz_sub_ui(large, large, 1);
+    memset(in, 0, GX_NTT_LANES * rows * BYTES);
+    for (size_t l = 0; l < GX_NTT_LANES; l++) {
+        k.in[l] = (uint8_t *)(in + l * rows * GX_NTT_LIMBS);
+        k.out[l] = (uint8_t *)(out + l * rows * GX_NTT_LIMBS);
+        for (size_t i = 0; i < rows; i++)
+            if (i >> (log2_rows - 1 - l % log2_rows) & 1)
+                oracle_export(in + (l * rows + i) * GX_NTT_LIMBS, GX_NTT_LIMBS, large);
+    }
+    s->host->block(&k);
+    for (size_t l = 0; l < GX_NTT_LANES; l++)
+        for (size_t i = 0; i < rows; i += i < 8 ? 1 : rows / 8) {
+            uint64_t expected[GX_NTT_LIMBS];
+            expected_one(o, log2_rows, log2_rows, 0, in + l * rows * GX_NTT_LIMBS, i, expected);
+            assert_memory_equal(out + (l * rows + i) * GX_NTT_LIMBS, expected, BYTES);
+        }
+    mpz_clear(large);
+    free(in);
+    free(out);
+    guarded_free(&scratch);
+}
+
+static void loose_inputs(void **state)
+{
+    const struct gx_ntt_host *host = gx__ntt_host(1u << GX_TIER_AVX512);
+    (void)state;
+    if (gx__ntt_tier(host) != GX_TIER_AVX512)
+        skip();
+    for (size_t f = 0; f < GXT_COUNT(domains); f++) {
+        struct oracle o;
+        oracle_open(&o, f, GX_NTT_LOG2_ROWS);
+        struct setup s = setup_open(host, &o);
+        for (uint32_t log2_rows = 1; log2_rows <= (gxt_small() ? 6 : GX_NTT_LOG2_ROWS); log2_rows++)
+            check_loose(&s, log2_rows);
+        guarded_free(&s.table);
+        oracle_close(&o);
+    }
+}
+
 static void no_transforms(void **state)
 {
     (void)state;
@@ -436,9 +494,8 @@ static void no_transforms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_sizes),
-        cmocka_unit_test(larger_sizes),
-        cmocka_unit_test(extreme_inputs),
+        cmocka_unit_test(small_sizes),    cmocka_unit_test(larger_sizes),
+        cmocka_unit_test(extreme_inputs), cmocka_unit_test(loose_inputs),
         cmocka_unit_test(no_transforms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
