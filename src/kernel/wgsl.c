@@ -435,10 +435,13 @@ static void put_prime(struct writer *w, const struct gx_wgsl_key *key)
         [GX_SHADER_INVERT_DOWN] = "invert_down",
         [GX_SHADER_SUM] = "reduce",
         [GX_SHADER_DOT] = "reduce",
+        [GX_SHADER_SCAN] = "scan",
+        [GX_SHADER_PERMUTE] = "permute",
     };
     bool elementwise = gx__wgsl_elementwise(key->family);
     put_file(w, "prime");
-    if (key->family != GX_SHADER_LINEAR && key->family != GX_SHADER_SUM)
+    if (key->family != GX_SHADER_LINEAR && key->family != GX_SHADER_SUM &&
+        key->family != GX_SHADER_PERMUTE)
         put_multiply(w, key->mul);
     if (key->family >= GX_SHADER_INVERT_UP && key->family <= GX_SHADER_INVERT_DOWN)
         put_file(w, "invert");
@@ -484,6 +487,13 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"CHECK", key->check, NULL},
         {"REPEAT", key->repeat, NULL},
         {"OPERANDS", op ? op->operands : 1, NULL},
+        {"SCAN_SQUARINGS", GX_K_SCAN_SQUARINGS, NULL},
+        {"SCAN_DOWN", GX_K_SCAN_DOWN, NULL},
+        {"SCAN_CARRY", GX_K_SCAN_CARRY, NULL},
+        {"SCAN_CALLER", GX_K_SCAN_CALLER, NULL},
+        {"SCAN_OPERAND", GX_K_SCAN_OPERAND, NULL},
+        {"POINT", key->op == GX_POWERS || key->op == GX_EVALUATE || key->op == GX_DIVIDE_LINEAR,
+         NULL},
         {"FLOATS", key->field == GX_F32, NULL},
 #define X(symbol, value, ...) {#symbol, value, NULL},
         GX__OP_LIST(X)

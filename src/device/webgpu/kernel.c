@@ -34,8 +34,7 @@ uint64_t gx__wg_kernels_hash(void)
 uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
     (void)field;
-    if (family == GX_SHADER_ROOF || family == GX_SHADER_NTT || family == GX_SHADER_NTT_TABLE ||
-        family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE)
+    if (family == GX_SHADER_ROOF || family == GX_SHADER_NTT || family == GX_SHADER_NTT_TABLE)
         return 0;
     return wg_of_gpu(gpu)->adapter->wide ? GX_WGSL_MULS : GX_WGSL_WIDE;
 }
