@@ -274,8 +274,7 @@ struct gx_choice gx__gpu_tune(struct gx_tuning *t, void (*search)(struct gx_tuni
     enum gx_shader_family family = gx__op_family(t->key.op, t->key.field);
     gx__log(t->gpu->base->instance, GX_LOG_INFO,
             "%s: %s %s tuned in %.1f ms: workgroup %u, %s, %u each", t->gpu->base->info.name,
-            gx_field_get_info(t->key.field)->name,
-            t->key.op < GX_OP_END ? gx_op_get_info(t->key.op)->name : "table",
+            gx_field_get_info(t->key.field)->name, gx_op_get_info(t->key.op)->name,
             (double)(gx__now_ns() - start) / 1e6, t->best.workgroup,
             t->gpu->ops->variant_name(t->gpu, t->key.field, family, t->best.variant), t->best.each);
     return t->best;

@@ -48,15 +48,6 @@ static const char *unfit(const struct gx_prime *prime, struct gx_radix *radix)
     return NULL;
 }
 
-/* 2^52 times what the top limb of 9 limbs of 29 bits, 1, is in multiples of p: lazy64.glsl. */
-static uint32_t quotient(const struct gx_prime *prime)
-{
-    const uint32_t below = 8 * 29 - 3 * 64; /* bits of the top 64 that are below it */
-    return prime->limbs == 4
-               ? (uint32_t)(((unsigned __int128)1 << (52 + below)) / prime->p[prime->limbs - 1])
-               : 0;
-}
-
 static void print_prime(const struct gx_prime *prime, const char *name)
 {
     struct gx_radix radix;
@@ -70,10 +61,6 @@ static void print_prime(const struct gx_prime *prime, const char *name)
     memcpy(minus_two, prime->p, sizeof minus_two);
     minus_two[0] -= 2; /* no borrow: p is odd and its low limb is not 1 */
 
-    /* p = 1 - 2^32 + 2^(2 bits) * ...: its two low limbs need no multiplication. */
-    int sparse =
-        radix.modulus[0] == 1 && radix.modulus[1] == mask + 1 - ((uint64_t)1 << (32 - radix.bits));
-
     printf("#define WORDS %u\n", 2 * prime->limbs);
     print_words("MODULUS", prime->p, prime->limbs);
     print_words("ONE", prime->one, prime->limbs);
@@ -83,8 +70,8 @@ static void print_prime(const struct gx_prime *prime, const char *name)
     printf("#define LIMBS %u\n#define LIMB_BITS %u\n", radix.limbs, radix.bits);
     printf("#define LIMB_MASK 0x%08xu\n#define SHIFT %u\n", (uint32_t)mask, radix.shift);
     printf("#define LIMB_NEG_INVERSE 0x%08xu\n", (uint32_t)(prime->ninv64 & mask));
-    printf("#define SPARSE_LOW_LIMBS %d\n", sparse);
-    printf("#define QUOTIENT 0x%08xu\n", quotient(prime));
+    printf("#define SPARSE_LOW_LIMBS %d\n", (int)gx__radix_sparse(&radix));
+    printf("#define QUOTIENT 0x%08xu\n", gx__radix_quotient(prime));
     print_array("MODULUS_LIMBS", radix.modulus, radix.limbs);
     print_array("FOLD", radix.fold, radix.limbs);
 }

@@ -22,4 +22,19 @@ bool gx__radix_small(const struct gx_prime *prime);
 /* False if products of the field could overflow. */
 bool gx__radix(const struct gx_prime *prime, struct gx_radix *radix);
 
+/* p = 1 - 2^32 + 2^(2 bits) * ...: its two low limbs need no multiplication. */
+static inline bool gx__radix_sparse(const struct gx_radix *radix)
+{
+    return radix->modulus[0] == 1 &&
+           radix->modulus[1] == ((uint64_t)1 << radix->bits) - ((uint64_t)1 << (32 - radix->bits));
+}
+
+/* 2^52 times what a 1 in the top limb is in multiples of p, of 9 limbs of 29 bits (lazy64.glsl);
+ * 0 for other limbs. */
+static inline uint32_t gx__radix_quotient(const struct gx_prime *prime)
+{
+    const uint32_t below = 8 * 29 - 3 * 64; /* bits of the top 64 that are below it */
+    return prime->limbs == 4 ? (uint32_t)(((unsigned __int128)1 << (52 + below)) / prime->p[3]) : 0;
+}
+
 #endif

@@ -425,6 +425,16 @@ static void put_multiply(struct writer *w, enum gx_wgsl_mul mul)
     put_file(w, files[mul]);
 }
 
+/* Of transforms: with columns, sums are not reduced. */
+static void put_lazy(struct writer *w, enum gx_wgsl_mul mul)
+{
+    if (mul == GX_WGSL_COLUMNS)
+        put_file(w, "limbs");
+    else
+        put_multiply(w, mul);
+    put_file(w, mul == GX_WGSL_COLUMNS ? "lazy_columns" : "lazy_plain");
+}
+
 static void put_prime(struct writer *w, const struct gx_wgsl_key *key)
 {
     static const char *const mains[GX_SHADER_FAMILIES] = {
@@ -435,13 +445,17 @@ static void put_prime(struct writer *w, const struct gx_wgsl_key *key)
         [GX_SHADER_INVERT_DOWN] = "invert_down",
         [GX_SHADER_SUM] = "reduce",
         [GX_SHADER_DOT] = "reduce",
+        [GX_SHADER_NTT] = "ntt",
+        [GX_SHADER_NTT_TABLE] = "ntt_table",
         [GX_SHADER_SCAN] = "scan",
         [GX_SHADER_PERMUTE] = "permute",
     };
     bool elementwise = gx__wgsl_elementwise(key->family);
     put_file(w, "prime");
-    if (key->family != GX_SHADER_LINEAR && key->family != GX_SHADER_SUM &&
-        key->family != GX_SHADER_PERMUTE)
+    if (key->family == GX_SHADER_NTT)
+        put_lazy(w, key->mul);
+    else if (key->family != GX_SHADER_LINEAR && key->family != GX_SHADER_SUM &&
+             key->family != GX_SHADER_PERMUTE)
         put_multiply(w, key->mul);
     if (key->family >= GX_SHADER_INVERT_UP && key->family <= GX_SHADER_INVERT_DOWN)
         put_file(w, "invert");
@@ -462,6 +476,11 @@ static void put_kernel(struct writer *w, const struct gx_wgsl_key *key)
     } else {
         put_prime(w, key);
     }
+}
+
+static uint32_t log2_of(uint32_t n)
+{
+    return 31 - (uint32_t)__builtin_clz(n);
 }
 
 size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
@@ -502,6 +521,25 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"BROADCAST_A", GX_BROADCAST_A, NULL},
         {"BROADCAST_B", GX_BROADCAST_B, NULL},
         {"BROADCAST_C", GX_BROADCAST_C, NULL},
+        {"GX_OP_NTT_COSET", GX_OP_NTT_COSET, NULL},
+        {"NTT_LOW_BITS", GX_K_NTT_LOW_BITS, NULL},
+        {"NTT_PLANES", GX_K_NTT_PLANES, NULL},
+        {"NTT_FIRST", GX_K_NTT_FIRST, NULL},
+        {"NTT_LEVELS", GX_K_NTT_LEVELS, NULL},
+        {"NTT_PAD", GX_K_NTT_PAD, NULL},
+        {"NTT_FLAGS", GX_K_NTT_FLAGS, NULL},
+        {"NTT_INVERSE", GX_K_NTT_INVERSE, NULL},
+        {"NTT_REVERSED_IN", GX_K_NTT_REVERSED_IN, NULL},
+        {"NTT_REVERSED_OUT", GX_K_NTT_REVERSED_OUT, NULL},
+        {"NTT_COLUMNS", GX_K_NTT_COLUMNS, NULL},
+        {"NTT_OPERAND", GX_K_NTT_OPERAND, NULL},
+        {"NTT_RESULT", GX_K_NTT_RESULT, NULL},
+        {"NTT_SPREAD", GX_K_NTT_SPREAD, NULL},
+        {"TILE_BITS", log2_of(key->workgroup * key->each), NULL},
+        {"RADIX_BITS", log2_of(key->each), NULL},
+        {"LAZY_WORDS", key->mul == GX_WGSL_COLUMNS ? n.limbs : n.words, NULL},
+        {"SPARSE", n.radix && gx__radix_sparse(n.radix), NULL},
+        {"QUOTIENT", prime ? gx__radix_quotient(prime) : 0, NULL},
         {"WORDS", n.words, NULL},
         {"QUADS", n.words / 4, NULL},
         {"MODULUS", n.words, n.modulus},

@@ -34,6 +34,12 @@ static inline bool gx__wgsl_elementwise(enum gx_shader_family family)
            family == GX_SHADER_COPY;
 }
 
+/* Elements per invocation of a family that is not elementwise. */
+static inline uint32_t gx__wgsl_each(enum gx_shader_family family, enum gx_wgsl_mul mul)
+{
+    return family != GX_SHADER_NTT ? 1 : mul == GX_WGSL_COLUMNS ? 8 : 4;
+}
+
 struct gx_wgsl_key {
     enum gx_shader_family family;
     gx_field field;

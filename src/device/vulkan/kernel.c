@@ -76,8 +76,6 @@ void gx__vk_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
 static struct gx_kernel_key example_of(gx_field field, enum gx_shader_family family)
 {
     struct gx_kernel_key key = {.op = 1, .field = field};
-    if (family == GX_SHADER_NTT_TABLE)
-        key.op = GX_OP_NTT_TABLE;
     while (gx__op_family(key.op, field) != family)
         key.op++;
     key.param[GX_PARAM_LOG2_N] = key.param[GX_PARAM_LOG2_TABLE] = NTT_LOG2;
@@ -129,8 +127,10 @@ static void search(struct gx_tuning *t)
     }
 }
 
-/* Operations on polynomials are built as guessed: most of them wait for memory. */
-static struct gx_choice guess_poly(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+/* Operations on polynomials are built as guessed, because most of them wait for memory; and tables,
+ * which are made once. */
+static struct gx_choice guess_variant(struct gx_gpu *gpu, gx_field field,
+                                      enum gx_shader_family family)
 {
     struct gx_choice choice = gx__gpu_guess(gpu, family);
     while (choice.variant + 1u < gx__vk_variants(gpu, field, family) &&
@@ -154,8 +154,8 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
     bool software = vk_of_gpu(gpu)->physical->software;
     if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
         return borrow(gpu, family);
-    if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE)
-        return guess_poly(gpu, field, family);
+    if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE || family == GX_SHADER_NTT_TABLE)
+        return guess_variant(gpu, field, family);
     if (follows_products(family)) /* not counted in its time */
         gx__gpu_choice(gpu, field, GX_SHADER_MUL);
     struct gx_tuning t = {.gpu = gpu,

@@ -12,6 +12,7 @@
 
 #define DEFAULT_WORKGROUP 64
 #define COPY_WORKGROUP    256 /* with 64 an H200 copies at 80 % of the speed */
+#define NTT_WORKGROUP     128 /* its shared memory is 12 KiB with 8 elements for each */
 #define WORDS_EACH        4
 
 #define BUDGET_NS         1500000000u
@@ -34,7 +35,7 @@ uint64_t gx__wg_kernels_hash(void)
 uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
     (void)field;
-    if (family == GX_SHADER_ROOF || family == GX_SHADER_NTT || family == GX_SHADER_NTT_TABLE)
+    if (family == GX_SHADER_ROOF)
         return 0;
     return wg_of_gpu(gpu)->adapter->wide ? GX_WGSL_MULS : GX_WGSL_WIDE;
 }
@@ -50,8 +51,9 @@ const char *gx__wg_variant_name(const struct gx_gpu *gpu, gx_field field,
 
 struct gx_choice gx__wg_guess(enum gx_shader_family family)
 {
-    return (struct gx_choice){.workgroup =
-                                  family == GX_SHADER_COPY ? COPY_WORKGROUP : DEFAULT_WORKGROUP,
+    return (struct gx_choice){.workgroup = family == GX_SHADER_COPY  ? COPY_WORKGROUP
+                                           : family == GX_SHADER_NTT ? NTT_WORKGROUP
+                                                                     : DEFAULT_WORKGROUP,
                               .each = family == GX_SHADER_WORDS ? WORDS_EACH : 1};
 }
 
@@ -60,7 +62,9 @@ void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
 {
     (void)gpu;
     (void)field;
-    facts->each = gx__wgsl_elementwise(family) ? choice.each : 1;
+    facts->each = gx__wgsl_elementwise(family)
+                      ? choice.each
+                      : gx__wgsl_each(family, (enum gx_wgsl_mul)choice.variant);
     facts->direct = GX_INVERSE_DIRECT_INT32;
 }
 
@@ -102,15 +106,18 @@ static gx_status finish(struct wg_device *device, void **pipeline)
 
 gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline)
 {
-    const struct gx_wgsl_key wgsl = {
-        .family = (enum gx_shader_family)key->family,
-        .field = key->field,
-        .op = key->op,
-        .check = key->check,
-        .repeat = key->repeat,
-        .workgroup = key->workgroup,
-        .each = gx__wgsl_elementwise((enum gx_shader_family)key->family) ? key->each : 1,
-        .mul = (enum gx_wgsl_mul)key->variant};
+    const struct gx_wgsl_key wgsl = {.family = (enum gx_shader_family)key->family,
+                                     .field = key->field,
+                                     .op = key->op,
+                                     .check = key->check,
+                                     .repeat = key->repeat,
+                                     .workgroup = key->workgroup,
+                                     .mul = (enum gx_wgsl_mul)key->variant,
+                                     .each =
+                                         gx__wgsl_elementwise((enum gx_shader_family)key->family)
+                                             ? key->each
+                                             : gx__wgsl_each((enum gx_shader_family)key->family,
+                                                             (enum gx_wgsl_mul)key->variant)};
     size_t length = gx__wgsl_write(&wgsl, NULL, 0);
     if (!length)
         return GX_ERR_UNSUPPORTED;
@@ -214,7 +221,8 @@ static bool borrow(struct gx_gpu *gpu, gx_field field, enum gx_shader_family fam
     if (of == family && from == field)
         return false;
     struct gx_choice known = gx__gpu_choice(gpu, from, of);
-    choice->workgroup = known.workgroup;
+    if (family != GX_SHADER_NTT)
+        choice->workgroup = known.workgroup;
     choice->variant = known.variant;
     return true;
 }
