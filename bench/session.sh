@@ -105,6 +105,7 @@ part_cpu() {
     run bench-1-thread.csv gpuexec bench --threads 1 --csv
     run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
     run bench-all-threads.csv gpuexec bench --csv
+    run ntt-cpu.csv gpuexec bench --suite ntt --device cpu --csv
 }
 
 # The same GPU through wgpu, with resident results next to its own. Results from host memory compare
@@ -118,6 +119,7 @@ webgpu() {
     run webgpu-resident.csv bench-resident --device "$web" -n 4M --csv
     run webgpu-resident-native.csv bench-resident --device "$gpu" -n 4M --csv
     run webgpu-bench.csv gpuexec bench --device "$web" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
+    run webgpu-ntt.csv gpuexec bench --suite ntt --device "$web" --csv
     run webgpu-persistence.csv gpuexec bench --suite persistence --device "$web" --csv
 }
 
@@ -139,6 +141,7 @@ part_gpu() {
     run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
+    run ntt.csv gpuexec bench --suite ntt --device "$gpu" --csv
     run seeds.md gpuexec bench --suite seeds
     rm -f "$results/scan.csv" # of an earlier session, which scan would keep
     run scan.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --op add,mul,inv --resident -o "$results/scan.csv"

@@ -9,7 +9,7 @@
 #include "suite.h"
 
 /* X(name) */
-#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router) X(seeds)
+#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router) X(ntt) X(seeds)
 #define POINTER(name) &suite_##name,
 
 static const suite *const suites[] = {SUITE_LIST(POINTER)};
@@ -30,7 +30,8 @@ static const arg_spec specs[] = {
     ARG_ROW_LETTER(
         'n', "N[,N...]", ARG_NUMBERS, &opts.sizes, 1, 1u << 30,
         "elements per job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
-        "256K,1M; router: 64,256,1K,...,16M; seeds: only rows of these sizes)"),
+        "256K,1M; router: 64,256,1K,...,16M; ntt: 1K,4K,...,16M; seeds: only rows of these "
+        "sizes)"),
     ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX,
                     "exactly this many samples per row (ops: 21, fewer for slow calls)"),
     ARG_ROW_SEED(&opts.seed),
@@ -150,6 +151,16 @@ const command cmd_bench = {
         "  summary                 median and worst regret, prediction error, and the share of\n"
         "                          decisions taken without measurements\n"
         "\n"
+        "Suite ntt measures forward transforms of BLS12-381 Fr (or of --field) by size, from host\n"
+        "memory and in buffers, on the CPU with one thread and with all; 2^16 also as a batch of\n"
+        "256. Each result is checked first:\n"
+        "\n"
+        "  order                   of input and output: nn natural, nr bit-reversed output, which\n"
+        "                          needs no permutation\n"
+        "  ms, device ms           time of one gx_run call, and of the device by its own clock\n"
+        "  ns/bfly                 time per butterfly; a transform of n elements has n/2 log2 n\n"
+        "  first ms                first call with a new domain, which makes its tables\n"
+        "\n"
         "Suite seeds repeats every measurement in the documents of the SuperVM prototype\n"
         "(doc/from-the-seeds.md) and prints their figures beside ours, as Markdown: on the first\n"
         "GPU, or the first device of --device that is not WebGPU, and on each WebGPU backend. A\n"
@@ -172,6 +183,7 @@ const command cmd_bench = {
                 "  gpuexec bench --suite persistence --device vulkan:0\n"
                 "  gpuexec bench --suite engine --device vulkan --part batch,stream --csv\n"
                 "  gpuexec bench --suite router --device cpu,vulkan:0 -n 64,4K,64K\n"
+                "  gpuexec bench --suite ntt --device vulkan:0 -n 64K,1M,16M\n"
                 "  gpuexec bench --suite seeds > seeds.md\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,

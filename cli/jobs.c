@@ -106,3 +106,31 @@ gx_job job_make(const job_arrays *d, gx_op op, size_t n, job_params *params)
         job_set_params(&job, d->domain, params);
     return job;
 }
+
+gx_status job_buffers_make(job_buffers *r, gx_ctx *ctx, const char *device, const gx_job *host,
+                           gx_job *job)
+{
+    const gx_operand from[3] = {host->a, host->b, host->c};
+    gx_operand *const to[3] = {&job->a, &job->b, &job->c};
+    *r = (job_buffers){0};
+    gx_status status = gx_buf_create(ctx, device, gx_operand_bytes(host, 'o'), 0, &r->result);
+    *job = *host;
+    for (unsigned k = 0; k < 3 && status == GX_OK; k++) {
+        size_t bytes = gx_operand_bytes(host, (char)('a' + k));
+        if (!bytes)
+            continue;
+        status = gx_buf_create(ctx, device, bytes, 0, &r->operand[k]);
+        if (status == GX_OK)
+            status = gx_buf_write(r->operand[k], 0, from[k].host, bytes);
+        *to[k] = gx_dev(r->operand[k], 0);
+    }
+    job->out = gx_dev(r->result, 0);
+    return status;
+}
+
+void job_buffers_free(job_buffers *r)
+{
+    for (unsigned k = 0; k < 3; k++)
+        gx_buf_destroy(&r->operand[k]);
+    gx_buf_destroy(&r->result);
+}

@@ -38,6 +38,17 @@ gx_job job_make(const job_arrays *d, gx_op op, size_t n, job_params *params);
 /* Sets the parameters of a job as above, over this domain. */
 void job_set_params(gx_job *job, const gx_domain *domain, job_params *params);
 
+/* The operands and the result of a job in device buffers. */
+typedef struct job_buffers {
+    gx_buf *operand[3], *result;
+} job_buffers;
+
+/* Copies the operands of `host` to new buffers; *job is the same job over them. Free them in any
+ * case. */
+gx_status job_buffers_make(job_buffers *r, gx_ctx *ctx, const char *device, const gx_job *host,
+                           gx_job *job);
+void job_buffers_free(job_buffers *r);
+
 /* Bits of the largest power of two up to n; n is not 0. */
 unsigned log2_of(size_t n);
 

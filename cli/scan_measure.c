@@ -351,38 +351,6 @@ static bool done_before(const scanning *s, const scan_row *row)
 
 /* ---- one cell ---- */
 
-/* The operands of a job in device buffers. */
-typedef struct resident {
-    gx_buf *operand[3], *result;
-} resident;
-
-static void resident_free(resident *r)
-{
-    for (unsigned k = 0; k < 3; k++)
-        gx_buf_destroy(&r->operand[k]);
-    gx_buf_destroy(&r->result);
-}
-
-static gx_status resident_make(scanning *s, const char *device, const gx_job *host, resident *r,
-                               gx_job *job)
-{
-    const gx_operand from[3] = {host->a, host->b, host->c};
-    gx_operand *const to[3] = {&job->a, &job->b, &job->c};
-    gx_status status = gx_buf_create(s->ctx, device, gx_operand_bytes(host, 'o'), 0, &r->result);
-    *job = *host;
-    for (unsigned k = 0; k < 3 && status == GX_OK; k++) {
-        size_t bytes = gx_operand_bytes(host, (char)('a' + k));
-        if (!bytes)
-            continue;
-        status = gx_buf_create(s->ctx, device, bytes, 0, &r->operand[k]);
-        if (status == GX_OK)
-            status = gx_buf_write(r->operand[k], 0, from[k].host, bytes);
-        *to[k] = gx_dev(r->operand[k], 0);
-    }
-    job->out = gx_dev(r->result, 0);
-    return status;
-}
-
 static void fill_row(scan_row *row, const measurement *m, const gx_statistics *before,
                      const gx_statistics *after)
 {
@@ -458,14 +426,14 @@ static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row
 
 static int time_cell(scanning *s, const gx_job *host, scan_row *row)
 {
-    resident r = {0};
+    job_buffers r = {0};
     gx_job job;
     if (!strcmp(row->place, SCAN_HOST))
         return time_job(s, host, host, row);
-    gx_status status = resident_make(s, row->device, host, &r, &job);
+    gx_status status = job_buffers_make(&r, s->ctx, row->device, host, &job);
     gx_report report = {.status = status};
     int rc = status == GX_OK ? time_job(s, &job, host, row) : cell_failed(s, row, &report);
-    resident_free(&r);
+    job_buffers_free(&r);
     return rc;
 }
 

@@ -38,7 +38,7 @@ typedef struct suite {
     int (*run)(const common_opts *common, const bench_opts *opts);
 } suite;
 
-extern const suite suite_ops, suite_persistence, suite_engine, suite_router, suite_seeds;
+extern const suite suite_ops, suite_persistence, suite_engine, suite_router, suite_ntt, suite_seeds;
 
 /* Whether a list as of --part contains the name; NULL contains all. */
 bool part_is_in(const char *parts, const char *name);
