@@ -539,6 +539,26 @@ static void bad_elements(void **state)
     }
 }
 
+/* A job that cannot be split must fit into what a kernel sees. */
+static void too_large_for_a_binding(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < target_count; i++) {
+        struct target *t = &targets[i];
+        gx_report r = gxt_report();
+        /* more bytes than words that a shader can count; refused before any memory is touched */
+        size_t n = ((size_t)1 << 33) / 32 + 1;
+        unsigned char *low = a < want ? a : want, *high = a < want ? want : a;
+        gx_job job = gxt_job(GX_POWERS, GX_BN254_FR, n, low, NULL, NULL, high);
+        if (!t->slow || !strcmp(t->device, "ref"))
+            continue;
+        gx_status status = gxt_run(t->ctx, &job, t->device, &r);
+        if (status != GX_ERR_UNSUPPORTED)
+            fail_msg("%s: %s: %s", t->device, gx_status_name(status), r.message);
+        assert_non_null(strstr(r.message, "whole"));
+    }
+}
+
 /* ---- wrong results ---- */
 
 /* With sample_every 1 a device that changes one bit of its results is found out. */
@@ -579,10 +599,10 @@ int main(int argc, char **argv)
 {
     webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size),           cmocka_unit_test(edges),
-        cmocka_unit_test(zeros_in_products),    cmocka_unit_test(operands_in_buffers),
-        cmocka_unit_test(bad_elements),         cmocka_unit_test(lies_are_caught),
-        cmocka_unit_test(no_driver_complained),
+        cmocka_unit_test(every_size),        cmocka_unit_test(edges),
+        cmocka_unit_test(zeros_in_products), cmocka_unit_test(operands_in_buffers),
+        cmocka_unit_test(bad_elements),      cmocka_unit_test(too_large_for_a_binding),
+        cmocka_unit_test(lies_are_caught),   cmocka_unit_test(no_driver_complained),
     };
     return cmocka_run_group_tests_name("poly", tests, open_targets, free_data);
 }

@@ -228,9 +228,82 @@ static void only_the_first_pass_multiplies(void **state)
         assert_int_equal(p.passes.pass[i].family, GX_SHADER_SUM);
 }
 
+/* ---- operations on polynomials ---- */
+
+static const gx_op poly_ops[] = {GX_PREFIX_SUM, GX_PREFIX_PRODUCT, GX_POWERS,      GX_COSETS,
+                                 GX_EVALUATE,   GX_DIVIDE_LINEAR,  GX_BIT_REVERSE, GX_GATHER,
+                                 GX_ROTATE,     GX_INTERLEAVE,     GX_DEINTERLEAVE};
+
+/* Elements that the caller has bound there. */
+static uint64_t poly_bound(const struct plan *p, enum gx_bind bind)
+{
+    uint32_t one = gx__facts_of(p->key.op)->one;
+    if (bind == GX_BIND_SCRATCH)
+        return p->passes.scratch_quads / quads(p, 1);
+    if (bind == GX_BIND_OUT)
+        return gx__op_one_result(p->key.op) ? 1 : p->n;
+    if (bind == GX_BIND_A && p->key.op == GX_GATHER)
+        return p->key.param[GX_PARAM_COUNT] > p->n ? p->key.param[GX_PARAM_COUNT] : p->n;
+    return one >> bind & 1 ? 1 : p->n;
+}
+
+/* Every pass stays within what it binds, writes OUT or SCRATCH, and reads nothing of SCRATCH that
+ * no pass has written. */
+static uint64_t check_poly_plan(struct plan *p)
+{
+    gx__passes(&p->key, p->n, &p->facts, &p->passes);
+    if (!p->passes.count || p->passes.count > GX_PASSES_MAX)
+        tell(p, 0, "no passes, or too many");
+    for (uint32_t i = 0; i < p->passes.count; i++) {
+        const struct gx_pass *pass = &p->passes.pass[i];
+        const struct gx_slot *slots[] = {&pass->out, &pass->a, &pass->b, &pass->c};
+        for (size_t s = 0; s < GXT_COUNT(slots); s++) {
+            bool written = slots[s]->from != GX_BIND_SCRATCH || !s || !slots[s]->touched;
+            if (slots[s]->quads + quads(p, slots[s]->touched) >
+                quads(p, poly_bound(p, slots[s]->from)))
+                tell(p, i, "a slot is beyond its binding");
+            for (uint32_t k = 0; k < i; k++)
+                written |= p->passes.pass[k].out.from == GX_BIND_SCRATCH &&
+                           p->passes.pass[k].out.quads == slots[s]->quads &&
+                           p->passes.pass[k].out.touched >= slots[s]->touched;
+            if (!written)
+                tell(p, i, "reads what no pass has written");
+        }
+        if (pass->out.touched && pass->out.from != GX_BIND_OUT && pass->out.from != GX_BIND_SCRATCH)
+            tell(p, i, "writes an operand");
+    }
+    if (p->passes.pass[p->passes.count - 1].out.from != GX_BIND_OUT)
+        tell(p, p->passes.count - 1, "the last pass does not write the result");
+    return p->passes.scratch_quads;
+}
+
+static void plans_of_polynomials(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1,    2,    4,       31,    32,      33,      64,
+                                     1024, 1025, 1 << 15, 32769, 1 << 20, 1 << 25, 1 << 29};
+    for (size_t o = 0; o < GXT_COUNT(poly_ops); o++)
+        for (size_t i = 0; i < GXT_COUNT(sizes); i++)
+            for (uint32_t flags = 0; flags <= (poly_ops[o] == GX_EVALUATE); flags++) {
+                struct plan p = {.key = {.op = poly_ops[o], .field = GX_BLS12_381_FQ, .check = 1},
+                                 .facts = {.each = 1, .workgroup = 64},
+                                 .n = sizes[i]};
+                const uint64_t counts[] = {1, sizes[i] % 4 ? sizes[i] : 4, sizes[i]};
+                p.key.param[GX_PARAM_POLY_FLAGS] = flags;
+                if (sizes[i] & (sizes[i] - 1) && (flags || poly_ops[o] == GX_BIT_REVERSE))
+                    continue;
+                for (size_t c = 0; c < GXT_COUNT(counts); c++) {
+                    p.key.param[GX_PARAM_COUNT] = (uint32_t)counts[c];
+                    if (check_poly_plan(&p) > quads(&p, p.n))
+                        tell(&p, 0, "more scratch than elements");
+                }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_of_polynomials),
         cmocka_unit_test(every_plan),
         cmocka_unit_test(every_small_size),
         cmocka_unit_test(only_the_first_pass_multiplies),
