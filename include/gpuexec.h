@@ -354,8 +354,8 @@ GX_API gx_operand gx_host_broadcast(const void *element);
 GX_API gx_operand gx_dev(gx_buf *buf, size_t offset);
 GX_API gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset);
 
-/* Skips the check that inputs are below the modulus. If one is not, every result of the job is
- * unspecified; memory safety is not affected. */
+/* Skips the check that inputs are below the modulus, and the indices of GX_GATHER in range. If one
+ * is not, every result of the job is unspecified; memory safety is not affected. */
 #define GX_JOB_TRUSTED 1u
 
 /* out[i] = op(a[i], b[i], c[i]) for i < n. Operands that the operation does not use must be {0}.
@@ -608,7 +608,8 @@ typedef struct gx_report {
     uint32_t sampled;      /* elements recomputed and compared, UINT32_MAX at most */
     gx_path path;
     gx_mode mode;         /* of the call */
-    uint64_t bad_index;   /* GX_ERR_NOT_CANONICAL: index of the first offending element ... */
+    uint64_t bad_index;   /* GX_ERR_NOT_CANONICAL: index of the first offending element (also of
+                             GX_GATHER, GX_ERR_INVALID: an index that is not below count) ... */
     uint32_t bad_operand; /* ... in 'a', 'b' or 'c'; 0: a later job has overwritten it */
     uint32_t reserved;
     uint64_t queued_ns;   /* time in the queue, for submitted jobs */

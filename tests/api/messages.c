@@ -131,7 +131,7 @@ static void calls_say_why_they_failed(void **state)
 static void calibration_looks_at_what_it_is_given(void **state)
 {
     (void)state;
-    const gx_op ops[] = {GX_ADD, 99}, nothing[] = {0};
+    const gx_op ops[] = {GX_ADD, 99}, nothing[] = {0}, with_params[] = {GX_COSETS};
     const gx_field fields[] = {(gx_field)-4};
     expect(gx_calibrate(ctx, &(gx_calibration){.op_count = 2}), GX_ERR_INVALID, "ops is NULL");
     expect(gx_calibrate(ctx, &(gx_calibration){.field_count = 2}), GX_ERR_INVALID,
@@ -140,6 +140,8 @@ static void calibration_looks_at_what_it_is_given(void **state)
            "ops[1] is 99");
     expect(gx_calibrate(ctx, &(gx_calibration){.ops = nothing, .op_count = 1}), GX_ERR_INVALID,
            "ops[0] is 0");
+    expect(gx_calibrate(ctx, &(gx_calibration){.ops = with_params, .op_count = 1}), GX_ERR_INVALID,
+           "parameters");
     expect(gx_calibrate(ctx, &(gx_calibration){.fields = fields, .field_count = 1}), GX_ERR_INVALID,
            "fields[0] is 4294967292");
 }
