@@ -21,6 +21,7 @@ struct gx_sampler {
     uint64_t seed;
     uint64_t rest;                /* elements since the last one that was compared */
     struct gx_instance *instance; /* whose threads help with large samples; NULL: none */
+    bool exact; /* transforms: compute all again. gx__sample_size sets it if every element counts */
 };
 
 /* A result that only all of the job can verify is, of a device that is not trusted, up to so many
@@ -29,7 +30,7 @@ struct gx_sampler {
 
 /* How many elements of a job to compare: one in `every` (1: all), counted on from job to job, and
  * GX_SAMPLE_MIN at least where the device is not trusted. Of GX_VERIFY_WHOLE and GX_EVALUATE all or
- * none: one job in `every`, at random. */
+ * none: one job in `every`, at random. Of transforms one in `every`, whole. */
 uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
                          bool trusted);
 

@@ -10,6 +10,8 @@
 
 #include "base/alloc.h"
 #include "exec/plan.h"
+#include "exec/tables.h"
+#include "op/params.h"
 
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
 
@@ -71,8 +73,10 @@ static gx_status differs(char *message, size_t message_size, const gx_job *job, 
     return GX_ERR_DEVICE;
 }
 
-gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
-                    size_t n, char *message, size_t message_size)
+/* params: of the job. */
+static gx_status probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op,
+                       gx_field field, size_t n, const void *params, char *message,
+                       size_t message_size)
 {
     const gx_allocator *allocator = &engine->instance->config.allocator;
     char *memory = gx__alloc(allocator, GX_OPERANDS * n * ELEMENT_BYTES);
@@ -83,12 +87,52 @@ gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op 
         return GX_ERR_OUT_OF_MEMORY;
     }
     gx_job job = probe_job(sampler, op, field, n, memory);
+    job.params = params;
+    sampler->exact = true;
     gx_status s = run(engine, &job, &report, message, message_size);
     if (s == GX_ERR_NOT_CANONICAL) /* all operands are canonical */
         s = differs(message, message_size, &job, report.bad_index);
     else if (s == GX_OK && !gx__results_right(sampler, &job, memory, n, &wrong))
         s = differs(message, message_size, &job, wrong);
     gx__free(allocator, memory);
+    return s;
+}
+
+gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
+                    size_t n, char *message, size_t message_size)
+{
+    return probe(engine, sampler, op, field, n, NULL, message, message_size);
+}
+
+gx_status gx__probe_transform(struct gx_engine *engine, struct gx_sampler *sampler,
+                              const gx_job *like, char *message, size_t message_size)
+{
+    gx_ntt_params params = gx__ntt_params(like);
+    params.struct_size = sizeof params;
+    params.log2_n = params.log2_n < GX_PROBE_LOG2 ? params.log2_n : GX_PROBE_LOG2;
+    params.log2_pad = 0;
+    params.flags &= ~GX_NTT_COLUMNS;
+    return probe(engine, sampler, GX_NTT, like->field, (size_t)1 << params.log2_n, &params, message,
+                 message_size);
+}
+
+/* One of a domain of its own. */
+static gx_status probe_domain(struct gx_engine *engine, struct gx_sampler *sampler, gx_field field,
+                              char *message, size_t message_size)
+{
+    struct gx_domain domain;
+    const gx_domain_desc desc = {
+        .struct_size = sizeof desc, .field = field, .log2_size = GX_PROBE_LOG2};
+    gx_status s = gx__domain_set(&domain, engine->instance, &desc, message, message_size);
+    const gx_ntt_params params = {.struct_size = sizeof params,
+                                  .domain = &domain,
+                                  .log2_n = GX_PROBE_LOG2,
+                                  .flags = GX_NTT_COSET};
+    const gx_job like = {.op = GX_NTT, .field = field, .params = &params};
+    if (s != GX_OK || gx__engine_ready(engine, &like, message, message_size) == GX_ERR_UNSUPPORTED)
+        return s;
+    s = gx__probe_transform(engine, sampler, &like, message, message_size);
+    gx__tables_drop(engine, domain.id);
     return s;
 }
 
@@ -122,6 +166,8 @@ gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_
         for (size_t o = 0; o < sizeof ops / sizeof *ops && s == GX_OK; o++)
             s = gx__probe(engine, &sampler, ops[o], fields[f], SELF_TEST_ELEMS, message,
                           message_size);
+        if (s == GX_OK && gx_op_exists(GX_NTT, fields[f]))
+            s = probe_domain(engine, &sampler, fields[f], message, message_size);
         if (s == GX_OK)
             s = probe_check(engine, &sampler, fields[f], message, message_size);
     }

@@ -17,8 +17,13 @@
 gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op op, gx_field field,
                     size_t n, char *message, size_t message_size);
 
-/* Probes add, mul and inv in a field of each size, and tests that an element that is not canonical
- * is found. As gx__probe. */
+/* The same for a transform like that of the job, of up to 2^GX_PROBE_LOG2 elements. */
+#define GX_PROBE_LOG2 10u
+gx_status gx__probe_transform(struct gx_engine *engine, struct gx_sampler *sampler,
+                              const gx_job *like, char *message, size_t message_size);
+
+/* Probes add, mul and inv in a field of each size, and a transform if the device has them, and
+ * tests that an element that is not canonical is found. As gx__probe. */
 gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size);
 
 #endif

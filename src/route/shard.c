@@ -114,12 +114,13 @@ static void decay(_Atomic uint64_t *ps)
 /* Verifies samples of jobs from .. to, which the device reports as done and which took ns together,
  * and returns the first that is wrong, or `to`.
  * On a trusted device, unless the caller has set sample_every, the time for this is limited by
- * taking smaller samples of all jobs. */
+ * taking smaller samples of all jobs; transforms are looked at as often as the time allows, because
+ * a sample is at least one, and most jobs are one. */
 static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
     struct gx_instance *instance = shard->ws->router->slots.instance;
-    uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
+    uint64_t every = gx__sample_every(instance), left = UINT64_MAX, transforms = every;
     struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = instance};
     bool trusted = gx__health_trusted(slot);
     uint64_t before = shard->sampled, elements = 0;
@@ -127,6 +128,8 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
         left = gx__sample_most(ns, atomic_load(&slot->sample_ps));
     for (size_t i = from; i < to; i++)
         elements += shard->jobs[i].n;
+    if (left < UINT64_MAX)
+        transforms = elements / left + 2; /* 1 is for all elements */
     if (elements / every > left) {
         every = elements / left + 1;
         if (left < SAMPLE_TIMED) /* too few to be timed, so one slow measurement must decay */
@@ -135,7 +138,10 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
     sampler.rest = sampler.seed / 64 % every; /* so that samples are of other jobs each time */
     size_t right = from;
     for (; right < to; right++) {
-        uint64_t wrong, count = gx__sample_size(&sampler, &shard->jobs[right], every, trusted);
+        const gx_job *job = &shard->jobs[right];
+        bool transform = gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM;
+        uint64_t wrong,
+            count = gx__sample_size(&sampler, job, transform ? transforms : every, trusted);
         if (!count)
             continue;
         bool same = compare_sample(shard, &sampler, right, count, &wrong);

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "op/params.h"
 #include "route/probe.h"
 #include "support/harness.h"
 #include "support/heap.h"
@@ -286,8 +287,8 @@ static void devices_that_lie_do_not(void **state)
 {
     (void)state;
     static const gx_allocator none;
-    for (int at = 1; at <= 9; at++) {
-        bool unseen = at == 4 || at == 8 || at == 9;
+    for (int at = 1; at <= 10; at++) {
+        bool unseen = at == 4 || at == 9 || at == 10;
         char name[40], message[160] = "";
         snprintf(name, sizeof name, "fault:corrupt@%d:cpu", at);
         open_engine(name, &none);
@@ -296,6 +297,34 @@ static void devices_that_lie_do_not(void **state)
         assert_int_equal(unseen, !message[0]);
         close_engine();
     }
+}
+
+/* One like that of a job, whatever its size. */
+static void transforms_are_probed(void **state)
+{
+    (void)state;
+    static const gx_allocator none;
+    struct gx_sampler sampler = {.seed = 3};
+    for (uint32_t log2_n = 0; log2_n <= 12; log2_n += 4)
+        for (int at = 1; at <= 2; at++) {
+            char name[40], message[160] = "";
+            struct gx_domain domain;
+            const gx_domain_desc desc = {
+                .struct_size = sizeof desc, .field = GX_BN254_FR, .log2_size = 12};
+            snprintf(name, sizeof name, "fault:corrupt@%d:cpu", at);
+            open_engine(name, &none);
+            assert_int_equal(
+                gx__domain_set(&domain, engine.instance, &desc, message, sizeof message), GX_OK);
+            const gx_ntt_params params = {.struct_size = sizeof params,
+                                          .domain = &domain,
+                                          .log2_n = log2_n,
+                                          .flags = GX_NTT_INVERSE | GX_NTT_COLUMNS};
+            const gx_job like = {
+                .op = GX_NTT, .field = desc.field, .n = (size_t)3 << log2_n, .params = &params};
+            assert_int_equal(gx__probe_transform(&engine, &sampler, &like, message, sizeof message),
+                             at == 1 ? GX_ERR_DEVICE : GX_OK);
+            close_engine();
+        }
 }
 
 static void failures_are_passed_on(void **state)
@@ -348,6 +377,7 @@ int main(void)
         cmocka_unit_test(refusals_are_looked_at),
         cmocka_unit_test(devices_that_work_pass),
         cmocka_unit_test(devices_that_lie_do_not),
+        cmocka_unit_test(transforms_are_probed),
         cmocka_unit_test(failures_are_passed_on),
         cmocka_unit_test(without_memory_nothing_is_said_of_the_device),
     };
