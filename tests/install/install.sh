@@ -89,6 +89,7 @@ needs_no_shared() {
 mul='^all as expected: 100000 \* 100999 = 10099900000$'
 batch='^as expected$'
 events='^4 tickets, 4 events, all as expected$'
+poly='^2048 x 2048 coefficients on [a-z0-9:-]*, all 4096 as expected$'
 kernel='^m31-mul-add on [1-9][0-9]* devices, all as expected$'
 inverse='^10000 inverses, each x \* 1/x is 1$'
 
@@ -101,6 +102,7 @@ fi
 as_told mul.c "$mul"
 as_told events.c "$events"
 as_told kernel.c "$kernel"
+as_told poly_product.c "$poly"
 as_told batch.cpp "$batch"
 as_told inverse.rs "$inverse"
 
