@@ -20,6 +20,15 @@ static const char *element(const struct gx_poly *poly, const void *elements, uin
     return (const char *)elements + (size_t)i * gx__poly_bytes(poly);
 }
 
+/* Of a constant size each, which the compiler copies without a call. */
+static inline void copy_element(uint32_t limbs, void *to, const void *from)
+{
+    if (limbs == 4)
+        memcpy(to, from, 4 * sizeof(uint64_t));
+    else
+        memcpy(to, from, GX_LIMBS_MAX * sizeof(uint64_t));
+}
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -306,7 +315,7 @@ static void scan_column(const struct block *block, size_t j)
     const char *at =
         element(poly, poly->a, backwards(poly) ? poly->n - 1 - block->from - j : block->from + j);
     for (size_t r = 0; r < runs; r++, at = backwards(poly) ? at - step : at + step)
-        memcpy(to + r * block->bytes, at, block->bytes);
+        copy_element(poly->prime->limbs, to + r * block->bytes, at);
     if (!before)
         return;
     if (poly->op == GX_PREFIX_SUM)
@@ -346,6 +355,7 @@ static void store_column(const struct block *block, size_t j, const char *carrie
     size_t runs = runs_with(block, j), step = block->length * block->bytes;
     uint64_t first = block->from + j;
     char *from = column(block, j), *out = poly->out;
+    uint32_t limbs = poly->prime->limbs;
     if (poly->op == GX_PREFIX_SUM)
         add(poly, from, from, carries, runs);
     else if (poly->op == GX_PREFIX_PRODUCT)
@@ -355,10 +365,10 @@ static void store_column(const struct block *block, size_t j, const char *carrie
     for (size_t r = 0; r < runs; r++) {
         uint64_t at = first + r * block->length;
         if (!backwards(poly))
-            memcpy(out + first * block->bytes + r * step, from + r * block->bytes, block->bytes);
+            copy_element(limbs, out + first * block->bytes + r * step, from + r * block->bytes);
         else if (at + 1 < poly->n) /* what the last one leaves is the remainder */
-            memcpy(out + (size_t)(poly->n - 2 - at) * block->bytes, from + r * block->bytes,
-                   block->bytes);
+            copy_element(limbs, out + (size_t)(poly->n - 2 - at) * block->bytes,
+                         from + r * block->bytes);
     }
 }
 
@@ -413,12 +423,8 @@ uint64_t gx__poly_source(const struct gx_poly *poly, uint64_t i)
 
 static void copy_one(const struct gx_poly *poly, uint64_t to, uint64_t from)
 {
-    /* of constant size each, which the compiler does without a call */
-    char *out = (char *)element(poly, poly->out, to);
-    if (poly->prime->limbs == 4)
-        memcpy(out, element(poly, poly->a, from), 4 * sizeof(uint64_t));
-    else
-        memcpy(out, element(poly, poly->a, from), GX_LIMBS_MAX * sizeof(uint64_t));
+    copy_element(poly->prime->limbs, (char *)element(poly, poly->out, to),
+                 element(poly, poly->a, from));
 }
 
 static size_t gather(const struct gx_poly *poly, uint64_t from, uint64_t to)
