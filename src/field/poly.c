@@ -385,7 +385,7 @@ size_t gx__poly_scan(const struct gx_poly *poly, const struct gx_poly_scan *scan
     for (; from < to; from += block.count) {
         block.from = from;
         block.count = least(GX_POLY_BLOCK, (size_t)(to - from));
-        block.length = (block.count + GX_POLY_RUNS - 1) / GX_POLY_RUNS;
+        block.length = (block.count - 1) / GX_POLY_RUNS + 1;
         uint64_t at = scan_start(poly, from, from + block.count);
         if (poly->check && checked)
             bad = least(bad, check(poly, poly->a, at, at + block.count));

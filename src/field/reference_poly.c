@@ -109,13 +109,14 @@ static void permute(const struct gx_poly *poly)
 
 static size_t first_bad(const struct gx_poly *poly)
 {
-    bool one_b = poly->b && poly->op != GX_GATHER;
+    const char *indices = poly->op == GX_GATHER ? poly->b : NULL;
+    bool one_b = poly->b && !indices;
     size_t bad = gx__first_bad(poly->prime, poly->a, (size_t)gx__poly_a(poly), false);
     if (one_b && gx__first_bad(poly->prime, poly->b, 1, false) == 0)
         bad = 0;
-    for (uint64_t i = 0; i < poly->n && i < bad && poly->op == GX_GATHER; i++) {
+    for (uint64_t i = 0; indices && i < poly->n && i < bad; i++) {
         uint32_t index;
-        memcpy(&index, (const char *)poly->b + i * sizeof index, sizeof index);
+        memcpy(&index, indices + i * sizeof index, sizeof index);
         if (index >= poly->count)
             bad = (size_t)i;
     }
