@@ -78,8 +78,9 @@ build_sppark() {
     local nvcc
     nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) || { why="no nvcc here" && return 2; }
     sources sppark && sources blst || return 2
-    "$nvcc" -O3 -std=c++17 -arch="${CUDA_ARCH:-native}" -I"$dir/src/sppark/sppark" \
-        -I"$dir/src/blst/blst/src" "$here/sppark.cu" -o "$dir/bin/sppark"
+    "$nvcc" -O3 -std=c++17 -arch="${CUDA_ARCH:-native}" -DFEATURE_BLS12_381 \
+        -I"$dir/src/sppark/sppark" -I"$dir/src/blst/blst/src" "$here/sppark.cu" \
+        "$dir/src/sppark/sppark/util/all_gpus.cpp" -o "$dir/bin/sppark"
 }
 
 for peer in gpuexec blst arkworks gnark sppark; do

@@ -18,6 +18,8 @@ static int resident;
 static gx_ctx *ctx;
 static gx_buf *buffers[3]; /* a, b, out; where resident */
 static gx_job jobs[JOBS];  /* all the same */
+static gx_domain *domain;  /* of transforms */
+static gx_ntt_params ntt;
 
 static void start(int argc, char **argv)
 {
@@ -30,6 +32,7 @@ static const char *peer_open(unsigned threads)
 {
     const gx_config config = {
         .struct_size = sizeof config, .device = device, .threads = resident ? 0 : threads};
+    gx_domain_destroy(&domain);
     gx_close(&ctx);
     return gx_open(&config, &ctx) == GX_OK ? NULL : gx_last_message();
 }
@@ -53,18 +56,38 @@ static const char *peer_load(void)
     return wrong || !resident ? wrong : upload();
 }
 
+/* "ntt-nr": its order, of the input and of the output. */
+static const char *choose_transform(const char *order)
+{
+    gx_domain_desc desc = {.struct_size = sizeof desc, .field = gx_field_by_name(loaded.kind)};
+    while (loaded.n >> desc.log2_size > 1)
+        desc.log2_size++;
+    gx_domain_destroy(&domain);
+    if (gx_domain_create(ctx, &desc, &domain) != GX_OK)
+        return gx_last_message();
+    ntt = (gx_ntt_params){.struct_size = sizeof ntt, .domain = domain, .log2_n = desc.log2_size};
+    ntt.flags |= order[0] == 'r' ? GX_NTT_REVERSED_IN : 0;
+    ntt.flags |= order[1] == 'r' ? GX_NTT_REVERSED_OUT : 0;
+    return NULL;
+}
+
 static const char *peer_choose(const char *op, unsigned threads)
 {
-    gx_job job = {.op = gx_op_by_name(op), .field = gx_field_by_name(loaded.kind), .n = loaded.n};
+    const char *order = strncmp(op, "ntt-", 4) ? NULL : op + 4;
+    gx_job job = {.field = gx_field_by_name(loaded.kind), .n = loaded.n};
+    job.op = order ? GX_NTT : gx_op_by_name(op);
     if (!gx_op_exists(job.op, job.field))
         return "gpuexec does not have it";
+    if (order)
+        job.params = &ntt;
     job.a = resident ? gx_dev(buffers[0], 0) : gx_host(loaded.a);
     if (gx_op_get_info(job.op)->operands > 1)
         job.b = resident ? gx_dev(buffers[1], 0) : gx_host(loaded.b);
     job.out = resident ? gx_dev(buffers[2], 0) : gx_host(loaded.out);
     for (int i = 0; i < JOBS; i++)
         jobs[i] = job;
-    return resident ? NULL : peer_open(threads);
+    const char *wrong = resident ? NULL : peer_open(threads);
+    return wrong || !order ? wrong : choose_transform(order);
 }
 
 static const char *peer_repeat(unsigned long times)

@@ -4,7 +4,7 @@
 
 Builds what fetch.sh brought to DIR (build.sh) and runs one adaptor per peer; adaptor.h has the
 protocol. Every result is compared, bit by bit, with integers of Python before anything is
-timed. In each turn every peer runs for some milliseconds, in an order that alternates. Figures
+timed; of large transforms some outputs are, and all with those of the first peer. In each turn every peer runs for some milliseconds, in an order that alternates. Figures
 are medians over the turns, with the lowest and the highest; ratios are taken turn by turn.
 """
 import argparse
@@ -32,10 +32,12 @@ OWN = "gpuexec"  # what the ratios refer to
 
 
 class Field:
-    """R is 2 to the bits of an element; elements are x * R mod p, lowest byte first."""
+    """R is 2 to the bits of an element; elements are x * R mod p, lowest byte first. root has order
+    2^adicity."""
 
-    def __init__(self, name, size, modulus):
+    def __init__(self, name, size, modulus, adicity=0, root=0):
         self.name, self.size, self.p = name, size, modulus
+        self.adicity, self.root = adicity, root
         self.r = 1 << 8 * size
         self.r_inverse = pow(self.r, -1, modulus)
 
@@ -50,7 +52,8 @@ FIELDS = {
             "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf"
             "6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab", 16)),
         Field("bls12-381-fr", 32,
-              0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001),
+              0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001, 32,
+              0x16A2A19EDFE81F20D09B681922C813B4B63683508C2280B93829971F439F0D2B),
         Field("bn254-fr", 32,
               0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001),
     )
@@ -61,8 +64,16 @@ class Elementwise:
     """An operation on each pair of elements, as stored: its formula, and how many results the time
     of one element is divided by."""
 
+    truth = "the integers of Python"
+
     def __init__(self, formula, per_element=1):
         self.formula, self.per_element, self.expected = formula, per_element, {}
+
+    def sizes(self, where, args):
+        return args.sizes if where == "cpu" else [args.gpu_size]
+
+    def operands(self, session, field, n):
+        return session.operands(field, lambda: Operands(session.folder, field))
 
     def load(self, field, n):
         """The sizes that the adaptor is told: of one a, of one b, of all results."""
@@ -71,7 +82,7 @@ class Elementwise:
     def first_difference(self, field, operands, n, file):
         """The index of the first wrong element, or None. Operands repeat, and so do results."""
         if field not in self.expected:
-            self.expected[field] = field.encode(self.formula(field, a, b) for a, b in operands)
+            self.expected[field] = field.encode(self.formula(field, a, b) for a, b in operands.pairs)
         want, size = self.expected[field], field.size * n
         for at in range(0, size, len(want)):
             part = want[:size - at]
@@ -81,12 +92,81 @@ class Elementwise:
         return None
 
 
+def evaluate(field, x, point, is_reversed):
+    """The polynomial with coefficients x, in natural or in bit-reversed order, there."""
+    while len(x) > 1:
+        half = len(x) // 2
+        c = pow(point, half, field.p)
+        pairs = zip(x[::2], x[1::2]) if is_reversed else zip(x[:half], x[half:])
+        x = [(low + high * c) % field.p for low, high in pairs]
+    return x[0]
+
+
+def reverse(i, bits):
+    return int(f"{i:0{bits}b}"[::-1], 2) if bits else 0
+
+
+class Transform:
+    """A forward transform over the default domain, in the orders of its two letters. As the
+    operation is linear, Montgomery form does not matter."""
+
+    per_element = 1
+    truth = "the integers of Python, or from the first peer"
+    SIZES = {"cpu": [1 << 20], "gpu": [1 << 16, 1 << 20, 1 << 24]}
+    WHOLE = 1024  # up to this size all outputs are computed, otherwise FEW
+    FEW = 2
+
+    def __init__(self, order):
+        self.reversed_in, self.reversed_out = (letter == "r" for letter in order)
+
+    def sizes(self, where, args):
+        return args.ntt_sizes or self.SIZES[where]
+
+    def operands(self, session, field, n):
+        return session.operands((field, n), lambda: Distinct(session.folder, field, n))
+
+    def load(self, field, n):
+        return field.size, field.size, field.size * n
+
+    def expected(self, field, operands, n):
+        """Some outputs, or all: by their place."""
+        known = operands.known.get(self)
+        if known is None:
+            x, bits, known = operands.elements(), n.bit_length() - 1, {}
+            root = pow(field.root, 1 << field.adicity - bits, field.p)
+            source = random.Random(n)
+            for k in range(n) if n <= self.WHOLE else source.sample(range(n), self.FEW):
+                place = reverse(k, bits) if self.reversed_out else k
+                known[place] = evaluate(field, x, pow(root, k, field.p), self.reversed_in)
+            operands.known[self] = known
+        return known
+
+    def first_difference(self, field, operands, n, file):
+        for place, value in self.expected(field, operands, n).items():
+            file.seek(place * field.size)
+            if file.read(field.size) != field.encode([value]):
+                return place
+        file.seek(0)
+        first = operands.results.setdefault(self, file.name + f".{len(operands.results)}")
+        if not os.path.exists(first):
+            os.link(file.name, first)
+        with open(first, "rb") as other:
+            for at in range(0, n * field.size, 1 << 24):
+                want, got = other.read(1 << 24), file.read(1 << 24)
+                if want != got:
+                    return (at + len(os.path.commonprefix([got, want]))) // field.size
+        return None
+
+
 # mul64 is a * b^64 with one load: arithmetic without memory.
 OPS = {
     "add": Elementwise(lambda f, a, b: (a + b) % f.p),
     "mul": Elementwise(lambda f, a, b: a * b * f.r_inverse % f.p),
     "inv": Elementwise(lambda f, a, b: pow(a, -1, f.p) * f.r * f.r % f.p),
     "mul64": Elementwise(lambda f, a, b: a * pow(b * f.r_inverse, 64, f.p) % f.p, 64),
+    "ntt-nn": Transform("nn"),
+    "ntt-nr": Transform("nr"),
+    "ntt-rn": Transform("rn"),
 }
 
 # What is measured: where, field, operation.
@@ -96,6 +176,8 @@ CASES = [
     ("cpu", "bls12-381-fq", "inv"),
     ("cpu", "bls12-381-fr", "add"),
     ("cpu", "bls12-381-fr", "mul"),
+    ("cpu", "bls12-381-fr", "ntt-nn"),
+    ("cpu", "bls12-381-fr", "ntt-nr"),
     ("cpu", "bn254-fr", "mul"),
     ("gpu", "bls12-381-fq", "add"),
     ("gpu", "bls12-381-fq", "mul"),
@@ -103,6 +185,9 @@ CASES = [
     ("gpu", "bls12-381-fr", "add"),
     ("gpu", "bls12-381-fr", "mul"),
     ("gpu", "bls12-381-fr", "mul64"),
+    ("gpu", "bls12-381-fr", "ntt-nn"),
+    ("gpu", "bls12-381-fr", "ntt-nr"),
+    ("gpu", "bls12-381-fr", "ntt-rn"),
     ("gpu", "bn254-fr", "mul"),
 ]
 
@@ -116,10 +201,11 @@ PEERS = [
     ("sppark", "sppark", "gpu", "#c2185b", "diamond"),
 ]
 
-UNITS = {  # of the tables, from nanoseconds per element
-    "cpu": ("ns per element", lambda ns: ns),
-    "gpu": ("G elements per second", lambda ns: 1 / ns),
+UNITS = {  # of the tables, from nanoseconds per element, and the number of elements
+    "cpu": ("ns per element", lambda ns, n: ns),
+    "gpu": ("G elements per second", lambda ns, n: 1 / ns),
 }
+MS = "ms per transform", lambda ns, n: ns * n / 1e6
 
 
 class Gone(Exception):
@@ -205,14 +291,46 @@ class Operands:
                 file.write(field.encode(elements))
 
 
+class Distinct:
+    """n different elements of a field, for both operands, and the outputs of their transforms."""
+
+    def __init__(self, folder, field, n):
+        self.field, self.known, self.results = field, {}, {}
+        self.path = os.path.join(folder, f"{field.name}.{n}")
+        self.paths = [self.path, self.path]
+        data = bytearray(random.Random(n).randbytes(n * field.size))
+        top = slice(field.size - 1, None, field.size)  # cut to below half of any modulus here
+        data[top] = data[top].translate(bytes(byte & 15 for byte in range(256)))
+        with open(self.path, "wb") as file:
+            file.write(data)
+
+    def elements(self):
+        with open(self.path, "rb") as file:
+            data, size = file.read(), self.field.size
+        return [int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)]
+
+    def close(self):
+        for path in [self.path, *self.results.values()]:
+            if os.path.exists(path):
+                os.unlink(path)
+
+
 class Session:
     def __init__(self, args, folder):
         self.args, self.folder = args, folder
-        self.operands = {}
+        self.made = {}
         self.rows, self.notes, self.gone, self.differs = [], [], set(), False
         self.env = dict(os.environ, XDG_CACHE_HOME=folder, GOMP_SPINCOUNT=SPIN)
         self.env["LD_LIBRARY_PATH"] = os.pathsep.join(
             filter(None, [os.path.join(args.dir, "bin"), os.environ.get("LD_LIBRARY_PATH")]))
+
+    def operands(self, key, make):
+        """Those of a field are kept; those of one size give way to the next."""
+        if key not in self.made:
+            for old in [k for k in self.made if isinstance(k, tuple)]:
+                self.made.pop(old).close()
+            self.made[key] = make()
+        return self.made[key]
 
     def note(self, text):
         if text not in self.notes:
@@ -259,12 +377,13 @@ class Session:
         if answer is None or answer == ["checked"]:
             return answer is not None
         with open(path, "rb") as file:
-            wrong = OPS[op].first_difference(field, self.operands[field].pairs, n, file)
+            operands = OPS[op].operands(self, field, n)
+            wrong = OPS[op].first_difference(field, operands, n, file)
         os.unlink(path)
         if wrong is None:
             return True
         self.differs = True
-        self.note(f"{adaptor.name}: {what}: element {wrong} differs from the integers of Python")
+        self.note(f"{adaptor.name}: {what}: element {wrong} differs from {OPS[op].truth}")
         return False
 
     def turns(self, adaptors, n):
@@ -300,10 +419,9 @@ class Session:
         say(f"{field.name} {op}, {count(n)} elements, {on(threads)}, in ns: {shown}")
 
     def group(self, adaptors, where, field, n, ops, counts):
-        if field not in self.operands:
-            self.operands[field] = Operands(self.folder, field)
         for sizes, of in itertools.groupby(ops, key=lambda op: OPS[op].load(field, n)):
-            words = ["load", field.name, n, *sizes, *self.operands[field].paths]
+            of = list(of)
+            words = ["load", field.name, n, *sizes, *OPS[of[0]].operands(self, field, n).paths]
             line = " ".join(map(str, words))
             loaded = [a for a in adaptors if self.ask(a, line, f"loading {n} elements") is not None]
             for op, threads in itertools.product(of, counts):
@@ -318,8 +436,11 @@ class Session:
                 return
             for name, of in itertools.groupby(cases, key=lambda case: case[1]):
                 ops = [case[2] for case in of]
-                for n in self.args.sizes if where == "cpu" else [self.args.gpu_size]:
-                    self.group(adaptors, where, FIELDS[name], n, ops, self.threads(where, n))
+                for sizes, alike in itertools.groupby(
+                        ops, key=lambda op: OPS[op].sizes(where, self.args)):
+                    alike = list(alike)
+                    for n in sizes:
+                        self.group(adaptors, where, FIELDS[name], n, alike, self.threads(where, n))
         finally:
             for adaptor in adaptors:
                 adaptor.close()
@@ -402,18 +523,26 @@ def names(where):
 def cell(row, unit):
     if row is None:
         return "-"
-    values = sorted(map(unit, (row["ns_min"], row["ns_max"])))
-    text = f"{digits(unit(row['ns']))} ({digits(values[0])} to {digits(values[1])})"
+    values = sorted(unit(row[key], row["n"]) for key in ("ns_min", "ns_max"))
+    text = f"{digits(unit(row['ns'], row['n']))} ({digits(values[0])} to {digits(values[1])})"
     if row["peer"] != OWN and row["ratio"]:
         text += f", **{digits(row['ratio'])}x**"
     return text
 
 
-def table(rows, where):
+def is_transform(row):
+    return isinstance(OPS[row["op"]], Transform)
+
+
+def tables(rows, where):
+    return (table([r for r in rows if not is_transform(r)], where, *UNITS[where]) +
+            table([r for r in rows if is_transform(r)], where, *MS))
+
+
+def table(rows, where, unit, convert):
     cases = by_case(rows, where)
     if not cases:
         return []
-    unit, convert = UNITS[where]
     peers = [p for p in names(where) if any(p in of for _, of in cases)]
     head = ["field, operation", "elements"] + (["threads"] if where == "cpu" else []) + peers
     lines = [f"In {unit}: median (lowest to highest) over {rows[0]['turns']} turns; then, of a "
@@ -518,7 +647,7 @@ def write_all(args, session):
     lines = machine(args)
     text = [f"    {l}" for l in lines] + [""]
     for where in UNITS:
-        text += table(session.rows, where)
+        text += tables(session.rows, where)
     text += [f"- {n}" for n in session.notes]
     print("\n".join(text))
     if not args.output:
@@ -567,6 +696,8 @@ def arguments():
                    help="elements on the CPU (4096,4M)")
     p.add_argument("--gpu-size", type=number, default="16M", metavar="N",
                    help="elements on the GPU (16M)")
+    p.add_argument("--ntt-sizes", type=numbers, metavar="N,...",
+                   help="elements of a transform (1M on the CPU; 64K,1M,16M on the GPU)")
     p.add_argument("--threads", type=number, default=len(os.sched_getaffinity(0)), metavar="N",
                    help="beside one thread, for the larger sizes (all)")
     p.add_argument("--peers", type=listed([p[0] for p in PEERS]), metavar="NAME,...",

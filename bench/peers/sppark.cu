@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench/peers: sppark's field types on an NVIDIA GPU, operands and results in its memory. The
- * kernels are one line each: one thread, one element. "mul64" multiplies 64 times for each load:
- * arithmetic alone.
+ * bench/peers: sppark's field types and transforms on an NVIDIA GPU, operands and results in its
+ * memory. The kernels are one line each: one thread, one element. "mul64" multiplies 64 times for
+ * each load: arithmetic alone. Transforms are in place: repeated, they go on with their results.
  */
 #include "adaptor.h"
 
 #include <cuda_runtime.h>
 #include <ff/alt_bn128.hpp>
 #include <ff/bls12-381.hpp>
+#include <ntt/ntt.cuh> /* for bls12_381::fr_t, as FEATURE_BLS12_381 says */
 
 enum { BLOCK = 256 };
 
@@ -40,6 +41,13 @@ template <class F> static void launch(void (*kernel)(F *, const F *, const F *, 
                                                       (const F *)memory[1], loaded.n);
 }
 
+static void transform(NTT::InputOutputOrder order)
+{
+    NTT::Base_dev_ptr(select_gpu()[0], (bls12_381::fr_t *)memory[2],
+                      63 - __builtin_clzll(loaded.n), order, NTT::Direction::forward,
+                      NTT::Type::standard);
+}
+
 static const struct {
     const char *kind, *op;
     void (*run)(void);
@@ -51,6 +59,9 @@ static const struct {
     {"bls12-381-fr", "mul", [] { launch(mul<bls12_381::fr_t, 1>); }},
     {"bls12-381-fr", "mul64", [] { launch(mul<bls12_381::fr_t, 64>); }},
     {"bn254-fr", "mul", [] { launch(mul<alt_bn128::fr_t, 1>); }},
+    {"bls12-381-fr", "ntt-nn", [] { transform(NTT::InputOutputOrder::NN); }},
+    {"bls12-381-fr", "ntt-nr", [] { transform(NTT::InputOutputOrder::NR); }},
+    {"bls12-381-fr", "ntt-rn", [] { transform(NTT::InputOutputOrder::RN); }},
 };
 
 static void (*chosen)(void);
@@ -81,7 +92,10 @@ static const char *peer_choose(const char *op, unsigned threads)
     for (const auto &o : operations)
         if (!strcmp(o.kind, loaded.kind) && !strcmp(o.op, op)) {
             chosen = o.run;
-            return NULL;
+            return check(cudaMemcpy(memory[2], memory[0],
+                                    loaded.bytes_a < loaded.bytes_out ? loaded.bytes_a
+                                                                      : loaded.bytes_out,
+                                    cudaMemcpyDeviceToDevice));
         }
     return "not among the kernels of sppark.cu";
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench/peers: gnark-crypto, by its vectors (AVX-512 where it has that for the field) and its
-// batch inverse, which allocates its result. The protocol is in ../adaptor.h.
+// bench/peers: gnark-crypto, by its vectors (AVX-512 where it has that for the field), its batch
+// inverse, which allocates its result, and its transforms, which are in place: repeated, they go on
+// with their results. The protocol is in ../adaptor.h.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	blsfp "github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	blsfr "github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
 	bnfr "github.com/consensys/gnark-crypto/ecc/bn254/fr"
 )
 
@@ -28,6 +30,9 @@ type vector[E any, V ~[]E] interface {
 
 // part computes some elements, and says where they are.
 type part[E any] func(out, a, b []E) []E
+
+// whole transforms all elements, with so many threads.
+type whole[E any] func(out []E, threads int)
 
 // loaded holds operands, whichever kind they are of.
 type loaded interface {
@@ -42,6 +47,9 @@ type arrays[E any] struct {
 	results   [][]E
 	ops       map[string]part[E]
 	chosen    part[E]
+	wholes    map[string]whole[E]
+	whole     whole[E]
+	threads   int
 }
 
 func operations[E any, V ~[]E, P vector[E, V]](invert func([]E) []E) map[string]part[E] {
@@ -52,10 +60,29 @@ func operations[E any, V ~[]E, P vector[E, V]](invert func([]E) []E) map[string]
 	}
 }
 
+// transforms are gnark's own from natural to bit-reversed order, with a permutation after it or not.
+func transforms(n int) map[string]whole[blsfr.Element] {
+	domain := fft.NewDomain(uint64(n))
+	reversed := func(out []blsfr.Element, threads int) {
+		domain.FFT(out, fft.DIF, fft.WithNbTasks(threads))
+	}
+	return map[string]whole[blsfr.Element]{
+		"ntt-nr": reversed,
+		"ntt-nn": func(out []blsfr.Element, threads int) {
+			reversed(out, threads)
+			fft.BitReverse(out)
+		},
+	}
+}
+
 func (x *arrays[E]) choose(op string, threads int) bool {
-	x.chosen = x.ops[op]
+	x.chosen, x.whole, x.threads = x.ops[op], x.wholes[op], threads
 	x.results = make([][]E, threads)
-	return x.chosen != nil
+	if x.whole != nil {
+		copy(x.out, x.a)
+		x.results = [][]E{x.out}
+	}
+	return x.chosen != nil || x.whole != nil
 }
 
 func (x *arrays[E]) once(k int) {
@@ -65,6 +92,10 @@ func (x *arrays[E]) once(k int) {
 
 func (x *arrays[E]) repeat(times int) {
 	for ; times > 0; times-- {
+		if x.whole != nil {
+			x.whole(x.out, x.threads)
+			continue
+		}
 		if len(x.results) == 1 {
 			x.once(0)
 			continue
@@ -145,12 +176,21 @@ func load[E any](n int, a, b string, ops map[string]part[E]) (loaded, error) {
 	return x, err
 }
 
+// loadFr is load with transforms, of sizes that are powers of two.
+func loadFr(n int, a, b string) (loaded, error) {
+	x, err := load(n, a, b, operations[blsfr.Element, blsfr.Vector](blsfr.BatchInvert))
+	if err == nil && n&(n-1) == 0 {
+		x.(*arrays[blsfr.Element]).wholes = transforms(n)
+	}
+	return x, err
+}
+
 func loadKind(kind string, n int, a, b string) (loaded, error) {
 	switch kind {
 	case "bls12-381-fq":
 		return load(n, a, b, operations[blsfp.Element, blsfp.Vector](blsfp.BatchInvert))
 	case "bls12-381-fr":
-		return load(n, a, b, operations[blsfr.Element, blsfr.Vector](blsfr.BatchInvert))
+		return loadFr(n, a, b)
 	case "bn254-fr":
 		return load(n, a, b, operations[bnfr.Element, bnfr.Vector](bnfr.BatchInvert))
 	}

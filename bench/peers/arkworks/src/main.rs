@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bench/peers: arkworks, with its assembly and its rayon. The protocol is in ../../adaptor.h.
-// Batch inverses are in place, as in arkworks: repeated, they go back and forth.
-use ark_ff::{batch_inversion, BigInt, Field};
+// Batch inverses are in place, as in arkworks: repeated, they go back and forth. So are transforms,
+// which go on with their results.
+use ark_ff::{batch_inversion, BigInt, FftField};
+use ark_poly::{EvaluationDomain, Radix2EvaluationDomain};
 use rayon::prelude::*;
 use std::io::{BufRead, Write};
 use std::time::Instant;
@@ -16,7 +18,7 @@ const MADV_HUGEPAGE: i32 = 14;
 const PAGE: usize = 4096;
 
 /// An element as it lies in memory: Montgomery form, lowest limb first.
-trait Element: Field + Copy {
+trait Element: FftField + Copy {
     const LIMBS: usize;
     fn from_limbs(limbs: &[u64]) -> Self;
     fn limbs(&self) -> &[u64];
@@ -44,6 +46,7 @@ enum Op {
     Add,
     Mul,
     Inv,
+    Ntt,
 }
 
 /// Operands, whichever kind they are of.
@@ -53,10 +56,11 @@ trait Loaded: Send {
     fn write(&self, path: &str) -> Result<()>;
 }
 
-struct Arrays<F> {
+struct Arrays<F: FftField> {
     a: Vec<F>,
     b: Vec<F>,
     out: Vec<F>,
+    domain: Option<Radix2EvaluationDomain<F>>,
 }
 
 /// Huge pages, as every adaptor asks for them.
@@ -91,7 +95,8 @@ fn load<F: Element>(n: usize, a: &str, b: &str) -> Result<Box<dyn Loaded>> {
     let (a, b) = (read_array::<F>(a, n)?, read_array::<F>(b, n)?);
     let mut out = new_array(n);
     out.resize(n, F::zero());
-    Ok(Box::new(Arrays { a, b, out }))
+    let domain = Radix2EvaluationDomain::new(n).filter(|d| d.size() == n);
+    Ok(Box::new(Arrays { a, b, out, domain }))
 }
 
 fn elementwise<F: Element>(x: &mut Arrays<F>, threads: usize, f: impl Fn(&F, &F) -> F + Sync) {
@@ -120,6 +125,11 @@ impl<F: Element> Loaded for Arrays<F> {
             Op::Add => elementwise(self, threads, |a, b| *a + b),
             Op::Mul => elementwise(self, threads, |a, b| *a * b),
             Op::Inv => batch_inversion(&mut self.out),
+            Op::Ntt => {
+                if let Some(domain) = self.domain {
+                    domain.fft_in_place(&mut self.out)
+                }
+            }
         }
     }
 
@@ -163,6 +173,7 @@ impl Adaptor {
             "add" => Some(Op::Add),
             "mul" => Some(Op::Mul),
             "inv" => Some(Op::Inv),
+            "ntt-nn" => Some(Op::Ntt),
             _ => return Ok("no arkworks does not have it".into()),
         };
         let threads = threads.parse().map_err(|_| "bad number of threads")?;
