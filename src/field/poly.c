@@ -286,7 +286,7 @@ struct block {
     const struct gx_poly *poly;
     const struct gx_poly_scan *scan;
     uint64_t from;
-    size_t count, length, bytes;
+    size_t count, length, runs, bytes;
     char *columns;
 };
 
@@ -303,7 +303,7 @@ static size_t runs_with(const struct block *block, size_t j)
 
 static size_t last_length(const struct block *block)
 {
-    return block->count - (runs_with(block, 0) - 1) * block->length;
+    return block->count - (block->runs - 1) * block->length;
 }
 
 /* Column j = column j - 1 (op) the elements j of the runs, which are put there first. */
@@ -330,9 +330,8 @@ static void scan_column(const struct block *block, size_t j)
 static void carry_runs(const struct block *block, char *carries, uint64_t *carry)
 {
     const struct gx_poly *poly = block->poly;
-    size_t runs = runs_with(block, 0);
-    for (size_t r = 0; r < runs; r++) {
-        size_t length = r + 1 < runs ? block->length : last_length(block);
+    for (size_t r = 0; r < block->runs; r++) {
+        size_t length = r + 1 < block->runs ? block->length : last_length(block);
         uint64_t total[GX_LIMBS_MAX], power[GX_LIMBS_MAX];
         memcpy(carries + r * block->bytes, carry, block->bytes);
         memcpy(total, column(block, length - 1) + r * block->bytes, block->bytes);
@@ -385,7 +384,8 @@ size_t gx__poly_scan(const struct gx_poly *poly, const struct gx_poly_scan *scan
     for (; from < to; from += block.count) {
         block.from = from;
         block.count = least(GX_POLY_BLOCK, (size_t)(to - from));
-        block.length = (block.count - 1) / GX_POLY_RUNS + 1;
+        block.length = (block.count + GX_POLY_RUNS - 1) / GX_POLY_RUNS;
+        block.runs = runs_with(&block, 0);
         uint64_t at = scan_start(poly, from, from + block.count);
         if (poly->check && checked)
             bad = least(bad, check(poly, poly->a, at, at + block.count));
