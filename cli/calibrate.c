@@ -110,7 +110,7 @@ static int run_calibrate(const common_opts *common)
     make_wishes(&w);
     if (opts.ops && !w.settings.op_count)
         return cli_usage(&cmd_calibrate,
-                         "--op: operations with parameters are not measured here, but whenever "
+                         "--op: operations on polynomials are not measured here, but whenever "
                          "they are used");
     if (!any_exists(&w))
         return cli_no_operation(&cmd_calibrate, opts.fields);

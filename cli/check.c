@@ -109,7 +109,7 @@ void check_differs(check_result *result, const gx_job *job, uint64_t index,
     memcpy(result->got, got, bytes);
     /* with parameters, results do not come from the elements with their index */
     result->operands = gx_op_get_info(job->op)->params ? 0 : operand_count(job->op);
-    for (unsigned k = 0; k < result->operands; k++) {
+    for (unsigned k = 0; k < result->operands && operands[k].host; k++) {
         size_t at = operands[k].broadcast ? 0 : index;
         memcpy(result->operand[k], (const unsigned char *)operands[k].host + at * bytes, bytes);
         if (operands[k].broadcast)
