@@ -132,6 +132,7 @@ typedef struct gx_field_info {
     uint32_t limbs;          /* 64-bit limbs; 0 for u32 and f32 */
     const uint64_t *modulus; /* `limbs` limbs, least significant first; NULL for u32 and f32 */
     uint32_t two_adicity;    /* transforms of up to 2^this elements; 0: none */
+    uint32_t reserved;
 } gx_field_info;
 
 typedef struct gx_op_info {
@@ -141,6 +142,7 @@ typedef struct gx_op_info {
     uint32_t reduces;   /* 1: reduces n elements to one */
     uint32_t params;    /* gx_job.params is: 0: NULL; 1: gx_ntt_params; 2: gx_poly_params; 3:
                            gx_op_params */
+    uint32_t reserved;
 } gx_op_info;
 
 /* Static data, or NULL for an unknown value; a registered operation has it until it is

@@ -23,7 +23,8 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
                  GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (symbol) == GX_EVALUATE,                \
                  (symbol) < GX_NTT    ? 0                                                          \
                  : (symbol) == GX_NTT ? 1                                                          \
-                                      : 2},                                                        \
+                                      : 2,                                                         \
+                 0},                                                                               \
                 words,                                                                             \
                 GX_SHAPE_##shape,                                                                  \
                 GX_SHADER_##family,                                                                \
