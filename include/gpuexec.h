@@ -765,8 +765,9 @@ GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
 /* Input. */
 typedef struct gx_calibration {
     size_t struct_size; /* sizeof(gx_calibration) */
-    const gx_op *ops;   /* operations to measure */
-    size_t op_count;    /* 0: add, mul and inv; others are predicted from the nearest of these */
+    const gx_op *ops;   /* operations to measure: those without parameters, and GX_NTT */
+    size_t op_count;    /* 0: add, mul, inv and ntt; others are predicted from the nearest of
+                           these */
     const gx_field *fields;
     size_t field_count; /* 0: all prime fields */
     uint64_t max_elems; /* largest size measured; 0: 16M */

@@ -14,8 +14,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
+#include "base/log.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
+#include "op/domain.h"
 #include "route/store.h"
 
 #define FIRST_ELEMS 64u
@@ -45,6 +47,13 @@
 /* Bytes of random numbers in an array; the rest are copies of them. */
 #define SEED_BYTES ((size_t)1 << 20)
 
+/* Transforms are measured one at a time, and so many together: sizes of the same shape. */
+static const uint32_t batch_log2[] = {0, 2, 5};
+/* Their sizes, in natural order; the model predicts others from the nearest. */
+static const uint32_t ntt_log2[] = {10, 14, 16, 18, 20, 22}, standard_ntt_log2[] = {12, 16, 20};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 enum { ARRAYS = 3 }; /* out, a, b; c is b again */
 
 /* The measurements of the current kind on one device. */
@@ -56,6 +65,7 @@ struct course {
     bool checked;      /* a result was verified */
     double n[2], t[2]; /* the last two sizes and their times */
     int points;
+    double level_ns; /* of the last transform: per element and level; 0: none yet */
 };
 
 struct calibration {
@@ -70,6 +80,8 @@ struct calibration {
     bool floats;               /* the arrays hold floats */
     bool registered;           /* the arrays are registered memory */
     struct gx_kind kind;
+    struct gx_domain domain; /* for transforms; prime NULL: none yet */
+    gx_ntt_params params;
     uint64_t end, deadline; /* of the calibration, and of the current kind */
     size_t done, kinds;
     bool cancelled;
@@ -214,6 +226,8 @@ static gx_job make_job(const struct calibration *c, const struct course *course,
         job.b = operand(c, course, 2);
     if (operands > 2)
         job.c = operand(c, course, 2);
+    if (c->kind.op == GX_NTT)
+        job.params = &c->params;
     return job;
 }
 
@@ -346,11 +360,13 @@ static bool supports(const struct course *course, const struct gx_kind *kind)
 
 static void report(struct calibration *c, const struct course *course, double part)
 {
-    char what[96];
+    char what[96], size[24] = "";
     if (!c->settings->progress)
         return;
-    snprintf(what, sizeof what, "%s %s, %s memory", gx_field_get_info(c->kind.field)->name,
-             gx_op_get_info(c->kind.op)->name, gx_residency_name(c->kind.residency));
+    if (c->kind.op == GX_NTT)
+        snprintf(size, sizeof size, " of 2^%u", gx__shape_log2_n(c->kind.shape));
+    snprintf(what, sizeof what, "%s %s%s, %s memory", gx_field_get_info(c->kind.field)->name,
+             gx_op_get_info(c->kind.op)->name, size, gx_residency_name(c->kind.residency));
     double done = ((double)c->done + part) / (double)c->kinds;
     if (c->settings->progress(c->settings->user, lesser(done, 1),
                               course->device->engine->device.info.name, what))
@@ -374,9 +390,15 @@ static size_t begin(struct calibration *c)
     return active;
 }
 
+static uint64_t last_elems(const gx_calibration *settings)
+{
+    uint64_t most = settings->max_elems;
+    return most && most < LAST_ELEMS ? most : LAST_ELEMS;
+}
+
 static void measure_kind(struct calibration *c)
 {
-    uint64_t most = c->settings->max_elems, last = most && most < LAST_ELEMS ? most : LAST_ELEMS;
+    uint64_t last = last_elems(c->settings);
     size_t active = begin(c), sizes = 0, at = 0;
     for (uint64_t n = FIRST_ELEMS; n <= last; n *= GROWTH)
         sizes++;
@@ -395,9 +417,65 @@ static void measure_kind(struct calibration *c)
     }
 }
 
+/* ---- transforms ---- */
+
+/* The one of the current kind's field. */
+static gx_status set_domain(struct calibration *c)
+{
+    char message[GX_MESSAGE_BYTES];
+    const gx_domain_desc desc = {.struct_size = sizeof desc,
+                                 .field = c->kind.field,
+                                 .log2_size =
+                                     ntt_log2[COUNT(ntt_log2) - 1]}; /* the largest of all shapes */
+    gx_status s = GX_OK;
+    if (!c->domain.prime || c->domain.prime->field != c->kind.field)
+        s = gx__domain_set(&c->domain, c->instance, &desc, message, sizeof message);
+    c->params = (gx_ntt_params){.struct_size = sizeof c->params,
+                                .domain = &c->domain,
+                                .log2_n = gx__shape_log2_n(c->kind.shape)};
+    return s;
+}
+
+static void drop_tables(struct calibration *c)
+{
+    for (size_t i = 0; i < c->count && c->domain.prime; i++)
+        gx__tables_drop(c->course[i].device->engine, c->domain.id);
+}
+
+/* Whether there is time for n elements: two runs to warm up, and two. Unlike other kinds,
+ * transforms do not begin with sizes that always are short. */
+static bool has_time(const struct calibration *c, const struct course *course, uint64_t n)
+{
+    uint64_t now = gx__now_ns(), left = c->deadline > now ? c->deadline - now : 0;
+    return 4 * course->level_ns * c->params.log2_n * (double)n <= (double)left;
+}
+
+static void measure_transforms(struct calibration *c, struct course *course)
+{
+    uint64_t last = last_elems(c->settings), one = (uint64_t)1 << c->params.log2_n;
+    for (size_t k = 0; k < COUNT(batch_log2) && !course->over && !c->cancelled; k++) {
+        uint64_t n = one << batch_log2[k];
+        if (n > last || !has_time(c, course, n))
+            return;
+        double t = measure(c, course, n);
+        course->level_ns = t / ((double)n * c->params.log2_n);
+        course->points++;
+        course->over |= t > LONG_RUN_NS;
+        report(c, course, (double)(k + 1) / (double)COUNT(batch_log2));
+    }
+}
+
+static void measure_shape(struct calibration *c)
+{
+    if (!begin(c) || set_domain(c) != GX_OK)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        measure_transforms(c, &c->course[i]);
+}
+
 /* ---- all kinds ---- */
 
-static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV};
+static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV, GX_NTT};
 
 /* Lists all prime fields and returns their number. */
 static size_t standard_fields(gx_field fields[GX_FIELD_END])
@@ -409,21 +487,36 @@ static size_t standard_fields(gx_field fields[GX_FIELD_END])
     return count;
 }
 
+/* Operations, and transforms by shape, that the settings select. Sets those of the kind with this
+ * number, and returns how many there are. */
+static size_t nth_op(const gx_calibration *settings, size_t number, struct gx_kind *kind)
+{
+    bool standard = !settings->op_count;
+    const gx_op *op = standard ? standard_ops : settings->ops;
+    const uint32_t *log2_n = standard ? standard_ntt_log2 : ntt_log2;
+    size_t ops = standard ? COUNT(standard_ops) : settings->op_count, count = 0;
+    for (size_t i = 0; i < ops; i++) {
+        size_t shapes = op[i] != GX_NTT ? 1 : standard ? COUNT(standard_ntt_log2) : COUNT(ntt_log2);
+        if (number >= count && number - count < shapes) {
+            kind->op = op[i];
+            kind->shape = op[i] == GX_NTT ? gx__shape(log2_n[number - count], true) : 0;
+        }
+        count += shapes;
+    }
+    return count;
+}
+
 /* The kind with this number, of those that the settings select; false: no more. */
 static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_kind *kind)
 {
     gx_field primes[GX_FIELD_END];
-    size_t ops =
-        settings->op_count ? settings->op_count : sizeof standard_ops / sizeof *standard_ops;
     size_t fields = settings->field_count ? settings->field_count : standard_fields(primes);
-    const gx_op *op = settings->op_count ? settings->ops : standard_ops;
     const gx_field *field = settings->field_count ? settings->fields : primes;
-    size_t residency = number / (ops * fields);
-    kind->residency = (gx_residency)(GX_HOST_MEMORY + residency);
+    size_t ops = nth_op(settings, 0, kind);
+    nth_op(settings, number % ops, kind);
+    kind->residency = (gx_residency)(GX_HOST_MEMORY + number / (ops * fields));
     kind->field = field[number / ops % fields];
-    kind->op = op[number % ops];
     kind->path = GX_PATH_AUTO;
-    kind->shape = 0;
     return kind->residency <= GX_DEVICE_MEMORY;
 }
 
@@ -432,7 +525,9 @@ static bool is_wanted(const struct calibration *c, const struct gx_kind *kind)
     bool any = false;
     for (size_t i = 0; i < c->count; i++)
         any |= supports(&c->course[i], kind);
-    return any && gx_op_exists(kind->op, kind->field);
+    bool fits = kind->op != GX_NTT ||
+                (uint64_t)1 << gx__shape_log2_n(kind->shape) <= last_elems(c->settings);
+    return any && fits && gx_op_exists(kind->op, kind->field);
 }
 
 /* Measures the cost of one more job in a call, besides its elements. */
@@ -474,13 +569,16 @@ static void measure_all(struct calibration *c)
         c->deadline = now + left / kinds;
         set_registered(c, kind.residency == GX_REGISTERED_MEMORY);
         set_floats(c, kind.field == GX_F32);
+        if (kind.op == GX_NTT && c->domain.prime && c->domain.prime->field != kind.field)
+            drop_tables(c);
         if (kind.residency != GX_REGISTERED_MEMORY || c->registered)
-            measure_kind(c);
-        if (!c->done && kind.residency == GX_HOST_MEMORY)
+            kind.op == GX_NTT ? measure_shape(c) : measure_kind(c);
+        if (!c->done && kind.residency == GX_HOST_MEMORY && kind.op != GX_NTT)
             for (size_t d = 0; d < c->count; d++)
                 measure_next(c, &c->course[d]);
         c->done++;
     }
+    drop_tables(c);
     set_registered(c, false);
 }
 

@@ -120,6 +120,27 @@ static bool predict_kind(const struct gx_model *model, const struct gx_kind *kin
     return curve && gx__curve_predict(curve, n, p);
 }
 
+static void scale_prediction(struct gx_prediction *p, double by)
+{
+    p->ns = fmin(p->ns * by, GX_PREDICTION_MAX);
+    p->slow_ns = fmin(p->slow_ns * by, GX_PREDICTION_MAX);
+}
+
+/* More transforms than were measured together take as long as several times as many as were. */
+static bool predict_several(const struct gx_model *model, const struct gx_kind *kind, double n,
+                            struct gx_prediction *p)
+{
+    double one = (double)((uint64_t)1 << gx__shape_log2_n(kind->shape)), times = 1;
+    bool known = predict_kind(model, kind, n, p);
+    while (!known && n > one * times * 2) {
+        times *= 2;
+        known = predict_kind(model, kind, n / times, p);
+    }
+    if (known)
+        scale_prediction(p, times);
+    return known;
+}
+
 /* From a transform whose size differs by 2^apart, in this order or the other: per element it takes
  * as many levels. */
 static bool predict_from(const struct gx_model *model, const struct gx_kind *kind, int apart,
@@ -132,11 +153,9 @@ static bool predict_from(const struct gx_model *model, const struct gx_kind *kin
         return false;
     other.shape = gx__shape((uint32_t)log2_n, permutes);
     swapped.shape = gx__shape((uint32_t)log2_n, !permutes);
-    if (!predict_kind(model, &other, n, p) && !predict_kind(model, &swapped, n, p))
+    if (!predict_several(model, &other, n, p) && !predict_several(model, &swapped, n, p))
         return false;
-    double levels = (own ? own : 1) / (double)(log2_n ? log2_n : 1);
-    p->ns = fmin(p->ns * levels, GX_PREDICTION_MAX);
-    p->slow_ns = fmin(p->slow_ns * levels, GX_PREDICTION_MAX);
+    scale_prediction(p, (own ? own : 1) / (double)(log2_n ? log2_n : 1));
     return true;
 }
 

@@ -524,7 +524,7 @@ static void forget_derived(struct gx_device_slot *slot)
 static bool is_result_right(void *user, struct gx_engine *engine, const gx_job *job)
 {
     struct gx_router *router = user;
-    struct gx_sampler sampler = {.seed = gx__now_ns()};
+    struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = engine->instance};
     uint64_t wrong, count = job->n < GX_PROBE_ELEMS ? job->n : GX_PROBE_ELEMS;
     if (engine->slot->host || gx__results_right(&sampler, job, job->out.host, count, &wrong))
         return true;

@@ -287,6 +287,41 @@ static void replaces(void **state)
     close_devices();
 }
 
+/* Sizes that fit, of the fields that have transforms; others are predicted from the nearest. */
+static void transforms_too(void **state)
+{
+    (void)state;
+    static const gx_op ntt[] = {GX_NTT};
+    static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BN254_FR};
+    struct gx_kind kind = {GX_NTT, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
+    struct gx_prediction one, many;
+    gx_model_row rows[16];
+    size_t count = 0;
+    gx_calibration settings = small;
+    settings.ops = ntt;
+    settings.op_count = 1;
+    settings.fields = fields;
+    settings.field_count = 2;
+    settings.max_elems = 1 << 14;
+    open_devices("cpu", "sim:desktop");
+    assert_int_equal(gx__calibrate(&instance, devices, 1, &settings, NULL, NULL), GX_OK);
+    gx__model_rows(devices[0].model, rows, GXT_COUNT(rows), &count);
+    assert_int_equal(count, 3); /* 2^10, 4 of these, and 2^14 */
+    for (size_t i = 0; i < count; i++)
+        assert_true(rows[i].op == GX_NTT && rows[i].field == GX_BN254_FR && rows[i].permutes);
+    assert_true(rows[0].log2_n == 10 && rows[0].n == 1 << 10 && rows[1].n == 1 << 12);
+    assert_true(rows[2].log2_n == 14 && rows[2].n == 1 << 14);
+    for (uint32_t log2_n = 7; log2_n <= 17; log2_n++) {
+        kind.shape = gx__shape(log2_n, log2_n % 2);
+        uint64_t n = (uint64_t)1 << log2_n;
+        assert_true(gx__model_predict(devices[0].model, &kind, (double)n, &one));
+        assert_true(gx__model_predict(devices[0].model, &kind, 8 * (double)n, &many));
+        assert_true(one.ns > 0 && many.ns > one.ns);
+    }
+    assert_null(devices[0].engine->tables.all);
+    close_devices();
+}
+
 static const gx_field words[] = {GX_U32, GX_F32};
 
 static void words_too(void **state)
@@ -393,6 +428,7 @@ int main(void)
         cmocka_unit_test(progress_and_cancel),
         cmocka_unit_test(no_time),
         cmocka_unit_test(replaces),
+        cmocka_unit_test(transforms_too),
         cmocka_unit_test(words_too),
         cmocka_unit_test(wrong_results),
         cmocka_unit_test(lost_on_the_way),

@@ -377,7 +377,8 @@ static void shapes(void **state)
     near(predict(model, &of_16, 65536), 1.6e6, 1e-6);
     near(predict(model, &of_17, 65536), 1.7e6, 1e-6);
     learn(model, &of_20, 65536, 4e6);
-    near(predict(model, &of_19, 65536), 3.8e6, 1e-6); /* the nearer one */
+    near(predict(model, &of_19, 65536), 3.8e6, 1e-6);             /* the nearer one */
+    near(predict(model, &of_16, 1024 * 65536.0), 1638.4e6, 1e-6); /* many take many times as long */
     struct gx_kind there = of_16, registered = of_16, first = transform(0, true);
     there.residency = GX_DEVICE_MEMORY;
     registered.residency = GX_REGISTERED_MEMORY;
