@@ -31,7 +31,7 @@ enum {
 /* This much work raises the clocks again. */
 #define WARM_NS 20000000u
 
-const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV};
+const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV, GX_NTT};
 
 static const number_list default_sizes = {
     10, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}};
@@ -127,13 +127,15 @@ void router_chosen(const gx_report *report, bool shares, char *text, size_t size
 
 /* ---- calls ---- */
 
-gx_job router_job(const router *r, gx_op op, size_t n)
+gx_job router_job(router *r, gx_op op, size_t n)
 {
     gx_job job = {.op = op, .field = r->field, .n = n};
     job.a = gx_host(r->operand[0]);
     if (gx_op_get_info(op)->operands > 1)
         job.b = gx_host(r->operand[1]);
     job.out = gx_host(r->result);
+    if (gx_op_get_info(op)->params)
+        job_set_params(&job, r->domain, &r->params[log2_of(n)]);
     return job;
 }
 
@@ -353,6 +355,13 @@ void router_fill(router *r, gx_field field)
         }
     }
     memset(r->result, 0, r->room * r->element_bytes);
+    /* without one, its jobs say so */
+    const gx_domain_desc desc = {.struct_size = sizeof desc,
+                                 .field = field,
+                                 .log2_size = log2_of(job_size(GX_NTT, field, r->room))};
+    gx_domain_destroy(&r->domain);
+    if (gx_op_exists(GX_NTT, field))
+        gx_domain_create(r->ctx, &desc, &r->domain);
 }
 
 int router_register(router *r, bool on)
@@ -428,7 +437,7 @@ static int bench_all(router *r)
     gx_field fields[32];
     size_t count = fields_wanted(r, fields);
     size_t wheres = 2 + r->candidates - (r->cpu < r->candidates);
-    size_t room = wheres * count * 3 * r->sizes.count;
+    size_t room = wheres * count * ROUTER_OPS * r->sizes.count;
     r->cells = calloc(room, sizeof *r->cells);
     if (!r->cells || !make_arrays(r))
         return cli_no_memory();
@@ -465,12 +474,13 @@ static int run_router(const common_opts *common, const bench_opts *opts)
                            .count = ROUTER_COLUMNS}};
     for (unsigned op = 1; op < 32; op++)
         if (opts->ops >> op & 1 && !is_measured((gx_op)op))
-            return cli_usage(&cmd_bench, "suite router supports add, mul and inv");
+            return cli_usage(&cmd_bench, "suite router supports add, mul, inv and ntt");
     int rc = cli_open(common, &r.ctx);
     if (rc == EXIT_DONE)
         rc = find_candidates(&r);
     if (rc == EXIT_DONE)
         rc = bench_all(&r);
+    gx_domain_destroy(&r.domain);
     rc = bench_close(&r.ctx, rc);
     free(r.operand[0]);
     free(r.operand[1]);

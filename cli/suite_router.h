@@ -6,11 +6,12 @@
 #ifndef SUITE_ROUTER_H
 #define SUITE_ROUTER_H
 
+#include "jobs.h"
 #include "measure.h"
 #include "suite.h"
 
 /* All candidates, then the router's choice, which is always last. */
-enum { ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1, ROUTER_OPS = 3 };
+enum { ROUTER_LOG2_MAX = 30, ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1, ROUTER_OPS = 4 };
 
 extern const gx_op router_ops[ROUTER_OPS];
 
@@ -85,6 +86,8 @@ typedef struct router {
     gx_field field; /* of the arrays' contents */
     size_t element_bytes, room;
     unsigned char *operand[2], *result;
+    gx_domain *domain;                      /* of the field, if it has one */
+    job_params params[ROUTER_LOG2_MAX + 1]; /* of transforms, by log2 of their size */
     router_cell *cells;
     size_t cell_count;
     uint64_t decided, unknown; /* decisions since calibration; of these, without measurements */
@@ -111,11 +114,11 @@ bool router_show(router *r, const router_row *row);
 /* Ends a group of rows. */
 void router_step(router *r);
 
-/* Fills the arrays with `room` elements of the field. */
+/* Fills the arrays with `room` elements of the field, and makes its domain. */
 void router_fill(router *r, gx_field field);
 /* Registers all of them, or undoes that. Returns an exit code. */
 int router_register(router *r, bool on);
-gx_job router_job(const router *r, gx_op op, size_t n);
+gx_job router_job(router *r, gx_op op, size_t n);
 
 /* One call; reports (one per job) may be NULL. Returns an exit code. */
 int router_call(router *r, const router_way *way, gx_report *reports);

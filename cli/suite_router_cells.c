@@ -214,9 +214,13 @@ static int resident_cell(router *r, size_t where, gx_op op, size_t n)
 
 /* ---- all cells ---- */
 
+/* An operation that cannot have one of the sizes is left out. */
 static bool op_wanted(const router *r, gx_op op)
 {
-    return (!r->opts->ops || r->opts->ops & 1u << op) && gx_op_exists(op, r->field);
+    bool wanted = (!r->opts->ops || r->opts->ops & 1u << op) && gx_op_exists(op, r->field);
+    for (size_t i = 0; i < r->sizes.count; i++)
+        wanted = wanted && job_size(op, r->field, r->sizes.values[i]) == r->sizes.values[i];
+    return wanted;
 }
 
 static int run_where(router *r, size_t where)
