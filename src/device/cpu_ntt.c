@@ -85,7 +85,7 @@ static void run_reference(const struct gx_cpu_ntt *ntt, const struct gx_ntt_call
 {
     uint64_t root[GX_LIMBS_MAX] = {0};
     gx__domain_root(domain, call->log2_n, root);
-    gx__reference_ntt(call->prime, ntt->reference[call->prime->field],
+    gx__reference_ntt(domain->prime, ntt->reference[domain->prime->field],
                       &(struct gx_reference_ntt){.log2_n = call->log2_n,
                                                  .log2_pad = call->log2_pad,
                                                  .flags = call->flags,

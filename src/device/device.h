@@ -279,8 +279,8 @@ static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, co
     if (!own && job->op < GX_NTT)
         return most;
     if (!own) {
-        uint64_t unit = gx__job_unit(job);
-        return unit < most ? most / (unit ? unit : 1) * unit : unit;
+        uint64_t unit = gx__job_unit(job); /* 0: nothing to do */
+        return !unit ? most : unit < most ? most / unit * unit : unit;
     }
     if (own->desc.flags & GX_OP_WHOLE)
         return job->n;

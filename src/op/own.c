@@ -182,8 +182,12 @@ static gx_status fill(struct gx_own_op *own, struct gx_instance *instance, const
     own->desc.name = own->name;
     own->desc.spirv_entry = own->spirv_entry;
     own->desc.wgsl_entry = own->wgsl_entry;
-    own->info = (gx_op_info){own->name, "registered by the caller", desc->operands,
-                             (desc->flags & GX_OP_ONE_RESULT) != 0, 3, 0};
+    own->info = (gx_op_info){own->name,
+                             "registered by the caller",
+                             desc->operands,
+                             (desc->flags & GX_OP_ONE_RESULT) != 0,
+                             3,
+                             0};
     own->spirv = *spirv;
     own->instance = instance;
     atomic_store(&own->ending, false);

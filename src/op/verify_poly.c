@@ -58,7 +58,8 @@ struct checker {
 
 static void load(const struct checker *c, const void *elements, uint64_t i, uint64_t *x)
 {
-    memcpy(x, (const char *)elements + (size_t)i * c->bytes, c->bytes);
+    if (elements) /* always, as the job is valid */
+        memcpy(x, (const char *)elements + (size_t)i * c->bytes, c->bytes);
 }
 
 /* Loads an element of an operand; false: it should have been refused. */

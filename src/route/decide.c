@@ -301,7 +301,7 @@ static void use_steps(const struct gx_question *q, const struct curve *curves, b
  * predict with contention. */
 static bool split(const struct gx_question *q, bool contended, struct gx_decision *d)
 {
-    struct curve curves[GX_CANDIDATES_MAX];
+    struct curve curves[GX_CANDIDATES_MAX] = {0};
     bool in[GX_CANDIDATES_MAX];
     double fractions[GX_CANDIDATES_MAX], ns = 0;
     size_t portions = 0;
