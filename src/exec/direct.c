@@ -57,7 +57,7 @@ static char *memory_of(const gx_operand *o)
 static uint64_t dispatches_of(const struct gx_engine *engine, const gx_job *job, uint64_t n)
 {
     uint64_t most = gx__dispatch_most(&engine->device.facts, job);
-    return n ? (n + most - 1) / most : 1;
+    return n && most ? (n + most - 1) / most : 1;
 }
 
 /* For reports: counted as if dispatches were submitted in groups. */
