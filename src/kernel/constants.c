@@ -95,6 +95,8 @@ int main(int argc, char **argv)
 #undef X
     printf("#define GX_OP_CHECK %du\n", (int)GX_OP_CHECK);
     printf("#define GX_OP_NTT_COSET %du\n", (int)GX_OP_NTT_COSET);
+    printf("#define GX_OP_NTT_BACK %du\n", (int)GX_OP_NTT_BACK);
+    printf("#define GX_OP_NTT_BACK_COSET %du\n", (int)GX_OP_NTT_BACK_COSET);
     printf("#define GX_BROADCAST_A %uu\n#define GX_BROADCAST_B %uu\n#define GX_BROADCAST_C %uu\n",
            GX_BROADCAST_A, GX_BROADCAST_B, GX_BROADCAST_C);
     if (gx__prime(field))

@@ -16,6 +16,7 @@ Lazy lazy_zero() { return zero(); }
 Lazy lazy_add(Lazy x, Lazy y) { return add(x, y); }
 Lazy lazy_sub(Lazy x, Lazy y) { return sub(x, y); }
 Lazy carried(Lazy x) { return x; }
+Lazy settled(Lazy x) { return x; }
 Lazy lazy_mul(Lazy x, LazyBy y) { return canonical(multiply(factor(x), y)); }
 
 /* x / 2^halvings modulo p, halvings < 32: a multiple of p makes x divisible. */

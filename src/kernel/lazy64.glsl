@@ -109,18 +109,17 @@ Lazy lazy_mul(Lazy x, LazyBy y)
     return r;
 }
 
-/* x / 2^halvings modulo p, halvings <= LIMB_BITS: below p, or if any will do, below 2p.
- *
- * x - quotient p is between 0 and 2p: the top limb with what is carried into it gives x / p to
- * 2^-20, and 2^-10 are taken away before rounding down. A multiple of p makes that divisible, and
- * what is then halved is below (2 + 2^halvings) p. */
-Element lazy_element(Lazy x, uint halvings, bool any)
+/* How often p goes into x, or once less: x / p is known to 2^-20 from the top limb with what is
+ * carried into it, and 2^-10 are taken away before rounding down. */
+int quotient(Lazy x)
 {
     int top = x.limb[LIMBS - 1] + (x.limb[LIMBS - 2] >> LIMB_BITS);
-    int quotient = int((wide(top, int(QUOTIENT)) - (int64_t(1) << 42)) >> 52);
-    uint low = uint(x.limb[0]) - uint(quotient) * MODULUS_LIMBS[0];
-    int multiple = int(low * LIMB_NEG_INVERSE & (1u << halvings) - 1) - quotient;
-    uint limb[LIMBS + 1];
+    return int((wide(top, int(QUOTIENT)) - (int64_t(1) << 42)) >> 52);
+}
+
+/* x + multiple * p, which is not negative, in limbs 0 .. LIMB_MASK. */
+void plus_modulus(Lazy x, int multiple, out uint limb[LIMBS + 1])
+{
     int64_t carry = 0;
     [[unroll]] for (int k = 0; k < LIMBS; k++) {
         carry += int64_t(x.limb[k]) + wide(multiple, int(MODULUS_LIMBS[k]));
@@ -128,8 +127,27 @@ Element lazy_element(Lazy x, uint halvings, bool any)
         carry >>= LIMB_BITS;
     }
     limb[LIMBS] = uint(carry);
-    uint halved[LIMBS];
+}
+
+/* The same number modulo p, below 2p and carried. */
+Lazy settled(Lazy x)
+{
+    uint limb[LIMBS + 1];
+    plus_modulus(x, -quotient(x), limb);
+    [[unroll]] for (int k = 0; k < LIMBS; k++)
+        x.limb[k] = int(limb[k]);
+    return x;
+}
+
+/* x / 2^halvings modulo p, halvings <= LIMB_BITS: below p, or if any will do, below 2p. A multiple
+ * of p makes it divisible, so that what is halved is below (2 + 2^halvings) p. */
+Element lazy_element(Lazy x, uint halvings, bool any)
+{
+    int q = quotient(x);
+    uint low = uint(x.limb[0]) - uint(q) * MODULUS_LIMBS[0];
+    uint limb[LIMBS + 1], halved[LIMBS];
     Limbs r;
+    plus_modulus(x, int(low * LIMB_NEG_INVERSE & (1u << halvings) - 1) - q, limb);
     [[unroll]] for (int k = 0; k < LIMBS; k++) {
         halved[k] = (limb[k] >> halvings | limb[k + 1] << LIMB_BITS - halvings) & LIMB_MASK;
         r.limb[k] = int(halved[k]);

@@ -13,7 +13,7 @@
  * Stage 0 holds the fields below, stage 1 where the powers of the shift lie in the table, which is
  * bound as B.
  */
-#define RADIX_BITS (EACH == 8 ? 3 : 2)
+#define RADIX_BITS (EACH == 8 ? 3u : 2u)
 
 struct Pass {
     u32 log2_n, first, levels; /* of a transform; level where this pass begins; and how many */
@@ -80,39 +80,44 @@ FUNCTION u32 block_of(Pass p, u32 place)
 
 FUNCTION u32 reversed(u32 i, u32 bits) { return REVERSE_BITS(i) >> 1 >> 31u - bits; }
 
-/* Index in its transform of what is at `place`. */
-FUNCTION u32 index_of(Pass p, u32 place)
+/* ---- first load and last store ---- */
+
+/* Index in its transform of what is at `place`; indices are in bit-reversed order at the leaves of
+ * the tree. */
+FUNCTION u32 index_of(Pass p, u32 place, bool leaves)
 {
-    return flag(p, GX_K_NTT_COLUMNS) ? place / p.batch : place & (1u << p.log2_n) - 1u;
+    u32 i = flag(p, GX_K_NTT_COLUMNS) ? place / p.batch : place & (1u << p.log2_n) - 1u;
+    return leaves ? reversed(i, p.log2_n) : i;
 }
 
 /* Place of index i of the same transform, in an array of transforms of 2^bits. */
-FUNCTION u32 place_at(Pass p, u32 place, u32 i, u32 bits)
+FUNCTION u32 place_at(Pass p, u32 place, u32 i, u32 bits, u32 reversed_flag)
 {
+    if (flag(p, reversed_flag))
+        i = reversed(i, bits);
     if (flag(p, GX_K_NTT_COLUMNS))
         return i * p.batch + place % p.batch;
     return place >> p.log2_n << bits | i;
 }
 
-/* ---- first load and last store ---- */
-
-/* The place of an operand: beyond the end where the transform is padded. */
+/* Where the operand for `place` is: beyond the end if the transform is padded there. */
 FUNCTION u32 operand_of(Pass p, u32 place)
 {
-    if (!flag(p, GX_K_NTT_REVERSED_IN) && p.log2_pad == 0u)
-        return place;
-    u32 bits = p.log2_n - p.log2_pad, i = index_of(p, place);
-    if (i >> bits != 0u)
-        return ELEMENTS;
-    if (flag(p, GX_K_NTT_REVERSED_IN))
-        i = reversed(i, bits);
-    return place_at(p, place, i, bits);
+    u32 bits = p.log2_n - p.log2_pad, i = index_of(p, place, BACK);
+    return i >> bits != 0u ? ELEMENTS : place_at(p, place, i, bits, GX_K_NTT_REVERSED_IN);
+}
+
+/* Index of the result at `place`: an inverse transform has i where the forward one has -i. */
+FUNCTION u32 result_of(Pass p, u32 place)
+{
+    u32 i = index_of(p, place, !BACK);
+    return flag(p, GX_K_NTT_INVERSE) ? 0u - i & (1u << p.log2_n) - 1u : i;
 }
 
 FUNCTION Lazy load(Pass p, u32 place)
 {
     bool operand = flag(p, GX_K_NTT_OPERAND);
-    if (operand && place < ELEMENTS)
+    if (operand && p.log2_pad != 0u && place < ELEMENTS)
         place = operand_of(p, place);
     if (place >= ELEMENTS)
         return lazy_zero();
@@ -122,25 +127,13 @@ FUNCTION Lazy load(Pass p, u32 place)
     return lazy_of(x);
 }
 
-/* What is at `place` of a transform is in bit-reversed order: the index of this result, also
- * bit-reversed. An inverse transform has it where the forward one has minus that. */
-FUNCTION u32 result_of(Pass p, u32 place)
-{
-    u32 i = index_of(p, place);
-    return flag(p, GX_K_NTT_INVERSE) && i != 0u ? i ^ (1u << HIGHEST_BIT(i)) - 1u : i;
-}
-
 FUNCTION void store(Pass p, u32 place, Lazy x)
 {
     bool result = flag(p, GX_K_NTT_RESULT), inverse = result && flag(p, GX_K_NTT_INVERSE);
     if (place >= ELEMENTS)
         return;
-    if (result && (inverse || !flag(p, GX_K_NTT_REVERSED_OUT))) {
-        u32 i = result_of(p, place);
-        if (!flag(p, GX_K_NTT_REVERSED_OUT))
-            i = reversed(i, p.log2_n);
-        place = place_at(p, place, i, p.log2_n);
-    }
+    if (result && (inverse || flag(p, GX_K_NTT_REVERSED_OUT) == BACK))
+        place = place_at(p, place, result_of(p, place), p.log2_n, GX_K_NTT_REVERSED_OUT);
     store_element(place, lazy_element(x, inverse ? p.log2_n : 0u, !result));
 }
 
@@ -159,9 +152,8 @@ FUNCTION void shift(Pass p, INOUT(Lazy) x[EACH], u32 at)
     UNROLL for (int r = 0; r < EACH; r++) {
         u32 place = place_of(p, number_of(r, at));
         place = place < ELEMENTS ? place : 0u; /* of no use, but harmless */
-        x[r] = times_power(x[r], flag(p, GX_K_NTT_INVERSE)
-                                     ? reversed(result_of(p, place), p.log2_n)
-                                     : index_of(p, place));
+        x[r] = times_power(x[r], flag(p, GX_K_NTT_INVERSE) ? result_of(p, place)
+                                                           : index_of(p, place, BACK));
     }
 }
 
@@ -190,6 +182,48 @@ FUNCTION void butterflies(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
     }
 }
 
+/* The transposed butterflies, of a transform from the leaves to the root. */
+FUNCTION void butterflies_back(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
+{
+    UNROLL for (int b = 0; b < 1 << j; b++) {
+        const int apart = EACH >> j + 1, at = b * 2 * apart;
+        UNROLL for (int k = 0; k < apart; k++) {
+            Lazy y = x[at + apart + k];
+            x[at + apart + k] = lazy_sub(x[at + k], y);
+            x[at + k] = lazy_add(x[at + k], y);
+        }
+        if (j > 0) /* it is a sum of sums, and becomes part of another one */
+            x[at] = carried(x[at]);
+        if (b > 0 || !root) {
+            LazyBy w = lazy_by(load_table(block << j | b));
+            UNROLL for (int k = 0; k < apart; k++)
+                x[at + apart + k] = lazy_mul(x[at + apart + k], w);
+        }
+    }
+}
+
+/* Round i: up to RADIX_BITS levels of the pass. */
+FUNCTION void compute(Pass p, INOUT(Lazy) x[EACH], u32 i, u32 at, u32 outer)
+{
+    u32 level = p.tile_bits - RADIX_BITS - at, block = outer << level | LOCAL_INDEX >> at;
+    u32 begin = i * RADIX_BITS - level, end = min(p.levels - level, RADIX_BITS);
+    bool root = p.first == 0u && i == 0u;
+    if (!BACK && begin == 0u && end > 0u)
+        butterflies(x, 0, block, root);
+    if (!BACK && begin <= 1u && end > 1u)
+        butterflies(x, 1, block, root);
+#if EACH == 8
+    if (!BACK && end > 2u)
+        butterflies(x, 2, block, root);
+    if (BACK && end > 2u)
+        butterflies_back(x, 2, block, root);
+#endif
+    if (BACK && begin <= 1u && end > 1u)
+        butterflies_back(x, 1, block, root);
+    if (BACK && begin == 0u && end > 0u)
+        butterflies_back(x, 0, block, root);
+}
+
 /* Where an element lies in shared memory: so that the accesses of neighbouring invocations, before
  * and after an exchange, are in different banks. */
 FUNCTION u32 bank_of(Pass p, u32 number)
@@ -205,7 +239,6 @@ FUNCTION void exchange(Pass p, INOUT(Lazy) x[EACH], u32 from, u32 to)
     UNROLL for (int r = 0; r < EACH; r++) {
         put[r] = bank_of(p, number_of(r, from));
         get[r] = bank_of(p, number_of(r, to));
-        x[r] = carried(x[r]);
     }
     UNROLL for (int k = 0; k < LAZY_WORDS; k += GX_K_NTT_PLANES) {
         UNROLL for (int r = 0; r < EACH; r++)
@@ -221,10 +254,28 @@ FUNCTION void exchange(Pass p, INOUT(Lazy) x[EACH], u32 from, u32 to)
     }
 }
 
+/* Where the bits of an invocation's elements begin in round i: the last one may have fewer levels
+ * left than bits. */
+FUNCTION u32 bits_of_round(Pass p, u32 i)
+{
+    u32 left = p.tile_bits - p.line_bits, done = (i + 1u) * RADIX_BITS;
+    return i == 0u || done <= left ? p.tile_bits - done : p.line_bits;
+}
+
+/* Numbers grow by a factor of 8 in a round from the leaves to the root: every other time they are
+ * reduced. In the other direction they grow more slowly. */
+FUNCTION Lazy between_rounds(Lazy x, u32 step)
+{
+    if (BACK && step % 2u == 0u)
+        return settled(x);
+    return carried(x);
+}
+
 FUNCTION void transform()
 {
     Pass p = decode();
-    u32 top = p.tile_bits - RADIX_BITS, at = top, done = 0u;
+    u32 rounds = max((p.levels + RADIX_BITS - 1u) / RADIX_BITS, 1u);
+    u32 at = bits_of_round(p, BACK ? rounds - 1u : 0u);
     Lazy x[EACH];
     UNROLL for (int r = 0; r < EACH; r++)
         x[r] = load(p, place_of(p, number_of(r, at)));
@@ -232,23 +283,15 @@ FUNCTION void transform()
         shift(p, x, at);
 
     u32 outer = block_of(p, place_of(p, number_of(0u, at)));
-    while (true) {
-        u32 level = top - at, block = outer << level | LOCAL_INDEX >> at;
-        bool root = p.first == 0u && level == 0u;
-        if (level >= done && level < p.levels)
-            butterflies(x, 0, block, root);
-        if (level + 1u >= done && level + 1u < p.levels)
-            butterflies(x, 1, block, root);
-#if EACH == 8
-        if (level + 2u < p.levels)
-            butterflies(x, 2, block, root);
-#endif
-        done = level + RADIX_BITS;
-        if (done >= p.levels)
-            break;
-        u32 next = at < p.line_bits + RADIX_BITS ? p.line_bits : at - RADIX_BITS;
-        exchange(p, x, at, next);
-        at = next;
+    for (u32 step = 0u; step < rounds; step++) {
+        u32 i = BACK ? rounds - 1u - step : step, to = bits_of_round(p, i);
+        if (step > 0u) {
+            UNROLL for (int r = 0; r < EACH; r++)
+                x[r] = between_rounds(x[r], step);
+            exchange(p, x, at, to);
+        }
+        at = to;
+        compute(p, x, i, at, outer);
     }
 
     if (COSET && flag(p, GX_K_NTT_INVERSE))

@@ -28,7 +28,9 @@
 
 #define ELEMENTS   push.n
 #define STAGE(i)   push.stage[i]
-#define COSET      (OP == GX_OP_NTT_COSET) /* known when the kernel is compiled */
+/* Known when the kernel is compiled: */
+#define COSET      (OP == GX_OP_NTT_COSET || OP == GX_OP_NTT_BACK_COSET)
+#define BACK       (OP == GX_OP_NTT_BACK || OP == GX_OP_NTT_BACK_COSET)
 
 Element load_element(u32 i) { return load_a(i); }
 Element load_table(u32 i) { return load_b(i); }

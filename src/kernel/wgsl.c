@@ -488,6 +488,7 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
     const struct gx_prime *prime = gx__prime(key->field);
     const gx_op_info *op = gx_op_get_info(key->op);
     struct numbers n = {0};
+    bool coset = key->op == GX_OP_NTT_COSET || key->op == GX_OP_NTT_BACK_COSET;
     bool prime_family = key->family < GX_SHADER_WORDS;
     if (prime_family != (prime != NULL) || key->family == GX_SHADER_ROOF)
         return 0;
@@ -521,7 +522,10 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"BROADCAST_A", GX_BROADCAST_A, NULL},
         {"BROADCAST_B", GX_BROADCAST_B, NULL},
         {"BROADCAST_C", GX_BROADCAST_C, NULL},
-        {"GX_OP_NTT_COSET", GX_OP_NTT_COSET, NULL},
+        {"COSET", coset, NULL},
+        {"BACK", key->op == GX_OP_NTT_BACK || key->op == GX_OP_NTT_BACK_COSET, NULL},
+        {"FIRST_FACTOR", coset ? 0 : 2, NULL},
+        {"LAST_FACTOR", key->mul == GX_WGSL_COLUMNS ? 2 : 3, NULL},
         {"NTT_LOW_BITS", GX_K_NTT_LOW_BITS, NULL},
         {"NTT_PLANES", GX_K_NTT_PLANES, NULL},
         {"NTT_FIRST", GX_K_NTT_FIRST, NULL},
@@ -529,7 +533,6 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"NTT_PAD", GX_K_NTT_PAD, NULL},
         {"NTT_FLAGS", GX_K_NTT_FLAGS, NULL},
         {"NTT_INVERSE", GX_K_NTT_INVERSE, NULL},
-        {"NTT_REVERSED_IN", GX_K_NTT_REVERSED_IN, NULL},
         {"NTT_REVERSED_OUT", GX_K_NTT_REVERSED_OUT, NULL},
         {"NTT_COLUMNS", GX_K_NTT_COLUMNS, NULL},
         {"NTT_OPERAND", GX_K_NTT_OPERAND, NULL},

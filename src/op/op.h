@@ -87,8 +87,11 @@ enum { GX_OP_END = 1 GX__OP_LIST(GX__ONE_OP) };
 /* Fills a table of roots of unity: OUT[i] = A[i mod 4096] * B[i / 4096], op/ntt_table.h */
 #define GX_OP_NTT_TABLE ((gx_op)67)
 #define GX_OP_LAST      GX_OP_NTT_TABLE
-/* Only as GX_K_OP: a pass of GX_NTT that multiplies by powers of the shift */
-#define GX_OP_NTT_COSET ((gx_op)68)
+/* Only as GX_K_OP: passes of GX_NTT that multiply by powers of the shift, from the leaves of the
+ * tree to its root, or both */
+#define GX_OP_NTT_COSET      ((gx_op)68)
+#define GX_OP_NTT_BACK       ((gx_op)69)
+#define GX_OP_NTT_BACK_COSET ((gx_op)70)
 _Static_assert((int)GX_OP_END <= (int)GX_OP_CHECK, "public operations stay below the private ones");
 
 /* Tables by operation: the public ones, then the private ones. */

@@ -53,6 +53,7 @@ struct transform {
     const struct gx_kernel_key *key;
     uint64_t n;
     uint32_t log2_n, log2_pad, flags;
+    bool back;                /* from the leaves of the tree to its root */
     uint32_t workgroup, tile; /* invocations; log2 of its elements */
 };
 
@@ -60,19 +61,21 @@ struct transform {
 static struct gx_pass pass_of(const struct transform *t, uint32_t first, uint32_t levels)
 {
     const uint32_t lines = t->tile - levels, log2_table = t->key->param[GX_PARAM_LOG2_TABLE];
-    const bool operand = first == 0, result = first + levels == t->log2_n;
+    const bool root = first == 0, leaves = first + levels == t->log2_n;
+    const bool operand = t->back ? leaves : root, result = t->back ? root : leaves;
     const bool inverse = t->flags & GX_NTT_INVERSE;
     const bool coset = t->flags & GX_NTT_COSET && (inverse ? result : operand);
-    const bool spread = result && !(t->flags & (GX_NTT_REVERSED_OUT | GX_NTT_COLUMNS)) &&
-                        !operand && first >= lines;
+    const bool spread = result && !t->back && first >= lines &&
+                        !(t->flags & (GX_NTT_REVERSED_OUT | GX_NTT_COLUMNS));
     uint32_t flags = t->flags | (operand ? GX_K_NTT_OPERAND : 0) | (result ? GX_K_NTT_RESULT : 0) |
                      (spread ? GX_K_NTT_SPREAD : 0);
     uint64_t tiles = ((t->n >> levels) + ((uint64_t)1 << lines) - 1) >> lines;
     const struct gx_slot scratch = {GX_BIND_SCRATCH, 0, t->n};
     return (struct gx_pass){
         .family = GX_SHADER_NTT,
-        .op = coset ? GX_OP_NTT_COSET : GX_NTT,
-        .check = operand,
+        .op = coset ? (t->back ? GX_OP_NTT_BACK_COSET : GX_OP_NTT_COSET)
+                    : (t->back ? GX_OP_NTT_BACK : GX_NTT),
+        .check = true, /* of operands, so that all passes share a pipeline */
         .invocations = tiles * t->workgroup,
         .out = result ? (struct gx_slot){GX_BIND_OUT, 0, t->n} : scratch,
         .a = operand ? (struct gx_slot){GX_BIND_A, 0, t->n >> t->log2_pad} : scratch,
@@ -96,13 +99,15 @@ void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_p
                                 .log2_n = key->param[GX_PARAM_LOG2_N],
                                 .log2_pad = key->param[GX_PARAM_LOG2_PAD],
                                 .flags = key->param[GX_PARAM_NTT_FLAGS],
+                                .back = key->param[GX_PARAM_NTT_FLAGS] & GX_NTT_REVERSED_IN,
                                 .workgroup = facts->workgroup,
                                 .tile = log2_of(facts->workgroup) + radix};
     const struct split split = split_levels(t.log2_n, t.tile, radix);
     uint32_t first = 0;
     for (uint32_t i = 0; i < split.passes; i++) {
-        passes->pass[passes->count++] = pass_of(&t, first, split.levels[i]);
+        passes->pass[t.back ? split.passes - 1 - i : i] = pass_of(&t, first, split.levels[i]);
         first += split.levels[i];
     }
+    passes->count = split.passes;
     passes->scratch_quads = split.passes > 1 ? n * gx__element_bytes(key->field) / 16 : 0;
 }

@@ -140,12 +140,17 @@ static struct gx_choice guess_variant(struct gx_gpu *gpu, gx_field field,
 }
 
 /* On a software device compiling takes longer than tuning would save: one cheap family is tried,
- * and determines the workgroup of all. */
-static struct gx_choice borrow(const struct gx_gpu *gpu, enum gx_shader_family family)
+ * and determines the workgroup of all. Transforms are equally fast in all variants there, and the
+ * last one compiles four times as fast as the first. */
+static struct gx_choice borrow(const struct gx_gpu *gpu, gx_field field,
+                               enum gx_shader_family family)
 {
     uint16_t known = gpu->calibration.tuned[GX_BLS12_381_FR][GX_SHADER_LINEAR].workgroup;
     struct gx_choice choice = gx__gpu_guess(gpu, family);
-    choice.workgroup = known && family != GX_SHADER_NTT ? known : choice.workgroup;
+    if (family == GX_SHADER_NTT)
+        choice.variant = (uint8_t)(gx__vk_variants(gpu, field, family) - 1);
+    else
+        choice.workgroup = known ? known : choice.workgroup;
     return choice;
 }
 
@@ -153,7 +158,7 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
 {
     bool software = vk_of_gpu(gpu)->physical->software;
     if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
-        return borrow(gpu, family);
+        return borrow(gpu, field, family);
     if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE || family == GX_SHADER_NTT_TABLE)
         return guess_variant(gpu, field, family);
     if (follows_products(family)) /* not counted in its time */

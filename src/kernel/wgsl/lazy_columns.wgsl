@@ -103,22 +103,43 @@ fn lazy_mul(x: Lazy, y: LazyBy) -> Lazy {
     return r;
 }
 
-// x / 2^halvings: below p, or if any will do, below 2p.
-fn lazy_element(x: Lazy, halvings: u32, any: bool) -> Element {
+fn quotient(x: Lazy) -> i32 {
     let top = x[${LIMBS-1}] + (x[${LIMBS-2}] >> ${LIMB_BITS}u);
-    let quotient = i32(low_word((i64(top) * ${QUOTIENT}li - 4398046511104li) >> 52u));
-    let low = u32(x[0]) - u32(quotient) * ${bits(MODULUS,0,LIMB_BITS)}u;
-    let multiple = i64(i32((low * ${NINV & LIMB_MASK}u) & ((1u << halvings) - 1u)) - quotient);
+    return i32(low_word((i64(top) * ${QUOTIENT}li - 4398046511104li) >> 52u));
+}
+
+// x + multiple * p, in limbs 0 .. LIMB_MASK and one more.
+fn plus_modulus(x: Lazy, multiple: i32) -> array<u32, ${LIMBS+1}> {
+    let m = i64(multiple);
+    var r: array<u32, ${LIMBS+1}>;
     var carry = 0li;
 @for k 0 LIMBS
-    carry += i64(x[$k]) + multiple * ${bits(MODULUS,LIMB_BITS*k,LIMB_BITS)}li;
-    let limb$k = low_word(carry) & ${LIMB_MASK}u;
+    carry += i64(x[$k]) + m * ${bits(MODULUS,LIMB_BITS*k,LIMB_BITS)}li;
+    r[$k] = low_word(carry) & ${LIMB_MASK}u;
     carry >>= ${LIMB_BITS}u;
 @end
-    let limb$LIMBS = low_word(carry);
+    r[$LIMBS] = low_word(carry);
+    return r;
+}
+
+fn settled(x: Lazy) -> Lazy {
+    let limbs = plus_modulus(x, -quotient(x));
+    var r: Lazy;
+@for k 0 LIMBS
+    r[$k] = i32(limbs[$k]);
+@end
+    return r;
+}
+
+// x / 2^halvings: below p, or if any will do, below 2p.
+fn lazy_element(x: Lazy, halvings: u32, any: bool) -> Element {
+    let q = quotient(x);
+    let low = u32(x[0]) - u32(q) * ${bits(MODULUS,0,LIMB_BITS)}u;
+    let made_even = i32((low * ${NINV & LIMB_MASK}u) & ((1u << halvings) - 1u));
+    let limbs = plus_modulus(x, made_even - q);
     var r: Limbs;
 @for k 0 LIMBS
-    r[$k] = ((limb$k >> halvings) | (limb${k+1} << (${LIMB_BITS}u - halvings))) & ${LIMB_MASK}u;
+    r[$k] = ((limbs[$k] >> halvings) | (limbs[${k+1}] << (${LIMB_BITS}u - halvings))) & ${LIMB_MASK}u;
 @end
     if any {
         return canonical(r);
