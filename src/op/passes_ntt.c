@@ -17,6 +17,8 @@
 
 /* Levels of one pass: with more, numbers would outgrow lazy64.glsl's limbs. */
 #define LEVELS_MAX 11u
+/* Elements per invocation of a device that has no kernels to say so. */
+#define SIMULATED_EACH 8u
 
 struct split {
     uint32_t passes;
@@ -93,7 +95,7 @@ static struct gx_pass pass_of(const struct transform *t, uint32_t first, uint32_
 void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                   struct gx_passes *passes)
 {
-    const uint32_t radix = log2_of(facts->each);
+    const uint32_t radix = log2_of(facts->each > 1 ? facts->each : SIMULATED_EACH);
     const struct transform t = {.key = key,
                                 .n = n,
                                 .log2_n = key->param[GX_PARAM_LOG2_N],

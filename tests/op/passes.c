@@ -300,13 +300,88 @@ static void plans_of_polynomials(void **state)
             }
 }
 
+/* ---- transforms ---- */
+
+/* Levels of the tree that the pass says it computes. */
+static uint32_t levels_of(const struct gx_pass *pass)
+{
+    return pass->stage[0] >> GX_K_NTT_LEVELS & 31;
+}
+
+/* Every level is computed once, in the order of the tree or in the opposite one; whatever a pass
+ * reads is what the one before wrote, and none but the only one writes where it reads. */
+static void check_transform(struct plan *p, uint32_t radix)
+{
+    const uint32_t log2_n = p->key.param[GX_PARAM_LOG2_N], flags = p->key.param[GX_PARAM_NTT_FLAGS];
+    const bool back = flags & GX_NTT_REVERSED_IN;
+    uint32_t level = back ? log2_n : 0;
+    gx__passes(&p->key, p->n, &p->facts, &p->passes);
+    if (!p->passes.count || p->passes.count > GX_PASSES_MAX)
+        tell(p, 0, "no passes, or too many");
+    const uint32_t last = p->passes.count - 1;
+    if (p->passes.scratch_quads != (last ? quads(p, p->n) : 0))
+        tell(p, 0, "scratch is not that of all elements, or of none");
+    for (uint32_t i = 0; i <= last; i++) {
+        const struct gx_pass *pass = &p->passes.pass[i];
+        const uint32_t first = pass->stage[0] >> GX_K_NTT_FIRST & 31, levels = levels_of(pass);
+        if (pass->a.from != (i ? GX_BIND_SCRATCH : GX_BIND_A) ||
+            pass->out.from != (i < last ? GX_BIND_SCRATCH : GX_BIND_OUT))
+            tell(p, i, "another binding");
+        if (first != (back ? level - levels : level) || first + levels > log2_n)
+            tell(p, i, "levels are left out or repeated");
+        if (first && levels < radix)
+            tell(p, i, "fewer levels than an invocation's elements, not at the root");
+        if (pass->invocations * (1u << radix) < p->n || pass->invocations % p->facts.workgroup)
+            tell(p, i, "too few invocations");
+        level = back ? level - levels : level + levels;
+    }
+    if (level != (back ? 0 : log2_n))
+        tell(p, last, "levels are missing");
+}
+
+static void every_transform(void **state)
+{
+    (void)state;
+    static const uint32_t workgroups[] = {8, 32, 64, 128, 256};
+    static const uint64_t batches[] = {1, 3, 256};
+    for (uint32_t radix = 2; radix <= 3; radix++)
+        for (size_t w = 0; w < GXT_COUNT(workgroups); w++)
+            for (uint32_t log2_n = 0; log2_n < 30; log2_n++)
+                for (uint32_t flags = 0; flags < 32; flags++)
+                    for (size_t b = 0; b < GXT_COUNT(batches); b++) {
+                        struct plan p = {
+                            .key = {.op = GX_NTT,
+                                    .field = GX_BN254_FR,
+                                    .param = {log2_n, flags % 2 ? log2_n / 2 : 0, flags, log2_n}},
+                            .facts = {.each = 1u << radix, .workgroup = workgroups[w]},
+                            .n = batches[b] << log2_n};
+                        if (p.n <= (uint64_t)1 << 29)
+                            check_transform(&p, radix);
+                    }
+}
+
+/* The splits that were measured. */
+static void splits_of_transforms(void **state)
+{
+    (void)state;
+    static const uint32_t splits[][4] = {{16, 7, 9, 0}, {20, 8, 6, 6}, {24, 6, 9, 9}};
+    for (size_t i = 0; i < GXT_COUNT(splits); i++) {
+        const uint32_t log2_n = splits[i][0];
+        struct plan p = {.key = {.op = GX_NTT, .field = GX_BLS12_381_FR, .param = {log2_n}},
+                         .facts = {.each = 8, .workgroup = 128},
+                         .n = (uint64_t)1 << log2_n};
+        gx__passes(&p.key, p.n, &p.facts, &p.passes);
+        for (uint32_t k = 0; k < p.passes.count; k++)
+            assert_int_equal(levels_of(&p.passes.pass[k]), splits[i][1 + k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_of_polynomials),
-        cmocka_unit_test(every_plan),
-        cmocka_unit_test(every_small_size),
-        cmocka_unit_test(only_the_first_pass_multiplies),
+        cmocka_unit_test(plans_of_polynomials), cmocka_unit_test(every_plan),
+        cmocka_unit_test(every_small_size),     cmocka_unit_test(only_the_first_pass_multiplies),
+        cmocka_unit_test(every_transform),      cmocka_unit_test(splits_of_transforms),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }
