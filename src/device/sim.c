@@ -275,8 +275,6 @@ static gx_status sim_kernel(struct gx_device *device, const struct gx_kernel_key
                             struct gx_kernel *kernel)
 {
     struct gx_device *inner = &sim_of(device)->inner;
-    if (key->op == GX_NTT) /* its tables would have the layout of the inner device */
-        return GX_ERR_UNSUPPORTED;
     return inner->ops->kernel(inner, key, kernel);
 }
 
@@ -284,6 +282,13 @@ static size_t sim_scratch(struct gx_device *device, const struct gx_kernel *kern
 {
     struct gx_device *inner = &sim_of(device)->inner;
     return inner->ops->scratch(inner, kernel, n);
+}
+
+/* Tables have the layout of the inner device; filling one takes no simulated time. */
+static size_t sim_table(struct gx_device *device, const struct gx_kernel *kernel, void *table)
+{
+    struct gx_device *inner = &sim_of(device)->inner;
+    return inner->ops->table(inner, kernel, table);
 }
 
 /* ---- recording ---- */
@@ -386,6 +391,7 @@ static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_
  * that inversion time is proportional to n. */
 static const struct gx_pass_facts pass_facts = {
     .each = 1, .workgroup = 256, .direct = UINT32_MAX, .inverse = 4};
+static const struct gx_pass_facts ntt_facts = {.each = 8, .workgroup = 128};
 
 /* Memory traffic of a pass, by kind of memory. */
 static void add_traffic(const struct gx_dispatch *d, const struct gx_slot *slot,
@@ -415,20 +421,31 @@ static void add_pass(struct sim_cmd *cmd, const struct gx_dispatch *d, const str
     add_work(cmd, &work);
 }
 
-/* Traffic of the dispatch as a whole: its passes never run concurrently. */
-static void add_ranges(struct sim_cmd *cmd, const struct gx_dispatch *d)
+/* The elements of a binding. */
+static uint64_t elements_of(const struct gx_kernel_key *key, int i, uint64_t n)
 {
     static const uint32_t broadcast[] = {
         [GX_BIND_A] = GX_BROADCAST_A, [GX_BIND_B] = GX_BROADCAST_B, [GX_BIND_C] = GX_BROADCAST_C};
+    const struct gx_op_facts *facts = gx__facts_of(key->op);
+    if (i == GX_BIND_OUT)
+        return facts->one_result ? 1 : n;
+    if (key->broadcast & broadcast[i] || facts->one >> i & 1)
+        return 1;
+    if (!(facts->resized >> i & 1))
+        return n;
+    return key->op == GX_NTT ? n >> key->param[GX_PARAM_LOG2_PAD]
+                             : gx__param64(key->param + GX_PARAM_COUNT);
+}
+
+/* Traffic of the dispatch as a whole: its passes never run concurrently. */
+static void add_ranges(struct sim_cmd *cmd, const struct gx_dispatch *d)
+{
     const struct gx_kernel_key *key = &d->kernel.key;
-    bool one_result = gx__op_one_result(key->op);
-    for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++) {
-        bool one = i == GX_BIND_OUT ? one_result : (key->broadcast & broadcast[i]) != 0;
+    for (int i = GX_BIND_OUT; i <= GX_BIND_C; i++)
         if (d->bind[i].mem)
             add_range(cmd, &d->bind[i],
-                      (one ? 1 : (size_t)d->n) * gx__op_element(key->op, key->field, i),
+                      (size_t)elements_of(key, i, d->n) * gx__op_element(key->op, key->field, i),
                       i == GX_BIND_OUT);
-    }
     if (d->bind[GX_BIND_SCRATCH].mem)
         add_range(cmd, &d->bind[GX_BIND_SCRATCH], sim_scratch(cmd->base.device, &d->kernel, d->n),
                   true);
@@ -442,7 +459,8 @@ static void sim_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
     struct gx_passes passes;
     add_step(cmd, &(struct sim_step){.dispatch = *d});
     add_ranges(cmd, d);
-    gx__passes(&d->kernel.key, d->n, &pass_facts, &passes);
+    gx__passes(&d->kernel.key, d->n, d->kernel.key.op == GX_NTT ? &ntt_facts : &pass_facts,
+               &passes);
     for (uint32_t i = 0; i < passes.count; i++)
         add_pass(cmd, d, &passes.pass[i]);
 }
@@ -496,6 +514,7 @@ static gx_status run_dispatch(struct gx_device *inner, const struct gx_dispatch 
     uint32_t *slot = bound(&d->bind[GX_BIND_BAD]);
     for (int i = 0; i < GX_OPERANDS; i++)
         call.operand[i] = bound(&d->bind[i]);
+    call.table = bound(&d->bind[GX_BIND_TABLE]);
     gx_status s = inner->ops->run(inner, &call);
     if (s == GX_OK && d->kernel.key.check && call.bad < *slot)
         *slot = (uint32_t)call.bad;
@@ -596,6 +615,7 @@ const struct gx_device_ops gx__sim_ops = {
     .unmap = sim_unmap,
     .kernel = sim_kernel,
     .scratch = sim_scratch,
+    .table = sim_table,
     .begin = sim_begin,
     .copy = sim_copy,
     .dispatch = sim_dispatch,

@@ -20,6 +20,8 @@
 #define FUTURE_S (24u * 3600)
 /* Transforms borrow from sizes up to 2^SHAPES_APART times as large or small. */
 #define SHAPES_APART 3
+/* ... and rather than from sizes this much smaller. */
+#define REACH 2.0
 
 struct gx_model {
     struct gx_instance *instance;
@@ -126,11 +128,22 @@ static void scale_prediction(struct gx_prediction *p, double by)
     p->slow_ns = fmin(p->slow_ns * by, GX_PREDICTION_MAX);
 }
 
-/* More transforms than were measured together take as long as several times as many as were. */
+/* Whether about as many elements, or more, were measured. */
+static bool reaches(const struct gx_model *model, const struct gx_kind *kind, double n)
+{
+    const struct gx_curve *curve = find(model, kind);
+    uint32_t known = curve ? atomic_load_explicit(&curve->known, memory_order_acquire) : 0;
+    return known && n <= REACH * gx__point_size(31 - __builtin_clz(known));
+}
+
+/* More transforms than were measured together take as long as several times as many as were.
+ * beyond: there may be more. */
 static bool predict_several(const struct gx_model *model, const struct gx_kind *kind, double n,
-                            struct gx_prediction *p)
+                            bool beyond, struct gx_prediction *p)
 {
     double one = (double)((uint64_t)1 << gx__shape_log2_n(kind->shape)), times = 1;
+    if (!beyond && !reaches(model, kind, n))
+        return false;
     bool known = predict_kind(model, kind, n, p);
     while (!known && n > one * times * 2) {
         times *= 2;
@@ -144,7 +157,7 @@ static bool predict_several(const struct gx_model *model, const struct gx_kind *
 /* From a transform whose size differs by 2^apart, in this order or the other: per element it takes
  * as many levels. */
 static bool predict_from(const struct gx_model *model, const struct gx_kind *kind, int apart,
-                         double n, struct gx_prediction *p)
+                         double n, bool beyond, struct gx_prediction *p)
 {
     int own = (int)gx__shape_log2_n(kind->shape), log2_n = own + apart;
     bool permutes = gx__shape_permutes(kind->shape);
@@ -153,19 +166,25 @@ static bool predict_from(const struct gx_model *model, const struct gx_kind *kin
         return false;
     other.shape = gx__shape((uint32_t)log2_n, permutes);
     swapped.shape = gx__shape((uint32_t)log2_n, !permutes);
-    if (!predict_several(model, &other, n, p) && !predict_several(model, &swapped, n, p))
+    if (!predict_several(model, &other, n, beyond, p) &&
+        !predict_several(model, &swapped, n, beyond, p))
         return false;
     scale_prediction(p, (own ? own : 1) / (double)(log2_n ? log2_n : 1));
     return true;
 }
 
-/* The nearest size comes first. */
+/* The nearest size comes first. A similar one of which as many were measured together says more
+ * than the same one of which only a few were: the time of few is mostly the launch. */
 static bool predict_transform(const struct gx_model *model, const struct gx_kind *kind, double n,
                               struct gx_prediction *p)
 {
-    bool known = predict_from(model, kind, 0, n, p);
-    for (int apart = 1; apart <= SHAPES_APART && !known; apart++)
-        known = predict_from(model, kind, -apart, n, p) || predict_from(model, kind, apart, n, p);
+    bool known = false;
+    for (int beyond = 0; beyond < 2 && !known; beyond++) {
+        known = predict_from(model, kind, 0, n, beyond, p);
+        for (int apart = 1; apart <= SHAPES_APART && !known; apart++)
+            known = predict_from(model, kind, -apart, n, beyond, p) ||
+                    predict_from(model, kind, apart, n, beyond, p);
+    }
     return known;
 }
 
