@@ -31,7 +31,7 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
     buf->mappable = kind == GX_MEM_SHARED;
     gx__float_env_default(&caller);
     gx_status s = gx__pool_alloc(&engine->pool, kind, bytes ? bytes : 1, &buf->mem);
-    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && gx__tables_drop(engine, 0))
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && gx__tables_drop_idle(engine))
         s = gx__pool_alloc(&engine->pool, kind, bytes ? bytes : 1, &buf->mem);
     gx__float_env_restore(&caller);
     if (s != GX_OK) {

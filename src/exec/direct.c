@@ -19,6 +19,7 @@ struct direct {
     struct gx_mem *scratch; /* reused by the following jobs, as is: */
     struct gx_table *table;
     uint64_t now_ns;
+    bool begun; /* some of the current job's results are written */
 };
 
 /* ---- scratch ---- */
@@ -163,6 +164,7 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
             bind(job, only, at, &call);
             call.n = n - at < most ? n - at : most;
             s = device->ops->run(device, &call);
+            d->begun |= s == GX_OK && !only;
             if (s == GX_OK && call.bad != GX_NONE_BAD)
                 found = (size_t)at + call.bad;
             call.kernel.key.accumulate = gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
@@ -179,14 +181,56 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
     return GX_OK;
 }
 
+static void let_go(struct direct *d)
+{
+    put_scratch(d);
+    gx__table_put(d->engine, d->table);
+    d->table = NULL;
+}
+
+/* There was no memory to begin the job with. */
+static bool lacked_memory(const struct direct *d, gx_status s)
+{
+    return s == GX_ERR_OUT_OF_DEVICE_MEMORY && !d->begun;
+}
+
+static void start_over(struct direct *d, size_t i, size_t *bad)
+{
+    struct gx_outcome *r = gx__batch_report(d->batch, i);
+    gx__outcome_clear(r, r->reason);
+    *bad = GX_NONE_BAD;
+}
+
+/* If there is no memory because of tables and of what other jobs hold, waits for them. */
+static gx_status run_in_turn(struct direct *d, size_t i, size_t *bad)
+{
+    bool queues = d->batch->jobs[i].op == GX_NTT && gx__tables_wanted(&d->engine->tables);
+    d->begun = false;
+    gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : run_job(d, i, bad);
+    if (!lacked_memory(d, s))
+        return s;
+    let_go(d);
+    gx__tables_begin_turn(d->engine);
+    if (queues)
+        s = run_job(d, i, bad);
+    for (bool last = false; lacked_memory(d, s) && !last;) {
+        let_go(d);
+        if (!gx__tables_make_room(d->engine, &last))
+            break;
+        start_over(d, i, bad);
+        s = run_job(d, i, bad);
+    }
+    gx__tables_end_turn(d->engine);
+    return s;
+}
+
 /* A transform that does not fit. */
 static gx_status run_large(struct direct *d, size_t i, size_t *bad)
 {
     struct gx_batch *batch = d->batch;
     struct gx_outcome *r = gx__batch_report(batch, i);
-    put_scratch(d);
-    gx__table_put(d->engine, d->table);
-    d->table = NULL;
+    let_go(d);
+    start_over(d, i, bad);
     gx_status s =
         gx__large_run(d->engine, &batch->jobs[i], r, batch->message, sizeof batch->message);
     d->now_ns = gx__now_ns();
@@ -206,8 +250,8 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
         size_t bad = GX_NONE_BAD;
         if (gx__job_is_empty(&batch->jobs[i]) || !gx__batch_goes_on(batch, i))
             continue;
-        gx_status s = run_job(&d, i, &bad);
-        if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && gx__large_possible(&batch->jobs[i]))
+        gx_status s = run_in_turn(&d, i, &bad);
+        if (lacked_memory(&d, s) && gx__large_possible(&batch->jobs[i]))
             s = run_large(&d, i, &bad);
         if (s != GX_OK)
             gx__batch_fail_device(engine, batch, i, s);
@@ -216,8 +260,7 @@ gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
         else
             gx__batch_job_done(engine, batch, i, (struct gx_times){start, d.now_ns});
     }
-    put_scratch(&d);
-    gx__table_put(engine, d.table);
+    let_go(&d);
     gx_status s = batch->status;
     gx__batch_end(engine, batch);
     return s;

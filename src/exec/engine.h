@@ -108,6 +108,7 @@ struct gx_batch {
     bool stream;    /* other batches are in flight or about to follow */
     bool uncounted; /* its jobs are parts of others and do not count in gx_stats */
     bool single;    /* a job that did not fit with others: it is not divided here */
+    bool held;      /* the caller holds buffers for it (gx__tables_hold) */
     bool untimed;   /* the times in the reports are not needed, which saves some us */
     uint64_t submit_ns;              /* when it was submitted; 0: it did not wait ... */
     uint64_t queued_ns;              /* ... and for how long */
@@ -139,7 +140,7 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
     batch->path = call->path;
     batch->mode = call->mode;
     batch->sets = 0;
-    batch->stream = batch->uncounted = batch->untimed = batch->single = false;
+    batch->stream = batch->uncounted = batch->untimed = batch->single = batch->held = false;
     batch->submit_ns = call->submit_ns;
     batch->queued_ns = call->queued_ns;
     batch->cancel = call->cancel;

@@ -472,7 +472,8 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
     t->batch.sets = OVERLAP_SETS;
     t->batch.stream = stream;
     t->batch.done = segment_done;
-    if (w->pipe && gx__pool_waited_for(&engine->pool)) /* by a call that must not starve */
+    if (w->pipe && (gx__pool_waited_for(&engine->pool) || /* by a call that must not starve */
+                    gx__tables_wanted(&engine->tables)))
         gx__pipe_drain(w->pipe);
     if (w->pipe)
         gx__pipe_feed(w->pipe, &t->batch);

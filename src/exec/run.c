@@ -183,25 +183,21 @@ static uint32_t registered(struct gx_engine *engine, const gx_job *job)
 static gx_status get_table(struct gx_pipe *pipe, struct gx_resolved *resolved)
 {
     gx_status s = GX_OK;
+    for (uint32_t i = 0; i < pipe->tables; i++) {
+        resolved->table = pipe->table[i];
+        if (gx__table_serves(resolved->table, &resolved->kernel))
+            return GX_OK;
+    }
+    if (pipe->tables == GX_PIPE_TABLES)
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
     resolved->table = gx__table_find(pipe->engine, &resolved->kernel);
     if (!resolved->table) {
         give_back(pipe);
         s = gx__table_get(pipe->engine, &resolved->kernel, &resolved->table);
     }
-    if (s != GX_OK)
-        return s;
-    for (uint32_t i = 0; i < pipe->tables; i++) {
-        if (pipe->table[i] != resolved->table)
-            continue;
-        gx__table_put(pipe->engine, resolved->table); /* it has it already */
-        return GX_OK;
-    }
-    if (pipe->tables == GX_PIPE_TABLES) {
-        gx__table_put(pipe->engine, resolved->table);
-        return GX_ERR_OUT_OF_DEVICE_MEMORY;
-    }
-    pipe->table[pipe->tables++] = resolved->table;
-    return GX_OK;
+    if (s == GX_OK)
+        pipe->table[pipe->tables++] = resolved->table;
+    return s;
 }
 
 /* Whether a transform of the batch has more elements than a dispatch may. */
@@ -274,12 +270,42 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
     return s;
 }
 
-static bool has_large(const struct gx_batch *batch)
+static bool out_of_memory(gx_status s)
+{
+    return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
+}
+
+static bool has_transform(const struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        if (gx__large_possible(&batch->jobs[i]))
+        if (batch->jobs[i].op == GX_NTT)
             return true;
     return false;
+}
+
+/* If there is no memory because of tables and of what other jobs hold, waits for them. */
+static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *batch,
+                                 struct gx_plan_request *asked, struct gx_plan *plan)
+{
+    struct gx_engine *engine = pipe->engine;
+    bool queues = !batch->held && has_transform(batch) && gx__tables_wanted(&engine->tables);
+    gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, asked, plan);
+    if (!out_of_memory(s))
+        return s;
+    gx__pipe_drain(pipe);
+    if (batch->held)
+        return gx__tables_drop_idle(engine) ? prepare(pipe, batch, asked, plan) : s;
+    gx__tables_begin_turn(engine);
+    if (queues)
+        s = prepare(pipe, batch, asked, plan);
+    for (bool last = false; out_of_memory(s) && !last;) {
+        gx__pipe_drain(pipe);
+        if (!gx__tables_make_room(engine, &last))
+            break;
+        s = prepare(pipe, batch, asked, plan);
+    }
+    gx__tables_end_turn(engine);
+    return s;
 }
 
 /* A batch with a transform that does not fit: as if it did, but twice over the bus. */
@@ -307,7 +333,7 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
     s = resolve(pipe, batch, false);
     if (s == GX_OK)
         s = plan_batch(pipe, batch, chunk_elems, asked, plan);
-    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && has_large(batch))
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && has_transform(batch))
         s = plan_large(pipe, batch, asked, plan);
     gx__pipe_close(pipe);
     asked->resolved = NULL;
@@ -390,11 +416,6 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
 
 /* ---- transforms that do not fit ---- */
 
-static bool out_of_memory(gx_status s)
-{
-    return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
-}
-
 static bool wants_singly(const struct gx_engine *engine, const struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
@@ -451,7 +472,7 @@ static void feed_singly(struct gx_pipe *pipe, struct gx_batch *batch)
             gx__batch_fail_element(batch, i, r->bad_index, r->bad_operand);
         else
             gx__batch_fail_device(engine, batch, i, s);
-        if (s != GX_OK && s != GX_ERR_NOT_CANONICAL)
+        if (s != GX_OK && s != GX_ERR_NOT_CANONICAL && message[0])
             snprintf(batch->message, sizeof batch->message, "%s", message);
     }
 }
@@ -466,10 +487,9 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->fed = false;
     gx__float_env_default(&caller);
     bool singly = !batch->single && wants_singly(pipe->engine, batch);
-    gx_status s = singly ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, &asked, &plan);
-    if (out_of_memory(s) && !singly && gx__tables_drop(pipe->engine, 0))
-        s = prepare(pipe, batch, &asked, &plan);
-    singly |= out_of_memory(s) && !batch->single && has_large(batch);
+    gx_status s =
+        singly ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare_in_turn(pipe, batch, &asked, &plan);
+    singly |= out_of_memory(s) && !batch->single && has_transform(batch);
     if (singly)
         feed_singly(pipe, batch);
     else if (s != GX_OK)

@@ -20,6 +20,8 @@ void gx__tables_init(struct gx_tables *tables)
 {
     *tables = (struct gx_tables){0};
     pthread_mutex_init(&tables->lock, NULL);
+    pthread_cond_init(&tables->changed, NULL);
+    pthread_mutex_init(&tables->turn, NULL);
 }
 
 /* A buffer keeps its engine open; one that the engine itself owns must not. */
@@ -146,6 +148,7 @@ static void drop(struct gx_engine *engine, struct gx_table **at)
     gx__free(&engine->instance->config.allocator, table);
 }
 
+/* Of that domain; 0: of all. */
 static bool drop_idle(struct gx_engine *engine, uint64_t domain)
 {
     bool any = false;
@@ -158,6 +161,13 @@ static bool drop_idle(struct gx_engine *engine, uint64_t domain)
         any = true;
     }
     return any;
+}
+
+static void let_go(struct gx_tables *tables)
+{
+    tables->holders--;
+    tables->let_go++;
+    pthread_cond_broadcast(&tables->changed);
 }
 
 static gx_status make(struct gx_engine *engine, const struct gx_kernel *kernel,
@@ -180,6 +190,16 @@ static gx_status make(struct gx_engine *engine, const struct gx_kernel *kernel,
     return gx__engine_status(engine, s);
 }
 
+bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel)
+{
+    uint32_t *param = kernel->key.param;
+    bool serves = table->domain == gx__param64(param + GX_PARAM_DOMAIN_ID) &&
+                  table->log2 >= param[GX_PARAM_LOG2_N];
+    if (serves)
+        param[GX_PARAM_LOG2_TABLE] = table->log2;
+    return serves;
+}
+
 static struct gx_table *find(struct gx_tables *tables, uint64_t domain, uint32_t log2)
 {
     for (struct gx_table *t = tables->all; t; t = t->next)
@@ -194,6 +214,7 @@ static struct gx_table *use(struct gx_tables *tables, struct gx_kernel *kernel,
     if (!table)
         return NULL;
     table->users++;
+    tables->holders++;
     table->used = ++tables->lookups;
     kernel->key.param[GX_PARAM_LOG2_TABLE] = table->log2;
     return table;
@@ -251,15 +272,74 @@ void gx__table_put(struct gx_engine *engine, struct gx_table *table)
         return;
     pthread_mutex_lock(&engine->tables.lock);
     table->users--;
+    if (table->ended)
+        drop_idle(engine, table->domain);
+    let_go(&engine->tables);
     pthread_mutex_unlock(&engine->tables.lock);
 }
 
-bool gx__tables_drop(struct gx_engine *engine, uint64_t domain)
+/* ---- memory ---- */
+
+bool gx__tables_drop_idle(struct gx_engine *engine)
 {
     if (pthread_mutex_trylock(&engine->tables.lock) != 0)
         return false;
-    bool any = drop_idle(engine, domain);
+    bool any = drop_idle(engine, 0);
     pthread_mutex_unlock(&engine->tables.lock);
+    return any;
+}
+
+void gx__tables_drop(struct gx_engine *engine, uint64_t domain)
+{
+    pthread_mutex_lock(&engine->tables.lock);
+    drop_idle(engine, domain);
+    for (struct gx_table *t = engine->tables.all; t; t = t->next)
+        t->ended |= t->domain == domain;
+    pthread_mutex_unlock(&engine->tables.lock);
+}
+
+void gx__tables_hold(struct gx_engine *engine)
+{
+    struct gx_tables *tables = &engine->tables;
+    bool wanted = gx__tables_wanted(tables);
+    if (wanted)
+        gx__tables_begin_turn(engine);
+    pthread_mutex_lock(&tables->lock);
+    tables->holders++;
+    pthread_mutex_unlock(&tables->lock);
+    if (wanted)
+        gx__tables_end_turn(engine);
+}
+
+void gx__tables_let_go(struct gx_engine *engine)
+{
+    pthread_mutex_lock(&engine->tables.lock);
+    let_go(&engine->tables);
+    pthread_mutex_unlock(&engine->tables.lock);
+}
+
+void gx__tables_begin_turn(struct gx_engine *engine)
+{
+    atomic_fetch_add(&engine->tables.wanted, 1);
+    pthread_mutex_lock(&engine->tables.turn);
+}
+
+void gx__tables_end_turn(struct gx_engine *engine)
+{
+    pthread_mutex_unlock(&engine->tables.turn);
+    atomic_fetch_sub(&engine->tables.wanted, 1);
+}
+
+bool gx__tables_make_room(struct gx_engine *engine, bool *last)
+{
+    struct gx_tables *tables = &engine->tables;
+    pthread_mutex_lock(&tables->lock);
+    uint64_t holders = tables->holders, until = tables->let_go + holders;
+    while (tables->holders && tables->let_go < until)
+        pthread_cond_wait(&tables->changed, &tables->lock);
+    bool any = drop_idle(engine, 0) || holders;
+    *last = !holders;
+    pthread_mutex_unlock(&tables->lock);
     return any;
 }
 
@@ -267,5 +347,7 @@ void gx__tables_close(struct gx_engine *engine)
 {
     while (engine->tables.all)
         drop(engine, &engine->tables.all);
+    pthread_cond_destroy(&engine->tables.changed);
+    pthread_mutex_destroy(&engine->tables.turn);
     pthread_mutex_destroy(&engine->tables.lock);
 }

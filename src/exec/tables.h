@@ -8,6 +8,7 @@
 #define GX_EXEC_TABLES_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "device/device.h"
 #include "op/domain.h"
@@ -17,6 +18,7 @@ struct gx_engine;
 struct gx_table {
     uint64_t domain; /* its id */
     uint32_t log2;   /* of the largest transform it is for */
+    bool ended;      /* the domain has, and the last user drops the table */
     uint32_t users;
     uint64_t used; /* when, in lookups */
     gx_buf *buf;
@@ -27,6 +29,11 @@ struct gx_tables {
     pthread_mutex_t lock;
     uint64_t lookups;
     struct gx_table *all;
+    uint64_t holders; /* users of all tables, and of gx__tables_hold, ... */
+    uint64_t let_go;  /* ... and how many have ended */
+    pthread_cond_t changed;
+    pthread_mutex_t turn;    /* of jobs that found too little memory, ... */
+    _Atomic uint32_t wanted; /* ... and how many want it or have it */
 };
 
 void gx__tables_init(struct gx_tables *tables);
@@ -40,10 +47,33 @@ gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel,
                         struct gx_table **table);
 /* The same without waiting; NULL: it must be made, or another thread is making one. */
 struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel);
+/* Whether the kernel can use a table that the caller has already; sets its key too. */
+bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel);
 void gx__table_put(struct gx_engine *engine, struct gx_table *table); /* NULL is fine */
 
-/* Drops all that nobody uses, or, if `domain` is not 0, those of that domain. Whether there was
- * one; false too while another thread is making one. */
-bool gx__tables_drop(struct gx_engine *engine, uint64_t domain);
+/* Drops all that nobody uses. Whether there was one; false too while another thread is making
+ * one. */
+bool gx__tables_drop_idle(struct gx_engine *engine);
+
+/* Drops those of a domain, which ends. A job that is done may still use one for a moment. The
+ * caller must hold no reservation. */
+void gx__tables_drop(struct gx_engine *engine, uint64_t domain);
+
+/* Before and after holding buffers for the time of a job. The caller must hold no reservation or
+ * table. */
+void gx__tables_hold(struct gx_engine *engine);
+void gx__tables_let_go(struct gx_engine *engine);
+
+/* For a job that found too little memory and holds none: one such job at a time has its turn, and
+ * as long as one wants it, no other begins to hold tables or buffers without it. In its turn it
+ * waits until those that hold some now let go, and drops what nobody uses. False: there was nothing
+ * of either. *last: nobody held any, so that there will not be more memory than now. */
+static inline bool gx__tables_wanted(struct gx_tables *tables)
+{
+    return atomic_load_explicit(&tables->wanted, memory_order_relaxed);
+}
+void gx__tables_begin_turn(struct gx_engine *engine);
+bool gx__tables_make_room(struct gx_engine *engine, bool *last);
+void gx__tables_end_turn(struct gx_engine *engine);
 
 #endif

@@ -29,7 +29,8 @@ static gx_status run(struct gx_engine *engine, const struct gx_batch *caller, co
                              .reports = outcome,
                              .path = caller->path,
                              .uncounted = true,
-                             .single = true};
+                             .single = true,
+                             .held = true};
     gx_status s = gx__pipe_run(engine, &batch);
     snprintf(message, message_size, "%s", batch.message);
     return s;
@@ -51,6 +52,7 @@ gx_status gx__transform_run(struct gx_engine *engine, const struct gx_batch *bat
 {
     gx_buf *buf[2] = {NULL, NULL};
     struct gx_outcome part[3] = {{0}};
+    gx__tables_hold(engine);
     gx_status s = create(engine, job, buf);
     gx_buf *a = buf[0] ? buf[0] : buf[1];
     gx_job in = {.op = GX_OP_COPY, .n = gx__operand_bytes(job, GX_A) / COPY_BYTES, .a = job->a},
@@ -72,5 +74,6 @@ gx_status gx__transform_run(struct gx_engine *engine, const struct gx_batch *bat
     outcome->path = part[0].path;
     gx_buf_destroy(&buf[0]);
     gx_buf_destroy(&buf[1]);
+    gx__tables_let_go(engine);
     return s;
 }
