@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A pass of a number-theoretic transform: some levels of the tree that op/passes_ntt.c describes,
- * over all elements. In the words of prelude.glsl, and nothing else.
+ * over all transforms. In the words of prelude.glsl, and nothing else.
  *
- * Element (outer * 2^levels + s) * pitch + column of the array takes part in butterflies with those
- * that differ in s. A workgroup takes a tile of EACH * GROUP_SIZE elements: all s, as the high bits
- * of an element's number in the tile, and some lines of neighbouring (outer, column), as its low
- * bits. An invocation has EACH of them, which differ in RADIX_BITS consecutive bits of that number,
- * so it can compute as many levels alone; then the tile is exchanged through shared memory, a few
- * limbs at a time, and the next bits are in one invocation.
+ * The index of an element in its transform has three parts, from the highest bits: its block at the
+ * level where the pass begins; s, in which those of a butterfly of this pass differ; and its
+ * column. A workgroup takes a tile of EACH * GROUP_SIZE elements: all s, as the high bits of an
+ * element's number in the tile, and some lines (transform, block, column), as its low bits. An
+ * invocation has EACH elements of a line, which differ in RADIX_BITS consecutive bits of that
+ * number, so it can compute as many levels alone; then the tile is exchanged through shared memory,
+ * a few limbs at a time, and the next bits are in one invocation.
  *
  * Stage 0 holds the fields below, stage 1 where the powers of the shift lie in the table, which is
  * bound as B.
@@ -19,8 +20,8 @@ struct Pass {
     u32 log2_n, first, levels; /* of a transform; level where this pass begins; and how many */
     u32 log2_pad, flags;
     u32 tile_bits, line_bits; /* of an element's number in the tile, and of its line's */
-    u32 batch, pitch;
-    u32 pitch_bits; /* 32: the pitch is no power of two */
+    u32 column_bits;
+    u32 batch; /* transforms */
 };
 
 FUNCTION Pass decode()
@@ -34,17 +35,18 @@ FUNCTION Pass decode()
     p.flags = word >> GX_K_NTT_FLAGS;
     p.tile_bits = HIGHEST_BIT(GROUP_SIZE) + RADIX_BITS;
     p.line_bits = p.tile_bits - p.levels;
+    p.column_bits = p.log2_n - p.first - p.levels;
     p.batch = ELEMENTS >> p.log2_n;
-    p.pitch = 1u << p.log2_n - p.first - p.levels;
-    if ((p.flags & GX_K_NTT_COLUMNS) != 0u)
-        p.pitch *= p.batch;
-    p.pitch_bits = (p.pitch & p.pitch - 1u) == 0u ? HIGHEST_BIT(p.pitch) : 32u;
     return p;
 }
 
 FUNCTION bool flag(Pass p, u32 bit) { return (p.flags & bit) != 0u; }
 
 /* ---- where elements are ---- */
+
+struct Line {
+    u32 transform, block, column; /* beyond the last transform: nothing is there */
+};
 
 /* Element r of this invocation while its bits begin at `at`: its number in the tile. */
 FUNCTION u32 number_of(u32 r, u32 at)
@@ -53,108 +55,118 @@ FUNCTION u32 number_of(u32 r, u32 at)
     return thread >> at << at + RADIX_BITS | r << at | thread & (1u << at) - 1u;
 }
 
-/* Its place in the array; beyond the end where the tile is. */
-FUNCTION u32 place_of(Pass p, u32 number)
+FUNCTION Line line_of(Pass p, u32 number)
 {
-    u32 s = number >> p.line_bits, line = number & (1u << p.line_bits) - 1u, outer, column = 0u;
-    if (flag(p, GX_K_NTT_SPREAD)) {
-        /* the pitch is 1: lines are far from each other, so that what is stored in reverse
-         * order is not */
-        u32 bits = p.first - p.line_bits, tile = GROUP_INDEX;
-        outer = (tile >> bits << p.line_bits | line) << bits | tile & (1u << bits) - 1u;
+    u32 line = number & (1u << p.line_bits) - 1u, tile = GROUP_INDEX;
+    if (flag(p, GX_K_NTT_SPREAD)) { /* far from each other: in reverse order they are not */
+        u32 bits = p.first - p.line_bits;
+        line = (tile >> bits << p.line_bits | line) << bits | tile & (1u << bits) - 1u;
     } else {
-        line |= GROUP_INDEX << p.line_bits;
-        outer = p.pitch_bits < 32u ? line >> p.pitch_bits : line / p.pitch;
-        column = line - outer * p.pitch;
+        line |= tile << p.line_bits;
     }
-    return (outer << p.levels | s) * p.pitch + column;
+    Line l;
+    if (flag(p, GX_K_NTT_COLUMNS)) {
+        u32 rest = line / p.batch;
+        l.transform = line - rest * p.batch;
+        l.column = rest & (1u << p.column_bits) - 1u;
+        l.block = rest >> p.column_bits & (1u << p.first) - 1u;
+        if (rest >> p.column_bits + p.first != 0u)
+            l.transform = p.batch;
+    } else {
+        l.column = line & (1u << p.column_bits) - 1u;
+        line >>= p.column_bits;
+        l.block = line & (1u << p.first) - 1u;
+        l.transform = line >> p.first;
+    }
+    return l;
 }
 
-/* The block of the tree, at level `first`, that it is in. */
-FUNCTION u32 block_of(Pass p, u32 place)
+/* Of an element of the line. A pass with fewer levels than RADIX_BITS is the only one, and an
+ * invocation's elements are of several transforms then. */
+FUNCTION u32 transform_of(Pass p, Line l, u32 number)
 {
-    if (flag(p, GX_K_NTT_COLUMNS))
-        place /= p.batch;
-    return (place >> p.log2_n - p.first) & (1u << p.first) - 1u;
+    if (p.levels >= RADIX_BITS)
+        return l.transform;
+    return GROUP_INDEX << p.line_bits | number & (1u << p.line_bits) - 1u;
+}
+
+FUNCTION u32 index_of(Pass p, Line l, u32 number)
+{
+    return (l.block << p.levels | number >> p.line_bits) << p.column_bits | l.column;
+}
+
+/* Index i of a transform, in an array of transforms of 2^bits. */
+FUNCTION u32 place_of(Pass p, u32 transform, u32 i, u32 bits)
+{
+    return flag(p, GX_K_NTT_COLUMNS) ? i * p.batch + transform : transform << bits | i;
 }
 
 FUNCTION u32 reversed(u32 i, u32 bits) { return REVERSE_BITS(i) >> 1 >> 31u - bits; }
 
 /* ---- first load and last store ---- */
 
-/* Index in its transform of what is at `place`; indices are in bit-reversed order at the leaves of
- * the tree. */
-FUNCTION u32 index_of(Pass p, u32 place, bool leaves)
-{
-    u32 i = flag(p, GX_K_NTT_COLUMNS) ? place / p.batch : place & (1u << p.log2_n) - 1u;
-    return leaves ? reversed(i, p.log2_n) : i;
-}
+/* Natural index of the operand for index i of the tree, and of the result that is there. At its
+ * leaves, the tree has bit-reversed order. An inverse transform has result i where the forward one
+ * has -i. */
+FUNCTION u32 operand_of(Pass p, u32 i) { return BACK ? reversed(i, p.log2_n) : i; }
 
-/* Place of index i of the same transform, in an array of transforms of 2^bits. */
-FUNCTION u32 place_at(Pass p, u32 place, u32 i, u32 bits, u32 reversed_flag)
+FUNCTION u32 result_of(Pass p, u32 i)
 {
-    if (flag(p, reversed_flag))
-        i = reversed(i, bits);
-    if (flag(p, GX_K_NTT_COLUMNS))
-        return i * p.batch + place % p.batch;
-    return place >> p.log2_n << bits | i;
-}
-
-/* Where the operand for `place` is: beyond the end if the transform is padded there. */
-FUNCTION u32 operand_of(Pass p, u32 place)
-{
-    u32 bits = p.log2_n - p.log2_pad, i = index_of(p, place, BACK);
-    return i >> bits != 0u ? ELEMENTS : place_at(p, place, i, bits, GX_K_NTT_REVERSED_IN);
-}
-
-/* Index of the result at `place`: an inverse transform has i where the forward one has -i. */
-FUNCTION u32 result_of(Pass p, u32 place)
-{
-    u32 i = index_of(p, place, !BACK);
+    i = BACK ? i : reversed(i, p.log2_n);
     return flag(p, GX_K_NTT_INVERSE) ? 0u - i & (1u << p.log2_n) - 1u : i;
 }
 
-FUNCTION Lazy load(Pass p, u32 place)
+FUNCTION Lazy load(Pass p, u32 transform, u32 i)
 {
-    bool operand = flag(p, GX_K_NTT_OPERAND);
-    if (operand && p.log2_pad != 0u && place < ELEMENTS)
-        place = operand_of(p, place);
-    if (place >= ELEMENTS)
+    u32 bits = p.log2_n;
+    bool operand = flag(p, GX_K_NTT_OPERAND), is_there = transform < p.batch;
+    if (operand && p.log2_pad != 0u) {
+        bits -= p.log2_pad;
+        is_there = is_there && operand_of(p, i) >> bits == 0u;
+        i = BACK ? i >> p.log2_pad : i;
+    }
+    if (!is_there)
         return lazy_zero();
+    u32 place = place_of(p, transform, i, bits);
     Element x = load_element(place);
     if (operand)
         check_element(x, place);
     return lazy_of(x);
 }
 
-FUNCTION void store(Pass p, u32 place, Lazy x)
+FUNCTION void store(Pass p, u32 transform, u32 i, Lazy x)
 {
     bool result = flag(p, GX_K_NTT_RESULT), inverse = result && flag(p, GX_K_NTT_INVERSE);
-    if (place >= ELEMENTS)
+    if (transform >= p.batch)
         return;
-    if (result && (inverse || flag(p, GX_K_NTT_REVERSED_OUT) == BACK))
-        place = place_at(p, place, result_of(p, place), p.log2_n, GX_K_NTT_REVERSED_OUT);
-    store_element(place, lazy_element(x, inverse ? p.log2_n : 0u, !result));
-}
-
-FUNCTION Lazy times_power(Lazy x, u32 exponent)
-{
-    const u32 bits = GX_K_NTT_LOW_BITS;
-    u32 low = STAGE(1) + (exponent & (1u << bits) - 1u);
-    u32 high = STAGE(1) + (1u << bits) + (exponent >> bits);
-    return lazy_mul(lazy_mul(carried(x), lazy_by(load_table(low))), lazy_by(load_table(high)));
+    if (result && (inverse || flag(p, GX_K_NTT_REVERSED_OUT) == BACK)) {
+        i = result_of(p, i);
+        if (flag(p, GX_K_NTT_REVERSED_OUT))
+            i = reversed(i, p.log2_n);
+    }
+    store_element(place_of(p, transform, i, p.log2_n),
+                  lazy_element(x, inverse ? p.log2_n : 0u, !result));
 }
 
 /* Coefficients are multiplied by powers of the shift: operands of a forward transform, results of
- * an inverse one. */
-FUNCTION void shift(Pass p, INOUT(Lazy) x[EACH], u32 at)
+ * an inverse one. The loops keep the code short: the copy is in memory, x is not. */
+FUNCTION void shift(Pass p, INOUT(Lazy) x[EACH], Line l, u32 at)
 {
-    UNROLL for (int r = 0; r < EACH; r++) {
-        u32 place = place_of(p, number_of(r, at));
-        place = place < ELEMENTS ? place : 0u; /* of no use, but harmless */
-        x[r] = times_power(x[r], flag(p, GX_K_NTT_INVERSE) ? result_of(p, place)
-                                                           : index_of(p, place, BACK));
+    const u32 bits = GX_K_NTT_LOW_BITS;
+    Lazy copy[EACH];
+    UNROLL for (int r = 0; r < EACH; r++)
+        copy[r] = carried(x[r]);
+    LOOP for (int r = 0; r < EACH; r++) {
+        u32 i = index_of(p, l, number_of(r, at));
+        u32 exponent = flag(p, GX_K_NTT_INVERSE) ? result_of(p, i) : operand_of(p, i);
+        u32 entry = STAGE(1) + (exponent & (1u << bits) - 1u);
+        LOOP for (int part = 0; part < 2; part++) {
+            copy[r] = lazy_mul(copy[r], lazy_by(load_table(entry)));
+            entry = STAGE(1) + (1u << bits) + (exponent >> bits);
+        }
     }
+    UNROLL for (int r = 0; r < EACH; r++)
+        x[r] = copy[r];
 }
 
 /* ---- levels ---- */
@@ -203,9 +215,9 @@ FUNCTION void butterflies_back(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
 }
 
 /* Round i: up to RADIX_BITS levels of the pass. */
-FUNCTION void compute(Pass p, INOUT(Lazy) x[EACH], u32 i, u32 at, u32 outer)
+FUNCTION void compute(Pass p, INOUT(Lazy) x[EACH], u32 i, u32 at, Line l)
 {
-    u32 level = p.tile_bits - RADIX_BITS - at, block = outer << level | LOCAL_INDEX >> at;
+    u32 level = p.tile_bits - RADIX_BITS - at, block = l.block << level | LOCAL_INDEX >> at;
     u32 begin = i * RADIX_BITS - level, end = min(p.levels - level, RADIX_BITS);
     bool root = p.first == 0u && i == 0u;
     if (!BACK && begin == 0u && end > 0u)
@@ -276,13 +288,15 @@ FUNCTION void transform()
     Pass p = decode();
     u32 rounds = max((p.levels + RADIX_BITS - 1u) / RADIX_BITS, 1u);
     u32 at = bits_of_round(p, BACK ? rounds - 1u : 0u);
+    Line l = line_of(p, number_of(0u, at));
     Lazy x[EACH];
-    UNROLL for (int r = 0; r < EACH; r++)
-        x[r] = load(p, place_of(p, number_of(r, at)));
+    UNROLL for (int r = 0; r < EACH; r++) {
+        u32 number = number_of(r, at);
+        x[r] = load(p, transform_of(p, l, number), index_of(p, l, number));
+    }
     if (COSET && !flag(p, GX_K_NTT_INVERSE))
-        shift(p, x, at);
+        shift(p, x, l, at);
 
-    u32 outer = block_of(p, place_of(p, number_of(0u, at)));
     for (u32 step = 0u; step < rounds; step++) {
         u32 i = BACK ? rounds - 1u - step : step, to = bits_of_round(p, i);
         if (step > 0u) {
@@ -291,11 +305,13 @@ FUNCTION void transform()
             exchange(p, x, at, to);
         }
         at = to;
-        compute(p, x, i, at, outer);
+        compute(p, x, i, at, l);
     }
 
     if (COSET && flag(p, GX_K_NTT_INVERSE))
-        shift(p, x, at);
-    UNROLL for (int r = 0; r < EACH; r++)
-        store(p, place_of(p, number_of(r, at)), x[r]);
+        shift(p, x, l, at);
+    UNROLL for (int r = 0; r < EACH; r++) {
+        u32 number = number_of(r, at);
+        store(p, transform_of(p, l, number), index_of(p, l, number), x[r]);
+    }
 }

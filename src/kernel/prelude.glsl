@@ -16,6 +16,7 @@
 #define u32      uint
 #define FUNCTION
 #define UNROLL   [[unroll]]
+#define LOOP     [[dont_unroll]]
 #define INOUT(T) inout T
 
 #define GROUP_SIZE  gl_WorkGroupSize.x

@@ -32,7 +32,8 @@ static uint32_t log2_of(uint64_t n)
 
 /* Splits m levels. Where a tile is not whole transforms, it has at least two neighbouring elements
  * of each kind, and later passes have multiples of `radix` levels, so that none of their exchanges
- * is for fewer. The first pass has the rest, less than the most there may be if possible. */
+ * is for fewer. The first pass has the rest, not fewer, but less than the most there may be if
+ * possible. */
 static struct split split_levels(uint32_t m, uint32_t tile, uint32_t radix)
 {
     if (m <= tile && m <= LEVELS_MAX)
@@ -42,6 +43,9 @@ static struct split split_levels(uint32_t m, uint32_t tile, uint32_t radix)
     uint32_t most = steps * radix, later = (m + most - 1) / most - 1;
     uint32_t left = (m - (most - 1) + radix - 1) / radix; /* steps in all later passes */
     left = left < steps * later ? left : steps * later;
+    if (m - left * radix < radix) /* an invocation's elements would be of several blocks */
+        left--;
+    later = later < left ? later : left;
     struct split split = {.passes = later + 1, .levels = {m - left * radix}};
     for (uint32_t i = 1; i <= later; i++) { /* the last ones have more */
         uint32_t part = left / (later + 1 - i);

@@ -329,8 +329,8 @@ static void check_transform(struct plan *p, uint32_t radix)
             tell(p, i, "another binding");
         if (first != (back ? level - levels : level) || first + levels > log2_n)
             tell(p, i, "levels are left out or repeated");
-        if (first && levels < radix)
-            tell(p, i, "fewer levels than an invocation's elements, not at the root");
+        if (last && levels < radix)
+            tell(p, i, "fewer levels than an invocation's elements allow");
         if (pass->invocations * (1u << radix) < p->n || pass->invocations % p->facts.workgroup)
             tell(p, i, "too few invocations");
         level = back ? level - levels : level + levels;

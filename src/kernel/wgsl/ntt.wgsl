@@ -16,9 +16,8 @@ struct Pass {
     log2_pad: u32,
     flags: u32,
     line_bits: u32,
+    column_bits: u32,
     batch: u32,
-    pitch: u32,
-    pitch_bits: u32,
     tile: u32,
     thread: u32,
 }
@@ -33,114 +32,125 @@ fn decode(tile: u32, thread: u32) -> Pass {
     p.log2_pad = (word >> ${NTT_PAD}u) & 31u;
     p.flags = word >> ${NTT_FLAGS}u;
     p.line_bits = ${TILE_BITS}u - p.levels;
+    p.column_bits = p.log2_n - p.first - p.levels;
     p.batch = push.n >> p.log2_n;
-    p.pitch = 1u << (p.log2_n - p.first - p.levels);
-    if (p.flags & ${NTT_COLUMNS}u) != 0u {
-        p.pitch *= p.batch;
-    }
-    p.pitch_bits = select(32u, firstLeadingBit(p.pitch), (p.pitch & (p.pitch - 1u)) == 0u);
     p.tile = tile;
     p.thread = thread;
     return p;
+}
+
+struct Line {
+    transform: u32,
+    block: u32,
+    column: u32,
 }
 
 fn number_of(p: Pass, r: u32, at: u32) -> u32 {
     return ((p.thread >> at) << (at + ${RADIX_BITS}u)) | (r << at) | (p.thread & ((1u << at) - 1u));
 }
 
-fn place_of(p: Pass, number: u32) -> u32 {
-    let s = number >> p.line_bits;
+fn line_of(p: Pass, number: u32) -> Line {
     var line = number & ((1u << p.line_bits) - 1u);
-    var outer = 0u;
-    var column = 0u;
     if (p.flags & ${NTT_SPREAD}u) != 0u {
         let bits = p.first - p.line_bits;
-        outer = ((((p.tile >> bits) << p.line_bits) | line) << bits) | (p.tile & ((1u << bits) - 1u));
+        line = ((((p.tile >> bits) << p.line_bits) | line) << bits) | (p.tile & ((1u << bits) - 1u));
     } else {
         line |= p.tile << p.line_bits;
-        if p.pitch_bits < 32u {
-            outer = line >> p.pitch_bits;
-        } else {
-            outer = line / p.pitch;
-        }
-        column = line - outer * p.pitch;
     }
-    return ((outer << p.levels) | s) * p.pitch + column;
+    var l: Line;
+    if (p.flags & ${NTT_COLUMNS}u) != 0u {
+        let rest = line / p.batch;
+        l.transform = line - rest * p.batch;
+        l.column = rest & ((1u << p.column_bits) - 1u);
+        l.block = (rest >> p.column_bits) & ((1u << p.first) - 1u);
+        if (rest >> (p.column_bits + p.first)) != 0u {
+            l.transform = p.batch;
+        }
+    } else {
+        l.column = line & ((1u << p.column_bits) - 1u);
+        line >>= p.column_bits;
+        l.block = line & ((1u << p.first) - 1u);
+        l.transform = line >> p.first;
+    }
+    return l;
 }
 
-fn block_of(p: Pass, place: u32) -> u32 {
-    var i = place;
-    if (p.flags & ${NTT_COLUMNS}u) != 0u {
-        i = place / p.batch;
+fn transform_of(p: Pass, l: Line, number: u32) -> u32 {
+    if p.levels >= ${RADIX_BITS}u {
+        return l.transform;
     }
-    return (i >> (p.log2_n - p.first)) & ((1u << p.first) - 1u);
+    return (p.tile << p.line_bits) | (number & ((1u << p.line_bits) - 1u));
+}
+
+fn index_of(p: Pass, l: Line, number: u32) -> u32 {
+    return (((l.block << p.levels) | (number >> p.line_bits)) << p.column_bits) | l.column;
+}
+
+fn place_of(p: Pass, transform: u32, i: u32, bits: u32) -> u32 {
+    if (p.flags & ${NTT_COLUMNS}u) != 0u {
+        return i * p.batch + transform;
+    }
+    return (transform << bits) | i;
 }
 
 fn reversed(i: u32, bits: u32) -> u32 {
     return (reverseBits(i) >> 1u) >> (31u - bits);
 }
 
-fn index_of(p: Pass, place: u32, leaves: bool) -> u32 {
-    var i = place & ((1u << p.log2_n) - 1u);
-    if (p.flags & ${NTT_COLUMNS}u) != 0u {
-        i = place / p.batch;
-    }
-    return select(i, reversed(i, p.log2_n), leaves);
+fn operand_of(p: Pass, i: u32) -> u32 {
+    return select(i, reversed(i, p.log2_n), BACK);
 }
 
-fn place_at(p: Pass, place: u32, i: u32, bits: u32, in_reverse: bool) -> u32 {
-    let at = select(i, reversed(i, bits), in_reverse);
-    if (p.flags & ${NTT_COLUMNS}u) != 0u {
-        return at * p.batch + place % p.batch;
-    }
-    return ((place >> p.log2_n) << bits) | at;
+fn result_of(p: Pass, i: u32) -> u32 {
+    let natural = select(reversed(i, p.log2_n), i, BACK);
+    return select(natural, (0u - natural) & ((1u << p.log2_n) - 1u),
+        (p.flags & ${NTT_INVERSE}u) != 0u);
 }
 
-fn load(p: Pass, place: u32) -> Lazy {
+fn load(p: Pass, transform: u32, index: u32) -> Lazy {
     let operand = (p.flags & ${NTT_OPERAND}u) != 0u;
-    var from_place = place;
-    var x: Element;
-    if operand && p.log2_pad != 0u && place < push.n {
-        let bits = p.log2_n - p.log2_pad;
-        let i = index_of(p, place, BACK);
-        from_place = select(push.n, place_at(p, place, i, bits, BACK), (i >> bits) == 0u);
+    var is_there = transform < p.batch;
+    var bits = p.log2_n;
+    var i = index;
+    if operand && p.log2_pad != 0u {
+        bits -= p.log2_pad;
+        is_there = is_there && (operand_of(p, i) >> bits) == 0u;
+        i = select(i, i >> p.log2_pad, BACK);
     }
-    if from_place < push.n {
-        x = load_a(from_place);
+    var x: Element;
+    if is_there {
+        let place = place_of(p, transform, i, bits);
+        x = load_a(place);
         if operand {
-            check_element(x, from_place);
+            check_element(x, place);
         }
     }
     return lazy_of(x);
 }
 
-fn result_of(p: Pass, place: u32) -> u32 {
-    let i = index_of(p, place, !BACK);
-    return select(i, (0u - i) & ((1u << p.log2_n) - 1u), (p.flags & ${NTT_INVERSE}u) != 0u);
-}
-
-fn store(p: Pass, place: u32, x: Lazy) {
+fn store(p: Pass, transform: u32, index: u32, x: Lazy) {
     let result = (p.flags & ${NTT_RESULT}u) != 0u;
     let inverse = result && (p.flags & ${NTT_INVERSE}u) != 0u;
     let in_reverse = (p.flags & ${NTT_REVERSED_OUT}u) != 0u;
-    if place >= push.n {
+    if transform >= p.batch {
         return;
     }
-    var to_place = place;
+    var i = index;
     if result && (inverse || in_reverse == BACK) {
-        to_place = place_at(p, place, result_of(p, place), p.log2_n, in_reverse);
+        i = result_of(p, i);
+        i = select(i, reversed(i, p.log2_n), in_reverse);
     }
-    store_out(to_place, lazy_element(x, select(0u, p.log2_n, inverse), !result));
+    store_out(place_of(p, transform, i, p.log2_n),
+        lazy_element(x, select(0u, p.log2_n, inverse), !result));
 }
 
 @if LAST_FACTOR > FIRST_FACTOR
 // Times some of its factors: two that make a power of the shift, and 1 / n. There is one product in
 // a loop, because many take long to compile.
-fn scaled(p: Pass, at: u32, x: Lazy, last: u32) -> Lazy {
-    let place = select(0u, at, at < push.n);
-    var exponent = index_of(p, place, BACK);
+fn scaled(p: Pass, i: u32, x: Lazy, last: u32) -> Lazy {
+    var exponent = operand_of(p, i);
     if (p.flags & ${NTT_INVERSE}u) != 0u {
-        exponent = result_of(p, place);
+        exponent = result_of(p, i);
     }
     var r = carried(x);
     for (var f = ${FIRST_FACTOR}u; f < last; f++) {
@@ -183,8 +193,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let p = decode(first_index(group, groups) / ${WORKGROUP}u, local);
     let rounds = max((p.levels + ${RADIX_BITS-1}u) / ${RADIX_BITS}u, 1u);
     var at = bits_of_round(p, select(0u, rounds - 1u, BACK));
+    let l = line_of(p, number_of(p, 0u, at));
 @for r 0 EACH
-    var x$r = load(p, place_of(p, number_of(p, ${r}u, at)));
+    let first$r = number_of(p, ${r}u, at);
+    var x$r = load(p, transform_of(p, l, first$r), index_of(p, l, first$r));
 @end
 @if COSET
     if (p.flags & ${NTT_INVERSE}u) == 0u {
@@ -193,14 +205,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         all[$r] = x$r;
 @end
         for (var r = 0u; r < ${EACH}u; r++) {
-            all[r] = scaled(p, place_of(p, number_of(p, r, at)), all[r], 2u);
+            all[r] = scaled(p, index_of(p, l, number_of(p, r, at)), all[r], 2u);
         }
 @for r 0 EACH
         x$r = all[$r];
 @end
     }
 @end
-    let outer = block_of(p, place_of(p, number_of(p, 0u, at)));
     for (var step = 0u; step < rounds; step++) {
         let i = select(step, rounds - 1u - step, BACK);
         let to = bits_of_round(p, i);
@@ -231,7 +242,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         }
         at = to;
         let level = ${TILE_BITS-RADIX_BITS}u - at;
-        let block = (outer << level) | (local >> at);
+        let block = (l.block << level) | (local >> at);
         let begin = i * ${RADIX_BITS}u - level;
         let end = min(p.levels - level, ${RADIX_BITS}u);
         let root = p.first == 0u && i == 0u;
@@ -379,7 +390,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         all[$r] = x$r;
 @end
         for (var r = 0u; r < ${EACH}u; r++) {
-            all[r] = scaled(p, place_of(p, number_of(p, r, at)), all[r], ${LAST_FACTOR}u);
+            all[r] = scaled(p, index_of(p, l, number_of(p, r, at)), all[r], ${LAST_FACTOR}u);
         }
 @for r 0 EACH
         x$r = all[$r];
@@ -387,6 +398,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
 @end
 @for r 0 EACH
-    store(p, place_of(p, number_of(p, ${r}u, at)), x$r);
+    let last$r = number_of(p, ${r}u, at);
+    store(p, transform_of(p, l, last$r), index_of(p, l, last$r), x$r);
 @end
 }
