@@ -19,6 +19,7 @@
 #include "field/sum.h"
 #include "op/params.h"
 
+#define BLOCK      64u
 #define PART_ELEMS 4096u /* that one thread evaluates at a time */
 /* Outputs that are computed again where all should be, but there is no memory for them. */
 #define OUTPUTS_INSTEAD 4
@@ -36,10 +37,14 @@ struct view {
     bool reversed;
 };
 
-/* The value of the polynomial with these coefficients at z. */
+/* The value of the polynomial with these coefficients at z: a block of coefficients times z^0, z^1,
+ * ... at once, by the portable kernels, and Horner's rule from block to block. */
 struct evaluation {
     struct view view;
     const uint64_t *z; /* NULL: 1 */
+    struct gx_host_table table;
+    uint64_t power[BLOCK * GX_LIMBS_MAX], block_power[GX_LIMBS_MAX]; /* z^0, ...; z^BLOCK */
+    uint64_t reversed[BLOCK]; /* of 0, 1, ... below the view's size */
     pthread_mutex_t lock;
     uint64_t sum[GX_LIMBS_MAX];
     uint64_t bad; /* least position of an element that is not below p; UINT64_MAX: none */
@@ -50,82 +55,78 @@ static const void *element_at(const struct view *view, uint64_t position)
     return view->first + (size_t)position * view->step;
 }
 
-static bool is_bad(const struct view *view, const uint64_t *x)
+/* The position of coefficient first + i; first is a multiple of BLOCK. */
+static uint64_t position_of(const struct evaluation *e, uint64_t first_reversed, uint64_t first,
+                            size_t i)
 {
-    return gx__first_bad(view->prime, x, 1, false) != GX_NONE_BAD;
+    return e->view.reversed ? first_reversed | e->reversed[i] : first + i;
 }
 
-static void load(const struct view *view, uint64_t position, uint64_t *x, uint64_t *bad)
+/* Coefficients first .. first + n, n <= BLOCK, times z^0, z^1, ..., added up. */
+static void add_block(const struct evaluation *e, uint64_t first, size_t n, uint64_t *sum,
+                      uint64_t *bad)
 {
-    memcpy(x, element_at(view, position), view->prime->limbs * sizeof *x);
-    if (is_bad(view, x) && position < *bad)
-        *bad = position;
-}
-
-/* Positions from .. end, in any order: their sum. */
-static void add_up(const struct view *view, uint64_t from, uint64_t end, uint64_t *sum,
-                   uint64_t *bad)
-{
-    struct gx_columns columns = {0};
-    for (; from < end; from++) {
-        uint64_t x[GX_LIMBS_MAX];
-        load(view, from, x, bad);
-        for (uint32_t i = 0; i < view->prime->limbs; i++) {
-            columns.low[i] += (uint32_t)x[i];
-            columns.high[i] += x[i] >> 32;
-        }
-    }
-    gx__columns_reduce(view->prime, &columns, sum);
-}
-
-/* With its bits reversed, position - 1; position is not 0. */
-static uint64_t before_reversed(uint64_t position, uint32_t log2)
-{
-    uint64_t bit = (uint64_t)1 << (log2 - 1);
-    for (; !(position & bit); bit >>= 1)
-        position |= bit;
-    return position & ~bit;
-}
-
-/* Coefficients from .. end by Horner's rule, times z^from. */
-static void horner(const struct view *view, const uint64_t *z, uint64_t from, uint64_t end,
-                   uint64_t *sum, uint64_t *bad)
-{
-    const struct gx_prime *prime = view->prime;
-    uint64_t x[GX_LIMBS_MAX], power[GX_LIMBS_MAX];
-    uint64_t at = view->reversed ? gx__bit_reverse(end - 1, view->log2) : end - 1;
-    load(view, at, sum, bad);
-    for (uint64_t i = end - 1; i > from; i--) {
-        at = view->reversed ? before_reversed(at, view->log2) : at - 1;
-        load(view, at, x, bad);
-        gx__mul_one(prime, sum, sum, z);
-        gx__add_one(prime, sum, x);
-    }
-    gx__pow_one(prime, power, z, from);
-    gx__mul_one(prime, sum, sum, power);
+    const struct gx_prime *prime = e->view.prime;
+    const size_t limbs = prime->limbs;
+    const gx_host_fn *kernels = e->table.fn[prime->field];
+    uint64_t elements[BLOCK * GX_LIMBS_MAX], terms[BLOCK * GX_LIMBS_MAX];
+    uint64_t reversed = e->view.reversed ? gx__bit_reverse(first, e->view.log2) : 0;
+    for (size_t i = 0; i < n; i++)
+        memcpy(elements + i * limbs, element_at(&e->view, position_of(e, reversed, first, i)),
+               limbs * sizeof *elements);
+    size_t wrong = gx__first_bad(prime, elements, n, false);
+    if (wrong != GX_NONE_BAD && position_of(e, reversed, first, wrong) < *bad)
+        *bad = position_of(e, reversed, first, wrong);
+    struct gx_host_args product = {.a = elements, .b = e->power, .out = terms, .n = n};
+    if (e->z)
+        kernels[GX_HOST_MUL](prime, &product);
+    struct gx_host_args all = {.a = e->z ? terms : elements, .out = sum, .n = n};
+    kernels[GX_HOST_SUM](prime, &all);
 }
 
 static void evaluate_part(void *user, size_t part, uint32_t worker)
 {
     struct evaluation *e = user;
+    const struct gx_prime *prime = e->view.prime;
     uint64_t n = (uint64_t)1 << e->view.log2, from = (uint64_t)part * PART_ELEMS;
     uint64_t end = from + PART_ELEMS < n ? from + PART_ELEMS : n, bad = UINT64_MAX;
-    uint64_t sum[GX_LIMBS_MAX] = {0};
+    uint64_t sum[GX_LIMBS_MAX] = {0}, some[GX_LIMBS_MAX];
     (void)worker;
-    if (e->z)
-        horner(&e->view, e->z, from, end, sum, &bad);
-    else
-        add_up(&e->view, from, end, sum, &bad);
+    for (uint64_t at = end, count; at > from; at -= count) { /* all are whole, or there is one */
+        count = at - from < BLOCK ? at - from : BLOCK;
+        add_block(e, at - count, (size_t)count, some, &bad);
+        if (e->z)
+            gx__mul_one(prime, sum, sum, e->block_power);
+        gx__add_one(prime, sum, some);
+    }
+    if (e->z && from) {
+        gx__pow_one(prime, some, e->z, from);
+        gx__mul_one(prime, sum, sum, some);
+    }
     pthread_mutex_lock(&e->lock);
-    gx__add_one(e->view.prime, e->sum, sum);
+    gx__add_one(prime, e->sum, sum);
     e->bad = bad < e->bad ? bad : e->bad;
     pthread_mutex_unlock(&e->lock);
+}
+
+static void prepare(struct evaluation *e)
+{
+    const struct gx_prime *prime = e->view.prime;
+    uint32_t log2 = e->view.log2;
+    gx__host_fill_portable(&e->table);
+    for (uint64_t i = 0; e->view.reversed && i < BLOCK && i >> log2 == 0; i++)
+        e->reversed[i] = gx__bit_reverse(i, log2);
+    if (!e->z)
+        return;
+    gx__powers_of(prime, e->z, BLOCK, e->power);
+    gx__mul_one(prime, e->block_power, e->power + (size_t)(BLOCK - 1) * prime->limbs, e->z);
 }
 
 /* instance: whose threads help; NULL: none. */
 static void evaluate(struct evaluation *e, struct gx_instance *instance)
 {
     size_t parts = (size_t)((((uint64_t)1 << e->view.log2) + PART_ELEMS - 1) / PART_ELEMS);
+    prepare(e);
     pthread_mutex_init(&e->lock, NULL);
     e->bad = UINT64_MAX;
     if (instance && parts > 1)
@@ -174,12 +175,12 @@ static bool adds_up(const struct transforms *c, uint64_t t, uint64_t *wrong)
 {
     const struct view in = view_of(c, t, true);
     struct evaluation out = {.view = view_of(c, t, false)};
-    uint64_t want[GX_LIMBS_MAX], n[GX_LIMBS_MAX], bad;
+    uint64_t want[GX_LIMBS_MAX], n[GX_LIMBS_MAX];
     if (c->inverse && c->coset)
         out.z = c->params.domain->shift;
     evaluate(&out, c->instance);
     *wrong = index_of(c, t, out.bad == UINT64_MAX ? 0 : out.bad);
-    load(&in, 0, want, &bad);
+    memcpy(want, element_at(&in, 0), c->prime->limbs * sizeof *want);
     if (!c->inverse) {
         gx__int_one(c->prime, n, (uint64_t)1 << c->params.log2_n);
         gx__mul_one(c->prime, want, want, n);

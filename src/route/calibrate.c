@@ -453,7 +453,8 @@ static bool has_time(const struct calibration *c, const struct course *course, u
 static void measure_transforms(struct calibration *c, struct course *course)
 {
     uint64_t last = last_elems(c->settings), one = (uint64_t)1 << c->params.log2_n;
-    for (size_t k = 0; k < COUNT(batch_log2) && !course->over && !c->cancelled; k++) {
+    const size_t sizes = COUNT(batch_log2);
+    for (size_t k = 0; k < sizes && !course->over && !c->cancelled; k++) {
         uint64_t n = one << batch_log2[k];
         if (n > last || !has_time(c, course, n))
             return;
@@ -461,7 +462,7 @@ static void measure_transforms(struct calibration *c, struct course *course)
         course->level_ns = t / ((double)n * c->params.log2_n);
         course->points++;
         course->over |= t > LONG_RUN_NS;
-        report(c, course, (double)(k + 1) / (double)COUNT(batch_log2));
+        report(c, course, (double)(k + 1) / (double)sizes);
     }
 }
 

@@ -16,6 +16,10 @@
 /* Smaller samples are not timed: their time is mostly overhead. */
 #define SAMPLE_TIMED 64u
 #define SAMPLE_DECAY 16u
+/* Transforms are looked at in each of the first jobs of a device; until it is trusted, for at most
+ * one part in UNTRUSTED_COST of the time of the jobs. */
+#define FIRST_TRANSFORMS 4u
+#define UNTRUSTED_COST   4u
 
 /* The part of the ith job that belongs to the share, with the caller's output. */
 static gx_job share_job(const struct gx_shard *shard, size_t i)
@@ -111,16 +115,26 @@ static void decay(_Atomic uint64_t *ps)
     atomic_store(ps, before - before / SAMPLE_DECAY);
 }
 
+/* One in how many transforms to look at: as many as the time allows, because a sample is at least
+ * one, and most jobs are one. *trusted: not of all small jobs. */
+static uint64_t transforms_every(const struct gx_device_slot *slot, uint64_t ns, uint64_t elements,
+                                 bool *trusted)
+{
+    uint64_t ps = atomic_load(&slot->sample_ps), cost = *trusted ? GX_TRUST_COST : UNTRUSTED_COST;
+    uint64_t left = gx__sample_most(ns, ps * cost / GX_TRUST_COST + (ps > 0));
+    *trusted |= ps && atomic_load(&slot->condition.good) >= FIRST_TRANSFORMS;
+    return left < elements ? elements / left + 2 : 2; /* 1 is for all elements */
+}
+
 /* Verifies samples of jobs from .. to, which the device reports as done and which took ns together,
  * and returns the first that is wrong, or `to`.
  * On a trusted device, unless the caller has set sample_every, the time for this is limited by
- * taking smaller samples of all jobs; transforms are looked at as often as the time allows, because
- * a sample is at least one, and most jobs are one. */
+ * taking smaller samples of all jobs. */
 static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t ns)
 {
     struct gx_device_slot *slot = shard->candidate->slot;
     struct gx_instance *instance = shard->ws->router->slots.instance;
-    uint64_t every = gx__sample_every(instance), left = UINT64_MAX, transforms = every;
+    uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
     struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = instance};
     bool trusted = gx__health_trusted(slot);
     uint64_t before = shard->sampled, elements = 0;
@@ -128,8 +142,10 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
         left = gx__sample_most(ns, atomic_load(&slot->sample_ps));
     for (size_t i = from; i < to; i++)
         elements += shard->jobs[i].n;
-    if (left < UINT64_MAX)
-        transforms = elements / left + 2; /* 1 is for all elements */
+    uint64_t often = every;
+    bool enough = trusted;
+    if (!instance->config.sample_every)
+        often = transforms_every(slot, ns, elements, &enough);
     if (elements / every > left) {
         every = elements / left + 1;
         if (left < SAMPLE_TIMED) /* too few to be timed, so one slow measurement must decay */
@@ -140,8 +156,8 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
     for (; right < to; right++) {
         const gx_job *job = &shard->jobs[right];
         bool transform = gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM;
-        uint64_t wrong,
-            count = gx__sample_size(&sampler, job, transform ? transforms : every, trusted);
+        uint64_t wrong, count = gx__sample_size(&sampler, job, transform ? often : every,
+                                                transform ? enough : trusted);
         if (!count)
             continue;
         bool same = compare_sample(shard, &sampler, right, count, &wrong);
