@@ -404,16 +404,16 @@ static void others_take_over(void **state)
         for (unsigned at = 1; at < 200; at += gxt_small() ? 23 : 3)
             fallbacks += taken_over(whats[w], at, 1);
         print_message("%s: taken over %u times\n", whats[w], fallbacks);
-        assert_true(fallbacks >= 1);
+        assert_true(fallbacks >= 1 || strcmp(whats[w], "oom") == 0); /* it waits for memory */
     }
 }
 
-/* A device that is not trusted yet is caught by default: a wrong transform has a wrong sum. */
+/* By default all of the first transforms of a device are checked: a wrong one has a wrong sum. */
 static void wrong_transforms_are_caught(void **state)
 {
     (void)state;
     unsigned caught = 0, tried = 0;
-    for (unsigned at = 1; at < 40; at++, tried++) {
+    for (unsigned at = 1; at <= 4; at++, tried++) {
         char list[120];
         unsigned char got[BYTES];
         gx_statistics stats = {.struct_size = sizeof stats};
@@ -432,7 +432,7 @@ static void wrong_transforms_are_caught(void **state)
         gx_close(&ctx);
     }
     print_message("caught %u of %u\n", caught, tried);
-    assert_true(caught > 0);
+    assert_int_equal(caught, tried);
 }
 
 int main(int argc, char **argv)
