@@ -67,11 +67,16 @@ static uint32_t groups_of(uint64_t dispatches)
     return (uint32_t)((dispatches + GX_GROUP_DISPATCHES - 1) / GX_GROUP_DISPATCHES);
 }
 
-static gx_status get_table(struct direct *d, struct gx_host_call *call)
+static void let_go(struct direct *d)
 {
-    put_scratch(d); /* a caller that waits must hold no reservation */
+    put_scratch(d);
     gx__table_put(d->engine, d->table);
     d->table = NULL;
+}
+
+static gx_status get_table(struct direct *d, struct gx_host_call *call)
+{
+    let_go(d); /* a caller that waits must hold no reservation */
     gx_status s = gx__table_get(d->engine, &call->kernel, &d->table);
     call->table = s == GX_OK ? d->table->buf->mem.host : NULL;
     return s;
@@ -179,13 +184,6 @@ static gx_status run_job(struct direct *d, size_t i, size_t *bad)
             break;
     }
     return GX_OK;
-}
-
-static void let_go(struct direct *d)
-{
-    put_scratch(d);
-    gx__table_put(d->engine, d->table);
-    d->table = NULL;
 }
 
 /* There was no memory to begin the job with. */
