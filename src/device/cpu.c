@@ -17,8 +17,6 @@
 #include "device/cpu_poly.h"
 #include "field/sum.h"
 
-/* Work that makes another thread worthwhile: waking one costs a few microseconds. */
-#define WORKER_MIN_NS 20000u
 /* Cost of checking an element, in the unit of gx_op_row.ns. */
 #define CHECK_NS 2u
 /* Products that are summed together: they fit in the L1 or L2 cache, and reducing their sum adds
@@ -264,7 +262,7 @@ static bool needs_scratch(const struct cpu_kernel *k)
 
 static size_t chunk_elements(const struct cpu *cpu, const struct cpu_kernel *k, uint64_t n)
 {
-    uint64_t worth = needs_scratch(k) ? GX_INV_BATCH : WORKER_MIN_NS / k->ns;
+    uint64_t worth = needs_scratch(k) ? GX_INV_BATCH : GX_WORKER_MIN_NS / k->ns;
     uint64_t chunk = n / (CHUNKS_PER_THREAD * cpu->threads);
     chunk = chunk > worth ? chunk : worth;
     chunk = (chunk + CHUNK_ELEMENTS_MIN - 1) / CHUNK_ELEMENTS_MIN * CHUNK_ELEMENTS_MIN;
@@ -274,7 +272,7 @@ static size_t chunk_elements(const struct cpu *cpu, const struct cpu_kernel *k, 
 /* Threads that n elements are worth. */
 static uint32_t workers_for(const struct cpu *cpu, const struct cpu_kernel *k, uint64_t n)
 {
-    uint64_t useful = n * k->ns / WORKER_MIN_NS;
+    uint64_t useful = n * k->ns / GX_WORKER_MIN_NS;
     if (useful < 2) /* most calls, and the smallest ones */
         return 1;
     uint64_t chunks = n / chunk_elements(cpu, k, n);

@@ -9,9 +9,8 @@
 #include "field/reference_ntt.h"
 #include "op/domain.h"
 
-/* Work that makes another thread worthwhile, and what a butterfly costs at least. */
-#define WORKER_MIN_NS 20000u
-#define BUTTERFLY_NS  5u
+/* What a butterfly costs at least. */
+#define BUTTERFLY_NS 5u
 
 void gx__cpu_ntt_open(struct gx_cpu_ntt *ntt, unsigned tiers, const struct gx_host_table *reference,
                       uint32_t threads)
@@ -45,7 +44,7 @@ size_t gx__cpu_ntt_table(const struct gx_cpu_ntt *ntt, const struct gx_kernel *k
 
 static uint32_t workers_for(const struct gx_cpu_ntt *ntt, uint64_t n, uint32_t log2_n)
 {
-    uint64_t useful = n / 2 * log2_n * BUTTERFLY_NS / WORKER_MIN_NS;
+    uint64_t useful = n / 2 * log2_n * BUTTERFLY_NS / GX_WORKER_MIN_NS;
     return useful < 1 ? 1 : useful < ntt->threads ? (uint32_t)useful : ntt->threads;
 }
 

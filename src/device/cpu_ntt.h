@@ -8,6 +8,9 @@
 #include "device/device.h"
 #include "field/ntt.h"
 
+/* Work that makes another thread worthwhile, of any kind: waking one costs a few microseconds. */
+#define GX_WORKER_MIN_NS 20000u
+
 struct gx_cpu_ntt {
     const struct gx_ntt_host *host; /* NULL: the reference */
     gx_host_fn reference[GX_FIELD_END][GX_HOST_KERNELS];

@@ -20,11 +20,12 @@
 #include "base/alloc.h"
 #include "exec/buffer.h"
 #include "field/host.h"
+#include "field/ntt.h"
 #include "field/scalar.h"
 #include "op/params.h"
 
-#define ELEMENT_BYTES 32u /* of the fields that have transforms */
-#define ELEMENT_LIMBS (ELEMENT_BYTES / sizeof(uint64_t))
+#define ELEMENT_LIMBS GX_NTT_LIMBS
+#define ELEMENT_BYTES (ELEMENT_LIMBS * sizeof(uint64_t))
 
 /* Elements that a pass takes at a time, and columns that are multiplied together. */
 #define BLOCK_ELEMS ((uint64_t)1 << 22)

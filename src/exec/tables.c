@@ -10,11 +10,12 @@
 
 #include "base/alloc.h"
 #include "exec/buffer.h"
+#include "field/ntt.h"
 #include "field/scalar.h"
 #include "op/ntt_table.h"
 
-#define ELEMENT_BYTES 32u /* of the fields that have transforms */
-#define ELEMENT_LIMBS (ELEMENT_BYTES / sizeof(uint64_t))
+#define ELEMENT_LIMBS GX_NTT_LIMBS
+#define ELEMENT_BYTES (ELEMENT_LIMBS * sizeof(uint64_t))
 
 void gx__tables_init(struct gx_tables *tables)
 {
