@@ -373,8 +373,7 @@ typedef struct gx_job {
     uint32_t flags; /* GX_JOB_* */
     uint32_t reserved;
     const void *params; /* GX_NTT: gx_ntt_params; operations on polynomials: gx_poly_params;
-                           registered operations: gx_op_params, or NULL. Borrowed like operands.
-                           Others: NULL */
+                           registered operations: gx_op_params, or NULL. Others: NULL */
 } gx_job;
 
 /* Size in bytes of operand 'a', 'b', 'c', or 'o' for out. 0 if the job is NULL, has no such
@@ -645,8 +644,8 @@ typedef struct gx_ticket gx_ticket;
 
 /* Validates the jobs as gx_run does, finds their devices, queues them and returns. On success the
  * caller owns *ticket and releases it with gx_ticket_free, before or after gx_close; on failure
- * *ticket is NULL and nothing runs. Jobs and opts are copied; operand memory and buffers are
- * borrowed until the ticket is done. The jobs of one ticket run as if one after the other.
+ * *ticket is NULL and nothing runs. Jobs, their params and opts are copied; operand memory,
+ * buffers and domains are borrowed until the ticket is done. The jobs of one ticket run as if one after the other.
  * Different tickets overlap and finish in any order: if a job uses the output of a job in another
  * ticket, wait for that ticket before submitting. Submitting threads are served round-robin, one
  * ticket at a time. Any thread; blocks while a device is opened and while the queue is full

@@ -15,6 +15,7 @@
 #include "base/float_env.h"
 #include "base/log.h"
 #include "exec/engine.h"
+#include "op/params.h"
 
 /* Groups in flight: one is copied in, one computes, one is copied out. */
 #define OVERLAP_SETS 3u
@@ -42,8 +43,9 @@ struct gx_ticket {
     struct gx_call call;         /* with the jobs and reports of the ticket */
     size_t first;                /* earlier jobs are done and their engines released */
     gx_job *jobs;
-    struct gx_engine **engines; /* of each job; a segment is a run of the same; NULL: whoever
-                                   the routers choose */
+    struct gx_params_copy *params; /* of each job */
+    struct gx_engine **engines;    /* of each job; a segment is a run of the same; NULL: whoever
+                                      the routers choose */
     struct gx_outcome reports[];
 };
 
@@ -133,7 +135,8 @@ static void free_ticket(struct gx_backlog *queue, struct gx_ticket *t)
 
 static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
 {
-    const size_t each = sizeof(struct gx_outcome) + sizeof(gx_job) + sizeof(struct gx_engine *);
+    const size_t each = sizeof(struct gx_outcome) + sizeof(gx_job) + sizeof(struct gx_params_copy) +
+                        sizeof(struct gx_engine *);
     size_t room = (size_t)1 << size;
     if (room > SIZE_MAX / 2 / each)
         return NULL;
@@ -143,7 +146,8 @@ static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
     t->queue = queue;
     t->size = size;
     t->jobs = (gx_job *)(t->reports + room);
-    t->engines = (struct gx_engine **)(t->jobs + room);
+    t->params = (struct gx_params_copy *)(t->jobs + room);
+    t->engines = (struct gx_engine **)(t->params + room);
     init_cond(&t->changed);
     return t;
 }
@@ -183,6 +187,8 @@ struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, s
     memset(t->reports, 0, count * sizeof *t->reports);
     if (count)
         memcpy(t->jobs, jobs, count * sizeof *jobs);
+    for (size_t i = 0; i < count; i++)
+        gx__params_copy(&t->jobs[i], &t->params[i]);
     return t;
 }
 

@@ -75,8 +75,8 @@ void gx__queue_cancel(struct gx_backlog *queue);
 /* The engines are closed; tickets may be freed later. */
 void gx__queue_close(struct gx_backlog *queue);
 
-/* A ticket for so many jobs, which are copied, to be given to gx__ticket_submit or
- * gx__ticket_drop; NULL: no memory. */
+/* A ticket for so many checked jobs, which are copied with their parameters, to be given to
+ * gx__ticket_submit or gx__ticket_drop; NULL: no memory. */
 struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, size_t count);
 void gx__ticket_drop(struct gx_ticket *ticket);
 

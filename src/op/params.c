@@ -50,6 +50,23 @@ gx_poly_params gx__poly_params(const gx_job *job)
     return params;
 }
 
+void gx__params_copy(gx_job *job, struct gx_params_copy *to)
+{
+    static const struct gx_layout *const layouts[] = {
+        /* by gx_op_info.params */
+        NULL, &gx__ntt_params_layout, &gx__poly_params_layout, &gx__op_params_layout};
+    const struct gx_own_op *own = gx__own(job->op);
+    char message[GX_MESSAGE_BYTES];
+    if (!job->params || gx__take_in(layouts[gx_op_get_info(job->op)->params], &to->params,
+                                    job->params, message, sizeof message) != GX_OK)
+        return;
+    if (own && own->desc.params_bytes) {
+        memcpy(to->data, to->params.own.data, own->desc.params_bytes);
+        to->params.own.data = to->data;
+    }
+    job->params = &to->params;
+}
+
 uint64_t gx__resized(const gx_job *job, int which, uint64_t n)
 {
     (void)which; /* a of both */

@@ -307,8 +307,7 @@ static void many_jobs(void **state)
 
 /* ---- tickets ---- */
 
-/* Jobs are copied: the caller's may change as soon as the ticket is there; parameters are borrowed.
- */
+/* Jobs and parameters are copied: the caller's may change as soon as the ticket is there. */
 static void in_tickets(void **state)
 {
     (void)state;
@@ -325,6 +324,7 @@ static void in_tickets(void **state)
             bytes = lay_many(domain, params[i], jobs, got + i * 4096 * ELEMENT);
             assert_true(bytes <= 4096 * ELEMENT);
             assert_int_equal(gx_submit(ctx, jobs, MANY, &opts, &tickets[i]), GX_OK);
+            memset(params[i], 0xff, sizeof params[i]);
             memset(jobs, 0xff, sizeof jobs);
         }
         for (size_t i = 0; i < GXT_COUNT(tickets); i++) {

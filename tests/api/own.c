@@ -509,6 +509,9 @@ static void tickets(void **state)
             own_case_make(&c[i], k, ops[k], 6 * (i * 50 + 1), 0, i + 1);
             gx_job job = own_case_job(&c[i]);
             assert_int_equal(gx_submit(ctx, &job, 1, &opts, &t[i]), GX_OK);
+            memset(&c[i].params, 0xff, sizeof c[i].params); /* the ticket has a copy */
+            memset(&c[i].scale, 0xff, sizeof c[i].scale);
+            c[i].width = UINT32_MAX;
         }
         for (size_t i = 0; i < TICKETS; i++) {
             assert_int_equal(gx_wait(t[i], UINT64_MAX, NULL), GX_OK);
