@@ -130,16 +130,15 @@ class Transform:
 
     def expected(self, field, operands, n):
         """Some outputs, or all: by their place."""
-        known = operands.known.get(self)
-        if known is None:
-            x, bits, known = operands.elements(), n.bit_length() - 1, {}
+        bits, known = n.bit_length() - 1, operands.known.get(self.reversed_in)
+        if known is None:  # by their number, whatever the order of the outputs
+            x, known = operands.elements(), {}
             root = pow(field.root, 1 << field.adicity - bits, field.p)
             source = random.Random(n)
             for k in range(n) if n <= self.WHOLE else source.sample(range(n), self.FEW):
-                place = reverse(k, bits) if self.reversed_out else k
-                known[place] = evaluate(field, x, pow(root, k, field.p), self.reversed_in)
-            operands.known[self] = known
-        return known
+                known[k] = evaluate(field, x, pow(root, k, field.p), self.reversed_in)
+            operands.known[self.reversed_in] = known
+        return {reverse(k, bits) if self.reversed_out else k: x for k, x in known.items()}
 
     def first_difference(self, field, operands, n, file):
         for place, value in self.expected(field, operands, n).items():
@@ -298,7 +297,10 @@ class Distinct:
         self.field, self.known, self.results = field, {}, {}
         self.path = os.path.join(folder, f"{field.name}.{n}")
         self.paths = [self.path, self.path]
-        data = bytearray(random.Random(n).randbytes(n * field.size))
+        source, piece = random.Random(n), 1 << 24
+        data = bytearray()
+        for at in range(0, n * field.size, piece):  # all at once are too many for randbytes
+            data += source.randbytes(min(piece, n * field.size - at))
         top = slice(field.size - 1, None, field.size)  # cut to below half of any modulus here
         data[top] = data[top].translate(bytes(byte & 15 for byte in range(256)))
         with open(self.path, "wb") as file:
