@@ -157,6 +157,58 @@ GX_API gx_op gx_op_by_name(const char *name);
 /* 1 if the operation is defined for the field, else 0. Any thread. */
 GX_API int gx_op_exists(gx_op op, gx_field field);
 
+/* ---- curves ------------------------------------------------------------- */
+
+/* y^2 = x^3 + b. Values are consecutive from 1. */
+typedef uint32_t gx_curve;
+enum { GX_BLS12_381_G1 = 1, GX_BLS12_381_G2 = 2, GX_BN254_G1 = 3, GX_BN254_G2 = 4 };
+
+/* Static data owned by the library; may grow at the end. */
+typedef struct gx_curve_info {
+    const char *name;      /* "bls12-381-g1" */
+    gx_field base_field;   /* of the coordinates */
+    gx_field scalar_field; /* its modulus is the order of the subgroup */
+    uint32_t degree; /* 1: coordinates are in base_field; 2: c0, c1 for c0 + c1 * u, u^2 = -1 */
+    uint32_t affine_bytes; /* x, y: 96, 192, 64 or 128 */
+    const void *generator; /* of the subgroup: GX_POINT_XY_MONT */
+} gx_curve_info;
+
+/* As for fields: NULL or 0 if there is none. Any thread. */
+GX_API const gx_curve_info *gx_curve_get_info(gx_curve curve);
+GX_API gx_curve gx_curve_by_name(const char *name);
+
+/* How points are written. Always named: 0 is no form. */
+typedef uint32_t gx_point_form;
+enum {
+    GX_POINT_XY_MONT = 1,      /* x, y in Montgomery form, lowest limb first; infinity: (0, 0).
+                                  blst, gnark-crypto, arkworks from 0.6 */
+    GX_POINT_XY_PLAIN = 2,     /* the same as plain integers: ICICLE */
+    GX_POINT_COMPRESSED = 3,   /* zcash: big-endian x with flags in its first byte, 48 bytes (G2:
+                                  96, c1 before c0); BLS12-381 only */
+    GX_POINT_UNCOMPRESSED = 4, /* zcash: big-endian x, y with flags, 96 bytes (G2: 192, c1 before
+                                  c0); BLS12-381 only */
+    GX_POINT_EIP2537 = 5,      /* big-endian x, y, 64 bytes for each element, 128 bytes (G2: 256, c0
+                                  before c1); BLS12-381 only */
+    GX_POINT_JACOBIAN_MONT = 6 /* X, Y, Z in Montgomery form for (X / Z^2, Y / Z^3); infinity: Z is
+                                  0, written as (1, 1, 0) */
+};
+
+/* What is checked when points are read. */
+typedef uint32_t gx_point_check;
+enum {
+    GX_CHECK_CURVE = 0,    /* coordinates are below the modulus, the point is on the curve */
+    GX_CHECK_SUBGROUP = 1, /* and in the subgroup of the generator */
+    GX_CHECK_NONE = 2      /* only what decoding needs */
+};
+
+/* Bytes of one point; 0 if the curve has no such form. Any thread. */
+GX_API size_t gx_point_bytes(gx_curve curve, gx_point_form form);
+
+/* "xy-mont", "xy-plain", "compressed", "uncompressed", "eip2537", "jacobian-mont"; "curve",
+ * "subgroup", "none"; "unknown". Any thread. */
+GX_API const char *gx_point_form_name(gx_point_form form);
+GX_API const char *gx_point_check_name(gx_point_check check);
+
 /* ---- context ------------------------------------------------------------ */
 
 typedef struct gx_ctx gx_ctx;

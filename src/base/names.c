@@ -28,6 +28,8 @@ NAME_FUNCTION(gx_policy_name, gx_policy, GX__POLICY_LIST)
 NAME_FUNCTION(gx_reason_name, gx_reason, GX__REASON_LIST)
 NAME_FUNCTION(gx_residency_name, gx_residency, GX__RESIDENCY_LIST)
 NAME_FUNCTION(gx_health_name, gx_health, GX__HEALTH_LIST)
+NAME_FUNCTION(gx_point_form_name, gx_point_form, GX__POINT_FORM_LIST)
+NAME_FUNCTION(gx_point_check_name, gx_point_check, GX__POINT_CHECK_LIST)
 
 const char *gx_tier_name(uint32_t index)
 {

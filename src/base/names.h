@@ -55,6 +55,17 @@
     X(GX_HEALTH_GOOD, 1, "good")                                                                   \
     X(GX_HEALTH_RESTING, 2, "resting")                                                             \
     X(GX_HEALTH_QUARANTINED, 3, "quarantined")
+#define GX__POINT_FORM_LIST(X)                                                                     \
+    X(GX_POINT_XY_MONT, 1, "xy-mont")                                                              \
+    X(GX_POINT_XY_PLAIN, 2, "xy-plain")                                                            \
+    X(GX_POINT_COMPRESSED, 3, "compressed")                                                        \
+    X(GX_POINT_UNCOMPRESSED, 4, "uncompressed")                                                    \
+    X(GX_POINT_EIP2537, 5, "eip2537")                                                              \
+    X(GX_POINT_JACOBIAN_MONT, 6, "jacobian-mont")
+#define GX__POINT_CHECK_LIST(X)                                                                    \
+    X(GX_CHECK_CURVE, 0, "curve")                                                                  \
+    X(GX_CHECK_SUBGROUP, 1, "subgroup")                                                            \
+    X(GX_CHECK_NONE, 2, "none")
 
 /* X(name): instruction-set tiers of the CPU device, most portable first. */
 #define GX__TIER_LIST(X) X(portable) X(adx) X(avx512)

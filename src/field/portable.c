@@ -230,14 +230,18 @@ void gx__host_fill_portable(struct gx_host_table *table)
     }
 }
 
-void gx__mul_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b)
-{
-    uint64_t r[GX_LIMBS_MAX];
-    if (prime->limbs == 4)
-        fe_mul(4, r, a, b, prime);
-    else
-        fe_mul(6, r, a, b, prime);
-    store_limbs(prime->limbs, out, r);
-}
+#define ONE_FUNCTION(name, fe)                                                                     \
+    void name(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b)   \
+    {                                                                                              \
+        uint64_t r[GX_LIMBS_MAX];                                                                  \
+        if (prime->limbs == 4)                                                                     \
+            fe(4, r, a, b, prime);                                                                 \
+        else                                                                                       \
+            fe(6, r, a, b, prime);                                                                 \
+        store_limbs(prime->limbs, out, r);                                                         \
+    }
+ONE_FUNCTION(gx__mul_one, fe_mul)
+ONE_FUNCTION(gx__sum_one, fe_add)
+ONE_FUNCTION(gx__sub_one, fe_sub)
 
 const struct gx_ntt_host gx__ntt_portable = NTT_SCALAR_HOST(GX_TIER_PORTABLE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See scalar.h. The product is in portable.c.
+ * See scalar.h. Product, sum and difference are in portable.c.
  */
 #include "field/scalar.h"
 

@@ -9,6 +9,9 @@
 #include "field/field.h"
 
 void gx__mul_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b);
+/* a + b, a - b; gx__add_one of sum.h adds in place. */
+void gx__sum_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b);
+void gx__sub_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b);
 void gx__pow_one(const struct gx_prime *prime, uint64_t *out, const uint64_t *base,
                  uint64_t exponent);
 /* The Montgomery form of a small integer. */

@@ -109,6 +109,10 @@ static void values_have_names(void **state)
                       "explored", "fallback"));
     check_names(gx_residency_name, 1, NAMES("host", "registered", "device"));
     check_names(gx_health_name, 0, NAMES("unused", "good", "resting", "quarantined"));
+    check_names(
+        gx_point_form_name, 1,
+        NAMES("xy-mont", "xy-plain", "compressed", "uncompressed", "eip2537", "jacobian-mont"));
+    check_names(gx_point_check_name, 0, NAMES("curve", "subgroup", "none"));
     assert_string_equal(gx_tier_name(0), "portable");
     assert_string_equal(gx_tier_name(1), "adx");
     assert_string_equal(gx_tier_name(2), "avx512");

@@ -6,7 +6,7 @@
 # depend on it. First runs on a small tree with known mistakes, to check that it finds each.
 set -euo pipefail
 
-layers="base field op device exec route api" # lowest first
+layers="base field curve op device exec route api" # lowest first
 # src/kernel, the GPU code, is next to op; its C headers use terms of the device contract, so they
 # may include that one file of the layer above.
 contract=device/device.h
@@ -53,7 +53,7 @@ offences() {
                     if (own ~ /\//) { sub(/\/.*/, "", own); mine = own in rank ? rank[own] : 0 }
                     if (!mine) bad(own " is not a layer")
                     else if (own == "kernel" && target == contract) next
-                    else if (own == "field" && folder == "kernel") bad("field knows no GPU")
+                    else if ((own == "field" || own == "curve") && folder == "kernel") bad(own " knows no GPU")
                     else if (rank[folder] > mine) bad(own " is below " folder)
                 }
             }'
@@ -64,7 +64,7 @@ prove_it_fails() {
     tree=$(mktemp -d)
     # shellcheck disable=SC2064 # this very folder
     trap "rm -rf '$tree'" EXIT
-    mkdir -p "$tree"/{include,cli,report,examples} "$tree"/src/{base,field,op,kernel,device,exec,route,api,other}
+    mkdir -p "$tree"/{include,cli,report,examples} "$tree"/src/{base,field,curve,op,kernel,device,exec,route,api,other}
     touch "$tree/cli/cli.h" "$tree/report/scan.h"
     put() { # good|bad FILE INCLUDE
         printf '%s /* %s */\n' "$3" "$1" >>"$tree/$2"
@@ -88,6 +88,9 @@ prove_it_fails() {
     put bad src/field/field.c '#include "kernel/shaders.h"'
     put good src/op/op.c '#include "field/field.h"'
     put bad src/field/field.c '#include "op/op.h"'
+    put bad src/field/field.c '#include "curve/curve.h"'
+    put good src/curve/curve.c '#include "field/field.h"'
+    put bad src/curve/curve.c '#include "op/op.h"'
     put bad src/base/log.c '#include "kernel/shaders.h"'
     put bad src/exec/run.c '#include "route/route.h"'
     put bad src/exec/run.c '#include "run.h"'
