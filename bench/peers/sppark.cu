@@ -92,10 +92,11 @@ static const char *peer_choose(const char *op, unsigned threads)
     for (const auto &o : operations)
         if (!strcmp(o.kind, loaded.kind) && !strcmp(o.op, op)) {
             chosen = o.run;
-            return check(cudaMemcpy(memory[2], memory[0],
-                                    loaded.bytes_a < loaded.bytes_out ? loaded.bytes_a
-                                                                      : loaded.bytes_out,
-                                    cudaMemcpyDeviceToDevice));
+            const char *wrong = check(cudaMemcpy(
+                memory[2], memory[0],
+                loaded.bytes_a < loaded.bytes_out ? loaded.bytes_a : loaded.bytes_out,
+                cudaMemcpyDeviceToDevice)); /* returns before it is done */
+            return wrong ? wrong : check(cudaDeviceSynchronize());
         }
     return "not among the kernels of sppark.cu";
 }
