@@ -240,7 +240,9 @@ typedef struct gx_config {
                                     "throughput"; NULL: auto */
     uint64_t sample_every;       /* the host recomputes and compares one in this many of the
                                     elements that devices other than "cpu" compute (inverses and
-                                    quotients are multiplied back).
+                                    quotients are multiplied back; of transforms, one in this many
+                                    is compared with its inputs at a random point, which misses
+                                    what is wrong with a chance below 2^-220).
                                     1: every element of every result, including results in
                                     buffers, which are read back for the purpose.
                                     Above 1: results in buffers are not compared; the device is

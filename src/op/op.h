@@ -26,7 +26,7 @@ enum gx_verifier {
     GX_VERIFY_RECOMPUTE, /* some elements are recomputed */
     GX_VERIFY_MULTIPLY,  /* quotients: some elements are multiplied by their divisor */
     GX_VERIFY_WHOLE,     /* only recomputing the whole job can tell */
-    GX_VERIFY_TRANSFORM, /* a sum over each of some transforms, and a few outputs (verify_ntt.c) */
+    GX_VERIFY_TRANSFORM, /* both sides of some transforms at a random point (verify_ntt.c) */
     GX_VERIFY_POLY,      /* polynomial operations: some elements (verify_poly.c) */
     GX_VERIFY_NOT        /* it cannot be: there is nothing to recompute it with */
 };

@@ -21,7 +21,6 @@ struct gx_sampler {
     uint64_t seed;
     uint64_t rest;                /* elements since the last one that was compared */
     struct gx_instance *instance; /* whose threads help with large samples; NULL: none */
-    bool exact; /* transforms: compute all again. gx__sample_size sets it if every element counts */
 };
 
 /* A result that only all of the job can verify is, of a device that is not trusted, up to so many

@@ -16,8 +16,8 @@ uint64_t gx__transforms_sample(struct gx_sampler *sampler, const gx_job *job, ui
                                bool trusted);
 
 /* gx__results_right of a transform. `count` elements are so many whole transforms, at least one. Of
- * each, every element is read: a single wrong one is found. If sampler->exact, all are computed
- * again. */
+ * each, every element is read: whatever is wrong is found, but for a chance of n / p. *wrong is the
+ * first element of the job that is not canonical, or of the first transform that is wrong. */
 bool gx__transforms_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
                           uint64_t count, uint64_t *wrong);
 

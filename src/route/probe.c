@@ -88,7 +88,6 @@ static gx_status probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_
     }
     gx_job job = probe_job(sampler, op, field, n, memory);
     job.params = params;
-    sampler->exact = true;
     gx_status s = run(engine, &job, &report, message, message_size);
     if (s == GX_ERR_NOT_CANONICAL) /* all operands are canonical */
         s = differs(message, message_size, &job, report.bad_index);

@@ -9,15 +9,15 @@
 
 #include "base/clock.h"
 #include "exec/pipe.h"
-#include "op/verify.h"
+#include "op/verify_ntt.h"
 #include "route/health.h"
 #include "route/workspace.h"
 
 /* Smaller samples are not timed: their time is mostly overhead. */
 #define SAMPLE_TIMED 64u
 #define SAMPLE_DECAY 16u
-/* Transforms are looked at in each of the first jobs of a device; until it is trusted, for at most
- * one part in UNTRUSTED_COST of the time of the jobs. */
+/* Transforms are looked at in each of the first jobs of a device, then in all small ones until it
+ * is trusted, and in others for at most one part in UNTRUSTED_COST of the time of the jobs. */
 #define FIRST_TRANSFORMS 4u
 #define UNTRUSTED_COST   4u
 
@@ -116,14 +116,20 @@ static void decay(_Atomic uint64_t *ps)
 }
 
 /* One in how many transforms to look at: as many as the time allows, because a sample is at least
- * one, and most jobs are one. *trusted: not of all small jobs. */
+ * one, and most jobs are one. */
 static uint64_t transforms_every(const struct gx_device_slot *slot, uint64_t ns, uint64_t elements,
-                                 bool *trusted)
+                                 bool trusted)
 {
-    uint64_t ps = atomic_load(&slot->sample_ps), cost = *trusted ? GX_TRUST_COST : UNTRUSTED_COST;
-    uint64_t left = gx__sample_most(ns, ps * cost / GX_TRUST_COST + (ps > 0));
-    *trusted |= ps && atomic_load(&slot->condition.good) >= FIRST_TRANSFORMS;
-    return left < elements ? elements / left + 2 : 2; /* 1 is for all elements */
+    uint64_t ps = atomic_load(&slot->sample_ps), cost = trusted ? GX_TRUST_COST : UNTRUSTED_COST;
+    uint64_t left = ps ? gx__sample_most(ns, ps * cost / GX_TRUST_COST + 1) : GX_TRANSFORM_ELEMS;
+    return left < elements ? elements / left + 1 : 1;
+}
+
+/* Whether the device has done so many jobs that transforms of this one are looked at only if their
+ * turn comes. */
+static bool transforms_trusted(const struct gx_device_slot *slot, const gx_job *job)
+{
+    return atomic_load(&slot->condition.good) >= FIRST_TRANSFORMS && job->n > GX_WHOLE_ELEMS;
 }
 
 /* Verifies samples of jobs from .. to, which the device reports as done and which took ns together,
@@ -136,16 +142,13 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
     struct gx_instance *instance = shard->ws->router->slots.instance;
     uint64_t every = gx__sample_every(instance), left = UINT64_MAX;
     struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = instance};
-    bool trusted = gx__health_trusted(slot);
+    bool trusted = gx__health_trusted(slot), limited = !instance->config.sample_every;
     uint64_t before = shard->sampled, elements = 0;
-    if (trusted && !instance->config.sample_every)
+    if (trusted && limited)
         left = gx__sample_most(ns, atomic_load(&slot->sample_ps));
     for (size_t i = from; i < to; i++)
         elements += shard->jobs[i].n;
-    uint64_t often = every;
-    bool enough = trusted;
-    if (!instance->config.sample_every)
-        often = transforms_every(slot, ns, elements, &enough);
+    uint64_t often = limited ? transforms_every(slot, ns, elements, trusted) : every;
     if (elements / every > left) {
         every = elements / left + 1;
         if (left < SAMPLE_TIMED) /* too few to be timed, so one slow measurement must decay */
@@ -156,8 +159,8 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
     for (; right < to; right++) {
         const gx_job *job = &shard->jobs[right];
         bool transform = gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM;
-        uint64_t wrong, count = gx__sample_size(&sampler, job, transform ? often : every,
-                                                transform ? enough : trusted);
+        bool enough = trusted || (transform && limited && transforms_trusted(slot, job));
+        uint64_t wrong, count = gx__sample_size(&sampler, job, transform ? often : every, enough);
         if (!count)
             continue;
         bool same = compare_sample(shard, &sampler, right, count, &wrong);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Comparing transforms: what is right passes, and a single wrong output is always found; so is a
- * wrong input, and what else goes wrong in many outputs. A device that computes a wrong transform
+ * Comparing transforms: what is right passes, and whatever is wrong is found, be it one output or
+ * many that add up. A device that computes a wrong transform
  * is taken out of use, and the caller gets the right one. What is right, the reference device says,
  * by the sum that a transform is defined as. Internal: it links the static library.
  */
 #include <stdio.h>
 
+#include "field/host.h"
+#include "field/scalar.h"
 #include "op/domain.h"
 #include "op/params.h"
 #include "op/verify_ntt.h"
 #include "route/probe.h"
 #include "support/harness.h"
-#include "support/heap.h"
 #include "support/oracle.h"
 
 enum { LOG2 = 6, BATCH = 3, N = BATCH << LOG2, LARGE = 14 };
@@ -64,9 +65,9 @@ static gx_job known_job(const gx_ntt_params *params, size_t batch, struct oracle
     return job;
 }
 
-static bool right(const gx_job *job, bool exact, uint64_t seed, uint64_t *wrong)
+static bool right(const gx_job *job, uint64_t seed, uint64_t *wrong)
 {
-    struct gx_sampler sampler = {.seed = seed, .exact = exact};
+    struct gx_sampler sampler = {.seed = seed};
     *wrong = UINT64_MAX;
     return gx__results_right(&sampler, job, out, job->n, wrong);
 }
@@ -80,7 +81,22 @@ static gx_ntt_params params_of(uint32_t log2_n, uint32_t log2_pad, uint32_t flag
                            .flags = flags};
 }
 
-/* Every position, in every kind of transform, looked at and computed again. */
+static bool is_below(const uint64_t *x)
+{
+    return gx__first_bad(gx__prime(field), x, 1, false) == GX_NONE_BAD;
+}
+
+/* What is said to be wrong if element i is: itself, or the first of its transform. */
+static uint64_t blamed(const gx_job *job, const uint64_t *results, uint64_t i)
+{
+    const gx_ntt_params params = gx__ntt_params(job);
+    if (!is_below(&results[4 * i]))
+        return i;
+    return params.flags & GX_NTT_COLUMNS ? i % gx__ntt_batch(job, &params)
+                                         : i >> params.log2_n << params.log2_n;
+}
+
+/* Every position, in every kind of transform. */
 static void every_wrong_output_is_found(void **state)
 {
     (void)state;
@@ -91,18 +107,15 @@ static void every_wrong_output_is_found(void **state)
             for (uint32_t pad = 0; pad <= log2_n && pad < 3; pad++) {
                 gx_ntt_params params = params_of(log2_n, pad, flags);
                 gx_job job = known_job(&params, BATCH, &rng);
-                for (int exact = 0; exact < 2; exact++)
-                    if (!right(&job, exact, gxt_next(&seed), &wrong))
-                        fail_msg("flags %u, 2^%u, pad %u: %u is right", flags, log2_n, pad,
-                                 (unsigned)wrong);
+                if (!right(&job, gxt_next(&seed), &wrong))
+                    fail_msg("flags %u, 2^%u, pad %u: %u is right", flags, log2_n, pad,
+                             (unsigned)wrong);
                 for (uint64_t i = 0; i < job.n; i++) {
                     uint64_t bit = gxt_next(&seed) % 250, *limb = &out[4 * i + bit / 64];
                     *limb ^= (uint64_t)1 << bit % 64;
-                    bool found = !right(&job, false, gxt_next(&seed), &wrong);
-                    if (!found || wrong >= job.n)
+                    bool found = !right(&job, gxt_next(&seed), &wrong);
+                    if (!found || wrong != blamed(&job, out, i))
                         fail_msg("flags %u, 2^%u, pad %u: %u", flags, log2_n, pad, (unsigned)i);
-                    assert_false(right(&job, true, 0, &wrong));
-                    assert_int_equal(wrong, i);
                     *limb ^= (uint64_t)1 << bit % 64;
                 }
             }
@@ -120,31 +133,10 @@ static void every_wrong_input_is_found(void **state)
             gx_job job = known_job(&params, BATCH, &rng);
             for (uint64_t i = 0; i < job.n >> pad; i++) {
                 a[4 * i] ^= 2;
-                assert_false(right(&job, false, gxt_next(&seed), &wrong));
+                assert_false(right(&job, gxt_next(&seed), &wrong));
                 a[4 * i] ^= 2;
             }
         }
-}
-
-/* Two that make up for each other are found when one of them is computed again. */
-static void two_wrong_outputs_are_found_at_times(void **state)
-{
-    (void)state;
-    enum { ROUNDS = 600 };
-    struct oracle_rng rng = {7};
-    uint64_t wrong, seed = 8;
-    unsigned found = 0;
-    gx_ntt_params params = params_of(4, 0, 0);
-    gx_job job = known_job(&params, 1, &rng);
-    uint64_t *x = &out[4 * 5], *y = &out[4 * 11];
-    assert_true(x[0] != UINT64_MAX && y[0] != 0);
-    ++*x;
-    --*y;
-    for (int i = 0; i < ROUNDS; i++)
-        found += !right(&job, false, gxt_next(&seed), &wrong);
-    assert_in_range(found, ROUNDS / 16, ROUNDS / 5); /* an eighth */
-    assert_false(right(&job, true, 0, &wrong));
-    assert_int_equal(wrong, 5);
 }
 
 /* The same modulo p, but not below it. */
@@ -162,30 +154,29 @@ static void outputs_are_canonical(void **state)
         x[i] = (uint64_t)carry;
         carry >>= 64;
     }
-    assert_false(right(&job, false, 1, &wrong));
+    assert_false(right(&job, 1, &wrong));
     assert_int_equal(wrong, 100);
-    assert_false(right(&job, true, 1, &wrong));
 }
 
 static void inputs_that_are_not_canonical(void **state)
 {
     (void)state;
     struct oracle_rng rng = {11};
-    for (uint32_t pad = 0; pad < 3; pad++)
-        for (int exact = 0; exact < 2; exact++) {
-            gx_ntt_params params = params_of(LOG2, pad, 0);
+    for (uint32_t flags = 0; flags < 32; flags += 7)
+        for (uint32_t pad = 0; pad < 3; pad++) {
+            gx_ntt_params params = params_of(LOG2, pad, flags);
             gx_job job = known_job(&params, BATCH, &rng);
             uint64_t last = (job.n >> pad) - 1, wrong;
             oracle_edge(field, 0, &a[4 * last]); /* 0, like p */
             assert_int_equal(gx_run(ctx, &job, 1, NULL, NULL), GX_OK);
             gxt_put_modulus(field, &a[4 * last]);
-            assert_false(right(&job, exact, 2, &wrong)); /* it had to be refused */
+            assert_false(right(&job, 2, &wrong)); /* it had to be refused */
             assert_true(gx__refusal_right(&job, last, 'a'));
             assert_false(gx__refusal_right(&job, last - 1, 'a'));
             assert_false(gx__refusal_right(&job, last + 1, 'a'));
             job.flags = GX_JOB_TRUSTED;
             out[0] ^= 1;
-            assert_true(right(&job, exact, 2, &wrong)); /* whatever it is */
+            assert_true(right(&job, 2, &wrong)); /* whatever it is */
         }
 }
 
@@ -197,82 +188,190 @@ static void sizes_of_samples(void **state)
     gx_job job = transforms(&params, 1000);
     uint64_t sum = 0;
     assert_int_equal(gx__sample_size(&sampler, &job, 1, true), job.n);
-    assert_true(sampler.exact);
     for (int i = 0; i < 1000; i++) {
         uint64_t count = gx__sample_size(&sampler, &job, 700, true);
-        assert_true(!sampler.exact && count % 1024 == 0);
+        assert_true(count % 1024 == 0);
         sum += count;
     }
     assert_in_range(sum / 1024, 1300, 1560); /* 1429 */
     assert_int_equal(gx__sample_size(&sampler, &job, 1000, false), job.n);
-    assert_false(sampler.exact);
-    job.n = 1024; /* a small job of a new device */
-    assert_int_equal(gx__sample_size(&sampler, &job, 1000, false), 1024);
-    assert_true(sampler.exact);
     params.log2_n = 22;
     job.n = (size_t)100 << 22; /* a large one */
     assert_int_equal(gx__sample_size(&sampler, &job, 1000, false), 1 << 22);
+    assert_int_equal(gx__sample_size(&sampler, &job, 1, false), job.n);
     job.n = 0;
     assert_int_equal(gx__sample_size(&sampler, &job, 1, false), 0);
 }
 
-/* By all threads, large ones and many small ones. */
+/* ---- large ones, of the cpu ---- */
+
+/* Two transforms in memory of their own. */
+struct pair {
+    gx_ntt_params params;
+    gx_job job;
+    uint64_t *in, *results;
+};
+
+static struct pair pair_start(uint64_t *seed)
+{
+    enum { MOST = 2 << LARGE };
+    struct pair pair = {.in = gxt_alloc((size_t)MOST * 32),
+                        .results = gxt_alloc((size_t)MOST * 32)};
+    gxt_fill(seed, field, pair.in, MOST);
+    return pair;
+}
+
+static void pair_end(struct pair *pair)
+{
+    free(pair->in);
+    free(pair->results);
+}
+
+static void pair_set(struct pair *pair, uint32_t log2_n, uint32_t pad, uint32_t flags)
+{
+    pair->params = params_of(log2_n, pad, flags);
+    pair->job = gxt_job(GX_NTT, field, (size_t)2 << log2_n, pair->in, NULL, NULL, pair->results);
+    pair->job.params = &pair->params;
+    assert_int_equal(gxt_run(ctx, &pair->job, "cpu", NULL), GX_OK);
+}
+
+/* Alone and with threads. */
+static bool pair_right(const struct pair *pair, uint64_t seed, uint64_t *wrong)
+{
+    struct gx_sampler sampler = {.seed = seed};
+    bool alone = gx__results_right(&sampler, &pair->job, pair->results, pair->job.n, wrong);
+    sampler.instance = domain->instance;
+    uint64_t again = 0;
+    assert_int_equal(gx__results_right(&sampler, &pair->job, pair->results, pair->job.n, &again),
+                     alone);
+    assert_int_equal(*wrong, again);
+    return alone;
+}
+
+static void expect_found(const struct pair *pair, uint64_t *seed, uint64_t at)
+{
+    uint64_t wrong;
+    if (pair_right(pair, gxt_next(seed), &wrong) || wrong != blamed(&pair->job, pair->results, at))
+        fail_msg("flags %u, 2^%u, pad %u: %u", pair->params.flags, pair->params.log2_n,
+                 pair->params.log2_pad, (unsigned)at);
+}
+
+/* One wrong output: the first, the last, in the middle, anywhere. */
+static void try_outputs(struct pair *pair, uint64_t *seed)
+{
+    uint64_t wrong, n = pair->job.n, at[] = {0, n - 1, n / 2, gxt_next(seed) % n};
+    if (!pair_right(pair, gxt_next(seed), &wrong))
+        fail_msg("flags %u, 2^%u, pad %u is right", pair->params.flags, pair->params.log2_n,
+                 pair->params.log2_pad);
+    for (size_t i = 0; i < GXT_COUNT(at); i++) {
+        pair->results[4 * at[i] + 2] ^= 1;
+        expect_found(pair, seed, at[i]);
+        pair->results[4 * at[i] + 2] ^= 1;
+    }
+}
+
 static void large_transforms(void **state)
 {
     (void)state;
-    uint64_t wrong, seed = 13;
-    size_t n = (size_t)4 << LARGE;
-    uint64_t *in = gxt_alloc(n * 32), *results = gxt_alloc(n * 32);
-    gxt_fill(&seed, field, in, n);
-    for (uint32_t flags = 0; flags < 32; flags += 5)
-        for (uint32_t log2_n = 4; log2_n <= LARGE; log2_n += 10) {
-            gx_ntt_params params = params_of(log2_n, 1, flags);
-            gx_job job = gxt_job(GX_NTT, field, n, in, NULL, NULL, results);
-            job.params = &params;
-            assert_int_equal(gxt_run(ctx, &job, "cpu", NULL), GX_OK);
-            for (int exact = 0; exact < 2; exact++) {
-                struct gx_sampler sampler = {
-                    .seed = gxt_next(&seed), .instance = domain->instance, .exact = exact};
-                assert_true(gx__results_right(&sampler, &job, results, n, &wrong));
-                for (size_t i = 0; i < n; i += n / 3) {
-                    results[4 * i + 3] ^= 1;
-                    assert_false(gx__results_right(&sampler, &job, results, n, &wrong));
-                    assert_true(!exact || wrong == i);
-                    results[4 * i + 3] ^= 1;
-                }
+    static const uint32_t sizes[] = {7, 8, 9, 11};
+    uint64_t seed = 13;
+    struct pair pair = pair_start(&seed);
+    for (uint32_t flags = 0; flags < 32; flags++)
+        for (size_t i = 0; i < GXT_COUNT(sizes); i++)
+            for (uint32_t pad = 0; pad <= sizes[i]; pad += pad < 3 ? 1 + pad : sizes[i] - 3) {
+                pair_set(&pair, sizes[i], pad, flags);
+                try_outputs(&pair, &seed);
             }
+    for (uint32_t flags = 0; flags < 32; flags += 5)
+        for (uint32_t log2_n = 12; log2_n <= LARGE; log2_n++) {
+            pair_set(&pair, log2_n, flags % 3, flags);
+            try_outputs(&pair, &seed);
         }
-    free(in);
-    free(results);
+    pair_end(&pair);
 }
 
-/* Where there is no memory to compute all again, all are looked at. */
-static void without_memory(void **state)
+static void swap(uint64_t *x, uint64_t *y)
+{
+    for (int i = 0; i < 4; i++) {
+        uint64_t t = x[i];
+        x[i] = y[i];
+        y[i] = t;
+    }
+}
+
+/* What keeps the sum of the outputs: two that change places, and differences that cancel. */
+static void try_equal_sums(struct pair *pair, uint64_t *seed)
+{
+    const bool columns = pair->params.flags & GX_NTT_COLUMNS;
+    size_t step = columns ? 8 : 4, n = (size_t)1 << pair->params.log2_n;
+    uint64_t *x = pair->results;
+    for (size_t far = 1; far < n; far = 2 * far + far / 2) {
+        swap(x, x + far * step);
+        expect_found(pair, seed, 0);
+        swap(x, x + far * step);
+    }
+    for (size_t i = 0; i < n; i += 2) {
+        ++x[i * step];
+        --x[(i + 1) * step];
+    }
+    expect_found(pair, seed, 0);
+}
+
+static void outputs_with_the_right_sum(void **state)
 {
     (void)state;
-    struct oracle_rng rng = {15};
-    uint64_t wrong;
-    struct gxt_heap heap;
-    gxt_heap_start(&heap);
-    gx_config config = {.device = "cpu", .allocator = gxt_heap_allocator(&heap)};
-    gx_ctx *small = gxt_open(&config);
-    gx_ntt_params params = params_of(LOG2, 0, 0);
-    gx_job job = known_job(&params, BATCH, &rng);
-    gx_domain *own = make_domain(small, LOG2);
-    params.domain = own;
-    for (uint64_t k = 1, failed = 1; failed; k++) {
-        gxt_heap_fail(&heap, k, 0);
-        assert_true(right(&job, true, k, &wrong));
-        failed = heap.failed;
-        gxt_heap_fail(&heap, k, 0);
-        out[4 * 7] ^= 1;
-        assert_false(right(&job, true, k, &wrong));
-        out[4 * 7] ^= 1;
-        gxt_heap_heal(&heap);
-    }
-    gx_domain_destroy(&own);
-    gx_close(&small);
-    gxt_heap_end(&heap);
+    uint64_t seed = 19;
+    struct pair pair = pair_start(&seed);
+    for (uint32_t flags = 0; flags < 32; flags++)
+        for (uint32_t log2_n = 2; log2_n <= 10; log2_n += 4) {
+            pair_set(&pair, log2_n, flags % 2, flags);
+            try_equal_sums(&pair, &seed);
+        }
+    pair_end(&pair);
+}
+
+/* Every second output is that of other inputs, as if an entry of a table was wrong. */
+static void outputs_of_other_inputs(void **state)
+{
+    (void)state;
+    uint64_t seed = 21;
+    struct pair pair = pair_start(&seed), other = pair_start(&seed);
+    for (uint32_t flags = 0; flags < 32; flags++)
+        for (uint32_t log2_n = 2; log2_n <= 10; log2_n += 4) {
+            pair_set(&pair, log2_n, 0, flags);
+            memcpy(other.in, pair.in, pair.job.n * 32);
+            other.in[4 * (pair.job.n - 1)] ^= 1; /* not the first of a transform */
+            pair_set(&other, log2_n, 0, flags);
+            for (size_t i = pair.job.n - 1; i > 3; i -= 2)
+                swap(&pair.results[4 * i], &other.results[4 * i]);
+            expect_found(&pair, &seed, pair.job.n - 1);
+        }
+    pair_end(&pair);
+    pair_end(&other);
+}
+
+/* Another root of the same order: the outputs change places. */
+static void a_wrong_root_is_found(void **state)
+{
+    (void)state;
+    uint64_t seed = 23, cube[GX_LIMBS_MAX], square[GX_LIMBS_MAX];
+    const struct gx_prime *prime = gx__prime(field);
+    struct pair pair = pair_start(&seed);
+    gx__mul_one(prime, square, domain->root, domain->root);
+    gx__mul_one(prime, cube, square, domain->root);
+    gx_domain_desc desc = {
+        .struct_size = sizeof desc, .field = field, .log2_size = LARGE, .root = cube};
+    gx_domain *right_domain = domain, *other;
+    assert_int_equal(gx_domain_create(ctx, &desc, &other), GX_OK);
+    for (uint32_t flags = 0; flags < 32; flags++)
+        for (uint32_t log2_n = 2; log2_n <= 10; log2_n += 4) {
+            domain = other;
+            pair_set(&pair, log2_n, 0, flags);
+            pair.params.domain = domain = right_domain;
+            expect_found(&pair, &seed, 0);
+        }
+    gx_domain_destroy(&other);
+    pair_end(&pair);
 }
 
 /* ---- on devices ---- */
@@ -334,12 +433,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_wrong_output_is_found),
         cmocka_unit_test(every_wrong_input_is_found),
-        cmocka_unit_test(two_wrong_outputs_are_found_at_times),
         cmocka_unit_test(outputs_are_canonical),
         cmocka_unit_test(inputs_that_are_not_canonical),
         cmocka_unit_test(sizes_of_samples),
         cmocka_unit_test(large_transforms),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(outputs_with_the_right_sum),
+        cmocka_unit_test(outputs_of_other_inputs),
+        cmocka_unit_test(a_wrong_root_is_found),
         cmocka_unit_test(a_wrong_transform_is_computed_elsewhere),
     };
     return cmocka_run_group_tests_name("verify-ntt", tests, set_up, tear_down);
