@@ -193,12 +193,13 @@ enum {
                                   0, written as (1, 1, 0) */
 };
 
-/* What is checked when points are read. */
+/* What is checked when points are read, besides that their encoding is valid and that coordinates
+ * are below the modulus. */
 typedef uint32_t gx_point_check;
 enum {
-    GX_CHECK_CURVE = 0,    /* coordinates are below the modulus, the point is on the curve */
+    GX_CHECK_CURVE = 0,    /* they are on the curve */
     GX_CHECK_SUBGROUP = 1, /* and in the subgroup of the generator */
-    GX_CHECK_NONE = 2      /* only what decoding needs */
+    GX_CHECK_NONE = 2
 };
 
 /* Bytes of one point; 0 if the curve has no such form. Any thread. */
@@ -699,12 +700,12 @@ typedef struct gx_ticket gx_ticket;
 /* Validates the jobs as gx_run does, finds their devices, queues them and returns. On success the
  * caller owns *ticket and releases it with gx_ticket_free, before or after gx_close; on failure
  * *ticket is NULL and nothing runs. Jobs, their params and opts are copied; operand memory,
- * buffers and domains are borrowed until the ticket is done. The jobs of one ticket run as if one after the other.
- * Different tickets overlap and finish in any order: if a job uses the output of a job in another
- * ticket, wait for that ticket before submitting. Submitting threads are served round-robin, one
- * ticket at a time. Any thread; blocks while a device is opened and while the queue is full
- * (gx_config.queue_jobs; a ticket with more jobs than that waits until the queue is empty), in
- * first-come, first-served order; does not allocate once warm. */
+ * buffers and domains are borrowed until the ticket is done. The jobs of one ticket run as if one
+ * after the other. Different tickets overlap and finish in any order: if a job uses the output of a
+ * job in another ticket, wait for that ticket before submitting. Submitting threads are served
+ * round-robin, one ticket at a time. Any thread; blocks while a device is opened and while the
+ * queue is full (gx_config.queue_jobs; a ticket with more jobs than that waits until the queue is
+ * empty), in first-come, first-served order; does not allocate once warm. */
 GX_API gx_status gx_submit(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                            gx_ticket **ticket);
 

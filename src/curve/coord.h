@@ -19,6 +19,8 @@ void gx__coord_mul(const struct gx_curve_row *curve, uint64_t *out, const uint64
 void gx__coord_sqr(const struct gx_curve_row *curve, uint64_t *out, const uint64_t *a);
 /* a is not 0. */
 void gx__coord_invert(const struct gx_curve_row *curve, uint64_t *out, const uint64_t *a);
+/* out = a square root of a, or false: there is none. The modulus is 3 mod 4. */
+bool gx__coord_sqrt(const struct gx_curve_row *curve, uint64_t *out, const uint64_t *a);
 void gx__coord_set_one(const struct gx_curve_row *curve, uint64_t *out);
 bool gx__coord_is_zero(const struct gx_curve_row *curve, const uint64_t *a);
 bool gx__coord_equal(const struct gx_curve_row *curve, const uint64_t *a, const uint64_t *b);

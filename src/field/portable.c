@@ -234,11 +234,13 @@ void gx__host_fill_portable(struct gx_host_table *table)
     void name(const struct gx_prime *prime, uint64_t *out, const uint64_t *a, const uint64_t *b)   \
     {                                                                                              \
         uint64_t r[GX_LIMBS_MAX];                                                                  \
-        if (prime->limbs == 4)                                                                     \
+        if (prime->limbs == 4) {                                                                   \
             fe(4, r, a, b, prime);                                                                 \
-        else                                                                                       \
+            store_limbs(4, out, r);                                                                \
+        } else {                                                                                   \
             fe(6, r, a, b, prime);                                                                 \
-        store_limbs(prime->limbs, out, r);                                                         \
+            store_limbs(6, out, r);                                                                \
+        }                                                                                          \
     }
 ONE_FUNCTION(gx__mul_one, fe_mul)
 ONE_FUNCTION(gx__sum_one, fe_add)
