@@ -138,7 +138,6 @@ endmacro()
 # optimizing one would take a minute, for code that is no faster.
 macro(gx_ntt_modules field)
   set(GX_SPIRV_PASSES --strip-debug)
-  gx_module(NTT ${field} ${int64} 8 int64-x8 ntt.comp -DINT64=1)
   gx_module(NTT ${field} ${int64} 4 int64-x4 ntt.comp -DINT64=1)
   gx_module(NTT ${field} 0 4 int32-x4 ntt.comp -DINT64=0)
   gx_module(NTT_TABLE ${field} ${int64} 1 int64 ntt_table.comp -DINT64=1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pass of a number-theoretic transform. Built with INT64 = 1 or 0, and EACH 4 or 8.
+ * A pass of a number-theoretic transform. Built with INT64 = 1 or 0.
  */
 #version 450
 #include "prelude.glsl"

@@ -14,7 +14,10 @@
  * Stage 0 holds the fields below, stage 1 where the powers of the shift lie in the table, which is
  * bound as B.
  */
-#define RADIX_BITS (EACH == 8 ? 3u : 2u)
+#if EACH != 4
+#error "an invocation computes two levels alone"
+#endif
+#define RADIX_BITS 2u
 
 struct Pass {
     u32 log2_n, first, levels; /* of a transform; level where this pass begins; and how many */
@@ -182,9 +185,6 @@ FUNCTION void butterflies(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
             LazyBy w = lazy_by(load_table(block << j | b));
             UNROLL for (int k = 0; k < apart; k++)
                 x[at + apart + k] = lazy_mul(x[at + apart + k], w);
-        } else if (j == 2) { /* both are sums of four */
-            x[0] = carried(x[0]);
-            x[1] = carried(x[1]);
         }
         UNROLL for (int k = 0; k < apart; k++) {
             Lazy y = x[at + apart + k];
@@ -224,12 +224,6 @@ FUNCTION void compute(Pass p, INOUT(Lazy) x[EACH], u32 i, u32 at, Line l)
         butterflies(x, 0, block, root);
     if (!BACK && begin <= 1u && end > 1u)
         butterflies(x, 1, block, root);
-#if EACH == 8
-    if (!BACK && end > 2u)
-        butterflies(x, 2, block, root);
-    if (BACK && end > 2u)
-        butterflies_back(x, 2, block, root);
-#endif
     if (BACK && begin <= 1u && end > 1u)
         butterflies_back(x, 1, block, root);
     if (BACK && begin == 0u && end > 0u)
@@ -274,11 +268,11 @@ FUNCTION u32 bits_of_round(Pass p, u32 i)
     return i == 0u || done <= left ? p.tile_bits - done : p.line_bits;
 }
 
-/* Numbers grow by a factor of 8 in a round from the leaves to the root: every other time they are
+/* Numbers grow by a factor of 4 in a round from the leaves to the root: every third time they are
  * reduced. In the other direction they grow more slowly. */
 FUNCTION Lazy between_rounds(Lazy x, u32 step)
 {
-    if (BACK && step % 2u == 0u)
+    if (BACK && step % 3u == 0u)
         return settled(x);
     return carried(x);
 }

@@ -18,7 +18,7 @@
 /* Levels of one pass: with more, numbers would outgrow lazy64.glsl's limbs. */
 #define LEVELS_MAX 11u
 /* Elements per invocation of a device that has no kernels to say so. */
-#define SIMULATED_EACH 8u
+#define SIMULATED_EACH 4u
 
 struct split {
     uint32_t passes;
