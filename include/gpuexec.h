@@ -115,7 +115,7 @@ enum {
     GX_POWERS = 16,         /* out[i] = a^i; a is one element */
     GX_COSETS = 17,         /* out[c * count + i] = a^i * b^c, i < count; a and b are one element */
     GX_EVALUATE = 18,       /* a[0] + a[1] * b + a[2] * b^2 + ...: one element; b is one element;
-                               GX_POLY_REVERSED: the coefficients are in bit-reversed order */
+                               n is at least 1; GX_POLY_REVERSED: a is in bit-reversed order */
     GX_DIVIDE_LINEAR = 19,  /* the quotient of a[0] + a[1] * X + ... by X - b, b one element:
                                out[i] = a[i + 1] + a[i + 2] * b + ...; out[n - 1] = 0 */
     GX_BIT_REVERSE = 20,    /* out[i] = a[i with its bits reversed]; n is a power of two */
@@ -490,8 +490,8 @@ typedef struct gx_ntt_params {
 
 #define GX_POLY_REVERSED 1u /* GX_EVALUATE: n is a power of two, a is in bit-reversed order */
 
-/* gx_job.params of GX_EVALUATE (may be NULL), GX_COSETS, GX_GATHER, GX_ROTATE, GX_INTERLEAVE and
- * GX_DEINTERLEAVE. Input. */
+/* gx_job.params of GX_EVALUATE and GX_ROTATE (NULL: all 0), GX_COSETS, GX_GATHER, GX_INTERLEAVE
+ * and GX_DEINTERLEAVE. Input. */
 typedef struct gx_poly_params {
     size_t struct_size; /* sizeof(gx_poly_params) */
     uint64_t count;     /* as the operation says; where it divides n into parts, a divisor of n */
