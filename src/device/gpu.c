@@ -90,7 +90,7 @@ gx_status gx__gpu_build(struct gx_gpu *gpu, const struct gx_kernel_key *key,
     gpu->ops->facts(gpu, key->field, family, choice, &kernel->facts);
     kernel->unit = family == GX_SHADER_WORDS || family == GX_SHADER_PERMUTE ? 4 : 16;
     gx_status s = GX_OK;
-    if (family != GX_SHADER_INVERT_UP)
+    if (family != GX_SHADER_INVERT_UP && family != GX_SHADER_MSM_ADD)
         s = pass_pipeline(gpu, kernel,
                           &(struct gx_pass){.family = family, .op = key->op, .check = true},
                           &kernel->first);
@@ -146,6 +146,8 @@ static bool exists(const struct gx_kernel_key *key)
 {
     if (key->op == GX_OP_COPY || key->op == GX_OP_ROOF)
         return !key->field && !key->repeat;
+    if (key->op == GX_OP_MSM_SUMS)
+        return gx__prime(key->field) && !key->repeat;
     gx_op like = key->op == GX_OP_NTT_TABLE ? GX_NTT : key->op;
     if (key->op == GX_OP_CHECK ? !gx__prime(key->field) : !gx_op_exists(like, key->field))
         return false;

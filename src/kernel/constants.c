@@ -97,6 +97,10 @@ int main(int argc, char **argv)
     printf("#define GX_OP_NTT_COSET %du\n", (int)GX_OP_NTT_COSET);
     printf("#define GX_OP_NTT_BACK %du\n", (int)GX_OP_NTT_BACK);
     printf("#define GX_OP_NTT_BACK_COSET %du\n", (int)GX_OP_NTT_BACK_COSET);
+    printf("#define GX_OP_MSM_DIGITS %du\n", (int)GX_OP_MSM_DIGITS);
+    printf("#define GX_OP_MSM_COUNT %du\n", (int)GX_OP_MSM_COUNT);
+    printf("#define GX_OP_MSM_SCAN %du\n", (int)GX_OP_MSM_SCAN);
+    printf("#define GX_OP_MSM_JOIN %du\n", (int)GX_OP_MSM_JOIN);
     printf("#define GX_BROADCAST_A %uu\n#define GX_BROADCAST_B %uu\n#define GX_BROADCAST_C %uu\n",
            GX_BROADCAST_A, GX_BROADCAST_B, GX_BROADCAST_C);
     if (gx__prime(field))

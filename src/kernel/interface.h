@@ -66,6 +66,26 @@
 #define GX_K_SCAN_CALLER    0x40000u /* A or OUT are the caller's */
 #define GX_K_SCAN_OPERAND   0x80000u /* the first pass that reads them, which checks */
 
+/* msm_*.glsl (op/passes_msm.c says which pass does what): bits of a key that one round of the sort
+ * is for, at most; and entries of a tile, in workgroups. */
+#define GX_K_MSM_RADIX_BITS 8
+#define GX_K_MSM_ROUNDS     32
+/* Where stage[0] of the sort holds what, the bits of a window first. stage[1] has the bits of a
+ * scalar, or of the key that this round is for; stage[2] the quads of a coordinate, or how far up
+ * in the key those bits are. */
+#define GX_K_MSM_WINDOWS 8          /* of the pass; 8 bits, like all of these */
+#define GX_K_MSM_FIRST   16         /* window */
+#define GX_K_MSM_DIGITS  0x1000000u /* A has digits, not entries */
+/* stage[2] of the sums in slices: entries of one, windows, bits of a window. That of joins: log2 of
+ * how far apart the nodes are in place of the first, and the flag. */
+#define GX_K_MSM_BITS 16
+#define GX_K_MSM_LAST 0x1000000u
+/* stage[0] of other sums: bits of a window, windows, log2 of the invocations of one sum, and: */
+#define GX_K_MSM_GRID  0x0000000u
+#define GX_K_MSM_PLANE 0x1000000u
+#define GX_K_MSM_TOTAL 0x2000000u
+#define GX_K_MSM_KIND  0x3000000u
+
 /* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
  * of one invocation. */
 #define GX_K_ROOF_CHAINS 16

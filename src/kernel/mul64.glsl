@@ -238,3 +238,20 @@ Limbs square(Element x)
     }
     return reduce(z);
 }
+
+/* (x y + z w) / R with one reduction, result < 2p: x, z <= p, and y, w < p. Columns of the first
+ * product are carried once, so that those of both fit. */
+Limbs two_products(Element x, Element y, Element z, Element w)
+{
+    int64_t t[2 * LIMBS - 1];
+    [[unroll]] for (int k = 0; k < 2 * LIMBS - 1; k++)
+        t[k] = 0;
+    product(t, factor(x).limb, cofactor(y).limb);
+    [[unroll]] for (int k = 2 * LIMBS - 2; k > 0; k--) {
+        int64_t below = int64_t(uint64_t(t[k - 1]) >> LIMB_BITS);
+        t[k] = (k < 2 * LIMBS - 2 ? t[k] & int64_t(LIMB_MASK) : t[k]) + below;
+    }
+    t[0] &= int64_t(LIMB_MASK);
+    product(t, factor(z).limb, cofactor(w).limb);
+    return reduce(t);
+}

@@ -4,6 +4,11 @@
  */
 #version 450
 #include "prelude.glsl"
+#if INT64
+#include "lazy64.glsl"
+#else
+#include "lazy32.glsl"
+#endif
 
 shared u32 exchanged[GX_K_NTT_PLANES * EACH * GROUP_SIZE];
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels that are written for more than one language (ntt.glsl) use of this one: types,
- * shared memory, bindings and the arithmetic of lazy64.glsl or lazy32.glsl. Another language has
- * another prelude.
+ * What kernels that are written for more than one language (ntt.glsl, msm_*.glsl) use of this one:
+ * types, shared memory, bindings and arithmetic. Another language has another prelude.
  */
 #include "prime.glsl"
 #if INT64
 #include "mul64.glsl"
-#include "lazy64.glsl"
 #else
 #include "mul32.glsl"
-#include "lazy32.glsl"
 #endif
 
 #define u32      uint
@@ -24,8 +21,12 @@
 #define LOCAL_INDEX gl_LocalInvocationID.x
 #define BARRIER()   barrier()
 
+#define ATOMIC_ADD(x, y) atomicAdd(x, y)
+#define ATOMIC_OR(x, y)  atomicOr(x, y)
+
 #define HIGHEST_BIT(x)  uint(findMSB(x)) /* of x != 0: its number */
 #define REVERSE_BITS(x) bitfieldReverse(x)
+#define COUNT_BITS(x)   uint(bitCount(x))
 
 #define ELEMENTS   push.n
 #define STAGE(i)   push.stage[i]

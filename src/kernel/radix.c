@@ -119,7 +119,8 @@ static u128 reduction_bound(const struct number *fold, const struct number *p,
 }
 
 /* The largest column over mul (x < 2p times y < p, shifted) and sqr, with what the
- * column below carries into it: a 64-bit number shifted right. */
+ * column below carries into it, a 64-bit number shifted right, and with what is left of a product
+ * before it (two_products in mul64.glsl). */
 static u128 column_bound(const struct number *fold, const struct number *p,
                          const struct gx_radix *radix)
 {
@@ -132,6 +133,7 @@ static u128 column_bound(const struct number *fold, const struct number *p,
         u128 square = product_bound(&root, &root, radix, k) << radix->shift % 2;
         u128 column = product > square ? product : square;
         column += reduction_bound(fold, p, radix, k) + ((u128)1 << (64 - radix->bits));
+        column += ((u128)1 << (64 - radix->bits)) + ((u128)1 << radix->bits);
         most = column > most ? column : most;
     }
     return most;

@@ -24,10 +24,16 @@ enum gx_shader_family {
     GX_SHADER_NTT_TABLE,
     GX_SHADER_SCAN, /* prime: prefix-sum, prefix-product, divide-linear, evaluate, powers, cosets,
                        see op/passes_poly.c */
-    GX_SHADER_PERMUTE, /* prime: bit-reverse, gather, rotate, interleave, deinterleave */
-    GX_SHADER_WORDS,   /* u32 or f32: add, sub, mul */
-    GX_SHADER_COPY,    /* field 0: 16 bytes per element */
-    GX_SHADER_ROOF,    /* field 0: 32 x 32 + 64 multiply-adds */
+    GX_SHADER_PERMUTE,  /* prime: bit-reverse, gather, rotate, interleave, deinterleave */
+    GX_SHADER_MSM_SORT, /* prime: passes of multi-scalar multiplications, see op/passes_msm.c; ...
+                         */
+    GX_SHADER_MSM_ADD,
+    GX_SHADER_MSM_SUM,
+    GX_SHADER_MSM_ADD_2, /* ... coordinates in the quadratic extension */
+    GX_SHADER_MSM_SUM_2,
+    GX_SHADER_WORDS, /* u32 or f32: add, sub, mul */
+    GX_SHADER_COPY,  /* field 0: 16 bytes per element */
+    GX_SHADER_ROOF,  /* field 0: 32 x 32 + 64 multiply-adds */
     GX_SHADER_FAMILIES,
     GX_SHADER_OWN = GX_SHADER_FAMILIES /* of the caller: no module of ours */
 };

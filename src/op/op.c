@@ -89,6 +89,8 @@ enum gx_shader_family gx__op_family(gx_op op, gx_field field)
         return GX_SHADER_ROOF;
     if (op == GX_OP_NTT_TABLE)
         return GX_SHADER_NTT_TABLE;
+    if (op == GX_OP_MSM_SUMS)
+        return GX_SHADER_MSM_ADD;
     if (gx__is_own(op))
         return GX_SHADER_OWN;
     if (!gx__prime(field)) /* one module handles them all */

@@ -86,12 +86,25 @@ enum { GX_OP_END = 1 GX__OP_LIST(GX__ONE_OP) };
 #define GX_OP_ROOF ((gx_op)66) /* GX_K_ROOF_EACH multiply-adds per element, from A to OUT */
 /* Fills a table of roots of unity: OUT[i] = A[i mod 4096] * B[i / 4096], op/ntt_table.h */
 #define GX_OP_NTT_TABLE ((gx_op)67)
-#define GX_OP_LAST      GX_OP_NTT_TABLE
+/* What GPUs do of GX_MSM: OUT[w] = the sum of digit w of A[i] times B[i], for each of the windows;
+ * struct gx_msm_sums. A: scalars of 32 bytes, plain; B: affine points, GX_POINT_XY_MONT; OUT: one
+ * XYZZ point for each window: x, y, zz, zzz, canonical, in Montgomery form; zz = 0: infinity. The
+ * field is that of the coordinates. */
+#define GX_OP_MSM_SUMS ((gx_op)68)
+#define GX_OP_LAST     GX_OP_MSM_SUMS
 /* Only as GX_K_OP: passes of GX_NTT that multiply by powers of the shift, from the leaves of the
  * tree to its root, or both */
-#define GX_OP_NTT_COSET      ((gx_op)68)
-#define GX_OP_NTT_BACK       ((gx_op)69)
-#define GX_OP_NTT_BACK_COSET ((gx_op)70)
+#define GX_OP_NTT_COSET      ((gx_op)69)
+#define GX_OP_NTT_BACK       ((gx_op)70)
+#define GX_OP_NTT_BACK_COSET ((gx_op)71)
+/* Likewise: passes of GX_OP_MSM_SUMS, op/passes_msm.c */
+#define GX_OP_MSM_DIGITS  ((gx_op)72)
+#define GX_OP_MSM_COUNT   ((gx_op)73)
+#define GX_OP_MSM_SCAN    ((gx_op)74)
+#define GX_OP_MSM_SCATTER ((gx_op)75)
+#define GX_OP_MSM_ADD     ((gx_op)76)
+#define GX_OP_MSM_JOIN    ((gx_op)77)
+#define GX_OP_MSM_ADD_UP  ((gx_op)78)
 _Static_assert((int)GX_OP_END <= (int)GX_OP_CHECK, "public operations stay below the private ones");
 
 /* Tables by operation: the public ones, then the private ones. */
@@ -175,7 +188,7 @@ static inline unsigned gx__op_products(gx_op op)
     return op < GX_OP_END ? gx__op_rows[op].products : 0;
 }
 
-/* The family of the operation's first pass. */
+/* The family of the operation's first pass; of GX_OP_MSM_SUMS, that of most of its work. */
 enum gx_shader_family gx__op_family(gx_op op, gx_field field);
 
 /* ---- operands ---- */
@@ -316,6 +329,17 @@ enum {                 /* of operations on polynomials */
        GX_PARAM_COUNT, /* in two words, the low one first */
        GX_PARAM_POLY_FLAGS = GX_PARAM_COUNT + 2
 };
+enum {                  /* of GX_OP_MSM_SUMS */
+       GX_PARAM_CURVE,  /* gx_curve */
+       GX_PARAM_BITS,   /* of the scalars that count */
+       GX_PARAM_WINDOW, /* bits of a digit, c: digits are from -2^(c-1) to 2^(c-1), and there are
+                           gx__msm_windows */
+};
+
+static inline uint32_t gx__msm_windows(uint32_t bits, uint32_t window)
+{
+    return (bits + window) / window; /* one bit more than the scalar, for the last carry */
+}
 
 static inline uint64_t gx__param64(const uint32_t *param)
 {

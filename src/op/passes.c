@@ -247,6 +247,8 @@ void gx__passes(const struct gx_kernel_key *key, uint64_t n, const struct gx_pas
         plan_inverse(key, n, facts, passes);
     else if (key->op == GX_NTT)
         gx__plan_ntt(key, n, facts, passes);
+    else if (key->op == GX_OP_MSM_SUMS)
+        gx__plan_msm(key, n, facts, passes);
     else if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE)
         gx__plan_poly(key, n, passes);
     else if (gx__op_shape(key->op) == GX_SHAPE_REDUCTION)

@@ -63,7 +63,7 @@ struct gx_pass {
     uint64_t products; /* of the field */
 };
 
-#define GX_PASSES_MAX 15
+#define GX_PASSES_MAX 128
 
 struct gx_passes {
     uint32_t count;
@@ -96,5 +96,9 @@ void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_p
 
 /* The same for operations on polynomials: passes_poly.c. */
 void gx__plan_poly(const struct gx_kernel_key *key, uint64_t n, struct gx_passes *passes);
+
+/* The same for GX_OP_MSM_SUMS: passes_msm.c. */
+void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
+                  struct gx_passes *passes);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "curve/curve.h"
 #include "op/passes.h"
 #include "support/harness.h"
 
@@ -376,12 +377,60 @@ static void splits_of_transforms(void **state)
     }
 }
 
+/* ---- multi-scalar multiplications ---- */
+
+static uint64_t check_msm(struct plan *p)
+{
+    gx__passes(&p->key, p->n, &p->facts, &p->passes);
+    uint32_t last = p->passes.count - 1;
+    if (!p->passes.count || p->passes.count > GX_PASSES_MAX)
+        fail_msg("%llu points, windows of %u: %u passes", (unsigned long long)p->n,
+                 p->key.param[GX_PARAM_WINDOW], p->passes.count);
+    for (uint32_t i = 0; i < p->passes.count; i++) {
+        const struct gx_pass *pass = &p->passes.pass[i];
+        const struct gx_slot *slots[] = {&pass->out, &pass->a, &pass->b};
+        bool good = pass->invocations && pass->n && pass->n <= p->n;
+        for (size_t k = 0; k < GXT_COUNT(slots); k++)
+            good =
+                good && (slots[k]->from != GX_BIND_SCRATCH ||
+                         slots[k]->quads + quads(p, slots[k]->touched) <= p->passes.scratch_quads);
+        good = good && pass->out.from == (i == last ? GX_BIND_OUT : GX_BIND_SCRATCH);
+        if (!good)
+            fail_msg("%llu points, windows of %u, workgroup %u: pass %u of %u is wrong",
+                     (unsigned long long)p->n, p->key.param[GX_PARAM_WINDOW], p->facts.workgroup, i,
+                     p->passes.count);
+    }
+    return p->passes.scratch_quads;
+}
+
+static void every_multiplication(void **state)
+{
+    (void)state;
+    for (gx_curve curve = 1; curve < GX_CURVE_END; curve++)
+        for (uint32_t window = 2; window <= 22; window++) {
+            uint64_t before = 0;
+            for (uint64_t n = 1; n <= (uint64_t)1 << 26; n += 1 + n / 7) {
+                struct plan p = {.key = {.op = GX_OP_MSM_SUMS,
+                                         .field = (uint32_t)gx__curve(curve)->base->field,
+                                         .param = {curve, 256, window}},
+                                 .facts = {.each = 1, .workgroup = 64},
+                                 .n = n};
+                uint64_t scratch = check_msm(&p);
+                if (scratch < before)
+                    fail_msg("%llu points, windows of %u: less scratch than fewer points",
+                             (unsigned long long)n, window);
+                before = scratch;
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_of_polynomials), cmocka_unit_test(every_plan),
         cmocka_unit_test(every_small_size),     cmocka_unit_test(only_the_first_pass_multiplies),
         cmocka_unit_test(every_transform),      cmocka_unit_test(splits_of_transforms),
+        cmocka_unit_test(every_multiplication),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }

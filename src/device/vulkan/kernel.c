@@ -6,6 +6,7 @@
 #include "device/vulkan/vulkan.h"
 
 #define DEFAULT_WORKGROUP 128
+#define MSM_WORKGROUP     64 /* what its shared memory is enough for everywhere */
 /* Includes compiling, which is most of it. Choices not tried by then are not used. */
 #define BUDGET_NS          400000000u
 #define SOFTWARE_BUDGET_NS 120000000u
@@ -57,8 +58,8 @@ const char *gx__vk_variant_name(const struct gx_gpu *gpu, gx_field field,
 
 struct gx_choice gx__vk_guess(enum gx_shader_family family)
 {
-    (void)family;
-    return (struct gx_choice){.workgroup = DEFAULT_WORKGROUP};
+    bool msm = family == GX_SHADER_MSM_ADD;
+    return (struct gx_choice){.workgroup = msm ? MSM_WORKGROUP : DEFAULT_WORKGROUP};
 }
 
 void gx__vk_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
@@ -85,7 +86,7 @@ static struct gx_kernel_key example_of(gx_field field, enum gx_shader_family fam
 static bool follows_products(enum gx_shader_family family)
 {
     return family == GX_SHADER_INVERT_UP || family == GX_SHADER_DOT || family == GX_SHADER_NTT ||
-           family == GX_SHADER_NTT_TABLE || family == GX_SHADER_SCAN;
+           family == GX_SHADER_NTT_TABLE || family == GX_SHADER_SCAN || family == GX_SHADER_MSM_ADD;
 }
 
 /* Operations built from products use the kind of module that is fastest for products. Trying the
@@ -128,7 +129,7 @@ static void search(struct gx_tuning *t)
 }
 
 /* Operations on polynomials are built as guessed, because most of them wait for memory; and tables,
- * which are made once. */
+ * which are made once; and multi-scalar multiplications, whose kernels take seconds to compile. */
 static struct gx_choice guess_variant(struct gx_gpu *gpu, gx_field field,
                                       enum gx_shader_family family)
 {
@@ -147,7 +148,7 @@ static struct gx_choice borrow(const struct gx_gpu *gpu, gx_field field,
 {
     uint16_t known = gpu->calibration.tuned[GX_BLS12_381_FR][GX_SHADER_LINEAR].workgroup;
     struct gx_choice choice = gx__gpu_guess(gpu, family);
-    if (family == GX_SHADER_NTT)
+    if (family == GX_SHADER_NTT || family == GX_SHADER_MSM_ADD)
         choice.variant = (uint8_t)(gx__vk_variants(gpu, field, family) - 1);
     else
         choice.workgroup = known ? known : choice.workgroup;
@@ -159,7 +160,8 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
     bool software = vk_of_gpu(gpu)->physical->software;
     if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
         return borrow(gpu, field, family);
-    if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE || family == GX_SHADER_NTT_TABLE)
+    if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE || family == GX_SHADER_NTT_TABLE ||
+        family == GX_SHADER_MSM_ADD)
         return guess_variant(gpu, field, family);
     if (follows_products(family)) /* not counted in its time */
         gx__gpu_choice(gpu, field, GX_SHADER_MUL);

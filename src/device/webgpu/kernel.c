@@ -35,7 +35,7 @@ uint64_t gx__wg_kernels_hash(void)
 uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
     (void)field;
-    if (family == GX_SHADER_ROOF)
+    if (family == GX_SHADER_ROOF || family == GX_SHADER_MSM_ADD)
         return 0;
     return wg_of_gpu(gpu)->adapter->wide ? GX_WGSL_MULS : GX_WGSL_WIDE;
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-scalar multiplication: the sums of buckets. Built with INT64 = 1 or 0, and DEGREE 1 or 2.
+ */
+#version 450
+#include "prelude.glsl"
+#include "curve.glsl"
+#include "msm_memory.glsl"
+#include "msm_points.glsl"
+#include "msm_add.glsl"
+
+void main() { add_slice(); }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-scalar multiplication, before the points: digits of scalars, and entries (key, value) of
+ * each window sorted by key. The key of an entry is its digit's absolute value, the value is the
+ * number of its point, times 2, plus 1 if the digit is negative. In the words of prelude.glsl and
+ * msm_memory.glsl.
+ *
+ * One round of the sort is for some bits of the key, lowest first, so it must keep the order of
+ * equal ones. A workgroup takes a tile of GX_K_MSM_ROUNDS entries per invocation. COUNT counts the
+ * entries of each tile by those bits, SCAN turns the counts of a window and bin into positions,
+ * SCATTER moves the entries there.
+ */
+#define WINDOW_BITS (STAGE(0) & 255u)
+#define WINDOWS     (STAGE(0) >> GX_K_MSM_WINDOWS & 255u)
+#define FIRST       (STAGE(0) >> GX_K_MSM_FIRST & 255u)
+#define HAS_DIGITS  ((STAGE(0) & GX_K_MSM_DIGITS) != 0u)
+#define KEY_BITS    STAGE(1)
+#define KEY_SHIFT   STAGE(2)
+#define BINS        (1u << GX_K_MSM_RADIX_BITS)
+#define TILE        (GX_K_MSM_ROUNDS * GROUP_SIZE)
+#define CHUNKS      (GROUP_SIZE / 32u) /* of a workgroup's entries, one bit each of a word */
+
+/* ---- digits ---- */
+
+/* Bits from .. from + count of scalar i, count < 32, of which those at `end` and above are 0. */
+FUNCTION u32 scalar_bits(u32 i, u32 from, u32 count, u32 end)
+{
+    if (from >= end)
+        return 0u;
+    count = min(count, end - from);
+    u32 at = 8u * i + from / 32u, offset = from % 32u;
+    u32 bits = load_word_a(at) >> offset;
+    if (offset + count > 32u)
+        bits |= load_word_a(at + 1u) << 32u - offset;
+    return bits & (1u << count) - 1u;
+}
+
+/* Digits of windows FIRST .. FIRST + WINDOWS; bit 31 is the sign. From the lowest window on,
+ * because what is above half of its range is carried to the next. */
+FUNCTION void digits()
+{
+    u32 i = GROUP_INDEX * GROUP_SIZE + LOCAL_INDEX, half_range = 1u << WINDOW_BITS - 1u;
+    if (i < WINDOWS * half_range) /* empty buckets: infinity */
+        LOOP for (u32 k = 0u; k < STAGE(2); k++)
+            store_scratch(4u * STAGE(2) * i + 2u * STAGE(2) + k, Quad(0u));
+    if (i >= ELEMENTS)
+        return;
+    u32 carry = 0u;
+    LOOP for (u32 w = 0u; w < FIRST + WINDOWS; w++) {
+        u32 digit = scalar_bits(i, w * WINDOW_BITS, WINDOW_BITS, STAGE(1)) + carry;
+        carry = digit > half_range ? 1u : 0u;
+        if (w >= FIRST)
+            store_word_out((w - FIRST) * ELEMENTS + i,
+                           carry != 0u ? 2u * half_range - digit | 1u << 31 : digit);
+    }
+}
+
+/* ---- sorting ---- */
+
+/* Entry i of window w. */
+FUNCTION Pair entry(u32 w, u32 i)
+{
+    u32 at = w * ELEMENTS + i;
+    if (!HAS_DIGITS)
+        return load_pair_a(at);
+    u32 digit = load_word_a(at);
+    return Pair(digit & 0x7fffffffu, i << 1 | digit >> 31);
+}
+
+FUNCTION u32 bin_of(u32 key) { return key >> KEY_SHIFT & (1u << KEY_BITS) - 1u; }
+
+FUNCTION u32 tiles() { return (ELEMENTS + TILE - 1u) / TILE; }
+
+/* Where the count of a window's bin and tile is, and of all its tiles. */
+FUNCTION u32 count_at(u32 w, u32 bin, u32 tile) { return ((w << KEY_BITS) + bin) * tiles() + tile; }
+FUNCTION u32 total_at(u32 w, u32 bin)
+{
+    return (WINDOWS << KEY_BITS) * tiles() + (w << KEY_BITS) + bin;
+}
+
+FUNCTION void count()
+{
+    u32 w = GROUP_INDEX / tiles(), tile = GROUP_INDEX % tiles(), bins = 1u << KEY_BITS;
+    if (w >= WINDOWS)
+        return;
+    for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE)
+        shared_bins[bin] = 0u;
+    BARRIER();
+    u32 end = min(ELEMENTS, (tile + 1u) * TILE);
+    for (u32 i = tile * TILE + LOCAL_INDEX; i < end; i += GROUP_SIZE)
+        ATOMIC_ADD(shared_bins[bin_of(entry(w, i).x)], 1u);
+    BARRIER();
+    for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE)
+        store_word_out(count_at(w, bin, tile), shared_bins[bin]);
+}
+
+/* The sum of x of the invocations before this one; *all: of the workgroup. */
+FUNCTION u32 sum_before(u32 x, INOUT(u32) all)
+{
+    u32 sum = x;
+    BARRIER();
+    shared_sums[LOCAL_INDEX] = sum;
+    BARRIER();
+    for (u32 apart = 1u; apart < GROUP_SIZE; apart *= 2u) {
+        u32 other = LOCAL_INDEX >= apart ? shared_sums[LOCAL_INDEX - apart] : 0u;
+        BARRIER();
+        sum += other;
+        shared_sums[LOCAL_INDEX] = sum;
+        BARRIER();
+    }
+    all = shared_sums[GROUP_SIZE - 1u];
+    return sum - x;
+}
+
+/* The counts of a window and bin become positions in the bin. Every invocation takes a run of
+ * tiles. */
+FUNCTION void scan()
+{
+    u32 w = GROUP_INDEX >> KEY_BITS, bin = GROUP_INDEX & (1u << KEY_BITS) - 1u;
+    if (w >= WINDOWS)
+        return;
+    u32 run = (tiles() + GROUP_SIZE - 1u) / GROUP_SIZE, first = LOCAL_INDEX * run, sum = 0u, all;
+    u32 end = min(first + run, tiles());
+    for (u32 tile = first; tile < end; tile++)
+        sum += load_word_out(count_at(w, bin, tile));
+    sum = sum_before(sum, all);
+    for (u32 tile = first; tile < end; tile++) {
+        u32 at = count_at(w, bin, tile), own = load_word_out(at);
+        store_word_out(at, sum);
+        sum += own;
+    }
+    if (LOCAL_INDEX == 0u)
+        store_word_out(total_at(w, bin), all);
+}
+
+/* Where the entries of each bin that are in this tile go: shared_bins. */
+FUNCTION void place_bins(u32 w, u32 tile)
+{
+    u32 bins = 1u << KEY_BITS, run = (bins + GROUP_SIZE - 1u) / GROUP_SIZE, sum = 0u, all;
+    u32 first = LOCAL_INDEX * run, end = min(first + run, bins);
+    for (u32 bin = first; bin < end; bin++)
+        sum += load_word_b(total_at(w, bin));
+    sum = sum_before(sum, all);
+    for (u32 bin = first; bin < end; bin++) {
+        shared_bins[bin] = sum + load_word_b(count_at(w, bin, tile));
+        sum += load_word_b(total_at(w, bin));
+    }
+}
+
+/* The workgroup's entries, GROUP_SIZE at a time: a word for each bin and chunk has a bit for each
+ * entry of the bin, so that those before an entry can be counted. */
+FUNCTION void scatter()
+{
+    u32 w = GROUP_INDEX / tiles(), tile = GROUP_INDEX % tiles(), bins = 1u << KEY_BITS;
+    if (w >= WINDOWS)
+        return;
+    u32 chunk = LOCAL_INDEX / 32u, bit = LOCAL_INDEX % 32u;
+    place_bins(w, tile);
+    LOOP for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++) {
+        u32 i = tile * TILE + r * GROUP_SIZE + LOCAL_INDEX, at = 0u, rank = 0u;
+        Pair own = Pair(0u);
+        for (u32 k = LOCAL_INDEX; k < CHUNKS * bins; k += GROUP_SIZE)
+            shared_masks[k] = 0u;
+        BARRIER();
+        if (i < ELEMENTS) {
+            own = entry(w, i);
+            at = chunk * bins + bin_of(own.x);
+            ATOMIC_OR(shared_masks[at], 1u << bit);
+        }
+        BARRIER();
+        if (i < ELEMENTS)
+            rank = COUNT_BITS(shared_masks[at] & (1u << bit) - 1u);
+        BARRIER();
+        for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE) {
+            u32 next = shared_bins[bin];
+            for (u32 c = 0u; c < CHUNKS; c++) {
+                u32 entries = COUNT_BITS(shared_masks[c * bins + bin]);
+                shared_masks[c * bins + bin] = next;
+                next += entries;
+            }
+            shared_bins[bin] = next;
+        }
+        BARRIER();
+        if (i < ELEMENTS)
+            store_pair_out(w * ELEMENTS + shared_masks[at] + rank, own);
+        BARRIER();
+    }
+}

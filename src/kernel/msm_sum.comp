@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-scalar multiplication: sums of sums. Built with INT64 = 1 or 0, and DEGREE 1 or 2.
+ */
+#version 450
+#include "prelude.glsl"
+#include "curve.glsl"
+#include "msm_memory.glsl"
+#include "msm_points.glsl"
+
+shared u32 exchanged[4 * COORD_WORDS * (GROUP_SIZE / 2u)];
+
+#include "msm_sum.glsl"
+
+void main()
+{
+    if (OP == GX_OP_MSM_JOIN)
+        join();
+    else
+        add_up();
+}
