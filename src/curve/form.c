@@ -156,7 +156,7 @@ static void write_coordinate(const struct gx_curve_row *curve, gx_point_form for
                              const uint64_t *coordinate, unsigned char *out)
 {
     const uint32_t limbs = curve->base->limbs;
-    uint64_t plain[GX_COORD_LIMBS];
+    uint64_t plain[GX_COORD_LIMBS] = {0};
     to_plain(curve, plain, coordinate);
     for (uint32_t i = 0; i < curve->degree; i++)
         for (uint32_t k = 0; k < limbs; k++) {

@@ -9,6 +9,7 @@
 
 #include "curve/coord.h"
 #include "curve/curve.h"
+#include "curve/form.h"
 #include "curve/point.h"
 #include "support/harness.h"
 #include "support/oracle_curve.h"
@@ -273,7 +274,7 @@ static double now(void)
 
 static void bench(const struct gx_curve_row *curve)
 {
-    enum { MANY = 1000000, SOME = 1000 };
+    enum { MANY = 1000000, SOME = 1000, FEW = 100 };
     uint64_t a[GX_COORD_LIMBS];
     struct gx_xyzz p, q;
     fill_coordinate(curve, a, 0);
@@ -288,9 +289,21 @@ static void bench(const struct gx_curve_row *curve)
         gx__xyzz_add_affine(curve, &p, curve->generator);
     double sum = (now() - start) / SOME;
     start = now();
-    gx__xyzz_mul(curve, &q, &p, curve->scalar->p, 64 * curve->scalar->limbs);
-    printf("%-14s mul %.1f ns, mixed addition %.0f ns, multiple %.0f us\n", curve->info.name,
-           product, sum, (now() - start) / 1e3);
+    for (int i = 0; i < FEW; i++)
+        gx__xyzz_mul(curve, &q, &p, curve->scalar->p, 64 * curve->scalar->limbs);
+    double multiple = (now() - start) / FEW;
+    start = now();
+    for (int i = 0; i < FEW; i++)
+        gx__coord_sqrt(curve, a, curve->b);
+    double root = (now() - start) / FEW;
+    const char *why;
+    start = now();
+    for (int i = 0; i < FEW; i++)
+        gx__point_check(curve, GX_CHECK_SUBGROUP, curve->generator, &why);
+    double check = (now() - start) / FEW;
+    printf("%-14s mul %.1f ns, mixed addition %.0f ns, multiple %.0f us, sqrt %.1f us, subgroup "
+           "check %.1f us\n",
+           curve->info.name, product, sum, multiple / 1e3, root / 1e3, check / 1e3);
 }
 
 int main(int argc, char **argv)
