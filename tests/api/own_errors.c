@@ -511,6 +511,7 @@ static gx_status everything(gx_ctx *ctx)
     return s;
 }
 
+/* Opening a device has tests of its own. */
 static void allocations_fail(void **state)
 {
     (void)state;
@@ -521,6 +522,9 @@ static void allocations_fail(void **state)
         gxt_heap_start(&heap);
         gx_config config = {.sample_every = 1, .allocator = gxt_heap_allocator(&heap)};
         gx_ctx *ctx = gxt_open(&config);
+        uint32_t x[2] = {1, 2}, out[2];
+        gx_job job = gxt_job(GX_ADD, GX_U32, 2, x, x, NULL, out);
+        assert_int_equal(gxt_run(ctx, &job, gpu_count ? gpus[0] : "cpu", NULL), GX_OK);
         gxt_heap_fail(&heap, k, 0);
         gx_status s = everything(ctx);
         assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 enum { MARGIN = 64, GUARD = 0x5c };
-enum { TIER_MOST = 1 << 17, SLOW_MOST = 1 << 16, REF_MOST = 1 << 9 };
+enum { TIER_MOST = 1 << 17, SLOW_MOST = 1 << NTT_SLOW_LOG2, REF_MOST = 1 << 9 };
 
 const gx_field ntt_fields[2] = {GX_BLS12_381_FR, GX_BN254_FR};
 
@@ -37,11 +37,11 @@ static void add_cpu(size_t most)
     add_slow("ref", NULL, 0, REF_MOST);
 }
 
-static void add_gpus(void)
+static void add_gpus(size_t most)
 {
     if (gxt_vulkan()) {
         add_slow(gxt_vulkan(), "host-visible", 0, SLOW_MOST);
-        add_slow(gxt_vulkan(), "device-local", 0, SLOW_MOST);
+        add_slow(gxt_vulkan(), "device-local", 0, most);
         add_slow(gxt_vulkan(), "device-local", 1000, 1 << 13);
     }
     add_slow("sim:desktop", "device-local", 0, SLOW_MOST);
@@ -79,7 +79,7 @@ void ntt_open_targets(size_t most)
         add_webgpu();
     } else {
         add_cpu(most);
-        add_gpus();
+        add_gpus(most);
     }
     for (int f = 0; f < 2; f++) {
         unsigned char root[NTT_ELEMENT];

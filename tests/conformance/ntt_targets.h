@@ -9,7 +9,7 @@
 #include "conformance/targets.h"
 #include "support/oracle_ntt.h"
 
-enum { NTT_ELEMENT = 32 };
+enum { NTT_ELEMENT = 32, NTT_SLOW_LOG2 = 16 };
 
 extern const gx_field ntt_fields[2];
 

@@ -390,7 +390,8 @@ static void transforms(void **state)
             uint32_t variants = gpu->ops->variants(gpu, field, GX_SHADER_NTT);
             assert_true(variants > 0);
             for (uint32_t v = 0; v < variants; v++)
-                try_variant(v, v + 1 == variants);
+                if (f == 0 || v == 0) /* fields differ in constants alone */
+                    try_variant(v, v + 1 == variants);
             close_device();
         }
 }
