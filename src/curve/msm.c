@@ -66,6 +66,8 @@ enum part {
 struct plan {
     uint32_t c, windows;
     uint32_t buckets;     /* 2^(c-1) in a window */
+    size_t window_places; /* of buckets in memory */
+    size_t digits;        /* from those of a window to the next */
     uint32_t k;           /* bits of the low part of a digit */
     uint32_t lows, highs; /* values of the low part, and of the high part: 0 .. */
     size_t n;             /* points of the largest piece */
@@ -93,7 +95,7 @@ static size_t most(size_t a, size_t b)
 static uint64_t cost_of(uint64_t n, uint32_t bits, uint32_t c)
 {
     uint64_t windows = gx__digit_count(bits, c), buckets = (uint64_t)1 << (c - 1);
-    uint64_t used = n * buckets / (n + buckets);
+    uint64_t used = n * buckets / (n + buckets / 2 + 1);
     return windows * (105 * n + 115 * used + 6 * buckets);
 }
 
@@ -116,10 +118,10 @@ static void place_parts(struct plan *p, uint32_t workers)
     const size_t terms = p->n * p->windows, word = sizeof(uint32_t);
     const size_t bytes[PARTS] = {
         [POINTS] = p->n * p->point,
-        [DIGITS] = terms * sizeof(uint16_t),
+        [DIGITS] = p->windows * p->digits * sizeof(uint16_t),
         [TERMS] = terms * word,
         [STARTS] = ((size_t)p->windows * (p->buckets + 1) + 1) * word,
-        [BUCKETS] = (size_t)p->windows * p->buckets * p->point,
+        [BUCKETS] = p->windows * p->window_places * p->point,
         [CUT] = 2 * p->units * p->point,
         [CUT_OF] = 2 * p->units * word,
         [VALUES] = p->windows * values_of(p) * p->point,
@@ -142,6 +144,8 @@ static struct plan make_plan(const struct gx_msm_host *host, const struct gx_msm
     p.k = p.c / 2;
     p.lows = 1u << p.k;
     p.highs = (p.buckets >> p.k) + 1;
+    p.window_places = (size_t)p.highs * (p.lows + 1);
+    p.digits = ((p.n + 31) / 32 | 1) * 32;
     size_t terms = p.n * p.windows, share = terms / UNITS / call->workers;
     p.unit = call->workers == 1 ? UNIT_MOST : most(least(share, UNIT_MOST), UNIT_LEAST);
     p.units = (terms + p.unit - 1) / p.unit;
@@ -241,7 +245,7 @@ static void load_chunk(const struct work *w, size_t chunk)
         bool infinite = gx__affine_is_infinity(curve, xy);
         gx__digits_bias(&d, s, w->call->scalars + (w->first + i) * GX_SCALAR_LIMBS);
         for (uint32_t v = 0; v < d.count; v++)
-            digits[v * w->n + i] =
+            digits[v * p->digits + i] =
                 (uint16_t)(infinite ? gx__digit_bias(&d, v) : gx__digit(&d, s, v));
     }
 }
@@ -256,7 +260,7 @@ static uint32_t bucket_of(uint32_t digit, uint32_t bias, uint32_t buckets)
 static void sort_chunk(const struct work *w, size_t window)
 {
     const struct plan *p = &w->p;
-    const uint16_t *digits = (const uint16_t *)part(w, DIGITS) + window * w->n;
+    const uint16_t *digits = (const uint16_t *)part(w, DIGITS) + window * p->digits;
     const uint32_t bias = window + 1 < p->windows ? p->buckets : 0;
     uint32_t *cursor = worker_memory(w), *terms = part(w, TERMS);
     uint32_t *starts = (uint32_t *)part(w, STARTS) + window * (p->buckets + 1);
@@ -312,9 +316,17 @@ static void list_unit(const struct work *w, struct gx_sums *s, uint32_t from, ui
     }
 }
 
-static size_t bucket_number(const struct plan *p, size_t bucket)
+/* Where the sum of bucket l of a window is. Rows of the same high part are an odd number of points
+ * long: steps of a power of two would use a small part of the caches. */
+static size_t place_of(const struct plan *p, size_t window, uint32_t l)
 {
-    return bucket / (p->buckets + 1) * p->buckets + bucket % (p->buckets + 1);
+    return window * p->window_places + (size_t)(l >> p->k) * (p->lows + 1) + (l & (p->lows - 1));
+}
+
+static void *bucket_place(const struct work *w, uint32_t bucket)
+{
+    const uint32_t all = w->p.buckets + 1;
+    return point_at(w, BUCKETS, place_of(&w->p, bucket / all, bucket % all + 1));
 }
 
 /* A whole bucket goes to its place; what has a part in another unit to CUT: first the one that
@@ -335,7 +347,7 @@ static void buckets_chunk(const struct work *w, size_t unit)
         uint32_t bucket = s.name[i];
         uint32_t which = starts[bucket] < from ? 0 : 1;
         if (starts[bucket] >= from && starts[bucket + 1] <= to) {
-            gx__sums_get(&s, i, point_at(w, BUCKETS, bucket_number(p, bucket)));
+            gx__sums_get(&s, i, bucket_place(w, bucket));
         } else {
             cut_of[which] = bucket;
             gx__sums_get(&s, i, point_at(w, CUT, 2 * unit + which));
@@ -363,7 +375,7 @@ static void join_chunk(const struct work *w)
     gx__sums_end(&s, bucket, start, end);
     gx__sums_add(&s);
     for (uint32_t i = 0; i < s.lists; i++)
-        gx__sums_get(&s, i, point_at(w, BUCKETS, bucket_number(&w->p, s.name[i])));
+        gx__sums_get(&s, i, bucket_place(w, s.name[i]));
 }
 
 /* ---- values and bits ------------------------------------------------------------------------ */
@@ -382,7 +394,7 @@ static uint32_t put_value(const struct work *w, struct gx_sums *s, uint32_t end,
         return end; /* value 0 */
     for (; l <= stop; l += step)
         if (starts[l] > starts[l - 1])
-            s->terms[end++] = window * p->buckets + l - 1;
+            s->terms[end++] = (uint32_t)place_of(p, window, l);
     return end;
 }
 

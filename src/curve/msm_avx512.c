@@ -28,7 +28,7 @@
 #define CHAINS   2
 
 #define POINT_BYTES(D) (2 * (size_t)(D)*LINE)
-#define AHEAD          16 /* pairs between prefetching a point and reading it */
+#define AHEAD          16 /* pairs between prefetching x and reading it */
 
 struct msm {
     struct mont mont;
@@ -220,6 +220,8 @@ INLINE void select_one(const int L, const int D, vec *x, __mmask8 lanes, const s
 
 #define INFINITY_LIMB INT64_MIN
 
+enum coordinate { X, Y };
+
 /* Eight pairs: where their points are, lane by lane. */
 struct eight {
     uint8_t *a[BLOCK], *b[BLOCK], *out[BLOCK];
@@ -248,15 +250,16 @@ INLINE void find_eight(const int D, struct eight *e, const struct gx_msm_adds *a
     }
 }
 
-INLINE void prefetch(const int D, const struct gx_msm_adds *adds, uint32_t from)
+INLINE void prefetch(const int D, const struct gx_msm_adds *adds, uint32_t from,
+                     enum coordinate which)
 {
     for (uint32_t i = from; i < from + BLOCK && i < adds->count; i++) {
         const uint8_t *a = address(adds, adds->pairs[i].a, POINT_BYTES(D));
         const uint8_t *b = address(adds, adds->pairs[i].b, POINT_BYTES(D));
-        UNROLL for (int k = 0; k < 2 * D; k++)
+        UNROLL for (int k = 0; k < D; k++)
         {
-            _mm_prefetch((const char *)a + k * LINE, _MM_HINT_T0);
-            _mm_prefetch((const char *)b + k * LINE, _MM_HINT_T0);
+            _mm_prefetch((const char *)a + ((int)which * D + k) * LINE, _MM_HINT_T0);
+            _mm_prefetch((const char *)b + ((int)which * D + k) * LINE, _MM_HINT_T0);
         }
     }
 }
@@ -304,8 +307,6 @@ INLINE void store_element(const int L, uint8_t *const *at, size_t offset, const 
         }
     }
 }
-
-enum coordinate { X, Y };
 
 INLINE void load_coord(const int L, const int D, vec *x, uint8_t *const *at, enum coordinate which)
 {
@@ -454,7 +455,8 @@ INLINE bool pass_up(const int L, const int D, const struct gx_msm_adds *adds,
         struct eight e;
         vec x1[VECS], x2[VECS], d[VECS];
         struct kept k = kept_at(L, D, adds, i / BLOCK);
-        prefetch(D, adds, i + AHEAD);
+        prefetch(D, adds, i + AHEAD, X);
+        prefetch(D, adds, i, Y); /* for the way down */
         find_eight(D, &e, adds, i);
         load_coord(L, D, x1, e.a, X);
         load_coord(L, D, x2, e.b, X);
@@ -475,6 +477,8 @@ INLINE void pass_down(const int L, const int D, const struct gx_msm_adds *adds,
         vec t[VECS], x1[VECS], x2[VECS], y1[VECS], y2[VECS], x3[VECS], y3[VECS];
         struct kept k = kept_at(L, D, adds, g);
         find_eight(D, &e, adds, g * BLOCK);
+        if (g > 0)
+            prefetch(D, adds, (g - 1) * BLOCK, Y);
         take_inverse(L, D, t, k, inverse[g % CHAINS], f);
         load_coord(L, D, y1, e.a, Y);
         load_coord(L, D, y2, e.b, Y);
