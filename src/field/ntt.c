@@ -100,6 +100,8 @@ void gx__ntt_table_fill(const struct gx_ntt_host *host, const struct gx_prime *p
 #define WHOLE_LOG2        16u
 #define WHOLE_PER_WORKER  8u
 #define ACROSS_PER_WORKER 2u
+/* Elements of a result that is written past the caches. */
+#define STREAM_ELEMENTS ((size_t)1 << 18)
 
 struct plan {
     uint32_t steps;
@@ -373,6 +375,7 @@ static void run_block(const struct gx_ntt_host *host, const struct gx_ntt_call *
                         : 1u << log2_lanes(p, at);
     k.inverse = call->flags & GX_NTT_INVERSE;
     k.last = at->step + 1 == p->steps;
+    k.stream = k.last && call->batch >= STREAM_ELEMENTS >> call->log2_n;
     k.in_reversed = k.out_reversed = false;
     k.scale = GX_NTT_SCALE_NONE;
     for (uint32_t l = 0; l < k.lanes; l++)

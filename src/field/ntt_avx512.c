@@ -456,6 +456,13 @@ INLINE void scatter_rows(const vec *rows, uint8_t *const *out, size_t at, uint32
         memcpy(out[l] + at, element[l], sizeof element[l]);
 }
 
+/* The rows of an aligned block, past the caches. */
+INLINE void stream_rows(uint8_t *out, const vec *rows)
+{
+    UNROLL for (int k = 0; k < GX_NTT_LIMBS; k++)
+        _mm512_stream_si512((void *)(out + sizeof(vec) * (size_t)k), rows[k]);
+}
+
 /* The place of -i for that of i, both in bit-reversed order. */
 INLINE uint32_t negative(uint32_t at)
 {
@@ -467,6 +474,7 @@ INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_bloc
 {
     struct progression g;
     bool contiguous = out_contiguous(k);
+    bool stream = contiguous && k->stream && !(((uintptr_t)k->out[0] | k->out_row) % sizeof(vec));
     if (scale == GX_NTT_SCALE_ROWS)
         start_rows(&g, k->first[0], k->ratio[0], k, f);
     else if (scale == GX_NTT_SCALE_LANES)
@@ -493,11 +501,15 @@ INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_bloc
         join(GX_NTT_LIMBS, planes, limbs);
         planes_to_rows4(out, planes);
         size_t at = k->out_row * (k->out_reversed && !in_order ? address.at : address.q);
-        if (contiguous)
+        if (stream)
+            stream_rows(k->out[0] + at, out);
+        else if (contiguous)
             store_rows(GX_NTT_LIMBS, k->out[0] + at, out);
         else
             scatter_rows(out, k->out, at, k->lanes);
     }
+    if (stream)
+        _mm_sfence();
 }
 
 static void store(const struct gx_ntt_block *k, const struct ntt *f, const ntt_row *x)

@@ -47,7 +47,8 @@ struct gx_ntt_block {
 
     /* The same for results. Their index is negated for inverse transforms, modulo the rows. */
     bool inverse, out_reversed;
-    bool last; /* results are below p; otherwise only the same tier reads them */
+    bool last;   /* results are below p; otherwise only the same tier reads them */
+    bool stream; /* results are more than caches hold: they may be written past them */
     enum gx_ntt_scale scale;
     uint8_t *out[GX_NTT_LANES];
     size_t out_row;
