@@ -154,10 +154,10 @@ FUNCTION Affine affine_neg(Affine p)
     return p;
 }
 
-#ifdef COMPACT
+#if STEPS
 
-/* The formulas below as a list of steps, so that the module contains one product: it is compiled
- * in a fraction of the time, and slower. A step is to = a + b, a - b or a * b of these: */
+/* The formulas below as a list of steps, so that the module contains one product and one square: it
+ * is compiled in a fraction of the time. A step is to = a + b, a - b, a * b or a^2 of these: */
 #define X1       0u
 #define Y1       1u
 #define ZZ1      2u
@@ -178,26 +178,31 @@ FUNCTION Affine affine_neg(Affine p)
 #define SUBTRACT 0x02000000u
 #define IF_EQUAL 0x04000000u /* the points */
 #define IF_OTHER 0x08000000u
+#define IF_FULL  0x10000000u /* the second one is not affine */
+#define SQUARE   0x20000000u
 #define STEP(to, a, b) ((to) << 16 | (a) << 8 | (b))
 
 const u32 ADD_STEPS[] = u32[](
-    MULTIPLY | STEP(U1, X1, ZZ2), MULTIPLY | STEP(S1, Y1, ZZZ2), MULTIPLY | STEP(P1, X2, ZZ1),
-    SUBTRACT | STEP(P1, P1, U1), MULTIPLY | STEP(R1, Y2, ZZZ1), SUBTRACT | STEP(R1, R1, S1),
-    MULTIPLY | STEP(ZZ1, ZZ1, ZZ2), MULTIPLY | STEP(ZZZ1, ZZZ1, ZZZ2),
-    IF_EQUAL | MULTIPLY | STEP(PP, U1, U1), IF_EQUAL | STEP(P1, S1, S1),
+    IF_FULL | MULTIPLY | STEP(U1, X1, ZZ2), IF_FULL | MULTIPLY | STEP(S1, Y1, ZZZ2),
+    MULTIPLY | STEP(P1, X2, ZZ1), SUBTRACT | STEP(P1, P1, U1), MULTIPLY | STEP(R1, Y2, ZZZ1),
+    SUBTRACT | STEP(R1, R1, S1), IF_FULL | MULTIPLY | STEP(ZZ1, ZZ1, ZZ2),
+    IF_FULL | MULTIPLY | STEP(ZZZ1, ZZZ1, ZZZ2),
+    IF_EQUAL | SQUARE | STEP(PP, U1, U1), IF_EQUAL | STEP(P1, S1, S1),
     IF_EQUAL | STEP(R1, PP, PP), IF_EQUAL | STEP(R1, R1, PP),
-    MULTIPLY | STEP(PP, P1, P1), MULTIPLY | STEP(PPP, P1, PP), MULTIPLY | STEP(ZZ1, ZZ1, PP),
-    MULTIPLY | STEP(ZZZ1, ZZZ1, PPP), MULTIPLY | STEP(Q1, U1, PP), MULTIPLY | STEP(X1, R1, R1),
+    SQUARE | STEP(PP, P1, P1), MULTIPLY | STEP(PPP, P1, PP), MULTIPLY | STEP(ZZ1, ZZ1, PP),
+    MULTIPLY | STEP(ZZZ1, ZZZ1, PPP), MULTIPLY | STEP(Q1, U1, PP), SQUARE | STEP(X1, R1, R1),
     SUBTRACT | STEP(X1, X1, Q1), SUBTRACT | STEP(X1, X1, Q1),
     IF_OTHER | SUBTRACT | STEP(X1, X1, PPP), SUBTRACT | STEP(Q1, Q1, X1),
     MULTIPLY | STEP(Q1, Q1, R1), MULTIPLY | STEP(PPP, PPP, S1), SUBTRACT | STEP(Y1, Q1, PPP));
 #define TANGENT 8 /* the step before which equal points are found */
 
 /* Neither is infinity. */
-FUNCTION Point add_points(Point a, Point b)
+FUNCTION Point add_in_steps(Point a, Point b, bool full)
 {
     Coord x[NUMBERS];
     bool equal = false;
+    x[U1] = a.x;
+    x[S1] = a.y;
     x[X1] = a.x;
     x[Y1] = a.y;
     x[ZZ1] = a.zz;
@@ -210,9 +215,11 @@ FUNCTION Point add_points(Point a, Point b)
         u32 step = ADD_STEPS[i], to = step >> 16 & 255u;
         if (i == TANGENT)
             equal = coord_is_zero(x[P1]) && coord_is_zero(x[R1]);
-        if ((step & (equal ? IF_OTHER : IF_EQUAL)) == 0u) {
+        if ((step & ((equal ? IF_OTHER : IF_EQUAL) | (full ? 0u : IF_FULL))) == 0u) {
             Coord left = x[step >> 8 & 255u], right = x[step & 255u], r;
-            if ((step & MULTIPLY) != 0u)
+            if ((step & SQUARE) != 0u)
+                r = coord_sqr(left);
+            else if ((step & MULTIPLY) != 0u)
                 r = coord_mul(left, right);
             else if ((step & SUBTRACT) != 0u)
                 r = coord_sub(left, right);
@@ -228,7 +235,8 @@ FUNCTION Point add_points(Point a, Point b)
     return a;
 }
 
-FUNCTION Point add_affine(Point a, Affine b) { return add_points(a, point_of(b)); }
+FUNCTION Point add_points(Point a, Point b) { return add_in_steps(a, b, true); }
+FUNCTION Point add_affine(Point a, Affine b) { return add_in_steps(a, point_of(b), false); }
 
 #else
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Multi-scalar multiplication: the sums of buckets. Built with INT64 = 1 or 0, and DEGREE 1 or 2.
+ * Multi-scalar multiplication: the sums of buckets. Built with INT64 = 1 or 0, DEGREE 1
+ * or 2, and STEPS 0 or 1.
  */
 #version 450
 #include "prelude.glsl"

@@ -23,8 +23,8 @@ uint multiply_add(uint x, uint y, uint addend, inout uint carry)
     return low;
 }
 
-/* Modules with many products are compiled in a fraction of the time if these are loops. */
-#ifdef COMPACT
+/* Modules that are to be short (curve.glsl). */
+#if defined(STEPS) && STEPS
 #define UNROLL_PRODUCT [[dont_unroll]]
 #else
 #define UNROLL_PRODUCT [[unroll]]

@@ -29,6 +29,9 @@
 
 #define ENTRY_BYTES 8u
 
+/* The smallest that GPUs have: it makes the most counts. */
+#define SPAN_WORKGROUP 32u
+
 struct msm {
     const struct gx_curve_row *curve;
     uint64_t n;
@@ -266,18 +269,25 @@ static void plan_result(const struct msm *m, struct gx_passes *passes)
               (struct gx_slot){GX_BIND_OUT, 0, in_elements(m, m->windows * m->point_quads)});
 }
 
-void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
-                  struct gx_passes *passes)
+static struct msm multiplication(const struct gx_kernel_key *key, uint64_t n, uint32_t workgroup,
+                                 struct gx_passes *passes)
 {
     struct msm m = {.curve = gx__curve(key->param[GX_PARAM_CURVE]),
                     .n = n,
                     .bits = key->param[GX_PARAM_BITS],
                     .window = key->param[GX_PARAM_WINDOW],
-                    .workgroup = facts->workgroup};
+                    .workgroup = workgroup};
     m.windows = gx__msm_windows(m.bits, m.window);
     m.coord_quads = m.curve->limbs / 2;
     m.point_quads = 4 * m.coord_quads;
     lay_out(&m, passes);
+    return m;
+}
+
+void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
+                  struct gx_passes *passes)
+{
+    const struct msm m = multiplication(key, n, facts->workgroup, passes);
     for (uint32_t first = 0; first < m.windows; first += m.group) {
         uint32_t windows = (uint32_t)least(m.group, m.windows - first);
         plan_sort(&m, first, windows, passes);
@@ -285,4 +295,13 @@ void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_p
         plan_lines(&m, first, windows, passes);
     }
     plan_result(&m, passes);
+}
+
+uint64_t gx__msm_span(const struct gx_kernel_key *key, uint64_t n)
+{
+    struct gx_passes passes = {0};
+    const struct msm m = multiplication(key, n, SPAN_WORKGROUP, &passes);
+    uint64_t points = n * m.point_quads / 2, scratch = m.at.counts;
+    uint64_t counts = m.at.entries[0] - m.at.counts, entries = m.at.entries[1] - m.at.entries[0];
+    return 16 * most(most(points, scratch), most(counts, entries));
 }
