@@ -99,7 +99,7 @@ static void lay_out(struct msm *m, struct gx_passes *passes)
 {
     const uint32_t few = (uint32_t)divide_up(m->windows, GROUPS_MAX);
     const uint64_t buckets = (uint64_t)1 << (m->window - 1);
-    const uint64_t by_buckets = least(m->windows, most(BUCKETS_MAX / buckets, few));
+    const uint64_t by_buckets = most(least(m->group, BUCKETS_MAX / buckets), few);
     m->entries = least(m->windows * m->n, most(ENTRIES_MAX, few * m->n));
     uint64_t group = least(by_buckets, m->entries / m->n);
     m->group = (uint32_t)divide_up(m->windows, divide_up(m->windows, group));
@@ -278,6 +278,8 @@ static struct msm multiplication(const struct gx_kernel_key *key, uint64_t n, ui
                     .window = key->param[GX_PARAM_WINDOW],
                     .workgroup = workgroup};
     m.windows = gx__msm_windows(m.bits, m.window);
+    m.group = key->param[GX_PARAM_MSM_GROUP];
+    m.group = m.group && m.group < m.windows ? m.group : m.windows;
     m.coord_quads = m.curve->limbs / 2;
     m.point_quads = 4 * m.coord_quads;
     lay_out(&m, passes);

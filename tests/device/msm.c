@@ -79,6 +79,7 @@ struct trial {
     uint32_t n, bits, window;
     enum points points;
     enum scalars scalars;
+    uint32_t group; /* GX_PARAM_MSM_GROUP */
 };
 
 static size_t point_limbs(void)
@@ -202,6 +203,7 @@ static void run_trial(const struct gx_gpu_kernel *kernel, const struct trial *t)
     d.kernel.key.param[GX_PARAM_CURVE] = curve->curve;
     d.kernel.key.param[GX_PARAM_BITS] = t->bits;
     d.kernel.key.param[GX_PARAM_WINDOW] = t->window;
+    d.kernel.key.param[GX_PARAM_MSM_GROUP] = t->group;
     for (uint32_t i = 0; i < t->n; i++) {
         make_scalar(t, i, scalars + (size_t)i * SCALAR_LIMBS);
         make_point(t, i, points + i * point_limbs());
@@ -233,9 +235,9 @@ static void every_size(const struct gx_gpu_kernel *kernel, uint32_t largest)
     static const uint32_t sizes[] = {1, 2, 31, 33, 257, 1025, 2600};
     static const uint32_t windows[] = {2, 3, 4, 5, 7, 8, 9};
     for (size_t i = 0; i < GXT_COUNT(sizes) && sizes[i] <= largest; i++)
-        run_trial(kernel, &(struct trial){sizes[i], i % 2 ? 64 : 37, windows[i], ANY, RANDOM});
-    run_trial(kernel, &(struct trial){70, 256, 13, SOME_INFINITY, EDGES});
-    run_trial(kernel, &(struct trial){100, 17, 17, OPPOSITE, SAME});
+        run_trial(kernel, &(struct trial){sizes[i], i % 2 ? 64 : 37, windows[i], ANY, RANDOM, 0});
+    run_trial(kernel, &(struct trial){70, 256, 13, SOME_INFINITY, EDGES, 0});
+    run_trial(kernel, &(struct trial){100, 17, 17, OPPOSITE, SAME, 0});
 }
 
 static void every_trap(const struct gx_gpu_kernel *kernel)
@@ -243,14 +245,20 @@ static void every_trap(const struct gx_gpu_kernel *kernel)
     for (int points = ANY; points <= ALL_INFINITY; points++)
         for (int scalars = RANDOM; scalars <= EDGES; scalars++)
             run_trial(kernel, &(struct trial){scalars % 2 ? 130 : 257, scalars % 3 ? 24 : 23, 6,
-                                              (enum points)points, (enum scalars)scalars});
+                                              (enum points)points, (enum scalars)scalars, 0});
 }
 
 /* One bucket, with more slices than one workgroup joins. */
 static void skew(const struct gx_gpu_kernel *kernel)
 {
-    run_trial(kernel, &(struct trial){2600, 8, 4, ANY, SAME});
-    run_trial(kernel, &(struct trial){2600, 8, 8, EQUAL, ONES});
+    run_trial(kernel, &(struct trial){2600, 8, 4, ANY, SAME, 0});
+    run_trial(kernel, &(struct trial){2600, 8, 8, EQUAL, ONES, 0});
+}
+
+static void groups(const struct gx_gpu_kernel *kernel)
+{
+    run_trial(kernel, &(struct trial){130, 64, 7, ANY, RANDOM, 3});
+    run_trial(kernel, &(struct trial){33, 64, 9, SOME_INFINITY, EDGES, 5});
 }
 
 /* ---- devices ---- */
@@ -299,6 +307,7 @@ static void try_curve(gx_curve which)
             every_trap(kernel);
         if (all)
             skew(kernel);
+        groups(kernel);
         gx__free(&instance.config.allocator, kernel);
     }
     free(multiples);
