@@ -65,12 +65,14 @@ enum part {
 
 struct plan {
     uint32_t c, windows;
+    uint32_t parts;       /* of the table; 1 without */
     uint32_t buckets;     /* 2^(c-1) in a window */
     size_t window_places; /* of buckets in memory */
     size_t digits;        /* from those of a window to the next */
     uint32_t k;           /* bits of the low part of a digit */
     uint32_t lows, highs; /* values of the low part, and of the high part: 0 .. */
     size_t n;             /* points of the largest piece */
+    size_t loaded;        /* of those, without a table */
     size_t units, unit;   /* and terms in one */
     uint32_t lists;       /* of values and of bits in a chunk */
     size_t capacity;      /* terms of a worker */
@@ -90,20 +92,22 @@ static size_t most(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* In hundredths of an addition: two for each point, or one where it meets others in its bucket, and
- * two more for each bucket; sorting; what is done for each bucket whether empty or not. */
-static uint64_t cost_of(uint64_t n, uint32_t bits, uint32_t c)
+/* In hundredths of an addition: each point once for each digit, and sorting; two more for each
+ * bucket, less the one that its first point saves; what is done for a bucket, empty or not. */
+static uint64_t cost_of(uint64_t n, uint32_t bits, uint32_t c, uint32_t rows)
 {
-    uint64_t windows = gx__digit_count(bits, c), buckets = (uint64_t)1 << (c - 1);
-    uint64_t used = n * buckets / (n + buckets / 2 + 1);
-    return windows * (105 * n + 115 * used + 6 * buckets);
+    uint64_t digits = gx__digit_count(bits, c), buckets = (uint64_t)1 << (c - 1);
+    uint64_t terms = n * digits / rows;
+    uint64_t used = terms * buckets / (terms + buckets / 2 + 1);
+    return digits * 105 * n + rows * (115 * used + 6 * buckets);
 }
 
 static uint32_t best_window(uint64_t n, uint32_t bits)
 {
     uint32_t best = 1;
     for (uint32_t c = 2; c <= GX_WINDOW_MAX; c++)
-        if (cost_of(n, bits, c) < cost_of(n, bits, best))
+        if (cost_of(n, bits, c, gx__digit_count(bits, c)) <
+            cost_of(n, bits, best, gx__digit_count(bits, best)))
             best = c;
     return best;
 }
@@ -115,9 +119,9 @@ static size_t values_of(const struct plan *p)
 
 static void place_parts(struct plan *p, uint32_t workers)
 {
-    const size_t terms = p->n * p->windows, word = sizeof(uint32_t);
+    const size_t terms = p->n * p->parts * p->windows, word = sizeof(uint32_t);
     const size_t bytes[PARTS] = {
-        [POINTS] = p->n * p->point,
+        [POINTS] = p->loaded * p->point,
         [DIGITS] = p->windows * p->digits * sizeof(uint16_t),
         [TERMS] = terms * word,
         [STARTS] = ((size_t)p->windows * (p->buckets + 1) + 1) * word,
@@ -140,13 +144,21 @@ static struct plan make_plan(const struct gx_msm_host *host, const struct gx_msm
     struct plan p = {.n = least(call->count, PIECE), .point = host->point_bytes(call->curve)};
     p.c = call->window ? call->window : best_window(p.n, call->bits);
     p.windows = gx__digit_count(call->bits, p.c);
+    p.parts = 1;
+    p.loaded = p.n;
+    if (call->table) {
+        p.c = call->table->c;
+        p.windows = call->table->rows;
+        p.parts = call->table->parts;
+        p.loaded = 0;
+    }
     p.buckets = 1u << (p.c - 1);
     p.k = p.c / 2;
     p.lows = 1u << p.k;
     p.highs = (p.buckets >> p.k) + 1;
     p.window_places = (size_t)p.highs * (p.lows + 1);
-    p.digits = ((p.n + 31) / 32 | 1) * 32;
-    size_t terms = p.n * p.windows, share = terms / UNITS / call->workers;
+    p.digits = ((p.n * p.parts + 31) / 32 | 1) * 32;
+    size_t terms = p.n * p.parts * p.windows, share = terms / UNITS / call->workers;
     p.unit = call->workers == 1 ? UNIT_MOST : most(least(share, UNIT_MOST), UNIT_LEAST);
     p.units = (terms + p.unit - 1) / p.unit;
     size_t longest = most(p.lows, p.highs);
@@ -186,7 +198,7 @@ size_t gx__msm_chunks(const struct gx_msm_host *host, const struct gx_msm_call *
     case SORT:
         return p.windows;
     case ADD_BUCKETS:
-        return ratio_up(piece * p.windows, p.unit);
+        return ratio_up(piece * p.parts * p.windows, p.unit);
     case ADD_VALUES:
         return ratio_up(p.windows * values_of(&p), p.lists);
     case ADD_BITS:
@@ -202,6 +214,7 @@ struct work {
     const struct gx_msm_call *call;
     struct plan p;
     size_t first, n; /* of the points: the piece */
+    size_t terms;    /* of a window */
     uint32_t worker;
 };
 
@@ -229,24 +242,42 @@ static void open_sums(const struct work *w, struct gx_sums *s, enum part points)
 
 /* ---- digits ---------------------------------------------------------------------------- */
 
-static void load_chunk(const struct work *w, size_t chunk)
+/* Of all digits in a window as they are in DIGITS. Where the parts of a table meet in one, the
+ * highest digit is in the same window as others. */
+static uint32_t bias_of(const struct plan *p, uint32_t window)
+{
+    return window + 1 < p->windows || p->parts > 1 ? p->buckets : 0;
+}
+
+/* The digits of point i of the piece. */
+static void put_digits(const struct work *w, const struct gx_digits *d, const gx_biased s,
+                       bool infinite, size_t i)
 {
     const struct plan *p = &w->p;
+    uint16_t *digits = (uint16_t *)part(w, DIGITS) + i;
+    uint32_t digit = 0;
+    for (uint32_t k = 0; k < p->parts; k++, digits += w->n)
+        for (uint32_t v = 0; v < p->windows; v++, digit++) {
+            bool zero = infinite || digit >= d->count;
+            uint32_t value = zero ? 0 : gx__digit(d, s, digit) - gx__digit_bias(d, digit);
+            digits[v * p->digits] = (uint16_t)(value + bias_of(p, v));
+        }
+}
+
+static void load_chunk(const struct work *w, size_t chunk)
+{
     const struct gx_curve_row *curve = w->call->curve;
     const size_t from = chunk * LOAD_POINTS, to = least(from + LOAD_POINTS, w->n);
     const size_t words = 2 * (size_t)curve->limbs;
     const uint64_t *xy = w->call->points + (w->first + from) * words;
-    uint16_t *digits = part(w, DIGITS);
     struct gx_digits d;
     gx_biased s;
-    gx__digits_init(&d, w->call->bits, p->c);
-    w->host->load(curve, point_at(w, POINTS, from), xy, to - from);
+    gx__digits_init(&d, w->call->bits, w->p.c);
+    if (!w->call->table)
+        w->host->load(curve, point_at(w, POINTS, from), xy, to - from);
     for (size_t i = from; i < to; i++, xy += words) {
-        bool infinite = gx__affine_is_infinity(curve, xy);
         gx__digits_bias(&d, s, w->call->scalars + (w->first + i) * GX_SCALAR_LIMBS);
-        for (uint32_t v = 0; v < d.count; v++)
-            digits[v * p->digits + i] =
-                (uint16_t)(infinite ? gx__digit_bias(&d, v) : gx__digit(&d, s, v));
+        put_digits(w, &d, s, gx__affine_is_infinity(curve, xy), i);
     }
 }
 
@@ -261,23 +292,26 @@ static void sort_chunk(const struct work *w, size_t window)
 {
     const struct plan *p = &w->p;
     const uint16_t *digits = (const uint16_t *)part(w, DIGITS) + window * p->digits;
-    const uint32_t bias = window + 1 < p->windows ? p->buckets : 0;
+    const uint32_t bias = bias_of(p, (uint32_t)window);
     uint32_t *cursor = worker_memory(w), *terms = part(w, TERMS);
     uint32_t *starts = (uint32_t *)part(w, STARTS) + window * (p->buckets + 1);
     memset(cursor, 0, (p->buckets + 1) * sizeof *cursor);
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->terms; i++)
         cursor[bucket_of(digits[i], bias, p->buckets)]++;
-    uint32_t at = (uint32_t)(window * w->n);
+    uint32_t at = (uint32_t)(window * w->terms);
     for (uint32_t b = 0; b <= p->buckets; b++) {
         uint32_t count = cursor[b];
         starts[b] = cursor[b] = at;
         at += count;
     }
     starts[p->buckets + 1] = at; /* that of the next window, too */
-    for (size_t i = 0; i < w->n; i++) {
-        uint32_t sign = digits[i] < bias ? GX_TERM_NEGATIVE : 0;
-        terms[cursor[bucket_of(digits[i], bias, p->buckets)]++] = (uint32_t)i | sign;
-    }
+    size_t row = w->call->table ? w->call->table->count : 0;
+    uint32_t point = w->call->table ? (uint32_t)(w->call->first + w->first) : 0;
+    for (uint32_t k = 0; k < p->parts; k++, digits += w->n, point += (uint32_t)row)
+        for (uint32_t i = 0; i < w->n; i++) {
+            uint32_t sign = digits[i] < bias ? GX_TERM_NEGATIVE : 0;
+            terms[cursor[bucket_of(digits[i], bias, p->buckets)]++] = (point + i) | sign;
+        }
 }
 
 /* ---- buckets ----------------------------------------------------------------------------- */
@@ -336,10 +370,12 @@ static void buckets_chunk(const struct work *w, size_t unit)
     const struct plan *p = &w->p;
     const uint32_t *starts = part(w, STARTS);
     const uint32_t from = (uint32_t)(unit * p->unit);
-    const uint32_t to = (uint32_t)least(from + p->unit, w->n * p->windows);
+    const uint32_t to = (uint32_t)least(from + p->unit, w->terms * p->windows);
     uint32_t *cut_of = (uint32_t *)part(w, CUT_OF) + 2 * unit;
     struct gx_sums s;
     open_sums(w, &s, POINTS);
+    if (w->call->table)
+        s.points = w->call->table->memory;
     list_unit(w, &s, from, to);
     gx__sums_add(&s);
     cut_of[0] = cut_of[1] = NO_BUCKET;
@@ -358,7 +394,7 @@ static void buckets_chunk(const struct work *w, size_t unit)
 static void join_chunk(const struct work *w)
 {
     const uint32_t *cut_of = part(w, CUT_OF);
-    const uint32_t cuts = 2 * (uint32_t)ratio_up(w->n * w->p.windows, w->p.unit);
+    const uint32_t cuts = 2 * (uint32_t)ratio_up(w->terms * w->p.windows, w->p.unit);
     struct gx_sums s;
     uint32_t end = 0, start = 0, bucket = NO_BUCKET;
     open_sums(w, &s, CUT);
@@ -459,6 +495,7 @@ void gx__msm_chunk(const struct gx_msm_host *host, const struct gx_msm_call *cal
     struct work w = {.host = host, .call = call, .p = make_plan(host, call), .worker = worker};
     w.first = phase / PHASES * PIECE;
     w.n = least(call->count - w.first, PIECE);
+    w.terms = w.n * w.p.parts;
     switch ((enum phase)(phase % PHASES)) {
     case LOAD:
         load_chunk(&w, chunk);
@@ -481,5 +518,75 @@ void gx__msm_chunk(const struct gx_msm_host *host, const struct gx_msm_call *cal
     default:
         finish_chunk(&w);
         break;
+    }
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+#define TABLE_WINDOW_MAX 15u /* digits with a bias must fit into 16 bits, the highest too */
+
+static size_t table_bytes(const struct gx_msm_host *host, const struct gx_curve_row *curve,
+                          size_t count, uint32_t parts)
+{
+    return count * parts * host->point_bytes(curve);
+}
+
+bool gx__msm_table_plan(const struct gx_msm_host *host, const struct gx_curve_row *curve,
+                        size_t count, uint64_t bytes, struct gx_msm_table *table)
+{
+    uint64_t best = UINT64_MAX, part = table_bytes(host, curve, count, 1);
+    uint64_t parts = part ? bytes / part : 1;
+    *table = (struct gx_msm_table){.curve = curve, .count = count};
+    if (count)
+        parts = least(parts, GX_TERM_INDEX / count);
+    for (uint32_t c = 2; c <= TABLE_WINDOW_MAX && parts; c++) {
+        uint32_t digits = gx__digit_count(GX_SCALAR_BITS, c);
+        uint32_t rows = (uint32_t)ratio_up(digits, least(parts, digits));
+        uint64_t cost = cost_of(count, GX_SCALAR_BITS, c, rows);
+        if (cost >= best)
+            continue;
+        best = cost;
+        table->c = c;
+        table->rows = rows;
+        table->parts = (uint32_t)ratio_up(digits, rows);
+    }
+    return parts > 0;
+}
+
+size_t gx__msm_table_bytes(const struct gx_msm_host *host, const struct gx_msm_table *table)
+{
+    return table_bytes(host, table->curve, table->count, table->parts);
+}
+
+size_t gx__msm_table_scratch(const struct gx_msm_host *host, const struct gx_msm_table *table)
+{
+    return gx__sums_bytes(host, table->curve, 0);
+}
+
+size_t gx__msm_table_chunks(const struct gx_msm_table *table)
+{
+    return ratio_up(table->count, GX_MSM_BATCH);
+}
+
+void gx__msm_table_chunk(const struct gx_msm_host *host, const struct gx_msm_table *table,
+                         const uint64_t *points, size_t chunk, void *scratch)
+{
+    const struct gx_curve_row *curve = table->curve;
+    const size_t bytes = host->point_bytes(curve), first = chunk * GX_MSM_BATCH;
+    const uint32_t n = (uint32_t)least(table->count - first, GX_MSM_BATCH);
+    uint8_t *row = (uint8_t *)table->memory + first * bytes;
+    struct gx_sums s;
+    gx__sums_open(&s, host, curve, 0, scratch);
+    for (uint32_t i = 0; i < n; i++)
+        s.pairs[i] = (struct gx_msm_pair){i | GX_TERM_SUM, i | GX_TERM_SUM, i};
+    host->load(curve, row, points + first * 2 * curve->limbs, n);
+    for (uint32_t k = 1; k < table->parts; k++) {
+        uint8_t *next = row + table->count * bytes;
+        memcpy(next, row, n * bytes);
+        struct gx_msm_adds doubles = {
+            .curve = curve, .sums = next, .pairs = s.pairs, .count = n, .scratch = s.scratch};
+        for (uint32_t bit = 0; bit < table->c * table->rows; bit++)
+            host->add(&doubles);
+        row = next;
     }
 }

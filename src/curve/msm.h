@@ -20,6 +20,16 @@
 /* The kernels of a tier. */
 struct gx_msm_host;
 
+/* Multiples of fixed points, in the form of a tier: of point i those by 2^(c rows k) for all k
+ * below `parts`. With them, a call has `rows` windows in place of as many as there are digits. */
+struct gx_msm_table {
+    const struct gx_curve_row *curve;
+    size_t count;         /* points */
+    uint32_t c;           /* bits of a digit */
+    uint32_t rows, parts; /* parts * rows is at least the number of digits */
+    void *memory;         /* gx__msm_table_bytes, aligned to 64 */
+};
+
 /* Points need not be in the subgroup; scalars can have any value. */
 struct gx_msm_call {
     const struct gx_curve_row *curve;
@@ -31,6 +41,8 @@ struct gx_msm_call {
     uint32_t window;  /* bits of a digit, 1 .. GX_WINDOW_MAX; 0: the best. For tests */
     void *scratch;    /* gx__msm_scratch bytes, aligned to 64 */
     struct gx_xyzz *result;
+    const struct gx_msm_table *table; /* or NULL; with the points from `first` on */
+    size_t first;
 };
 
 /* The best tier in mask that this CPU supports; portable is always included. */
@@ -44,5 +56,16 @@ size_t gx__msm_chunks(const struct gx_msm_host *host, const struct gx_msm_call *
 /* worker < call->workers; no two calls with the same number at the same time. */
 void gx__msm_chunk(const struct gx_msm_host *host, const struct gx_msm_call *call, size_t phase,
                    size_t chunk, uint32_t worker);
+
+/* Everything but the memory, for the fastest table of at most so many bytes. False: they are not
+ * even enough for the points themselves. */
+bool gx__msm_table_plan(const struct gx_msm_host *host, const struct gx_curve_row *curve,
+                        size_t count, uint64_t bytes, struct gx_msm_table *table);
+size_t gx__msm_table_bytes(const struct gx_msm_host *host, const struct gx_msm_table *table);
+/* Filled in independent chunks, each with gx__msm_table_scratch bytes, aligned to 64. */
+size_t gx__msm_table_scratch(const struct gx_msm_host *host, const struct gx_msm_table *table);
+size_t gx__msm_table_chunks(const struct gx_msm_table *table);
+void gx__msm_table_chunk(const struct gx_msm_host *host, const struct gx_msm_table *table,
+                         const uint64_t *points, size_t chunk, void *scratch);
 
 #endif

@@ -364,6 +364,78 @@ static void outside_the_subgroup(void **state)
     everywhere(outside_of);
 }
 
+/* ---- tables -----------------------------------------------------------------------------------
+ */
+
+static void fill_table(const struct gx_msm_host *host, struct gx_msm_table *table,
+                       const uint64_t *points)
+{
+    const size_t bytes = gx__msm_table_bytes(host, table);
+    const size_t scratch_bytes = gx__msm_table_scratch(host, table);
+    void *scratch = scratch_of(scratch_bytes);
+    table->memory = scratch_of(bytes);
+    for (size_t i = gx__msm_table_chunks(table); i-- > 0;)
+        gx__msm_table_chunk(host, table, points, i, scratch);
+    assert_room(table->memory, bytes);
+    assert_room(scratch, scratch_bytes);
+    free(scratch);
+}
+
+/* A part of the points of a table. */
+static void check_range(const struct gx_curve_row *curve, const struct gx_msm_host *host,
+                        struct input *in, const struct gx_msm_table *table, size_t first,
+                        uint32_t bits)
+{
+    struct input part = {.n = in->n - first};
+    uint64_t want[WORDS], got[WORDS];
+    memcpy(part.points, point(curve, in, first), part.n * words_of(curve) * sizeof *part.points);
+    memcpy(part.scalars, in->scalars, sizeof part.scalars);
+    struct gx_msm_call call = {.curve = curve,
+                               .points = part.points,
+                               .scalars = part.scalars,
+                               .count = part.n,
+                               .bits = bits,
+                               .workers = 1 + (uint32_t)first % 3,
+                               .table = table,
+                               .first = first};
+    expected(curve, &part, bits, want);
+    run_msm(host, &call, got);
+    assert_memory_equal(got, want, words_of(curve) * sizeof *got);
+}
+
+static void tables_of(const struct gx_curve_row *curve, const struct gx_msm_host *host)
+{
+    struct gx_msm_table table;
+    struct input in;
+    fill(curve, &in, 23);
+    set_infinity(curve, &in, 4);
+    for (size_t i = 12; i < 15; i++)
+        repeat(curve, &in, i, 11, i % 2);
+    if (curve->curve == GX_BLS12_381_G1)
+        set_order_3(curve, &in, 7, false);
+    for (size_t i = 0; i < 10; i++)
+        edge_scalar(curve, in.scalars + (i + 8) * GX_SCALAR_LIMBS, i);
+    assert_true(gx__msm_table_plan(host, curve, in.n, UINT32_MAX, &table));
+    const size_t most = gx__msm_table_bytes(host, &table), one = most / table.parts;
+    assert_int_equal(table.rows, 1);
+    assert_false(gx__msm_table_plan(host, curve, in.n, one - 1, &table));
+    for (size_t parts = 1; parts < most / one; parts = 2 * parts + 1) {
+        assert_true(gx__msm_table_plan(host, curve, in.n, parts * one, &table));
+        assert_true(table.parts <= parts);
+        fill_table(host, &table, in.points);
+        check_range(curve, host, &in, &table, 0, GX_SCALAR_BITS);
+        check_range(curve, host, &in, &table, parts % in.n, 77);
+        check_range(curve, host, &in, &table, in.n, GX_SCALAR_BITS);
+        free(table.memory);
+    }
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    everywhere(tables_of);
+}
+
 /* ---- many points ---------------------------------------------------------------------------- */
 
 struct many {
@@ -547,7 +619,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bits),      cmocka_unit_test(edges),
         cmocka_unit_test(infinity),  cmocka_unit_test(repeated),
         cmocka_unit_test(many),      cmocka_unit_test(outside_the_subgroup),
-        cmocka_unit_test(multiples),
+        cmocka_unit_test(multiples), cmocka_unit_test(tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
