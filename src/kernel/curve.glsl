@@ -196,11 +196,11 @@ const u32 ADD_STEPS[] = u32[](
     MULTIPLY | STEP(Q1, Q1, R1), MULTIPLY | STEP(PPP, PPP, S1), SUBTRACT | STEP(Y1, Q1, PPP));
 #define TANGENT 8 /* the step before which equal points are found */
 
-/* Neither is infinity. */
-FUNCTION Point add_in_steps(Point a, Point b, bool full)
+/* Neither is infinity. `same`: they are known to be equal. */
+FUNCTION Point add_in_steps(Point a, Point b, bool full, bool same)
 {
     Coord x[NUMBERS];
-    bool equal = false;
+    bool equal = same;
     x[U1] = a.x;
     x[S1] = a.y;
     x[X1] = a.x;
@@ -211,9 +211,9 @@ FUNCTION Point add_in_steps(Point a, Point b, bool full)
     x[Y2] = b.y;
     x[ZZ2] = b.zz;
     x[ZZZ2] = b.zzz;
-    LOOP for (int i = 0; i < ADD_STEPS.length(); i++) {
+    LOOP for (int i = same ? TANGENT : 0; i < ADD_STEPS.length(); i++) {
         u32 step = ADD_STEPS[i], to = step >> 16 & 255u;
-        if (i == TANGENT)
+        if (i == TANGENT && !same)
             equal = coord_is_zero(x[P1]) && coord_is_zero(x[R1]);
         if ((step & ((equal ? IF_OTHER : IF_EQUAL) | (full ? 0u : IF_FULL))) == 0u) {
             Coord left = x[step >> 8 & 255u], right = x[step & 255u], r;
@@ -235,8 +235,8 @@ FUNCTION Point add_in_steps(Point a, Point b, bool full)
     return a;
 }
 
-FUNCTION Point add_points(Point a, Point b) { return add_in_steps(a, b, true); }
-FUNCTION Point add_affine(Point a, Affine b) { return add_in_steps(a, point_of(b), false); }
+FUNCTION Point add_points(Point a, Point b, bool same) { return add_in_steps(a, b, true, same); }
+FUNCTION Point add_affine(Point a, Affine b) { return add_in_steps(a, point_of(b), false, false); }
 
 #else
 
@@ -270,8 +270,10 @@ FUNCTION Point add_affine(Point a, Affine b)
     return add_over(a.x, a.y, p, r, a.zz, a.zzz);
 }
 
-FUNCTION Point add_points(Point a, Point b)
+FUNCTION Point add_points(Point a, Point b, bool same)
 {
+    if (same)
+        return add_over(a.x, a.y, coord_zero(), coord_zero(), a.zz, a.zzz);
     Coord u = coord_mul(a.x, b.zz), s = coord_mul(a.y, b.zzz);
     Coord p = coord_sub(coord_mul(b.x, a.zz), u), r = coord_sub(coord_mul(b.y, a.zzz), s);
     return add_over(u, s, p, r, coord_mul(a.zz, b.zz), coord_mul(a.zzz, b.zzz));

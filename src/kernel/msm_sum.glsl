@@ -3,14 +3,14 @@
  * Multi-scalar multiplication: sums of sums. In the words of prelude.glsl and msm_memory.glsl.
  */
 
-/* Any points. */
-FUNCTION Point add_any(Point a, Point b)
+/* Any points; `same`: they are known to be equal. */
+FUNCTION Point add_any(Point a, Point b, bool same)
 {
     if (point_is_infinity(b))
         return a;
     if (point_is_infinity(a))
         return b;
-    return add_points(a, b);
+    return add_points(a, b, same);
 }
 
 /* ---- joining slices ----
@@ -40,7 +40,7 @@ FUNCTION void join_nodes(u32 w, u32 left, u32 right)
     u32 key = one_a ? a.x : a.z, at = one_a ? a.y : a.w;
     if (key == b.x) {
         store_point(STAGE(0), at,
-                    add_any(load_point(STAGE(0), at), load_point(STAGE(0), b.y)));
+                    add_any(load_point(STAGE(0), at), load_point(STAGE(0), b.y), false));
         if (!one_a && !one_b)
             keep_bucket(w, key, at);
     } else {
@@ -198,7 +198,7 @@ FUNCTION void add_up()
         } else {
             other = from_upper_half(p, lane, lanes >> step - doublings + 1u);
         }
-        p = add_any(p, other);
+        p = add_any(p, other, step >= loads && step < doublings);
     }
     if (lane == 0u && w < SUM_WINDOWS)
         store_point_out(sum, p);
