@@ -106,8 +106,8 @@ void args_words(const arg_spec *spec, char *text)
         for (gx_op o = 1; gx_op_get_info(o) && !gx_op_get_info(o)->params; o++)
             append_word(text, gx_op_get_info(o)->name, NAME_LENGTH);
         return;
-    case ARG_OPS:
-        for (gx_op o = 1; gx_op_get_info(o); o++)
+    case ARG_OPS: /* the last one needs points */
+        for (gx_op o = 1; gx_op_get_info(o) && o != GX_MSM; o++)
             append_word(text, gx_op_get_info(o)->name, NAME_LENGTH);
         return;
     case ARG_CHOICE:

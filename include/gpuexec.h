@@ -122,7 +122,9 @@ enum {
     GX_GATHER = 21,         /* out[i] = a[b[i]]; b has n indices (uint32_t), a `count` elements */
     GX_ROTATE = 22,         /* out[i] = a[(i + count) mod n] */
     GX_INTERLEAVE = 23,     /* `count` parts, one after the other, to out[i * count + part] */
-    GX_DEINTERLEAVE = 24    /* its inverse: element i * count + part of a to its part */
+    GX_DEINTERLEAVE = 24,   /* its inverse: element i * count + part of a to its part */
+    GX_MSM = 25             /* multi-scalar multiplications, a[0] * P[0] + a[1] * P[1] + ..., with
+                               the points P of a curve: gx_msm_params */
 };
 
 /* Static data owned by the library. Both structs may grow at the end. */
@@ -141,7 +143,7 @@ typedef struct gx_op_info {
     uint32_t operands;  /* 1: a; 2: a, b; 3: a, b, c */
     uint32_t reduces;   /* 1: reduces n elements to one */
     uint32_t params;    /* gx_job.params is: 0: NULL; 1: gx_ntt_params; 2: gx_poly_params; 3:
-                           gx_op_params */
+                           gx_op_params; 4: gx_msm_params */
     uint32_t reserved;
 } gx_op_info;
 
@@ -427,7 +429,8 @@ typedef struct gx_job {
     gx_operand a, b, c, out;
     uint32_t flags; /* GX_JOB_* */
     uint32_t reserved;
-    const void *params; /* GX_NTT: gx_ntt_params; operations on polynomials: gx_poly_params;
+    const void *params; /* GX_NTT: gx_ntt_params; operations on polynomials: gx_poly_params; GX_MSM:
+                           gx_msm_params;
                            registered operations: gx_op_params, or NULL. Others: NULL */
 } gx_job;
 
@@ -498,6 +501,94 @@ typedef struct gx_poly_params {
     uint32_t flags;     /* GX_POLY_* */
     uint32_t reserved;
 } gx_poly_params;
+
+/* ---- points and multi-scalar multiplication ---------------------------------- */
+
+/* Points of one curve that jobs use repeatedly. Devices copy them when they first need them, and
+ * keep them while there is memory. */
+typedef struct gx_points gx_points;
+
+/* Input. */
+typedef struct gx_points_desc {
+    size_t struct_size; /* sizeof(gx_points_desc) */
+    gx_curve curve;
+    gx_point_form form;
+    const void *points; /* in host memory, any alignment; or: */
+    gx_buf *buf;        /* buffer that holds them, */
+    size_t offset;      /* starting at this byte */
+    size_t count;       /* 0 is allowed */
+    size_t stride;      /* bytes from one point to the next; 0: gx_point_bytes */
+    size_t flag_offset; /* XY forms: the byte at this offset from the start of each point, beyond
+                           its coordinates, is not 0 if it is infinity (arkworks up to 0.5); 0:
+                           there is none */
+    gx_point_check check;
+    uint32_t reserved;
+    uint64_t table_bytes; /* most memory on each device for multiples of the points, which make
+                             jobs faster; 0: none */
+} gx_points_desc;
+
+/* Reads, checks and copies the points. On success the caller owns *points and destroys them before
+ * gx_close; on failure it is NULL, and *bad_index (may be NULL) is the index of the first bad point
+ * or UINT64_MAX: GX_ERR_NOT_CANONICAL if a coordinate is not below the modulus; GX_ERR_INVALID if
+ * the encoding is malformed, or the point is not on the curve or not in the subgroup. Any thread;
+ * blocks. */
+GX_API gx_status gx_points_create(gx_ctx *ctx, const gx_points_desc *desc, gx_points **points,
+                                  uint64_t *bad_index);
+
+/* Destroys the points and clears the caller's pointer; NULL and a pointer to NULL are allowed. No
+ * job that uses them may be in progress. Any thread. */
+GX_API void gx_points_destroy(gx_points **points);
+
+/* How many there are; 0 for NULL. Any thread. */
+GX_API size_t gx_points_count(const gx_points *points);
+
+/* Writes points first .. first + count in any form that the curve has, one after the other. Any
+ * thread; blocks. */
+GX_API gx_status gx_points_read(const gx_points *points, size_t first, size_t count,
+                                gx_point_form form, void *out);
+
+/* How the 32 bytes of a scalar are to be understood. */
+typedef uint32_t gx_scalar_form;
+enum {
+    GX_SCALAR_PLAIN = 0, /* integers below 2^256, lowest byte first, also above the order */
+    GX_SCALAR_MONT = 1   /* elements of the scalar field, in Montgomery form */
+};
+
+/* "plain", "mont"; "unknown". Any thread. */
+GX_API const char *gx_scalar_form_name(gx_scalar_form form);
+
+/* gx_job.params of GX_MSM. job.field is the scalar field of the curve, a has job.n = batch * count
+ * scalars, and result i of `batch` is that of scalars i * count .. (i + 1) * count with the same
+ * points. If count is 0 there is one result, infinity. out must not overlap a. The bytes of a
+ * result depend on nothing but the point: coordinates are canonical, Z is 1. Input. */
+typedef struct gx_msm_params {
+    size_t struct_size;      /* sizeof(gx_msm_params) */
+    const gx_points *points; /* of the job's context */
+    size_t first, count;     /* those used */
+    gx_scalar_form scalar_form;
+    uint32_t scalar_bits; /* GX_SCALAR_PLAIN: bits from this one on are ignored; fewer are faster;
+                             0: 256 */
+    gx_point_form result_form; /* 0 is refused */
+    uint32_t reserved;
+} gx_msm_params;
+
+/* Input. */
+typedef struct gx_multiply_desc {
+    size_t struct_size; /* sizeof(gx_multiply_desc) */
+    gx_curve curve;
+    gx_point_form base_form; /* of base; not used without one */
+    const void *base;        /* one point of the curve; NULL: the generator */
+    const void *scalars;     /* `count` scalars of 32 bytes */
+    gx_scalar_form scalar_form;
+    gx_point_form form; /* of the results */
+    size_t count;
+    void *out; /* `count` points, one after the other; must not overlap the scalars */
+} gx_multiply_desc;
+
+/* Multiplies one point by many scalars, on the CPU, with all threads: out[i] = scalars[i] * base.
+ * GX_ERR_NOT_CANONICAL and GX_ERR_INVALID as above, for the base and for scalars. Any thread;
+ * blocks. */
+GX_API gx_status gx_points_multiply(gx_ctx *ctx, const gx_multiply_desc *desc);
 
 /* ---- kernels of the caller ------------------------------------------------ */
 
@@ -805,11 +896,15 @@ typedef struct gx_model_row {
     gx_residency residency;
     gx_path path; /* as requested */
     uint64_t n, ns;
-    uint64_t slow_ns;  /* for slower calls */
-    uint32_t samples;  /* number of measurements behind it */
-    uint32_t age_s;    /* of the most recent one */
-    uint32_t log2_n;   /* GX_NTT: 2^log2_n elements per transform; 0 for other operations */
-    uint32_t permutes; /* GX_NTT: 1 if both a and out, or neither, are in bit-reversed order */
+    uint64_t slow_ns;     /* for slower calls */
+    uint32_t samples;     /* number of measurements behind it */
+    uint32_t age_s;       /* of the most recent one */
+    uint32_t log2_n;      /* GX_NTT: 2^log2_n elements per transform; GX_MSM: several
+                             results of up to 2^log2_n points, 0 for one result; 0
+                             for other operations */
+    uint32_t permutes;    /* GX_NTT: 1 if both a and out, or neither, are in bit-reversed order */
+    gx_curve curve;       /* GX_MSM */
+    uint32_t scalar_bits; /* GX_MSM: up to so many: 64, 128 or 256 */
 } gx_model_row;
 
 /* Everything the context has measured or loaded from the cache directory. *count as for
@@ -819,8 +914,8 @@ GX_API gx_status gx_model(gx_ctx *ctx, gx_model_row *rows, size_t *count);
 /* Input. */
 typedef struct gx_calibration {
     size_t struct_size; /* sizeof(gx_calibration) */
-    const gx_op *ops;   /* operations to measure: those without parameters, and GX_NTT */
-    size_t op_count;    /* 0: add, mul, inv and ntt; others are predicted from the nearest of
+    const gx_op *ops;   /* operations to measure: those without parameters, GX_NTT and GX_MSM */
+    size_t op_count;    /* 0: add, mul, inv, ntt and msm; others are predicted from the nearest of
                            these */
     const gx_field *fields;
     size_t field_count; /* 0: all prime fields */

@@ -202,10 +202,11 @@ static gx_status check_calibration(const gx_calibration *c, char *message, size_
         return GX_ERR_INVALID;
     }
     for (size_t i = 0; i < c->op_count; i++)
-        if (!gx_op_get_info(c->ops[i]) || (gx__op_has_params(c->ops[i]) && c->ops[i] != GX_NTT)) {
+        if (!gx_op_get_info(c->ops[i]) ||
+            (gx__op_has_params(c->ops[i]) && c->ops[i] != GX_NTT && c->ops[i] != GX_MSM)) {
             snprintf(message, size, "ops[%zu] is %u, which is not an operation%s", i, c->ops[i],
                      gx__op_has_params(c->ops[i])
-                         ? " without parameters, nor ntt: others are measured as they run"
+                         ? " without parameters, nor ntt or msm: others are measured as they run"
                          : "");
             return GX_ERR_INVALID;
         }

@@ -20,9 +20,9 @@ struct gx_layout {
 
 extern const struct gx_layout gx__config_layout, gx__run_opts_layout, gx__op_desc_layout,
     gx__op_params_layout, gx__domain_desc_layout, gx__ntt_params_layout, gx__poly_params_layout,
-    gx__calibration_layout, gx__report_layout, gx__candidate_layout, gx__estimate_layout,
-    gx__device_info_layout, gx__model_row_layout, gx__statistics_layout,
-    gx__device_statistics_layout;
+    gx__points_desc_layout, gx__msm_params_layout, gx__multiply_desc_layout, gx__calibration_layout,
+    gx__report_layout, gx__candidate_layout, gx__estimate_layout, gx__device_info_layout,
+    gx__model_row_layout, gx__statistics_layout, gx__device_statistics_layout;
 
 /* Size of the caller's struct; 0, with a message, if struct_size is impossible for this kind of
  * struct. */

@@ -30,6 +30,7 @@ NAME_FUNCTION(gx_residency_name, gx_residency, GX__RESIDENCY_LIST)
 NAME_FUNCTION(gx_health_name, gx_health, GX__HEALTH_LIST)
 NAME_FUNCTION(gx_point_form_name, gx_point_form, GX__POINT_FORM_LIST)
 NAME_FUNCTION(gx_point_check_name, gx_point_check, GX__POINT_CHECK_LIST)
+NAME_FUNCTION(gx_scalar_form_name, gx_scalar_form, GX__SCALAR_FORM_LIST)
 
 const char *gx_tier_name(uint32_t index)
 {

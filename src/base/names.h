@@ -66,6 +66,9 @@
     X(GX_CHECK_CURVE, 0, "curve")                                                                  \
     X(GX_CHECK_SUBGROUP, 1, "subgroup")                                                            \
     X(GX_CHECK_NONE, 2, "none")
+#define GX__SCALAR_FORM_LIST(X)                                                                    \
+    X(GX_SCALAR_PLAIN, 0, "plain")                                                                 \
+    X(GX_SCALAR_MONT, 1, "mont")
 
 /* X(name): instruction-set tiers of the CPU device, most portable first. */
 #define GX__TIER_LIST(X) X(portable) X(adx) X(avx512)

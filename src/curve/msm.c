@@ -250,28 +250,18 @@ static uint32_t bias_of(const struct plan *p, uint32_t window)
 }
 
 /* The digits of point i of the piece. */
-static void put_digits(const struct work *w, const struct gx_digits *d, const gx_biased s, size_t i)
+static void put_digits(const struct work *w, const struct gx_digits *d, const gx_biased s,
+                       bool infinite, size_t i)
 {
     const struct plan *p = &w->p;
-    const uint32_t last = d->count - 1;
     uint16_t *digits = (uint16_t *)part(w, DIGITS) + i;
-    for (uint32_t k = 0, first = 0; k < p->parts; k++, first += p->windows, digits += w->n) {
-        uint32_t stop = first < last ? (uint32_t)least(last - first, p->windows) : 0, v = 0;
-        for (; v < stop; v++)
-            digits[v * p->digits] = (uint16_t)gx__digit(d, s, first + v);
-        for (; v < p->windows; v++) {
-            uint32_t digit = first + v == last ? gx__digit(d, s, last) : 0;
-            digits[v * p->digits] = (uint16_t)(digit + bias_of(p, v));
+    uint32_t digit = 0;
+    for (uint32_t k = 0; k < p->parts; k++, digits += w->n)
+        for (uint32_t v = 0; v < p->windows; v++, digit++) {
+            bool zero = infinite || digit >= d->count;
+            uint32_t value = zero ? 0 : gx__digit(d, s, digit) - gx__digit_bias(d, digit);
+            digits[v * p->digits] = (uint16_t)(value + bias_of(p, v));
         }
-    }
-}
-
-static void put_no_digits(const struct work *w, size_t i)
-{
-    uint16_t *digits = (uint16_t *)part(w, DIGITS) + i;
-    for (uint32_t k = 0; k < w->p.parts; k++, digits += w->n)
-        for (uint32_t v = 0; v < w->p.windows; v++)
-            digits[v * w->p.digits] = (uint16_t)bias_of(&w->p, v);
 }
 
 static void load_chunk(const struct work *w, size_t chunk)
@@ -286,12 +276,8 @@ static void load_chunk(const struct work *w, size_t chunk)
     if (!w->call->table)
         w->host->load(curve, point_at(w, POINTS, from), xy, to - from);
     for (size_t i = from; i < to; i++, xy += words) {
-        if (gx__affine_is_infinity(curve, xy)) {
-            put_no_digits(w, i);
-            continue;
-        }
         gx__digits_bias(&d, s, w->call->scalars + (w->first + i) * GX_SCALAR_LIMBS);
-        put_digits(w, &d, s, i);
+        put_digits(w, &d, s, gx__affine_is_infinity(curve, xy), i);
     }
 }
 

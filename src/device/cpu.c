@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "base/options.h"
+#include "device/cpu_msm.h"
 #include "device/cpu_ntt.h"
 #include "device/cpu_poly.h"
 #include "field/sum.h"
@@ -49,6 +50,7 @@ struct cpu_kernel {
 
 struct cpu {
     struct gx_cpu_ntt ntt;
+    struct gx_cpu_msm msm;
     struct gx_host_table table;
     struct cpu_kernel kernels[GX_FIELD_END][GX_OP_SLOTS];
     uint32_t threads;
@@ -130,8 +132,8 @@ static void fill_kernel(struct cpu *cpu, const struct gx_host_table *table, gx_f
 {
     const struct gx_op_row *row = op == GX_OP_CHECK ? NULL : &gx__op_rows[op];
     const gx_host_fn *fn = table->fn[field];
-    /* a transform has a kernel of its own; the one here checks its input */
-    enum gx_host_kernel host = row && op != GX_NTT ? row->host : GX_HOST_CHECK;
+    /* transforms and sums have kernels of their own; the one here checks their input */
+    enum gx_host_kernel host = row && op != GX_NTT && op != GX_MSM ? row->host : GX_HOST_CHECK;
     struct cpu_kernel *k = &cpu->kernels[field][gx__op_slot(op)];
     *k = (struct cpu_kernel){.prime = gx__prime(field),
                              .fn = fn[host],
@@ -152,7 +154,8 @@ static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 {
     for (gx_field field = 1; field < GX_FIELD_END; field++) {
         for (gx_op op = 1; op < GX_OP_END; op++)
-            if (gx_op_exists(op, field) && (gx__op_rows[op].host < GX_HOST_KERNELS || op == GX_NTT))
+            if (gx_op_exists(op, field) &&
+                (gx__op_rows[op].host < GX_HOST_KERNELS || op == GX_NTT || op == GX_MSM))
                 fill_kernel(cpu, table, field, op);
         fill_kernel(cpu, table, field, GX_OP_CHECK);
     }
@@ -185,6 +188,7 @@ static gx_status cpu_open(struct gx_device *device)
     fill_kernels(cpu, &cpu->table);
     gx__cpu_ntt_open(&cpu->ntt, tier_bits(device->instance), reference ? &cpu->table : NULL,
                      cpu->threads);
+    gx__cpu_msm_open(&cpu->msm, tier_bits(device->instance), reference, cpu->threads);
 
     uint64_t limit = device->instance->config.dispatch_elems;
     const uint64_t most = (uint64_t)1 << 31; /* a sim device around it has 32-bit indices */
@@ -249,7 +253,8 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
     if (slot >= GX_OP_SLOTS || key->field >= GX_FIELD_END || key->repeat)
         return GX_ERR_UNSUPPORTED;
     const struct cpu_kernel *k = &cpu->kernels[key->field][slot];
-    if (!k->fn && !k->sum && !(gx__cpu_is_poly(key->op) && gx__prime(key->field)))
+    if (!k->fn && !k->sum &&
+        !((gx__cpu_is_poly(key->op) || key->op == GX_OP_MSM_SUMS) && gx__prime(key->field)))
         return GX_ERR_UNSUPPORTED;
     *kernel = (struct gx_kernel){.key = *key, .impl = k};
     return GX_OK;
@@ -307,6 +312,8 @@ static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kern
     gx_op op = kernel->key.op;
     if (op == GX_NTT)
         return gx__cpu_ntt_scratch(&((struct cpu *)device->impl)->ntt, kernel, n);
+    if (op == GX_MSM)
+        return gx__cpu_msm_scratch(&((struct cpu *)device->impl)->msm, kernel, n);
     if (gx__cpu_is_poly(op))
         return gx__cpu_poly_scratch(&kernel->key, n, workers_for_row(device->impl, op, n));
     if (gx__is_own(kernel->key.op) || (!k->sum && !needs_scratch(k)))
@@ -497,6 +504,22 @@ static gx_status run_ntt(struct gx_device *device, struct gx_host_call *call)
     return GX_OK;
 }
 
+static gx_status run_msm(struct gx_device *device, struct gx_host_call *call)
+{
+    const struct cpu *cpu = device->impl;
+    const struct cpu_kernel *k = call->kernel.impl;
+    const struct gx_host_args args = {
+        .a = call->operand[GX_A], .n = (size_t)call->n, .check = true};
+    call->bad = GX_NONE_BAD;
+    call->threads = workers_for(cpu, k, args.n);
+    if (call->kernel.key.check && call->kernel.key.param[GX_PARAM_SCALARS] == GX_SCALAR_MONT)
+        call->bad = call->threads > 1 ? run_spread(device, k, &args, call->threads)
+                                      : k->fn(k->prime, &args);
+    if (call->bad == GX_NONE_BAD)
+        gx__cpu_msm_run(&cpu->msm, device->instance, call);
+    return GX_OK;
+}
+
 static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
 {
     const struct cpu *cpu = device->impl;
@@ -506,6 +529,12 @@ static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
         return run_own(device, call);
     if (op == GX_NTT)
         return run_ntt(device, call);
+    if (op == GX_MSM)
+        return run_msm(device, call);
+    if (op == GX_OP_MSM_SUMS) {
+        gx__cpu_msm_sums(call);
+        return GX_OK;
+    }
     if (gx__cpu_is_poly(op)) {
         call->threads = workers_for_row(cpu, op, call->n);
         return gx__cpu_poly_run(device, cpu->table.fn[call->kernel.key.field], call);

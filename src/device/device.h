@@ -278,6 +278,8 @@ static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, co
     const struct gx_own_op *own = gx__own(job->op);
     if (!own && job->op < GX_NTT)
         return most;
+    if (gx__op_shape(job->op) == GX_SHAPE_MSM) /* divided elsewhere: exec/msm.c */
+        return job->n ? job->n : 1;
     if (!own) {
         uint64_t unit = gx__job_unit(job); /* 0: nothing to do */
         return !unit ? most : unit < most ? most / unit * unit : unit;

@@ -148,6 +148,8 @@ static bool exists(const struct gx_kernel_key *key)
         return !key->field && !key->repeat;
     if (key->op == GX_OP_MSM_SUMS)
         return gx__prime(key->field) && !key->repeat;
+    if (key->op == GX_MSM) /* GX_OP_MSM_SUMS is what a GPU does of it */
+        return false;
     gx_op like = key->op == GX_OP_NTT_TABLE ? GX_NTT : key->op;
     if (key->op == GX_OP_CHECK ? !gx__prime(key->field) : !gx_op_exists(like, key->field))
         return false;

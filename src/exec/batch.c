@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "op/msm.h"
 
 /* ---- beginning ---- */
 
@@ -60,6 +61,18 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
         clear_spare(batch);
 }
 
+/* What a device with commands does of it, in case it can. */
+static void lower_msm(struct gx_kernel_key *key)
+{
+    const struct gx_msm_sums sums = {key->param[GX_PARAM_CURVE], key->param[GX_PARAM_BITS],
+                                     gx__msm_window(1, key->param[GX_PARAM_BITS])};
+    const gx_job like = {.op = GX_OP_MSM_SUMS, .params = &sums};
+    key->op = GX_OP_MSM_SUMS;
+    key->field = gx__curve(sums.curve)->info.base_field;
+    key->check = 0;
+    gx__op_params(&like, key->param);
+}
+
 gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
                          struct gx_kernel *kernel)
 {
@@ -68,6 +81,8 @@ gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, 
         gx__op_params(job, key.param);
     if (only)
         key.op = GX_OP_CHECK;
+    else if (job->op == GX_MSM && !engine->device.ops->run)
+        lower_msm(&key);
     else
         key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
                         (job->b.broadcast ? GX_BROADCAST_B : 0u) |

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "exec/large.h"
+#include "exec/msm.h"
 #include "exec/pipe.h"
 #include "exec/transform.h"
 
@@ -275,10 +276,10 @@ static bool out_of_memory(gx_status s)
     return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
 }
 
-static bool has_transform(const struct gx_batch *batch)
+static bool has_op(const struct gx_batch *batch, gx_op op)
 {
     for (size_t i = 0; i < batch->count; i++)
-        if (batch->jobs[i].op == GX_NTT)
+        if (batch->jobs[i].op == op)
             return true;
     return false;
 }
@@ -288,7 +289,7 @@ static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *ba
                                  struct gx_plan_request *asked, struct gx_plan *plan)
 {
     struct gx_engine *engine = pipe->engine;
-    bool queues = !batch->held && has_transform(batch) && gx__tables_wanted(&engine->tables);
+    bool queues = !batch->held && has_op(batch, GX_NTT) && gx__tables_wanted(&engine->tables);
     gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, asked, plan);
     if (!out_of_memory(s))
         return s;
@@ -327,13 +328,16 @@ gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64
                         struct gx_plan_request *asked, struct gx_plan *plan)
 {
     struct gx_pipe *pipe;
+    if (has_op(batch, GX_MSM))
+        return gx__msm_plan(engine, batch, chunk_elems, asked, plan);
     gx_status s = gx__pipe_open(engine, &pipe);
     if (s != GX_OK)
         return s;
     s = resolve(pipe, batch, false);
     if (s == GX_OK)
         s = plan_batch(pipe, batch, chunk_elems, asked, plan);
-    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && has_transform(batch))
+    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY &&
+        (has_op(batch, GX_NTT) || has_op(batch, GX_OP_MSM_SUMS)))
         s = plan_large(pipe, batch, asked, plan);
     gx__pipe_close(pipe);
     asked->resolved = NULL;
@@ -414,12 +418,12 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
     return false;
 }
 
-/* ---- transforms that do not fit ---- */
+/* ---- jobs that run singly ---- */
 
 static bool wants_singly(const struct gx_engine *engine, const struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
-        if (gx__transform_wanted(engine, &batch->jobs[i]))
+        if (gx__transform_wanted(engine, &batch->jobs[i]) || batch->jobs[i].op == GX_MSM)
             return true;
     return false;
 }
@@ -439,6 +443,8 @@ static gx_status run_singly(struct gx_engine *engine, struct gx_batch *batch, si
                            .uncounted = true,
                            .single = true};
     gx_status s = GX_ERR_UNSUPPORTED;
+    if (job->op == GX_MSM)
+        return gx__msm_run(engine, batch, job, r, message, size);
     if (exceeds_dispatch(engine, job))
         s = GX_ERR_OUT_OF_DEVICE_MEMORY;
     else if (gx__transform_wanted(engine, job))
@@ -454,7 +460,7 @@ static gx_status run_singly(struct gx_engine *engine, struct gx_batch *batch, si
     return s;
 }
 
-/* The jobs one after the other, because they do not fit together, or one does not at all. */
+/* The jobs one after the other, because they do not fit together, or one is not for a pipe. */
 static void feed_singly(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_engine *engine = pipe->engine;
@@ -489,7 +495,7 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     bool singly = !batch->single && wants_singly(pipe->engine, batch);
     gx_status s =
         singly ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare_in_turn(pipe, batch, &asked, &plan);
-    singly |= out_of_memory(s) && !batch->single && has_transform(batch);
+    singly |= out_of_memory(s) && !batch->single && has_op(batch, GX_NTT);
     if (singly)
         feed_singly(pipe, batch);
     else if (s != GX_OK)

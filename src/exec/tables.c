@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See tables.h. A device that works on host memory fills its own kind of table. The others have the
+ * See tables.h. A device that works on host memory fills its own kind of roots. The others have the
  * layout of op/ntt_table.h: the host computes a few thousand factors, and the device multiplies
  * them out, one product for each entry.
  */
@@ -149,12 +149,12 @@ static void drop(struct gx_engine *engine, struct gx_table **at)
     gx__free(&engine->instance->config.allocator, table);
 }
 
-/* Of that domain; 0: of all. */
-static bool drop_idle(struct gx_engine *engine, uint64_t domain)
+/* Of that owner; 0: of all. */
+static bool drop_idle(struct gx_engine *engine, uint64_t owner)
 {
     bool any = false;
     for (struct gx_table **at = &engine->tables.all; *at;) {
-        if ((*at)->users || (domain && (*at)->domain != domain)) {
+        if ((*at)->users || (owner && (*at)->owner != owner)) {
             at = &(*at)->next;
             continue;
         }
@@ -171,21 +171,43 @@ static void let_go(struct gx_tables *tables)
     pthread_cond_broadcast(&tables->changed);
 }
 
-static gx_status make(struct gx_engine *engine, const struct gx_kernel *kernel,
-                      const struct gx_domain *domain, struct gx_table *table)
+/* What a table is made from: points, or the domain of a kernel. */
+struct recipe {
+    uint64_t owner;
+    uint32_t log2;
+    const struct gx_points *points;
+    const struct gx_domain *domain;
+    const struct gx_kernel *kernel;
+};
+
+static size_t bytes_of(struct gx_device *device, const struct recipe *r)
+{
+    if (r->points)
+        return r->points->count * r->points->curve->info.affine_bytes;
+    return device->ops->table ? device->ops->table(device, r->kernel, NULL)
+                              : (size_t)gx__ntt_table_elements(r->log2) * ELEMENT_BYTES;
+}
+
+static gx_status fill(struct gx_engine *engine, const struct recipe *r, size_t bytes, gx_buf *buf)
 {
     struct gx_device *device = &engine->device;
-    size_t bytes = device->ops->table ? device->ops->table(device, kernel, NULL)
-                                      : (size_t)gx__ntt_table_elements(table->log2) * ELEMENT_BYTES;
+    if (r->points)
+        return gx_buf_write(buf, 0, r->points->xy, bytes);
+    if (!device->ops->table)
+        return fill_by_commands(engine, r->domain, r->log2, buf);
+    device->ops->table(device, r->kernel, buf->mem.host);
+    return GX_OK;
+}
+
+static gx_status make(struct gx_engine *engine, const struct recipe *r, struct gx_table *table)
+{
+    size_t bytes = bytes_of(&engine->device, r);
     gx_status s = create_buffer(engine, bytes, &table->buf);
     if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && drop_idle(engine, 0))
         s = create_buffer(engine, bytes, &table->buf);
     if (s != GX_OK)
         return s;
-    if (device->ops->table)
-        device->ops->table(device, kernel, table->buf->mem.host);
-    else
-        s = fill_by_commands(engine, domain, table->log2, table->buf);
+    s = fill(engine, r, bytes, table->buf);
     if (s != GX_OK)
         destroy_buffer(engine, &table->buf);
     return gx__engine_status(engine, s);
@@ -194,30 +216,28 @@ static gx_status make(struct gx_engine *engine, const struct gx_kernel *kernel,
 bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel)
 {
     uint32_t *param = kernel->key.param;
-    bool serves = table->domain == gx__param64(param + GX_PARAM_DOMAIN_ID) &&
+    bool serves = table->owner == gx__param64(param + GX_PARAM_DOMAIN_ID) &&
                   table->log2 >= param[GX_PARAM_LOG2_N];
     if (serves)
         param[GX_PARAM_LOG2_TABLE] = table->log2;
     return serves;
 }
 
-static struct gx_table *find(struct gx_tables *tables, uint64_t domain, uint32_t log2)
+static struct gx_table *find(struct gx_tables *tables, uint64_t owner, uint32_t log2)
 {
     for (struct gx_table *t = tables->all; t; t = t->next)
-        if (t->domain == domain && t->log2 >= log2)
+        if (t->owner == owner && t->log2 >= log2)
             return t;
     return NULL;
 }
 
-static struct gx_table *use(struct gx_tables *tables, struct gx_kernel *kernel,
-                            struct gx_table *table)
+static struct gx_table *use(struct gx_tables *tables, struct gx_table *table)
 {
     if (!table)
         return NULL;
     table->users++;
     tables->holders++;
     table->used = ++tables->lookups;
-    kernel->key.param[GX_PARAM_LOG2_TABLE] = table->log2;
     return table;
 }
 
@@ -230,29 +250,27 @@ struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kern
     if (pthread_mutex_trylock(&tables->lock) != 0)
         return NULL;
     struct gx_table *table =
-        use(tables, kernel,
-            find(tables, gx__param64(param + GX_PARAM_DOMAIN_ID), param[GX_PARAM_LOG2_N]));
+        use(tables, find(tables, gx__param64(param + GX_PARAM_DOMAIN_ID), param[GX_PARAM_LOG2_N]));
     pthread_mutex_unlock(&tables->lock);
+    if (table)
+        kernel->key.param[GX_PARAM_LOG2_TABLE] = table->log2;
     return table;
 }
 
-gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel, struct gx_table **out)
+static gx_status get(struct gx_engine *engine, const struct recipe *r, struct gx_table **out)
 {
     struct gx_tables *tables = &engine->tables;
     const gx_allocator *allocator = &engine->instance->config.allocator;
-    const uint32_t *param = kernel->key.param;
-    const struct gx_domain *domain =
-        (const struct gx_domain *)(uintptr_t)gx__param64(param + GX_PARAM_DOMAIN);
     gx_status s = GX_OK;
     pthread_mutex_lock(&tables->lock);
-    struct gx_table *table = find(tables, domain->id, param[GX_PARAM_LOG2_N]);
+    struct gx_table *table = find(tables, r->owner, r->log2);
     if (!table) {
-        drop_idle(engine, domain->id); /* smaller ones */
+        drop_idle(engine, r->owner); /* smaller ones */
         table = gx__alloc(allocator, sizeof *table);
         s = table ? GX_OK : GX_ERR_OUT_OF_MEMORY;
         if (table) {
-            *table = (struct gx_table){.domain = domain->id, .log2 = param[GX_PARAM_LOG2_N]};
-            s = make(engine, kernel, domain, table);
+            *table = (struct gx_table){.owner = r->owner, .log2 = r->log2};
+            s = make(engine, r, table);
         }
         if (s == GX_OK) {
             table->next = tables->all;
@@ -262,9 +280,28 @@ gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel, stru
             table = NULL;
         }
     }
-    *out = use(tables, kernel, table);
+    *out = use(tables, table);
     pthread_mutex_unlock(&tables->lock);
     return s;
+}
+
+gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel, struct gx_table **table)
+{
+    uint32_t *param = kernel->key.param;
+    const struct gx_domain *domain =
+        (const struct gx_domain *)(uintptr_t)gx__param64(param + GX_PARAM_DOMAIN);
+    const struct recipe r = {
+        .owner = domain->id, .log2 = param[GX_PARAM_LOG2_N], .domain = domain, .kernel = kernel};
+    gx_status s = get(engine, &r, table);
+    if (s == GX_OK)
+        param[GX_PARAM_LOG2_TABLE] = (*table)->log2;
+    return s;
+}
+
+gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
+                              struct gx_table **table)
+{
+    return get(engine, &(struct recipe){.owner = points->id, .points = points}, table);
 }
 
 void gx__table_put(struct gx_engine *engine, struct gx_table *table)
@@ -274,7 +311,7 @@ void gx__table_put(struct gx_engine *engine, struct gx_table *table)
     pthread_mutex_lock(&engine->tables.lock);
     table->users--;
     if (table->ended)
-        drop_idle(engine, table->domain);
+        drop_idle(engine, table->owner);
     let_go(&engine->tables);
     pthread_mutex_unlock(&engine->tables.lock);
 }
@@ -290,12 +327,12 @@ bool gx__tables_drop_idle(struct gx_engine *engine)
     return any;
 }
 
-void gx__tables_drop(struct gx_engine *engine, uint64_t domain)
+void gx__tables_drop(struct gx_engine *engine, uint64_t owner)
 {
     pthread_mutex_lock(&engine->tables.lock);
-    drop_idle(engine, domain);
+    drop_idle(engine, owner);
     for (struct gx_table *t = engine->tables.all; t; t = t->next)
-        t->ended |= t->domain == domain;
+        t->ended |= t->owner == owner;
     pthread_mutex_unlock(&engine->tables.lock);
 }
 

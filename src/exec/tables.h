@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables of roots of unity that an engine keeps for transforms: one for each domain, made when
- * the first job needs it, shared by all, counted like buffers. One that no job uses is dropped when
- * memory is short.
+ * The tables that an engine keeps: roots of unity of a domain, for transforms, and the points of a
+ * gx_points. There is one for each, made when the first job needs it, shared by all, counted like
+ * buffers. One that no job uses is dropped when memory is short.
  */
 #ifndef GX_EXEC_TABLES_H
 #define GX_EXEC_TABLES_H
@@ -12,13 +12,14 @@
 
 #include "device/device.h"
 #include "op/domain.h"
+#include "op/points.h"
 
 struct gx_engine;
 
 struct gx_table {
-    uint64_t domain; /* its id */
-    uint32_t log2;   /* of the largest transform it is for */
-    bool ended;      /* the domain has, and the last user drops the table */
+    uint64_t owner; /* the id of the domain or the points */
+    uint32_t log2;  /* of the largest transform it is for; 0 for points */
+    bool ended;     /* the owner has, and the last user drops the table */
     uint32_t users;
     uint64_t used; /* when, in lookups */
     gx_buf *buf;
@@ -45,7 +46,10 @@ void gx__tables_close(struct gx_engine *engine);
  * no reservation. */
 gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel,
                         struct gx_table **table);
-/* The same without waiting; NULL: it must be made, or another thread is making one. */
+/* The same for points, all of them, as they are on the host. */
+gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
+                              struct gx_table **table);
+/* As gx__table_get without waiting; NULL: it must be made, or another thread is making one. */
 struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel);
 /* Whether the kernel can use a table that the caller has already; sets its key too. */
 bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel);
@@ -55,9 +59,9 @@ void gx__table_put(struct gx_engine *engine, struct gx_table *table); /* NULL is
  * one. */
 bool gx__tables_drop_idle(struct gx_engine *engine);
 
-/* Drops those of a domain, which ends. A job that is done may still use one for a moment. The
- * caller must hold no reservation. */
-void gx__tables_drop(struct gx_engine *engine, uint64_t domain);
+/* Drops those of a domain, or of points, which end. A job that is done may still use one for a
+ * moment. The caller must hold no reservation. */
+void gx__tables_drop(struct gx_engine *engine, uint64_t owner);
 
 /* Before and after holding buffers for the time of a job. The caller must hold no reservation or
  * table. */

@@ -94,10 +94,15 @@ static gx_status set_shift(struct gx_domain *d, const void *shift, char *message
     return GX_OK;
 }
 
+uint64_t gx__table_id(void)
+{
+    static _Atomic uint64_t ids;
+    return atomic_fetch_add(&ids, 1) + 1;
+}
+
 gx_status gx__domain_set(struct gx_domain *domain, struct gx_instance *instance,
                          const gx_domain_desc *caller, char *message, size_t size)
 {
-    static _Atomic uint64_t ids;
     gx_domain_desc desc;
     gx_status s = gx__take_in(&gx__domain_desc_layout, &desc, caller, message, size);
     if (s != GX_OK)
@@ -114,7 +119,7 @@ gx_status gx__domain_set(struct gx_domain *domain, struct gx_instance *instance,
                       "log2_size is %u: %s has roots of unity up to order 2^%u", desc.log2_size,
                       info->name, info->two_adicity);
     *domain = (struct gx_domain){.instance = instance,
-                                 .id = atomic_fetch_add(&ids, 1) + 1,
+                                 .id = gx__table_id(),
                                  .prime = gx__prime(desc.field),
                                  .log2_size = desc.log2_size};
     s = set_root(domain, desc.root, message, size);

@@ -9,6 +9,9 @@
 #include "base/instance.h"
 #include "field/field.h"
 
+/* A number for the tables of a handle, a domain or points; never the same twice. */
+uint64_t gx__table_id(void);
+
 struct gx_domain {
     struct gx_instance *instance;
     uint64_t id; /* never used again in this process, unlike addresses */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "field/sum.h"
+#include "op/msm.h"
 #include "op/params.h"
 
 #define X(symbol, value, ...)                                                                      \
@@ -23,6 +24,7 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
                  GX_SHAPE_##shape == GX_SHAPE_REDUCTION || (symbol) == GX_EVALUATE,                \
                  (symbol) < GX_NTT    ? 0                                                          \
                  : (symbol) == GX_NTT ? 1                                                          \
+                 : (symbol) == GX_MSM ? 4                                                          \
                                       : 2,                                                         \
                  0},                                                                               \
                 words,                                                                             \
@@ -41,9 +43,10 @@ const struct gx_op_row gx__op_rows[GX_OP_END] = {
      : (op) == GX_COSETS                               ? 1u << GX_A | 1u << GX_B                   \
      : (op) == GX_EVALUATE || (op) == GX_DIVIDE_LINEAR ? 1u << GX_B                                \
                                                        : 0u)
-#define RESIZED(op) ((op) == GX_NTT || (op) == GX_GATHER ? 1u << GX_A : 0u)
+#define RESIZED(op)                                                                                \
+    ((op) == GX_NTT || (op) == GX_GATHER ? 1u << GX_A : (op) == GX_MSM ? 1u << GX_OUT : 0u)
 
-struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS] = {
+struct gx_op_facts gx__op_facts[GX_OP_FACTS] = {
 #define X(symbol, value, name, operands, words, shape, ...)                                        \
     [symbol] = {GX_SHAPE_##shape,                                                                  \
                 operands,                                                                          \
@@ -54,6 +57,7 @@ struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS] = {
     GX__OP_LIST(X)
 #undef X
         [GX_OP_END] = {GX_SHAPE_ELEMENTWISE, 1, 0, 0, 0, {16, 16, 0, 0}}, /* GX_OP_COPY */
+    [GX_OP_END + 1] = {GX_SHAPE_WHOLE, 2, 1, 0, 0, {0}},                  /* GX_OP_MSM_SUMS */
 };
 
 const gx_op_info *gx_op_get_info(gx_op op)
@@ -78,6 +82,8 @@ int gx_op_exists(gx_op op, gx_field field)
         return 0;
     if (op == GX_NTT)
         return gx_field_get_info(field)->two_adicity > 0;
+    if (op == GX_MSM)
+        return gx__is_scalar_field(field);
     return gx__prime(field) || gx__op_rows[op].on_words;
 }
 
@@ -126,6 +132,8 @@ bool gx__job_in_place(const gx_job *job)
 bool gx__element_bad(const gx_job *job, int which, const void *element)
 {
     uint32_t index;
+    if (job->op == GX_MSM && gx__msm_params(job).scalar_form == GX_SCALAR_PLAIN)
+        return false;
     if (job->op != GX_GATHER || which != GX_B)
         return gx__first_bad(gx__prime(job->field), element, 1, false) != GX_NONE_BAD;
     memcpy(&index, element, sizeof index);
@@ -154,6 +162,10 @@ gx_job gx__sub_job(const gx_job *job, uint64_t first, uint64_t n)
 
 void gx__op_join(const gx_job *job, void *result, const void *part)
 {
+    if (job->op == GX_MSM) {
+        gx__msm_join(job, result, part);
+        return;
+    }
     gx__add_one(gx__prime(job->field), result, part);
 }
 
@@ -176,6 +188,8 @@ void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS])
     memset(param, 0, GX_PARAMS * sizeof *param);
     if (job->op == GX_NTT)
         gx__ntt_key(job, param);
+    else if (job->op == GX_MSM || job->op == GX_OP_MSM_SUMS)
+        gx__msm_key(job, param);
     else if (gx__is_own(job->op))
         own_params(job, param);
     else if (gx__op_has_params(job->op))

@@ -18,6 +18,8 @@ enum gx_op_shape {
     GX_SHAPE_REDUCTION,   /* one result from all elements; can be split anywhere, and the results of
                              the parts are joined (gx__op_join) */
     GX_SHAPE_TRANSFORM,   /* GX_NTT: can be split between transforms (gx__job_unit) */
+    GX_SHAPE_MSM,         /* GX_MSM: can be split between vectors of scalars; a single one anywhere,
+                             and the results of the parts are joined */
     GX_SHAPE_WHOLE        /* any; cannot be split */
 };
 
@@ -28,6 +30,7 @@ enum gx_verifier {
     GX_VERIFY_WHOLE,     /* only recomputing the whole job can tell */
     GX_VERIFY_TRANSFORM, /* both sides of some transforms at a random point (verify_ntt.c) */
     GX_VERIFY_POLY,      /* polynomial operations: some elements (verify_poly.c) */
+    GX_VERIFY_MSM,       /* results are on the curve; some jobs, computed again (verify_msm.c) */
     GX_VERIFY_NOT        /* it cannot be: there is nothing to recompute it with */
 };
 
@@ -73,7 +76,9 @@ enum gx_verifier {
     X(GX_INTERLEAVE, 23, "interleave", 1, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY,                  \
       "count parts of a, interleaved")                                                             \
     X(GX_DEINTERLEAVE, 24, "deinterleave", 1, 0, WHOLE, PERMUTE, 0, 5, KERNELS, POLY,              \
-      "every count-th element of a, in count parts")
+      "every count-th element of a, in count parts")                                               \
+    X(GX_MSM, 25, "msm", 1, 0, MSM, OWN, 200, 3000, KERNELS, MSM,                                  \
+      "a[0] * P[0] + a[1] * P[1] + ...: see gx_msm_params")
 
 /* Values are consecutive from 1 to GX_OP_END - 1. */
 #define GX__ONE_OP(...) +1
@@ -139,8 +144,8 @@ struct gx_op_row {
 /* By gx__op_slot, except for the private operations. */
 extern const struct gx_op_row gx__op_rows[GX_OP_END];
 
-/* What every call asks many times, of all operations: the public ones, the private ones together,
- * and the registered ones by place. */
+/* What every call asks many times, of all operations: the public ones, the private ones together
+ * but for the last, and the registered ones by place. */
 struct gx_op_facts {
     uint8_t shape; /* enum gx_op_shape */
     uint8_t operands;
@@ -149,11 +154,14 @@ struct gx_op_facts {
     uint8_t resized; /* bits of those whose length follows from params: gx__resized */
     uint32_t element[4]; /* bytes, in the order of enum gx_bind, where there is no field */
 };
-extern struct gx_op_facts gx__op_facts[GX_OP_END + 1 + GX_OWN_OPS];
+enum { GX_OP_FACTS = (int)GX_OP_END + 2 + GX_OWN_OPS };
+extern struct gx_op_facts gx__op_facts[GX_OP_FACTS];
 
 static inline struct gx_op_facts *gx__facts_of(gx_op op)
 {
-    size_t other = gx__is_own(op) ? GX_OP_END + 1 + gx__own_place(op) : GX_OP_END;
+    size_t other = gx__is_own(op)         ? (size_t)GX_OP_END + 2 + gx__own_place(op)
+                   : op == GX_OP_MSM_SUMS ? (size_t)GX_OP_END + 1
+                                          : (size_t)GX_OP_END;
     return &gx__op_facts[op < GX_OP_END ? op : other];
 }
 
@@ -211,9 +219,12 @@ static inline const gx_operand *gx__operand(const gx_job *job, int which)
 }
 
 /* Bytes of one element of an operand. */
+size_t gx__msm_element(const gx_job *job, int which); /* of GX_MSM and GX_OP_MSM_SUMS */
 static inline size_t gx__operand_element(const gx_job *job, int which)
 {
-    return gx__op_element(job->op, job->field, which);
+    return job->op == GX_MSM || job->op == GX_OP_MSM_SUMS
+               ? gx__msm_element(job, which)
+               : gx__op_element(job->op, job->field, which);
 }
 
 /* The operand is a single element, used for the whole job and for each part of it. */
@@ -266,10 +277,14 @@ static inline gx_status gx__refusal_status(const gx_job *job, char operand)
     return job->op == GX_GATHER && operand == 'b' ? GX_ERR_INVALID : GX_ERR_NOT_CANONICAL;
 }
 
-/* There is nothing to do. A reduction of no elements still has a result. */
+/* There is nothing to do. A reduction of no elements still has a result, and so has a sum of no
+ * points. */
+bool gx__msm_is_empty(const gx_job *job);
 static inline bool gx__job_is_empty(const gx_job *job)
 {
-    return !job->n && gx__op_shape(job->op) != GX_SHAPE_REDUCTION;
+    enum gx_op_shape shape = gx__op_shape(job->op);
+    return !job->n && shape != GX_SHAPE_REDUCTION &&
+           (shape != GX_SHAPE_MSM || gx__msm_is_empty(job));
 }
 
 /* Size of the whole operand; 0 if the operation has no such operand, or there is nothing to do. */
@@ -282,6 +297,9 @@ static inline size_t gx__operand_bytes(const gx_job *job, int which)
 
 /* Of a transform: its elements, or all of the job where it has columns. */
 uint64_t gx__transform_unit(const gx_job *job);
+
+/* Of GX_MSM: one vector of scalars; 1 if there is only one. */
+uint64_t gx__msm_unit(const gx_job *job);
 
 /* Approximate number of products per element. */
 unsigned gx__transform_products(const gx_job *job);
@@ -297,6 +315,7 @@ static inline uint64_t gx__job_unit(const gx_job *job)
     enum gx_op_shape shape = gx__op_shape(job->op);
     return shape == GX_SHAPE_WHOLE       ? job->n
            : shape == GX_SHAPE_TRANSFORM ? gx__transform_unit(job)
+           : shape == GX_SHAPE_MSM       ? gx__msm_unit(job)
                                          : 1;
 }
 
@@ -312,8 +331,8 @@ void gx__op_join(const gx_job *job, void *result, const void *part);
 /* ---- parameters ---- */
 
 /* Key words of a kernel that an operation derives from gx_job.params: for a registered operation
- * the caller's data and the number of workgroups; for transforms and operations on polynomials
- * those below; for the others, none. An even number. */
+ * the caller's data and the number of workgroups; for transforms, operations on polynomials and
+ * multi-scalar multiplications those below; for the others, none. An even number. */
 #define GX_PARAM_GROUPS (GX_OP_PARAMS_BYTES / 4)
 #define GX_PARAMS       (GX_PARAM_GROUPS + 4)
 
@@ -329,11 +348,15 @@ enum {                 /* of operations on polynomials */
        GX_PARAM_COUNT, /* in two words, the low one first */
        GX_PARAM_POLY_FLAGS = GX_PARAM_COUNT + 2
 };
-enum {                  /* of GX_OP_MSM_SUMS */
-       GX_PARAM_CURVE,  /* gx_curve */
-       GX_PARAM_BITS,   /* of the scalars that count */
-       GX_PARAM_WINDOW, /* bits of a digit, c: digits are from -2^(c-1) to 2^(c-1), and there are
-                           gx__msm_windows */
+enum {                   /* of GX_MSM and, the first three, of GX_OP_MSM_SUMS */
+       GX_PARAM_CURVE,   /* gx_curve */
+       GX_PARAM_BITS,    /* of the scalars that count */
+       GX_PARAM_WINDOW,  /* GX_OP_MSM_SUMS: bits of a digit, c: digits are from -2^(c-1) to 2^(c-1),
+                            and there are gx__msm_windows */
+       GX_PARAM_SCALARS, /* gx_scalar_form */
+       GX_PARAM_RESULTS, /* gx_point_form */
+       GX_PARAM_POINTS,  /* pointer to the first gx_points.xy, in two words; ... */
+       GX_PARAM_MSM_COUNT = GX_PARAM_POINTS + 2 /* ... how many, in two */
 };
 
 static inline uint32_t gx__msm_windows(uint32_t bits, uint32_t window)
@@ -352,7 +375,7 @@ void gx__op_params(const gx_job *job, uint32_t param[GX_PARAMS]);
 /* Whether the operation takes parameters. */
 static inline bool gx__op_has_params(gx_op op)
 {
-    return op >= GX_NTT && (op < GX_OP_END || gx__is_own(op));
+    return op >= GX_NTT && (op < GX_OP_END || gx__is_own(op) || op == GX_OP_MSM_SUMS);
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/abi.h"
 #include "base/log.h"
+#include "op/msm.h"
 
 #define NTT_FLAGS                                                                                  \
     (GX_NTT_INVERSE | GX_NTT_COSET | GX_NTT_REVERSED_IN | GX_NTT_REVERSED_OUT | GX_NTT_COLUMNS)
@@ -54,7 +55,8 @@ void gx__params_copy(gx_job *job, struct gx_params_copy *to)
 {
     static const struct gx_layout *const layouts[] = {
         /* by gx_op_info.params */
-        NULL, &gx__ntt_params_layout, &gx__poly_params_layout, &gx__op_params_layout};
+        NULL, &gx__ntt_params_layout, &gx__poly_params_layout, &gx__op_params_layout,
+        &gx__msm_params_layout};
     const struct gx_own_op *own = gx__own(job->op);
     char message[GX_MESSAGE_BYTES];
     if (!job->params || gx__take_in(layouts[gx_op_get_info(job->op)->params], &to->params,
@@ -69,7 +71,11 @@ void gx__params_copy(gx_job *job, struct gx_params_copy *to)
 
 uint64_t gx__resized(const gx_job *job, int which, uint64_t n)
 {
-    (void)which; /* a of both */
+    (void)which; /* out of the first, a of the others */
+    if (job->op == GX_MSM) {
+        uint64_t count = gx__msm_params(job).count;
+        return count ? n / count : 1;
+    }
     return job->op == GX_NTT ? n >> (gx__ntt_params(job).log2_pad & 63)
                              : gx__poly_params(job).count;
 }
@@ -84,6 +90,12 @@ uint64_t gx__params_word(const gx_job *job)
 {
     if (gx__is_own(job->op))
         return 0;
+    if (job->op == GX_MSM)
+        return gx__msm_params(job).count;
+    if (job->op == GX_OP_MSM_SUMS) {
+        const struct gx_msm_sums *sums = job->params;
+        return sums->curve | sums->bits << 8 | (uint64_t)sums->window << 32;
+    }
     if (job->op != GX_NTT)
         return gx__poly_params(job).count;
     const gx_ntt_params params = gx__ntt_params(job);
@@ -221,5 +233,7 @@ gx_status gx__params_check(const struct gx_instance *instance, const gx_job *job
                            size_t message_size)
 {
     const struct refusal to = {message, message_size};
+    if (job->op == GX_MSM)
+        return gx__msm_check(instance, job, message, message_size);
     return job->op == GX_NTT ? check_ntt(instance, job, &to) : check_poly(job, &to);
 }

@@ -24,6 +24,7 @@ struct gx_params_copy {
         gx_ntt_params ntt;
         gx_poly_params poly;
         gx_op_params own;
+        gx_msm_params msm;
     } params;
     unsigned char data[GX_OP_PARAMS_BYTES];
 };

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "field/sum.h"
+#include "op/verify_msm.h"
 #include "op/verify_ntt.h"
 #include "op/verify_poly.h"
 
@@ -49,6 +50,8 @@ uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t
         return 0;
     if (gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM)
         return gx__transforms_sample(sampler, job, every, trusted);
+    if (gx__op_verifier(job->op) == GX_VERIFY_MSM)
+        return gx__msm_sample(sampler, job, every, trusted);
     if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE || job->op == GX_EVALUATE) {
         bool look = gx__sampler_random(sampler) % every == 0 || (!trusted && n <= GX_WHOLE_ELEMS);
         return look ? (n ? n : 1) : 0;
@@ -436,6 +439,8 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
         return true;
     if (gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM)
         return gx__transforms_right(sampler, job, results, count, wrong);
+    if (gx__op_verifier(job->op) == GX_VERIFY_MSM)
+        return gx__msm_right(sampler, job, results, count, wrong);
     bool own = gx__is_own(job->op), poly = gx__op_verifier(job->op) == GX_VERIFY_POLY;
     if (job->op == GX_EVALUATE) {
         *wrong = 0;

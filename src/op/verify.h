@@ -29,7 +29,8 @@ struct gx_sampler {
 
 /* How many elements of a job to compare: one in `every` (1: all), counted on from job to job, and
  * GX_SAMPLE_MIN at least where the device is not trusted. Of GX_VERIFY_WHOLE and GX_EVALUATE all or
- * none: one job in `every`, at random. Of transforms one in `every`, whole. */
+ * none: one job in `every`, at random. Of transforms one in `every`, whole. Of GX_MSM all, or 1 for
+ * a look at the results only. */
 uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
                          bool trusted);
 

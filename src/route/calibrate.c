@@ -18,6 +18,7 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/domain.h"
+#include "op/msm.h"
 #include "route/store.h"
 
 #define FIRST_ELEMS 64u
@@ -52,6 +53,11 @@ static const uint32_t batch_log2[] = {0, 2, 5};
 /* Their sizes, in natural order; the model predicts others from the nearest. */
 static const uint32_t ntt_log2[] = {10, 14, 16, 18, 20, 22}, standard_ntt_log2[] = {12, 16, 20};
 
+/* Sums of points are measured up to so many, of which so many are different: it makes no difference
+ * to their time. */
+#define MSM_LAST   ((uint64_t)1 << 18)
+#define MSM_POINTS ((uint64_t)1 << 10)
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { ARRAYS = 3 }; /* out, a, b; c is b again */
@@ -82,6 +88,8 @@ struct calibration {
     struct gx_kind kind;
     struct gx_domain domain; /* for transforms; prime NULL: none yet */
     gx_ntt_params params;
+    struct gx_points points; /* for GX_MSM; xy NULL: none yet */
+    gx_msm_params msm;
     uint64_t end, deadline; /* of the calibration, and of the current kind */
     size_t done, kinds;
     bool cancelled;
@@ -216,8 +224,9 @@ static gx_operand operand(const struct calibration *c, const struct course *cour
     return c->kind.residency == GX_DEVICE_MEMORY ? gx_dev(course->buf[i], 0) : gx_host(c->array[i]);
 }
 
-static gx_job make_job(const struct calibration *c, const struct course *course, uint64_t n)
+static gx_job make_job(struct calibration *c, const struct course *course, uint64_t n)
 {
+    c->msm.count = (size_t)n;
     uint32_t operands = gx_op_get_info(c->kind.op)->operands;
     gx_job job = {.op = c->kind.op, .field = c->kind.field, .n = (size_t)n};
     job.out = operand(c, course, 0);
@@ -228,6 +237,8 @@ static gx_job make_job(const struct calibration *c, const struct course *course,
         job.c = operand(c, course, 2);
     if (c->kind.op == GX_NTT)
         job.params = &c->params;
+    if (c->kind.op == GX_MSM)
+        job.params = &c->msm;
     return job;
 }
 
@@ -365,6 +376,8 @@ static void report(struct calibration *c, const struct course *course, double pa
         return;
     if (c->kind.op == GX_NTT)
         snprintf(size, sizeof size, " of 2^%u", gx__shape_log2_n(c->kind.shape));
+    if (c->kind.op == GX_MSM)
+        snprintf(size, sizeof size, " in g%u", gx__msm_shape_degree(c->kind.shape));
     snprintf(what, sizeof what, "%s %s%s, %s memory", gx_field_get_info(c->kind.field)->name,
              gx_op_get_info(c->kind.op)->name, size, gx_residency_name(c->kind.residency));
     double done = ((double)c->done + part) / (double)c->kinds;
@@ -396,14 +409,67 @@ static uint64_t last_elems(const gx_calibration *settings)
     return most && most < LAST_ELEMS ? most : LAST_ELEMS;
 }
 
+/* ---- points ---- */
+
+static void drop_points(struct calibration *c)
+{
+    for (size_t i = 0; i < c->count && c->points.xy; i++)
+        gx__tables_drop(c->course[i].device->engine, c->points.id);
+    gx__free(&c->instance->config.allocator, c->points.xy);
+    c->points.xy = NULL;
+}
+
+/* At least n points of the current kind; false: no memory. */
+static bool points_hold(struct calibration *c, uint64_t n)
+{
+    gx_curve curve = 1;
+    for (; curve < GX_CURVE_END; curve++)
+        if (gx__curve(curve)->info.scalar_field == c->kind.field &&
+            gx__curve(curve)->degree == gx__msm_shape_degree(c->kind.shape))
+            break;
+    const struct gx_curve_row *row = gx__curve(curve);
+    size_t each = row->info.affine_bytes, some = (size_t)(n < MSM_POINTS ? n : MSM_POINTS);
+    if (c->points.xy && c->points.curve == row && c->points.count >= n)
+        return true;
+    drop_points(c);
+    if (!arrays_hold(c, some * GX_SCALAR_BYTES))
+        return false;
+    c->points = (struct gx_points){.instance = c->instance,
+                                   .id = gx__table_id(),
+                                   .curve = row,
+                                   .count = (size_t)n,
+                                   .in_subgroup = true};
+    c->points.xy = gx__alloc(&c->instance->config.allocator, (size_t)n * each);
+    const gx_multiply_desc desc = {.struct_size = sizeof desc,
+                                   .curve = curve,
+                                   .scalars = c->array[1],
+                                   .form = GX_POINT_XY_MONT,
+                                   .count = some,
+                                   .out = c->points.xy};
+    if (!c->points.xy || gx__points_multiply(c->instance, &desc, row->generator) != GX_OK)
+        return false;
+    for (size_t done = some; done < n; done += some)
+        memcpy((char *)c->points.xy + done * each, c->points.xy,
+               (n - done < some ? (size_t)n - done : some) * each);
+    c->msm = (gx_msm_params){
+        .struct_size = sizeof c->msm, .points = &c->points, .result_form = GX_POINT_XY_MONT};
+    return true;
+}
+
+/* ---- sizes ---- */
+
 static void measure_kind(struct calibration *c)
 {
+    bool msm = c->kind.op == GX_MSM;
     uint64_t last = last_elems(c->settings);
+    last = msm && last > MSM_LAST ? MSM_LAST : last;
     size_t active = begin(c), sizes = 0, at = 0;
     for (uint64_t n = FIRST_ELEMS; n <= last; n *= GROWTH)
         sizes++;
     for (uint64_t n = FIRST_ELEMS; n <= last && active && !c->cancelled; n *= GROWTH, at++) {
         active = 0;
+        if (msm && !points_hold(c, n))
+            return;
         for (size_t i = 0; i < c->count && !c->cancelled; i++) {
             struct course *course = &c->course[i];
             /* Fewer than three sizes would be of no use. */
@@ -476,7 +542,7 @@ static void measure_shape(struct calibration *c)
 
 /* ---- all kinds ---- */
 
-static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV, GX_NTT};
+static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV, GX_NTT, GX_MSM};
 
 /* Lists all prime fields and returns their number. */
 static size_t standard_fields(gx_field fields[GX_FIELD_END])
@@ -497,10 +563,16 @@ static size_t nth_op(const gx_calibration *settings, size_t number, struct gx_ki
     const uint32_t *log2_n = standard ? standard_ntt_log2 : ntt_log2;
     size_t ops = standard ? COUNT(standard_ops) : settings->op_count, count = 0;
     for (size_t i = 0; i < ops; i++) {
-        size_t shapes = op[i] != GX_NTT ? 1 : standard ? COUNT(standard_ntt_log2) : COUNT(ntt_log2);
+        size_t shapes = op[i] == GX_MSM   ? (standard ? 1 : 2) /* degrees */
+                        : op[i] != GX_NTT ? 1
+                        : standard        ? COUNT(standard_ntt_log2)
+                                          : COUNT(ntt_log2);
         if (number >= count && number - count < shapes) {
             kind->op = op[i];
-            kind->shape = op[i] == GX_NTT ? gx__shape(log2_n[number - count], true) : 0;
+            kind->shape = op[i] == GX_NTT ? gx__shape(log2_n[number - count], true)
+                          : op[i] == GX_MSM
+                              ? gx__msm_shape(0, (uint32_t)(1 + number - count), GX_SCALAR_BITS)
+                              : 0;
         }
         count += shapes;
     }
@@ -580,6 +652,7 @@ static void measure_all(struct calibration *c)
         c->done++;
     }
     drop_tables(c);
+    drop_points(c);
     set_registered(c, false);
 }
 

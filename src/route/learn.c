@@ -8,6 +8,7 @@
 
 #include "base/float_env.h"
 #include "exec/plan.h"
+#include "op/msm.h"
 #include "op/params.h"
 #include "route/workspace.h"
 
@@ -26,27 +27,41 @@
 
 const struct gx_predictor gx__predictor = {gx__model_predict, gx__model_next_ns};
 
+static uint32_t msm_shape_of(const gx_job *job)
+{
+    const gx_msm_params params = gx__msm_params(job);
+    uint32_t log2 = gx__msm_batch(job, &params) > 1;
+    while (log2 && log2 + 1 < GX_LOG2_N_END && (uint64_t)1 << log2 < params.count)
+        log2++;
+    return gx__msm_shape(log2, params.points->curve->degree, gx__msm_bits(&params));
+}
+
 static uint32_t shape_of(const gx_job *job)
 {
+    if (job->op == GX_MSM)
+        return msm_shape_of(job);
+    if (job->op != GX_NTT)
+        return 0;
     const gx_ntt_params params = gx__ntt_params(job);
     bool in = params.flags & GX_NTT_REVERSED_IN, out = params.flags & GX_NTT_REVERSED_OUT;
     return gx__shape(params.log2_n, in == out);
 }
 
-/* Operands of one element (broadcasts, results of reductions) do not count: they cost no transfer.
- */
+/* Operands of one element (broadcasts, results of reductions) and the few results of GX_MSM do not
+ * count: they cost no transfer. */
 struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
                            bool host)
 {
     struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, host ? GX_PATH_AUTO : path,
-                           job->op == GX_NTT ? shape_of(job) : 0};
+                           shape_of(job)};
     bool buffers = false;
     if (host)
         return kind;
     for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
         const gx_operand *o = gx__operand(job, i);
         buffers |= o->buf != NULL;
-        if (o->buf || gx__operand_is_one(job, i))
+        bool small = gx__operand_is_one(job, i) || (job->op == GX_MSM && i == GX_OUT);
+        if (o->buf || small)
             continue;
         if (!gx__host_registered(instance->registered, o->host, gx__operand_bytes(job, i)))
             return kind;

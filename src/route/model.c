@@ -47,13 +47,17 @@ static bool valid(const struct gx_kind *kind)
                      : within(kind->op, GX_KIND_OPS) && within(kind->field, GX_KIND_FIELDS);
     return known && within(kind->residency, GX_KIND_RESIDENCIES) &&
            (unsigned)kind->path < GX_KIND_PATHS &&
-           kind->shape < (kind->op == GX_NTT ? GX_SHAPES : 1);
+           kind->shape < (kind->op == GX_NTT   ? GX_SHAPES
+                          : kind->op == GX_MSM ? GX_MSM_SHAPES
+                                               : 1);
 }
 
 static size_t number_of(const struct gx_kind *kind)
 {
     size_t row = kind->op == GX_NTT ? (size_t)GX_KIND_OPS + kind->shape : (size_t)kind->op - 1;
     size_t number = row * GX_KIND_FIELDS + (size_t)kind->field - 1;
+    if (kind->op == GX_MSM)
+        number = (size_t)GX_KIND_MSM + gx__msm_place(kind->field) * GX_MSM_SHAPES + kind->shape;
     if (gx__is_own(kind->op))
         number = (size_t)GX_KIND_PAIRS + gx__own_place(kind->op);
     number = number * GX_KIND_RESIDENCIES + (size_t)kind->residency - 1;
@@ -69,6 +73,13 @@ static struct gx_kind kind_of(size_t number)
     number /= GX_KIND_RESIDENCIES;
     if (number >= (size_t)GX_KIND_PAIRS) {
         kind.op = atomic_load(&gx__own_ops[number - (size_t)GX_KIND_PAIRS].op);
+        return kind;
+    }
+    if (number >= (size_t)GX_KIND_MSM) {
+        number -= (size_t)GX_KIND_MSM;
+        kind.op = GX_MSM;
+        kind.field = gx__msm_field(number / GX_MSM_SHAPES);
+        kind.shape = (uint32_t)(number % GX_MSM_SHAPES);
         return kind;
     }
     size_t row = number / GX_KIND_FIELDS;
@@ -91,7 +102,7 @@ static gx_op similar_op(gx_op op)
 {
     static const gx_op by_products[] = {GX_ADD, GX_MUL, GX_INV};
     unsigned products = gx__op_products(op);
-    if (gx__is_own(op)) /* nothing is */
+    if (gx__is_own(op) || op == GX_MSM) /* nothing is */
         return op;
     return by_products[products < 2 ? products : 2];
 }
@@ -136,12 +147,17 @@ static bool reaches(const struct gx_model *model, const struct gx_kind *kind, do
     return known && n <= REACH * gx__point_size(31 - __builtin_clz(known));
 }
 
+static uint32_t log2_of(const struct gx_kind *kind)
+{
+    return kind->op == GX_MSM ? gx__msm_shape_log2(kind->shape) : gx__shape_log2_n(kind->shape);
+}
+
 /* More transforms than were measured together take as long as several times as many as were.
  * beyond: there may be more. */
 static bool predict_several(const struct gx_model *model, const struct gx_kind *kind, double n,
                             bool beyond, struct gx_prediction *p)
 {
-    double one = (double)((uint64_t)1 << gx__shape_log2_n(kind->shape)), times = 1;
+    double one = (double)((uint64_t)1 << log2_of(kind)), times = 1;
     if (!beyond && !reaches(model, kind, n))
         return false;
     bool known = predict_kind(model, kind, n, p);
@@ -154,29 +170,38 @@ static bool predict_several(const struct gx_model *model, const struct gx_kind *
     return known;
 }
 
-/* From a transform whose size differs by 2^apart, in this order or the other: per element it takes
- * as many levels. */
+/* The kind of another size: in the same order, or in the other, which GX_MSM does not have. */
+static struct gx_kind sized_kind(const struct gx_kind *kind, uint32_t log2, bool swapped)
+{
+    struct gx_kind other = *kind;
+    other.shape = kind->op == GX_MSM ? gx__msm_shape(log2, gx__msm_shape_degree(kind->shape),
+                                                     gx__msm_shape_bits(kind->shape))
+                                     : gx__shape(log2, gx__shape_permutes(kind->shape) != swapped);
+    return other;
+}
+
+/* From a kind whose size differs by 2^apart. Per element a transform takes as many levels, and a
+ * sum of points as many digits, which are about log2 bits each. */
 static bool predict_from(const struct gx_model *model, const struct gx_kind *kind, int apart,
                          double n, bool beyond, struct gx_prediction *p)
 {
-    int own = (int)gx__shape_log2_n(kind->shape), log2_n = own + apart;
-    bool permutes = gx__shape_permutes(kind->shape);
-    struct gx_kind other = *kind, swapped = *kind;
-    if (log2_n < 0 || log2_n >= (int)GX_LOG2_N_END)
+    int own = (int)log2_of(kind), log2_n = own + apart, least = kind->op == GX_MSM;
+    if (log2_n < least || log2_n >= (int)GX_LOG2_N_END)
         return false;
-    other.shape = gx__shape((uint32_t)log2_n, permutes);
-    swapped.shape = gx__shape((uint32_t)log2_n, !permutes);
+    const struct gx_kind other = sized_kind(kind, (uint32_t)log2_n, false),
+                         swapped = sized_kind(kind, (uint32_t)log2_n, true);
     if (!predict_several(model, &other, n, beyond, p) &&
         !predict_several(model, &swapped, n, beyond, p))
         return false;
-    scale_prediction(p, (own ? own : 1) / (double)(log2_n ? log2_n : 1));
+    double levels = (own ? own : 1) / (double)(log2_n ? log2_n : 1);
+    scale_prediction(p, kind->op == GX_MSM ? 1 / levels : levels);
     return true;
 }
 
 /* The nearest size comes first. A similar one of which as many were measured together says more
  * than the same one of which only a few were: the time of few is mostly the launch. */
-static bool predict_transform(const struct gx_model *model, const struct gx_kind *kind, double n,
-                              struct gx_prediction *p)
+static bool predict_shape(const struct gx_model *model, const struct gx_kind *kind, double n,
+                          struct gx_prediction *p)
 {
     bool known = false;
     for (int beyond = 0; beyond < 2 && !known; beyond++) {
@@ -188,6 +213,26 @@ static bool predict_transform(const struct gx_model *model, const struct gx_kind
     return known;
 }
 
+/* Several results as one of as many points as each has, several times. */
+static bool predict_results(const struct gx_model *model, const struct gx_kind *kind, double n,
+                            struct gx_prediction *p)
+{
+    const struct gx_kind single = sized_kind(kind, 0, false);
+    double one = (double)((uint64_t)1 << log2_of(kind));
+    if (!predict_kind(model, &single, one, p))
+        return false;
+    scale_prediction(p, n / one);
+    return true;
+}
+
+static bool predict_msm(const struct gx_model *model, const struct gx_kind *kind, double n,
+                        struct gx_prediction *p)
+{
+    if (!log2_of(kind))
+        return predict_kind(model, kind, n, p);
+    return predict_shape(model, kind, n, p) || (n > 0 && predict_results(model, kind, n, p));
+}
+
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction)
 {
@@ -196,11 +241,13 @@ bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind,
     for (int i = 0; i < 8; i++) {
         struct gx_kind other;
         /* no operation is much like a transform: bits 1 and 2 change places */
-        int step = kind->op == GX_NTT ? (i & 1) | (i & 2) << 1 | (i & 4) >> 1 : i;
+        bool shaped = kind->op == GX_NTT || kind->op == GX_MSM;
+        int step = shaped ? (i & 1) | (i & 2) << 1 | (i & 4) >> 1 : i;
         if (!similar_kind(kind, step, &other))
             continue;
-        if (other.op == GX_NTT ? predict_transform(model, &other, n, prediction)
-                               : predict_kind(model, &other, n, prediction))
+        if (other.op == GX_NTT   ? predict_shape(model, &other, n, prediction)
+            : other.op == GX_MSM ? predict_msm(model, &other, n, prediction)
+                                 : predict_kind(model, &other, n, prediction))
             return true;
     }
     return false;
@@ -412,6 +459,15 @@ void gx__model_close(struct gx_model *model)
 
 /* ---- listing ---- */
 
+static gx_curve curve_of(const struct gx_kind *kind)
+{
+    gx_curve c = 1;
+    for (const gx_curve_info *info; (info = gx_curve_get_info(c)) != NULL; c++)
+        if (info->scalar_field == kind->field && info->degree == gx__msm_shape_degree(kind->shape))
+            return c;
+    return 0;
+}
+
 void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, size_t *count)
 {
     uint32_t now = gx__date_s();
@@ -425,17 +481,22 @@ void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, siz
                 continue;
             if (*count < room) {
                 gx_model_row *row = &rows[*count];
-                *row = (gx_model_row){.op = kind.op,
-                                      .field = kind.field,
-                                      .residency = kind.residency,
-                                      .path = kind.path,
-                                      .n = (uint64_t)gx__point_size(i),
-                                      .ns = (uint64_t)(gx__get(&point->ns) + 0.5),
-                                      .slow_ns = (uint64_t)(gx__get(&point->slow_ns) + 0.5),
-                                      .samples = point->count - point->guesses,
-                                      .age_s = now > point->date ? now - point->date : 0,
-                                      .log2_n = gx__shape_log2_n(kind.shape),
-                                      .permutes = gx__shape_permutes(kind.shape)};
+                *row =
+                    (gx_model_row){.op = kind.op,
+                                   .field = kind.field,
+                                   .residency = kind.residency,
+                                   .path = kind.path,
+                                   .n = (uint64_t)gx__point_size(i),
+                                   .ns = (uint64_t)(gx__get(&point->ns) + 0.5),
+                                   .slow_ns = (uint64_t)(gx__get(&point->slow_ns) + 0.5),
+                                   .samples = point->count - point->guesses,
+                                   .age_s = now > point->date ? now - point->date : 0,
+                                   .log2_n = log2_of(&kind),
+                                   .permutes = kind.op == GX_NTT && gx__shape_permutes(kind.shape)};
+                if (kind.op == GX_MSM) {
+                    row->curve = curve_of(&kind);
+                    row->scalar_bits = gx__msm_shape_bits(kind.shape);
+                }
                 memcpy(row->device, model->device, sizeof row->device);
             }
             ++*count;

@@ -16,13 +16,50 @@ struct gx_kind {
     gx_field field;
     gx_residency residency;
     gx_path path;   /* as asked for */
-    uint32_t shape; /* of GX_NTT: gx__shape; 0 for other operations */
+    uint32_t shape; /* of GX_NTT: gx__shape, of GX_MSM: gx__msm_shape; 0 for other operations */
 };
 
 /* Transforms differ in their size, and in whether they permute: from natural to bit-reversed order
- * and back they do not. */
+ * and back they do not. Multi-scalar multiplications differ in the degree of the field of
+ * coordinates, the bits of scalars and, if they have several results, in the points of each: up to
+ * 2^log2; log2 is 0 for one result. */
 #define GX_LOG2_N_END 33u
 #define GX_SHAPES     (2 * GX_LOG2_N_END)
+#define GX_BITS_END   3u /* classes of scalars: of up to 64, 128 and 256 bits */
+#define GX_MSM_SHAPES (2 * GX_BITS_END * GX_LOG2_N_END)
+
+/* The fields that have them, by place: most have not. */
+#define GX_MSM_FIELDS 2u
+
+static inline size_t gx__msm_place(gx_field field)
+{
+    return field == GX_BN254_FR;
+}
+
+static inline gx_field gx__msm_field(size_t place)
+{
+    return place ? GX_BN254_FR : GX_BLS12_381_FR;
+}
+
+static inline uint32_t gx__msm_shape(uint32_t log2, uint32_t degree, uint32_t bits)
+{
+    return (log2 * GX_BITS_END + (bits > 64) + (bits > 128)) * 2 + degree - 1;
+}
+
+static inline uint32_t gx__msm_shape_log2(uint32_t shape)
+{
+    return shape / 2 / GX_BITS_END;
+}
+
+static inline uint32_t gx__msm_shape_bits(uint32_t shape)
+{
+    return 64u << shape / 2 % GX_BITS_END;
+}
+
+static inline uint32_t gx__msm_shape_degree(uint32_t shape)
+{
+    return 1 + shape % 2;
+}
 
 static inline uint32_t gx__shape(uint32_t log2_n, bool permutes)
 {
@@ -68,8 +105,9 @@ void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, 
  * times as many, and the last size of all (16M) for any larger one. More elements may be predicted
  * to take less time. A kind without a measurement near n borrows from a similar kind: any path from
  * GX_PATH_AUTO, an operation from one of similar cost, registered memory from host memory, a
- * transform from the other order, or from a size that differs by a factor of up to 8. Any thread;
- * takes no lock. Predicting and learning need the default floating-point environment. */
+ * transform from the other order, and it or GX_MSM from a size that differs by a factor of up to 8.
+ * Any thread; takes no lock. Predicting and learning need the default floating-point environment.
+ */
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
                        struct gx_prediction *prediction);
 

@@ -299,10 +299,11 @@ gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx
     gx__count(&router->slots.instance->counters.sampled, GX_PROBE_ELEMS);
     /* Random elements may mean nothing to a registered operation: the device is tested then. */
     bool other = gx__op_has_params(job->op), own = gx__is_own(job->op);
-    gx_status s = job->op == GX_NTT ? gx__probe_transform(engine, &sampler, job, why, sizeof why)
-                                    : gx__probe(engine, &sampler, other ? GX_MUL : job->op,
-                                                own ? GX_BLS12_381_FR : job->field, GX_PROBE_ELEMS,
-                                                why, sizeof why);
+    gx_status s = job->op == GX_NTT   ? gx__probe_transform(engine, &sampler, job, why, sizeof why)
+                  : job->op == GX_MSM ? gx__probe_msm(engine, &sampler, job, why, sizeof why)
+                                      : gx__probe(engine, &sampler, other ? GX_MUL : job->op,
+                                                  own ? GX_BLS12_381_FR : job->field,
+                                                  GX_PROBE_ELEMS, why, sizeof why);
     atomic_store(&slot->probe_ns, gx__engine_now(engine) - start);
     if (s == GX_OK)
         gx__health_worked(slot, 1);

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "exec/plan.h"
 #include "exec/tables.h"
+#include "op/msm.h"
 #include "op/params.h"
 
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
@@ -133,6 +134,20 @@ static gx_status probe_domain(struct gx_engine *engine, struct gx_sampler *sampl
     s = gx__probe_transform(engine, sampler, &like, message, message_size);
     gx__tables_drop(engine, domain.id);
     return s;
+}
+
+/* Sums of the first points of a job, as small ones. */
+gx_status gx__probe_msm(struct gx_engine *engine, struct gx_sampler *sampler, const gx_job *like,
+                        char *message, size_t message_size)
+{
+    gx_msm_params params = gx__msm_params(like);
+    params.struct_size = sizeof params;
+    params.count = params.count < GX_PROBE_POINTS ? params.count : GX_PROBE_POINTS;
+    params.scalar_form = GX_SCALAR_MONT; /* random ones */
+    params.scalar_bits = 0;
+    return params.count < GX_PROBE_POINTS_MIN ? GX_OK
+                                              : probe(engine, sampler, GX_MSM, like->field,
+                                                      params.count, &params, message, message_size);
 }
 
 /* The device must find an element that is not canonical, and its index. */

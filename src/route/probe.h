@@ -22,6 +22,13 @@ gx_status gx__probe(struct gx_engine *engine, struct gx_sampler *sampler, gx_op 
 gx_status gx__probe_transform(struct gx_engine *engine, struct gx_sampler *sampler,
                               const gx_job *like, char *message, size_t message_size);
 
+/* The same for a multi-scalar multiplication with up to GX_PROBE_POINTS of the points of the job;
+ * no probe if there are fewer than GX_PROBE_POINTS_MIN. */
+#define GX_PROBE_POINTS     256u
+#define GX_PROBE_POINTS_MIN 8u
+gx_status gx__probe_msm(struct gx_engine *engine, struct gx_sampler *sampler, const gx_job *like,
+                        char *message, size_t message_size);
+
 /* Probes add, mul and inv in a field of each size, and a transform if the device has them, and
  * tests that an element that is not canonical is found. As gx__probe. */
 gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size);

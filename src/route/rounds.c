@@ -43,14 +43,13 @@ struct position {
     uint64_t element;
 };
 
-/* At most about 1 % of the job, so that shares come close to their fractions; never less than its
- * unit, which is a power of two. */
+/* At most about 1 % of the job, so that shares come close to their fractions; whole units. */
 static uint64_t cut_step(const gx_job *job)
 {
     uint64_t step = GX_CUT_ELEMS, unit = gx__job_unit(job);
     while (step > GX_CUT_MIN_ELEMS && step * 128 > job->n)
         step /= 2;
-    return step > unit ? step : unit;
+    return step > unit ? step / unit * unit : unit;
 }
 
 /* The cut of a job that is nearest to `wanted` elements. */

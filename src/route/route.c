@@ -179,7 +179,8 @@ static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
     }
     for (size_t i = 0; i < call->count && !*only; i++) {
         const gx_job *job = &call->jobs[i];
-        if (i && job->op == job[-1].op && job->field == job[-1].field && job->op != GX_NTT)
+        if (i && job->op == job[-1].op && job->field == job[-1].field && job->op != GX_NTT &&
+            job->op != GX_MSM)
             continue;
         if (elements > gx__cpu_only_limit(router, host, job))
             return false;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "exec/pipe.h"
+#include "op/msm.h"
 #include "op/verify_ntt.h"
 #include "route/health.h"
 #include "route/workspace.h"
@@ -20,20 +21,29 @@
  * is trusted, and in others for at most one part in UNTRUSTED_COST of the time of the jobs. */
 #define FIRST_TRANSFORMS 4u
 #define UNTRUSTED_COST   4u
+/* The first sums of points of a device are computed again if the host needs at most so long. */
+#define FIRST_SUMS    2u
+#define FIRST_SUMS_PS 1000000000000u
 
-/* The part of the ith job that belongs to the share, with the caller's output. */
-static gx_job share_job(const struct gx_shard *shard, size_t i)
-{
-    struct gx_range range = gx__share_range(shard->round, &shard->share, i);
-    return gx__sub_job(&shard->round[range.job], range.first, range.n);
-}
-
-/* Whether the ith job is part of a reduction that is split between shards. */
+/* Whether the ith job is part of a reduction, or of a GX_MSM with one result, that is split between
+ * shards. */
 static bool is_part(const struct gx_shard *shard, size_t i)
 {
     struct gx_range range = gx__share_range(shard->round, &shard->share, i);
     const gx_job *whole = &shard->round[range.job];
-    return gx__op_shape(whole->op) == GX_SHAPE_REDUCTION && range.n != whole->n;
+    enum gx_op_shape shape = gx__op_shape(whole->op);
+    bool one = shape == GX_SHAPE_REDUCTION || (shape == GX_SHAPE_MSM && gx__job_unit(whole) == 1);
+    return one && range.n != whole->n;
+}
+
+/* The part of the ith job that belongs to the share, with the caller's output. */
+static gx_job share_job(struct gx_shard *shard, size_t i)
+{
+    struct gx_range range = gx__share_range(shard->round, &shard->share, i);
+    gx_job job = gx__sub_job(&shard->round[range.job], range.first, range.n);
+    if (job.op == GX_MSM && is_part(shard, i))
+        gx__msm_part(&job, range.first, &shard->part_params[i != 0]);
+    return job;
 }
 
 /* Rounded up to a multiple of the cache line. */
@@ -42,7 +52,7 @@ static size_t spare_bytes(const gx_job *job)
     return gx__job_in_place(job) ? (gx__operand_bytes(job, GX_OUT) + 63) / 64 * 64 : 0;
 }
 
-size_t gx__shard_spare(const struct gx_shard *shard)
+size_t gx__shard_spare(struct gx_shard *shard)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < shard->share.jobs; i++) {
@@ -100,12 +110,15 @@ static bool compare_sample(struct gx_shard *shard, struct gx_sampler *sampler, s
 {
     struct gx_device_slot *slot = shard->candidate->slot;
     gx_job job = share_job(shard, i);
+    _Atomic uint64_t *average = job.op == GX_MSM ? &slot->msm_ps : &slot->sample_ps;
     if (count < SAMPLE_TIMED)
         return gx__results_right(sampler, &job, shard->jobs[i].out.host, count, wrong);
     uint64_t start = gx__now_ns();
     bool right = gx__results_right(sampler, &job, shard->jobs[i].out.host, count, wrong);
-    uint64_t ps = (gx__now_ns() - start) * 1000 / count + 1, before = atomic_load(&slot->sample_ps);
-    atomic_store(&slot->sample_ps, before ? (before + ps) / 2 : ps);
+    uint64_t ps = (gx__now_ns() - start) * 1000 / count + 1, before = atomic_load(average);
+    atomic_store(average, before ? (before + ps) / 2 : ps);
+    if (job.op == GX_MSM)
+        atomic_fetch_add(&slot->msm_looks, 1);
     return right;
 }
 
@@ -130,6 +143,20 @@ static uint64_t transforms_every(const struct gx_device_slot *slot, uint64_t ns,
 static bool transforms_trusted(const struct gx_device_slot *slot, const gx_job *job)
 {
     return atomic_load(&slot->condition.good) >= FIRST_TRANSFORMS && job->n > GX_WHOLE_ELEMS;
+}
+
+/* One in how many of such sums of points to compute again: the first ones if that is quick, then as
+ * many as the time allows. */
+static uint64_t sums_every(const struct gx_device_slot *slot, uint64_t ns, uint64_t elements,
+                           bool trusted)
+{
+    uint64_t ps = atomic_load(&slot->msm_ps);
+    ps = ps ? ps : gx__op_rows[GX_MSM].ns * (uint64_t)1000 / gx__cores();
+    if (atomic_load(&slot->msm_looks) < FIRST_SUMS && elements < FIRST_SUMS_PS / ps)
+        return 1;
+    uint64_t left =
+        gx__sample_most(ns, ps * (trusted ? GX_TRUST_COST : UNTRUSTED_COST) / GX_TRUST_COST + 1);
+    return left < elements ? elements / left + 2 : 2;
 }
 
 /* Verifies samples of jobs from .. to, which the device reports as done and which took ns together,
@@ -160,7 +187,10 @@ static size_t compare(struct gx_shard *shard, size_t from, size_t to, uint64_t n
         const gx_job *job = &shard->jobs[right];
         bool transform = gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM;
         bool enough = trusted || (transform && limited && transforms_trusted(slot, job));
-        uint64_t wrong, count = gx__sample_size(&sampler, job, transform ? often : every, enough);
+        uint64_t one_in = transform ? often : every;
+        if (job->op == GX_MSM && limited)
+            one_in = sums_every(slot, ns, job->n, trusted);
+        uint64_t wrong, count = gx__sample_size(&sampler, job, one_in, enough);
         if (!count)
             continue;
         bool same = compare_sample(shard, &sampler, right, count, &wrong);
@@ -203,6 +233,8 @@ void gx__shard_join(const struct gx_shard *shard)
             continue;
         if (range.first)
             gx__op_join(&job, job.out.host, shard->part[i != 0]);
+        else if (job.op == GX_MSM)
+            gx__msm_begin(&job, job.out.host, shard->part[i != 0]);
         else
             memcpy(job.out.host, shard->part[i != 0], gx__operand_bytes(&job, GX_OUT));
     }

@@ -27,8 +27,11 @@ struct gx_condition {
 #define GX_RESIDENCY_END (GX_DEVICE_MEMORY + 1)
 #define GX_PATH_END      (GX_PATH_DEVICE_LOCAL + 1) /* paths that a caller can ask for */
 
-/* By gx__op_pair, and then GX_NTT by shape and field. */
-enum { GX_STATS_PAIRS = GX_OP_PAIRS + (int)(GX_SHAPES * GX_FIELD_END) };
+/* By gx__op_pair, then GX_NTT by shape and field, then GX_MSM. */
+enum {
+    GX_STATS_MSM = GX_OP_PAIRS + (int)(GX_SHAPES * GX_FIELD_END),
+    GX_STATS_PAIRS = GX_STATS_MSM + (int)(GX_MSM_FIELDS * GX_MSM_SHAPES)
+};
 
 /* The first runs of a kind compile kernels and allocate memory: their times are not learned. */
 #define GX_FIRST_RUNS 2u
@@ -66,6 +69,8 @@ struct gx_device_slot {
     _Atomic uint64_t failures, mismatches, readmissions;
     _Atomic uint32_t active;      /* timed batches in progress */
     _Atomic uint64_t sample_ps;   /* time to verify one element; 0: not known */
+    _Atomic uint64_t msm_ps;      /* the same for GX_MSM, computed again, ... */
+    _Atomic uint32_t msm_looks;   /* ... and jobs of which that was done */
     _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe */
     _Atomic uint64_t unproven_ns; /* time they took */
     _Atomic uint64_t probe_ns;    /* time the last probe took */
@@ -75,9 +80,11 @@ struct gx_device_slot {
 static inline struct gx_kind_stats *gx__kind_stats(struct gx_device_slot *slot,
                                                    const struct gx_kind *kind)
 {
-    size_t pair = kind->op == GX_NTT
-                      ? (size_t)GX_OP_PAIRS + kind->shape * GX_FIELD_END + kind->field
-                      : gx__op_pair(kind->op, kind->field);
+    size_t pair =
+        kind->op == GX_NTT ? (size_t)GX_OP_PAIRS + kind->shape * GX_FIELD_END + kind->field
+        : kind->op == GX_MSM
+            ? (size_t)GX_STATS_MSM + gx__msm_place(kind->field) * GX_MSM_SHAPES + kind->shape
+            : gx__op_pair(kind->op, kind->field);
     return &slot->kind_stats[pair][kind->residency][kind->path];
 }
 

@@ -72,6 +72,8 @@ void gx__saved_begin(struct gx_saved_model *saved)
 
 static bool good_shape(const struct gx_saved_point *p)
 {
+    if (p->op == GX_MSM)
+        return p->shape < GX_MSM_SHAPES;
     if (p->op != GX_NTT)
         return !p->shape;
     return gx__shape_log2_n(p->shape) <= gx_field_get_info((gx_field)p->field)->two_adicity;

@@ -48,8 +48,10 @@ enum {
     GX_KIND_FIELDS = GX_FIELD_END - 1,
     GX_KIND_RESIDENCIES = GX_DEVICE_MEMORY,
     GX_KIND_PATHS = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
-    /* pairs of operation and field; those of GX_NTT by shape come after the others */
-    GX_KIND_PAIRS = (GX_KIND_OPS + (int)GX_SHAPES) * GX_KIND_FIELDS,
+    /* pairs of operation and field; those of GX_NTT by shape come after the others, and those of
+     * GX_MSM after these */
+    GX_KIND_MSM = (GX_KIND_OPS + (int)GX_SHAPES) * GX_KIND_FIELDS,
+    GX_KIND_PAIRS = GX_KIND_MSM + (int)(GX_MSM_FIELDS * GX_MSM_SHAPES),
     GX_KINDS = GX_KIND_PAIRS * GX_KIND_RESIDENCIES * GX_KIND_PATHS,
     /* with those of registered operations, which are not saved */
     GX_KINDS_ALL = GX_KINDS + (int)GX_OWN_OPS * GX_KIND_RESIDENCIES * GX_KIND_PATHS

@@ -30,11 +30,12 @@ struct gx_shard {
     struct gx_outcome *reports; /* share.jobs of them */
     size_t next;                /* jobs before this one are complete: verified, or refused */
     char *spare;                /* temporary memory for in-place results; NULL: none */
-    /* Partial results of reductions that are split between shards: the first and the last job of
-     * a share can be. */
-    uint64_t part[2][GX_LIMBS_MAX];
-    bool together;    /* other shards run at the same time */
-    bool failed_over; /* runs on another device than planned */
+    /* Partial results of reductions, and of GX_MSM, that are split between shards: the first and
+     * the last job of a share can be. */
+    uint64_t part[2][2 * GX_COORD_LIMBS];
+    gx_msm_params part_params[2]; /* of GX_MSM, likewise */
+    bool together;                /* other shards run at the same time */
+    bool failed_over;             /* runs on another device than planned */
     double predicted_ns;
     gx_status status;
     char message[160];
@@ -96,7 +97,7 @@ bool gx__shard_aim(struct gx_shard *shard);
 /* Joins partial results of reductions to those of the shards before this one. */
 void gx__shard_join(const struct gx_shard *shard);
 /* Bytes of `spare` needed on a device other than "cpu". */
-size_t gx__shard_spare(const struct gx_shard *shard);
+size_t gx__shard_spare(struct gx_shard *shard);
 
 /* ---- learn.c ---- */
 

@@ -113,6 +113,7 @@ static void values_have_names(void **state)
         gx_point_form_name, 1,
         NAMES("xy-mont", "xy-plain", "compressed", "uncompressed", "eip2537", "jacobian-mont"));
     check_names(gx_point_check_name, 0, NAMES("curve", "subgroup", "none"));
+    check_names(gx_scalar_form_name, 0, NAMES("plain", "mont"));
     assert_string_equal(gx_tier_name(0), "portable");
     assert_string_equal(gx_tier_name(1), "adx");
     assert_string_equal(gx_tier_name(2), "avx512");

@@ -14,6 +14,7 @@ const gx_field gxt_fields[] = {
 };
 
 #define TRANSFORM(symbol)
+#define MSM(symbol)
 #define WHOLE(symbol)
 
 const gx_op gxt_ops[] = {

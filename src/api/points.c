@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Points of curves: gx_points, and multiples of one point.
+ */
+#include "op/points.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/context.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "curve/form.h"
+#include "exec/buffer.h"
+#include "op/domain.h"
+#include "op/msm.h"
+
+static gx_status fail(gx_ctx *ctx, gx_status s, const char *call, const char *message)
+{
+    return gx__fail(ctx ? &ctx->instance : NULL, s, "%s: %s", call, message);
+}
+
+/* ---- creating ---- */
+
+static bool is_xy(gx_point_form form)
+{
+    return form == GX_POINT_XY_MONT || form == GX_POINT_XY_PLAIN;
+}
+
+/* Bytes from the first point to the end of the last; 0 for none. */
+static size_t span_of(const gx_points_desc *desc)
+{
+    size_t one =
+        desc->flag_offset ? desc->flag_offset + 1 : gx_point_bytes(desc->curve, desc->form);
+    return desc->count ? (desc->count - 1) * desc->stride + one : 0;
+}
+
+static const char *check_memory(const gx_points_desc *desc)
+{
+    const gx_buf *buf = desc->buf;
+    if (desc->points && buf)
+        return "there are both points in host memory and a buffer";
+    if (!buf && desc->offset)
+        return "host memory takes no offset";
+    if (desc->count && !desc->points && !buf)
+        return "points and buf are NULL";
+    if (buf && (desc->offset > buf->size || span_of(desc) > buf->size - desc->offset))
+        return "the points run past the end of the buffer";
+    return NULL;
+}
+
+/* Sets the stride if it is 0. NULL: the description is right. */
+static const char *check_desc(const gx_ctx *ctx, gx_points_desc *desc)
+{
+    if (!gx_curve_get_info(desc->curve))
+        return "curve is not a curve";
+    if (!desc->form)
+        return "form is 0: name one";
+    size_t bytes = gx_point_bytes(desc->curve, desc->form);
+    if (!bytes)
+        return "the curve has no such form";
+    desc->stride = desc->stride ? desc->stride : bytes;
+    if (desc->stride < bytes)
+        return "stride is less than the size of a point";
+    if (desc->flag_offset && !is_xy(desc->form))
+        return "flag_offset is for the XY forms only: set it to 0";
+    if (desc->flag_offset && (desc->flag_offset < bytes || desc->flag_offset >= desc->stride))
+        return "flag_offset is not between the end of a point and the stride";
+    if (desc->check > GX_CHECK_NONE)
+        return "check is none of curve, subgroup and none";
+    if (desc->reserved)
+        return "reserved is not 0";
+    if (desc->count > SIZE_MAX / 2 / desc->stride ||
+        desc->count > SIZE_MAX / 2 / gx_curve_get_info(desc->curve)->affine_bytes)
+        return "count is more than memory can hold";
+    if (desc->buf && desc->buf->engine->instance != &ctx->instance)
+        return "the buffer belongs to another context";
+    return check_memory(desc);
+}
+
+/* Points in a buffer are read into *memory first. */
+static gx_status find_source(gx_ctx *ctx, const gx_points_desc *desc,
+                             struct gx_points_source *source, char **memory, char *message,
+                             size_t size)
+{
+    *source = (struct gx_points_source){.form = desc->form,
+                                        .check = desc->check,
+                                        .points = desc->points,
+                                        .stride = desc->stride,
+                                        .flag_offset = desc->flag_offset};
+    if (!desc->buf || !desc->count)
+        return GX_OK;
+    *memory = gx__alloc(&ctx->instance.config.allocator, span_of(desc));
+    snprintf(message, size, "no memory");
+    if (!*memory)
+        return GX_ERR_OUT_OF_MEMORY;
+    source->points = *memory;
+    gx_status s = gx_buf_read(desc->buf, desc->offset, *memory, span_of(desc));
+    if (s != GX_OK)
+        snprintf(message, size, "%.200s", gx_last_message());
+    return s;
+}
+
+static void free_points(gx_ctx *ctx, struct gx_points *points)
+{
+    if (points)
+        gx__free(&ctx->instance.config.allocator, points->xy);
+    gx__free(&ctx->instance.config.allocator, points);
+}
+
+/* The points are in memory of their own; on failure, half made, they are freed by the caller. */
+static gx_status make(gx_ctx *ctx, const gx_points_desc *desc, struct gx_points **points,
+                      uint64_t *bad, char *message, size_t size)
+{
+    const gx_allocator *allocator = &ctx->instance.config.allocator;
+    struct gx_points_source source;
+    char *memory = NULL;
+    struct gx_points *made = *points = gx__alloc(allocator, sizeof *made);
+    snprintf(message, size, "no memory");
+    if (!made)
+        return GX_ERR_OUT_OF_MEMORY;
+    *made = (struct gx_points){.instance = &ctx->instance,
+                               .id = gx__table_id(),
+                               .curve = gx__curve(desc->curve),
+                               .count = desc->count,
+                               .in_subgroup = desc->check == GX_CHECK_SUBGROUP,
+                               .table_bytes = desc->table_bytes};
+    if (!desc->count)
+        return GX_OK;
+    made->xy = gx__alloc(allocator, desc->count * made->curve->info.affine_bytes);
+    if (!made->xy)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx_status s = find_source(ctx, desc, &source, &memory, message, size);
+    if (s == GX_OK)
+        s = gx__points_take(made, &source, bad, message, size);
+    gx__free(allocator, memory);
+    return s;
+}
+
+gx_status gx_points_create(gx_ctx *ctx, const gx_points_desc *caller, gx_points **points,
+                           uint64_t *bad_index)
+{
+    static const char call[] = "gx_points_create";
+    char message[GX_MESSAGE_BYTES] = "";
+    uint64_t bad = UINT64_MAX;
+    gx_points_desc desc;
+    if (bad_index)
+        *bad_index = bad;
+    if (!points)
+        return fail(ctx, GX_ERR_INVALID, call, "points is NULL");
+    *points = NULL;
+    if (!ctx || !caller)
+        return fail(ctx, GX_ERR_INVALID, call, "ctx and desc must not be NULL");
+    gx_status s = gx__take_in(&gx__points_desc_layout, &desc, caller, message, sizeof message);
+    if (s != GX_OK)
+        return fail(ctx, s, call, message);
+    const char *why = check_desc(ctx, &desc);
+    if (why)
+        return fail(ctx, GX_ERR_INVALID, call, why);
+    s = make(ctx, &desc, points, &bad, message, sizeof message);
+    if (s == GX_OK)
+        return s;
+    free_points(ctx, *points);
+    *points = NULL;
+    if (bad_index)
+        *bad_index = bad;
+    return fail(ctx, s, call, message);
+}
+
+void gx_points_destroy(gx_points **points)
+{
+    if (!points || !*points)
+        return;
+    gx_ctx *ctx = (gx_ctx *)((char *)(*points)->instance - offsetof(gx_ctx, instance));
+    gx__slots_drop_tables(&ctx->router.slots, (*points)->id);
+    free_points(ctx, *points);
+    *points = NULL;
+}
+
+/* ---- reading ---- */
+
+size_t gx_points_count(const gx_points *points)
+{
+    return points ? points->count : 0;
+}
+
+gx_status gx_points_read(const gx_points *points, size_t first, size_t count, gx_point_form form,
+                         void *out)
+{
+    if (!points)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_points_read: points is NULL");
+    if (first > points->count || count > points->count - first)
+        return gx__fail(points->instance, GX_ERR_INVALID,
+                        "gx_points_read: first is %zu and count is %zu, but there are %zu points",
+                        first, count, points->count);
+    if (!gx_point_bytes(points->curve->curve, form))
+        return gx__fail(points->instance, GX_ERR_INVALID,
+                        "gx_points_read: form is %u, which %s does not have", form,
+                        points->curve->info.name);
+    if (count && !out)
+        return gx__fail(points->instance, GX_ERR_INVALID, "gx_points_read: out is NULL");
+    gx__points_give(points, first, count, form, out);
+    return GX_OK;
+}
+
+/* ---- multiples of one point ---- */
+
+static const char *check_multiply(const gx_multiply_desc *desc)
+{
+    if (!gx_curve_get_info(desc->curve))
+        return "curve is not a curve";
+    if (!gx_point_bytes(desc->curve, desc->form))
+        return "form is 0, or none that the curve has";
+    if (desc->base && !gx_point_bytes(desc->curve, desc->base_form))
+        return "base_form is 0, or none that the curve has";
+    if (desc->scalar_form > GX_SCALAR_MONT)
+        return "scalar_form is neither plain nor Montgomery form";
+    if (desc->count && (!desc->scalars || !desc->out))
+        return "scalars and out must not be NULL";
+    if (desc->count > SIZE_MAX / 2 / gx_point_bytes(desc->curve, desc->form) ||
+        desc->count > SIZE_MAX / 2 / GX_SCALAR_BYTES)
+        return "count is more than memory can hold";
+    return NULL;
+}
+
+static gx_status take_base(const gx_multiply_desc *desc, uint64_t *xy, char *message, size_t size)
+{
+    const struct gx_curve_row *curve = gx__curve(desc->curve);
+    const char *why = "";
+    memcpy(xy, curve->generator, curve->info.affine_bytes);
+    gx_status s = GX_OK;
+    if (desc->base)
+        s = gx__point_decode(curve, desc->base_form, desc->base, NULL, xy, &why);
+    if (s == GX_OK && desc->base)
+        s = gx__point_check(curve, GX_CHECK_CURVE, xy, &why);
+    snprintf(message, size, "base: %s", why);
+    return s;
+}
+
+static gx_status check_scalars(const gx_multiply_desc *desc, char *message, size_t size)
+{
+    size_t bad =
+        desc->scalar_form == GX_SCALAR_MONT
+            ? gx__first_bad(gx__curve(desc->curve)->scalar, desc->scalars, desc->count, false)
+            : GX_NONE_BAD;
+    snprintf(message, size, "scalar %zu is not below the modulus", bad);
+    return bad == GX_NONE_BAD ? GX_OK : GX_ERR_NOT_CANONICAL;
+}
+
+gx_status gx_points_multiply(gx_ctx *ctx, const gx_multiply_desc *caller)
+{
+    static const char call[] = "gx_points_multiply";
+    char message[GX_MESSAGE_BYTES] = "";
+    uint64_t base[2 * GX_COORD_LIMBS];
+    gx_multiply_desc desc;
+    if (!ctx || !caller)
+        return fail(ctx, GX_ERR_INVALID, call, "ctx and desc must not be NULL");
+    gx_status s = gx__take_in(&gx__multiply_desc_layout, &desc, caller, message, sizeof message);
+    if (s != GX_OK)
+        return fail(ctx, s, call, message);
+    const char *why = check_multiply(&desc);
+    if (why)
+        return fail(ctx, GX_ERR_INVALID, call, why);
+    s = take_base(&desc, base, message, sizeof message);
+    if (s == GX_OK)
+        s = check_scalars(&desc, message, sizeof message);
+    if (s != GX_OK)
+        return fail(ctx, s, call, message);
+    s = desc.count ? gx__points_multiply(&ctx->instance, &desc, base) : GX_OK;
+    return s == GX_OK ? s : fail(ctx, s, call, "no memory");
+}

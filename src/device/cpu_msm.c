@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See cpu_msm.h.
+ */
+#include "device/cpu_msm.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "device/cpu_ntt.h"
+#include "op/msm.h"
+
+/* Results of up to so many points are computed one by each thread, if there are enough. */
+#define ACROSS_POINTS 4096u
+
+/* A call, as its key describes it. */
+struct msm {
+    const struct gx_cpu_msm *cpu;
+    struct gx_msm_call one; /* of one result */
+    gx_scalar_form scalar_form;
+    gx_point_form result_form;
+    size_t results, bytes; /* of each */
+    uint32_t workers;      /* results at the same time */
+    size_t scratch;        /* of each worker: plain scalars, then that of the tier */
+    const struct gx_host_call *call;
+};
+
+static size_t scalar_bytes(const struct msm *m)
+{
+    return (m->one.count * GX_SCALAR_BYTES + GX_CACHE_LINE - 1) / GX_CACHE_LINE * GX_CACHE_LINE;
+}
+
+static uint32_t workers_for(const struct gx_cpu_msm *cpu, size_t count)
+{
+    uint64_t useful = (uint64_t)count * gx__op_rows[GX_MSM].ns / GX_WORKER_MIN_NS;
+    return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
+}
+
+static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *kernel, uint64_t n)
+{
+    const uint32_t *param = kernel->key.param;
+    struct msm m = {
+        .cpu = cpu,
+        .one = {.curve = gx__curve(param[GX_PARAM_CURVE]),
+                .points = (const uint64_t *)(uintptr_t)gx__param64(param + GX_PARAM_POINTS),
+                .count = (size_t)gx__param64(param + GX_PARAM_MSM_COUNT),
+                .bits = param[GX_PARAM_BITS]},
+        .scalar_form = param[GX_PARAM_SCALARS],
+        .result_form = param[GX_PARAM_RESULTS],
+    };
+    m.results = m.one.count ? (size_t)n / m.one.count : 1;
+    m.bytes = gx_point_bytes(m.one.curve->curve, m.result_form);
+    bool across = cpu->host && m.results >= cpu->threads && m.one.count <= ACROSS_POINTS;
+    m.workers = across ? cpu->threads : 1;
+    m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.one.count);
+    m.scratch = scalar_bytes(&m);
+    if (cpu->host)
+        m.scratch += (gx__msm_scratch(cpu->host, &m.one) + GX_CACHE_LINE - 1) / GX_CACHE_LINE *
+                     GX_CACHE_LINE;
+    return m;
+}
+
+void gx__cpu_msm_open(struct gx_cpu_msm *msm, unsigned tiers, bool reference, uint32_t threads)
+{
+    *msm = (struct gx_cpu_msm){reference ? NULL : gx__msm_host(tiers), threads};
+}
+
+size_t gx__cpu_msm_scratch(const struct gx_cpu_msm *msm, const struct gx_kernel *kernel, uint64_t n)
+{
+    const struct msm m = msm_of(msm, kernel, n);
+    return m.workers * m.scratch;
+}
+
+/* ---- running ---- */
+
+static void run_reference(const struct gx_msm_call *call)
+{
+    struct gx_xyzz p;
+    gx__xyzz_set_infinity(call->result);
+    for (size_t i = 0; i < call->count; i++) {
+        gx__xyzz_set_affine(call->curve, &p, call->points + i * 2 * call->curve->limbs);
+        gx__xyzz_mul(call->curve, &p, &p, call->scalars + i * GX_SCALAR_LIMBS, call->bits);
+        gx__xyzz_add(call->curve, call->result, &p);
+    }
+}
+
+static void run_one(const struct msm *m, struct gx_instance *instance, size_t i, uint32_t worker)
+{
+    struct gx_xyzz sum;
+    struct gx_msm_call call = m->one;
+    char *scratch = (char *)m->call->scratch + worker * m->scratch;
+    uint64_t *scalars = (uint64_t *)(void *)scratch;
+    gx__scalars_plain(call.curve->scalar, m->scalar_form,
+                      (const char *)m->call->operand[GX_A] + i * call.count * GX_SCALAR_BYTES,
+                      call.count, scalars);
+    call.scalars = scalars;
+    call.scratch = scratch + scalar_bytes(m);
+    call.result = &sum;
+    if (m->cpu->host)
+        gx__msm_run_phases(instance, m->cpu->host, &call);
+    else
+        run_reference(&call);
+    gx__msm_write(call.curve, m->result_form, &sum,
+                  (char *)m->call->operand[GX_OUT] + i * m->bytes);
+}
+
+static void run_across(void *user, size_t i, uint32_t worker)
+{
+    run_one(user, NULL, i, worker);
+}
+
+void gx__cpu_msm_run(const struct gx_cpu_msm *msm, struct gx_instance *instance,
+                     struct gx_host_call *call)
+{
+    struct msm m = msm_of(msm, &call->kernel, call->n);
+    m.call = call;
+    call->threads = m.workers > m.one.workers ? m.workers : m.one.workers;
+    if (m.workers > 1)
+        gx__threads_run(instance, GX_THREADS_COMPUTE, m.workers, m.results, run_across, &m);
+    for (size_t i = 0; i < m.results && m.workers == 1; i++)
+        run_one(&m, instance, i, 0);
+}
+
+/* ---- sums ---- */
+
+/* The digit of a window, from -2^(window - 1) to 2^(window - 1), and the carry to the next. */
+static int64_t next_digit(const uint64_t *scalar, uint32_t bits, uint32_t at, uint32_t window,
+                          uint32_t *carry)
+{
+    int64_t digit = *carry;
+    for (uint32_t i = 0; i < window && at + i < bits; i++)
+        digit += (int64_t)(scalar[(at + i) / 64] >> ((at + i) % 64) & 1) << i;
+    *carry = digit > (int64_t)1 << (window - 1);
+    return *carry ? digit - ((int64_t)1 << window) : digit;
+}
+
+static void add_digit(const struct gx_curve_row *curve, struct gx_xyzz *sum, const uint64_t *xy,
+                      int64_t digit)
+{
+    const uint64_t size = (uint64_t)(digit < 0 ? -digit : digit);
+    struct gx_xyzz p;
+    gx__xyzz_set_affine(curve, &p, xy);
+    gx__xyzz_mul(curve, &p, &p, &size, 64 - (uint32_t)__builtin_clzll(size));
+    if (digit < 0)
+        gx__xyzz_neg(curve, &p);
+    gx__xyzz_add(curve, sum, &p);
+}
+
+static void store(const struct gx_curve_row *curve, const struct gx_xyzz *p, uint64_t *words)
+{
+    size_t limbs = curve->limbs, bytes = limbs * sizeof *words;
+    memcpy(words, p->x, bytes);
+    memcpy(words + limbs, p->y, bytes);
+    memcpy(words + 2 * limbs, p->zz, bytes);
+    memcpy(words + 3 * limbs, p->zzz, bytes);
+}
+
+void gx__cpu_msm_sums(struct gx_host_call *call)
+{
+    enum { WINDOWS_MAX = GX_SCALAR_BITS + 1 };
+    const uint32_t *param = call->kernel.key.param;
+    const struct gx_curve_row *curve = gx__curve(param[GX_PARAM_CURVE]);
+    uint32_t bits = param[GX_PARAM_BITS], window = param[GX_PARAM_WINDOW];
+    uint32_t windows = gx__msm_windows(bits, window);
+    struct gx_xyzz sum[WINDOWS_MAX];
+    for (uint32_t w = 0; w < windows; w++)
+        gx__xyzz_set_infinity(&sum[w]);
+    for (uint64_t i = 0; i < call->n; i++) {
+        uint64_t scalar[GX_SCALAR_LIMBS], xy[2 * GX_COORD_LIMBS];
+        uint32_t carry = 0;
+        memcpy(scalar, (const char *)call->operand[GX_A] + i * GX_SCALAR_BYTES, sizeof scalar);
+        memcpy(xy, (const char *)call->operand[GX_B] + i * curve->info.affine_bytes,
+               curve->info.affine_bytes);
+        for (uint32_t w = 0; w < windows; w++) {
+            int64_t digit = next_digit(scalar, bits, w * window, window, &carry);
+            if (digit)
+                add_digit(curve, &sum[w], xy, digit);
+        }
+    }
+    for (uint32_t w = 0; w < windows; w++)
+        store(curve, &sum[w], (uint64_t *)call->operand[GX_OUT] + (size_t)w * 4 * curve->limbs);
+    call->threads = 1;
+    call->bad = GX_NONE_BAD;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See msm.h. The points stay on the device as a table; where there is no memory for that, those of
+ * each piece travel with its scalars. Scalars in Montgomery form are converted first. The device
+ * adds up points by digit; the host does the few hundred doublings that remain of each result, in
+ * which a GPU has nothing to do at once.
+ */
+#include "exec/msm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "exec/batch.h"
+#include "exec/buffer.h"
+#include "exec/pipe.h"
+#include "op/msm.h"
+
+/* Pieces that are in one batch of the engine. */
+#define TOGETHER 64u
+/* If the device runs out of memory, pieces are not made smaller than this. */
+#define FLOOR_ELEMS 64u
+
+struct msm {
+    struct gx_engine *engine;
+    const struct gx_batch *caller;
+    const gx_job *job;
+    gx_msm_params params;
+    const struct gx_curve_row *curve;
+    struct gx_outcome *outcome;
+    char *message;
+    size_t message_size;
+    size_t results;
+    struct gx_table *table; /* the points; NULL: they are not on the device */
+    gx_operand scalars;     /* plain: those of the job, or in: */
+    gx_buf *plain_buf;
+    void *plain; /* one of these */
+    struct gx_msm_sums sums;
+    uint64_t piece; /* most points of a piece */
+    size_t done;    /* pieces, of all results */
+    gx_job *jobs;   /* TOGETHER of them, ... */
+    char *out;      /* ... and their sums */
+    struct gx_xyzz *part, *result;
+    char *bytes; /* results as the caller wants them */
+};
+
+static bool out_of_memory(gx_status s)
+{
+    return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void spread(const struct msm *m, size_t parts, gx_threads_fn fn)
+{
+    struct gx_instance *instance = m->engine->instance;
+    uint32_t threads = instance->config.threads ? instance->config.threads : gx__cores();
+    gx__threads_run(instance, GX_THREADS_COMPUTE, threads, parts, fn, (void *)(uintptr_t)m);
+}
+
+/* Runs jobs on the engine, and adds what they took to the outcome. */
+static gx_status run(struct msm *m, const gx_job *jobs, size_t count, struct gx_outcome *first)
+{
+    const gx_allocator *allocator = &m->engine->instance->config.allocator;
+    struct gx_outcome *reports = gx__alloc(allocator, count * sizeof *reports);
+    if (!reports)
+        return GX_ERR_OUT_OF_MEMORY;
+    struct gx_batch batch = {.jobs = jobs,
+                             .count = count,
+                             .reports = reports,
+                             .path = m->caller->path,
+                             .mode = m->caller->mode,
+                             .uncounted = true,
+                             .single = true,
+                             .held = true,
+                             .untimed = m->caller->untimed};
+    gx_status s = gx__pipe_run(m->engine, &batch);
+    snprintf(m->message, m->message_size, "%s", batch.message);
+    for (size_t i = 0; i < count && s == GX_OK; i++)
+        gx__outcome_add(m->outcome, &reports[i]);
+    first->bad_index = reports[0].bad_index;
+    first->bad_operand = reports[0].bad_operand;
+    gx__free(allocator, reports);
+    return s;
+}
+
+/* ---- scalars ---- */
+
+/* In a buffer, or in host memory if there is none. */
+static gx_status convert(struct msm *m)
+{
+    const gx_job *job = m->job;
+    size_t bytes = job->n * (size_t)GX_SCALAR_BYTES;
+    gx_job from = {
+        .op = GX_FROM_MONT, .field = job->field, .n = job->n, .a = job->a, .flags = job->flags};
+    gx_status s = gx__buf_create(m->engine, bytes, 0, &m->plain_buf);
+    from.out = gx_dev(m->plain_buf, 0);
+    if (s == GX_OK)
+        s = run(m, &from, 1, m->outcome);
+    if (out_of_memory(s)) {
+        gx_buf_destroy(&m->plain_buf);
+        m->plain = gx__alloc(&m->engine->instance->config.allocator, bytes);
+        from.out = gx_host(m->plain);
+        s = m->plain ? run(m, &from, 1, m->outcome) : GX_ERR_OUT_OF_MEMORY;
+    }
+    m->scalars = from.out;
+    return s;
+}
+
+/* ---- pieces ---- */
+
+static size_t pieces_of(const struct msm *m)
+{
+    return (size_t)((m->params.count + m->piece - 1) / m->piece);
+}
+
+static size_t sums_bytes(const struct msm *m)
+{
+    return 2 * (size_t)m->curve->info.affine_bytes * gx__msm_windows(m->sums.bits, m->sums.window);
+}
+
+static gx_operand operand_at(gx_operand o, size_t bytes)
+{
+    if (o.buf)
+        o.offset += bytes;
+    else
+        o.host = (char *)o.host + bytes;
+    return o;
+}
+
+/* The kth of all pieces. */
+static gx_job piece_job(const struct msm *m, size_t k, void *out)
+{
+    size_t result = k / pieces_of(m), from = k % pieces_of(m) * (size_t)m->piece;
+    size_t first = m->params.first + from, at = first * m->curve->info.affine_bytes;
+    return (gx_job){
+        .op = GX_OP_MSM_SUMS,
+        .field = m->curve->info.base_field,
+        .n = (size_t)least(m->piece, m->params.count - from),
+        .a = operand_at(m->scalars, (result * m->params.count + from) * GX_SCALAR_BYTES),
+        .b = m->table ? gx_dev(m->table->buf, at) : gx_host(gx__points_at(m->params.points, first)),
+        .out = gx_host(out),
+        .flags = GX_JOB_TRUSTED,
+        .params = &m->sums};
+}
+
+/* Sets the size of pieces, at most `most`, so that the device can address all of one. */
+static gx_status set_piece(struct msm *m, uint64_t most)
+{
+    struct gx_device *device = &m->engine->device;
+    const struct gx_device_facts *facts = &device->facts;
+    struct gx_kernel kernel;
+    gx_status s = GX_OK;
+    m->piece = least(least(most, m->params.count), facts->dispatch_elems);
+    if (facts->dispatch_bytes)
+        m->piece = least(m->piece, facts->dispatch_bytes / m->curve->info.affine_bytes);
+    for (;; m->piece = (m->piece + 1) / 2) {
+        m->sums.window = gx__msm_window(m->piece, m->sums.bits);
+        gx_job job = piece_job(m, 0, m->out);
+        s = gx__job_kernel(m->engine, &job, 0, false, &kernel);
+        if (s != GX_OK || m->piece == 1 || !facts->dispatch_bytes ||
+            device->ops->scratch(device, &kernel, m->piece) <= facts->dispatch_bytes)
+            return s;
+    }
+}
+
+static void finish_piece(void *user, size_t i, uint32_t worker)
+{
+    const struct msm *m = user;
+    (void)worker;
+    gx__xyzz_set_infinity(&m->part[i]);
+    gx__msm_add_sums(&m->sums, m->jobs[i].out.host, &m->part[i]);
+}
+
+/* Some pieces, together. */
+static gx_status run_pieces(struct msm *m)
+{
+    size_t all = m->results * pieces_of(m), left = all - m->done;
+    size_t count = left < TOGETHER ? left : TOGETHER;
+    struct gx_outcome first;
+    for (size_t i = 0; i < count; i++)
+        m->jobs[i] = piece_job(m, m->done + i, m->out + i * sums_bytes(m));
+    gx_status s = run(m, m->jobs, count, &first);
+    if (s != GX_OK)
+        return s;
+    spread(m, count, finish_piece);
+    for (size_t i = 0; i < count; i++)
+        gx__xyzz_add(m->curve, &m->result[(m->done + i) / pieces_of(m)], &m->part[i]);
+    m->done += count;
+    return GX_OK;
+}
+
+/* Starts over with less memory: smaller pieces, or no table. False: there is no less. */
+static bool take_less(struct msm *m, gx_status *s)
+{
+    if (m->piece > FLOOR_ELEMS) {
+        *s = set_piece(m, m->piece / 2);
+    } else if (m->table) {
+        gx__table_put(m->engine, m->table);
+        m->table = NULL;
+        *s = set_piece(m, UINT64_MAX);
+    } else {
+        return false;
+    }
+    m->done = 0;
+    for (size_t i = 0; i < m->results; i++)
+        gx__xyzz_set_infinity(&m->result[i]);
+    return *s == GX_OK;
+}
+
+static gx_status run_all(struct msm *m)
+{
+    gx_status s = GX_OK;
+    if (m->params.scalar_form == GX_SCALAR_MONT)
+        s = convert(m);
+    if (s == GX_OK)
+        s = set_piece(m, UINT64_MAX);
+    while (s == GX_OK && m->done < m->results * pieces_of(m)) {
+        s = run_pieces(m);
+        if (out_of_memory(s) && take_less(m, &s))
+            continue;
+    }
+    return s;
+}
+
+/* ---- results ---- */
+
+static void write_result(void *user, size_t i, uint32_t worker)
+{
+    const struct msm *m = user;
+    (void)worker;
+    gx__msm_write(m->curve, m->params.result_form, &m->result[i],
+                  m->bytes + i * gx__operand_element(m->job, GX_OUT));
+}
+
+static gx_status write_results(struct msm *m)
+{
+    const gx_operand *out = &m->job->out;
+    size_t bytes = gx__operand_bytes(m->job, GX_OUT);
+    spread(m, m->results, write_result);
+    if (out->buf)
+        return gx_buf_write(out->buf, out->offset, m->bytes, bytes);
+    memcpy(out->host, m->bytes, bytes);
+    return GX_OK;
+}
+
+/* ---- the job ---- */
+
+/* One block: results, parts, jobs, sums of the smallest windows, bytes. */
+static void *get_memory(struct msm *m)
+{
+    enum { WINDOW_LEAST = 2 };
+    size_t sums = TOGETHER * 2 * (size_t)m->curve->info.affine_bytes *
+                  gx__msm_windows(m->sums.bits, WINDOW_LEAST);
+    char *memory =
+        gx__alloc(&m->engine->instance->config.allocator,
+                  (m->results + TOGETHER) * sizeof *m->result + TOGETHER * sizeof *m->jobs + sums +
+                      gx__operand_bytes(m->job, GX_OUT));
+    if (!memory)
+        return NULL;
+    m->result = (struct gx_xyzz *)(void *)memory;
+    m->part = m->result + m->results;
+    m->jobs = (gx_job *)(m->part + TOGETHER);
+    m->out = (char *)(m->jobs + TOGETHER);
+    m->bytes = m->out + sums;
+    for (size_t i = 0; i < m->results; i++)
+        gx__xyzz_set_infinity(&m->result[i]);
+    return memory;
+}
+
+gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, const gx_job *job,
+                      struct gx_outcome *outcome, char *message, size_t message_size)
+{
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    struct msm m = {.engine = engine,
+                    .caller = batch,
+                    .job = job,
+                    .params = gx__msm_params(job),
+                    .outcome = outcome,
+                    .message = message,
+                    .message_size = message_size,
+                    .scalars = job->a};
+    uint64_t start = gx__engine_now(engine);
+    m.curve = m.params.points->curve;
+    m.results = (size_t)gx__msm_batch(job, &m.params);
+    m.sums = (struct gx_msm_sums){.curve = m.curve->curve, .bits = gx__msm_bits(&m.params)};
+    void *memory = get_memory(&m);
+    if (!memory)
+        return GX_ERR_OUT_OF_MEMORY;
+    gx__tables_hold(engine);
+    gx_status s = GX_OK;
+    if (m.params.count) {
+        s = gx__table_of_points(engine, m.params.points, &m.table);
+        if (s == GX_OK || out_of_memory(s))
+            s = run_all(&m);
+    }
+    if (s == GX_OK)
+        s = write_results(&m);
+    gx_buf_destroy(&m.plain_buf);
+    gx__table_put(engine, m.table);
+    gx__tables_let_go(engine);
+    gx__free(allocator, m.plain);
+    gx__free(allocator, memory);
+    outcome->total_ns = gx__engine_now(engine) - start;
+    return s;
+}
+
+/* ---- planning ---- */
+
+gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, uint64_t chunk_elems,
+                       struct gx_plan_request *asked, struct gx_plan *plan)
+{
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    gx_job *jobs = gx__alloc(allocator, batch->count * sizeof *jobs);
+    struct gx_msm_sums *sums = gx__alloc(allocator, batch->count * sizeof *sums);
+    gx_status s = jobs && sums ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < batch->count && s == GX_OK; i++) {
+        const gx_job *job = &batch->jobs[i];
+        jobs[i] = *job;
+        if (job->op != GX_MSM || !job->n)
+            continue;
+        const gx_msm_params params = gx__msm_params(job);
+        sums[i] = (struct gx_msm_sums){params.points->curve->curve, gx__msm_bits(&params),
+                                       gx__msm_window(params.count, gx__msm_bits(&params))};
+        jobs[i] = (gx_job){.op = GX_OP_MSM_SUMS,
+                           .field = params.points->curve->info.base_field,
+                           .n = job->n,
+                           .a = job->a,
+                           .b = gx_host_broadcast(params.points->xy), /* takes no room */
+                           .out = gx_host(plan),
+                           .flags = GX_JOB_TRUSTED,
+                           .params = &sums[i]};
+    }
+    struct gx_batch lowered = *batch;
+    lowered.jobs = jobs;
+    if (s == GX_OK)
+        s = gx__pipe_plan(engine, &lowered, chunk_elems, asked, plan);
+    plan->jobs = NULL;
+    gx__free(allocator, jobs);
+    gx__free(allocator, sums);
+    return s;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-scalar multiplications on devices with commands: as GX_OP_MSM_SUMS of some of the points at
+ * a time, the rest on the host.
+ */
+#ifndef GX_EXEC_MSM_H
+#define GX_EXEC_MSM_H
+
+#include "exec/engine.h"
+
+/* Runs a GX_MSM as one of the jobs of `batch`. On failure nothing was written, and message, if it
+ * is not empty, says why; GX_ERR_NOT_CANONICAL: outcome has the index. */
+gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, const gx_job *job,
+                      struct gx_outcome *outcome, char *message, size_t message_size);
+
+/* A batch with one is planned as gx__pipe_plan, but with what the device does in place of each. The
+ * points are there already. */
+gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, uint64_t chunk_elems,
+                       struct gx_plan_request *asked, struct gx_plan *plan);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-scalar multiplications: their parameters, their parts, and what the host does with the sums
+ * of a GPU.
+ */
+#ifndef GX_OP_MSM_H
+#define GX_OP_MSM_H
+
+#include "curve/digits.h"
+#include "op/op.h"
+#include "op/points.h"
+
+#define GX_SCALAR_BYTES 32u
+
+/* Whether the parameters of the job are right. On failure message says why. */
+gx_status gx__msm_check(const struct gx_instance *instance, const gx_job *job, char *message,
+                        size_t message_size);
+
+/* Those of a checked job; all 0 if they cannot be read. */
+gx_msm_params gx__msm_params(const gx_job *job);
+
+/* Results of a job. */
+static inline uint64_t gx__msm_batch(const gx_job *job, const gx_msm_params *params)
+{
+    return params->count ? job->n / params->count : 1;
+}
+
+/* Bits of its scalars that count. */
+static inline uint32_t gx__msm_bits(const gx_msm_params *params)
+{
+    return params->scalar_bits && params->scalar_form == GX_SCALAR_PLAIN ? params->scalar_bits
+                                                                         : GX_SCALAR_BITS;
+}
+
+/* gx_job.params of GX_OP_MSM_SUMS. */
+struct gx_msm_sums {
+    gx_curve curve;
+    uint32_t bits, window;
+};
+
+/* For gx__op_params, of both operations. */
+void gx__msm_key(const gx_job *job, uint32_t *param);
+
+/* The window for n points on a GPU. */
+uint32_t gx__msm_window(uint64_t n, uint32_t bits);
+
+/* Adds up sums that GX_OP_MSM_SUMS made: p += sum over w of 2^(w * window) * sums[w]. */
+void gx__msm_add_sums(const struct gx_msm_sums *of, const uint64_t *sums, struct gx_xyzz *p);
+
+/* Makes the job, elements `first` and so on of another that has only one result, one of its own:
+ * the parameters go to *params, and the result is a GX_POINT_XY_MONT. */
+void gx__msm_part(gx_job *job, uint64_t first, gx_msm_params *params);
+
+/* Sets the result of a job to that of its first part; gx__op_join adds those of the others. */
+void gx__msm_begin(const gx_job *job, void *result, const void *part);
+void gx__msm_join(const gx_job *job, void *result, const void *part);
+
+/* Runs all phases on the threads of the instance; NULL: on this one. */
+void gx__msm_run_phases(struct gx_instance *instance, const struct gx_msm_host *host,
+                        const struct gx_msm_call *call);
+
+/* Writes a result. */
+void gx__msm_write(const struct gx_curve_row *curve, gx_point_form form, const struct gx_xyzz *p,
+                   void *result);
+
+/* Copies n scalars, of any alignment, as plain ones; those in Montgomery form are below the
+ * modulus. */
+void gx__scalars_plain(const struct gx_prime *prime, gx_scalar_form form, const void *from,
+                       size_t n, uint64_t *to);
+
+#endif

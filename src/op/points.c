@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See points.h. A part of the points is one thread's work at a time: some take a microsecond, some,
+ * if the subgroup is checked or a root is taken, a hundred.
+ */
+#include "op/points.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "curve/form.h"
+#include "curve/multiples.h"
+#include "op/msm.h"
+
+#define PART_POINTS 64u
+
+bool gx__is_scalar_field(gx_field field)
+{
+    for (gx_curve c = 1; c < GX_CURVE_END; c++)
+        if (gx_curve_get_info(c)->scalar_field == field)
+            return true;
+    return false;
+}
+
+static size_t parts_of(size_t count)
+{
+    return count / PART_POINTS + (count % PART_POINTS != 0);
+}
+
+static void spread(struct gx_instance *instance, size_t count, gx_threads_fn fn, void *user)
+{
+    uint32_t threads = instance->config.threads ? instance->config.threads : gx__cores();
+    gx__threads_run(instance, GX_THREADS_COMPUTE, threads, parts_of(count), fn, user);
+}
+
+/* ---- taking ---- */
+
+struct taking {
+    struct gx_points *points;
+    const struct gx_points_source *from;
+    _Atomic uint64_t bad; /* the least index that was found; UINT64_MAX: none */
+};
+
+static gx_status take_one(const struct taking *t, size_t i, const char **why)
+{
+    const struct gx_points_source *from = t->from;
+    const struct gx_curve_row *curve = t->points->curve;
+    const char *at = from->points + i * from->stride;
+    uint64_t *xy = t->points->xy + i * 2 * curve->limbs;
+    bool infinity = from->flag_offset && at[from->flag_offset];
+    gx_status s =
+        gx__point_decode(curve, from->form, at, from->flag_offset ? &infinity : NULL, xy, why);
+    return s == GX_OK ? gx__point_check(curve, from->check, xy, why) : s;
+}
+
+static void take_part(void *user, size_t part, uint32_t worker)
+{
+    struct taking *t = user;
+    size_t i = part * PART_POINTS, left = t->points->count - i;
+    size_t end = i + (left < PART_POINTS ? left : PART_POINTS);
+    uint64_t known = atomic_load(&t->bad);
+    const char *why;
+    (void)worker;
+    while (i < end && i < known && take_one(t, i, &why) == GX_OK)
+        i++;
+    if (i == end)
+        return;
+    while (i < known && !atomic_compare_exchange_weak(&t->bad, &known, i))
+        ;
+}
+
+gx_status gx__points_take(struct gx_points *points, const struct gx_points_source *from,
+                          uint64_t *bad, char *message, size_t message_size)
+{
+    struct taking t = {points, from, UINT64_MAX};
+    const char *why = "";
+    spread(points->instance, points->count, take_part, &t);
+    *bad = atomic_load(&t.bad);
+    if (*bad == UINT64_MAX)
+        return GX_OK;
+    gx_status s = take_one(&t, (size_t)*bad, &why);
+    snprintf(message, message_size, "point %llu: %s", (unsigned long long)*bad, why);
+    return s;
+}
+
+/* ---- giving ---- */
+
+struct giving {
+    const struct gx_points *points;
+    size_t first, count;
+    gx_point_form form;
+    char *out;
+};
+
+static void give_part(void *user, size_t part, uint32_t worker)
+{
+    const struct giving *g = user;
+    const struct gx_curve_row *curve = g->points->curve;
+    size_t i = part * PART_POINTS, left = g->count - i,
+           bytes = gx_point_bytes(curve->curve, g->form);
+    size_t end = i + (left < PART_POINTS ? left : PART_POINTS);
+    (void)worker;
+    for (; i < end; i++)
+        gx__point_encode(curve, g->form, gx__points_at(g->points, g->first + i),
+                         g->out + i * bytes);
+}
+
+void gx__points_give(const struct gx_points *points, size_t first, size_t count, gx_point_form form,
+                     void *out)
+{
+    struct giving g = {points, first, count, form, out};
+    spread(points->instance, count, give_part, &g);
+}
+
+/* ---- multiplying ---- */
+
+/* Scalars that are multiplied together. */
+#define BLOCK_SCALARS ((size_t)1 << 16)
+
+struct multiplying {
+    const gx_multiply_desc *desc;
+    const struct gx_msm_host *host;
+    struct gx_multiples_call call;
+    size_t phase, done;
+};
+
+static void run_chunk(void *user, size_t chunk, uint32_t worker)
+{
+    const struct multiplying *m = user;
+    gx__multiples_chunk(m->host, &m->call, m->phase, chunk, worker);
+}
+
+static void encode_part(void *user, size_t part, uint32_t worker)
+{
+    const struct multiplying *m = user;
+    const struct gx_curve_row *curve = m->call.curve;
+    size_t i = part * PART_POINTS, left = m->call.count - i;
+    size_t end = i + (left < PART_POINTS ? left : PART_POINTS);
+    size_t bytes = gx_point_bytes(curve->curve, m->desc->form);
+    (void)worker;
+    for (; i < end; i++)
+        gx__point_encode(curve, m->desc->form, m->call.out + i * 2 * curve->limbs,
+                         (char *)m->desc->out + (m->done + i) * bytes);
+}
+
+static void multiply_block(struct gx_instance *instance, struct multiplying *m, uint64_t *scalars)
+{
+    gx__scalars_plain(m->call.curve->scalar, m->desc->scalar_form,
+                      (const char *)m->desc->scalars + m->done * GX_SCALAR_BYTES, m->call.count,
+                      scalars);
+    size_t phases = gx__multiples_phases(m->host, &m->call);
+    for (m->phase = 0; m->phase < phases; m->phase++)
+        gx__threads_run(instance, GX_THREADS_COMPUTE, m->call.workers,
+                        gx__multiples_chunks(m->host, &m->call, m->phase), run_chunk, m);
+    spread(instance, m->call.count, encode_part, m);
+    m->done += m->call.count;
+}
+
+gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_desc *desc,
+                              const uint64_t *base)
+{
+    const gx_allocator *allocator = &instance->config.allocator;
+    size_t most = desc->count < BLOCK_SCALARS ? desc->count : BLOCK_SCALARS;
+    struct multiplying m = {.desc = desc, .host = gx__msm_host(~0u)};
+    m.call = (struct gx_multiples_call){
+        .curve = gx__curve(desc->curve),
+        .base = base,
+        .count = most,
+        .workers = instance->config.threads ? instance->config.threads : gx__cores()};
+    uint64_t *scalars = gx__alloc(allocator, most * GX_SCALAR_BYTES);
+    m.call.scalars = scalars;
+    m.call.out = gx__alloc(allocator, most * m.call.curve->info.affine_bytes);
+    m.call.scratch = gx__alloc(allocator, gx__multiples_scratch(m.host, &m.call));
+    gx_status s = scalars && m.call.out && m.call.scratch ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    while (s == GX_OK && m.done < desc->count) {
+        m.call.count = desc->count - m.done < most ? desc->count - m.done : most;
+        multiply_block(instance, &m, scalars);
+    }
+    gx__free(allocator, scalars);
+    gx__free(allocator, m.call.out);
+    gx__free(allocator, m.call.scratch);
+    return s;
+}

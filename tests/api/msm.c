@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-scalar multiplications on every device. The points are P[i] = t[i] * G with known t[i], so
+ * that every result must be a multiple of G that GMP computes: (sum of s[i] * t[i]) * G.
+ */
+#include <stdio.h>
+
+#include "support/harness.h"
+#include "support/oracle_curve.h"
+
+enum { SCALAR = 32, POINTS = 40, MOST = 2500, RESULT_MAX = 288, GUARD = 0x5c, DEVICES_MAX = 8 };
+enum { CURVES = 4, FORMS = 6, MINUS_ONE = 2 };
+
+static const char *devices[DEVICES_MAX];
+static size_t device_count;
+static gx_ctx *ctx;
+static gx_points *points[CURVES + 1]; /* POINTS different ones, MOST in all */
+static struct oracle_rng rng = {77};
+static unsigned char scalars[MOST * SCALAR], got[8 * RESULT_MAX], want[8 * RESULT_MAX];
+static mpz_t multiple[POINTS];
+
+/* ---- points and expected results ---- */
+
+static gx_points *make_points(gx_ctx *in, gx_curve curve)
+{
+    size_t bytes = oracle_affine_bytes(curve);
+    unsigned char *memory = gxt_alloc(MOST * bytes);
+    gx_points_desc desc = {.struct_size = sizeof desc,
+                           .curve = curve,
+                           .form = GX_POINT_XY_MONT,
+                           .points = memory,
+                           .count = MOST};
+    gx_points *made = NULL;
+    for (size_t i = 0; i < MOST; i++) {
+        unsigned char *at = memory + i * bytes;
+        if (i == MINUS_ONE)
+            oracle_point_neg(curve, at, gx_curve_get_info(curve)->generator);
+        else if (i < POINTS)
+            oracle_point_mul(curve, at, gx_curve_get_info(curve)->generator, multiple[i]);
+        else
+            memcpy(at, memory + i % POINTS * bytes, bytes);
+    }
+    assert_int_equal(gx_points_create(in, &desc, &made, NULL), GX_OK);
+    free(memory);
+    return made;
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    gxt_clear_environment();
+    gxt_enter_machines();
+    devices[device_count++] = "cpu";
+    devices[device_count++] = "ref";
+    devices[device_count++] = "sim:desktop";
+    if (gxt_vulkan())
+        devices[device_count++] = gxt_vulkan();
+    device_count += gxt_webgpu(devices + device_count);
+    gx_config config = {0};
+    gxt_watch(&config);
+    ctx = gxt_open(&config);
+    for (size_t i = 0; i < POINTS; i++) /* infinity, G, -G, equal ones, others */
+        mpz_init_set_si(multiple[i], i == 0 ? 0 : i == 1 ? 1 : i == MINUS_ONE ? -1 : (long)(i / 2));
+    for (size_t i = 8; i < POINTS; i++)
+        mpz_ui_pow_ui(multiple[i], 3 + i / 2, 60);
+    for (size_t i = 0; i < sizeof scalars; i += 8) {
+        uint64_t word = oracle_random(&rng);
+        memcpy(scalars + i, &word, sizeof word);
+    }
+    memset(scalars + 5 * SCALAR, 0, SCALAR);
+    memset(scalars + 6 * SCALAR, 0xff, SCALAR);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    for (gx_curve c = 1; c <= CURVES; c++)
+        gx_points_destroy(&points[c]);
+    gx_close(&ctx);
+    for (size_t i = 0; i < POINTS; i++)
+        mpz_clear(multiple[i]);
+    return 0;
+}
+
+/* Made when they are first needed. */
+static gx_points *points_of(gx_curve curve)
+{
+    if (!points[curve])
+        points[curve] = make_points(ctx, curve);
+    return points[curve];
+}
+
+static void scalar_of(gx_curve curve, const gx_msm_params *p, const unsigned char *at, mpz_t s)
+{
+    mpz_t r;
+    oracle_import(s, at, SCALAR / 8);
+    if (p->scalar_form == GX_SCALAR_PLAIN && p->scalar_bits)
+        mpz_fdiv_r_2exp(s, s, p->scalar_bits);
+    if (p->scalar_form == GX_SCALAR_PLAIN)
+        return;
+    mpz_init(r); /* 2^256, of which s is a multiple */
+    mpz_t modulus;
+    mpz_init(modulus);
+    oracle_modulus(modulus, oracle_scalar_field(curve));
+    mpz_setbit(r, 256);
+    mpz_invert(r, r, modulus);
+    mpz_mul(s, s, r);
+    mpz_mod(s, s, modulus);
+    mpz_clear(modulus);
+    mpz_clear(r);
+}
+
+/* The result as affine coordinates. */
+static void expect_affine(gx_curve curve, const gx_msm_params *p, const unsigned char *from,
+                          void *out)
+{
+    mpz_t sum, s;
+    mpz_inits(sum, s, NULL);
+    for (size_t i = 0; i < p->count; i++) {
+        scalar_of(curve, p, from + i * SCALAR, s);
+        mpz_addmul(sum, s, multiple[(p->first + i) % POINTS]);
+    }
+    mpz_t modulus;
+    mpz_init(modulus);
+    oracle_modulus(modulus, oracle_scalar_field(curve));
+    mpz_mod(sum, sum, modulus);
+    oracle_point_mul(curve, out, gx_curve_get_info(curve)->generator, sum);
+    mpz_clears(sum, s, modulus, NULL);
+}
+
+/* Sets `want`, in the form of the results. */
+static void expect(gx_curve curve, const gx_msm_params *p, size_t batch)
+{
+    unsigned char affine[8 * ORACLE_POINT_BYTES];
+    gx_points *results = NULL;
+    gx_points_desc desc = {.struct_size = sizeof desc,
+                           .curve = curve,
+                           .form = GX_POINT_XY_MONT,
+                           .points = affine,
+                           .count = batch};
+    for (size_t i = 0; i < batch; i++)
+        expect_affine(curve, p, scalars + i * p->count * SCALAR,
+                      affine + i * oracle_affine_bytes(curve));
+    assert_int_equal(gx_points_create(ctx, &desc, &results, NULL), GX_OK);
+    memset(want, GUARD, sizeof want);
+    assert_int_equal(gx_points_read(results, 0, batch, p->result_form, want), GX_OK);
+    gx_points_destroy(&results);
+}
+
+static gx_msm_params params_of(gx_curve curve, size_t first, size_t count)
+{
+    return (gx_msm_params){.struct_size = sizeof(gx_msm_params),
+                           .points = points_of(curve),
+                           .first = first,
+                           .count = count,
+                           .result_form = GX_POINT_XY_MONT};
+}
+
+static gx_job job_of(gx_curve curve, const gx_msm_params *p, size_t batch)
+{
+    gx_job job = {.op = GX_MSM,
+                  .field = oracle_scalar_field(curve),
+                  .n = batch * p->count,
+                  .a = gx_host(scalars),
+                  .out = gx_host(got),
+                  .params = p};
+    return job;
+}
+
+static void expect_bytes(const char *device, const char *what)
+{
+    if (memcmp(got, want, sizeof got))
+        fail_msg("%s on %s: wrong, or too much written", what, device);
+}
+
+/* False: the device has no kernel for it. */
+static bool run_on(const gx_job *job, const char *device)
+{
+    memset(got, GUARD, sizeof got);
+    gx_status s = gxt_run(ctx, job, device, NULL);
+    if (s != GX_OK && s != GX_ERR_UNSUPPORTED)
+        fail_msg("%s: %s", device, gx_last_message());
+    return s == GX_OK;
+}
+
+static void check(gx_curve curve, const gx_msm_params *p, size_t batch, const char *what)
+{
+    gx_job job = job_of(curve, p, batch);
+    expect(curve, p, batch);
+    for (size_t d = 0; d < device_count; d++)
+        if (run_on(&job, devices[d]))
+            expect_bytes(devices[d], what);
+}
+
+/* ---- results ---- */
+
+static void curves_and_counts(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 2, 3, POINTS, 2 * POINTS + 5};
+    for (gx_curve c = 1; c <= CURVES; c++)
+        for (size_t i = 0; i < GXT_COUNT(counts); i++) {
+            gx_msm_params p = params_of(c, i % 3, counts[i]);
+            check(c, &p, 1, gx_curve_get_info(c)->name);
+        }
+}
+
+static void forms_give_one_answer(void **state)
+{
+    (void)state;
+    for (gx_curve c = 1; c <= CURVES; c++)
+        for (gx_point_form form = 1; form <= FORMS; form++)
+            for (gx_scalar_form of = 0; of < 2 && gx_point_bytes(c, form); of++) {
+                gx_msm_params p = params_of(c, 3, 4);
+                p.result_form = form;
+                p.scalar_form = of;
+                for (size_t i = 0; i < 4; i++) /* below the modulus */
+                    scalars[i * SCALAR + 31] &= 0x1f;
+                check(c, &p, 1, gx_point_form_name(form));
+            }
+}
+
+static void batches_and_bits(void **state)
+{
+    (void)state;
+    static const uint32_t bits[] = {1, 7, 64, 65, 255, 256};
+    gx_msm_params p = params_of(GX_BLS12_381_G1, 5, 7);
+    check(GX_BLS12_381_G1, &p, 3, "a batch");
+    p = params_of(GX_BN254_G2, 9, 3);
+    check(GX_BN254_G2, &p, 8, "a batch");
+    for (size_t i = 0; i < GXT_COUNT(bits); i++) {
+        p = params_of(GX_BN254_G1, 0, 20);
+        p.scalar_bits = bits[i];
+        check(GX_BN254_G1, &p, 1, "some bits");
+    }
+}
+
+static void nothing_to_add(void **state)
+{
+    (void)state;
+    gx_msm_params p = params_of(GX_BLS12_381_G1, 4, 0);
+    p.result_form = GX_POINT_COMPRESSED;
+    check(GX_BLS12_381_G1, &p, 1, "no points");
+    p = params_of(GX_BLS12_381_G1, MOST, 0);
+    check(GX_BLS12_381_G1, &p, 1, "no points");
+    p = params_of(GX_BLS12_381_G1, 4, 5);
+    check(GX_BLS12_381_G1, &p, 0, "no results");
+}
+
+/* ---- memory ---- */
+
+static void in_buffers(void **state)
+{
+    (void)state;
+    gx_msm_params p = params_of(GX_BLS12_381_G1, 2, 21);
+    for (int form = 0; form < 2; form++) {
+        p.scalar_form = (gx_scalar_form)form;
+        for (size_t i = 0; i < 42; i++)
+            scalars[i * SCALAR + 31] &= 0x1f;
+        expect(GX_BLS12_381_G1, &p, 2);
+        for (size_t d = 0; d < device_count; d++) {
+            gx_buf *buf = NULL;
+            gx_job job = job_of(GX_BLS12_381_G1, &p, 2);
+            if (!run_on(&job, devices[d]))
+                continue;
+            memset(got, GUARD, sizeof got);
+            assert_int_equal(gx_buf_create(ctx, devices[d], 42 * SCALAR + 48 + 208, 0, &buf),
+                             GX_OK);
+            assert_int_equal(gx_buf_write(buf, 48, scalars, 42 * SCALAR), GX_OK);
+            job.a = gx_dev(buf, 48);
+            job.out = gx_dev(buf, 48 + 42 * SCALAR);
+            assert_int_equal(gxt_run(ctx, &job, devices[d], NULL), GX_OK);
+            assert_int_equal(gx_buf_read(buf, 48 + 42 * SCALAR, got, 192), GX_OK);
+            expect_bytes(devices[d], "buffers");
+            assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_OK);
+            gx_buf_destroy(&buf);
+        }
+    }
+}
+
+/* The points do not fit the device, and travel in pieces. */
+static void more_than_fits(void **state)
+{
+    (void)state;
+    gx_msm_params p = params_of(GX_BN254_G1, 0, MOST);
+    gx_config config = {.device = "sim:desktop", .device_memory = 150000, .cache_dir = "none"};
+    gx_ctx *own = gxt_open(&config);
+    gx_points *few = make_points(own, GX_BN254_G1);
+    expect(GX_BN254_G1, &p, 1);
+    p.points = few;
+    for (uint32_t bits = 0; bits < 2; bits++) {
+        gx_job job = job_of(GX_BN254_G1, &p, 1);
+        gx_statistics stats = {.struct_size = sizeof stats};
+        memset(got, GUARD, sizeof got);
+        assert_int_equal(gxt_run(own, &job, NULL, NULL), GX_OK);
+        expect_bytes("sim:desktop", "in pieces");
+        assert_int_equal(gx_stats(own, &stats), GX_OK);
+        assert_true(stats.device_bytes_peak <= 150000);
+        assert_true(stats.dispatches > 2);
+    }
+    gx_points_destroy(&few);
+    gx_close(&own);
+}
+
+/* ---- tickets ---- */
+
+static void tickets(void **state)
+{
+    (void)state;
+    gx_ticket *ticket[4];
+    gx_msm_params p = params_of(GX_BN254_G1, 1, 30);
+    expect(GX_BN254_G1, &p, 1);
+    for (size_t d = 0; d < device_count; d++) {
+        gx_run_opts opts = {.struct_size = sizeof opts, .device = devices[d]};
+        gx_job job = job_of(GX_BN254_G1, &p, 1);
+        if (!run_on(&job, devices[d]))
+            continue;
+        memset(got, GUARD, sizeof got);
+        for (size_t i = 0; i < GXT_COUNT(ticket); i++) {
+            gx_msm_params own = p; /* the ticket has a copy */
+            job = job_of(GX_BN254_G1, &own, 1);
+            job.out = gx_host(got + i * 64);
+            assert_int_equal(gx_submit(ctx, &job, 1, &opts, &ticket[i]), GX_OK);
+            memset(&own, GUARD, sizeof own);
+            if (i == 3)
+                gx_cancel(ticket[i]);
+        }
+        for (size_t i = 0; i < GXT_COUNT(ticket); i++) {
+            gx_status s = gx_wait(ticket[i], UINT64_MAX, NULL);
+            assert_true(s == GX_OK || (i == 3 && s == GX_ERR_CANCELLED));
+            if (s == GX_OK)
+                assert_memory_equal(got + i * 64, want, 64);
+            else
+                assert_int_equal(got[i * 64], GUARD);
+            gx_ticket_free(&ticket[i]);
+        }
+    }
+}
+
+/* ---- the router ---- */
+
+/* Whichever devices share a job, their parts add up. The CPU twice, with equal times: a split pays
+ * off. */
+static void chosen_and_shared(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"auto", "latency", "throughput"};
+    static const gx_op op = GX_MSM;
+    static const gx_field field = GX_BLS12_381_FR;
+    size_t shared = 0;
+    for (size_t k = 0; k < GXT_COUNT(policies); k++) {
+        gx_config config = {.device = "fault:fail@999999999:cpu,fault:fail@99999999:cpu",
+                            .policy = policies[k],
+                            .sample_every = 1,
+                            .cache_dir = "none"};
+        const gx_calibration settings = {.struct_size = sizeof settings,
+                                         .ops = &op,
+                                         .op_count = 1,
+                                         .fields = &field,
+                                         .field_count = 1,
+                                         .max_elems = 1024,
+                                         .limit_ns = 1000000000};
+        gx_ctx *own = gxt_open(&config);
+        gx_points *some = make_points(own, GX_BLS12_381_G1);
+        assert_int_equal(gx_calibrate(own, &settings), GX_OK);
+        for (size_t i = 0; i < 6; i++) {
+            size_t batch = i % 2 ? 1 : 8;
+            gx_msm_params p = params_of(GX_BLS12_381_G1, i, 2400 / batch);
+            p.result_form = i % 4 == 1 ? GX_POINT_COMPRESSED : GX_POINT_JACOBIAN_MONT;
+            expect(GX_BLS12_381_G1, &p, batch);
+            p.points = some;
+            gx_job job = job_of(GX_BLS12_381_G1, &p, batch);
+            gx_report r = gxt_report();
+            memset(got, GUARD, sizeof got);
+            assert_int_equal(gxt_run(own, &job, NULL, &r), GX_OK);
+            assert_string_equal(r.message, "");
+            expect_bytes(policies[k], "chosen");
+            shared += r.reason == GX_REASON_SPLIT;
+        }
+        gx_points_destroy(&some);
+        gx_close(&own);
+    }
+    assert_true(shared > 1);
+}
+
+/* A device that gives wrong points is found. */
+static void wrong_results(void **state)
+{
+    (void)state;
+    for (unsigned at = 1; at < 4; at++) {
+        char list[64];
+        snprintf(list, sizeof list, "fault:corrupt@%u:sim:desktop", at);
+        gx_config config = {.device = list, .sample_every = 1, .cache_dir = "none"};
+        gx_ctx *own = gxt_open(&config);
+        gx_points *some = make_points(own, GX_BN254_G1);
+        gx_statistics stats = {.struct_size = sizeof stats};
+        gx_msm_params p = params_of(GX_BN254_G1, 0, POINTS);
+        expect(GX_BN254_G1, &p, 1);
+        p.points = some;
+        for (int i = 0; i < 3; i++) {
+            gx_job job = job_of(GX_BN254_G1, &p, 1);
+            gx_status s = gxt_run(own, &job, NULL, NULL);
+            if (s == GX_OK)
+                assert_memory_equal(got, want, 64);
+        }
+        assert_int_equal(gx_stats(own, &stats), GX_OK);
+        assert_true(stats.mismatches > 0 || at > 2);
+        gx_points_destroy(&some);
+        gx_close(&own);
+    }
+}
+
+static void estimates(void **state)
+{
+    (void)state;
+    gx_msm_params p = params_of(GX_BLS12_381_G2, 0, 100);
+    p.result_form = GX_POINT_EIP2537;
+    gx_job job = job_of(GX_BLS12_381_G2, &p, 2);
+    assert_int_equal(gx_operand_bytes(&job, 'a'), 200 * SCALAR);
+    assert_int_equal(gx_operand_bytes(&job, 'o'), 2 * 256);
+    for (size_t d = 0; d < device_count; d++) {
+        gx_run_opts opts = {.struct_size = sizeof opts, .device = devices[d]};
+        gx_estimate_info info = {.struct_size = sizeof info};
+        gx_status s = gx_estimate(ctx, &job, 1, &opts, &info);
+        assert_true(s == GX_OK || s == GX_ERR_UNSUPPORTED);
+        if (s == GX_OK)
+            assert_true(info.dispatches >= 1);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void refuse(const gx_job *job, gx_status status, const char *why)
+{
+    memset(got, GUARD, sizeof got);
+    memset(want, GUARD, sizeof want);
+    if (gxt_run(ctx, job, "cpu", NULL) != status || !strstr(gx_last_message(), why))
+        fail_msg("%s: '%s'", why, gx_last_message());
+    assert_memory_equal(got, want, sizeof got);
+}
+
+static void invalid_jobs(void **state)
+{
+    (void)state;
+    gx_ctx *other = gxt_open(NULL);
+    gx_points *others = make_points(other, GX_BN254_G1);
+    const gx_msm_params good = params_of(GX_BN254_G1, 0, 4);
+    gx_msm_params p = good;
+    gx_job job = job_of(GX_BN254_G1, &p, 2);
+    p.points = NULL;
+    refuse(&job, GX_ERR_INVALID, "points is NULL");
+    p.points = others;
+    refuse(&job, GX_ERR_INVALID, "another context");
+    p = good;
+    p.first = MOST - 3;
+    refuse(&job, GX_ERR_INVALID, "there are");
+    p = good;
+    p.result_form = 0;
+    refuse(&job, GX_ERR_INVALID, "result_form is 0");
+    p.result_form = GX_POINT_COMPRESSED;
+    refuse(&job, GX_ERR_INVALID, "no such form");
+    p = good;
+    p.scalar_form = 2;
+    refuse(&job, GX_ERR_INVALID, "scalar_form");
+    p = good;
+    p.scalar_bits = 257;
+    refuse(&job, GX_ERR_INVALID, "scalar_bits");
+    p = good;
+    p.scalar_bits = 10;
+    p.scalar_form = GX_SCALAR_MONT;
+    refuse(&job, GX_ERR_INVALID, "plain scalars");
+    p = good;
+    p.reserved = 1;
+    refuse(&job, GX_ERR_INVALID, "reserved");
+    p = good;
+    job.n = 7;
+    refuse(&job, GX_ERR_INVALID, "not a multiple");
+    job = job_of(GX_BN254_G1, &p, 2);
+    job.field = GX_BLS12_381_FR;
+    refuse(&job, GX_ERR_INVALID, "the scalars of bn254-g1");
+    job.field = GX_BN254_FQ;
+    refuse(&job, GX_ERR_UNSUPPORTED, "does not exist");
+    job = job_of(GX_BN254_G1, &p, 2);
+    job.a.broadcast = 1;
+    refuse(&job, GX_ERR_INVALID, "broadcast");
+    job = job_of(GX_BN254_G1, &p, 2);
+    job.params = NULL;
+    refuse(&job, GX_ERR_INVALID, "gx_msm_params");
+    job = job_of(GX_BN254_G1, &p, 2);
+    job.out = gx_host(scalars + 100);
+    refuse(&job, GX_ERR_OVERLAP, "overlaps");
+    job = job_of(GX_BN254_G1, &p, 2);
+    job.b = gx_host(scalars);
+    refuse(&job, GX_ERR_INVALID, "takes no operand b");
+    gx_points_destroy(&others);
+    gx_close(&other);
+}
+
+static void scalars_not_below_the_modulus(void **state)
+{
+    (void)state;
+    unsigned char kept[SCALAR];
+    gx_msm_params p = params_of(GX_BLS12_381_G1, 0, 10);
+    p.scalar_form = GX_SCALAR_MONT;
+    for (size_t i = 0; i < 20; i++)
+        scalars[i * SCALAR + 31] &= 0x1f;
+    memcpy(kept, scalars + 13 * SCALAR, SCALAR);
+    gxt_put_modulus(GX_BLS12_381_FR, scalars + 13 * SCALAR);
+    gx_job job = job_of(GX_BLS12_381_G1, &p, 2);
+    memset(want, GUARD, sizeof want);
+    for (size_t d = 0; d < device_count; d++) {
+        gx_report r = gxt_report();
+        memset(got, GUARD, sizeof got);
+        gx_status s = gxt_run(ctx, &job, devices[d], &r);
+        if (s == GX_ERR_UNSUPPORTED)
+            continue;
+        assert_int_equal(s, GX_ERR_NOT_CANONICAL);
+        assert_int_equal(r.bad_index, 13);
+        assert_int_equal(r.bad_operand, 'a');
+        expect_bytes(devices[d], "refused");
+    }
+    p.scalar_form = GX_SCALAR_PLAIN;
+    check(GX_BLS12_381_G1, &p, 2, "plain scalars above the order");
+    memcpy(scalars + 13 * SCALAR, kept, SCALAR);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(curves_and_counts),
+        cmocka_unit_test(batches_and_bits),
+        cmocka_unit_test(nothing_to_add),
+        cmocka_unit_test(in_buffers),
+        cmocka_unit_test(more_than_fits),
+        cmocka_unit_test(tickets),
+        cmocka_unit_test(chosen_and_shared),
+        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(estimates),
+        cmocka_unit_test(invalid_jobs),
+        cmocka_unit_test(scalars_not_below_the_modulus),
+        cmocka_unit_test(forms_give_one_answer),
+    };
+    return cmocka_run_group_tests_name("msm", tests, prepare, finish);
+}
