@@ -303,3 +303,105 @@ void oracle_point_mul(gx_curve curve, void *out, const void *a, const mpz_t scal
     clear(&sum);
     clear(&p);
 }
+
+/* ---- forms ---- */
+
+void oracle_big_endian(void *out, size_t bytes, const mpz_t z)
+{
+    unsigned char *to = out;
+    mpz_t t, byte;
+    mpz_init_set(t, z);
+    mpz_init(byte);
+    for (size_t i = bytes; i-- > 0; mpz_fdiv_q_2exp(t, t, 8))
+        to[i] = (unsigned char)mpz_fdiv_r_ui(byte, t, 256);
+    mpz_clears(t, byte, NULL);
+}
+
+static int larger(gx_curve curve, const struct oracle_pair *y)
+{
+    mpz_t p, twice;
+    mpz_inits(p, twice, NULL);
+    oracle_modulus(p, oracle_base_field(curve));
+    mpz_mul_ui(twice, y->c[mpz_sgn(y->c[1]) != 0], 2);
+    int is = mpz_cmp(twice, p) > 0;
+    mpz_clears(p, twice, NULL);
+    return is;
+}
+
+/* x, or x and y; c1 first. */
+static void put_zcash(gx_curve curve, const struct point *p, int compressed, unsigned char *out)
+{
+    const uint32_t degree = oracle_degree(curve);
+    for (uint32_t i = 0; i < degree; i++) {
+        oracle_big_endian(out + (size_t)48 * i, 48, p->x.c[degree - 1 - i]);
+        if (!compressed)
+            oracle_big_endian(out + (size_t)48 * (degree + i), 48, p->y.c[degree - 1 - i]);
+    }
+    if (compressed)
+        out[0] |= 0x80 | (!p->infinity && larger(curve, &p->y) ? 0x20 : 0);
+    if (p->infinity)
+        out[0] |= 0x40;
+}
+
+static void put_eip(gx_curve curve, const struct point *p, unsigned char *out)
+{
+    const uint32_t degree = oracle_degree(curve);
+    for (uint32_t i = 0; i < degree; i++) {
+        oracle_big_endian(out + (size_t)64 * i, 64, p->x.c[i]);
+        oracle_big_endian(out + (size_t)64 * (degree + i), 64, p->y.c[i]);
+    }
+}
+
+/* Plain, lowest limb first. */
+static void put_limbs(gx_curve curve, const struct point *p, unsigned char *out)
+{
+    const uint32_t degree = oracle_degree(curve);
+    const size_t bytes = oracle_element_bytes(oracle_base_field(curve));
+    for (uint32_t i = 0; i < degree; i++) {
+        oracle_export(out + i * bytes, bytes / 8, p->x.c[i]);
+        oracle_export(out + (degree + i) * bytes, bytes / 8, p->y.c[i]);
+    }
+}
+
+/* With Z = 1; infinity: (1, 1, 0). */
+static void put_jacobian(gx_curve curve, const struct point *p, unsigned char *out)
+{
+    const size_t half = coordinate_bytes(curve);
+    struct oracle_pair one;
+    oracle_pair_init(&one);
+    oracle_pair_write(curve, out + 2 * half, &one); /* 0 so far */
+    mpz_set_ui(one.c[0], 1);
+    if (p->infinity) {
+        oracle_pair_write(curve, out, &one);
+        oracle_pair_write(curve, out + half, &one);
+    } else {
+        write_point(curve, out, p);
+        oracle_pair_write(curve, out + 2 * half, &one);
+    }
+    oracle_pair_clear(&one);
+}
+
+void oracle_point_encode(gx_curve curve, gx_point_form form, void *out, const void *point)
+{
+    struct point p;
+    init(&p);
+    read_point(curve, &p, point);
+    switch (form) {
+    case GX_POINT_XY_MONT:
+        write_point(curve, out, &p);
+        break;
+    case GX_POINT_XY_PLAIN:
+        put_limbs(curve, &p, out);
+        break;
+    case GX_POINT_EIP2537:
+        put_eip(curve, &p, out);
+        break;
+    case GX_POINT_JACOBIAN_MONT:
+        put_jacobian(curve, &p, out);
+        break;
+    default:
+        put_zcash(curve, &p, form == GX_POINT_COMPRESSED, out);
+        break;
+    }
+    clear(&p);
+}

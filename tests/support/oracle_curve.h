@@ -9,6 +9,7 @@
 #include "support/oracle.h"
 
 #define ORACLE_POINT_BYTES 192 /* at most */
+#define ORACLE_FORM_BYTES  288 /* in any form */
 
 gx_field oracle_base_field(gx_curve curve);
 gx_field oracle_scalar_field(gx_curve curve);
@@ -36,5 +37,10 @@ int oracle_point_on_curve(gx_curve curve, const void *point);
 void oracle_point_add(gx_curve curve, void *out, const void *a, const void *b);
 void oracle_point_neg(gx_curve curve, void *out, const void *a);
 void oracle_point_mul(gx_curve curve, void *out, const void *a, const mpz_t scalar);
+
+/* The point in a form that the curve has. */
+void oracle_point_encode(gx_curve curve, gx_point_form form, void *out, const void *point);
+/* `bytes` bytes, highest first. */
+void oracle_big_endian(void *out, size_t bytes, const mpz_t z);
 
 #endif
