@@ -296,7 +296,9 @@ static size_t worker_scratch(const struct cpu_kernel *k, uint64_t n)
 
 static size_t cpu_table(struct gx_device *device, const struct gx_kernel *kernel, void *table)
 {
-    return gx__cpu_ntt_table(&((struct cpu *)device->impl)->ntt, kernel, table);
+    const struct cpu *cpu = device->impl;
+    return kernel->key.op == GX_MSM ? gx__cpu_msm_table(&cpu->msm, device->instance, kernel, table)
+                                    : gx__cpu_ntt_table(&cpu->ntt, kernel, table);
 }
 
 /* Threads that an operation without a host kernel of its own is worth. */

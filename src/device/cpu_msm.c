@@ -14,9 +14,13 @@
 /* Results of up to so many points are computed one by each thread, if there are enough. */
 #define ACROSS_POINTS 4096u
 
+/* A table of multiples pays off for calls with at least one part in so many of the points. */
+#define TABLE_PART 4u
+
 /* A call, as its key describes it. */
 struct msm {
     const struct gx_cpu_msm *cpu;
+    struct gx_msm_table table;
     struct gx_msm_call one; /* of one result */
     gx_scalar_form scalar_form;
     gx_point_form result_form;
@@ -26,9 +30,26 @@ struct msm {
     const struct gx_host_call *call;
 };
 
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + GX_CACHE_LINE - 1) / GX_CACHE_LINE * GX_CACHE_LINE;
+}
+
 static size_t scalar_bytes(const struct msm *m)
 {
-    return (m->one.count * GX_SCALAR_BYTES + GX_CACHE_LINE - 1) / GX_CACHE_LINE * GX_CACHE_LINE;
+    return whole_lines(m->one.count * GX_SCALAR_BYTES);
+}
+
+static const struct gx_points *points_of(const struct gx_kernel *kernel)
+{
+    return (const struct gx_points *)(uintptr_t)gx__param64(kernel->key.param + GX_PARAM_POINTS);
+}
+
+static bool plan_table(const struct gx_cpu_msm *cpu, const struct gx_points *points,
+                       struct gx_msm_table *table)
+{
+    return cpu->host && points->count && points->table_bytes &&
+           gx__msm_table_plan(cpu->host, points->curve, points->count, points->table_bytes, table);
 }
 
 static uint32_t workers_for(const struct gx_cpu_msm *cpu, size_t count)
@@ -40,12 +61,15 @@ static uint32_t workers_for(const struct gx_cpu_msm *cpu, size_t count)
 static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *kernel, uint64_t n)
 {
     const uint32_t *param = kernel->key.param;
+    const struct gx_points *points = points_of(kernel);
+    size_t first = (size_t)gx__param64(param + GX_PARAM_MSM_FIRST);
     struct msm m = {
         .cpu = cpu,
-        .one = {.curve = gx__curve(param[GX_PARAM_CURVE]),
-                .points = (const uint64_t *)(uintptr_t)gx__param64(param + GX_PARAM_POINTS),
+        .one = {.curve = points->curve,
+                .points = gx__points_at(points, first),
                 .count = (size_t)gx__param64(param + GX_PARAM_MSM_COUNT),
-                .bits = param[GX_PARAM_BITS]},
+                .bits = param[GX_PARAM_BITS],
+                .first = first},
         .scalar_form = param[GX_PARAM_SCALARS],
         .result_form = param[GX_PARAM_RESULTS],
     };
@@ -55,9 +79,11 @@ static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *k
     m.workers = across ? cpu->threads : 1;
     m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.one.count);
     m.scratch = scalar_bytes(&m);
+    if (param[GX_PARAM_TABLE] && plan_table(cpu, points, &m.table))
+        m.one.table = &m.table;
     if (cpu->host)
-        m.scratch += (gx__msm_scratch(cpu->host, &m.one) + GX_CACHE_LINE - 1) / GX_CACHE_LINE *
-                     GX_CACHE_LINE;
+        m.scratch += whole_lines(gx__msm_scratch(cpu->host, &m.one));
+    m.one.table = NULL; /* the caller has a copy of m */
     return m;
 }
 
@@ -70,6 +96,41 @@ size_t gx__cpu_msm_scratch(const struct gx_cpu_msm *msm, const struct gx_kernel 
 {
     const struct msm m = msm_of(msm, kernel, n);
     return m.workers * m.scratch;
+}
+
+/* ---- tables ---- */
+
+struct filling {
+    const struct gx_cpu_msm *cpu;
+    struct gx_msm_table table;
+    const uint64_t *points;
+    char *scratch; /* of each worker, behind the table */
+    size_t scratch_each;
+};
+
+static void fill_chunk(void *user, size_t chunk, uint32_t worker)
+{
+    const struct filling *f = user;
+    gx__msm_table_chunk(f->cpu->host, &f->table, f->points, chunk,
+                        f->scratch + worker * f->scratch_each);
+}
+
+size_t gx__cpu_msm_table(const struct gx_cpu_msm *msm, struct gx_instance *instance,
+                         const struct gx_kernel *kernel, void *table)
+{
+    const struct gx_points *points = points_of(kernel);
+    struct filling f = {.cpu = msm, .points = points->xy};
+    if (gx__param64(kernel->key.param + GX_PARAM_MSM_COUNT) < points->count / TABLE_PART ||
+        !plan_table(msm, points, &f.table))
+        return 0;
+    size_t bytes = whole_lines(gx__msm_table_bytes(msm->host, &f.table));
+    f.scratch_each = whole_lines(gx__msm_table_scratch(msm->host, &f.table));
+    f.table.memory = table;
+    f.scratch = (char *)table + bytes;
+    if (table)
+        gx__threads_run(instance, GX_THREADS_COMPUTE, msm->threads, gx__msm_table_chunks(&f.table),
+                        fill_chunk, &f);
+    return bytes + msm->threads * f.scratch_each;
 }
 
 /* ---- running ---- */
@@ -115,6 +176,9 @@ void gx__cpu_msm_run(const struct gx_cpu_msm *msm, struct gx_instance *instance,
 {
     struct msm m = msm_of(msm, &call->kernel, call->n);
     m.call = call;
+    m.table.memory = (void *)(uintptr_t)call->table;
+    if (call->kernel.key.param[GX_PARAM_TABLE] && call->table)
+        m.one.table = &m.table;
     call->threads = m.workers > m.one.workers ? m.workers : m.one.workers;
     if (m.workers > 1)
         gx__threads_run(instance, GX_THREADS_COMPUTE, m.workers, m.results, run_across, &m);

@@ -17,7 +17,9 @@ struct gx_cpu_msm {
 /* tiers: allowed ones. */
 void gx__cpu_msm_open(struct gx_cpu_msm *msm, unsigned tiers, bool reference, uint32_t threads);
 
-/* As gx_device_ops.scratch. */
+/* As gx_device_ops.table and scratch; a table of multiples of all points, or none. */
+size_t gx__cpu_msm_table(const struct gx_cpu_msm *msm, struct gx_instance *instance,
+                         const struct gx_kernel *kernel, void *table);
 size_t gx__cpu_msm_scratch(const struct gx_cpu_msm *msm, const struct gx_kernel *kernel,
                            uint64_t n);
 

@@ -98,7 +98,7 @@ struct gx_host_call {
     struct gx_kernel kernel;
     void *operand[GX_OPERANDS]; /* any alignment; NULL: there is none */
     void *scratch;
-    const void *table; /* of GX_NTT: see gx_device_ops.table */
+    const void *table; /* of GX_NTT, and of GX_MSM or NULL: see gx_device_ops.table */
     uint64_t n;
     size_t bad;       /* out, where key.check: the first element not below the modulus, or
                          GX_NONE_BAD */
@@ -220,7 +220,8 @@ struct gx_device_ops {
      * not depend on key.check. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
     /* Bytes of the table of roots that GX_NTT needs; fills it unless it is NULL. Optional: without
-     * it the table is that of op/ntt_table.h, made by GX_OP_NTT_TABLE. */
+     * it the table is that of op/ntt_table.h, made by GX_OP_NTT_TABLE. With `run`: also of the
+     * table that GX_MSM would profit from, or 0; if there is one, the key has GX_PARAM_TABLE. */
     size_t (*table)(struct gx_device *device, const struct gx_kernel *kernel, void *table);
     /* Only on a device that works on host memory (the caller's or its own SHARED memory). Runs the
      * kernel before it returns. Such a device has no imports, commands, points or timestamps, so

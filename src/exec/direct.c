@@ -11,6 +11,7 @@
 #include "exec/buffer.h"
 #include "exec/large.h"
 #include "exec/pipe.h"
+#include "op/msm.h"
 
 /* A batch under way. */
 struct direct {
@@ -82,6 +83,20 @@ static gx_status get_table(struct direct *d, struct gx_host_call *call)
     return s;
 }
 
+/* One that the device would profit from; there need not be memory for it. */
+static void get_multiples(struct direct *d, const gx_job *job, struct gx_host_call *call)
+{
+    struct gx_device *device = &d->engine->device;
+    let_go(d);
+    call->table = NULL;
+    if (!device->ops->table(device, &call->kernel, NULL) ||
+        gx__table_of_multiples(d->engine, gx__msm_params(job).points, &call->kernel, &d->table) !=
+            GX_OK)
+        return;
+    call->table = d->table->buf->mem.host;
+    call->kernel.key.param[GX_PARAM_TABLE] = 1;
+}
+
 /* Gets the kernel and its scratch. only: if not 0, the operand to check. */
 static gx_status prepare(struct direct *d, const gx_job *job, int only, bool check,
                          struct gx_host_call *call)
@@ -95,6 +110,8 @@ static gx_status prepare(struct direct *d, const gx_job *job, int only, bool che
         s = get_table(d, call);
     if (s != GX_OK)
         return s;
+    if (job->op == GX_MSM && !only)
+        get_multiples(d, job, call);
     size_t bytes = device->ops->scratch(device, &call->kernel, job->n < most ? job->n : most);
     call->scratch = NULL;
     if (!bytes)

@@ -193,9 +193,10 @@ static gx_status fill(struct gx_engine *engine, const struct recipe *r, size_t b
     struct gx_device *device = &engine->device;
     if (r->points)
         return gx_buf_write(buf, 0, r->points->xy, bytes);
-    if (!device->ops->table)
+    if (device->ops->table)
+        device->ops->table(device, r->kernel, buf->mem.host);
+    else if (r->domain)
         return fill_by_commands(engine, r->domain, r->log2, buf);
-    device->ops->table(device, r->kernel, buf->mem.host);
     return GX_OK;
 }
 
@@ -302,6 +303,12 @@ gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *
                               struct gx_table **table)
 {
     return get(engine, &(struct recipe){.owner = points->id, .points = points}, table);
+}
+
+gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_points *points,
+                                 const struct gx_kernel *kernel, struct gx_table **table)
+{
+    return get(engine, &(struct recipe){.owner = points->id, .kernel = kernel}, table);
 }
 
 void gx__table_put(struct gx_engine *engine, struct gx_table *table)

@@ -49,6 +49,9 @@ gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel,
 /* The same for points, all of them, as they are on the host. */
 gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
                               struct gx_table **table);
+/* The same for what a device that works on host memory makes of points: see gx_device_ops.table. */
+gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_points *points,
+                                 const struct gx_kernel *kernel, struct gx_table **table);
 /* As gx__table_get without waiting; NULL: it must be made, or another thread is making one. */
 struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel);
 /* Whether the kernel can use a table that the caller has already; sets its key too. */

@@ -82,7 +82,8 @@ void gx__msm_key(const gx_job *job, uint32_t *param)
     param[GX_PARAM_BITS] = gx__msm_bits(&params);
     param[GX_PARAM_SCALARS] = params.scalar_form;
     param[GX_PARAM_RESULTS] = params.result_form;
-    put64(param + GX_PARAM_POINTS, (uintptr_t)gx__points_at(params.points, params.first));
+    put64(param + GX_PARAM_POINTS, (uintptr_t)params.points);
+    put64(param + GX_PARAM_MSM_FIRST, params.first);
     put64(param + GX_PARAM_MSM_COUNT, params.count);
 }
 

@@ -355,8 +355,10 @@ enum {                   /* of GX_MSM and, the first three, of GX_OP_MSM_SUMS */
                             and there are gx__msm_windows */
        GX_PARAM_SCALARS, /* gx_scalar_form */
        GX_PARAM_RESULTS, /* gx_point_form */
-       GX_PARAM_POINTS,  /* pointer to the first gx_points.xy, in two words; ... */
-       GX_PARAM_MSM_COUNT = GX_PARAM_POINTS + 2 /* ... how many, in two */
+       GX_PARAM_TABLE,   /* 1: with a table of multiples of the points */
+       GX_PARAM_POINTS,  /* pointer to the gx_points, in two words; which of them: the first, ... */
+       GX_PARAM_MSM_FIRST = GX_PARAM_POINTS + 2,
+       GX_PARAM_MSM_COUNT = GX_PARAM_MSM_FIRST + 2 /* ... and how many, in two each */
 };
 
 static inline uint32_t gx__msm_windows(uint32_t bits, uint32_t window)

@@ -303,6 +303,44 @@ static void more_than_fits(void **state)
     gx_close(&own);
 }
 
+/* Tables of multiples, of different sizes, change no result. */
+static void with_tables(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1, 300000, 3000000, 1u << 30};
+    size_t each = oracle_affine_bytes(GX_BLS12_381_G1);
+    unsigned char *memory = gxt_alloc(MOST * each);
+    gx_points_read(points_of(GX_BLS12_381_G1), 0, MOST, GX_POINT_XY_MONT, memory);
+    for (size_t i = 0; i < GXT_COUNT(sizes); i++) {
+        gx_points_desc desc = {.struct_size = sizeof desc,
+                               .curve = GX_BLS12_381_G1,
+                               .form = GX_POINT_XY_MONT,
+                               .points = memory,
+                               .count = MOST,
+                               .table_bytes = sizes[i]};
+        gx_points *some = NULL;
+        gx_statistics stats = {.struct_size = sizeof stats};
+        assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+        uint64_t before = stats.device_bytes;
+        assert_int_equal(gx_points_create(ctx, &desc, &some, NULL), GX_OK);
+        for (size_t count = 3; count <= MOST - 7; count += MOST - 10) {
+            gx_msm_params p = params_of(GX_BLS12_381_G1, 7, count);
+            expect(GX_BLS12_381_G1, &p, 1);
+            p.points = some;
+            gx_job job = job_of(GX_BLS12_381_G1, &p, 1);
+            assert_true(run_on(&job, "cpu"));
+            expect_bytes("cpu", "tables");
+        }
+        assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+        assert_true(i < 2 || stats.device_bytes >= before + MOST * each);
+        assert_true(i == 3 || stats.device_bytes < before + sizes[i] + (8u << 20));
+        gx_points_destroy(&some);
+        assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+        assert_true(stats.device_bytes <= before + (8u << 20)); /* scratch may be more */
+    }
+    free(memory);
+}
+
 /* ---- tickets ---- */
 
 static void tickets(void **state)
@@ -533,6 +571,7 @@ int main(void)
         cmocka_unit_test(nothing_to_add),
         cmocka_unit_test(in_buffers),
         cmocka_unit_test(more_than_fits),
+        cmocka_unit_test(with_tables),
         cmocka_unit_test(tickets),
         cmocka_unit_test(chosen_and_shared),
         cmocka_unit_test(wrong_results),
