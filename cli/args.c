@@ -91,7 +91,7 @@ static size_t next_word(const char **words, const char *separators)
     return strcspn(*words, separators);
 }
 
-/* Values of fields and operations are consecutive from 1. */
+/* Values of fields, curves and operations are consecutive from 1. */
 void args_words(const arg_spec *spec, char *text)
 {
     size_t n;
@@ -102,12 +102,16 @@ void args_words(const arg_spec *spec, char *text)
         for (int f = 1; gx_field_get_info((gx_field)f); f++)
             append_word(text, gx_field_get_info((gx_field)f)->name, NAME_LENGTH);
         return;
+    case ARG_CURVE:
+        for (gx_curve c = 1; gx_curve_get_info(c); c++)
+            append_word(text, gx_curve_get_info(c)->name, NAME_LENGTH);
+        return;
     case ARG_OP: /* those without parameters come first */
         for (gx_op o = 1; gx_op_get_info(o) && !gx_op_get_info(o)->params; o++)
             append_word(text, gx_op_get_info(o)->name, NAME_LENGTH);
         return;
-    case ARG_OPS: /* the last one needs points */
-        for (gx_op o = 1; gx_op_get_info(o) && o != GX_MSM; o++)
+    case ARG_OPS:
+        for (gx_op o = 1; gx_op_get_info(o); o++)
             append_word(text, gx_op_get_info(o)->name, NAME_LENGTH);
         return;
     case ARG_CHOICE:
@@ -382,6 +386,11 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
         v = known_word(words, text, strlen(text), "field", err);
         *(gx_field *)spec->value = (gx_field)v;
         return v != 0;
+    case ARG_CURVE:
+        args_words(spec, words);
+        v = known_word(words, text, strlen(text), "curve", err);
+        *(gx_curve *)spec->value = (gx_curve)v;
+        return v != 0;
     case ARG_OP:
         args_words(spec, words);
         v = known_word(words, text, strlen(text), "operation", err);
@@ -389,7 +398,7 @@ static bool set_value(const arg_spec *spec, const char *text, char *err)
         if (!v && gx_op_by_name(text))
             snprintf(err, ARGS_ERROR_SIZE,
                      "'%s' takes parameters and cannot be done in chunks; for transforms, use "
-                     "'gpuexec ntt'",
+                     "'gpuexec ntt', for sums of points 'gpuexec msm'",
                      text);
         return v != 0;
     case ARG_FIELDS:

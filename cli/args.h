@@ -22,6 +22,7 @@ typedef enum arg_kind {
     ARG_NUMBER,  /* uint64_t, from min to max */
     ARG_NUMBERS, /* number_list, each from min to max */
     ARG_FIELD,   /* gx_field */
+    ARG_CURVE,   /* gx_curve */
     ARG_OP,      /* gx_op without parameters */
     ARG_FIELDS,  /* uint32_t, one bit per gx_field */
     ARG_OPS,     /* uint32_t, one bit per gx_op */

@@ -25,7 +25,7 @@ static const arg_spec specs[] = {
     ARG_ROW_FIELDS(&opts.fields, "fields to measure (default: all prime fields)"),
     ARG_ROW_OPS(
         &opts.ops,
-        "operations to measure (default: add,mul,inv,ntt; others are predicted from these)"),
+        "operations to measure (default: add,mul,inv,ntt,msm; others are predicted from these)"),
     ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 64, 1u << 24, "largest number of elements (16M)"),
     ARG_ROW_NUMBER("seconds", "S", &opts.seconds, 1, 3600,
                    "approximate time limit in seconds (20)"),
@@ -52,7 +52,7 @@ static void make_wishes(wishes *w)
     gx_calibration *s = &w->settings;
     *w = (wishes){0};
     for (int o = 1; o < OPS_MAX && gx_op_get_info((gx_op)o); o++)
-        if (opts.ops >> o & 1 && (!gx_op_get_info((gx_op)o)->params || o == GX_NTT))
+        if (opts.ops >> o & 1 && (!gx_op_get_info((gx_op)o)->params || o == GX_NTT || o == GX_MSM))
             w->ops[s->op_count++] = (gx_op)o;
     for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
         if (opts.fields >> f & 1)

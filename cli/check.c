@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "jobs.h"
 
 /* Large enough for a device to use all its threads and non-temporal stores. */
 enum { LARGE_ELEMENTS = 1 << 18, SAMPLE_MAX = 256 };
@@ -105,6 +106,7 @@ void check_differs(check_result *result, const gx_job *job, uint64_t index,
     result->field = job->field;
     result->index = index;
     result->n = job->n;
+    result->bytes = bytes;
     memcpy(result->expected, expected, bytes);
     memcpy(result->got, got, bytes);
     /* with parameters, results do not come from the elements with their index */
@@ -182,6 +184,8 @@ gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *
 {
     gx_run_opts opts = {.device = device};
     unsigned operands = operand_count(op);
+    if (op == GX_MSM)
+        return check_msm_op(ctx, device, d, result);
     if (gx_op_get_info(op)->params)
         return check_whole_op(ctx, device, op, d, result);
     *result = (check_result){0};
@@ -253,6 +257,8 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
     gx_job sample = {.op = job->op, .field = job->field, .n = count, .out = gx_host(expected)};
 
     *result = (check_result){0};
+    if (job->op == GX_MSM)
+        return check_msm(ctx, job_curve(job->field, 0), job, result);
     if (gx_op_get_info(job->op)->params)
         return check_whole(ctx, job, result);
     if (gx_op_get_info(job->op)->reduces)
@@ -317,13 +323,16 @@ void check_print(const char *device, const check_result *r)
     const gx_op_info *op = gx_op_get_info(r->op);
 
     cli_error("%s %s on %s differs from ref", field->name, op->name, device);
-    fprintf(stderr, "  %-9s %" PRIu64 " of %" PRIu64, "element", r->index, r->n);
+    fprintf(stderr, "  %-9s %" PRIu64 " of %" PRIu64, r->curve ? "result" : "element", r->index,
+            r->n);
+    if (r->curve)
+        fprintf(stderr, ", points of %s", r->curve);
     for (unsigned k = 0; k < 3 && k < r->operands; k++)
         if (r->broadcast >> k & 1)
             fprintf(stderr, ", %s broadcast", names[k]);
     fputs(r->in_place ? ", in place\n" : "\n", stderr);
     for (unsigned k = 0; k < 3 && k < r->operands; k++)
         print_hex(names[k], r->operand[k], field->element_bytes);
-    print_hex("expected", r->expected, field->element_bytes);
-    print_hex("got", r->got, field->element_bytes);
+    print_hex("expected", r->expected, r->bytes);
+    print_hex("got", r->got, r->bytes);
 }

@@ -35,12 +35,14 @@ typedef struct check_result {
     /* the first difference */
     gx_op op;
     gx_field field;
-    uint64_t index, n;
+    uint64_t index, n;  /* elements, or results that are points */
     unsigned operands;  /* the first so many are in `operand` */
     unsigned broadcast; /* bit i: operand i */
     bool in_place;
     unsigned char operand[3][ELEMENT_BYTES_MAX];
-    unsigned char expected[ELEMENT_BYTES_MAX], got[ELEMENT_BYTES_MAX];
+    const char *curve; /* of the points; NULL: none */
+    size_t bytes;      /* of the following: one element, or one point */
+    unsigned char expected[POINT_BYTES_MAX], got[POINT_BYTES_MAX];
 } check_result;
 
 /* Each operand broadcast in turn and none, in place and not, small and large. Stops at the first
@@ -57,6 +59,12 @@ gx_status check_whole_op(gx_ctx *ctx, const char *device, gx_op op, const check_
  * long for it: elements are computed from their neighbours by the CPU, the polynomial that a
  * transform is of is evaluated at some points, and the transform's sum is compared. */
 gx_status check_whole(gx_ctx *ctx, const gx_job *job, check_result *result);
+
+/* The same two for multi-scalar multiplications (check_msm.c): small jobs on every curve of the
+ * field with the reference, and large ones, whose points are job_points, by their multiples; those
+ * of a field's first curve in check_sample. */
+gx_status check_msm_op(gx_ctx *ctx, const char *device, const check_data *d, check_result *result);
+gx_status check_msm(gx_ctx *ctx, gx_curve curve, const gx_job *job, check_result *result);
 
 /* Stores a difference, in element `index` of the job. */
 void check_differs(check_result *result, const gx_job *job, uint64_t index,

@@ -12,8 +12,8 @@
 
 #include "gpuexec.h"
 
-/* The largest element size. */
-enum { ELEMENT_BYTES_MAX = 48 };
+/* The largest size of an element, and of a point of any curve in any form. */
+enum { ELEMENT_BYTES_MAX = 48, POINT_BYTES_MAX = 288 };
 
 /* Memory for large arrays, in huge pages if available, so that all measurements use the same kind
  * of memory. NULL on failure. */

@@ -37,7 +37,7 @@ static int verify_field(gx_ctx *ctx, const char *device, const check_data *d, ou
     uint64_t operations = 0, elements = 0;
     for (int o = 1; gx_op_get_info((gx_op)o); o++) {
         check_result r;
-        if (!gx_op_exists((gx_op)o, d->field) || o == GX_MSM)
+        if (!gx_op_exists((gx_op)o, d->field))
             continue;
         if (check_op(ctx, device, (gx_op)o, d, &r) != GX_OK)
             return cli_job_failed(&r.report);

@@ -8,6 +8,9 @@
 
 enum { PARTS = 4 };
 
+/* Of the multiples that points are. */
+#define MULTIPLES_SEED 0x706f696e7473u
+
 unsigned log2_of(size_t n)
 {
     return 63 - (unsigned)__builtin_clzll(n);
@@ -28,7 +31,55 @@ void job_indices(uint32_t *indices, size_t n)
         indices[i] = (uint32_t)(i * 2654435761u % (i + 1));
 }
 
-void job_set_params(gx_job *job, const gx_domain *domain, job_params *params)
+gx_curve job_curve(gx_field field, gx_curve after)
+{
+    gx_curve curve = after + 1;
+    while (gx_curve_get_info(curve) && gx_curve_get_info(curve)->scalar_field != field)
+        curve++;
+    return gx_curve_get_info(curve) ? curve : 0;
+}
+
+void job_multiples(gx_field field, void *scalars, size_t n)
+{
+    data_random(field, scalars, n, MULTIPLES_SEED);
+}
+
+gx_status job_write_points(gx_ctx *ctx, gx_curve curve, void *xy, size_t first, size_t n)
+{
+    const gx_curve_info *info = gx_curve_get_info(curve);
+    size_t bytes = gx_field_get_info(info->scalar_field)->element_bytes;
+    unsigned char *scalars = data_alloc(n * bytes);
+    if (!scalars)
+        return GX_ERR_OUT_OF_MEMORY;
+    const gx_multiply_desc desc = {.struct_size = sizeof desc,
+                                   .curve = curve,
+                                   .scalars = scalars + first * bytes,
+                                   .form = GX_POINT_XY_MONT,
+                                   .count = n - first,
+                                   .out = (unsigned char *)xy + first * info->affine_bytes};
+    job_multiples(info->scalar_field, scalars, n);
+    gx_status s = gx_points_multiply(ctx, &desc);
+    free(scalars);
+    return s;
+}
+
+gx_points *job_points(gx_ctx *ctx, gx_curve curve, size_t n)
+{
+    unsigned char *xy = data_alloc(n * gx_curve_get_info(curve)->affine_bytes);
+    const gx_points_desc desc = {.struct_size = sizeof desc,
+                                 .curve = curve,
+                                 .form = GX_POINT_XY_MONT,
+                                 .points = xy,
+                                 .count = n,
+                                 .check = GX_CHECK_NONE};
+    gx_points *points = NULL;
+    if (xy && job_write_points(ctx, curve, xy, 0, n) == GX_OK)
+        gx_points_create(ctx, &desc, &points, NULL);
+    free(xy);
+    return points;
+}
+
+static void set_count(gx_job *job, job_params *params)
 {
     size_t parts = job->n % PARTS ? 1 : PARTS;
     uint64_t count = job->op == GX_COSETS                                     ? job->n / parts
@@ -36,12 +87,32 @@ void job_set_params(gx_job *job, const gx_domain *domain, job_params *params)
                      : job->op == GX_ROTATE                                   ? job->n / 3
                      : job->op == GX_INTERLEAVE || job->op == GX_DEINTERLEAVE ? parts
                                                                               : 0;
-    if (job->op == GX_NTT)
+    params->poly = (gx_poly_params){.struct_size = sizeof params->poly, .count = count};
+    job->params = count ? &params->poly : NULL;
+}
+
+static uint32_t modulus_bits(gx_field field)
+{
+    const gx_field_info *info = gx_field_get_info(field);
+    return 64 * info->limbs - (uint32_t)__builtin_clzll(info->modulus[info->limbs - 1]);
+}
+
+void job_set_params(gx_job *job, const job_arrays *d, job_params *params)
+{
+    if (job->op == GX_NTT) {
         params->ntt = (gx_ntt_params){
-            .struct_size = sizeof params->ntt, .domain = domain, .log2_n = log2_of(job->n)};
-    else
-        params->poly = (gx_poly_params){.struct_size = sizeof params->poly, .count = count};
-    job->params = job->op == GX_NTT ? (const void *)&params->ntt : count ? &params->poly : NULL;
+            .struct_size = sizeof params->ntt, .domain = d->domain, .log2_n = log2_of(job->n)};
+        job->params = &params->ntt;
+    } else if (job->op == GX_MSM) {
+        params->msm = (gx_msm_params){.struct_size = sizeof params->msm,
+                                      .points = d->points,
+                                      .count = job->n,
+                                      .scalar_bits = modulus_bits(job->field),
+                                      .result_form = GX_POINT_XY_MONT};
+        job->params = &params->msm;
+    } else {
+        set_count(job, params);
+    }
 }
 
 static bool is_wanted(uint32_t ops, gx_op op, gx_field field)
@@ -60,7 +131,11 @@ static bool make_extras(job_arrays *d, gx_ctx *ctx, uint32_t ops, size_t n)
     const gx_domain_desc desc = {.struct_size = sizeof desc,
                                  .field = d->field,
                                  .log2_size = log2_of(job_size(GX_NTT, d->field, n))};
-    return !is_wanted(ops, GX_NTT, d->field) || gx_domain_create(ctx, &desc, &d->domain) == GX_OK;
+    if (is_wanted(ops, GX_NTT, d->field) && gx_domain_create(ctx, &desc, &d->domain) != GX_OK)
+        return false;
+    if (is_wanted(ops, GX_MSM, d->field))
+        d->points = job_points(ctx, job_curve(d->field, 0), n);
+    return !is_wanted(ops, GX_MSM, d->field) || d->points;
 }
 
 bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, size_t n,
@@ -78,7 +153,7 @@ bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, s
             return false;
         data_random(field, d->operand[k], n, seed + k);
     }
-    d->result = data_alloc(bytes);
+    d->result = data_alloc(bytes + POINT_BYTES_MAX);
     return d->result && make_extras(d, ctx, ops, n);
 }
 
@@ -89,6 +164,7 @@ void job_arrays_free(job_arrays *d)
     free(d->result);
     free(d->indices);
     gx_domain_destroy(&d->domain);
+    gx_points_destroy(&d->points);
     *d = (job_arrays){0};
 }
 
@@ -103,7 +179,7 @@ gx_job job_make(const job_arrays *d, gx_op op, size_t n, job_params *params)
         job.c = gx_host(d->operand[2]);
     job.out = gx_host(d->result);
     if (info->params)
-        job_set_params(&job, d->domain, params);
+        job_set_params(&job, d, params);
     return job;
 }
 

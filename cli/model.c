@@ -46,15 +46,28 @@ static int device_width(const row_list *list)
     return width;
 }
 
-/* Transforms have a size and an order: with n natural and r bit-reversed, of a and out. */
+/* Transforms have a size and an order: with n natural and r bit-reversed, of a and out. Several
+ * sums of points have a size too, and all of them a curve and the bits of the scalars. */
 static cell log2_of(const gx_model_row *row)
 {
-    return row->op == GX_NTT ? CELL_COUNT(row->log2_n) : CELL_MISSING;
+    bool sized = row->op == GX_NTT || (row->op == GX_MSM && row->log2_n);
+    return sized ? CELL_COUNT(row->log2_n) : CELL_MISSING;
 }
 
 static cell order_of(const gx_model_row *row)
 {
     return row->op == GX_NTT ? CELL_TEXT(row->permutes ? "nn rr" : "nr rn") : CELL_MISSING;
+}
+
+static cell curve_of(const gx_model_row *row)
+{
+    const gx_curve_info *info = row->op == GX_MSM ? gx_curve_get_info(row->curve) : NULL;
+    return info ? CELL_TEXT(info->name) : CELL_MISSING;
+}
+
+static cell bits_of(const gx_model_row *row)
+{
+    return row->op == GX_MSM ? CELL_COUNT(row->scalar_bits) : CELL_MISSING;
 }
 
 static int op_width(const row_list *list)
@@ -82,6 +95,8 @@ enum {
     C_AGE_S,
     C_LOG2,
     C_ORDER,
+    C_CURVE,
+    C_BITS,
     CURVE_COLUMNS
 };
 
@@ -100,13 +115,15 @@ static column curve_columns[CURVE_COLUMNS] = {
     [C_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
     [C_LOG2] = COLUMN(COUNT, "log2_n", "log2", 4, .flags = COL_WIDE),
     [C_ORDER] = COLUMN(TEXT, "order", "order", 5, .flags = COL_WIDE),
+    [C_CURVE] = COLUMN(TEXT, "curve", "curve", 12, .flags = COL_WIDE),
+    [C_BITS] = COLUMN(COUNT, "scalar_bits", "bits", 4, .flags = COL_WIDE),
 };
 
 static bool same_curve(const gx_model_row *x, const gx_model_row *y)
 {
     return !strcmp(x->device, y->device) && x->op == y->op && x->field == y->field &&
            x->residency == y->residency && x->path == y->path && x->log2_n == y->log2_n &&
-           x->permutes == y->permutes;
+           x->permutes == y->permutes && x->curve == y->curve && x->scalar_bits == y->scalar_bits;
 }
 
 /* Intercept of the line through the first two points. */
@@ -150,6 +167,8 @@ static bool show_curve(output *out, const gx_model_row *rows, size_t count)
         [C_AGE_S] = CELL_COUNT(youngest),
         [C_LOG2] = log2_of(rows),
         [C_ORDER] = order_of(rows),
+        [C_CURVE] = curve_of(rows),
+        [C_BITS] = bits_of(rows),
     };
     return output_row(out, cells);
 }
@@ -183,6 +202,8 @@ enum {
     P_AGE_S,
     P_LOG2,
     P_ORDER,
+    P_CURVE,
+    P_BITS,
     POINT_COLUMNS
 };
 
@@ -200,6 +221,8 @@ static column point_columns[POINT_COLUMNS] = {
     [P_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
     [P_LOG2] = COLUMN(COUNT, "log2_n", "log2", 4, .flags = COL_WIDE),
     [P_ORDER] = COLUMN(TEXT, "order", "order", 5, .flags = COL_WIDE),
+    [P_CURVE] = COLUMN(TEXT, "curve", "curve", 12, .flags = COL_WIDE),
+    [P_BITS] = COLUMN(COUNT, "scalar_bits", "bits", 4, .flags = COL_WIDE),
 };
 
 static bool show_points(output *out, const row_list *list)
@@ -222,6 +245,8 @@ static bool show_points(output *out, const row_list *list)
             [P_AGE_S] = CELL_COUNT(r->age_s),
             [P_LOG2] = log2_of(r),
             [P_ORDER] = order_of(r),
+            [P_CURVE] = curve_of(r),
+            [P_BITS] = bits_of(r),
         };
         ok = output_row(out, cells);
     }

@@ -134,8 +134,9 @@ gx_job router_job(router *r, gx_op op, size_t n)
     if (gx_op_get_info(op)->operands > 1)
         job.b = gx_host(r->operand[1]);
     job.out = gx_host(r->result);
+    const job_arrays arrays = {.domain = r->domain};
     if (gx_op_get_info(op)->params)
-        job_set_params(&job, r->domain, &r->params[log2_of(n)]);
+        job_set_params(&job, &arrays, &r->params[log2_of(n)]);
     return job;
 }
 

@@ -67,7 +67,7 @@ static bool make_data(workload *w)
             job_make(&w->in[field], w->kinds[k].op, w->kinds[k].n, &w->kinds[k].params);
     }
     for (size_t i = 0; i < SLOTS; i++)
-        if (!(w->out[i] = data_alloc(n * ELEMENT_BYTES_MAX)))
+        if (!(w->out[i] = data_alloc(n * ELEMENT_BYTES_MAX + POINT_BYTES_MAX)))
             return false;
     return true;
 }

@@ -20,6 +20,7 @@ static struct {
     uint64_t number;
     number_list numbers;
     gx_field field;
+    gx_curve curve;
     gx_op op;
     uint32_t fields, ops;
     word_list words;
@@ -37,6 +38,7 @@ static const arg_spec specs[] = {
      .max = 10000},
     {.letter = 'n', .arg = "N", .kind = ARG_NUMBERS, .value = &values.numbers, .max = 1 << 20},
     {.name = "in", .arg = "FIELD", .kind = ARG_FIELD, .value = &values.field},
+    {.name = "on", .arg = "CURVE", .kind = ARG_CURVE, .value = &values.curve},
     {.name = "do", .arg = "OP", .kind = ARG_OP, .value = &values.op},
     {.name = "field", .arg = "FIELDS", .kind = ARG_FIELDS, .value = &values.fields},
     {.name = "op", .arg = "OPS", .kind = ARG_OPS, .value = &values.ops},

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks of multi-scalar multiplications (check.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "jobs.h"
+
+/* Points of a job that the reference computes, which takes a millisecond for each, and of a large
+ * one, unless more are asked for. */
+enum { SMALL_POINTS = 24, LARGE_POINTS = 4096, BATCH_MAX = 3, SCALAR_BYTES = 32, FEW_BITS = 70 };
+
+typedef struct checking {
+    gx_ctx *ctx;
+    const char *device;
+    const check_data *data;
+    gx_curve curve;
+    check_result *result;
+} checking;
+
+static size_t batch_of(const gx_job *job)
+{
+    const gx_msm_params *params = job->params;
+    return params->count ? job->n / params->count : 1;
+}
+
+static void compare(check_result *result, gx_curve curve, const gx_job *job,
+                    const unsigned char *expected)
+{
+    const unsigned char *got = job->out.host;
+    size_t batch = batch_of(job), bytes = gx_operand_bytes(job, 'o') / batch, i = 0;
+    if (!memcmp(got, expected, batch * bytes)) {
+        result->compared += job->n;
+        return;
+    }
+    while (!memcmp(got + i * bytes, expected + i * bytes, bytes))
+        i++;
+    result->differs = true;
+    result->op = job->op;
+    result->field = job->field;
+    result->curve = gx_curve_get_info(curve)->name;
+    result->index = i;
+    result->n = batch;
+    result->bytes = bytes;
+    memcpy(result->expected, expected + i * bytes, bytes);
+    memcpy(result->got, got + i * bytes, bytes);
+}
+
+/* ---- by the multiples ---- */
+
+/* The sum of products of the scalars and the multiples, plain: the product in Montgomery form of
+ * plain numbers lacks a factor R. */
+static gx_status add_up(const checking *c, const gx_job *job, const unsigned char *multiples,
+                        unsigned char sum[SCALAR_BYTES])
+{
+    const gx_run_opts opts = {.device = "cpu"};
+    gx_job step = {.op = GX_DOT,
+                   .field = job->field,
+                   .n = job->n,
+                   .a = job->a,
+                   .b = gx_host(multiples),
+                   .out = gx_host(sum)};
+    gx_status s = gx_run(c->ctx, &step, 1, &opts, &c->result->report);
+    step = (gx_job){.op = GX_TO_MONT, .field = job->field, .n = 1, .a = step.out, .out = step.out};
+    return s == GX_OK ? gx_run(c->ctx, &step, 1, &opts, &c->result->report) : s;
+}
+
+/* One sum of the first of job_points, with plain scalars below the modulus. */
+static gx_status compare_sum(const checking *c, const gx_job *job)
+{
+    const gx_msm_params *params = job->params;
+    unsigned char sum[SCALAR_BYTES], expected[POINT_BYTES_MAX];
+    unsigned char *multiples = data_alloc(job->n * SCALAR_BYTES);
+    const gx_multiply_desc multiply = {.struct_size = sizeof multiply,
+                                       .curve = c->curve,
+                                       .scalars = sum,
+                                       .form = params->result_form,
+                                       .count = 1,
+                                       .out = expected};
+    gx_status s = multiples ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    if (s == GX_OK) {
+        job_multiples(job->field, multiples, job->n);
+        s = add_up(c, job, multiples, sum);
+    }
+    if (s == GX_OK)
+        s = gx_points_multiply(c->ctx, &multiply);
+    if (s == GX_OK)
+        compare(c->result, c->curve, job, expected);
+    else
+        c->result->report.status = s;
+    free(multiples);
+    return s;
+}
+
+gx_status check_msm(gx_ctx *ctx, gx_curve curve, const gx_job *job, check_result *result)
+{
+    const checking c = {.ctx = ctx, .curve = curve, .result = result};
+    return compare_sum(&c, job);
+}
+
+/* ---- all shapes ---- */
+
+static bool goes_on(gx_status s, const checking *c)
+{
+    return s == GX_OK && !c->result->differs;
+}
+
+static gx_status run_device(const checking *c, const gx_job *job)
+{
+    const gx_run_opts opts = {.device = c->device};
+    memset(job->out.host, 0xa5, gx_operand_bytes(job, 'o'));
+    return gx_run(c->ctx, job, 1, &opts, &c->result->report);
+}
+
+static gx_status check_small(const checking *c, const gx_job *job)
+{
+    const gx_run_opts opts = {.device = "ref"};
+    unsigned char expected[BATCH_MAX * POINT_BYTES_MAX];
+    gx_job reference = *job;
+    reference.out = gx_host(expected);
+    gx_status s = gx_run(c->ctx, &reference, 1, &opts, &c->result->report);
+    if (s == GX_OK)
+        s = run_device(c, job);
+    if (s == GX_OK)
+        compare(c->result, c->curve, job, expected);
+    return s;
+}
+
+/* Every form of results, with both forms of scalars, several sums, few bits, and no points. */
+static gx_status check_forms(const checking *c, const gx_points *points)
+{
+    size_t count = gx_points_count(points);
+    gx_status s = GX_OK;
+    for (gx_point_form form = 1; goes_on(s, c) && form <= GX_POINT_JACOBIAN_MONT; form++) {
+        size_t batch = form % BATCH_MAX + 1;
+        gx_msm_params params = {.struct_size = sizeof params,
+                                .points = points,
+                                .count = form == GX_POINT_XY_PLAIN ? 0 : count,
+                                .scalar_form = form % 2 ? GX_SCALAR_MONT : GX_SCALAR_PLAIN,
+                                .scalar_bits = form == GX_POINT_JACOBIAN_MONT ? FEW_BITS : 0,
+                                .result_form = form};
+        if (batch * count > c->data->n * c->data->repeats)
+            batch = 1;
+        if (!gx_point_bytes(c->curve, form))
+            continue;
+        const gx_job job = {.op = GX_MSM,
+                            .field = c->data->field,
+                            .n = batch * params.count,
+                            .a = gx_host(c->data->operand[0]),
+                            .out = gx_host(c->data->got),
+                            .params = &params};
+        s = check_small(c, &job);
+    }
+    return s;
+}
+
+/* The points are multiples by edge values too: infinity, and several that are equal or opposite. */
+static gx_status check_small_jobs(const checking *c)
+{
+    size_t count = c->data->n < SMALL_POINTS ? c->data->n : SMALL_POINTS;
+    unsigned char scalars[SMALL_POINTS * SCALAR_BYTES], made[SMALL_POINTS * POINT_BYTES_MAX];
+    const gx_multiply_desc multiply = {.struct_size = sizeof multiply,
+                                       .curve = c->curve,
+                                       .scalars = scalars,
+                                       .form = GX_POINT_XY_MONT,
+                                       .count = count,
+                                       .out = made};
+    const gx_points_desc desc = {.struct_size = sizeof desc,
+                                 .curve = c->curve,
+                                 .form = GX_POINT_XY_MONT,
+                                 .points = made,
+                                 .count = count};
+    gx_points *points = NULL;
+    data_mixed(c->data->field, scalars, count, c->data->seed, 1);
+    gx_status s = gx_points_multiply(c->ctx, &multiply);
+    if (s == GX_OK)
+        s = gx_points_create(c->ctx, &desc, &points, NULL);
+    if (s != GX_OK)
+        c->result->report.status = s;
+    else
+        s = check_forms(c, points);
+    gx_points_destroy(&points);
+    return s;
+}
+
+static gx_status check_large_job(const checking *c)
+{
+    size_t most = c->data->n * c->data->repeats, n = c->data->n;
+    n = n > LARGE_POINTS ? n : most < LARGE_POINTS ? most : LARGE_POINTS;
+    job_arrays arrays = {.field = c->data->field, .points = job_points(c->ctx, c->curve, n)};
+    gx_job job = {.op = GX_MSM,
+                  .field = c->data->field,
+                  .n = n,
+                  .a = gx_host(c->data->operand[0]),
+                  .out = gx_host(c->data->got)};
+    job_params params;
+    job_set_params(&job, &arrays, &params);
+    if (!arrays.points)
+        return c->result->report.status = GX_ERR_OUT_OF_MEMORY;
+    gx_status s = run_device(c, &job);
+    if (s == GX_OK)
+        s = compare_sum(c, &job);
+    gx_points_destroy(&arrays.points);
+    return s;
+}
+
+gx_status check_msm_op(gx_ctx *ctx, const char *device, const check_data *d, check_result *result)
+{
+    checking c = {.ctx = ctx, .device = device, .data = d, .result = result};
+    gx_status s = GX_OK;
+    *result = (check_result){0};
+    for (c.curve = job_curve(d->field, 0); c.curve && goes_on(s, &c);
+         c.curve = job_curve(d->field, c.curve)) {
+        s = check_small_jobs(&c);
+        if (goes_on(s, &c))
+            s = check_large_job(&c);
+    }
+    return s;
+}
