@@ -33,8 +33,8 @@ typedef struct command {
     int (*run)(const common_opts *common);
 } command;
 
-extern const command cmd_devices, cmd_verify, cmd_run, cmd_ntt, cmd_bench, cmd_demo, cmd_calibrate,
-    cmd_model;
+extern const command cmd_devices, cmd_verify, cmd_run, cmd_ntt, cmd_msm, cmd_points, cmd_bench,
+    cmd_demo, cmd_calibrate, cmd_model;
 extern const command cmd_scan, cmd_compare, cmd_platforms, cmd_report;
 extern const command cmd_serve, cmd_top;
 

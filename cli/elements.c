@@ -16,11 +16,11 @@ static bool not_whole(const element_reader *r, uint64_t bytes, char *err)
 {
     uint64_t rest = bytes % r->element_bytes;
     snprintf(err, ELEMENTS_ERROR_SIZE,
-             "%s: %" PRIu64
-             " byte%s, which is not a multiple of the %zu-byte element size: %" PRIu64
+             "%s: %" PRIu64 " byte%s, which is not a multiple of the %zu-byte %s size: %" PRIu64
              " extra, from "
-             "offset %" PRIu64 "; is it truncated, or is --field wrong?",
-             r->name, bytes, bytes == 1 ? "" : "s", r->element_bytes, rest, (bytes - rest));
+             "offset %" PRIu64 "; is it truncated, or is %s wrong?",
+             r->name, bytes, bytes == 1 ? "" : "s", r->element_bytes, r->unit, rest, bytes - rest,
+             r->options);
     return false;
 }
 
@@ -44,17 +44,30 @@ static bool learn_size(element_reader *r, char *err)
     return true;
 }
 
-bool reader_attach(element_reader *r, int fd, const char *name, size_t element_bytes, char *err)
+static const char element_unit[] = "element", element_options[] = "--field";
+
+/* As described by *r, whose descriptor is open. */
+static bool attach(element_reader *r, char *err)
 {
-    *r = (element_reader){.name = name, .fd = fd, .element_bytes = element_bytes};
-    r->total = ELEMENTS_UNKNOWN;
     if (learn_size(r, err))
         return true;
     reader_close(r);
     return false;
 }
 
-bool reader_open(element_reader *r, const char *path, size_t element_bytes, char *err)
+bool reader_attach(element_reader *r, int fd, const char *name, size_t element_bytes, char *err)
+{
+    *r = (element_reader){.name = name,
+                          .fd = fd,
+                          .element_bytes = element_bytes,
+                          .unit = element_unit,
+                          .options = element_options,
+                          .total = ELEMENTS_UNKNOWN};
+    return attach(r, err);
+}
+
+bool reader_open_as(element_reader *r, const char *path, const char *unit, const char *options,
+                    size_t bytes, char *err)
 {
     bool standard = !strcmp(path, "-");
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -63,7 +76,18 @@ bool reader_open(element_reader *r, const char *path, size_t element_bytes, char
         *r = (element_reader){.fd = -1};
         return false;
     }
-    return reader_attach(r, fd, standard ? "standard input" : path, element_bytes, err);
+    *r = (element_reader){.name = standard ? "standard input" : path,
+                          .fd = fd,
+                          .element_bytes = bytes,
+                          .unit = unit,
+                          .options = options,
+                          .total = ELEMENTS_UNKNOWN};
+    return attach(r, err);
+}
+
+bool reader_open(element_reader *r, const char *path, size_t element_bytes, char *err)
+{
+    return reader_open_as(r, path, element_unit, element_options, element_bytes, err);
 }
 
 bool reader_read(element_reader *r, void *out, size_t max, size_t *got, char *err)

@@ -19,9 +19,11 @@ typedef struct element_reader {
     const char *name; /* for messages; borrowed */
     int fd;           /* -1: closed */
     size_t element_bytes;
-    uint64_t done;  /* elements read so far */
-    uint64_t total; /* in the whole file, or ELEMENTS_UNKNOWN for a pipe */
-    dev_t device;   /* which file it is */
+    const char *unit;    /* what an element is called in messages: "element", "point" */
+    const char *options; /* that say how long it is: "--field" */
+    uint64_t done;       /* elements read so far */
+    uint64_t total;      /* in the whole file, or ELEMENTS_UNKNOWN for a pipe */
+    dev_t device;        /* which file it is */
     ino_t inode;
 } element_reader;
 
@@ -30,7 +32,11 @@ typedef struct element_reader {
  * if its size is known, otherwise at its end. */
 bool reader_open(element_reader *r, const char *path, size_t element_bytes, char *err);
 
-/* The same for an open descriptor, which the reader owns from then on, even on failure. */
+/* The same for a file of something else than elements. */
+bool reader_open_as(element_reader *r, const char *path, const char *unit, const char *options,
+                    size_t bytes, char *err);
+
+/* As reader_open, for an open descriptor, which the reader owns from then on, even on failure. */
 bool reader_attach(element_reader *r, int fd, const char *name, size_t element_bytes, char *err);
 
 /* Reads up to max elements; returns fewer, down to none, only at the end. */

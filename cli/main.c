@@ -13,11 +13,12 @@
 #include "cli.h"
 #include "describe.h"
 
-enum { COMMANDS = 14 };
+enum { COMMANDS = 16 };
 
 static const command *const commands[COMMANDS] = {
-    &cmd_demo,  &cmd_devices, &cmd_verify,  &cmd_run,       &cmd_ntt,    &cmd_bench, &cmd_calibrate,
-    &cmd_model, &cmd_scan,    &cmd_compare, &cmd_platforms, &cmd_report, &cmd_serve, &cmd_top};
+    &cmd_demo,      &cmd_devices, &cmd_verify,    &cmd_run,   &cmd_ntt,  &cmd_msm,
+    &cmd_points,    &cmd_bench,   &cmd_calibrate, &cmd_model, &cmd_scan, &cmd_compare,
+    &cmd_platforms, &cmd_report,  &cmd_serve,     &cmd_top};
 
 static common_opts common;
 

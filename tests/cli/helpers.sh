@@ -33,16 +33,18 @@ known() {
     "$GPUEXEC" verify "$1" none 2>&1 | sed -n 's/.*choose from //p'
 }
 
-# inputs: creates a.bin, a file of elements, and s.csv, a scan, for `every`
+# inputs: creates a.bin, a file of elements, p.bin, one of points, and s.csv, a scan, for `every`
 inputs() {
     decimals 32 4 >a.bin
+    "$GPUEXEC" points --curve bn254-g1 -n 4 --form xy-mont -o p.bin
     "$GPUEXEC" scan --sizes 64 --op add --field u32 --device cpu --samples 3 -o s.csv >/dev/null 2>&1
 }
 
 # every FILE: each command that writes a file, with -o FILE; prints how it ended and what FILE is
 every() {
     local what
-    for what in 'run --op neg --field bn254-fr -a a.bin' 'ntt --field bn254-fr --log2 2 -i a.bin' 'compare s.csv' 'platforms s.csv' 'report s.csv' \
+    for what in 'run --op neg --field bn254-fr -a a.bin' 'ntt --field bn254-fr --log2 2 -i a.bin' \
+        'points --curve bn254-g1 -n 4 --form xy-mont' 'msm --curve bn254-g1 --points p.bin --point-form xy-mont --scalars a.bin' 'compare s.csv' 'platforms s.csv' 'report s.csv' \
         'scan --sizes 64 --op add --field u32 --device cpu --samples 3'; do
         # shellcheck disable=SC2086
         "$GPUEXEC" $what -o "$1" >/dev/null
