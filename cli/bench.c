@@ -9,7 +9,7 @@
 #include "suite.h"
 
 /* X(name) */
-#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router) X(ntt) X(seeds)
+#define SUITE_LIST(X) X(ops) X(persistence) X(engine) X(router) X(ntt) X(msm) X(seeds)
 #define POINTER(name) &suite_##name,
 
 static const suite *const suites[] = {SUITE_LIST(POINTER)};
@@ -27,10 +27,15 @@ static const arg_spec specs[] = {
      .help = "benchmark suite (ops)"},
     ARG_ROW_FIELDS(&opts.fields, "fields to measure, or all (default: the two BLS12-381 fields)"),
     ARG_ROW_OPS(&opts.ops, "operations to measure, or all (default: add,mul,inv)"),
+    {.name = "curve",
+     .arg = "CURVE",
+     .kind = ARG_CURVE,
+     .value = &opts.curve,
+     .help = "msm: curve of the points (bls12-381-g1)"},
     ARG_ROW_LETTER(
         'n', "N[,N...]", ARG_NUMBERS, &opts.sizes, 1, 1u << 30,
         "elements per job (64,4096,64K,4M; persistence: 64,1024,16K,64K; engine: 16K,64K,"
-        "256K,1M; router: 64,256,1K,...,16M; ntt: 1K,4K,...,16M; seeds: only rows of these "
+        "256K,1M; router: 64,256,1K,...,16M; ntt, msm: 1K,4K,...,16M; seeds: only rows of these "
         "sizes)"),
     ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX,
                     "exactly this many samples per row (ops: 21, fewer for slow calls)"),
@@ -79,6 +84,8 @@ static int run_bench(const common_opts *common)
                          found->name);
     if (!found->engine && (opts.jobs.count || opts.stream_bytes))
         return cli_usage(&cmd_bench, "--jobs and --stream apply to suite engine only");
+    if (opts.curve && found != &suite_msm)
+        return cli_usage(&cmd_bench, "--curve applies to suite msm only");
     if (opts.parts && !found->parts)
         return cli_usage(&cmd_bench, "suite %s has no parts: omit --part", found->name);
     const char *part = missing_part(found, &length);
@@ -95,7 +102,7 @@ const command cmd_bench = {
     .name = "bench",
     .summary = "measure speed, relative to this machine's memory bandwidth",
     .synopsis =
-        "[--suite S] [--device D[,D...]] [--field F] [--op O] [-n N[,N...]]\n"
+        "[--suite S] [--device D[,D...]] [--field F] [--op O] [--curve C] [-n N[,N...]]\n"
         "                     [--samples K] [--seed S] [--threads T] [--part P[,P...]]\n"
         "                     [--jobs N[,N...]] [--stream BYTES] [--stats] [--csv | --json]",
     .about =
@@ -162,6 +169,18 @@ const command cmd_bench = {
         "  ns/bfly                 time per butterfly; a transform of n elements has n/2 log2 n\n"
         "  first ms                first call with a new domain, which makes its tables\n"
         "\n"
+        "Suite msm measures multi-scalar multiplications with points of BLS12-381 G1 (or of "
+        "--curve)\n"
+        "that the device keeps, and scalars in host memory, on the CPU with one thread and with "
+        "all.\n"
+        "Each result is checked first: the points are known multiples of the generator:\n"
+        "\n"
+        "  scalars                 uniform; ones; 0/1; one: a single value for all\n"
+        "  ms, device ms           time of one gx_run call, and of the device by its own clock\n"
+        "  ns/pt                   time per point\n"
+        "  times                   median relative to uniform scalars\n"
+        "  first ms                first call with new points, which are copied to the device\n"
+        "\n"
         "Suite seeds repeats every measurement in the documents of the SuperVM prototype\n"
         "(doc/from-the-seeds.md) and prints their figures beside ours, as Markdown: on the first\n"
         "GPU, or the first device of --device that is not WebGPU, and on each WebGPU backend. A\n"
@@ -185,6 +204,7 @@ const command cmd_bench = {
                 "  gpuexec bench --suite engine --device vulkan --part batch,stream --csv\n"
                 "  gpuexec bench --suite router --device cpu,vulkan:0 -n 64,4K,64K\n"
                 "  gpuexec bench --suite ntt --device vulkan:0 -n 64K,1M,16M\n"
+                "  gpuexec bench --suite msm --device cpu -n 4K,64K\n"
                 "  gpuexec bench --suite seeds > seeds.md\n",
     .args = {specs, sizeof specs / sizeof *specs},
     .formats = true,

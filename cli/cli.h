@@ -103,4 +103,7 @@ typedef struct target_list {
 int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, target_list *targets);
 void target_list_free(target_list *targets);
 
+/* Whether this target is a CPU. */
+bool target_is_cpu(const target_list *targets, const char *name);
+
 #endif

@@ -305,3 +305,11 @@ void target_list_free(target_list *targets)
     device_list_free(&targets->all);
     *targets = (target_list){0};
 }
+
+bool target_is_cpu(const target_list *targets, const char *name)
+{
+    for (size_t i = 0; i < targets->all.count; i++)
+        if (!strcmp(targets->all.infos[i].name, name))
+            return targets->all.infos[i].kind == GX_DEVICE_CPU;
+    return false;
+}

@@ -21,6 +21,7 @@
 /* 0 or empty: the suite's default. */
 typedef struct bench_opts {
     uint32_t fields, ops;
+    gx_curve curve; /* msm */
     number_list sizes;
     uint64_t samples, seed;
     int stats;             /* print statistics at the end */
@@ -38,7 +39,8 @@ typedef struct suite {
     int (*run)(const common_opts *common, const bench_opts *opts);
 } suite;
 
-extern const suite suite_ops, suite_persistence, suite_engine, suite_router, suite_ntt, suite_seeds;
+extern const suite suite_ops, suite_persistence, suite_engine, suite_router, suite_ntt, suite_msm,
+    suite_seeds;
 
 /* Whether a list as of --part contains the name; NULL contains all. */
 bool part_is_in(const char *parts, const char *name);

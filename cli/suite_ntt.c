@@ -5,7 +5,6 @@
  * row is verified before it is timed.
  */
 #include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "clock.h"
@@ -229,21 +228,13 @@ static int bench_device(benchmark *b, uint32_t threads)
     return bench_close(&b->ctx, rc);
 }
 
-static bool names_cpu(const target_list *targets, const char *name)
-{
-    for (size_t i = 0; i < targets->all.count; i++)
-        if (!strcmp(targets->all.infos[i].name, name))
-            return targets->all.infos[i].kind == GX_DEVICE_CPU;
-    return false;
-}
-
 static int bench_targets(benchmark *b, const target_list *targets)
 {
     const uint32_t threads = b->common->config.threads;
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++) {
         b->device = targets->names[i];
-        b->is_cpu = names_cpu(targets, b->device);
+        b->is_cpu = target_is_cpu(targets, b->device);
         if (b->is_cpu && !threads && targets->threads > 1)
             rc = bench_device(b, 1);
         if (rc == EXIT_DONE)
