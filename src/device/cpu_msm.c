@@ -226,7 +226,7 @@ void gx__cpu_msm_sums(struct gx_host_call *call)
     const uint32_t *param = call->kernel.key.param;
     const struct gx_curve_row *curve = gx__curve(param[GX_PARAM_CURVE]);
     uint32_t bits = param[GX_PARAM_BITS], window = param[GX_PARAM_WINDOW];
-    uint32_t windows = gx__msm_windows(bits, window);
+    uint32_t windows = gx__digit_count(bits, window);
     struct gx_xyzz sum[WINDOWS_MAX];
     for (uint32_t w = 0; w < windows; w++)
         gx__xyzz_set_infinity(&sum[w]);

@@ -119,7 +119,7 @@ static size_t pieces_of(const struct msm *m)
 
 static size_t sums_bytes(const struct msm *m)
 {
-    return 2 * (size_t)m->curve->info.affine_bytes * gx__msm_windows(m->sums.bits, m->sums.window);
+    return 2 * (size_t)m->curve->info.affine_bytes * gx__digit_count(m->sums.bits, m->sums.window);
 }
 
 static gx_operand operand_at(gx_operand o, size_t bytes)
@@ -254,7 +254,7 @@ static void *get_memory(struct msm *m)
 {
     enum { WINDOW_LEAST = 2 };
     size_t sums = TOGETHER * 2 * (size_t)m->curve->info.affine_bytes *
-                  gx__msm_windows(m->sums.bits, WINDOW_LEAST);
+                  gx__digit_count(m->sums.bits, WINDOW_LEAST);
     char *memory =
         gx__alloc(&m->engine->instance->config.allocator,
                   (m->results + TOGETHER) * sizeof *m->result + TOGETHER * sizeof *m->jobs + sums +

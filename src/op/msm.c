@@ -34,6 +34,15 @@ gx_msm_params gx__msm_params(const gx_job *job)
     return params;
 }
 
+/* Scalars in Montgomery form are below the modulus. */
+uint32_t gx__msm_bits(const gx_msm_params *params)
+{
+    if (params->scalar_form == GX_SCALAR_PLAIN)
+        return params->scalar_bits ? params->scalar_bits : GX_SCALAR_BITS;
+    const uint64_t *p = params->points->curve->scalar->p;
+    return GX_SCALAR_BITS - (uint32_t)__builtin_clzll(p[GX_SCALAR_LIMBS - 1]);
+}
+
 bool gx__msm_is_empty(const gx_job *job)
 {
     return gx__msm_params(job).count != 0;
@@ -57,7 +66,7 @@ size_t gx__msm_element(const gx_job *job, int which)
     }
     const struct gx_msm_sums *sums = job->params;
     size_t affine = gx__curve(sums->curve)->info.affine_bytes;
-    return which == GX_B ? affine : 2 * affine * gx__msm_windows(sums->bits, sums->window);
+    return which == GX_B ? affine : 2 * affine * gx__digit_count(sums->bits, sums->window);
 }
 
 static void put64(uint32_t *param, uint64_t value)
@@ -237,7 +246,7 @@ uint32_t gx__msm_window(uint64_t n, uint32_t bits)
     window = window < WINDOW_MIN ? WINDOW_MIN : window > WINDOW_MAX ? WINDOW_MAX : window;
     window = window > bits + 1 ? bits + 1 : window;
     /* as short as it may be without more windows */
-    uint32_t windows = gx__msm_windows(bits, window);
+    uint32_t windows = gx__digit_count(bits, window);
     return (bits + windows) / windows;
 }
 
@@ -256,7 +265,7 @@ void gx__msm_add_sums(const struct gx_msm_sums *of, const uint64_t *sums, struct
     const struct gx_curve_row *curve = gx__curve(of->curve);
     struct gx_xyzz all, one;
     gx__xyzz_set_infinity(&all);
-    for (uint32_t w = gx__msm_windows(of->bits, of->window); w-- > 0;) {
+    for (uint32_t w = gx__digit_count(of->bits, of->window); w-- > 0;) {
         for (uint32_t i = 0; i < of->window; i++)
             gx__xyzz_double(curve, &all);
         load(curve, sums + (size_t)w * 4 * curve->limbs, &one);

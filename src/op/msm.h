@@ -26,11 +26,7 @@ static inline uint64_t gx__msm_batch(const gx_job *job, const gx_msm_params *par
 }
 
 /* Bits of its scalars that count. */
-static inline uint32_t gx__msm_bits(const gx_msm_params *params)
-{
-    return params->scalar_bits && params->scalar_form == GX_SCALAR_PLAIN ? params->scalar_bits
-                                                                         : GX_SCALAR_BITS;
-}
+uint32_t gx__msm_bits(const gx_msm_params *params);
 
 /* gx_job.params of GX_OP_MSM_SUMS. */
 struct gx_msm_sums {

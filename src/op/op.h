@@ -352,7 +352,7 @@ enum {                   /* of GX_MSM and, the first three, of GX_OP_MSM_SUMS */
        GX_PARAM_CURVE,   /* gx_curve */
        GX_PARAM_BITS,    /* of the scalars that count */
        GX_PARAM_WINDOW,  /* GX_OP_MSM_SUMS: bits of a digit, c: digits are from -2^(c-1) to 2^(c-1),
-                            and there are gx__msm_windows */
+                            and there are gx__digit_count */
        GX_PARAM_SCALARS, /* gx_scalar_form */
        GX_PARAM_RESULTS, /* gx_point_form */
        GX_PARAM_TABLE,   /* 1: with a table of multiples of the points */
@@ -360,11 +360,6 @@ enum {                   /* of GX_MSM and, the first three, of GX_OP_MSM_SUMS */
        GX_PARAM_MSM_FIRST = GX_PARAM_POINTS + 2,
        GX_PARAM_MSM_COUNT = GX_PARAM_MSM_FIRST + 2 /* ... and how many, in two each */
 };
-
-static inline uint32_t gx__msm_windows(uint32_t bits, uint32_t window)
-{
-    return (bits + window) / window; /* one bit more than the scalar, for the last carry */
-}
 
 static inline uint64_t gx__param64(const uint32_t *param)
 {

@@ -12,7 +12,7 @@
  *
  * How many windows are a group follows from the memory that their entries and buckets take.
  */
-#include "curve/curve.h"
+#include "curve/digits.h"
 #include "op/passes.h"
 
 /* What a group should have at most: entries of 16 bytes, and buckets. */
@@ -277,7 +277,7 @@ static struct msm multiplication(const struct gx_kernel_key *key, uint64_t n, ui
                     .bits = key->param[GX_PARAM_BITS],
                     .window = key->param[GX_PARAM_WINDOW],
                     .workgroup = workgroup};
-    m.windows = gx__msm_windows(m.bits, m.window);
+    m.windows = gx__digit_count(m.bits, m.window);
     m.group = key->param[GX_PARAM_MSM_GROUP];
     m.group = m.group && m.group < m.windows ? m.group : m.windows;
     m.coord_quads = m.curve->limbs / 2;

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/threads.h"
 #include "curve/point.h"
+#include "curve/digits.h"
 #include "device/gpu.h"
 #include "support/harness.h"
 
@@ -173,7 +174,7 @@ static void compare(const struct trial *t, const uint64_t *scalars, const uint64
 {
     uint64_t want[2 * GX_COORD_LIMBS], got[2 * GX_COORD_LIMBS];
     const size_t limbs = curve->limbs, bytes = limbs * sizeof *sums;
-    for (uint32_t w = 0; w < gx__msm_windows(t->bits, t->window); w++, sums += 4 * limbs) {
+    for (uint32_t w = 0; w < gx__digit_count(t->bits, t->window); w++, sums += 4 * limbs) {
         struct gx_xyzz p;
         memcpy(p.x, sums, bytes);
         memcpy(p.y, sums + limbs, bytes);
@@ -195,7 +196,7 @@ static void compare(const struct trial *t, const uint64_t *scalars, const uint64
 static void run_trial(const struct gx_gpu_kernel *kernel, const struct trial *t)
 {
     size_t point_bytes = point_limbs() * sizeof(uint64_t), scalar_bytes = SCALAR_LIMBS * 8;
-    size_t out_bytes = gx__msm_windows(t->bits, t->window) * 2 * point_bytes;
+    size_t out_bytes = gx__digit_count(t->bits, t->window) * 2 * point_bytes;
     uint64_t *scalars = gxt_alloc(t->n * scalar_bytes), *points = gxt_alloc(t->n * point_bytes);
     uint64_t *sums = gxt_alloc(out_bytes);
     struct gx_dispatch d = {.kernel = {.key = kernel->key, .impl = kernel}, .n = t->n};
