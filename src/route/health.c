@@ -100,6 +100,7 @@ void gx__health_gave_wrong_result(struct gx_device_slots *slots, struct gx_devic
     gx__count(&slot->mismatches, 1);
     gx__count(&slots->instance->counters.mismatches, 1);
     atomic_store(&engine->lost, true);
+    atomic_store(&slot->msm_looks, 0);
     uint64_t ns = rest(slot, GX_HEALTH_QUARANTINED, QUARANTINE_NS, QUARANTINE_MAX_NS);
     gx__log(slots->instance, GX_LOG_ERROR,
             "device '%s' gave a wrong result and is not used for %llu s", slot->name,
