@@ -43,14 +43,19 @@ own_libraries() {
     ldd "$1" | awk '$1 ~ /^lib(jansson|gx-)/ {print $3}' | xargs -r cp -L -t "$dir/bin"
 }
 
-# As the crate's own build script compiles it.
-build_blst() {
-    tool cc && sources blst || return 2
+# blst, as the crate's own build script compiles it.
+blst_objects() {
     local blst=$dir/src/blst/blst flags=(-O2 -fno-builtin -Wno-unused-function)
     [[ $(uname -m) != x86_64 ]] || flags+=(-mno-avx)
     ! adx || flags+=(-D__ADX__)
     cc "${flags[@]}" -c "$blst/src/server.c" -o "$dir/src/blst/server.o" &&
-        cc "${flags[@]}" -c "$blst/build/assembly.S" -o "$dir/src/blst/assembly.o" &&
+        cc "${flags[@]}" -c "$blst/build/assembly.S" -o "$dir/src/blst/assembly.o"
+}
+
+build_blst() {
+    tool cc && sources blst || return 2
+    local blst=$dir/src/blst/blst
+    blst_objects &&
         cc -std=c11 -O2 -fopenmp -I"$blst/bindings" "$here/blst.c" \
             "$dir"/src/blst/{server,assembly}.o -o "$dir/bin/blst"
 }
@@ -73,14 +78,15 @@ build_gnark() {
             CGO_ENABLED=0 GOAMD64=v3 GOFLAGS=-mod=vendor go build -o "$dir/bin/gnark" .)
 }
 
-# sppark's headers want blst's beside them.
+# sppark's headers want blst's beside them, and its host code blst itself.
 build_sppark() {
-    local nvcc
+    local nvcc flags=()
     nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) || { why="no nvcc here" && return 2; }
-    sources sppark && sources blst || return 2
-    "$nvcc" -O3 -std=c++17 -arch="${CUDA_ARCH:-native}" -DFEATURE_BLS12_381 \
+    tool cc && sources sppark && sources blst || return 2
+    ! adx || flags+=(-D__ADX__)
+    blst_objects && "$nvcc" -O3 "${flags[@]}" -std=c++17 -arch="${CUDA_ARCH:-native}" -DFEATURE_BLS12_381 \
         -I"$dir/src/sppark/sppark" -I"$dir/src/blst/blst/src" "$here/sppark.cu" \
-        "$dir/src/sppark/sppark/util/all_gpus.cpp" -o "$dir/bin/sppark"
+        "$dir/src/sppark/sppark/util/all_gpus.cpp" "$dir"/src/blst/{server,assembly}.o -o "$dir/bin/sppark"
 }
 
 for peer in gpuexec blst arkworks gnark sppark; do

@@ -2,7 +2,7 @@
  *
  * bench/peers: gpuexec itself, as a program uses it: through gpuexec.h, its checks on. The
  * argument is the device. "cpu" works on host memory; any other device on buffers in its own
- * memory, several jobs to a call.
+ * memory, several jobs to a call. Sums are of points that the device keeps.
  */
 #define PEER_START start
 static void start(int argc, char **argv);
@@ -11,7 +11,7 @@ static void start(int argc, char **argv);
 
 #include <gpuexec.h>
 
-enum { JOBS = 64 };
+enum { JOBS = 64, SCALAR_BITS = 255 };
 
 static const char *device = "cpu";
 static int resident;
@@ -20,6 +20,8 @@ static gx_buf *buffers[3]; /* a, b, out; where resident */
 static gx_job jobs[JOBS];  /* all the same */
 static gx_domain *domain;  /* of transforms */
 static gx_ntt_params ntt;
+static gx_points *points; /* of sums */
+static gx_msm_params msm;
 
 static void start(int argc, char **argv)
 {
@@ -33,6 +35,7 @@ static const char *peer_open(unsigned threads)
     const gx_config config = {
         .struct_size = sizeof config, .device = device, .threads = resident ? 0 : threads};
     gx_domain_destroy(&domain);
+    gx_points_destroy(&points);
     gx_close(&ctx);
     return gx_open(&config, &ctx) == GX_OK ? NULL : gx_last_message();
 }
@@ -53,7 +56,8 @@ static const char *upload(void)
 static const char *peer_load(void)
 {
     const char *wrong = ctx || !resident ? NULL : peer_open(0);
-    return wrong || !resident ? wrong : upload();
+    gx_points_destroy(&points);
+    return wrong || !resident || gx_curve_by_name(loaded.kind) ? wrong : upload();
 }
 
 /* "ntt-nr": its order, of the input and of the output. */
@@ -71,8 +75,38 @@ static const char *choose_transform(const char *order)
     return NULL;
 }
 
+/* The device keeps the points; scalars and result are in host memory. */
+static const char *choose_sum(unsigned threads)
+{
+    const gx_points_desc desc = {.struct_size = sizeof desc,
+                                 .curve = gx_curve_by_name(loaded.kind),
+                                 .form = GX_POINT_XY_MONT,
+                                 .points = loaded.b,
+                                 .count = loaded.n};
+    const char *wrong = resident ? NULL : peer_open(threads);
+    if (wrong)
+        return wrong;
+    gx_points_destroy(&points);
+    if (gx_points_create(ctx, &desc, &points, NULL) != GX_OK)
+        return gx_last_message();
+    msm = (gx_msm_params){.struct_size = sizeof msm,
+                          .points = points,
+                          .count = loaded.n,
+                          .scalar_bits = SCALAR_BITS,
+                          .result_form = GX_POINT_XY_MONT};
+    jobs[0] = (gx_job){.op = GX_MSM,
+                       .field = gx_curve_get_info(desc.curve)->scalar_field,
+                       .n = loaded.n,
+                       .a = gx_host(loaded.a),
+                       .out = gx_host(loaded.out),
+                       .params = &msm};
+    return NULL;
+}
+
 static const char *peer_choose(const char *op, unsigned threads)
 {
+    if (gx_curve_by_name(loaded.kind))
+        return strcmp(op, "msm") ? "gpuexec does not have it" : choose_sum(threads);
     const char *order = strncmp(op, "ntt-", 4) ? NULL : op + 4;
     gx_job job = {.field = gx_field_by_name(loaded.kind), .n = loaded.n};
     job.op = order ? GX_NTT : gx_op_by_name(op);
@@ -92,7 +126,7 @@ static const char *peer_choose(const char *op, unsigned threads)
 
 static const char *peer_repeat(unsigned long times)
 {
-    const unsigned long most = resident ? JOBS : 1;
+    const unsigned long most = resident && !points ? JOBS : 1;
     for (unsigned long left = times; left;) {
         unsigned long count = left < most ? left : most;
         if (gx_run(ctx, jobs, count, NULL, NULL) != GX_OK)
@@ -104,7 +138,7 @@ static const char *peer_repeat(unsigned long times)
 
 static const char *peer_results(void)
 {
-    if (resident && gx_buf_read(buffers[2], 0, loaded.out, loaded.bytes_out) != GX_OK)
+    if (resident && !points && gx_buf_read(buffers[2], 0, loaded.out, loaded.bytes_out) != GX_OK)
         return gx_last_message();
     return NULL;
 }

@@ -4,8 +4,9 @@
 
 Builds what fetch.sh brought to DIR (build.sh) and runs one adaptor per peer; adaptor.h has the
 protocol. Every result is compared, bit by bit, with integers of Python before anything is
-timed; of large transforms some outputs are, and all with those of the first peer. In each turn every peer runs for some milliseconds, in an order that alternates. Figures
-are medians over the turns, with the lowest and the highest; ratios are taken turn by turn.
+timed; of large transforms some outputs are, and all with those of the first peer. In each turn
+every peer runs for some milliseconds, in an order that alternates. Figures are medians over the
+turns, with the lowest and the highest; ratios are taken turn by turn.
 """
 import argparse
 import csv
@@ -58,6 +59,57 @@ FIELDS = {
               0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001),
     )
 }
+
+
+class Curve:
+    """y^2 = x^3 + b over a field, points as pairs of plain integers, None being infinity."""
+
+    def __init__(self, name, field, scalars, generator):
+        self.name, self.field, self.scalars, self.generator = name, field, scalars, generator
+        self.size = 2 * field.size
+
+    def add(self, first, second):
+        if first is None or second is None:
+            return first or second
+        (x, y), (u, v), p = first, second, self.field.p
+        if x == u and (y != v or not y):
+            return None
+        slope = (3 * x * x * pow(2 * y, -1, p) if x == u else (v - y) * pow(u - x, -1, p)) % p
+        w = (slope * slope - x - u) % p
+        return w, (slope * (x - w) - y) % p
+
+    def multiply(self, k, point):
+        result = None
+        for bit in f"{k:b}":
+            result = self.add(result, result)
+            if bit == "1":
+                result = self.add(result, point)
+        return result
+
+    def add_to_all(self, points, other):
+        """Sums with one point that is none of them nor the opposite of one, with one inversion."""
+        (u, v), p, products = other, self.field.p, [1]
+        for x, _ in points:
+            products.append(products[-1] * (u - x) % p)
+        rest, sums = pow(products.pop(), -1, p), []
+        for x, y in reversed(points):
+            slope = (v - y) * rest * products.pop() % p
+            rest = rest * (u - x) % p
+            w = (slope * slope - x - u) % p
+            sums.append((w, (slope * (x - w) - y) % p))
+        return sums[::-1]
+
+    def encode(self, points):
+        f = self.field
+        return f.encode(c * f.r % f.p for point in points for c in point or (0, 0))
+
+
+G1 = Curve("bls12-381-g1", FIELDS["bls12-381-fq"], FIELDS["bls12-381-fr"], (
+    int("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905"
+        "a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb", 16),
+    int("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af6"
+        "00db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1", 16)))
+KINDS = {**FIELDS, G1.name: G1}
 
 
 class Elementwise:
@@ -157,6 +209,30 @@ class Transform:
         return None
 
 
+class Sum:
+    """A multi-scalar multiplication: a are plain scalars, b affine points in Montgomery form, which
+    repeat where there are many; the result is one affine point."""
+
+    per_element = 1
+    truth = "the integers of Python"
+    SIZES = {"cpu": [1 << 12, 1 << 16], "gpu": [1 << k for k in (10, 14, 16, 20, 22, 24)]}
+    SCALAR_BYTES = 32
+
+    def sizes(self, where, args):
+        return args.msm_sizes or self.SIZES[where]
+
+    def operands(self, session, curve, n):
+        return session.operands((curve, n), lambda: Points(session.folder, curve, n))
+
+    def load(self, curve, n):
+        return self.SCALAR_BYTES, curve.size, curve.size
+
+    def first_difference(self, curve, operands, n, file):
+        if operands.known is None:
+            operands.known = curve.encode([operands.sum()])
+        return None if file.read() == operands.known else 0
+
+
 # mul64 is a * b^64 with one load: arithmetic without memory.
 OPS = {
     "add": Elementwise(lambda f, a, b: (a + b) % f.p),
@@ -166,6 +242,7 @@ OPS = {
     "ntt-nn": Transform("nn"),
     "ntt-nr": Transform("nr"),
     "ntt-rn": Transform("rn"),
+    "msm": Sum(),
 }
 
 # What is measured: where, field, operation.
@@ -178,6 +255,7 @@ CASES = [
     ("cpu", "bls12-381-fr", "ntt-nn"),
     ("cpu", "bls12-381-fr", "ntt-nr"),
     ("cpu", "bn254-fr", "mul"),
+    ("cpu", G1.name, "msm"),
     ("gpu", "bls12-381-fq", "add"),
     ("gpu", "bls12-381-fq", "mul"),
     ("gpu", "bls12-381-fq", "mul64"),
@@ -188,6 +266,7 @@ CASES = [
     ("gpu", "bls12-381-fr", "ntt-nr"),
     ("gpu", "bls12-381-fr", "ntt-rn"),
     ("gpu", "bn254-fr", "mul"),
+    ("gpu", G1.name, "msm"),
 ]
 
 # Columns and marks: name, program in DIR/bin, where it runs, colour, shape in the chart.
@@ -204,7 +283,7 @@ UNITS = {  # of the tables, from nanoseconds per element, and the number of elem
     "cpu": ("ns per element", lambda ns, n: ns),
     "gpu": ("G elements per second", lambda ns, n: 1 / ns),
 }
-MS = "ms per transform", lambda ns, n: ns * n / 1e6
+MS = "ms", lambda ns, n: ns * n / 1e6
 
 
 class Gone(Exception):
@@ -293,7 +372,8 @@ class Operands:
 class Distinct:
     """n different elements of a field, for both operands, and the outputs of their transforms."""
 
-    def __init__(self, folder, field, n):
+    def __init__(self, folder, field, n, top=15):
+        """top: the bits of the highest byte; the default is below half of any modulus here."""
         self.field, self.known, self.results = field, {}, {}
         self.path = os.path.join(folder, f"{field.name}.{n}")
         self.paths = [self.path, self.path]
@@ -301,8 +381,8 @@ class Distinct:
         data = bytearray()
         for at in range(0, n * field.size, piece):  # all at once are too many for randbytes
             data += source.randbytes(min(piece, n * field.size - at))
-        top = slice(field.size - 1, None, field.size)  # cut to below half of any modulus here
-        data[top] = data[top].translate(bytes(byte & 15 for byte in range(256)))
+        highest = slice(field.size - 1, None, field.size)
+        data[highest] = data[highest].translate(bytes(byte & top for byte in range(256)))
         with open(self.path, "wb") as file:
             file.write(data)
 
@@ -315,6 +395,37 @@ class Distinct:
         for path in [self.path, *self.results.values()]:
             if os.path.exists(path):
                 os.unlink(path)
+
+
+class Points:
+    """n scalars, and up to DISTINCT different points: multiples t + i * d of the generator."""
+
+    def __init__(self, folder, curve, n):
+        self.curve, self.n, self.known = curve, n, None
+        self.scalars = Distinct(folder, curve.scalars, n, 63)
+        self.paths = [self.scalars.path, os.path.join(folder, f"{curve.name}.{n}")]
+        source = random.Random(curve.name)
+        self.t, self.d = (source.randrange(1, curve.scalars.p) for _ in range(2))
+        first, step = (curve.multiply(k, curve.generator) for k in (self.t, self.d))
+        points = [first]
+        while len(points) < min(n, DISTINCT):
+            points += curve.add_to_all(points, step)
+            step = curve.add(step, step)
+        self.count = min(n, DISTINCT)
+        with open(self.paths[1], "wb") as file:
+            file.write(curve.encode(points[:self.count]))
+
+    def sum(self):
+        total, size = 0, self.curve.scalars.size
+        with open(self.paths[0], "rb") as file:
+            for i in range(self.n):
+                scalar = int.from_bytes(file.read(size), "little")
+                total += scalar * (self.t + i % self.count * self.d)
+        return self.curve.multiply(total % self.curve.scalars.p, self.curve.generator)
+
+    def close(self):
+        self.scalars.close()
+        os.unlink(self.paths[1])
 
 
 class Session:
@@ -442,7 +553,7 @@ class Session:
                         ops, key=lambda op: OPS[op].sizes(where, self.args)):
                     alike = list(alike)
                     for n in sizes:
-                        self.group(adaptors, where, FIELDS[name], n, alike, self.threads(where, n))
+                        self.group(adaptors, where, KINDS[name], n, alike, self.threads(where, n))
         finally:
             for adaptor in adaptors:
                 adaptor.close()
@@ -532,13 +643,13 @@ def cell(row, unit):
     return text
 
 
-def is_transform(row):
-    return isinstance(OPS[row["op"]], Transform)
+def is_whole(row):
+    return isinstance(OPS[row["op"]], (Transform, Sum))
 
 
 def tables(rows, where):
-    return (table([r for r in rows if not is_transform(r)], where, *UNITS[where]) +
-            table([r for r in rows if is_transform(r)], where, *MS))
+    return (table([r for r in rows if not is_whole(r)], where, *UNITS[where]) +
+            table([r for r in rows if is_whole(r)], where, *MS))
 
 
 def table(rows, where, unit, convert):
@@ -700,6 +811,8 @@ def arguments():
                    help="elements on the GPU (16M)")
     p.add_argument("--ntt-sizes", type=numbers, metavar="N,...",
                    help="elements of a transform (1M on the CPU; 64K,1M,16M on the GPU)")
+    p.add_argument("--msm-sizes", type=numbers, metavar="N,...",
+                   help="points of a sum (4096,64K on the CPU; 1024,16K,64K,1M,4M,16M on the GPU)")
     p.add_argument("--threads", type=number, default=len(os.sched_getaffinity(0)), metavar="N",
                    help="beside one thread, for the larger sizes (all)")
     p.add_argument("--peers", type=listed([p[0] for p in PEERS]), metavar="NAME,...",

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench/peers: sppark's field types and transforms on an NVIDIA GPU, operands and results in its
- * memory. The kernels are one line each: one thread, one element. "mul64" multiplies 64 times for
- * each load: arithmetic alone. Transforms are in place: repeated, they go on with their results.
+ * bench/peers: sppark's field types, transforms and sums of points on an NVIDIA GPU, operands and
+ * results in its memory. The kernels are one line each: one thread, one element. "mul64" multiplies
+ * 64 times for each load: arithmetic alone. Transforms are in place: repeated, they go on with
+ * their results. The points of sums are in the GPU's memory, their scalars and results in the
+ * host's.
  */
 #include "adaptor.h"
 
 #include <cuda_runtime.h>
+#include <ec/jacobian_t.hpp>
+#include <ec/xyzz_t.hpp>
 #include <ff/alt_bn128.hpp>
 #include <ff/bls12-381.hpp>
 #include <ntt/ntt.cuh> /* for bls12_381::fr_t, as FEATURE_BLS12_381 says */
+
+typedef jacobian_t<bls12_381::fp_t> point_t;
+typedef xyzz_t<bls12_381::fp_t> bucket_t;
+typedef bucket_t::affine_t affine_t;
+typedef bls12_381::fr_t scalar_t;
+#include <msm/pippenger.cuh> /* for these four types */
 
 enum { BLOCK = 256 };
 
@@ -43,9 +53,21 @@ template <class F> static void launch(void (*kernel)(F *, const F *, const F *, 
 
 static void transform(NTT::InputOutputOrder order)
 {
-    NTT::Base_dev_ptr(select_gpu()[0], (bls12_381::fr_t *)memory[2],
-                      63 - __builtin_clzll(loaded.n), order, NTT::Direction::forward,
-                      NTT::Type::standard);
+    NTT::Base_dev_ptr(select_gpu()[0], (bls12_381::fr_t *)memory[2], 63 - __builtin_clzll(loaded.n),
+                      order, NTT::Direction::forward, NTT::Type::standard);
+}
+
+static msm_t<bucket_t, point_t, affine_t, scalar_t> *msm; /* with its points */
+
+static void add_up(void)
+{
+    point_t sum;
+    const affine_t *its_own = NULL;
+    RustError e = msm->invoke(sum, its_own, loaded.n, (const scalar_t *)loaded.a, false);
+    if (e.code != cudaSuccess)
+        memset(loaded.out, 0xff, loaded.bytes_out);
+    else
+        *(affine_t *)loaded.out = sum;
 }
 
 static const struct {
@@ -62,6 +84,7 @@ static const struct {
     {"bls12-381-fr", "ntt-nn", [] { transform(NTT::InputOutputOrder::NN); }},
     {"bls12-381-fr", "ntt-nr", [] { transform(NTT::InputOutputOrder::NR); }},
     {"bls12-381-fr", "ntt-rn", [] { transform(NTT::InputOutputOrder::RN); }},
+    {"bls12-381-g1", "msm", add_up},
 };
 
 static void (*chosen)(void);
@@ -71,8 +94,28 @@ static const char *check(cudaError_t e)
     return e == cudaSuccess ? NULL : cudaGetErrorString(e);
 }
 
+static bool has_points(void)
+{
+    return !strcmp(loaded.kind, "bls12-381-g1");
+}
+
+static const char *load_points(void)
+{
+    try {
+        msm =
+            new msm_t<bucket_t, point_t, affine_t, scalar_t>((const affine_t *)loaded.b, loaded.n);
+    } catch (const cuda_error &e) {
+        return cudaGetErrorString((cudaError_t)e.code());
+    }
+    return NULL;
+}
+
 static const char *peer_load(void)
 {
+    delete msm;
+    msm = NULL;
+    if (has_points())
+        return load_points();
     const unsigned char *const from[] = {loaded.a, loaded.b, loaded.out};
     const size_t bytes[] = {loaded.bytes_a, loaded.bytes_b, loaded.bytes_out};
     const char *wrong = NULL;
@@ -92,10 +135,12 @@ static const char *peer_choose(const char *op, unsigned threads)
     for (const auto &o : operations)
         if (!strcmp(o.kind, loaded.kind) && !strcmp(o.op, op)) {
             chosen = o.run;
-            const char *wrong = check(cudaMemcpy(
-                memory[2], memory[0],
-                loaded.bytes_a < loaded.bytes_out ? loaded.bytes_a : loaded.bytes_out,
-                cudaMemcpyDeviceToDevice)); /* returns before it is done */
+            if (has_points())
+                return NULL;
+            const char *wrong = check(
+                cudaMemcpy(memory[2], memory[0],
+                           loaded.bytes_a < loaded.bytes_out ? loaded.bytes_a : loaded.bytes_out,
+                           cudaMemcpyDeviceToDevice)); /* returns before it is done */
             return wrong ? wrong : check(cudaDeviceSynchronize());
         }
     return "not among the kernels of sppark.cu";
@@ -111,5 +156,7 @@ static const char *peer_repeat(unsigned long times)
 
 static const char *peer_results(void)
 {
+    if (has_points())
+        return NULL;
     return check(cudaMemcpy(loaded.out, memory[2], loaded.bytes_out, cudaMemcpyDeviceToHost));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bench/peers: gnark-crypto, by its vectors (AVX-512 where it has that for the field), its batch
-// inverse, which allocates its result, and its transforms, which are in place: repeated, they go on
-// with their results. The protocol is in ../adaptor.h.
+// inverse, which allocates its result, its transforms, which are in place: repeated, they go on
+// with their results, and its sums of points, of scalars in Montgomery form. The protocol is in ../adaptor.h.
 package main
 
 import (
@@ -15,6 +15,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/consensys/gnark-crypto/ecc"
+	bls "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	blsfp "github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	blsfr "github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
@@ -185,12 +187,59 @@ func loadFr(n int, a, b string) (loaded, error) {
 	return x, err
 }
 
+// points holds the operands of sums, and their result.
+type points struct {
+	scalars []blsfr.Element
+	points  []bls.G1Affine
+	sum     []bls.G1Affine
+	threads int
+}
+
+func (x *points) choose(op string, threads int) bool {
+	x.threads = threads
+	return op == "msm"
+}
+
+func (x *points) repeat(times int) {
+	for ; times > 0; times-- {
+		x.sum[0].MultiExp(x.points, x.scalars, ecc.MultiExpConfig{NbTasks: x.threads})
+	}
+}
+
+func (x *points) write(path string) error {
+	return os.WriteFile(path, asBytes(x.sum), 0o666)
+}
+
+func (x *points) release() {
+	syscall.Munmap(asBytes(x.scalars))
+	syscall.Munmap(asBytes(x.points))
+}
+
+// loadPoints reads plain scalars and points in Montgomery form.
+func loadPoints(n int, a, b string) (loaded, error) {
+	x := &points{sum: make([]bls.G1Affine, 1)}
+	var err error
+	if x.scalars, err = readArray[blsfr.Element](n, a); err != nil {
+		return nil, err
+	}
+	for i := range x.scalars {
+		plain := [blsfr.Bytes]byte(asBytes(x.scalars[i : i+1]))
+		if x.scalars[i], err = blsfr.LittleEndian.Element(&plain); err != nil {
+			return nil, err
+		}
+	}
+	x.points, err = readArray[bls.G1Affine](n, b)
+	return x, err
+}
+
 func loadKind(kind string, n int, a, b string) (loaded, error) {
 	switch kind {
 	case "bls12-381-fq":
 		return load(n, a, b, operations[blsfp.Element, blsfp.Vector](blsfp.BatchInvert))
 	case "bls12-381-fr":
 		return loadFr(n, a, b)
+	case "bls12-381-g1":
+		return loadPoints(n, a, b)
 	case "bn254-fr":
 		return load(n, a, b, operations[bnfr.Element, bnfr.Vector](bnfr.BatchInvert))
 	}

@@ -2,7 +2,9 @@
 //
 // bench/peers: arkworks, with its assembly and its rayon. The protocol is in ../../adaptor.h.
 // Batch inverses are in place, as in arkworks: repeated, they go back and forth. So are transforms,
-// which go on with their results.
+// which go on with their results. Sums of points take plain scalars.
+use ark_bls12_381::{Fq, Fr, G1Affine, G1Projective};
+use ark_ec::{AffineRepr, CurveGroup, VariableBaseMSM};
 use ark_ff::{batch_inversion, BigInt, FftField};
 use ark_poly::{EvaluationDomain, Radix2EvaluationDomain};
 use rayon::prelude::*;
@@ -37,8 +39,8 @@ macro_rules! element {
         }
     };
 }
-element!(ark_bls12_381::Fq, 6);
-element!(ark_bls12_381::Fr, 4);
+element!(Fq, 6);
+element!(Fr, 4);
 element!(ark_bn254::Fr, 4);
 
 #[derive(Clone, Copy)]
@@ -47,10 +49,12 @@ enum Op {
     Mul,
     Inv,
     Ntt,
+    Sum,
 }
 
 /// Operands, whichever kind they are of.
 trait Loaded: Send {
+    fn has(&self, op: Op) -> bool;
     fn prepare(&mut self);
     fn run(&mut self, op: Op, threads: usize);
     fn write(&self, path: &str) -> Result<()>;
@@ -75,11 +79,7 @@ fn new_array<F>(n: usize) -> Vec<F> {
 }
 
 fn read_array<F: Element>(path: &str, n: usize) -> Result<Vec<F>> {
-    let file = std::fs::read(path).map_err(|e| format!("{path}: {e}"))?;
-    let words: Vec<u64> = file
-        .chunks_exact(8)
-        .map(|c| u64::from_le_bytes(c.try_into().unwrap()))
-        .collect();
+    let words = read_words(path)?;
     let mut array = new_array(n);
     array.extend(
         words
@@ -116,6 +116,10 @@ fn elementwise<F: Element>(x: &mut Arrays<F>, threads: usize, f: impl Fn(&F, &F)
 }
 
 impl<F: Element> Loaded for Arrays<F> {
+    fn has(&self, op: Op) -> bool {
+        !matches!(op, Op::Sum)
+    }
+
     fn prepare(&mut self) {
         self.out.copy_from_slice(&self.a);
     }
@@ -130,6 +134,7 @@ impl<F: Element> Loaded for Arrays<F> {
                     domain.fft_in_place(&mut self.out)
                 }
             }
+            Op::Sum => {}
         }
     }
 
@@ -140,6 +145,57 @@ impl<F: Element> Loaded for Arrays<F> {
             file.write_all(&limb.to_le_bytes()).map_err(wrong)?;
         }
         file.flush().map_err(wrong)
+    }
+}
+
+struct Points {
+    scalars: Vec<BigInt<4>>,
+    points: Vec<G1Affine>,
+    sum: G1Affine,
+}
+
+fn read_words(path: &str) -> Result<Vec<u64>> {
+    let file = std::fs::read(path).map_err(|e| format!("{path}: {e}"))?;
+    let words = file.chunks_exact(8);
+    Ok(words
+        .map(|c| u64::from_le_bytes(c.try_into().unwrap()))
+        .collect())
+}
+
+fn load_points(n: usize, a: &str, b: &str) -> Result<Box<dyn Loaded>> {
+    let words = read_words(a)?;
+    let mut scalars = new_array(n);
+    let numbers = words.chunks_exact(4);
+    scalars.extend(numbers.map(|w| BigInt(w.try_into().unwrap())).take(n));
+    let coordinates = read_words(b)?;
+    let point =
+        |w: &[u64]| G1Affine::new_unchecked(Fq::from_limbs(&w[..6]), Fq::from_limbs(&w[6..]));
+    let mut points = new_array(n);
+    points.extend(coordinates.chunks_exact(12).map(point).cycle().take(n));
+    let sum = G1Affine::zero();
+    Ok(Box::new(Points {
+        scalars,
+        points,
+        sum,
+    }))
+}
+
+impl Loaded for Points {
+    fn has(&self, op: Op) -> bool {
+        matches!(op, Op::Sum)
+    }
+
+    fn prepare(&mut self) {}
+
+    fn run(&mut self, _: Op, _: usize) {
+        self.sum = G1Projective::msm_bigint(&self.points, &self.scalars).into_affine();
+    }
+
+    fn write(&self, path: &str) -> Result<()> {
+        let (x, y) = self.sum.xy().unwrap_or_default();
+        let limbs = x.limbs().iter().chain(y.limbs());
+        let bytes: Vec<u8> = limbs.flat_map(|limb| limb.to_le_bytes()).collect();
+        std::fs::write(path, bytes).map_err(|e| format!("{path}: {e}"))
     }
 }
 
@@ -174,8 +230,14 @@ impl Adaptor {
             "mul" => Some(Op::Mul),
             "inv" => Some(Op::Inv),
             "ntt-nn" => Some(Op::Ntt),
+            "msm" => Some(Op::Sum),
             _ => return Ok("no arkworks does not have it".into()),
         };
+        if let (Some(loaded), Some(op)) = (&self.loaded, self.op) {
+            if !loaded.has(op) {
+                return Ok("no arkworks does not have it".into());
+            }
+        }
         let threads = threads.parse().map_err(|_| "bad number of threads")?;
         if self.pool.is_none() || threads != self.threads {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -204,8 +266,9 @@ impl Adaptor {
         let n = n.parse().map_err(|_| "bad number")?;
         self.loaded = None; // frees it first
         self.loaded = Some(match kind {
-            "bls12-381-fq" => load::<ark_bls12_381::Fq>(n, a, b)?,
-            "bls12-381-fr" => load::<ark_bls12_381::Fr>(n, a, b)?,
+            "bls12-381-fq" => load::<Fq>(n, a, b)?,
+            "bls12-381-fr" => load::<Fr>(n, a, b)?,
+            "bls12-381-g1" => load_points(n, a, b)?,
             "bn254-fr" => load::<ark_bn254::Fr>(n, a, b)?,
             _ => return Ok("no the adaptor of arkworks lacks this kind".into()),
         });
