@@ -106,6 +106,7 @@ part_cpu() {
     run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
     run bench-all-threads.csv gpuexec bench --csv
     run ntt-cpu.csv gpuexec bench --suite ntt --device cpu --csv
+    run msm-cpu.csv gpuexec bench --suite msm --device cpu --csv
 }
 
 # The same GPU through wgpu, with resident results next to its own. Results from host memory compare
@@ -142,6 +143,7 @@ part_gpu() {
     run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
     run router.csv gpuexec bench --suite router --csv
     run ntt.csv gpuexec bench --suite ntt --device "$gpu" --csv
+    run msm.csv gpuexec bench --suite msm --device "$gpu" --csv
     run seeds.md gpuexec bench --suite seeds
     rm -f "$results/scan.csv" # of an earlier session, which scan would keep
     run scan.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --op add,mul,inv --resident -o "$results/scan.csv"
