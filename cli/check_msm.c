@@ -10,7 +10,7 @@
 
 /* Points of a job that the reference computes, which takes a millisecond for each, and of a large
  * one, unless more are asked for. */
-enum { SMALL_POINTS = 24, LARGE_POINTS = 4096, BATCH_MAX = 3, SCALAR_BYTES = 32, FEW_BITS = 70 };
+enum { SMALL_POINTS = 16, LARGE_POINTS = 4096, BATCH_MAX = 3, SCALAR_BYTES = 32, FEW_BITS = 70 };
 
 typedef struct checking {
     gx_ctx *ctx;
@@ -173,7 +173,7 @@ static gx_status check_small_jobs(const checking *c)
                                  .points = made,
                                  .count = count};
     gx_points *points = NULL;
-    data_mixed(c->data->field, scalars, count, c->data->seed, 1);
+    data_mixed(c->data->field, scalars, count, c->data->seed, 2);
     gx_status s = gx_points_multiply(c->ctx, &multiply);
     if (s == GX_OK)
         s = gx_points_create(c->ctx, &desc, &points, NULL);

@@ -195,7 +195,7 @@ const command cmd_verify = {
         "elements so that all threads take part. Transforms of every kind are compared at 32\n"
         "elements, for which the reference uses the definition; of a large one some outputs, the\n"
         "sum of all, and the way back are. Operations on polynomials are compared likewise, and\n"
-        "multi-scalar multiplications on every curve of the field: 24 points with the reference,\n"
+        "multi-scalar multiplications on every curve of the field: 16 points with the reference,\n"
         "and 4096 that are known multiples of the generator with the multiple of the result.\n"
         "\n"
         "On a mismatch, the first differing element is shown (index, operands, expected, got) and\n"
