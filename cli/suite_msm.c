@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Suite msm of gpuexec bench: multi-scalar multiplications by size and by kind of scalars, with
- * points that the device keeps and scalars in host memory; the CPU with one thread and with all.
- * The points are known multiples of the generator, by which every row is verified before it is
- * timed.
+ * points that the device keeps and scalars in host memory; the CPU with one thread and with all,
+ * and with a table. The points are known multiples of the generator, by which every row is verified
+ * before it is timed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,10 @@
 
 enum { DEFAULT_SAMPLES = 21, SCALAR_BYTES = 32 };
 
+/* With a table of multiples, which only CPUs have: up to so many points, in so much memory. */
+#define TABLE_POINTS ((size_t)1 << 16)
+#define TABLE_BYTES  ((uint64_t)64 << 20)
+
 static const number_list default_sizes = {
     8, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24}};
 
@@ -32,6 +36,7 @@ static column columns[] = {
     COLUMN(TEXT, "curve", "curve", 12, .flags = COL_WIDE),
     COLUMN(TEXT, "scalars", "scalars", 8),
     COLUMN(COUNT, "points", "points", 8),
+    COLUMN(COUNT, "table_mib", "table", 5),
     COLUMN(COUNT, "threads", "thr", 3),
     COLUMN(COUNT, "samples", "n", 3, .flags = COL_WIDE),
     COLUMN(REAL, "median_ms", "ms", 9, .decimals = 3),
@@ -61,8 +66,10 @@ typedef struct benchmark {
     unsigned char *scalars;
     gx_points *points; /* those of a size, in ctx */
     const char *device;
-    double ns_per_point; /* of the previous row; 0: unknown */
-    double uniform_ns;   /* of the same size */
+    bool is_cpu;
+    uint64_t table_bytes; /* of the points */
+    double ns_per_point;  /* of the previous row; 0: unknown */
+    double uniform_ns;    /* of the same size, without a table */
     double first_ns;
     uint64_t rows;
 } benchmark;
@@ -84,8 +91,9 @@ static void make_scalars(benchmark *b, int kind, size_t n)
 }
 
 /* Points of this size in the context, which the device has not seen yet. */
-static int make_points(benchmark *b, size_t n)
+static int make_points(benchmark *b, size_t n, uint64_t table_bytes)
 {
+    b->table_bytes = table_bytes;
     size_t bytes = gx_curve_get_info(b->curve)->affine_bytes;
     if (n > b->made) {
         unsigned char *more = data_alloc(n * bytes);
@@ -104,7 +112,8 @@ static int make_points(benchmark *b, size_t n)
                                  .form = GX_POINT_XY_MONT,
                                  .points = b->xy,
                                  .count = n,
-                                 .check = GX_CHECK_NONE};
+                                 .check = GX_CHECK_NONE,
+                                 .table_bytes = table_bytes};
     free(b->scalars);
     b->scalars = data_alloc(n * SCALAR_BYTES);
     gx_status s = gx_points_create(b->ctx, &desc, &b->points, NULL);
@@ -114,13 +123,14 @@ static int make_points(benchmark *b, size_t n)
 static bool show(benchmark *b, int kind, size_t n, const measurement *m)
 {
     double device_ns = m->stage_ns[STAGE_COMPUTE];
-    if (kind == UNIFORM)
+    if (kind == UNIFORM && !b->table_bytes)
         b->uniform_ns = m->wall_ns.median;
     cell cells[COLUMNS] = {
         CELL_TEXT(b->device),
         CELL_TEXT(gx_curve_get_info(b->curve)->name),
         CELL_TEXT(kinds[kind]),
         CELL_COUNT(n),
+        b->table_bytes ? CELL_COUNT(b->table_bytes >> 20) : CELL_MISSING,
         CELL_COUNT(m->threads),
         CELL_COUNT(m->samples),
         CELL_REAL(m->wall_ns.median / 1e6),
@@ -173,7 +183,8 @@ static int bench_row(benchmark *b, int kind, size_t n)
         return rc;
     if (measure_job(b->ctx, &job, b->device, &b->plan, &m, &report) != GX_OK)
         return cli_job_failed(&report);
-    b->ns_per_point = m.wall_ns.median / (double)n;
+    if (!b->table_bytes)
+        b->ns_per_point = m.wall_ns.median / (double)n;
     return show(b, kind, n, &m) ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -185,9 +196,15 @@ static int bench_size(benchmark *b, size_t n)
                   n, b->device, expected_s, n);
         return EXIT_DONE;
     }
-    int rc = make_points(b, n);
+    int rc = make_points(b, n, 0);
     for (int kind = 0; rc == EXIT_DONE && kind < KINDS; kind++)
         rc = bench_row(b, kind, n);
+    gx_points_destroy(&b->points);
+    if (rc != EXIT_DONE || !b->is_cpu || n > TABLE_POINTS)
+        return rc;
+    rc = make_points(b, n, TABLE_BYTES);
+    if (rc == EXIT_DONE)
+        rc = bench_row(b, UNIFORM, n);
     gx_points_destroy(&b->points);
     return rc;
 }
@@ -210,7 +227,8 @@ static int bench_targets(benchmark *b, const target_list *targets)
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++) {
         b->device = targets->names[i];
-        if (target_is_cpu(targets, b->device) && !threads && targets->threads > 1)
+        b->is_cpu = target_is_cpu(targets, b->device);
+        if (b->is_cpu && !threads && targets->threads > 1)
             rc = bench_device(b, 1);
         if (rc == EXIT_DONE)
             rc = bench_device(b, threads);
