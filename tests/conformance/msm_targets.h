@@ -11,7 +11,7 @@
 
 enum { MSM_CURVES = 4 };
 
-/* Every tier of the CPU and every GPU there is, or the WebGPU devices alone. */
+/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone. */
 void msm_open_targets(void);
 /* The last test. */
 void msm_close_targets(void **state);
@@ -25,8 +25,11 @@ gx_ctx *msm_any(void);
 void msm_check(const struct target *t, gx_curve curve, const gx_msm_params *p, size_t batch,
                const void *scalars, const void *want, const char *what);
 
-/* The same with a handle of all of k. */
+/* The results as GX_POINT_XY_MONT, for the caller to free. */
+unsigned char *msm_want(const struct known *k, const gx_msm_params *p, size_t batch,
+                        const void *scalars);
+/* msm_check with a handle of all of k. */
 void msm_check_known(const struct target *t, const struct known *k, const gx_msm_params *p,
-                     size_t batch, const void *scalars, const char *what);
+                     size_t batch, const void *scalars, const void *want, const char *what);
 
 #endif
