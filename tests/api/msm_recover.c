@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Points and multi-scalar multiplications when something breaks: each allocation fails in turn,
+ * each call of the device fails, runs out of memory, loses the device or hangs, on the CPU and on a
+ * GPU; tickets are cancelled. Each time the right status, inputs intact, nothing written beside the
+ * results, nothing leaked, and the same points work on the device afterwards. Where another device
+ * may take over: no error, right results, also when a device lies.
+ *
+ * usage: msm-recover [GPU]
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "support/harness.h"
+#include "support/heap.h"
+#include "support/known.h"
+
+enum { POINTS = 24, BATCH_MAX = 2, GUARD = 0x5c, AT_MAX = 3000, K_MAX = 5000, PER_CONTEXT = 24 };
+enum { IN = POINTS * BATCH_MAX * KNOWN_SCALAR, OUT = BATCH_MAX * ORACLE_FORM_BYTES, MARGIN = 32 };
+enum { LARGE = 3000 };
+
+struct step {
+    size_t batch;
+    gx_scalar_form scalar_form;
+    gx_point_form result_form;
+    int resident;
+};
+
+static const struct step steps[] = {
+    {1, GX_SCALAR_PLAIN, GX_POINT_XY_MONT, 0},
+    {2, GX_SCALAR_MONT, GX_POINT_COMPRESSED, 0},
+    {1, GX_SCALAR_PLAIN, GX_POINT_JACOBIAN_MONT, 1},
+    {2, GX_SCALAR_MONT, GX_POINT_EIP2537, 1},
+};
+enum { STEPS = GXT_COUNT(steps) };
+
+static const gx_curve curve = GX_BLS12_381_G1;
+static const char *devices[2] = {"cpu"};
+static size_t device_count = 1;
+static struct known known;
+static unsigned char scalars[2][IN], want[STEPS][OUT]; /* by gx_scalar_form */
+static struct gxt_heap heap;
+
+static size_t out_bytes(size_t i)
+{
+    return steps[i].batch * gx_point_bytes(curve, steps[i].result_form);
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {9};
+    gxt_clear_environment();
+    gxt_enter_machines();
+    devices[1] = gxt_gpu();
+    device_count = devices[1] ? 2 : 1;
+    gx_ctx *ctx = gxt_open(NULL);
+    known_open(&known, curve, POINTS);
+    for (size_t i = 1; i < POINTS; i++)
+        known_set_random(&known, i, &rng);
+    known_make(&known, ctx);
+    gx_close(&ctx);
+    oracle_fill_random(GX_BLS12_381_FR, &rng, scalars[GX_SCALAR_PLAIN], IN / KNOWN_SCALAR);
+    oracle_run(GX_TO_MONT, GX_BLS12_381_FR, IN / KNOWN_SCALAR, scalars[GX_SCALAR_MONT],
+               scalars[GX_SCALAR_PLAIN], NULL, NULL, 0);
+    for (size_t i = 0; i < STEPS; i++)
+        for (size_t b = 0; b < steps[i].batch; b++) {
+            unsigned char xy[ORACLE_POINT_BYTES];
+            known_sum(&known, 0, POINTS, scalars[GX_SCALAR_PLAIN] + b * POINTS * KNOWN_SCALAR, 256,
+                      xy);
+            oracle_point_encode(curve, steps[i].result_form,
+                                want[i] + b * gx_point_bytes(curve, steps[i].result_form), xy);
+        }
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    known_close(&known);
+    return 0;
+}
+
+/* ---- one step ---- */
+
+static gx_msm_params params_of(const gx_points *points, size_t i)
+{
+    return (gx_msm_params){.struct_size = sizeof(gx_msm_params),
+                           .points = points,
+                           .count = POINTS,
+                           .scalar_form = steps[i].scalar_form,
+                           .result_form = steps[i].result_form};
+}
+
+static gx_status run_job(gx_ctx *ctx, const gx_job *job, const char *device)
+{
+    gx_report r = gxt_report();
+    gx_status s = gxt_run(ctx, job, device, &r);
+    assert_int_equal(r.status, s);
+    if (s != GX_OK)
+        assert_true(r.message[0]);
+    return s;
+}
+
+/* In host memory; device NULL: chosen. got: the result. */
+static gx_status host_step(gx_ctx *ctx, const gx_points *points, const char *device, size_t i,
+                           unsigned char *got)
+{
+    unsigned char in[IN], out[OUT + 2 * MARGIN];
+    gx_msm_params p = params_of(points, i);
+    memcpy(in, scalars[steps[i].scalar_form], IN);
+    memset(out, GUARD, sizeof out);
+    gx_job job = known_job(curve, &p, steps[i].batch, in, out + MARGIN);
+    gx_status s = run_job(ctx, &job, device);
+    assert_memory_equal(in, scalars[steps[i].scalar_form], IN);
+    for (size_t k = 0; k < MARGIN; k++) {
+        assert_int_equal(out[k], GUARD);
+        assert_int_equal(out[MARGIN + out_bytes(i) + k], GUARD);
+    }
+    memcpy(got, out + MARGIN, out_bytes(i));
+    return s;
+}
+
+static gx_status buffer_step(gx_ctx *ctx, const gx_points *points, const char *device, size_t i,
+                             unsigned char *got)
+{
+    gx_buf *buf = NULL;
+    gx_msm_params p = params_of(points, i);
+    gx_status s = gx_buf_create(ctx, device, IN + OUT, 0, &buf);
+    if (s == GX_OK)
+        s = gx_buf_write(buf, 0, scalars[steps[i].scalar_form], IN);
+    if (s == GX_OK) {
+        gx_job job = known_job(curve, &p, steps[i].batch, NULL, NULL);
+        job.a = gx_dev(buf, 0);
+        job.out = gx_dev(buf, IN);
+        s = run_job(ctx, &job, device);
+    }
+    if (s == GX_OK)
+        s = gx_buf_read(buf, IN, got, out_bytes(i));
+    gx_buf_destroy(&buf);
+    return s;
+}
+
+static gx_status run_step(gx_ctx *ctx, const gx_points *points, const char *device, size_t i,
+                          unsigned char *got)
+{
+    bool resident = steps[i].resident && device;
+    return (resident ? buffer_step : host_step)(ctx, points, device, i, got);
+}
+
+static void expect_right(gx_ctx *ctx, const gx_points *points, const char *device, size_t i)
+{
+    unsigned char got[OUT];
+    gx_status s = run_step(ctx, points, device, i, got);
+    if (s != GX_OK || memcmp(got, want[i], out_bytes(i)) != 0)
+        fail_msg("step %zu on %s: %s, %s", i, device ? device : "chosen", gx_status_name(s),
+                 s == GX_OK ? "wrong result" : gx_last_message());
+}
+
+/* ---- allocations ---- */
+
+/* Points from host memory, or from a buffer, where every call may fail. */
+static gx_status make_points(gx_ctx *ctx, const char *device, bool from_buffer, gx_points **points)
+{
+    gx_buf *buf = NULL;
+    size_t bytes = POINTS * known.bytes;
+    gx_points_desc desc = {.struct_size = sizeof desc,
+                           .curve = curve,
+                           .form = GX_POINT_XY_MONT,
+                           .points = known.points,
+                           .count = POINTS,
+                           .check = GX_CHECK_SUBGROUP};
+    gx_status s = GX_OK;
+    *points = NULL;
+    if (from_buffer) {
+        s = gx_buf_create(ctx, device, bytes, 0, &buf);
+        if (s == GX_OK)
+            s = gx_buf_write(buf, 0, known.points, bytes);
+        desc.points = NULL;
+        desc.buf = buf;
+    }
+    if (s == GX_OK) {
+        uint64_t bad = 5;
+        s = gx_points_create(ctx, &desc, points, &bad);
+        assert_int_equal(bad, UINT64_MAX); /* no point is bad */
+        assert_int_equal(*points == NULL, s != GX_OK);
+    }
+    gx_buf_destroy(&buf);
+    return s;
+}
+
+static gx_status multiply(gx_ctx *ctx)
+{
+    unsigned char out[POINTS * ORACLE_POINT_BYTES];
+    gx_multiply_desc desc = {.struct_size = sizeof desc,
+                             .curve = curve,
+                             .scalars = known.t,
+                             .form = GX_POINT_XY_MONT,
+                             .count = POINTS,
+                             .out = out};
+    gx_status s = gx_points_multiply(ctx, &desc);
+    if (s == GX_OK)
+        assert_memory_equal(out, known.points, POINTS * known.bytes);
+    return s;
+}
+
+static gx_status scenario(gx_ctx *ctx, const char *device)
+{
+    gx_points *points = NULL, *others = NULL;
+    gx_status s = make_points(ctx, device, false, &points);
+    for (size_t i = 0; i < STEPS && s == GX_OK; i++) {
+        unsigned char got[OUT];
+        s = run_step(ctx, points, device, i, got);
+        if (s == GX_OK)
+            assert_memory_equal(got, want[i], out_bytes(i));
+    }
+    if (s == GX_OK)
+        s = make_points(ctx, device, true, &others);
+    if (s == GX_OK)
+        s = multiply(ctx);
+    gx_points_destroy(&points);
+    gx_points_destroy(&others);
+    return s;
+}
+
+/* Opening has tests of its own. */
+static void open_device(gx_ctx *ctx, const char *device)
+{
+    uint32_t x[2] = {1, 2}, out[2];
+    gx_job job = gxt_job(GX_ADD, GX_U32, 2, x, x, NULL, out);
+    assert_int_equal(gxt_run(ctx, &job, device, NULL), GX_OK);
+}
+
+static void every_allocation_fails_in_turn(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < device_count; d++) {
+        unsigned refused = 0;
+        uint64_t step = !d ? 1 : gxt_small() ? 29 : 17; /* every context takes long to open */
+        for (uint64_t k = 1, failed = 1; failed; k += step) {
+            gxt_heap_start(&heap);
+            gx_config config = {.allocator = gxt_heap_allocator(&heap)};
+            gx_ctx *ctx = gxt_open(&config);
+            open_device(ctx, devices[d]);
+            gxt_heap_fail(&heap, k, 0);
+            gx_status s = scenario(ctx, devices[d]);
+            if (s != GX_OK && s != GX_ERR_OUT_OF_MEMORY)
+                fail_msg("allocation %u on %s: %s: %s", (unsigned)k, devices[d], gx_status_name(s),
+                         gx_last_message());
+            failed = heap.failed;
+            assert_true(failed || s == GX_OK);
+            refused += s != GX_OK;
+            gxt_heap_heal(&heap);
+            assert_int_equal(scenario(ctx, devices[d]), GX_OK);
+            gx_close(&ctx);
+            gxt_heap_end(&heap);
+            assert_true(k < K_MAX);
+        }
+        print_message("%s: %u allocations were missed\n", devices[d], refused);
+        assert_true(refused > (d ? 0 : 4));
+    }
+}
+
+/* The second round allocates nothing. */
+static void steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    gxt_heap_start(&heap);
+    gx_config config = {.allocator = gxt_heap_allocator(&heap)};
+    gx_ctx *ctx = gxt_open(&config);
+    gx_points *points = known_points(&known, ctx);
+    uint64_t calls = 0;
+    for (int round = 0; round < 4; round++) {
+        for (size_t i = 0; i < STEPS; i++)
+            if (!steps[i].resident) /* which make buffers */
+                expect_right(ctx, points, "cpu", i);
+        if (round == 1)
+            calls = gxt_heap_calls(&heap);
+    }
+    assert_int_equal(gxt_heap_calls(&heap), calls);
+    gx_points_destroy(&points);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+}
+
+/* ---- a named device ---- */
+
+struct mode {
+    const char *what;
+    gx_status status;
+    bool for_good;     /* it is lost, and is opened again, with nothing in its memory */
+    unsigned least[2]; /* calls at which it shows, on the CPU and on a GPU; a lack of memory is
+                          mostly overcome */
+};
+
+/* Steps on a device that breaks at some call, on a GPU few. False if it never got there. */
+static bool breaks(gx_ctx *ctx, const char *device, const struct mode *mode, bool few)
+{
+    gx_points *points = known_points(&known, ctx);
+    unsigned failures = 0;
+    for (size_t i = 0; i < STEPS; i += few ? STEPS - 1 : 1) {
+        unsigned char got[OUT];
+        gx_status s = run_step(ctx, points, device, i, got);
+        if (s == GX_OK) {
+            assert_memory_equal(got, want[i], out_bytes(i));
+            continue;
+        }
+        if (s != mode->status)
+            fail_msg("step %zu on %s: %s: %s", i, device, gx_status_name(s), gx_last_message());
+        failures++;
+        expect_right(ctx, points, "cpu", i);
+        if (!mode->for_good)
+            expect_right(ctx, points, device, i);
+    }
+    assert_true(failures <= 1 || mode->for_good);
+    gx_points_destroy(&points);
+    return failures;
+}
+
+static gx_ctx *open_watched(void)
+{
+    gxt_heap_start(&heap);
+    gx_config config = {.allocator = gxt_heap_allocator(&heap)};
+    gxt_watch(&config);
+    return gxt_open(&config);
+}
+
+static void close_watched(gx_ctx *ctx)
+{
+    gx_statistics stats = {.struct_size = sizeof stats};
+    gx_stats(ctx, &stats);
+    assert_int_equal(stats.validation_messages, 0);
+    gx_close(&ctx);
+    assert_int_equal(gxt_complaints(), 0);
+    gxt_heap_end(&heap);
+}
+
+static unsigned sweep(const char *inner, const struct mode *mode)
+{
+    enum { ENOUGH = 18 }; /* quiet ones: some failures are overcome */
+    bool slow = strcmp(inner, "cpu") != 0;
+    unsigned step = gxt_small() ? (slow ? 13 : 5) : (slow ? 7 : 1), at = 1, count = 0, quiet = 0;
+    while (quiet < ENOUGH) {
+        gx_ctx *ctx = open_watched();
+        for (unsigned i = 0; i < PER_CONTEXT && quiet < ENOUGH; i++, at += step) {
+            char device[64];
+            snprintf(device, sizeof device, "fault:%s@%u:%s", mode->what, at, inner);
+            bool broke = breaks(ctx, device, mode, slow);
+            count += broke;
+            quiet = broke ? 0 : quiet + step;
+        }
+        close_watched(ctx);
+        assert_true(at < AT_MAX);
+    }
+    return count;
+}
+
+static void every_call_breaks_in_turn(void **state)
+{
+    (void)state;
+    static const struct mode modes[] = {{"fail", GX_ERR_DEVICE, false, {8, 4}},
+                                        {"oom", GX_ERR_OUT_OF_DEVICE_MEMORY, false, {0, 0}},
+                                        {"lose", GX_ERR_DEVICE_LOST, true, {8, 4}},
+                                        {"hang", GX_ERR_TIMEOUT, true, {2, 1}}};
+    for (size_t d = 0; d < device_count; d++)
+        for (size_t m = 0; m < GXT_COUNT(modes); m++) {
+            unsigned calls = sweep(devices[d], &modes[m]);
+            print_message("%s on %s: at %u calls in turn\n", modes[m].what, devices[d], calls);
+            assert_true(calls >= modes[m].least[d] / (gxt_small() ? 4 : 1));
+        }
+}
+
+/* A lost device comes back without the points that it had. */
+static void points_are_copied_again(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 14 };
+    for (size_t d = 0; d < device_count; d++) {
+        gx_ctx *ctx = open_watched();
+        gx_points *points = known_points(&known, ctx);
+        unsigned lost = 0;
+        char device[64];
+        snprintf(device, sizeof device, "fault:lose@40:%s", devices[d]);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            unsigned char got[OUT];
+            gx_status s = run_step(ctx, points, device, round % 2, got);
+            assert_true(s == GX_OK || s == GX_ERR_DEVICE_LOST);
+            lost += s != GX_OK;
+            if (s == GX_OK)
+                assert_memory_equal(got, want[round % 2], out_bytes(round % 2));
+        }
+        assert_true(lost >= 1 && lost < ROUNDS - 1);
+        gx_points_destroy(&points);
+        close_watched(ctx);
+    }
+}
+
+/* ---- tickets ---- */
+
+/* Several jobs in each of several tickets, the later ones cancelled at once: what was done is
+ * right, what was not is not written. */
+static void cancel_on(const char *device, unsigned round)
+{
+    enum { TICKETS = 4, JOBS = 3 };
+    static unsigned char out[TICKETS][JOBS][OUT];
+    gx_ticket *tickets[TICKETS];
+    gx_ctx *ctx = open_watched();
+    gx_points *points = known_points(&known, ctx);
+    gx_run_opts opts = {.struct_size = sizeof opts, .device = device};
+    memset(out, GUARD, sizeof out);
+    for (size_t t = 0; t < TICKETS; t++) {
+        gx_job jobs[JOBS];
+        gx_msm_params p[JOBS];
+        for (size_t j = 0; j < JOBS; j++) {
+            p[j] = params_of(points, j % 2);
+            jobs[j] = known_job(curve, &p[j], steps[j % 2].batch, scalars[steps[j % 2].scalar_form],
+                                out[t][j]);
+        }
+        assert_int_equal(gx_submit(ctx, jobs, JOBS, &opts, &tickets[t]), GX_OK);
+        if (t % 3 == round % 3)
+            gx_cancel(tickets[t]);
+    }
+    if (round % 2)
+        gx_cancel_all(ctx);
+    for (size_t t = 0; t < TICKETS; t++) {
+        gx_report r[JOBS];
+        gxt_reports(r, JOBS);
+        gx_status s = gx_wait(tickets[t], UINT64_MAX, r);
+        assert_true(s == GX_OK || s == GX_ERR_CANCELLED);
+        for (size_t j = 0; j < JOBS; j++) {
+            assert_true(r[j].status == GX_OK ||
+                        (s == GX_ERR_CANCELLED && r[j].status == GX_ERR_CANCELLED));
+            if (r[j].status == GX_OK)
+                assert_memory_equal(out[t][j], want[j % 2], out_bytes(j % 2));
+            for (size_t k = r[j].status == GX_OK ? out_bytes(j % 2) : 0; k < OUT; k++)
+                assert_int_equal(out[t][j][k], GUARD);
+        }
+        gx_ticket_free(&tickets[t]);
+    }
+    gx_points_destroy(&points);
+    close_watched(ctx);
+}
+
+static void cancelled(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 4; round++) {
+        for (size_t d = 0; d < device_count; d++)
+            cancel_on(devices[d], round);
+        cancel_on(NULL, round);
+    }
+}
+
+/* ---- devices that others stand in for ---- */
+
+#define TWO "fault:fail@999999999:cpu" /* "cpu" itself is believed */
+
+/* The caller sees right results, whatever breaks. */
+static unsigned taken_over(const char *what, unsigned at, const char *inner)
+{
+    char list[120];
+    gx_statistics stats = {.struct_size = sizeof stats};
+    gxt_heap_start(&heap);
+    gx_config config = {.device = list,
+                        .policy = at % 2 ? "throughput" : "gpu",
+                        .sample_every = 1,
+                        .threads = 1,
+                        .cache_dir = "none",
+                        .allocator = gxt_heap_allocator(&heap)};
+    snprintf(list, sizeof list, "fault:%s@%u:%s," TWO, what, at, inner);
+    gx_ctx *ctx = gxt_open(&config);
+    gx_points *points = known_points(&known, ctx);
+    for (int round = 0; round < 4; round++)
+        for (size_t i = 0; i < STEPS; i++)
+            expect_right(ctx, points, NULL, i);
+    gx_stats(ctx, &stats);
+    if (strcmp(what, "corrupt") == 0)
+        assert_int_equal(stats.mismatches > 0, stats.fallbacks > 0);
+    gx_points_destroy(&points);
+    gx_close(&ctx);
+    gxt_heap_end(&heap);
+    return stats.fallbacks > 0;
+}
+
+static void others_take_over(void **state)
+{
+    (void)state;
+    static const char *const whats[] = {"fail", "oom", "lose", "hang", "corrupt"};
+    for (size_t d = 0; d < device_count; d++)
+        for (size_t w = 0; w < GXT_COUNT(whats); w++) {
+            unsigned fallbacks = 0;
+            for (unsigned at = 1; at < 120; at += d ? 61 : gxt_small() ? 23 : 9)
+                fallbacks += taken_over(whats[w], at, devices[d]);
+            print_message("%s on %s: taken over %u times\n", whats[w], devices[d], fallbacks);
+            assert_true(fallbacks >= 1 || d || strcmp(whats[w], "oom") == 0); /* it waits */
+        }
+}
+
+/* A device with a flipped bit in one result, and nothing asked of the library: found in time. */
+static bool is_caught(const char *inner, unsigned at, const struct known *k, size_t jobs)
+{
+    char list[120];
+    unsigned char xy[ORACLE_POINT_BYTES], got[ORACLE_POINT_BYTES];
+    gx_config config = {.device = list, .policy = "latency", .cache_dir = "none"};
+    gx_statistics stats = {.struct_size = sizeof stats};
+    struct oracle_rng rng = {at};
+    unsigned char *random = gxt_alloc(k->count * KNOWN_SCALAR);
+    snprintf(list, sizeof list, "fault:corrupt@%u:%s," TWO, at, inner);
+    gx_ctx *ctx = gxt_open(&config);
+    gx_points *points = known_points(k, ctx);
+    known_random(&rng, random, k->count);
+    known_sum(k, 0, k->count, random, 256, xy);
+    gx_msm_params p = {.struct_size = sizeof p,
+                       .points = points,
+                       .count = k->count,
+                       .result_form = GX_POINT_XY_MONT};
+    gx_job job = known_job(k->curve, &p, 1, random, got);
+    for (size_t i = 0; i < jobs; i++) {
+        assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_OK);
+        assert_memory_equal(got, xy, k->bytes);
+    }
+    gx_stats(ctx, &stats);
+    gx_points_destroy(&points);
+    gx_close(&ctx);
+    free(random);
+    return stats.mismatches > 0;
+}
+
+static void wrong_results_are_caught(void **state)
+{
+    (void)state;
+    struct oracle_rng rng = {4};
+    struct known large;
+    gx_ctx *ctx = gxt_open(NULL);
+    known_open(&large, curve, gxt_small() ? LARGE / 5 : LARGE);
+    for (size_t i = 0; i < large.count; i++)
+        known_set_random(&large, i, &rng);
+    known_make(&large, ctx);
+    gx_close(&ctx);
+    for (size_t d = 0; d < device_count; d++) {
+        unsigned caught = 0, tried = 0;
+        for (unsigned at = 1; at < 20; at += d ? 9 : 3, tried++)
+            caught += is_caught(devices[d], at, &known, 40);
+        for (unsigned at = 1; at <= (d ? 1 : 3); at++, tried++)
+            caught += is_caught(devices[d], at, &large, 6);
+        print_message("%s: caught %u of %u\n", devices[d], caught, tried);
+        assert_int_equal(caught, tried);
+    }
+    known_close(&large);
+}
+
+int main(int argc, char **argv)
+{
+    gxt_choose_gpu(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_fails_in_turn),
+        cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(every_call_breaks_in_turn),
+        cmocka_unit_test(points_are_copied_again),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(others_take_over),
+        cmocka_unit_test(wrong_results_are_caught),
+    };
+    return cmocka_run_group_tests_name("msm-recover", tests, prepare, finish);
+}
