@@ -464,11 +464,29 @@ static void put_prime(struct writer *w, const struct gx_wgsl_key *key)
         put_file(w, "elementwise");
 }
 
+static bool adds_points(enum gx_shader_family family)
+{
+    return family >= GX_SHADER_MSM_ADD && family <= GX_SHADER_MSM_SUM_2;
+}
+
+static void put_points(struct writer *w, const struct gx_wgsl_key *key)
+{
+    put_file(w, "prime");
+    put_multiply(w, key->mul);
+    put_file(w, "curve");
+    put_file(w, "msm_points");
+    put_file(w, key->op == GX_OP_MSM_ADD ? "msm_add" : "msm_sum");
+}
+
 static void put_kernel(struct writer *w, const struct gx_wgsl_key *key)
 {
     put_file(w, "common");
     if (key->family == GX_SHADER_COPY) {
         put_file(w, "copy");
+    } else if (key->family == GX_SHADER_MSM_SORT) {
+        put_file(w, "msm_sort");
+    } else if (adds_points(key->family)) {
+        put_points(w, key);
     } else if (key->family == GX_SHADER_WORDS) {
         if (key->field == GX_F32)
             put_file(w, "soft_f32");
@@ -538,6 +556,26 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"NTT_OPERAND", GX_K_NTT_OPERAND, NULL},
         {"NTT_RESULT", GX_K_NTT_RESULT, NULL},
         {"NTT_SPREAD", GX_K_NTT_SPREAD, NULL},
+        {"GX_OP_MSM_DIGITS", GX_OP_MSM_DIGITS, NULL},
+        {"GX_OP_MSM_COUNT", GX_OP_MSM_COUNT, NULL},
+        {"GX_OP_MSM_SCAN", GX_OP_MSM_SCAN, NULL},
+        {"GX_OP_MSM_ADD", GX_OP_MSM_ADD, NULL},
+        {"GX_OP_MSM_JOIN", GX_OP_MSM_JOIN, NULL},
+        {"GX_OP_MSM_ADD_UP", GX_OP_MSM_ADD_UP, NULL},
+        {"MSM_BINS", 1u << GX_K_MSM_RADIX_BITS, NULL},
+        {"MSM_ROUNDS", GX_K_MSM_ROUNDS, NULL},
+        {"MSM_WINDOWS", GX_K_MSM_WINDOWS, NULL},
+        {"MSM_FIRST", GX_K_MSM_FIRST, NULL},
+        {"MSM_DIGITS", GX_K_MSM_DIGITS, NULL},
+        {"MSM_BITS", GX_K_MSM_BITS, NULL},
+        {"MSM_LAST", GX_K_MSM_LAST, NULL},
+        {"MSM_GRID", GX_K_MSM_GRID, NULL},
+        {"MSM_PLANE", GX_K_MSM_PLANE, NULL},
+        {"MSM_TOTAL", GX_K_MSM_TOTAL, NULL},
+        {"MSM_KIND", GX_K_MSM_KIND, NULL},
+        {"SHORT", adds_points(key->family), NULL},
+        {"DEGREE", key->family == GX_SHADER_MSM_ADD_2 || key->family == GX_SHADER_MSM_SUM_2 ? 2 : 1,
+         NULL},
         {"TILE_BITS", log2_of(key->workgroup * key->each), NULL},
         {"RADIX_BITS", log2_of(key->each), NULL},
         {"LAZY_WORDS", key->mul == GX_WGSL_COLUMNS ? n.limbs : n.words, NULL},

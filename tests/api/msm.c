@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "op/points.h"
 #include "support/harness.h"
 #include "support/oracle_curve.h"
 
@@ -174,9 +175,13 @@ static void expect_bytes(const char *device, const char *what)
         fail_msg("%s on %s: wrong, or too much written", what, device);
 }
 
-/* False: the device has no kernel for it. */
+/* False: the device has no kernel for it. Over WebGPU one curve stands for all, because software
+ * devices take half a minute to compile kernels; msm-gpu-kernels tests those of others. */
 static bool run_on(const gx_job *job, const char *device)
 {
+    const gx_msm_params *p = job->params;
+    if (strncmp(device, "webgpu", 6) == 0 && p->points && p->points->curve->curve != GX_BN254_G1)
+        return false;
     memset(got, GUARD, sizeof got);
     gx_status s = gxt_run(ctx, job, device, NULL);
     if (s != GX_OK && s != GX_ERR_UNSUPPORTED)
@@ -549,6 +554,8 @@ static void scalars_not_below_the_modulus(void **state)
     memset(want, GUARD, sizeof want);
     for (size_t d = 0; d < device_count; d++) {
         gx_report r = gxt_report();
+        if (strncmp(devices[d], "webgpu", 6) == 0) /* as in run_on */
+            continue;
         memset(got, GUARD, sizeof got);
         gx_status s = gxt_run(ctx, &job, devices[d], &r);
         if (s == GX_ERR_UNSUPPORTED)

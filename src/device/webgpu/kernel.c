@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 
-#define DEFAULT_WORKGROUP 64
+#define DEFAULT_WORKGROUP 64  /* sums of points have 12 KiB of shared memory then */
 #define COPY_WORKGROUP    256 /* with 64 an H200 copies at 80 % of the speed */
 #define NTT_WORKGROUP     128 /* its shared memory is 12 KiB with 8 elements for each */
 #define WORDS_EACH        4
@@ -35,7 +35,7 @@ uint64_t gx__wg_kernels_hash(void)
 uint32_t gx__wg_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
     (void)field;
-    if (family == GX_SHADER_ROOF || family == GX_SHADER_MSM_ADD)
+    if (family == GX_SHADER_ROOF)
         return 0;
     return wg_of_gpu(gpu)->adapter->wide ? GX_WGSL_MULS : GX_WGSL_WIDE;
 }
@@ -221,7 +221,7 @@ static bool borrow(struct gx_gpu *gpu, gx_field field, enum gx_shader_family fam
     if (of == family && from == field)
         return false;
     struct gx_choice known = gx__gpu_choice(gpu, from, of);
-    if (family != GX_SHADER_NTT)
+    if (family != GX_SHADER_NTT && family != GX_SHADER_MSM_ADD)
         choice->workgroup = known.workgroup;
     choice->variant = known.variant;
     return true;

@@ -4,7 +4,15 @@
 // is at most (2^16 - 1)^2 + 2 (2^16 - 1) = 2^32 - 1. After every round t < x + p < 2p, which
 // LIMBS limbs hold.
 fn multiply(x: Limbs, y_in: Limbs) -> Limbs {
+@if SHORT
+// one more than the loop has rounds, see curve.wgsl
+    var y: array<u32, ${LIMBS+1}>;
+@for j 0 LIMBS
+    y[$j] = y_in[$j];
+@end
+@else
     var y = y_in; // indexed by a variable
+@end
 @for j 0 LIMBS
     let x$j = x[$j];
     var t$j = 0u;

@@ -6,7 +6,15 @@
 //
 // With y shifted by SHIFT, out = (x y 2^SHIFT + m p) / 2^(LIMB_BITS LIMBS) < p (p / R + 1) < 2p.
 fn multiply(x: Limbs, y_in: Limbs) -> Limbs {
+@if SHORT
+// one more than the loop has rounds, see curve.wgsl
+    var y: array<u32, ${LIMBS+1}>;
+@for j 0 LIMBS
+    y[$j] = y_in[$j];
+@end
+@else
     var y = y_in; // indexed by a variable
+@end
 @for j 0 LIMBS
     let x$j = x[$j];
     var t$j = 0u;

@@ -9,7 +9,15 @@ fn cofactor(x: Element) -> Limbs { return x; }
 fn canonical(x: Limbs) -> Element { return x; }
 
 fn multiply(x: Limbs, y_in: Limbs) -> Limbs {
+@if SHORT
+// one more than the loop has rounds, see curve.wgsl
+    var y: array<u32, ${WORDS+1}>;
+@for j 0 WORDS
+    y[$j] = y_in[$j];
+@end
+@else
     var y = y_in; // indexed by a variable
+@end
 @for j 0 WORDS
     let x$j = u64(x[$j]);
     var t$j = 0u;
