@@ -13,7 +13,7 @@ enum { N = 300, FORMS = 6, CURVES = 4, POINT_MAX = 288, GUARD = 0x5c };
 
 static gx_ctx *ctx;
 static unsigned char affine[CURVES + 1][N * ORACLE_POINT_BYTES]; /* (i / 3) * G, some negative */
-static unsigned char bytes[N * POINT_MAX], more[N * POINT_MAX];
+static unsigned char bytes[N * POINT_MAX], more[N * POINT_MAX + 1];
 
 static void fill_points(gx_curve curve)
 {
