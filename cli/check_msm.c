@@ -117,7 +117,7 @@ static gx_status run_device(const checking *c, const gx_job *job)
 static gx_status check_small(const checking *c, const gx_job *job)
 {
     const gx_run_opts opts = {.device = "ref"};
-    unsigned char expected[BATCH_MAX * POINT_BYTES_MAX];
+    unsigned char expected[BATCH_MAX * POINT_BYTES_MAX] = {0};
     gx_job reference = *job;
     reference.out = gx_host(expected);
     gx_status s = gx_run(c->ctx, &reference, 1, &opts, &c->result->report);

@@ -14,6 +14,7 @@ import xml.etree.ElementTree
 RUN, ADAPTOR = map(os.path.abspath, sys.argv[1:3])
 QUICK = ["--no-build", "--turns", "2", "--ms", "1"]
 SMALL, LARGE = 64, 70000  # the larger one repeats its operands, and is spread over threads
+MSM = 100
 NTT = 64, 8192  # of the larger one only some outputs are computed; the rest is compared
 
 HONEST = f"#!/bin/sh\nexec '{ADAPTOR}' \"${{1:-cpu}}\"\n"
@@ -71,14 +72,16 @@ def run(peers, *options):
 def test_cpu():
     code, text, said, rows, marks = run(
         {"gpuexec": HONEST, "blst": HONEST, "arkworks": WRONG, "gnark": DIES}, "--where", "cpu",
-        "--threads", "2", "--sizes", f"{SMALL},{LARGE}", "--ntt-sizes", "64,8192")
+        "--threads", "2", "--sizes", f"{SMALL},{LARGE}", "--ntt-sizes", "64,8192",
+        "--msm-sizes", str(MSM))
     expect("a wrong result is exit code 4", code == 4, said)
     got = {(r["peer"], r["field"], r["op"], r["n"], r["threads"]) for r in rows}
     cases = [("bls12-381-fq", "add"), ("bls12-381-fq", "mul"), ("bls12-381-fq", "inv"),
              ("bls12-381-fr", "add"), ("bls12-381-fr", "mul"), ("bn254-fr", "mul")]
     sizes = [(str(SMALL), "1"), (str(LARGE), "1"), (str(LARGE), "2")]
     transforms = {("bls12-381-fr", op, str(n), "1") for op in ("ntt-nn", "ntt-nr") for n in NTT}
-    want = {(*c, *s) for c in cases for s in sizes} | transforms
+    sums = {("bls12-381-g1", "msm", str(MSM), "1")}
+    want = {(*c, *s) for c in cases for s in sizes} | transforms | sums
     expect("who is right has all rows, the others none",
            got == {(p, *w) for p in ("gpuexec", "blst") for w in want}, got)
     for row in rows:
@@ -93,6 +96,8 @@ def test_cpu():
     for n in NTT:
         wrong = f"arkworks: bls12-381-fr ntt-nn, {n} elements, 1 thread: element {n - 1} differs"
         expect("of a transform too", wrong in said, said)
+    wrong = f"arkworks: bls12-381-g1 msm, {MSM} elements, 1 thread: element 0 differs"
+    expect("of a sum of points too", wrong in said, said)
     expect("the dead one is named, once", said.count("gnark-crypto: ended") == 1, said)
     expect("a line per row in the table", text.count("\n| b") == len(rows) // 2, text)
     expect("a mark per row, and one per peer in the legend", marks == len(rows) + 4, marks)
@@ -105,7 +110,7 @@ def test_buffers():
                                     "--ops", "add,mul,ntt-nn,ntt-nr,ntt-rn")
     expect("exit code 0", code == 0, said)
     expect("eight operations of two peers", len(rows) == 16, rows)
-    expect("two tables", "G elements per second" in text and "ms per transform" in text, text)
+    expect("two tables", "G elements per second" in text and "In ms:" in text, text)
 
 
 def test_nothing():
