@@ -304,7 +304,8 @@ static void sort_chunk(const struct work *w, size_t window)
         starts[b] = cursor[b] = at;
         at += count;
     }
-    starts[p->buckets + 1] = at; /* that of the next window, too */
+    if (window + 1 == p->windows) /* else the next window writes it: it begins there */
+        starts[p->buckets + 1] = at;
     size_t row = w->call->table ? w->call->table->count : 0;
     uint32_t point = w->call->table ? (uint32_t)(w->call->first + w->first) : 0;
     for (uint32_t k = 0; k < p->parts; k++, digits += w->n, point += (uint32_t)row)
