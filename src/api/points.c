@@ -158,8 +158,10 @@ gx_status gx_points_create(gx_ctx *ctx, const gx_points_desc *caller, gx_points 
     if (why)
         return fail(ctx, GX_ERR_INVALID, call, why);
     s = make(ctx, &desc, points, &bad, message, sizeof message);
-    if (s == GX_OK)
+    if (s == GX_OK) {
+        atomic_fetch_or(&ctx->instance.curves, 1u << desc.curve);
         return s;
+    }
     free_points(ctx, *points);
     *points = NULL;
     if (bad_index)

@@ -27,6 +27,7 @@ struct gx_instance {
     struct gx_threads threads;
     struct gx_registered *registered; /* owned by exec/: memory registered by the caller */
     struct gx_backlog *queue;         /* owned by exec/: asynchronous work */
+    _Atomic uint32_t curves;          /* bits of those that points were made of: 1 << gx_curve */
     atomic_bool tracing;
     _Atomic uint64_t traced_jobs;
     pthread_mutex_t trace_lock;

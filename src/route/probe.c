@@ -16,8 +16,9 @@
 
 #define ELEMENT_BYTES (GX_LIMBS_MAX * sizeof(uint64_t))
 
-/* Elements per probe of the self-test. */
-#define SELF_TEST_ELEMS 256u
+/* Elements, and points, per probe of the self-test. */
+#define SELF_TEST_ELEMS  256u
+#define SELF_TEST_POINTS 64u
 
 /* Random elements, canonical because their top limb is below that of the modulus. The first is 0.
  */
@@ -150,6 +151,49 @@ gx_status gx__probe_msm(struct gx_engine *engine, struct gx_sampler *sampler, co
                                                       params.count, &params, message, message_size);
 }
 
+/* Multiples of the generator by random numbers. */
+static gx_status make_points(struct gx_engine *engine, struct gx_sampler *sampler,
+                             struct gx_points *points)
+{
+    uint64_t scalars[SELF_TEST_POINTS * GX_SCALAR_LIMBS];
+    for (size_t i = 0; i < SELF_TEST_POINTS * GX_SCALAR_LIMBS; i++)
+        scalars[i] = gx__sampler_random(sampler);
+    const gx_multiply_desc desc = {.curve = points->curve->curve,
+                                   .form = GX_POINT_XY_MONT,
+                                   .scalar_form = GX_SCALAR_PLAIN,
+                                   .scalars = scalars,
+                                   .count = SELF_TEST_POINTS,
+                                   .out = points->xy};
+    return gx__points_multiply(engine->instance, &desc, points->curve->generator);
+}
+
+/* A sum of points of its own; of a curve that the device does not have, none. */
+static gx_status probe_curve(struct gx_engine *engine, struct gx_sampler *sampler,
+                             const struct gx_curve_row *curve, char *message, size_t message_size)
+{
+    uint64_t xy[SELF_TEST_POINTS * 2 * GX_COORD_LIMBS];
+    struct gx_points points = {.instance = engine->instance,
+                               .id = gx__table_id(),
+                               .curve = curve,
+                               .count = SELF_TEST_POINTS,
+                               .xy = xy};
+    const gx_msm_params params = {.struct_size = sizeof params,
+                                  .points = &points,
+                                  .count = SELF_TEST_POINTS,
+                                  .result_form = GX_POINT_XY_MONT};
+    const gx_job like = {
+        .op = GX_MSM, .field = curve->info.scalar_field, .n = SELF_TEST_POINTS, .params = &params};
+    if (gx__engine_ready(engine, &like, message, message_size) == GX_ERR_UNSUPPORTED)
+        return GX_OK;
+    if (make_points(engine, sampler, &points) != GX_OK) {
+        snprintf(message, message_size, "no memory for a probe");
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    gx_status s = gx__probe_msm(engine, sampler, &like, message, message_size);
+    gx__tables_drop(engine, points.id);
+    return s;
+}
+
 /* The device must find an element that is not canonical, and its index. */
 static gx_status probe_check(struct gx_engine *engine, struct gx_sampler *sampler, gx_field field,
                              char *message, size_t message_size)
@@ -185,5 +229,9 @@ gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_
         if (s == GX_OK)
             s = probe_check(engine, &sampler, fields[f], message, message_size);
     }
+    uint32_t curves = atomic_load(&engine->instance->curves);
+    for (gx_curve c = 1; c < GX_CURVE_END && s == GX_OK; c++)
+        if (curves >> c & 1) /* compiling kernels of others would take seconds */
+            s = probe_curve(engine, &sampler, gx__curve(c), message, message_size);
     return s;
 }

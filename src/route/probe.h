@@ -29,8 +29,9 @@ gx_status gx__probe_transform(struct gx_engine *engine, struct gx_sampler *sampl
 gx_status gx__probe_msm(struct gx_engine *engine, struct gx_sampler *sampler, const gx_job *like,
                         char *message, size_t message_size);
 
-/* Probes add, mul and inv in a field of each size, and a transform if the device has them, and
- * tests that an element that is not canonical is found. As gx__probe. */
+/* Probes add, mul and inv in a field of each size, a transform, and a sum of points of each curve
+ * that the context has had points of, if the device has them; and tests that an element that is not
+ * canonical is found. As gx__probe. */
 gx_status gx__self_test(struct gx_engine *engine, char *message, size_t message_size);
 
 #endif

@@ -511,6 +511,28 @@ static void a_liar_comes_back(void **state)
     close_counted(ctx);
 }
 
+/* The tenth result of its self-test is a sum of points, if the context has points. */
+static void a_liar_about_sums_does_not_come_back(void **state)
+{
+    (void)state;
+    static const char device[] = "fault:corrupt@10:cpu";
+    for (unsigned made = 0; made < 2; made++) {
+        gx_ctx *ctx = open_counted("fault:corrupt@10:cpu," TWO, "throughput", 1);
+        const gx_points_desc desc = {
+            .struct_size = sizeof desc, .curve = GX_BN254_G1, .form = GX_POINT_XY_MONT, .count = 0};
+        gx_points *points = NULL;
+        if (made)
+            assert_int_equal(gx_points_create(ctx, &desc, &points, NULL), GX_OK);
+        run_until_failure(ctx, device);
+        assert_int_equal(device_stats(ctx, device).mismatches, 1);
+        let_pass(device_stats(ctx, device).retry_ns);
+        run_all(ctx, 1);
+        assert_int_equal(device_stats(ctx, device).readmissions, !made);
+        gx_points_destroy(&points);
+        close_counted(ctx);
+    }
+}
+
 /* Few elements are looked at, but some of every job while the device is not trusted yet. */
 static void samples_are_taken(void **state)
 {
@@ -726,6 +748,7 @@ int main(void)
         cmocka_unit_test(it_does_not_come_back_broken),
         cmocka_unit_test(a_liar_is_quarantined),
         cmocka_unit_test(a_liar_comes_back),
+        cmocka_unit_test(a_liar_about_sums_does_not_come_back),
         cmocka_unit_test(samples_are_taken),
         cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(the_cpu_is_left),

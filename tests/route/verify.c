@@ -260,6 +260,14 @@ static void close_engine(void)
     gx__threads_end(&instance);
 }
 
+static uint32_t all_curves(void)
+{
+    uint32_t curves = 0;
+    for (gx_curve c = 1; gx_curve_get_info(c); c++)
+        curves |= 1u << c;
+    return curves;
+}
+
 static void devices_that_work_pass(void **state)
 {
     (void)state;
@@ -271,6 +279,7 @@ static void devices_that_work_pass(void **state)
         if (!names[i])
             continue;
         open_engine(names[i], &none);
+        atomic_store(&instance.curves, i ? 1u << GX_BN254_G1 : all_curves());
         if (gx__self_test(&engine, message, sizeof message) != GX_OK)
             fail_msg("%s: %s", names[i], message);
         for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
@@ -287,11 +296,12 @@ static void devices_that_lie_do_not(void **state)
 {
     (void)state;
     static const gx_allocator none;
-    for (int at = 1; at <= 10; at++) {
-        bool unseen = at == 4 || at == 9 || at == 10;
+    for (int at = 1; at <= 14; at++) {
+        bool unseen = at == 4 || at == 9 || at == 14;
         char name[40], message[160] = "";
         snprintf(name, sizeof name, "fault:corrupt@%d:cpu", at);
         open_engine(name, &none);
+        atomic_store(&instance.curves, all_curves());
         assert_int_equal(gx__self_test(&engine, message, sizeof message),
                          unseen ? GX_OK : GX_ERR_DEVICE);
         assert_int_equal(unseen, !message[0]);
@@ -351,7 +361,8 @@ static void without_memory_nothing_is_said_of_the_device(void **state)
     gxt_heap_start(&heap);
     gx_allocator allocator = gxt_heap_allocator(&heap);
     open_engine("cpu", &allocator);
-    for (uint64_t at = 1; at <= 3; at++) {
+    atomic_store(&instance.curves, 1u << GX_BN254_G2);
+    for (uint64_t at = 1; at <= 40; at++) {
         char message[160] = "";
         gxt_heap_fail(&heap, at, 0);
         gx_status s = gx__self_test(&engine, message, sizeof message);
