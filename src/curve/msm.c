@@ -18,8 +18,7 @@
 #include "curve/digits.h"
 #include "curve/sums.h"
 
-#define PIECE        ((size_t)1 << 20) /* most points at a time: bounds scratch */
-#define UNIT_MOST    8192u             /* terms: their sums stay in the L2 cache */
+#define UNIT_MOST    8192u /* terms: their sums stay in the L2 cache */
 #define UNIT_LEAST   1024u
 #define UNITS        4u    /* per worker */
 #define LOAD_POINTS  1024u /* in a chunk */
@@ -141,7 +140,8 @@ static void place_parts(struct plan *p, uint32_t workers)
 
 static struct plan make_plan(const struct gx_msm_host *host, const struct gx_msm_call *call)
 {
-    struct plan p = {.n = least(call->count, PIECE), .point = host->point_bytes(call->curve)};
+    struct plan p = {.n = least(call->count, GX_MSM_PIECE),
+                     .point = host->point_bytes(call->curve)};
     p.c = call->window ? call->window : best_window(p.n, call->bits);
     p.windows = gx__digit_count(call->bits, p.c);
     p.parts = 1;
@@ -159,7 +159,8 @@ static struct plan make_plan(const struct gx_msm_host *host, const struct gx_msm
     p.window_places = (size_t)p.highs * (p.lows + 1);
     p.digits = ((p.n * p.parts + 31) / 32 | 1) * 32;
     size_t terms = p.n * p.parts * p.windows, share = terms / UNITS / call->workers;
-    p.unit = call->workers == 1 ? UNIT_MOST : most(least(share, UNIT_MOST), UNIT_LEAST);
+    share = call->workers == 1 ? terms : share;
+    p.unit = most(least(share, UNIT_MOST), UNIT_LEAST);
     p.units = (terms + p.unit - 1) / p.unit;
     size_t longest = most(p.lows, p.highs);
     p.lists = (uint32_t)most(p.unit / longest, 1);
@@ -178,7 +179,7 @@ size_t gx__msm_scratch(const struct gx_msm_host *host, const struct gx_msm_call 
 size_t gx__msm_phases(const struct gx_msm_host *host, const struct gx_msm_call *call)
 {
     (void)host;
-    return PHASES * most((call->count + PIECE - 1) / PIECE, 1);
+    return PHASES * most((call->count + GX_MSM_PIECE - 1) / GX_MSM_PIECE, 1);
 }
 
 static size_t ratio_up(size_t a, size_t b)
@@ -189,7 +190,7 @@ static size_t ratio_up(size_t a, size_t b)
 size_t gx__msm_chunks(const struct gx_msm_host *host, const struct gx_msm_call *call, size_t phase)
 {
     struct plan p = make_plan(host, call);
-    size_t piece = least(call->count - phase / PHASES * PIECE, PIECE);
+    size_t piece = least(call->count - phase / PHASES * GX_MSM_PIECE, GX_MSM_PIECE);
     if (call->count == 0)
         return phase == FINISH;
     switch ((enum phase)(phase % PHASES)) {
@@ -494,8 +495,8 @@ void gx__msm_chunk(const struct gx_msm_host *host, const struct gx_msm_call *cal
                    size_t chunk, uint32_t worker)
 {
     struct work w = {.host = host, .call = call, .p = make_plan(host, call), .worker = worker};
-    w.first = phase / PHASES * PIECE;
-    w.n = least(call->count - w.first, PIECE);
+    w.first = phase / PHASES * GX_MSM_PIECE;
+    w.n = least(call->count - w.first, GX_MSM_PIECE);
     w.terms = w.n * w.p.parts;
     switch ((enum phase)(phase % PHASES)) {
     case LOAD:

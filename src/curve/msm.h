@@ -16,6 +16,8 @@
 #define GX_SCALAR_LIMBS 4
 #define GX_SCALAR_BITS  256
 #define GX_WINDOW_MAX   16
+/* Most points at a time: bounds scratch. */
+#define GX_MSM_PIECE ((size_t)1 << 20)
 
 /* The kernels of a tier. */
 struct gx_msm_host;

@@ -22,6 +22,7 @@ struct msm {
     const struct gx_cpu_msm *cpu;
     struct gx_msm_table table;
     struct gx_msm_call one; /* of one result */
+    size_t piece;           /* points of it at a time */
     gx_scalar_form scalar_form;
     gx_point_form result_form;
     size_t results, bytes; /* of each */
@@ -37,7 +38,7 @@ static size_t whole_lines(size_t bytes)
 
 static size_t scalar_bytes(const struct msm *m)
 {
-    return whole_lines(m->one.count * GX_SCALAR_BYTES);
+    return whole_lines(m->piece * GX_SCALAR_BYTES);
 }
 
 static const struct gx_points *points_of(const struct gx_kernel *kernel)
@@ -58,6 +59,25 @@ static uint32_t workers_for(const struct gx_cpu_msm *cpu, size_t count)
     return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
 }
 
+/* Pieces of about the same size, as few as may be. */
+static size_t piece_of(size_t count, size_t limit)
+{
+    size_t most = limit && limit < GX_MSM_PIECE ? limit : GX_MSM_PIECE;
+    size_t pieces = (count + most - 1) / most;
+    return pieces ? (count + pieces - 1) / pieces : 0;
+}
+
+/* That of a tier, for any piece: fewer points may need more, because of their windows. */
+static size_t tier_scratch(const struct msm *m)
+{
+    struct gx_msm_call call = m->one;
+    call.count = m->piece;
+    size_t bytes = gx__msm_scratch(m->cpu->host, &call);
+    call.count = m->piece ? m->one.count % m->piece : 0;
+    size_t last = gx__msm_scratch(m->cpu->host, &call);
+    return whole_lines(last > bytes ? last : bytes);
+}
+
 static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *kernel, uint64_t n)
 {
     const uint32_t *param = kernel->key.param;
@@ -75,14 +95,16 @@ static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *k
     };
     m.results = m.one.count ? (size_t)n / m.one.count : 1;
     m.bytes = gx_point_bytes(m.one.curve->curve, m.result_form);
-    bool across = cpu->host && m.results >= cpu->threads && m.one.count <= ACROSS_POINTS;
+    m.piece = piece_of(m.one.count, param[GX_PARAM_MSM_PIECE]);
+    bool across = cpu->host && m.results >= cpu->threads && m.one.count <= ACROSS_POINTS &&
+                  !param[GX_PARAM_MSM_PIECE];
     m.workers = across ? cpu->threads : 1;
-    m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.one.count);
+    m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.piece);
     m.scratch = scalar_bytes(&m);
     if (param[GX_PARAM_TABLE] && plan_table(cpu, points, &m.table))
         m.one.table = &m.table;
     if (cpu->host)
-        m.scratch += whole_lines(gx__msm_scratch(cpu->host, &m.one));
+        m.scratch += tier_scratch(&m);
     m.one.table = NULL; /* the caller has a copy of m */
     return m;
 }
@@ -146,24 +168,38 @@ static void run_reference(const struct gx_msm_call *call)
     }
 }
 
-static void run_one(const struct msm *m, struct gx_instance *instance, size_t i, uint32_t worker)
+/* Points from `from` on, as many as there are in a piece; scalars: those of the result. */
+static void run_piece(const struct msm *m, struct gx_instance *instance, const char *scalars,
+                      size_t from, char *scratch, struct gx_xyzz *sum)
 {
-    struct gx_xyzz sum;
     struct gx_msm_call call = m->one;
-    char *scratch = (char *)m->call->scratch + worker * m->scratch;
-    uint64_t *scalars = (uint64_t *)(void *)scratch;
-    gx__scalars_plain(call.curve->scalar, m->scalar_form,
-                      (const char *)m->call->operand[GX_A] + i * call.count * GX_SCALAR_BYTES,
-                      call.count, scalars);
-    call.scalars = scalars;
+    uint64_t *plain = (uint64_t *)(void *)scratch;
+    call.count = call.count - from < m->piece ? call.count - from : m->piece;
+    call.first += from;
+    call.points += from * 2 * call.curve->limbs;
+    gx__scalars_plain(call.curve->scalar, m->scalar_form, scalars + from * GX_SCALAR_BYTES,
+                      call.count, plain);
+    call.scalars = plain;
     call.scratch = scratch + scalar_bytes(m);
-    call.result = &sum;
+    call.result = sum;
     if (m->cpu->host)
         gx__msm_run_phases(instance, m->cpu->host, &call);
     else
         run_reference(&call);
-    gx__msm_write(call.curve, m->result_form, &sum,
-                  (char *)m->call->operand[GX_OUT] + i * m->bytes);
+}
+
+static void run_one(const struct msm *m, struct gx_instance *instance, size_t i, uint32_t worker)
+{
+    const struct gx_curve_row *curve = m->one.curve;
+    const size_t count = m->one.count;
+    struct gx_xyzz sum, part;
+    gx__xyzz_set_infinity(&sum);
+    for (size_t from = 0; from < count; from += m->piece) {
+        run_piece(m, instance, (const char *)m->call->operand[GX_A] + i * count * GX_SCALAR_BYTES,
+                  from, (char *)m->call->scratch + worker * m->scratch, &part);
+        gx__xyzz_add(curve, &sum, &part);
+    }
+    gx__msm_write(curve, m->result_form, &sum, (char *)m->call->operand[GX_OUT] + i * m->bytes);
 }
 
 static void run_across(void *user, size_t i, uint32_t worker)

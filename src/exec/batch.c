@@ -65,7 +65,7 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
 static void lower_msm(struct gx_kernel_key *key)
 {
     const struct gx_msm_sums sums = {key->param[GX_PARAM_CURVE], key->param[GX_PARAM_BITS],
-                                     gx__msm_window(1, key->param[GX_PARAM_BITS])};
+                                     gx__msm_window(1, key->param[GX_PARAM_BITS]), 0};
     const gx_job like = {.op = GX_OP_MSM_SUMS, .params = &sums};
     key->op = GX_OP_MSM_SUMS;
     key->field = gx__curve(sums.curve)->info.base_field;

@@ -13,6 +13,11 @@
 #include "exec/pipe.h"
 #include "op/msm.h"
 
+/* If memory is short, a sum is of no fewer points at a time, ... */
+#define PIECE_POINTS 16u
+/* ... and one with a table of multiples is in no more pieces, because each has all its buckets. */
+#define MULTIPLES_PIECES 4u
+
 /* A batch under way. */
 struct direct {
     struct gx_engine *engine;
@@ -83,18 +88,67 @@ static gx_status get_table(struct direct *d, struct gx_host_call *call)
     return s;
 }
 
+/* Whether there can be memory for a table of multiples, and for what the sum needs with it. */
+static bool multiples_fit(struct direct *d, const struct gx_host_call *call, uint64_t n)
+{
+    struct gx_device *device = &d->engine->device;
+    struct gx_kernel kernel = call->kernel;
+    uint32_t *param = kernel.key.param;
+    size_t table = device->ops->table(device, &kernel, NULL), limit = d->engine->pool.limit;
+    if (!table || table > limit)
+        return false;
+    uint64_t piece = gx__param64(param + GX_PARAM_MSM_COUNT) / MULTIPLES_PIECES;
+    param[GX_PARAM_TABLE] = 1;
+    param[GX_PARAM_MSM_PIECE] = (uint32_t)(piece < GX_MSM_PIECE ? piece : GX_MSM_PIECE);
+    return gx__bucket(device->ops->scratch(device, &kernel, n)) <= limit - table;
+}
+
 /* One that the device would profit from; there need not be memory for it. */
 static void get_multiples(struct direct *d, const gx_job *job, struct gx_host_call *call)
 {
-    struct gx_device *device = &d->engine->device;
     let_go(d);
     call->table = NULL;
-    if (!device->ops->table(device, &call->kernel, NULL) ||
+    if (!multiples_fit(d, call, job->n) ||
         gx__table_of_multiples(d->engine, gx__msm_params(job).points, &call->kernel, &d->table) !=
             GX_OK)
         return;
     call->table = d->table->buf->mem.host;
     call->kernel.key.param[GX_PARAM_TABLE] = 1;
+}
+
+/* Less scratch for a sum: fewer points at a time, and in the end without multiples. False: there is
+ * no less. */
+static bool take_less(struct direct *d, struct gx_host_call *call)
+{
+    uint32_t *param = call->kernel.key.param, *piece = &param[GX_PARAM_MSM_PIECE];
+    uint64_t count = gx__param64(param + GX_PARAM_MSM_COUNT);
+    uint64_t least = call->table ? count / MULTIPLES_PIECES : PIECE_POINTS;
+    if (!*piece) {
+        *piece = (uint32_t)(count < GX_MSM_PIECE ? count : GX_MSM_PIECE);
+        return count;
+    }
+    if (*piece / 2 >= least) {
+        *piece /= 2;
+        return true;
+    }
+    if (!call->table)
+        return false;
+    let_go(d);
+    call->table = NULL;
+    param[GX_PARAM_TABLE] = *piece = 0;
+    return true;
+}
+
+/* As much as there is room for. */
+static size_t msm_scratch(struct direct *d, struct gx_host_call *call, uint64_t n)
+{
+    struct gx_device *device = &d->engine->device;
+    for (;;) {
+        size_t bytes = device->ops->scratch(device, &call->kernel, n);
+        if (gx__bucket(bytes) <= gx__pool_room(&d->engine->pool) ||
+            (!gx__tables_drop_idle(d->engine) && !take_less(d, call)))
+            return bytes;
+    }
 }
 
 /* Gets the kernel and its scratch. only: if not 0, the operand to check. */
@@ -112,7 +166,9 @@ static gx_status prepare(struct direct *d, const gx_job *job, int only, bool che
         return s;
     if (job->op == GX_MSM && !only)
         get_multiples(d, job, call);
-    size_t bytes = device->ops->scratch(device, &call->kernel, job->n < most ? job->n : most);
+    most = job->n < most ? job->n : most;
+    size_t bytes = job->op == GX_MSM && !only ? msm_scratch(d, call, most)
+                                              : device->ops->scratch(device, &call->kernel, most);
     call->scratch = NULL;
     if (!bytes)
         return GX_OK;

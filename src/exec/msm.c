@@ -18,7 +18,10 @@
 
 /* Pieces that are in one batch of the engine. */
 #define TOGETHER 64u
-/* If the device runs out of memory, pieces are not made smaller than this. */
+/* If the device runs out of memory: pieces of fewer points are worse than points that travel, ...
+ */
+#define SMALL_ELEMS 8192u
+/* ... and they are not made smaller than this. */
 #define FLOOR_ELEMS 64u
 
 struct msm {
@@ -89,25 +92,34 @@ static gx_status run(struct msm *m, const gx_job *jobs, size_t count, struct gx_
 
 /* ---- scalars ---- */
 
+static gx_status convert_to(struct msm *m, gx_operand out)
+{
+    const gx_job *job = m->job;
+    const gx_job from = {.op = GX_FROM_MONT,
+                         .field = job->field,
+                         .n = job->n,
+                         .a = job->a,
+                         .out = out,
+                         .flags = job->flags};
+    m->scalars = out;
+    return run(m, &from, 1, m->outcome);
+}
+
+static gx_status convert_on_host(struct msm *m)
+{
+    gx_buf_destroy(&m->plain_buf);
+    m->plain =
+        gx__alloc(&m->engine->instance->config.allocator, m->job->n * (size_t)GX_SCALAR_BYTES);
+    return m->plain ? convert_to(m, gx_host(m->plain)) : GX_ERR_OUT_OF_MEMORY;
+}
+
 /* In a buffer, or in host memory if there is none. */
 static gx_status convert(struct msm *m)
 {
-    const gx_job *job = m->job;
-    size_t bytes = job->n * (size_t)GX_SCALAR_BYTES;
-    gx_job from = {
-        .op = GX_FROM_MONT, .field = job->field, .n = job->n, .a = job->a, .flags = job->flags};
-    gx_status s = gx__buf_create(m->engine, bytes, 0, &m->plain_buf);
-    from.out = gx_dev(m->plain_buf, 0);
+    gx_status s = gx__buf_create(m->engine, m->job->n * (size_t)GX_SCALAR_BYTES, 0, &m->plain_buf);
     if (s == GX_OK)
-        s = run(m, &from, 1, m->outcome);
-    if (out_of_memory(s)) {
-        gx_buf_destroy(&m->plain_buf);
-        m->plain = gx__alloc(&m->engine->instance->config.allocator, bytes);
-        from.out = gx_host(m->plain);
-        s = m->plain ? run(m, &from, 1, m->outcome) : GX_ERR_OUT_OF_MEMORY;
-    }
-    m->scalars = from.out;
-    return s;
+        s = convert_to(m, gx_dev(m->plain_buf, 0));
+    return out_of_memory(s) ? convert_on_host(m) : s;
 }
 
 /* ---- pieces ---- */
@@ -193,16 +205,25 @@ static gx_status run_pieces(struct msm *m)
     return GX_OK;
 }
 
-/* Starts over with less memory: smaller pieces, or no table. False: there is no less. */
+/* Starts over with less memory. False: there is no less. */
 static bool take_less(struct msm *m, gx_status *s)
 {
-    if (m->piece > FLOOR_ELEMS) {
+    const gx_status before = *s;
+    *s = GX_OK;
+    if (!m->sums.group) {
+        m->sums.group = 1;
+    } else if (m->piece > SMALL_ELEMS) {
         *s = set_piece(m, m->piece / 2);
     } else if (m->table) {
         gx__table_put(m->engine, m->table);
         m->table = NULL;
         *s = set_piece(m, UINT64_MAX);
+    } else if (m->plain_buf) {
+        *s = convert_on_host(m);
+    } else if (m->piece > FLOOR_ELEMS) {
+        *s = set_piece(m, m->piece / 2);
     } else {
+        *s = before;
         return false;
     }
     m->done = 0;
@@ -324,7 +345,7 @@ gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, u
             continue;
         const gx_msm_params params = gx__msm_params(job);
         sums[i] = (struct gx_msm_sums){params.points->curve->curve, gx__msm_bits(&params),
-                                       gx__msm_window(params.count, gx__msm_bits(&params))};
+                                       gx__msm_window(params.count, gx__msm_bits(&params)), 0};
         jobs[i] = (gx_job){.op = GX_OP_MSM_SUMS,
                            .field = params.points->curve->info.base_field,
                            .n = job->n,

@@ -82,6 +82,7 @@ void gx__msm_key(const gx_job *job, uint32_t *param)
         param[GX_PARAM_CURVE] = sums->curve;
         param[GX_PARAM_BITS] = sums->bits;
         param[GX_PARAM_WINDOW] = sums->window;
+        param[GX_PARAM_MSM_GROUP] = sums->group;
         return;
     }
     const gx_msm_params params = gx__msm_params(job);

@@ -32,6 +32,7 @@ uint32_t gx__msm_bits(const gx_msm_params *params);
 struct gx_msm_sums {
     gx_curve curve;
     uint32_t bits, window;
+    uint32_t group; /* most windows at a time; 0: any number */
 };
 
 /* For gx__op_params, of both operations. */

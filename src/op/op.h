@@ -358,7 +358,9 @@ enum {                   /* of GX_MSM and, the first three, of GX_OP_MSM_SUMS */
        GX_PARAM_TABLE,   /* 1: with a table of multiples of the points */
        GX_PARAM_POINTS,  /* pointer to the gx_points, in two words; which of them: the first, ... */
        GX_PARAM_MSM_FIRST = GX_PARAM_POINTS + 2,
-       GX_PARAM_MSM_COUNT = GX_PARAM_MSM_FIRST + 2 /* ... and how many, in two each */
+       GX_PARAM_MSM_COUNT = GX_PARAM_MSM_FIRST + 2, /* ... and how many, in two each */
+       GX_PARAM_MSM_PIECE = GX_PARAM_MSM_COUNT + 2, /* at most so many at a time; 0: any number */
+       GX_PARAM_MSM_GROUP /* GX_OP_MSM_SUMS: most windows at a time; 0: any number */
 };
 
 static inline uint64_t gx__param64(const uint32_t *param)

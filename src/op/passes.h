@@ -97,9 +97,7 @@ void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_p
 /* The same for operations on polynomials: passes_poly.c. */
 void gx__plan_poly(const struct gx_kernel_key *key, uint64_t n, struct gx_passes *passes);
 
-/* The same for GX_OP_MSM_SUMS: passes_msm.c. Tests set one more parameter: how many windows are a
- * group at most, however few their entries. */
-#define GX_PARAM_MSM_GROUP (GX_PARAMS - 1)
+/* The same for GX_OP_MSM_SUMS: passes_msm.c. */
 void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                   struct gx_passes *passes);
 

@@ -100,7 +100,7 @@ static void lay_out(struct msm *m, struct gx_passes *passes)
     const uint32_t few = (uint32_t)divide_up(m->windows, GROUPS_MAX);
     const uint64_t buckets = (uint64_t)1 << (m->window - 1);
     const uint64_t by_buckets = most(least(m->group, BUCKETS_MAX / buckets), few);
-    m->entries = least(m->windows * m->n, most(ENTRIES_MAX, few * m->n));
+    m->entries = least(most(m->group, few) * m->n, most(ENTRIES_MAX, few * m->n));
     uint64_t group = least(by_buckets, m->entries / m->n);
     m->group = (uint32_t)divide_up(m->windows, divide_up(m->windows, group));
 

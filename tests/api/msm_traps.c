@@ -613,35 +613,80 @@ static void in_buffers(void **state)
 
 /* ---- memory ---- */
 
+/* The same as msm_check_known, on a device that may use little memory. */
+static void check_within(size_t budget, const struct target *target, const struct known *k,
+                         const gx_msm_params *p, size_t batch, const void *scalars,
+                         const void *want)
+{
+    struct target t = *target;
+    gx_config config = {.device_memory = budget, .cpumask = t.mask};
+    gx_statistics stats = {.struct_size = sizeof stats};
+    gxt_watch(&config);
+    t.ctx = gxt_open(&config);
+    msm_check_known(&t, k, p, batch, scalars, want, "budget");
+    gx_stats(t.ctx, &stats);
+    if (stats.device_bytes_peak > budget)
+        fail_msg("%s: %llu bytes of %zu", t.device, (unsigned long long)stats.device_bytes_peak,
+                 budget);
+    assert_int_equal(stats.validation_messages, 0);
+    gx_close(&t.ctx);
+}
+
+static int is_reference(const struct target *t)
+{
+    return strcmp(t->device, "ref") == 0;
+}
+
 /* The points alone are larger. Scalars of 64 bits, because of the time. */
 static void larger_than_the_budget(void **state)
 {
     (void)state;
-    enum { N = 22000, BUDGET = 2 << 20 };
+    static const size_t budgets[] = {1 << 20, 3 << 19, 2 << 20};
+    enum { N = 22000 };
     struct known k;
     mixed(&k, GX_BLS12_381_G1, N);
-    assert_true(N * k.bytes > BUDGET);
     unsigned char *scalars = some_scalars(k.curve, N);
     gx_msm_params p = params_of(0, N);
     p.scalar_bits = 64;
     unsigned char *want = msm_want(&k, &p, 1, scalars);
-    for (size_t i = 0; i < target_count; i++) {
-        struct target t = targets[i];
-        gx_config config = {.device_memory = BUDGET, .cpumask = t.mask};
-        gx_statistics stats = {.struct_size = sizeof stats};
-        if (!t.slow || strcmp(t.device, "ref") == 0)
-            continue; /* GPUs have memory of their own */
-        gxt_watch(&config);
-        t.ctx = gxt_open(&config);
-        msm_check_known(&t, &k, &p, 1, scalars, want, "budget");
-        gx_stats(t.ctx, &stats);
-        assert_true(stats.device_bytes_peak <= BUDGET);
-        assert_int_equal(stats.validation_messages, 0);
-        gx_close(&t.ctx);
-    }
+    for (size_t i = 0; i < target_count; i++)
+        for (size_t m = 0; m < GXT_COUNT(budgets); m++) {
+            assert_true(N * k.bytes > budgets[m]);
+            if (!is_reference(&targets[i]) && (!m || !targets[i].slow))
+                check_within(budgets[m], &targets[i], &k, &p, 1, scalars, want);
+        }
     free(want);
     free(scalars);
     known_close(&k);
+}
+
+/* Batches, of scalars that have to be converted, and large points. */
+static void batches_within_the_budget(void **state)
+{
+    (void)state;
+    static const gx_curve curves[] = {GX_BLS12_381_G1, GX_BLS12_381_G2};
+    enum { N = 700, BATCH = 24 };
+    for (size_t c = 0; c < GXT_COUNT(curves); c++) {
+        struct known k;
+        mixed(&k, curves[c], N);
+        size_t all = (size_t)N * BATCH;
+        gx_field field = oracle_scalar_field(k.curve);
+        unsigned char *plain = gxt_alloc(all * KNOWN_SCALAR), *mont = gxt_alloc(all * KNOWN_SCALAR);
+        oracle_fill_random(field, &rng, plain, all);
+        oracle_run(GX_TO_MONT, field, all, mont, plain, NULL, NULL, 0);
+        gx_msm_params p = params_of(0, N);
+        unsigned char *want = msm_want(&k, &p, BATCH, plain);
+        p.scalar_form = GX_SCALAR_MONT;
+        for (size_t i = 0; i < target_count; i++) {
+            size_t batch = targets[i].slow ? 2 : BATCH;
+            if (!is_reference(&targets[i]) && msm_has(&targets[i], k.curve))
+                check_within((c + 1) << 20, &targets[i], &k, &p, batch, mont, want);
+        }
+        free(want);
+        free(plain);
+        free(mont);
+        known_close(&k);
+    }
 }
 
 /* With multiples of the points, if there is room for them: the same results. */
@@ -693,6 +738,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(refused),
         cmocka_unit_test(in_buffers),
         cmocka_unit_test(larger_than_the_budget),
+        cmocka_unit_test(batches_within_the_budget),
         cmocka_unit_test(with_tables),
         cmocka_unit_test(msm_close_targets),
     };
