@@ -128,10 +128,11 @@ const command cmd_calibrate = {
     .about =
         "Measures jobs of every size on the devices that may be chosen, or on the named ones,\n"
         "saves the model in the cache directory, and prints it as 'gpuexec model' does. Without\n"
-        "calibration the model is learned from normal calls; until then, jobs of 100000 elements\n"
-        "and more run on a GPU. Run it on an idle machine. Measurements of other fields and\n"
-        "operations are kept. Ctrl-C stops after the current step, keeps what was measured, and\n"
-        "sets exit code 1. So does a model that cannot be saved.",
+        "calibration the model is learned from normal calls; until then, jobs of 100000 products\n"
+        "and more run on a GPU, and sums of about 3000 points and more. Run it on an idle\n"
+        "machine. Measurements of other fields and operations are kept. Ctrl-C stops after the\n"
+        "current step, keeps what was measured, and sets exit code 1. So does a model that\n"
+        "cannot be saved.",
     .examples = "  gpuexec calibrate\n"
                 "  gpuexec calibrate --quick --field bls12-381-fr\n"
                 "  gpuexec calibrate --device cpu,vulkan:1 --seconds 60\n",

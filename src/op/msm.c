@@ -251,6 +251,16 @@ uint32_t gx__msm_window(uint64_t n, uint32_t bits)
     return (bits + windows) / windows;
 }
 
+unsigned gx__msm_products(const gx_job *job)
+{
+    const gx_msm_params params = gx__msm_params(job);
+    if (!params.points)
+        return 0;
+    uint32_t bits = gx__msm_bits(&params), window = gx__msm_window(params.count, bits);
+    return gx__digit_count(bits, window) * GX_MSM_ADD_PRODUCTS *
+           gx__coord_products(params.points->curve);
+}
+
 static void load(const struct gx_curve_row *curve, const uint64_t *words, struct gx_xyzz *p)
 {
     size_t limbs = curve->limbs, bytes = limbs * sizeof *words;

@@ -41,6 +41,17 @@ void gx__msm_key(const gx_job *job, uint32_t *param);
 /* The window for n points on a GPU. */
 uint32_t gx__msm_window(uint64_t n, uint32_t bits);
 
+/* Approximate passes of GX_OP_MSM_SUMS: digits, two rounds of sorting, buckets and their sums. */
+#define GX_MSM_PASSES 12u
+
+/* Products of the base field in an addition of an affine point to another one, and in a product of
+ * coordinates. */
+#define GX_MSM_ADD_PRODUCTS 10u
+static inline uint32_t gx__coord_products(const struct gx_curve_row *curve)
+{
+    return curve->degree == 2 ? 4 : 1;
+}
+
 /* Adds up sums that GX_OP_MSM_SUMS made: p += sum over w of 2^(w * window) * sums[w]. */
 void gx__msm_add_sums(const struct gx_msm_sums *of, const uint64_t *sums, struct gx_xyzz *p);
 

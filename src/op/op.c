@@ -169,6 +169,20 @@ void gx__op_join(const gx_job *job, void *result, const void *part)
     gx__add_one(gx__prime(job->field), result, part);
 }
 
+/* ---- work ---- */
+
+/* Approximate number of passes on a GPU that share the products of a job. */
+static unsigned passes_of(const gx_job *job)
+{
+    return job->op == GX_NTT ? gx__transform_passes(job) : job->op == GX_MSM ? GX_MSM_PASSES : 1;
+}
+
+double gx__job_work(const gx_job *job)
+{
+    unsigned products = gx__job_products(job);
+    return (double)job->n * (products ? products : 1) / passes_of(job);
+}
+
 /* ---- parameters ---- */
 
 static void own_params(const gx_job *job, uint32_t *param)

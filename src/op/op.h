@@ -303,11 +303,21 @@ uint64_t gx__msm_unit(const gx_job *job);
 
 /* Approximate number of products per element. */
 unsigned gx__transform_products(const gx_job *job);
+unsigned gx__msm_products(const gx_job *job);
 static inline unsigned gx__job_products(const gx_job *job)
 {
-    return gx__op_shape(job->op) == GX_SHAPE_TRANSFORM ? gx__transform_products(job)
-                                                       : gx__op_products(job->op);
+    enum gx_op_shape shape = gx__op_shape(job->op);
+    return shape == GX_SHAPE_TRANSFORM ? gx__transform_products(job)
+           : shape == GX_SHAPE_MSM     ? gx__msm_products(job)
+                                       : gx__op_products(job->op);
 }
+
+/* Approximate number of passes of a transform, at least 1. */
+unsigned gx__transform_passes(const gx_job *job);
+
+/* How much there is for a GPU to do at once: the products of one pass; at least one per element. Of
+ * most operations, n. */
+double gx__job_work(const gx_job *job);
 
 /* A job may be split at multiples of this many elements. */
 static inline uint64_t gx__job_unit(const gx_job *job)

@@ -13,6 +13,7 @@
  * How many windows are a group follows from the memory that their entries and buckets take.
  */
 #include "curve/digits.h"
+#include "op/msm.h"
 #include "op/passes.h"
 
 /* What a group should have at most: entries of 16 bytes, and buckets. */
@@ -153,7 +154,7 @@ static struct gx_pass *add_pass(struct gx_passes *passes, enum gx_shader_family 
 
 static uint64_t products(const struct msm *m, uint64_t additions, uint32_t each)
 {
-    return additions * each * (m->curve->degree == 2 ? 4 : 1);
+    return additions * each * gx__coord_products(m->curve);
 }
 
 static void plan_sort(const struct msm *m, uint32_t first, uint32_t windows,
@@ -214,7 +215,7 @@ static void plan_buckets(const struct msm *m, uint32_t windows, struct gx_passes
     pass->stage[0] = m->at.ends;
     pass->stage[1] = m->at.records;
     pass->stage[2] = m->slice | about;
-    pass->products = products(m, m->n * windows, 10);
+    pass->products = products(m, m->n * windows, GX_MSM_ADD_PRODUCTS);
 
     uint32_t shift = 0;
     uint64_t nodes = slices;

@@ -13,6 +13,7 @@
  * whole transforms may be written where it was read.
  */
 #include "op/ntt_table.h"
+#include "op/params.h"
 #include "op/passes.h"
 
 /* Levels of one pass: with more, numbers would outgrow lazy64.glsl's limbs. */
@@ -24,6 +25,12 @@ struct split {
     uint32_t passes;
     uint32_t levels[GX_PASSES_MAX];
 };
+
+unsigned gx__transform_passes(const gx_job *job)
+{
+    uint32_t log2_n = gx__ntt_params(job).log2_n;
+    return log2_n > LEVELS_MAX ? (log2_n + LEVELS_MAX - 1) / LEVELS_MAX : 1;
+}
 
 static uint32_t log2_of(uint64_t n)
 {

@@ -21,11 +21,11 @@
 /* The budget for exploring: this part of the time of all rounds, plus a start. */
 #define EXPLORE_PART  0.05
 #define EXPLORE_START 20000000.0
-/* Large rounds are explored with a share, while the best candidate does the rest. The share is
- * large enough to predict the whole from, and costs nothing unless the device is three times
- * slower. */
+/* Large rounds (by gx_question.work) are explored with a share, while the best candidate does the
+ * rest. The share is large enough to predict the whole from, and costs nothing unless the device is
+ * three times slower. */
 #define EXPLORE_SHARE 0.25
-#define EXPLORE_ELEMS 65536u
+#define EXPLORE_WORK  65536.0
 
 #define KNOTS 9
 
@@ -151,7 +151,7 @@ static size_t judge(const struct gx_question *q, struct gx_decision *d, double *
 /* If nothing is known: a GPU for large rounds, the least loaded one of several. */
 static size_t default_candidate(const struct gx_question *q)
 {
-    bool gpu = q->elements >= GX_DEFAULT_GPU_ELEMS;
+    bool gpu = q->work >= GX_DEFAULT_GPU_ELEMS;
     size_t found = 0;
     for (size_t i = 1; i < q->count; i++) {
         const struct gx_candidate_cost *r = &q->candidates[i], *f = &q->candidates[found];
@@ -384,7 +384,7 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
         atomic_exchange(&q->exploring->under_way, true))
         return false;
     choose(d, GX_REASON_EXPLORED, i);
-    if (q->whole || by[best] <= SPLIT_MIN_NS || q->elements < EXPLORE_ELEMS ||
+    if (q->whole || by[best] <= SPLIT_MIN_NS || q->work < EXPLORE_WORK ||
         smallest(q) > EXPLORE_SHARE)
         return true;
     struct gx_prediction p = {0};

@@ -59,6 +59,7 @@ struct gx_question {
     size_t part_count;
     size_t jobs;
     uint64_t elements;
+    double work;   /* gx__job_work of all jobs */
     uint64_t unit; /* elements; cuts are at multiples of it: a transform; 0 or 1: anywhere */
     bool whole;    /* must not be cut */
     const struct gx_candidate_cost *candidates; /* 1 to GX_CANDIDATES_MAX */

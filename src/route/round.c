@@ -139,6 +139,7 @@ static void add_parts(struct gx_workspace *ws, const gx_job *jobs, size_t count,
         struct gx_kind kind = gx__kind_of(ws->router->slots.instance, &jobs[i], path, false);
         add_part(ws, &kind, jobs[i].n);
         q->elements += jobs[i].n;
+        q->work += gx__job_work(&jobs[i]);
         q->whole |= gx__job_is_whole(&jobs[i]);
         uint64_t unit = gx__job_unit(&jobs[i]);
         q->unit = unit > q->unit ? unit : q->unit;

@@ -62,6 +62,7 @@ static struct gx_question *ask(struct table *t, const struct gx_model *models, s
                                 .part_count = 1,
                                 .jobs = 1,
                                 .elements = (uint64_t)n,
+                                .work = n,
                                 .candidates = t->candidates,
                                 .count = count};
     return &t->q;
@@ -183,7 +184,7 @@ static void where_nothing_is_known_size_decides(void **state)
     goes_to(&t.q, GX_REASON_DEFAULT, 2);
     t.candidates[0].cpu = false; /* GPUs alone */
     t.candidates[0].waiting_ns = 2;
-    t.q.elements = 1;
+    t.q.work = 1;
     goes_to(&t.q, GX_REASON_DEFAULT, 2);
 }
 

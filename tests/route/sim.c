@@ -1046,6 +1046,66 @@ static void defaults_say_so(void **state)
     gx_close(&ctx);
 }
 
+/* The device that a job gets before anything is known: by its products, not its elements. */
+static void default_goes_to(gx_op op, gx_field field, size_t n, const void *params,
+                            const char *device)
+{
+    gx_ctx *ctx = open_on("cpu,sim:server-h200", NULL);
+    gx_job job = job_of(op, field, n);
+    union {
+        gx_ntt_params ntt;
+        gx_msm_params msm;
+    } with;
+    gx_domain *domain = NULL;
+    gx_points *points = NULL;
+    if (op == GX_NTT) {
+        const gx_domain_desc desc = {.struct_size = sizeof desc, .field = field, .log2_size = 15};
+        with.ntt = *(const gx_ntt_params *)params;
+        assert_int_equal(gx_domain_create(ctx, &desc, &domain), GX_OK);
+        with.ntt.domain = domain;
+    } else if (op == GX_MSM) {
+        const gx_points_desc desc = {.struct_size = sizeof desc,
+                                     .curve = GX_BN254_G1,
+                                     .form = GX_POINT_XY_MONT,
+                                     .points = params,
+                                     .count = n};
+        assert_int_equal(gx_points_create(ctx, &desc, &points, NULL), GX_OK);
+        with.msm = (gx_msm_params){.struct_size = sizeof with.msm,
+                                   .points = points,
+                                   .count = n,
+                                   .result_form = GX_POINT_XY_MONT};
+    }
+    job.params = params ? &with : NULL;
+    gx_report r = routed(ctx, &job);
+    assert_int_equal(r.reason, GX_REASON_DEFAULT);
+    if (strcmp(r.device, device))
+        fail_msg("%zu elements of %s go to %s", n, gx_op_get_info(op)->name, r.device);
+    gx_domain_destroy(&domain);
+    gx_points_destroy(&points);
+    gx_close(&ctx);
+}
+
+static void defaults_count_work(void **state)
+{
+    (void)state;
+    static const char gpu[] = "sim:server-h200";
+    enum { POINTS = 4096 };
+    gx_ntt_params ntt = {.struct_size = sizeof ntt, .log2_n = 13};
+    fill(GX_BN254_FR, GX_DEFAULT_GPU_ELEMS);
+    default_goes_to(GX_MUL, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS - 1, NULL, "cpu");
+    default_goes_to(GX_MUL, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS, NULL, gpu);
+    default_goes_to(GX_INV, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS / 4 - 1, NULL, "cpu");
+    default_goes_to(GX_INV, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS / 4, NULL, gpu);
+    default_goes_to(GX_NTT, GX_BN254_FR, (size_t)1 << 13, &ntt, "cpu");
+    ntt.log2_n = 15;
+    default_goes_to(GX_NTT, GX_BN254_FR, (size_t)1 << 15, &ntt, gpu);
+    uint64_t *points = calloc(POINTS, 64); /* infinity does as well */
+    assert_non_null(points);
+    default_goes_to(GX_MSM, GX_BN254_FR, POINTS / 4, points, "cpu");
+    default_goes_to(GX_MSM, GX_BN254_FR, POINTS, points, gpu);
+    free(points);
+}
+
 /* Without calibration it finds out by itself, and what that costs is bounded. */
 static void exploring_is_bounded(void **state)
 {
@@ -1211,6 +1271,7 @@ int main(void)
         cmocka_unit_test(policies),
         cmocka_unit_test(policy_gpu_needs_one),
         cmocka_unit_test(defaults_say_so),
+        cmocka_unit_test(defaults_count_work),
         cmocka_unit_test(exploring_is_bounded),
         cmocka_unit_test(latency_explores_nothing),
         cmocka_unit_test(load_counts),
