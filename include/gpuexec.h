@@ -781,8 +781,7 @@ typedef struct gx_report {
  * GX_ERR_NOT_RUN. Inputs are never written, and a job whose inputs are rejected leaves them
  * intact, even in place. The table in doc/threading.md says what is written after a failure.
  * opts may be NULL. reports may be NULL, or has one element per job, each {0} except for
- * struct_size and the candidate array. Any thread; blocks; does not allocate once warm, except for
- * GX_MSM on a GPU. */
+ * struct_size and the candidate array. Any thread; blocks; does not allocate once warm. */
 GX_API gx_status gx_run(gx_ctx *ctx, const gx_job *jobs, size_t njobs, const gx_run_opts *opts,
                         gx_report *reports);
 

@@ -4,6 +4,8 @@
  */
 #include "exec/engine.h"
 
+#include "exec/msm.h"
+
 /* Far more than the slowest working device needs, even with other work queued before. Drivers that
  * detect hangs do so within seconds. */
 #define WAIT_NS         60000000000u
@@ -52,6 +54,7 @@ void gx__engine_close(struct gx_engine *engine)
     gx__worker_close(engine);
     gx__copier_close(&engine->copier);
     gx__pipes_free(engine);
+    gx__msm_free(engine);
     gx__imports_close(&engine->imports);
     gx__tables_close(engine);
     gx__pool_close(&engine->pool);

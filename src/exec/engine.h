@@ -38,7 +38,8 @@ struct gx_engine {
     struct gx_plans plans;
     struct gx_tables tables;
     pthread_mutex_t pipes_lock;
-    struct gx_pipe *pipes; /* idle ones, most recently used first */
+    struct gx_pipe *pipes; /* idle ones, most recently used first; and, of exec/msm.c: */
+    struct gx_msm_memory *msm_memory;
     struct gx_worker worker;
     /* Jobs under way and live buffers. Opening and closing do not change it, because other threads
      * may do so at the same time. */

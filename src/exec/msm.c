@@ -36,13 +36,16 @@ struct msm {
     size_t results;
     struct gx_table *table; /* the points; NULL: they are not on the device */
     gx_operand scalars;     /* plain: those of the job, or in: */
-    gx_buf *plain_buf;
+    struct gx_table *plain_room;
     void *plain; /* one of these */
     struct gx_msm_sums sums;
-    uint64_t piece; /* most points of a piece */
-    size_t done;    /* pieces, of all results */
-    gx_job *jobs;   /* TOGETHER of them, ... */
-    char *out;      /* ... and their sums */
+    uint64_t piece;               /* most points of a piece */
+    size_t together;              /* pieces in one batch */
+    size_t done;                  /* pieces, of all results */
+    struct gx_msm_memory *memory; /* with all of the following */
+    struct gx_outcome *reports;   /* of `together` pieces, ... */
+    gx_job *jobs;
+    char *out; /* ... and their sums */
     struct gx_xyzz *part, *result;
     char *bytes; /* results as the caller wants them */
 };
@@ -65,12 +68,10 @@ static void spread(const struct msm *m, size_t parts, gx_threads_fn fn)
 }
 
 /* Runs jobs on the engine, and adds what they took to the outcome. */
-static gx_status run(struct msm *m, const gx_job *jobs, size_t count, struct gx_outcome *first)
+static gx_status run(struct msm *m, const gx_job *jobs, size_t count, struct gx_outcome *reports)
 {
-    const gx_allocator *allocator = &m->engine->instance->config.allocator;
-    struct gx_outcome *reports = gx__alloc(allocator, count * sizeof *reports);
-    if (!reports)
-        return GX_ERR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        gx__outcome_clear(&reports[i], 0);
     struct gx_batch batch = {.jobs = jobs,
                              .count = count,
                              .reports = reports,
@@ -84,9 +85,6 @@ static gx_status run(struct msm *m, const gx_job *jobs, size_t count, struct gx_
     snprintf(m->message, m->message_size, "%s", batch.message);
     for (size_t i = 0; i < count && s == GX_OK; i++)
         gx__outcome_add(m->outcome, &reports[i]);
-    first->bad_index = reports[0].bad_index;
-    first->bad_operand = reports[0].bad_operand;
-    gx__free(allocator, reports);
     return s;
 }
 
@@ -101,24 +99,34 @@ static gx_status convert_to(struct msm *m, gx_operand out)
                          .a = job->a,
                          .out = out,
                          .flags = job->flags};
+    struct gx_outcome report;
     m->scalars = out;
-    return run(m, &from, 1, m->outcome);
+    gx_status s = run(m, &from, 1, &report);
+    m->outcome->bad_index = report.bad_index;
+    m->outcome->bad_operand = report.bad_operand;
+    return s;
+}
+
+static void put_room(struct msm *m)
+{
+    gx__table_put(m->engine, m->plain_room);
+    m->plain_room = NULL;
 }
 
 static gx_status convert_on_host(struct msm *m)
 {
-    gx_buf_destroy(&m->plain_buf);
+    put_room(m);
     m->plain =
         gx__alloc(&m->engine->instance->config.allocator, m->job->n * (size_t)GX_SCALAR_BYTES);
     return m->plain ? convert_to(m, gx_host(m->plain)) : GX_ERR_OUT_OF_MEMORY;
 }
 
-/* In a buffer, or in host memory if there is none. */
+/* On the device, or in host memory if there is no room. */
 static gx_status convert(struct msm *m)
 {
-    gx_status s = gx__buf_create(m->engine, m->job->n * (size_t)GX_SCALAR_BYTES, 0, &m->plain_buf);
+    gx_status s = gx__table_of_room(m->engine, m->job->n * (size_t)GX_SCALAR_BYTES, &m->plain_room);
     if (s == GX_OK)
-        s = convert_to(m, gx_dev(m->plain_buf, 0));
+        s = convert_to(m, gx_dev(m->plain_room->buf, 0));
     return out_of_memory(s) ? convert_on_host(m) : s;
 }
 
@@ -127,6 +135,11 @@ static gx_status convert(struct msm *m)
 static size_t pieces_of(const struct msm *m)
 {
     return (size_t)((m->params.count + m->piece - 1) / m->piece);
+}
+
+static size_t left_of(const struct msm *m)
+{
+    return m->results * pieces_of(m) - m->done;
 }
 
 static size_t sums_bytes(const struct msm *m)
@@ -171,13 +184,77 @@ static gx_status set_piece(struct msm *m, uint64_t most)
         m->piece = least(m->piece, facts->dispatch_bytes / m->curve->info.affine_bytes);
     for (;; m->piece = (m->piece + 1) / 2) {
         m->sums.window = gx__msm_window(m->piece, m->sums.bits);
-        gx_job job = piece_job(m, 0, m->out);
+        gx_job job = piece_job(m, 0, NULL);
         s = gx__job_kernel(m->engine, &job, 0, false, &kernel);
         if (s != GX_OK || m->piece == 1 || !facts->dispatch_bytes ||
             device->ops->scratch(device, &kernel, m->piece) <= facts->dispatch_bytes)
             return s;
     }
 }
+
+/* ---- memory ---- */
+
+static struct gx_msm_memory *take_memory(struct gx_engine *engine)
+{
+    pthread_mutex_lock(&engine->pipes_lock);
+    struct gx_msm_memory *memory = engine->msm_memory;
+    if (memory)
+        engine->msm_memory = memory->next;
+    pthread_mutex_unlock(&engine->pipes_lock);
+    return memory;
+}
+
+static void leave_memory(struct gx_engine *engine, struct gx_msm_memory *memory)
+{
+    if (!memory)
+        return;
+    pthread_mutex_lock(&engine->pipes_lock);
+    memory->next = engine->msm_memory;
+    engine->msm_memory = memory;
+    pthread_mutex_unlock(&engine->pipes_lock);
+}
+
+void gx__msm_free(struct gx_engine *engine)
+{
+    for (struct gx_msm_memory *memory; (memory = take_memory(engine));)
+        gx__free(&engine->instance->config.allocator, memory);
+}
+
+/* At least so many bytes, in place of what there was. */
+static bool grow(struct msm *m, size_t bytes)
+{
+    const gx_allocator *allocator = &m->engine->instance->config.allocator;
+    if (m->memory && m->memory->bytes >= bytes)
+        return true;
+    gx__free(allocator, m->memory);
+    m->memory = gx__alloc(allocator, sizeof *m->memory + bytes);
+    if (m->memory)
+        m->memory->bytes = bytes;
+    return m->memory;
+}
+
+/* Lays the memory out for the size of pieces, and sets all results to infinity. */
+static gx_status begin(struct msm *m)
+{
+    m->done = 0;
+    m->together = (size_t)least(m->params.count ? left_of(m) : 0, TOGETHER);
+    size_t sums = m->together ? m->together * sums_bytes(m) : 0;
+    size_t each = sizeof *m->part + sizeof *m->reports + sizeof *m->jobs;
+    if (!grow(m, m->results * sizeof *m->result + m->together * each + sums +
+                     gx__operand_bytes(m->job, GX_OUT)))
+        return GX_ERR_OUT_OF_MEMORY;
+    m->result = (struct gx_xyzz *)(void *)(m->memory + 1);
+    m->part = m->result + m->results;
+    m->reports = (struct gx_outcome *)(m->part + m->together);
+    m->jobs = (gx_job *)(m->reports + m->together);
+    m->out = (char *)(m->jobs + m->together);
+    m->bytes = m->out + sums;
+    for (size_t i = 0; i < m->results; i++)
+        gx__xyzz_set_infinity(&m->result[i]);
+    return GX_OK;
+}
+
+/* ---- running ---- */
 
 static void finish_piece(void *user, size_t i, uint32_t worker)
 {
@@ -190,12 +267,10 @@ static void finish_piece(void *user, size_t i, uint32_t worker)
 /* Some pieces, together. */
 static gx_status run_pieces(struct msm *m)
 {
-    size_t all = m->results * pieces_of(m), left = all - m->done;
-    size_t count = left < TOGETHER ? left : TOGETHER;
-    struct gx_outcome first;
+    size_t count = (size_t)least(left_of(m), m->together);
     for (size_t i = 0; i < count; i++)
         m->jobs[i] = piece_job(m, m->done + i, m->out + i * sums_bytes(m));
-    gx_status s = run(m, m->jobs, count, &first);
+    gx_status s = run(m, m->jobs, count, m->reports);
     if (s != GX_OK)
         return s;
     spread(m, count, finish_piece);
@@ -218,7 +293,7 @@ static bool take_less(struct msm *m, gx_status *s)
         gx__table_put(m->engine, m->table);
         m->table = NULL;
         *s = set_piece(m, UINT64_MAX);
-    } else if (m->plain_buf) {
+    } else if (m->plain_room) {
         *s = convert_on_host(m);
     } else if (m->piece > FLOOR_ELEMS) {
         *s = set_piece(m, m->piece / 2);
@@ -226,9 +301,8 @@ static bool take_less(struct msm *m, gx_status *s)
         *s = before;
         return false;
     }
-    m->done = 0;
-    for (size_t i = 0; i < m->results; i++)
-        gx__xyzz_set_infinity(&m->result[i]);
+    if (*s == GX_OK)
+        *s = begin(m);
     return *s == GX_OK;
 }
 
@@ -239,7 +313,9 @@ static gx_status run_all(struct msm *m)
         s = convert(m);
     if (s == GX_OK)
         s = set_piece(m, UINT64_MAX);
-    while (s == GX_OK && m->done < m->results * pieces_of(m)) {
+    if (s == GX_OK)
+        s = begin(m);
+    while (s == GX_OK && left_of(m)) {
         s = run_pieces(m);
         if (out_of_memory(s) && take_less(m, &s))
             continue;
@@ -270,32 +346,9 @@ static gx_status write_results(struct msm *m)
 
 /* ---- the job ---- */
 
-/* One block: results, parts, jobs, sums of the smallest windows, bytes. */
-static void *get_memory(struct msm *m)
-{
-    enum { WINDOW_LEAST = 2 };
-    size_t sums = TOGETHER * 2 * (size_t)m->curve->info.affine_bytes *
-                  gx__digit_count(m->sums.bits, WINDOW_LEAST);
-    char *memory =
-        gx__alloc(&m->engine->instance->config.allocator,
-                  (m->results + TOGETHER) * sizeof *m->result + TOGETHER * sizeof *m->jobs + sums +
-                      gx__operand_bytes(m->job, GX_OUT));
-    if (!memory)
-        return NULL;
-    m->result = (struct gx_xyzz *)(void *)memory;
-    m->part = m->result + m->results;
-    m->jobs = (gx_job *)(m->part + TOGETHER);
-    m->out = (char *)(m->jobs + TOGETHER);
-    m->bytes = m->out + sums;
-    for (size_t i = 0; i < m->results; i++)
-        gx__xyzz_set_infinity(&m->result[i]);
-    return memory;
-}
-
 gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, const gx_job *job,
                       struct gx_outcome *outcome, char *message, size_t message_size)
 {
-    const gx_allocator *allocator = &engine->instance->config.allocator;
     struct msm m = {.engine = engine,
                     .caller = batch,
                     .job = job,
@@ -308,23 +361,23 @@ gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, co
     m.curve = m.params.points->curve;
     m.results = (size_t)gx__msm_batch(job, &m.params);
     m.sums = (struct gx_msm_sums){.curve = m.curve->curve, .bits = gx__msm_bits(&m.params)};
-    void *memory = get_memory(&m);
-    if (!memory)
-        return GX_ERR_OUT_OF_MEMORY;
+    m.memory = take_memory(engine);
     gx__tables_hold(engine);
     gx_status s = GX_OK;
-    if (m.params.count) {
+    if (!m.params.count) {
+        s = begin(&m);
+    } else {
         s = gx__table_of_points(engine, m.params.points, &m.table);
         if (s == GX_OK || out_of_memory(s))
             s = run_all(&m);
     }
     if (s == GX_OK)
         s = write_results(&m);
-    gx_buf_destroy(&m.plain_buf);
+    put_room(&m);
     gx__table_put(engine, m.table);
     gx__tables_let_go(engine);
-    gx__free(allocator, m.plain);
-    gx__free(allocator, memory);
+    gx__free(&engine->instance->config.allocator, m.plain);
+    leave_memory(engine, m.memory);
     outcome->total_ns = gx__engine_now(engine) - start;
     return s;
 }

@@ -8,6 +8,12 @@
 
 #include "exec/engine.h"
 
+/* Host memory of a job, which the next one uses. */
+struct gx_msm_memory {
+    struct gx_msm_memory *next; /* idle ones of the engine, under the lock of its pipes */
+    size_t bytes;               /* that follow */
+};
+
 /* Runs a GX_MSM as one of the jobs of `batch`. On failure nothing was written, and message, if it
  * is not empty, says why; GX_ERR_NOT_CANONICAL: outcome has the index. */
 gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, const gx_job *job,
@@ -17,5 +23,8 @@ gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, co
  * points are there already. */
 gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, uint64_t chunk_elems,
                        struct gx_plan_request *asked, struct gx_plan *plan);
+
+/* All that jobs left; the engine ends. */
+void gx__msm_free(struct gx_engine *engine);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "exec/buffer.h"
+#include "exec/plan.h"
 #include "field/ntt.h"
 #include "field/scalar.h"
 #include "op/ntt_table.h"
@@ -171,7 +172,7 @@ static void let_go(struct gx_tables *tables)
     pthread_cond_broadcast(&tables->changed);
 }
 
-/* What a table is made from: points, or the domain of a kernel. */
+/* What a table is made from: points, or the domain of a kernel; nothing for GX_ROOM. */
 struct recipe {
     uint64_t owner;
     uint32_t log2;
@@ -184,6 +185,8 @@ static size_t bytes_of(struct gx_device *device, const struct recipe *r)
 {
     if (r->points)
         return r->points->count * r->points->curve->info.affine_bytes;
+    if (r->owner == GX_ROOM)
+        return (size_t)1 << r->log2;
     return device->ops->table ? device->ops->table(device, r->kernel, NULL)
                               : (size_t)gx__ntt_table_elements(r->log2) * ELEMENT_BYTES;
 }
@@ -193,6 +196,8 @@ static gx_status fill(struct gx_engine *engine, const struct recipe *r, size_t b
     struct gx_device *device = &engine->device;
     if (r->points)
         return gx_buf_write(buf, 0, r->points->xy, bytes);
+    if (r->owner == GX_ROOM)
+        return GX_OK;
     if (device->ops->table)
         device->ops->table(device, r->kernel, buf->mem.host);
     else if (r->domain)
@@ -227,7 +232,7 @@ bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel)
 static struct gx_table *find(struct gx_tables *tables, uint64_t owner, uint32_t log2)
 {
     for (struct gx_table *t = tables->all; t; t = t->next)
-        if (t->owner == owner && t->log2 >= log2)
+        if (t->owner == owner && t->log2 >= log2 && !(owner == GX_ROOM && t->users))
             return t;
     return NULL;
 }
@@ -309,6 +314,12 @@ gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_point
                                  const struct gx_kernel *kernel, struct gx_table **table)
 {
     return get(engine, &(struct recipe){.owner = points->id, .kernel = kernel}, table);
+}
+
+gx_status gx__table_of_room(struct gx_engine *engine, size_t bytes, struct gx_table **table)
+{
+    uint32_t log2 = (uint32_t)__builtin_ctzll(gx__bucket(bytes));
+    return get(engine, &(struct recipe){.owner = GX_ROOM, .log2 = log2}, table);
 }
 
 void gx__table_put(struct gx_engine *engine, struct gx_table *table)

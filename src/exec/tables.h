@@ -2,7 +2,8 @@
  *
  * The tables that an engine keeps: roots of unity of a domain, for transforms, and the points of a
  * gx_points. There is one for each, made when the first job needs it, shared by all, counted like
- * buffers. One that no job uses is dropped when memory is short.
+ * buffers. One that no job uses is dropped when memory is short. So is memory that one job leaves
+ * to the next ("room").
  */
 #ifndef GX_EXEC_TABLES_H
 #define GX_EXEC_TABLES_H
@@ -16,9 +17,11 @@
 
 struct gx_engine;
 
+#define GX_ROOM UINT64_MAX
+
 struct gx_table {
-    uint64_t owner; /* the id of the domain or the points */
-    uint32_t log2;  /* of the largest transform it is for; 0 for points */
+    uint64_t owner; /* the id of the domain or the points; GX_ROOM */
+    uint32_t log2;  /* of the largest transform it is for, or of the bytes of room; 0 for points */
     bool ended;     /* the owner has, and the last user drops the table */
     uint32_t users;
     uint64_t used; /* when, in lookups */
@@ -52,6 +55,9 @@ gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *
 /* The same for what a device that works on host memory makes of points: see gx_device_ops.table. */
 gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_points *points,
                                  const struct gx_kernel *kernel, struct gx_table **table);
+/* Memory of at least so many bytes for one job alone, with any contents: a table that nobody else
+ * finds. */
+gx_status gx__table_of_room(struct gx_engine *engine, size_t bytes, struct gx_table **table);
 /* As gx__table_get without waiting; NULL: it must be made, or another thread is making one. */
 struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel);
 /* Whether the kernel can use a table that the caller has already; sets its key too. */
