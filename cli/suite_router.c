@@ -31,7 +31,11 @@ enum {
 /* This much work raises the clocks again. */
 #define WARM_NS 20000000u
 
-const gx_op router_ops[ROUTER_OPS] = {GX_ADD, GX_MUL, GX_INV, GX_NTT};
+/* Points of msm, at most. */
+#define POINTS_MAX ((size_t)1 << 18)
+
+const router_series router_all[ROUTER_SERIES] = {{GX_ADD, 0}, {GX_MUL, 0}, {GX_INV, 0},
+                                                 {GX_NTT, 0}, {GX_MSM, 1}, {GX_MSM, 2}};
 
 static const number_list default_sizes = {
     10, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}};
@@ -42,6 +46,7 @@ static const column columns[ROUTER_COLUMNS] = {
     [ROUTER_WHERE] = COLUMN(TEXT, "where", "operands", 17),
     [ROUTER_FIELD] = COLUMN(TEXT, "field", "field", 12),
     [ROUTER_OP] = COLUMN(TEXT, "op", "op", 4),
+    [ROUTER_CURVE] = COLUMN(TEXT, "curve", "curve", 12),
     [ROUTER_ELEMENTS] = COLUMN(COUNT, "elements", "size", 9),
     [ROUTER_DEVICE] = COLUMN(TEXT, "device", "device", 16),
     [ROUTER_SAMPLES] = COLUMN(COUNT, "samples", "n", 5, .flags = COL_WIDE),
@@ -66,12 +71,16 @@ static const column columns[ROUTER_COLUMNS] = {
 bool router_show(router *r, const router_row *row)
 {
     const router_way *w = row->way;
+    const char *curve = row->curve ? gx_curve_get_info(row->curve)->name : NULL;
+    const char *field = row->field ? gx_field_get_info(row->field)->name : NULL;
+    bool wide = r->common->format == OUT_CSV || r->common->format == OUT_JSON;
     const cell all[ROUTER_COLUMNS] = {
         [ROUTER_PART] = CELL_TEXT(r->part->name),
         [ROUTER_WHAT] = text_or_none(row->what),
         [ROUTER_WHERE] = text_or_none(row->where),
-        [ROUTER_FIELD] = text_or_none(row->field ? gx_field_get_info(row->field)->name : NULL),
+        [ROUTER_FIELD] = text_or_none(curve && !wide ? curve : field),
         [ROUTER_OP] = text_or_none(row->op ? gx_op_get_info(row->op)->name : NULL),
+        [ROUTER_CURVE] = text_or_none(curve),
         [ROUTER_ELEMENTS] = count_or_none(row->elements),
         [ROUTER_DEVICE] = text_or_none(row->device ? row->device
                                        : w         ? w->name
@@ -127,14 +136,29 @@ void router_chosen(const gx_report *report, bool shares, char *text, size_t size
 
 /* ---- calls ---- */
 
-gx_job router_job(router *r, gx_op op, size_t n)
+bool router_wants(const router *r, gx_op op, gx_field field)
 {
+    return (!r->opts->ops || r->opts->ops >> op & 1) && gx_op_exists(op, field);
+}
+
+gx_curve router_curve(gx_field field, const router_series *series)
+{
+    gx_curve curve = 0;
+    for (unsigned i = 0; i < series->curve && (curve || !i); i++)
+        curve = job_curve(field, curve);
+    return curve;
+}
+
+gx_job router_job(router *r, const router_series *series, size_t n)
+{
+    const gx_op op = series->op;
     gx_job job = {.op = op, .field = r->field, .n = n};
     job.a = gx_host(r->operand[0]);
     if (gx_op_get_info(op)->operands > 1)
         job.b = gx_host(r->operand[1]);
     job.out = gx_host(r->result);
-    const job_arrays arrays = {.domain = r->domain};
+    const job_arrays arrays = {.domain = r->domain,
+                               .points = series->curve ? r->points[series->curve - 1] : NULL};
     if (gx_op_get_info(op)->params)
         job_set_params(&job, &arrays, &r->params[log2_of(n)]);
     return job;
@@ -148,7 +172,7 @@ static gx_status move(const router *r, const router_way *way, bool in)
     unsigned operands = gx_op_get_info(job->op)->operands;
     gx_status s = GX_OK;
     if (!in)
-        return gx_buf_write(way->moved, operands * bytes, r->result, bytes);
+        return gx_buf_write(way->moved, operands * bytes, r->result, gx_operand_bytes(job, 'o'));
     for (unsigned k = 0; k < operands && k < 2 && s == GX_OK; k++)
         s = gx_buf_read(way->moved, k * bytes, r->operand[k], bytes);
     return s;
@@ -287,16 +311,18 @@ int router_time(router *r, router_way *ways, size_t count, size_t samples, doubl
 /* ---- calibration ---- */
 
 static bool is_known(const gx_model_row *rows, size_t count, const char *device, gx_field field,
-                     gx_op op)
+                     const router_series *series)
 {
     for (size_t i = 0; i < count; i++)
-        if (rows[i].field == field && rows[i].op == op && rows[i].residency == GX_HOST_MEMORY &&
+        if (rows[i].field == field && rows[i].op == series->op &&
+            rows[i].residency == GX_HOST_MEMORY && rows[i].curve == router_curve(field, series) &&
             !strcmp(rows[i].device, device))
             return true;
     return false;
 }
 
-static bool all_known(const router *r, const gx_field *fields, size_t field_count)
+/* Whether there are measurements of all that is wanted, on points of the second curves or other. */
+static bool all_known(const router *r, const gx_field *fields, size_t field_count, bool second)
 {
     size_t count = 0;
     gx_model(r->ctx, NULL, &count);
@@ -305,10 +331,11 @@ static bool all_known(const router *r, const gx_field *fields, size_t field_coun
         rows->struct_size = sizeof *rows;
     bool known = rows && count && gx_model(r->ctx, rows, &count) == GX_OK;
     for (size_t f = 0; known && f < field_count; f++)
-        for (size_t o = 0; o < ROUTER_OPS; o++)
+        for (size_t s = 0; s < ROUTER_SERIES; s++)
             for (size_t i = 0; i < r->candidates; i++)
-                known &= !gx_op_exists(router_ops[o], fields[f]) ||
-                         is_known(rows, count, r->names[i], fields[f], router_ops[o]);
+                known &= (router_all[s].curve == 2) != second ||
+                         !router_wants(r, router_all[s].op, fields[f]) ||
+                         is_known(rows, count, r->names[i], fields[f], &router_all[s]);
     free(rows);
     return known;
 }
@@ -322,28 +349,49 @@ static int calibration_at(void *user, double done, const char *device, const cha
     return 0;
 }
 
-/* Calibrates unless there is a model. Planning a job opens the devices and loads their files. */
+/* Calibrates unless there is a model; points of second curves only if msm is named there. Planning
+ * a job opens the devices and loads their files. */
 static int calibrate(router *r, const gx_field *fields, size_t field_count)
 {
+    static const gx_op msm = GX_MSM;
     gx_estimate_info info = {.struct_size = sizeof info};
-    gx_job job = router_job(r, GX_ADD, r->room);
+    gx_job job = router_job(r, &router_all[0], r->room);
     gx_status s = gx_estimate(r->ctx, &job, 1, NULL, &info);
-    if (s == GX_OK && all_known(r, fields, field_count))
-        return EXIT_DONE;
-    gx_calibration settings = {.fields = fields,
-                               .field_count = field_count,
-                               .max_elems = r->room,
-                               .progress = calibration_at};
-    progress_start("calibrating", 1000, "steps");
-    s = gx_calibrate(r->ctx, &settings);
-    progress_end();
-    bool known = s == GX_OK || s == GX_ERR_FILE; /* unsaved, but known to this context */
-    return known ? EXIT_DONE : router_failed(s, NULL, 0);
+    for (int second = 0; second < 2 && s == GX_OK; second++) {
+        if (all_known(r, fields, field_count, second))
+            continue;
+        gx_calibration settings = {.ops = second ? &msm : NULL,
+                                   .op_count = second ? 1 : 0,
+                                   .fields = fields,
+                                   .field_count = field_count,
+                                   .max_elems = r->room,
+                                   .progress = calibration_at};
+        progress_start("calibrating", 1000, "steps");
+        s = gx_calibrate(r->ctx, &settings);
+        progress_end();
+        s = s == GX_ERR_FILE ? GX_OK : s; /* unsaved, but known to this context */
+    }
+    return s == GX_OK ? EXIT_DONE : router_failed(s, NULL, 0);
 }
 
 /* ---- arrays and devices ---- */
 
-void router_fill(router *r, gx_field field)
+/* Enough for the largest size of msm. */
+static bool make_points(router *r, gx_field field)
+{
+    size_t n = r->room < POINTS_MAX || r->opts->sizes.count ? r->room : POINTS_MAX;
+    for (unsigned i = 0; i < ROUTER_CURVES; i++)
+        gx_points_destroy(&r->points[i]);
+    for (size_t s = 0; s < ROUTER_SERIES; s++) {
+        const gx_curve curve = router_curve(field, &router_all[s]);
+        if (curve && router_wants(r, GX_MSM, field) &&
+            !(r->points[router_all[s].curve - 1] = job_points(r->ctx, curve, n)))
+            return false;
+    }
+    return true;
+}
+
+int router_fill(router *r, gx_field field)
 {
     size_t block = r->room < PERIOD ? r->room : PERIOD;
     r->field = field;
@@ -363,6 +411,7 @@ void router_fill(router *r, gx_field field)
     gx_domain_destroy(&r->domain);
     if (gx_op_exists(GX_NTT, field))
         gx_domain_create(r->ctx, &desc, &r->domain);
+    return make_points(r, field) ? EXIT_DONE : cli_no_memory();
 }
 
 int router_register(router *r, bool on)
@@ -387,7 +436,7 @@ static bool make_arrays(router *r)
     qsort(r->sizes.values, r->sizes.count, sizeof *r->sizes.values, by_value);
     r->room = r->sizes.values[r->sizes.count - 1];
     for (size_t i = 0; i < 3; i++)
-        if (!(*arrays[i] = data_alloc(r->room * ELEMENT_BYTES_MAX)))
+        if (!(*arrays[i] = data_alloc(r->room * ELEMENT_BYTES_MAX + POINT_BYTES_MAX)))
             return false;
     return true;
 }
@@ -438,12 +487,13 @@ static int bench_all(router *r)
     gx_field fields[32];
     size_t count = fields_wanted(r, fields);
     size_t wheres = 2 + r->candidates - (r->cpu < r->candidates);
-    size_t room = wheres * count * ROUTER_OPS * r->sizes.count;
+    size_t room = wheres * count * ROUTER_SERIES * r->sizes.count;
     r->cells = calloc(room, sizeof *r->cells);
     if (!r->cells || !make_arrays(r))
         return cli_no_memory();
-    router_fill(r, fields[0]);
-    int rc = calibrate(r, fields, count);
+    int rc = router_fill(r, fields[0]);
+    if (rc == EXIT_DONE)
+        rc = calibrate(r, fields, count);
     progress_start("measuring", room + router_rows_steps(r), "groups of rows");
     if (rc == EXIT_DONE)
         rc = router_table(r, fields, count);
@@ -459,8 +509,8 @@ static int bench_all(router *r)
 
 static bool is_measured(gx_op op)
 {
-    for (size_t i = 0; i < ROUTER_OPS; i++)
-        if (router_ops[i] == op)
+    for (size_t i = 0; i < ROUTER_SERIES; i++)
+        if (router_all[i].op == op)
             return true;
     return false;
 }
@@ -475,13 +525,15 @@ static int run_router(const common_opts *common, const bench_opts *opts)
                            .count = ROUTER_COLUMNS}};
     for (unsigned op = 1; op < 32; op++)
         if (opts->ops >> op & 1 && !is_measured((gx_op)op))
-            return cli_usage(&cmd_bench, "suite router supports add, mul, inv and ntt");
+            return cli_usage(&cmd_bench, "suite router supports add, mul, inv, ntt and msm");
     int rc = cli_open(common, &r.ctx);
     if (rc == EXIT_DONE)
         rc = find_candidates(&r);
     if (rc == EXIT_DONE)
         rc = bench_all(&r);
     gx_domain_destroy(&r.domain);
+    for (unsigned i = 0; i < ROUTER_CURVES; i++)
+        gx_points_destroy(&r.points[i]);
     rc = bench_close(&r.ctx, rc);
     free(r.operand[0]);
     free(r.operand[1]);

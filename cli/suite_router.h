@@ -11,9 +11,21 @@
 #include "suite.h"
 
 /* All candidates, then the router's choice, which is always last. */
-enum { ROUTER_LOG2_MAX = 30, ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1, ROUTER_OPS = 4 };
+enum {
+    ROUTER_LOG2_MAX = 30,
+    ROUTER_WAYS_MAX = GX_CANDIDATES_MAX + 1,
+    ROUTER_SERIES = 6,
+    ROUTER_CURVES = 2
+};
 
-extern const gx_op router_ops[ROUTER_OPS];
+/* What is measured at every size: an operation; of msm, by points of the field's first or second
+ * curve: 1 or 2, otherwise 0. */
+typedef struct router_series {
+    gx_op op;
+    unsigned curve;
+} router_series;
+
+extern const router_series router_all[ROUTER_SERIES];
 
 enum {
     ROUTER_PART,
@@ -21,6 +33,7 @@ enum {
     ROUTER_WHERE,
     ROUTER_FIELD,
     ROUTER_OP,
+    ROUTER_CURVE,
     ROUTER_ELEMENTS,
     ROUTER_DEVICE,
     ROUTER_SAMPLES,
@@ -67,7 +80,7 @@ typedef struct router_way {
 typedef struct router_cell {
     size_t where; /* 0: host memory, 1: registered, 2 and up: buffers of candidate where - 2 */
     gx_field field;
-    gx_op op;
+    router_series series;
     uint64_t n;
     size_t ways;
     double ns[ROUTER_WAYS_MAX];  /* medians; 0: not tried */
@@ -87,7 +100,8 @@ typedef struct router {
     size_t element_bytes, room;
     unsigned char *operand[2], *result;
     gx_domain *domain;                      /* of the field, if it has one */
-    job_params params[ROUTER_LOG2_MAX + 1]; /* of transforms, by log2 of their size */
+    gx_points *points[ROUTER_CURVES];       /* of its curves, if it has some and msm is wanted */
+    job_params params[ROUTER_LOG2_MAX + 1]; /* of transforms, by log2 of their size, and of msm */
     router_cell *cells;
     size_t cell_count;
     uint64_t decided, unknown; /* decisions since calibration; of these, without measurements */
@@ -101,6 +115,7 @@ typedef struct router_row {
     const char *what, *where, *device, *best, *chosen, *reason;
     gx_field field;
     gx_op op;
+    gx_curve curve;
     uint64_t elements;
     const router_way *way;
     double predicted, off, best_ns, regret, times, value;
@@ -114,11 +129,15 @@ bool router_show(router *r, const router_row *row);
 /* Ends a group of rows. */
 void router_step(router *r);
 
-/* Fills the arrays with `room` elements of the field, and makes its domain. */
-void router_fill(router *r, gx_field field);
+/* Fills the arrays with `room` elements of the field, and makes its domain and points. Returns an
+ * exit code. */
+int router_fill(router *r, gx_field field);
+/* Whether the operation was asked for and exists for the field. */
+bool router_wants(const router *r, gx_op op, gx_field field);
+gx_curve router_curve(gx_field field, const router_series *series); /* 0: none */
 /* Registers all of them, or undoes that. Returns an exit code. */
 int router_register(router *r, bool on);
-gx_job router_job(router *r, gx_op op, size_t n);
+gx_job router_job(router *r, const router_series *series, size_t n);
 
 /* One call; reports (one per job) may be NULL. Returns an exit code. */
 int router_call(router *r, const router_way *way, gx_report *reports);

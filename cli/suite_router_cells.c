@@ -20,6 +20,10 @@ enum {
 
 #define BUDGET_S 0.2
 
+/* Fewest points, and the time of a call, of sums of points. */
+#define MSM_FIRST    ((size_t)256)
+#define MSM_LIMIT_NS 2e9
+
 static const router_part part_cells = {
     "regret", "The router's choice compared with the best single device",
     ROUTER_BIT(ROUTER_WHERE) | ROUTER_BIT(ROUTER_FIELD) | ROUTER_BIT(ROUTER_OP) |
@@ -86,7 +90,8 @@ static int show_cell(router *r, router_cell *c, const router_way *ways, const gx
     where_name(r, c->where, where, sizeof where);
     router_chosen(report, false, chosen, sizeof chosen);
     router_row row = {
-        .where = where, .field = c->field, .op = c->op, .elements = c->n, ROUTER_NO_RATES};
+        .where = where, .field = c->field, .op = c->series.op, .elements = c->n, ROUTER_NO_RATES};
+    row.curve = router_curve(c->field, &c->series);
     for (size_t i = 0; i < last; i++) {
         row.way = &ways[i];
         row.off = c->off[i];
@@ -111,18 +116,20 @@ static int show_cell(router *r, router_cell *c, const router_way *ways, const gx
 
 /* Runs each variant once and checks its result where possible; the reports are those of the last
  * one. */
-static int try_ways(router *r, const router_way *ways, size_t count, gx_report *report)
+static int try_ways(router *r, gx_curve curve, const router_way *ways, size_t count,
+                    gx_report *report)
 {
     int rc = EXIT_DONE;
     for (size_t i = 0; rc == EXIT_DONE && i < count; i++) {
         const gx_job *job = ways[i].jobs;
         check_result checked = {0};
         if (job->out.host)
-            memset(job->out.host, 0xa5, job->n * r->element_bytes);
+            memset(job->out.host, 0xa5, gx_operand_bytes(job, 'o'));
         rc = router_call(r, &ways[i], report);
         if (rc != EXIT_DONE || !job->out.host)
             continue;
-        if (check_sample(r->ctx, job, &checked) != GX_OK)
+        if ((curve ? check_msm(r->ctx, curve, job, &checked)
+                   : check_sample(r->ctx, job, &checked)) != GX_OK)
             return cli_job_failed(&checked.report);
         if (checked.differs) {
             check_print(ways[i].name, &checked);
@@ -138,7 +145,7 @@ static int run_cell(router *r, router_cell *c, router_way *ways)
     gx_report report = {
         .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
     gx_statistics before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
-    int rc = try_ways(r, ways, c->ways, &report);
+    int rc = try_ways(r, router_curve(c->field, &c->series), ways, c->ways, &report);
     gx_stats(r->ctx, &before);
     if (rc == EXIT_DONE)
         rc = router_time(r, ways, c->ways, SAMPLES, BUDGET_S);
@@ -156,18 +163,18 @@ static int run_cell(router *r, router_cell *c, router_way *ways)
     return rc;
 }
 
-static router_cell *new_cell(router *r, size_t where, gx_op op, size_t n)
+static router_cell *new_cell(router *r, size_t where, const router_series *series, size_t n)
 {
     router_cell *c = &r->cells[r->cell_count++];
-    *c = (router_cell){.where = where, .field = r->field, .op = op, .n = n};
+    *c = (router_cell){.where = where, .field = r->field, .series = *series, .n = n};
     return c;
 }
 
-static int host_cell(router *r, size_t where, gx_op op, size_t n)
+static int host_cell(router *r, size_t where, const router_series *series, size_t n)
 {
     router_way ways[ROUTER_WAYS_MAX];
-    const gx_job job = router_job(r, op, n);
-    router_cell *c = new_cell(r, where, op, n);
+    const gx_job job = router_job(r, series, n);
+    router_cell *c = new_cell(r, where, series, n);
     for (size_t i = 0; i < r->candidates; i++)
         ways[c->ways++] = (router_way){
             .name = r->names[i], .opts = {.device = r->names[i]}, .jobs = &job, .count = 1};
@@ -176,16 +183,17 @@ static int host_cell(router *r, size_t where, gx_op op, size_t n)
 }
 
 /* On the device that holds the data, or on the CPU with data copied there and back. */
-static int resident_cell(router *r, size_t where, gx_op op, size_t n)
+static int resident_cell(router *r, size_t where, const router_series *series, size_t n)
 {
     const char *home = r->names[where - RESIDENT];
     router_way ways[ROUTER_WAYS_MAX];
-    const gx_job host = router_job(r, op, n);
+    const gx_job host = router_job(r, series, n);
     gx_job job = host;
-    unsigned operands = gx_op_get_info(op)->operands;
+    unsigned operands = gx_op_get_info(job.op)->operands;
     size_t bytes = n * r->element_bytes;
     gx_buf *buf = NULL;
-    gx_status s = gx_buf_create(r->ctx, home, (operands + 1) * bytes, 0, &buf);
+    gx_status s =
+        gx_buf_create(r->ctx, home, operands * bytes + gx_operand_bytes(&job, 'o'), 0, &buf);
     if (s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
         cli_error("%s has no memory for %zu element%s: skipped", home, n, plural(n));
         router_step(r);
@@ -197,7 +205,7 @@ static int resident_cell(router *r, size_t where, gx_op op, size_t n)
     if (operands > 1)
         job.b = gx_dev(buf, bytes);
     job.out = gx_dev(buf, operands * bytes);
-    router_cell *c = new_cell(r, where, op, n);
+    router_cell *c = new_cell(r, where, series, n);
     ways[c->ways++] =
         (router_way){.name = home, .opts = {.device = home}, .jobs = &job, .count = 1};
     if (r->cpu < r->candidates)
@@ -215,29 +223,58 @@ static int resident_cell(router *r, size_t where, gx_op op, size_t n)
 /* ---- all cells ---- */
 
 /* An operation that cannot have one of the sizes is left out. */
-static bool op_wanted(const router *r, gx_op op)
+static bool is_wanted(const router *r, const router_series *series)
 {
-    bool wanted = (!r->opts->ops || r->opts->ops & 1u << op) && gx_op_exists(op, r->field);
+    bool wanted =
+        router_wants(r, series->op, r->field) && !series->curve == !router_curve(r->field, series);
     for (size_t i = 0; i < r->sizes.count; i++)
-        wanted = wanted && job_size(op, r->field, r->sizes.values[i]) == r->sizes.values[i];
+        wanted = wanted && job_size(series->op, r->field, r->sizes.values[i]) == r->sizes.values[i];
     return wanted;
+}
+
+/* Unless its size is named, a sum of points that would take long on one of the devices is left out,
+ * by the time of a smaller one; and those of few points, or more than there are. */
+static bool has_size(const router *r, const router_series *series, size_t n)
+{
+    const router_cell *c = r->cell_count ? &r->cells[r->cell_count - 1] : NULL;
+    if (!series->curve || r->opts->sizes.count)
+        return true;
+    if (n < MSM_FIRST || n > gx_points_count(r->points[series->curve - 1]))
+        return false;
+    if (!c || c->series.curve != series->curve || c->n >= n)
+        return true;
+    double slowest = 0;
+    for (size_t i = 0; i < c->ways; i++)
+        slowest = fmax(slowest, c->ns[i]);
+    return slowest * (double)n / (double)c->n < MSM_LIMIT_NS;
+}
+
+static int run_series(router *r, size_t where, const router_series *series)
+{
+    int rc = EXIT_DONE;
+    for (size_t i = 0; rc == EXIT_DONE && i < r->sizes.count; i++) {
+        size_t n = r->sizes.values[i];
+        if (has_size(r, series, n))
+            rc = where >= RESIDENT ? resident_cell(r, where, series, n)
+                                   : host_cell(r, where, series, n);
+    }
+    return rc;
 }
 
 static int run_where(router *r, size_t where)
 {
     int rc = EXIT_DONE;
-    for (size_t o = 0; o < ROUTER_OPS; o++)
-        for (size_t i = 0; rc == EXIT_DONE && i < r->sizes.count; i++)
-            if (op_wanted(r, router_ops[o]))
-                rc = where >= RESIDENT ? resident_cell(r, where, router_ops[o], r->sizes.values[i])
-                                       : host_cell(r, where, router_ops[o], r->sizes.values[i]);
+    for (size_t s = 0; rc == EXIT_DONE && s < ROUTER_SERIES; s++)
+        if (is_wanted(r, &router_all[s]))
+            rc = run_series(r, where, &router_all[s]);
     return rc;
 }
 
 static int run_field(router *r, gx_field field)
 {
-    router_fill(r, field);
-    int rc = run_where(r, HOST);
+    int rc = router_fill(r, field);
+    if (rc == EXIT_DONE)
+        rc = run_where(r, HOST);
     if (rc == EXIT_DONE)
         rc = router_register(r, true);
     if (rc == EXIT_DONE)
@@ -306,7 +343,8 @@ static int show_crossover(router *r, const router_cell *cells, size_t count, siz
     char where[64];
     router_row row = {.where = where_name(r, cells->where, where, sizeof where),
                       .field = cells->field,
-                      .op = cells->op,
+                      .op = cells->series.op,
+                      .curve = router_curve(cells->field, &cells->series),
                       .device = r->names[candidate],
                       ROUTER_NO_RATES};
     row.elements = first_from(r, cells, count, candidate, is_faster);
@@ -320,7 +358,8 @@ static int show_crossover(router *r, const router_cell *cells, size_t count, siz
 
 static bool same_series(const router_cell *a, const router_cell *b)
 {
-    return a->where == b->where && a->field == b->field && a->op == b->op;
+    return a->where == b->where && a->field == b->field && a->series.op == b->series.op &&
+           a->series.curve == b->series.curve;
 }
 
 int router_crossovers(router *r)

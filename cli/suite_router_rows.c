@@ -23,6 +23,8 @@ enum {
 #define LARGE_S 2.0
 #define CALLS_S 1.0
 
+static const router_series add = {GX_ADD, 0}, mul = {GX_MUL, 0};
+
 static const router_part part_rows = {
     "rows", "All devices together, a chain, and the cost of deciding",
     ROUTER_BIT(ROUTER_WHAT) | ROUTER_BIT(ROUTER_ELEMENTS) | ROUTER_BIT(ROUTER_DEVICE) |
@@ -87,7 +89,7 @@ static size_t at_most(const router *r, size_t n)
 
 static int together(router *r)
 {
-    const gx_job job = router_job(r, GX_MUL, at_most(r, LARGE));
+    const gx_job job = router_job(r, &mul, at_most(r, LARGE));
     router_way ways[ROUTER_WAYS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < r->candidates; i++)
@@ -150,7 +152,7 @@ static int chain_on(router *r, size_t candidate)
 static size_t decided(router *r, size_t n)
 {
     for (int calls = 0; n < r->room && calls < SURE_CALLS; calls++) {
-        const gx_job job = router_job(r, GX_ADD, n);
+        const gx_job job = router_job(r, &add, n);
         const router_way way = {.jobs = &job, .count = 1};
         gx_report report = {.struct_size = sizeof report};
         if (router_call(r, &way, &report) != EXIT_DONE)
@@ -165,7 +167,7 @@ static size_t decided(router *r, size_t n)
 
 static int decision(router *r, const char *what, size_t n)
 {
-    const gx_job job = router_job(r, GX_ADD, at_most(r, n));
+    const gx_job job = router_job(r, &add, at_most(r, n));
     router_way ways[] = {
         {.name = "cpu", .opts = {.policy = GX_POLICY_CPU}, .jobs = &job, .count = 1},
         {.name = "auto", .jobs = &job, .count = 1}};
@@ -181,8 +183,9 @@ uint64_t router_rows_steps(const router *r)
 
 int router_rows(router *r)
 {
-    router_fill(r, FIELD);
-    int rc = router_begin(r, &part_rows);
+    int rc = router_fill(r, FIELD);
+    if (rc == EXIT_DONE)
+        rc = router_begin(r, &part_rows);
     if (rc == EXIT_DONE)
         rc = together(r);
     if (r->cpu == GX_CANDIDATES_MAX) /* the other rows are relative to the CPU */
