@@ -244,7 +244,7 @@ static void every_allocation_fails_in_turn(void **state)
     (void)state;
     for (size_t d = 0; d < device_count; d++) {
         unsigned refused = 0;
-        uint64_t step = !d ? 1 : gxt_small() ? 23 : 11;
+        uint64_t step = !d ? 1 : gxt_small() ? 31 : 11;
         for (uint64_t k = 1, failed = 1; failed; k += step) {
             gxt_heap_start(&heap);
             gx_config config = {.allocator = gxt_heap_allocator(&heap)};
@@ -302,8 +302,9 @@ static void steady_state_allocates_nothing(void **state)
 struct mode {
     const char *what;
     gx_status status;
-    bool for_good;     /* it is lost, and is opened again, with nothing in its memory */
-    bool within;       /* only some of the calls show it: those at which others break are tried */
+    bool for_good; /* it is lost, and is opened again, with nothing in its memory */
+    bool within;   /* only some of the calls show it: those at which others break are tried */
+    unsigned gpu_step[2]; /* on a GPU, where each takes long, not every call; [1]: small effort */
     unsigned least[2]; /* calls at which it shows, on the CPU and on a GPU; there a lack of memory
                           is overcome */
 };
@@ -375,18 +376,19 @@ static void every_call_breaks_in_turn(void **state)
 {
     (void)state;
     static const struct mode modes[] = {
-        {"hang", GX_ERR_TIMEOUT, true, false, {4, 2}},
-        {"lose", GX_ERR_DEVICE_LOST, true, false, {16, 20}},
-        {"fail", GX_ERR_DEVICE, false, true, {8, 10}},
-        {"oom", GX_ERR_OUT_OF_DEVICE_MEMORY, false, true, {4, 0}},
+        {"hang", GX_ERR_TIMEOUT, true, false, {2, 4}, {4, 2}},
+        {"lose", GX_ERR_DEVICE_LOST, true, false, {5, 13}, {16, 20}},
+        {"fail", GX_ERR_DEVICE, false, true, {5, 13}, {8, 10}},
+        {"oom", GX_ERR_OUT_OF_DEVICE_MEMORY, false, true, {9, 39}, {4, 0}},
     };
     for (size_t d = 0; d < device_count; d++)
         for (unsigned m = 0, calls = 0; m < GXT_COUNT(modes); m++) {
-            unsigned step = !d ? 1 : !m ? 2 : gxt_small() ? 9 : 5; /* few waits, many calls */
+            unsigned step = d ? modes[m].gpu_step[gxt_small()] : 1;
             unsigned shown = sweep(devices[d], &modes[m], step, modes[m].within ? calls : 0);
             print_message("%s on %s: shown by %u calls\n", modes[m].what, devices[d], shown);
             assert_true(shown * step >= modes[m].least[d]);
-            calls = shown * step;
+            if (!modes[m].within)
+                calls = shown * step;
         }
 }
 
@@ -465,7 +467,7 @@ static void cancelled(void **state)
     (void)state;
     for (unsigned round = 0; round < 4; round++) {
         for (size_t d = 0; d < device_count; d++)
-            if (!d || round < 2)
+            if (!d || round < (gxt_small() ? 1 : 2))
                 cancel_on(devices[d], round);
         cancel_on(NULL, round);
     }
@@ -571,7 +573,7 @@ static void wrong_results_are_caught(void **state)
         unsigned caught = 0, tried = 0;
         for (unsigned at = 1; at < (d ? 2 : 20); at += 3, tried++)
             caught += is_caught(devices[d], at, &known, 40);
-        for (unsigned at = 1; at <= (d ? 1 : 3); at++, tried++)
+        for (unsigned at = 1; at <= (!d ? 3 : !gxt_small()); at++, tried++)
             caught += is_caught(devices[d], at, &large, 6);
         print_message("%s: caught %u of %u\n", devices[d], caught, tried);
         assert_int_equal(caught, tried);
