@@ -107,7 +107,7 @@ static column curve_columns[CURVE_COLUMNS] = {
     [C_MEMORY] = COLUMN(TEXT, "memory", "memory", 10),
     [C_PATH] = COLUMN(TEXT, "path", "path", 12, .flags = COL_WIDE),
     [C_LAUNCH] = COLUMN(REAL, "launch_us", "launch us", 9, .decimals = 2),
-    [C_RATE] = COLUMN(REAL, "g_per_s", "G/s", 9, .decimals = 3),
+    [C_RATE] = COLUMN(REAL, "g_per_s", "M/s", 11, .decimals = 3, .scale = 1000),
     [C_POINTS] = COLUMN(COUNT, "points", "points", 6, .flags = COL_WIDE),
     [C_MIN] = COLUMN(COUNT, "from_elements", "from", 8, .flags = COL_WIDE),
     [C_MAX] = COLUMN(COUNT, "to_elements", "to", 9, .flags = COL_WIDE),
@@ -312,7 +312,7 @@ const command cmd_model = {
     .synopsis = "[--device D[,D...]] [--points] [--csv | --json]",
     .about =
         "Prints the predicted cost of jobs on the devices that may be chosen, or on the named\n"
-        "ones: the launch cost, the throughput of large jobs (G/s: billions of elements per\n"
+        "ones: the launch cost, the throughput of large jobs (M/s: millions of elements per\n"
         "second), the number of sizes measured, and the age of the latest measurement. The model\n"
         "is filled by 'gpuexec calibrate' and refined by every call. It is kept in the cache\n"
         "directory, separately for every machine, device, driver and version. Measurements expire\n"
