@@ -16,6 +16,8 @@ enum { COMPRESSED = 0x80, INFINITE = 0x40, LARGER_Y = 0x20, FLAGS = 0xe0 };
 
 #define FORM_BYTES_MAX (4 * GX_EIP2537_ELEMENT)
 
+#define OFF_CURVE "it is not on the curve"
+
 static gx_status fail(const char **why, gx_status status, const char *text)
 {
     *why = text;
@@ -100,7 +102,7 @@ static gx_status decode_jacobian(const struct gx_curve_row *curve, const void *i
     gx__coord_mul(curve, xy, xyz, factor);
     gx__coord_mul(curve, factor, factor, z);
     gx__coord_mul(curve, xy + n, xyz + n, factor);
-    return GX_OK;
+    return gx__affine_is_infinity(curve, xy) ? fail(why, GX_ERR_INVALID, OFF_CURVE) : GX_OK;
 }
 
 static void encode_jacobian(const struct gx_curve_row *curve, const uint64_t *xy, void *out)
@@ -338,7 +340,7 @@ gx_status gx__point_check(const struct gx_curve_row *curve, gx_point_check check
     if (check == GX_CHECK_NONE || gx__affine_is_infinity(curve, xy))
         return GX_OK;
     if (!on_curve(curve, xy))
-        return fail(why, GX_ERR_INVALID, "it is not on the curve");
+        return fail(why, GX_ERR_INVALID, OFF_CURVE);
     if (check == GX_CHECK_SUBGROUP && !in_subgroup(curve, xy))
         return fail(why, GX_ERR_INVALID, "it is not in the subgroup");
     return GX_OK;

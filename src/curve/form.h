@@ -12,7 +12,7 @@
  * and true, the caller's own flag says that the point is infinity, whatever its coordinates are.
  * Fails with GX_ERR_NOT_CANONICAL if a coordinate is not below the modulus, GX_ERR_INVALID if the
  * encoding is malformed or x has no y; *why is then a static text, "a coordinate is ...". Does not
- * check that the point is on the curve. */
+ * check that the point is on the curve, but for what would become infinity. */
 gx_status gx__point_decode(const struct gx_curve_row *curve, gx_point_form form, const void *in,
                            const bool *infinity, uint64_t *xy, const char **why);
 

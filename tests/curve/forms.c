@@ -228,6 +228,17 @@ static void infinity_with_other_bits(void **state)
         }
 }
 
+/* (0, 0, z) is not on the curve; it must not pass for infinity. */
+static void jacobian_zeros(void **state)
+{
+    (void)state;
+    for (gx_curve c = 1; c < GX_CURVE_END; c++) {
+        uint64_t xyz[3 * GX_COORD_LIMBS] = {0};
+        gx__coord_set_one(gx__curve(c), xyz + 2 * (size_t)gx__curve(c)->limbs);
+        assert_refused(c, GX_POINT_JACOBIAN_MONT, xyz, GX_ERR_INVALID, "it is not on the curve");
+    }
+}
+
 static void eip_padding(void **state)
 {
     (void)state;
@@ -443,6 +454,7 @@ int main(void)
         cmocka_unit_test(bytes_not_below_the_modulus),
         cmocka_unit_test(flags_of_points),
         cmocka_unit_test(infinity_with_other_bits),
+        cmocka_unit_test(jacobian_zeros),
         cmocka_unit_test(eip_padding),
         cmocka_unit_test(compressed_x),
         cmocka_unit_test(square_roots),
