@@ -22,6 +22,8 @@
 #define WINDOW_MIN  4u
 #define WINDOW_MAX  20u
 
+#define PASSES 12u
+
 /* ---- reading ---- */
 
 gx_msm_params gx__msm_params(const gx_job *job)
@@ -259,6 +261,14 @@ unsigned gx__msm_products(const gx_job *job)
     uint32_t bits = gx__msm_bits(&params), window = gx__msm_window(params.count, bits);
     return gx__digit_count(bits, window) * GX_MSM_ADD_PRODUCTS *
            gx__coord_products(params.points->curve);
+}
+
+/* Digits, two rounds of sorting, buckets and their sums; in G2 each takes as long as several,
+ * because the products of an addition wait for each other. */
+unsigned gx__msm_passes(const gx_job *job)
+{
+    const gx_msm_params params = gx__msm_params(job);
+    return params.points ? PASSES * gx__coord_products(params.points->curve) : 1;
 }
 
 static void load(const struct gx_curve_row *curve, const uint64_t *words, struct gx_xyzz *p)

@@ -41,8 +41,8 @@ void gx__msm_key(const gx_job *job, uint32_t *param);
 /* The window for n points on a GPU. */
 uint32_t gx__msm_window(uint64_t n, uint32_t bits);
 
-/* Approximate passes of GX_OP_MSM_SUMS: digits, two rounds of sorting, buckets and their sums. */
-#define GX_MSM_PASSES 12u
+/* Passes of a job on a GPU, for gx__job_work. */
+unsigned gx__msm_passes(const gx_job *job);
 
 /* Products of the base field in an addition of an affine point to another one, and in a product of
  * coordinates. */

@@ -174,7 +174,9 @@ void gx__op_join(const gx_job *job, void *result, const void *part)
 /* Approximate number of passes on a GPU that share the products of a job. */
 static unsigned passes_of(const gx_job *job)
 {
-    return job->op == GX_NTT ? gx__transform_passes(job) : job->op == GX_MSM ? GX_MSM_PASSES : 1;
+    return job->op == GX_NTT   ? gx__transform_passes(job)
+           : job->op == GX_MSM ? gx__msm_passes(job)
+                               : 1;
 }
 
 double gx__job_work(const gx_job *job)

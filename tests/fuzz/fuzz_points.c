@@ -226,7 +226,8 @@ static gx_status take(const struct input *in, gx_points **points, uint64_t *bad)
                                  .count = in->before + 1,
                                  .stride = in->stride,
                                  .flag_offset = in->options & FLAGGED ? in->bytes : 0};
-    multiple(in->curve, one, xy);
+    if (in->before)
+        multiple(in->curve, one, xy);
     memset(memory, 0, sizeof memory);
     for (size_t i = 0; i < in->before; i++)
         oracle_point_encode(in->curve, in->form, memory + i * in->stride, xy);

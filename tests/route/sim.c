@@ -1047,9 +1047,10 @@ static void defaults_say_so(void **state)
 }
 
 /* The device that a job gets before anything is known: by its products, not its elements. */
-static void default_goes_to(gx_op op, gx_field field, size_t n, const void *params,
+static void default_goes_to(gx_op op, gx_curve curve, size_t n, const void *params,
                             const char *device)
 {
+    const gx_field field = GX_BN254_FR;
     gx_ctx *ctx = open_on("cpu,sim:server-h200", NULL);
     gx_job job = job_of(op, field, n);
     union {
@@ -1065,7 +1066,7 @@ static void default_goes_to(gx_op op, gx_field field, size_t n, const void *para
         with.ntt.domain = domain;
     } else if (op == GX_MSM) {
         const gx_points_desc desc = {.struct_size = sizeof desc,
-                                     .curve = GX_BN254_G1,
+                                     .curve = curve,
                                      .form = GX_POINT_XY_MONT,
                                      .points = params,
                                      .count = n};
@@ -1092,17 +1093,19 @@ static void defaults_count_work(void **state)
     enum { POINTS = 4096 };
     gx_ntt_params ntt = {.struct_size = sizeof ntt, .log2_n = 13};
     fill(GX_BN254_FR, GX_DEFAULT_GPU_ELEMS);
-    default_goes_to(GX_MUL, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS - 1, NULL, "cpu");
-    default_goes_to(GX_MUL, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS, NULL, gpu);
-    default_goes_to(GX_INV, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS / 4 - 1, NULL, "cpu");
-    default_goes_to(GX_INV, GX_BN254_FR, GX_DEFAULT_GPU_ELEMS / 4, NULL, gpu);
-    default_goes_to(GX_NTT, GX_BN254_FR, (size_t)1 << 13, &ntt, "cpu");
+    default_goes_to(GX_MUL, 0, GX_DEFAULT_GPU_ELEMS - 1, NULL, "cpu");
+    default_goes_to(GX_MUL, 0, GX_DEFAULT_GPU_ELEMS, NULL, gpu);
+    default_goes_to(GX_INV, 0, GX_DEFAULT_GPU_ELEMS / 4 - 1, NULL, "cpu");
+    default_goes_to(GX_INV, 0, GX_DEFAULT_GPU_ELEMS / 4, NULL, gpu);
+    default_goes_to(GX_NTT, 0, (size_t)1 << 13, &ntt, "cpu");
     ntt.log2_n = 15;
-    default_goes_to(GX_NTT, GX_BN254_FR, (size_t)1 << 15, &ntt, gpu);
-    uint64_t *points = calloc(POINTS, 64); /* infinity does as well */
+    default_goes_to(GX_NTT, 0, (size_t)1 << 15, &ntt, gpu);
+    uint64_t *points = calloc(POINTS, 128); /* infinity does as well */
     assert_non_null(points);
-    default_goes_to(GX_MSM, GX_BN254_FR, POINTS / 4, points, "cpu");
-    default_goes_to(GX_MSM, GX_BN254_FR, POINTS, points, gpu);
+    for (gx_curve c = GX_BN254_G1; c <= GX_BN254_G2; c++) {
+        default_goes_to(GX_MSM, c, POINTS / 4, points, "cpu");
+        default_goes_to(GX_MSM, c, POINTS, points, gpu);
+    }
     free(points);
 }
 
