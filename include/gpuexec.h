@@ -519,8 +519,8 @@ typedef struct gx_points_desc {
     size_t count;       /* 0 is allowed */
     size_t stride;      /* bytes from one point to the next; 0: gx_point_bytes */
     size_t flag_offset; /* XY forms: the byte at this offset from the start of each point, beyond
-                           its coordinates, is not 0 if it is infinity (arkworks up to 0.5); 0:
-                           there is none */
+                           its coordinates, is not 0 if it is infinity, and zeros are not infinity
+                           then (arkworks up to 0.5); 0: there is none */
     gx_point_check check;
     uint32_t reserved;
     uint64_t table_bytes; /* most memory on each device for multiples of the points, which make

@@ -251,13 +251,22 @@ static void encode_bytes(const struct gx_curve_row *curve, gx_point_form form, c
 
 /* ---- all forms ---- */
 
+/* The caller's flag says what is infinity: zeros without it are not. */
+static gx_status decode_flagged(const struct gx_curve_row *curve, const void *in, bool plain,
+                                bool infinity, uint64_t *xy, const char **why)
+{
+    memset(xy, 0, curve->info.affine_bytes);
+    gx_status s = infinity ? GX_OK : decode_xy(curve, in, plain, xy, why);
+    return s == GX_OK && !infinity && gx__affine_is_infinity(curve, xy)
+               ? fail(why, GX_ERR_INVALID, OFF_CURVE)
+               : s;
+}
+
 gx_status gx__point_decode(const struct gx_curve_row *curve, gx_point_form form, const void *in,
                            const bool *infinity, uint64_t *xy, const char **why)
 {
-    if (infinity && *infinity) {
-        memset(xy, 0, curve->info.affine_bytes);
-        return GX_OK;
-    }
+    if (infinity)
+        return decode_flagged(curve, in, form == GX_POINT_XY_PLAIN, *infinity, xy, why);
     switch (form) {
     case GX_POINT_XY_MONT:
     case GX_POINT_XY_PLAIN:

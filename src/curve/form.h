@@ -8,8 +8,9 @@
 
 #include "curve/curve.h"
 
-/* Reads gx_point_bytes bytes of any alignment; the curve has the form. If `infinity` is not NULL
- * and true, the caller's own flag says that the point is infinity, whatever its coordinates are.
+/* Reads gx_point_bytes bytes of any alignment; the curve has the form. If `infinity` is not NULL,
+ * the form is an XY one, and the caller's own flag says whether the point is infinity, whatever its
+ * coordinates are.
  * Fails with GX_ERR_NOT_CANONICAL if a coordinate is not below the modulus, GX_ERR_INVALID if the
  * encoding is malformed or x has no y; *why is then a static text, "a coordinate is ...". Does not
  * check that the point is on the curve, but for what would become infinity. */

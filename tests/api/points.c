@@ -100,6 +100,17 @@ static void every_form(void **state)
     }
 }
 
+static void refuse(const gx_points_desc *desc, gx_status status, uint64_t index, const char *why)
+{
+    gx_points *made = (gx_points *)(uintptr_t)desc;
+    uint64_t bad = 7;
+    gx_status s = gx_points_create(ctx, desc, &made, &bad);
+    if (s != status || !strstr(gx_last_message(), why))
+        fail_msg("%s: %s: '%s'", why, gx_status_name(s), gx_last_message());
+    assert_null(made);
+    assert_int_equal(bad, index);
+}
+
 /* x, y, a flag: arkworks up to 0.5. */
 static void strides_and_flags(void **state)
 {
@@ -121,6 +132,8 @@ static void strides_and_flags(void **state)
         }
         made = create(&desc);
         expect(&made, c);
+        memset(bytes + 5 * desc.stride, 0, each); /* not infinity, says the flag */
+        refuse(&desc, GX_ERR_INVALID, 5, "not on the curve");
     }
 }
 
@@ -156,17 +169,6 @@ static void none(void **state)
 }
 
 /* ---- refusals ---- */
-
-static void refuse(const gx_points_desc *desc, gx_status status, uint64_t index, const char *why)
-{
-    gx_points *made = (gx_points *)(uintptr_t)desc;
-    uint64_t bad = 7;
-    gx_status s = gx_points_create(ctx, desc, &made, &bad);
-    if (s != status || !strstr(gx_last_message(), why))
-        fail_msg("%s: %s: '%s'", why, gx_status_name(s), gx_last_message());
-    assert_null(made);
-    assert_int_equal(bad, index);
-}
 
 /* Of several bad points the first one counts, whoever finds one first. */
 static void bad_points(void **state)

@@ -194,7 +194,8 @@ static enum verdict judge(const struct input *in, unsigned char *xy)
         v = judge_jacobian(in, xy);
     else if (!get_coordinates(in, 2, xy))
         v = REFUSE;
-    if (v == TAKE && in->form == GX_POINT_UNCOMPRESSED && is_zero(xy, bytes))
+    if (v == TAKE && (in->form == GX_POINT_UNCOMPRESSED || in->options & FLAGGED) &&
+        is_zero(xy, bytes)) /* infinity without its flag */
         v = REFUSE;
     return v == TAKE && in->check != GX_CHECK_NONE && !oracle_point_on_curve(in->curve, xy) ? REFUSE
                                                                                             : v;
