@@ -175,12 +175,20 @@ static void expect_bytes(const char *device, const char *what)
         fail_msg("%s on %s: wrong, or too much written", what, device);
 }
 
-/* False: the device has no kernel for it. Over WebGPU one curve stands for all, because software
- * devices take half a minute to compile kernels; msm-gpu-kernels tests those of others. */
+/* Few curves stand for all, because software GPUs take half a minute to compile kernels: msm-traps
+ * and msm-gpu-kernels test those of others. */
+static bool is_compiled(gx_curve curve, const char *device)
+{
+    bool vulkan = strncmp(device, "vulkan", 6) == 0, webgpu = strncmp(device, "webgpu", 6) == 0;
+    return (!vulkan && !webgpu) || curve == GX_BN254_G1 ||
+           (vulkan && curve == GX_BLS12_381_G1 && !gxt_small());
+}
+
+/* False: the device has no kernel for it. */
 static bool run_on(const gx_job *job, const char *device)
 {
     const gx_msm_params *p = job->params;
-    if (strncmp(device, "webgpu", 6) == 0 && p->points && p->points->curve->curve != GX_BN254_G1)
+    if (p->points && !is_compiled(p->points->curve->curve, device))
         return false;
     memset(got, GUARD, sizeof got);
     gx_status s = gxt_run(ctx, job, device, NULL);
@@ -258,25 +266,25 @@ static void nothing_to_add(void **state)
 static void in_buffers(void **state)
 {
     (void)state;
-    gx_msm_params p = params_of(GX_BLS12_381_G1, 2, 21);
+    gx_msm_params p = params_of(GX_BN254_G1, 2, 21);
     for (int form = 0; form < 2; form++) {
         p.scalar_form = (gx_scalar_form)form;
         for (size_t i = 0; i < 42; i++)
             scalars[i * SCALAR + 31] &= 0x1f;
-        expect(GX_BLS12_381_G1, &p, 2);
+        expect(GX_BN254_G1, &p, 2);
         for (size_t d = 0; d < device_count; d++) {
             gx_buf *buf = NULL;
-            gx_job job = job_of(GX_BLS12_381_G1, &p, 2);
+            gx_job job = job_of(GX_BN254_G1, &p, 2);
             if (!run_on(&job, devices[d]))
                 continue;
             memset(got, GUARD, sizeof got);
-            assert_int_equal(gx_buf_create(ctx, devices[d], 42 * SCALAR + 48 + 208, 0, &buf),
+            assert_int_equal(gx_buf_create(ctx, devices[d], 42 * SCALAR + 48 + 144, 0, &buf),
                              GX_OK);
             assert_int_equal(gx_buf_write(buf, 48, scalars, 42 * SCALAR), GX_OK);
             job.a = gx_dev(buf, 48);
             job.out = gx_dev(buf, 48 + 42 * SCALAR);
             assert_int_equal(gxt_run(ctx, &job, devices[d], NULL), GX_OK);
-            assert_int_equal(gx_buf_read(buf, 48 + 42 * SCALAR, got, 192), GX_OK);
+            assert_int_equal(gx_buf_read(buf, 48 + 42 * SCALAR, got, 128), GX_OK);
             expect_bytes(devices[d], "buffers");
             assert_int_equal(gxt_run(ctx, &job, NULL, NULL), GX_OK);
             gx_buf_destroy(&buf);
@@ -388,11 +396,11 @@ static void tickets(void **state)
 static void chosen_and_shared(void **state)
 {
     (void)state;
-    static const char *const policies[] = {"auto", "latency", "throughput"};
+    static const char *const policies[] = {"throughput", "latency", "auto"};
     static const gx_op op = GX_MSM;
     static const gx_field field = GX_BLS12_381_FR;
     size_t shared = 0;
-    for (size_t k = 0; k < GXT_COUNT(policies); k++) {
+    for (size_t k = 0; k < (gxt_small() ? 2 : GXT_COUNT(policies)); k++) {
         gx_config config = {.device = "fault:fail@999999999:cpu,fault:fail@99999999:cpu",
                             .policy = policies[k],
                             .sample_every = 1,
@@ -424,7 +432,7 @@ static void chosen_and_shared(void **state)
         gx_points_destroy(&some);
         gx_close(&own);
     }
-    assert_true(shared > 1);
+    assert_true(shared > 0);
 }
 
 /* A device that gives wrong points is found. */
@@ -544,29 +552,25 @@ static void scalars_not_below_the_modulus(void **state)
 {
     (void)state;
     unsigned char kept[SCALAR];
-    gx_msm_params p = params_of(GX_BLS12_381_G1, 0, 10);
+    gx_msm_params p = params_of(GX_BN254_G1, 0, 10);
     p.scalar_form = GX_SCALAR_MONT;
     for (size_t i = 0; i < 20; i++)
         scalars[i * SCALAR + 31] &= 0x1f;
     memcpy(kept, scalars + 13 * SCALAR, SCALAR);
-    gxt_put_modulus(GX_BLS12_381_FR, scalars + 13 * SCALAR);
-    gx_job job = job_of(GX_BLS12_381_G1, &p, 2);
+    gxt_put_modulus(GX_BN254_FR, scalars + 13 * SCALAR);
+    gx_job job = job_of(GX_BN254_G1, &p, 2);
     memset(want, GUARD, sizeof want);
     for (size_t d = 0; d < device_count; d++) {
         gx_report r = gxt_report();
-        if (strncmp(devices[d], "webgpu", 6) == 0) /* as in run_on */
-            continue;
         memset(got, GUARD, sizeof got);
         gx_status s = gxt_run(ctx, &job, devices[d], &r);
-        if (s == GX_ERR_UNSUPPORTED)
-            continue;
         assert_int_equal(s, GX_ERR_NOT_CANONICAL);
         assert_int_equal(r.bad_index, 13);
         assert_int_equal(r.bad_operand, 'a');
         expect_bytes(devices[d], "refused");
     }
     p.scalar_form = GX_SCALAR_PLAIN;
-    check(GX_BLS12_381_G1, &p, 2, "plain scalars above the order");
+    check(GX_BN254_G1, &p, 2, "plain scalars above the order");
     memcpy(scalars + 13 * SCALAR, kept, SCALAR);
 }
 
