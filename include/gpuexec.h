@@ -523,8 +523,8 @@ typedef struct gx_points_desc {
                            then (arkworks up to 0.5); 0: there is none */
     gx_point_check check;
     uint32_t reserved;
-    uint64_t table_bytes; /* most memory on each device for multiples of the points, which make
-                             jobs faster; 0: none */
+    uint64_t table_bytes; /* most memory on each device for the points and multiples of them, which
+                             make jobs faster; a GPU takes at most half of its memory; 0: none */
 } gx_points_desc;
 
 /* Reads, checks and copies the points. On success the caller owns *points and destroys them before

@@ -256,30 +256,65 @@ static void store(const struct gx_curve_row *curve, const struct gx_xyzz *p, uin
     memcpy(words + 3 * limbs, p->zzz, bytes);
 }
 
+/* Multiples of points, each the double, so many times, of that before it. */
+static void double_points(struct gx_host_call *call, const struct gx_curve_row *curve)
+{
+    const uint32_t *param = call->kernel.key.param;
+    uint64_t *out = call->operand[GX_OUT];
+    for (uint64_t i = 0; i < call->n; i++) {
+        uint64_t xy[2 * GX_COORD_LIMBS];
+        struct gx_xyzz p;
+        memcpy(xy, (const char *)call->operand[GX_A] + i * curve->info.affine_bytes,
+               curve->info.affine_bytes);
+        gx__xyzz_set_affine(curve, &p, xy);
+        for (uint32_t k = 0; k < param[GX_PARAM_MSM_PARTS]; k++, out += 4 * curve->limbs) {
+            for (uint32_t d = 0; d < param[GX_PARAM_MSM_DOUBLINGS]; d++)
+                gx__xyzz_double(curve, &p);
+            store(curve, &p, out);
+        }
+    }
+}
+
+/* Of one scalar and its point, whose multiples follow it. */
+static void add_digits(const uint32_t *param, const uint64_t *scalar, const char *points,
+                       struct gx_xyzz *sum)
+{
+    const struct gx_curve_row *curve = gx__curve(param[GX_PARAM_CURVE]);
+    const uint32_t bits = param[GX_PARAM_BITS], window = param[GX_PARAM_WINDOW];
+    const uint32_t rows = param[GX_PARAM_MSM_ROWS], digits = gx__digit_count(bits, window);
+    uint32_t carry = 0;
+    for (uint32_t d = 0; d < digits; d++) {
+        uint64_t xy[2 * GX_COORD_LIMBS];
+        int64_t digit = next_digit(scalar, bits, d * window, window, &carry);
+        memcpy(xy, points + (rows ? d / rows : 0) * curve->info.affine_bytes,
+               curve->info.affine_bytes);
+        if (digit)
+            add_digit(curve, &sum[rows ? d % rows : d], xy, digit);
+    }
+}
+
 void gx__cpu_msm_sums(struct gx_host_call *call)
 {
     enum { WINDOWS_MAX = GX_SCALAR_BITS + 1 };
     const uint32_t *param = call->kernel.key.param;
     const struct gx_curve_row *curve = gx__curve(param[GX_PARAM_CURVE]);
-    uint32_t bits = param[GX_PARAM_BITS], window = param[GX_PARAM_WINDOW];
-    uint32_t windows = gx__digit_count(bits, window);
+    const uint32_t rows = param[GX_PARAM_MSM_ROWS], parts = param[GX_PARAM_MSM_PARTS];
+    const size_t point_bytes = (size_t)curve->info.affine_bytes * (parts ? parts : 1);
+    uint32_t windows = rows ? rows : gx__digit_count(param[GX_PARAM_BITS], param[GX_PARAM_WINDOW]);
     struct gx_xyzz sum[WINDOWS_MAX];
+    call->threads = 1;
+    call->bad = GX_NONE_BAD;
+    if (param[GX_PARAM_MSM_DOUBLINGS]) {
+        double_points(call, curve);
+        return;
+    }
     for (uint32_t w = 0; w < windows; w++)
         gx__xyzz_set_infinity(&sum[w]);
     for (uint64_t i = 0; i < call->n; i++) {
-        uint64_t scalar[GX_SCALAR_LIMBS], xy[2 * GX_COORD_LIMBS];
-        uint32_t carry = 0;
+        uint64_t scalar[GX_SCALAR_LIMBS];
         memcpy(scalar, (const char *)call->operand[GX_A] + i * GX_SCALAR_BYTES, sizeof scalar);
-        memcpy(xy, (const char *)call->operand[GX_B] + i * curve->info.affine_bytes,
-               curve->info.affine_bytes);
-        for (uint32_t w = 0; w < windows; w++) {
-            int64_t digit = next_digit(scalar, bits, w * window, window, &carry);
-            if (digit)
-                add_digit(curve, &sum[w], xy, digit);
-        }
+        add_digits(param, scalar, (const char *)call->operand[GX_B] + i * point_bytes, sum);
     }
     for (uint32_t w = 0; w < windows; w++)
         store(curve, &sum[w], (uint64_t *)call->operand[GX_OUT] + (size_t)w * 4 * curve->limbs);
-    call->threads = 1;
-    call->bad = GX_NONE_BAD;
 }

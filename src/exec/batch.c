@@ -64,8 +64,9 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
 /* What a device with commands does of it, in case it can. */
 static void lower_msm(struct gx_kernel_key *key)
 {
-    const struct gx_msm_sums sums = {key->param[GX_PARAM_CURVE], key->param[GX_PARAM_BITS],
-                                     gx__msm_window(1, key->param[GX_PARAM_BITS]), 0};
+    const uint32_t bits = key->param[GX_PARAM_BITS];
+    const struct gx_msm_sums sums = {
+        .curve = key->param[GX_PARAM_CURVE], .bits = bits, .window = gx__msm_window(1, bits, 1)};
     const gx_job like = {.op = GX_OP_MSM_SUMS, .params = &sums};
     key->op = GX_OP_MSM_SUMS;
     key->field = gx__curve(sums.curve)->info.base_field;

@@ -23,6 +23,15 @@
 #define SMALL_ELEMS 8192u
 /* ... and they are not made smaller than this. */
 #define FLOOR_ELEMS 64u
+/* Multiples are used for at least one part in so many of the points, ... */
+#define MULTIPLES_POINTS 4u
+/* ... and of the bits of a scalar. */
+#define MULTIPLES_BITS 2u
+/* What is made of them at once: most bytes, and least points. */
+#define MULTIPLES_BYTES ((size_t)64 << 20)
+#define MULTIPLES_BLOCK 64u
+/* Of these, as many share an inversion: no fewer than one point has. */
+#define TOGETHER_AFFINE 128u
 
 struct msm {
     struct gx_engine *engine;
@@ -60,11 +69,11 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void spread(const struct msm *m, size_t parts, gx_threads_fn fn)
+static void spread(struct gx_engine *engine, size_t parts, gx_threads_fn fn, void *user)
 {
-    struct gx_instance *instance = m->engine->instance;
+    struct gx_instance *instance = engine->instance;
     uint32_t threads = instance->config.threads ? instance->config.threads : gx__cores();
-    gx__threads_run(instance, GX_THREADS_COMPUTE, threads, parts, fn, (void *)(uintptr_t)m);
+    gx__threads_run(instance, GX_THREADS_COMPUTE, threads, parts, fn, user);
 }
 
 /* Runs jobs on the engine, and adds what they took to the outcome. */
@@ -134,7 +143,7 @@ static gx_status convert(struct msm *m)
 
 static size_t pieces_of(const struct msm *m)
 {
-    return (size_t)((m->params.count + m->piece - 1) / m->piece);
+    return (size_t)(1 + (m->params.count - 1) / m->piece); /* there are points */
 }
 
 static size_t left_of(const struct msm *m)
@@ -144,7 +153,7 @@ static size_t left_of(const struct msm *m)
 
 static size_t sums_bytes(const struct msm *m)
 {
-    return 2 * (size_t)m->curve->info.affine_bytes * gx__digit_count(m->sums.bits, m->sums.window);
+    return 2 * (size_t)m->curve->info.affine_bytes * gx__msm_windows(&m->sums);
 }
 
 static gx_operand operand_at(gx_operand o, size_t bytes)
@@ -160,7 +169,8 @@ static gx_operand operand_at(gx_operand o, size_t bytes)
 static gx_job piece_job(const struct msm *m, size_t k, void *out)
 {
     size_t result = k / pieces_of(m), from = k % pieces_of(m) * (size_t)m->piece;
-    size_t first = m->params.first + from, at = first * m->curve->info.affine_bytes;
+    size_t first = m->params.first + from;
+    size_t at = first * m->curve->info.affine_bytes * (m->table ? m->table->multiples.parts : 1);
     return (gx_job){
         .op = GX_OP_MSM_SUMS,
         .field = m->curve->info.base_field,
@@ -172,18 +182,32 @@ static gx_job piece_job(const struct msm *m, size_t k, void *out)
         .params = &m->sums};
 }
 
+/* Multiples have buckets for all points, and are for scalars of all bits. */
+static void set_windows(struct msm *m)
+{
+    static const struct gx_multiples none = {.parts = 1};
+    const struct gx_multiples *multiples = m->table ? &m->table->multiples : &none;
+    bool useful = multiples->parts > 1 && m->piece >= m->params.points->count / MULTIPLES_POINTS &&
+                  m->sums.bits >= GX_SCALAR_BITS / MULTIPLES_BITS;
+    m->sums.parts = multiples->parts;
+    m->sums.rows = useful ? multiples->rows : 0;
+    m->sums.window = useful ? multiples->window : gx__msm_window(m->piece, m->sums.bits, 1);
+}
+
 /* Sets the size of pieces, at most `most`, so that the device can address all of one. */
 static gx_status set_piece(struct msm *m, uint64_t most)
 {
     struct gx_device *device = &m->engine->device;
     const struct gx_device_facts *facts = &device->facts;
+    const uint32_t parts = m->table ? m->table->multiples.parts : 1;
     struct gx_kernel kernel;
     gx_status s = GX_OK;
-    m->piece = least(least(most, m->params.count), facts->dispatch_elems);
+    m->piece = least(least(most, m->params.count), facts->dispatch_elems / parts);
     if (facts->dispatch_bytes)
-        m->piece = least(m->piece, facts->dispatch_bytes / m->curve->info.affine_bytes);
+        m->piece = least(m->piece, facts->dispatch_bytes / m->curve->info.affine_bytes / parts);
+    m->piece = m->piece ? m->piece : 1;
     for (;; m->piece = (m->piece + 1) / 2) {
-        m->sums.window = gx__msm_window(m->piece, m->sums.bits);
+        set_windows(m);
         gx_job job = piece_job(m, 0, NULL);
         s = gx__job_kernel(m->engine, &job, 0, false, &kernel);
         if (s != GX_OK || m->piece == 1 || !facts->dispatch_bytes ||
@@ -273,7 +297,7 @@ static gx_status run_pieces(struct msm *m)
     gx_status s = run(m, m->jobs, count, m->reports);
     if (s != GX_OK)
         return s;
-    spread(m, count, finish_piece);
+    spread(m->engine, count, finish_piece, m);
     for (size_t i = 0; i < count; i++)
         gx__xyzz_add(m->curve, &m->result[(m->done + i) / pieces_of(m)], &m->part[i]);
     m->done += count;
@@ -337,7 +361,7 @@ static gx_status write_results(struct msm *m)
 {
     const gx_operand *out = &m->job->out;
     size_t bytes = gx__operand_bytes(m->job, GX_OUT);
-    spread(m, m->results, write_result);
+    spread(m->engine, m->results, write_result, m);
     if (out->buf)
         return gx_buf_write(out->buf, out->offset, m->bytes, bytes);
     memcpy(out->host, m->bytes, bytes);
@@ -382,6 +406,109 @@ gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, co
     return s;
 }
 
+/* ---- multiples ---- */
+
+struct filling {
+    struct gx_engine *engine;
+    const struct gx_points *points;
+    struct gx_msm_sums sums;
+    size_t first, count, block; /* points, at most `block` */
+    uint64_t *multiples;        /* as the device made them, without the points, ... */
+    uint64_t *affine;           /* ... and all in affine form */
+};
+
+static size_t multiples_bytes(const struct filling *f)
+{
+    return 2 * (size_t)f->points->curve->info.affine_bytes * f->sums.parts;
+}
+
+/* Points whose multiples share an inversion. */
+static size_t points_together(const struct filling *f)
+{
+    return TOGETHER_AFFINE / f->sums.parts;
+}
+
+static void finish_multiples(void *user, size_t part, uint32_t worker)
+{
+    const struct filling *f = user;
+    const struct gx_curve_row *curve = f->points->curve;
+    const size_t words = 2 * (size_t)curve->limbs, parts = f->sums.parts;
+    const size_t first = part * points_together(f);
+    const size_t n = (size_t)least(points_together(f), f->count - first);
+    struct gx_xyzz p[TOGETHER_AFFINE];
+    uint64_t xy[TOGETHER_AFFINE * 2 * GX_COORD_LIMBS];
+    (void)worker;
+    for (size_t k = 0; k < n * parts; k++)
+        gx__msm_load(curve, f->multiples + (first * parts + k) * 2 * words, &p[k]);
+    gx__xyzz_batch_to_affine(curve, p, n * parts, xy);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *to = f->affine + (first + i) * (parts + 1) * words;
+        memcpy(to, gx__points_at(f->points, f->first + first + i), words * sizeof *to);
+        memcpy(to + words, xy + i * parts * words, parts * words * sizeof *to);
+    }
+}
+
+/* As many points as the device can address, and not too many. */
+static size_t block_of(const struct filling *f)
+{
+    const struct gx_device_facts *facts = &f->engine->device.facts;
+    uint64_t bytes = MULTIPLES_BYTES;
+    if (facts->dispatch_bytes)
+        bytes = least(bytes, facts->dispatch_bytes);
+    uint64_t block = least(bytes / multiples_bytes(f), facts->dispatch_elems);
+    return block ? (size_t)least(block, f->points->count) : 1;
+}
+
+/* One block. */
+static gx_status fill_block(struct filling *f, gx_buf *buf)
+{
+    const size_t each = (f->sums.parts + 1) * (size_t)f->points->curve->info.affine_bytes;
+    const gx_job job = {.op = GX_OP_MSM_SUMS,
+                        .field = f->points->curve->info.base_field,
+                        .n = f->count,
+                        .a = gx_host(gx__points_at(f->points, f->first)),
+                        .out = gx_host(f->multiples),
+                        .flags = GX_JOB_TRUSTED,
+                        .params = &f->sums};
+    struct gx_batch batch = {
+        .jobs = &job, .count = 1, .uncounted = true, .single = true, .held = true, .untimed = true};
+    gx_status s = gx__pipe_run(f->engine, &batch);
+    if (s != GX_OK)
+        return s;
+    spread(f->engine, (f->count + points_together(f) - 1) / points_together(f), finish_multiples,
+           f);
+    return gx_buf_write(buf, f->first * each, f->affine, f->count * each);
+}
+
+gx_status gx__msm_fill(struct gx_engine *engine, const struct gx_points *points,
+                       const struct gx_multiples *multiples, gx_buf *buf)
+{
+    const gx_allocator *allocator = &engine->instance->config.allocator;
+    struct filling f = {.engine = engine,
+                        .points = points,
+                        .sums = {.curve = points->curve->curve,
+                                 .parts = multiples->parts - 1,
+                                 .doublings = multiples->window * multiples->rows}};
+    const size_t affine = points->curve->info.affine_bytes * (size_t)multiples->parts;
+    f.block = block_of(&f);
+    f.multiples = gx__alloc(allocator, f.block * multiples_bytes(&f));
+    f.affine = gx__alloc(allocator, f.block * affine);
+    gx_status s = f.multiples && f.affine ? GX_OK : GX_ERR_OUT_OF_MEMORY;
+    while (s == GX_OK && f.first < points->count) {
+        f.count = (size_t)least(f.block, points->count - f.first);
+        s = fill_block(&f, buf);
+        if (s == GX_OK)
+            f.first += f.count;
+        if (out_of_memory(s) && f.block / 2 >= MULTIPLES_BLOCK) {
+            f.block /= 2;
+            s = GX_OK;
+        }
+    }
+    gx__free(allocator, f.multiples);
+    gx__free(allocator, f.affine);
+    return s;
+}
+
 /* ---- planning ---- */
 
 gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, uint64_t chunk_elems,
@@ -397,8 +524,10 @@ gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, u
         if (job->op != GX_MSM || !job->n)
             continue;
         const gx_msm_params params = gx__msm_params(job);
-        sums[i] = (struct gx_msm_sums){params.points->curve->curve, gx__msm_bits(&params),
-                                       gx__msm_window(params.count, gx__msm_bits(&params)), 0};
+        uint32_t bits = gx__msm_bits(&params);
+        sums[i] = (struct gx_msm_sums){.curve = params.points->curve->curve,
+                                       .bits = bits,
+                                       .window = gx__msm_window(params.count, bits, 1)};
         jobs[i] = (gx_job){.op = GX_OP_MSM_SUMS,
                            .field = params.points->curve->info.base_field,
                            .n = job->n,

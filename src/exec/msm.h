@@ -24,6 +24,10 @@ gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, co
 gx_status gx__msm_plan(struct gx_engine *engine, const struct gx_batch *batch, uint64_t chunk_elems,
                        struct gx_plan_request *asked, struct gx_plan *plan);
 
+/* Writes the points to a buffer, and after each its multiples. */
+gx_status gx__msm_fill(struct gx_engine *engine, const struct gx_points *points,
+                       const struct gx_multiples *multiples, gx_buf *buf);
+
 /* All that jobs left; the engine ends. */
 void gx__msm_free(struct gx_engine *engine);
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "exec/buffer.h"
+#include "exec/msm.h"
 #include "exec/plan.h"
 #include "field/ntt.h"
 #include "field/scalar.h"
@@ -17,6 +18,10 @@
 
 #define ELEMENT_LIMBS GX_NTT_LIMBS
 #define ELEMENT_BYTES (ELEMENT_LIMBS * sizeof(uint64_t))
+
+/* Multiples of points have at most one part in so many of a device's memory: jobs with them need
+ * some, too. */
+#define MULTIPLES_SHARE 2u
 
 void gx__tables_init(struct gx_tables *tables)
 {
@@ -177,6 +182,7 @@ struct recipe {
     uint64_t owner;
     uint32_t log2;
     const struct gx_points *points;
+    struct gx_multiples multiples; /* of the points */
     const struct gx_domain *domain;
     const struct gx_kernel *kernel;
 };
@@ -184,7 +190,7 @@ struct recipe {
 static size_t bytes_of(struct gx_device *device, const struct recipe *r)
 {
     if (r->points)
-        return r->points->count * r->points->curve->info.affine_bytes;
+        return r->points->count * r->points->curve->info.affine_bytes * r->multiples.parts;
     if (r->owner == GX_ROOM)
         return (size_t)1 << r->log2;
     return device->ops->table ? device->ops->table(device, r->kernel, NULL)
@@ -194,6 +200,8 @@ static size_t bytes_of(struct gx_device *device, const struct recipe *r)
 static gx_status fill(struct gx_engine *engine, const struct recipe *r, size_t bytes, gx_buf *buf)
 {
     struct gx_device *device = &engine->device;
+    if (r->points && r->multiples.parts > 1)
+        return gx__msm_fill(engine, r->points, &r->multiples, buf);
     if (r->points)
         return gx_buf_write(buf, 0, r->points->xy, bytes);
     if (r->owner == GX_ROOM)
@@ -275,7 +283,8 @@ static gx_status get(struct gx_engine *engine, const struct recipe *r, struct gx
         table = gx__alloc(allocator, sizeof *table);
         s = table ? GX_OK : GX_ERR_OUT_OF_MEMORY;
         if (table) {
-            *table = (struct gx_table){.owner = r->owner, .log2 = r->log2};
+            *table =
+                (struct gx_table){.owner = r->owner, .log2 = r->log2, .multiples = r->multiples};
             s = make(engine, r, table);
         }
         if (s == GX_OK) {
@@ -307,7 +316,15 @@ gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel, stru
 gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
                               struct gx_table **table)
 {
-    return get(engine, &(struct recipe){.owner = points->id, .points = points}, table);
+    struct recipe r = {.owner = points->id, .points = points};
+    uint64_t room = engine->pool.limit / MULTIPLES_SHARE;
+    r.multiples = gx__msm_multiples(points->curve, points->count,
+                                    points->table_bytes < room ? points->table_bytes : room);
+    gx_status s = get(engine, &r, table);
+    if ((s != GX_ERR_OUT_OF_MEMORY && s != GX_ERR_OUT_OF_DEVICE_MEMORY) || r.multiples.parts == 1)
+        return s;
+    r.multiples = gx__msm_multiples(points->curve, points->count, 0);
+    return get(engine, &r, table);
 }
 
 gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_points *points,

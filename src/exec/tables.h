@@ -13,7 +13,7 @@
 
 #include "device/device.h"
 #include "op/domain.h"
-#include "op/points.h"
+#include "op/msm.h"
 
 struct gx_engine;
 
@@ -26,6 +26,7 @@ struct gx_table {
     uint32_t users;
     uint64_t used; /* when, in lookups */
     gx_buf *buf;
+    struct gx_multiples multiples; /* of points: what there is of each */
     struct gx_table *next;
 };
 
@@ -49,7 +50,8 @@ void gx__tables_close(struct gx_engine *engine);
  * no reservation. */
 gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel,
                         struct gx_table **table);
-/* The same for points, all of them, as they are on the host. */
+/* The same for points, all of them, as they are on the host, or with multiples after each: as many
+ * as points->table_bytes and the memory of the device allow. */
 gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
                               struct gx_table **table);
 /* The same for what a device that works on host memory makes of points: see gx_device_ops.table. */

@@ -71,11 +71,14 @@
 #define GX_K_MSM_RADIX_BITS 8
 #define GX_K_MSM_ROUNDS     32
 /* Where stage[0] of the sort holds what, the bits of a window first. stage[1] has the bits of a
- * scalar, or of the key that this round is for; stage[2] the quads of a coordinate, or how far up
- * in the key those bits are. */
+ * scalar and what follows, or the bits of the key that this round is for; stage[2] the quads of a
+ * coordinate, or how far up in the key those bits are. */
 #define GX_K_MSM_WINDOWS 8          /* of the pass; 8 bits, like all of these */
 #define GX_K_MSM_FIRST   16         /* window */
-#define GX_K_MSM_DIGITS  0x1000000u /* A has digits, not entries */
+#define GX_K_MSM_DIGITS  0x1000000u /* A has digits, not entries; their points are, in the rest: */
+#define GX_K_MSM_STRIDE  25         /* every so many of B */
+#define GX_K_MSM_ROWS    16         /* in stage[1]: all windows, ... */
+#define GX_K_MSM_PARTS   24         /* ... and digits of a scalar in each */
 /* stage[2] of the sums in slices: entries of one, windows, bits of a window. That of joins: log2 of
  * how far apart the nodes are in place of the first, and the flag. */
 #define GX_K_MSM_BITS 16
@@ -85,6 +88,9 @@
 #define GX_K_MSM_PLANE 0x1000000u
 #define GX_K_MSM_TOTAL 0x2000000u
 #define GX_K_MSM_KIND  0x3000000u
+/* no sum, but a multiple of one point: 2^stage[1] times; stage[2] is from one to the next */
+#define GX_K_MSM_MULTIPLE 0x3000000u
+#define GX_K_MSM_AFFINE   0x4000000u /* flag: those in A are affine, and neighbours */
 
 /* roof.comp: independent sums, additions to each per iteration, iterations; and the multiply-adds
  * of one invocation. */

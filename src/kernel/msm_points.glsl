@@ -30,6 +30,17 @@ FUNCTION Affine load_affine_b(u32 i)
     return p;
 }
 
+/* The same of A. */
+FUNCTION Affine load_affine_a(u32 i)
+{
+    Affine p;
+    UNROLL for (int k = 0; k < COORD_QUADS; k++) {
+        set_coord_quad(p.x, k, load_quad_a((2u * i) * COORD_QUADS + k));
+        set_coord_quad(p.y, k, load_quad_a((2u * i + 1u) * COORD_QUADS + k));
+    }
+    return p;
+}
+
 FUNCTION Point load_point_a(u32 i)
 {
     Point p;

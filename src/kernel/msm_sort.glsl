@@ -2,7 +2,7 @@
  *
  * Multi-scalar multiplication, before the points: digits of scalars, and entries (key, value) of
  * each window sorted by key. The key of an entry is its digit's absolute value, the value is the
- * number of its point, times 2, plus 1 if the digit is negative. In the words of prelude.glsl and
+ * number of its point in B, times 2, plus 1 if the digit is negative. In the words of prelude.glsl and
  * msm_memory.glsl.
  *
  * One round of the sort is for some bits of the key, lowest first, so it must keep the order of
@@ -14,6 +14,10 @@
 #define WINDOWS     (STAGE(0) >> GX_K_MSM_WINDOWS & 255u)
 #define FIRST       (STAGE(0) >> GX_K_MSM_FIRST & 255u)
 #define HAS_DIGITS  ((STAGE(0) & GX_K_MSM_DIGITS) != 0u)
+#define STRIDE      (STAGE(0) >> GX_K_MSM_STRIDE)
+#define SCALAR_BITS (STAGE(1) & 0xffffu)
+#define ROWS        (STAGE(1) >> GX_K_MSM_ROWS & 255u)
+#define PARTS       (STAGE(1) >> GX_K_MSM_PARTS)
 #define KEY_BITS    STAGE(1)
 #define KEY_SHIFT   STAGE(2)
 #define BINS        (1u << GX_K_MSM_RADIX_BITS)
@@ -35,8 +39,9 @@ FUNCTION u32 scalar_bits(u32 i, u32 from, u32 count, u32 end)
     return bits & (1u << count) - 1u;
 }
 
-/* Digits of windows FIRST .. FIRST + WINDOWS; bit 31 is the sign. From the lowest window on,
- * because what is above half of its range is carried to the next. */
+/* Digits of windows FIRST .. FIRST + WINDOWS; bit 31 is the sign. From the lowest digit on, because
+ * what is above half of its range is carried to the next. Digits ROWS apart are in the same window:
+ * those of a scalar are neighbours there, like the multiples of its point in B. */
 FUNCTION void digits()
 {
     u32 i = GROUP_INDEX * GROUP_SIZE + LOCAL_INDEX, half_range = 1u << WINDOW_BITS - 1u;
@@ -45,13 +50,18 @@ FUNCTION void digits()
             store_scratch(4u * STAGE(2) * i + 2u * STAGE(2) + k, Quad(0u));
     if (i >= ELEMENTS)
         return;
-    u32 carry = 0u;
-    LOOP for (u32 w = 0u; w < FIRST + WINDOWS; w++) {
-        u32 digit = scalar_bits(i, w * WINDOW_BITS, WINDOW_BITS, STAGE(1)) + carry;
+    u32 carry = 0u, w = 0u, part = 0u, end = (PARTS - 1u) * ROWS + FIRST + WINDOWS;
+    LOOP for (u32 k = 0u; k < end; k++) {
+        u32 digit = scalar_bits(i, k * WINDOW_BITS, WINDOW_BITS, SCALAR_BITS) + carry;
         carry = digit > half_range ? 1u : 0u;
-        if (w >= FIRST)
-            store_word_out((w - FIRST) * ELEMENTS + i,
+        if (w >= FIRST && w < FIRST + WINDOWS)
+            store_word_out(((w - FIRST) * ELEMENTS + i) * PARTS + part,
                            carry != 0u ? 2u * half_range - digit | 1u << 31 : digit);
+        w++;
+        if (w == ROWS) {
+            w = 0u;
+            part++;
+        }
     }
 }
 
@@ -64,7 +74,7 @@ FUNCTION Pair entry(u32 w, u32 i)
     if (!HAS_DIGITS)
         return load_pair_a(at);
     u32 digit = load_word_a(at);
-    return Pair(digit & 0x7fffffffu, i << 1 | digit >> 31);
+    return Pair(digit & 0x7fffffffu, i * STRIDE << 1 | digit >> 31);
 }
 
 FUNCTION u32 bin_of(u32 key) { return key >> KEY_SHIFT & (1u << KEY_BITS) - 1u; }

@@ -144,9 +144,11 @@ FUNCTION u32 element_of(u32 j, u32 i)
 
 FUNCTION u32 window_elements()
 {
-    return SUM_KIND == GX_K_MSM_GRID    ? 1u << SUM_BITS - 1u
-           : SUM_KIND == GX_K_MSM_PLANE ? (1u << ROW_BITS) + (1u << COLUMN_BITS)
-                                        : SUM_BITS;
+    return SUM_KIND == GX_K_MSM_GRID       ? 1u << SUM_BITS - 1u
+           : SUM_KIND == GX_K_MSM_PLANE    ? (1u << ROW_BITS) + (1u << COLUMN_BITS)
+           : SUM_KIND == GX_K_MSM_TOTAL    ? SUM_BITS
+           : (STAGE(0) & GX_K_MSM_AFFINE) != 0u ? 1u
+                                           : STAGE(2);
 }
 
 /* From invocations whose number in the sum is from half on, to those below. */
@@ -174,24 +176,39 @@ FUNCTION Point from_upper_half(Point p, u32 lane, u32 half_lanes)
     return p;
 }
 
+/* Point i of A, or affine point i. */
+FUNCTION Point load_any_a(u32 i)
+{
+    if ((STAGE(0) & GX_K_MSM_AFFINE) == 0u)
+        return load_point_a(i);
+    Affine p = load_affine_a(i);
+    if (affine_is_infinity(p))
+        return infinity();
+    return point_of(p);
+}
+
 /* In steps of one addition each, so that the kernel contains only one: adding elements, doubling
- * for TOTAL, and then adding up the invocations of a sum. */
+ * for TOTAL, and then adding up the invocations of a sum. For MULTIPLE the sum is one point, which
+ * is doubled STAGE(1) times; points are STAGE(2) apart. */
 FUNCTION void add_up()
 {
     u32 lanes = 1u << SUM_SHIFT, lane = LOCAL_INDEX & lanes - 1u;
     u32 sum = GROUP_INDEX * GROUP_SIZE + LOCAL_INDEX >> SUM_SHIFT, w = sum / sums();
-    u32 j = sum - w * sums(), elements = w < SUM_WINDOWS ? elements_of(j) : 0u;
-    bool total = SUM_KIND == GX_K_MSM_TOTAL;
+    bool total = SUM_KIND == GX_K_MSM_TOTAL, multiple = SUM_KIND == GX_K_MSM_MULTIPLE;
+    u32 windows = multiple ? ELEMENTS : SUM_WINDOWS;
+    u32 j = sum - w * sums(), elements = w < windows ? elements_of(j) : 0u;
     u32 loads = (elements_most() + lanes - 1u) >> SUM_SHIFT;
-    u32 doublings = loads + (total ? SUM_BITS - 2u : 0u);
-    u32 own_doublings = total && lane < SUM_BITS - 1u ? lane : 0u;
+    u32 doublings = loads + (total ? SUM_BITS - 2u : multiple ? STAGE(1) : 0u);
+    u32 own_doublings = multiple                        ? STAGE(1)
+                        : total && lane < SUM_BITS - 1u ? lane
+                                                        : 0u;
     Point p = infinity();
     LOOP for (u32 step = 0u; step < doublings + SUM_SHIFT; step++) {
         Point other = infinity();
         if (step < loads) {
             u32 i = step * lanes + lane;
             if (i < elements)
-                other = load_point_a(w * window_elements() + element_of(j, i));
+                other = load_any_a(w * window_elements() + element_of(j, i));
         } else if (step < doublings) {
             if (step - loads < own_doublings)
                 other = p;
@@ -200,6 +217,6 @@ FUNCTION void add_up()
         }
         p = add_any(p, other, step >= loads && step < doublings);
     }
-    if (lane == 0u && w < SUM_WINDOWS)
-        store_point_out(sum, p);
+    if (lane == 0u && w < windows)
+        store_point_out(multiple ? sum * STAGE(2) : sum, p);
 }

@@ -21,6 +21,11 @@
 #define BUCKET_LOG2 5u
 #define WINDOW_MIN  4u
 #define WINDOW_MAX  20u
+/* With multiples one set of buckets is for many digits. */
+#define WINDOW_MAX_MULTIPLES 22u
+/* Of a point; and of all points, so that a kernel can number them and have a bit for the sign. */
+#define PARTS_MAX     65u
+#define MULTIPLES_MAX ((uint64_t)1 << 31)
 
 #define PASSES 12u
 
@@ -56,19 +61,28 @@ uint64_t gx__msm_unit(const gx_job *job)
     return count && count < job->n ? count : 1;
 }
 
+static size_t sums_element(const gx_job *job, int which)
+{
+    const struct gx_msm_sums *sums = job->params;
+    size_t affine = gx__curve(sums->curve)->info.affine_bytes,
+           parts = sums->parts ? sums->parts : 1;
+    if (sums->doublings)
+        return which == GX_A ? affine : which == GX_OUT ? 2 * affine * parts * job->n : 0;
+    return which == GX_A   ? GX_SCALAR_BYTES
+           : which == GX_B ? parts * affine
+                           : 2 * affine * gx__msm_windows(sums);
+}
+
 size_t gx__msm_element(const gx_job *job, int which)
 {
+    if (job->op == GX_OP_MSM_SUMS)
+        return sums_element(job, which);
     if (which == GX_A)
         return GX_SCALAR_BYTES;
-    if (job->op == GX_MSM) {
-        const gx_msm_params params = gx__msm_params(job);
-        return which == GX_OUT && params.points
-                   ? gx_point_bytes(params.points->curve->curve, params.result_form)
-                   : 0;
-    }
-    const struct gx_msm_sums *sums = job->params;
-    size_t affine = gx__curve(sums->curve)->info.affine_bytes;
-    return which == GX_B ? affine : 2 * affine * gx__digit_count(sums->bits, sums->window);
+    const gx_msm_params params = gx__msm_params(job);
+    return which == GX_OUT && params.points
+               ? gx_point_bytes(params.points->curve->curve, params.result_form)
+               : 0;
 }
 
 static void put64(uint32_t *param, uint64_t value)
@@ -85,6 +99,9 @@ void gx__msm_key(const gx_job *job, uint32_t *param)
         param[GX_PARAM_BITS] = sums->bits;
         param[GX_PARAM_WINDOW] = sums->window;
         param[GX_PARAM_MSM_GROUP] = sums->group;
+        param[GX_PARAM_MSM_PARTS] = sums->parts;
+        param[GX_PARAM_MSM_ROWS] = sums->rows;
+        param[GX_PARAM_MSM_DOUBLINGS] = sums->doublings;
         return;
     }
     const gx_msm_params params = gx__msm_params(job);
@@ -240,13 +257,14 @@ void gx__msm_join(const gx_job *job, void *result, const void *part)
 
 /* ---- sums of GPUs ---- */
 
-uint32_t gx__msm_window(uint64_t n, uint32_t bits)
+uint32_t gx__msm_window(uint64_t n, uint32_t bits, uint32_t parts)
 {
+    const uint32_t most = parts > 1 ? WINDOW_MAX_MULTIPLES : WINDOW_MAX;
     uint32_t log2 = 0;
-    while (n >> (log2 + 1))
+    while (n * parts >> (log2 + 1))
         log2++;
     uint32_t window = log2 > BUCKET_LOG2 ? log2 - BUCKET_LOG2 + 1 : WINDOW_MIN;
-    window = window < WINDOW_MIN ? WINDOW_MIN : window > WINDOW_MAX ? WINDOW_MAX : window;
+    window = window < WINDOW_MIN ? WINDOW_MIN : window > most ? most : window;
     window = window > bits + 1 ? bits + 1 : window;
     /* as short as it may be without more windows */
     uint32_t windows = gx__digit_count(bits, window);
@@ -258,7 +276,7 @@ unsigned gx__msm_products(const gx_job *job)
     const gx_msm_params params = gx__msm_params(job);
     if (!params.points)
         return 0;
-    uint32_t bits = gx__msm_bits(&params), window = gx__msm_window(params.count, bits);
+    uint32_t bits = gx__msm_bits(&params), window = gx__msm_window(params.count, bits, 1);
     return gx__digit_count(bits, window) * GX_MSM_ADD_PRODUCTS *
            gx__coord_products(params.points->curve);
 }
@@ -271,7 +289,26 @@ unsigned gx__msm_passes(const gx_job *job)
     return params.points ? PASSES * gx__coord_products(params.points->curve) : 1;
 }
 
-static void load(const struct gx_curve_row *curve, const uint64_t *words, struct gx_xyzz *p)
+struct gx_multiples gx__msm_multiples(const struct gx_curve_row *curve, size_t count,
+                                      uint64_t bytes)
+{
+    struct gx_multiples m = {0, 0, 1};
+    uint64_t room = count ? bytes / curve->info.affine_bytes : 0;
+    room = count ? (room < MULTIPLES_MAX ? room : MULTIPLES_MAX) / count : 0;
+    const uint32_t most = room < PARTS_MAX ? (uint32_t)room : PARTS_MAX;
+    if (most < 2)
+        return m;
+    m.parts = most;
+    for (int i = 0; i < 2; i++) { /* larger windows need fewer */
+        m.window = gx__msm_window(count, GX_SCALAR_BITS, m.parts);
+        uint32_t digits = gx__digit_count(GX_SCALAR_BITS, m.window);
+        m.rows = (digits + most - 1) / most;
+        m.parts = (digits + m.rows - 1) / m.rows;
+    }
+    return m;
+}
+
+void gx__msm_load(const struct gx_curve_row *curve, const uint64_t *words, struct gx_xyzz *p)
 {
     size_t limbs = curve->limbs, bytes = limbs * sizeof *words;
     memcpy(p->x, words, bytes);
@@ -286,10 +323,10 @@ void gx__msm_add_sums(const struct gx_msm_sums *of, const uint64_t *sums, struct
     const struct gx_curve_row *curve = gx__curve(of->curve);
     struct gx_xyzz all, one;
     gx__xyzz_set_infinity(&all);
-    for (uint32_t w = gx__digit_count(of->bits, of->window); w-- > 0;) {
+    for (uint32_t w = gx__msm_windows(of); w-- > 0;) {
         for (uint32_t i = 0; i < of->window; i++)
             gx__xyzz_double(curve, &all);
-        load(curve, sums + (size_t)w * 4 * curve->limbs, &one);
+        gx__msm_load(curve, sums + (size_t)w * 4 * curve->limbs, &one);
         gx__xyzz_add(curve, &all, &one);
     }
     gx__xyzz_add(curve, p, &all);

@@ -33,13 +33,35 @@ struct gx_msm_sums {
     gx_curve curve;
     uint32_t bits, window;
     uint32_t group; /* most windows at a time; 0: any number */
+    uint32_t parts; /* points that B has for each scalar: multiples, the point itself first; 0: 1 */
+    uint32_t rows;  /* not 0: part k is the point times 2^(window * rows * k), so that digit
+                       rows * k + v counts for window v, of which there are `rows` */
+    uint32_t
+        doublings; /* not 0: no sums, but multiples of the points A: out has `parts` XYZZ points
+                      for each, every one the double, so many times, of that before it */
 };
+
+/* The windows whose sums there are. */
+static inline uint32_t gx__msm_windows(const struct gx_msm_sums *sums)
+{
+    return sums->rows ? sums->rows : gx__digit_count(sums->bits, sums->window);
+}
+
+/* Multiples of points that a GPU keeps: parts * rows digits are all of any scalar. */
+struct gx_multiples {
+    uint32_t window, rows;
+    uint32_t parts; /* 1: the points alone, and the others are 0 */
+};
+
+/* The best of so many points in so many bytes. */
+struct gx_multiples gx__msm_multiples(const struct gx_curve_row *curve, size_t count,
+                                      uint64_t bytes);
 
 /* For gx__op_params, of both operations. */
 void gx__msm_key(const gx_job *job, uint32_t *param);
 
-/* The window for n points on a GPU. */
-uint32_t gx__msm_window(uint64_t n, uint32_t bits);
+/* The window for n points on a GPU, with so many multiples of each. */
+uint32_t gx__msm_window(uint64_t n, uint32_t bits, uint32_t parts);
 
 /* Passes of a job on a GPU, for gx__job_work. */
 unsigned gx__msm_passes(const gx_job *job);
@@ -51,6 +73,9 @@ static inline uint32_t gx__coord_products(const struct gx_curve_row *curve)
 {
     return curve->degree == 2 ? 4 : 1;
 }
+
+/* An XYZZ point as GX_OP_MSM_SUMS writes it. */
+void gx__msm_load(const struct gx_curve_row *curve, const uint64_t *words, struct gx_xyzz *p);
 
 /* Adds up sums that GX_OP_MSM_SUMS made: p += sum over w of 2^(w * window) * sums[w]. */
 void gx__msm_add_sums(const struct gx_msm_sums *of, const uint64_t *sums, struct gx_xyzz *p);

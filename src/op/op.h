@@ -370,7 +370,11 @@ enum {                   /* of GX_MSM and, the first three, of GX_OP_MSM_SUMS */
        GX_PARAM_MSM_FIRST = GX_PARAM_POINTS + 2,
        GX_PARAM_MSM_COUNT = GX_PARAM_MSM_FIRST + 2, /* ... and how many, in two each */
        GX_PARAM_MSM_PIECE = GX_PARAM_MSM_COUNT + 2, /* at most so many at a time; 0: any number */
-       GX_PARAM_MSM_GROUP /* GX_OP_MSM_SUMS: most windows at a time; 0: any number */
+       /* GX_OP_MSM_SUMS, as in struct gx_msm_sums: */
+       GX_PARAM_MSM_GROUP,
+       GX_PARAM_MSM_PARTS,
+       GX_PARAM_MSM_ROWS,
+       GX_PARAM_MSM_DOUBLINGS
 };
 
 static inline uint64_t gx__param64(const uint32_t *param)

@@ -94,7 +94,9 @@ uint64_t gx__params_word(const gx_job *job)
         return gx__msm_params(job).count;
     if (job->op == GX_OP_MSM_SUMS) {
         const struct gx_msm_sums *sums = job->params;
-        return sums->curve | sums->bits << 8 | (uint64_t)(sums->window | sums->group << 8) << 32;
+        uint32_t low = sums->curve | sums->bits << 8 | sums->doublings << 17;
+        uint32_t high = sums->window | sums->group << 8 | sums->parts << 16 | sums->rows << 24;
+        return low | (uint64_t)high << 32;
     }
     if (job->op != GX_NTT)
         return gx__poly_params(job).count;

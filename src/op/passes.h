@@ -101,7 +101,4 @@ void gx__plan_poly(const struct gx_kernel_key *key, uint64_t n, struct gx_passes
 void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                   struct gx_passes *passes);
 
-/* The bytes of the largest binding of these passes: facts.dispatch_bytes of the device, at most. */
-uint64_t gx__msm_span(const struct gx_kernel_key *key, uint64_t n);
-
 #endif

@@ -30,13 +30,16 @@
 
 #define ENTRY_BYTES 8u
 
-/* The smallest that GPUs have: it makes the most counts. */
-#define SPAN_WORKGROUP 32u
+/* Of a pass. */
+#define DOUBLINGS_MAX 32u
 
 struct msm {
     const struct gx_curve_row *curve;
-    uint64_t n;
+    uint64_t points;
+    uint64_t n; /* entries of a window: all multiples that are used */
     uint32_t bits, window, windows, workgroup;
+    uint32_t parts;  /* multiples of a point that are used, ... */
+    uint32_t stride; /* ... every so many of those in B */
     uint32_t coord_quads, point_quads;
     uint32_t group; /* windows */
     uint32_t slice; /* entries */
@@ -165,15 +168,15 @@ static void plan_sort(const struct msm *m, uint32_t first, uint32_t windows,
     const uint64_t count_quads = divide_up((tiles + 1) * windows << m->key_bits, 4);
     uint32_t about = m->window | windows << GX_K_MSM_WINDOWS | first << GX_K_MSM_FIRST;
     struct gx_pass *pass =
-        add_pass(passes, GX_SHADER_MSM_SORT, GX_OP_MSM_DIGITS, m->n, most(m->n, buckets));
-    pass->a = (struct gx_slot){GX_BIND_A, 0, in_elements(m, 2 * m->n)};
+        add_pass(passes, GX_SHADER_MSM_SORT, GX_OP_MSM_DIGITS, m->points, most(m->points, buckets));
+    pass->a = (struct gx_slot){GX_BIND_A, 0, in_elements(m, 2 * m->points)};
     pass->out = slot(m, m->at.entries[1], entry_quads / 2);
     pass->scratch = in_elements(m, buckets * m->coord_quads);
     pass->stage[0] = about;
-    pass->stage[1] = m->bits;
+    pass->stage[1] = m->bits | m->windows << GX_K_MSM_ROWS | m->parts << GX_K_MSM_PARTS;
     pass->stage[2] = m->coord_quads;
 
-    about |= GX_K_MSM_DIGITS;
+    about |= GX_K_MSM_DIGITS | m->stride << GX_K_MSM_STRIDE;
     for (uint32_t round = 0; round < m->rounds; round++) {
         const struct gx_slot from = slot(m, m->at.entries[(round + 1) % 2], entry_quads);
         const struct gx_slot counts = slot(m, m->at.counts, count_quads);
@@ -210,7 +213,7 @@ static void plan_buckets(const struct msm *m, uint32_t windows, struct gx_passes
         add_pass(passes, family_of(m, GX_SHADER_MSM_ADD), GX_OP_MSM_ADD, m->n, slices * windows);
     pass->a =
         slot(m, m->at.entries[(m->rounds + 1) % 2], divide_up(windows * m->n * ENTRY_BYTES, 16));
-    pass->b = (struct gx_slot){GX_BIND_B, 0, in_elements(m, m->n * m->point_quads / 2)};
+    pass->b = (struct gx_slot){GX_BIND_B, 0, in_elements(m, m->n * m->stride * m->point_quads / 2)};
     pass->scratch = in_elements(m, 2 * slices * windows * m->point_quads);
     pass->stage[0] = m->at.ends;
     pass->stage[1] = m->at.records;
@@ -274,11 +277,17 @@ static struct msm multiplication(const struct gx_kernel_key *key, uint64_t n, ui
                                  struct gx_passes *passes)
 {
     struct msm m = {.curve = gx__curve(key->param[GX_PARAM_CURVE]),
-                    .n = n,
+                    .points = n,
                     .bits = key->param[GX_PARAM_BITS],
                     .window = key->param[GX_PARAM_WINDOW],
+                    .parts = 1,
+                    .stride = 1,
                     .workgroup = workgroup};
-    m.windows = gx__digit_count(m.bits, m.window);
+    const uint32_t rows = key->param[GX_PARAM_MSM_ROWS], parts = key->param[GX_PARAM_MSM_PARTS];
+    if (parts)
+        *(rows ? &m.parts : &m.stride) = parts;
+    m.n = n * m.parts;
+    m.windows = rows ? rows : gx__digit_count(m.bits, m.window);
     m.group = key->param[GX_PARAM_MSM_GROUP];
     m.group = m.group && m.group < m.windows ? m.group : m.windows;
     m.coord_quads = m.curve->limbs / 2;
@@ -287,9 +296,48 @@ static struct msm multiplication(const struct gx_kernel_key *key, uint64_t n, ui
     return m;
 }
 
+/* Of each point, in some passes: software Vulkan ends a kernel after 65535 iterations of loops. */
+static void plan_multiple(const struct msm *m, uint32_t which, uint32_t parts, uint32_t doublings,
+                          struct gx_passes *passes)
+{
+    const uint64_t coords = m->points * m->point_quads / 4;
+    const struct gx_slot to = {GX_BIND_OUT, which * m->point_quads, in_elements(m, 4 * coords)};
+    struct gx_slot from = to;
+    if (which)
+        from.quads -= m->point_quads;
+    else
+        from = (struct gx_slot){GX_BIND_A, 0, in_elements(m, 2 * coords)};
+    for (uint32_t done = 0, some; done < doublings; done += some, from = to) {
+        struct gx_pass *pass = add_pass(passes, family_of(m, GX_SHADER_MSM_SUM), GX_OP_MSM_ADD_UP,
+                                        m->points, m->points);
+        some = (uint32_t)least(doublings - done, DOUBLINGS_MAX);
+        pass->a = from;
+        pass->out = to;
+        pass->stage[0] = 1 | GX_K_MSM_MULTIPLE | (from.from == GX_BIND_A ? GX_K_MSM_AFFINE : 0);
+        pass->stage[1] = some;
+        pass->stage[2] = parts;
+        pass->products = products(m, m->points * some, 9);
+    }
+}
+
+/* For those who keep them. */
+static void plan_multiples(const struct gx_kernel_key *key, uint64_t n, struct gx_passes *passes)
+{
+    struct msm m = {.curve = gx__curve(key->param[GX_PARAM_CURVE]), .points = n};
+    m.coord_quads = m.curve->limbs / 2;
+    m.point_quads = 4 * m.coord_quads;
+    for (uint32_t k = 0; k < key->param[GX_PARAM_MSM_PARTS]; k++)
+        plan_multiple(&m, k, key->param[GX_PARAM_MSM_PARTS], key->param[GX_PARAM_MSM_DOUBLINGS],
+                      passes);
+}
+
 void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                   struct gx_passes *passes)
 {
+    if (key->param[GX_PARAM_MSM_DOUBLINGS]) {
+        plan_multiples(key, n, passes);
+        return;
+    }
     const struct msm m = multiplication(key, n, facts->workgroup, passes);
     for (uint32_t first = 0; first < m.windows; first += m.group) {
         uint32_t windows = (uint32_t)least(m.group, m.windows - first);
@@ -298,13 +346,4 @@ void gx__plan_msm(const struct gx_kernel_key *key, uint64_t n, const struct gx_p
         plan_lines(&m, first, windows, passes);
     }
     plan_result(&m, passes);
-}
-
-uint64_t gx__msm_span(const struct gx_kernel_key *key, uint64_t n)
-{
-    struct gx_passes passes = {0};
-    const struct msm m = multiplication(key, n, SPAN_WORKGROUP, &passes);
-    uint64_t points = n * m.point_quads / 2, scratch = m.at.counts;
-    uint64_t counts = m.at.entries[0] - m.at.counts, entries = m.at.entries[1] - m.at.entries[0];
-    return 16 * most(most(points, scratch), most(counts, entries));
 }

@@ -705,34 +705,103 @@ static void batches_within_the_budget(void **state)
     }
 }
 
-/* With multiples of the points, if there is room for them: the same results. */
+static gx_points *points_with_tables(gx_ctx *ctx, const struct known *k, uint64_t bytes)
+{
+    gx_points_desc desc = {.struct_size = sizeof desc,
+                           .curve = k->curve,
+                           .form = GX_POINT_XY_MONT,
+                           .points = k->points,
+                           .count = k->count,
+                           .table_bytes = bytes};
+    gx_points *points = NULL;
+    assert_int_equal(gx_points_create(ctx, &desc, &points, NULL), GX_OK);
+    return points;
+}
+
+/* With multiples of the points, if there is room for them: the same results, for all of the points,
+ * most, and few, and for scalars of few bits. */
 static void with_tables(void **state)
 {
     (void)state;
-    static const uint64_t rooms[] = {1, 100000, 64 << 20};
-    enum { N = 500 };
+    static const uint64_t rooms[] = {1, 100000, 300000, 64 << 20};
+    static const gx_curve curves[] = {GX_BLS12_381_G1, GX_BN254_G2};
+    static const struct {
+        size_t first, count, batch;
+        uint32_t bits;
+    } jobs[] = {
+        {0, 500, 1, 0}, {3, 495, 2, 0}, {120, 130, 3, 200}, {490, 9, 2, 0}, {0, 500, 1, 64}};
+    enum { N = 500, BATCH = 3 };
+    for (size_t c = 0; c < GXT_COUNT(curves); c++) {
+        struct known k;
+        mixed(&k, curves[c], N);
+        unsigned char *scalars = some_scalars(k.curve, (size_t)BATCH * N);
+        for (size_t j = 0; j < GXT_COUNT(jobs); j++) {
+            gx_msm_params p = params_of(jobs[j].first, jobs[j].count);
+            p.scalar_bits = jobs[j].bits;
+            unsigned char *want = msm_want(&k, &p, jobs[j].batch, scalars);
+            for (size_t i = 0; i < target_count; i++)
+                for (size_t m = 2 * c; m < GXT_COUNT(rooms); m++) {
+                    const struct target *t = &targets[i];
+                    if (is_reference(t) || !msm_has(t, k.curve) ||
+                        (t->slow && (c || j > 2) && m < 3) ||
+                        (c && is_gpu(t) && (webgpu_alone || gxt_small())))
+                        continue;
+                    gx_points *points = points_with_tables(t->ctx, &k, rooms[m]);
+                    p.points = points;
+                    for (int round = 0; round < (t->slow ? 1 : 2); round++)
+                        msm_check(t, k.curve, &p, jobs[j].batch, scalars, want, "tables");
+                    gx_points_destroy(&points);
+                }
+            free(want);
+        }
+        free(scalars);
+        known_close(&k);
+    }
+}
+
+/* Bytes of the tables that two jobs leave. */
+static uint64_t tables_within(uint64_t budget, const struct target *target, const struct known *k,
+                              uint64_t table_bytes, const void *scalars, const void *want)
+{
+    struct target t = *target;
+    gx_config config = {.device_memory = budget, .cpumask = t.mask};
+    gx_statistics stats = {.struct_size = sizeof stats};
+    gxt_watch(&config);
+    t.ctx = gxt_open(&config);
+    gx_points *points = points_with_tables(t.ctx, k, table_bytes);
+    gx_msm_params p = params_of(0, k->count);
+    p.points = points;
+    for (int round = 0; round < 2; round++)
+        msm_check(&t, k->curve, &p, 1, scalars, want, "tables and budgets");
+    gx_stats(t.ctx, &stats);
+    uint64_t held = stats.device_bytes;
+    gx_points_destroy(&points);
+    gx_stats(t.ctx, &stats);
+    assert_true(stats.device_bytes_peak <= budget);
+    assert_int_equal(stats.validation_messages, 0);
+    gx_close(&t.ctx);
+    return held - stats.device_bytes;
+}
+
+/* Tables are there if memory allows, and take no more than that. */
+static void tables_within_the_budget(void **state)
+{
+    (void)state;
+    static const uint64_t budgets[] = {1 << 20, 2 << 20, 5 << 20};
+    enum { N = 1000, TABLE = 2 << 20, AMPLE = 64 << 20 };
     struct known k;
     mixed(&k, GX_BLS12_381_G1, N);
-    unsigned char *scalars = some_scalars(k.curve, (size_t)2 * N), want[2 * ORACLE_POINT_BYTES];
-    for (size_t b = 0; b < 2; b++)
-        known_sum(&k, 3, N - 5, scalars + b * (N - 5) * KNOWN_SCALAR, 256, want + b * k.bytes);
-    for (size_t i = 0; i < target_count; i++)
-        for (size_t m = targets[i].slow ? 2 : 0; m < GXT_COUNT(rooms) && targets[i].most >= N;
-             m++) {
-            gx_points_desc desc = {.struct_size = sizeof desc,
-                                   .curve = k.curve,
-                                   .form = GX_POINT_XY_MONT,
-                                   .points = k.points,
-                                   .count = N,
-                                   .table_bytes = rooms[m]};
-            gx_points *points = NULL;
-            assert_int_equal(gx_points_create(targets[i].ctx, &desc, &points, NULL), GX_OK);
-            gx_msm_params p = params_of(3, N - 5);
-            p.points = points;
-            for (int round = 0; round < 2; round++)
-                msm_check(&targets[i], k.curve, &p, 2, scalars, want, "tables");
-            gx_points_destroy(&points);
-        }
+    unsigned char *scalars = some_scalars(k.curve, N);
+    gx_msm_params p = params_of(0, N);
+    unsigned char *want = msm_want(&k, &p, 1, scalars);
+    for (size_t i = 0; i < target_count; i++) {
+        const struct target *t = &targets[i];
+        for (size_t m = 0; m < (is_gpu(t) ? 1 : GXT_COUNT(budgets)) && t->most >= N; m++)
+            tables_within(budgets[m], t, &k, TABLE, scalars, want);
+        uint64_t bytes = t->most >= N ? tables_within(AMPLE, t, &k, TABLE, scalars, want) : TABLE;
+        assert_true(bytes > TABLE / 2 && bytes < 5 * TABLE / 4); /* and scratch for making it */
+    }
+    free(want);
     free(scalars);
     known_close(&k);
 }
@@ -757,6 +826,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(larger_than_the_budget),
         cmocka_unit_test(batches_within_the_budget),
         cmocka_unit_test(with_tables),
+        cmocka_unit_test(tables_within_the_budget),
         cmocka_unit_test(msm_close_targets),
     };
     return cmocka_run_group_tests_name("msm-traps", tests, open_all, NULL);

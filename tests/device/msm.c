@@ -266,6 +266,55 @@ static void groups(const struct gx_gpu_kernel *kernel)
     run_trial(kernel, &(struct trial){33, 64, 9, SOME_INFINITY, EDGES, 5});
 }
 
+/* Multiples of points: `parts` of each, every one doubled so many times. */
+static void multiples_of(const struct gx_gpu_kernel *kernel, uint32_t n, uint32_t doublings,
+                         uint32_t parts)
+{
+    const struct trial t = {.n = n, .points = SOME_INFINITY};
+    const size_t limbs = curve->limbs, bytes = point_limbs() * sizeof(uint64_t);
+    const size_t out_bytes = n * parts * 2 * bytes;
+    uint64_t *points = gxt_alloc(n * bytes), *got = gxt_alloc(out_bytes);
+    struct gx_dispatch d = {.kernel = {.key = kernel->key, .impl = kernel}, .n = n};
+    struct gx_cmd *cmd;
+    d.kernel.key.param[GX_PARAM_CURVE] = curve->curve;
+    d.kernel.key.param[GX_PARAM_MSM_DOUBLINGS] = doublings;
+    d.kernel.key.param[GX_PARAM_MSM_PARTS] = parts;
+    for (uint32_t i = 0; i < n; i++)
+        make_point(&t, i, points + i * point_limbs());
+    memset(got, 0xff, out_bytes);
+    struct gx_mem a = put(points, n * bytes), out = put(got, out_bytes);
+    assert_int_equal(device.ops->scratch(&device, &d.kernel, n), 0);
+    d.bind[GX_BIND_A].mem = &a;
+    d.bind[GX_BIND_OUT].mem = &out;
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+    device.ops->dispatch(cmd, &d);
+    finish(cmd);
+    get(&out, got, out_bytes);
+    for (uint32_t i = 0; i < n; i++) {
+        struct gx_xyzz p, q;
+        uint64_t want[2 * GX_COORD_LIMBS], xy[2 * GX_COORD_LIMBS];
+        gx__xyzz_set_affine(curve, &p, points + i * point_limbs());
+        for (uint32_t k = 0; k < parts; k++) {
+            const uint64_t *from = got + (i * parts + k) * 4 * limbs;
+            for (uint32_t j = 0; j < doublings; j++)
+                gx__xyzz_double(curve, &p);
+            memcpy(q.x, from, limbs * sizeof *from);
+            memcpy(q.y, from + limbs, limbs * sizeof *from);
+            memcpy(q.zz, from + 2 * limbs, limbs * sizeof *from);
+            memcpy(q.zzz, from + 3 * limbs, limbs * sizeof *from);
+            gx__xyzz_to_affine(curve, &p, want);
+            gx__xyzz_to_affine(curve, &q, xy);
+            if (memcmp(xy, want, bytes) != 0)
+                fail_msg("%s, %u points doubled %u times: multiple %u of %u is wrong",
+                         curve->info.name, n, doublings, k, i);
+        }
+    }
+    device.ops->mem_free(&device, &a);
+    device.ops->mem_free(&device, &out);
+    free(points);
+    free(got);
+}
+
 /* ---- devices ---- */
 
 static void make_multiples(void)
@@ -306,6 +355,9 @@ static void try_variant(uint32_t variant, bool all)
     if (all)
         skew(kernel);
     groups(kernel);
+    multiples_of(kernel, 1, 1, 1);
+    multiples_of(kernel, 130, 22, 4);
+    multiples_of(kernel, 33, 66, 3);
     gx__free(&instance.config.allocator, kernel);
 }
 

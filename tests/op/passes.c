@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "curve/curve.h"
+#include "op/msm.h"
 #include "op/passes.h"
 #include "support/harness.h"
 
@@ -381,6 +382,7 @@ static void splits_of_transforms(void **state)
 
 static uint64_t check_msm(struct plan *p)
 {
+    uint32_t parts = p->key.param[GX_PARAM_MSM_ROWS] ? p->key.param[GX_PARAM_MSM_PARTS] : 1;
     gx__passes(&p->key, p->n, &p->facts, &p->passes);
     uint32_t last = p->passes.count - 1;
     if (!p->passes.count || p->passes.count > GX_PASSES_MAX)
@@ -389,7 +391,7 @@ static uint64_t check_msm(struct plan *p)
     for (uint32_t i = 0; i < p->passes.count; i++) {
         const struct gx_pass *pass = &p->passes.pass[i];
         const struct gx_slot *slots[] = {&pass->out, &pass->a, &pass->b};
-        bool good = pass->invocations && pass->n && pass->n <= p->n;
+        bool good = pass->invocations && pass->n && pass->n <= p->n * parts;
         for (size_t k = 0; k < GXT_COUNT(slots); k++)
             good =
                 good && (slots[k]->from != GX_BIND_SCRATCH ||
@@ -401,6 +403,48 @@ static uint64_t check_msm(struct plan *p)
                      p->passes.count);
     }
     return p->passes.scratch_quads;
+}
+
+/* The multiples of points that there are in so many bytes, how they are made, and sums with them.
+ */
+static void check_multiples(gx_curve which, uint64_t n, uint64_t bytes)
+{
+    const struct gx_curve_row *curve = gx__curve(which);
+    const struct gx_multiples m = gx__msm_multiples(curve, (size_t)n, bytes);
+    struct plan p = {.key = {.op = GX_OP_MSM_SUMS,
+                             .field = (uint32_t)curve->base->field,
+                             .param = {which, 256, m.window}},
+                     .facts = {.each = 1, .workgroup = 64},
+                     .n = n};
+    if (m.parts == 1) {
+        assert_true(bytes < 2 * n * curve->info.affine_bytes);
+        return;
+    }
+    assert_true(n * m.parts * curve->info.affine_bytes <= bytes);
+    assert_true(m.window * m.rows * m.parts > 256);
+    p.key.param[GX_PARAM_MSM_PARTS] = m.parts - 1;
+    p.key.param[GX_PARAM_MSM_DOUBLINGS] = m.window * m.rows;
+    gx__passes(&p.key, n, &p.facts, &p.passes);
+    assert_true(p.passes.count <= GX_PASSES_MAX);
+    assert_int_equal(p.passes.scratch_quads, 0);
+    uint32_t doublings = 0;
+    for (uint32_t i = 0; i < p.passes.count; i++)
+        doublings += p.passes.pass[i].stage[1];
+    assert_int_equal(doublings, m.window * m.rows * (m.parts - 1));
+    p.key.param[GX_PARAM_MSM_PARTS] = m.parts;
+    p.key.param[GX_PARAM_MSM_DOUBLINGS] = 0;
+    p.key.param[GX_PARAM_MSM_ROWS] = m.rows;
+    p.passes = (struct gx_passes){0};
+    check_msm(&p);
+}
+
+static void every_multiple(void **state)
+{
+    (void)state;
+    for (gx_curve curve = 1; curve < GX_CURVE_END; curve++)
+        for (uint64_t n = 1; n <= (uint64_t)1 << 25; n += 1 + n / 5)
+            for (uint64_t bytes = 1; bytes < (uint64_t)1 << 40; bytes *= 3)
+                check_multiples(curve, n, bytes);
 }
 
 static void every_multiplication(void **state)
@@ -430,7 +474,7 @@ int main(void)
         cmocka_unit_test(plans_of_polynomials), cmocka_unit_test(every_plan),
         cmocka_unit_test(every_small_size),     cmocka_unit_test(only_the_first_pass_multiplies),
         cmocka_unit_test(every_transform),      cmocka_unit_test(splits_of_transforms),
-        cmocka_unit_test(every_multiplication),
+        cmocka_unit_test(every_multiplication), cmocka_unit_test(every_multiple),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }

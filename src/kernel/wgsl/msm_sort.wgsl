@@ -35,8 +35,8 @@ fn scalar_bits(i: u32, first: u32, count: u32, end: u32) -> u32 {
     return bits & ((1u << some) - 1u);
 }
 
-// Bit 31 of a digit is the sign. From the lowest window on, because what is above half of its range
-// is carried to the next.
+// Bit 31 of a digit is the sign. From the lowest digit on, because what is above half of its range
+// is carried to the next. Digits `rows` apart are in the same window.
 @compute @workgroup_size(${WORKGROUP})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
@@ -50,13 +50,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if i >= push.n {
         return;
     }
+    let rows = (push.stage1 >> ${MSM_ROWS}u) & 0xffu;
+    let parts = push.stage1 >> ${MSM_PARTS}u;
+    let end = (parts - 1u) * rows + first_window() + windows();
     var carry = 0u;
-    for (var w = 0u; w < first_window() + windows(); w++) {
-        let digit = scalar_bits(i, w * window_bits(), window_bits(), push.stage1) + carry;
+    var w = 0u;
+    var part = 0u;
+    for (var k = 0u; k < end; k++) {
+        let digit = scalar_bits(i, k * window_bits(), window_bits(), push.stage1 & 0xffffu) + carry;
         carry = u32(digit > half_range);
-        if w >= first_window() {
+        if w >= first_window() && w < first_window() + windows() {
             let negative = (2u * half_range - digit) | (1u << 31u);
-            store_word_out((w - first_window()) * push.n + i, select(digit, negative, carry != 0u));
+            store_word_out(((w - first_window()) * push.n + i) * parts + part,
+                           select(digit, negative, carry != 0u));
+        }
+        w++;
+        if w == rows {
+            w = 0u;
+            part++;
         }
     }
 }
@@ -73,7 +84,8 @@ fn entry(w: u32, i: u32) -> vec2<u32> {
         return vec2<u32>(load_word_a(2u * at), load_word_a(2u * at + 1u));
     }
     let digit = load_word_a(at);
-    return vec2<u32>(digit & 0x7fffffffu, (i << 1u) | (digit >> 31u));
+    let point = i * (push.stage0 >> ${MSM_STRIDE}u);
+    return vec2<u32>(digit & 0x7fffffffu, (point << 1u) | (digit >> 31u));
 }
 
 // Where the count of a window's bin and tile is, and of all its tiles.

@@ -3,6 +3,7 @@
 // ../msm_sum.glsl in WGSL: sums of sums. There is what joins and the kinds of sums are.
 fn windows(stage: u32) -> u32 { return (stage >> ${MSM_WINDOWS}u) & 0xffu; }
 
+@if OP == GX_OP_MSM_JOIN
 // Point i of those that begin at quad `at`, as the sum or what is added to it.
 fn load_point(to: u32, at: u32, i: u32) {
     for (var c = 0u; c < 4u; c++) {
@@ -10,7 +11,6 @@ fn load_point(to: u32, at: u32, i: u32) {
     }
 }
 
-@if OP == GX_OP_MSM_JOIN
 fn keep_bucket(w: u32, key: u32, at: u32) {
     if key == 0u || key == NONE {
         return;
@@ -118,7 +118,7 @@ fn element_of(j: u32, i: u32) -> u32 {
     if is_kind(${MSM_GRID}u) {
         return select((i << column_bits()) | (j - rows), (j << column_bits()) | i, j < rows);
     }
-    if is_kind(${MSM_TOTAL}u) {
+    if !is_kind(${MSM_PLANE}u) {
         return i;
     }
     if j < column_bits() {
@@ -130,9 +130,23 @@ fn element_of(j: u32, i: u32) -> u32 {
     return rows + i;
 }
 
+// What is added: point i of A, or affine point i.
+fn load_any(i: u32) {
+    let affine = (push.stage0 & ${MSM_AFFINE}u) != 0u;
+    let coords = select(4u, 2u, affine);
+    for (var c = 0u; c < coords; c++) {
+        number[X2 + c] = load_coord((i * coords + c) * COORD_QUADS);
+    }
+    if affine && !(coord_is_zero(number[X2]) && coord_is_zero(number[Y2])) {
+        number[ZZ2] = coord_one();
+        number[ZZZ2] = coord_one();
+    }
+}
+
 // In steps of one addition each, so that the module contains only one: adding elements, doubling
-// for TOTAL, and then adding up the invocations of a sum. Barriers are in all of them: branches
-// around them would not be uniform.
+// for TOTAL, and then adding up the invocations of a sum. For MULTIPLE the sum is one point, which
+// is doubled stage1 times; points are stage2 apart. Barriers are in all of them: branches around
+// them would not be uniform.
 @compute @workgroup_size(${WORKGROUP})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
@@ -143,14 +157,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let sum = (first_index(group, groups) + local) >> shift;
     let w = sum / sums;
     let j = sum - w * sums;
-    let elements = select(0u, elements_of(j), w < windows(push.stage0));
+    let multiple = is_kind(${MSM_MULTIPLE}u);
+    let all = select(windows(push.stage0), push.n, multiple);
+    let elements = select(0u, elements_of(j), w < all);
     let most = by_kind(1u << row_bits(), max(1u << (row_bits() - 1u), 1u << column_bits()),
                        window_bits());
     let loads = (most + lanes - 1u) >> shift;
     let total = is_kind(${MSM_TOTAL}u);
-    let doublings = loads + select(0u, window_bits() - 2u, total);
-    let own_doublings = select(0u, lane, total && lane < window_bits() - 1u);
-    let window_first = w * by_kind(1u << (window_bits() - 1u), lines(), window_bits());
+    let of_multiple = select(0u, push.stage1, multiple);
+    let doublings = loads + select(of_multiple, window_bits() - 2u, total);
+    let own_doublings = select(of_multiple, lane, total && lane < window_bits() - 1u);
+    let apart = select(push.stage2, 1u, (push.stage0 & ${MSM_AFFINE}u) != 0u);
+    let window_first =
+        w * by_kind(1u << (window_bits() - 1u), lines(), select(window_bits(), apart, multiple));
     clear_sum();
     for (var step = 0u; step < doublings + shift; step++) {
         let i = step * lanes + lane;
@@ -158,7 +177,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let slot = (local - lane) / 2u + lane % half_lanes;
         number[ZZ2] = Coord();
         if step < loads && i < elements {
-            load_point(X2, 0u, window_first + element_of(j, i));
+            load_any(window_first + element_of(j, i));
         }
         if step >= loads && step - loads < own_doublings && step < doublings {
             for (var c = 0u; c < 4u; c++) {
@@ -179,8 +198,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         }
         add_any(step >= loads && step < doublings);
     }
-    if lane == 0u && w < windows(push.stage0) {
-        store_sum(0u, sum);
+    if lane == 0u && w < all {
+        store_sum(0u, select(sum, sum * push.stage2, multiple));
     }
 }
 @end
