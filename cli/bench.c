@@ -177,7 +177,7 @@ const command cmd_bench = {
         "Each result is checked first: the points are known multiples of the generator:\n"
         "\n"
         "  scalars                 uniform; ones; 0/1; one: a single value for all\n"
-        "  table                   MiB for multiples of the points, which only the CPU makes\n"
+        "  table                   most MiB for multiples of the points\n"
         "  ms, device ms           time of one gx_run call, and of the device by its own clock\n"
         "  ns/pt                   time per point\n"
         "  times                   median relative to uniform scalars without a table\n"

@@ -21,9 +21,11 @@
 
 enum { DEFAULT_SAMPLES = 21, SCALAR_BYTES = 32 };
 
-/* With a table of multiples, which only CPUs have: up to so many points, in so much memory. */
-#define TABLE_POINTS ((size_t)1 << 16)
-#define TABLE_BYTES  ((uint64_t)64 << 20)
+/* With a table of multiples: on a CPU up to so many points, in so much memory; on a GPU all that
+ * its memory allows, for any number. */
+#define TABLE_POINTS    ((size_t)1 << 16)
+#define TABLE_BYTES     ((uint64_t)64 << 20)
+#define GPU_TABLE_BYTES ((uint64_t)32 << 30)
 
 static const number_list default_sizes = {
     8, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24}};
@@ -200,9 +202,9 @@ static int bench_size(benchmark *b, size_t n)
     for (int kind = 0; rc == EXIT_DONE && kind < KINDS; kind++)
         rc = bench_row(b, kind, n);
     gx_points_destroy(&b->points);
-    if (rc != EXIT_DONE || !b->is_cpu || n > TABLE_POINTS)
+    if (rc != EXIT_DONE || (b->is_cpu && n > TABLE_POINTS))
         return rc;
-    rc = make_points(b, n, TABLE_BYTES);
+    rc = make_points(b, n, b->is_cpu ? TABLE_BYTES : GPU_TABLE_BYTES);
     if (rc == EXIT_DONE)
         rc = bench_row(b, UNIFORM, n);
     gx_points_destroy(&b->points);
