@@ -298,16 +298,16 @@ void gx__cpu_msm_sums(struct gx_host_call *call)
     enum { WINDOWS_MAX = GX_SCALAR_BITS + 1 };
     const uint32_t *param = call->kernel.key.param;
     const struct gx_curve_row *curve = gx__curve(param[GX_PARAM_CURVE]);
+    call->threads = 1;
+    call->bad = GX_NONE_BAD;
+    if (param[GX_PARAM_MSM_DOUBLINGS]) { /* which have no windows */
+        double_points(call, curve);
+        return;
+    }
     const uint32_t rows = param[GX_PARAM_MSM_ROWS], parts = param[GX_PARAM_MSM_PARTS];
     const size_t point_bytes = (size_t)curve->info.affine_bytes * (parts ? parts : 1);
     uint32_t windows = rows ? rows : gx__digit_count(param[GX_PARAM_BITS], param[GX_PARAM_WINDOW]);
     struct gx_xyzz sum[WINDOWS_MAX];
-    call->threads = 1;
-    call->bad = GX_NONE_BAD;
-    if (param[GX_PARAM_MSM_DOUBLINGS]) {
-        double_points(call, curve);
-        return;
-    }
     for (uint32_t w = 0; w < windows; w++)
         gx__xyzz_set_infinity(&sum[w]);
     for (uint64_t i = 0; i < call->n; i++) {
