@@ -475,9 +475,10 @@ static void wrong_transforms_are_caught(void **state)
     (void)state;
     for (size_t d = 0; d < device_count; d++) {
         unsigned caught = 0, tried = 0;
-        for (unsigned at = 1; at < 40; at += d ? 4 : 1, tried++)
+        const unsigned step = (d ? 4 : 1) * (gxt_small() ? 3 : 1);
+        for (unsigned at = 1; at < 40; at += step, tried++)
             caught += small_ones_are_caught(devices[d], at);
-        for (unsigned at = 1; at <= LARGE_JOBS; at++, tried++)
+        for (unsigned at = 1; at <= LARGE_JOBS; at += gxt_small() ? 2 : 1, tried++)
             caught += a_large_one_is_caught(devices[d], at);
         print_message("%s: caught %u of %u\n", devices[d], caught, tried);
         assert_int_equal(caught, tried);

@@ -515,9 +515,9 @@ static void a_liar_comes_back(void **state)
 static void a_liar_about_sums_does_not_come_back(void **state)
 {
     (void)state;
-    static const char device[] = "fault:corrupt@10:cpu";
+    static const char device[] = "fault:corrupt@10:" ONE;
     for (unsigned made = 0; made < 2; made++) {
-        gx_ctx *ctx = open_counted("fault:corrupt@10:cpu," TWO, "throughput", 1);
+        gx_ctx *ctx = open_counted("fault:corrupt@10:" ONE "," TWO, "throughput", 1);
         const gx_points_desc desc = {
             .struct_size = sizeof desc, .curve = GX_BN254_G1, .form = GX_POINT_XY_MONT, .count = 0};
         gx_points *points = NULL;
