@@ -109,7 +109,7 @@ static void larger_than_the_budget(void **state)
     for (size_t d = 0; d < device_count; d++)
         for (uint32_t b = 0; b < GXT_COUNT(budgets); b++) {
             gx_ctx *ctx = open_with(budgets[b]);
-            for (uint32_t i = b; i < (gxt_small() ? 6u : 24u); i += GXT_COUNT(budgets))
+            for (uint32_t i = b; i < (gxt_small() ? 6u : 15u); i += GXT_COUNT(budgets))
                 one_of_many(ctx, devices[d],
                             (struct oracle_ntt){.field = i % 2 ? GX_BN254_FR : GX_BLS12_381_FR,
                                                 .log2_n = 13 + i / 2 % 3,
