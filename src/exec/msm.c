@@ -143,7 +143,8 @@ static gx_status convert(struct msm *m)
 
 static size_t pieces_of(const struct msm *m)
 {
-    return (size_t)(1 + (m->params.count - 1) / m->piece); /* there are points */
+    size_t pieces = (size_t)((m->params.count + m->piece - 1) / m->piece);
+    return pieces ? pieces : 1;
 }
 
 static size_t left_of(const struct msm *m)
