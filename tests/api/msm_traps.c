@@ -18,7 +18,7 @@ static struct oracle_rng rng = {1803};
 static int open_all(void **state)
 {
     (void)state;
-    msm_open_targets();
+    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BN254_G1) | MSM_CURVE(GX_BN254_G2));
     return 0;
 }
 

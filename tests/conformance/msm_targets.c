@@ -14,15 +14,26 @@ static void add_slow(const char *device, size_t most)
     add_target(device, NULL, NULL, 0, most)->slow = 1;
 }
 
-void msm_open_targets(void)
+/* The last target takes these curves: kernels run in the driver, and those of each take long to
+ * compile. */
+static void take_only(uint32_t curves)
+{
+    for (gx_curve c = 1; c <= MSM_CURVES; c++)
+        if (!(curves & MSM_CURVE(c)))
+            has[target_count - 1][c] = -1;
+}
+
+void msm_open_targets(uint32_t webgpu_curves)
 {
     const char *names[GXT_WEBGPU];
     gxt_clear_environment();
     gxt_enter_machines();
     if (webgpu_alone) {
         size_t count = gxt_webgpu(names);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             add_slow(names[i], SLOW_MOST);
+            take_only(webgpu_curves);
+        }
         return;
     }
     add_target("cpu", NULL, NULL, 0, CPU_MOST); /* with the best of two tiers */
@@ -32,9 +43,8 @@ void msm_open_targets(void)
     if (!gxt_vulkan())
         return;
     add_slow(gxt_vulkan(), SLOW_MOST);
-    /* Kernels run in the driver, and those of each curve take long to compile. */
-    for (gx_curve c = GX_BLS12_381_G1 + 1; c <= MSM_CURVES && gxt_small(); c++)
-        has[target_count - 1][c] = -1;
+    if (gxt_small())
+        take_only(MSM_CURVE(GX_BLS12_381_G1));
 }
 
 void msm_close_targets(void **state)

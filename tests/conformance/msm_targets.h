@@ -11,8 +11,9 @@
 
 enum { MSM_CURVES = 4 };
 
-/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone. */
-void msm_open_targets(void);
+#define MSM_CURVE(curve) (1u << (curve))
+/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone with these curves. */
+void msm_open_targets(uint32_t webgpu_curves);
 /* The last test. */
 void msm_close_targets(void **state);
 

@@ -15,7 +15,7 @@ enum { LINE_BYTES = 4096, PATH_BYTES = 4096, LINES_MAX = 100, SLOW_STEP = 7 };
 static int open_all(void **state)
 {
     (void)state;
-    msm_open_targets();
+    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BLS12_381_G2));
     return 0;
 }
 
