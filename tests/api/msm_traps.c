@@ -705,6 +705,39 @@ static void batches_within_the_budget(void **state)
     }
 }
 
+/* What a device can address is made small: larger sums are cut, by points and by results. The CPU
+ * has no such limit. */
+static void cut_into_pieces(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = {64, 7, 1};
+    enum { N = 130, FIRST = 3, BATCH = 2 };
+    struct known k;
+    mixed(&k, GX_BN254_G1, FIRST + N + 1);
+    unsigned char *scalars = some_scalars(k.curve, (size_t)N * BATCH);
+    gx_msm_params p = params_of(FIRST, N);
+    p.scalar_bits = 40;
+    unsigned char *want = msm_want(&k, &p, BATCH, scalars);
+    for (size_t i = 0; i < target_count; i++)
+        for (size_t m = 0; m < (is_gpu(&targets[i]) ? 1 : GXT_COUNT(limits)); m++) {
+            struct target t = targets[i];
+            gx_config config = {.dispatch_elems = limits[m], .cpumask = t.mask};
+            gx_statistics stats = {.struct_size = sizeof stats};
+            t.elems = limits[m];
+            t.ctx = gxt_open(&config);
+            msm_check_known(&t, &k, &p, BATCH, scalars, want, "pieces");
+            gx_stats(t.ctx, &stats);
+            uint64_t least = BATCH * ((N + limits[m] - 1) / limits[m]);
+            if (t.slow && !is_reference(&t) && stats.dispatches < least)
+                fail_msg("%s: %llu dispatches of at most %llu points", t.device,
+                         (unsigned long long)stats.dispatches, (unsigned long long)limits[m]);
+            gx_close(&t.ctx);
+        }
+    free(want);
+    free(scalars);
+    known_close(&k);
+}
+
 static gx_points *points_with_tables(gx_ctx *ctx, const struct known *k, uint64_t bytes)
 {
     gx_points_desc desc = {.struct_size = sizeof desc,
@@ -718,6 +751,29 @@ static gx_points *points_with_tables(gx_ctx *ctx, const struct known *k, uint64_
     return points;
 }
 
+static const struct table_job {
+    size_t first, count, batch;
+    uint32_t bits;
+} table_jobs[] = {
+    {0, 500, 1, 0}, {3, 495, 2, 0}, {120, 130, 3, 200}, {490, 9, 2, 0}, {0, 500, 1, 64}};
+enum { TABLE_POINTS = 500, TABLE_BATCH = 3 };
+
+/* Jobs with one table, which the first of them makes; few of them on slow devices. */
+static void run_with_table(const struct target *t, const struct known *k, uint64_t room, bool few,
+                           const unsigned char *scalars)
+{
+    gx_points *points = points_with_tables(t->ctx, k, room);
+    for (size_t j = 0; j < (few ? 3 : GXT_COUNT(table_jobs)); j++) {
+        gx_msm_params p = params_of(table_jobs[j].first, table_jobs[j].count);
+        p.points = points;
+        p.scalar_bits = table_jobs[j].bits;
+        unsigned char *want = msm_want(k, &p, table_jobs[j].batch, scalars);
+        msm_check(t, k->curve, &p, table_jobs[j].batch, scalars, want, "tables");
+        free(want);
+    }
+    gx_points_destroy(&points);
+}
+
 /* With multiples of the points, if there is room for them: the same results, for all of the points,
  * most, and few, and for scalars of few bits. */
 static void with_tables(void **state)
@@ -725,34 +781,18 @@ static void with_tables(void **state)
     (void)state;
     static const uint64_t rooms[] = {1, 100000, 300000, 64 << 20};
     static const gx_curve curves[] = {GX_BLS12_381_G1, GX_BN254_G2};
-    static const struct {
-        size_t first, count, batch;
-        uint32_t bits;
-    } jobs[] = {
-        {0, 500, 1, 0}, {3, 495, 2, 0}, {120, 130, 3, 200}, {490, 9, 2, 0}, {0, 500, 1, 64}};
-    enum { N = 500, BATCH = 3 };
+    const size_t last = GXT_COUNT(rooms) - 1;
     for (size_t c = 0; c < GXT_COUNT(curves); c++) {
         struct known k;
-        mixed(&k, curves[c], N);
-        unsigned char *scalars = some_scalars(k.curve, (size_t)BATCH * N);
-        for (size_t j = 0; j < GXT_COUNT(jobs); j++) {
-            gx_msm_params p = params_of(jobs[j].first, jobs[j].count);
-            p.scalar_bits = jobs[j].bits;
-            unsigned char *want = msm_want(&k, &p, jobs[j].batch, scalars);
-            for (size_t i = 0; i < target_count; i++)
-                for (size_t m = 2 * c; m < GXT_COUNT(rooms); m++) {
-                    const struct target *t = &targets[i];
-                    if (is_reference(t) || !msm_has(t, k.curve) ||
-                        (t->slow && (c || j > 2) && m < 3) ||
-                        (c && is_gpu(t) && (webgpu_alone || gxt_small())))
-                        continue;
-                    gx_points *points = points_with_tables(t->ctx, &k, rooms[m]);
-                    p.points = points;
-                    for (int round = 0; round < (t->slow ? 1 : 2); round++)
-                        msm_check(t, k.curve, &p, jobs[j].batch, scalars, want, "tables");
-                    gx_points_destroy(&points);
-                }
-            free(want);
+        mixed(&k, curves[c], TABLE_POINTS);
+        unsigned char *scalars = some_scalars(k.curve, (size_t)TABLE_BATCH * TABLE_POINTS);
+        for (size_t i = 0; i < target_count; i++) {
+            const struct target *t = &targets[i];
+            if (is_reference(t) || !msm_has(t, k.curve) || (c && is_gpu(t) && webgpu_alone))
+                continue;
+            for (size_t m = !c ? 0 : t->slow || gxt_small() ? last : 2; m <= last; m++)
+                if (m != 1 || !gxt_small())
+                    run_with_table(t, &k, rooms[m], t->slow && m < last, scalars);
         }
         free(scalars);
         known_close(&k);
@@ -766,7 +806,8 @@ static uint64_t tables_within(uint64_t budget, const struct target *target, cons
     struct target t = *target;
     gx_config config = {.device_memory = budget, .cpumask = t.mask};
     gx_statistics stats = {.struct_size = sizeof stats};
-    gxt_watch(&config);
+    if (!gxt_small())
+        gxt_watch(&config);
     t.ctx = gxt_open(&config);
     gx_points *points = points_with_tables(t.ctx, k, table_bytes);
     gx_msm_params p = params_of(0, k->count);
@@ -796,7 +837,8 @@ static void tables_within_the_budget(void **state)
     unsigned char *want = msm_want(&k, &p, 1, scalars);
     for (size_t i = 0; i < target_count; i++) {
         const struct target *t = &targets[i];
-        for (size_t m = 0; m < (is_gpu(t) ? 1 : GXT_COUNT(budgets)) && t->most >= N; m++)
+        const size_t few = webgpu_alone ? 0 : is_gpu(t) || gxt_small() ? 1 : GXT_COUNT(budgets);
+        for (size_t m = 0; m < few && t->most >= N; m++)
             tables_within(budgets[m], t, &k, TABLE, scalars, want);
         uint64_t bytes = t->most >= N ? tables_within(AMPLE, t, &k, TABLE, scalars, want) : TABLE;
         assert_true(bytes > TABLE / 2 && bytes < 5 * TABLE / 4); /* and scratch for making it */
@@ -825,6 +867,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(in_buffers),
         cmocka_unit_test(larger_than_the_budget),
         cmocka_unit_test(batches_within_the_budget),
+        cmocka_unit_test(cut_into_pieces),
         cmocka_unit_test(with_tables),
         cmocka_unit_test(tables_within_the_budget),
         cmocka_unit_test(msm_close_targets),

@@ -468,13 +468,56 @@ static void every_multiplication(void **state)
         }
 }
 
+/* Entries hold twice the index of a point and a sign in 32 bits, and kernels count entries in as
+ * many. What would not fit needs more scratch than 32-bit indices of words reach: then exec/ makes
+ * smaller pieces. False: it does. */
+static bool check_indices(const struct plan *p)
+{
+    if (p->passes.scratch_quads > (uint64_t)UINT32_MAX / 4)
+        return false;
+    for (uint32_t i = 0; i < p->passes.count; i++) {
+        const struct gx_pass *pass = &p->passes.pass[i];
+        uint64_t windows = pass->stage[2] >> GX_K_MSM_WINDOWS & 255;
+        if (pass->op == GX_OP_MSM_ADD && (p->n >= (uint64_t)1 << 31 || windows * p->n > UINT32_MAX))
+            fail_msg("%llu points, windows of %u, %u at once: indices wrap",
+                     (unsigned long long)p->n, p->key.param[GX_PARAM_WINDOW], (unsigned)windows);
+    }
+    return true;
+}
+
+static void indices_of_multiplications(void **state)
+{
+    (void)state;
+    unsigned fitting = 0, cut = 0;
+    for (gx_curve curve = 1; curve < GX_CURVE_END; curve++)
+        for (uint32_t window = 2; window <= 22; window++)
+            for (uint64_t n = (uint64_t)1 << 20; n <= UINT32_MAX; n += n / 5) {
+                struct plan p = {.key = {.op = GX_OP_MSM_SUMS,
+                                         .field = (uint32_t)gx__curve(curve)->base->field,
+                                         .param = {curve, 256, window}},
+                                 .facts = {.each = 1, .workgroup = 64},
+                                 .n = n};
+                gx__passes(&p.key, n, &p.facts, &p.passes);
+                if (check_indices(&p))
+                    fitting++;
+                else
+                    cut++;
+            }
+    assert_true(fitting > 0 && cut > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_of_polynomials), cmocka_unit_test(every_plan),
-        cmocka_unit_test(every_small_size),     cmocka_unit_test(only_the_first_pass_multiplies),
-        cmocka_unit_test(every_transform),      cmocka_unit_test(splits_of_transforms),
-        cmocka_unit_test(every_multiplication), cmocka_unit_test(every_multiple),
+        cmocka_unit_test(plans_of_polynomials),
+        cmocka_unit_test(every_plan),
+        cmocka_unit_test(every_small_size),
+        cmocka_unit_test(only_the_first_pass_multiplies),
+        cmocka_unit_test(every_transform),
+        cmocka_unit_test(splits_of_transforms),
+        cmocka_unit_test(every_multiplication),
+        cmocka_unit_test(every_multiple),
+        cmocka_unit_test(indices_of_multiplications),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }
