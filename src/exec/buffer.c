@@ -130,24 +130,49 @@ void gx_buf_unmap(gx_buf *buf)
     gx__float_env_restore(&caller);
 }
 
-gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
-                          size_t bytes, uint64_t elements)
+/* A copy that the device does; cmd is NULL if there is none. */
+struct copying {
+    struct gx_cmd *cmd;
+    struct gx_point done;
+};
+
+static gx_status start_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
+                            size_t bytes, struct copying *c)
 {
     struct gx_device *device = &engine->device;
     struct gx_region region = {from, to, bytes};
-    struct gx_cmd *cmd;
-    struct gx_point done;
-    gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
+    gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &c->cmd);
+    if (s != GX_OK) {
+        c->cmd = NULL;
         return s;
-    device->ops->barrier(cmd, GX_BARRIER_KERNEL_TO_COPY);
-    device->ops->copy(cmd, &region, 1);
-    device->ops->barrier(cmd, GX_BARRIER_TO_HOST);
-    s = device->ops->submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = gx__engine_wait(engine, done, elements);
-    device->ops->recycle(cmd);
+    }
+    device->ops->barrier(c->cmd, GX_BARRIER_KERNEL_TO_COPY);
+    device->ops->copy(c->cmd, &region, 1);
+    device->ops->barrier(c->cmd, GX_BARRIER_TO_HOST);
+    s = device->ops->submit(c->cmd, NULL, 0, &c->done);
+    if (s != GX_OK) {
+        device->ops->recycle(c->cmd);
+        c->cmd = NULL;
+    }
     return s;
+}
+
+static gx_status end_copy(struct gx_engine *engine, struct copying *c, uint64_t elements)
+{
+    if (!c->cmd)
+        return GX_OK;
+    gx_status s = gx__engine_wait(engine, c->done, elements);
+    engine->device.ops->recycle(c->cmd);
+    c->cmd = NULL;
+    return s;
+}
+
+gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
+                          size_t bytes, uint64_t elements)
+{
+    struct copying c;
+    gx_status s = start_copy(engine, from, to, bytes, &c);
+    return s == GX_OK ? end_copy(engine, &c, elements) : s;
 }
 
 /* The host's part of a copy: mem from byte `at` on, to or from the caller's memory. Exactly one of
@@ -166,41 +191,89 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
     return GX_OK;
 }
 
-/* Exactly one of to and from is not NULL. */
-static gx_status copy_pieces(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes,
-                             struct gx_mem *staging)
+/* A buffer's bytes on their way through two pieces of staging memory, in turns: the host copies one
+ * while the device copies the other. Exactly one of to and from is not NULL. */
+struct staged_copy {
+    gx_buf *buf;
+    size_t offset, bytes, piece;
+    char *to;
+    const char *from;
+    struct gx_mem *staging[2];
+    struct copying copying[2];
+};
+
+static size_t piece_bytes(const struct staged_copy *c, size_t k)
 {
-    struct gx_engine *engine = buf->engine;
+    size_t left = c->bytes - k * c->piece;
+    return left < c->piece ? left : c->piece;
+}
+
+static gx_status start_piece(struct staged_copy *c, size_t k)
+{
+    struct gx_binding here = {&c->buf->mem, c->offset + k * c->piece},
+                      there = {c->staging[k % 2], 0};
     gx_status s = GX_OK;
-    for (size_t done = 0, n; s == GX_OK && done < bytes; done += n) {
-        n = bytes - done < staging->size ? bytes - done : staging->size;
-        struct gx_binding here = {&buf->mem, offset + done}, there = {staging, 0};
-        if (from)
-            s = host_copy(engine, staging, 0, NULL, (const char *)from + done, n);
+    if (c->from)
+        s = host_copy(c->buf->engine, c->staging[k % 2], 0, NULL, c->from + k * c->piece,
+                      piece_bytes(c, k));
+    return s == GX_OK ? start_copy(c->buf->engine, c->to ? here : there, c->to ? there : here,
+                                   piece_bytes(c, k), &c->copying[k % 2])
+                      : s;
+}
+
+/* Of those that are read. */
+static gx_status end_piece(struct staged_copy *c, size_t k)
+{
+    gx_status s = end_copy(c->buf->engine, &c->copying[k % 2], 0);
+    return s == GX_OK ? host_copy(c->buf->engine, c->staging[k % 2], 0, c->to + k * c->piece, NULL,
+                                  piece_bytes(c, k))
+                      : s;
+}
+
+static gx_status copy_pieces(struct staged_copy *c)
+{
+    const size_t pieces = (c->bytes + c->piece - 1) / c->piece;
+    gx_status s = GX_OK;
+    for (size_t k = 0; s == GX_OK && k < pieces; k++) {
+        s = end_copy(c->buf->engine, &c->copying[k % 2], 0); /* written: two pieces ago */
         if (s == GX_OK)
-            s = gx__device_copy(engine, to ? here : there, to ? there : here, n, 0);
-        if (s == GX_OK && to)
-            s = host_copy(engine, staging, 0, (char *)to + done, NULL, n);
+            s = start_piece(c, k);
+        if (s == GX_OK && c->to && k)
+            s = end_piece(c, k - 1);
+    }
+    if (s == GX_OK && c->to)
+        s = end_piece(c, pieces - 1);
+    for (int i = 0; i < 2; i++) {
+        gx_status last = end_copy(c->buf->engine, &c->copying[i], 0);
+        s = s == GX_OK ? last : s;
     }
     return s;
 }
 
 static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
-    struct gx_engine *engine = buf->engine;
-    struct gx_mem *staging = NULL;
-    size_t piece = gx__bucket(bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
-    size_t room = gx__pool_room(&engine->pool);
-    while (piece > room && piece > gx__bucket(1))
-        piece /= 2;
-    gx_status s = gx__pool_reserve(&engine->pool, piece);
+    struct gx_pool *pool = &buf->engine->pool;
+    const enum gx_mem_kind kind = to ? GX_MEM_READBACK : GX_MEM_UPLOAD;
+    struct staged_copy c = {.buf = buf,
+                            .offset = offset,
+                            .bytes = bytes,
+                            .piece = gx__bucket(bytes < PIECE_BYTES ? bytes : PIECE_BYTES),
+                            .to = to,
+                            .from = from};
+    size_t room = gx__pool_room(pool);
+    while (2 * c.piece > room && c.piece > gx__bucket(1))
+        c.piece /= 2;
+    const size_t count = bytes > c.piece ? 2 : 1;
+    gx_status s = gx__pool_reserve(pool, count * c.piece);
     if (s != GX_OK)
         return s;
-    s = gx__pool_get(&engine->pool, to ? GX_MEM_READBACK : GX_MEM_UPLOAD, piece, &staging);
+    for (size_t i = 0; i < count && s == GX_OK; i++)
+        s = gx__pool_get(pool, kind, c.piece, &c.staging[i]);
     if (s == GX_OK)
-        s = copy_pieces(buf, offset, to, from, bytes, staging);
-    gx__pool_put(&engine->pool, &staging);
-    gx__pool_release(&engine->pool, piece);
+        s = copy_pieces(&c);
+    for (size_t i = 0; i < count; i++)
+        gx__pool_put(pool, &c.staging[i]);
+    gx__pool_release(pool, count * c.piece);
     return s;
 }
 

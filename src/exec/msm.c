@@ -23,6 +23,9 @@
 #define SMALL_ELEMS 8192u
 /* ... and they are not made smaller than this. */
 #define FLOOR_ELEMS 64u
+/* Scalars of at least so many bytes are copied to the device before its kernels run, which read
+ * them more than once, or would wait for the bus. */
+#define UPLOAD_BYTES ((size_t)4 << 20)
 /* Multiples are used for at least one part in so many of the points, ... */
 #define MULTIPLES_POINTS 4u
 /* ... and of the bits of a scalar. */
@@ -44,9 +47,9 @@ struct msm {
     size_t message_size;
     size_t results;
     struct gx_table *table; /* the points; NULL: they are not on the device */
-    gx_operand scalars;     /* plain: those of the job, or in: */
+    gx_operand scalars;     /* plain: those of the job, or in one of: */
     struct gx_table *plain_room;
-    void *plain; /* one of these */
+    void *plain;
     struct gx_msm_sums sums;
     uint64_t piece;               /* most points of a piece */
     size_t together;              /* pieces in one batch */
@@ -137,6 +140,24 @@ static gx_status convert(struct msm *m)
     if (s == GX_OK)
         s = convert_to(m, gx_dev(m->plain_room->buf, 0));
     return out_of_memory(s) ? convert_on_host(m) : s;
+}
+
+/* Those in host memory; if there is no room on the device, they stay there. */
+static gx_status upload(struct msm *m)
+{
+    const size_t bytes = m->job->n * (size_t)GX_SCALAR_BYTES;
+    if (m->scalars.buf || bytes < UPLOAD_BYTES)
+        return GX_OK;
+    const uint64_t start = gx__engine_now(m->engine);
+    gx_status s = gx__table_of_room(m->engine, bytes, &m->plain_room);
+    if (s == GX_OK)
+        s = gx_buf_write(m->plain_room->buf, 0, m->scalars.host, bytes);
+    if (s == GX_OK)
+        m->scalars = gx_dev(m->plain_room->buf, 0);
+    else
+        put_room(m);
+    m->outcome->upload_ns += gx__engine_now(m->engine) - start;
+    return out_of_memory(s) ? GX_OK : s;
 }
 
 /* ---- pieces ---- */
@@ -312,6 +333,9 @@ static bool take_less(struct msm *m, gx_status *s)
     *s = GX_OK;
     if (!m->sums.group) {
         m->sums.group = 1;
+    } else if (m->plain_room && m->params.scalar_form == GX_SCALAR_PLAIN) {
+        put_room(m);
+        m->scalars = m->job->a;
     } else if (m->piece > SMALL_ELEMS) {
         *s = set_piece(m, m->piece / 2);
     } else if (m->table) {
@@ -336,6 +360,8 @@ static gx_status run_all(struct msm *m)
     gx_status s = GX_OK;
     if (m->params.scalar_form == GX_SCALAR_MONT)
         s = convert(m);
+    else
+        s = upload(m);
     if (s == GX_OK)
         s = set_piece(m, UINT64_MAX);
     if (s == GX_OK)

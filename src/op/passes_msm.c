@@ -5,7 +5,7 @@
  *   1. digits of all scalars (msm_sort.glsl), which are the keys of entries; those of a window are
  *      sorted by key in a few rounds of three passes each;
  *   2. sums of slices of consecutive entries (msm_add.glsl), where a run of one key is a bucket,
- * and joins of those runs that slices cut (msm_sum.glsl): the work does not depend on how the
+ *      and joins of those runs that slices cut (msm_sum.glsl): the work does not depend on how the
  *      digits are distributed;
  *   3. sums of rows and columns of buckets.
  * And then, for all windows at once, the sum of buckets times keys, from these.
@@ -23,7 +23,7 @@
 #define GROUPS_MAX 7u
 /* Entries of a slice, and as many slices as keep a large GPU busy: fewer are made longer. */
 #define SLICE_MIN 8u
-#define SLICE_MAX 64u
+#define SLICE_MAX 128u
 #define SLICES    ((uint64_t)1 << 16)
 /* Invocations of the sums of rows and columns. */
 #define SUM_INVOCATIONS ((uint64_t)1 << 16)
