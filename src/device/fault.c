@@ -6,6 +6,8 @@
  *   fault:lose@N:DEVICE     the device is lost at the Nth call and stays lost
  *   fault:hang@N:DEVICE     the Nth wait times out, once; a wait without a timeout does not hang
  *   fault:corrupt@N:DEVICE  the Nth submit that writes results flips one bit of them
+ *   fault:zero@N:GPU        from the Nth such submit on, all results are 0, which for sums of
+ *                           points are points of the curve
  * Calls that can fail are counted, from 1 since the device was opened, including reopening after a
  * loss.
  */
@@ -17,8 +19,11 @@
 
 #include "base/alloc.h"
 
-enum mode { FAIL, OOM, LOSE, HANG, CORRUPT, MODES };
-static const char *const mode_names[MODES] = {"fail", "oom", "lose", "hang", "corrupt"};
+enum mode { FAIL, OOM, LOSE, HANG, CORRUPT, ZERO, MODES };
+static const char *const mode_names[MODES] = {"fail", "oom", "lose", "hang", "corrupt", "zero"};
+
+/* Of results that are set to 0, at most: more than the sums of a multi-scalar multiplication. */
+#define ZERO_BYTES ((size_t)32 << 10)
 
 struct fault {
     struct gx_device inner;
@@ -47,7 +52,7 @@ static gx_status call(struct gx_device *device, bool needs_memory)
     struct fault *f = fault_of(device);
     if (atomic_load(&f->lost))
         return GX_ERR_DEVICE_LOST;
-    if (f->mode == HANG || f->mode == CORRUPT || (f->mode == OOM && !needs_memory))
+    if (f->mode >= HANG || (f->mode == OOM && !needs_memory))
         return GX_OK;
     if (atomic_fetch_add(&f->calls, 1) + 1 != f->at)
         return GX_OK;
@@ -214,17 +219,18 @@ static gx_status fault_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
     return s == GX_OK ? cmd->inner->device->ops->stamps(cmd->inner, ns, count) : s;
 }
 
-static gx_status alloc_word(struct gx_device *inner, enum gx_mem_kind kind, struct gx_mem *mem)
+static gx_status alloc_bytes(struct gx_device *inner, enum gx_mem_kind kind, size_t bytes,
+                             struct gx_mem *mem)
 {
     bool offered = inner->facts.mem_kinds & GX_MEM_BIT(kind);
-    return inner->ops->mem_alloc(inner, offered ? kind : GX_MEM_SHARED, sizeof(uint32_t), mem);
+    return inner->ops->mem_alloc(inner, offered ? kind : GX_MEM_SHARED, bytes, mem);
 }
 
-/* Copies one word after a point, and waits for it. */
-static gx_status copy_word(struct gx_device *inner, struct gx_binding from, struct gx_binding to,
-                           struct gx_point after)
+/* Copies after a point, and waits for it. */
+static gx_status copy_bytes(struct gx_device *inner, struct gx_binding from, struct gx_binding to,
+                            size_t bytes, struct gx_point after)
 {
-    struct gx_region region = {from, to, sizeof(uint32_t)};
+    struct gx_region region = {from, to, bytes};
     struct gx_cmd *cmd;
     struct gx_point done;
     gx_status s = inner->ops->begin(inner, GX_QUEUE_COMPUTE, &cmd);
@@ -239,17 +245,16 @@ static gx_status copy_word(struct gx_device *inner, struct gx_binding from, stru
     return s;
 }
 
-/* Flips the lowest bit of the first result once the inner device is done with it. Uses its own
- * memory, because the host may not see the result. */
+/* Both use their own memory, because the host may not see the result. */
 static gx_status get_word(struct gx_device *inner, struct gx_binding from, struct gx_point done,
                           uint32_t *word)
 {
     struct gx_mem mem;
     void *host;
-    gx_status s = alloc_word(inner, GX_MEM_READBACK, &mem);
+    gx_status s = alloc_bytes(inner, GX_MEM_READBACK, sizeof *word, &mem);
     if (s != GX_OK)
         return s;
-    s = copy_word(inner, from, (struct gx_binding){&mem, 0}, done);
+    s = copy_bytes(inner, from, (struct gx_binding){&mem, 0}, sizeof *word, done);
     if (s == GX_OK)
         s = inner->ops->map(inner, &mem, &host);
     if (s == GX_OK) {
@@ -260,31 +265,39 @@ static gx_status get_word(struct gx_device *inner, struct gx_binding from, struc
     return s;
 }
 
-static gx_status put_word(struct gx_device *inner, struct gx_binding to, struct gx_point done,
-                          uint32_t word)
+/* A word, or zeros. */
+static gx_status put(struct gx_device *inner, struct gx_binding to, struct gx_point done,
+                     uint32_t word, size_t bytes)
 {
     struct gx_mem mem;
     void *host;
-    gx_status s = alloc_word(inner, GX_MEM_UPLOAD, &mem);
+    gx_status s = alloc_bytes(inner, GX_MEM_UPLOAD, bytes, &mem);
     if (s != GX_OK)
         return s;
     s = inner->ops->map(inner, &mem, &host);
     if (s == GX_OK) {
+        memset(host, 0, bytes);
         memcpy(host, &word, sizeof word);
         inner->ops->unmap(inner, &mem);
-        s = copy_word(inner, (struct gx_binding){&mem, 0}, to, done);
+        s = copy_bytes(inner, (struct gx_binding){&mem, 0}, to, bytes, done);
     }
     inner->ops->mem_free(inner, &mem);
     return s;
 }
 
-/* Read where the kernel wrote it: not every device can copy from memory that is a copy
- * destination. */
+/* Flips the lowest bit of the first result once the inner device is done with it. It is read where
+ * the kernel wrote it: not every device can copy from memory that is a copy destination. */
 static gx_status corrupt(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_point done)
 {
     uint32_t word;
     gx_status s = get_word(inner, cmd->result, done, &word);
-    return s == GX_OK ? put_word(inner, cmd->out, done, word ^ 1) : s;
+    return s == GX_OK ? put(inner, cmd->out, done, word ^ 1, sizeof word) : s;
+}
+
+static gx_status clear(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_point done)
+{
+    size_t bytes = cmd->out.mem->size - cmd->out.offset;
+    return put(inner, cmd->out, done, 0, bytes < ZERO_BYTES ? bytes : ZERO_BYTES);
 }
 
 static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
@@ -295,8 +308,12 @@ static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits,
     gx_status s = call(base->device, false);
     if (s == GX_OK)
         s = f->inner.ops->submit(cmd->inner, waits, count, done);
-    if (s == GX_OK && f->mode == CORRUPT && cmd->out.mem &&
-        atomic_fetch_add(&f->calls, 1) + 1 == f->at)
+    if (s != GX_OK || f->mode < CORRUPT || !cmd->out.mem)
+        return s;
+    uint64_t calls = atomic_fetch_add(&f->calls, 1) + 1;
+    if (f->mode == ZERO && calls >= f->at)
+        s = clear(&f->inner, cmd, *done);
+    else if (calls == f->at)
         s = corrupt(&f->inner, cmd, *done);
     return s;
 }

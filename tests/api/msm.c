@@ -462,6 +462,103 @@ static void wrong_results(void **state)
     }
 }
 
+/* So is one that gives points of the curve that are not the sum: small sums of a new device at
+ * once, larger ones after a few. */
+static void wrong_points(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {POINTS, MOST};
+    enum { JOBS = 200 };
+    for (size_t k = 0; k < GXT_COUNT(counts); k++) {
+        gx_config config = {
+            .device = "fault:zero@1:sim:desktop", .sample_every = 8, .cache_dir = "none"};
+        gx_ctx *own = gxt_open(&config);
+        gx_points *some = make_points(own, GX_BN254_G1);
+        gx_statistics stats = {.struct_size = sizeof stats};
+        gx_msm_params p = params_of(GX_BN254_G1, 0, counts[k]);
+        static const unsigned char infinity[64];
+        int jobs = 0;
+        expect(GX_BN254_G1, &p, 1);
+        p.points = some;
+        while (!stats.mismatches && ++jobs < JOBS) {
+            gx_job job = job_of(GX_BN254_G1, &p, 1);
+            gx_status s = gxt_run(own, &job, NULL, NULL);
+            assert_int_equal(gx_stats(own, &stats), GX_OK);
+            if (s == GX_OK) /* found out, it is not used; or not found out yet */
+                assert_memory_equal(got, stats.mismatches ? want : infinity, 64);
+        }
+        assert_true(stats.mismatches > 0);
+        assert_true(jobs == 1 || counts[k] == MOST);
+        gx_points_destroy(&some);
+        gx_close(&own);
+    }
+}
+
+/* Scalars that are copied to the device before its kernels run, unless there is no room, and calls
+ * that break then. */
+static void many_scalars(void **state)
+{
+    (void)state;
+    enum { MANY = (4 << 20) / SCALAR + 77, ROOM = 3 << 20, CALLS = 60 };
+    static const char *const faults[] = {"lose", "fail", "oom"};
+    const gx_curve curve = GX_BN254_G1;
+    const size_t bytes = oracle_affine_bytes(curve);
+    unsigned char *memory = gxt_alloc(MANY * bytes), *many = gxt_alloc((size_t)MANY * SCALAR);
+    mpz_t sum;
+    mpz_init(sum);
+    assert_int_equal(gx_points_read(points_of(curve), 0, POINTS, GX_POINT_XY_MONT, memory), GX_OK);
+    for (size_t i = 0; i < MANY; i++) {
+        if (i >= POINTS)
+            memcpy(memory + i * bytes, memory + i % POINTS * bytes, bytes);
+        memset(many + i * SCALAR, 0xff, SCALAR); /* above the bits that count */
+        many[i * SCALAR] = (unsigned char)oracle_random(&rng);
+        mpz_addmul_ui(sum, multiple[i % POINTS], many[i * SCALAR] & 3);
+    }
+    memset(want, GUARD, sizeof want);
+    oracle_point_mul(curve, want, gx_curve_get_info(curve)->generator, sum);
+    mpz_clear(sum);
+    const gx_points_desc desc = {.struct_size = sizeof desc,
+                                 .curve = curve,
+                                 .form = GX_POINT_XY_MONT,
+                                 .points = memory,
+                                 .count = MANY,
+                                 .check = GX_CHECK_NONE};
+    gx_points *some = NULL;
+    gx_msm_params p = {
+        .struct_size = sizeof p, .count = MANY, .scalar_bits = 2, .result_form = GX_POINT_XY_MONT};
+    gx_job job = job_of(curve, &p, 1);
+    job.a = gx_host(many);
+    assert_int_equal(gx_points_create(ctx, &desc, &some, NULL), GX_OK);
+    p.points = some;
+    for (size_t d = 0; d < device_count; d++)
+        if (strcmp(devices[d], "ref") && run_on(&job, devices[d]))
+            expect_bytes(devices[d], "many scalars");
+    for (unsigned i = 0, broke = 0; i < GXT_COUNT(faults) * CALLS; i++) {
+        char device[64];
+        snprintf(device, sizeof device, "fault:%s@%u:sim:desktop", faults[i / CALLS],
+                 i % CALLS + 1);
+        memset(got, GUARD, sizeof got);
+        gx_status s = gxt_run(ctx, &job, device, NULL);
+        broke += s != GX_OK;
+        if (s == GX_OK)
+            expect_bytes(device, "many scalars");
+        assert_true(i + 1 < GXT_COUNT(faults) * CALLS || broke > CALLS);
+    }
+    gx_points_destroy(&some);
+
+    const gx_config config = {.device = "sim:desktop", .device_memory = ROOM, .cache_dir = "none"};
+    gx_ctx *own = gxt_open(&config);
+    assert_int_equal(gx_points_create(own, &desc, &some, NULL), GX_OK);
+    p.points = some;
+    memset(got, GUARD, sizeof got);
+    assert_int_equal(gxt_run(own, &job, NULL, NULL), GX_OK);
+    expect_bytes("sim:desktop", "many scalars, little room");
+    gx_points_destroy(&some);
+    gx_close(&own);
+    free(memory);
+    free(many);
+}
+
 static void estimates(void **state)
 {
     (void)state;
@@ -586,6 +683,8 @@ int main(void)
         cmocka_unit_test(tickets),
         cmocka_unit_test(chosen_and_shared),
         cmocka_unit_test(wrong_results),
+        cmocka_unit_test(wrong_points),
+        cmocka_unit_test(many_scalars),
         cmocka_unit_test(estimates),
         cmocka_unit_test(invalid_jobs),
         cmocka_unit_test(scalars_not_below_the_modulus),
