@@ -14,8 +14,16 @@
 /* Results of up to so many points are computed one by each thread, if there are enough. */
 #define ACROSS_POINTS 4096u
 
+/* Where memory is short and a piece is small, each thread has so many points of it: every thread has
+ * memory of its own. */
+#define WORKER_POINTS 256u
+
 /* A table of multiples pays off for calls with at least one part in so many of the points. */
 #define TABLE_PART 4u
+
+/* While a table is made, what the threads need beside it is at most one part in so many of it, but
+ * for one thread: it stays allocated. */
+#define TABLE_SCRATCH_PART 8u
 
 /* A call, as its key describes it. */
 struct msm {
@@ -53,9 +61,11 @@ static bool plan_table(const struct gx_cpu_msm *cpu, const struct gx_points *poi
            gx__msm_table_plan(cpu->host, points->curve, points->count, points->table_bytes, table);
 }
 
-static uint32_t workers_for(const struct gx_cpu_msm *cpu, size_t count)
+static uint32_t workers_for(const struct gx_cpu_msm *cpu, size_t count, bool memory_is_short)
 {
     uint64_t useful = (uint64_t)count * gx__op_rows[GX_MSM].ns / GX_WORKER_MIN_NS;
+    if (memory_is_short && useful > count / WORKER_POINTS)
+        useful = count / WORKER_POINTS;
     return useful < 1 ? 1 : useful < cpu->threads ? (uint32_t)useful : cpu->threads;
 }
 
@@ -99,7 +109,7 @@ static struct msm msm_of(const struct gx_cpu_msm *cpu, const struct gx_kernel *k
     bool across = cpu->host && m.results >= cpu->threads && m.one.count <= ACROSS_POINTS &&
                   !param[GX_PARAM_MSM_PIECE];
     m.workers = across ? cpu->threads : 1;
-    m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.piece);
+    m.one.workers = across || !cpu->host ? 1 : workers_for(cpu, m.piece, param[GX_PARAM_MSM_PIECE]);
     m.scratch = scalar_bytes(&m);
     if (param[GX_PARAM_TABLE] && plan_table(cpu, points, &m.table))
         m.one.table = &m.table;
@@ -149,10 +159,12 @@ size_t gx__cpu_msm_table(const struct gx_cpu_msm *msm, struct gx_instance *insta
     f.scratch_each = whole_lines(gx__msm_table_scratch(msm->host, &f.table));
     f.table.memory = table;
     f.scratch = (char *)table + bytes;
+    size_t room = bytes / TABLE_SCRATCH_PART / f.scratch_each;
+    uint32_t workers = room < 1 ? 1 : room < msm->threads ? (uint32_t)room : msm->threads;
     if (table)
-        gx__threads_run(instance, GX_THREADS_COMPUTE, msm->threads, gx__msm_table_chunks(&f.table),
+        gx__threads_run(instance, GX_THREADS_COMPUTE, workers, gx__msm_table_chunks(&f.table),
                         fill_chunk, &f);
-    return bytes + msm->threads * f.scratch_each;
+    return bytes + workers * f.scratch_each;
 }
 
 /* ---- running ---- */
