@@ -67,11 +67,9 @@
 #define GX_K_SCAN_OPERAND   0x80000u /* the first pass that reads them, which checks */
 
 /* msm_*.glsl (op/passes_msm.c says which pass does what): bits of a key that one round of the sort
- * is for, at most; entries of a tile, in workgroups; and how many of these an invocation moves at
- * once, in GLSL: 9 KiB of shared memory with workgroups of 64. */
+ * is for, at most; and entries of a tile, in workgroups. */
 #define GX_K_MSM_RADIX_BITS 8
 #define GX_K_MSM_ROUNDS     32
-#define GX_K_MSM_TOGETHER   4
 /* Where stage[0] of the sort holds what, the bits of a window first. stage[1] has the bits of a
  * scalar and what follows, or the bits of the key that this round is for; stage[2] the quads of a
  * coordinate, or how far up in the key those bits are. */

@@ -7,7 +7,7 @@
 #include "msm_memory.glsl"
 
 shared u32 shared_bins[1 << GX_K_MSM_RADIX_BITS];
-shared u32 shared_masks[GX_K_MSM_TOGETHER * (GROUP_SIZE / 32u) << GX_K_MSM_RADIX_BITS];
+shared u32 shared_masks[GROUP_SIZE / 32u << GX_K_MSM_RADIX_BITS];
 shared u32 shared_sums[GROUP_SIZE];
 
 #include "msm_sort.glsl"

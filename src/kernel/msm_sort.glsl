@@ -22,8 +22,7 @@
 #define KEY_SHIFT   STAGE(2)
 #define BINS        (1u << GX_K_MSM_RADIX_BITS)
 #define TILE        (GX_K_MSM_ROUNDS * GROUP_SIZE)
-#define ROW_CHUNKS  (GROUP_SIZE / 32u) /* of a workgroup's entries, one bit each of a word */
-#define CHUNKS      (GX_K_MSM_TOGETHER * ROW_CHUNKS)
+#define CHUNKS      (GROUP_SIZE / 32u) /* of a workgroup's entries, one bit each of a word */
 
 /* ---- digits ---- */
 
@@ -158,32 +157,29 @@ FUNCTION void place_bins(u32 w, u32 tile)
     }
 }
 
-/* The workgroup's entries, some of each invocation at a time: a word for each bin and chunk has a
- * bit for each entry of the bin, so that those before an entry can be counted. */
+/* The workgroup's entries, GROUP_SIZE at a time: a word for each bin and chunk has a bit for each
+ * entry of the bin, so that those before an entry can be counted. */
 FUNCTION void scatter()
 {
     u32 w = GROUP_INDEX / tiles(), tile = GROUP_INDEX % tiles(), bins = 1u << KEY_BITS;
     if (w >= WINDOWS)
         return;
-    u32 bit = LOCAL_INDEX % 32u;
+    u32 chunk = LOCAL_INDEX / 32u, bit = LOCAL_INDEX % 32u;
     place_bins(w, tile);
-    LOOP for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r += GX_K_MSM_TOGETHER) {
-        u32 first = tile * TILE + r * GROUP_SIZE + LOCAL_INDEX;
-        u32 at[GX_K_MSM_TOGETHER], rank[GX_K_MSM_TOGETHER];
-        Pair own[GX_K_MSM_TOGETHER];
+    LOOP for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++) {
+        u32 i = tile * TILE + r * GROUP_SIZE + LOCAL_INDEX, at = 0u, rank = 0u;
+        Pair own = Pair(0u);
         for (u32 k = LOCAL_INDEX; k < CHUNKS * bins; k += GROUP_SIZE)
             shared_masks[k] = 0u;
         BARRIER();
-        UNROLL for (int e = 0; e < GX_K_MSM_TOGETHER; e++)
-            if (first + e * GROUP_SIZE < ELEMENTS) {
-                own[e] = entry(w, first + e * GROUP_SIZE);
-                at[e] = (e * ROW_CHUNKS + LOCAL_INDEX / 32u) * bins + bin_of(own[e].x);
-                ATOMIC_OR(shared_masks[at[e]], 1u << bit);
-            }
+        if (i < ELEMENTS) {
+            own = entry(w, i);
+            at = chunk * bins + bin_of(own.x);
+            ATOMIC_OR(shared_masks[at], 1u << bit);
+        }
         BARRIER();
-        UNROLL for (int e = 0; e < GX_K_MSM_TOGETHER; e++)
-            if (first + e * GROUP_SIZE < ELEMENTS)
-                rank[e] = COUNT_BITS(shared_masks[at[e]] & (1u << bit) - 1u);
+        if (i < ELEMENTS)
+            rank = COUNT_BITS(shared_masks[at] & (1u << bit) - 1u);
         BARRIER();
         for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE) {
             u32 next = shared_bins[bin];
@@ -195,9 +191,8 @@ FUNCTION void scatter()
             shared_bins[bin] = next;
         }
         BARRIER();
-        UNROLL for (int e = 0; e < GX_K_MSM_TOGETHER; e++)
-            if (first + e * GROUP_SIZE < ELEMENTS)
-                store_pair_out(w * ELEMENTS + shared_masks[at[e]] + rank[e], own[e]);
+        if (i < ELEMENTS)
+            store_pair_out(w * ELEMENTS + shared_masks[at] + rank, own);
         BARRIER();
     }
 }

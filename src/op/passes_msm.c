@@ -23,10 +23,10 @@
 #define GROUPS_MAX 7u
 /* Entries of a slice, and as many slices as keep a large GPU busy: fewer are made longer. */
 #define SLICE_MIN 8u
-#define SLICE_MAX 128u
-#define SLICES    ((uint64_t)1 << 16)
+#define SLICE_MAX 192u
+#define SLICES    ((uint64_t)1 << 15)
 /* Invocations of the sums of rows and columns. */
-#define SUM_INVOCATIONS ((uint64_t)1 << 16)
+#define SUM_INVOCATIONS ((uint64_t)1 << 15)
 
 #define ENTRY_BYTES 8u
 
