@@ -14,8 +14,8 @@
 /* Results of up to so many points are computed one by each thread, if there are enough. */
 #define ACROSS_POINTS 4096u
 
-/* Where memory is short and a piece is small, each thread has so many points of it: every thread has
- * memory of its own. */
+/* Where memory is short and a piece is small, each thread has so many points of it: every thread
+ * has memory of its own. */
 #define WORKER_POINTS 256u
 
 /* A table of multiples pays off for calls with at least one part in so many of the points. */

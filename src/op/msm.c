@@ -271,8 +271,17 @@ uint32_t gx__msm_window(uint64_t n, uint32_t bits, uint32_t parts)
     return (bits + windows) / windows;
 }
 
+static unsigned sums_products(const struct gx_msm_sums *sums)
+{
+    uint32_t additions =
+        sums->doublings ? sums->parts * sums->doublings : gx__digit_count(sums->bits, sums->window);
+    return additions * GX_MSM_ADD_PRODUCTS * gx__coord_products(gx__curve(sums->curve));
+}
+
 unsigned gx__msm_products(const gx_job *job)
 {
+    if (job->op == GX_OP_MSM_SUMS)
+        return sums_products(job->params);
     const gx_msm_params params = gx__msm_params(job);
     if (!params.points)
         return 0;

@@ -307,9 +307,9 @@ unsigned gx__msm_products(const gx_job *job);
 static inline unsigned gx__job_products(const gx_job *job)
 {
     enum gx_op_shape shape = gx__op_shape(job->op);
-    return shape == GX_SHAPE_TRANSFORM ? gx__transform_products(job)
-           : shape == GX_SHAPE_MSM     ? gx__msm_products(job)
-                                       : gx__op_products(job->op);
+    return shape == GX_SHAPE_TRANSFORM                          ? gx__transform_products(job)
+           : shape == GX_SHAPE_MSM || job->op == GX_OP_MSM_SUMS ? gx__msm_products(job)
+                                                                : gx__op_products(job->op);
 }
 
 /* Approximate number of passes of a transform, at least 1. */
