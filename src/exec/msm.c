@@ -50,6 +50,7 @@ struct msm {
     gx_operand scalars;     /* plain: those of the job, or in one of: */
     struct gx_table *plain_room;
     void *plain;
+    gx_path path; /* that of the caller, unless scalars should be copied */
     struct gx_msm_sums sums;
     uint64_t piece;               /* most points of a piece */
     size_t together;              /* pieces in one batch */
@@ -87,7 +88,7 @@ static gx_status run(struct msm *m, const gx_job *jobs, size_t count, struct gx_
     struct gx_batch batch = {.jobs = jobs,
                              .count = count,
                              .reports = reports,
-                             .path = m->caller->path,
+                             .path = m->path,
                              .mode = m->caller->mode,
                              .uncounted = true,
                              .single = true,
@@ -142,12 +143,17 @@ static gx_status convert(struct msm *m)
     return out_of_memory(s) ? convert_on_host(m) : s;
 }
 
-/* Those in host memory; if there is no room on the device, they stay there. */
+/* Those in host memory; if there is no room on the device, they stay there. Those of several
+ * results are copied while the device works on the results before. */
 static gx_status upload(struct msm *m)
 {
     const size_t bytes = m->job->n * (size_t)GX_SCALAR_BYTES;
-    if (m->scalars.buf || bytes < UPLOAD_BYTES)
+    if (m->scalars.buf || bytes < UPLOAD_BYTES * m->results)
         return GX_OK;
+    if (m->results > 1) {
+        m->path = m->path == GX_PATH_AUTO ? GX_PATH_DEVICE_LOCAL : m->path;
+        return GX_OK;
+    }
     const uint64_t start = gx__engine_now(m->engine);
     gx_status s = gx__table_of_room(m->engine, bytes, &m->plain_room);
     if (s == GX_OK)
@@ -404,6 +410,7 @@ gx_status gx__msm_run(struct gx_engine *engine, const struct gx_batch *batch, co
                     .caller = batch,
                     .job = job,
                     .params = gx__msm_params(job),
+                    .path = batch->path,
                     .outcome = outcome,
                     .message = message,
                     .message_size = message_size,

@@ -503,7 +503,7 @@ static void many_scalars(void **state)
     static const char *const faults[] = {"lose", "fail", "oom"};
     const gx_curve curve = GX_BN254_G1;
     const size_t bytes = oracle_affine_bytes(curve);
-    unsigned char *memory = gxt_alloc(MANY * bytes), *many = gxt_alloc((size_t)MANY * SCALAR);
+    unsigned char *memory = gxt_alloc(MANY * bytes), *many = gxt_alloc((size_t)2 * MANY * SCALAR);
     mpz_t sum;
     mpz_init(sum);
     assert_int_equal(gx_points_read(points_of(curve), 0, POINTS, GX_POINT_XY_MONT, memory), GX_OK);
@@ -544,6 +544,14 @@ static void many_scalars(void **state)
             expect_bytes(device, "many scalars");
         assert_true(i + 1 < GXT_COUNT(faults) * CALLS || broke > CALLS);
     }
+    memcpy(many + (size_t)MANY * SCALAR, many, (size_t)MANY * SCALAR); /* for two results */
+    memcpy(want + bytes, want, bytes);
+    job.n *= 2;
+    for (size_t d = 0; d < device_count; d++)
+        if (strcmp(devices[d], "ref") && run_on(&job, devices[d]))
+            expect_bytes(devices[d], "many scalars, twice");
+    memset(want + bytes, GUARD, bytes);
+    job.n /= 2;
     gx_points_destroy(&some);
 
     const gx_config config = {.device = "sim:desktop", .device_memory = ROOM, .cache_dir = "none"};
