@@ -28,7 +28,7 @@ function(gx_step)
   endif()
 endfunction()
 
-set(compile "${GLSLC}" --target-env=${ENV} -fshader-stage=compute -Werror ${flags} "${SOURCE}")
+set(compile "${GLSLC}" --target-env=${ENV} -std=450 -fshader-stage=compute -Werror ${flags} "${SOURCE}")
 set(stored)
 if(CACHE)
   gx_step(${compile} -E -o "${OUTPUT}.i")

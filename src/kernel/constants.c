@@ -4,7 +4,7 @@
  * number of it computed from the field's row in field/field.c, so that no constant is
  * written a second time. A field that the kernels cannot handle stops the build here.
  *
- * usage: constants FIELD      (a name as in GX__FIELD_LIST)
+ * usage: constants FIELD [cuda]      (a name as in GX__FIELD_LIST; in CUDA's syntax, not GLSL's)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,17 @@
 
 /* ---- printing ------------------------------------------------------------------ */
 
+static bool cuda;
+
 static void print_array(const char *name, const uint32_t *value, uint32_t count)
 {
-    printf("const uint %s[%u] = uint[%u](", name, count, count);
+    if (cuda)
+        printf("CONSTANTS u32 %s[%u] = {", name, count);
+    else
+        printf("const uint %s[%u] = uint[%u](", name, count, count);
     for (uint32_t i = 0; i < count; i++)
         printf("%s0x%08xu", i ? ", " : "", value[i]);
-    printf(");\n");
+    printf(cuda ? "};\n" : ");\n");
 }
 
 static void print_words(const char *name, const uint64_t *limb, uint32_t limbs)
@@ -79,13 +84,14 @@ static void print_prime(const struct gx_prime *prime, const char *name)
 int main(int argc, char **argv)
 {
     gx_field field = 0;
+    cuda = argc == 3 && !strcmp(argv[2], "cuda");
 #define X(symbol, value, name)                                                                     \
-    if (argc == 2 && !strcmp(argv[1], name))                                                       \
+    if ((argc == 2 || cuda) && !strcmp(argv[1], name))                                                       \
         field = symbol;
     GX__FIELD_LIST(X)
 #undef X
     if (!field) {
-        fprintf(stderr, "usage: constants FIELD\n");
+        fprintf(stderr, "usage: constants FIELD [cuda]\n");
         return 2;
     }
 

@@ -13,6 +13,7 @@ FUNCTION Element element_mul(Element x, Element y)
     return canonical(multiply(factor(x), cofactor(y)));
 }
 
+#ifndef __CUDA__ /* words_ptx.cuh has it */
 FUNCTION Element element_neg(Element x) /* 0 .. p: not below p where x is 0 */
 {
     u32 borrow = 0u;
@@ -20,6 +21,7 @@ FUNCTION Element element_neg(Element x) /* 0 .. p: not below p where x is 0 */
         x.word[i] = sub_borrow(MODULUS[i], x.word[i], borrow);
     return x;
 }
+#endif
 
 /* ---- coordinates ---- */
 
@@ -81,7 +83,7 @@ FUNCTION Coord coord_zero()
 FUNCTION Coord coord_one()
 {
     Coord r;
-    r.c[0] = Element(ONE);
+    r.c[0] = ELEMENT(ONE);
     r.c[1] = zero();
     return r;
 }
@@ -107,7 +109,7 @@ FUNCTION Coord coord_mul_sub(Coord x, Coord y, Coord z, Coord w)
 }
 FUNCTION bool coord_is_zero(Coord x) { return is_zero(x); }
 FUNCTION Coord coord_zero() { return zero(); }
-FUNCTION Coord coord_one() { return Element(ONE); }
+FUNCTION Coord coord_one() { return ELEMENT(ONE); }
 FUNCTION u32 coord_word(Coord x, int k) { return x.word[k]; }
 FUNCTION void set_coord_word(INOUT(Coord) x, int k, u32 word) { x.word[k] = word; }
 
@@ -182,7 +184,7 @@ FUNCTION Affine affine_neg(Affine p)
 #define SQUARE   0x20000000u
 #define STEP(to, a, b) ((to) << 16 | (a) << 8 | (b))
 
-const u32 ADD_STEPS[] = u32[](
+CONSTANT u32 ADD_STEPS[] = BEGIN_LIST
     IF_FULL | MULTIPLY | STEP(U1, X1, ZZ2), IF_FULL | MULTIPLY | STEP(S1, Y1, ZZZ2),
     MULTIPLY | STEP(P1, X2, ZZ1), SUBTRACT | STEP(P1, P1, U1), MULTIPLY | STEP(R1, Y2, ZZZ1),
     SUBTRACT | STEP(R1, R1, S1), IF_FULL | MULTIPLY | STEP(ZZ1, ZZ1, ZZ2),
@@ -193,7 +195,7 @@ const u32 ADD_STEPS[] = u32[](
     MULTIPLY | STEP(ZZZ1, ZZZ1, PPP), MULTIPLY | STEP(Q1, U1, PP), SQUARE | STEP(X1, R1, R1),
     SUBTRACT | STEP(X1, X1, Q1), SUBTRACT | STEP(X1, X1, Q1),
     IF_OTHER | SUBTRACT | STEP(X1, X1, PPP), SUBTRACT | STEP(Q1, Q1, X1),
-    MULTIPLY | STEP(Q1, Q1, R1), MULTIPLY | STEP(PPP, PPP, S1), SUBTRACT | STEP(Y1, Q1, PPP));
+    MULTIPLY | STEP(Q1, Q1, R1), MULTIPLY | STEP(PPP, PPP, S1), SUBTRACT | STEP(Y1, Q1, PPP) END_LIST;
 #define TANGENT 8 /* the step before which equal points are found */
 
 /* Neither is infinity. `same`: they are known to be equal. */
@@ -211,7 +213,7 @@ FUNCTION Point add_in_steps(Point a, Point b, bool full, bool same)
     x[Y2] = b.y;
     x[ZZ2] = b.zz;
     x[ZZZ2] = b.zzz;
-    LOOP for (int i = same ? TANGENT : 0; i < ADD_STEPS.length(); i++) {
+    LOOP for (int i = same ? TANGENT : 0; i < LENGTH(ADD_STEPS); i++) {
         u32 step = ADD_STEPS[i], to = step >> 16 & 255u;
         if (i == TANGENT && !same)
             equal = coord_is_zero(x[P1]) && coord_is_zero(x[R1]);
@@ -272,11 +274,16 @@ FUNCTION Point add_affine(Point a, Affine b)
 
 FUNCTION Point add_points(Point a, Point b, bool same)
 {
-    if (same)
-        return add_over(a.x, a.y, coord_zero(), coord_zero(), a.zz, a.zzz);
-    Coord u = coord_mul(a.x, b.zz), s = coord_mul(a.y, b.zzz);
-    Coord p = coord_sub(coord_mul(b.x, a.zz), u), r = coord_sub(coord_mul(b.y, a.zzz), s);
-    return add_over(u, s, p, r, coord_mul(a.zz, b.zz), coord_mul(a.zzz, b.zzz));
+    Coord u = a.x, s = a.y, p = coord_zero(), r = coord_zero(), zz = a.zz, zzz = a.zzz;
+    if (!same) {
+        u = coord_mul(a.x, b.zz);
+        s = coord_mul(a.y, b.zzz);
+        p = coord_sub(coord_mul(b.x, a.zz), u);
+        r = coord_sub(coord_mul(b.y, a.zzz), s);
+        zz = coord_mul(a.zz, b.zz);
+        zzz = coord_mul(a.zzz, b.zzz);
+    }
+    return add_over(u, s, p, r, zz, zzz);
 }
 
 #endif

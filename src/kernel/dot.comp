@@ -3,13 +3,7 @@
  * dot: the sum of a[i] * b[i], over the elements t, t + T, t + 2T, ... in invocation t. Built with
  * INT64 = 1 (mul64.glsl) or 0 (mul32.glsl).
  */
-#version 450
-#include "prime.glsl"
-#if INT64
-#include "mul64.glsl"
-#else
-#include "mul32.glsl"
-#endif
+#include "product.glsl"
 #include "reduce.glsl"
 
 #if INT64
@@ -19,61 +13,80 @@ struct Total {
     int64_t limb[LIMBS];
 };
 
-Total nothing()
+FUNCTION Total nothing()
 {
     Total sum;
-    [[unroll]] for (int k = 0; k < LIMBS; k++)
+    UNROLL for (int k = 0; k < LIMBS; k++)
         sum.limb[k] = 0;
     return sum;
 }
 
-void accumulate(inout Total sum, Element a, Element b)
+FUNCTION void accumulate(INOUT(Total) sum, Element a, Element b)
 {
     Limbs product = multiply(factor(a), cofactor(b));
-    [[unroll]] for (int k = 0; k < LIMBS; k++)
+    UNROLL for (int k = 0; k < LIMBS; k++)
         sum.limb[k] += int64_t(product.limb[k]);
 }
 
 /* The words below R, and the rest, which counts multiples of R. */
-Element element_of(Total sum)
+FUNCTION Element element_of(Total sum)
 {
-    uint limb[LIMBS];
+    u32 limb[LIMBS];
     int64_t carry = 0;
-    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+    UNROLL for (int k = 0; k < LIMBS; k++) {
         carry += sum.limb[k];
-        limb[k] = uint(carry) & LIMB_MASK;
+        limb[k] = u32(carry) & LIMB_MASK;
         carry >>= LIMB_BITS;
     }
-    uint above = uint(carry) << SHIFT | limb[LIMBS - 1] >> (LIMB_BITS - SHIFT);
+    u32 above = u32(carry) << SHIFT | limb[LIMBS - 1] >> (LIMB_BITS - SHIFT);
     return add(reduce_fully(words_of(limb)), times_one(above));
+}
+#elif defined(__CUDA__)
+/* Products are below 2p: a word more counts what is above R. */
+FUNCTION Total nothing()
+{
+    Total sum;
+    sum.low = zero();
+    sum.above = 0;
+    return sum;
+}
+
+FUNCTION void accumulate(INOUT(Total) sum, Element a, Element b)
+{
+    sum = total_with(sum, multiply(factor(a), cofactor(b)));
+}
+
+FUNCTION Element element_of(Total sum)
+{
+    return add(reduce_fully(sum.low), times_one(sum.above));
 }
 #else
 #define Total Element
 
-Total nothing() { return zero(); }
-void accumulate(inout Total sum, Element a, Element b)
+FUNCTION Total nothing() { return zero(); }
+FUNCTION void accumulate(INOUT(Total) sum, Element a, Element b)
 {
     sum = add(sum, canonical(multiply(factor(a), cofactor(b))));
 }
-Element element_of(Total sum) { return sum; }
+FUNCTION Element element_of(Total sum) { return sum; }
 #endif
 
 /* The next elements are loaded before these are processed. */
-void main()
+KERNEL
 {
-    uint threads = GROUPS * WORKGROUP, i = own_index();
+    u32 threads = GROUPS * WORKGROUP, i = own_index();
     Total sum = nothing();
     if (group_index() >= GROUPS)
         return;
     Element x, y;
-    if (i < push.n) {
+    if (i < ELEMENTS) {
         x = load_a(i);
         y = load_b(i);
     }
-    while (i < push.n) {
+    while (i < ELEMENTS) {
         Element next_x = x, next_y = y;
-        uint next = i + threads;
-        if (next < push.n) {
+        u32 next = i + threads;
+        if (next < ELEMENTS) {
             next_x = load_a(next);
             next_y = load_b(next);
         }

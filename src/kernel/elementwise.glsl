@@ -5,13 +5,13 @@
  * #include. Everything is loaded before anything is checked: a check between two loads would make
  * the second wait for the first.
  */
-void main()
+KERNEL
 {
-    uint first = first_index() * EACH + gl_LocalInvocationID.x;
+    u32 first = first_index() * EACH + LOCAL_INDEX;
     Element x[EACH], y[EACH], z[EACH];
-    [[unroll]] for (uint e = 0; e < EACH; e++) {
-        uint i = first + e * gl_WorkGroupSize.x;
-        if (i < push.n) {
+    UNROLL for (u32 e = 0; e < EACH; e++) {
+        u32 i = first + e * GROUP_SIZE;
+        if (i < ELEMENTS) {
             x[e] = load_a(i);
             if (OPERANDS >= 2)
                 y[e] = load_b(i);
@@ -19,9 +19,9 @@ void main()
                 z[e] = load_c(i);
         }
     }
-    [[unroll]] for (uint e = 0; e < EACH; e++) {
-        uint i = first + e * gl_WorkGroupSize.x;
-        if (i < push.n) {
+    UNROLL for (u32 e = 0; e < EACH; e++) {
+        u32 i = first + e * GROUP_SIZE;
+        if (i < ELEMENTS) {
             check_element(x[e], i);
             if (OPERANDS >= 2)
                 check_element(y[e], i);
@@ -29,7 +29,7 @@ void main()
                 check_element(z[e], i);
             if (OP != GX_OP_CHECK) {
                 Element r = compute(x[e], y[e], z[e]);
-                STORE(mem_out, push.at_out, i, r);
+                STORE(mem_out, AT_OUT, i, r);
             }
         }
     }

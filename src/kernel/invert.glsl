@@ -3,28 +3,23 @@
  * Shared by the passes of inv and div (op/passes.c). The elements to invert are in slot A, for div
  * the numerators are in slot C.
  */
-#include "prime.glsl"
-#if INT64
-#include "mul64.glsl"
-#else
-#include "mul32.glsl"
-#endif
+#include "product.glsl"
 
-layout(std430, binding = GX_K_SCRATCH) buffer Scratch { uvec4 quad[]; } mem_scratch;
+BUFFER(READ_WRITE, Scratch, GX_K_SCRATCH, Quad, quad, mem_scratch);
 
 /* Invocations, and the position in SCRATCH of the products before elements THREADS .. n. */
-#define THREADS push.stage[0]
-#define AT_PREFIX push.stage[1]
+#define THREADS STAGE(0)
+#define AT_PREFIX STAGE(1)
 
 /* Of an operand, checked. */
-Element checked_a(uint i)
+FUNCTION Element checked_a(u32 i)
 {
     Element x = load_a(i);
     check_element(x, i);
     return x;
 }
 
-Element checked_c(uint i)
+FUNCTION Element checked_c(u32 i)
 {
     Element x = load_c(i);
     check_element(x, i);
@@ -32,17 +27,17 @@ Element checked_c(uint i)
 }
 
 /* x, or 1 if x is 0. */
-Element not_zero(Element x)
+FUNCTION Element not_zero(Element x)
 {
     bool none = is_zero(x);
-    [[unroll]] for (int i = 0; i < WORDS; i++)
+    UNROLL for (int i = 0; i < WORDS; i++)
         x.word[i] = none ? ONE[i] : x.word[i];
     return x;
 }
 
-Element zero_where(bool none, Element x)
+FUNCTION Element zero_where(bool none, Element x)
 {
-    [[unroll]] for (int i = 0; i < WORDS; i++)
+    UNROLL for (int i = 0; i < WORDS; i++)
         x.word[i] = none ? 0 : x.word[i];
     return x;
 }

@@ -5,22 +5,21 @@
  * product before it, it is the element's inverse; multiplied by the element, it is what the next
  * one needs.
  */
-#version 450
 #include "invert.glsl"
 
-void main()
+KERNEL
 {
-    uint t = own_index();
+    u32 t = own_index();
     if (t >= THREADS)
         return;
     Element inverse;
-    LOAD(inverse, mem_b, push.at_b, t);
+    LOAD(inverse, mem_b, AT_B, t);
     Limbs rest = factor(inverse);
-    uint count = (push.n - t + THREADS - 1) / THREADS;
-    for (uint k = count; k-- > 0;) {
-        uint i = t + k * THREADS;
-        Element x, before = Element(ONE);
-        LOAD(x, mem_a, push.at_a, operand_index(GX_BROADCAST_A, i)); /* checked in the forward pass */
+    u32 count = (ELEMENTS - t + THREADS - 1) / THREADS;
+    for (u32 k = count; k-- > 0;) {
+        u32 i = t + k * THREADS;
+        Element x, before = ELEMENT(ONE);
+        LOAD(x, mem_a, AT_A, operand_index(GX_BROADCAST_A, i)); /* checked in the forward pass */
         if (k > 0)
             LOAD(before, mem_scratch, AT_PREFIX, i - THREADS);
         Limbs own = multiply(rest, cofactor(before));
@@ -28,6 +27,6 @@ void main()
             own = multiply(own, cofactor(checked_c(i)));
         rest = multiply(rest, cofactor(not_zero(x)));
         Element r = zero_where(is_zero(x), canonical(own));
-        STORE(mem_out, push.at_out, i, r);
+        STORE(mem_out, AT_OUT, i, r);
     }
 }

@@ -4,7 +4,6 @@
  * C, individually. With 64-bit integers by Bernstein and Yang's division steps, LIMB_BITS at a
  * time; without, as the power p - 2.
  */
-#version 450
 #include "invert.glsl"
 
 #if INT64
@@ -17,10 +16,10 @@ struct Steps {
 
 /* From the low bits of f (odd) and g. zeta = -(delta + 1/2), delta starting at 1/2. Branch-free, so
  * that invocations do not diverge. */
-Steps division_steps(inout int zeta, int f, int g)
+FUNCTION Steps division_steps(INOUT(int) zeta, int f, int g)
 {
     Steps s = Steps(1, 0, 0, 1);
-    [[dont_unroll]] for (int i = 0; i < LIMB_BITS; i++) {
+    LOOP for (int i = 0; i < LIMB_BITS; i++) {
         int swap = zeta >> 31, odd = -(g & 1);
         g += ((f ^ swap) - swap) & odd;
         s.q += ((s.u ^ swap) - swap) & odd;
@@ -40,10 +39,10 @@ Steps division_steps(inout int zeta, int f, int g)
 /* Signed numbers: limbs 0 .. LIMB_MASK but the top one, which has the sign. (f, g) =
  * steps (f, g) / 2^LIMB_BITS, exact; |f|, |g| < 2^(32 * WORDS) all the while. A sum of two
  * products is below 2^(2 * LIMB_BITS). */
-void apply(Steps s, inout Limbs f, inout Limbs g)
+FUNCTION void apply(Steps s, INOUT(Limbs) f, INOUT(Limbs) g)
 {
     int64_t sum_f = 0, sum_g = 0;
-    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+    UNROLL for (int k = 0; k < LIMBS; k++) {
         int64_t f_k = f.limb[k], g_k = g.limb[k];
         sum_f += s.u * f_k + s.v * g_k;
         sum_g += s.q * f_k + s.r * g_k;
@@ -61,7 +60,7 @@ void apply(Steps s, inout Limbs f, inout Limbs g)
 /* The same modulo p, made exact by a multiple of p; -2p < d, e < p before and after: the
  * multiple starts at p times the row's entries of negative numbers and is lowered by
  * less than 2^LIMB_BITS. */
-void apply_modulo(Steps s, inout Limbs d, inout Limbs e)
+FUNCTION void apply_modulo(Steps s, INOUT(Limbs) d, INOUT(Limbs) e)
 {
     int sign_d = d.limb[LIMBS - 1] >> 31, sign_e = e.limb[LIMBS - 1] >> 31;
     int m_d = (s.u & sign_d) + (s.v & sign_e), m_e = (s.q & sign_d) + (s.r & sign_e);
@@ -70,7 +69,7 @@ void apply_modulo(Steps s, inout Limbs d, inout Limbs e)
     m_d -= (inverse * low_d + m_d) & int(LIMB_MASK);
     m_e -= (inverse * low_e + m_e) & int(LIMB_MASK);
     int64_t sum_d = 0, sum_e = 0;
-    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+    UNROLL for (int k = 0; k < LIMBS; k++) {
         int64_t d_k = d.limb[k], e_k = e.limb[k], p_k = int64_t(MODULUS_LIMBS[k]);
         sum_d += s.u * d_k + s.v * e_k + m_d * p_k;
         sum_e += s.q * d_k + s.r * e_k + m_e * p_k;
@@ -86,11 +85,11 @@ void apply_modulo(Steps s, inout Limbs d, inout Limbs e)
 }
 
 /* Adds p if negative; then negates if requested. Limbs come out normalised. */
-Limbs adjust(Limbs x, bool negate)
+FUNCTION Limbs adjust(Limbs x, bool negate)
 {
     bool lift = x.limb[LIMBS - 1] < 0;
     int carry = 0;
-    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+    UNROLL for (int k = 0; k < LIMBS; k++) {
         int limb = x.limb[k] + (lift ? int(MODULUS_LIMBS[k]) : 0);
         carry += negate ? -limb : limb;
         x.limb[k] = k < LIMBS - 1 ? carry & int(LIMB_MASK) : carry;
@@ -99,10 +98,10 @@ Limbs adjust(Limbs x, bool negate)
     return x;
 }
 
-bool any_limb(Limbs x)
+FUNCTION bool any_limb(Limbs x)
 {
     int any = 0;
-    [[unroll]] for (int k = 0; k < LIMBS; k++)
+    UNROLL for (int k = 0; k < LIMBS; k++)
         any |= x.limb[k];
     return any != 0;
 }
@@ -111,17 +110,17 @@ bool any_limb(Limbs x)
  * f = +-1, and d = f / x modulo p. The loop ends there; its limit, (49 bits + 57) / 17 steps,
  * is Bernstein and Yang's for delta from 1 (2019, theorem 11.2), and from 1/2, as here, fewer
  * are known to do (590 in place of 741 for 256 bits). */
-Limbs plain_inverse(Element x)
+FUNCTION Limbs plain_inverse(Element x)
 {
     Limbs d, e, f, g = factor(x);
-    [[unroll]] for (int k = 0; k < LIMBS; k++) {
+    UNROLL for (int k = 0; k < LIMBS; k++) {
         d.limb[k] = 0;
         e.limb[k] = k == 0 ? 1 : 0;
         f.limb[k] = int(MODULUS_LIMBS[k]);
     }
     const int rounds = ((49 * 32 * WORDS + 57) / 17 + LIMB_BITS - 1) / LIMB_BITS;
     int zeta = -1;
-    [[dont_unroll]] for (int i = 0; i < rounds && any_limb(g); i++) {
+    LOOP for (int i = 0; i < rounds && any_limb(g); i++) {
         Steps s = division_steps(zeta, f.limb[0], g.limb[0]);
         apply_modulo(s, d, e);
         apply(s, f, g);
@@ -130,20 +129,20 @@ Limbs plain_inverse(Element x)
 }
 
 /* Of a R, that is R / a / R^2: two products with R^2 bring it to R / a. */
-Limbs inverse(Element x)
+FUNCTION Limbs inverse(Element x)
 {
-    Limbs r = plain_inverse(x), r2 = cofactor(Element(R2));
-    [[dont_unroll]] for (int i = 0; i < 2; i++)
+    Limbs r = plain_inverse(x), r2 = cofactor(ELEMENT(R2));
+    LOOP for (int i = 0; i < 2; i++)
         r = multiply(r, r2);
     return r;
 }
 
 #else
 
-Limbs inverse(Element x)
+FUNCTION Limbs inverse(Element x)
 {
-    Limbs r = factor(Element(ONE)), y = cofactor(x);
-    [[dont_unroll]] for (int bit = 32 * WORDS - 1; bit >= 0; bit--) {
+    Limbs r = factor(ELEMENT(ONE)), y = cofactor(x);
+    LOOP for (int bit = 32 * WORDS - 1; bit >= 0; bit--) {
         r = square(canonical(r));
         if ((MODULUS_MINUS_2[bit >> 5] >> (bit & 31) & 1) != 0)
             r = multiply(r, y);
@@ -153,14 +152,14 @@ Limbs inverse(Element x)
 
 #endif
 
-void main()
+KERNEL
 {
-    uint i = own_index();
-    if (i >= push.n)
+    u32 i = own_index();
+    if (i >= ELEMENTS)
         return;
     Limbs r = inverse(checked_a(i));
     if (OP == GX_DIV)
         r = multiply(r, cofactor(checked_c(i)));
     Element result = canonical(r);
-    STORE(mem_out, push.at_out, i, result);
+    STORE(mem_out, AT_OUT, i, result);
 }

@@ -4,20 +4,19 @@
  * of OUT. The product before element i >= THREADS goes to element i - THREADS of the
  * prefixes in SCRATCH.
  */
-#version 450
 #include "invert.glsl"
 
-void main()
+KERNEL
 {
-    uint t = own_index();
+    u32 t = own_index();
     if (t >= THREADS)
         return;
     Limbs all = factor(not_zero(checked_a(t))); /* THREADS <= n */
-    for (uint i = t + THREADS; i < push.n; i += THREADS) {
+    for (u32 i = t + THREADS; i < ELEMENTS; i += THREADS) {
         Element before = canonical(all);
         STORE(mem_scratch, AT_PREFIX, i - THREADS, before);
         all = multiply(all, cofactor(not_zero(checked_a(i))));
     }
     Element product = canonical(all);
-    STORE(mem_out, push.at_out, t, product);
+    STORE(mem_out, AT_OUT, t, product);
 }

@@ -3,12 +3,11 @@
  * add, sub, neg and the check alone (OP = GX_OP_CHECK with CHECK = 1; it writes nothing but BAD).
  * Memory-bound on any GPU. Built with SHUFFLED = 1 (shuffled.glsl) or 0.
  */
-#version 450
 #include "prime.glsl"
 
 #define OPERANDS (OP == GX_ADD || OP == GX_SUB ? 2 : 1)
 
-Element compute(Element a, Element b, Element c)
+FUNCTION Element compute(Element a, Element b, Element c)
 {
     if (OP == GX_ADD)
         return add(a, b);

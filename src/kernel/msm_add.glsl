@@ -18,11 +18,11 @@ FUNCTION void add_slice()
     if (w >= WINDOWS)
         return;
     Pair own = load_pair_a(w * ELEMENTS + first);
-    Quad record = Quad(own.x, 2u * t, NONE, 2u * t + 1u);
+    Quad record = QUAD(own.x, 2u * t, NONE, 2u * t + 1u);
     bool head = true;
     Point sum = infinity();
     LOOP for (u32 i = first; i < end; i++) {
-        Pair next = Pair(NONE, 0u);
+        Pair next = PAIR(NONE, 0u);
         if (i + 1u < end)
             next = load_pair_a(w * ELEMENTS + i + 1u);
         if (own.x != 0u) {

@@ -15,7 +15,7 @@ FUNCTION void set_coord_quad(INOUT(Coord) x, int k, Quad q)
 
 FUNCTION Quad coord_quad(Coord x, int k)
 {
-    return Quad(coord_word(x, 4 * k), coord_word(x, 4 * k + 1), coord_word(x, 4 * k + 2),
+    return QUAD(coord_word(x, 4 * k), coord_word(x, 4 * k + 1), coord_word(x, 4 * k + 2),
                 coord_word(x, 4 * k + 3));
 }
 

@@ -2,17 +2,16 @@
  *
  * Multi-scalar multiplication: digits and sorting.
  */
-#version 450
-#include "prelude.glsl"
+#include "product.glsl"
 #include "msm_memory.glsl"
 
-shared u32 shared_bins[1 << GX_K_MSM_RADIX_BITS];
-shared u32 shared_masks[GROUP_SIZE / 32u << GX_K_MSM_RADIX_BITS];
-shared u32 shared_sums[GROUP_SIZE];
+SHARED u32 shared_bins[1 << GX_K_MSM_RADIX_BITS];
+SHARED u32 shared_masks[GROUP_SIZE / 32u << GX_K_MSM_RADIX_BITS];
+SHARED u32 shared_sums[GROUP_SIZE];
 
 #include "msm_sort.glsl"
 
-void main()
+KERNEL
 {
     if (OP == GX_OP_MSM_DIGITS)
         digits();

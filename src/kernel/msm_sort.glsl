@@ -47,7 +47,7 @@ FUNCTION void digits()
     u32 i = GROUP_INDEX * GROUP_SIZE + LOCAL_INDEX, half_range = 1u << WINDOW_BITS - 1u;
     if (i < WINDOWS * half_range) /* empty buckets: infinity */
         LOOP for (u32 k = 0u; k < STAGE(2); k++)
-            store_scratch(4u * STAGE(2) * i + 2u * STAGE(2) + k, Quad(0u));
+            store_scratch(4u * STAGE(2) * i + 2u * STAGE(2) + k, QUAD(0u, 0u, 0u, 0u));
     if (i >= ELEMENTS)
         return;
     u32 carry = 0u, w = 0u, part = 0u, end = (PARTS - 1u) * ROWS + FIRST + WINDOWS;
@@ -74,7 +74,7 @@ FUNCTION Pair entry(u32 w, u32 i)
     if (!HAS_DIGITS)
         return load_pair_a(at);
     u32 digit = load_word_a(at);
-    return Pair(digit & 0x7fffffffu, i * STRIDE << 1 | digit >> 31);
+    return PAIR(digit & 0x7fffffffu, i * STRIDE << 1 | digit >> 31);
 }
 
 FUNCTION u32 bin_of(u32 key) { return key >> KEY_SHIFT & (1u << KEY_BITS) - 1u; }
@@ -168,7 +168,7 @@ FUNCTION void scatter()
     place_bins(w, tile);
     LOOP for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++) {
         u32 i = tile * TILE + r * GROUP_SIZE + LOCAL_INDEX, at = 0u, rank = 0u;
-        Pair own = Pair(0u);
+        Pair own = PAIR(0u, 0u);
         for (u32 k = LOCAL_INDEX; k < CHUNKS * bins; k += GROUP_SIZE)
             shared_masks[k] = 0u;
         BARRIER();

@@ -4,7 +4,7 @@
  */
 
 /* Any points; `same`: they are known to be equal. */
-FUNCTION Point add_any(Point a, Point b, bool same)
+CALLED_FUNCTION Point add_any(Point a, Point b, bool same)
 {
     if (point_is_infinity(b))
         return a;

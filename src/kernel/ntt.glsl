@@ -152,8 +152,29 @@ FUNCTION void store(Pass p, u32 transform, u32 i, Lazy x)
 }
 
 /* Coefficients are multiplied by powers of the shift: operands of a forward transform, results of
- * an inverse one. The loops keep the code short: the copy is in memory, x is not. */
-FUNCTION void shift(Pass p, INOUT(Lazy) x[EACH], Line l, u32 at)
+ * an inverse one. The loops keep the code short. */
+#ifdef __CUDA__
+/* All elements take their turn in place of the last one: none has to be in memory. */
+FUNCTION void shift(Pass p, INOUT_ARRAY(Lazy) x[EACH], Line l, u32 at)
+{
+    const u32 bits = GX_K_NTT_LOW_BITS;
+    LOOP for (int r = 0; r < EACH; r++) {
+        u32 i = index_of(p, l, number_of(r, at));
+        u32 exponent = flag(p, GX_K_NTT_INVERSE) ? result_of(p, i) : operand_of(p, i);
+        u32 entry = STAGE(1) + (exponent & (1u << bits) - 1u);
+        Lazy own = x[0];
+        LOOP for (int part = 0; part < 2; part++) {
+            own = lazy_mul(own, lazy_by(load_table(entry)));
+            entry = STAGE(1) + (1u << bits) + (exponent >> bits);
+        }
+        UNROLL for (int k = 0; k + 1 < EACH; k++)
+            x[k] = x[k + 1];
+        x[EACH - 1] = own;
+    }
+}
+#else
+/* The copy is in memory, x is not. */
+FUNCTION void shift(Pass p, INOUT_ARRAY(Lazy) x[EACH], Line l, u32 at)
 {
     const u32 bits = GX_K_NTT_LOW_BITS;
     Lazy copy[EACH];
@@ -171,13 +192,14 @@ FUNCTION void shift(Pass p, INOUT(Lazy) x[EACH], Line l, u32 at)
     UNROLL for (int r = 0; r < EACH; r++)
         x[r] = copy[r];
 }
+#endif
 
 /* ---- levels ---- */
 
 /* Level j of those that the bits of the invocation's elements allow. `block` is the block of the
  * tree that all of them are in at level 0 of these. If it is the root, W is 1 in the leftmost
  * block. */
-FUNCTION void butterflies(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
+FUNCTION void butterflies(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root)
 {
     UNROLL for (int b = 0; b < 1 << j; b++) {
         const int apart = EACH >> j + 1, at = b * 2 * apart;
@@ -195,7 +217,7 @@ FUNCTION void butterflies(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
 }
 
 /* The transposed butterflies, of a transform from the leaves to the root. */
-FUNCTION void butterflies_back(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
+FUNCTION void butterflies_back(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root)
 {
     UNROLL for (int b = 0; b < 1 << j; b++) {
         const int apart = EACH >> j + 1, at = b * 2 * apart;
@@ -215,7 +237,7 @@ FUNCTION void butterflies_back(INOUT(Lazy) x[EACH], int j, u32 block, bool root)
 }
 
 /* Round i: up to RADIX_BITS levels of the pass. */
-FUNCTION void compute(Pass p, INOUT(Lazy) x[EACH], u32 i, u32 at, Line l)
+FUNCTION void compute(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 i, u32 at, Line l)
 {
     u32 level = p.tile_bits - RADIX_BITS - at, block = l.block << level | LOCAL_INDEX >> at;
     u32 begin = i * RADIX_BITS - level, end = min(p.levels - level, RADIX_BITS);
@@ -239,7 +261,7 @@ FUNCTION u32 bank_of(Pass p, u32 number)
 }
 
 /* From bits beginning at `from` to bits beginning at `to`. */
-FUNCTION void exchange(Pass p, INOUT(Lazy) x[EACH], u32 from, u32 to)
+FUNCTION void exchange(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 from, u32 to)
 {
     u32 put[EACH], get[EACH];
     UNROLL for (int r = 0; r < EACH; r++) {

@@ -2,20 +2,14 @@
  *
  * The twiddles of a domain, from their factors: op/ntt_table.h.
  */
-#version 450
-#include "prime.glsl"
-#if INT64
-#include "mul64.glsl"
-#else
-#include "mul32.glsl"
-#endif
+#include "product.glsl"
 
-void main()
+KERNEL
 {
-    uint i = own_index();
-    if (i >= push.n)
+    u32 i = own_index();
+    if (i >= ELEMENTS)
         return;
     Element low = load_a(i & (1u << GX_K_NTT_LOW_BITS) - 1), high = load_b(i >> GX_K_NTT_LOW_BITS);
     Element r = canonical(multiply(factor(low), cofactor(high)));
-    STORE(mem_out, push.at_out, i, r);
+    STORE(mem_out, AT_OUT, i, r);
 }

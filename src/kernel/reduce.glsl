@@ -4,66 +4,66 @@
  * result in element `group` of OUT. If ACCUMULATE is set there is one workgroup, and it adds the
  * previous contents of OUT, which is also bound as C.
  */
-#define GROUPS push.stage[0]
-#define ACCUMULATE push.stage[1]
-#define LOCAL gl_LocalInvocationID.x
-#define WORKGROUP gl_WorkGroupSize.x
+#define GROUPS STAGE(0)
+#define ACCUMULATE STAGE(1)
+#define LOCAL LOCAL_INDEX
+#define WORKGROUP GROUP_SIZE
 
-shared uvec4 lane[WORKGROUP * QUADS]; /* the kth quad of invocation t at k * WORKGROUP + t */
+SHARED Quad lane[WORKGROUP * QUADS]; /* the kth quad of invocation t at k * WORKGROUP + t */
 
 /* times * R mod p, by doubling: R is the element 1. */
-Element times_one(uint times)
+FUNCTION Element times_one(u32 times)
 {
     Element r = zero();
-    for (int bit = findMSB(times); bit >= 0; bit--) {
+    for (int bit = HIGHEST_BIT_OF_ANY(times); bit >= 0; bit--) {
         r = add(r, r);
         if ((times >> bit & 1) != 0)
-            r = add(r, Element(ONE));
+            r = add(r, ELEMENT(ONE));
     }
     return r;
 }
 
 /* Any x below R: p has few multiples below it. */
-Element reduce_fully(Element x)
+FUNCTION Element reduce_fully(Element x)
 {
-    uint below;
+    u32 below;
     for (Element less = minus_modulus(x, below); below == 0; less = minus_modulus(x, below))
         x = less;
     return x;
 }
 
 /* The sum over the workgroup, in invocation 0. Every invocation of the workgroup calls it. */
-Element join(Element x)
+FUNCTION Element join(Element x)
 {
-    for (uint size = WORKGROUP; size > 1;) {
-        uint half_size = (size + 1) / 2;
+    for (u32 size = WORKGROUP; size > 1;) {
+        u32 half_size = (size + 1) / 2;
         if (LOCAL >= half_size && LOCAL < size)
-            [[unroll]] for (int k = 0; k < QUADS; k++)
+            UNROLL for (int k = 0; k < QUADS; k++)
                 lane[k * WORKGROUP + LOCAL - half_size] = quad_of(x, k);
-        barrier();
+        BARRIER();
         if (LOCAL < size - half_size) {
             Element y;
-            [[unroll]] for (int k = 0; k < QUADS; k++)
+            UNROLL for (int k = 0; k < QUADS; k++)
                 set_quad(y, k, lane[k * WORKGROUP + LOCAL]);
             x = add(x, y);
         }
-        barrier();
+        BARRIER();
         size = half_size;
     }
     return x;
 }
 
 /* x is valid in invocation 0. */
-void put_partial(uint group, Element x)
+FUNCTION void put_partial(u32 group, Element x)
 {
     if (LOCAL == 0) {
         if (ACCUMULATE != 0)
             x = add(x, load_c(0));
-        STORE(mem_out, push.at_out, group, x);
+        STORE(mem_out, AT_OUT, group, x);
     }
 }
 
-uint group_index()
+FUNCTION u32 group_index()
 {
     return first_index() / WORKGROUP;
 }

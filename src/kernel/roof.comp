@@ -7,7 +7,6 @@
  * GX_K_ROOF_CHAINS multiply-adds later, so latency does not matter; an iteration is long enough for
  * the loop overhead not to matter. Signed, as in mul64.glsl.
  */
-#version 450
 #include "common.glsl"
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 

@@ -5,85 +5,79 @@
  * point, or the base of powers; C has what runs begin with. Built with INT64 = 1 (mul64.glsl) or 0
  * (mul32.glsl).
  */
-#version 450
-#include "prime.glsl"
-#if INT64
-#include "mul64.glsl"
-#else
-#include "mul32.glsl"
-#endif
+#include "product.glsl"
 
-#define RUN       (push.stage[0] & 0xff)
-#define SQUARINGS (push.stage[0] >> GX_K_SCAN_SQUARINGS & 0xff)
-#define HAS(flag) ((push.stage[0] & (flag)) != 0)
+#define RUN       (STAGE(0) & 0xff)
+#define SQUARINGS (STAGE(0) >> GX_K_SCAN_SQUARINGS & 0xff)
+#define HAS(flag) ((STAGE(0) & (flag)) != 0)
 /* Of evaluate in bit-reversed order: runs, whose elements are so far apart; 0: they are neighbours.
  * Of cosets: elements of a copy. */
-#define STRIDE push.stage[1]
+#define STRIDE STAGE(1)
 
 /* OP is known when the kernel is compiled. */
-const bool HAS_POINT = OP == GX_POWERS || OP == GX_EVALUATE || OP == GX_DIVIDE_LINEAR;
-const bool MULTIPLIES = OP != GX_PREFIX_SUM;
-const bool ADDS = OP == GX_PREFIX_SUM || OP == GX_EVALUATE || OP == GX_DIVIDE_LINEAR;
+#define HAS_POINT  (OP == GX_POWERS || OP == GX_EVALUATE || OP == GX_DIVIDE_LINEAR)
+#define MULTIPLIES (OP != GX_PREFIX_SUM)
+#define ADDS       (OP == GX_PREFIX_SUM || OP == GX_EVALUATE || OP == GX_DIVIDE_LINEAR)
 
 /* Where step j of run t, which has `length`, finds its element. */
-uint source(uint t, uint j, uint length)
+FUNCTION u32 source(u32 t, u32 j, u32 length)
 {
-    uint i = t * RUN + j, last = length - 1 - j;
+    u32 i = t * RUN + j, last = length - 1 - j;
     if (OP == GX_COSETS)
         return i % STRIDE;
     if (OP == GX_EVALUATE && STRIDE == 0)
         return t * RUN + last;
     if (OP == GX_EVALUATE) /* the bits of a number below RUN, reversed */
-        return t + STRIDE * (bitfieldReverse(last) >> 31 - findMSB(RUN) >> 1);
-    return OP == GX_DIVIDE_LINEAR && HAS(GX_K_SCAN_CALLER) ? push.n - 1 - i : i;
+        return t + STRIDE * (REVERSE_BITS(last) >> 31 - HIGHEST_BIT_OF_ANY(RUN) >> 1);
+    return OP == GX_DIVIDE_LINEAR && HAS(GX_K_SCAN_CALLER) ? ELEMENTS - 1 - i : i;
 }
 
-Limbs point(uint t)
+FUNCTION Limbs point(u32 t)
 {
     Element z = load_b(0);
     if (HAS(GX_K_SCAN_OPERAND) && t == 0)
         check_element(z, 0);
-    for (uint i = 0; i < SQUARINGS; i++)
+    for (u32 i = 0; i < SQUARINGS; i++)
         z = canonical(multiply(factor(z), cofactor(z)));
     return cofactor(z);
 }
 
-Element nothing()
+FUNCTION Element nothing()
 {
     if (OP == GX_PREFIX_PRODUCT || OP == GX_POWERS)
-        return Element(ONE);
+        return ELEMENT(ONE);
     return zero();
 }
 
 /* Before and after element i. */
-void store(uint i, Element before, Element after)
+FUNCTION void store(u32 i, Element before, Element after)
 {
     bool ends = HAS(GX_K_SCAN_CALLER) && OP != GX_POWERS;
-    [[unroll]] for (int k = 0; k < WORDS; k++)
+    UNROLL for (int k = 0; k < WORDS; k++)
         after.word[k] = ends ? after.word[k] : before.word[k];
     if (OP != GX_DIVIDE_LINEAR || !HAS(GX_K_SCAN_CALLER)) {
-        STORE(mem_out, push.at_out, i, after);
-    } else if (i + 1 < push.n) { /* the last one is the remainder */
-        STORE(mem_out, push.at_out, push.n - 2 - i, after);
+        STORE(mem_out, AT_OUT, i, after);
+    } else if (i + 1 < ELEMENTS) { /* the last one is the remainder */
+        STORE(mem_out, AT_OUT, ELEMENTS - 2 - i, after);
     }
 }
 
-void main()
+KERNEL
 {
-    uint t = own_index(), first = t * RUN;
-    if (first >= push.n)
+    u32 t = own_index(), first = t * RUN;
+    if (first >= ELEMENTS)
         return;
-    uint length = min(RUN, push.n - first);
+    u32 length = min(RUN, ELEMENTS - first);
     Limbs y = cofactor(zero());
     Element sum = nothing();
     if (HAS(GX_K_SCAN_CARRY))
         sum = load_c(t);
     if (HAS_POINT)
         y = point(t);
-    for (uint j = 0; j < length; j++) {
+    for (u32 j = 0; j < length; j++) {
         Element x = zero();
         if (OP != GX_POWERS) {
-            uint i = source(t, j, length);
+            u32 i = source(t, j, length);
             x = load_a(i);
             if (HAS(GX_K_SCAN_OPERAND))
                 check_element(x, i);
@@ -101,9 +95,9 @@ void main()
             store(first + j, before, sum);
     }
     if (!HAS(GX_K_SCAN_DOWN)) {
-        STORE(mem_out, push.at_out, t, sum);
+        STORE(mem_out, AT_OUT, t, sum);
     } else if (OP == GX_DIVIDE_LINEAR && HAS(GX_K_SCAN_CALLER) && t == 0) {
         Element none = zero();
-        STORE(mem_out, push.at_out, push.n - 1, none);
+        STORE(mem_out, AT_OUT, ELEMENTS - 1, none);
     }
 }

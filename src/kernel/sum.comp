@@ -4,24 +4,23 @@
  * T, t + 2T, ..., EACH of them at a time, so that as many loads are in flight. Memory-bound on any
  * GPU.
  */
-#version 450
 #include "prime.glsl"
 #include "reduce.glsl"
 
-void main()
+KERNEL
 {
-    uint threads = GROUPS * WORKGROUP;
+    u32 threads = GROUPS * WORKGROUP;
     Element sum = zero();
     if (group_index() >= GROUPS)
         return;
-    for (uint first = own_index(); first < push.n; first += EACH * threads) {
+    for (u32 first = own_index(); first < ELEMENTS; first += EACH * threads) {
         Element x[EACH];
-        [[unroll]] for (uint e = 0; e < EACH; e++)
-            if (first + e * threads < push.n)
+        UNROLL for (u32 e = 0; e < EACH; e++)
+            if (first + e * threads < ELEMENTS)
                 x[e] = load_a(first + e * threads);
-        [[unroll]] for (uint e = 0; e < EACH; e++) {
-            uint i = first + e * threads;
-            if (i < push.n) {
+        UNROLL for (u32 e = 0; e < EACH; e++) {
+            u32 i = first + e * threads;
+            if (i < ELEMENTS) {
                 check_element(x[e], i);
                 sum = add(sum, x[e]);
             }

@@ -4,12 +4,11 @@
  * the device's own arithmetic, told to preserve denormals and to round to nearest; KIND_SOFT_F32,
  * the same bits in integer arithmetic (soft_f32.glsl), for devices that cannot be told so.
  */
-#version 450
 #define KIND_U32 0
 #define KIND_F32 1
 #define KIND_SOFT_F32 2
 #include "common.glsl"
-#if KIND == KIND_F32
+#if KIND == KIND_F32 && !defined(__CUDA__)
 #extension GL_EXT_spirv_intrinsics : require
 spirv_execution_mode(capabilities = [4464], 4459, 32); /* DenormPreserve */
 spirv_execution_mode(capabilities = [4466], 4461, 32); /* SignedZeroInfNanPreserve */
@@ -17,31 +16,31 @@ spirv_execution_mode(capabilities = [4467], 4462, 32); /* RoundingModeRTE */
 #endif
 #include "constants.glsl"
 
-layout(std430, binding = GX_K_OUT) writeonly buffer Out { uint word[]; } mem_out;
-layout(std430, binding = GX_K_A) readonly buffer A { uint word[]; } mem_a;
-layout(std430, binding = GX_K_B) readonly buffer B { uint word[]; } mem_b;
+BUFFER(writeonly, Out, GX_K_OUT, u32, word, mem_out);
+BUFFER(readonly, A, GX_K_A, u32, word, mem_a);
+BUFFER(readonly, B, GX_K_B, u32, word, mem_b);
 
 #if KIND == KIND_U32
 
-uint compute(uint a, uint b)
+FUNCTION u32 compute(u32 a, u32 b)
 {
     return OP == GX_ADD ? a + b : OP == GX_SUB ? a - b : a * b;
 }
 
 #elif KIND == KIND_F32
 
-uint compute(uint a, uint b)
+FUNCTION u32 compute(u32 a, u32 b)
 {
-    precise float x = uintBitsToFloat(a), y = uintBitsToFloat(b);
-    precise float r = OP == GX_ADD ? x + y : OP == GX_SUB ? x - y : x * y;
-    uint bits = floatBitsToUint(r);
+    PRECISE float x = AS_FLOAT(a), y = AS_FLOAT(b);
+    PRECISE float r = OP == GX_ADD ? x + y : OP == GX_SUB ? x - y : x * y;
+    u32 bits = AS_WORD(r);
     return (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits;
 }
 
 #else
 #include "soft_f32.glsl"
 
-uint compute(uint a, uint b)
+FUNCTION u32 compute(u32 a, u32 b)
 {
     return OP == GX_MUL ? soft_mul(a, b) : soft_add(a, OP == GX_SUB ? b ^ 0x80000000u : b);
 }
@@ -49,15 +48,15 @@ uint compute(uint a, uint b)
 #endif
 
 /* An invocation's elements are a workgroup apart, so that accesses are contiguous. */
-void main()
+KERNEL
 {
-    uint first = first_index() * EACH + gl_LocalInvocationID.x;
-    [[unroll]] for (uint k = 0; k < EACH; k++) {
-        uint i = first + k * gl_WorkGroupSize.x;
-        if (i < push.n) {
-            uint a = mem_a.word[push.at_a + ((push.broadcast & GX_BROADCAST_A) != 0 ? 0 : i)];
-            uint b = mem_b.word[push.at_b + ((push.broadcast & GX_BROADCAST_B) != 0 ? 0 : i)];
-            mem_out.word[push.at_out + i] = compute(a, b);
+    u32 first = first_index() * EACH + LOCAL_INDEX;
+    UNROLL for (u32 k = 0; k < EACH; k++) {
+        u32 i = first + k * GROUP_SIZE;
+        if (i < ELEMENTS) {
+            u32 a = mem_a.word[AT_A + ((BROADCAST & GX_BROADCAST_A) != 0 ? 0 : i)];
+            u32 b = mem_b.word[AT_B + ((BROADCAST & GX_BROADCAST_B) != 0 ? 0 : i)];
+            mem_out.word[AT_OUT + i] = compute(a, b);
         }
     }
 }

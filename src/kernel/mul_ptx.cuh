@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Montgomery product in CUDA: words of 32 bits, carries by the hardware's carry flag. The same
+ * functions as mul64.glsl and mul32.glsl; here Limbs are an Element below 2p.
+ *
+ * The sum T that a product is collected in is two numbers, e and o, T = e + 2^32 o. A word times
+ * words 0, 2, 4 ... of a factor is added to one of them and times words 1, 3, 5 ... to the other, so
+ * that the halves of these products, two words each, follow one another without gaps: one chain of
+ * carries takes them all, and each pair mad.lo, madc.hi is one instruction of the hardware.
+ *
+ * A step adds x[i] y, and m p where m makes the lowest word 0, and drops that word: then o, which is
+ * a word up, has the place of e, and what is left of e that of o; only e[1] is at the place of the
+ * new e[0], and is added to it at the beginning of the next step, in a chain that goes on in the new
+ * o. So a step is 4 * WORDS + 1 multiplications of 32 bits to 32, half as many instructions.
+ *
+ * Bounds: between steps T < y + p, as (T + (2^32 - 1) (y + p)) / 2^32 is again; with y <= p, and p
+ * below 0.46 R (radix.c), T and what a step adds to it fit in WORDS + 1 words, and so do e and o,
+ * which are parts of it: no chain has a carry beyond. In the end T < x y / R + p: below 2p for any
+ * x < R, and y <= p.
+ */
+#define Limbs Element
+
+FUNCTION Limbs factor(Element x) { return x; }
+FUNCTION Limbs cofactor(Element y) { return y; }
+FUNCTION Element canonical(Limbs x) { return reduce_once(x); }
+
+/* ---- the text of a step ---- */
+
+/* Two words of a chain: lo, hi = y * x + add_lo, add_hi. `mad` begins a chain or goes on with it,
+ * `cc` is empty where it ends. */
+#define WIDE(mad, cc, lo, hi, y, x, add_lo, add_hi)                                                \
+    mad ".lo.cc.u32 " lo "," y "," x "," add_lo ";madc.hi" cc ".u32 " hi "," y "," x "," add_hi ";"
+#define INTO(mad, cc, t, j, k, y, x) WIDE(mad, cc, t #j, t #k, y, x, t #j, t #k)
+#define FROM(mad, cc, t, j, k, y, x, l, n) WIDE(mad, cc, t #j, t #k, y, x, t #l, t #n)
+#define ALONE(t, j, k, y, x)                                                                       \
+    "mul.lo.u32 " t #j "," y "," x ";mul.hi.u32 " t #k "," y "," x ";"
+
+/* t = y[even] x, or y[odd] x; t += the same, where the first has a carry for the word above; and t
+ * down by two words, with a carry into it. Y(j) is the operand for word j. */
+#if WORDS == 8
+#define EVEN_ALONE(t, Y, x)                                                                        \
+    ALONE(t, 0, 1, Y(0), x) ALONE(t, 2, 3, Y(2), x) ALONE(t, 4, 5, Y(4), x) ALONE(t, 6, 7, Y(6), x)
+#define ODD_ALONE(t, Y, x)                                                                         \
+    ALONE(t, 0, 1, Y(1), x) ALONE(t, 2, 3, Y(3), x) ALONE(t, 4, 5, Y(5), x) ALONE(t, 6, 7, Y(7), x)
+#define EVEN_INTO(t, Y, x)                                                                         \
+    INTO("mad", ".cc", t, 0, 1, Y(0), x) INTO("madc", ".cc", t, 2, 3, Y(2), x)                     \
+    INTO("madc", ".cc", t, 4, 5, Y(4), x) INTO("madc", ".cc", t, 6, 7, Y(6), x)
+#define ODD_INTO(t, Y, x)                                                                          \
+    INTO("mad", ".cc", t, 0, 1, Y(1), x) INTO("madc", ".cc", t, 2, 3, Y(3), x)                     \
+    INTO("madc", ".cc", t, 4, 5, Y(5), x) INTO("madc", "", t, 6, 7, Y(7), x)
+#define ODD_DOWN(t, Y, x)                                                                          \
+    FROM("madc", ".cc", t, 0, 1, Y(1), x, 2, 3) FROM("madc", ".cc", t, 2, 3, Y(3), x, 4, 5)        \
+    FROM("madc", ".cc", t, 4, 5, Y(5), x, 6, 7)                                                    \
+    WIDE("madc", "", t "6", t "7", Y(7), x, "0", "0")
+#define TOP "7"
+#define REGISTERS ".reg .u32 m,n,e<8>,o<8>,x<8>,y<8>,z<8>,w<8>,p<8>;mov.u32 n,%[inverse];"
+#else
+#define EVEN_ALONE(t, Y, x)                                                                        \
+    ALONE(t, 0, 1, Y(0), x) ALONE(t, 2, 3, Y(2), x) ALONE(t, 4, 5, Y(4), x)                        \
+    ALONE(t, 6, 7, Y(6), x) ALONE(t, 8, 9, Y(8), x) ALONE(t, 10, 11, Y(10), x)
+#define ODD_ALONE(t, Y, x)                                                                         \
+    ALONE(t, 0, 1, Y(1), x) ALONE(t, 2, 3, Y(3), x) ALONE(t, 4, 5, Y(5), x)                        \
+    ALONE(t, 6, 7, Y(7), x) ALONE(t, 8, 9, Y(9), x) ALONE(t, 10, 11, Y(11), x)
+#define EVEN_INTO(t, Y, x)                                                                         \
+    INTO("mad", ".cc", t, 0, 1, Y(0), x) INTO("madc", ".cc", t, 2, 3, Y(2), x)                     \
+    INTO("madc", ".cc", t, 4, 5, Y(4), x) INTO("madc", ".cc", t, 6, 7, Y(6), x)                    \
+    INTO("madc", ".cc", t, 8, 9, Y(8), x) INTO("madc", ".cc", t, 10, 11, Y(10), x)
+#define ODD_INTO(t, Y, x)                                                                          \
+    INTO("mad", ".cc", t, 0, 1, Y(1), x) INTO("madc", ".cc", t, 2, 3, Y(3), x)                     \
+    INTO("madc", ".cc", t, 4, 5, Y(5), x) INTO("madc", ".cc", t, 6, 7, Y(7), x)                    \
+    INTO("madc", ".cc", t, 8, 9, Y(9), x) INTO("madc", "", t, 10, 11, Y(11), x)
+#define ODD_DOWN(t, Y, x)                                                                          \
+    FROM("madc", ".cc", t, 0, 1, Y(1), x, 2, 3) FROM("madc", ".cc", t, 2, 3, Y(3), x, 4, 5)        \
+    FROM("madc", ".cc", t, 4, 5, Y(5), x, 6, 7) FROM("madc", ".cc", t, 6, 7, Y(7), x, 8, 9)        \
+    FROM("madc", ".cc", t, 8, 9, Y(9), x, 10, 11)                                                  \
+    WIDE("madc", "", t "10", t "11", Y(11), x, "0", "0")
+#define TOP "11"
+#define REGISTERS ".reg .u32 m,n,e<12>,o<12>,x<12>,y<12>,z<12>,w<12>,p<12>;mov.u32 n,%[inverse];"
+#endif
+
+/* Operands have short names inside: most of a module's text is products. */
+#define NAME_WORD(x, i) "mov.u32 " #x #i ",%[" #x #i "];"
+#define NAMES(x)        EVERY(NAME_WORD, x)
+
+#define CARRY(t) "addc.u32 " t TOP "," t TOP ",0;"
+
+#define Y_WORD(j) "y" #j
+#define W_WORD(j) "w" #j
+#define P_WORD(j) "p" #j
+
+/* e + 2^32 o: += y x; += m p. */
+#define FIRST_ROW(e, o, Y, x) EVEN_ALONE(e, Y, x) ODD_ALONE(o, Y, x)
+#define NEXT_ROW(e, o, Y, x)                                                                       \
+    "add.cc.u32 " e "0," e "0," o "1;" ODD_DOWN(o, Y, x) EVEN_INTO(e, Y, x) CARRY(o)
+#define OTHER_ROW(e, o, Y, x) ODD_INTO(o, Y, x) EVEN_INTO(e, Y, x) CARRY(o)
+#define REDUCE(e, o) "mul.lo.u32 m," e "0,n;" OTHER_ROW(e, o, P_WORD, "m")
+
+/* The result, after the last step, which was of this e and o. */
+#if WORDS == 8
+#define STEPS_OF(one, two)                                                                         \
+    one(0, "e", "o") two(1, "o", "e") two(2, "e", "o") two(3, "o", "e") two(4, "e", "o")           \
+    two(5, "o", "e") two(6, "e", "o") two(7, "o", "e")
+/* the last was of o as e */
+#define RESULT                                                                                     \
+    "add.cc.u32 %[r0],e0,o1;addc.cc.u32 %[r1],e1,o2;addc.cc.u32 %[r2],e2,o3;"                      \
+    "addc.cc.u32 %[r3],e3,o4;addc.cc.u32 %[r4],e4,o5;addc.cc.u32 %[r5],e5,o6;"                     \
+    "addc.cc.u32 %[r6],e6,o7;addc.u32 %[r7],e7,0;"
+#else
+#define STEPS_OF(one, two)                                                                         \
+    one(0, "e", "o") two(1, "o", "e") two(2, "e", "o") two(3, "o", "e") two(4, "e", "o")           \
+    two(5, "o", "e") two(6, "e", "o") two(7, "o", "e") two(8, "e", "o") two(9, "o", "e")           \
+    two(10, "e", "o") two(11, "o", "e")
+#define RESULT                                                                                     \
+    "add.cc.u32 %[r0],e0,o1;addc.cc.u32 %[r1],e1,o2;addc.cc.u32 %[r2],e2,o3;"                      \
+    "addc.cc.u32 %[r3],e3,o4;addc.cc.u32 %[r4],e4,o5;addc.cc.u32 %[r5],e5,o6;"                     \
+    "addc.cc.u32 %[r6],e6,o7;addc.cc.u32 %[r7],e7,o8;addc.cc.u32 %[r8],e8,o9;"                     \
+    "addc.cc.u32 %[r9],e9,o10;addc.cc.u32 %[r10],e10,o11;addc.u32 %[r11],e11,0;"
+#endif
+
+/* ---- products ---- */
+
+/* x y / R: x < R, y <= p; result < 2p. */
+FUNCTION Limbs multiply(Limbs x, Limbs y)
+{
+    Element r;
+#define FIRST_STEP(i, e, o) FIRST_ROW(e, o, Y_WORD, "x" #i) REDUCE(e, o)
+#define NEXT_STEP(i, e, o) NEXT_ROW(e, o, Y_WORD, "x" #i) REDUCE(e, o)
+    asm("{" REGISTERS NAMES(x) NAMES(y) NAMES(p) STEPS_OF(FIRST_STEP, NEXT_STEP) RESULT "}"
+        : PUT(r)
+        : GET(x), GET(y), GET_MODULUS, [inverse] "n"(NEG_INVERSE));
+#undef FIRST_STEP
+#undef NEXT_STEP
+    return r;
+}
+
+FUNCTION Limbs square(Element x) { return multiply(x, x); }
+
+/* (x y + z w) / R with one reduction: x, z < R, y, w <= p, and their products below 2p p together;
+ * result < 2p. T < y + w + p, which fits for moduli below R / 3: those of curves. */
+FUNCTION Limbs two_products(Element x, Element y, Element z, Element w)
+{
+    Element r;
+#define FIRST_STEP(i, e, o)                                                                        \
+    FIRST_ROW(e, o, Y_WORD, "x" #i) OTHER_ROW(e, o, W_WORD, "z" #i) REDUCE(e, o)
+#define NEXT_STEP(i, e, o)                                                                         \
+    NEXT_ROW(e, o, Y_WORD, "x" #i) OTHER_ROW(e, o, W_WORD, "z" #i) REDUCE(e, o)
+    asm("{" REGISTERS NAMES(x) NAMES(y) NAMES(z) NAMES(w) NAMES(p)
+            STEPS_OF(FIRST_STEP, NEXT_STEP) RESULT "}"
+        : PUT(r)
+        : GET(x), GET(y), GET(z), GET(w), GET_MODULUS, [inverse] "n"(NEG_INVERSE));
+#undef FIRST_STEP
+#undef NEXT_STEP
+    return r;
+}
+
+/* x * y + addend + carry, which fits in 64 bits: the low word, the high one in carry. */
+FUNCTION u32 multiply_add(u32 x, u32 y, u32 addend, INOUT(u32) carry)
+{
+    u64 sum = (u64)x * y + addend + carry;
+    carry = (u32)(sum >> 32);
+    return (u32)sum;
+}
