@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs kernels that ptx_to_c.py translated: the threads of a block take turns, each until it ends or
+ * waits at a barrier; blocks run one after the other.
+ */
+#ifndef GX_TEST_PTX_EMULATE_H
+#define GX_TEST_PTX_EMULATE_H
+
+#include <stdint.h>
+
+struct gx_thread {
+    uint32_t tid, ctaid_x, ctaid_y, nctaid_x;
+    uint32_t op, check, repeat; /* the words of the text */
+};
+
+typedef void gx_thread_function(const struct gx_thread *self, uint8_t *args);
+
+/* Of a kernel: ends the turn of this thread. */
+void gx__barrier(void);
+
+/* x * y blocks of `threads` threads. Not from two threads of the host at once. */
+void gx__emulate(gx_thread_function *kernel, uint8_t *args, uint32_t x, uint32_t y,
+                 uint32_t threads, uint32_t op, uint32_t check, uint32_t repeat);
+
+/* The functions of gx__ptx, in its order: ptx_to_c.py prints them. */
+extern gx_thread_function *const gx__ptx_functions[];
+
+/* The module of gx__ptx that this text is, with numbers in place of the words, which it returns; -1:
+ * none. */
+int gx__emulated_module(const char *text, uint32_t *op, uint32_t *check, uint32_t *repeat);
+
+#endif
