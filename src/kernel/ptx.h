@@ -22,11 +22,11 @@ struct gx_ptx_args {
 struct gx_ptx {
     enum gx_shader_family family;
     gx_field field;
-    uint32_t each;       /* elements per invocation */
-    uint32_t workgroup;  /* threads of a block: known when it is compiled */
+    uint32_t each;      /* elements per invocation */
+    uint32_t workgroup; /* threads of a block: known when it is compiled */
     const char *variant;
-    const char *text;    /* ends in NUL */
-    size_t bytes;        /* without it */
+    const char *text; /* ends in NUL */
+    size_t bytes;     /* without it */
 };
 
 extern const struct gx_ptx gx__ptx[];

@@ -2,6 +2,7 @@
 #include "ptx/emulate.h"
 
 #include <assert.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -14,54 +15,73 @@
 static struct {
     gx_thread_function *kernel;
     uint8_t *args;
-    ucontext_t scheduler, context[THREADS_MAX];
+    ucontext_t start, begin[THREADS_MAX]; /* only to begin: later switches need no system call */
+    jmp_buf scheduler, at[THREADS_MAX];
     struct gx_thread thread[THREADS_MAX];
     uint8_t *stacks;
     uint32_t running;
-    int ended[THREADS_MAX];
+    enum { NEW, WAITING, ENDED } state[THREADS_MAX];
 } block;
 
 static void run_thread(void)
 {
     block.kernel(&block.thread[block.running], block.args);
-    block.ended[block.running] = 1;
-    swapcontext(&block.context[block.running], &block.scheduler);
+    block.state[block.running] = ENDED;
+    _longjmp(block.scheduler, 1);
 }
 
 void gx__barrier(void)
 {
-    swapcontext(&block.context[block.running], &block.scheduler);
+    block.state[block.running] = WAITING;
+    if (!_setjmp(block.at[block.running]))
+        _longjmp(block.scheduler, 1);
+}
+
+static void take_turn(uint32_t t)
+{
+    block.running = t;
+    if (_setjmp(block.scheduler))
+        return;
+    if (block.state[t] == NEW)
+        swapcontext(&block.start, &block.begin[t]);
+    else
+        _longjmp(block.at[t], 1);
 }
 
 /* A barrier counts threads that have ended as waiting, as GPUs do. */
-static void run_block(const struct gx_thread *like, uint32_t threads)
+static void run_block(const struct gx_thread *like, uint32_t threads, int barriers)
 {
     for (uint32_t t = 0; t < threads; t++) {
         block.thread[t] = *like;
         block.thread[t].tid = t;
-        block.ended[t] = 0;
-        getcontext(&block.context[t]);
-        block.context[t].uc_stack.ss_sp = block.stacks + t * STACK_BYTES;
-        block.context[t].uc_stack.ss_size = STACK_BYTES;
-        makecontext(&block.context[t], run_thread, 0);
+        block.state[t] = NEW;
+        if (!barriers) {
+            block.kernel(&block.thread[t], block.args);
+            continue;
+        }
+        getcontext(&block.begin[t]);
+        block.begin[t].uc_stack.ss_sp = block.stacks + t * STACK_BYTES;
+        block.begin[t].uc_stack.ss_size = STACK_BYTES;
+        makecontext(&block.begin[t], run_thread, 0);
     }
-    for (uint32_t left = threads; left;)
-        for (uint32_t t = left = 0; t < threads; t++)
-            if (!block.ended[t]) {
-                block.running = t;
-                swapcontext(&block.scheduler, &block.context[t]);
-                left += !block.ended[t];
+    for (volatile uint32_t left = barriers ? threads : 0; left;) {
+        left = 0;
+        for (volatile uint32_t t = 0; t < threads; t++)
+            if (block.state[t] != ENDED) {
+                take_turn(t);
+                left += block.state[t] != ENDED;
             }
+    }
 }
 
-void gx__emulate(gx_thread_function *kernel, uint8_t *args, uint32_t x, uint32_t y,
-                 uint32_t threads, uint32_t op, uint32_t check, uint32_t repeat)
+void gx__emulate(struct gx_emulated kernel, uint8_t *args, uint32_t x, uint32_t y, uint32_t threads,
+                 uint32_t op, uint32_t check, uint32_t repeat)
 {
     assert(threads && threads <= THREADS_MAX);
     if (!block.stacks)
         block.stacks = malloc(THREADS_MAX * STACK_BYTES);
     assert(block.stacks);
-    block.kernel = kernel;
+    block.kernel = kernel.function;
     block.args = args;
     for (uint32_t j = 0; j < y; j++)
         for (uint32_t i = 0; i < x; i++)
@@ -71,7 +91,7 @@ void gx__emulate(gx_thread_function *kernel, uint8_t *args, uint32_t x, uint32_t
                                           .op = op,
                                           .check = check,
                                           .repeat = repeat},
-                      threads);
+                      threads, kernel.barriers);
 }
 
 /* Whether text is the template with a number for each word; the same number wherever it is. */

@@ -15,15 +15,20 @@ struct gx_thread {
 
 typedef void gx_thread_function(const struct gx_thread *self, uint8_t *args);
 
+struct gx_emulated {
+    gx_thread_function *function;
+    int barriers; /* whether it has any */
+};
+
 /* Of a kernel: ends the turn of this thread. */
 void gx__barrier(void);
 
 /* x * y blocks of `threads` threads. Not from two threads of the host at once. */
-void gx__emulate(gx_thread_function *kernel, uint8_t *args, uint32_t x, uint32_t y,
-                 uint32_t threads, uint32_t op, uint32_t check, uint32_t repeat);
+void gx__emulate(struct gx_emulated kernel, uint8_t *args, uint32_t x, uint32_t y, uint32_t threads,
+                 uint32_t op, uint32_t check, uint32_t repeat);
 
-/* The functions of gx__ptx, in its order: ptx_to_c.py prints them. */
-extern gx_thread_function *const gx__ptx_functions[];
+/* The kernels of gx__ptx, in its order: ptx_to_c.py prints them. */
+extern const struct gx_emulated gx__ptx_emulated[];
 
 /* The module of gx__ptx that this text is, with numbers in place of the words, which it returns; -1:
  * none. */

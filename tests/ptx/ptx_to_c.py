@@ -7,8 +7,7 @@ C function runs one thread of a block; threads take turns at barriers (emulate.c
 variables, the carry flag is one too, and addresses are those of the host. The words GX_PTX_OP,
 GX_PTX_CHECK and GX_PTX_REPEAT become variables.
 
-usage: ptx_to_c.py NAME FILE... > OUTPUT     defines NAME_functions, an array with the function of each
-                                             FILE
+usage: ptx_to_c.py NAME FILE... > OUTPUT     defines NAME_emulated, with one kernel for each FILE
 """
 import re
 import sys
@@ -272,7 +271,7 @@ def body(text, prefix):
 def translate(text, prefix):
     """The C text of a module, whose entry becomes the function `prefix`."""
     text = re.sub(r"//[^\n]*", "", text)
-    out = []
+    out, functions = [], []
     start = re.compile(r"(\.visible\s+)?\.(entry|func|const|global|shared)\b")
     at = 0
     while True:
@@ -291,6 +290,17 @@ def translate(text, prefix):
             continue
         end = re.compile(r"[;{]").search(text, match.end())
         head = text[match.end():end.start()]
+        head = re.sub(r"\.(maxntid|minnctapersm|reqntid)[^\n]*", "", head)
+        names = re.findall(r"\.param[^,()]*?([\w$]+)(?:\[\d+\])?\s*(?=[,)])", head, re.S)
+        function = re.search(r"([\w$]+)\s*\(\s*(?:\.param|\))[^()]*\)\s*$", head, re.S)
+        if not function:
+            raise ValueError(head)
+        called = prefix if match[2] == "entry" else function[1]
+        arguments = ["const struct gx_thread *self"] + ["uint8_t *" + n for n in names]
+        if match[2] == "func" and function[1] not in functions:
+            functions.append(function[1])
+            out.append("#define %s %s_%s" % (function[1], prefix, function[1]))
+            out.append("static void %s(%s);" % (called, ", ".join(arguments)))
         if text[end.start()] == ";": # only says that it exists
             at = end.end()
             continue
@@ -300,19 +310,10 @@ def translate(text, prefix):
             if not depth:
                 close = end.start() + brace.end()
                 break
-        head = re.sub(r"\.(maxntid|minnctapersm|reqntid)[^\n]*", "", head)
-        names = re.findall(r"\.param[^,()]*?([\w$]+)(?:\[\d+\])?\s*(?=[,)])", head, re.S)
-        function = re.search(r"([\w$]+)\s*\(\s*(?:\.param|\))[^()]*\)\s*$", head, re.S)
-        if not function:
-            raise ValueError(head)
         lines, shared = body(text[end.start() + 1:close - 1], prefix)
         out += shared
-        called = prefix if match[2] == "entry" else function[1]
-        arguments = ["const struct gx_thread *self"] + ["uint8_t *" + n for n in names]
-        if match[2] == "func":
-            out.append("#define %s %s_%s" % (function[1], prefix, function[1]))
-        out.append("%svoid %s(%s)\n{\nuint32_t cc = 0;\n(void)cc;\n(void)self;" % (
-            "static ", called, ", ".join(arguments)))
+        out.append("static void %s(%s)\n{\nuint32_t cc = 0;\n(void)cc;\n(void)self;" % (
+            called, ", ".join(arguments)))
         out += lines
         out.append("}")
         at = close
@@ -352,16 +353,18 @@ static inline void lower(uint32_t *at, uint32_t x)
 
 
 def main():
-    prefix, files = sys.argv[1], sys.argv[2:]
+    prefix, files, barriers = sys.argv[1], sys.argv[2:], []
     print(HEAD)
     for i, file in enumerate(files):
         with open(file, encoding="ascii") as f:
+            text = f.read()
+            barriers.append("bar.sync" in text)
             try:
-                print(translate(f.read(), "%s_%d" % (prefix, i)))
+                print(translate(text, "%s_%d" % (prefix, i)))
             except (ValueError, KeyError) as e:
                 sys.exit("ptx_to_c.py: %s: not known: %s" % (file, e))
-    print("gx_thread_function *const %s_functions[] = {%s};" % (
-        prefix, ", ".join("%s_%d" % (prefix, i) for i in range(len(files)))))
+    print("const struct gx_emulated %s_emulated[] = {%s};" % (
+        prefix, ", ".join("{%s_%d, %d}" % (prefix, i, b) for i, b in enumerate(barriers))))
 
 
 if __name__ == "__main__":
