@@ -76,6 +76,7 @@ static void print_prime(const struct gx_prime *prime, const char *name)
     printf("#define LIMB_MASK 0x%08xu\n#define SHIFT %u\n", (uint32_t)mask, radix.shift);
     printf("#define LIMB_NEG_INVERSE 0x%08xu\n", (uint32_t)(prime->ninv64 & mask));
     printf("#define SPARSE_LOW_LIMBS %d\n", (int)gx__radix_sparse(&radix));
+    printf("#define BELOW_THIRD %d\n", prime->p[prime->limbs - 1] < UINT64_MAX / 3); /* of R */
     printf("#define QUOTIENT 0x%08xu\n", gx__radix_quotient(prime));
     print_array("MODULUS_LIMBS", radix.modulus, radix.limbs);
     print_array("FOLD", radix.fold, radix.limbs);

@@ -53,7 +53,7 @@ FUNCTION Element canonical(Limbs x) { return reduce_once(x); }
     FROM("madc", ".cc", t, 4, 5, Y(5), x, 6, 7)                                                    \
     WIDE("madc", "", t "6", t "7", Y(7), x, "0", "0")
 #define TOP "7"
-#define REGISTERS ".reg .u32 m,n,e<8>,o<8>,x<8>,y<8>,z<8>,w<8>,p<8>;mov.u32 n,%[inverse];"
+#define REGISTERS ".reg .u32 m,n,e<8>,o<8>,x<8>,y<8>,z<8>,w<8>,v<8>,p<8>;mov.u32 n,%[inverse];"
 #else
 #define EVEN_ALONE(t, Y, x)                                                                        \
     ALONE(t, 0, 1, Y(0), x) ALONE(t, 2, 3, Y(2), x) ALONE(t, 4, 5, Y(4), x)                        \
@@ -75,7 +75,7 @@ FUNCTION Element canonical(Limbs x) { return reduce_once(x); }
     FROM("madc", ".cc", t, 8, 9, Y(9), x, 10, 11)                                                  \
     WIDE("madc", "", t "10", t "11", Y(11), x, "0", "0")
 #define TOP "11"
-#define REGISTERS ".reg .u32 m,n,e<12>,o<12>,x<12>,y<12>,z<12>,w<12>,p<12>;mov.u32 n,%[inverse];"
+#define REGISTERS ".reg .u32 m,n,e<12>,o<12>,x<12>,y<12>,z<12>,w<12>,v<12>,p<12>;mov.u32 n,%[inverse];"
 #endif
 
 /* Operands have short names inside: most of a module's text is products. */
@@ -86,6 +86,7 @@ FUNCTION Element canonical(Limbs x) { return reduce_once(x); }
 
 #define Y_WORD(j) "y" #j
 #define W_WORD(j) "w" #j
+#define V_WORD(j) "v" #j
 #define P_WORD(j) "p" #j
 
 /* e + 2^32 o: += y x; += m p. */
@@ -133,10 +134,94 @@ FUNCTION Limbs multiply(Limbs x, Limbs y)
     return r;
 }
 
+#if BELOW_THIRD
+/* x^2 / R, x < p; result < 2p. Row i has x[i] times itself and twice the words above it, which v
+ * holds: WORDS (WORDS + 1) / 2 products of words in all, in place of WORDS^2, and T < 2x + p, which
+ * fits. Below them, o goes down without products, and e stays as it is. */
+#define DOWN(t, j, k, y, x, l, n)                                                                  \
+    "addc.cc.u32 " t #j "," t #l ",0;addc.cc.u32 " t #k "," t #n ",0;"
+#define DOWN_MAD(t, j, k, y, x, l, n) FROM("madc", ".cc", t, j, k, y, x, l, n)
+#define SKIP(t, j, k, y, x)
+#define BEGIN(t, j, k, y, x) INTO("mad", ".cc", t, j, k, y, x)
+#define ON(t, j, k, y, x)    INTO("madc", ".cc", t, j, k, y, x)
+#define OWN(i)               "mov.u32 v" #i ",x" #i ";"
+#define TWICE(i)             "shl.b32 v" #i ",x" #i ",1;"
+#define ODD_PART(e, o) "add.cc.u32 " e "0," e "0," o "1;"
+
+#if WORDS == 8
+#define SQUARE_ROW(i, e, o, f0, f1, f2, g0, g1, g2, g3)                                            \
+    ODD_PART(e, o) f0(o, 0, 1, V_WORD(1), "x" #i, 2, 3) f1(o, 2, 3, V_WORD(3), "x" #i, 4, 5)       \
+    f2(o, 4, 5, V_WORD(5), "x" #i, 6, 7)                                                           \
+    WIDE("madc", "", o "6", o "7", V_WORD(7), "x" #i, "0", "0") g0(e, 0, 1, V_WORD(0), "x" #i)     \
+    g1(e, 2, 3, V_WORD(2), "x" #i) g2(e, 4, 5, V_WORD(4), "x" #i) g3(e, 6, 7, V_WORD(6), "x" #i)
+#define SQUARE_ROWS                                                                                \
+    OWN(0) TWICE(1) FIRST_ROW("e", "o", V_WORD, "x0") REDUCE("e", "o")                             \
+    OWN(1) TWICE(2) SQUARE_ROW(1, "o", "e", DOWN_MAD, DOWN_MAD, DOWN_MAD, SKIP, BEGIN, ON, ON)     \
+        CARRY("e") REDUCE("o", "e")                                                                \
+    OWN(2) TWICE(3) SQUARE_ROW(2, "e", "o", DOWN, DOWN_MAD, DOWN_MAD, SKIP, BEGIN, ON, ON)         \
+        CARRY("o") REDUCE("e", "o")                                                                \
+    OWN(3) TWICE(4) SQUARE_ROW(3, "o", "e", DOWN, DOWN_MAD, DOWN_MAD, SKIP, SKIP, BEGIN, ON)       \
+        CARRY("e") REDUCE("o", "e")                                                                \
+    OWN(4) TWICE(5) SQUARE_ROW(4, "e", "o", DOWN, DOWN, DOWN_MAD, SKIP, SKIP, BEGIN, ON)           \
+        CARRY("o") REDUCE("e", "o")                                                                \
+    OWN(5) TWICE(6) SQUARE_ROW(5, "o", "e", DOWN, DOWN, DOWN_MAD, SKIP, SKIP, SKIP, BEGIN)         \
+        CARRY("e") REDUCE("o", "e")                                                                \
+    OWN(6) TWICE(7) SQUARE_ROW(6, "e", "o", DOWN, DOWN, DOWN, SKIP, SKIP, SKIP, BEGIN)             \
+        CARRY("o") REDUCE("e", "o")                                                                \
+    OWN(7) SQUARE_ROW(7, "o", "e", DOWN, DOWN, DOWN, SKIP, SKIP, SKIP, SKIP) REDUCE("o", "e")
+#else
+#define SQUARE_ROW(i, e, o, f0, f1, f2, f3, f4, g0, g1, g2, g3, g4, g5)                            \
+    ODD_PART(e, o) f0(o, 0, 1, V_WORD(1), "x" #i, 2, 3) f1(o, 2, 3, V_WORD(3), "x" #i, 4, 5)       \
+    f2(o, 4, 5, V_WORD(5), "x" #i, 6, 7) f3(o, 6, 7, V_WORD(7), "x" #i, 8, 9)                      \
+    f4(o, 8, 9, V_WORD(9), "x" #i, 10, 11)                                                         \
+    WIDE("madc", "", o "10", o "11", V_WORD(11), "x" #i, "0", "0")                                 \
+    g0(e, 0, 1, V_WORD(0), "x" #i) g1(e, 2, 3, V_WORD(2), "x" #i) g2(e, 4, 5, V_WORD(4), "x" #i)   \
+    g3(e, 6, 7, V_WORD(6), "x" #i) g4(e, 8, 9, V_WORD(8), "x" #i)                                  \
+    g5(e, 10, 11, V_WORD(10), "x" #i)
+#define SQUARE_ROWS                                                                                \
+    OWN(0) TWICE(1) FIRST_ROW("e", "o", V_WORD, "x0") REDUCE("e", "o")                             \
+    OWN(1) TWICE(2) SQUARE_ROW(1, "o", "e", DOWN_MAD, DOWN_MAD, DOWN_MAD, DOWN_MAD, DOWN_MAD,      \
+        SKIP, BEGIN, ON, ON, ON, ON) CARRY("e") REDUCE("o", "e")                                   \
+    OWN(2) TWICE(3) SQUARE_ROW(2, "e", "o", DOWN, DOWN_MAD, DOWN_MAD, DOWN_MAD, DOWN_MAD, SKIP,    \
+        BEGIN, ON, ON, ON, ON) CARRY("o") REDUCE("e", "o")                                         \
+    OWN(3) TWICE(4) SQUARE_ROW(3, "o", "e", DOWN, DOWN_MAD, DOWN_MAD, DOWN_MAD, DOWN_MAD, SKIP,    \
+        SKIP, BEGIN, ON, ON, ON) CARRY("e") REDUCE("o", "e")                                       \
+    OWN(4) TWICE(5) SQUARE_ROW(4, "e", "o", DOWN, DOWN, DOWN_MAD, DOWN_MAD, DOWN_MAD, SKIP,        \
+        SKIP, BEGIN, ON, ON, ON) CARRY("o") REDUCE("e", "o")                                       \
+    OWN(5) TWICE(6) SQUARE_ROW(5, "o", "e", DOWN, DOWN, DOWN_MAD, DOWN_MAD, DOWN_MAD, SKIP,        \
+        SKIP, SKIP, BEGIN, ON, ON) CARRY("e") REDUCE("o", "e")                                     \
+    OWN(6) TWICE(7) SQUARE_ROW(6, "e", "o", DOWN, DOWN, DOWN, DOWN_MAD, DOWN_MAD, SKIP, SKIP,      \
+        SKIP, BEGIN, ON, ON) CARRY("o") REDUCE("e", "o")                                           \
+    OWN(7) TWICE(8) SQUARE_ROW(7, "o", "e", DOWN, DOWN, DOWN, DOWN_MAD, DOWN_MAD, SKIP, SKIP,      \
+        SKIP, SKIP, BEGIN, ON) CARRY("e") REDUCE("o", "e")                                         \
+    OWN(8) TWICE(9) SQUARE_ROW(8, "e", "o", DOWN, DOWN, DOWN, DOWN, DOWN_MAD, SKIP, SKIP, SKIP,    \
+        SKIP, BEGIN, ON) CARRY("o") REDUCE("e", "o")                                               \
+    OWN(9) TWICE(10) SQUARE_ROW(9, "o", "e", DOWN, DOWN, DOWN, DOWN, DOWN_MAD, SKIP, SKIP, SKIP,   \
+        SKIP, SKIP, BEGIN) CARRY("e") REDUCE("o", "e")                                             \
+    OWN(10) TWICE(11) SQUARE_ROW(10, "e", "o", DOWN, DOWN, DOWN, DOWN, DOWN, SKIP, SKIP, SKIP,     \
+        SKIP, SKIP, BEGIN) CARRY("o") REDUCE("e", "o")                                             \
+    OWN(11) SQUARE_ROW(11, "o", "e", DOWN, DOWN, DOWN, DOWN, DOWN, SKIP, SKIP, SKIP, SKIP, SKIP,   \
+        SKIP) REDUCE("o", "e")
+#endif
+
+FUNCTION Limbs square(Element x)
+{
+    Element r, v;
+    v.word[0] = 0;
+    UNROLL for (int i = 1; i < WORDS; i++)
+        v.word[i] = x.word[i] << 1 | x.word[i - 1] >> 31;
+    asm("{" REGISTERS NAMES(x) NAMES(v) NAMES(p) SQUARE_ROWS RESULT "}"
+        : PUT(r)
+        : GET(x), GET(v), GET_MODULUS, [inverse] "n"(NEG_INVERSE));
+    return r;
+}
+#else
 FUNCTION Limbs square(Element x) { return multiply(x, x); }
+#endif
 
 /* (x y + z w) / R with one reduction: x, z < R, y, w <= p, and their products below 2p p together;
  * result < 2p. T < y + w + p, which fits for moduli below R / 3: those of curves. */
+#if BELOW_THIRD
 FUNCTION Limbs two_products(Element x, Element y, Element z, Element w)
 {
     Element r;
@@ -152,6 +237,7 @@ FUNCTION Limbs two_products(Element x, Element y, Element z, Element w)
 #undef NEXT_STEP
     return r;
 }
+#endif
 
 /* x * y + addend + carry, which fits in 64 bits: the low word, the high one in carry. */
 FUNCTION u32 multiply_add(u32 x, u32 y, u32 addend, INOUT(u32) carry)

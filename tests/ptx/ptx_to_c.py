@@ -35,8 +35,6 @@ def value(text):
         return SPECIAL[text]
     if text.startswith("%"):
         return "v_" + text[1:]
-    if re.fullmatch(r"0f[0-9A-Fa-f]{8}", text):
-        return "float_of(0x%su)" % text[2:]
     if re.fullmatch(r"-?\d+", text):
         number = int(text)
         return "%d%s" % (number, "u" if 0 <= number < 1 << 32 else "ll") if number >= 0 else "(%d)" % number
@@ -123,7 +121,9 @@ def compute(op, words, args):
     wide = c_type(kind)
     x = ["(%s)%s" % (wide, y) for y in a]
     bits = "64" if kind.endswith("64") else "32"
-    if name in ("mov",):
+    if name == "mov" and "v_f" in d + a[0]: # between an integer and a float: the bits
+        return "memcpy(&%s, &%s, 4);" % (d, a[0])
+    if name == "mov":
         return "%s = %s;" % (d, x[0])
     if name in ("add", "sub", "mul") and kind == "f32" and "rn" in words:
         return "%s = %s %s %s;" % (d, a[0], {"add": "+", "sub": "-", "mul": "*"}[name], a[1])
