@@ -14,7 +14,7 @@ set(GX_PTX_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/ptx_module.cmake")
 set(GX_PTX_COMPILED_DIR "${GX_SOURCE_DIR}/ptx")
 # The oldest GPU and version of PTX: any driver since CUDA 11 loads it, for any GPU since Volta.
 set(GX_PTX_FLAGS -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 -Xclang -target-feature -Xclang +ptx60
-    -nocudainc -nocudalib -std=c++17 -O3 -ffp-contract=off -fno-strict-aliasing
+    -nocudainc -nocudalib -std=c++17 -O3 -ffp-contract=off -fwrapv
     -Wall -Werror -Wno-parentheses -Wno-shift-op-parentheses -Wno-bitwise-op-parentheses
     -Wno-unused-function -Wno-unused-const-variable -Wno-unknown-cuda-version)
 # Invocations of a workgroup. All passes of an operation have the same.

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * inv, div: element i of OUT is the inverse of element i of A (0 for 0), for div times element i of
- * C, individually. With 64-bit integers by Bernstein and Yang's division steps, LIMB_BITS at a
+ * C, individually. With 64-bit integers, and in CUDA, by Bernstein and Yang's division steps, LIMB_BITS at a
  * time; without, as the power p - 2.
  */
 #include "invert.glsl"
 
-#if INT64
+#ifdef __CUDA__
+#include "limbs.cuh"
+#elif INT64
+#define Signed       Limbs
+#define signed_of(x) factor(x)
+#define limbs_of(x)  x
+#endif
+
+#if INT64 || defined(__CUDA__)
 
 /* The matrix of LIMB_BITS division steps, times 2^LIMB_BITS: |u| + |v| <= 2^LIMB_BITS, and
  * likewise q, r. */
@@ -18,7 +26,7 @@ struct Steps {
  * that invocations do not diverge. */
 FUNCTION Steps division_steps(INOUT(int) zeta, int f, int g)
 {
-    Steps s = Steps(1, 0, 0, 1);
+    Steps s = STRUCT_OF_4(Steps, 1, 0, 0, 1);
     LOOP for (int i = 0; i < LIMB_BITS; i++) {
         int swap = zeta >> 31, odd = -(g & 1);
         g += ((f ^ swap) - swap) & odd;
@@ -39,7 +47,7 @@ FUNCTION Steps division_steps(INOUT(int) zeta, int f, int g)
 /* Signed numbers: limbs 0 .. LIMB_MASK but the top one, which has the sign. (f, g) =
  * steps (f, g) / 2^LIMB_BITS, exact; |f|, |g| < 2^(32 * WORDS) all the while. A sum of two
  * products is below 2^(2 * LIMB_BITS). */
-FUNCTION void apply(Steps s, INOUT(Limbs) f, INOUT(Limbs) g)
+FUNCTION void apply(Steps s, INOUT(Signed) f, INOUT(Signed) g)
 {
     int64_t sum_f = 0, sum_g = 0;
     UNROLL for (int k = 0; k < LIMBS; k++) {
@@ -60,7 +68,7 @@ FUNCTION void apply(Steps s, INOUT(Limbs) f, INOUT(Limbs) g)
 /* The same modulo p, made exact by a multiple of p; -2p < d, e < p before and after: the
  * multiple starts at p times the row's entries of negative numbers and is lowered by
  * less than 2^LIMB_BITS. */
-FUNCTION void apply_modulo(Steps s, INOUT(Limbs) d, INOUT(Limbs) e)
+FUNCTION void apply_modulo(Steps s, INOUT(Signed) d, INOUT(Signed) e)
 {
     int sign_d = d.limb[LIMBS - 1] >> 31, sign_e = e.limb[LIMBS - 1] >> 31;
     int m_d = (s.u & sign_d) + (s.v & sign_e), m_e = (s.q & sign_d) + (s.r & sign_e);
@@ -85,7 +93,7 @@ FUNCTION void apply_modulo(Steps s, INOUT(Limbs) d, INOUT(Limbs) e)
 }
 
 /* Adds p if negative; then negates if requested. Limbs come out normalised. */
-FUNCTION Limbs adjust(Limbs x, bool negate)
+FUNCTION Signed adjust(Signed x, bool negate)
 {
     bool lift = x.limb[LIMBS - 1] < 0;
     int carry = 0;
@@ -98,7 +106,7 @@ FUNCTION Limbs adjust(Limbs x, bool negate)
     return x;
 }
 
-FUNCTION bool any_limb(Limbs x)
+FUNCTION bool any_limb(Signed x)
 {
     int any = 0;
     UNROLL for (int k = 0; k < LIMBS; k++)
@@ -110,9 +118,9 @@ FUNCTION bool any_limb(Limbs x)
  * f = +-1, and d = f / x modulo p. The loop ends there; its limit, (49 bits + 57) / 17 steps,
  * is Bernstein and Yang's for delta from 1 (2019, theorem 11.2), and from 1/2, as here, fewer
  * are known to do (590 in place of 741 for 256 bits). */
-FUNCTION Limbs plain_inverse(Element x)
+FUNCTION Signed plain_inverse(Element x)
 {
-    Limbs d, e, f, g = factor(x);
+    Signed d, e, f, g = signed_of(x);
     UNROLL for (int k = 0; k < LIMBS; k++) {
         d.limb[k] = 0;
         e.limb[k] = k == 0 ? 1 : 0;
@@ -131,7 +139,7 @@ FUNCTION Limbs plain_inverse(Element x)
 /* Of a R, that is R / a / R^2: two products with R^2 bring it to R / a. */
 FUNCTION Limbs inverse(Element x)
 {
-    Limbs r = plain_inverse(x), r2 = cofactor(ELEMENT(R2));
+    Limbs r = limbs_of(plain_inverse(x)), r2 = cofactor(ELEMENT(R2));
     LOOP for (int i = 0; i < 2; i++)
         r = multiply(r, r2);
     return r;

@@ -26,6 +26,8 @@ typedef u32 Quad __attribute__((ext_vector_type(4)));
 #define PAIR(x, y)       (Pair){x, y}
 #define QUAD(x, y, z, w) (Quad){x, y, z, w}
 
+#define STRUCT_OF_4(T, a, b, c, d) (T){a, b, c, d}
+
 #define BEGIN_LIST   {
 #define END_LIST     }
 #define LENGTH(list) (int)(sizeof list / sizeof *list)

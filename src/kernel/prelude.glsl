@@ -33,6 +33,7 @@ layout(push_constant) uniform Push {
 #define PAIR(x, y)     uvec2(x, y)
 #define QUAD(x, y, z, w) uvec4(x, y, z, w)
 #define ELEMENT(words) Element(words) /* from an array of constants */
+#define STRUCT_OF_4(T, a, b, c, d) T(a, b, c, d)
 
 #define FUNCTION
 #define CALLED_FUNCTION /* called, not copied, where that keeps modules short */
