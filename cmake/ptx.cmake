@@ -5,7 +5,8 @@
 # release (scripts/dist.sh) has the compiled kernels in its folder ptx. Without clang, or without its
 # NVPTX target, the table is empty.
 #
-#   gx_add_ptx(TARGET)    adds that C file to TARGET; after gx_add_shaders
+#   gx_add_ptx(TARGET)    adds that C file to TARGET, after gx_add_shaders; sets GX_PTX_MODULES in the
+#                         caller, empty where there are none
 
 set(GPUEXEC_CUDA AUTO CACHE STRING "Kernels for the CUDA device: ON, OFF, or AUTO: where clang can compile them")
 set_property(CACHE GPUEXEC_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -182,4 +183,5 @@ function(gx_add_ptx target)
     COMMENT "Embedding the CUDA kernels"
     VERBATIM)
   target_sources(${target} PRIVATE "${GX_PTX_DIR}/ptx.c")
+  set(GX_PTX_MODULES "${GX_PTX_FILES}" PARENT_SCOPE)
 endfunction()

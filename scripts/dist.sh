@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # dist.sh BUILD FOLDER: writes the source release FOLDER/gpuexec-VERSION.tar.gz: the files that git
-# tracks, as they are in the working tree, and the kernels that were compiled in BUILD, as spirv/,
-# with which it builds without glslc and spirv-tools. The same files give the same bytes.
+# tracks, as they are in the working tree, and the kernels that were compiled in BUILD, as spirv/ and
+# ptx/, with which it builds without glslc, spirv-tools and clang. The same files give the same bytes.
 set -euo pipefail
 build=$(realpath "$1") folder=$(realpath "$2")
 cd "$(dirname "$0")/.."
@@ -27,6 +27,13 @@ mkdir -p "$scratch/$name/spirv"
 git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$scratch/$name"
 cut -d ' ' -f 6- "$build/shaders/modules.txt" | tr '\n' '\0' | xargs -0 cp -t "$scratch/$name/spirv"
 cp "$build/shaders/sources.sha256" "$scratch/$name/spirv/"
+if [[ -s $build/ptx/modules.txt ]]; then
+    mkdir "$scratch/$name/ptx"
+    cut -d ' ' -f 6- "$build/ptx/modules.txt" | tr '\n' '\0' | xargs -0 cp -t "$scratch/$name/ptx"
+    cp "$build/ptx/sources.sha256" "$scratch/$name/ptx/"
+else
+    echo "dist: note: $build has no CUDA kernels, and neither has the release" >&2
+fi
 
 tar --format=gnu --sort=name --mtime="@${SOURCE_DATE_EPOCH:-$commit_time}" --owner=0 --group=0 --numeric-owner \
     --mode='u=rwX,go=rX' -C "$scratch" -cf - "$name" | gzip -9n >"$scratch/release"

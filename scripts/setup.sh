@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # setup.sh run|test: installs the packages of packages.txt that this machine lacks, and downloads
-# wgpu-native to build/, so that the build itself needs no network. Fast and silent if nothing is
-# missing. If it may not install, exits with 1 and prints the command to run.
+# wgpu-native to build/, and for the tests ptxas, so that the build itself needs no network. Fast and
+# silent if nothing is missing. If it may not install, exits with 1 and prints the command to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,9 +26,17 @@ fetch_wgpu() {
     done
 }
 
+# Without it the test that assembles the CUDA kernels fails.
+fetch_ptxas() {
+    if [[ $groups == *test* && $(uname -m) == x86_64 ]]; then
+        scripts/fetch-ptxas.sh build/ptxas || echo "setup: ptxas could not be had" >&2
+    fi
+}
+
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian or Ubuntu system: install by hand what packages.txt lists" >&2
     fetch_wgpu
+    fetch_ptxas
     exit 0
 fi
 # shellcheck source=/dev/null
@@ -74,6 +82,7 @@ for entry in $wanted; do
 done
 if [[ ${#missing[@]} -eq 0 ]]; then
     fetch_wgpu
+    fetch_ptxas
     exit 0
 fi
 
@@ -131,3 +140,4 @@ done
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -q install -y --no-install-recommends "${names[@]}" >&2
 fetch_wgpu
+fetch_ptxas

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""arithmetic.py BUILD CC: runs the PTX of one-pass kernels, translated to C (ptx_to_c.py), on edges and
+on random elements, and compares with Python's integers: sums, products, squares, dot products, inverses,
+and sums of points, which have products that share a reduction. BUILD is the build folder.
+"""
+import ctypes
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# Not from src/field, on purpose: as text, like tests/support/oracle.c.
+MODULI = {
+    "bls12-381-fq": 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab,
+    "bls12-381-fr": 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001,
+    "bn254-fq": 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47,
+    "bn254-fr": 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001,
+}
+CURVES = {"bls12-381-fq": 4, "bn254-fq": 3}  # y^2 = x^3 + b
+OUT, A, B, C, SCRATCH, BAD = range(6)
+NONE = 0xffffffff
+WORKGROUP = 128
+
+
+class Emulated(ctypes.Structure):
+    _fields_ = [("function", ctypes.c_void_p), ("barriers", ctypes.c_int)]
+
+
+def library(build, compiler, files, folder):
+    """The translated kernels, as a shared library."""
+    # A name of its own, since one that was loaded before would be found by its name.
+    source, shared = (os.path.join(folder, files[0] + suffix) for suffix in (".c", ".so"))
+    with open(source, "w", encoding="ascii") as f:
+        subprocess.run([sys.executable, os.path.join(HERE, "ptx_to_c.py"), "test"] +
+                       [os.path.join(build, "ptx", name + ".ptx") for name in files], stdout=f, check=True)
+    include = ["-I" + os.path.join(ROOT, d) for d in ("tests", "src", "include")]
+    subprocess.run([compiler, "-O1", "-w", "-D_GNU_SOURCE", "-shared", "-fPIC"] + include +
+                   [source, os.path.join(HERE, "emulate.c"), os.path.join(build, "ptx", "ptx.c"), "-o", shared],
+                   check=True)
+    loaded = ctypes.CDLL(shared)
+    os.unlink(shared)
+    return loaded, dict(zip(files, (Emulated * len(files)).in_dll(loaded, "test_emulated")))
+
+
+class Field:
+    def __init__(self, name):
+        self.name, self.p = name, MODULI[name]
+        self.bytes = 48 if self.p >> 256 else 32
+        self.r = 1 << 8 * self.bytes
+        self.back = pow(self.r, -1, self.p)
+
+    def buffer(self, elements):
+        data = b"".join(x.to_bytes(self.bytes, "little") for x in elements)
+        return ctypes.create_string_buffer(data, len(data))
+
+    def elements(self, data):
+        return [int.from_bytes(data.raw[i:i + self.bytes], "little") for i in range(0, len(data.raw), self.bytes)]
+
+    def some(self):
+        return random.choice([0, 1, self.p - 1, self.r % self.p] + [random.randrange(self.p)] * 8)
+
+    def inverse(self, x):
+        return pow(x, -1, self.p) * self.r * self.r % self.p if x else 0
+
+
+class Rig:
+    def __init__(self, field, loaded, kernels):
+        self.field, self.loaded, self.kernels = field, loaded, kernels
+        self.bad = ctypes.c_uint32(NONE)
+
+    def launch(self, kernel, op, binds, push, groups, check=1, repeat=1):
+        binds = {BAD: self.bad, **binds}
+        args = (ctypes.c_uint8 * 92)()
+        for slot, memory in binds.items():
+            args[8 * slot:8 * slot + 8] = list(ctypes.addressof(memory).to_bytes(8, "little"))
+        for i, word in enumerate(push):
+            args[56 + 4 * i:60 + 4 * i] = list(word.to_bytes(4, "little"))
+        self.loaded.gx__emulate(self.kernels["%s-%s" % (kernel[0], self.field.name) + "-" + kernel[1]], args, groups,
+                                1, WORKGROUP, op, check, repeat)
+
+    def run(self, kernel, op, operands, n, stage=(), results=None, broadcast=0, groups=0, **more):
+        out = self.field.buffer([0] * (n if results is None else results))
+        binds = {OUT: out, **{A + i: self.field.buffer(x) for i, x in enumerate(operands)}}
+        self.launch(kernel, op, binds, [n, 0, 0, 0, 0, broadcast, *stage], groups or (n + WORKGROUP - 1) // WORKGROUP,
+                    **more)
+        return self.field.elements(out)
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        i = next((i for i, (x, y) in enumerate(zip(got, wanted)) if x != y), -1)
+        sys.exit("%s: element %d is %#x, not %#x" % (what, i, got[i], wanted[i]))
+
+
+def operands(field, n):
+    edges = [0, 1, 2, field.p - 1, field.p - 2, field.r % field.p, (field.p + 1) // 2]
+    pairs = [(x, y) for x in edges for y in edges]
+    pairs += [(field.some(), field.some()) for _ in range(n - len(pairs))]
+    return [x for x, _ in pairs], [y for _, y in pairs], [field.some() for _ in range(n)]
+
+
+def elementwise(rig, n):
+    f, linear, mul = rig.field, ("linear", "plain"), ("mul", "carry")
+    p, back = f.p, f.back
+    a, b, c = operands(f, n)
+    expect("add", rig.run(linear, 1, [a, b], n), [(x + y) % p for x, y in zip(a, b)])
+    expect("sub", rig.run(linear, 2, [a, b], n), [(x - y) % p for x, y in zip(a, b)])
+    expect("neg", rig.run(linear, 4, [a], n), [-x % p for x in a])
+    expect("broadcast", rig.run(linear, 1, [a, b[9:]], n, broadcast=2), [(x + b[9]) % p for x in a])
+    expect("mul", rig.run(mul, 3, [a, b], n), [x * y * back % p for x, y in zip(a, b)])
+    expect("sqr", rig.run(mul, 5, [a], n), [x * x * back % p for x in a])
+    expect("mul-add", rig.run(mul, 8, [a, b, c], n), [(x * y * back + z) % p for x, y, z in zip(a, b, c)])
+    expect("to-mont", rig.run(mul, 9, [a], n), [x * f.r % p for x in a])
+    expect("from-mont", rig.run(mul, 10, [a], n), [x * back % p for x in a])
+    expect("repeated", rig.run(mul, 3, [a, b], n, repeat=3), [x * (y * back) ** 3 % p for x, y in zip(a, b)])
+    assert rig.bad.value == NONE
+    bad = a[:]
+    bad[77], bad[200], bad[50] = p, f.r - 1, p - 1
+    rig.run(mul, 3, [a, bad], n)
+    assert rig.bad.value == 77, rig.bad.value
+    rig.bad.value = NONE
+
+
+def reductions(rig, n):
+    f = rig.field
+    a, b, _ = operands(f, n)
+    for groups in 1, 2:
+        sums = rig.run(("sum", "plain"), 11, [a], n, stage=[groups], results=groups, groups=groups)
+        expect("sum", [sum(sums) % f.p], [sum(a) % f.p])
+        dots = rig.run(("dot", "carry"), 12, [a, b], n, stage=[groups], results=groups, groups=groups)
+        expect("dot", [sum(dots) % f.p], [sum(x * y for x, y in zip(a, b)) * f.back % f.p])
+        assert max(sums + dots) < f.p
+
+
+def inverses(rig, n, threads):
+    f = rig.field
+    a, _, c = operands(f, n)
+    for op in 6, 7:
+        wanted = [f.inverse(x) if op == 6 else f.inverse(x) * z * f.back % f.p for x, z in zip(a, c)]
+        expect("inverses", rig.run(("invert_top", "carry"), op, [a, a, c], n), wanted)
+        scratch, out = f.buffer([0] * n), f.buffer([0] * n)
+        products, inverted, operand = f.buffer([0] * threads), f.buffer([0] * threads), f.buffer(a)
+        push = [n, 0, 0, 0, 0, 0, threads]
+        rig.launch(("invert_up", "carry"), op, {OUT: products, A: operand, SCRATCH: scratch}, push, 1)
+        rig.launch(("invert_top", "carry"), 6, {OUT: inverted, A: products}, [threads], 1, check=0)
+        rig.launch(("invert_down", "carry"), op,
+                   {OUT: out, A: operand, B: inverted, C: f.buffer(c), SCRATCH: scratch}, push, 1)
+        expect("inverses in three passes", f.elements(out), wanted)
+
+
+# ---- sums of points ----
+
+
+def add_points(p, one, other):
+    """Affine, None is infinity."""
+    if one is None or other is None:
+        return other if one is None else one
+    (x, y), (u, v) = one, other
+    if x == u and (y + v) % p == 0:
+        return None
+    slope = 3 * x * x * pow(2 * y, -1, p) if one == other else (v - y) * pow(u - x, -1, p)
+    r = (slope * slope - x - u) % p
+    return r, (slope * (x - r) - y) % p
+
+
+def points_of(f, b, count):
+    """p is 3 modulo 4, so that roots are powers."""
+    points, x = [], 1
+    while len(points) < count:
+        y = pow(x ** 3 + b, (f.p + 1) // 4, f.p)
+        if y * y % f.p == (x ** 3 + b) % f.p:
+            points.append((x, y))
+        x += 1
+    return points
+
+
+def buckets(rig, b):
+    """One slice of entries: runs of one key, in which points are equal, opposite, and infinity."""
+    f, keys, entries = rig.field, 12, []
+    points = points_of(f, b, 24) + [None]
+    for key in range(keys):
+        first = random.randrange(24)
+        values = [2 * random.randrange(25) + random.randrange(2) for _ in range(3)]
+        values += [[2 * first, 2 * first], [2 * first, 2 * first + 1], [2 * 24], []][key % 4]
+        entries += [(key, v) for v in random.sample(values, len(values))]
+    words = b"".join(x.to_bytes(4, "little") for e in entries for x in e)
+    a = ctypes.create_string_buffer(words, len(words))
+    table = f.buffer([c * f.r % f.p for point in points for c in (point or (0, 0))])
+    quads = f.bytes // 4  # of a point
+    scratch = ctypes.create_string_buffer(16 * (quads * (keys + 3) + 8))
+    at_ends, at_records = quads * (keys + 1), quads * (keys + 3)
+    window = 5
+    rig.launch(("msm_add", "carry"), 76, {A: a, B: table, SCRATCH: scratch},
+               [len(entries), 0, 0, 0, 0, 0, at_ends, at_records, len(entries) | 1 << 8 | window << 16], 1)
+    coordinates = f.elements(ctypes.create_string_buffer(scratch.raw[:16 * at_records], 16 * at_records))
+    for key in range(1, keys):
+        wanted = None
+        for k, v in entries:
+            point = points[v >> 1]
+            if k == key and point:
+                wanted = add_points(f.p, wanted, (point[0], -point[1] % f.p) if v & 1 else point)
+        # The first run and the last may go on in other slices: they are apart.
+        at = 4 * (key - 1) if key < keys - 1 else 4 * (keys + 2)
+        x, y, zz, zzz = coordinates[at:at + 4]
+        got = (x * pow(zz, -1, f.p) % f.p, y * pow(zzz, -1, f.p) % f.p) if zz else None
+        assert max(x, y, zz, zzz) < f.p and got == wanted, "bucket %d: %s, not %s" % (key, got, wanted)
+
+
+def main():
+    build, compiler = sys.argv[1:]
+    random.seed(1)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in MODULI:
+            files = [k % name for k in ("linear-%s-plain", "mul-%s-carry", "sum-%s-plain", "dot-%s-carry",
+                                        "invert_up-%s-carry", "invert_top-%s-carry", "invert_down-%s-carry")]
+            if name in CURVES:
+                files.append("msm_add-%s-carry" % name)
+            rig = Rig(Field(name), *library(build, compiler, files, folder))
+            elementwise(rig, 1000)
+            reductions(rig, 500)
+            inverses(rig, 120, 40)
+            if name in CURVES:
+                buckets(rig, CURVES[name])
+            print("%s: as expected" % name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
