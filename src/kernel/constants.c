@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     gx_field field = 0;
     cuda = argc == 3 && !strcmp(argv[2], "cuda");
 #define X(symbol, value, name)                                                                     \
-    if ((argc == 2 || cuda) && !strcmp(argv[1], name))                                                       \
+    if ((argc == 2 || cuda) && !strcmp(argv[1], name))                                             \
         field = symbol;
     GX__FIELD_LIST(X)
 #undef X

@@ -59,7 +59,7 @@ root=$scratch/$name
 
 # Where the system lets us have none; and in any case nobody who would use it, or compile a kernel.
 mkdir tools
-for tool in apt-get curl git glslc pip pip3 python3 spirv-opt spirv-val wget; do
+for tool in apt-get clang curl git glslc pip pip3 python3 spirv-opt spirv-val wget; do
     printf '#!/bin/sh\necho "%s $*" >>"%s"\nexit 1\n' "$tool" "$scratch/called" >"tools/$tool"
     chmod +x "tools/$tool"
 done

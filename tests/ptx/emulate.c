@@ -105,7 +105,7 @@ static int fits(const char *template, const char *text, uint32_t value[3])
             if (!strncmp(template, words[i], strlen(words[i])))
                 w = i;
         if (w < 0) {
-            if (*template++ != *text++)
+            if (*template ++ != *text++)
                 return 0;
             continue;
         }

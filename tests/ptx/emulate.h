@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs kernels that ptx_to_c.py translated: the threads of a block take turns, each until it ends or
- * waits at a barrier; blocks run one after the other.
+ * Runs kernels that ptx_to_c.py translated: the threads of a block take turns, each until it ends
+ * or waits at a barrier; blocks run one after the other.
  */
 #ifndef GX_TEST_PTX_EMULATE_H
 #define GX_TEST_PTX_EMULATE_H
@@ -30,8 +30,8 @@ void gx__emulate(struct gx_emulated kernel, uint8_t *args, uint32_t x, uint32_t 
 /* The kernels of gx__ptx, in its order: ptx_to_c.py prints them. */
 extern const struct gx_emulated gx__ptx_emulated[];
 
-/* The module of gx__ptx that this text is, with numbers in place of the words, which it returns; -1:
- * none. */
+/* The module of gx__ptx that this text is, with numbers in place of the words, which it returns;
+ * -1: none. */
 int gx__emulated_module(const char *text, uint32_t *op, uint32_t *check, uint32_t *repeat);
 
 #endif
