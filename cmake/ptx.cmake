@@ -62,7 +62,9 @@ function(gx_check_ptx_sources)
   endif()
 endfunction()
 
-# One module: a line in GX_PTX_LIST and a file in GX_PTX_FILES of the caller.
+# One module: a line in GX_PTX_LIST and a file in GX_PTX_FILES of the caller. MIN_GROUPS keeps the
+# registers of an invocation down so that as many workgroups run at once: the most that is possible
+# without spilling (tests/ptx/assemble.py).
 macro(gx_ptx_module family field each variant source)
   string(TOLOWER "${family}-${field}-${variant}.ptx" module)
   set(ptx "${GX_PTX_DIR}/${module}")
@@ -103,9 +105,8 @@ macro(gx_ptx_prime_modules field)
 endmacro()
 
 # Fields with curves over them. MSM_ADD of G1, which does most of the work, has its formulas written
-# out; MIN_GROUPS keeps the registers of an invocation down so that so many workgroups run at once,
-# as many as are possible without spilling. The others have one product and one square, for the sake
-# of the time that the driver takes to compile them.
+# out. The others have one product and one square, for the sake of the time that the driver takes to
+# compile them.
 macro(gx_ptx_msm_modules field)
   gx_ptx_module(MSM_SORT ${field} 1 plain msm_sort.comp)
   set(min_groups 4)
@@ -162,7 +163,7 @@ function(gx_add_ptx target)
     foreach(field IN LISTS primes)
       gx_ptx_prime_modules(${field})
       if(field MATCHES "-fr$")
-        gx_ptx_module(NTT ${field} 4 carry-x4 ntt.comp)
+        gx_ptx_module(NTT ${field} 4 carry-x4 ntt.comp -DMIN_GROUPS=5)
         gx_ptx_module(NTT_TABLE ${field} 1 carry ntt_table.comp)
       else()
         gx_ptx_msm_modules(${field})

@@ -21,7 +21,7 @@ OPS = {"LINEAR": (1, 2, 4, 64), "MUL": (3, 5, 8), "DOT": (12,), "NTT": (13, 69, 
        "MSM_ADD_2": (76,), "MSM_SUM_2": (77, 78), "WORDS": (1, 3), "COPY": (65,)}
 FAST = ("LINEAR", "MUL", "DOT", "NTT", "MSM_ADD")
 # Registers that an invocation may have, so that as many workgroups run at once as the kernel needs.
-MOST = {"MSM_ADD": 168, "NTT": 128}
+MOST = {"MSM_ADD": 168, "NTT": 96}
 
 
 def assemble(ptxas, family, field, text, op, gpu, folder):
