@@ -38,7 +38,7 @@ def library(build, compiler, files, folder):
         subprocess.run([sys.executable, os.path.join(HERE, "ptx_to_c.py"), "test"] +
                        [os.path.join(build, "ptx", name + ".ptx") for name in files], stdout=f, check=True)
     include = ["-I" + os.path.join(ROOT, d) for d in ("tests", "src", "include")]
-    subprocess.run([compiler, "-O1", "-w", "-D_GNU_SOURCE", "-shared", "-fPIC"] + include +
+    subprocess.run([compiler, "-O0", "-w", "-D_GNU_SOURCE", "-shared", "-fPIC"] + include +
                    [source, os.path.join(HERE, "emulate.c"), os.path.join(build, "ptx", "ptx.c"), "-o", shared],
                    check=True)
     loaded = ctypes.CDLL(shared)
