@@ -576,6 +576,7 @@ static bool take_word(const arg_table *tables, size_t ntables, const char *word,
 args_result args_parse(const arg_table *tables, size_t ntables, gx_config *config, int argc,
                        char *const *argv, char *err)
 {
+    config->struct_size = sizeof *config; /* 0 would leave out settings since the first release */
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i], *value;
         found_arg found;

@@ -473,7 +473,8 @@ static void wake(scanning *s, gx_op op, const char *device)
     gx_job job = job_make(&s->arrays, op, most < WAKE_ELEMS ? most : WAKE_ELEMS, &s->params);
     const gx_run_opts opts = {.device = device};
     if (s->devices.count == 1 || !info ||
-        (info->kind != GX_DEVICE_VULKAN && info->kind != GX_DEVICE_WEBGPU))
+        (info->kind != GX_DEVICE_VULKAN && info->kind != GX_DEVICE_WEBGPU &&
+         info->kind != GX_DEVICE_CUDA))
         return;
     while (!signals_caught && now_ns() - start < WAKE_NS)
         if (gx_run(s->ctx, &job, 1, &opts, NULL) != GX_OK)

@@ -365,7 +365,8 @@ static int look_at_device(engine *e, const device_list *all)
     for (size_t i = 0; i < all->count; i++) {
         if (strcmp(all->infos[i].name, report.device) != 0)
             continue;
-        e->gpu = all->infos[i].kind == GX_DEVICE_VULKAN && all->infos[i].automatic;
+        e->gpu = (all->infos[i].kind == GX_DEVICE_VULKAN || all->infos[i].kind == GX_DEVICE_CUDA) &&
+                 all->infos[i].automatic;
         e->software = !all->infos[i].automatic;
     }
     return EXIT_DONE;

@@ -280,6 +280,8 @@ typedef struct gx_config {
     uint32_t ignore_environment; /* 1: read no environment variables; without cache_dir there are
                                     then no cache files. Drivers still read their own */
     uint32_t reserved;
+    const char *cuda_library; /* path of the CUDA driver's library; NULL: libcuda.so.1 on the
+                                 system's search path */
 } gx_config;
 
 /* Static data owned by the library; may grow at the end. */
@@ -308,7 +310,8 @@ GX_API gx_status gx_config_set(gx_config *config, const char *name, const char *
 /* Opens a context; config may be NULL. On success the caller owns *ctx and releases it with
  * gx_close; on failure *ctx is NULL. Opens no device yet. Any thread; does not block. A context
  * does not survive fork(); the child may open its own. If the parent had a context open that had
- * listed or used WebGPU devices, the child has no "webgpu:gl" devices. */
+ * listed or used WebGPU devices, the child has no "webgpu:gl" devices; if it ever had one that had
+ * listed or used CUDA devices, the child has none of these. */
 GX_API gx_status gx_open(const gx_config *config, gx_ctx **ctx);
 
 /* Closes the context and clears the caller's pointer; NULL and a pointer to NULL are allowed. No
@@ -324,7 +327,8 @@ enum {
     GX_DEVICE_REFERENCE = 2,
     GX_DEVICE_VULKAN = 3,
     GX_DEVICE_SIM = 4, /* real results, simulated time */
-    GX_DEVICE_WEBGPU = 5
+    GX_DEVICE_WEBGPU = 5,
+    GX_DEVICE_CUDA = 6
 };
 
 /* Output. */
@@ -351,6 +355,7 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
  *                          ("vulkan:uuid=6d65"), or "vulkan" for the first one
  *   "webgpu:vulkan:0"      also gl, dx12 and metal where the platform has them; "webgpu:gl" or
  *                          "webgpu" for the first one
+ *   "cuda:0"               also by part of the name, by UUID prefix, or "cuda", as for vulkan
  *   "sim:FILE"             for tests: real results, timing as on the machine described in FILE
  *   "fault:WHAT@N:DEVICE"  for tests: wraps DEVICE and injects a fault at its Nth call; WHAT is
  *                          fail, oom, lose, hang or corrupt (doc/design.md)

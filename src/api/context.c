@@ -21,8 +21,8 @@
 /* Replaces the caller's strings by copies. On failure the rest are NULL. */
 static gx_status own_strings(gx_config *config)
 {
-    const char **strings[] = {&config->device, &config->cpumask, &config->webgpu_backends,
-                              &config->wgpu_library, &config->cache_dir};
+    const char **strings[] = {&config->device,       &config->cpumask,   &config->webgpu_backends,
+                              &config->wgpu_library, &config->cache_dir, &config->cuda_library};
     gx_status s = GX_OK;
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         if (!*strings[i])
@@ -42,6 +42,7 @@ static void ctx_free(gx_ctx *ctx)
     gx__free(&config.allocator, (void *)(uintptr_t)config.webgpu_backends);
     gx__free(&config.allocator, (void *)(uintptr_t)config.wgpu_library);
     gx__free(&config.allocator, (void *)(uintptr_t)config.cache_dir);
+    gx__free(&config.allocator, (void *)(uintptr_t)config.cuda_library);
     gx__free(&config.allocator, ctx);
 }
 

@@ -33,6 +33,7 @@ struct gx_instance {
     pthread_mutex_t trace_lock;
     struct gx_trace *trace; /* under the lock; NULL: no trace. See trace.h */
     void *webgpu;           /* owned by the WebGPU backend, like: */
+    void *cuda;             /* the CUDA backend's, and: */
     void *vulkan; /* owned by the Vulkan backend, under its own lock; freed by its `stop` */
 };
 

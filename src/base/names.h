@@ -18,7 +18,8 @@
     X(GX_DEVICE_REFERENCE, 2, "reference")                                                         \
     X(GX_DEVICE_VULKAN, 3, "vulkan")                                                               \
     X(GX_DEVICE_SIM, 4, "sim")                                                                     \
-    X(GX_DEVICE_WEBGPU, 5, "webgpu")
+    X(GX_DEVICE_WEBGPU, 5, "webgpu")                                                               \
+    X(GX_DEVICE_CUDA, 6, "cuda")
 #define GX__PATH_LIST(X)                                                                           \
     X(GX_PATH_AUTO, 0, "auto")                                                                     \
     X(GX_PATH_HOST_VISIBLE, 1, "host-visible")                                                     \

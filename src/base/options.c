@@ -51,6 +51,8 @@ enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
       "WebGPU backends allowed, comma-separated: vulkan gl dx12 metal")                            \
     X(wgpu_library, TEXT, "wgpu-library", "GPUEXEC_WGPU_LIBRARY", "FILE",                          \
       "path of the wgpu-native library (default: the system's search path)")                       \
+    X(cuda_library, TEXT, "cuda-library", "GPUEXEC_CUDA_LIBRARY", "FILE",                          \
+      "path of the CUDA driver's library (default: libcuda.so.1 on the system's search path)")     \
     X(cache_dir, TEXT, "cache-dir", "GPUEXEC_CACHE_DIR", "FOLDER",                                 \
       "directory for cache files, or 'none'")
 

@@ -317,6 +317,10 @@ void gx__device_close(struct gx_device *device);
 void gx__vulkan_list_lock(void);
 void gx__vulkan_list_unlock(void);
 
+/* Whether a device of CUDA, automatic itself, is the GPU with this UUID; with NULL: any GPU. The
+ * other backends ask, because a GPU must not be chosen twice. */
+bool gx__cuda_reaches(struct gx_instance *instance, const uint8_t uuid[16]);
+
 /* False in a program linked with -static. It can open a shared library, but the C library that
  * comes with that is a second one, in which drivers crash. */
 bool gx__can_load_drivers(void);
@@ -329,6 +333,7 @@ void gx__device_stop(struct gx_instance *instance);
 extern const struct gx_device_ops gx__cpu_ops;
 extern const struct gx_device_ops gx__vulkan_ops;
 extern const struct gx_device_ops gx__webgpu_ops;
+extern const struct gx_device_ops gx__cuda_ops;
 extern const struct gx_device_ops gx__sim_ops;
 
 /* "fault:WHAT@N:DEVICE": wraps any device and injects a fault at its Nth call. The inner device is

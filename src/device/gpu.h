@@ -190,6 +190,13 @@ struct gx_launch {
 gx_status gx__gpu_launch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
                          const struct gx_pass *pass, struct gx_launch *launch);
 
+/* ---- select.c ---- */
+
+/* Whether the text after the backend's name refers to the device: empty, the number in its name
+ * ("vulkan:0"), "uuid=" and a beginning of the UUID, or a part of what the driver calls it. */
+bool gx__gpu_selected(const char *selector, const char *name, const char *driver_name,
+                      const uint8_t uuid[16]);
+
 /* ---- gpu_calibrate.c ---- */
 
 /* Cache files of this device; their names end in `what`. Free *data with gx__free. */

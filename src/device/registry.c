@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct gx_device_ops *const backends[] = {&gx__cpu_ops, &gx__vulkan_ops,
-                                                       &gx__webgpu_ops, &gx__sim_ops};
+static const struct gx_device_ops *const backends[] = {
+    &gx__cpu_ops, &gx__vulkan_ops, &gx__webgpu_ops, &gx__cuda_ops, &gx__sim_ops};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
 gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)

@@ -2,8 +2,8 @@
  *
  * A GPU operation as a list of passes: which kernel, over how many invocations, with which
  * bindings. The planner is a pure function of the operation's key, the number of elements and a few
- * device properties. Vulkan and WebGPU launch the list; sim derives its simulated time from the
- * same list.
+ * device properties. Vulkan, CUDA and WebGPU launch the list; sim derives its simulated time from
+ * the same list.
  */
 #ifndef GX_OP_PASSES_H
 #define GX_OP_PASSES_H

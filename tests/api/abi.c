@@ -203,12 +203,14 @@ static void inputs_of_newer_callers(void **state)
         input_fn take;
         const void *input;
         size_t size;
+        const struct gx_layout *layout;
         const char *name;
-    } inputs[] = {{take_config, &config, sizeof config, "gx_config"},
-                  {take_run_opts, &opts, sizeof opts, "gx_run_opts"},
-                  {take_submit_opts, &opts, sizeof opts, "gx_run_opts"},
-                  {take_estimate_opts, &opts, sizeof opts, "gx_run_opts"},
-                  {take_calibration, &settings, sizeof settings, "gx_calibration"}};
+    } inputs[] = {
+        {take_config, &config, sizeof config, &gx__config_layout, "gx_config"},
+        {take_run_opts, &opts, sizeof opts, &gx__run_opts_layout, "gx_run_opts"},
+        {take_submit_opts, &opts, sizeof opts, &gx__run_opts_layout, "gx_run_opts"},
+        {take_estimate_opts, &opts, sizeof opts, &gx__run_opts_layout, "gx_run_opts"},
+        {take_calibration, &settings, sizeof settings, &gx__calibration_layout, "gx_calibration"}};
     for (size_t i = 0; i < GXT_COUNT(inputs); i++) {
         _Alignas(16) char memory[512 + TAIL] = {0};
         size_t size = inputs[i].size + TAIL;
@@ -223,7 +225,7 @@ static void inputs_of_newer_callers(void **state)
         assert_non_null(strstr(gx_last_message(), inputs[i].name));
         assert_non_null(strstr(gx_last_message(), "newer gpuexec.h"));
         memory[inputs[i].size] = 0;
-        const size_t wrong[] = {1, inputs[i].size - 1, 65537};
+        const size_t wrong[] = {1, inputs[i].layout->first - 1, 65537};
         for (size_t k = 0; k < GXT_COUNT(wrong); k++) {
             memcpy(memory, &wrong[k], sizeof wrong[k]);
             assert_int_equal(inputs[i].take(memory), GX_ERR_INVALID);

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "base/abi.h"
 #include "support/harness.h"
 #include "support/heap.h"
 
@@ -100,7 +101,8 @@ static void values_have_names(void **state)
 {
     (void)state;
     check_names(gx_log_level_name, 1, NAMES("error", "warning", "info"));
-    check_names(gx_device_kind_name, 1, NAMES("cpu", "reference", "vulkan", "sim", "webgpu"));
+    check_names(gx_device_kind_name, 1,
+                NAMES("cpu", "reference", "vulkan", "sim", "webgpu", "cuda"));
     check_names(gx_path_name, 0, NAMES("auto", "host-visible", "device-local", "direct"));
     check_names(gx_mode_name, 0, NAMES("auto", "sequential", "single-submit", "pipelined"));
     check_names(gx_policy_name, 0, NAMES("auto", "cpu", "gpu", "latency", "throughput"));
@@ -246,7 +248,8 @@ static void options_table(void **state)
                                           {"policy", "GPUEXEC_POLICY"},
                                           {"sample-every", "GPUEXEC_SAMPLE_EVERY"},
                                           {"webgpu-backends", "GPUEXEC_WEBGPU_BACKENDS"},
-                                          {"wgpu-library", "GPUEXEC_WGPU_LIBRARY"}};
+                                          {"wgpu-library", "GPUEXEC_WGPU_LIBRARY"},
+                                          {"cuda-library", "GPUEXEC_CUDA_LIBRARY"}};
     assert_non_null(gx_option_get(GXT_COUNT(want) - 1));
     assert_null(gx_option_get(GXT_COUNT(want)));
     assert_null(gx_option_get(UINT32_MAX));
@@ -568,7 +571,7 @@ static void bad_configs_are_refused(void **state)
 static void wrong_struct_sizes_are_refused(void **state)
 {
     (void)state;
-    const size_t wrong[] = {1, 4, 8, sizeof(gx_config) - 1, 65537, SIZE_MAX};
+    const size_t wrong[] = {1, 4, 8, gx__config_layout.first - 1, 65537, SIZE_MAX};
     for (size_t i = 0; i < GXT_COUNT(wrong); i++) {
         gx_config config = {.struct_size = wrong[i]};
         gx_ctx *ctx = (gx_ctx *)&config;

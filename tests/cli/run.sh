@@ -29,7 +29,7 @@ export GPUEXEC LC_ALL=C TERM=dumb GX_TEST_DATA=$here/../report/data
 unset NO_COLOR GPUEXEC_DEVICE GPUEXEC_CPUMASK GPUEXEC_THREADS GPUEXEC_DISPATCH_ELEMS GPUEXEC_PATH \
     GPUEXEC_VALIDATE GPUEXEC_CACHE_DIR GPUEXEC_MODE GPUEXEC_STREAM_CHUNK_ELEMS GPUEXEC_DEVICE_MEMORY \
     GPU_DEVICE_LOCAL GPU_STREAM_CHUNK_ELEMS GPUEXEC_WEBGPU_BACKENDS SUPERVM_WGPU_BACKENDS \
-    GPUEXEC_WGPU_LIBRARY
+    GPUEXEC_WGPU_LIBRARY GPUEXEC_CUDA_LIBRARY
 # The cases must not depend on the installed drivers; a case that needs a driver names its file, and
 # one that needs wgpu-native restores the path.
 export VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
@@ -38,6 +38,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/.hidden"
 echo "no library" >"$scratch/.hidden/libwgpu_native.so"
+echo "no library" >"$scratch/.hidden/libcuda.so.1"
 export GX_TEST_LIBRARY_PATH=$LD_LIBRARY_PATH
 export LD_LIBRARY_PATH=$scratch/.hidden${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 

@@ -111,7 +111,7 @@ static void add_devices(void)
     for (size_t i = 0; i < count; i++) {
         if (!infos[i].usable || infos[i].kind == GX_DEVICE_WEBGPU)
             continue;
-        if (infos[i].kind == GX_DEVICE_VULKAN) {
+        if (infos[i].kind == GX_DEVICE_VULKAN || infos[i].kind == GX_DEVICE_CUDA) {
             add_gpu(infos[i].name, strstr(infos[i].description, "llvmpipe") != NULL);
             continue;
         }

@@ -17,7 +17,7 @@
 
 enum { N = 100, GUARD = 0x5c };
 
-enum { DEVICES_MAX = 7 + GXT_WEBGPU };
+enum { DEVICES_MAX = 8 + GXT_WEBGPU };
 
 static const char *device_names[DEVICES_MAX] = {"cpu",
                                                 "ref",
@@ -534,13 +534,13 @@ static void kernels_that_do_not_exist(void)
     }
 }
 
-/* The kernels for benchmarks, if the device has them: a GPU does, but WGSL lacks what the
- * arithmetic roof needs. */
+/* The kernels for benchmarks, if the device has them: a GPU does, but neither WGSL nor PTX has the
+ * arithmetic roof. */
 static bool benchmark_kernel(const struct gx_kernel_key *key, struct gx_kernel *kernel)
 {
     gx_status status = device.ops->kernel(&device, key, kernel);
-    bool has = device.info.kind == GX_DEVICE_VULKAN ||
-               (device.info.kind == GX_DEVICE_WEBGPU && key->op != GX_OP_ROOF);
+    bool some = device.info.kind == GX_DEVICE_WEBGPU || device.info.kind == GX_DEVICE_CUDA;
+    bool has = device.info.kind == GX_DEVICE_VULKAN || (some && key->op != GX_OP_ROOF);
     assert_int_equal(status, has ? GX_OK : GX_ERR_UNSUPPORTED);
     return status == GX_OK;
 }
@@ -984,6 +984,8 @@ static int find_devices(void **state)
     gxt_clear_environment();
     gxt_enter_machines();
     device_names[device_count] = gxt_vulkan();
+    device_count += device_names[device_count] != NULL;
+    device_names[device_count] = gxt_cuda();
     device_count += device_names[device_count] != NULL;
     device_count += gxt_webgpu(device_names + device_count);
     return 0;

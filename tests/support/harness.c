@@ -84,6 +84,20 @@ const char *gxt_vulkan(void)
     return NULL;
 }
 
+const char *gxt_cuda(void)
+{
+    static const char name[] = "cuda:0";
+    gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
+    size_t count = GXT_COUNT(infos);
+    gx_ctx *ctx = gxt_open(NULL);
+    assert_int_equal(gx_devices(ctx, infos, &count), GX_OK);
+    gx_close(&ctx);
+    for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++)
+        if (infos[i].usable && !strcmp(infos[i].name, name))
+            return name;
+    return NULL;
+}
+
 size_t gxt_webgpu(const char *names[GXT_WEBGPU])
 {
     static const char *const wanted[GXT_WEBGPU] = {"webgpu:vulkan:0", "webgpu:gl:0"};

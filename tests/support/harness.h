@@ -40,6 +40,9 @@ int gxt_small(void);
  * there cannot be one: a run without it tests too little to pass. */
 const char *gxt_vulkan(void);
 
+/* "cuda:0", or NULL where it is not usable: no software stands in for it. */
+const char *gxt_cuda(void);
+
 /* The WebGPU devices under test: one over Vulkan, one over OpenGL. Fails the test if one of them is
  * missing; 0 only if GX_TEST_NO_WEBGPU says that there can be none. */
 #define GXT_WEBGPU 2

@@ -197,6 +197,15 @@ static void destroy_instance(struct vk_loader *loader)
     loader->handle = VK_NULL_HANDLE;
 }
 
+/* A GPU must not be chosen twice: CUDA is faster where it is available. */
+static void leave_to_cuda(struct vk_loader *loader, struct gx_instance *instance)
+{
+    for (size_t i = 0; i < loader->count; i++)
+        if (loader->physical[i].info.automatic &&
+            gx__cuda_reaches(instance, loader->physical[i].uuid))
+            loader->physical[i].info.automatic = 0;
+}
+
 static void start(struct vk_loader *loader, struct gx_instance *instance)
 {
     struct vk_entry entry;
@@ -207,6 +216,7 @@ static void start(struct vk_loader *loader, struct gx_instance *instance)
                      "driver, such as mesa-vulkan-drivers");
     else if (create_instance(loader, instance, &entry))
         gx__vk_list_devices(loader);
+    leave_to_cuda(loader, instance);
     if (loader->count)
         return;
     if (!loader->why_none[0])

@@ -6,9 +6,7 @@
  */
 #include "device/vulkan/vulkan.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXTENSIONS_MAX 512
@@ -177,52 +175,11 @@ void gx__vk_list_devices(struct vk_loader *loader)
 
 /* ---- finding one ---- */
 
-/* Whether the UUID begins with the hexadecimal text, ignoring '-'. */
-static bool uuid_begins(const uint8_t *uuid, const char *text)
-{
-    size_t digit = 0;
-    for (; *text; text++) {
-        if (*text == '-')
-            continue;
-        if (!isxdigit((unsigned char)*text) || digit == 2 * VK_UUID_SIZE)
-            return false;
-        char c[2] = {*text, 0};
-        unsigned value = (unsigned)strtoul(c, NULL, 16);
-        if ((uuid[digit / 2] >> (digit % 2 ? 0 : 4) & 15u) != value)
-            return false;
-        digit++;
-    }
-    return digit > 0;
-}
-
-static bool contains(const char *text, const char *part)
-{
-    for (; *text; text++) {
-        size_t i = 0;
-        while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-            i++;
-        if (!part[i])
-            return true;
-    }
-    return false;
-}
-
-static bool matches(const struct vk_physical *p, const char *selector)
-{
-    static const char uuid[] = "uuid=";
-    if (!*selector)
-        return true;
-    if (!selector[strspn(selector, "0123456789")])
-        return !strcmp(strchr(p->info.name, ':') + 1, selector);
-    if (!strncmp(selector, uuid, strlen(uuid)))
-        return uuid_begins(p->uuid, selector + strlen(uuid));
-    return contains(p->properties.deviceName, selector);
-}
-
 const struct vk_physical *gx__vk_match(const struct vk_loader *loader, const char *selector)
 {
     for (size_t i = 0; i < loader->count; i++)
-        if (matches(&loader->physical[i], selector))
+        if (gx__gpu_selected(selector, loader->physical[i].info.name,
+                             loader->physical[i].properties.deviceName, loader->physical[i].uuid))
             return &loader->physical[i];
     return NULL;
 }

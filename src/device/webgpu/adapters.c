@@ -136,11 +136,11 @@ static void list_backend(struct wg_loader *loader, enum gx_webgpu_backend backen
     }
 }
 
-/* A GPU must not be chosen twice. The Vulkan device covers those with Vulkan; OpenGL is for
- * machines without anything better. */
-static void set_automatic(struct wg_loader *loader)
+/* A GPU must not be chosen twice. The Vulkan device covers those with Vulkan; OpenGL, which does
+ * not tell their UUID, is for machines without anything better. */
+static void set_automatic(struct wg_loader *loader, struct gx_instance *instance)
 {
-    bool better = false;
+    bool better = gx__cuda_reaches(instance, NULL);
     for (size_t i = 0; i < loader->count; i++)
         better |= loader->adapters[i].backend != GX_WEBGPU_GL && !loader->adapters[i].software;
     for (size_t i = 0; i < loader->count; i++) {
@@ -171,7 +171,7 @@ static void start(struct wg_loader *loader, struct gx_instance *instance)
         for (enum gx_webgpu_backend b = 0; b < GX_WEBGPU_BACKENDS; b++)
             if (wanted >> b & 1)
                 list_backend(loader, b);
-        set_automatic(loader);
+        set_automatic(loader, instance);
         if (!loader->count)
             say_none(loader, instance, wanted);
     }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recording. A command is a list of copies, launches and stamps that each submit repeats on a
+ * stream, where they run one after the other, so barriers need nothing. A recycled command keeps
+ * its list and its events: steady work creates nothing new.
+ */
+#include "device/cuda/cuda.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#define ROOM_FIRST 16u
+
+/* ---- making and ending commands ---- */
+
+void gx__cu_cmd_free(struct cu_device *device, struct cu_cmd *cmd)
+{
+    if (cmd->origin && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+        for (int i = 0; i < GX_STAMPS; i++)
+            if (cmd->stamps[i])
+                device->fn->EventDestroy(cmd->stamps[i]);
+        device->fn->EventDestroy(cmd->origin);
+        gx__cu_leave(device);
+    }
+    gx__free(cu_allocator(device), cmd->ops);
+    gx__free(cu_allocator(device), cmd);
+}
+
+static struct cu_cmd *take_idle(struct cu_device *device, enum gx_queue queue)
+{
+    pthread_mutex_lock(&device->idle_lock);
+    struct cu_cmd *cmd = device->idle[queue];
+    if (cmd)
+        device->idle[queue] = cmd->next_idle;
+    pthread_mutex_unlock(&device->idle_lock);
+    return cmd;
+}
+
+gx_status gx__cu_begin(struct gx_device *base, enum gx_queue queue, struct gx_cmd **out)
+{
+    struct cu_device *device = cu_of(base);
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s != GX_OK)
+        return s;
+    struct cu_cmd *cmd = take_idle(device, queue);
+    if (!cmd)
+        cmd = gx__alloc(cu_allocator(device), sizeof *cmd);
+    if (!cmd)
+        return GX_ERR_OUT_OF_MEMORY;
+    cmd->base.device = base;
+    cmd->queue = queue;
+    cmd->failed = GX_OK;
+    cmd->count = 0;
+    cmd->stamped = 0;
+    cmd->point = 0;
+    *out = &cmd->base;
+    return GX_OK;
+}
+
+void gx__cu_commands_close(struct cu_device *device)
+{
+    for (int q = 0; q < CU_QUEUES; q++)
+        for (struct cu_cmd *cmd = device->idle[q], *next; cmd; cmd = next) {
+            next = cmd->next_idle;
+            gx__cu_cmd_free(device, cmd);
+        }
+}
+
+/* ---- recording ---- */
+
+/* The next entry; NULL, with cmd->failed, if there is no memory for it. */
+static struct cu_op *next_op(struct cu_cmd *cmd, enum cu_op_kind kind)
+{
+    const gx_allocator *allocator = cu_allocator(cu_cmd_device(cmd));
+    if (cmd->failed != GX_OK)
+        return NULL;
+    if (cmd->count == cmd->room) {
+        size_t room = cmd->room ? 2 * cmd->room : ROOM_FIRST;
+        struct cu_op *ops = gx__alloc(allocator, room * sizeof *ops);
+        if (!ops) {
+            cmd->failed = GX_ERR_OUT_OF_MEMORY;
+            return NULL;
+        }
+        if (cmd->count)
+            memcpy(ops, cmd->ops, cmd->count * sizeof *ops);
+        gx__free(allocator, cmd->ops);
+        cmd->ops = ops;
+        cmd->room = room;
+    }
+    struct cu_op *op = &cmd->ops[cmd->count++];
+    op->kind = kind;
+    return op;
+}
+
+void gx__cu_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct cu_op *op = regions[i].size ? next_op((struct cu_cmd *)base, CU_COPY) : NULL;
+        if (!op)
+            continue;
+        op->copy.to = cu_address(&regions[i].to);
+        op->copy.from = cu_address(&regions[i].from);
+        op->copy.bytes = regions[i].size;
+    }
+}
+
+void gx__cu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier)
+{
+    (void)cmd;
+    (void)barrier;
+}
+
+static void launch_pass(struct cu_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
+{
+    struct gx_launch launch;
+    cmd->failed = gx__gpu_launch(&cu_cmd_device(cmd)->gpu, d, pass, &launch);
+    struct cu_op *op = next_op(cmd, CU_LAUNCH);
+    if (!op)
+        return;
+    const struct cu_kernel *kernel = launch.pipeline;
+    op->launch.function = kernel->function;
+    op->launch.workgroup = kernel->workgroup;
+    op->launch.x = launch.x;
+    op->launch.y = launch.y;
+    op->launch.z = launch.z;
+    for (int i = 0; i < GX_BINDINGS; i++)
+        op->launch.args.bind[i] = cu_address(&launch.bind[i]);
+    memcpy(op->launch.args.push, launch.push.words, sizeof op->launch.args.push);
+}
+_Static_assert(sizeof((struct gx_ptx_args *)0)->bind == GX_BINDINGS * sizeof(uint64_t),
+               "kernel/ptx.h");
+
+void gx__cu_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
+{
+    struct cu_cmd *cmd = (struct cu_cmd *)base;
+    const struct gx_gpu_kernel *k = d->kernel.impl;
+    struct gx_passes passes;
+    if (cmd->failed != GX_OK)
+        return;
+    gx__passes(&d->kernel.key, d->n, &k->facts, &passes);
+    for (uint32_t i = 0; i < passes.count && cmd->failed == GX_OK; i++)
+        launch_pass(cmd, d, &passes.pass[i]);
+}
+
+/* ---- time stamps ---- */
+
+/* The origin last: a command that has it has all. */
+static gx_status create_events(struct cu_device *device, struct cu_cmd *cmd)
+{
+    gx_status s = cmd->origin ? GX_OK : gx__cu_enter(device);
+    if (s != GX_OK || cmd->origin)
+        return s;
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < GX_STAMPS && r == CUDA_SUCCESS; i++)
+        if (!cmd->stamps[i])
+            r = device->fn->EventCreate(&cmd->stamps[i], CU_EVENT_DEFAULT);
+    if (r == CUDA_SUCCESS)
+        r = device->fn->EventCreate(&cmd->origin, CU_EVENT_DEFAULT);
+    if (r != CUDA_SUCCESS) {
+        cmd->origin = NULL;
+        for (int i = 0; i < GX_STAMPS; i++) {
+            if (cmd->stamps[i])
+                device->fn->EventDestroy(cmd->stamps[i]);
+            cmd->stamps[i] = NULL;
+        }
+    }
+    gx__cu_leave(device);
+    return gx__cu_status(device, r, "cuEventCreate");
+}
+
+void gx__cu_stamp(struct gx_cmd *base, uint32_t slot)
+{
+    struct cu_cmd *cmd = (struct cu_cmd *)base;
+    if (cmd->failed != GX_OK || slot >= GX_STAMPS)
+        return;
+    cmd->failed = create_events(cu_cmd_device(cmd), cmd);
+    struct cu_op *op = next_op(cmd, CU_STAMP);
+    if (!op)
+        return;
+    op->slot = slot;
+    cmd->stamped |= 1u << slot;
+}
+
+/* Events only tell the time between two of them. A submit records one on a stream that is never
+ * busy, so it happens at once: that is submitted_ns. The rest is between then and now in any
+ * case. */
+gx_status gx__cu_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+{
+    struct cu_cmd *cmd = (struct cu_cmd *)base;
+    struct cu_device *device = cu_cmd_device(cmd);
+    if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
+        return GX_ERR_INVALID;
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    /* The command may be done before that stream has come to its event. */
+    s = gx__cu_status(device, device->fn->StreamSynchronize(device->clock), "cuStreamSynchronize");
+    uint64_t room = gx__now_ns() - cmd->submitted_ns, least = 0;
+    for (uint32_t i = 0; i < count && s == GX_OK; i++) {
+        float ms = 0;
+        s = gx__cu_status(device, device->fn->EventElapsedTime(&ms, cmd->origin, cmd->stamps[i]),
+                          "cuEventElapsedTime");
+        double after = (double)ms * 1e6;
+        least = after <= (double)least ? least : after < (double)room ? (uint64_t)after : room;
+        ns[i] = cmd->submitted_ns + least;
+    }
+    gx__cu_leave(device);
+    return s == GX_ERR_TIMEOUT ? GX_ERR_DEVICE : s;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the CUDA device. One file per concern: library.c (finding the driver),
+ * list.c (list of devices), device.c (open, close, errors), memory.c, commands.c (recording),
+ * submit.c (queues and points), kernel.c (modules), measure.c (speeds).
+ */
+#ifndef GX_DEVICE_CUDA_CUDA_H
+#define GX_DEVICE_CUDA_CUDA_H
+
+#include "device/cuda/driver.h"
+#include "device/gpu.h"
+#include "kernel/ptx.h"
+
+#define CU_NAME        "cuda"
+#define CU_DEVICES_MAX 16
+#define CU_QUEUES      3  /* one per enum gx_queue */
+#define CU_RING        64 /* points of a queue that have an event of their own */
+
+/* ---- library.c ---- */
+
+/* Opens the driver and starts it; otherwise `why` says what is missing. */
+bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *version, char *why,
+                    size_t size);
+
+/* ---- list.c: one list for the life of a context ---- */
+
+struct cu_listed {
+    CUdevice handle;
+    CUuuid uuid;
+    char name[64];
+    int capability; /* 90: 9.0 */
+    gx_device_info info;
+};
+
+struct cu_loader {
+    struct cu_fn fn;
+    int version; /* 12040: CUDA 12.4 */
+    size_t count;
+    struct cu_listed devices[CU_DEVICES_MAX];
+    char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
+};
+
+gx_status gx__cu_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
+gx_status gx__cu_find(struct gx_instance *instance, const char *name, gx_device_info *info,
+                      char *message, size_t message_size);
+void gx__cu_stop(struct gx_instance *instance);
+/* The list, made on first use; NULL if memory ran out. */
+struct cu_loader *gx__cu_loader(struct gx_instance *instance);
+const struct cu_listed *gx__cu_match(const struct cu_loader *loader, const char *selector);
+
+/* ---- device.c ---- */
+
+struct cu_queue {
+    CUstream stream;
+    pthread_mutex_t lock;
+    uint64_t submitted;               /* last value allocated; under lock */
+    _Atomic uint64_t reached;         /* last value seen */
+    const volatile uint64_t *counter; /* host address of what the stream writes, and ... */
+    CUdeviceptr counter_at;           /* ... the device's */
+    CUevent done[CU_RING];            /* of points; that of point v is done[v % CU_RING] */
+};
+
+struct cu_cmd;
+
+struct cu_device {
+    struct gx_gpu gpu;
+    const struct cu_loader *loader;
+    const struct cu_fn *fn;
+    const struct cu_listed *listed;
+    CUcontext context;   /* the device's primary one, which the CUDA runtime uses as well */
+    bool counts;         /* streams write counters; otherwise the host asks about events */
+    atomic_bool hung;    /* lost because work never ended: waiting for it would not end either */
+    uint64_t host_bytes; /* of the machine: an allocation beyond that only does harm */
+
+    struct cu_queue queue[CU_QUEUES];
+    struct gx_mem counters;
+    CUstream clock; /* never busy, see gx__cu_stamps */
+
+    pthread_mutex_t idle_lock;
+    struct cu_cmd *idle[CU_QUEUES];
+};
+
+static inline struct cu_device *cu_of(const struct gx_device *device)
+{
+    return device->impl;
+}
+
+static inline struct cu_device *cu_of_gpu(const struct gx_gpu *gpu)
+{
+    return cu_of(gpu->base);
+}
+
+static inline const gx_allocator *cu_allocator(const struct cu_device *device)
+{
+    return &device->gpu.base->instance->config.allocator;
+}
+
+/* Converts every CUresult to a status: remembers a lost device and logs the failure. `what` names
+ * the call. */
+gx_status gx__cu_failed(struct cu_device *device, CUresult result, const char *what);
+static inline gx_status gx__cu_status(struct cu_device *device, CUresult result, const char *what)
+{
+    return result == CUDA_SUCCESS ? GX_OK : gx__cu_failed(device, result, what);
+}
+
+/* The driver works on the calling thread's current context. Any call on the device, except for
+ * those that need none, is between these two; what the caller had is current again after them. */
+gx_status gx__cu_enter(struct cu_device *device);
+void gx__cu_leave(struct cu_device *device);
+
+/* ---- memory.c: the handle of a gx_mem is its device address ---- */
+
+static inline CUdeviceptr cu_address(const struct gx_binding *binding)
+{
+    return (CUdeviceptr)(uintptr_t)binding->mem->handle + binding->offset;
+}
+
+gx_status gx__cu_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
+                           struct gx_mem *mem);
+gx_status gx__cu_mem_import(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
+void gx__cu_mem_free(struct gx_device *device, struct gx_mem *mem);
+gx_status gx__cu_map(struct gx_device *device, struct gx_mem *mem, void **host);
+void gx__cu_unmap(struct gx_device *device, struct gx_mem *mem);
+
+/* ---- kernel.c ---- */
+
+/* A pipeline. */
+struct cu_kernel {
+    CUmodule module;
+    CUfunction function;
+    uint32_t workgroup;
+};
+
+/* The table of kernels; tests replace it. */
+struct cu_kernels {
+    const struct gx_ptx *first;
+    const size_t *count;
+};
+extern struct cu_kernels gx__cu_kernels;
+
+/* Whether there is a kernel for everything that Vulkan devices can do. */
+bool gx__cu_complete(void);
+/* For struct gx_gpu_ops. */
+uint64_t gx__cu_kernels_hash(void);
+uint32_t gx__cu_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
+const char *gx__cu_variant_name(const struct gx_gpu *gpu, gx_field field,
+                                enum gx_shader_family family, uint32_t variant);
+struct gx_choice gx__cu_guess(enum gx_shader_family family);
+void gx__cu_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                  struct gx_choice choice, struct gx_pass_facts *facts);
+struct gx_choice gx__cu_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
+gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
+gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t why_size);
+void gx__cu_drop(struct gx_gpu *gpu, void *pipeline);
+
+/* ---- measure.c ---- */
+
+/* For struct gx_gpu_ops. */
+gx_status gx__cu_measure(struct gx_gpu *gpu);
+
+/* ---- commands.c, submit.c ---- */
+
+enum cu_op_kind { CU_COPY, CU_LAUNCH, CU_STAMP };
+
+/* One thing that a command does. The driver records nothing: a submit repeats the list. */
+struct cu_op {
+    enum cu_op_kind kind;
+    uint32_t slot; /* of a stamp */
+    union {
+        struct {
+            CUdeviceptr to, from;
+            size_t bytes;
+        } copy;
+        struct {
+            CUfunction function;
+            uint32_t x, y, z, workgroup;
+            struct gx_ptx_args args;
+        } launch;
+    };
+};
+
+struct cu_cmd {
+    struct gx_cmd base;
+    struct cu_cmd *next_idle;
+    enum gx_queue queue;
+    gx_status failed; /* error during recording */
+    struct cu_op *ops;
+    size_t count, room;
+    uint32_t stamped; /* a bit for each slot */
+    uint64_t point;   /* of the last submit; 0: none */
+    uint64_t submitted_ns;
+    CUevent stamps[GX_STAMPS], origin; /* created by the first stamp */
+};
+
+static inline struct cu_device *cu_cmd_device(const struct cu_cmd *cmd)
+{
+    return cu_of(cmd->base.device);
+}
+
+void gx__cu_cmd_free(struct cu_device *device, struct cu_cmd *cmd);
+void gx__cu_commands_close(struct cu_device *device);
+gx_status gx__cu_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
+void gx__cu_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
+void gx__cu_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
+void gx__cu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
+void gx__cu_stamp(struct gx_cmd *cmd, uint32_t slot);
+gx_status gx__cu_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+
+/* Streams, their counters and events. */
+gx_status gx__cu_queues_open(struct cu_device *device);
+void gx__cu_queues_close(struct cu_device *device);
+gx_status gx__cu_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
+                        struct gx_point *done);
+void gx__cu_recycle(struct gx_cmd *cmd);
+gx_status gx__cu_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
+bool gx__cu_reached(struct gx_device *device, struct gx_point point);
+
+#endif

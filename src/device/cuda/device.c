@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening and closing a CUDA device, the facts that the upper layers plan with, and the only place
+ * where a CUresult becomes a status.
+ */
+#include "device/cuda/cuda.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#define NOTHING_BYTES 256u
+/* Indices of words have 32 bits in places. */
+#define RANGE         (((uint64_t)1 << 34) - 1)
+#define BIND_ALIGN    16u /* of the widest access */
+#define GROUPS_MAX    2147483647u
+#define WORKGROUP_MAX 1024u
+
+/* ---- results ---- */
+
+/* After most errors of a kernel, and of the device, every call on the context fails in the same
+ * way. */
+static gx_status translate(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+        return GX_ERR_UNSUPPORTED;
+    case CUDA_ERROR_NOT_READY:
+        return GX_ERR_TIMEOUT;
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return GX_ERR_DEVICE_LOST;
+    default:
+        return GX_ERR_DEVICE;
+    }
+}
+
+gx_status gx__cu_failed(struct cu_device *device, CUresult result, const char *what)
+{
+    const char *name = NULL;
+    gx_status s = translate(result);
+    if (s == GX_ERR_TIMEOUT)
+        return s;
+    if (s == GX_ERR_DEVICE_LOST)
+        atomic_store(&device->gpu.lost, true);
+    if (device->fn->GetErrorName(result, &name) != CUDA_SUCCESS || !name)
+        name = "an unknown error";
+    gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %s failed with %s (%d): %s",
+            device->gpu.base->info.name, what, name, result, gx_status_message(s));
+    return s;
+}
+
+gx_status gx__cu_enter(struct cu_device *device)
+{
+    return gx__cu_status(device, device->fn->CtxPushCurrent(device->context), "cuCtxPushCurrent");
+}
+
+void gx__cu_leave(struct cu_device *device)
+{
+    CUcontext context;
+    device->fn->CtxPopCurrent(&context);
+}
+
+/* ---- cache files ---- */
+
+static void cache_key(const struct gx_gpu *gpu, uint8_t key[GX_CACHE_KEY_BYTES])
+{
+    const struct cu_device *device = cu_of_gpu(gpu);
+    const uint32_t words[] = {(uint32_t)device->loader->version,
+                              (uint32_t)device->listed->capability,
+                              GX_VERSION_MAJOR << 24 | GX_VERSION_MINOR << 12 | GX_VERSION_PATCH};
+    memset(key, 0, GX_CACHE_KEY_BYTES);
+    memcpy(key, device->listed->uuid.bytes, sizeof device->listed->uuid.bytes);
+    memcpy(key + sizeof device->listed->uuid.bytes, words, sizeof words);
+}
+
+/* ---- open ---- */
+
+static bool has(const struct cu_device *device, int attribute)
+{
+    int value = 0;
+    return device->fn->DeviceGetAttribute(&value, attribute, device->listed->handle) ==
+               CUDA_SUCCESS &&
+           value;
+}
+
+static uint64_t host_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
+static void set_facts(struct cu_device *device)
+{
+    struct gx_device_facts *facts = &device->gpu.base->facts;
+    device->gpu.limits = (struct gx_gpu_limits){
+        .range = RANGE, .bind_align = BIND_ALIGN, .groups = GROUPS_MAX, .workgroup = WORKGROUP_MAX};
+    gx__gpu_limit_elements(&device->gpu, GX_INVERSE_DIRECT_INT64);
+    *facts = gx__gpu_facts(&device->gpu, false);
+    facts->mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
+                       GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED);
+    facts->queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE) | GX_QUEUE_BIT(GX_QUEUE_UPLOAD) |
+                    GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
+    if (has(device, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
+        facts->import_align = (size_t)sysconf(_SC_PAGESIZE);
+    facts->memory = device->gpu.base->info.memory_bytes;
+    facts->timestamps = true;
+}
+
+/* The primary context, so that memory of the caller's CUDA runtime has the same addresses here. One
+ * that was lost stays so until everyone in this process has released it. */
+static gx_status retain(struct cu_device *device)
+{
+    CUresult r = device->fn->DevicePrimaryCtxRetain(&device->context, device->listed->handle);
+    if (r != CUDA_SUCCESS)
+        device->context = NULL;
+    return gx__cu_status(device, r, "cuDevicePrimaryCtxRetain");
+}
+
+static gx_status open_parts(struct cu_device *device)
+{
+    gx_status s = retain(device);
+    if (s != GX_OK)
+        return s;
+    device->host_bytes = host_bytes();
+    device->counts = device->fn->StreamWriteValue64 &&
+                     has(device, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS);
+    set_facts(device);
+    s = gx__cu_queues_open(device);
+    if (s == GX_OK)
+        s = gx__cu_mem_alloc(device->gpu.base, GX_MEM_DEVICE, NOTHING_BYTES, &device->gpu.nothing);
+    return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
+}
+
+static const struct gx_gpu_ops gpu_ops = {.variants = gx__cu_variants,
+                                          .variant_name = gx__cu_variant_name,
+                                          .guess = gx__cu_guess,
+                                          .facts = gx__cu_facts,
+                                          .compile = gx__cu_compile,
+                                          .compile_own = gx__cu_compile_own,
+                                          .drop = gx__cu_drop,
+                                          .tune = gx__cu_tune,
+                                          .cache_key = cache_key,
+                                          .kernels_hash = gx__cu_kernels_hash,
+                                          .measure = gx__cu_measure};
+
+static gx_status cuda_open(struct gx_device *base)
+{
+    const struct cu_loader *loader = gx__cu_loader(base->instance);
+    struct cu_device *device = gx__alloc(&base->instance->config.allocator, sizeof *device);
+    if (!loader || !device) {
+        gx__free(&base->instance->config.allocator, device);
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    base->impl = device;
+    gx__gpu_open(&device->gpu, base, &gpu_ops);
+    device->loader = loader;
+    device->fn = &loader->fn;
+    device->listed = gx__cu_match(loader, strchr(base->info.name, ':') + 1);
+    pthread_mutex_init(&device->idle_lock, NULL);
+    for (int q = 0; q < CU_QUEUES; q++)
+        pthread_mutex_init(&device->queue[q].lock, NULL);
+    return open_parts(device);
+}
+
+/* ---- close ---- */
+
+static void release(struct cu_device *device)
+{
+    if (!device->context)
+        return;
+    if (device->gpu.nothing.handle)
+        gx__cu_mem_free(device->gpu.base, &device->gpu.nothing);
+    gx__cu_queues_close(device);
+    if (!atomic_load(&device->hung)) /* otherwise it would wait */
+        device->fn->DevicePrimaryCtxRelease(device->listed->handle);
+}
+
+static void cuda_close(struct gx_device *base)
+{
+    struct cu_device *device = base->impl;
+    if (!device)
+        return;
+    gx__gpu_calibration_save(&device->gpu);
+    gx__cu_commands_close(device);
+    gx__gpu_close(&device->gpu);
+    release(device);
+    for (int q = 0; q < CU_QUEUES; q++)
+        pthread_mutex_destroy(&device->queue[q].lock);
+    pthread_mutex_destroy(&device->idle_lock);
+    gx__free(&base->instance->config.allocator, device);
+    base->impl = NULL;
+}
+
+const struct gx_device_ops gx__cuda_ops = {
+    .name = CU_NAME,
+    .enumerate = gx__cu_enumerate,
+    .find = gx__cu_find,
+    .stop = gx__cu_stop,
+    .open = cuda_open,
+    .close = cuda_close,
+    .mem_alloc = gx__cu_mem_alloc,
+    .mem_import = gx__cu_mem_import,
+    .mem_free = gx__cu_mem_free,
+    .map = gx__cu_map,
+    .unmap = gx__cu_unmap,
+    .kernel = gx__gpu_kernel,
+    .refusal = gx__gpu_refusal,
+    .scratch = gx__gpu_scratch,
+    .begin = gx__cu_begin,
+    .copy = gx__cu_copy,
+    .dispatch = gx__cu_dispatch,
+    .barrier = gx__cu_barrier,
+    .stamp = gx__cu_stamp,
+    .stamps = gx__cu_stamps,
+    .submit = gx__cu_submit,
+    .recycle = gx__cu_recycle,
+    .wait = gx__cu_wait,
+    .reached = gx__cu_reached,
+};

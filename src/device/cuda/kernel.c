@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels: PTX from the build's table, completed with the operation's numbers, compiled by the
+ * driver for this GPU, and saved as machine code in a cache file of its own for the next process.
+ */
+#include "device/cuda/cuda.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define DEFAULT_WORKGROUP 128
+#define LOG_BYTES         1024
+
+struct cu_kernels gx__cu_kernels = {gx__ptx, &gx__ptx_count};
+
+/* ---- what there is ---- */
+
+/* The entry for a field and family with index `variant` among those; NULL: none. */
+static const struct gx_ptx *find(gx_field field, enum gx_shader_family family, uint32_t variant)
+{
+    for (size_t i = 0; i < *gx__cu_kernels.count; i++)
+        if (gx__cu_kernels.first[i].field == field && gx__cu_kernels.first[i].family == family &&
+            !variant--)
+            return &gx__cu_kernels.first[i];
+    return NULL;
+}
+
+bool gx__cu_complete(void)
+{
+    bool complete = true;
+    for (size_t i = 0; i < gx__shader_count && complete; i++)
+        complete = gx__shaders[i].family == GX_SHADER_ROOF ||
+                   find(gx__shaders[i].field, gx__shaders[i].family, 0);
+    return complete;
+}
+
+static uint64_t hash(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u; /* FNV-1a */
+    return h;
+}
+
+uint64_t gx__cu_kernels_hash(void)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < *gx__cu_kernels.count; i++)
+        h = hash(h, gx__cu_kernels.first[i].text);
+    return h;
+}
+
+uint32_t gx__cu_variants(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+{
+    uint32_t n = 0;
+    (void)gpu;
+    while (find(field, family, n))
+        n++;
+    return n;
+}
+
+const char *gx__cu_variant_name(const struct gx_gpu *gpu, gx_field field,
+                                enum gx_shader_family family, uint32_t variant)
+{
+    const struct gx_ptx *ptx = find(field, family, variant);
+    (void)gpu;
+    return ptx ? ptx->variant : "none";
+}
+
+/* Blocks have the size that the kernels of the family were written for. */
+struct gx_choice gx__cu_guess(enum gx_shader_family family)
+{
+    uint16_t workgroup = DEFAULT_WORKGROUP;
+    for (size_t i = *gx__cu_kernels.count; i-- > 0;)
+        if (gx__cu_kernels.first[i].family == family)
+            workgroup = (uint16_t)gx__cu_kernels.first[i].workgroup;
+    return (struct gx_choice){.workgroup = workgroup};
+}
+
+void gx__cu_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
+                  struct gx_choice choice, struct gx_pass_facts *facts)
+{
+    const struct gx_ptx *ptx = find(field, family, choice.variant);
+    (void)gpu;
+    facts->each = ptx ? ptx->each : 1;
+    facts->direct = GX_INVERSE_DIRECT_INT64;
+}
+
+/* Nothing to measure: the first variant is the best of its family. */
+struct gx_choice gx__cu_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
+{
+    struct gx_choice choice = gx__gpu_guess(gpu, family);
+    const struct gx_ptx *ptx = find(field, family, 0);
+    if (ptx)
+        choice.workgroup = (uint16_t)ptx->workgroup;
+    return choice;
+}
+
+/* ---- completing the text ---- */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* If one of the words is here: its number, and its length. */
+static size_t word_at(const char *text, const struct gx_pipeline_key *key, uint32_t *number)
+{
+    static const char *const words[] = {GX_PTX_OP, GX_PTX_CHECK, GX_PTX_REPEAT};
+    const uint32_t numbers[] = {key->op, key->check, key->repeat};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if (!strncmp(text, words[i], length) && !is_word(text[length])) {
+            *number = numbers[i];
+            return length;
+        }
+    }
+    return 0;
+}
+
+/* Returns the length of the result, of which at most `size` bytes are written, without a NUL. */
+static size_t complete(const char *text, const struct gx_pipeline_key *key, char *out, size_t size)
+{
+    size_t n = 0;
+    bool inside = false; /* of a longer word */
+    while (*text) {
+        char digits[16];
+        uint32_t number;
+        size_t length = inside ? 0 : word_at(text, key, &number), put = 1;
+        const char *from = text;
+        if (length) {
+            put = (size_t)snprintf(digits, sizeof digits, "%u", number);
+            from = digits;
+        }
+        for (size_t i = 0; i < put; i++, n++)
+            if (n < size)
+                out[n] = from[i];
+        inside = !length && is_word(*text);
+        text += length ? length : 1;
+    }
+    return n;
+}
+
+static char *completed(struct cu_device *device, const char *text,
+                       const struct gx_pipeline_key *key, size_t *length)
+{
+    *length = complete(text, key, NULL, 0);
+    char *result = gx__alloc(cu_allocator(device), *length + 1);
+    if (result)
+        complete(text, key, result, *length);
+    return result;
+}
+
+/* ---- compiling: between enter and leave ---- */
+
+/* As one line. */
+static void log_text(struct cu_device *device, char *text)
+{
+    for (char *c = text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    if (*text)
+        gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %.200s",
+                device->gpu.base->info.name, text);
+}
+
+static gx_status load(struct cu_device *device, const void *cubin, struct cu_kernel *kernel,
+                      bool quiet)
+{
+    const char *what = "cuModuleLoadData";
+    CUresult r = device->fn->ModuleLoadData(&kernel->module, cubin);
+    if (r != CUDA_SUCCESS)
+        kernel->module = NULL;
+    if (r == CUDA_SUCCESS) {
+        what = "cuModuleGetFunction";
+        r = device->fn->ModuleGetFunction(&kernel->function, kernel->module, GX_PTX_ENTRY);
+    }
+    if (r != CUDA_SUCCESS && kernel->module) {
+        device->fn->ModuleUnload(kernel->module);
+        kernel->module = NULL;
+    }
+    if (r == CUDA_ERROR_INVALID_IMAGE && quiet)
+        return GX_ERR_DEVICE;
+    return gx__cu_status(device, r, what);
+}
+
+static void name_file(const char *text, char *name, size_t size)
+{
+    snprintf(name, size, "%016llx.cubin", (unsigned long long)hash(0xcbf29ce484222325u, text));
+}
+
+static gx_status link_text(struct cu_device *device, CUlinkState state, char *text, size_t length,
+                           struct cu_kernel *kernel)
+{
+    void *cubin;
+    size_t bytes;
+    char file[40];
+    gx_status s = gx__cu_status(device,
+                                device->fn->LinkAddData(state, CU_JIT_INPUT_PTX, text, length + 1,
+                                                        "gpuexec", 0, NULL, NULL),
+                                "cuLinkAddData");
+    if (s == GX_OK)
+        s = gx__cu_status(device, device->fn->LinkComplete(state, &cubin, &bytes),
+                          "cuLinkComplete");
+    if (s == GX_OK)
+        s = load(device, cubin, kernel, false);
+    if (s == GX_OK) {
+        name_file(text, file, sizeof file);
+        gx__gpu_cache_write(&device->gpu, file, cubin, bytes);
+    }
+    return s;
+}
+
+static gx_status compile_text(struct cu_device *device, char *text, size_t length,
+                              struct cu_kernel *kernel)
+{
+    char log[LOG_BYTES] = "";
+    int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    CUlinkState state;
+    gx_status s =
+        gx__cu_status(device, device->fn->LinkCreate(2, options, values, &state), "cuLinkCreate");
+    if (s != GX_OK)
+        return s;
+    s = link_text(device, state, text, length, kernel);
+    device->fn->LinkDestroy(state);
+    if (s != GX_OK)
+        log_text(device, log);
+    return s;
+}
+
+/* Machine code that the driver rejects is compiled again. */
+static bool load_saved(struct cu_device *device, const char *text, struct cu_kernel *kernel)
+{
+    void *cubin;
+    size_t bytes;
+    char file[40];
+    name_file(text, file, sizeof file);
+    if (!gx__gpu_cache_read(&device->gpu, file, &cubin, &bytes))
+        return false;
+    bool ok = bytes && load(device, cubin, kernel, true) == GX_OK;
+    gx__free(cu_allocator(device), cubin);
+    return ok;
+}
+
+static gx_status make(struct cu_device *device, char *text, size_t length, struct cu_kernel *kernel)
+{
+    gx_status s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    if (!load_saved(device, text, kernel)) {
+        uint64_t start = gx__now_ns();
+        s = gx__gpu_alive(&device->gpu);
+        if (s == GX_OK)
+            s = compile_text(device, text, length, kernel);
+        gx__log(device->gpu.base->instance, GX_LOG_INFO, "%s: kernel compiled in %.1f ms",
+                device->gpu.base->info.name, (double)(gx__now_ns() - start) / 1e6);
+    }
+    gx__cu_leave(device);
+    return s;
+}
+
+/* All passes of an operation are launched with the block size of its first family. */
+static gx_status check_workgroup(struct cu_device *device, const struct gx_ptx *ptx,
+                                 uint32_t workgroup)
+{
+    if (ptx->workgroup == workgroup)
+        return GX_OK;
+    gx__log(device->gpu.base->instance, GX_LOG_ERROR,
+            "%s: kernel %s of family %u has blocks of %u, and its operation has %u",
+            device->gpu.base->info.name, ptx->variant, (unsigned)ptx->family, ptx->workgroup,
+            workgroup);
+    return GX_ERR_UNSUPPORTED;
+}
+
+gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline)
+{
+    struct cu_device *device = cu_of_gpu(gpu);
+    const struct gx_ptx *ptx =
+        find((gx_field)key->field, (enum gx_shader_family)key->family, key->variant);
+    size_t length;
+    gx_status s = ptx ? check_workgroup(device, ptx, key->workgroup) : GX_ERR_UNSUPPORTED;
+    if (s != GX_OK)
+        return s;
+    struct cu_kernel *kernel = gx__alloc(cu_allocator(device), sizeof *kernel);
+    char *text = completed(device, ptx->text, key, &length);
+    s = kernel && text ? make(device, text, length, kernel) : GX_ERR_OUT_OF_MEMORY;
+    gx__free(cu_allocator(device), text);
+    if (s == GX_OK) {
+        kernel->workgroup = ptx->workgroup;
+        *pipeline = kernel;
+    } else
+        gx__free(cu_allocator(device), kernel);
+    return s;
+}
+
+/* gx_op_desc has no PTX yet. */
+gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t why_size)
+{
+    (void)gpu;
+    (void)own;
+    (void)pipeline;
+    (void)why;
+    (void)why_size;
+    return GX_ERR_UNSUPPORTED;
+}
+
+void gx__cu_drop(struct gx_gpu *gpu, void *pipeline)
+{
+    struct cu_device *device = cu_of_gpu(gpu);
+    struct cu_kernel *kernel = pipeline;
+    if (!atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+        device->fn->ModuleUnload(kernel->module);
+        gx__cu_leave(device);
+    }
+    gx__free(cu_allocator(device), kernel);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory: the device's, and pinned host memory for every other kind, which both sides see and
+ * cache coherently. Nothing is kept besides the gx_mem: its handle is the device address.
+ */
+#include "device/cuda/cuda.h"
+
+static void *handle(CUdeviceptr address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* ---- between enter and leave ---- */
+
+static gx_status alloc_device(struct cu_device *device, size_t bytes, struct gx_mem *mem)
+{
+    CUdeviceptr address;
+    if (bytes > device->gpu.base->info.memory_bytes)
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    gx_status s =
+        gx__cu_status(device, device->fn->MemAlloc(&address, bytes ? bytes : 1), "cuMemAlloc");
+    if (s == GX_OK)
+        *mem = (struct gx_mem){.kind = GX_MEM_DEVICE, .size = bytes, .handle = handle(address)};
+    return s;
+}
+
+static gx_status alloc_host(struct cu_device *device, enum gx_mem_kind kind, size_t bytes,
+                            struct gx_mem *mem)
+{
+    CUdeviceptr address;
+    void *host;
+    if (bytes > device->host_bytes)
+        return GX_ERR_OUT_OF_DEVICE_MEMORY;
+    gx_status s = gx__cu_status(
+        device,
+        device->fn->MemHostAlloc(&host, bytes ? bytes : 1,
+                                 CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+        "cuMemHostAlloc");
+    if (s != GX_OK)
+        return s;
+    s = gx__cu_status(device, device->fn->MemHostGetDevicePointer(&address, host, 0),
+                      "cuMemHostGetDevicePointer");
+    if (s == GX_OK)
+        *mem =
+            (struct gx_mem){.kind = kind, .size = bytes, .host = host, .handle = handle(address)};
+    else
+        device->fn->MemFreeHost(host);
+    return s;
+}
+
+/* Memory that cannot be imported (read-only, registered by somebody else, of a device file) is no
+ * failure of the device: the caller copies it instead. */
+static gx_status import(struct cu_device *device, void *host, size_t bytes, struct gx_mem *mem)
+{
+    CUdeviceptr address;
+    CUresult r = device->fn->MemHostRegister(
+        host, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ||
+        r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_MAP_FAILED)
+        return GX_ERR_UNSUPPORTED;
+    gx_status s = gx__cu_status(device, r, "cuMemHostRegister");
+    if (s != GX_OK)
+        return s;
+    s = gx__cu_status(device, device->fn->MemHostGetDevicePointer(&address, host, 0),
+                      "cuMemHostGetDevicePointer");
+    if (s == GX_OK)
+        *mem = (struct gx_mem){.kind = GX_MEM_SHARED,
+                               .size = bytes,
+                               .imported = true,
+                               .host = host,
+                               .handle = handle(address)};
+    else
+        device->fn->MemHostUnregister(host);
+    return s;
+}
+
+/* ---- the contract ---- */
+
+gx_status gx__cu_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t bytes,
+                           struct gx_mem *mem)
+{
+    struct cu_device *device = cu_of(base);
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    s = kind == GX_MEM_DEVICE ? alloc_device(device, bytes, mem)
+                              : alloc_host(device, kind, bytes, mem);
+    gx__cu_leave(device);
+    return s;
+}
+
+gx_status gx__cu_mem_import(struct gx_device *base, void *host, size_t bytes, struct gx_mem *mem)
+{
+    struct cu_device *device = cu_of(base);
+    size_t align = base->facts.import_align;
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK && (!align || !bytes || bytes % align || (uintptr_t)host % align))
+        s = GX_ERR_UNSUPPORTED;
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    s = import(device, host, bytes, mem);
+    gx__cu_leave(device);
+    return s;
+}
+
+/* The driver waits for all work before it frees memory; if that never ends, the memory is lost. */
+void gx__cu_mem_free(struct gx_device *base, struct gx_mem *mem)
+{
+    struct cu_device *device = cu_of(base);
+    if (mem->handle && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+        if (mem->kind == GX_MEM_DEVICE)
+            device->fn->MemFree((CUdeviceptr)(uintptr_t)mem->handle);
+        else if (mem->imported)
+            device->fn->MemHostUnregister(mem->host);
+        else
+            device->fn->MemFreeHost(mem->host);
+        gx__cu_leave(device);
+    }
+    *mem = (struct gx_mem){0};
+}
+
+gx_status gx__cu_map(struct gx_device *base, struct gx_mem *mem, void **host)
+{
+    gx_status s = gx__gpu_alive(&cu_of(base)->gpu);
+    if (s == GX_OK && !mem->host)
+        s = GX_ERR_UNSUPPORTED;
+    if (s == GX_OK)
+        *host = mem->host;
+    return s;
+}
+
+void gx__cu_unmap(struct gx_device *base, struct gx_mem *mem)
+{
+    (void)base;
+    (void)mem;
+    atomic_thread_fence(memory_order_seq_cst); /* another core may submit */
+}

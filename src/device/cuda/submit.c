@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Queues, submits and points in time. A queue is a stream. Its Nth submit ends by writing N to a
+ * counter in host memory, which the host polls without asking the driver, and by recording an
+ * event, which other streams wait for: the driver must know about those dependencies to order its
+ * work. A point is given out after its event is recorded, so a wait always follows what it waits
+ * for.
+ */
+#include "device/cuda/cuda.h"
+
+#include <sched.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+/* Waking from a sleep takes a tenth of the time of many batches, which are done within this time
+ * (see the Vulkan device). */
+#define SPIN_NS 1000000u
+/* A small job is done within this time; afterwards the thread yields, and asks the driver about
+ * errors. */
+#define SPIN_ALONE_NS 100000u
+/* Polls of the counter per look at the clock. */
+#define SPIN_LOOKS 8u
+/* A longer wait sleeps between polls for a fraction of the time it has already waited. */
+#define PAUSE_PART   16u
+#define PAUSE_MAX_NS 1000000u
+/* For a command recycled while it still runs; after this time it never ends. */
+#define ABANDON_NS 30000000000u
+
+#define IDLE_COMMANDS 32
+#define COUNTER_BYTES GX_CACHE_LINE /* one line for each counter */
+
+/* ---- points ---- */
+
+static CUevent event_of(const struct cu_queue *queue, uint64_t value)
+{
+    return queue->done[value % CU_RING];
+}
+
+static void note_reached(struct cu_queue *queue, uint64_t value)
+{
+    uint64_t known = atomic_load_explicit(&queue->reached, memory_order_relaxed);
+    while (known < value &&
+           !atomic_compare_exchange_weak_explicit(&queue->reached, &known, value,
+                                                  memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* Asks about an event. That of an old point may be in use for a later one of the queue, which
+ * implies it. */
+static gx_status ask_event(struct cu_device *device, struct cu_queue *queue, uint64_t value,
+                           bool *done)
+{
+    gx_status s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    CUresult r = device->fn->EventQuery(event_of(queue, value));
+    gx__cu_leave(device);
+    *done = r == CUDA_SUCCESS;
+    if (*done)
+        note_reached(queue, value);
+    return r == CUDA_ERROR_NOT_READY ? GX_OK : gx__cu_status(device, r, "cuEventQuery");
+}
+
+static gx_status look(struct cu_device *device, struct cu_queue *queue, uint64_t value, bool *done)
+{
+    *done = atomic_load_explicit(&queue->reached, memory_order_acquire) >= value;
+    if (*done)
+        return GX_OK;
+    if (!device->counts)
+        return ask_event(device, queue, value, done);
+    uint64_t now = __atomic_load_n(queue->counter, __ATOMIC_ACQUIRE);
+    *done = now >= value;
+    if (*done)
+        note_reached(queue, now);
+    return GX_OK;
+}
+
+/* The counter of a stream that failed does not change. */
+static gx_status ask_errors(struct cu_device *device, struct cu_queue *queue)
+{
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    CUresult r = device->fn->StreamQuery(queue->stream);
+    gx__cu_leave(device);
+    return r == CUDA_ERROR_NOT_READY ? GX_OK : gx__cu_status(device, r, "cuStreamQuery");
+}
+
+static void pause_after(uint64_t waited)
+{
+    uint64_t pause = waited / PAUSE_PART;
+    if (waited < SPIN_NS)
+        sched_yield();
+    else
+        nanosleep(
+            &(struct timespec){.tv_nsec = (long)(pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS)},
+            NULL);
+}
+
+/* Any error on a stream is one of the whole context: whatever it says, the work is lost. */
+static gx_status lose(struct cu_device *device)
+{
+    atomic_store(&device->gpu.lost, true);
+    return GX_ERR_DEVICE_LOST;
+}
+
+static gx_status wait_value(struct cu_device *device, struct cu_queue *queue, uint64_t value,
+                            uint64_t timeout_ns)
+{
+    uint64_t start = gx__now_ns(), asked = 0;
+    for (uint32_t looks = 1;; looks++) {
+        bool done;
+        gx_status s = look(device, queue, value, &done);
+        if (s != GX_OK)
+            return lose(device);
+        if (done)
+            return GX_OK;
+        uint64_t waited = looks % SPIN_LOOKS ? 0 : gx__now_ns() - start;
+        if (waited >= timeout_ns)
+            return GX_ERR_TIMEOUT;
+        if (waited >= SPIN_ALONE_NS && waited - asked >= SPIN_ALONE_NS) {
+            if (ask_errors(device, queue) != GX_OK)
+                return lose(device);
+            asked = waited;
+        }
+        if (waited >= SPIN_ALONE_NS)
+            pause_after(waited);
+        else
+            gx__pause();
+    }
+}
+
+gx_status gx__cu_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
+{
+    struct cu_device *device = cu_of(base);
+    gx_status s = gx__gpu_alive(&device->gpu);
+    return s == GX_OK ? wait_value(device, &device->queue[point.queue], point.value, timeout_ns)
+                      : s;
+}
+
+/* On a lost device every point counts as reached: pollers continue and get the error from wait. */
+bool gx__cu_reached(struct gx_device *base, struct gx_point point)
+{
+    struct cu_device *device = cu_of(base);
+    bool done;
+    return gx__gpu_alive(&device->gpu) != GX_OK ||
+           look(device, &device->queue[point.queue], point.value, &done) != GX_OK || done;
+}
+
+/* ---- submit: between enter and leave, under the queue's lock ---- */
+
+static gx_status await(struct cu_device *device, enum gx_queue own, const struct gx_point *waits,
+                       size_t count)
+{
+    uint64_t latest[CU_QUEUES] = {0};
+    for (size_t i = 0; i < count; i++)
+        if (waits[i].value > latest[waits[i].queue])
+            latest[waits[i].queue] = waits[i].value;
+    gx_status s = GX_OK;
+    for (enum gx_queue q = 0; q < CU_QUEUES && s == GX_OK; q++) {
+        struct cu_queue *queue = &device->queue[q];
+        if (!latest[q] || q == own ||
+            atomic_load_explicit(&queue->reached, memory_order_acquire) >= latest[q])
+            continue;
+        s = gx__cu_status(
+            device,
+            device->fn->StreamWaitEvent(device->queue[own].stream, event_of(queue, latest[q]), 0),
+            "cuStreamWaitEvent");
+    }
+    return s;
+}
+
+static gx_status replay(struct cu_device *device, const struct cu_cmd *cmd, struct cu_op *op)
+{
+    CUstream stream = device->queue[cmd->queue].stream;
+    switch (op->kind) {
+    case CU_COPY:
+        return gx__cu_status(
+            device, device->fn->MemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes, stream),
+            "cuMemcpyAsync");
+    case CU_LAUNCH:
+        return gx__cu_status(device,
+                             device->fn->LaunchKernel(op->launch.function, op->launch.x,
+                                                      op->launch.y, op->launch.z,
+                                                      op->launch.workgroup, 1, 1, 0, stream,
+                                                      (void *[]){&op->launch.args}, NULL),
+                             "cuLaunchKernel");
+    case CU_STAMP:
+        return gx__cu_status(device, device->fn->EventRecord(cmd->stamps[op->slot], stream),
+                             "cuEventRecord");
+    }
+    return GX_OK;
+}
+
+static gx_status begin_time(struct cu_device *device, struct cu_cmd *cmd)
+{
+    if (!cmd->stamped)
+        return GX_OK;
+    cmd->submitted_ns = gx__now_ns();
+    return gx__cu_status(device, device->fn->EventRecord(cmd->origin, device->clock),
+                         "cuEventRecord");
+}
+
+static gx_status end_point(struct cu_device *device, struct cu_queue *queue, uint64_t value)
+{
+    gx_status s = GX_OK;
+    if (device->counts)
+        s = gx__cu_status(device,
+                          device->fn->StreamWriteValue64(queue->stream, queue->counter_at, value,
+                                                         CU_STREAM_WRITE_VALUE_DEFAULT),
+                          "cuStreamWriteValue64");
+    return s == GX_OK
+               ? gx__cu_status(device,
+                               device->fn->EventRecord(event_of(queue, value), queue->stream),
+                               "cuEventRecord")
+               : s;
+}
+
+static gx_status enqueue(struct cu_device *device, struct cu_cmd *cmd, const struct gx_point *waits,
+                         size_t count)
+{
+    struct cu_queue *queue = &device->queue[cmd->queue];
+    uint64_t value = queue->submitted + 1;
+    gx_status s = begin_time(device, cmd);
+    if (s == GX_OK)
+        s = await(device, cmd->queue, waits, count);
+    for (size_t i = 0; i < cmd->count && s == GX_OK; i++)
+        s = replay(device, cmd, &cmd->ops[i]);
+    if (s == GX_OK)
+        s = end_point(device, queue, value);
+    queue->submitted = value; /* never used again, because it may have been written */
+    if (s == GX_OK) {
+        cmd->point = value;
+        return GX_OK;
+    }
+    /* What was begun uses memory that the caller frees next, so it has to end here. */
+    gx_status ended =
+        gx__cu_status(device, device->fn->StreamSynchronize(queue->stream), "cuStreamSynchronize");
+    return ended == GX_OK ? s : lose(device);
+}
+
+gx_status gx__cu_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
+                        struct gx_point *done)
+{
+    struct cu_cmd *cmd = (struct cu_cmd *)base;
+    struct cu_device *device = cu_cmd_device(cmd);
+    struct cu_queue *queue = &device->queue[cmd->queue];
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK)
+        s = cmd->failed;
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    pthread_mutex_lock(&queue->lock);
+    s = enqueue(device, cmd, waits, count);
+    pthread_mutex_unlock(&queue->lock);
+    gx__cu_leave(device);
+    if (s == GX_OK)
+        *done = (struct gx_point){cmd->queue, cmd->point};
+    return s;
+}
+
+/* ---- give back ---- */
+
+/* After a failed wait a caller may recycle a command that still runs. The memory it uses is freed
+ * next, so it has to end here. On a lost device it has. */
+static void finish(struct cu_device *device, struct cu_cmd *cmd)
+{
+    if (!cmd->point || gx__gpu_alive(&device->gpu) != GX_OK)
+        return;
+    if (wait_value(device, &device->queue[cmd->queue], cmd->point, ABANDON_NS) == GX_ERR_TIMEOUT) {
+        atomic_store(&device->gpu.lost, true);
+        atomic_store(&device->hung, true);
+    }
+}
+
+void gx__cu_recycle(struct gx_cmd *base)
+{
+    struct cu_cmd *cmd = (struct cu_cmd *)base;
+    struct cu_device *device = cu_cmd_device(cmd);
+    finish(device, cmd);
+    bool keep = gx__gpu_alive(&device->gpu) == GX_OK;
+    size_t count = 0;
+    pthread_mutex_lock(&device->idle_lock);
+    for (const struct cu_cmd *c = device->idle[cmd->queue]; c && keep; c = c->next_idle)
+        keep = ++count < IDLE_COMMANDS;
+    if (keep) {
+        cmd->next_idle = device->idle[cmd->queue];
+        device->idle[cmd->queue] = cmd;
+    }
+    pthread_mutex_unlock(&device->idle_lock);
+    if (!keep)
+        gx__cu_cmd_free(device, cmd);
+}
+
+/* ---- open and close ---- */
+
+static CUresult open_stream(struct cu_device *device, CUstream *stream)
+{
+    CUresult r = device->fn->StreamCreate(stream, CU_STREAM_NON_BLOCKING);
+    if (r != CUDA_SUCCESS)
+        *stream = NULL;
+    return r;
+}
+
+static gx_status open_queue(struct cu_device *device, enum gx_queue q)
+{
+    struct cu_queue *queue = &device->queue[q];
+    struct gx_binding at = {&device->counters, (size_t)q * COUNTER_BYTES};
+    uint64_t *counter = (uint64_t *)((char *)device->counters.host + at.offset);
+    *counter = 0;
+    queue->counter = counter;
+    queue->counter_at = cu_address(&at);
+    gx_status s = gx__cu_status(device, open_stream(device, &queue->stream), "cuStreamCreate");
+    for (int i = 0; i < CU_RING && s == GX_OK; i++) {
+        CUresult r = device->fn->EventCreate(&queue->done[i], CU_EVENT_DISABLE_TIMING);
+        if (r != CUDA_SUCCESS)
+            queue->done[i] = NULL;
+        s = gx__cu_status(device, r, "cuEventCreate");
+    }
+    return s;
+}
+
+gx_status gx__cu_queues_open(struct cu_device *device)
+{
+    gx_status s = gx__cu_mem_alloc(device->gpu.base, GX_MEM_READBACK,
+                                   (size_t)CU_QUEUES * COUNTER_BYTES, &device->counters);
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    s = gx__cu_status(device, open_stream(device, &device->clock), "cuStreamCreate");
+    for (enum gx_queue q = 0; q < CU_QUEUES && s == GX_OK; q++)
+        s = open_queue(device, q);
+    gx__cu_leave(device);
+    return s;
+}
+
+static void close_queue(struct cu_device *device, struct cu_queue *queue)
+{
+    for (int i = 0; i < CU_RING; i++)
+        if (queue->done[i])
+            device->fn->EventDestroy(queue->done[i]);
+    if (queue->stream)
+        device->fn->StreamDestroy(queue->stream);
+}
+
+void gx__cu_queues_close(struct cu_device *device)
+{
+    if (atomic_load(&device->hung) || gx__cu_enter(device) != GX_OK)
+        return;
+    for (int q = 0; q < CU_QUEUES; q++) {
+        if (device->queue[q].stream)
+            device->fn->StreamSynchronize(device->queue[q].stream);
+        close_queue(device, &device->queue[q]);
+    }
+    if (device->clock)
+        device->fn->StreamDestroy(device->clock);
+    gx__cu_leave(device);
+    if (device->counters.handle)
+        gx__cu_mem_free(device->gpu.base, &device->counters);
+}

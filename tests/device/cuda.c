@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Specific to the CUDA device, on a substitute for the driver (support/fake_cuda.c): what is said
+ * if something is missing, names, the calls of the contract, cache files, and every call of the
+ * driver failing in turn.
+ */
+#include "support/harness.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "device/cuda/cuda.h"
+#include "support/fake_cuda.h"
+#include "support/heap.h"
+
+#define PAGE  4096u
+#define WORDS 1000u
+
+static struct gx_instance instance;
+static struct gx_device device;
+static struct fake_cuda *fake;
+static char message[160], folder[] = "/tmp/gx-cuda-XXXXXX";
+
+/* ---- the table of kernels ---- */
+
+#define TEXT(what) "fake " what " op GX_PTX_OP check GX_PTX_CHECK XGX_PTX_OP GX_PTX_REPEAT\n"
+
+static const struct gx_ptx few[] = {
+    {GX_SHADER_COPY, 0, 1, 64, "plain", TEXT("copy"), sizeof TEXT("copy") - 1},
+    {GX_SHADER_WORDS, GX_U32, 1, 32, "plain", TEXT("words"), sizeof TEXT("words") - 1},
+    {GX_SHADER_WORDS, GX_F32, 1, 32, "plain", "broken", 6}};
+static const size_t few_count = GXT_COUNT(few), no_count = 0;
+
+static void set_up(void)
+{
+    *fake = (struct fake_cuda){.version = 12040, .devices = 2, .capability = 90};
+    gx__cu_kernels = (struct cu_kernels){few, &few_count};
+    instance = (struct gx_instance){.config = {.cuda_library = GXT_FAKE_CUDA, .cache_dir = "none"}};
+}
+
+static void expect_nothing_left(void)
+{
+    assert_int_equal(fake->contexts, 0);
+    assert_int_equal(fake->current, 0);
+    assert_int_equal(fake->left, 0);
+    for (int i = 0; i < FAKE_KINDS; i++)
+        assert_int_equal(fake->live[i], 0);
+}
+
+static void open_it(void)
+{
+    gx_status s = gx__device_open(&instance, "cuda", &device, message, sizeof message);
+    if (s != GX_OK)
+        fail_msg("%s", message);
+}
+
+static void close_it(void)
+{
+    gx__device_close(&device);
+    gx__device_stop(&instance);
+    expect_nothing_left();
+}
+
+/* ---- what is missing ---- */
+
+static void expect_missing(const char *text)
+{
+    gx_device_info info = {0};
+    gx_status s = gx__device_find(&instance, "cuda:0", &info, message, sizeof message);
+    assert_int_equal(s, GX_ERR_NO_DEVICE);
+    if (!strstr(message, text))
+        fail_msg("'%s' does not say '%s'", message, text);
+    size_t count = 1;
+    assert_int_equal(gx__cu_enumerate(&instance, &info, &count), GX_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(info.kind, GX_DEVICE_CUDA);
+    assert_false(info.usable || info.automatic);
+    assert_string_equal(info.description, message);
+    assert_false(gx__cuda_reaches(&instance, NULL));
+    gx__device_stop(&instance);
+}
+
+static void missing(void **state)
+{
+    (void)state;
+    set_up();
+    instance.config.cuda_library = "/nonexistent/libcuda.so";
+    expect_missing("cannot load /nonexistent/libcuda.so: correct GPUEXEC_CUDA_LIBRARY");
+    void *real = dlopen("libcuda.so.1", RTLD_LAZY);
+    if (real)
+        dlclose(real);
+    else {
+        instance.config.cuda_library = NULL;
+        expect_missing("libcuda.so.1 is missing: install NVIDIA's driver");
+    }
+    instance.config.cuda_library = GXT_LACKING_CUDA;
+    expect_missing("has no cuLaunchKernel: install a newer");
+    instance.config.cuda_library = GXT_FAKE_CUDA;
+    fake->version = 10020;
+    expect_missing("has CUDA 10.2, needs 11.0");
+    fake->version = 12040;
+    fake->devices = 0;
+    expect_missing("no CUDA device found");
+    fake->devices = 1;
+    fake->init = CUDA_ERROR_NO_DEVICE;
+    expect_missing("no CUDA device found");
+    fake->init = CUDA_ERROR_NOT_INITIALIZED;
+    expect_missing("cuInit returned 3");
+    fake->init = CUDA_SUCCESS;
+    fake->capability = 61;
+    gx_device_info info;
+    assert_int_equal(gx__device_find(&instance, "cuda", &info, message, sizeof message),
+                     GX_ERR_NO_DEVICE);
+    assert_non_null(strstr(message, "has compute capability 6.1, needs 7.0"));
+    gx__device_stop(&instance);
+    gx__cu_kernels.count = &no_count;
+    expect_missing("this build has no kernels for it");
+}
+
+/* The driver does not survive it. */
+static void after_fork(void **state)
+{
+    (void)state;
+    set_up();
+    open_it();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        struct gx_instance other = {.config = {.cuda_library = GXT_FAKE_CUDA}};
+        gx_device_info info;
+        gx_status s = gx__device_find(&other, "cuda", &info, message, sizeof message);
+        _exit(s == GX_ERR_NO_DEVICE && strstr(message, "fork()") ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+    close_it();
+}
+
+/* ---- names ---- */
+
+static void expect_name(const char *name, const char *expected)
+{
+    gx_device_info info;
+    gx_status s = gx__device_find(&instance, name, &info, message, sizeof message);
+    assert_int_equal(s, expected ? GX_OK : GX_ERR_NO_DEVICE);
+    if (expected)
+        assert_string_equal(info.name, expected);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    set_up();
+    expect_name("cuda", "cuda:0");
+    expect_name("cuda:1", "cuda:1");
+    expect_name("cuda:b100", "cuda:1");
+    expect_name("cuda:Imaginary", "cuda:0");
+    expect_name("cuda:uuid=f1f1-F1", "cuda:1");
+    expect_name("cuda:uuid=f2", NULL);
+    expect_name("cuda:2", NULL);
+    assert_non_null(strstr(message, "no CUDA device matches"));
+    gx__device_stop(&instance);
+}
+
+/* Only if there is a kernel for everything that Vulkan has. */
+static void automatic(void **state)
+{
+    (void)state;
+    const uint8_t f1[16] = {0xf1, 0xf1, 0xf1, 0xf1, 0xf1, 0xf1, 0xf1, 0xf1,
+                            0xf1, 0xf1, 0xf1, 0xf1, 0xf1, 0xf1, 0xf1, 0xf1},
+                  other[16] = {1};
+    gx_device_info info;
+    set_up();
+    assert_int_equal(gx__device_find(&instance, "cuda", &info, message, sizeof message), GX_OK);
+    assert_false(info.automatic);
+    assert_false(gx__cuda_reaches(&instance, f1));
+    gx__device_stop(&instance);
+
+    struct gx_ptx *all = calloc(gx__shader_count, sizeof *all);
+    assert_non_null(all);
+    for (size_t i = 0; i < gx__shader_count; i++)
+        all[i] = (struct gx_ptx){
+            .family = gx__shaders[i].family, .field = gx__shaders[i].field, .text = "fake"};
+    gx__cu_kernels = (struct cu_kernels){all, &gx__shader_count};
+    assert_int_equal(gx__device_find(&instance, "cuda", &info, message, sizeof message), GX_OK);
+    assert_true(info.automatic);
+    assert_true(gx__cuda_reaches(&instance, NULL) && gx__cuda_reaches(&instance, f1));
+    assert_false(gx__cuda_reaches(&instance, other));
+    gx__device_stop(&instance);
+    free(all);
+}
+
+/* ---- memory ---- */
+
+static void memory(void **state)
+{
+    (void)state;
+    set_up();
+    open_it();
+    const struct gx_device_ops *ops = device.ops;
+    struct gx_mem mem, again;
+    void *host;
+    for (enum gx_mem_kind kind = 0; kind < GX_MEM_KINDS; kind++) {
+        assert_int_equal(ops->mem_alloc(&device, kind, (size_t)1 << 50, &mem),
+                         GX_ERR_OUT_OF_DEVICE_MEMORY);
+        assert_int_equal(ops->mem_alloc(&device, kind, 100, &mem), GX_OK);
+        assert_int_equal(ops->map(&device, &mem, &host),
+                         kind == GX_MEM_DEVICE ? GX_ERR_UNSUPPORTED : GX_OK);
+        if (kind != GX_MEM_DEVICE)
+            ops->unmap(&device, &mem);
+        ops->mem_free(&device, &mem);
+        assert_null(mem.handle);
+    }
+    assert_int_equal(device.facts.import_align, (size_t)sysconf(_SC_PAGESIZE));
+    size_t page = device.facts.import_align;
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(ops->mem_import(&device, pages + 16, page, &mem), GX_ERR_UNSUPPORTED);
+    assert_int_equal(ops->mem_import(&device, pages, page, &mem), GX_OK);
+    assert_true(mem.imported && mem.host == pages && mem.kind == GX_MEM_SHARED);
+    assert_int_equal(ops->mem_import(&device, pages, page, &again), GX_ERR_UNSUPPORTED);
+    ops->mem_free(&device, &mem);
+    munmap(pages, 2 * page);
+    close_it();
+}
+
+/* ---- a run over everything ---- */
+
+struct run {
+    struct gx_mem up, in, other, out, down, imported;
+    struct gx_cmd *cmd[3];
+    char *pages;
+    struct gx_kernel kernel;
+};
+
+static gx_status alloc_all(struct run *run)
+{
+    const struct gx_device_ops *ops = device.ops;
+    gx_status s = ops->mem_alloc(&device, GX_MEM_UPLOAD, 4 * WORDS, &run->up);
+    if (s == GX_OK)
+        s = ops->mem_alloc(&device, GX_MEM_DEVICE, 4 * WORDS, &run->in);
+    if (s == GX_OK)
+        s = ops->mem_alloc(&device, GX_MEM_DEVICE, 4 * WORDS, &run->out);
+    if (s == GX_OK)
+        s = ops->mem_alloc(&device, GX_MEM_READBACK, 4 * WORDS, &run->down);
+    if (s != GX_OK)
+        return s;
+    s = ops->mem_import(&device, run->pages, device.facts.import_align, &run->imported);
+    return s == GX_ERR_UNSUPPORTED ? GX_OK : s; /* as its callers do */
+}
+
+/* Uploads on one queue, adds on the next, downloads on the third. */
+static gx_status record(struct run *run)
+{
+    const struct gx_device_ops *ops = device.ops;
+    struct gx_dispatch d = {.kernel = run->kernel, .n = WORDS - 4};
+    d.bind[GX_BIND_A] = (struct gx_binding){&run->in, 16};
+    d.bind[GX_BIND_B] = (struct gx_binding){&run->in, 16};
+    d.bind[GX_BIND_OUT] = (struct gx_binding){&run->out, 0};
+    gx_status s = GX_OK;
+    for (enum gx_queue q = 0; q < 3 && s == GX_OK; q++)
+        s = ops->begin(&device, q, &run->cmd[q]);
+    if (s != GX_OK)
+        return s;
+    ops->copy(run->cmd[GX_QUEUE_UPLOAD],
+              &(struct gx_region){{&run->up, 0}, {&run->in, 0}, 4 * WORDS}, 1);
+    ops->stamp(run->cmd[GX_QUEUE_COMPUTE], 0);
+    ops->dispatch(run->cmd[GX_QUEUE_COMPUTE], &d);
+    ops->barrier(run->cmd[GX_QUEUE_COMPUTE], GX_BARRIER_KERNEL_TO_COPY);
+    ops->stamp(run->cmd[GX_QUEUE_COMPUTE], 1);
+    ops->copy(run->cmd[GX_QUEUE_DOWNLOAD],
+              &(struct gx_region){{&run->out, 0}, {&run->down, 0}, 4 * (WORDS - 4)}, 1);
+    return GX_OK;
+}
+
+static gx_status submit_all(struct run *run)
+{
+    const struct gx_device_ops *ops = device.ops;
+    struct gx_point up, sum, down;
+    uint64_t ns[2], before = gx__now_ns();
+    gx_status s = ops->submit(run->cmd[GX_QUEUE_UPLOAD], NULL, 0, &up);
+    if (s == GX_OK)
+        s = ops->submit(run->cmd[GX_QUEUE_COMPUTE], &up, 1, &sum);
+    if (s == GX_OK)
+        s = ops->submit(run->cmd[GX_QUEUE_DOWNLOAD], (struct gx_point[]){up, sum}, 2, &down);
+    if (s == GX_OK)
+        s = ops->wait(&device, down, GX_WAIT_FOREVER);
+    if (s == GX_OK)
+        s = ops->stamps(run->cmd[GX_QUEUE_COMPUTE], ns, 2);
+    if (s == GX_OK) {
+        assert_true(ops->reached(&device, up) && ops->reached(&device, sum));
+        assert_true(before <= ns[0] && ns[0] <= ns[1] && ns[1] <= gx__now_ns());
+    }
+    return s;
+}
+
+static void check_words(struct run *run, uint32_t from)
+{
+    const uint32_t *down = run->down.host;
+    for (uint32_t i = 0; i < WORDS - 4; i++)
+        assert_int_equal(down[i], 2 * (from + i + 4));
+}
+
+static void fill(struct run *run, uint32_t from)
+{
+    uint32_t *up = run->up.host;
+    for (uint32_t i = 0; i < WORDS; i++)
+        up[i] = from + i;
+}
+
+static void end_run(struct run *run)
+{
+    struct gx_mem *const mems[] = {&run->up, &run->in, &run->out, &run->down, &run->imported};
+    for (int q = 0; q < 3; q++)
+        if (run->cmd[q])
+            device.ops->recycle(run->cmd[q]);
+    for (size_t i = 0; i < GXT_COUNT(mems); i++)
+        if (mems[i]->handle)
+            device.ops->mem_free(&device, mems[i]);
+}
+
+/* Once with this device, which is open; what is recorded is submitted twice. */
+static gx_status use_device(struct run *run)
+{
+    struct gx_kernel_key key = {.op = GX_ADD, .field = GX_U32};
+    gx_status s = alloc_all(run);
+    if (s == GX_OK)
+        s = device.ops->kernel(&device, &key, &run->kernel);
+    if (s == GX_OK)
+        s = record(run);
+    for (uint32_t i = 0; i < 2 && s == GX_OK; i++) {
+        fill(run, 1000 * i);
+        s = submit_all(run);
+        if (s == GX_OK)
+            check_words(run, 1000 * i);
+    }
+    end_run(run);
+    return s;
+}
+
+static gx_status run_all(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct run run = {
+        .pages = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+    gx_status s = gx__device_open(&instance, "cuda", &device, message, sizeof message);
+    if (s == GX_OK) {
+        s = use_device(&run);
+        gx__device_close(&device);
+    }
+    gx__device_stop(&instance);
+    munmap(run.pages, page);
+    return s;
+}
+
+static void runs(void **state)
+{
+    (void)state;
+    set_up();
+    assert_int_equal(run_all(), GX_OK);
+    assert_true(fake->launches > 2);
+    expect_nothing_left();
+    fake->no_counters = true; /* the host asks about events */
+    assert_int_equal(run_all(), GX_OK);
+    expect_nothing_left();
+}
+
+static void recycled(void **state)
+{
+    (void)state;
+    set_up();
+    open_it();
+    struct gx_cmd *first, *second;
+    struct gx_point done, last = {0};
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_UPLOAD, &first), GX_OK);
+    for (int i = 0; i < 3 * CU_RING; i++) { /* more points than events */
+        assert_int_equal(device.ops->submit(first, &last, i > 0, &done), GX_OK);
+        assert_true(done.queue == GX_QUEUE_UPLOAD && done.value > last.value);
+        last = done;
+    }
+    assert_int_equal(device.ops->wait(&device, last, 0), GX_OK);
+    device.ops->recycle(first);
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_UPLOAD, &second), GX_OK);
+    assert_ptr_equal(first, second);
+    uint64_t ns;
+    assert_int_equal(device.ops->stamps(second, &ns, 1), GX_ERR_INVALID);
+    device.ops->recycle(second);
+    close_it();
+}
+
+static void timeouts(void **state)
+{
+    (void)state;
+    for (int counters = 0; counters < 2; counters++) {
+        set_up();
+        fake->no_counters = !counters;
+        open_it();
+        struct gx_cmd *cmd;
+        struct gx_point done;
+        assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+        fake->hold = true;
+        assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
+        assert_false(device.ops->reached(&device, done));
+        assert_int_equal(device.ops->wait(&device, done, 0), GX_ERR_TIMEOUT);
+        assert_int_equal(device.ops->wait(&device, done, 3000000), GX_ERR_TIMEOUT);
+        fake->hold = false;
+        assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
+        assert_int_equal(device.ops->wait(&device, done, GX_WAIT_FOREVER), GX_OK);
+        device.ops->recycle(cmd);
+        close_it();
+    }
+}
+
+/* ---- failures ---- */
+
+/* A stream that fails says so only if it is asked. */
+static void lost(void **state)
+{
+    (void)state;
+    set_up();
+    open_it();
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    struct gx_mem mem;
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 16, &mem), GX_OK);
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+    fake->hold = true;
+    assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
+    fake->fail_at = fake->calls + 1;
+    fake->fail_with = CUDA_ERROR_LAUNCH_FAILED;
+    assert_int_equal(device.ops->wait(&device, done, GX_WAIT_FOREVER), GX_ERR_DEVICE_LOST);
+    assert_true(device.ops->reached(&device, done));
+    assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_ERR_DEVICE_LOST);
+    device.ops->recycle(cmd);
+    device.ops->mem_free(&device, &mem);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 16, &mem), GX_ERR_DEVICE_LOST);
+    close_it();
+    fake->hold = false;
+    assert_int_equal(run_all(), GX_OK); /* the context is a new one */
+    expect_nothing_left();
+}
+
+static bool expected(CUresult with, gx_status s)
+{
+    if (s == GX_OK || s == GX_ERR_NO_DEVICE) /* it was not needed, or while listing */
+        return true;
+    switch (with) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+        return s == GX_ERR_OUT_OF_DEVICE_MEMORY;
+    case CUDA_ERROR_NOT_SUPPORTED:
+        return s == GX_ERR_UNSUPPORTED;
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return s == GX_ERR_DEVICE_LOST;
+    default:
+        return s == GX_ERR_DEVICE;
+    }
+}
+
+static void each_call_fails(void **state)
+{
+    (void)state;
+    static const CUresult with[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_INVALID_VALUE,
+                                    CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_LAUNCH_FAILED};
+    for (size_t i = 0; i < GXT_COUNT(with); i++)
+        for (unsigned n = 1, failed = 0;; n++) {
+            set_up();
+            fake->fail_at = n;
+            fake->fail_with = with[i];
+            gx_status s = run_all();
+            if (!expected(with[i], s))
+                fail_msg("call %u failing with %d: %s", n, with[i], gx_status_name(s));
+            failed += s != GX_OK;
+            expect_nothing_left();
+            if (fake->calls < n) {
+                assert_int_equal(s, GX_OK);
+                assert_true(failed > 100);
+                break;
+            }
+        }
+}
+
+static void each_allocation_fails(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1, last = 0; !last; n++) {
+        struct gxt_heap heap;
+        gxt_heap_start(&heap);
+        set_up();
+        instance.config.allocator = gxt_heap_allocator(&heap);
+        gxt_heap_fail(&heap, n, 0);
+        gx_status s = run_all();
+        last = gxt_heap_calls(&heap) < n;
+        gxt_heap_end(&heap);
+        expect_nothing_left();
+        assert_true(s == GX_OK || (s == GX_ERR_OUT_OF_MEMORY && !last));
+        assert_true(!last || n > 8);
+    }
+}
+
+static void no_such_kernel(void **state)
+{
+    (void)state;
+    set_up();
+    open_it();
+    struct gx_kernel kernel;
+    struct gx_kernel_key key = {.op = GX_ADD, .field = GX_F32};
+    assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_ERR_DEVICE); /* broken */
+    key = (struct gx_kernel_key){.op = GX_MUL, .field = GX_BN254_FR};
+    assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_ERR_UNSUPPORTED);
+    close_it();
+}
+
+/* ---- cache files ---- */
+
+static void damage_files(void)
+{
+    DIR *files = opendir(folder);
+    assert_non_null(files);
+    for (const struct dirent *e; (e = readdir(files));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        FILE *file = strstr(e->d_name, ".cubin") ? fopen(path, "r+") : NULL;
+        if (!file)
+            continue;
+        fseek(file, -8, SEEK_END);
+        fputc('#', file);
+        fclose(file);
+    }
+    closedir(files);
+}
+
+static void remove_files(void)
+{
+    DIR *files = opendir(folder);
+    for (const struct dirent *e; files && (e = readdir(files));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        unlink(path);
+    }
+    if (files)
+        closedir(files);
+    rmdir(folder);
+}
+
+static void cached(void **state)
+{
+    (void)state;
+    set_up();
+    assert_non_null(mkdtemp(folder));
+    instance.config.cache_dir = folder;
+    assert_int_equal(run_all(), GX_OK);
+    assert_int_equal(fake->links, 2); /* the copies of the measurement, and the sums */
+    assert_int_equal(run_all(), GX_OK);
+    assert_int_equal(fake->links, 2);
+    damage_files();
+    assert_int_equal(run_all(), GX_OK);
+    assert_int_equal(fake->links, 3); /* the measurement has a file of its own */
+    remove_files();
+    expect_nothing_left();
+}
+
+int main(void)
+{
+    void *library = dlopen(GXT_FAKE_CUDA, RTLD_NOW);
+    fake = library ? dlsym(library, FAKE_CUDA_SYMBOL) : NULL;
+    if (!fake) {
+        print_error("%s\n", dlerror());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(missing),
+                                       cmocka_unit_test(names),
+                                       cmocka_unit_test(automatic),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(runs),
+                                       cmocka_unit_test(recycled),
+                                       cmocka_unit_test(timeouts),
+                                       cmocka_unit_test(lost),
+                                       cmocka_unit_test(cached),
+                                       cmocka_unit_test(after_fork),
+                                       cmocka_unit_test(no_such_kernel),
+                                       cmocka_unit_test(each_call_fails),
+                                       cmocka_unit_test(each_allocation_fails)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A substitute for libcuda.so.1: the entry points that the CUDA device uses, over host memory, with
+ * streams that do everything at once. It counts live objects and makes any call fail. Of kernels
+ * it knows two, by a word in their text: "copy" and "words".
+ */
+#include "support/fake_cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernel/ptx.h"
+
+#define OBJECTS 4096
+#define MEMORY  ((size_t)1 << 30)
+#define CUBIN   "fake cubin: "
+#define COPIED  ((size_t)1 << 18) /* bytes of a copy, at most: no test looks at more */
+
+#define X(name, symbol, arguments) CUresult symbol arguments;
+CU_FUNCTIONS(X)
+CU_OPTIONAL_FUNCTIONS(X)
+#undef X
+
+extern struct fake_cuda fake_cuda_state;
+struct fake_cuda fake_cuda_state = {.version = 12040, .devices = 2, .capability = 90};
+#define S fake_cuda_state
+
+struct object {
+    enum fake_kind kind;
+    void *memory;       /* of memory, registered or allocated; text of a module or link */
+    struct timespec at; /* of an event */
+};
+
+static struct object *objects[OBJECTS];
+static CUresult lost;
+
+/* ---- failing ---- */
+
+static bool means_lost(CUresult r)
+{
+    return r >= CUDA_ERROR_ILLEGAL_ADDRESS && r < CUDA_ERROR_NOT_PERMITTED &&
+           r != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES &&
+           r != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+
+static CUresult begin(void)
+{
+    if (!lost && ++S.calls == S.fail_at) {
+        lost = S.contexts && means_lost(S.fail_with) ? S.fail_with : CUDA_SUCCESS;
+        return S.fail_with;
+    }
+    return lost;
+}
+
+#define BEGIN                                                                                      \
+    do {                                                                                           \
+        CUresult begun = begin();                                                                  \
+        if (begun != CUDA_SUCCESS)                                                                 \
+            return begun;                                                                          \
+    } while (0)
+
+/* ---- objects ---- */
+
+static struct object *add(enum fake_kind kind)
+{
+    for (size_t i = 0; i < OBJECTS; i++)
+        if (!objects[i]) {
+            objects[i] = calloc(1, sizeof *objects[i]);
+            if (!objects[i])
+                abort();
+            objects[i]->kind = kind;
+            S.live[kind]++;
+            return objects[i];
+        }
+    abort();
+}
+
+static bool owns_memory(enum fake_kind kind)
+{
+    return kind != FAKE_REGISTERED;
+}
+
+static void end(size_t i)
+{
+    S.live[objects[i]->kind]--;
+    if (owns_memory(objects[i]->kind))
+        free(objects[i]->memory);
+    free(objects[i]);
+    objects[i] = NULL;
+}
+
+static CUresult end_object(const void *object)
+{
+    for (size_t i = 0; i < OBJECTS && !lost; i++)
+        if (objects[i] && objects[i] == object) {
+            end(i);
+            return CUDA_SUCCESS;
+        }
+    return lost ? lost : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult end_memory(enum fake_kind kind, const void *memory)
+{
+    for (size_t i = 0; i < OBJECTS && !lost; i++)
+        if (objects[i] && objects[i]->kind == kind && objects[i]->memory == memory) {
+            end(i);
+            return CUDA_SUCCESS;
+        }
+    return lost ? lost : CUDA_ERROR_INVALID_VALUE;
+}
+
+static struct object *add_memory(enum fake_kind kind, size_t bytes)
+{
+    struct object *o = add(kind);
+    if (posix_memalign(&o->memory, 4096, bytes))
+        abort();
+    return o;
+}
+
+/* ---- the driver and its devices ---- */
+
+CUresult cuInit(unsigned flags)
+{
+    (void)flags;
+    BEGIN;
+    return S.init;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    BEGIN;
+    *version = S.version;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    *name = error == CUDA_ERROR_LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : NULL;
+    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    BEGIN;
+    *count = S.devices;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    BEGIN;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    BEGIN;
+    snprintf(name, (size_t)size, "Imaginary %c100", 'A' + device);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    BEGIN;
+    memset(uuid, 0xf0 + device, sizeof *uuid);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+    (void)device;
+    BEGIN;
+    *bytes = MEMORY;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
+{
+    (void)device;
+    BEGIN;
+    *value = 1;
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+        *value = S.capability / 10;
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+        *value = S.capability % 10;
+    if (attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)
+        *value = !S.no_counters;
+    return CUDA_SUCCESS;
+}
+
+/* ---- contexts ---- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    (void)device;
+    BEGIN;
+    S.contexts++;
+    *context = (CUcontext)&fake_cuda_state;
+    return CUDA_SUCCESS;
+}
+
+/* The last one to release it ends what is left of it, and the loss. */
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    (void)device;
+    if (--S.contexts)
+        return CUDA_SUCCESS;
+    for (size_t i = 0; i < OBJECTS; i++)
+        if (objects[i]) {
+            S.left += !lost;
+            end(i);
+        }
+    lost = CUDA_SUCCESS;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    (void)context;
+    S.current++;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    *context = NULL;
+    S.current--;
+    return CUDA_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
+{
+    BEGIN;
+    *memory = (CUdeviceptr)(uintptr_t)add_memory(FAKE_DEVICE_MEMORY, bytes)->memory;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr memory)
+{
+    return end_memory(FAKE_DEVICE_MEMORY, (void *)(uintptr_t)memory);
+}
+
+CUresult cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    BEGIN;
+    *host = add_memory(FAKE_HOST_MEMORY, bytes)->memory;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeHost(void *host)
+{
+    return end_memory(FAKE_HOST_MEMORY, host);
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *memory, void *host, unsigned flags)
+{
+    (void)flags;
+    BEGIN;
+    *memory = (CUdeviceptr)(uintptr_t)host;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+    (void)bytes;
+    (void)flags;
+    BEGIN;
+    for (size_t i = 0; i < OBJECTS; i++)
+        if (objects[i] && objects[i]->kind == FAKE_REGISTERED && objects[i]->memory == host)
+            return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    add(FAKE_REGISTERED)->memory = host;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostUnregister(void *host)
+{
+    return end_memory(FAKE_REGISTERED, host);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    (void)stream;
+    BEGIN;
+    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes < COPIED ? bytes : COPIED);
+    return CUDA_SUCCESS;
+}
+
+/* ---- streams and events ---- */
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    (void)flags;
+    BEGIN;
+    *stream = (CUstream)add(FAKE_STREAM);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    return end_object(stream);
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+    (void)stream;
+    BEGIN;
+    return S.hold ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    (void)stream;
+    return lost;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    (void)stream;
+    (void)event;
+    (void)flags;
+    BEGIN;
+    return CUDA_SUCCESS;
+}
+
+/* Held values are lost: the next one of the queue is larger. */
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr memory, uint64_t value,
+                                 unsigned flags)
+{
+    (void)stream;
+    (void)flags;
+    BEGIN;
+    if (!S.hold)
+        __atomic_store_n((uint64_t *)(uintptr_t)memory, value, __ATOMIC_RELEASE);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    (void)flags;
+    BEGIN;
+    *event = (CUevent)add(FAKE_EVENT);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent event)
+{
+    return end_object(event);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    (void)stream;
+    BEGIN;
+    clock_gettime(CLOCK_MONOTONIC, &((struct object *)event)->at);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+    (void)event;
+    BEGIN;
+    return S.hold ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+    const struct timespec *a = &((struct object *)from)->at, *b = &((struct object *)to)->at;
+    BEGIN;
+    *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) / 1e6);
+    return CUDA_SUCCESS;
+}
+
+/* ---- code ---- */
+
+CUresult cuLinkCreate_v2(unsigned count, int *options, void **values, CUlinkState *state)
+{
+    BEGIN;
+    for (unsigned i = 0; i < count; i++)
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+            strcpy(values[i], "line 1:\nnot understood");
+    S.links++;
+    *state = (CUlinkState)add(FAKE_LINK);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t bytes, const char *name,
+                          unsigned count, int *options, void **values)
+{
+    struct object *o = (struct object *)state;
+    (void)name;
+    (void)count;
+    (void)options;
+    (void)values;
+    BEGIN;
+    const char *text = data;
+    if (type != CU_JIT_INPUT_PTX || text[bytes - 1] || strstr(text, " GX_PTX_") ||
+        !strstr(text, "fake"))
+        return CUDA_ERROR_INVALID_PTX;
+    o->memory = malloc(sizeof CUBIN + bytes);
+    if (!o->memory)
+        abort();
+    sprintf(o->memory, CUBIN "%s", text);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *bytes)
+{
+    struct object *o = (struct object *)state;
+    BEGIN;
+    *cubin = o->memory;
+    *bytes = strlen(o->memory) + 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLinkDestroy(CUlinkState state)
+{
+    return end_object(state);
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    BEGIN;
+    if (strncmp(image, CUBIN, strlen(CUBIN)) != 0)
+        return CUDA_ERROR_INVALID_IMAGE;
+    struct object *o = add(FAKE_MODULE);
+    o->memory = strdup(image);
+    *module = (CUmodule)o;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    return end_object(module);
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    BEGIN;
+    if (strcmp(name, GX_PTX_ENTRY) != 0)
+        return CUDA_ERROR_NOT_FOUND;
+    *function = (CUfunction)module;
+    return CUDA_SUCCESS;
+}
+
+static uint32_t *word(const struct gx_ptx_args *args, int binding, uint32_t unit)
+{
+    return (uint32_t *)(uintptr_t)args->bind[binding] + args->push[1 + binding] * unit;
+}
+
+static void run_copy(const struct gx_ptx_args *args, size_t n)
+{
+    memmove(word(args, GX_K_OUT, 4), word(args, GX_K_A, 4), 16 * n < COPIED ? 16 * n : COPIED);
+}
+
+static void run_words(const struct gx_ptx_args *args, size_t n, bool subtract)
+{
+    const uint32_t *a = word(args, GX_K_A, 1), *b = word(args, GX_K_B, 1);
+    uint32_t *out = word(args, GX_K_OUT, 1);
+    for (size_t i = 0; i < n; i++)
+        out[i] = subtract ? a[i] - b[i] : a[i] + b[i];
+}
+
+/* Like the real one, a grid that is too small leaves elements alone. */
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **params, void **extra)
+{
+    const struct object *module = (struct object *)function;
+    const struct gx_ptx_args *args = params[0];
+    size_t threads = (size_t)grid_x * grid_y * grid_z * block_x * block_y * block_z;
+    size_t n = args->push[0] < threads ? args->push[0] : threads;
+    (void)shared_bytes;
+    (void)stream;
+    (void)extra;
+    BEGIN;
+    S.launches++;
+    if (strstr(module->memory, "copy"))
+        run_copy(args, n);
+    else if (strstr(module->memory, "words"))
+        run_words(args, n, strstr(module->memory, "op 2 ") != NULL);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a test can set and read in the substitute for the CUDA driver (fake_cuda.c).
+ */
+#ifndef GXT_SUPPORT_FAKE_CUDA_H
+#define GXT_SUPPORT_FAKE_CUDA_H
+
+#include <stdbool.h>
+
+#include "device/cuda/driver.h"
+
+enum fake_kind {
+    FAKE_DEVICE_MEMORY,
+    FAKE_HOST_MEMORY,
+    FAKE_REGISTERED,
+    FAKE_STREAM,
+    FAKE_EVENT,
+    FAKE_MODULE,
+    FAKE_LINK,
+    FAKE_KINDS
+};
+
+struct fake_cuda {
+    /* settings */
+    int version, devices, capability;
+    CUresult init;      /* what cuInit returns */
+    bool no_counters;   /* the device cannot write values in streams */
+    unsigned fail_at;   /* the number of a call that can fail, from 1; 0: none */
+    CUresult fail_with; /* if it means a lost device, all calls fail from then on */
+    bool hold;          /* streams stand still until it is cleared */
+    /* counters */
+    unsigned calls; /* that can fail */
+    unsigned links, launches;
+    int contexts, current; /* retained, and pushed */
+    int live[FAKE_KINDS];  /* objects */
+    int left;              /* that were alive when a context that was not lost was released */
+};
+
+#define FAKE_CUDA_SYMBOL "fake_cuda_state"
+
+#endif
