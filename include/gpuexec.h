@@ -647,6 +647,10 @@ typedef struct gx_op_desc {
     const char *spirv_entry; /* NULL: "main" */
     const char *wgsl;        /* for WebGPU devices */
     const char *wgsl_entry;  /* NULL: "main" */
+    const char *ptx;         /* for CUDA devices */
+    const char *ptx_entry;   /* NULL: "kernel" */
+    uint32_t ptx_block[3];   /* threads of a block in x, y and z; 0: 1 */
+    uint32_t reserved;
 } gx_op_desc;
 
 /* gx_job.params of a registered operation. Input. */

@@ -95,7 +95,7 @@ static const char *missing_kernel(gx_device_kind kind)
 {
     return kind == GX_DEVICE_VULKAN   ? "SPIR-V (gx_op_desc.spirv)"
            : kind == GX_DEVICE_WEBGPU ? "WGSL (gx_op_desc.wgsl)"
-           : kind == GX_DEVICE_CUDA   ? "PTX, which gx_op_desc cannot have yet"
+           : kind == GX_DEVICE_CUDA   ? "PTX (gx_op_desc.ptx)"
                                       : "C function (gx_op_desc.fn)";
 }
 

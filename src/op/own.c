@@ -77,7 +77,7 @@ static bool check_elements(const gx_op_desc *d, char *message, size_t size)
 
 static bool check_grid(const gx_op_desc *d, char *message, size_t size)
 {
-    bool whole = d->flags & GX_OP_WHOLE, shaders = d->spirv || d->wgsl;
+    bool whole = d->flags & GX_OP_WHOLE, shaders = d->spirv || d->wgsl || d->ptx;
     if (d->flags & ~(GX_OP_WHOLE | GX_OP_ONE_RESULT))
         return refuse(message, size, "flags 0x%x has unknown bits", d->flags);
     if (d->flags & GX_OP_ONE_RESULT && !whole)
@@ -103,9 +103,11 @@ static bool check_desc(const gx_op_desc *d, char *message, size_t size)
         return refuse(message, size, "name must have 1 to 47 letters, digits and -_.");
     if (gx_op_by_name(d->name))
         return refuse(message, size, "name '%s' is that of an operation of gpuexec", d->name);
-    if (!d->fn && !d->spirv && !d->wgsl)
-        return refuse(message, size, "there is no kernel: set fn, spirv or wgsl");
-    if (!is_entry(d->spirv_entry) || !is_entry(d->wgsl_entry))
+    if (!d->fn && !d->spirv && !d->wgsl && !d->ptx)
+        return refuse(message, size, "there is no kernel: set fn, spirv, wgsl or ptx");
+    if (d->reserved)
+        return refuse(message, size, "reserved is %u: set it to 0", d->reserved);
+    if (!is_entry(d->spirv_entry) || !is_entry(d->wgsl_entry) || !is_entry(d->ptx_entry))
         return refuse(message, size, "an entry point must have 1 to 63 characters");
     return check_elements(d, message, size) && check_grid(d, message, size);
 }
@@ -136,8 +138,10 @@ static void free_code(struct gx_own_op *own, const gx_allocator *allocator)
 {
     gx__free(allocator, (void *)(uintptr_t)own->desc.spirv);
     gx__free(allocator, (void *)(uintptr_t)own->desc.wgsl);
+    gx__free(allocator, (void *)(uintptr_t)own->desc.ptx);
     own->desc.spirv = NULL;
     own->desc.wgsl = NULL;
+    own->desc.ptx = NULL;
 }
 
 static void *copy_of(const gx_allocator *allocator, const void *from, size_t bytes)
@@ -153,11 +157,15 @@ static gx_status copy_code(struct gx_own_op *own, const gx_allocator *allocator,
 {
     own->desc.spirv = NULL;
     own->desc.wgsl = NULL;
+    own->desc.ptx = NULL;
     if (desc->spirv)
         own->desc.spirv = copy_of(allocator, desc->spirv, desc->spirv_bytes);
     if (desc->wgsl)
         own->desc.wgsl = copy_of(allocator, desc->wgsl, strlen(desc->wgsl) + 1);
-    if (!own->desc.spirv == !desc->spirv && !own->desc.wgsl == !desc->wgsl)
+    if (desc->ptx)
+        own->desc.ptx = copy_of(allocator, desc->ptx, strlen(desc->ptx) + 1);
+    if (!own->desc.spirv == !desc->spirv && !own->desc.wgsl == !desc->wgsl &&
+        !own->desc.ptx == !desc->ptx)
         return GX_OK;
     free_code(own, allocator);
     return GX_ERR_OUT_OF_MEMORY;
@@ -179,9 +187,11 @@ static gx_status fill(struct gx_own_op *own, struct gx_instance *instance, const
     copy_text(own->name, sizeof own->name, desc->name);
     copy_text(own->spirv_entry, sizeof own->spirv_entry, desc->spirv_entry);
     copy_text(own->wgsl_entry, sizeof own->wgsl_entry, desc->wgsl_entry);
+    copy_text(own->ptx_entry, sizeof own->ptx_entry, desc->ptx_entry ? desc->ptx_entry : "kernel");
     own->desc.name = own->name;
     own->desc.spirv_entry = own->spirv_entry;
     own->desc.wgsl_entry = own->wgsl_entry;
+    own->desc.ptx_entry = own->ptx_entry;
     own->info = (gx_op_info){own->name,
                              "registered by the caller",
                              desc->operands,

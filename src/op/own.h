@@ -35,7 +35,7 @@ struct gx_own_op {
     _Atomic uint32_t users;
     atomic_bool ending; /* it takes no more users */
     const struct gx_instance *instance;
-    char name[48], spirv_entry[64], wgsl_entry[64];
+    char name[48], spirv_entry[64], wgsl_entry[64], ptx_entry[64];
     gx_op_info info;
     gx_op_desc desc; /* with our copies of everything it points to, except `user` */
     struct gx_spirv spirv;

@@ -515,6 +515,87 @@ static void no_such_kernel(void **state)
     close_it();
 }
 
+/* ---- registered operations ---- */
+
+static gx_op register_op(const char *name, const char *ptx, uint32_t block)
+{
+    const gx_op_desc desc = {.struct_size = sizeof desc,
+                             .name = name,
+                             .operands = 1,
+                             .a_bytes = 4,
+                             .out_bytes = 4,
+                             .params_bytes = 4,
+                             .group_elems = 32,
+                             .wgsl = "none",
+                             .ptx = ptx,
+                             .ptx_block = {block}};
+    gx_op op;
+    gx_status s = gx__own_register(&instance, &desc, &op, message, sizeof message);
+    if (s != GX_OK)
+        fail_msg("%s", message);
+    return op;
+}
+
+static void end_op(gx_op op)
+{
+    assert_true(gx__own_end(&instance, op));
+    gx__own_free(op);
+}
+
+/* The device says why it does not run it; NULL: there is nothing to add. */
+static void expect_refusal(const char *ptx, uint32_t block, const char *text)
+{
+    gx_op op = register_op("refused", ptx, block);
+    struct gx_kernel kernel;
+    struct gx_kernel_key key = {.op = op};
+    assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_ERR_UNSUPPORTED);
+    const char *why = device.ops->refusal(&device, op);
+    if (text && (!why || !strstr(why, text)))
+        fail_msg("'%s' does not say '%s'", why ? why : "", text);
+    if (!text)
+        assert_null(why);
+    end_op(op);
+}
+
+static void run_own(gx_op op)
+{
+    struct gx_kernel_key key = {.op = op, .param = {3}};
+    struct gx_dispatch d = {.n = WORDS - 1};
+    struct gx_mem in, out;
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    assert_int_equal(device.ops->kernel(&device, &key, &d.kernel), GX_OK);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_SHARED, 4 * WORDS, &in), GX_OK);
+    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_SHARED, 4 * WORDS, &out), GX_OK);
+    for (uint32_t i = 0; i < WORDS; i++)
+        ((uint32_t *)in.host)[i] = i;
+    d.bind[GX_BIND_A] = (struct gx_binding){&in, 4};
+    d.bind[GX_BIND_OUT] = (struct gx_binding){&out, 0};
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+    device.ops->dispatch(cmd, &d);
+    assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
+    assert_int_equal(device.ops->wait(&device, done, GX_WAIT_FOREVER), GX_OK);
+    for (uint32_t i = 0; i < WORDS - 1; i++)
+        assert_int_equal(((uint32_t *)out.host)[i], 3 * (i + 1));
+    device.ops->recycle(cmd);
+    device.ops->mem_free(&device, &in);
+    device.ops->mem_free(&device, &out);
+}
+
+static void registered(void **state)
+{
+    (void)state;
+    set_up();
+    open_it();
+    gx_op op = register_op("own", "fake own", 32);
+    run_own(op);
+    end_op(op);
+    expect_refusal("broken", 32, "cannot compile it, or it has no entry point 'kernel': line 1:");
+    expect_refusal("fake own", 2048, "its blocks are 2048 x 1 x 1");
+    expect_refusal(NULL, 32, NULL);
+    close_it();
+}
+
 /* ---- cache files ---- */
 
 static void damage_files(void)
@@ -572,7 +653,8 @@ int main(void)
         print_error("%s\n", dlerror());
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(missing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(registered),
+                                       cmocka_unit_test(missing),
                                        cmocka_unit_test(names),
                                        cmocka_unit_test(automatic),
                                        cmocka_unit_test(memory),

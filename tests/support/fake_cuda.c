@@ -2,7 +2,7 @@
  *
  * A substitute for libcuda.so.1: the entry points that the CUDA device uses, over host memory, with
  * streams that do everything at once. It counts live objects and makes any call fail. Of kernels
- * it knows two, by a word in their text: "copy" and "words".
+ * it knows three, by a word in their text: "copy", "words", and "own", which the test registers.
  */
 #include "support/fake_cuda.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernel/ptx.h"
+#include "device/cuda/cuda.h"
 
 #define OBJECTS 4096
 #define MEMORY  ((size_t)1 << 30)
@@ -442,7 +442,8 @@ CUresult cuModuleUnload(CUmodule module)
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     BEGIN;
-    if (strcmp(name, GX_PTX_ENTRY) != 0)
+    const struct object *o = (struct object *)module;
+    if (strcmp(name, strstr(o->memory, "own") ? "kernel" : GX_PTX_ENTRY) != 0)
         return CUDA_ERROR_NOT_FOUND;
     *function = (CUfunction)module;
     return CUDA_SUCCESS;
@@ -466,6 +467,15 @@ static void run_words(const struct gx_ptx_args *args, size_t n, bool subtract)
         out[i] = subtract ? a[i] - b[i] : a[i] + b[i];
 }
 
+/* Multiplies by its parameter. */
+static void run_own(const struct cu_own_args *args, size_t threads)
+{
+    const uint32_t *push = args->push, *a = (uint32_t *)(uintptr_t)args->bind[1] + push[2];
+    uint32_t *out = (uint32_t *)(uintptr_t)args->bind[0] + push[1];
+    for (size_t i = 0; i < push[0] && i < threads; i++)
+        out[i] = a[i * push[5]] * push[GX_K_OWN_PUSH_WORDS];
+}
+
 /* Like the real one, a grid that is too small leaves elements alone. */
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
@@ -484,5 +494,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
         run_copy(args, n);
     else if (strstr(module->memory, "words"))
         run_words(args, n, strstr(module->memory, "op 2 ") != NULL);
+    else if (strstr(module->memory, "own"))
+        run_own(params[0], threads);
     return CUDA_SUCCESS;
 }

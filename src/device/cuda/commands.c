@@ -121,16 +121,21 @@ static void launch_pass(struct cu_cmd *cmd, const struct gx_dispatch *d, const s
         return;
     const struct cu_kernel *kernel = launch.pipeline;
     op->launch.function = kernel->function;
-    op->launch.workgroup = kernel->workgroup;
+    memcpy(op->launch.block, kernel->block, sizeof op->launch.block);
     op->launch.x = launch.x;
     op->launch.y = launch.y;
     op->launch.z = launch.z;
-    for (int i = 0; i < GX_BINDINGS; i++)
-        op->launch.args.bind[i] = cu_address(&launch.bind[i]);
-    memcpy(op->launch.args.push, launch.push.words, sizeof op->launch.args.push);
+    bool own = gx__is_own(pass->op);
+    for (int i = 0; i < (own ? GX_BIND_C + 1 : GX_BINDINGS); i++)
+        (own ? op->launch.own.bind : op->launch.args.bind)[i] = cu_address(&launch.bind[i]);
+    if (own)
+        memcpy(op->launch.own.push, launch.push.words, sizeof op->launch.own.push);
+    else
+        memcpy(op->launch.args.push, launch.push.words, sizeof op->launch.args.push);
 }
 _Static_assert(sizeof((struct gx_ptx_args *)0)->bind == GX_BINDINGS * sizeof(uint64_t),
                "kernel/ptx.h");
+_Static_assert(sizeof((struct cu_own_args *)0)->push == sizeof(union gx_push), "doc/kernels.md");
 
 void gx__cu_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {

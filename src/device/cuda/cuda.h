@@ -128,7 +128,7 @@ void gx__cu_unmap(struct gx_device *device, struct gx_mem *mem);
 struct cu_kernel {
     CUmodule module;
     CUfunction function;
-    uint32_t workgroup;
+    uint32_t block[3];
 };
 
 /* The table of kernels; tests replace it. */
@@ -163,6 +163,12 @@ gx_status gx__cu_measure(struct gx_gpu *gpu);
 
 enum cu_op_kind { CU_COPY, CU_LAUNCH, CU_STAMP };
 
+/* The parameter of a registered operation's kernel (doc/kernels.md). */
+struct cu_own_args {
+    uint64_t bind[GX_BIND_C + 1];
+    uint32_t push[GX_K_OWN_PUSH_WORDS + GX_PARAM_GROUPS];
+};
+
 /* One thing that a command does. The driver records nothing: a submit repeats the list. */
 struct cu_op {
     enum cu_op_kind kind;
@@ -174,8 +180,11 @@ struct cu_op {
         } copy;
         struct {
             CUfunction function;
-            uint32_t x, y, z, workgroup;
-            struct gx_ptx_args args;
+            uint32_t x, y, z, block[3];
+            union {
+                struct gx_ptx_args args;
+                struct cu_own_args own;
+            };
         } launch;
     };
 };

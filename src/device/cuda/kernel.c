@@ -15,6 +15,8 @@
 
 #define DEFAULT_WORKGROUP 128
 #define LOG_BYTES         1024
+#define BLOCK_MAX         1024u /* of every device, like: */
+#define BLOCK_MAX_Z       64u
 
 struct cu_kernels gx__cu_kernels = {gx__ptx, &gx__ptx_count};
 
@@ -157,18 +159,22 @@ static char *completed(struct cu_device *device, const char *text,
 
 /* ---- compiling: between enter and leave ---- */
 
-/* As one line. */
-static void log_text(struct cu_device *device, char *text)
+static void one_line(char *text)
 {
     for (char *c = text; *c; c++)
         *c = *c == '\n' ? ' ' : *c;
-    if (*text)
-        gx__log(device->gpu.base->instance, GX_LOG_WARNING, "%s: %.200s",
-                device->gpu.base->info.name, text);
 }
 
-static gx_status load(struct cu_device *device, const void *cubin, struct cu_kernel *kernel,
-                      bool quiet)
+/* What the driver is given, and where its complaints go. */
+struct source {
+    char *text;
+    size_t length;
+    const char *entry;
+    char log[LOG_BYTES];
+};
+
+static gx_status load(struct cu_device *device, const struct source *from, const void *cubin,
+                      struct cu_kernel *kernel, bool quiet)
 {
     const char *what = "cuModuleLoadData";
     CUresult r = device->fn->ModuleLoadData(&kernel->module, cubin);
@@ -176,7 +182,7 @@ static gx_status load(struct cu_device *device, const void *cubin, struct cu_ker
         kernel->module = NULL;
     if (r == CUDA_SUCCESS) {
         what = "cuModuleGetFunction";
-        r = device->fn->ModuleGetFunction(&kernel->function, kernel->module, GX_PTX_ENTRY);
+        r = device->fn->ModuleGetFunction(&kernel->function, kernel->module, from->entry);
     }
     if (r != CUDA_SUCCESS && kernel->module) {
         device->fn->ModuleUnload(kernel->module);
@@ -192,74 +198,73 @@ static void name_file(const char *text, char *name, size_t size)
     snprintf(name, size, "%016llx.cubin", (unsigned long long)hash(0xcbf29ce484222325u, text));
 }
 
-static gx_status link_text(struct cu_device *device, CUlinkState state, char *text, size_t length,
+static gx_status link_text(struct cu_device *device, CUlinkState state, struct source *from,
                            struct cu_kernel *kernel)
 {
     void *cubin;
     size_t bytes;
     char file[40];
     gx_status s = gx__cu_status(device,
-                                device->fn->LinkAddData(state, CU_JIT_INPUT_PTX, text, length + 1,
-                                                        "gpuexec", 0, NULL, NULL),
+                                device->fn->LinkAddData(state, CU_JIT_INPUT_PTX, from->text,
+                                                        from->length + 1, "gpuexec", 0, NULL, NULL),
                                 "cuLinkAddData");
     if (s == GX_OK)
         s = gx__cu_status(device, device->fn->LinkComplete(state, &cubin, &bytes),
                           "cuLinkComplete");
     if (s == GX_OK)
-        s = load(device, cubin, kernel, false);
+        s = load(device, from, cubin, kernel, false);
     if (s == GX_OK) {
-        name_file(text, file, sizeof file);
+        name_file(from->text, file, sizeof file);
         gx__gpu_cache_write(&device->gpu, file, cubin, bytes);
     }
     return s;
 }
 
-static gx_status compile_text(struct cu_device *device, char *text, size_t length,
+static gx_status compile_text(struct cu_device *device, struct source *from,
                               struct cu_kernel *kernel)
 {
-    char log[LOG_BYTES] = "";
     int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    void *values[] = {from->log, (void *)(uintptr_t)(sizeof from->log - 1)};
     CUlinkState state;
     gx_status s =
         gx__cu_status(device, device->fn->LinkCreate(2, options, values, &state), "cuLinkCreate");
     if (s != GX_OK)
         return s;
-    s = link_text(device, state, text, length, kernel);
+    s = link_text(device, state, from, kernel);
     device->fn->LinkDestroy(state);
-    if (s != GX_OK)
-        log_text(device, log);
     return s;
 }
 
 /* Machine code that the driver rejects is compiled again. */
-static bool load_saved(struct cu_device *device, const char *text, struct cu_kernel *kernel)
+static bool load_saved(struct cu_device *device, const struct source *from,
+                       struct cu_kernel *kernel)
 {
     void *cubin;
     size_t bytes;
     char file[40];
-    name_file(text, file, sizeof file);
+    name_file(from->text, file, sizeof file);
     if (!gx__gpu_cache_read(&device->gpu, file, &cubin, &bytes))
         return false;
-    bool ok = bytes && load(device, cubin, kernel, true) == GX_OK;
+    bool ok = bytes && load(device, from, cubin, kernel, true) == GX_OK;
     gx__free(cu_allocator(device), cubin);
     return ok;
 }
 
-static gx_status make(struct cu_device *device, char *text, size_t length, struct cu_kernel *kernel)
+static gx_status make(struct cu_device *device, struct source *from, struct cu_kernel *kernel)
 {
     gx_status s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    if (!load_saved(device, text, kernel)) {
+    if (!load_saved(device, from, kernel)) {
         uint64_t start = gx__now_ns();
         s = gx__gpu_alive(&device->gpu);
         if (s == GX_OK)
-            s = compile_text(device, text, length, kernel);
+            s = compile_text(device, from, kernel);
         gx__log(device->gpu.base->instance, GX_LOG_INFO, "%s: kernel compiled in %.1f ms",
                 device->gpu.base->info.name, (double)(gx__now_ns() - start) / 1e6);
     }
     gx__cu_leave(device);
+    one_line(from->log);
     return s;
 }
 
@@ -281,31 +286,66 @@ gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
     struct cu_device *device = cu_of_gpu(gpu);
     const struct gx_ptx *ptx =
         find((gx_field)key->field, (enum gx_shader_family)key->family, key->variant);
-    size_t length;
+    struct source from = {.entry = GX_PTX_ENTRY};
     gx_status s = ptx ? check_workgroup(device, ptx, key->workgroup) : GX_ERR_UNSUPPORTED;
     if (s != GX_OK)
         return s;
     struct cu_kernel *kernel = gx__alloc(cu_allocator(device), sizeof *kernel);
-    char *text = completed(device, ptx->text, key, &length);
-    s = kernel && text ? make(device, text, length, kernel) : GX_ERR_OUT_OF_MEMORY;
-    gx__free(cu_allocator(device), text);
+    from.text = completed(device, ptx->text, key, &from.length);
+    s = kernel && from.text ? make(device, &from, kernel) : GX_ERR_OUT_OF_MEMORY;
+    gx__free(cu_allocator(device), from.text);
     if (s == GX_OK) {
-        kernel->workgroup = ptx->workgroup;
+        memcpy(kernel->block, (uint32_t[]){ptx->workgroup, 1, 1}, sizeof kernel->block);
         *pipeline = kernel;
-    } else
-        gx__free(cu_allocator(device), kernel);
+        return GX_OK;
+    }
+    if (from.log[0])
+        gx__log(gpu->base->instance, GX_LOG_WARNING, "%s: %.200s", gpu->base->info.name, from.log);
+    gx__free(cu_allocator(device), kernel);
     return s;
 }
 
-/* gx_op_desc has no PTX yet. */
-gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
-                             char *why, size_t why_size)
+/* ---- registered operations ---- */
+
+static bool fits(const struct gx_own_op *own, uint32_t block[3], char *why, size_t size)
 {
-    (void)gpu;
-    (void)own;
-    (void)pipeline;
-    (void)why;
-    (void)why_size;
+    uint64_t all = 1;
+    for (int i = 0; i < 3; i++) {
+        block[i] = own->desc.ptx_block[i] ? own->desc.ptx_block[i] : 1;
+        all = block[i] <= BLOCK_MAX && all <= BLOCK_MAX ? all * block[i] : BLOCK_MAX + 1;
+    }
+    if (all <= BLOCK_MAX && block[2] <= BLOCK_MAX_Z)
+        return true;
+    snprintf(why, size, "its blocks are %u x %u x %u, and a device allows %u threads, %u in z",
+             block[0], block[1], block[2], BLOCK_MAX, BLOCK_MAX_Z);
+    return false;
+}
+
+/* A driver that cannot make a module of the text blames it, unless memory or the device are the
+ * reason. */
+gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
+                             char *why, size_t size)
+{
+    struct cu_device *device = cu_of_gpu(gpu);
+    uint32_t block[3];
+    if (!own->desc.ptx || !fits(own, block, why, size))
+        return GX_ERR_UNSUPPORTED;
+    struct cu_kernel *kernel = gx__alloc(cu_allocator(device), sizeof *kernel);
+    struct source from = {.text = gx__copy_text(cu_allocator(device), own->desc.ptx),
+                          .length = strlen(own->desc.ptx),
+                          .entry = own->ptx_entry};
+    gx_status s = kernel && from.text ? make(device, &from, kernel) : GX_ERR_OUT_OF_MEMORY;
+    gx__free(cu_allocator(device), from.text);
+    if (s == GX_OK) {
+        memcpy(kernel->block, block, sizeof block);
+        *pipeline = kernel;
+        return GX_OK;
+    }
+    gx__free(cu_allocator(device), kernel);
+    if (s != GX_ERR_DEVICE && s != GX_ERR_UNSUPPORTED)
+        return s;
+    snprintf(why, size, "the driver cannot compile it, or it has no entry point '%.24s'%s%.80s",
+             own->ptx_entry, from.log[0] ? ": " : "", from.log);
     return GX_ERR_UNSUPPORTED;
 }
 

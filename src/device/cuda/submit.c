@@ -182,12 +182,12 @@ static gx_status replay(struct cu_device *device, const struct cu_cmd *cmd, stru
             device, device->fn->MemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes, stream),
             "cuMemcpyAsync");
     case CU_LAUNCH:
-        return gx__cu_status(device,
-                             device->fn->LaunchKernel(op->launch.function, op->launch.x,
-                                                      op->launch.y, op->launch.z,
-                                                      op->launch.workgroup, 1, 1, 0, stream,
-                                                      (void *[]){&op->launch.args}, NULL),
-                             "cuLaunchKernel");
+        return gx__cu_status(
+            device,
+            device->fn->LaunchKernel(op->launch.function, op->launch.x, op->launch.y, op->launch.z,
+                                     op->launch.block[0], op->launch.block[1], op->launch.block[2],
+                                     0, stream, (void *[]){&op->launch.args}, NULL),
+            "cuLaunchKernel");
     case CU_STAMP:
         return gx__cu_status(device, device->fn->EventRecord(cmd->stamps[op->slot], stream),
                              "cuEventRecord");
