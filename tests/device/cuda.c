@@ -18,8 +18,9 @@
 #include "support/fake_cuda.h"
 #include "support/heap.h"
 
-#define PAGE  4096u
-#define WORDS 1000u
+#define PAGE          4096u
+#define WORDS         1000u
+#define THREAD_ROUNDS 500u
 
 static struct gx_instance instance;
 static struct gx_device device;
@@ -393,6 +394,50 @@ static void recycled(void **state)
     close_it();
 }
 
+/* Copies its own memory on one queue after the other, each after the one before. */
+static void *copy_around(void *user)
+{
+    const struct gx_device_ops *ops = device.ops;
+    struct gx_mem up, down;
+    struct gx_point last = {0};
+    uint32_t seed = *(uint32_t *)user, failed = 0;
+    for (uint32_t i = 0; i < THREAD_ROUNDS; i++) {
+        struct gx_cmd *cmd;
+        if (ops->mem_alloc(&device, GX_MEM_UPLOAD, 64, &up) != GX_OK ||
+            ops->mem_alloc(&device, GX_MEM_READBACK, 64, &down) != GX_OK ||
+            ops->begin(&device, (enum gx_queue)(i % 3), &cmd) != GX_OK)
+            return user; /* the test has failed: never mind the rest */
+        *(uint32_t *)up.host = seed + i;
+        ops->copy(cmd, &(struct gx_region){{&up, 0}, {&down, 0}, 64}, 1);
+        failed |= ops->submit(cmd, &last, i > 0, &last) != GX_OK;
+        failed |= ops->wait(&device, last, GX_WAIT_FOREVER) != GX_OK;
+        failed |= *(uint32_t *)down.host != seed + i;
+        ops->recycle(cmd);
+        ops->mem_free(&device, &up);
+        ops->mem_free(&device, &down);
+    }
+    return failed ? user : NULL;
+}
+
+static void threads(void **state)
+{
+    (void)state;
+    pthread_t thread[4];
+    uint32_t seed[GXT_COUNT(thread)];
+    set_up();
+    open_it();
+    for (uint32_t i = 0; i < GXT_COUNT(thread); i++) {
+        seed[i] = i << 16;
+        assert_int_equal(pthread_create(&thread[i], NULL, copy_around, &seed[i]), 0);
+    }
+    for (size_t i = 0; i < GXT_COUNT(thread); i++) {
+        void *failed;
+        assert_int_equal(pthread_join(thread[i], &failed), 0);
+        assert_null(failed);
+    }
+    close_it();
+}
+
 static void timeouts(void **state)
 {
     (void)state;
@@ -661,6 +706,7 @@ int main(void)
                                        cmocka_unit_test(runs),
                                        cmocka_unit_test(recycled),
                                        cmocka_unit_test(timeouts),
+                                       cmocka_unit_test(threads),
                                        cmocka_unit_test(lost),
                                        cmocka_unit_test(cached),
                                        cmocka_unit_test(after_fork),

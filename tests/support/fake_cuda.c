@@ -6,6 +6,7 @@
  */
 #include "support/fake_cuda.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct object {
 
 static struct object *objects[OBJECTS];
 static CUresult lost;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these */
 
 /* ---- failing ---- */
 
@@ -47,11 +49,14 @@ static bool means_lost(CUresult r)
 
 static CUresult begin(void)
 {
+    pthread_mutex_lock(&lock);
+    CUresult r = lost;
     if (!lost && ++S.calls == S.fail_at) {
         lost = S.contexts && means_lost(S.fail_with) ? S.fail_with : CUDA_SUCCESS;
-        return S.fail_with;
+        r = S.fail_with;
     }
-    return lost;
+    pthread_mutex_unlock(&lock);
+    return r;
 }
 
 #define BEGIN                                                                                      \
@@ -65,16 +70,18 @@ static CUresult begin(void)
 
 static struct object *add(enum fake_kind kind)
 {
-    for (size_t i = 0; i < OBJECTS; i++)
-        if (!objects[i]) {
-            objects[i] = calloc(1, sizeof *objects[i]);
-            if (!objects[i])
-                abort();
-            objects[i]->kind = kind;
-            S.live[kind]++;
-            return objects[i];
-        }
-    abort();
+    size_t i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < OBJECTS && objects[i])
+        i++;
+    struct object *o = i < OBJECTS ? calloc(1, sizeof *o) : NULL;
+    if (!o)
+        abort();
+    o->kind = kind;
+    objects[i] = o;
+    S.live[kind]++;
+    pthread_mutex_unlock(&lock);
+    return o;
 }
 
 static bool owns_memory(enum fake_kind kind)
@@ -91,24 +98,29 @@ static void end(size_t i)
     objects[i] = NULL;
 }
 
+/* The object itself, or that of this kind with the memory. */
+static CUresult end_one(const void *object, enum fake_kind kind, const void *memory)
+{
+    pthread_mutex_lock(&lock);
+    CUresult r = lost ? lost : CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < OBJECTS && r == CUDA_ERROR_INVALID_VALUE; i++)
+        if (objects[i] && (object ? objects[i] == object
+                                  : objects[i]->kind == kind && objects[i]->memory == memory)) {
+            end(i);
+            r = CUDA_SUCCESS;
+        }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
 static CUresult end_object(const void *object)
 {
-    for (size_t i = 0; i < OBJECTS && !lost; i++)
-        if (objects[i] && objects[i] == object) {
-            end(i);
-            return CUDA_SUCCESS;
-        }
-    return lost ? lost : CUDA_ERROR_INVALID_VALUE;
+    return end_one(object, FAKE_KINDS, NULL);
 }
 
 static CUresult end_memory(enum fake_kind kind, const void *memory)
 {
-    for (size_t i = 0; i < OBJECTS && !lost; i++)
-        if (objects[i] && objects[i]->kind == kind && objects[i]->memory == memory) {
-            end(i);
-            return CUDA_SUCCESS;
-        }
-    return lost ? lost : CUDA_ERROR_INVALID_VALUE;
+    return end_one(NULL, kind, memory);
 }
 
 static struct object *add_memory(enum fake_kind kind, size_t bytes)
@@ -220,14 +232,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
     (void)context;
-    S.current++;
+    __atomic_fetch_add(&S.current, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
     *context = NULL;
-    S.current--;
+    __atomic_fetch_sub(&S.current, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
 
@@ -489,7 +501,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     (void)stream;
     (void)extra;
     BEGIN;
-    S.launches++;
+    __atomic_fetch_add(&S.launches, 1, __ATOMIC_RELAXED);
     if (strstr(module->memory, "copy"))
         run_copy(args, n);
     else if (strstr(module->memory, "words"))
