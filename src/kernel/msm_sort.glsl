@@ -157,6 +157,53 @@ FUNCTION void place_bins(u32 w, u32 tile)
     }
 }
 
+#ifdef MATCH
+/* 32 invocations that run together (a warp) have consecutive entries, all of which they load first.
+ * They are counted, so that each warp knows where its own of each bin begin; then the invocations
+ * that have entries of the same bin find each other. */
+FUNCTION void scatter()
+{
+    u32 w = GROUP_INDEX / tiles(), tile = GROUP_INDEX % tiles(), bins = 1u << KEY_BITS;
+    if (w >= WINDOWS)
+        return;
+    u32 chunk = LOCAL_INDEX / 32u * bins, bit = LOCAL_INDEX % 32u;
+    u32 first = tile * TILE + LOCAL_INDEX / 32u * (32u * GX_K_MSM_ROUNDS) + bit;
+    Pair own[GX_K_MSM_ROUNDS];
+    UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++)
+        if (first + 32u * r < ELEMENTS)
+            own[r] = entry(w, first + 32u * r);
+    for (u32 k = LOCAL_INDEX; k < CHUNKS * bins; k += GROUP_SIZE)
+        shared_masks[k] = 0u;
+    place_bins(w, tile);
+    BARRIER();
+    UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++)
+        if (first + 32u * r < ELEMENTS)
+            ATOMIC_ADD(shared_masks[chunk + bin_of(own[r].x)], 1u);
+    BARRIER();
+    for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE) {
+        u32 next = shared_bins[bin];
+        for (u32 c = 0u; c < CHUNKS; c++) {
+            u32 entries = shared_masks[c * bins + bin];
+            shared_masks[c * bins + bin] = next;
+            next += entries;
+        }
+    }
+    BARRIER();
+    UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++) {
+        bool some = first + 32u * r < ELEMENTS;
+        u32 bin = some ? bin_of(own[r].x) : bins, alike = MATCH(bin);
+        u32 before = COUNT_BITS(alike & (1u << bit) - 1u), at = 0u;
+        if (some)
+            at = shared_masks[chunk + bin];
+        WARP_BARRIER();
+        if (some && before == 0u)
+            shared_masks[chunk + bin] = at + COUNT_BITS(alike);
+        WARP_BARRIER();
+        if (some)
+            store_pair_out(w * ELEMENTS + at + before, own[r]);
+    }
+}
+#else
 /* The workgroup's entries, GROUP_SIZE at a time: a word for each bin and chunk has a bit for each
  * entry of the bin, so that those before an entry can be counted. */
 FUNCTION void scatter()
@@ -196,3 +243,4 @@ FUNCTION void scatter()
         BARRIER();
     }
 }
+#endif

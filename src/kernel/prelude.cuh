@@ -115,6 +115,17 @@ template <int SLOT, class T> struct Bound {
     __nvvm_membar_gl();                                                                            \
     __syncthreads()
 
+/* Of the 32 invocations of a warp, which all get here: those that have the same x, one bit each; and
+ * a barrier for shared memory. */
+FUNCTION u32 match(u32 x)
+{
+    u32 alike;
+    asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(alike) : "r"(x) : "memory");
+    return alike;
+}
+#define MATCH(x)       match(x)
+#define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+
 /* Of words in shared memory, or of a buffer. */
 template <int SLOT> FUNCTION void atomic_min(Bound<SLOT, u32>, u32 y)
 {

@@ -21,6 +21,7 @@ static struct {
     uint8_t *stacks;
     uint32_t running;
     enum { NEW, WAITING, ENDED } state[THREADS_MAX];
+    uint32_t matched[THREADS_MAX];
 } block;
 
 static void run_thread(void)
@@ -35,6 +36,18 @@ void gx__barrier(void)
     block.state[block.running] = WAITING;
     if (!_setjmp(block.at[block.running]))
         _longjmp(block.scheduler, 1);
+}
+
+uint32_t gx__match(uint32_t x)
+{
+    const uint32_t *warp = block.matched + block.running / 32 * 32;
+    uint32_t alike = 0;
+    block.matched[block.running] = x;
+    gx__barrier();
+    for (int i = 0; i < 32; i++)
+        alike |= (uint32_t)(warp[i] == x) << i;
+    gx__barrier();
+    return alike;
 }
 
 static void take_turn(uint32_t t)

@@ -199,6 +199,8 @@ def instruction(text):
         given = ([match[1].strip()] if match[1] else []) + split(match[3])
         return "%s(%s);" % (match[2], ", ".join(["self"] + given))
     args = split(rest)
+    if op == "match.any.sync.b32" and not guard:
+        return "%s = gx__match(%s);" % (value(args[0]), value(args[1]))
     if name in ("ld", "st"):
         return guard + move(op, words, args)
     if name == "red" and words[1:] == ["global", "min", "u32"]:
