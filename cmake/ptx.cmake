@@ -38,6 +38,11 @@ function(gx_find_clang clang why)
     set(${why} "${GX_CLANG} has no NVPTX target" PARENT_SCOPE)
     return()
   endif()
+  file(STRINGS "${probe}.ptx" named REGEX "probe_param_0") # prelude.cuh relies on such names
+  if(NOT named)
+    set(${why} "${GX_CLANG} gives parameters other names than clang 14" PARENT_SCOPE)
+    return()
+  endif()
   set(${clang} "${GX_CLANG}" PARENT_SCOPE)
 endfunction()
 

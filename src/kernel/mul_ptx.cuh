@@ -96,12 +96,12 @@ FUNCTION Element canonical(Limbs x) { return reduce_once(x); }
 #define OTHER_ROW(e, o, Y, x) ODD_INTO(o, Y, x) EVEN_INTO(e, Y, x) CARRY(o)
 #define REDUCE(e, o) "mul.lo.u32 m," e "0,n;" OTHER_ROW(e, o, P_WORD, "m")
 
-/* The result, after the last step, which was of this e and o. */
+/* All steps, of which the first is different, and the result: WORDS is even, so the last step has o in
+ * place of e. */
 #if WORDS == 8
 #define STEPS_OF(one, two)                                                                         \
     one(0, "e", "o") two(1, "o", "e") two(2, "e", "o") two(3, "o", "e") two(4, "e", "o")           \
     two(5, "o", "e") two(6, "e", "o") two(7, "o", "e")
-/* the last was of o as e */
 #define RESULT                                                                                     \
     "add.cc.u32 %[r0],e0,o1;addc.cc.u32 %[r1],e1,o2;addc.cc.u32 %[r2],e2,o3;"                      \
     "addc.cc.u32 %[r3],e3,o4;addc.cc.u32 %[r4],e4,o5;addc.cc.u32 %[r5],e5,o6;"                     \

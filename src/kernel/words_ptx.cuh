@@ -2,7 +2,7 @@
  *
  * Elements as 32-bit words in CUDA: the additions of prime.glsl by chains of carries. A chain is one
  * asm statement, because the carry does not live from one to the next; its text is put together
- * here for any number of words. In texts, %[x3] is word 3 of x, and p3 that of the modulus.
+ * here for any number of words. In texts, %[x3] is word 3 of x, and %[p3] that of the modulus.
  */
 
 /* ---- texts and operands ---- */
