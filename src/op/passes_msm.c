@@ -21,10 +21,13 @@
 #define BUCKETS_MAX ((uint64_t)1 << 21)
 /* More groups would be more passes than there may be: then they are larger. */
 #define GROUPS_MAX 7u
-/* Entries of a slice, and as many slices as keep a large GPU busy: fewer are made longer. */
-#define SLICE_MIN 8u
-#define SLICE_MAX 192u
-#define SLICES    ((uint64_t)1 << 15)
+/* Entries of a slice. Of up to SLICE_SHORT there are as few slices as keep a large GPU busy; longer
+ * ones only where there are several times as many, because the last ones leave it idle. */
+#define SLICE_MIN   8u
+#define SLICE_SHORT 32u
+#define SLICE_MAX   192u
+#define SLICES      ((uint64_t)1 << 15)
+#define SLICES_LONG ((uint64_t)1 << 18)
 /* Invocations of the sums of rows and columns. */
 #define SUM_INVOCATIONS ((uint64_t)1 << 15)
 
@@ -97,6 +100,20 @@ static uint32_t reserve(struct gx_passes *passes, uint64_t quads)
     return (uint32_t)at;
 }
 
+static uint32_t slice_of(uint64_t entries)
+{
+    uint64_t busy = most(SLICE_MIN, divide_up(entries, SLICES));
+    return (uint32_t)least(least(busy, SLICE_SHORT + entries / SLICES_LONG), SLICE_MAX);
+}
+
+/* How many there are; never decreases. */
+static uint64_t slices_most(uint64_t entries)
+{
+    uint64_t busy = least(divide_up(entries, SLICE_MIN), SLICES);
+    uint64_t longer = divide_up(entries * SLICES_LONG, (SLICE_SHORT - 1) * SLICES_LONG + entries);
+    return most(most(busy, longer), divide_up(entries, SLICE_MAX));
+}
+
 /* Whatever n is, more of it must not need less scratch, although there are fewer windows in a group
  * then: so what is reserved follows from bounds that only grow. */
 static void lay_out(struct msm *m, struct gx_passes *passes)
@@ -108,10 +125,8 @@ static void lay_out(struct msm *m, struct gx_passes *passes)
     uint64_t group = least(by_buckets, m->entries / m->n);
     m->group = (uint32_t)divide_up(m->windows, divide_up(m->windows, group));
 
-    m->slice = (uint32_t)least(SLICE_MAX, most(SLICE_MIN, divide_up(m->entries, SLICES)));
-    uint64_t slices =
-        least(divide_up(m->entries, SLICE_MIN), most(SLICES, divide_up(m->entries, SLICE_MAX))) +
-        m->windows;
+    m->slice = slice_of(m->entries);
+    uint64_t slices = slices_most(m->entries) + m->windows;
     m->rounds = (uint32_t)divide_up(m->window, GX_K_MSM_RADIX_BITS);
     m->key_bits = (uint32_t)divide_up(m->window, m->rounds);
     uint64_t counts = (m->entries / tile(m) + 2 * (uint64_t)m->windows) << m->key_bits;

@@ -172,33 +172,55 @@ static bool header_fits(const struct vk_device *device, const void *data, size_t
            !memcmp(header.pipelineCacheUUID, p->pipelineCacheUUID, VK_UUID_SIZE);
 }
 
-static VkResult create_cache(struct vk_device *device, const void *data, size_t size)
+static VkResult create_cache(struct vk_device *device, const void *data, size_t size,
+                             VkPipelineCache *cache)
 {
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                       .initialDataSize = size,
                                       .pInitialData = data};
-    VkResult r = device->fn.vkCreatePipelineCache(device->handle, &info, NULL, &device->cache);
+    VkResult r = device->fn.vkCreatePipelineCache(device->handle, &info, NULL, cache);
     if (r != VK_SUCCESS)
-        device->cache = VK_NULL_HANDLE;
+        *cache = VK_NULL_HANDLE;
     return r;
+}
+
+/* What is in the file; the handle is null if there is nothing. Returns its size. */
+static size_t read_cache(struct vk_device *device, VkPipelineCache *cache)
+{
+    void *data = NULL;
+    size_t size = 0;
+    *cache = VK_NULL_HANDLE;
+    if (gx__gpu_cache_read(&device->gpu, "pipelines", &data, &size) &&
+        header_fits(device, data, size))
+        create_cache(device, data, size, cache);
+    gx__free(vk_allocator(device), data);
+    return *cache ? size : 0;
 }
 
 static gx_status open_cache(struct vk_device *device)
 {
-    void *data = NULL;
-    size_t size = 0;
-    if (gx__gpu_cache_read(&device->gpu, "pipelines", &data, &size) &&
-        header_fits(device, data, size) && create_cache(device, data, size) == VK_SUCCESS)
-        device->cache_loaded = size;
-    gx__free(vk_allocator(device), data);
+    device->cache_loaded = read_cache(device, &device->cache);
     if (device->cache)
         return GX_OK;
-    return gx__vk_status(device, create_cache(device, NULL, 0), "vkCreatePipelineCache");
+    return gx__vk_status(device, create_cache(device, NULL, 0, &device->cache),
+                         "vkCreatePipelineCache");
+}
+
+/* Adds what another context has saved meanwhile, and would be lost. */
+static void merge_saved(struct vk_device *device)
+{
+    VkPipelineCache saved;
+    read_cache(device, &saved);
+    if (saved)
+        device->fn.vkMergePipelineCaches(device->handle, device->cache, 1, &saved);
+    device->fn.vkDestroyPipelineCache(device->handle, saved, NULL);
 }
 
 static void save_cache(struct vk_device *device)
 {
     size_t size = 0;
+    if (device->cache && gx__gpu_alive(&device->gpu) == GX_OK)
+        merge_saved(device);
     if (!device->cache || gx__gpu_alive(&device->gpu) != GX_OK ||
         device->fn.vkGetPipelineCacheData(device->handle, device->cache, &size, NULL) !=
             VK_SUCCESS ||
