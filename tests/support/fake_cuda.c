@@ -47,8 +47,14 @@ static bool means_lost(CUresult r)
            r != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
+static void note_call(void)
+{
+    __atomic_fetch_add(&S.every, 1, __ATOMIC_RELAXED);
+}
+
 static CUresult begin(void)
 {
+    note_call();
     pthread_mutex_lock(&lock);
     CUresult r = lost;
     if (!lost && ++S.calls == S.fail_at) {
@@ -101,6 +107,7 @@ static void end(size_t i)
 /* The object itself, or that of this kind with the memory. */
 static CUresult end_one(const void *object, enum fake_kind kind, const void *memory)
 {
+    note_call();
     pthread_mutex_lock(&lock);
     CUresult r = lost ? lost : CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < OBJECTS && r == CUDA_ERROR_INVALID_VALUE; i++)
@@ -232,6 +239,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
     (void)context;
+    note_call();
     __atomic_fetch_add(&S.current, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
@@ -239,6 +247,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext context)
 CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
     *context = NULL;
+    note_call();
     __atomic_fetch_sub(&S.current, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
@@ -328,6 +337,7 @@ CUresult cuStreamQuery(CUstream stream)
 CUresult cuStreamSynchronize(CUstream stream)
 {
     (void)stream;
+    note_call();
     return lost;
 }
 

@@ -30,6 +30,7 @@ struct fake_cuda {
     bool hold;          /* streams stand still until it is cleared */
     /* counters */
     unsigned calls; /* that can fail */
+    unsigned every; /* calls, those that cannot fail included */
     unsigned links, launches;
     int contexts, current; /* retained, and pushed */
     int live[FAKE_KINDS];  /* objects */

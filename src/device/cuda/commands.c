@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 
 #define ROOM_FIRST 16u
 
@@ -17,11 +16,8 @@
 
 void gx__cu_cmd_free(struct cu_device *device, struct cu_cmd *cmd)
 {
-    if (cmd->origin && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
-        for (int i = 0; i < GX_STAMPS; i++)
-            if (cmd->stamps[i])
-                device->fn->EventDestroy(cmd->stamps[i]);
-        device->fn->EventDestroy(cmd->origin);
+    if (cmd->stamps[0] && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+        gx__cu_stamps_free(device, cmd);
         gx__cu_leave(device);
     }
     gx__free(cu_allocator(device), cmd->ops);
@@ -70,8 +66,7 @@ void gx__cu_commands_close(struct cu_device *device)
 
 /* ---- recording ---- */
 
-/* The next entry; NULL, with cmd->failed, if there is no memory for it. */
-static struct cu_op *next_op(struct cu_cmd *cmd, enum cu_op_kind kind)
+struct cu_op *gx__cu_next_op(struct cu_cmd *cmd, enum cu_op_kind kind)
 {
     const gx_allocator *allocator = cu_allocator(cu_cmd_device(cmd));
     if (cmd->failed != GX_OK)
@@ -97,7 +92,7 @@ static struct cu_op *next_op(struct cu_cmd *cmd, enum cu_op_kind kind)
 void gx__cu_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct cu_op *op = regions[i].size ? next_op((struct cu_cmd *)base, CU_COPY) : NULL;
+        struct cu_op *op = regions[i].size ? gx__cu_next_op((struct cu_cmd *)base, CU_COPY) : NULL;
         if (!op)
             continue;
         op->copy.to = cu_address(&regions[i].to);
@@ -116,7 +111,7 @@ static void launch_pass(struct cu_cmd *cmd, const struct gx_dispatch *d, const s
 {
     struct gx_launch launch;
     cmd->failed = gx__gpu_launch(&cu_cmd_device(cmd)->gpu, d, pass, &launch);
-    struct cu_op *op = next_op(cmd, CU_LAUNCH);
+    struct cu_op *op = gx__cu_next_op(cmd, CU_LAUNCH);
     if (!op)
         return;
     const struct cu_kernel *kernel = launch.pipeline;
@@ -147,72 +142,4 @@ void gx__cu_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
     gx__passes(&d->kernel.key, d->n, &k->facts, &passes);
     for (uint32_t i = 0; i < passes.count && cmd->failed == GX_OK; i++)
         launch_pass(cmd, d, &passes.pass[i]);
-}
-
-/* ---- time stamps ---- */
-
-/* The origin last: a command that has it has all. */
-static gx_status create_events(struct cu_device *device, struct cu_cmd *cmd)
-{
-    gx_status s = cmd->origin ? GX_OK : gx__cu_enter(device);
-    if (s != GX_OK || cmd->origin)
-        return s;
-    CUresult r = CUDA_SUCCESS;
-    for (int i = 0; i < GX_STAMPS && r == CUDA_SUCCESS; i++)
-        if (!cmd->stamps[i])
-            r = device->fn->EventCreate(&cmd->stamps[i], CU_EVENT_DEFAULT);
-    if (r == CUDA_SUCCESS)
-        r = device->fn->EventCreate(&cmd->origin, CU_EVENT_DEFAULT);
-    if (r != CUDA_SUCCESS) {
-        cmd->origin = NULL;
-        for (int i = 0; i < GX_STAMPS; i++) {
-            if (cmd->stamps[i])
-                device->fn->EventDestroy(cmd->stamps[i]);
-            cmd->stamps[i] = NULL;
-        }
-    }
-    gx__cu_leave(device);
-    return gx__cu_status(device, r, "cuEventCreate");
-}
-
-void gx__cu_stamp(struct gx_cmd *base, uint32_t slot)
-{
-    struct cu_cmd *cmd = (struct cu_cmd *)base;
-    if (cmd->failed != GX_OK || slot >= GX_STAMPS)
-        return;
-    cmd->failed = create_events(cu_cmd_device(cmd), cmd);
-    struct cu_op *op = next_op(cmd, CU_STAMP);
-    if (!op)
-        return;
-    op->slot = slot;
-    cmd->stamped |= 1u << slot;
-}
-
-/* Events only tell the time between two of them. A submit records one on a stream that is never
- * busy, so it happens at once: that is submitted_ns. The rest is between then and now in any
- * case. */
-gx_status gx__cu_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
-{
-    struct cu_cmd *cmd = (struct cu_cmd *)base;
-    struct cu_device *device = cu_cmd_device(cmd);
-    if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
-        return GX_ERR_INVALID;
-    gx_status s = gx__gpu_alive(&device->gpu);
-    if (s == GX_OK)
-        s = gx__cu_enter(device);
-    if (s != GX_OK)
-        return s;
-    /* The command may be done before that stream has come to its event. */
-    s = gx__cu_status(device, device->fn->StreamSynchronize(device->clock), "cuStreamSynchronize");
-    uint64_t room = gx__now_ns() - cmd->submitted_ns, least = 0;
-    for (uint32_t i = 0; i < count && s == GX_OK; i++) {
-        float ms = 0;
-        s = gx__cu_status(device, device->fn->EventElapsedTime(&ms, cmd->origin, cmd->stamps[i]),
-                          "cuEventElapsedTime");
-        double after = (double)ms * 1e6;
-        least = after <= (double)least ? least : after < (double)room ? (uint64_t)after : room;
-        ns[i] = cmd->submitted_ns + least;
-    }
-    gx__cu_leave(device);
-    return s == GX_ERR_TIMEOUT ? GX_ERR_DEVICE : s;
 }

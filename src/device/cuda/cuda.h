@@ -2,7 +2,7 @@
  *
  * Shared by the files of the CUDA device. One file per concern: library.c (finding the driver),
  * list.c (list of devices), device.c (open, close, errors), memory.c, commands.c (recording),
- * submit.c (queues and points), kernel.c (modules), measure.c (speeds).
+ * submit.c (queues and points), clock.c (times), kernel.c (modules), measure.c (speeds).
  */
 #ifndef GX_DEVICE_CUDA_CUDA_H
 #define GX_DEVICE_CUDA_CUDA_H
@@ -14,7 +14,7 @@
 #define CU_NAME        "cuda"
 #define CU_DEVICES_MAX 16
 #define CU_QUEUES      3  /* one per enum gx_queue */
-#define CU_RING        64 /* points of a queue that have an event of their own */
+#define CU_RING        64 /* events of a queue, where the host asks about them */
 
 /* ---- library.c ---- */
 
@@ -57,7 +57,16 @@ struct cu_queue {
     _Atomic uint64_t reached;         /* last value seen */
     const volatile uint64_t *counter; /* host address of what the stream writes, and ... */
     CUdeviceptr counter_at;           /* ... the device's */
-    CUevent done[CU_RING];            /* of points; that of point v is done[v % CU_RING] */
+    CUevent done[CU_RING]; /* see event_of; with counters only the first, which comes after ... */
+    uint64_t marked;       /* ... this value; under lock */
+};
+
+/* Relates the device's clock to the host's: an event, and when it happened. */
+struct cu_clock {
+    pthread_mutex_t lock;
+    CUstream stream; /* never busy, so that what it is given happens at once */
+    CUevent event;
+    uint64_t ns; /* 0: never */
 };
 
 struct cu_cmd;
@@ -74,7 +83,7 @@ struct cu_device {
 
     struct cu_queue queue[CU_QUEUES];
     struct gx_mem counters;
-    CUstream clock; /* never busy, see gx__cu_stamps */
+    struct cu_clock clock;
 
     pthread_mutex_t idle_lock;
     struct cu_cmd *idle[CU_QUEUES];
@@ -159,7 +168,7 @@ void gx__cu_drop(struct gx_gpu *gpu, void *pipeline);
 /* For struct gx_gpu_ops. */
 gx_status gx__cu_measure(struct gx_gpu *gpu);
 
-/* ---- commands.c, submit.c ---- */
+/* ---- commands.c, submit.c, clock.c ---- */
 
 enum cu_op_kind { CU_COPY, CU_LAUNCH, CU_STAMP };
 
@@ -199,7 +208,7 @@ struct cu_cmd {
     uint32_t stamped; /* a bit for each slot */
     uint64_t point;   /* of the last submit; 0: none */
     uint64_t submitted_ns;
-    CUevent stamps[GX_STAMPS], origin; /* created by the first stamp */
+    CUevent stamps[GX_STAMPS]; /* created by the first stamp, all of them */
 };
 
 static inline struct cu_device *cu_cmd_device(const struct cu_cmd *cmd)
@@ -213,6 +222,14 @@ gx_status gx__cu_begin(struct gx_device *device, enum gx_queue queue, struct gx_
 void gx__cu_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
 void gx__cu_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
 void gx__cu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
+/* For gx__cu_stamp: the entry; NULL, with cmd->failed, if there is no memory for it. */
+struct cu_op *gx__cu_next_op(struct cu_cmd *cmd, enum cu_op_kind kind);
+
+gx_status gx__cu_clock_open(struct cu_device *device); /* between enter and leave, as are: */
+void gx__cu_clock_close(struct cu_device *device);
+/* Its stamps are about to be submitted. */
+gx_status gx__cu_clock_start(struct cu_device *device, struct cu_cmd *cmd);
+void gx__cu_stamps_free(struct cu_device *device, struct cu_cmd *cmd);
 void gx__cu_stamp(struct gx_cmd *cmd, uint32_t slot);
 gx_status gx__cu_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
 

@@ -181,6 +181,7 @@ static gx_status cuda_open(struct gx_device *base)
     device->fn = &loader->fn;
     device->listed = gx__cu_match(loader, strchr(base->info.name, ':') + 1);
     pthread_mutex_init(&device->idle_lock, NULL);
+    pthread_mutex_init(&device->clock.lock, NULL);
     for (int q = 0; q < CU_QUEUES; q++)
         pthread_mutex_init(&device->queue[q].lock, NULL);
     return open_parts(device);
@@ -210,6 +211,7 @@ static void cuda_close(struct gx_device *base)
     release(device);
     for (int q = 0; q < CU_QUEUES; q++)
         pthread_mutex_destroy(&device->queue[q].lock);
+    pthread_mutex_destroy(&device->clock.lock);
     pthread_mutex_destroy(&device->idle_lock);
     gx__free(&base->instance->config.allocator, device);
     base->impl = NULL;

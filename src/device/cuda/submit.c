@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Queues, submits and points in time. A queue is a stream. Its Nth submit ends by writing N to a
- * counter in host memory, which the host polls without asking the driver, and by recording an
- * event, which other streams wait for: the driver must know about those dependencies to order its
- * work. A point is given out after its event is recorded, so a wait always follows what it waits
- * for.
+ * counter in host memory, which the host polls without asking the driver. Other streams wait for
+ * events, because the driver must know about those dependencies to order its work; one is recorded
+ * when the first of them asks, so that a small job alone is one launch and one write. Drivers that
+ * cannot write counters have an event for each point.
  */
 #include "device/cuda/cuda.h"
 
@@ -32,9 +32,11 @@
 
 /* ---- points ---- */
 
-static CUevent event_of(const struct cu_queue *queue, uint64_t value)
+/* That of an old point may be in use for a later one of the queue, which implies it. */
+static CUevent event_of(const struct cu_device *device, const struct cu_queue *queue,
+                        uint64_t value)
 {
-    return queue->done[value % CU_RING];
+    return queue->done[device->counts ? 0 : value % CU_RING];
 }
 
 static void note_reached(struct cu_queue *queue, uint64_t value)
@@ -46,15 +48,13 @@ static void note_reached(struct cu_queue *queue, uint64_t value)
         ;
 }
 
-/* Asks about an event. That of an old point may be in use for a later one of the queue, which
- * implies it. */
 static gx_status ask_event(struct cu_device *device, struct cu_queue *queue, uint64_t value,
                            bool *done)
 {
     gx_status s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    CUresult r = device->fn->EventQuery(event_of(queue, value));
+    CUresult r = device->fn->EventQuery(event_of(device, queue, value));
     gx__cu_leave(device);
     *done = r == CUDA_SUCCESS;
     if (*done)
@@ -150,26 +150,57 @@ bool gx__cu_reached(struct gx_device *base, struct gx_point point)
            look(device, &device->queue[point.queue], point.value, &done) != GX_OK || done;
 }
 
-/* ---- submit: between enter and leave, under the queue's lock ---- */
+/* ---- submit: between enter and leave ---- */
 
-static gx_status await(struct cu_device *device, enum gx_queue own, const struct gx_point *waits,
-                       size_t count)
+/* The latest points of other queues that are not known to be reached; 0: none. */
+static void merge_waits(struct cu_device *device, enum gx_queue own, const struct gx_point *waits,
+                        size_t count, uint64_t latest[CU_QUEUES])
 {
-    uint64_t latest[CU_QUEUES] = {0};
-    for (size_t i = 0; i < count; i++)
-        if (waits[i].value > latest[waits[i].queue])
-            latest[waits[i].queue] = waits[i].value;
-    gx_status s = GX_OK;
-    for (enum gx_queue q = 0; q < CU_QUEUES && s == GX_OK; q++) {
-        struct cu_queue *queue = &device->queue[q];
-        if (!latest[q] || q == own ||
-            atomic_load_explicit(&queue->reached, memory_order_acquire) >= latest[q])
-            continue;
-        s = gx__cu_status(
-            device,
-            device->fn->StreamWaitEvent(device->queue[own].stream, event_of(queue, latest[q]), 0),
-            "cuStreamWaitEvent");
+    for (size_t i = 0; i < count; i++) {
+        enum gx_queue q = waits[i].queue;
+        bool done =
+            q == own || waits[i].value <= latest[q] ||
+            atomic_load_explicit(&device->queue[q].reached, memory_order_acquire) >= waits[i].value;
+        if (!done && device->counts)
+            look(device, &device->queue[q], waits[i].value, &done);
+        if (!done)
+            latest[q] = waits[i].value;
     }
+}
+
+/* Records events after these points, if there are none yet. Another thread that moves an event to a
+ * later point, before we wait for it, does no harm. Without the lock of the own queue: two queues
+ * may wait for each other's points. */
+static gx_status mark(struct cu_device *device, const uint64_t latest[CU_QUEUES])
+{
+    gx_status s = GX_OK;
+    for (enum gx_queue q = 0; q < CU_QUEUES && s == GX_OK && device->counts; q++) {
+        struct cu_queue *queue = &device->queue[q];
+        if (!latest[q])
+            continue;
+        pthread_mutex_lock(&queue->lock);
+        if (queue->marked < latest[q]) {
+            s = gx__cu_status(device, device->fn->EventRecord(queue->done[0], queue->stream),
+                              "cuEventRecord");
+            queue->marked = s == GX_OK ? queue->submitted : queue->marked;
+        }
+        pthread_mutex_unlock(&queue->lock);
+    }
+    return s;
+}
+
+/* From here on under the queue's lock. */
+static gx_status await(struct cu_device *device, enum gx_queue own,
+                       const uint64_t latest[CU_QUEUES])
+{
+    gx_status s = GX_OK;
+    for (enum gx_queue q = 0; q < CU_QUEUES && s == GX_OK; q++)
+        if (latest[q])
+            s = gx__cu_status(
+                device,
+                device->fn->StreamWaitEvent(device->queue[own].stream,
+                                            event_of(device, &device->queue[q], latest[q]), 0),
+                "cuStreamWaitEvent");
     return s;
 }
 
@@ -195,38 +226,24 @@ static gx_status replay(struct cu_device *device, const struct cu_cmd *cmd, stru
     return GX_OK;
 }
 
-static gx_status begin_time(struct cu_device *device, struct cu_cmd *cmd)
+static gx_status end_point(struct cu_device *device, struct cu_queue *queue, uint64_t value)
 {
-    if (!cmd->stamped)
-        return GX_OK;
-    cmd->submitted_ns = gx__now_ns();
-    return gx__cu_status(device, device->fn->EventRecord(cmd->origin, device->clock),
+    if (device->counts)
+        return gx__cu_status(device,
+                             device->fn->StreamWriteValue64(queue->stream, queue->counter_at, value,
+                                                            CU_STREAM_WRITE_VALUE_DEFAULT),
+                             "cuStreamWriteValue64");
+    return gx__cu_status(device,
+                         device->fn->EventRecord(event_of(device, queue, value), queue->stream),
                          "cuEventRecord");
 }
 
-static gx_status end_point(struct cu_device *device, struct cu_queue *queue, uint64_t value)
-{
-    gx_status s = GX_OK;
-    if (device->counts)
-        s = gx__cu_status(device,
-                          device->fn->StreamWriteValue64(queue->stream, queue->counter_at, value,
-                                                         CU_STREAM_WRITE_VALUE_DEFAULT),
-                          "cuStreamWriteValue64");
-    return s == GX_OK
-               ? gx__cu_status(device,
-                               device->fn->EventRecord(event_of(queue, value), queue->stream),
-                               "cuEventRecord")
-               : s;
-}
-
-static gx_status enqueue(struct cu_device *device, struct cu_cmd *cmd, const struct gx_point *waits,
-                         size_t count)
+static gx_status enqueue(struct cu_device *device, struct cu_cmd *cmd,
+                         const uint64_t latest[CU_QUEUES])
 {
     struct cu_queue *queue = &device->queue[cmd->queue];
     uint64_t value = queue->submitted + 1;
-    gx_status s = begin_time(device, cmd);
-    if (s == GX_OK)
-        s = await(device, cmd->queue, waits, count);
+    gx_status s = await(device, cmd->queue, latest);
     for (size_t i = 0; i < cmd->count && s == GX_OK; i++)
         s = replay(device, cmd, &cmd->ops[i]);
     if (s == GX_OK)
@@ -248,6 +265,7 @@ gx_status gx__cu_submit(struct gx_cmd *base, const struct gx_point *waits, size_
     struct cu_cmd *cmd = (struct cu_cmd *)base;
     struct cu_device *device = cu_cmd_device(cmd);
     struct cu_queue *queue = &device->queue[cmd->queue];
+    uint64_t latest[CU_QUEUES] = {0};
     gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK)
         s = cmd->failed;
@@ -255,9 +273,15 @@ gx_status gx__cu_submit(struct gx_cmd *base, const struct gx_point *waits, size_
         s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    pthread_mutex_lock(&queue->lock);
-    s = enqueue(device, cmd, waits, count);
-    pthread_mutex_unlock(&queue->lock);
+    merge_waits(device, cmd->queue, waits, count, latest);
+    s = mark(device, latest);
+    if (s == GX_OK)
+        s = gx__cu_clock_start(device, cmd);
+    if (s == GX_OK) {
+        pthread_mutex_lock(&queue->lock);
+        s = enqueue(device, cmd, latest);
+        pthread_mutex_unlock(&queue->lock);
+    }
     gx__cu_leave(device);
     if (s == GX_OK)
         *done = (struct gx_point){cmd->queue, cmd->point};
@@ -299,14 +323,6 @@ void gx__cu_recycle(struct gx_cmd *base)
 
 /* ---- open and close ---- */
 
-static CUresult open_stream(struct cu_device *device, CUstream *stream)
-{
-    CUresult r = device->fn->StreamCreate(stream, CU_STREAM_NON_BLOCKING);
-    if (r != CUDA_SUCCESS)
-        *stream = NULL;
-    return r;
-}
-
 static gx_status open_queue(struct cu_device *device, enum gx_queue q)
 {
     struct cu_queue *queue = &device->queue[q];
@@ -315,9 +331,12 @@ static gx_status open_queue(struct cu_device *device, enum gx_queue q)
     *counter = 0;
     queue->counter = counter;
     queue->counter_at = cu_address(&at);
-    gx_status s = gx__cu_status(device, open_stream(device, &queue->stream), "cuStreamCreate");
-    for (int i = 0; i < CU_RING && s == GX_OK; i++) {
-        CUresult r = device->fn->EventCreate(&queue->done[i], CU_EVENT_DISABLE_TIMING);
+    CUresult r = device->fn->StreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+    if (r != CUDA_SUCCESS)
+        queue->stream = NULL;
+    gx_status s = gx__cu_status(device, r, "cuStreamCreate");
+    for (int i = 0; i < (device->counts ? 1 : CU_RING) && s == GX_OK; i++) {
+        r = device->fn->EventCreate(&queue->done[i], CU_EVENT_DISABLE_TIMING);
         if (r != CUDA_SUCCESS)
             queue->done[i] = NULL;
         s = gx__cu_status(device, r, "cuEventCreate");
@@ -333,7 +352,7 @@ gx_status gx__cu_queues_open(struct cu_device *device)
         s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    s = gx__cu_status(device, open_stream(device, &device->clock), "cuStreamCreate");
+    s = gx__cu_clock_open(device);
     for (enum gx_queue q = 0; q < CU_QUEUES && s == GX_OK; q++)
         s = open_queue(device, q);
     gx__cu_leave(device);
@@ -358,8 +377,7 @@ void gx__cu_queues_close(struct cu_device *device)
             device->fn->StreamSynchronize(device->queue[q].stream);
         close_queue(device, &device->queue[q]);
     }
-    if (device->clock)
-        device->fn->StreamDestroy(device->clock);
+    gx__cu_clock_close(device);
     gx__cu_leave(device);
     if (device->counters.handle)
         gx__cu_mem_free(device->gpu.base, &device->counters);
