@@ -379,6 +379,25 @@ typedef struct gx_buf gx_buf;
 GX_API gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t flags,
                                gx_buf **buf);
 
+/* Makes a buffer of memory that the caller has allocated on a CUDA device, for jobs to use in
+ * place: `bytes` bytes, more than 0, from this device pointer on, a multiple of 16, inside one
+ * allocation of the device's primary context, which is that of the CUDA runtime (cudaMalloc,
+ * cuMemAlloc). The memory stays the caller's: it must outlive the buffer, which does not free it,
+ * and counts neither for gx_config.device_memory nor in gx_stats. The library works on streams of
+ * its own. So what the caller has begun on the memory must be done (cudaStreamSynchronize) before
+ * a call that uses the buffer; calls that wait for a job or copy return when its work on the memory
+ * is done. device as for gx_buf_create, but NULL only if gx_config.device is one device. Returns
+ * GX_ERR_UNSUPPORTED if it is no CUDA device, and GX_ERR_INVALID for other addresses; the message
+ * says why. Any thread; may block while the device is opened. */
+GX_API gx_status gx_buf_from_cuda(gx_ctx *ctx, const char *device, uint64_t address, size_t bytes,
+                                  gx_buf **buf);
+
+/* Device pointer of a buffer on a CUDA device, in its primary context, for the caller's own kernels
+ * and copies; 0 on other devices and for NULL. Valid until the buffer is destroyed or the device is
+ * lost. The same order applies: no job or copy may use the buffer at the same time. Any thread;
+ * does not block. */
+GX_API uint64_t gx_buf_cuda_address(const gx_buf *buf);
+
 /* Destroys the buffer and clears the caller's pointer; NULL and a pointer to NULL are allowed. No
  * other call or job on the buffer may be in progress. Works on a lost device too. */
 GX_API void gx_buf_destroy(gx_buf **buf);

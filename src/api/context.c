@@ -184,6 +184,32 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
     return s;
 }
 
+gx_status gx_buf_from_cuda(gx_ctx *ctx, const char *device, uint64_t address, size_t bytes,
+                           gx_buf **buf)
+{
+    if (!buf)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_from_cuda: buf is NULL");
+    *buf = NULL;
+    if (!ctx)
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_from_cuda: ctx is NULL");
+    struct gx_engine *engine;
+    char message[GX_MESSAGE_BYTES] = "";
+    if (!device && ctx->router.named)
+        device = ctx->instance.config.device;
+    if (!device)
+        return gx__fail(&ctx->instance, GX_ERR_INVALID,
+                        "buffer of CUDA memory: name the device that has the memory");
+    gx_status s = gx__slot_open(&ctx->router.slots, device, &engine, message, sizeof message);
+    if (s != GX_OK)
+        return gx__fail(&ctx->instance, s, "buffer of CUDA memory: %s", message);
+    s = gx__buf_wrap(engine, address, bytes, buf, message, sizeof message);
+    if (s != GX_OK)
+        gx__fail(&ctx->instance, s, "buffer of %zu bytes of CUDA memory on '%s': %s", bytes,
+                 engine->device.info.name, message);
+    gx__engine_release(engine); /* the buffer is a user of its own */
+    return s;
+}
+
 /* ---- registered memory ---- */
 
 gx_status gx_host_register(gx_ctx *ctx, void *memory, size_t bytes)

@@ -203,6 +203,12 @@ struct gx_device_ops {
                            struct gx_mem *mem);
     /* Optional. Borrows host memory as SHARED memory until mem_free. */
     gx_status (*mem_import)(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
+    /* Optional, both or neither: borrows memory of the device that the caller has allocated, as
+     * DEVICE memory until mem_free; and says where the device has memory of either kind. Addresses
+     * are what CUDA calls device pointers. GX_ERR_INVALID: message says what is wrong with it. */
+    gx_status (*mem_wrap)(struct gx_device *device, uint64_t address, size_t bytes,
+                          struct gx_mem *mem, char *message, size_t message_size);
+    uint64_t (*mem_address)(struct gx_device *device, const struct gx_mem *mem);
     void (*mem_free)(struct gx_device *device, struct gx_mem *mem);
 
     /* Between map and unmap the host may access the memory and the device may not; in DEVICE memory

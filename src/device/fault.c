@@ -89,6 +89,20 @@ static gx_status fault_mem_import(struct gx_device *device, void *host, size_t b
     return s == GX_OK ? inner->ops->mem_import(inner, host, bytes, mem) : s;
 }
 
+static gx_status fault_mem_wrap(struct gx_device *device, uint64_t address, size_t bytes,
+                                struct gx_mem *mem, char *message, size_t message_size)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, false);
+    return s == GX_OK ? inner->ops->mem_wrap(inner, address, bytes, mem, message, message_size) : s;
+}
+
+static uint64_t fault_mem_address(struct gx_device *device, const struct gx_mem *mem)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    return inner->ops->mem_address(inner, mem);
+}
+
 static void fault_mem_free(struct gx_device *device, struct gx_mem *mem)
 {
     struct gx_device *inner = &fault_of(device)->inner;
@@ -359,6 +373,8 @@ static const struct gx_device_ops fault_ops = {
     .close = fault_close,
     .mem_alloc = fault_mem_alloc,
     .mem_import = fault_mem_import,
+    .mem_wrap = fault_mem_wrap,
+    .mem_address = fault_mem_address,
     .mem_free = fault_mem_free,
     .map = fault_map,
     .unmap = fault_unmap,
@@ -431,6 +447,10 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
         f->ops.run = NULL;
     if (!f->inner.ops->table)
         f->ops.table = NULL;
+    if (!f->inner.ops->mem_wrap) {
+        f->ops.mem_wrap = NULL;
+        f->ops.mem_address = NULL;
+    }
     if (!f->inner.ops->now) {
         f->ops.now = NULL;
         f->ops.host_copy = NULL;

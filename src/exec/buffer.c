@@ -6,6 +6,7 @@
  */
 #include "exec/buffer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -44,6 +45,37 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
     return GX_OK;
 }
 
+gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **out,
+                       char *message, size_t message_size)
+{
+    fenv_t caller;
+    struct gx_device *device = &engine->device;
+    if (!device->ops->mem_wrap) {
+        snprintf(message, message_size, "not a CUDA device");
+        return GX_ERR_UNSUPPORTED;
+    }
+    gx_buf *buf = gx__alloc(&engine->instance->config.allocator, sizeof *buf);
+    if (!buf) {
+        snprintf(message, message_size, "%s", gx_status_message(GX_ERR_OUT_OF_MEMORY));
+        return GX_ERR_OUT_OF_MEMORY;
+    }
+    buf->engine = engine;
+    buf->size = bytes;
+    gx__float_env_default(&caller);
+    gx_status s = device->ops->mem_wrap(device, address, bytes, &buf->mem, message, message_size);
+    gx__float_env_restore(&caller);
+    if (s != GX_OK) {
+        if (s != GX_ERR_INVALID)
+            snprintf(message, message_size, "%s", gx_status_message(s));
+        gx__free(&engine->instance->config.allocator, buf);
+        return gx__engine_status(engine, s);
+    }
+    pthread_mutex_init(&buf->words, NULL);
+    gx__engine_acquire(engine);
+    *out = buf;
+    return GX_OK;
+}
+
 static void unmap(gx_buf *buf)
 {
     struct gx_device *device = &buf->engine->device;
@@ -62,16 +94,33 @@ const char *gx_buf_device(const gx_buf *buf)
     return buf ? buf->engine->device.info.name : "";
 }
 
+uint64_t gx_buf_cuda_address(const gx_buf *buf)
+{
+    if (!buf || !buf->engine->device.ops->mem_address)
+        return 0;
+    return buf->engine->device.ops->mem_address(&buf->engine->device, &buf->mem);
+}
+
+/* Commands that name the memory are forgotten either way. The caller's is in no pool. */
+static void let_go(struct gx_engine *engine, gx_buf *buf)
+{
+    if (!buf->mem.imported) {
+        gx__pool_free(&engine->pool, &buf->mem, buf->size ? buf->size : 1);
+        return;
+    }
+    gx__records_forget(&engine->records, &buf->mem);
+    engine->device.ops->mem_free(&engine->device, &buf->mem);
+}
+
 void gx_buf_destroy(gx_buf **buf)
 {
     if (!buf || !*buf)
         return;
     struct gx_engine *engine = (*buf)->engine;
-    size_t held = (*buf)->size ? (*buf)->size : 1;
     fenv_t caller;
     gx__float_env_default(&caller);
     unmap(*buf);
-    gx__pool_free(&engine->pool, &(*buf)->mem, held);
+    let_go(engine, *buf);
     gx__float_env_restore(&caller);
     pthread_mutex_destroy(&(*buf)->words);
     gx__free(&engine->instance->config.allocator, *buf);

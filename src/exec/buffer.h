@@ -24,5 +24,8 @@ gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, stru
 bool gx__buf_is_open(const gx_buf *buf, size_t bytes);
 
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
+/* On memory of the caller, at an address of the device. On failure message says why. */
+gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **buf,
+                       char *message, size_t message_size);
 
 #endif

@@ -252,7 +252,11 @@ static gx_status alloc_all(struct run *run)
     if (s != GX_OK)
         return s;
     s = ops->mem_import(&device, run->pages, device.facts.import_align, &run->imported);
-    return s == GX_ERR_UNSUPPORTED ? GX_OK : s; /* as its callers do */
+    if (s != GX_OK && s != GX_ERR_UNSUPPORTED) /* as its callers do */
+        return s;
+    s = ops->mem_wrap(&device, ops->mem_address(&device, &run->in), 4 * WORDS, &run->other, message,
+                      sizeof message);
+    return s == GX_ERR_INVALID ? GX_OK : s;
 }
 
 /* Uploads on one queue, adds on the next, downloads on the third. */
@@ -316,7 +320,8 @@ static void fill(struct run *run, uint32_t from)
 
 static void end_run(struct run *run)
 {
-    struct gx_mem *const mems[] = {&run->up, &run->in, &run->out, &run->down, &run->imported};
+    struct gx_mem *const mems[] = {&run->other, &run->up,   &run->in,
+                                   &run->out,   &run->down, &run->imported};
     for (int q = 0; q < 3; q++)
         if (run->cmd[q])
             device.ops->recycle(run->cmd[q]);
@@ -562,6 +567,161 @@ static void small_jobs(void **state)
     expect_nothing_left();
 }
 
+/* ---- memory of the caller ---- */
+
+/* The driver as a caller knows it. */
+static struct cu_fn fn;
+
+static void load_driver(void *library)
+{
+#define X(name, symbol, arguments) *(void **)&fn.name = dlsym(library, #symbol);
+    CU_FUNCTIONS(X)
+#undef X
+}
+
+static CUdeviceptr caller_alloc(CUcontext context, size_t bytes)
+{
+    CUdeviceptr memory;
+    assert_int_equal(fn.CtxPushCurrent(context), CUDA_SUCCESS);
+    assert_int_equal(fn.MemAlloc(&memory, bytes), CUDA_SUCCESS);
+    assert_int_equal(fn.CtxPopCurrent(&context), CUDA_SUCCESS);
+    return memory;
+}
+
+static void expect_refused(gx_ctx *ctx, const char *name, uint64_t address, size_t bytes,
+                           gx_status status, const char *text)
+{
+    gx_buf *buf = (gx_buf *)&buf;
+    assert_int_equal(gx_buf_from_cuda(ctx, name, address, bytes, &buf), status);
+    assert_null(buf);
+    if (!strstr(gx_last_message(), text))
+        fail_msg("'%s' does not say '%s'", gx_last_message(), text);
+}
+
+static void refuse_all(gx_ctx *ctx, CUdeviceptr memory, CUcontext primary)
+{
+    struct fake_cuda *other = fake + 1; /* a context that nobody retained, and one of no device */
+    CUdeviceptr foreign = caller_alloc((CUcontext)other, 64),
+                far = caller_alloc((CUcontext)((char *)primary + 1), 64);
+    uint32_t word;
+    void *pinned;
+    expect_refused(ctx, "cpu", memory, 64, GX_ERR_UNSUPPORTED, "on 'cpu': not a CUDA device");
+    expect_refused(ctx, "cuda:7", memory, 64, GX_ERR_NO_DEVICE, "no CUDA device matches");
+    expect_refused(ctx, NULL, memory, 64, GX_ERR_INVALID, "name the device");
+    expect_refused(NULL, "cuda:0", memory, 64, GX_ERR_INVALID, "ctx is NULL");
+    expect_refused(ctx, "cuda:0", memory, 0, GX_ERR_INVALID, "no bytes");
+    expect_refused(ctx, "cuda:0", memory + 4, 64, GX_ERR_INVALID, "multiple of 16");
+    expect_refused(ctx, "cuda:0", 0, 64, GX_ERR_INVALID, "no address of CUDA memory");
+    expect_refused(ctx, "cuda:0", (uintptr_t)&word / 16 * 16, 64, GX_ERR_INVALID, "no address");
+    expect_refused(ctx, "cuda:0", memory + 16, 4 * WORDS, GX_ERR_INVALID, "past the end");
+    expect_refused(ctx, "cuda:0", memory, SIZE_MAX, GX_ERR_INVALID, "past the end");
+    expect_refused(ctx, "cuda:0", foreign, 64, GX_ERR_INVALID, "primary context");
+    expect_refused(ctx, "cuda:0", far, 64, GX_ERR_INVALID, "another device");
+    assert_int_equal(fn.MemHostAlloc(&pinned, 64, 0), CUDA_SUCCESS);
+    expect_refused(ctx, "cuda:0", (uintptr_t)pinned, 64, GX_ERR_INVALID, "gx_host_register");
+    fn.MemFreeHost(pinned);
+    for (unsigned call = 1; call <= 4; call++) {
+        fake->fail_at = fake->calls + call;
+        fake->fail_with = CUDA_ERROR_NOT_SUPPORTED;
+        expect_refused(ctx, "cuda:0", memory, 64, GX_ERR_UNSUPPORTED, "on 'cuda:0'");
+    }
+    fn.MemFree(foreign);
+    fn.MemFree(far);
+    assert_int_equal(gx_buf_from_cuda(ctx, "cuda:0", memory, 64, NULL), GX_ERR_INVALID);
+}
+
+static uint64_t held_by(gx_ctx *ctx)
+{
+    gx_statistics stats = {.struct_size = sizeof stats};
+    assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+    return stats.device_bytes;
+}
+
+/* Adds the caller's words to themselves, twice, in place: through the buffer, and through one at an
+ * offset. */
+static void add_in_place(gx_ctx *ctx, CUdeviceptr memory)
+{
+    uint32_t *words = (uint32_t *)(uintptr_t)memory, some[4];
+    gx_buf *all, *rest;
+    uint64_t held = held_by(ctx);
+    assert_int_equal(gx_buf_from_cuda(ctx, "cuda:0", memory, 4 * WORDS, &all), GX_OK);
+    assert_int_equal(gx_buf_from_cuda(ctx, "cuda", memory + 16, 4 * WORDS - 16, &rest), GX_OK);
+    assert_int_equal(gx_buf_cuda_address(all), memory);
+    assert_int_equal(gx_buf_cuda_address(rest), memory + 16);
+    assert_int_equal(gx_buf_size(rest), 4 * WORDS - 16);
+    assert_string_equal(gx_buf_device(rest), "cuda:0");
+    assert_int_equal(held_by(ctx), held);
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = i;
+    gx_operand whole = gx_dev(all, 0), part = gx_dev(rest, 0);
+    const gx_job jobs[] = {
+        {.op = GX_ADD, .field = GX_U32, .n = WORDS, .a = whole, .b = whole, .out = whole},
+        {.op = GX_ADD, .field = GX_U32, .n = WORDS - 4, .a = part, .b = part, .out = part}};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(gx_run(ctx, &jobs[i], 1, NULL, NULL), GX_OK);
+    for (uint32_t i = 0; i < WORDS; i++)
+        assert_int_equal(words[i], i < 4 ? 2 * i : 4 * i);
+    assert_int_equal(gx_buf_read(rest, 16, some, sizeof some), GX_OK);
+    assert_int_equal(some[3], 4 * 11);
+    assert_int_equal(gx_buf_write(all, 0, some, sizeof some), GX_OK);
+    assert_int_equal(words[3], 4 * 11);
+    gx_buf_destroy(&all);
+    gx_buf_destroy(&rest);
+    words[5] = 1; /* still there */
+}
+
+static void give_out(gx_ctx *ctx)
+{
+    gx_buf *buf;
+    for (uint32_t flags = 0; flags <= GX_BUF_MAPPABLE; flags++) {
+        assert_int_equal(gx_buf_create(ctx, "cuda:0", 64, flags, &buf), GX_OK);
+        uint32_t *words = (uint32_t *)(uintptr_t)gx_buf_cuda_address(buf), word;
+        words[3] = 77;
+        assert_int_equal(gx_buf_read(buf, 12, &word, sizeof word), GX_OK);
+        assert_int_equal(word, 77);
+        gx_buf_destroy(&buf);
+    }
+    assert_int_equal(gx_buf_create(ctx, "cpu", 64, 0, &buf), GX_OK);
+    assert_int_equal(gx_buf_cuda_address(buf), 0);
+    gx_buf_destroy(&buf);
+    assert_int_equal(gx_buf_cuda_address(NULL), 0);
+}
+
+static void interop(void **state)
+{
+    (void)state;
+    gx_config config = {.struct_size = sizeof config,
+                        .cache_dir = "none",
+                        .cuda_library = GXT_FAKE_CUDA,
+                        .ignore_environment = 1};
+    gx_ctx *ctx;
+    gx_buf *buf;
+    CUcontext primary;
+    set_up();
+    assert_int_equal(fn.DevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+    CUdeviceptr memory = caller_alloc(primary, 4 * WORDS);
+    assert_int_equal(gx_open(&config, &ctx), GX_OK);
+    add_in_place(ctx, memory);
+    refuse_all(ctx, memory, primary);
+    give_out(ctx);
+    assert_int_equal(gx_buf_from_cuda(ctx, "fault:fail@1000000:cuda:0", memory, 64, &buf), GX_OK);
+    assert_int_equal(gx_buf_cuda_address(buf), memory);
+    gx_buf_destroy(&buf);
+    gx_close(&ctx);
+    assert_int_equal(fake->live[FAKE_DEVICE_MEMORY], 1);
+    fn.MemFree(memory);
+
+    config.device = "cuda:0"; /* if the driver ends the memory first, as with a lost device */
+    memory = caller_alloc(primary, 64);
+    assert_int_equal(gx_open(&config, &ctx), GX_OK);
+    assert_int_equal(gx_buf_from_cuda(ctx, NULL, memory, 64, &buf), GX_OK);
+    fn.MemFree(memory);
+    gx_buf_destroy(&buf);
+    gx_close(&ctx);
+    fn.DevicePrimaryCtxRelease(0);
+    expect_nothing_left();
+}
+
 /* ---- failures ---- */
 
 /* A stream that fails says so only if it is asked. */
@@ -803,6 +963,7 @@ int main(void)
         print_error("%s\n", dlerror());
         return 1;
     }
+    load_driver(library);
     const struct CMUnitTest tests[] = {cmocka_unit_test(registered),
                                        cmocka_unit_test(missing),
                                        cmocka_unit_test(names),
@@ -814,6 +975,7 @@ int main(void)
                                        cmocka_unit_test(timeouts),
                                        cmocka_unit_test(threads),
                                        cmocka_unit_test(small_jobs),
+                                       cmocka_unit_test(interop),
                                        cmocka_unit_test(lost),
                                        cmocka_unit_test(cached),
                                        cmocka_unit_test(after_fork),

@@ -91,6 +91,7 @@ batch='^as expected$'
 events='^4 tickets, 4 events, all as expected$'
 poly='^2048 x 2048 coefficients on [a-z0-9:-]*, all 4096 as expected$'
 kernel='^m31-mul-add on [1-9][0-9]* devices, all as expected$'
+cuda='^(100000 products in place on cuda:[0-9]+, all as expected|there is no CUDA device here.*)$'
 inverse='^10000 inverses, each x \* 1/x is 1$'
 
 runs "the program" "$version" "$prefix/bin/gpuexec" --version
@@ -103,6 +104,7 @@ as_told mul.c "$mul"
 as_told events.c "$events"
 as_told kernel.c "$kernel"
 as_told poly_product.c "$poly"
+as_told cuda.c "$cuda"
 as_told batch.cpp "$batch"
 as_told inverse.rs "$inverse"
 

@@ -31,11 +31,15 @@ struct fake_cuda fake_cuda_state = {.version = 12040, .devices = 2, .capability 
 struct object {
     enum fake_kind kind;
     void *memory;       /* of memory, registered or allocated; text of a module or link */
+    size_t bytes;       /* of memory, ... */
+    CUcontext context;  /* ... and what it was allocated in */
     struct timespec at; /* of an event */
 };
 
 static struct object *objects[OBJECTS];
 static CUresult lost;
+static _Thread_local CUcontext current[8]; /* the stack of contexts of this thread */
+static _Thread_local int depth;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these */
 
 /* ---- failing ---- */
@@ -133,6 +137,8 @@ static CUresult end_memory(enum fake_kind kind, const void *memory)
 static struct object *add_memory(enum fake_kind kind, size_t bytes)
 {
     struct object *o = add(kind);
+    o->bytes = bytes;
+    o->context = depth ? current[depth - 1] : NULL;
     if (posix_memalign(&o->memory, 4096, bytes))
         abort();
     return o;
@@ -214,10 +220,9 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    (void)device;
     BEGIN;
     S.contexts++;
-    *context = (CUcontext)&fake_cuda_state;
+    *context = (CUcontext)((char *)&fake_cuda_state + device);
     return CUDA_SUCCESS;
 }
 
@@ -238,16 +243,20 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 
 CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
-    (void)context;
     note_call();
+    if (depth == (int)(sizeof current / sizeof *current))
+        abort();
+    current[depth++] = context;
     __atomic_fetch_add(&S.current, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
-    *context = NULL;
     note_call();
+    if (!depth)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *context = current[--depth];
     __atomic_fetch_sub(&S.current, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
@@ -302,6 +311,51 @@ CUresult cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 CUresult cuMemHostUnregister(void *host)
 {
     return end_memory(FAKE_REGISTERED, host);
+}
+
+/* The allocation that has the byte. */
+static const struct object *find_memory(CUdeviceptr memory)
+{
+    const struct object *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < OBJECTS && !found; i++) {
+        const struct object *o = objects[i];
+        if (o && (o->kind == FAKE_DEVICE_MEMORY || o->kind == FAKE_HOST_MEMORY) &&
+            memory - (uintptr_t)o->memory < o->bytes)
+            found = o;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr memory)
+{
+    BEGIN;
+    const struct object *o = find_memory(memory);
+    if (!o)
+        return CUDA_ERROR_NOT_FOUND;
+    *base = (CUdeviceptr)(uintptr_t)o->memory;
+    *bytes = o->bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr memory)
+{
+    BEGIN;
+    const struct object *o = find_memory(memory);
+    if (!o)
+        return CUDA_ERROR_INVALID_VALUE;
+    ptrdiff_t device = (char *)o->context - (char *)&fake_cuda_state;
+    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT)
+        *(CUcontext *)value = o->context;
+    else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(unsigned *)value =
+            o->kind == FAKE_HOST_MEMORY ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+        *(int *)value = device > 0 && device < S.devices ? (int)device : 0;
+    else
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)

@@ -14,6 +14,7 @@
 #define CU_NAME        "cuda"
 #define CU_DEVICES_MAX 16
 #define CU_QUEUES      3  /* one per enum gx_queue */
+#define CU_BIND_ALIGN  16 /* of the widest access */
 #define CU_RING        64 /* events of a queue, where the host asks about them */
 
 /* ---- library.c ---- */
@@ -127,6 +128,9 @@ static inline CUdeviceptr cu_address(const struct gx_binding *binding)
 gx_status gx__cu_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size_t bytes,
                            struct gx_mem *mem);
 gx_status gx__cu_mem_import(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
+gx_status gx__cu_mem_wrap(struct gx_device *device, uint64_t address, size_t bytes,
+                          struct gx_mem *mem, char *message, size_t message_size);
+uint64_t gx__cu_mem_address(struct gx_device *device, const struct gx_mem *mem);
 void gx__cu_mem_free(struct gx_device *device, struct gx_mem *mem);
 gx_status gx__cu_map(struct gx_device *device, struct gx_mem *mem, void **host);
 void gx__cu_unmap(struct gx_device *device, struct gx_mem *mem);

@@ -14,7 +14,6 @@
 #define NOTHING_BYTES 256u
 /* Indices of words have 32 bits in places. */
 #define RANGE         (((uint64_t)1 << 34) - 1)
-#define BIND_ALIGN    16u /* of the widest access */
 #define GROUPS_MAX    2147483647u
 #define WORKGROUP_MAX 1024u
 
@@ -116,8 +115,10 @@ static uint64_t host_bytes(void)
 static void set_facts(struct cu_device *device)
 {
     struct gx_device_facts *facts = &device->gpu.base->facts;
-    device->gpu.limits = (struct gx_gpu_limits){
-        .range = RANGE, .bind_align = BIND_ALIGN, .groups = GROUPS_MAX, .workgroup = WORKGROUP_MAX};
+    device->gpu.limits = (struct gx_gpu_limits){.range = RANGE,
+                                                .bind_align = CU_BIND_ALIGN,
+                                                .groups = GROUPS_MAX,
+                                                .workgroup = WORKGROUP_MAX};
     gx__gpu_limit_elements(&device->gpu, GX_INVERSE_DIRECT_INT64);
     *facts = gx__gpu_facts(&device->gpu, false);
     facts->mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
@@ -226,6 +227,8 @@ const struct gx_device_ops gx__cuda_ops = {
     .close = cuda_close,
     .mem_alloc = gx__cu_mem_alloc,
     .mem_import = gx__cu_mem_import,
+    .mem_wrap = gx__cu_mem_wrap,
+    .mem_address = gx__cu_mem_address,
     .mem_free = gx__cu_mem_free,
     .map = gx__cu_map,
     .unmap = gx__cu_unmap,

@@ -71,6 +71,14 @@ enum {
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 122
 };
 
+/* CUpointer_attribute, CUmemorytype */
+enum {
+    CU_POINTER_ATTRIBUTE_CONTEXT = 1,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+};
+enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
+
 /* CUjit_option, CUjitInputType */
 enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 enum { CU_JIT_INPUT_PTX = 1 };
@@ -107,6 +115,10 @@ enum { CU_JIT_INPUT_PTX = 1 };
       (CUdeviceptr * memory, void *host, unsigned flags))                                          \
     X(MemHostRegister, cuMemHostRegister_v2, (void *host, size_t bytes, unsigned flags))           \
     X(MemHostUnregister, cuMemHostUnregister, (void *host))                                        \
+    X(MemGetAddressRange, cuMemGetAddressRange_v2,                                                 \
+      (CUdeviceptr * base, size_t * bytes, CUdeviceptr memory))                                    \
+    X(PointerGetAttribute, cuPointerGetAttribute,                                                  \
+      (void *value, int attribute, CUdeviceptr memory))                                            \
     X(MemcpyAsync, cuMemcpyAsync,                                                                  \
       (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
     X(StreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                           \

@@ -5,6 +5,8 @@
  */
 #include "device/cuda/cuda.h"
 
+#include <stdio.h>
+
 static void *handle(CUdeviceptr address)
 {
     return (void *)(uintptr_t)address;
@@ -74,6 +76,59 @@ static gx_status import(struct cu_device *device, void *host, size_t bytes, stru
     return s;
 }
 
+/* ---- memory of the caller, between enter and leave ---- */
+
+/* What the driver knows about an address of the caller's. */
+struct pointer {
+    CUcontext context; /* NULL: of none, as memory of a pool is */
+    unsigned type;
+    int device;
+    CUdeviceptr base;
+    size_t bytes;
+};
+
+static CUresult look_up(const struct cu_fn *fn, CUdeviceptr address, struct pointer *p)
+{
+    CUresult r = fn->PointerGetAttribute(&p->type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    if (r == CUDA_SUCCESS)
+        r = fn->PointerGetAttribute(&p->device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    if (r == CUDA_SUCCESS)
+        r = fn->PointerGetAttribute(&p->context, CU_POINTER_ATTRIBUTE_CONTEXT, address);
+    if (r == CUDA_SUCCESS && p->type == CU_MEMORYTYPE_DEVICE)
+        r = fn->MemGetAddressRange(&p->base, &p->bytes, address);
+    return r;
+}
+
+/* *why: what is wrong with it; NULL: nothing. */
+static gx_status examine(struct cu_device *device, CUdeviceptr address, size_t bytes,
+                         const char **why)
+{
+    struct pointer p = {0};
+    *why = NULL;
+    if (address % CU_BIND_ALIGN)
+        *why = "the address is not a multiple of 16";
+    else if (!bytes)
+        *why = "a buffer of no bytes";
+    if (*why)
+        return GX_OK;
+    CUresult r = look_up(device->fn, address, &p);
+    if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_FOUND)
+        *why = "this is no address of CUDA memory";
+    else if (r != CUDA_SUCCESS)
+        return gx__cu_status(device, r, "cuPointerGetAttribute");
+    else if (p.type == CU_MEMORYTYPE_HOST)
+        *why = "this is host memory, which gx_host_register is for";
+    else if (p.type != CU_MEMORYTYPE_DEVICE)
+        *why = "this is not plain memory of a device";
+    else if (p.device != device->listed->handle)
+        *why = "the memory is that of another device";
+    else if (p.context && p.context != device->context)
+        *why = "the memory is not of the device's primary context";
+    else if (address - p.base > p.bytes || bytes > p.bytes - (address - p.base))
+        *why = "it runs past the end of the allocation";
+    return GX_OK;
+}
+
 /* ---- the contract ---- */
 
 gx_status gx__cu_mem_alloc(struct gx_device *base, enum gx_mem_kind kind, size_t bytes,
@@ -107,11 +162,41 @@ gx_status gx__cu_mem_import(struct gx_device *base, void *host, size_t bytes, st
     return s;
 }
 
+gx_status gx__cu_mem_wrap(struct gx_device *base, uint64_t address, size_t bytes,
+                          struct gx_mem *mem, char *message, size_t message_size)
+{
+    struct cu_device *device = cu_of(base);
+    const char *why = NULL;
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    s = examine(device, address, bytes, &why);
+    gx__cu_leave(device);
+    if (s != GX_OK)
+        return s;
+    if (why) {
+        snprintf(message, message_size, "%s", why);
+        return GX_ERR_INVALID;
+    }
+    *mem = (struct gx_mem){
+        .kind = GX_MEM_DEVICE, .size = bytes, .imported = true, .handle = handle(address)};
+    return GX_OK;
+}
+
+uint64_t gx__cu_mem_address(struct gx_device *base, const struct gx_mem *mem)
+{
+    (void)base;
+    return (uint64_t)(uintptr_t)mem->handle;
+}
+
 /* The driver waits for all work before it frees memory; if that never ends, the memory is lost. */
 void gx__cu_mem_free(struct gx_device *base, struct gx_mem *mem)
 {
     struct cu_device *device = cu_of(base);
-    if (mem->handle && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+    bool ours = mem->handle && !(mem->imported && mem->kind == GX_MEM_DEVICE);
+    if (ours && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
         if (mem->kind == GX_MEM_DEVICE)
             device->fn->MemFree((CUdeviceptr)(uintptr_t)mem->handle);
         else if (mem->imported)
