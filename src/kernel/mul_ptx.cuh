@@ -94,7 +94,22 @@ FUNCTION Element canonical(Limbs x) { return reduce_once(x); }
 #define NEXT_ROW(e, o, Y, x)                                                                       \
     "add.cc.u32 " e "0," e "0," o "1;" ODD_DOWN(o, Y, x) EVEN_INTO(e, Y, x) CARRY(o)
 #define OTHER_ROW(e, o, Y, x) ODD_INTO(o, Y, x) EVEN_INTO(e, Y, x) CARRY(o)
+#if SPARSE_LOW_LIMBS
+/* p is 1 - 2^32 modulo 2^64, and m = -e0: neither m nor its products with words 0 and 1 of p need a
+ * multiplication. e0 + m is 2^32 c, c = 1 but where e0 is 0, when c = m = 0; and m p[1] is
+ * 2^32 m - m = 2^32 (m - c) + e0, of which m - c is not negative, and fits: -e0 - 1 + (1 - c), where
+ * 1 - c is the carry of -e0. c is a word up from e0, at the place of o0. */
+#define REDUCE(e, o)                                                                               \
+    "not.b32 v0," e "0;add.cc.u32 m,v0,1;addc.u32 n,v0,0;add.cc.u32 v0," e "0,m;"                  \
+    "addc.cc.u32 " o "0," o "0," e "0;addc.cc.u32 " o "1," o "1,n;"                                \
+    INTO("madc", ".cc", o, 2, 3, P_WORD(3), "m") INTO("madc", ".cc", o, 4, 5, P_WORD(5), "m")      \
+    INTO("madc", "", o, 6, 7, P_WORD(7), "m") INTO("mad", ".cc", e, 2, 3, P_WORD(2), "m")          \
+    INTO("madc", ".cc", e, 4, 5, P_WORD(4), "m") INTO("madc", ".cc", e, 6, 7, P_WORD(6), "m")      \
+    CARRY(o)
+static_assert(WORDS == 8 && MODULUS[0] == 1u && MODULUS[1] == 0xffffffffu, "of one such field");
+#else
 #define REDUCE(e, o) "mul.lo.u32 m," e "0,n;" OTHER_ROW(e, o, P_WORD, "m")
+#endif
 
 /* All steps, of which the first is different, and the result: WORDS is even, so the last step has o in
  * place of e. */

@@ -98,6 +98,7 @@ def expect(what, got, wanted):
 
 def operands(field, n):
     edges = [0, 1, 2, field.p - 1, field.p - 2, field.r % field.p, (field.p + 1) // 2]
+    edges += [1 << 32, 1 << 128, field.p - (1 << 96)]  # low words that are 0
     pairs = [(x, y) for x in edges for y in edges]
     pairs += [(field.some(), field.some()) for _ in range(n - len(pairs))]
     return [x for x, _ in pairs], [y for _, y in pairs], [field.some() for _ in range(n)]
