@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of lazy64.glsl for devices without 64-bit integers, and in CUDA: elements below p.
+ * The functions of lazy64.glsl for devices without 64-bit integers: elements below p.
  */
 #define Lazy   Element
 #define LazyBy Limbs /* the other factor of a product */
@@ -22,10 +22,6 @@ FUNCTION Lazy lazy_mul(Lazy x, LazyBy y) { return canonical(multiply(factor(x), 
 /* x / 2^halvings modulo p, halvings < 32: a multiple of p makes x divisible. */
 FUNCTION Element lazy_element(Lazy x, u32 halvings, bool any)
 {
-#ifdef __CUDA__ /* all invocations have the same */
-    if (halvings == 0u)
-        return x;
-#endif
     u32 multiple = x.word[0] * NEG_INVERSE & (1u << halvings) - 1, carry = 0;
     UNROLL for (int k = 0; k < WORDS; k++)
         x.word[k] = multiply_add(multiple, MODULUS[k], x.word[k], carry);

@@ -12,13 +12,19 @@ FUNCTION Element load_element(u32 i) { return load_a(i); }
 FUNCTION Element load_table(u32 i) { return load_b(i); }
 FUNCTION void store_element(u32 i, Element x) { STORE(mem_out, AT_OUT, i, x); }
 
-#if INT64 /* not in CUDA */
+#ifdef __CUDA__
+#include "lazy_ptx.cuh"
+#elif INT64
 #include "lazy64.glsl"
 #else
 #include "lazy32.glsl"
 #endif
 
+#ifdef __CUDA__
+SHARED Quad exchanged[QUADS * EACH * GROUP_SIZE];
+#else
 SHARED u32 exchanged[GX_K_NTT_PLANES * EACH * GROUP_SIZE];
+#endif
 
 #include "ntt.glsl"
 

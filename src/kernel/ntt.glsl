@@ -132,10 +132,22 @@ FUNCTION Lazy load(Pass p, u32 transform, u32 i)
         return lazy_zero();
     u32 place = place_of(p, transform, i, bits);
     Element x = load_element(place);
+#ifndef __CUDA__
     if (operand)
         check_element(x, place);
+#endif
     return lazy_of(x);
 }
+
+#ifdef __CUDA__
+/* After all loads, none of which waits then for another. What is not there is 0. */
+FUNCTION void check_operand(Pass p, u32 transform, u32 i, Lazy x)
+{
+    if (BACK)
+        i = i >> p.log2_pad;
+    check_element(x, place_of(p, transform, i, p.log2_n - p.log2_pad));
+}
+#endif
 
 FUNCTION void store(Pass p, u32 transform, u32 i, Lazy x)
 {
@@ -196,15 +208,42 @@ FUNCTION void shift(Pass p, INOUT_ARRAY(Lazy) x[EACH], Line l, u32 at)
 
 /* ---- levels ---- */
 
+#ifdef __CUDA__
+/* What a round needs of the table, loaded before the elements are exchanged. */
+struct Round {
+    Element w[EACH - 1]; /* level 0, and those of level 1 */
+};
+#define ROUND_PARAMETER , const Round &round
+#define ROUND_ARGUMENT , round
+#define ROUND_ENTRY(block, j, b) round.w[(1 << j) - 1 + b]
+
+FUNCTION Round load_round(Pass p, u32 i, u32 at, Line l)
+{
+    u32 level = p.tile_bits - RADIX_BITS - at, block = l.block << level | LOCAL_INDEX >> at;
+    u32 begin = i * RADIX_BITS - level, end = min(p.levels - level, RADIX_BITS);
+    bool root = p.first == 0u && i == 0u;
+    Round round;
+    UNROLL for (int j = 0; j < 2; j++)
+        UNROLL for (int b = 0; b < 1 << j; b++)
+            if (begin <= j && end > j && (b > 0 || !root))
+                round.w[(1 << j) - 1 + b] = load_table(block << j | b);
+    return round;
+}
+#else
+#define ROUND_PARAMETER
+#define ROUND_ARGUMENT
+#define ROUND_ENTRY(block, j, b) load_table(block << j | b)
+#endif
+
 /* Level j of those that the bits of the invocation's elements allow. `block` is the block of the
  * tree that all of them are in at level 0 of these. If it is the root, W is 1 in the leftmost
  * block. */
-FUNCTION void butterflies(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root)
+FUNCTION void butterflies(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root ROUND_PARAMETER)
 {
     UNROLL for (int b = 0; b < 1 << j; b++) {
         const int apart = EACH >> j + 1, at = b * 2 * apart;
         if (b > 0 || !root) {
-            LazyBy w = lazy_by(load_table(block << j | b));
+            LazyBy w = lazy_by(ROUND_ENTRY(block, j, b));
             UNROLL for (int k = 0; k < apart; k++)
                 x[at + apart + k] = lazy_mul(x[at + apart + k], w);
         }
@@ -217,7 +256,7 @@ FUNCTION void butterflies(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root
 }
 
 /* The transposed butterflies, of a transform from the leaves to the root. */
-FUNCTION void butterflies_back(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root)
+FUNCTION void butterflies_back(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool root ROUND_PARAMETER)
 {
     UNROLL for (int b = 0; b < 1 << j; b++) {
         const int apart = EACH >> j + 1, at = b * 2 * apart;
@@ -229,7 +268,7 @@ FUNCTION void butterflies_back(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool
         if (j > 0) /* it is a sum of sums, and becomes part of another one */
             x[at] = carried(x[at]);
         if (b > 0 || !root) {
-            LazyBy w = lazy_by(load_table(block << j | b));
+            LazyBy w = lazy_by(ROUND_ENTRY(block, j, b));
             UNROLL for (int k = 0; k < apart; k++)
                 x[at + apart + k] = lazy_mul(x[at + apart + k], w);
         }
@@ -237,21 +276,44 @@ FUNCTION void butterflies_back(INOUT_ARRAY(Lazy) x[EACH], int j, u32 block, bool
 }
 
 /* Round i: up to RADIX_BITS levels of the pass. */
-FUNCTION void compute(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 i, u32 at, Line l)
+FUNCTION void compute(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 i, u32 at, Line l ROUND_PARAMETER)
 {
     u32 level = p.tile_bits - RADIX_BITS - at, block = l.block << level | LOCAL_INDEX >> at;
     u32 begin = i * RADIX_BITS - level, end = min(p.levels - level, RADIX_BITS);
     bool root = p.first == 0u && i == 0u;
     if (!BACK && begin == 0u && end > 0u)
-        butterflies(x, 0, block, root);
+        butterflies(x, 0, block, root ROUND_ARGUMENT);
     if (!BACK && begin <= 1u && end > 1u)
-        butterflies(x, 1, block, root);
+        butterflies(x, 1, block, root ROUND_ARGUMENT);
     if (BACK && begin <= 1u && end > 1u)
-        butterflies_back(x, 1, block, root);
+        butterflies_back(x, 1, block, root ROUND_ARGUMENT);
     if (BACK && begin == 0u && end > 0u)
-        butterflies_back(x, 0, block, root);
+        butterflies_back(x, 0, block, root ROUND_ARGUMENT);
 }
 
+#ifdef __CUDA__
+/* Where an element lies in shared memory: so that eight neighbouring invocations, which access 16
+ * bytes each at once, are in different banks. The three bits of a number that these differ in are 0, 1,
+ * 2, or with elements' bits that begin at 2, 1 or 0 they are 0, 1, 4 or 0, 3, 4 or 2, 3, 4. */
+FUNCTION u32 bank_of(u32 number) { return number ^ (number >> 2 & 2u) ^ (number >> 4 & 1u) * 5u; }
+
+/* Element r's place, of one whose bits begin at `at`: numbers, and places, are sums modulo 2. */
+FUNCTION u32 place_in_tile(u32 first, u32 r, u32 at) { return first ^ bank_of(r << at); }
+
+/* From bits beginning at `from` to bits beginning at `to`. */
+FUNCTION void exchange(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 from, u32 to)
+{
+    u32 put = bank_of(number_of(0u, from)), get = bank_of(number_of(0u, to));
+    BARRIER(); /* what was there has been read */
+    UNROLL for (int r = 0; r < EACH; r++)
+        UNROLL for (int k = 0; k < QUADS; k++)
+            exchanged[k * EACH * GROUP_SIZE + place_in_tile(put, r, from)] = quad_of(x[r], k);
+    BARRIER();
+    UNROLL for (int r = 0; r < EACH; r++)
+        UNROLL for (int k = 0; k < QUADS; k++)
+            set_quad(x[r], k, exchanged[k * EACH * GROUP_SIZE + place_in_tile(get, r, to)]);
+}
+#else
 /* Where an element lies in shared memory: so that the accesses of neighbouring invocations, before
  * and after an exchange, are in different banks. */
 FUNCTION u32 bank_of(Pass p, u32 number)
@@ -281,6 +343,7 @@ FUNCTION void exchange(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 from, u32 to)
         BARRIER();
     }
 }
+#endif
 
 /* Where the bits of an invocation's elements begin in round i: the last one may have fewer levels
  * left than bits. */
@@ -310,18 +373,28 @@ FUNCTION void transform()
         u32 number = number_of(r, at);
         x[r] = load(p, transform_of(p, l, number), index_of(p, l, number));
     }
+#ifdef __CUDA__
+    if (CHECK != 0 && flag(p, GX_K_NTT_OPERAND))
+        UNROLL for (int r = 0; r < EACH; r++) {
+            u32 number = number_of(r, at);
+            check_operand(p, transform_of(p, l, number), index_of(p, l, number), x[r]);
+        }
+#endif
     if (COSET && !flag(p, GX_K_NTT_INVERSE))
         shift(p, x, l, at);
 
     for (u32 step = 0u; step < rounds; step++) {
         u32 i = BACK ? rounds - 1u - step : step, to = bits_of_round(p, i);
+#ifdef __CUDA__
+        Round round = load_round(p, i, to, l);
+#endif
         if (step > 0u) {
             UNROLL for (int r = 0; r < EACH; r++)
                 x[r] = between_rounds(x[r], step);
             exchange(p, x, at, to);
         }
         at = to;
-        compute(p, x, i, at, l);
+        compute(p, x, i, at, l ROUND_ARGUMENT);
     }
 
     if (COSET && flag(p, GX_K_NTT_INVERSE))

@@ -27,6 +27,8 @@
 #error "elements have 8 or 12 words"
 #endif
 
+constexpr u32 twice_modulus(int i) { return MODULUS[i] << 1 | (i > 0 ? MODULUS[i - 1] >> 31 : 0); }
+
 /* Outputs are written before all inputs are read. */
 #define PUT_WORD(x, i)   [x##i] "=&r"(x.word[i])
 #define INOUT_WORD(x, i) [x##i] "+&r"(x.word[i])
@@ -36,6 +38,8 @@
 #define GET(x)           COMMAS(GET_WORD, x)
 #define CHANGE(x)        COMMAS(INOUT_WORD, x)
 #define GET_MODULUS      COMMAS(MODULUS_WORD, p)
+#define TWICE_WORD(x, i) [x##i] "n"(twice_modulus(i))
+#define GET_TWICE_MODULUS COMMAS(TWICE_WORD, p)
 
 #define EXPAND(m, i) m(i)
 
@@ -108,21 +112,59 @@ FUNCTION Element sum_of(Element x, Element y)
 /* x, y < p: the sum is below 2p, which fits, as the top bit of p is clear. */
 FUNCTION Element add(Element x, Element y) { return reduce_once(sum_of(x, y)); }
 
-/* x - y, plus p if that borrowed; x, y < p, out < p. */
-FUNCTION Element sub(Element x, Element y)
-{
-    Element r, lifted;
-    u32 below;
+/* x - y, plus p, or 2p, if that borrowed. */
 #define STEP(i) "subc.cc.u32 %[r" #i "],%[x" #i "],%[y" #i "];"
 #define BEGIN(i) "sub.cc.u32 %[r" #i "],%[x" #i "],%[y" #i "];"
-    asm(EXPAND(BEGIN, FIRST_WORD) MIDDLE(STEP) EXPAND(STEP, LAST_WORD) "subc.u32 %[below],0,0;"
-        : PUT(r), [below] "=r"(below)
-        : GET(x), GET(y));
+#define LIFT_STEP(i) "@q addc.cc.u32 %[r" #i "],%[r" #i "],%[p" #i "];"
+#define LIFT_BEGIN(i) "@q add.cc.u32 %[r" #i "],%[r" #i "],%[p" #i "];"
+#define LIFT_END(i) "@q addc.u32 %[r" #i "],%[r" #i "],%[p" #i "];"
+#define DIFFERENCE                                                                                 \
+    "{.reg .pred q;.reg .u32 below;" EXPAND(BEGIN, FIRST_WORD) MIDDLE(STEP) EXPAND(STEP, LAST_WORD) \
+    "subc.u32 below,0,0;setp.ne.u32 q,below,0;"                                                    \
+    EXPAND(LIFT_BEGIN, FIRST_WORD) MIDDLE(LIFT_STEP) EXPAND(LIFT_END, LAST_WORD) "}"
+
+/* x, y < p, out < p. */
+FUNCTION Element sub(Element x, Element y)
+{
+    Element r;
+    asm(DIFFERENCE : PUT(r) : GET(x), GET(y), GET_MODULUS);
+    return r;
+}
+
+/* x, y < 2p, out < 2p. */
+FUNCTION Element sub_twice(Element x, Element y)
+{
+    Element r;
+    asm(DIFFERENCE : PUT(r) : GET(x), GET(y), GET_TWICE_MODULUS);
+    return r;
+}
 #undef STEP
 #undef BEGIN
+#undef LIFT_STEP
+#undef LIFT_BEGIN
+#undef LIFT_END
+
+/* x + y, less 2p if it is not below; x, y < 2p, out < 2p. */
+FUNCTION Element add_twice(Element x, Element y)
+{
+    Element r, s;
+    u32 below;
+#define STEP(i) "addc.cc.u32 %[s" #i "],%[x" #i "],%[y" #i "];"
+#define BEGIN(i) "add.cc.u32 %[s" #i "],%[x" #i "],%[y" #i "];"
+#define LESS_STEP(i) "subc.cc.u32 %[r" #i "],%[s" #i "],%[p" #i "];"
+#define LESS_BEGIN(i) "sub.cc.u32 %[r" #i "],%[s" #i "],%[p" #i "];"
+    asm(EXPAND(BEGIN, FIRST_WORD) MIDDLE(STEP) EXPAND(STEP, LAST_WORD) "addc.u32 %[below],0,0;"
+        EXPAND(LESS_BEGIN, FIRST_WORD) MIDDLE(LESS_STEP) EXPAND(LESS_STEP, LAST_WORD)
+        "subc.u32 %[below],%[below],0;"
+        : PUT(r), PUT(s), [below] "=&r"(below)
+        : GET(x), GET(y), GET_TWICE_MODULUS);
+#undef STEP
+#undef BEGIN
+#undef LESS_STEP
+#undef LESS_BEGIN
     UNROLL for (int i = 0; i < WORDS; i++)
-        lifted.word[i] = below & MODULUS[i];
-    return sum_of(r, lifted);
+        r.word[i] = below != 0 ? s.word[i] : r.word[i];
+    return r;
 }
 
 FUNCTION Element element_neg(Element x) /* 0 .. p: not below p where x is 0 */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """arithmetic.py BUILD CC: runs the PTX of one-pass kernels, translated to C (ptx_to_c.py), on edges and
 on random elements, and compares with Python's integers: sums, products, squares, dot products, inverses,
-and sums of points, which have products that share a reduction. BUILD is the build folder.
+transforms, and sums of points, which have products that share a reduction. BUILD is the build folder.
 """
 import ctypes
 import os
@@ -21,6 +21,7 @@ MODULI = {
     "bn254-fr": 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001,
 }
 CURVES = {"bls12-381-fq": 4, "bn254-fq": 3}  # y^2 = x^3 + b
+GENERATORS = {"bls12-381-fr": 7, "bn254-fr": 5}  # of all elements but 0
 OUT, A, B, C, SCRATCH, BAD = range(6)
 NONE = 0xffffffff
 WORKGROUP = 128
@@ -153,6 +154,68 @@ def inverses(rig, n, threads):
         expect("inverses in three passes", f.elements(out), wanted)
 
 
+# ---- transforms ----
+
+
+def evaluate(p, a, root):
+    """At the powers of root, whose order is len(a)."""
+    if len(a) == 1:
+        return a
+    even, odd = evaluate(p, a[::2], root * root % p), evaluate(p, a[1::2], root * root % p)
+    out, w = [0] * len(a), 1
+    for i, (x, y) in enumerate(zip(even, odd)):
+        out[i], out[i + len(even)] = (x + w * y) % p, (x - w * y) % p
+        w = w * root % p
+    return out
+
+
+def reverse(a):
+    bits = len(a).bit_length() - 1
+    return [a[int(format(i, "0%db" % bits)[::-1], 2)] for i in range(len(a))] if bits else a
+
+
+def transforms(rig, generator):
+    """Of one pass and of two, from the root of the tree to its leaves (13) and back (70)."""
+    f, p = rig.field, rig.field.p
+    odd = (p - 1) // (p - 1 & 1 - p)
+    roots = [pow(generator, odd, p)]  # of all orders, the last one is 1
+    while roots[-1] != 1:
+        roots.append(roots[-1] * roots[-1] % p)
+    roots.reverse()
+    table = [f.r % p]
+    for j in range(10):
+        table += [w * roots[j + 2] % p for w in table]
+    table = f.buffer(table)
+    for m, levels in ((2, [2]), (3, [3]), (9, [9]), (11, [3, 8]), (11, [5, 6])):
+        n = 1 << m
+        a = operands(f, max(n, 120))[0][-n:]
+        for inverse in 0, 1:
+            wanted = evaluate(p, a, roots[m])
+            if inverse:
+                wanted = [wanted[-i % n] * pow(n, -1, p) % p for i in range(n)]
+            for op in 13, 70:
+                back, first = op == 70, 0
+                memory = f.buffer(reverse(a) if back else a)
+                parts = []
+                for count in levels:
+                    parts.append((first, count))
+                    first += count
+                for i, (first, count) in enumerate(parts[::-1] if back else parts):
+                    flags = inverse | (i == 0) << 5 | (i == len(parts) - 1) << 6
+                    out = f.buffer([0] * n)
+                    rig.launch(("ntt", "carry-x4"), op, {OUT: out, A: memory, B: table},
+                               [n, 0, 0, 0, 0, 0, m | first << 5 | count << 10 | flags << 20],
+                               (n + 4 * WORKGROUP - 1) // (4 * WORKGROUP))
+                    memory = out
+                expect("transform %d of 2^%d" % (op, m), f.elements(memory), wanted)
+    assert rig.bad.value == NONE
+    a = f.buffer([0] * 300 + [p, f.r - 1] + [0] * 210)
+    rig.launch(("ntt", "carry-x4"), 13, {OUT: f.buffer([0] * 512), A: a, B: table},
+               [512, 0, 0, 0, 0, 0, 9 | 9 << 10 | 96 << 20], 1)
+    assert rig.bad.value == 300, rig.bad.value
+    rig.bad.value = NONE
+
+
 # ---- sums of points ----
 
 
@@ -220,12 +283,16 @@ def main():
                                         "invert_up-%s-carry", "invert_top-%s-carry", "invert_down-%s-carry")]
             if name in CURVES:
                 files.append("msm_add-%s-carry" % name)
+            if name in GENERATORS:
+                files.append("ntt-%s-carry-x4" % name)
             rig = Rig(Field(name), *library(build, compiler, files, folder))
             elementwise(rig, 1000)
             reductions(rig, 500)
             inverses(rig, 120, 40)
             if name in CURVES:
                 buckets(rig, CURVES[name])
+            if name in GENERATORS:
+                transforms(rig, GENERATORS[name])
             print("%s: as expected" % name)
     return 0
 

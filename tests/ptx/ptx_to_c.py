@@ -178,7 +178,7 @@ def compute(op, words, args):
 
 def instruction(text):
     guard = ""
-    match = re.match(r"@(!?)(%\w+)\s+(.*)", text, re.S)
+    match = re.match(r"@(!?)(%?\w+)\s+(.*)", text, re.S)
     if match:
         guard, text = "if (%s%s) " % (match[1], value(match[2])), match[3]
     op, _, rest = text.strip().partition(" ")
