@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A substitute for libcuda.so.1: the entry points that the CUDA device uses, over host memory, with
- * streams that do everything at once. It counts live objects and makes any call fail. Of kernels
- * it knows three, by a word in their text: "copy", "words", and "own", which the test registers.
+ * streams that do everything at once. It counts live objects and makes any call fail. Where a build
+ * translates the library's kernels to C (ptx/emulate.h), it runs them. Of others it knows three, by
+ * a word in their text: "copy", "words", and "own", which the test registers.
  */
 #include "support/fake_cuda.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +15,13 @@
 #include <time.h>
 
 #include "device/cuda/cuda.h"
+#include "ptx/emulate.h"
 
 #define OBJECTS 4096
 #define MEMORY  ((size_t)1 << 30)
 #define CUBIN   "fake cubin: "
-#define COPIED  ((size_t)1 << 18) /* bytes of a copy, at most: no test looks at more */
+#define COPIED  ((size_t)1 << 18) /* bytes of a copy, unless the test looks at all of it */
+#define PROBE   ((size_t)1 << 18) /* elements that only the device's measurement copies */
 
 #define X(name, symbol, arguments) CUresult symbol arguments;
 CU_FUNCTIONS(X)
@@ -25,7 +29,8 @@ CU_OPTIONAL_FUNCTIONS(X)
 #undef X
 
 extern struct fake_cuda fake_cuda_state;
-struct fake_cuda fake_cuda_state = {.version = 12040, .devices = 2, .capability = 90};
+struct fake_cuda fake_cuda_state = {
+    .version = 12040, .devices = 2, .capability = 90, .whole = true};
 #define S fake_cuda_state
 
 struct object {
@@ -34,6 +39,8 @@ struct object {
     size_t bytes;       /* of memory, ... */
     CUcontext context;  /* ... and what it was allocated in */
     struct timespec at; /* of an event */
+    int emulated;       /* of a module: its number in gx__ptx, or -1 */
+    uint32_t word[3];   /* and the numbers in its text: OP, CHECK, REPEAT */
 };
 
 static struct object *objects[OBJECTS];
@@ -362,7 +369,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
 {
     (void)stream;
     BEGIN;
-    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes < COPIED ? bytes : COPIED);
+    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, S.whole || bytes < COPIED ? bytes : COPIED);
     return CUDA_SUCCESS;
 }
 
@@ -454,6 +461,11 @@ CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to)
 
 /* ---- code ---- */
 
+static int find_emulated(const char *text, uint32_t word[3])
+{
+    return gx__emulated_module(text, &word[0], &word[1], &word[2]);
+}
+
 CUresult cuLinkCreate_v2(unsigned count, int *options, void **values, CUlinkState *state)
 {
     BEGIN;
@@ -475,8 +487,9 @@ CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t bytes,
     (void)values;
     BEGIN;
     const char *text = data;
+    uint32_t word[3];
     if (type != CU_JIT_INPUT_PTX || text[bytes - 1] || strstr(text, " GX_PTX_") ||
-        !strstr(text, "fake"))
+        (strncmp(text, "fake", 4) != 0 && find_emulated(text, word) < 0))
         return CUDA_ERROR_INVALID_PTX;
     o->memory = malloc(sizeof CUBIN + bytes);
     if (!o->memory)
@@ -506,6 +519,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
         return CUDA_ERROR_INVALID_IMAGE;
     struct object *o = add(FAKE_MODULE);
     o->memory = strdup(image);
+    o->emulated = find_emulated((char *)o->memory + strlen(CUBIN), o->word);
     *module = (CUmodule)o;
     return CUDA_SUCCESS;
 }
@@ -519,7 +533,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 {
     BEGIN;
     const struct object *o = (struct object *)module;
-    if (strcmp(name, strstr(o->memory, "own") ? "kernel" : GX_PTX_ENTRY) != 0)
+    bool own = o->emulated < 0 && strstr(o->memory, "own");
+    if (strcmp(name, own ? "kernel" : GX_PTX_ENTRY) != 0)
         return CUDA_ERROR_NOT_FOUND;
     *function = (CUfunction)module;
     return CUDA_SUCCESS;
@@ -532,7 +547,7 @@ static uint32_t *word(const struct gx_ptx_args *args, int binding, uint32_t unit
 
 static void run_copy(const struct gx_ptx_args *args, size_t n)
 {
-    memmove(word(args, GX_K_OUT, 4), word(args, GX_K_A, 4), 16 * n < COPIED ? 16 * n : COPIED);
+    memmove(word(args, GX_K_OUT, 4), word(args, GX_K_A, 4), S.whole || 16 * n < COPIED ? 16 * n : COPIED);
 }
 
 static void run_words(const struct gx_ptx_args *args, size_t n, bool subtract)
@@ -552,6 +567,30 @@ static void run_own(const struct cu_own_args *args, size_t threads)
         out[i] = a[i * push[5]] * push[GX_K_OWN_PUSH_WORDS];
 }
 
+/* In the floating-point mode of a GPU, whatever the caller's is. */
+static CUresult emulate(const struct object *module, void *args, unsigned x, unsigned y,
+                        unsigned threads)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    const struct gx_ptx *ptx = &gx__ptx[module->emulated];
+    const uint32_t *number = module->word;
+    fenv_t mode;
+    if (threads != ptx->workgroup)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (ptx->family == GX_SHADER_COPY && ((struct gx_ptx_args *)args)->push[0] >= PROBE) {
+        run_copy(args, ((struct gx_ptx_args *)args)->push[0]);
+        return CUDA_SUCCESS;
+    }
+    pthread_mutex_lock(&one_at_a_time);
+    fegetenv(&mode);
+    fesetenv(FE_DFL_ENV);
+    gx__emulate(gx__ptx_emulated[module->emulated], args, x, y, threads, number[0], number[1],
+                number[2]);
+    fesetenv(&mode);
+    pthread_mutex_unlock(&one_at_a_time);
+    return CUDA_SUCCESS;
+}
+
 /* Like the real one, a grid that is too small leaves elements alone. */
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
@@ -566,6 +605,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     (void)extra;
     BEGIN;
     __atomic_fetch_add(&S.launches, 1, __ATOMIC_RELAXED);
+    if (module->emulated >= 0)
+        return grid_z == 1 && block_y == 1 && block_z == 1
+                   ? emulate(module, params[0], grid_x, grid_y, block_x)
+                   : CUDA_ERROR_INVALID_VALUE;
     if (strstr(module->memory, "copy"))
         run_copy(args, n);
     else if (strstr(module->memory, "words"))

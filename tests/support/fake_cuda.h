@@ -28,6 +28,7 @@ struct fake_cuda {
     unsigned fail_at;   /* the number of a call that can fail, from 1; 0: none */
     CUresult fail_with; /* if it means a lost device, all calls fail from then on */
     bool hold;          /* streams stand still until it is cleared */
+    bool whole;         /* copies copy everything; otherwise no more than the test looks at */
     /* counters */
     unsigned calls; /* that can fail */
     unsigned every; /* calls, those that cannot fail included */
