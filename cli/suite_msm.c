@@ -2,8 +2,8 @@
  *
  * Suite msm of gpuexec bench: multi-scalar multiplications by size and by kind of scalars, with
  * points that the device keeps and scalars in host memory; the CPU with one thread and with all,
- * and with a table. The points are known multiples of the generator, by which every row is verified
- * before it is timed.
+ * and with a table, on a GPU also several sums at once. The points are known multiples of the
+ * generator, by which every row is verified before it is timed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,8 @@ enum { DEFAULT_SAMPLES = 21, SCALAR_BYTES = 32 };
 #define TABLE_POINTS    ((size_t)1 << 16)
 #define TABLE_BYTES     ((uint64_t)64 << 20)
 #define GPU_TABLE_BYTES ((uint64_t)32 << 30)
+/* Sums of one call over the same points. */
+#define BATCH 4
 
 static const number_list default_sizes = {
     8, {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24}};
@@ -38,6 +40,7 @@ static column columns[] = {
     COLUMN(TEXT, "curve", "curve", 12, .flags = COL_WIDE),
     COLUMN(TEXT, "scalars", "scalars", 8),
     COLUMN(COUNT, "points", "points", 8),
+    COLUMN(COUNT, "batch", "batch", 5),
     COLUMN(COUNT, "table_mib", "table", 5),
     COLUMN(COUNT, "threads", "thr", 3),
     COLUMN(COUNT, "samples", "n", 3, .flags = COL_WIDE),
@@ -73,6 +76,7 @@ typedef struct benchmark {
     double ns_per_point;  /* of the previous row; 0: unknown */
     double uniform_ns;    /* of the same size, without a table */
     double first_ns;
+    size_t batch;
     uint64_t rows;
 } benchmark;
 
@@ -117,7 +121,7 @@ static int make_points(benchmark *b, size_t n, uint64_t table_bytes)
                                  .check = GX_CHECK_NONE,
                                  .table_bytes = table_bytes};
     free(b->scalars);
-    b->scalars = data_alloc(n * SCALAR_BYTES);
+    b->scalars = data_alloc(BATCH * n * SCALAR_BYTES);
     gx_status s = gx_points_create(b->ctx, &desc, &b->points, NULL);
     return s != GX_OK ? cli_call_failed(s) : b->scalars ? EXIT_DONE : cli_no_memory();
 }
@@ -125,13 +129,14 @@ static int make_points(benchmark *b, size_t n, uint64_t table_bytes)
 static bool show(benchmark *b, int kind, size_t n, const measurement *m)
 {
     double device_ns = m->stage_ns[STAGE_COMPUTE];
-    if (kind == UNIFORM && !b->table_bytes)
+    if (kind == UNIFORM && !b->table_bytes && b->batch == 1)
         b->uniform_ns = m->wall_ns.median;
     cell cells[COLUMNS] = {
         CELL_TEXT(b->device),
         CELL_TEXT(gx_curve_get_info(b->curve)->name),
         CELL_TEXT(kinds[kind]),
         CELL_COUNT(n),
+        CELL_COUNT(b->batch),
         b->table_bytes ? CELL_COUNT(b->table_bytes >> 20) : CELL_MISSING,
         CELL_COUNT(m->threads),
         CELL_COUNT(m->samples),
@@ -140,8 +145,8 @@ static bool show(benchmark *b, int kind, size_t n, const measurement *m)
         CELL_REAL(m->wall_ns.min / 1e6),
         CELL_REAL(m->wall_ns.max / 1e6),
         device_ns > 0 ? CELL_REAL(device_ns / 1e6) : CELL_MISSING,
-        CELL_REAL(m->wall_ns.median / (double)n),
-        CELL_REAL(m->wall_ns.median / b->uniform_ns),
+        CELL_REAL(m->wall_ns.median / (double)(b->batch * n)),
+        CELL_REAL(m->wall_ns.median / (double)b->batch / b->uniform_ns),
         kind == UNIFORM ? CELL_REAL(b->first_ns / 1e6) : CELL_MISSING,
     };
     progress_hide();
@@ -150,17 +155,23 @@ static bool show(benchmark *b, int kind, size_t n, const measurement *m)
     return shown;
 }
 
-/* Runs the job once and checks it. */
+/* Runs the job once and checks each of its sums. */
 static int verify_row(benchmark *b, const gx_job *job)
 {
     const gx_run_opts opts = {.device = b->device};
+    const size_t bytes = gx_operand_bytes(job, 'o') / b->batch;
     check_result r = {.report = {.struct_size = sizeof r.report}};
-    memset(job->out.host, 0xa5, POINT_BYTES_MAX);
+    memset(job->out.host, 0xa5, b->batch * bytes);
     uint64_t start = now_ns();
     gx_status s = gx_run(b->ctx, job, 1, &opts, &r.report);
     b->first_ns = (double)(now_ns() - start);
-    if (s == GX_OK)
-        s = check_msm(b->maker, b->curve, job, &r);
+    for (size_t i = 0; i < b->batch && s == GX_OK && !r.differs; i++) {
+        gx_job one = *job;
+        one.n /= b->batch;
+        one.a = gx_host(b->scalars + i * one.n * SCALAR_BYTES);
+        one.out = gx_host((unsigned char *)job->out.host + i * bytes);
+        s = check_msm(b->maker, b->curve, &one, &r);
+    }
     if (s != GX_OK)
         return cli_job_failed(&r.report);
     if (!r.differs)
@@ -171,7 +182,7 @@ static int verify_row(benchmark *b, const gx_job *job)
 
 static int bench_row(benchmark *b, int kind, size_t n)
 {
-    unsigned char result[POINT_BYTES_MAX];
+    unsigned char result[BATCH * POINT_BYTES_MAX];
     const job_arrays arrays = {.points = b->points};
     job_params params;
     gx_job job = {
@@ -179,13 +190,14 @@ static int bench_row(benchmark *b, int kind, size_t n)
     measurement m;
     gx_report report = {.struct_size = sizeof report};
     job_set_params(&job, &arrays, &params);
-    make_scalars(b, kind, n);
+    job.n *= b->batch;
+    make_scalars(b, kind, job.n);
     int rc = verify_row(b, &job);
     if (rc != EXIT_DONE)
         return rc;
     if (measure_job(b->ctx, &job, b->device, &b->plan, &m, &report) != GX_OK)
         return cli_job_failed(&report);
-    if (!b->table_bytes)
+    if (!b->table_bytes && b->batch == 1)
         b->ns_per_point = m.wall_ns.median / (double)n;
     return show(b, kind, n, &m) ? EXIT_DONE : EXIT_FAILED;
 }
@@ -199,6 +211,7 @@ static int bench_size(benchmark *b, size_t n)
         return EXIT_DONE;
     }
     int rc = make_points(b, n, 0);
+    b->batch = 1;
     for (int kind = 0; rc == EXIT_DONE && kind < KINDS; kind++)
         rc = bench_row(b, kind, n);
     gx_points_destroy(&b->points);
@@ -207,6 +220,10 @@ static int bench_size(benchmark *b, size_t n)
     rc = make_points(b, n, b->is_cpu ? TABLE_BYTES : GPU_TABLE_BYTES);
     if (rc == EXIT_DONE)
         rc = bench_row(b, UNIFORM, n);
+    if (rc == EXIT_DONE && !b->is_cpu) {
+        b->batch = BATCH;
+        rc = bench_row(b, UNIFORM, n);
+    }
     gx_points_destroy(&b->points);
     return rc;
 }

@@ -369,7 +369,8 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
 {
     (void)stream;
     BEGIN;
-    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, S.whole || bytes < COPIED ? bytes : COPIED);
+    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from,
+            S.whole || bytes < COPIED ? bytes : COPIED);
     return CUDA_SUCCESS;
 }
 
@@ -547,7 +548,8 @@ static uint32_t *word(const struct gx_ptx_args *args, int binding, uint32_t unit
 
 static void run_copy(const struct gx_ptx_args *args, size_t n)
 {
-    memmove(word(args, GX_K_OUT, 4), word(args, GX_K_A, 4), S.whole || 16 * n < COPIED ? 16 * n : COPIED);
+    memmove(word(args, GX_K_OUT, 4), word(args, GX_K_A, 4),
+            S.whole || 16 * n < COPIED ? 16 * n : COPIED);
 }
 
 static void run_words(const struct gx_ptx_args *args, size_t n, bool subtract)
