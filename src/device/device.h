@@ -182,6 +182,13 @@ struct gx_device_facts {
     uint64_t memory;       /* total bytes available to mem_alloc; 0: unknown */
 };
 
+/* Which GPU a device is, as drivers say. */
+struct gx_chip {
+    bool has_uuid; /* otherwise, and if the other has none, names are compared */
+    uint8_t uuid[16];
+    char name[64];
+};
+
 struct gx_device_ops {
     const char *name;
 
@@ -191,6 +198,9 @@ struct gx_device_ops {
      * ":" and anything the backend understands. On failure message says what to do. */
     gx_status (*find)(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
+    /* Optional, for GPUs that other backends may reach as well: which one the device with this name
+     * of the list is. False: not known, or software. */
+    bool (*chip)(struct gx_instance *instance, const char *name, struct gx_chip *chip);
     /* Optional. Called when the context ends; all its devices are closed. */
     void (*stop)(struct gx_instance *instance);
 
@@ -310,6 +320,11 @@ gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *inf
  * what to do. */
 gx_status gx__device_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                           char *message, size_t message_size);
+
+/* Which GPU the device with this name of the list is, or the one inside a wrapper. False: not
+ * known, or software. */
+bool gx__device_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
+bool gx__same_chip(const struct gx_chip *a, const struct gx_chip *b);
 
 /* Opens a device by name ("cpu", "fault:lose@3:cpu"). On failure nothing is open and message says
  * what to do. On success, end it with gx__device_close. */

@@ -17,6 +17,7 @@
     X(DISPATCH_ELEMS, "dispatch_elems", COUNT, (uint64_t)1 << 26, 1)                               \
     X(BINDING_ALIGN, "binding_align", COUNT, 16, 1)                                                \
     X(IMPORT_ALIGN, "import_align", COUNT, 0, 0)                                                   \
+    X(CHIP, "chip", COUNT, 0, 0)                                                                   \
     X(HOST_THREADS, "host_threads", COUNT, 1, 1)                                                   \
     X(RECORD, "record_us", TIME, 0, 0)                                                             \
     X(SUBMIT, "submit_us", TIME, 0, 0)                                                             \

@@ -74,6 +74,32 @@ gx_status gx__device_find(struct gx_instance *instance, const char *name, gx_dev
     return find(instance, name, &backend, info, message, message_size);
 }
 
+/* What is wrapped: "fault:WHAT@N:DEVICE". */
+static const char *inner_name(const char *name)
+{
+    while (name && !strncmp(name, GX_FAULT_PREFIX, strlen(GX_FAULT_PREFIX))) {
+        name = strchr(name + strlen(GX_FAULT_PREFIX), ':');
+        name = name ? name + 1 : NULL;
+    }
+    return name;
+}
+
+bool gx__device_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
+{
+    name = inner_name(name);
+    for (size_t i = 0; i < BACKENDS && name; i++)
+        if (backends[i]->chip && speaks_of(name, backends[i]))
+            return backends[i]->chip(instance, name, chip);
+    return false;
+}
+
+bool gx__same_chip(const struct gx_chip *a, const struct gx_chip *b)
+{
+    if (a->has_uuid && b->has_uuid)
+        return !memcmp(a->uuid, b->uuid, sizeof a->uuid);
+    return a->name[0] && !strcmp(a->name, b->name);
+}
+
 gx_status gx__device_open(struct gx_instance *instance, const char *name, struct gx_device *device,
                           char *message, size_t message_size)
 {

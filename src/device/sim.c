@@ -97,6 +97,21 @@ static gx_status sim_find(struct gx_instance *instance, const char *name, gx_dev
     return s;
 }
 
+/* Machines with the same number are names of one GPU. */
+static bool sim_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
+{
+    (void)instance;
+    struct gx_machine machine;
+    char message[sizeof((gx_device_info *)0)->description];
+    if (read_machine(name, &machine, message, sizeof message) != GX_OK ||
+        !machine.start.of[GX_MACHINE_CHIP])
+        return false;
+    *chip = (struct gx_chip){0};
+    snprintf(chip->name, sizeof chip->name, "chip %llu",
+             (unsigned long long)machine.start.of[GX_MACHINE_CHIP]);
+    return true;
+}
+
 static void list_one(const char *name, gx_device_info *info)
 {
     struct gx_machine machine;
@@ -606,6 +621,7 @@ const struct gx_device_ops gx__sim_ops = {
     .name = "sim",
     .enumerate = sim_enumerate,
     .find = sim_find,
+    .chip = sim_chip,
     .open = sim_open,
     .close = sim_close,
     .mem_alloc = sim_mem_alloc,

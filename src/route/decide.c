@@ -297,6 +297,21 @@ static void use_steps(const struct gx_question *q, const struct curve *curves, b
     fractions[most] += left; /* where other jobs are in the round, or of rounding */
 }
 
+static bool are_one(const struct gx_question *q, size_t i, size_t k)
+{
+    return q->candidates[i].chip && q->candidates[i].chip == q->candidates[k].chip;
+}
+
+/* Whether the candidate may have a share: of several that are one GPU, the fastest. */
+static bool stands_for_chip(const struct gx_question *q, const struct gx_decision *d, size_t i)
+{
+    for (size_t k = 0; k < q->count; k++)
+        if (k != i && are_one(q, i, k) && d->ns[k] > 0 &&
+            (d->ns[k] < d->ns[i] || (d->ns[k] == d->ns[i] && k < i)))
+            return false;
+    return d->ns[i] > 0;
+}
+
 /* Decides for a split and returns true, if a split is faster than the best candidate. contended:
  * predict with contention. */
 static bool split(const struct gx_question *q, bool contended, struct gx_decision *d)
@@ -308,7 +323,7 @@ static bool split(const struct gx_question *q, bool contended, struct gx_decisio
     for (size_t i = 0; i < q->count; i++) {
         double factor =
             contended && q->candidates[i].contention > 0 ? q->candidates[i].contention : 1;
-        in[i] = d->ns[i] > 0;
+        in[i] = stands_for_chip(q, d, i);
         if (in[i])
             read_curve(q, &q->candidates[i], d->ns[i], factor, &curves[i]);
     }
@@ -384,7 +399,7 @@ static bool explore(const struct gx_question *q, struct gx_decision *d, const do
         atomic_exchange(&q->exploring->under_way, true))
         return false;
     choose(d, GX_REASON_EXPLORED, i);
-    if (q->whole || by[best] <= SPLIT_MIN_NS || q->work < EXPLORE_WORK ||
+    if (q->whole || are_one(q, i, best) || by[best] <= SPLIT_MIN_NS || q->work < EXPLORE_WORK ||
         smallest(q) > EXPLORE_SHARE)
         return true;
     struct gx_prediction p = {0};

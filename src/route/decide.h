@@ -38,6 +38,8 @@ struct gx_part {
 struct gx_candidate_cost {
     const struct gx_model *model;
     bool cpu;            /* the others are GPUs */
+    uint32_t chip;       /* those with the same number are one GPU, which works for one of them at a
+                            time; 0: not known */
     uint64_t waiting_ns; /* predicted time of the work in progress there */
     double extra_ns;     /* cost of the whole round beyond the model: copies of in-place results */
     double contention;   /* slowdown of a share in a split; 0: not known, counts as 1 */

@@ -71,10 +71,67 @@ static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
     return policy == GX_POLICY_CPU ? slot->host : policy == GX_POLICY_GPU ? !slot->host : true;
 }
 
+/* Adds the device if it may run the jobs and has kernels for them. *unsupported: it has not. */
+static void enter_one(struct gx_workspace *ws, struct gx_call *call, struct gx_device_slot *slot,
+                      const gx_job *jobs, size_t count, bool *unsupported)
+{
+    struct gx_engine *engine;
+    char *message = call->message;
+    const size_t size = sizeof call->message;
+    *unsupported = false;
+    if (!allowed(call->policy, slot) || !gx__health_usable(slot) ||
+        gx__health_enter(&ws->router->slots, slot, &engine, message, size) != GX_OK)
+        return;
+    *unsupported = has_kernels(engine, jobs, count, message, size) != GX_OK;
+    if (*unsupported)
+        gx__engine_release(engine);
+    else
+        add_candidate(ws, slot, engine);
+}
+
+static bool has_chip(const struct gx_workspace *ws, uint32_t chip)
+{
+    for (size_t i = 0; i < ws->candidates; i++)
+        if (ws->candidate[i].slot->chip == chip)
+            return true;
+    return false;
+}
+
+static struct gx_device_slot *slot_of(struct gx_router *router, struct gx_standby *standby)
+{
+    char message[GX_MESSAGE_BYTES];
+    struct gx_device_slot *slot = atomic_load(&standby->slot);
+    if (slot ||
+        gx__slot_get(&router->slots, standby->name, &slot, message, sizeof message) != GX_OK)
+        return slot;
+    atomic_store(&slot->chip, standby->chip);
+    atomic_store(&standby->slot, slot);
+    return slot;
+}
+
+/* lacking: bits of the GPUs whose own devices have no kernels for the jobs. Adds the first other
+ * device of each that has. */
+static void enter_standbys(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
+                           size_t count, uint64_t lacking)
+{
+    struct gx_router *router = ws->router;
+    for (size_t i = 0; i < router->standbys && lacking; i++) {
+        struct gx_standby *standby = &router->standby[i];
+        struct gx_device_slot *slot = NULL;
+        bool unsupported;
+        if (lacking >> standby->chip & 1 && !has_chip(ws, standby->chip) &&
+            ws->candidates < GX_CANDIDATES_MAX)
+            slot = slot_of(router, standby);
+        if (slot)
+            enter_one(ws, call, slot, jobs, count, &unsupported);
+    }
+}
+
 static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
                            size_t count)
 {
     gx_status unsupported = GX_OK;
+    uint64_t lacking = 0;
     struct gx_router *router = ws->router;
     char *message = call->message;
     const size_t size = sizeof call->message;
@@ -89,19 +146,15 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const 
         return s;
     message[0] = 0;
     for (size_t i = 0; i < router->candidates; i++) {
-        struct gx_engine *engine;
         struct gx_device_slot *slot = router->candidate[i];
-        if (!allowed(call->policy, slot) || !gx__health_usable(slot))
+        bool lacks;
+        enter_one(ws, call, slot, jobs, count, &lacks);
+        if (!lacks)
             continue;
-        if (gx__health_enter(&router->slots, slot, &engine, message, size) != GX_OK)
-            continue;
-        if (has_kernels(engine, jobs, count, message, size) == GX_OK) {
-            add_candidate(ws, slot, engine);
-        } else {
-            gx__engine_release(engine);
-            unsupported = GX_ERR_UNSUPPORTED;
-        }
+        unsupported = GX_ERR_UNSUPPORTED;
+        lacking |= slot->chip ? (uint64_t)1 << slot->chip : 0;
     }
+    enter_standbys(ws, call, jobs, count, lacking);
     if (!ws->candidates && call->policy == GX_POLICY_GPU) {
         if (!message[0])
             gx__router_no_gpu(message, size);
@@ -167,13 +220,31 @@ static struct gx_contention *contention_of(const struct gx_workspace *ws, size_t
     return &gx__kind_stats(ws->candidate[candidate].slot, &most->kind)->contention;
 }
 
+/* Of all devices that are the same GPU. */
+static uint64_t waiting_of(const struct gx_workspace *ws, const struct gx_device_slot *slot)
+{
+    const struct gx_router *router = ws->router;
+    uint64_t ns = atomic_load(&slot->waiting_ns);
+    if (ws->only || !slot->chip) /* the candidates may not be listed yet */
+        return ns;
+    for (size_t i = 0; i < router->candidates + router->standbys; i++) {
+        const struct gx_device_slot *other =
+            i < router->candidates ? router->candidate[i]
+                                   : atomic_load(&router->standby[i - router->candidates].slot);
+        if (other && other != slot && other->chip == slot->chip)
+            ns += atomic_load(&other->waiting_ns);
+    }
+    return ns;
+}
+
 static void add_cost(struct gx_workspace *ws, size_t i, uint64_t replaced)
 {
     const struct gx_candidate_engine *e = &ws->candidate[i];
     struct gx_candidate_cost *candidate = &ws->cost[i];
     *candidate = (struct gx_candidate_cost){.model = atomic_load(&e->slot->model),
                                             .cpu = e->slot->host,
-                                            .waiting_ns = atomic_load(&e->slot->waiting_ns)};
+                                            .chip = ws->only ? 0 : e->slot->chip,
+                                            .waiting_ns = waiting_of(ws, e->slot)};
     if (e->slot->host)
         candidate->as[GX_DEVICE_MEMORY] = GX_HOST_MEMORY;
     if (e->slot->host || !e->engine->device.facts.import_align)

@@ -52,6 +52,27 @@ void gx__router_close(struct gx_router *router)
     pthread_mutex_destroy(&router->lock);
 }
 
+/* The number of the GPU among the candidates'; 0: not known. */
+static uint32_t find_chip(const struct gx_router *router, const struct gx_chip *chip)
+{
+    for (size_t i = 0; i < router->chips; i++)
+        if (gx__same_chip(&router->chip[i], chip))
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+static void number_chip(struct gx_router *router, struct gx_device_slot *slot)
+{
+    struct gx_chip chip;
+    if (slot->host || !gx__device_chip(router->slots.instance, slot->name, &chip))
+        return;
+    slot->chip = find_chip(router, &chip);
+    if (slot->chip || router->chips == GX_CANDIDATES_MAX)
+        return;
+    router->chip[router->chips++] = chip;
+    slot->chip = (uint32_t)router->chips;
+}
+
 /* A missing device is an error only if it is the only one configured. */
 static gx_status add_candidate(struct gx_router *router, const char *name, char *message,
                                size_t message_size)
@@ -69,8 +90,21 @@ static gx_status add_candidate(struct gx_router *router, const char *name, char 
     for (size_t i = 0; i < router->candidates; i++)
         if (router->candidate[i] == slot)
             return GX_OK;
+    number_chip(router, slot);
     router->candidate[router->candidates++] = slot;
     return GX_OK;
+}
+
+/* A device that is not chosen because a candidate is the same GPU. */
+static void add_standby(struct gx_router *router, const char *name)
+{
+    struct gx_chip chip;
+    if (router->standbys == GX_CANDIDATES_MAX ||
+        !gx__device_chip(router->slots.instance, name, &chip) || !find_chip(router, &chip))
+        return;
+    struct gx_standby *standby = &router->standby[router->standbys++];
+    snprintf(standby->name, sizeof standby->name, "%s", name);
+    standby->chip = find_chip(router, &chip);
 }
 
 static gx_status list_configured(struct gx_router *router, char *message, size_t message_size)
@@ -93,6 +127,9 @@ static gx_status list_automatic(struct gx_router *router, char *message, size_t 
     for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
         if (infos[i].automatic && infos[i].usable)
             s = add_candidate(router, infos[i].name, message, message_size);
+    for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
+        if (!infos[i].automatic && infos[i].usable)
+            add_standby(router, infos[i].name);
     return s;
 }
 
@@ -104,7 +141,7 @@ gx_status gx__router_candidates(struct gx_router *router, char *message, size_t 
         gx__float_env_default(&caller);
         pthread_mutex_lock(&router->lock);
         if (!router->listed) {
-            router->candidates = 0;
+            router->candidates = router->standbys = router->chips = 0;
             s = router->slots.instance->config.device
                     ? list_configured(router, message, message_size)
                     : list_automatic(router, message, message_size);

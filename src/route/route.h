@@ -12,6 +12,13 @@
 struct gx_workspace;
 struct gx_helper;
 
+/* Another name of a GPU that is a candidate, for what the candidate has no kernel for. */
+struct gx_standby {
+    char name[sizeof((gx_device_info *)0)->name];
+    uint32_t chip;
+    struct gx_device_slot *_Atomic slot; /* NULL: not needed yet */
+};
+
 struct gx_router {
     struct gx_device_slots slots;
     gx_policy policy; /* default for calls that have none */
@@ -25,6 +32,10 @@ struct gx_router {
     atomic_bool listed;   /* the candidates are complete, and constant from then on */
     size_t candidates;
     struct gx_device_slot *candidate[GX_CANDIDATES_MAX];
+    size_t standbys;
+    struct gx_standby standby[GX_CANDIDATES_MAX];
+    size_t chips; /* numbers given out, from 1 */
+    struct gx_chip chip[GX_CANDIDATES_MAX];
     struct gx_workspace *workspaces; /* the other idle ones */
     struct gx_helper *helpers;       /* threads that run shards: all, */
     struct gx_helper *idle;          /* and the idle ones */

@@ -59,8 +59,10 @@ struct gx_kind_stats {
 
 struct gx_device_slot {
     char name[sizeof((gx_device_info *)0)->name];
-    gx_device_info info; /* from enumeration; kind 0: a wrapper, known only when open */
-    bool host;           /* it is GX_HOST_DEVICE */
+    gx_device_info info;   /* from enumeration; kind 0: a wrapper, known only when open */
+    bool host;             /* it is GX_HOST_DEVICE */
+    _Atomic uint32_t chip; /* the same for candidates that are one GPU; 0: not known; set by the
+                              router */
     struct gx_engine *_Atomic engine; /* NULL: not open */
     struct gx_model *_Atomic model;   /* NULL: not opened yet, no memory, or none is kept */
     struct gx_condition condition;

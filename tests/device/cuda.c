@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/context.h"
 #include "base/clock.h"
 #include "device/cuda/cuda.h"
 #include "support/fake_cuda.h"
@@ -775,10 +776,10 @@ static void each_call_fails(void **state)
     (void)state;
     static const CUresult with[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_INVALID_VALUE,
                                     CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_LAUNCH_FAILED};
-    for (size_t i = 0; i < 2 * GXT_COUNT(with); i++)
+    for (size_t i = 0; i <= GXT_COUNT(with); i++)
         for (unsigned n = 1, failed = 0;; n++) {
             set_up();
-            fake->no_counters = i >= GXT_COUNT(with);
+            fake->no_counters = i == GXT_COUNT(with);
             fake->fail_at = n;
             fake->fail_with = with[i % GXT_COUNT(with)];
             gx_status s = run_all();
@@ -906,6 +907,104 @@ static void registered(void **state)
     close_it();
 }
 
+/* ---- one GPU, several devices ---- */
+
+/* Adds 1. */
+static void add_one(void *user, const gx_kernel_call *call)
+{
+    (void)user;
+    for (size_t i = 0; i < call->n; i++) {
+        uint32_t word;
+        memcpy(&word, (const char *)call->a + i * call->a_step, sizeof word);
+        word++;
+        memcpy((char *)call->out + 4 * i, &word, sizeof word);
+    }
+}
+
+static void expect_added(gx_ctx *ctx, gx_op op, const char *device_name)
+{
+    uint32_t a[SMALL], out[SMALL];
+    gx_report report = {.struct_size = sizeof report};
+    const gx_run_opts opts = {.struct_size = sizeof opts, .policy = GX_POLICY_GPU};
+    for (uint32_t i = 0; i < SMALL; i++)
+        a[i] = i;
+    const gx_job job = {.op = op, .n = SMALL, .a = gx_host(a), .out = gx_host(out)};
+    gx_status s = gx_run(ctx, &job, 1, &opts, &report);
+    assert_int_equal(s, device_name ? GX_OK : GX_ERR_UNSUPPORTED);
+    if (device_name)
+        assert_string_equal(report.device, device_name);
+    for (uint32_t i = 0; i < SMALL && device_name; i++)
+        assert_int_equal(out[i], i + 1);
+}
+
+/* An operation without PTX runs on another device that is the same GPU. No machine that runs this
+ * test has one, so a simulated one is put in its place. */
+static void standby(void **state)
+{
+    (void)state;
+    static const char other[] = "sim:gpu-of-two-names";
+    gx_config config = {.struct_size = sizeof config,
+                        .device = "cuda:0,cuda:1",
+                        .cache_dir = "none",
+                        .cuda_library = GXT_FAKE_CUDA,
+                        .sample_every = UINT32_MAX,
+                        .ignore_environment = 1};
+    const gx_op_desc desc = {.struct_size = sizeof desc,
+                             .name = "add-one",
+                             .operands = 1,
+                             .a_bytes = 4,
+                             .out_bytes = 4,
+                             .group_elems = 32,
+                             .fn = add_one};
+    gx_ctx *ctx;
+    gx_op op;
+    set_up();
+    gxt_enter_machines();
+    assert_int_equal(gx_open(&config, &ctx), GX_OK);
+    assert_int_equal(gx_op_register(ctx, &desc, &op), GX_OK);
+    expect_added(ctx, op, NULL);
+    assert_int_equal(ctx->router.candidates, 2);
+    assert_int_equal(ctx->router.candidate[0]->chip, 1);
+    assert_int_equal(ctx->router.candidate[1]->chip, 2);
+    assert_int_equal(ctx->router.standbys, 0);
+    struct gx_standby *twin = &ctx->router.standby[ctx->router.standbys++];
+    strcpy(twin->name, other);
+    twin->chip = 3; /* another GPU */
+    expect_added(ctx, op, NULL);
+    assert_null(twin->slot);
+    twin->chip = 2;
+    expect_added(ctx, op, other);
+    expect_added(ctx, op, other);
+    assert_int_equal(twin->slot->chip, 2);
+    gx_close(&ctx);
+    expect_nothing_left();
+}
+
+static void chips(void **state)
+{
+    (void)state;
+    struct gx_chip first, second, same = {.name = "Imaginary B100"}, none;
+    set_up();
+    gxt_enter_machines();
+    assert_true(gx__device_chip(&instance, "cuda:0", &first));
+    assert_true(gx__device_chip(&instance, "fault:fail@7:cuda:1", &second));
+    assert_true(first.has_uuid && second.has_uuid && first.uuid[0] == 0xf0);
+    assert_false(gx__same_chip(&first, &second));
+    assert_true(gx__same_chip(&first, &first));
+    assert_true(gx__same_chip(&second, &same) && !gx__same_chip(&first, &same));
+    memcpy(same.uuid, first.uuid, sizeof same.uuid); /* counts if there is one */
+    same.has_uuid = true;
+    assert_true(gx__same_chip(&first, &same) && !gx__same_chip(&second, &same));
+    assert_true(gx__device_chip(&instance, "sim:gpu-of-two-names#1", &first));
+    assert_true(gx__device_chip(&instance, "sim:gpu-of-two-names#2", &second));
+    assert_true(gx__same_chip(&first, &second));
+    assert_false(gx__device_chip(&instance, "sim:gpu-of-four#2", &none));
+    assert_false(gx__device_chip(&instance, "cpu", &none));
+    assert_false(gx__device_chip(&instance, "cuda:7", &none));
+    assert_false(gx__device_chip(&instance, "fault:", &none));
+    gx__device_stop(&instance);
+}
+
 /* ---- cache files ---- */
 
 static void damage_files(void)
@@ -976,6 +1075,8 @@ int main(void)
                                        cmocka_unit_test(threads),
                                        cmocka_unit_test(small_jobs),
                                        cmocka_unit_test(interop),
+                                       cmocka_unit_test(standby),
+                                       cmocka_unit_test(chips),
                                        cmocka_unit_test(lost),
                                        cmocka_unit_test(cached),
                                        cmocka_unit_test(after_fork),

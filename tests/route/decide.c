@@ -572,9 +572,52 @@ static void what_a_decision_takes(void **state)
     }
 }
 
+/* Candidates that are one GPU are alternatives: neither splits nor explores with both. */
+static void one_gpu(void **state)
+{
+    (void)state;
+    const struct gx_model models[] = {LINE(1000, 30), LINE(20000, 12), LINE(30000, 10)};
+    struct table t;
+    struct gx_question *q = ask(&t, models, 3, 1 << 20);
+    struct gx_decision d = decide(q);
+    assert_int_equal(d.reason, GX_REASON_SPLIT);
+    assert_int_equal(d.portions, 3);
+    t.candidates[1].chip = t.candidates[2].chip = 1;
+    d = decide(q);
+    assert_int_equal(d.reason, GX_REASON_SPLIT);
+    assert_int_equal(d.portions, 2);
+    assert_true(portion_of(&d, 0) > 0 && portion_of(&d, 2) > portion_of(&d, 0));
+    q->policy = GX_POLICY_THROUGHPUT;
+    d = decide(q);
+    assert_true(!(portion_of(&d, 1) > 0));
+    t.candidates[1].chip = 2;
+    assert_int_equal(decide(q).portions, 3);
+
+    const struct gx_model equal[] = {LINE(1000, 10), LINE(1000, 10)};
+    q = ask(&t, equal, 2, 1 << 20);
+    assert_int_equal(decide(q).portions, 2);
+    t.candidates[0].chip = t.candidates[1].chip = 3;
+    goes_to(q, GX_REASON_FASTEST, 0);
+
+    const struct gx_model unknown[] = {LINE(1000, 10), UNKNOWN};
+    struct gx_exploring exploring = {0};
+    q = ask(&t, unknown, 2, 1 << 20);
+    q->exploring = &exploring;
+    d = decide(q);
+    assert_int_equal(d.reason, GX_REASON_EXPLORED);
+    assert_int_equal(d.portions, 2);
+    gx__explored(&exploring, 0, 0);
+    t.candidates[0].chip = t.candidates[1].chip = 1;
+    d = decide(q);
+    assert_int_equal(d.reason, GX_REASON_EXPLORED);
+    assert_int_equal(d.portions, 1);
+    assert_int_equal(d.portion[0].candidate, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_gpu),
         cmocka_unit_test(the_fastest_is_chosen),
         cmocka_unit_test(waiting_counts),
         cmocka_unit_test(latency_looks_at_slow_calls_and_never_splits),

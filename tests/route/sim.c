@@ -669,6 +669,27 @@ static void four_are_as_good_as_that(void **state)
     gx_close(&ctx);
 }
 
+/* Two names of one GPU: either of them, but never both. */
+static void one_gpu_of_two_names(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {NULL, "throughput"};
+    for (size_t i = 0; i < GXT_COUNT(policies); i++) {
+        gx_ctx *ctx = open_calibrated("cpu,sim:gpu-of-two-names#1,sim:gpu-of-two-names#2",
+                                      policies[i], GX_BN254_FR, GX_MUL, MOST);
+        fill(GX_BN254_FR, MOST);
+        gx_job job = job_of(GX_MUL, GX_BN254_FR, MOST);
+        for (int run = 0; run < 8; run++) {
+            gx_report r = gxt_report();
+            assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
+            bool first = candidate(&r, "sim:gpu-of-two-names#1")->elements,
+                 second = candidate(&r, "sim:gpu-of-two-names#2")->elements;
+            assert_false(first && second);
+        }
+        gx_close(&ctx);
+    }
+}
+
 /* Eight jobs in one call, none of which uses what another writes. */
 static void independent_jobs_are_spread(void **state)
 {
@@ -1264,6 +1285,7 @@ int main(void)
         cmocka_unit_test(every_job_is_sampled),
         cmocka_unit_test(estimates_agree),
         cmocka_unit_test(four_are_as_good_as_that),
+        cmocka_unit_test(one_gpu_of_two_names),
         cmocka_unit_test(independent_jobs_are_spread),
         cmocka_unit_test(unlike_ones_get_unlike_shares),
         cmocka_unit_test(shares_in_place_and_bad_elements),

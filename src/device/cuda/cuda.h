@@ -44,6 +44,7 @@ struct cu_loader {
 gx_status gx__cu_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 gx_status gx__cu_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
+bool gx__cu_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
 void gx__cu_stop(struct gx_instance *instance);
 /* The list, made on first use; NULL if memory ran out. */
 struct cu_loader *gx__cu_loader(struct gx_instance *instance);

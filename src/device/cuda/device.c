@@ -222,6 +222,7 @@ const struct gx_device_ops gx__cuda_ops = {
     .name = CU_NAME,
     .enumerate = gx__cu_enumerate,
     .find = gx__cu_find,
+    .chip = gx__cu_chip,
     .stop = gx__cu_stop,
     .open = cuda_open,
     .close = cuda_close,

@@ -167,3 +167,16 @@ gx_status gx__cu_find(struct gx_instance *instance, const char *name, gx_device_
     }
     return GX_ERR_NO_DEVICE;
 }
+
+bool gx__cu_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
+{
+    const struct cu_loader *loader = gx__cu_loader(instance);
+    const char *selector = strchr(name, ':');
+    const struct cu_listed *d = loader ? gx__cu_match(loader, selector ? selector + 1 : "") : NULL;
+    if (!d)
+        return false;
+    *chip = (struct gx_chip){.has_uuid = true};
+    memcpy(chip->uuid, d->uuid.bytes, sizeof chip->uuid);
+    snprintf(chip->name, sizeof chip->name, "%s", d->name);
+    return true;
+}

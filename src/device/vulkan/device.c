@@ -420,6 +420,7 @@ const struct gx_device_ops gx__vulkan_ops = {
     .name = "vulkan",
     .enumerate = gx__vk_enumerate,
     .find = gx__vk_find,
+    .chip = gx__vk_chip,
     .stop = gx__vk_stop,
     .open = vulkan_open,
     .close = vulkan_close,

@@ -302,3 +302,18 @@ gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_
     }
     return GX_ERR_NO_DEVICE;
 }
+
+bool gx__vk_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
+{
+    static const uint8_t none[VK_UUID_SIZE];
+    struct vk_loader *loader = get_loader(instance);
+    const char *selector = strchr(name, ':');
+    const struct vk_physical *p =
+        loader ? gx__vk_match(loader, selector ? selector + 1 : "") : NULL;
+    if (!p || p->software)
+        return false;
+    *chip = (struct gx_chip){.has_uuid = memcmp(p->uuid, none, sizeof none) != 0};
+    memcpy(chip->uuid, p->uuid, sizeof chip->uuid);
+    snprintf(chip->name, sizeof chip->name, "%.63s", p->properties.deviceName);
+    return true;
+}

@@ -91,6 +91,7 @@ struct vk_loader {
 gx_status gx__vk_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
+bool gx__vk_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
 void gx__vk_stop(struct gx_instance *instance);
 /* The loader created by listing devices; NULL before. */
 struct vk_loader *gx__vk_loader(struct gx_instance *instance);

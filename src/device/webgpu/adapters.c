@@ -95,6 +95,9 @@ static bool inspect(const struct wg_loader *loader, struct wg_adapter *a)
     a->identity[1] = hash(start, info.device);
     a->identity[2] = hash(start, info.description);
     a->identity[3] = (uint64_t)info.vendorID << 32 | info.deviceID;
+    snprintf(a->name, sizeof a->name, "%.*s",
+             (int)(info.device.length < sizeof a->name ? info.device.length : sizeof a->name - 1),
+             info.device.data ? info.device.data : "");
     describe(loader, a, &info);
     loader->fn.AdapterInfoFreeMembers(info);
     return true;
@@ -298,4 +301,16 @@ gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_
         return GX_OK;
     }
     return GX_ERR_NO_DEVICE;
+}
+
+/* It has no UUIDs. */
+bool gx__wg_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
+{
+    struct wg_loader *loader = gx__wg_loader(instance);
+    const struct wg_adapter *a = loader ? match(loader, name) : NULL;
+    if (!a || a->software)
+        return false;
+    *chip = (struct gx_chip){0};
+    snprintf(chip->name, sizeof chip->name, "%s", a->name);
+    return true;
 }

@@ -393,6 +393,7 @@ const struct gx_device_ops gx__webgpu_ops = {
     .name = WG_NAME,
     .enumerate = gx__wg_enumerate,
     .find = gx__wg_find,
+    .chip = gx__wg_chip,
     .stop = gx__wg_stop,
     .open = webgpu_open,
     .close = webgpu_close,

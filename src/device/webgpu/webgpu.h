@@ -93,6 +93,7 @@ struct wg_adapter {
     bool software;        /* runs on the host's processor */
     bool wide;            /* 64-bit integers in shaders */
     uint64_t identity[4]; /* hashes of its self-description */
+    char name[64];        /* what the driver calls it */
     gx_device_info info;
 };
 
@@ -112,6 +113,7 @@ struct wg_loader {
 gx_status gx__wg_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_info *info,
                       char *message, size_t message_size);
+bool gx__wg_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
 void gx__wg_stop(struct gx_instance *instance);
 /* NULL if memory ran out. */
 struct wg_loader *gx__wg_loader(struct gx_instance *instance);
