@@ -28,6 +28,16 @@ static struct gx_device device;
 static struct fake_cuda *fake;
 static char message[160], folder[] = "/tmp/gx-cuda-XXXXXX";
 
+/* The driver as a caller knows it. */
+static struct cu_fn fn;
+
+static void load_driver(void *library)
+{
+#define X(name, symbol, arguments) *(void **)&fn.name = dlsym(library, #symbol);
+    CU_FUNCTIONS(X)
+#undef X
+}
+
 /* ---- the table of kernels ---- */
 
 #define TEXT(what) "fake " what " op GX_PTX_OP check GX_PTX_CHECK XGX_PTX_OP GX_PTX_REPEAT\n"
@@ -439,6 +449,37 @@ static void waits(void **state)
     close_it();
 }
 
+/* The stream of the clock may be behind that of the command, and its event may be newer. */
+static void clocks(void **state)
+{
+    (void)state;
+    struct gx_cmd *cmd;
+    struct gx_point done;
+    uint64_t ns[2];
+    set_up();
+    open_it();
+    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
+    device.ops->stamp(cmd, 0);
+    device.ops->stamp(cmd, 1);
+    for (int i = 0; i < 2; i++) {
+        uint64_t before = gx__now_ns();
+        assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
+        assert_int_equal(device.ops->wait(&device, done, GX_WAIT_FOREVER), GX_OK);
+        struct cu_clock *clock = &cu_of(&device)->clock;
+        if (i) {
+            assert_int_equal(fn.EventRecord(clock->event, clock->stream), CUDA_SUCCESS);
+            clock->ns = gx__now_ns();
+        } else {
+            fake->fail_at = fake->calls + 1;
+            fake->fail_with = CUDA_ERROR_NOT_READY;
+        }
+        assert_int_equal(device.ops->stamps(cmd, ns, 2), GX_OK);
+        assert_true(before <= ns[0] && ns[0] <= ns[1] && ns[1] <= gx__now_ns());
+    }
+    device.ops->recycle(cmd);
+    close_it();
+}
+
 /* Copies its own memory on one queue after the other, each after the one before. */
 static void *copy_around(void *user)
 {
@@ -569,16 +610,6 @@ static void small_jobs(void **state)
 }
 
 /* ---- memory of the caller ---- */
-
-/* The driver as a caller knows it. */
-static struct cu_fn fn;
-
-static void load_driver(void *library)
-{
-#define X(name, symbol, arguments) *(void **)&fn.name = dlsym(library, #symbol);
-    CU_FUNCTIONS(X)
-#undef X
-}
 
 static CUdeviceptr caller_alloc(CUcontext context, size_t bytes)
 {
@@ -1071,6 +1102,7 @@ int main(void)
                                        cmocka_unit_test(runs),
                                        cmocka_unit_test(recycled),
                                        cmocka_unit_test(waits),
+                                       cmocka_unit_test(clocks),
                                        cmocka_unit_test(timeouts),
                                        cmocka_unit_test(threads),
                                        cmocka_unit_test(small_jobs),

@@ -76,8 +76,9 @@ static gx_status ask_all(struct cu_device *device, const struct cu_cmd *cmd, int
     gx_status s = GX_OK;
     pthread_mutex_lock(&clock->lock);
     for (uint32_t i = 0; i < count && s == GX_OK; i++) {
-        s = ask(device, cmd->stamps[i], &at[i]);
-        at[i] += (int64_t)clock->ns;
+        int64_t after = 0;
+        s = ask(device, cmd->stamps[i], &after);
+        at[i] = (int64_t)clock->ns + after;
     }
     pthread_mutex_unlock(&clock->lock);
     return s == GX_ERR_TIMEOUT ? GX_ERR_DEVICE : s;
