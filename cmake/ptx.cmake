@@ -97,9 +97,13 @@ macro(gx_ptx_module family field each variant source)
          "GX_SHADER_${family} ${symbol} ${each} ${GX_PTX_WORKGROUP} ${variant} ${ptx}\n")
 endmacro()
 
+# How kernels that map elements to elements move them (shuffled.glsl): staged; or -DSHUFFLED=1, or no
+# flag for elementwise.glsl.
+set(GX_PTX_ROWS -DSHUFFLED=1 -DSTAGED=1)
+
 macro(gx_ptx_prime_modules field)
-  gx_ptx_module(LINEAR ${field} 1 plain linear.comp)
-  gx_ptx_module(MUL ${field} 1 carry mul.comp)
+  gx_ptx_module(LINEAR ${field} 1 plain linear.comp ${GX_PTX_ROWS})
+  gx_ptx_module(MUL ${field} 1 carry mul.comp ${GX_PTX_ROWS})
   gx_ptx_module(SUM ${field} 4 plain sum.comp)
   gx_ptx_module(DOT ${field} 1 carry dot.comp)
   gx_ptx_module(SCAN ${field} 1 carry scan.comp)

@@ -19,6 +19,7 @@ typedef u32 Quad __attribute__((ext_vector_type(4)));
 #define INOUT(T)       T &
 #define INOUT_ARRAY(T) T
 #define OUT(T)         T &
+#define OUT_ARRAY(T)   T
 
 /* Has no use for the parameter. */
 #define CALLED_FUNCTION static __attribute__((device, noinline))
@@ -124,6 +125,12 @@ FUNCTION u32 match(u32 x)
     return alike;
 }
 #define MATCH(x)       match(x)
+/* As subgroups in GLSL: warps are full. */
+#define LANE             (LOCAL_INDEX % LANES)
+#define LANES            32u
+#define SUBGROUP         (LOCAL_INDEX / LANES)
+#define FULL_SUBGROUPS   (GROUP_SIZE % LANES == 0)
+#define SHUFFLE(x, lane) (u32) __nvvm_shfl_sync_idx_i32(0xffffffffu, (int)(x), (int)(lane), 31)
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
 /* Of words in shared memory, or of a buffer. */

@@ -45,6 +45,7 @@ layout(push_constant) uniform Push {
 #define INOUT(T)       inout T
 #define INOUT_ARRAY(T) inout T
 #define OUT(T)         out T
+#define OUT_ARRAY(T)   out T
 
 /* The list of a constant array of u32. */
 #define BEGIN_LIST u32[](

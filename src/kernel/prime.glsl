@@ -118,12 +118,17 @@ FUNCTION Quad quad_of(Element x, int k)
 }
 
 /* Element i of a binding whose element 0 lies at quad `at`. */
+#ifdef __CUDA__ /* one address for all quads */
+#define QUAD_OF(buffer, at, i, k) (&buffer.quad[(at) + (i) * QUADS])[k]
+#else
+#define QUAD_OF(buffer, at, i, k) buffer.quad[(at) + (i) * QUADS + k]
+#endif
 #define LOAD(result, buffer, at, i)                                                              \
     UNROLL for (int k_ = 0; k_ < QUADS; k_++)                                                    \
-        set_quad(result, k_, buffer.quad[(at) + (i) * QUADS + k_])
+        set_quad(result, k_, QUAD_OF(buffer, at, i, k_))
 #define STORE(buffer, at, i, x)                                                                  \
     UNROLL for (int k_ = 0; k_ < QUADS; k_++)                                                    \
-        buffer.quad[(at) + (i) * QUADS + k_] = quad_of(x, k_)
+        QUAD_OF(buffer, at, i, k_) = quad_of(x, k_)
 
 /* i as an index into an operand. */
 FUNCTION u32 operand_index(u32 broadcast_bit, u32 i)

@@ -116,6 +116,8 @@ def elementwise(rig, n):
     expect("mul", rig.run(mul, 3, [a, b], n), [x * y * back % p for x, y in zip(a, b)])
     expect("sqr", rig.run(mul, 5, [a], n), [x * x * back % p for x in a])
     expect("mul-add", rig.run(mul, 8, [a, b, c], n), [(x * y * back + z) % p for x, y, z in zip(a, b, c)])
+    expect("mul-add, broadcast", rig.run(mul, 8, [a[9:], b, c[9:]], n, broadcast=5),
+           [(a[9] * y * back + c[9]) % p for y in b])
     expect("to-mont", rig.run(mul, 9, [a], n), [x * f.r % p for x in a])
     expect("from-mont", rig.run(mul, 10, [a], n), [x * back % p for x in a])
     expect("repeated", rig.run(mul, 3, [a, b], n, repeat=3), [x * (y * back) ** 3 % p for x, y in zip(a, b)])

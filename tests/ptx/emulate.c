@@ -50,6 +50,15 @@ uint32_t gx__match(uint32_t x)
     return alike;
 }
 
+uint32_t gx__shuffle(uint32_t x, uint32_t lane)
+{
+    block.matched[block.running] = x;
+    gx__barrier();
+    uint32_t other = block.matched[block.running / 32 * 32 + lane % 32];
+    gx__barrier();
+    return other;
+}
+
 static void take_turn(uint32_t t)
 {
     block.running = t;

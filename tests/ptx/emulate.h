@@ -24,6 +24,8 @@ struct gx_emulated {
 void gx__barrier(void);
 /* The same twice; one bit for each thread of the warp that has the same x. */
 uint32_t gx__match(uint32_t x);
+/* x of that thread of the warp. */
+uint32_t gx__shuffle(uint32_t x, uint32_t lane);
 
 /* x * y blocks of `threads` threads. Not from two threads of the host at once. */
 void gx__emulate(struct gx_emulated kernel, uint8_t *args, uint32_t x, uint32_t y, uint32_t threads,

@@ -188,7 +188,7 @@ def instruction(text):
         return guard + "goto %s;" % rest.replace("$", "_")
     if name == "ret":
         return guard + "return;"
-    if name in ("bar", "barrier"):
+    if name in ("bar", "barrier"): # those of a warp as well: all warps get there
         return guard + "gx__barrier();"
     if name == "membar":
         return ";"
@@ -201,6 +201,8 @@ def instruction(text):
     args = split(rest)
     if op == "match.any.sync.b32" and not guard:
         return "%s = gx__match(%s);" % (value(args[0]), value(args[1]))
+    if op == "shfl.sync.idx.b32" and not guard:
+        return "%s = gx__shuffle(%s, %s);" % (value(args[0]), value(args[1]), value(args[2]))
     if name in ("ld", "st"):
         return guard + move(op, words, args)
     if name == "red" and words[1:] == ["global", "min", "u32"]:
@@ -360,7 +362,7 @@ def main():
     for i, file in enumerate(files):
         with open(file, encoding="ascii") as f:
             text = f.read()
-            barriers.append("bar.sync" in text)
+            barriers.append(bool(re.search(r"bar\.(warp\.)?sync|\bshfl\.sync", text)))
             try:
                 print(translate(text, "%s_%d" % (prefix, i)))
             except (ValueError, KeyError) as e:
