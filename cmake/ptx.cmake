@@ -113,9 +113,11 @@ macro(gx_ptx_prime_modules field)
   gx_ptx_module(INVERT_DOWN ${field} 1 carry invert_down.comp)
 endmacro()
 
-# Fields with curves over them. MSM_ADD of G1, which does most of the work, has its formulas written
-# out. The others have one product and one square, for the sake of the time that the driver takes to
-# compile them.
+# Fields with curves over them. MSM_ADD of G1, which does most of the work, contains its products. The
+# others call one product and one square (called.cuh), for the sake of the time that the driver takes
+# to compile them; -DSTEPS=1 is the list of steps that Vulkan has.
+set(GX_PTX_CALLED -DSTEPS=0 -DCALLED_PRODUCTS=1)
+
 macro(gx_ptx_msm_modules field)
   gx_ptx_module(MSM_SORT ${field} 1 plain msm_sort.comp)
   set(min_groups 4)
@@ -123,9 +125,9 @@ macro(gx_ptx_msm_modules field)
     set(min_groups 3)
   endif()
   gx_ptx_module(MSM_ADD ${field} 1 carry msm_add.comp -DDEGREE=1 -DSTEPS=0 -DMIN_GROUPS=${min_groups})
-  gx_ptx_module(MSM_SUM ${field} 1 carry msm_sum.comp -DDEGREE=1 -DSTEPS=1)
-  gx_ptx_module(MSM_ADD_2 ${field} 1 carry msm_add.comp -DDEGREE=2 -DSTEPS=1)
-  gx_ptx_module(MSM_SUM_2 ${field} 1 carry msm_sum.comp -DDEGREE=2 -DSTEPS=1)
+  gx_ptx_module(MSM_SUM ${field} 1 carry msm_sum.comp -DDEGREE=1 ${GX_PTX_CALLED})
+  gx_ptx_module(MSM_ADD_2 ${field} 1 carry msm_add.comp -DDEGREE=2 ${GX_PTX_CALLED})
+  gx_ptx_module(MSM_SUM_2 ${field} 1 carry msm_sum.comp -DDEGREE=2 ${GX_PTX_CALLED})
 endmacro()
 
 function(gx_add_ptx target)

@@ -25,6 +25,14 @@ FUNCTION Element element_neg(Element x) /* 0 .. p: not below p where x is 0 */
 
 /* ---- coordinates ---- */
 
+#if CALLED_PRODUCTS /* in CUDA */
+#define COORD_MUL own_coord_mul
+#define COORD_SQR own_coord_sqr
+#else
+#define COORD_MUL coord_mul
+#define COORD_SQR coord_sqr
+#endif
+
 #if DEGREE == 2
 
 struct Coord {
@@ -47,7 +55,7 @@ FUNCTION Coord coord_sub(Coord x, Coord y)
     return x;
 }
 
-FUNCTION Coord coord_mul(Coord x, Coord y)
+FUNCTION Coord COORD_MUL(Coord x, Coord y)
 {
     Coord r;
     r.c[0] = canonical(two_products(x.c[0], y.c[0], element_neg(x.c[1]), y.c[1]));
@@ -55,7 +63,7 @@ FUNCTION Coord coord_mul(Coord x, Coord y)
     return r;
 }
 
-FUNCTION Coord coord_sqr(Coord x)
+FUNCTION Coord COORD_SQR(Coord x)
 {
     Coord r;
     r.c[0] = element_mul(add(x.c[0], x.c[1]), sub(x.c[0], x.c[1]));
@@ -63,6 +71,10 @@ FUNCTION Coord coord_sqr(Coord x)
     r.c[1] = add(twice, twice);
     return r;
 }
+
+#if CALLED_PRODUCTS
+#include "called.cuh"
+#endif
 
 /* x y - z w */
 FUNCTION Coord coord_mul_sub(Coord x, Coord y, Coord z, Coord w)
@@ -101,12 +113,20 @@ FUNCTION void set_coord_word(INOUT(Coord) x, int k, u32 word)
 
 FUNCTION Coord coord_add(Coord x, Coord y) { return add(x, y); }
 FUNCTION Coord coord_sub(Coord x, Coord y) { return sub(x, y); }
-FUNCTION Coord coord_mul(Coord x, Coord y) { return element_mul(x, y); }
-FUNCTION Coord coord_sqr(Coord x) { return canonical(square(x)); }
+FUNCTION Coord COORD_MUL(Coord x, Coord y) { return element_mul(x, y); }
+FUNCTION Coord COORD_SQR(Coord x) { return canonical(square(x)); }
+#if CALLED_PRODUCTS
+#include "called.cuh"
+FUNCTION Coord coord_mul_sub(Coord x, Coord y, Coord z, Coord w)
+{
+    return sub(coord_mul(x, y), coord_mul(z, w));
+}
+#else
 FUNCTION Coord coord_mul_sub(Coord x, Coord y, Coord z, Coord w)
 {
     return canonical(two_products(x, y, element_neg(z), w));
 }
+#endif
 FUNCTION bool coord_is_zero(Coord x) { return is_zero(x); }
 FUNCTION Coord coord_zero() { return zero(); }
 FUNCTION Coord coord_one() { return ELEMENT(ONE); }

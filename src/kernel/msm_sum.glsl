@@ -3,8 +3,14 @@
  * Multi-scalar multiplication: sums of sums. In the words of prelude.glsl and msm_memory.glsl.
  */
 
+#if CALLED_PRODUCTS
+#define ADDITION FUNCTION /* its products are called */
+#else
+#define ADDITION CALLED_FUNCTION
+#endif
+
 /* Any points; `same`: they are known to be equal. */
-CALLED_FUNCTION Point add_any(Point a, Point b, bool same)
+ADDITION Point add_any(Point a, Point b, bool same)
 {
     if (point_is_infinity(b))
         return a;

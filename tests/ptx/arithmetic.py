@@ -244,10 +244,65 @@ def points_of(f, b, count):
     return points
 
 
-def buckets(rig, b):
+def times(p, x, y):
+    """Of the quadratic extension by i: pairs."""
+    return (x[0] * y[0] - x[1] * y[1]) % p, (x[0] * y[1] + x[1] * y[0]) % p
+
+
+class Curve:
+    """Points of a curve over the prime field, (x, y); in memory they are (u^2 x, u^3 y), with
+    coordinates of the given degree, in Montgomery form."""
+
+    def __init__(self, field, degree):
+        p = field.p
+        self.field, self.degree = field, degree
+        self.u = (random.randrange(1, p), random.randrange(p) if degree == 2 else 0)
+        self.point_bytes = 4 * degree * field.bytes
+
+    def coordinates(self, point):
+        p, square = self.field.p, times(self.field.p, self.u, self.u)
+        x, y = point or (0, 0)
+        return times(p, square, (x, 0)), times(p, times(p, square, self.u), (y, 0))
+
+    def buffer(self, coordinates):
+        f = self.field
+        return f.buffer([c * f.r % f.p for x in coordinates for c in x[:self.degree]])
+
+    def over(self, point):
+        """The four coordinates of a point, with a denominator."""
+        p = self.field.p
+        z = (random.randrange(1, p), random.randrange(p) if self.degree == 2 else 0)
+        zz = times(p, z, z)
+        zzz = times(p, zz, z)
+        x, y = self.coordinates(point)
+        return [times(p, x, zz), times(p, y, zzz), zz, zzz] if point else [(5, 0), (7, 0), (0, 0), (9, 0)]
+
+    def expect(self, what, memory, index, wanted):
+        f, d, p = self.field, self.degree, self.field.p
+        at = index * self.point_bytes
+        words = f.elements(ctypes.create_string_buffer(memory.raw[at:at + self.point_bytes], self.point_bytes))
+        assert max(words) < p, what
+        words = [x * f.back % p for x in words]
+        x, y, zz, zzz = [tuple(words[d * i:d * i + d] + [0] * (2 - d)) for i in range(4)]
+        if wanted is None:
+            assert zz == (0, 0), "%s is not infinity" % what
+            return
+        u, v = self.coordinates(wanted)
+        assert zz != (0, 0) and times(p, times(p, zz, zz), zz) == times(p, zzz, zzz), what
+        assert x == times(p, u, zz) and y == times(p, v, zzz), what
+
+
+def total(p, points):
+    r = None
+    for point in points:
+        r = add_points(p, r, point)
+    return r
+
+
+def buckets(rig, b, degree):
     """One slice of entries: runs of one key, in which points are equal, opposite, and infinity."""
     f, keys, entries = rig.field, 12, []
-    points = points_of(f, b, 24) + [None]
+    curve, points = Curve(f, degree), points_of(f, b, 24) + [None]
     for key in range(keys):
         first = random.randrange(24)
         values = [2 * random.randrange(25) + random.randrange(2) for _ in range(3)]
@@ -255,25 +310,37 @@ def buckets(rig, b):
         entries += [(key, v) for v in random.sample(values, len(values))]
     words = b"".join(x.to_bytes(4, "little") for e in entries for x in e)
     a = ctypes.create_string_buffer(words, len(words))
-    table = f.buffer([c * f.r % f.p for point in points for c in (point or (0, 0))])
-    quads = f.bytes // 4  # of a point
+    table = curve.buffer([c for point in points for c in curve.coordinates(point)])
+    quads = curve.point_bytes // 16
     scratch = ctypes.create_string_buffer(16 * (quads * (keys + 3) + 8))
     at_ends, at_records = quads * (keys + 1), quads * (keys + 3)
     window = 5
-    rig.launch(("msm_add", "carry"), 76, {A: a, B: table, SCRATCH: scratch},
+    rig.launch(("msm_add" if degree == 1 else "msm_add_2", "carry"), 76, {A: a, B: table, SCRATCH: scratch},
                [len(entries), 0, 0, 0, 0, 0, at_ends, at_records, len(entries) | 1 << 8 | window << 16], 1)
-    coordinates = f.elements(ctypes.create_string_buffer(scratch.raw[:16 * at_records], 16 * at_records))
     for key in range(1, keys):
-        wanted = None
-        for k, v in entries:
-            point = points[v >> 1]
-            if k == key and point:
-                wanted = add_points(f.p, wanted, (point[0], -point[1] % f.p) if v & 1 else point)
+        wanted = total(f.p, [(points[v >> 1][0], (-1) ** (v & 1) * points[v >> 1][1] % f.p)
+                             for k, v in entries if k == key and points[v >> 1]])
         # The first run and the last may go on in other slices: they are apart.
-        at = 4 * (key - 1) if key < keys - 1 else 4 * (keys + 2)
-        x, y, zz, zzz = coordinates[at:at + 4]
-        got = (x * pow(zz, -1, f.p) % f.p, y * pow(zzz, -1, f.p) % f.p) if zz else None
-        assert max(x, y, zz, zzz) < f.p and got == wanted, "bucket %d: %s, not %s" % (key, got, wanted)
+        curve.expect("bucket %d" % key, scratch, key - 1 if key < keys - 1 else keys + 2, wanted)
+
+
+def sums(rig, b, degree):
+    """Of rows and columns of buckets, by two invocations each; and points that are doubled."""
+    f, kernel = rig.field, ("msm_sum" if degree == 1 else "msm_sum_2", "carry")
+    curve, points = Curve(f, degree), points_of(f, b, 8)
+    some = [random.choice(points + [None]) for _ in range(16)]
+    some[4:8] = [points[0]] * 4
+    some[8], some[9] = points[1], (points[1][0], f.p - points[1][1])
+    out = ctypes.create_string_buffer(8 * curve.point_bytes)
+    grid = curve.buffer([c for point in some for c in curve.over(point)])
+    rig.launch(kernel, 78, {OUT: out, A: grid}, [0, 0, 0, 0, 0, 0, 5 | 1 << 8 | 1 << 16, 0, 0], 1)
+    for j in range(4):
+        curve.expect("row %d" % j, out, j, total(f.p, some[4 * j:4 * j + 4]))
+        curve.expect("column %d" % j, out, 4 + j, total(f.p, some[j::4]))
+    affine = curve.buffer([c for point in points for c in curve.coordinates(point)])
+    rig.launch(kernel, 78, {OUT: out, A: affine}, [8, 0, 0, 0, 0, 0, 1 | 0x7000000, 3, 1], 1)
+    for j, point in enumerate(points):
+        curve.expect("multiple %d" % j, out, j, total(f.p, [point] * 8))
 
 
 def main():
@@ -284,7 +351,8 @@ def main():
             files = [k % name for k in ("linear-%s-plain", "mul-%s-carry", "sum-%s-plain", "dot-%s-carry",
                                         "invert_up-%s-carry", "invert_top-%s-carry", "invert_down-%s-carry")]
             if name in CURVES:
-                files.append("msm_add-%s-carry" % name)
+                files += [k % name for k in ("msm_add-%s-carry", "msm_add_2-%s-carry", "msm_sum-%s-carry",
+                                             "msm_sum_2-%s-carry")]
             if name in GENERATORS:
                 files.append("ntt-%s-carry-x4" % name)
             rig = Rig(Field(name), *library(build, compiler, files, folder))
@@ -292,7 +360,9 @@ def main():
             reductions(rig, 500)
             inverses(rig, 120, 40)
             if name in CURVES:
-                buckets(rig, CURVES[name])
+                for degree in 1, 2:
+                    buckets(rig, CURVES[name], degree)
+                    sums(rig, CURVES[name], degree)
             if name in GENERATORS:
                 transforms(rig, GENERATORS[name])
             print("%s: as expected" % name)
