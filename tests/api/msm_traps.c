@@ -18,7 +18,8 @@ static struct oracle_rng rng = {1803};
 static int open_all(void **state)
 {
     (void)state;
-    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BN254_G1) | MSM_CURVE(GX_BN254_G2));
+    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BN254_G1) | MSM_CURVE(GX_BN254_G2),
+                     MSM_CURVE(GX_BN254_G1));
     return 0;
 }
 
@@ -850,7 +851,7 @@ static void tables_within_the_budget(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && strcmp(argv[1], "webgpu") == 0;
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_count),
         cmocka_unit_test(infinity_everywhere),

@@ -34,12 +34,12 @@ static int prepare(void **state)
     (void)state;
     gxt_clear_environment();
     gxt_enter_machines();
-    devices[device_count++] = "cpu";
-    devices[device_count++] = "ref";
-    devices[device_count++] = "sim:desktop";
-    if (gxt_vulkan())
-        devices[device_count++] = gxt_vulkan();
-    device_count += gxt_webgpu(devices + device_count);
+    if (!gxt_one_gpu()) {
+        devices[device_count++] = "cpu";
+        devices[device_count++] = "ref";
+        devices[device_count++] = "sim:desktop";
+    }
+    device_count += gxt_gpus(devices + device_count);
     for (size_t d = 0; d < device_count; d++) {
         gx_config config = {0};
         gxt_watch(&config);
@@ -520,8 +520,9 @@ static void no_driver_complained(void **state)
     assert_int_equal(gxt_complaints(), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_buffers),
         cmocka_unit_test(halves_of_a_buffer),

@@ -96,6 +96,19 @@ static void add_webgpu(void)
         add_path(names[i], i ? NULL : "host-visible", GX_PATH_DEVICE_LOCAL, 1, i ? 1 : 2);
 }
 
+/* Emulated, every element is expensive: both paths, and one of them cut. */
+static void add_cuda(void)
+{
+    if (!gxt_cuda_emulated()) {
+        add_gpu(gxt_cuda(), 0);
+        return;
+    }
+    add_path(gxt_cuda(), "device-local", GX_PATH_DEVICE_LOCAL, 1, 1);
+    targets[target_count - 1].most = 300;
+    add_path(gxt_cuda(), "host-visible", GX_PATH_HOST_VISIBLE, 1, 1);
+    targets[target_count - 1].most = 9;
+}
+
 static void add_devices(void)
 {
     gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
@@ -132,6 +145,9 @@ static int open_targets(void **state)
     gxt_enter_machines();
     if (webgpu_alone) {
         add_webgpu();
+    } else if (cuda_alone) {
+        assert_non_null(gxt_cuda());
+        add_cuda();
     } else {
         add_devices();
         add_gpu("sim:desktop", 1); /* its kernels are those of the CPU: little is enough */
@@ -778,7 +794,7 @@ static void no_job_changes_the_callers_mode(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
 #define GX_X(symbol, value, name) cmocka_unit_test(all_of_##symbol),
         GX__FIELD_LIST(GX_X)

@@ -14,7 +14,7 @@ enum { DEVICES_MAX = 16 };
 static gx_ctx *ctx;
 static gx_device_info devices[DEVICES_MAX] = {{.struct_size = sizeof *devices}};
 static size_t device_count;
-static int webgpu_alone;
+static int webgpu_alone, cuda_alone;
 
 /* Where the current law is tested, and the batches it is tested with. */
 static const char *device;
@@ -309,6 +309,8 @@ static int open_context(void **state)
     const char *names[GXT_WEBGPU];
     if (webgpu_alone)
         gxt_webgpu(names);
+    else if (cuda_alone)
+        assert_non_null(gxt_cuda());
     else
         gxt_vulkan();
     gx_config config = {0};
@@ -318,7 +320,8 @@ static int open_context(void **state)
     assert_int_equal(gx_devices(ctx, devices, &listed), GX_OK);
     assert_true(listed <= DEVICES_MAX);
     for (size_t i = 0; i < listed; i++)
-        if (devices[i].usable && (devices[i].kind == GX_DEVICE_WEBGPU) == webgpu_alone)
+        if (devices[i].usable && (devices[i].kind == GX_DEVICE_WEBGPU) == webgpu_alone &&
+            (!cuda_alone || !strcmp(devices[i].name, "cuda:0")))
             devices[device_count++] = devices[i];
     return 0;
 }
@@ -333,6 +336,7 @@ static int close_context(void **state)
 int main(int argc, char **argv)
 {
     webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
+    cuda_alone = argc > 1 && !strcmp(argv[1], "cuda");
     const struct CMUnitTest tests[] = {
         EVERYWHERE(ring_laws, 1),     EVERYWHERE(negation_and_products, 0),
         EVERYWHERE(inverses, 0),      EVERYWHERE(conversions, 0),

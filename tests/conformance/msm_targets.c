@@ -5,7 +5,13 @@
 #include "conformance/msm_targets.h"
 
 enum { MARGIN = 64, GUARD = 0x5c };
-enum { CPU_MOST = 1 << 16, TIER_MOST = 1 << 12, SLOW_MOST = 1 << 12, REF_MOST = 200 };
+enum {
+    CPU_MOST = 1 << 16,
+    TIER_MOST = 1 << 12,
+    SLOW_MOST = 1 << 12,
+    REF_MOST = 200,
+    EMULATED_MOST = 200
+};
 
 static signed char has[TARGETS_MAX][MSM_CURVES + 1]; /* 0: not asked yet */
 
@@ -23,7 +29,7 @@ static void take_only(uint32_t curves)
             has[target_count - 1][c] = -1;
 }
 
-void msm_open_targets(uint32_t webgpu_curves)
+void msm_open_targets(uint32_t webgpu_curves, uint32_t emulated_curves)
 {
     const char *names[GXT_WEBGPU];
     gxt_clear_environment();
@@ -36,10 +42,19 @@ void msm_open_targets(uint32_t webgpu_curves)
         }
         return;
     }
+    if (cuda_alone) {
+        assert_non_null(gxt_cuda());
+        add_slow(gxt_cuda(), gxt_cuda_emulated() ? EMULATED_MOST : SLOW_MOST);
+        if (gxt_cuda_emulated())
+            take_only(emulated_curves);
+        return;
+    }
     add_target("cpu", NULL, NULL, 0, CPU_MOST); /* with the best of two tiers */
     add_target("cpu", gx_tier_name(0), NULL, 0, TIER_MOST);
     add_slow("ref", REF_MOST);
     add_slow("sim:desktop", REF_MOST);
+    if (gxt_cuda())
+        add_slow(gxt_cuda(), SLOW_MOST);
     if (!gxt_vulkan())
         return;
     add_slow(gxt_vulkan(), SLOW_MOST);

@@ -12,8 +12,9 @@
 enum { MSM_CURVES = 4 };
 
 #define MSM_CURVE(curve) (1u << (curve))
-/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone with these curves. */
-void msm_open_targets(uint32_t webgpu_curves);
+/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone with these curves, or
+ * the CUDA device: with these curves if it is emulated. */
+void msm_open_targets(uint32_t webgpu_curves, uint32_t emulated_curves);
 /* The last test. */
 void msm_close_targets(void **state);
 

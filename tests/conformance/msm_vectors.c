@@ -15,7 +15,8 @@ enum { LINE_BYTES = 4096, PATH_BYTES = 4096, LINES_MAX = 100, SLOW_STEP = 7 };
 static int open_all(void **state)
 {
     (void)state;
-    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BLS12_381_G2));
+    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BLS12_381_G2),
+                     MSM_CURVE(GX_BN254_G2));
     return 0;
 }
 
@@ -310,7 +311,7 @@ static void py_ecc(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && strcmp(argv[1], "webgpu") == 0;
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eip_2537),
         cmocka_unit_test(py_ecc),

@@ -383,7 +383,7 @@ static void there_and_back(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && strcmp(argv[1], "webgpu") == 0;
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(oracles_agree),
         cmocka_unit_test(every_shape),

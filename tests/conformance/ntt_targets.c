@@ -7,7 +7,12 @@
 #include <stdio.h>
 
 enum { MARGIN = 64, GUARD = 0x5c };
-enum { TIER_MOST = 1 << 17, SLOW_MOST = 1 << NTT_SLOW_LOG2, REF_MOST = 1 << 9 };
+enum {
+    TIER_MOST = 1 << 17,
+    SLOW_MOST = 1 << NTT_SLOW_LOG2,
+    REF_MOST = 1 << 9,
+    EMULATED_MOST = 1 << 12
+};
 
 const gx_field ntt_fields[2] = {GX_BLS12_381_FR, GX_BN254_FR};
 
@@ -37,8 +42,22 @@ static void add_cpu(size_t most)
     add_slow("ref", NULL, 0, REF_MOST);
 }
 
+static void add_cuda(size_t most)
+{
+    if (!gxt_cuda())
+        return;
+    if (gxt_cuda_emulated()) {
+        add_slow(gxt_cuda(), "device-local", 0, EMULATED_MOST);
+        return;
+    }
+    add_slow(gxt_cuda(), "host-visible", 0, SLOW_MOST);
+    add_slow(gxt_cuda(), "device-local", 0, most);
+    add_slow(gxt_cuda(), "device-local", 1000, 1 << 13);
+}
+
 static void add_gpus(size_t most)
 {
+    add_cuda(most);
     if (gxt_vulkan()) {
         add_slow(gxt_vulkan(), "host-visible", 0, SLOW_MOST);
         add_slow(gxt_vulkan(), "device-local", 0, most);
@@ -77,6 +96,9 @@ void ntt_open_targets(size_t most)
     struct oracle_rng rng = {2025};
     if (webgpu_alone) {
         add_webgpu();
+    } else if (cuda_alone) {
+        assert_non_null(gxt_cuda());
+        add_cuda(most);
     } else {
         add_cpu(most);
         add_gpus(most);

@@ -286,7 +286,7 @@ static void roots_are_the_published_ones(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && strcmp(argv[1], "webgpu") == 0;
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_are_right), cmocka_unit_test(roots_are_the_published_ones),
         cmocka_unit_test(of_arkworks),       cmocka_unit_test(of_gnark),

@@ -44,15 +44,23 @@ static int open_targets(void **state)
     gxt_clear_environment();
     for (size_t i = 0; i < count; i++)
         add_slow(names[i], NULL, 0, SLOW_MOST);
-    for (uint32_t i = 0; gx_tier_name(i) && !webgpu_alone; i++)
+    int all = !webgpu_alone && !cuda_alone;
+    if (cuda_alone)
+        assert_non_null(gxt_cuda());
+    for (uint32_t i = 0; gx_tier_name(i) && all; i++)
         add_target("cpu", gx_tier_name(i), NULL, 0, LARGEST);
-    if (!webgpu_alone) {
+    if (all) {
         add_target("cpu", NULL, NULL, 7, LARGEST); /* which does not split these */
         add_slow("ref", NULL, 0, 300);
     }
-    if (!webgpu_alone && gxt_vulkan()) {
+    if (all && gxt_vulkan()) {
         add_slow(gxt_vulkan(), "host-visible", 0, LARGEST);
         add_slow(gxt_vulkan(), "device-local", 0, SLOW_MOST);
+    }
+    if (!webgpu_alone && gxt_cuda()) {
+        if (!gxt_cuda_emulated())
+            add_slow(gxt_cuda(), "host-visible", 0, LARGEST);
+        add_slow(gxt_cuda(), "device-local", 0, gxt_cuda_emulated() ? 4097 : SLOW_MOST);
     }
     unsigned char **const memory[] = {&a, &b, &want, &room_a, &room_b, &room_want};
     for (size_t i = 0; i < GXT_COUNT(memory); i++)
@@ -568,7 +576,7 @@ static void lies_are_caught(void **state)
     (void)state;
     const char *devices[] = {"fault:corrupt@1:cpu", "fault:corrupt@1:sim:desktop", NULL};
     char name[96];
-    if (webgpu_alone)
+    if (webgpu_alone || cuda_alone)
         skip();
     gxt_enter_machines();
     if (gxt_vulkan()) {
@@ -598,7 +606,7 @@ static void lies_are_caught(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size),        cmocka_unit_test(edges),
         cmocka_unit_test(zeros_in_products), cmocka_unit_test(operands_in_buffers),

@@ -300,7 +300,7 @@ static void where_they_exist(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && strcmp(argv[1], "webgpu") == 0;
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(where_they_exist),  cmocka_unit_test(small_sizes),
         cmocka_unit_test(larger_sizes),      cmocka_unit_test(no_elements),

@@ -45,6 +45,16 @@ static void add_gpu(const char *device)
     }
 }
 
+static void add_cuda(void)
+{
+    if (!gxt_cuda_emulated()) {
+        add_gpu(gxt_cuda());
+        return;
+    }
+    add_slow(gxt_cuda(), "device-local", 0, 4097);
+    add_slow(gxt_cuda(), "host-visible", 100, 257);
+}
+
 static void add_webgpu(void)
 {
     const char *names[GXT_WEBGPU];
@@ -75,10 +85,15 @@ static int open_targets(void **state)
     largest = gxt_small() ? 20011 : 100003;
     if (webgpu_alone) {
         add_webgpu();
+    } else if (cuda_alone) {
+        assert_non_null(gxt_cuda());
+        add_cuda();
     } else {
         add_cpu();
         if (gxt_vulkan())
             add_gpu(gxt_vulkan());
+        if (gxt_cuda())
+            add_cuda();
         add_slow("sim:desktop", "device-local", 0, SLOW_MOST);
         add_slow("sim:desktop", "host-visible", 100, 1000);
         add_slow("sim:laptop-integrated", NULL, 0, SLOW_MOST);
@@ -606,7 +621,7 @@ static void every_bad_value_is_found(void **state)
 
 int main(int argc, char **argv)
 {
-    webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
+    choose_targets(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_of_them),
         cmocka_unit_test(bytes_of_operands),

@@ -8,7 +8,17 @@
 
 struct target targets[TARGETS_MAX];
 size_t target_count;
-int webgpu_alone;
+int webgpu_alone, cuda_alone;
+
+void choose_targets(int argc, char **argv)
+{
+    webgpu_alone = argc > 1 && !strcmp(argv[1], "webgpu");
+    cuda_alone = argc > 1 && !strcmp(argv[1], "cuda");
+    if (argc > 1 && !webgpu_alone && !cuda_alone) {
+        print_error("%s: not webgpu or cuda\n", argv[1]);
+        exit(2);
+    }
+}
 
 struct target *add_target(const char *device, const char *mask, const char *path, uint64_t elems,
                           size_t most)
@@ -17,7 +27,7 @@ struct target *add_target(const char *device, const char *mask, const char *path
     struct target *t = &targets[target_count++];
     gx_config config = {.cpumask = mask, .path = path, .dispatch_elems = elems};
     /* One thread gives the same commands in every leg: they are watched where all are given. */
-    if (!gxt_small() || webgpu_alone)
+    if (!gxt_small() || webgpu_alone || cuda_alone)
         gxt_watch(&config);
     *t = (struct target){.mask = mask, .path = path, .elems = elems, .most = most};
     t->ctx = gxt_open(&config);

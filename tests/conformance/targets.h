@@ -23,7 +23,10 @@ struct target {
 
 extern struct target targets[TARGETS_MAX];
 extern size_t target_count;
-extern int webgpu_alone; /* the program was asked for these devices, else for all others */
+/* The program was asked for these devices alone; else for all but WebGPU's. */
+extern int webgpu_alone, cuda_alone;
+/* By its argument: "webgpu", "cuda" or none. */
+void choose_targets(int argc, char **argv);
 
 struct target *add_target(const char *device, const char *mask, const char *path, uint64_t elems,
                           size_t most);

@@ -17,7 +17,7 @@
 
 enum { N = 100, GUARD = 0x5c };
 
-enum { DEVICES_MAX = 8 + GXT_WEBGPU };
+enum { DEVICES_MAX = 6 + GXT_GPUS };
 
 static const char *device_names[DEVICES_MAX] = {"cpu",
                                                 "ref",
@@ -983,16 +983,15 @@ static int find_devices(void **state)
     (void)state;
     gxt_clear_environment();
     gxt_enter_machines();
-    device_names[device_count] = gxt_vulkan();
-    device_count += device_names[device_count] != NULL;
-    device_names[device_count] = gxt_cuda();
-    device_count += device_names[device_count] != NULL;
-    device_count += gxt_webgpu(device_names + device_count);
+    if (gxt_one_gpu())
+        device_count = 0;
+    device_count += gxt_gpus(device_names + device_count);
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts),
         cmocka_unit_test(unknown_devices),

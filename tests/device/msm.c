@@ -379,7 +379,7 @@ static void try_curve(gx_curve which)
     uint32_t variants = gpu->ops->variants(gpu, curve->base->field, GX_SHADER_MSM_ADD);
     assert_true(variants > 0);
     make_multiples();
-    if (device.info.kind != GX_DEVICE_VULKAN)
+    if (device.info.kind == GX_DEVICE_WEBGPU)
         try_webgpu(variants);
     else
         for (uint32_t v = worth_compiling() ? 0 : variants - 1; v < variants; v++)

@@ -18,7 +18,7 @@
 #define ALL_FLAGS                                                                                  \
     (GX_NTT_INVERSE | GX_NTT_COSET | GX_NTT_REVERSED_IN | GX_NTT_REVERSED_OUT | GX_NTT_COLUMNS)
 
-enum { LOG2_TABLE = 18, LIMBS = 4, ELEMENT = 32, DEVICES_MAX = 1 + GXT_WEBGPU, GUARD = 0x5c };
+enum { LOG2_TABLE = 18, LIMBS = 4, ELEMENT = 32, DEVICES_MAX = GXT_GPUS, GUARD = 0x5c };
 
 static const char *device_names[DEVICES_MAX];
 static size_t device_count;
@@ -400,16 +400,15 @@ static int find_devices(void **state)
 {
     (void)state;
     gxt_clear_environment();
-    device_names[device_count] = gxt_vulkan();
-    device_count += device_names[device_count] != NULL;
-    device_count += gxt_webgpu(device_names + device_count);
+    device_count += gxt_gpus(device_names);
     if (!device_count)
         exit(77);
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    gxt_choose_gpu(argc, argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(transforms)};
     return cmocka_run_group_tests_name("ntt kernels", tests, find_devices, NULL);
 }

@@ -7,7 +7,6 @@
  */
 #include "support/fake_cuda.h"
 
-#include <fenv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "device/cuda/cuda.h"
 #include "ptx/emulate.h"
 
-#define OBJECTS 4096
+#define OBJECTS 32768
 #define MEMORY  ((size_t)1 << 30)
 #define CUBIN   "fake cubin: "
 #define COPIED  ((size_t)1 << 18) /* bytes of a copy, unless the test looks at all of it */
@@ -569,14 +568,13 @@ static void run_own(const struct cu_own_args *args, size_t threads)
         out[i] = a[i * push[5]] * push[GX_K_OWN_PUSH_WORDS];
 }
 
-/* In the floating-point mode of a GPU, whatever the caller's is. */
+/* In the default floating-point mode: the device sees to it, and a GPU has no other. */
 static CUresult emulate(const struct object *module, void *args, unsigned x, unsigned y,
                         unsigned threads)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     const struct gx_ptx *ptx = &gx__ptx[module->emulated];
     const uint32_t *number = module->word;
-    fenv_t mode;
     if (threads != ptx->workgroup)
         return CUDA_ERROR_INVALID_VALUE;
     if (ptx->family == GX_SHADER_COPY && ((struct gx_ptx_args *)args)->push[0] >= PROBE) {
@@ -584,11 +582,8 @@ static CUresult emulate(const struct object *module, void *args, unsigned x, uns
         return CUDA_SUCCESS;
     }
     pthread_mutex_lock(&one_at_a_time);
-    fegetenv(&mode);
-    fesetenv(FE_DFL_ENV);
     gx__emulate(gx__ptx_emulated[module->emulated], args, x, y, threads, number[0], number[1],
                 number[2]);
-    fesetenv(&mode);
     pthread_mutex_unlock(&one_at_a_time);
     return CUDA_SUCCESS;
 }

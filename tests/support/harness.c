@@ -84,9 +84,22 @@ const char *gxt_vulkan(void)
     return NULL;
 }
 
+int gxt_cuda_emulated(void)
+{
+    const char *wanted = getenv("GX_TEST_CUDA");
+    return wanted && strchr(wanted, '/');
+}
+
+static void use_cuda_library(void)
+{
+    if (gxt_cuda_emulated())
+        setenv("GPUEXEC_CUDA_LIBRARY", getenv("GX_TEST_CUDA"), 1);
+}
+
 const char *gxt_cuda(void)
 {
     static const char name[] = "cuda:0";
+    use_cuda_library();
     gx_device_info infos[16] = {{.struct_size = sizeof *infos}};
     size_t count = GXT_COUNT(infos);
     gx_ctx *ctx = gxt_open(NULL);
@@ -95,6 +108,10 @@ const char *gxt_cuda(void)
     for (size_t i = 0; i < count && i < GXT_COUNT(infos); i++)
         if (infos[i].usable && !strcmp(infos[i].name, name))
             return name;
+        else if (infos[i].kind == GX_DEVICE_CUDA)
+            print_message("%s: %s\n", infos[i].name, infos[i].description);
+    if (getenv("GX_TEST_CUDA"))
+        fail_msg("no CUDA device, and GX_TEST_CUDA is %s", getenv("GX_TEST_CUDA"));
     return NULL;
 }
 
@@ -130,8 +147,28 @@ const char *gxt_gpu(void)
     const char *names[GXT_WEBGPU];
     if (!chosen)
         return gxt_vulkan();
-    gxt_webgpu(names);
+    if (strncmp(chosen, "cuda", strlen("cuda")) != 0)
+        gxt_webgpu(names);
+    else if (!gxt_cuda())
+        fail_msg("there is no %s", chosen);
     return chosen;
+}
+
+size_t gxt_gpus(const char *names[GXT_GPUS])
+{
+    size_t count = 0;
+    names[0] = gxt_gpu();
+    count += names[0] != NULL;
+    if (chosen)
+        return count;
+    names[count] = gxt_cuda();
+    count += names[count] != NULL;
+    return count + gxt_webgpu(names + count);
+}
+
+int gxt_one_gpu(void)
+{
+    return chosen != NULL;
 }
 
 int gxt_shares_memory(const char *device)
@@ -259,6 +296,7 @@ void gxt_clear_environment(void)
 {
     for (uint32_t i = 0; gx_option_get(i); i++)
         unsetenv(gx_option_get(i)->env);
+    use_cuda_library();
     unsetenv("GPU_DEVICE_LOCAL");
     unsetenv("SUPERVM_WGPU_BACKENDS");
 }

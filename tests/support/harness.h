@@ -40,8 +40,12 @@ int gxt_small(void);
  * there cannot be one: a run without it tests too little to pass. */
 const char *gxt_vulkan(void);
 
-/* "cuda:0", or NULL where it is not usable: no software stands in for it. */
+/* "cuda:0". GX_TEST_CUDA says whose: the path of a library is a substitute for the driver, which
+ * runs kernels as C; anything else is the real one. If it is set and there is no such device, the
+ * test fails; if it is not, NULL where there is none. */
 const char *gxt_cuda(void);
+/* Whether it is a substitute's: every element costs much. */
+int gxt_cuda_emulated(void);
 
 /* The WebGPU devices under test: one over Vulkan, one over OpenGL. Fails the test if one of them is
  * missing; 0 only if GX_TEST_NO_WEBGPU says that there can be none. */
@@ -51,6 +55,11 @@ size_t gxt_webgpu(const char *names[GXT_WEBGPU]);
 /* The GPU given to the test program as an argument, otherwise that of gxt_vulkan. */
 void gxt_choose_gpu(int argc, char **argv);
 const char *gxt_gpu(void);
+/* Adds the GPUs under test to the names: that of the argument, otherwise all. Returns how many. */
+#define GXT_GPUS (2 + GXT_WEBGPU)
+size_t gxt_gpus(const char *names[GXT_GPUS]);
+/* Whether there was an argument: it is enough to test that device. */
+int gxt_one_gpu(void);
 
 /* Whether a GPU has memory shared by kernels and host, and can import host memory. WebGPU has
  * neither, and copies everything, whatever path is requested. */
