@@ -100,6 +100,8 @@ endmacro()
 # How kernels that map elements to elements move them (shuffled.glsl): staged; or -DSHUFFLED=1, or no
 # flag for elementwise.glsl.
 set(GX_PTX_ROWS -DSHUFFLED=1 -DSTAGED=1)
+# Passes of inversions load ahead, with a few registers more; or no flag.
+set(GX_PTX_INVERT -DPREFETCH=1)
 
 macro(gx_ptx_prime_modules field)
   gx_ptx_module(LINEAR ${field} 1 plain linear.comp ${GX_PTX_ROWS})
@@ -108,9 +110,9 @@ macro(gx_ptx_prime_modules field)
   gx_ptx_module(DOT ${field} 1 carry dot.comp)
   gx_ptx_module(SCAN ${field} 1 carry scan.comp)
   gx_ptx_module(PERMUTE ${field} 1 plain permute.comp)
-  gx_ptx_module(INVERT_UP ${field} 1 carry invert_up.comp)
+  gx_ptx_module(INVERT_UP ${field} 1 carry invert_up.comp ${GX_PTX_INVERT})
   gx_ptx_module(INVERT_TOP ${field} 1 carry invert_top.comp)
-  gx_ptx_module(INVERT_DOWN ${field} 1 carry invert_down.comp)
+  gx_ptx_module(INVERT_DOWN ${field} 1 carry invert_down.comp ${GX_PTX_INVERT})
 endmacro()
 
 # Fields with curves over them. MSM_ADD of G1, which does most of the work, contains its products. The

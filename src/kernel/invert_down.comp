@@ -16,6 +16,28 @@ KERNEL
     LOAD(inverse, mem_b, AT_B, t);
     Limbs rest = factor(inverse);
     u32 count = (ELEMENTS - t + THREADS - 1) / THREADS;
+#if PREFETCH /* in CUDA: what an element needs is loaded while the products of the one after are computed */
+    u32 i = t + (count - 1) * THREADS;
+    Element next, next_before = ELEMENT(ONE);
+    LOAD(next, mem_a, AT_A, operand_index(GX_BROADCAST_A, i)); /* checked in the forward pass */
+    if (count > 1)
+        LOAD(next_before, mem_scratch, AT_PREFIX, i - THREADS);
+    LOOP for (u32 k = count; k-- > 0; i -= THREADS) {
+        Element x = next, before = next_before;
+        if (k > 0) {
+            LOAD(next, mem_a, AT_A, operand_index(GX_BROADCAST_A, i - THREADS));
+            next_before = ELEMENT(ONE);
+        }
+        if (k > 1)
+            LOAD(next_before, mem_scratch, AT_PREFIX, i - 2 * THREADS);
+        Limbs own = multiply(rest, cofactor(before));
+        if (OP == GX_DIV)
+            own = multiply(own, cofactor(checked_c(i)));
+        rest = multiply(rest, cofactor(not_zero(x)));
+        Element r = zero_where(is_zero(x), canonical(own));
+        STORE(mem_out, AT_OUT, i, r);
+    }
+#else
     for (u32 k = count; k-- > 0;) {
         u32 i = t + k * THREADS;
         Element x, before = ELEMENT(ONE);
@@ -29,4 +51,5 @@ KERNEL
         Element r = zero_where(is_zero(x), canonical(own));
         STORE(mem_out, AT_OUT, i, r);
     }
+#endif
 }

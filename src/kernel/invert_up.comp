@@ -12,11 +12,26 @@ KERNEL
     if (t >= THREADS)
         return;
     Limbs all = factor(not_zero(checked_a(t))); /* THREADS <= n */
+#if PREFETCH /* in CUDA: an element is loaded while the product with the one before is computed */
+    u32 i = t + THREADS;
+    Element next = zero();
+    if (i < ELEMENTS)
+        next = load_a(i);
+    LOOP for (; i < ELEMENTS; i += THREADS) {
+        Element x = next, before = canonical(all);
+        if (i + THREADS < ELEMENTS)
+            next = load_a(i + THREADS);
+        check_element(x, i);
+        STORE(mem_scratch, AT_PREFIX, i - THREADS, before);
+        all = multiply(all, cofactor(not_zero(x)));
+    }
+#else
     for (u32 i = t + THREADS; i < ELEMENTS; i += THREADS) {
         Element before = canonical(all);
         STORE(mem_scratch, AT_PREFIX, i - THREADS, before);
         all = multiply(all, cofactor(not_zero(checked_a(i))));
     }
+#endif
     Element product = canonical(all);
     STORE(mem_out, AT_OUT, t, product);
 }
