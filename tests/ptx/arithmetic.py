@@ -5,6 +5,7 @@ on random elements, and compares with Python's integers: sums, products, squares
 transforms, and sums of points, which have products that share a reduction. BUILD is the build folder.
 """
 import ctypes
+import itertools
 import os
 import random
 import subprocess
@@ -177,39 +178,44 @@ def reverse(a):
 
 
 def transforms(rig, generator):
-    """Of one pass and of two, from the root of the tree to its leaves (13) and back (70)."""
+    """Of one pass and of two, from the root of the tree to its leaves (13, of a coset 69) and back (70,
+    71). Operands may be shorter, followed by zeros."""
     f, p = rig.field, rig.field.p
     odd = (p - 1) // (p - 1 & 1 - p)
     roots = [pow(generator, odd, p)]  # of all orders, the last one is 1
     while roots[-1] != 1:
         roots.append(roots[-1] * roots[-1] % p)
     roots.reverse()
-    table = [f.r % p]
+    table, shift = [f.r % p], random.randrange(1, p)
     for j in range(10):
         table += [w * roots[j + 2] % p for w in table]
+    at_shift = len(table)
+    table += [pow(shift, i, p) * f.r % p for i in range(4096)] + [f.r % p]
     table = f.buffer(table)
-    for m, levels in ((2, [2]), (3, [3]), (9, [9]), (11, [3, 8]), (11, [5, 6])):
+    for m, pad, levels in ((2, 0, [2]), (3, 0, [3]), (9, 0, [9]), (9, 2, [9]), (11, 0, [3, 8]), (11, 1, [5, 6])):
         n = 1 << m
-        a = operands(f, max(n, 120))[0][-n:]
-        for inverse in 0, 1:
-            wanted = evaluate(p, a, roots[m])
+        a = operands(f, max(n, 120))[0][-(n >> pad):]
+        for inverse, op in itertools.product((0, 1), (13, 69, 70, 71)):
+            back, coset = op >= 70, op in (69, 71)
+            given = [x * pow(shift, i, p) if coset and not inverse else x for i, x in enumerate(a)]
+            wanted = evaluate(p, given + [0] * (n - len(a)), roots[m])
             if inverse:
-                wanted = [wanted[-i % n] * pow(n, -1, p) % p for i in range(n)]
-            for op in 13, 70:
-                back, first = op == 70, 0
-                memory = f.buffer(reverse(a) if back else a)
-                parts = []
-                for count in levels:
-                    parts.append((first, count))
-                    first += count
-                for i, (first, count) in enumerate(parts[::-1] if back else parts):
-                    flags = inverse | (i == 0) << 5 | (i == len(parts) - 1) << 6
-                    out = f.buffer([0] * n)
-                    rig.launch(("ntt", "carry-x4"), op, {OUT: out, A: memory, B: table},
-                               [n, 0, 0, 0, 0, 0, m | first << 5 | count << 10 | flags << 20],
-                               (n + 4 * WORKGROUP - 1) // (4 * WORKGROUP))
-                    memory = out
-                expect("transform %d of 2^%d" % (op, m), f.elements(memory), wanted)
+                wanted = [wanted[-i % n] * pow(n, -1, p) * pow(shift, i * coset, p) % p for i in range(n)]
+            memory, parts, first = f.buffer(reverse(a) if back else a), [], 0
+            for count in levels:
+                parts.append((first, count))
+                first += count
+            for i, (first, count) in enumerate(parts[::-1] if back else parts):
+                begins, ends = i == 0, i == len(parts) - 1
+                # The operation of a pass that multiplies by powers of the shift.
+                own = op if not coset or (ends if inverse else begins) else 70 if back else 13
+                flags = inverse | begins << 5 | ends << 6
+                out = f.buffer([0] * n)
+                rig.launch(("ntt", "carry-x4"), own, {OUT: out, A: memory, B: table},
+                           [n, 0, 0, 0, 0, 0, m | first << 5 | count << 10 | pad << 15 | flags << 20, at_shift],
+                           (n + 4 * WORKGROUP - 1) // (4 * WORKGROUP))
+                memory = out
+            expect("transform %d of 2^%d" % (op, m), f.elements(memory), wanted)
     assert rig.bad.value == NONE
     a = f.buffer([0] * 300 + [p, f.r - 1] + [0] * 210)
     rig.launch(("ntt", "carry-x4"), 13, {OUT: f.buffer([0] * 512), A: a, B: table},
