@@ -3,10 +3,12 @@
 #
 # session.sh RESULTS [PART...]: a measuring session, from a staged folder (stage.sh), into
 # files of the folder RESULTS, each of which begins with its command. Parts, all unless named:
-#   check   the tests, on the GPU where there is one, under the validation layer; the first
-#           failure ends the session
+#   check   the tests, on the GPU where there is one: through Vulkan under the validation layer, and
+#           through CUDA, there under compute-sanitizer too if it is installed; the first failure
+#           ends the session
 #   cpu     the benchmarks of the CPU
-#   gpu     those of the GPU, the first Vulkan device that is hardware, or GX_SESSION_DEVICE
+#   gpu     those of the GPU: GX_SESSION_DEVICE, otherwise cuda:0, otherwise the first Vulkan device
+#           that is hardware
 # A machine whose Vulkan loader is somewhere unusual needs it in the environment; then the
 # whole session is started in that: .gpu/with-gpu stage/session.sh RESULTS check gpu
 set -euo pipefail
@@ -58,20 +60,26 @@ check() {
     echo "   $((SECONDS - from)) s"
 }
 
-# The row of the GPU in the list of devices.
-gpu_row() {
-    if [[ -n ${GX_SESSION_DEVICE:-} ]]; then
-        grep "^$GX_SESSION_DEVICE," <<<"$devices"
-    else
-        grep '^vulkan:.*,true$' <<<"$devices" | grep -v llvmpipe | head -n 1
-    fi
+# rows PATTERN: the lines of usable hardware in the list of devices.
+rows() {
+    grep "^$1,.*,true\$" <<<"$devices" | grep -v llvmpipe || true
 }
 
 devices=$(gpuexec devices --csv)
-row=$(gpu_row || true)
-gpu=${row%%,*}
-model=${row#*\"}
+vulkan_row=$(rows 'vulkan:[0-9]*' | head -n 1)
+vulkan=${vulkan_row%%,*}
+model=${vulkan_row#*\"}
 model=${model%%,*}
+cuda_row=$(rows cuda:0)
+cuda=${cuda_row%%,*}
+gpu=${cuda:-$vulkan}
+if [[ -n ${GX_SESSION_DEVICE:-} ]]; then
+    gpu=$GX_SESSION_DEVICE
+    if ! grep -q "^$gpu," <<<"$devices"; then
+        echo "session: there is no device $gpu" >&2
+        exit 1
+    fi
+fi
 web=$(grep -o '^webgpu:vulkan:0,.*,true$' <<<"$devices" | cut -d, -f1 || true)
 
 {
@@ -90,13 +98,35 @@ part_check() {
     : >"$results/check.txt"
     # Every test enables the validation layer, and fails on any message from it.
     local environment=(GX_TEST_NO_WEBGPU=1 GX_TEST_NO_VULKAN=1)
-    [[ -z $gpu ]] || environment=(GX_TEST_NO_WEBGPU=1 "GX_TEST_VULKAN=$model")
+    [[ -z $vulkan ]] || environment=(GX_TEST_NO_WEBGPU=1 "GX_TEST_VULKAN=$model")
     check test-kernels
-    for test in conformance contract api-buffers laws; do
+    for test in conformance contract api-buffers laws ntt msm-traps; do
         check env GX_TEST_EFFORT=small "${environment[@]}" "test-$test"
     done
     check gpuexec verify
-    [[ -z $gpu ]] || check gpuexec verify --device "$gpu" --validate 1
+    [[ -z $vulkan ]] || check gpuexec verify --device "$vulkan" --validate 1
+    if [[ -z $cuda ]]; then
+        echo "session: no CUDA device here, its tests are left out"
+        return
+    fi
+    check_cuda
+}
+
+# The CUDA device alone: with it missing, these fail.
+check_cuda() {
+    local environment=(GX_TEST_NO_WEBGPU=1 GX_TEST_NO_VULKAN=1 "GX_TEST_CUDA=$cuda" "GX_TEST_VECTORS=$here/bin/vectors")
+    for test in conformance laws ntt msm-vectors msm-traps; do
+        check env "${environment[@]}" "test-$test" cuda
+    done
+    for test in contract api-buffers api-msm api-recover; do
+        check env "${environment[@]}" "test-$test" "$cuda"
+    done
+    check gpuexec verify --device "$cuda"
+    if command -v compute-sanitizer >/dev/null; then
+        check compute-sanitizer --error-exitcode 9 gpuexec verify --device "$cuda" -n 20 --cache-dir none
+    else
+        echo "session: no compute-sanitizer here, left out"
+    fi
 }
 
 part_cpu() {
