@@ -105,7 +105,12 @@ set(GX_PTX_INVERT -DPREFETCH=1)
 
 macro(gx_ptx_prime_modules field)
   gx_ptx_module(LINEAR ${field} 1 plain linear.comp ${GX_PTX_ROWS})
-  gx_ptx_module(MUL ${field} 1 carry mul.comp ${GX_PTX_ROWS})
+  # A product of 12 words takes as long as its loads: 23.0 G/s without rows, 21.8 with them (H200).
+  set(rows ${GX_PTX_ROWS})
+  if("${field}" MATCHES "381-fq$")
+    set(rows)
+  endif()
+  gx_ptx_module(MUL ${field} 1 carry mul.comp ${rows})
   gx_ptx_module(SUM ${field} 4 plain sum.comp)
   gx_ptx_module(DOT ${field} 1 carry dot.comp)
   gx_ptx_module(SCAN ${field} 1 carry scan.comp)

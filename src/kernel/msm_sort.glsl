@@ -157,7 +157,20 @@ FUNCTION void place_bins(u32 w, u32 tile)
     }
 }
 
-#ifdef MATCH
+#ifdef BALLOT
+/* The invocations of a warp that have an entry of the same bin as this one; one bit each. The
+ * instruction that finds them at once is slower. */
+FUNCTION u32 alike(bool some, u32 bin)
+{
+    u32 those = BALLOT(some);
+    UNROLL for (u32 k = 0u; k < GX_K_MSM_RADIX_BITS; k++) {
+        bool one = (bin >> k & 1u) != 0u;
+        u32 ones = BALLOT(one);
+        those &= one ? ones : ~ones;
+    }
+    return those;
+}
+
 /* 32 invocations that run together (a warp) have consecutive entries, all of which they load first.
  * They are counted, so that each warp knows where its own of each bin begin; then the invocations
  * that have entries of the same bin find each other. */
@@ -191,13 +204,13 @@ FUNCTION void scatter()
     BARRIER();
     UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++) {
         bool some = first + 32u * r < ELEMENTS;
-        u32 bin = some ? bin_of(own[r].x) : bins, alike = MATCH(bin);
-        u32 before = COUNT_BITS(alike & (1u << bit) - 1u), at = 0u;
+        u32 bin = some ? bin_of(own[r].x) : 0u, those = alike(some, bin);
+        u32 before = COUNT_BITS(those & (1u << bit) - 1u), at = 0u;
         if (some)
             at = shared_masks[chunk + bin];
         WARP_BARRIER();
         if (some && before == 0u)
-            shared_masks[chunk + bin] = at + COUNT_BITS(alike);
+            shared_masks[chunk + bin] = at + COUNT_BITS(those);
         WARP_BARRIER();
         if (some)
             store_pair_out(w * ELEMENTS + at + before, own[r]);

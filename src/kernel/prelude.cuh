@@ -116,22 +116,26 @@ template <int SLOT, class T> struct Bound {
     __nvvm_membar_gl();                                                                            \
     __syncthreads()
 
-/* Of the 32 invocations of a warp, which all get here: those that have the same x, one bit each; and
- * a barrier for shared memory. */
-FUNCTION u32 match(u32 x)
+/* Of the 32 invocations of a warp, which all get here: those whose x is true, one bit each; and a
+ * barrier for shared memory. */
+FUNCTION u32 ballot(bool x)
 {
-    u32 alike;
-    asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(alike) : "r"(x) : "memory");
-    return alike;
+    u32 those;
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+                 : "=r"(those)
+                 : "r"((u32)x)
+                 : "memory");
+    return those;
 }
-#define MATCH(x)       match(x)
+#define BALLOT(x)      ballot(x)
+#define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+
 /* As subgroups in GLSL: warps are full. */
 #define LANE             (LOCAL_INDEX % LANES)
 #define LANES            32u
 #define SUBGROUP         (LOCAL_INDEX / LANES)
 #define FULL_SUBGROUPS   (GROUP_SIZE % LANES == 0)
 #define SHUFFLE(x, lane) (u32) __nvvm_shfl_sync_idx_i32(0xffffffffu, (int)(x), (int)(lane), 31)
-#define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
 /* Of words in shared memory, or of a buffer. */
 template <int SLOT> FUNCTION void atomic_min(Bound<SLOT, u32>, u32 y)

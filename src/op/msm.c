@@ -17,8 +17,10 @@
 /* Of a point in any form. */
 #define POINT_BYTES_MAX 512u
 
-/* Windows for GPUs: their buckets, 2^(window - 1), should have about 2^BUCKET_LOG2 points each. */
+/* Windows for GPUs: their buckets, 2^(window - 1), should have about 2^BUCKET_LOG2 points each, and
+ * twice as many where there are many. */
 #define BUCKET_LOG2 5u
+#define MANY_LOG2   21u
 #define WINDOW_MIN  4u
 #define WINDOW_MAX  20u
 /* With multiples one set of buckets is for many digits. */
@@ -263,7 +265,8 @@ uint32_t gx__msm_window(uint64_t n, uint32_t bits, uint32_t parts)
     uint32_t log2 = 0;
     while (n * parts >> (log2 + 1))
         log2++;
-    uint32_t window = log2 > BUCKET_LOG2 ? log2 - BUCKET_LOG2 + 1 : WINDOW_MIN;
+    uint32_t bucket = BUCKET_LOG2 + (log2 >= MANY_LOG2);
+    uint32_t window = log2 > bucket ? log2 - bucket + 1 : WINDOW_MIN;
     window = window < WINDOW_MIN ? WINDOW_MIN : window > most ? most : window;
     window = window > bits + 1 ? bits + 1 : window;
     /* as short as it may be without more windows */

@@ -24,7 +24,7 @@
 /* Entries of a slice. Of up to SLICE_SHORT there are as few slices as keep a large GPU busy; longer
  * ones only where there are several times as many, because the last ones leave it idle. */
 #define SLICE_MIN   8u
-#define SLICE_SHORT 32u
+#define SLICE_SHORT 48u
 #define SLICE_MAX   192u
 #define SLICES      ((uint64_t)1 << 15)
 #define SLICES_LONG ((uint64_t)1 << 18)

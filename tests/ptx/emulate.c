@@ -21,7 +21,7 @@ static struct {
     uint8_t *stacks;
     uint32_t running;
     enum { NEW, WAITING, ENDED } state[THREADS_MAX];
-    uint32_t matched[THREADS_MAX];
+    uint32_t voted[THREADS_MAX];
 } block;
 
 static void run_thread(void)
@@ -38,25 +38,16 @@ void gx__barrier(void)
         _longjmp(block.scheduler, 1);
 }
 
-uint32_t gx__match(uint32_t x)
+uint32_t gx__ballot(uint32_t x)
 {
-    const uint32_t *warp = block.matched + block.running / 32 * 32;
-    uint32_t alike = 0;
-    block.matched[block.running] = x;
+    const uint32_t *warp = block.voted + block.running / 32 * 32;
+    uint32_t those = 0;
+    block.voted[block.running] = x != 0;
     gx__barrier();
     for (int i = 0; i < 32; i++)
-        alike |= (uint32_t)(warp[i] == x) << i;
+        those |= warp[i] << i;
     gx__barrier();
-    return alike;
-}
-
-uint32_t gx__shuffle(uint32_t x, uint32_t lane)
-{
-    block.matched[block.running] = x;
-    gx__barrier();
-    uint32_t other = block.matched[block.running / 32 * 32 + lane % 32];
-    gx__barrier();
-    return other;
+    return those;
 }
 
 static void take_turn(uint32_t t)

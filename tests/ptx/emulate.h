@@ -22,8 +22,8 @@ struct gx_emulated {
 
 /* Of a kernel: ends the turn of this thread. */
 void gx__barrier(void);
-/* The same twice; one bit for each thread of the warp that has the same x. */
-uint32_t gx__match(uint32_t x);
+/* The same twice; one bit for each thread of the warp whose x is not 0. */
+uint32_t gx__ballot(uint32_t x);
 /* x of that thread of the warp. */
 uint32_t gx__shuffle(uint32_t x, uint32_t lane);
 

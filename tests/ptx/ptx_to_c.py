@@ -199,8 +199,8 @@ def instruction(text):
         given = ([match[1].strip()] if match[1] else []) + split(match[3])
         return "%s(%s);" % (match[2], ", ".join(["self"] + given))
     args = split(rest)
-    if op == "match.any.sync.b32" and not guard:
-        return "%s = gx__match(%s);" % (value(args[0]), value(args[1]))
+    if op == "vote.sync.ballot.b32" and not guard:
+        return "%s = gx__ballot(%s);" % (value(args[0]), value(args[1]))
     if op == "shfl.sync.idx.b32" and not guard:
         return "%s = gx__shuffle(%s, %s);" % (value(args[0]), value(args[1]), value(args[2]))
     if name in ("ld", "st"):
