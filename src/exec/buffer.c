@@ -241,12 +241,14 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
 }
 
 /* A buffer's bytes on their way through two pieces of staging memory, in turns: the host copies one
- * while the device copies the other. Exactly one of to and from is not NULL. */
+ * while the device copies the other. If there is little memory, through one. Exactly one of to and
+ * from is not NULL. */
 struct staged_copy {
     gx_buf *buf;
     size_t offset, bytes, piece;
     char *to;
     const char *from;
+    size_t count; /* of these: */
     struct gx_mem *staging[2];
     struct copying copying[2];
 };
@@ -260,22 +262,22 @@ static size_t piece_bytes(const struct staged_copy *c, size_t k)
 static gx_status start_piece(struct staged_copy *c, size_t k)
 {
     struct gx_binding here = {&c->buf->mem, c->offset + k * c->piece},
-                      there = {c->staging[k % 2], 0};
+                      there = {c->staging[k % c->count], 0};
     gx_status s = GX_OK;
     if (c->from)
-        s = host_copy(c->buf->engine, c->staging[k % 2], 0, NULL, c->from + k * c->piece,
+        s = host_copy(c->buf->engine, c->staging[k % c->count], 0, NULL, c->from + k * c->piece,
                       piece_bytes(c, k));
     return s == GX_OK ? start_copy(c->buf->engine, c->to ? here : there, c->to ? there : here,
-                                   piece_bytes(c, k), &c->copying[k % 2])
+                                   piece_bytes(c, k), &c->copying[k % c->count])
                       : s;
 }
 
 /* Of those that are read. */
 static gx_status end_piece(struct staged_copy *c, size_t k)
 {
-    gx_status s = end_copy(c->buf->engine, &c->copying[k % 2], 0);
-    return s == GX_OK ? host_copy(c->buf->engine, c->staging[k % 2], 0, c->to + k * c->piece, NULL,
-                                  piece_bytes(c, k))
+    gx_status s = end_copy(c->buf->engine, &c->copying[k % c->count], 0);
+    return s == GX_OK ? host_copy(c->buf->engine, c->staging[k % c->count], 0, c->to + k * c->piece,
+                                  NULL, piece_bytes(c, k))
                       : s;
 }
 
@@ -284,15 +286,15 @@ static gx_status copy_pieces(struct staged_copy *c)
     const size_t pieces = (c->bytes + c->piece - 1) / c->piece;
     gx_status s = GX_OK;
     for (size_t k = 0; s == GX_OK && k < pieces; k++) {
-        s = end_copy(c->buf->engine, &c->copying[k % 2], 0); /* written: two pieces ago */
+        s = end_copy(c->buf->engine, &c->copying[k % c->count], 0); /* that was written before */
         if (s == GX_OK)
             s = start_piece(c, k);
-        if (s == GX_OK && c->to && k)
-            s = end_piece(c, k - 1);
+        if (s == GX_OK && c->to && k + 1 >= c->count)
+            s = end_piece(c, k + 1 - c->count);
     }
-    if (s == GX_OK && c->to)
+    if (s == GX_OK && c->to && c->count > 1)
         s = end_piece(c, pieces - 1);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < c->count; i++) {
         gx_status last = end_copy(c->buf->engine, &c->copying[i], 0);
         s = s == GX_OK ? last : s;
     }
@@ -312,17 +314,17 @@ static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *f
     size_t room = gx__pool_room(pool);
     while (2 * c.piece > room && c.piece > gx__bucket(1))
         c.piece /= 2;
-    const size_t count = bytes > c.piece ? 2 : 1;
-    gx_status s = gx__pool_reserve(pool, count * c.piece);
+    c.count = bytes > c.piece && 2 * c.piece <= room ? 2 : 1;
+    gx_status s = gx__pool_reserve(pool, c.count * c.piece);
     if (s != GX_OK)
         return s;
-    for (size_t i = 0; i < count && s == GX_OK; i++)
+    for (size_t i = 0; i < c.count && s == GX_OK; i++)
         s = gx__pool_get(pool, kind, c.piece, &c.staging[i]);
     if (s == GX_OK)
         s = copy_pieces(&c);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < c.count; i++)
         gx__pool_put(pool, &c.staging[i]);
-    gx__pool_release(pool, count * c.piece);
+    gx__pool_release(pool, c.count * c.piece);
     return s;
 }
 

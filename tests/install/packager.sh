@@ -39,6 +39,10 @@ if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
     git -C "$root" ls-files >wants
     sed -n 's,.*/\([^/]*\.spv\)$,spirv/\1,p' "$build/shaders/modules.txt" >>wants
     echo spirv/sources.sha256 >>wants
+    if [[ -s $build/ptx/modules.txt ]]; then # clang has compiled those for CUDA
+        sed -n 's,.*/\([^/]*\.ptx\)$,ptx/\1,p' "$build/ptx/modules.txt" >>wants
+        echo ptx/sources.sha256 >>wants
+    fi
     LC_ALL=C sort -o wants wants
     if diff wants has; then ok "the files of git and the kernels"; else fail "other files than those of git"; fi
     tar --numeric-owner --full-time -tvzf "first/$name.tar.gz" | awk '{ print $1, $2, $4, $5 }' | sort -u >kinds
@@ -52,6 +56,11 @@ else # an unpacked archive: the tree as it is, and the kernels
     tar -C "$root" --exclude=./build -cf - . | tar -xf - -C "$name"
     cut -d ' ' -f 6- "$build/shaders/modules.txt" | tr '\n' '\0' | xargs -0 cp -t "$name/spirv"
     cp "$build/shaders/sources.sha256" "$name/spirv/"
+    if [[ -s $build/ptx/modules.txt ]]; then
+        mkdir -p "$name/ptx"
+        cut -d ' ' -f 6- "$build/ptx/modules.txt" | tr '\n' '\0' | xargs -0 cp -t "$name/ptx"
+        cp "$build/ptx/sources.sha256" "$name/ptx/"
+    fi
 fi
 root=$scratch/$name
 
