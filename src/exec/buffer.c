@@ -246,6 +246,7 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
 struct staged_copy {
     gx_buf *buf;
     size_t offset, bytes, piece;
+    uint64_t elements; /* of kernels that the device may be busy with before */
     char *to;
     const char *from;
     size_t count; /* of these: */
@@ -275,7 +276,7 @@ static gx_status start_piece(struct staged_copy *c, size_t k)
 /* Of those that are read. */
 static gx_status end_piece(struct staged_copy *c, size_t k)
 {
-    gx_status s = end_copy(c->buf->engine, &c->copying[k % c->count], 0);
+    gx_status s = end_copy(c->buf->engine, &c->copying[k % c->count], c->elements);
     return s == GX_OK ? host_copy(c->buf->engine, c->staging[k % c->count], 0, c->to + k * c->piece,
                                   NULL, piece_bytes(c, k))
                       : s;
@@ -286,7 +287,8 @@ static gx_status copy_pieces(struct staged_copy *c)
     const size_t pieces = (c->bytes + c->piece - 1) / c->piece;
     gx_status s = GX_OK;
     for (size_t k = 0; s == GX_OK && k < pieces; k++) {
-        s = end_copy(c->buf->engine, &c->copying[k % c->count], 0); /* that was written before */
+        s = end_copy(c->buf->engine, &c->copying[k % c->count],
+                     c->elements); /* that was written before */
         if (s == GX_OK)
             s = start_piece(c, k);
         if (s == GX_OK && c->to && k + 1 >= c->count)
@@ -295,13 +297,14 @@ static gx_status copy_pieces(struct staged_copy *c)
     if (s == GX_OK && c->to && c->count > 1)
         s = end_piece(c, pieces - 1);
     for (size_t i = 0; i < c->count; i++) {
-        gx_status last = end_copy(c->buf->engine, &c->copying[i], 0);
+        gx_status last = end_copy(c->buf->engine, &c->copying[i], c->elements);
         s = s == GX_OK ? last : s;
     }
     return s;
 }
 
-static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes,
+                             uint64_t elements)
 {
     struct gx_pool *pool = &buf->engine->pool;
     const enum gx_mem_kind kind = to ? GX_MEM_READBACK : GX_MEM_UPLOAD;
@@ -309,35 +312,39 @@ static gx_status copy_staged(gx_buf *buf, size_t offset, void *to, const void *f
                             .offset = offset,
                             .bytes = bytes,
                             .piece = gx__bucket(bytes < PIECE_BYTES ? bytes : PIECE_BYTES),
+                            .elements = elements,
                             .to = to,
                             .from = from};
     size_t room = gx__pool_room(pool);
     while (2 * c.piece > room && c.piece > gx__bucket(1))
         c.piece /= 2;
     c.count = bytes > c.piece && 2 * c.piece <= room ? 2 : 1;
-    gx_status s = gx__pool_reserve(pool, c.count * c.piece);
+    const size_t reserved = c.count * c.piece;
+    gx_status s = gx__pool_reserve(pool, reserved);
     if (s != GX_OK)
         return s;
-    for (size_t i = 0; i < c.count && s == GX_OK; i++)
-        s = gx__pool_get(pool, kind, c.piece, &c.staging[i]);
+    s = gx__pool_get(pool, kind, c.piece, &c.staging[0]);
+    if (s == GX_OK && c.count > 1 && gx__pool_get(pool, kind, c.piece, &c.staging[1]) != GX_OK)
+        c.count = 1;
     if (s == GX_OK)
         s = copy_pieces(&c);
-    for (size_t i = 0; i < c.count; i++)
+    for (int i = 0; i < 2; i++)
         gx__pool_put(pool, &c.staging[i]);
-    gx__pool_release(pool, c.count * c.piece);
+    gx__pool_release(pool, reserved);
     return s;
 }
 
 /* Whole words: by the device alone if the caller's memory is registered. */
-static gx_status copy_whole(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
+static gx_status copy_whole(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes,
+                            uint64_t elements)
 {
     struct gx_engine *engine = buf->engine;
     struct gx_binding here = {&buf->mem, offset}, there;
     size_t align = engine->device.facts.copy_align;
     if (gx__import_find(&engine->imports, to ? to : from, bytes, &there) &&
         !(align && there.offset % align))
-        return gx__device_copy(engine, to ? here : there, to ? there : here, bytes, 0);
-    return copy_staged(buf, offset, to, from, bytes);
+        return gx__device_copy(engine, to ? here : there, to ? there : here, bytes, elements);
+    return copy_staged(buf, offset, to, from, bytes, elements);
 }
 
 /* Part of a word, on a device that copies words: the word is read, and written back if it was
@@ -348,13 +355,13 @@ static gx_status copy_part(gx_buf *buf, size_t offset, void *to, const void *fro
     size_t align = buf->engine->device.facts.copy_align, skip = offset % align;
     if (!bytes)
         return GX_OK;
-    gx_status s = copy_whole(buf, offset - skip, word, NULL, align);
+    gx_status s = copy_whole(buf, offset - skip, word, NULL, align, 0);
     if (s == GX_OK && to)
         memcpy(to, word + skip, bytes);
     if (s != GX_OK || !from)
         return s;
     memcpy(word + skip, from, bytes);
-    return copy_whole(buf, offset - skip, NULL, word, align);
+    return copy_whole(buf, offset - skip, NULL, word, align, 0);
 }
 
 static size_t least(size_t a, size_t b)
@@ -377,7 +384,7 @@ static gx_status copy_words(gx_buf *buf, size_t offset, void *to, const void *fr
         if (i != 1)
             s = copy_part(buf, offset + starts[i], at_to, at_from, lengths[i]);
         else if (middle)
-            s = copy_whole(buf, offset + starts[i], at_to, at_from, lengths[i]);
+            s = copy_whole(buf, offset + starts[i], at_to, at_from, lengths[i], 0);
     }
     return s;
 }
@@ -387,7 +394,7 @@ static gx_status copy_aligned(gx_buf *buf, size_t offset, void *to, const void *
 {
     size_t align = buf->engine->device.facts.copy_align;
     if (!align || (offset % align == 0 && bytes % align == 0))
-        return copy_whole(buf, offset, to, from, bytes);
+        return copy_whole(buf, offset, to, from, bytes, 0);
     pthread_mutex_lock(&buf->words);
     gx_status s = copy_words(buf, offset, to, from, bytes);
     pthread_mutex_unlock(&buf->words);
@@ -419,6 +426,13 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
             : copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
     return done(buf, s);
+}
+
+gx_status gx__buf_fill(gx_buf *buf, const void *from, size_t bytes, uint64_t elements)
+{
+    if (buf->mappable)
+        return host_copy(buf->engine, &buf->mem, 0, NULL, from, bytes);
+    return copy_whole(buf, 0, NULL, from, bytes, elements);
 }
 
 gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes)

@@ -23,6 +23,10 @@ gx_status gx__device_copy(struct gx_engine *engine, struct gx_binding from, stru
 /* Whether the host writes so many bytes itself, because that is faster than a submit. */
 bool gx__buf_is_open(const gx_buf *buf, size_t bytes);
 
+/* Writes a buffer of ours from its start, a multiple of GX_COPY_ALIGN_MAX bytes, after kernels on
+ * so many elements. Nothing is reported: the caller may go on without. */
+gx_status gx__buf_fill(gx_buf *buf, const void *from, size_t bytes, uint64_t elements);
+
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
 /* On memory of the caller, at an address of the device. On failure message says why. */
 gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **buf,

@@ -157,13 +157,16 @@ static gx_status upload(struct msm *m)
     const uint64_t start = gx__engine_now(m->engine);
     gx_status s = gx__table_of_room(m->engine, bytes, &m->plain_room);
     if (s == GX_OK)
-        s = gx_buf_write(m->plain_room->buf, 0, m->scalars.host, bytes);
+        s = gx__buf_fill(m->plain_room->buf, m->scalars.host, bytes, m->job->n);
     if (s == GX_OK)
         m->scalars = gx_dev(m->plain_room->buf, 0);
     else
         put_room(m);
     m->outcome->upload_ns += gx__engine_now(m->engine) - start;
-    return out_of_memory(s) ? GX_OK : s;
+    if (s == GX_OK || out_of_memory(s))
+        return GX_OK;
+    snprintf(m->message, m->message_size, "%s", gx_status_message(s));
+    return gx__engine_status(m->engine, s);
 }
 
 /* ---- pieces ---- */
@@ -342,6 +345,8 @@ static bool take_less(struct msm *m, gx_status *s)
     } else if (m->plain_room && m->params.scalar_form == GX_SCALAR_PLAIN) {
         put_room(m);
         m->scalars = m->job->a;
+    } else if (m->path != m->caller->path) {
+        m->path = m->caller->path;
     } else if (m->piece > SMALL_ELEMS) {
         *s = set_piece(m, m->piece / 2);
     } else if (m->table) {

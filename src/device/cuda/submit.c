@@ -297,8 +297,8 @@ static void finish(struct cu_device *device, struct cu_cmd *cmd)
     if (!cmd->point || gx__gpu_alive(&device->gpu) != GX_OK)
         return;
     if (wait_value(device, &device->queue[cmd->queue], cmd->point, ABANDON_NS) == GX_ERR_TIMEOUT) {
+        atomic_store(&device->hung, true); /* first: who sees that it is lost frees memory */
         atomic_store(&device->gpu.lost, true);
-        atomic_store(&device->hung, true);
     }
 }
 

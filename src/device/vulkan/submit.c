@@ -203,8 +203,8 @@ static void finish(struct vk_device *device, struct vk_cmd *cmd)
     if (s == GX_OK)
         s = wait_value(device, queue, cmd->point, ABANDON_NS);
     if (s == GX_ERR_TIMEOUT) {
+        atomic_store(&device->hung, true); /* first: who sees that it is lost frees memory */
         atomic_store(&device->gpu.lost, true);
-        atomic_store(&device->hung, true);
     } else if (s !=
                GX_OK) { /* the semaphore does not tell; on a lost device this returns at once */
         pthread_mutex_lock(&queue->lock);
