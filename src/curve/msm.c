@@ -48,7 +48,7 @@ enum phase { LOAD, SORT, ADD_BUCKETS, JOIN, ADD_VALUES, ADD_BITS, FINISH, PHASES
 /* Parts of the scratch. */
 enum part {
     POINTS,  /* of the piece */
-    DIGITS,  /* uint16_t, window after window: with the bias of the window */
+    DIGITS,  /* uint16_t, window after window, part after part: with the bias of the window */
     TERMS,   /* uint32_t, window after window, by bucket */
     STARTS,  /* uint32_t: the first term of each bucket, digit 0 being the last of a window */
     BUCKETS, /* points; those of empty buckets are not set */
@@ -67,7 +67,7 @@ struct plan {
     uint32_t parts;       /* of the table; 1 without */
     uint32_t buckets;     /* 2^(c-1) in a window */
     size_t window_places; /* of buckets in memory */
-    size_t digits;        /* from those of a window to the next */
+    size_t digits;        /* from those of a part to the next; an odd number of lines */
     uint32_t k;           /* bits of the low part of a digit */
     uint32_t lows, highs; /* values of the low part, and of the high part: 0 .. */
     size_t n;             /* points of the largest piece */
@@ -121,7 +121,7 @@ static void place_parts(struct plan *p, uint32_t workers)
     const size_t terms = p->n * p->parts * p->windows, word = sizeof(uint32_t);
     const size_t bytes[PARTS] = {
         [POINTS] = p->loaded * p->point,
-        [DIGITS] = p->windows * p->digits * sizeof(uint16_t),
+        [DIGITS] = p->windows * p->parts * p->digits * sizeof(uint16_t),
         [TERMS] = terms * word,
         [STARTS] = ((size_t)p->windows * (p->buckets + 1) + 1) * word,
         [BUCKETS] = p->windows * p->window_places * p->point,
@@ -157,7 +157,7 @@ static struct plan make_plan(const struct gx_msm_host *host, const struct gx_msm
     p.lows = 1u << p.k;
     p.highs = (p.buckets >> p.k) + 1;
     p.window_places = (size_t)p.highs * (p.lows + 1);
-    p.digits = ((p.n * p.parts + 31) / 32 | 1) * 32;
+    p.digits = ((p.n + 31) / 32 | 1) * 32;
     size_t terms = p.n * p.parts * p.windows, share = terms / UNITS / call->workers;
     share = call->workers == 1 ? terms : share;
     p.unit = most(least(share, UNIT_MOST), UNIT_LEAST);
@@ -257,11 +257,11 @@ static void put_digits(const struct work *w, const struct gx_digits *d, const gx
     const struct plan *p = &w->p;
     uint16_t *digits = (uint16_t *)part(w, DIGITS) + i;
     uint32_t digit = 0;
-    for (uint32_t k = 0; k < p->parts; k++, digits += w->n)
+    for (uint32_t k = 0; k < p->parts; k++, digits += p->digits)
         for (uint32_t v = 0; v < p->windows; v++, digit++) {
             bool zero = infinite || digit >= d->count;
             uint32_t value = zero ? 0 : gx__digit(d, s, digit) - gx__digit_bias(d, digit);
-            digits[v * p->digits] = (uint16_t)(value + bias_of(p, v));
+            digits[v * p->parts * p->digits] = (uint16_t)(value + bias_of(p, v));
         }
 }
 
@@ -292,27 +292,28 @@ static uint32_t bucket_of(uint32_t digit, uint32_t bias, uint32_t buckets)
 static void sort_chunk(const struct work *w, size_t window)
 {
     const struct plan *p = &w->p;
-    const uint16_t *digits = (const uint16_t *)part(w, DIGITS) + window * p->digits;
-    const uint32_t bias = bias_of(p, (uint32_t)window);
+    const uint16_t *digits = (const uint16_t *)part(w, DIGITS) + window * p->parts * p->digits;
+    const uint32_t bias = bias_of(p, (uint32_t)window), buckets = p->buckets;
     uint32_t *cursor = worker_memory(w), *terms = part(w, TERMS);
     uint32_t *starts = (uint32_t *)part(w, STARTS) + window * (p->buckets + 1);
-    memset(cursor, 0, (p->buckets + 1) * sizeof *cursor);
-    for (size_t i = 0; i < w->terms; i++)
-        cursor[bucket_of(digits[i], bias, p->buckets)]++;
+    memset(cursor, 0, (buckets + 1) * sizeof *cursor);
+    for (uint32_t k = 0; k < p->parts; k++)
+        for (size_t i = 0, n = w->n; i < n; i++)
+            cursor[bucket_of(digits[k * p->digits + i], bias, buckets)]++;
     uint32_t at = (uint32_t)(window * w->terms);
-    for (uint32_t b = 0; b <= p->buckets; b++) {
+    for (uint32_t b = 0; b <= buckets; b++) {
         uint32_t count = cursor[b];
         starts[b] = cursor[b] = at;
         at += count;
     }
     if (window + 1 == p->windows) /* else the next window writes it: it begins there */
-        starts[p->buckets + 1] = at;
+        starts[buckets + 1] = at;
     size_t row = w->call->table ? w->call->table->count : 0;
     uint32_t point = w->call->table ? (uint32_t)(w->call->first + w->first) : 0;
-    for (uint32_t k = 0; k < p->parts; k++, digits += w->n, point += (uint32_t)row)
-        for (uint32_t i = 0; i < w->n; i++) {
+    for (uint32_t k = 0; k < p->parts; k++, digits += p->digits, point += (uint32_t)row)
+        for (uint32_t i = 0, n = (uint32_t)w->n; i < n; i++) {
             uint32_t sign = digits[i] < bias ? GX_TERM_NEGATIVE : 0;
-            terms[cursor[bucket_of(digits[i], bias, p->buckets)]++] = (point + i) | sign;
+            terms[cursor[bucket_of(digits[i], bias, buckets)]++] = (point + i) | sign;
         }
 }
 

@@ -28,7 +28,7 @@
 #define CHAINS   2
 
 #define POINT_BYTES(D) (2 * (size_t)(D)*LINE)
-#define AHEAD          16 /* pairs between prefetching x and reading it */
+#define AHEAD          3 /* eights between prefetching x and reading it */
 
 struct msm {
     struct mont mont;
@@ -150,6 +150,27 @@ INLINE void mul(const int L, const int D, vec *t, const vec *a, const vec *b, co
     }
 }
 
+/* The same in three parts, for other work to be placed between them: the CPU does not look ahead
+ * far enough to do it beside a whole product. w[2 N] is what is under way. In the extension, part 0
+ * is all. */
+INLINE void mul_part(const int L, const int D, const int part, vec *t, vec *w, const vec *a,
+                     const vec *b, const struct msm *f)
+{
+    const int N = LIMBS52(L), middle = (MUL_BEGINS + N) / 2;
+    if (D == 2) {
+        if (part == 0)
+            mul_called(L, D, t, a, b, f);
+    } else if (part == 0) {
+        mont_mul_begin(L, w, a, b, NULL, &f->mont);
+    } else if (part == 1) {
+        mont_mul_limbs(L, MUL_BEGINS, middle, w, a, b, &f->mont);
+    } else {
+        mont_mul_limbs(L, middle, N, w, a, b, &f->mont);
+        copy_limbs(N, t, w + N);
+        carry_limbs(L, t);
+    }
+}
+
 /* t = a^2 as sums; a below 2p, clean for D = 2. */
 INLINE void sqr(const int L, const int D, vec *t, const vec *a, const struct msm *f)
 {
@@ -228,38 +249,80 @@ struct eight {
     __mmask8 negative_a, negative_b;
 };
 
-INLINE uint8_t *address(const struct gx_msm_adds *adds, uint32_t term, size_t bytes)
+INLINE uint32_t eights_of(const struct gx_msm_adds *adds)
 {
-    uintptr_t base = (uintptr_t)(term & GX_TERM_SUM ? adds->sums : adds->points);
-    return (uint8_t *)(base + (term & GX_TERM_INDEX) * bytes);
+    return (adds->count + BLOCK - 1) / BLOCK;
+}
+
+/* Where the points of eight terms are. From memory: otherwise the compiler takes the addresses out
+ * of the vector one by one. */
+INLINE void find_points(const int D, uint8_t **at, __m256i terms, const struct gx_msm_adds *adds)
+{
+    const vec index =
+        _mm512_cvtepu32_epi64(_mm256_and_si256(terms, _mm256_set1_epi32((int)GX_TERM_INDEX)));
+    const __mmask8 sums = _mm256_test_epi32_mask(terms, _mm256_set1_epi32((int)GX_TERM_SUM));
+    const vec base =
+        _mm512_mask_mov_epi64(splat((uintptr_t)adds->points), sums, splat((uintptr_t)adds->sums));
+    const vec offset = _mm512_mul_epu32(index, splat(POINT_BYTES(D)));
+    _mm512_storeu_si512(at, _mm512_add_epi64(base, offset));
+    __asm__("" : "+m"(*(uint8_t * (*)[BLOCK]) at));
+}
+
+/* Of eight pairs: their words that are `first`, `first` + 3 and so on. */
+INLINE __m256i pick_terms(vec low, vec high, int first)
+{
+    const vec at = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 0, 0, 0, 0, 0, 0, 0, 0);
+    return _mm512_castsi512_si256(
+        _mm512_permutex2var_epi32(low, _mm512_add_epi32(at, _mm512_set1_epi32(first)), high));
 }
 
 /* The last eight repeat the last pair. */
 INLINE void find_eight(const int D, struct eight *e, const struct gx_msm_adds *adds, uint32_t from)
 {
-    e->negative_a = e->negative_b = 0;
-    UNROLL for (uint32_t l = 0; l < BLOCK; l++)
+    const uint32_t n = adds->count - from;
+    const struct gx_msm_pair *pairs = adds->pairs + from;
+    struct gx_msm_pair last[BLOCK];
+    if (n < BLOCK) {
+        for (uint32_t l = 0; l < BLOCK; l++)
+            last[l] = pairs[l < n ? l : n - 1];
+        pairs = last;
+    }
+    const __m256i end = _mm256_loadu_si256((const __m256i *)(const void *)pairs + 2);
+    const vec low = _mm512_loadu_si512(pairs), high = _mm512_castsi256_si512(end);
+    const __m256i a = pick_terms(low, high, 0), b = pick_terms(low, high, 1);
+    const __m256i sum = _mm256_set1_epi32((int)GX_TERM_SUM);
+    find_points(D, e->a, a, adds);
+    find_points(D, e->b, b, adds);
+    find_points(D, e->out, _mm256_or_si256(pick_terms(low, high, 2), sum), adds);
+    e->negative_a = _mm256_movepi32_mask(a);
+    e->negative_b = _mm256_movepi32_mask(b);
+}
+
+INLINE void prefetch(const int D, const struct eight *e, enum coordinate which)
+{
+    UNROLL for (int l = 0; l < BLOCK; l++)
     {
-        uint32_t i = from + l < adds->count ? from + l : adds->count - 1;
-        const struct gx_msm_pair *pair = &adds->pairs[i];
-        e->a[l] = address(adds, pair->a, POINT_BYTES(D));
-        e->b[l] = address(adds, pair->b, POINT_BYTES(D));
-        e->out[l] = address(adds, pair->out | GX_TERM_SUM, POINT_BYTES(D));
-        e->negative_a |= (__mmask8)(pair->a >> 31 << l);
-        e->negative_b |= (__mmask8)(pair->b >> 31 << l);
+        UNROLL for (int k = 0; k < D; k++)
+        {
+            _mm_prefetch((const char *)e->a[l] + ((int)which * D + k) * LINE, _MM_HINT_T0);
+            _mm_prefetch((const char *)e->b[l] + ((int)which * D + k) * LINE, _MM_HINT_T0);
+        }
     }
 }
 
-INLINE void prefetch(const int D, const struct gx_msm_adds *adds, uint32_t from,
-                     enum coordinate which)
+/* Fetches x for the next batch, beside eight g, into the second cache: the way up is too short to
+ * wait for as many points. */
+INLINE void prefetch_next(const int D, const struct gx_msm_adds *adds, uint32_t g)
 {
-    for (uint32_t i = from; i < from + BLOCK && i < adds->count; i++) {
-        const uint8_t *a = address(adds, adds->pairs[i].a, POINT_BYTES(D));
-        const uint8_t *b = address(adds, adds->pairs[i].b, POINT_BYTES(D));
-        UNROLL for (int k = 0; k < D; k++)
+    const uint32_t from = (eights_of(adds) - 1 - g) * 2 * BLOCK;
+    uint8_t *at[BLOCK];
+    for (uint32_t i = from; i < from + 2 * BLOCK && i + BLOCK <= adds->next_count; i += BLOCK) {
+        const __m256i *terms = (const __m256i *)(const void *)(adds->next + i);
+        find_points(D, at, _mm256_loadu_si256(terms), adds);
+        UNROLL for (int l = 0; l < BLOCK; l++)
         {
-            _mm_prefetch((const char *)a + ((int)which * D + k) * LINE, _MM_HINT_T0);
-            _mm_prefetch((const char *)b + ((int)which * D + k) * LINE, _MM_HINT_T0);
+            UNROLL for (int k = 0; k < D; k++)
+                _mm_prefetch((const char *)at[l] + k * LINE, _MM_HINT_T1);
         }
     }
 }
@@ -338,11 +401,17 @@ struct kept {
     vec *before, *denominator, *x;
 };
 
-INLINE struct kept kept_at(const int L, const int D, const struct gx_msm_adds *adds, uint32_t eight)
+INLINE struct kept kept_at(const int L, const int D, const struct gx_msm_adds *adds, uint32_t g)
 {
     const int n = D * LIMBS52(L);
-    vec *at = (vec *)adds->scratch + (size_t)eight * 3 * n;
+    vec *at = (vec *)adds->scratch + (size_t)g * 3 * n;
     return (struct kept){at, at + n, at + 2 * n};
+}
+
+/* Set by the first pass. */
+INLINE struct eight *eight_at(const int L, const int D, const struct gx_msm_adds *adds, uint32_t g)
+{
+    return (struct eight *)(void *)kept_at(L, D, adds, GX_MSM_BATCH / BLOCK).before + g;
 }
 
 /* Inverse of x, which is the same in all lanes. False: it is 0. */
@@ -400,100 +469,168 @@ INLINE bool invert_chains(const int L, const int D, vec product[CHAINS][VECS], c
 
 /* ---- additions --------------------------------------------------------------------------- */
 
-/* Puts a denominator of eight pairs into its chain. */
-INLINE void put_denominator(const int L, const int D, struct kept k, vec *product, vec *d,
-                            const struct msm *f)
+INLINE void keep_denominator(const int L, const int D, struct kept k, vec *d)
 {
-    const int n = D * LIMBS52(L);
     carry(L, D, d);
     clean(L, D, d);
-    copy_limbs(n, k.denominator, d);
-    copy_limbs(n, k.before, product);
-    mul(L, D, product, d, product, f);
+    copy_limbs(D * LIMBS52(L), k.denominator, d);
 }
 
-/* From the inverse of a product to that of its last denominator and of what came before. */
-INLINE void take_inverse(const int L, const int D, vec *t, struct kept k, vec *inverse,
-                         const struct msm *f)
-{
-    mul(L, D, t, inverse, k.before, f);
-    mul(L, D, inverse, k.denominator, inverse, f);
-}
+/* An addition, where l is the slope: x3 = l^2 - x1 - x2 and y3 = l (x1 - x3) - y1. */
 
-/* x3 = l^2 - x1 - x2 and y3 = l (x1 - x3) - y1, where l = numerator * inverse. */
-INLINE void finish_eight(const int L, const int D, vec *x3, vec *y3, const vec *numerator,
-                         const vec *inverse, const vec *x1, const vec *x2, const vec *y1,
-                         const struct msm *f)
+/* l^2, as sums. */
+INLINE void square_slope(const int L, const int D, vec *square, vec *l, const struct msm *f)
 {
-    const int N = LIMBS52(L);
-    vec l[VECS], e[VECS];
-    mul(L, D, l, numerator, inverse, f);
     if (D == 2)
         clean(L, D, l);
-    sqr(L, D, x3, l, f);
+    sqr(L, D, square, l, f);
+}
+
+/* From the square to x3, and d = x1 - x3. */
+INLINE void finish_x(const int L, const int D, vec *x3, vec *d, const vec *x1, const vec *x2,
+                     const struct msm *f)
+{
+    const int N = LIMBS52(L);
     UNROLL for (int j = 0; j < D * N; j++)
     {
         vec both = _mm512_add_epi64(x1[j], x2[j]);
         x3[j] = _mm512_add_epi64(_mm512_sub_epi64(x3[j], both), f->p_3[j % N]);
     }
     loosen_all(L, D, x3, f);
-    sub(L, D, e, x1, x3, f->p_2);
-    carry(L, D, e);
-    mul(L, D, y3, l, e, f);
+    sub(L, D, d, x1, x3, f->p_2);
+    carry(L, D, d);
+}
+
+/* From l (x1 - x3) to y3. */
+INLINE void finish_y(const int L, const int D, vec *y3, const vec *y1, const struct msm *f)
+{
     clean(L, D, y3);
     sub(L, D, y3, y3, y1, f->p_2);
     loosen_all(L, D, y3, f);
 }
 
-/* The first pass over a batch. False: there is infinity in it. */
+/* What the first pass does with eight pairs beside a product, in as many parts. */
+struct loading {
+    vec x1[VECS], x2[VECS];
+    vec least; /* of the highest limbs of all x: shows infinity */
+};
+
+INLINE void load_x(const int L, const int D, const int part, struct loading *to,
+                   const struct gx_msm_adds *adds, uint32_t g, const struct msm *f)
+{
+    const int N = LIMBS52(L);
+    const struct eight *e = eight_at(L, D, adds, g);
+    const struct kept k = kept_at(L, D, adds, g);
+    if (part == 0) {
+        load_coord(L, D, to->x1, e->a, X);
+    } else if (part == 1) {
+        load_coord(L, D, to->x2, e->b, X);
+    } else {
+        vec d[VECS], least = _mm512_min_epi64(to->x1[N - 1], to->x2[N - 1]);
+        to->least = _mm512_min_epi64(to->least, least);
+        copy_limbs(D * N, k.x, to->x1);
+        sub(L, D, d, to->x2, to->x1, f->p_2);
+        keep_denominator(L, D, k, d);
+    }
+}
+
+/* False: there is infinity in the batch. */
 INLINE bool pass_up(const int L, const int D, const struct gx_msm_adds *adds,
                     vec product[CHAINS][VECS], const struct msm *f)
 {
-    const int N = LIMBS52(L), n = D * N;
-    vec least = _mm512_setzero_si512();
-    for (uint32_t i = 0; i < adds->count; i += BLOCK) {
-        struct eight e;
-        vec x1[VECS], x2[VECS], d[VECS];
-        struct kept k = kept_at(L, D, adds, i / BLOCK);
-        prefetch(D, adds, i + AHEAD, X);
-        prefetch(D, adds, i, Y); /* for the way down */
-        find_eight(D, &e, adds, i);
-        load_coord(L, D, x1, e.a, X);
-        load_coord(L, D, x2, e.b, X);
-        least = _mm512_min_epi64(least, _mm512_min_epi64(x1[N - 1], x2[N - 1]));
-        copy_limbs(n, k.x, x1);
-        sub(L, D, d, x2, x1, f->p_2);
-        put_denominator(L, D, k, product[i / BLOCK % CHAINS], d, f);
+    const uint32_t eights = eights_of(adds);
+    struct loading loading = {.least = _mm512_setzero_si512()};
+    for (uint32_t i = 0; i < eights + AHEAD; i++) {
+        if (i < eights) {
+            find_eight(D, eight_at(L, D, adds, i), adds, i * BLOCK);
+            prefetch(D, eight_at(L, D, adds, i), X);
+        }
+        if (i == 0) {
+            load_x(L, D, 0, &loading, adds, 0, f);
+            load_x(L, D, 1, &loading, adds, 0, f);
+            load_x(L, D, 2, &loading, adds, 0, f);
+        }
+        if (i < AHEAD)
+            continue;
+        const uint32_t g = i - AHEAD, next = g + 1 < eights ? g + 1 : g;
+        const struct kept k = kept_at(L, D, adds, g);
+        vec w[2 * GX_LIMBS52_MAX], *chain = product[g % CHAINS];
+        copy_limbs(D * LIMBS52(L), k.before, chain);
+        mul_part(L, D, 0, chain, w, k.denominator, chain, f);
+        load_x(L, D, 0, &loading, adds, next, f);
+        mul_part(L, D, 1, chain, w, k.denominator, chain, f);
+        load_x(L, D, 1, &loading, adds, next, f);
+        mul_part(L, D, 2, chain, w, k.denominator, chain, f);
+        load_x(L, D, 2, &loading, adds, next, f);
     }
-    return _mm512_cmpeq_epi64_mask(least, splat((uint64_t)INFINITY_LIMB)) == 0;
+    return _mm512_cmpeq_epi64_mask(loading.least, splat((uint64_t)INFINITY_LIMB)) == 0;
 }
 
+/* Of eight pairs, with their signs: y of the first points, and the numerators. */
+struct heights {
+    vec y1[VECS], numerator[VECS];
+};
+
+INLINE void load_y(const int L, const int D, const int part, struct heights *h,
+                   const struct eight *e, const struct msm *f)
+{
+    if (part == 0) {
+        load_coord(L, D, h->y1, e->a, Y);
+        negate(L, D, h->y1, e->negative_a);
+    } else if (part == 1) {
+        load_coord(L, D, h->numerator, e->b, Y);
+        negate(L, D, h->numerator, e->negative_b);
+    } else {
+        sub(L, D, h->numerator, h->numerator, h->y1, f->p_3);
+        carry(L, D, h->numerator);
+    }
+}
+
+/* y of an eight is loaded, and t, the inverse of its denominator, computed beside the eight before
+ * it: no product waits for the one just before it. */
 INLINE void pass_down(const int L, const int D, const struct gx_msm_adds *adds,
                       vec inverse[CHAINS][VECS], const struct msm *f)
 {
     const int N = LIMBS52(L);
-    for (uint32_t g = (adds->count + BLOCK - 1) / BLOCK; g-- > 0;) {
-        struct eight e;
-        vec t[VECS], x1[VECS], x2[VECS], y1[VECS], y2[VECS], x3[VECS], y3[VECS];
-        struct kept k = kept_at(L, D, adds, g);
-        find_eight(D, &e, adds, g * BLOCK);
-        if (g > 0)
-            prefetch(D, adds, (g - 1) * BLOCK, Y);
-        take_inverse(L, D, t, k, inverse[g % CHAINS], f);
-        load_coord(L, D, y1, e.a, Y);
-        load_coord(L, D, y2, e.b, Y);
-        negate(L, D, y1, e.negative_a);
-        negate(L, D, y2, e.negative_b);
-        sub(L, D, y2, y2, y1, f->p_3);
-        carry(L, D, y2);
-        UNROLL for (int j = 0; j < D * N; j++)
-        {
-            x1[j] = k.x[j];
-            x2[j] = _mm512_sub_epi64(_mm512_add_epi64(x1[j], k.denominator[j]), f->p_2[j % N]);
-        }
-        finish_eight(L, D, x3, y3, y2, t, x1, x2, y1, f);
-        store_coord(L, D, e.out, X, x3);
-        store_coord(L, D, e.out, Y, y3);
+    uint32_t g = eights_of(adds) - 1;
+    struct heights heights[2];
+    vec t[VECS];
+    mul(L, D, t, inverse[g % CHAINS], kept_at(L, D, adds, g).before, f);
+    load_y(L, D, 0, &heights[g % 2], eight_at(L, D, adds, g), f);
+    load_y(L, D, 1, &heights[g % 2], eight_at(L, D, adds, g), f);
+    load_y(L, D, 2, &heights[g % 2], eight_at(L, D, adds, g), f);
+    for (;; g--) {
+        const uint32_t next = g ? g - 1 : 0; /* in vain after the last */
+        const struct eight *e = eight_at(L, D, adds, g), *e_next = eight_at(L, D, adds, next);
+        const struct kept k = kept_at(L, D, adds, g), k_next = kept_at(L, D, adds, next);
+        struct heights *h = &heights[g % 2], *h_next = &heights[1 - g % 2];
+        vec *chain = inverse[g % CHAINS], *chain_next = inverse[next % CHAINS];
+        vec l[VECS], x2[VECS], x3[VECS], y3[VECS], d[VECS], w[2 * GX_LIMBS52_MAX];
+        if (g > 1)
+            prefetch(D, eight_at(L, D, adds, g - 2), Y);
+        prefetch_next(D, adds, g);
+        mul(L, D, l, h->numerator, t, f);
+        mul_part(L, D, 0, chain, w, k.denominator, chain, f);
+        load_y(L, D, 0, h_next, e_next, f);
+        mul_part(L, D, 1, chain, w, k.denominator, chain, f);
+        load_y(L, D, 1, h_next, e_next, f);
+        mul_part(L, D, 2, chain, w, k.denominator, chain, f);
+        load_y(L, D, 2, h_next, e_next, f);
+        square_slope(L, D, x3, l, f);
+        mul_part(L, D, 0, t, w, chain_next, k_next.before, f);
+        UNROLL for (int j = 0; j < D * N; j++) x2[j] =
+            _mm512_sub_epi64(_mm512_add_epi64(k.x[j], k.denominator[j]), f->p_2[j % N]);
+        finish_x(L, D, x3, d, k.x, x2, f);
+        mul_part(L, D, 1, t, w, chain_next, k_next.before, f);
+        mul_part(L, D, 2, t, w, chain_next, k_next.before, f);
+        mul_part(L, D, 0, y3, w, l, d, f);
+        store_coord(L, D, e->out, X, x3);
+        mul_part(L, D, 1, y3, w, l, d, f);
+        mul_part(L, D, 2, y3, w, l, d, f);
+        finish_y(L, D, y3, h->y1, f);
+        store_coord(L, D, e->out, Y, y3);
+        if (g == 0)
+            return;
     }
 }
 
@@ -557,17 +694,18 @@ INLINE void careful_up(const int L, const int D, const struct gx_msm_adds *adds,
                        vec product[CHAINS][VECS], const struct msm *f)
 {
     const int n = D * LIMBS52(L);
-    for (uint32_t i = 0; i < adds->count; i += BLOCK) {
-        struct eight e;
+    for (uint32_t g = 0; g < eights_of(adds); g++) {
+        const struct kept kept = kept_at(L, D, adds, g);
         struct careful k;
         vec d[VECS], twice[VECS];
-        find_eight(D, &e, adds, i);
-        look(L, D, &k, &e, f);
+        look(L, D, &k, eight_at(L, D, adds, g), f);
         sub(L, D, d, k.x2, k.x1, f->p_2);
         UNROLL for (int j = 0; j < n; j++) twice[j] = _mm512_add_epi64(k.y1[j], k.y1[j]);
         select_limbs(n, d, k.equal, twice);
         select_one(L, D, d, k.infinite_1 | k.infinite_2 | k.opposite, f);
-        put_denominator(L, D, kept_at(L, D, adds, i / BLOCK), product[i / BLOCK % CHAINS], d, f);
+        keep_denominator(L, D, kept, d);
+        copy_limbs(n, kept.before, product[g % CHAINS]);
+        mul(L, D, product[g % CHAINS], d, product[g % CHAINS], f);
     }
 }
 
@@ -575,28 +713,33 @@ INLINE void careful_down(const int L, const int D, const struct gx_msm_adds *add
                          vec inverse[CHAINS][VECS], const struct msm *f)
 {
     const int N = LIMBS52(L), n = D * N;
-    for (uint32_t g = (adds->count + BLOCK - 1) / BLOCK; g-- > 0;) {
-        struct eight e;
+    for (uint32_t g = eights_of(adds); g-- > 0;) {
+        const struct eight *e = eight_at(L, D, adds, g);
+        const struct kept kept = kept_at(L, D, adds, g);
         struct careful k;
-        vec t[VECS], numerator[VECS], square[VECS], x3[VECS], y3[VECS];
-        find_eight(D, &e, adds, g * BLOCK);
-        look(L, D, &k, &e, f);
-        take_inverse(L, D, t, kept_at(L, D, adds, g), inverse[g % CHAINS], f);
+        vec numerator[VECS], square[VECS], l[VECS], d[VECS], x3[VECS], y3[VECS];
+        look(L, D, &k, e, f);
         sub(L, D, numerator, k.y2, k.y1, f->p_2);
         sqr(L, D, square, k.x1, f);
         UNROLL for (int j = 0; j < n; j++) square[j] =
             _mm512_add_epi64(_mm512_add_epi64(square[j], square[j]), square[j]);
         select_limbs(n, numerator, k.equal, square);
         carry(L, D, numerator);
-        finish_eight(L, D, x3, y3, numerator, t, k.x1, k.x2, k.y1, f);
+        mul(L, D, l, inverse[g % CHAINS], kept.before, f);
+        mul(L, D, inverse[g % CHAINS], kept.denominator, inverse[g % CHAINS], f);
+        mul(L, D, l, numerator, l, f);
+        square_slope(L, D, x3, l, f);
+        finish_x(L, D, x3, d, k.x1, k.x2, f);
+        mul(L, D, y3, l, d, f);
+        finish_y(L, D, y3, k.y1, f);
         select_limbs(n, x3, k.infinite_1, k.x2);
         select_limbs(n, y3, k.infinite_1, k.y2);
         select_limbs(n, x3, k.infinite_2, k.x1);
         select_limbs(n, y3, k.infinite_2, k.y1);
         x3[N - 1] = _mm512_mask_mov_epi64(x3[N - 1], k.opposite | (k.infinite_1 & k.infinite_2),
                                           splat((uint64_t)INFINITY_LIMB));
-        store_coord(L, D, e.out, X, x3);
-        store_coord(L, D, e.out, Y, y3);
+        store_coord(L, D, e->out, X, x3);
+        store_coord(L, D, e->out, Y, y3);
     }
 }
 
@@ -752,7 +895,8 @@ static size_t point_bytes(const struct gx_curve_row *curve)
 
 static size_t adds_scratch(const struct gx_curve_row *curve)
 {
-    return (size_t)GX_MSM_BATCH / BLOCK * 3 * curve->degree * curve->base->limbs52 * sizeof(vec);
+    size_t kept = 3 * (size_t)curve->degree * curve->base->limbs52 * sizeof(vec);
+    return GX_MSM_BATCH / BLOCK * (kept + sizeof(struct eight));
 }
 
 #define DEFINE_ADD(L, D)                                                                           \

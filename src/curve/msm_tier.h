@@ -26,7 +26,9 @@ struct gx_msm_adds {
     const void *points;
     void *sums;
     const struct gx_msm_pair *pairs; /* none has the result of another as a term */
-    uint32_t count;                  /* at most GX_MSM_BATCH */
+    uint32_t count;                  /* 1 .. GX_MSM_BATCH */
+    const uint32_t *next;            /* terms that follow, to be prefetched */
+    uint32_t next_count;             /* may be 0 */
     void *scratch;                   /* adds_scratch() bytes, aligned to 64 */
 };
 

@@ -54,13 +54,16 @@ void gx__sums_open(struct gx_sums *s, const struct gx_msm_host *host,
                           .scratch = part[SCRATCH]};
 }
 
-static void add_pairs(struct gx_sums *s, uint32_t *count)
+/* The terms from `next` to `end` follow. */
+static void add_pairs(struct gx_sums *s, uint32_t *count, const uint32_t *next, const uint32_t *end)
 {
     struct gx_msm_adds adds = {.curve = s->curve,
                                .points = s->points,
                                .sums = s->sums,
                                .pairs = s->pairs,
                                .count = *count,
+                               .next = next,
+                               .next_count = (uint32_t)(end - next),
                                .scratch = s->scratch};
     if (*count)
         s->host->add(&adds);
@@ -70,10 +73,12 @@ static void add_pairs(struct gx_sums *s, uint32_t *count)
 /* One level; returns whether there is another. */
 static bool add_level(struct gx_sums *s, uint32_t *sums)
 {
-    const uint32_t *from = s->terms;
+    const uint32_t *from = s->terms, *end = s->terms;
     uint32_t *to = s->terms;
     uint32_t count = 0;
     bool more = false;
+    for (uint32_t i = 0; i < s->lists; i++)
+        end += s->length[i];
     for (uint32_t i = 0; i < s->lists; i++) {
         uint32_t length = s->length[i];
         for (uint32_t k = 0; k + 1 < length; k += 2, from += 2) {
@@ -81,14 +86,14 @@ static bool add_level(struct gx_sums *s, uint32_t *sums)
             s->pairs[count] = (struct gx_msm_pair){from[0], from[1], out};
             *to++ = out | GX_TERM_SUM;
             if (++count == GX_MSM_BATCH)
-                add_pairs(s, &count);
+                add_pairs(s, &count, from + 2, end);
         }
         if (length % 2)
             *to++ = *from++;
         s->length[i] = (length + 1) / 2;
         more |= length > 2;
     }
-    add_pairs(s, &count);
+    add_pairs(s, &count, end, end);
     return more;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/os.h"
 #include "curve/coord.h"
 #include "curve/multiples.h"
 #include "support/harness.h"
@@ -29,7 +30,8 @@ static size_t chunk_at(size_t i, size_t chunks, uint32_t workers)
 static void *scratch_of(size_t bytes)
 {
     void *memory = NULL;
-    assert_int_equal(posix_memalign(&memory, 64, bytes + ROOM), 0);
+    memory = gx__os_alloc(bytes + ROOM);
+    assert_non_null(memory);
     memset(memory, CANARY, bytes + ROOM);
     return memory;
 }
@@ -51,7 +53,7 @@ static void run_msm(const struct gx_msm_host *host, struct gx_msm_call *call, ui
             gx__msm_chunk(host, call, p, chunk_at(i, chunks, call->workers),
                           (uint32_t)(i % call->workers));
     assert_room(call->scratch, bytes);
-    free(call->scratch);
+    gx__os_free(call->scratch);
     gx__xyzz_to_affine(call->curve, &result, xy);
 }
 
@@ -64,7 +66,7 @@ static void run_multiples(const struct gx_msm_host *host, struct gx_multiples_ca
             gx__multiples_chunk(host, call, p, chunk_at(i, chunks, call->workers),
                                 (uint32_t)(i % call->workers));
     assert_room(call->scratch, bytes);
-    free(call->scratch);
+    gx__os_free(call->scratch);
 }
 
 /* Calls f for each tier that this CPU has. */
@@ -378,7 +380,7 @@ static void fill_table(const struct gx_msm_host *host, struct gx_msm_table *tabl
         gx__msm_table_chunk(host, table, points, i, scratch);
     assert_room(table->memory, bytes);
     assert_room(scratch, scratch_bytes);
-    free(scratch);
+    gx__os_free(scratch);
 }
 
 /* A part of the points of a table. */
@@ -426,7 +428,7 @@ static void tables_of(const struct gx_curve_row *curve, const struct gx_msm_host
         check_range(curve, host, &in, &table, 0, GX_SCALAR_BITS);
         check_range(curve, host, &in, &table, parts % in.n, 77);
         check_range(curve, host, &in, &table, in.n, GX_SCALAR_BITS);
-        free(table.memory);
+        gx__os_free(table.memory);
     }
 }
 
