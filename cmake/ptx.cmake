@@ -97,20 +97,17 @@ macro(gx_ptx_module family field each variant source)
          "GX_SHADER_${family} ${symbol} ${each} ${GX_PTX_WORKGROUP} ${variant} ${ptx}\n")
 endmacro()
 
-# How kernels that map elements to elements move them (shuffled.glsl): staged; or -DSHUFFLED=1, or no
-# flag for elementwise.glsl.
-set(GX_PTX_ROWS -DSHUFFLED=1 -DSTAGED=1)
 # Passes of inversions load ahead, with a few registers more; or no flag.
 set(GX_PTX_INVERT -DPREFETCH=1)
 
 macro(gx_ptx_prime_modules field)
-  gx_ptx_module(LINEAR ${field} 1 plain linear.comp ${GX_PTX_ROWS})
-  # A product of 12 words takes as long as its loads: 23.0 G/s without rows, 21.8 with them (H200).
-  set(rows ${GX_PTX_ROWS})
-  if("${field}" MATCHES "381-fq$")
-    set(rows)
+  # Sums move rows (shuffled.glsl), which costs products more than it gains: doc/tuning.md.
+  gx_ptx_module(LINEAR ${field} 1 plain linear.comp -DSHUFFLED=1 -DSTAGED=1)
+  if("${field}" MATCHES "381-fq$") # a product takes as long as its loads
+    gx_ptx_module(MUL ${field} 2 carry-x2 mul.comp)
+  else()
+    gx_ptx_module(MUL ${field} 1 carry mul.comp)
   endif()
-  gx_ptx_module(MUL ${field} 1 carry mul.comp ${rows})
   gx_ptx_module(SUM ${field} 4 plain sum.comp)
   gx_ptx_module(DOT ${field} 1 carry dot.comp)
   gx_ptx_module(SCAN ${field} 1 carry scan.comp)
@@ -174,14 +171,15 @@ function(gx_add_ptx target)
       file(MAKE_DIRECTORY "${GX_PTX_DIR}/${field}")
       add_custom_command(
         OUTPUT "${GX_PTX_DIR}/${field}/constants.glsl"
-        COMMAND gx_constants ${field} cuda > "${GX_PTX_DIR}/${field}/constants.glsl"
-        DEPENDS gx_constants
+        COMMAND ${gx_constants_program} ${field} cuda > "${GX_PTX_DIR}/${field}/constants.glsl"
+        DEPENDS ${gx_constants_program}
         VERBATIM)
     endforeach()
     foreach(field IN LISTS primes)
       gx_ptx_prime_modules(${field})
       if(field MATCHES "-fr$")
         gx_ptx_module(NTT ${field} 4 carry-x4 ntt.comp -DMIN_GROUPS=5)
+        gx_ptx_module(NTT_SMALL ${field} 2 carry-x2 ntt.comp)
         gx_ptx_module(NTT_TABLE ${field} 1 carry ntt_table.comp)
       else()
         gx_ptx_msm_modules(${field})
@@ -192,13 +190,12 @@ function(gx_add_ptx target)
     gx_ptx_module(COPY NONE 1 plain copy.comp)
   endif()
 
-  add_executable(gx_embed_ptx "${GX_KERNEL_DIR}/embed_ptx.c")
-  set_target_properties(gx_embed_ptx PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
+  gx_add_tool(gx_embed_ptx src/kernel/embed_ptx.c)
   file(GENERATE OUTPUT "${GX_PTX_DIR}/modules.txt" CONTENT "${GX_PTX_LIST}")
   add_custom_command(
     OUTPUT "${GX_PTX_DIR}/ptx.c"
-    COMMAND gx_embed_ptx < "${GX_PTX_DIR}/modules.txt" > "${GX_PTX_DIR}/ptx.c"
-    DEPENDS gx_embed_ptx "${GX_PTX_DIR}/modules.txt" ${GX_PTX_FILES}
+    COMMAND ${gx_embed_ptx_program} < "${GX_PTX_DIR}/modules.txt" > "${GX_PTX_DIR}/ptx.c"
+    DEPENDS ${gx_embed_ptx_program} "${GX_PTX_DIR}/modules.txt" ${GX_PTX_FILES}
     COMMENT "Embedding the CUDA kernels"
     VERBATIM)
   target_sources(${target} PRIVATE "${GX_PTX_DIR}/ptx.c")

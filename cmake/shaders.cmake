@@ -10,6 +10,7 @@
 #
 # The fields come from GX__FIELD_LIST in field.h: a new one needs no change here.
 
+include("${CMAKE_CURRENT_LIST_DIR}/tool.cmake")
 set(GX_SPIRV_ENV vulkan1.2)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH GX_SOURCE_DIR)
 set(GX_KERNEL_DIR "${GX_SOURCE_DIR}/src/kernel")
@@ -174,22 +175,16 @@ function(gx_add_shaders target)
     gx_tool_versions(GX_SHADER_TOOLS)
   endif()
 
-  # Both run during the build, on the build machine or in CMAKE_CROSSCOMPILING_EMULATOR, which
-  # COMMAND prepends automatically.
-  find_package(Threads REQUIRED)
-  add_executable(gx_constants EXCLUDE_FROM_ALL "${GX_KERNEL_DIR}/constants.c" "${GX_KERNEL_DIR}/radix.c"
-                 "${GX_SOURCE_DIR}/src/field/field.c")
-  target_include_directories(gx_constants PRIVATE "${GX_SOURCE_DIR}/include" "${GX_SOURCE_DIR}/src")
-  target_link_libraries(gx_constants PRIVATE Threads::Threads)
-  add_executable(gx_embed "${GX_KERNEL_DIR}/embed.c")
-  set_target_properties(gx_constants gx_embed PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
+  gx_add_tool(gx_constants src/kernel/constants.c src/kernel/radix.c src/field/field.c)
+  set(gx_constants_program "${gx_constants_program}" PARENT_SCOPE)
+  gx_add_tool(gx_embed src/kernel/embed.c)
 
   foreach(field IN LISTS names)
     file(MAKE_DIRECTORY "${GX_SHADER_DIR}/${field}")
     add_custom_command(
       OUTPUT "${GX_SHADER_DIR}/${field}/constants.glsl"
-      COMMAND gx_constants ${field} > "${GX_SHADER_DIR}/${field}/constants.glsl"
-      DEPENDS gx_constants
+      COMMAND ${gx_constants_program} ${field} > "${GX_SHADER_DIR}/${field}/constants.glsl"
+      DEPENDS ${gx_constants_program}
       VERBATIM)
   endforeach()
 
@@ -210,8 +205,8 @@ function(gx_add_shaders target)
   file(GENERATE OUTPUT "${GX_SHADER_DIR}/modules.txt" CONTENT "${GX_MODULE_LIST}")
   add_custom_command(
     OUTPUT "${GX_SHADER_DIR}/shaders.c"
-    COMMAND gx_embed < "${GX_SHADER_DIR}/modules.txt" > "${GX_SHADER_DIR}/shaders.c"
-    DEPENDS gx_embed "${GX_SHADER_DIR}/modules.txt" ${GX_MODULE_FILES}
+    COMMAND ${gx_embed_program} < "${GX_SHADER_DIR}/modules.txt" > "${GX_SHADER_DIR}/shaders.c"
+    DEPENDS ${gx_embed_program} "${GX_SHADER_DIR}/modules.txt" ${GX_MODULE_FILES}
     COMMENT "Embedding the kernels"
     VERBATIM)
   target_sources(${target} PRIVATE "${GX_SHADER_DIR}/shaders.c")

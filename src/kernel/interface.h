@@ -73,12 +73,11 @@
 /* Where stage[0] of the sort holds what, the bits of a window first. stage[1] has the bits of a
  * scalar and what follows, or the bits of the key that this round is for; stage[2] the quads of a
  * coordinate, or how far up in the key those bits are. */
-#define GX_K_MSM_WINDOWS 8          /* of the pass; 8 bits, like all of these */
-#define GX_K_MSM_FIRST   16         /* window */
-#define GX_K_MSM_DIGITS  0x1000000u /* A has digits, not entries; their points are, in the rest: */
-#define GX_K_MSM_STRIDE  25         /* every so many of B */
-#define GX_K_MSM_ROWS    16         /* in stage[1]: all windows, ... */
-#define GX_K_MSM_PARTS   24         /* ... and digits of a scalar in each */
+#define GX_K_MSM_WINDOWS 8  /* of the pass; 8 bits, like all of these */
+#define GX_K_MSM_FIRST   16 /* window */
+#define GX_K_MSM_STRIDE  24 /* of the digits' points in B */
+#define GX_K_MSM_ROWS    16 /* in stage[1]: all windows, ... */
+#define GX_K_MSM_PARTS   24 /* ... and digits of a scalar in each */
 /* stage[2] of the sums in slices: entries of one, windows, bits of a window. That of joins: log2 of
  * how far apart the nodes are in place of the first, and the flag. */
 #define GX_K_MSM_BITS 16

@@ -8,6 +8,9 @@
 SHARED u32 shared_bins[1 << GX_K_MSM_RADIX_BITS];
 SHARED u32 shared_masks[GROUP_SIZE / 32u << GX_K_MSM_RADIX_BITS];
 SHARED u32 shared_sums[GROUP_SIZE];
+#ifdef BALLOT
+SHARED Pair shared_entries[GX_K_MSM_ROUNDS * GROUP_SIZE];
+#endif
 
 #include "msm_sort.glsl"
 

@@ -13,7 +13,6 @@
 #define WINDOW_BITS (STAGE(0) & 255u)
 #define WINDOWS     (STAGE(0) >> GX_K_MSM_WINDOWS & 255u)
 #define FIRST       (STAGE(0) >> GX_K_MSM_FIRST & 255u)
-#define HAS_DIGITS  ((STAGE(0) & GX_K_MSM_DIGITS) != 0u)
 #define STRIDE      (STAGE(0) >> GX_K_MSM_STRIDE)
 #define SCALAR_BITS (STAGE(1) & 0xffffu)
 #define ROWS        (STAGE(1) >> GX_K_MSM_ROWS & 255u)
@@ -22,6 +21,7 @@
 #define KEY_SHIFT   STAGE(2)
 #define BINS        (1u << GX_K_MSM_RADIX_BITS)
 #define TILE        (GX_K_MSM_ROUNDS * GROUP_SIZE)
+#define LOADS       8u /* of entries, under way at once */
 #define CHUNKS      (GROUP_SIZE / 32u) /* of a workgroup's entries, one bit each of a word */
 
 /* ---- digits ---- */
@@ -39,9 +39,9 @@ FUNCTION u32 scalar_bits(u32 i, u32 from, u32 count, u32 end)
     return bits & (1u << count) - 1u;
 }
 
-/* Digits of windows FIRST .. FIRST + WINDOWS; bit 31 is the sign. From the lowest digit on, because
- * what is above half of its range is carried to the next. Digits ROWS apart are in the same window:
- * those of a scalar are neighbours there, like the multiples of its point in B. */
+/* Entries of windows FIRST .. FIRST + WINDOWS. From the lowest digit on, because what is above half
+ * of its range is carried to the next. Digits ROWS apart are in the same window: those of a scalar
+ * are neighbours there, like the multiples of its point in B. */
 FUNCTION void digits()
 {
     u32 i = GROUP_INDEX * GROUP_SIZE + LOCAL_INDEX, half_range = 1u << WINDOW_BITS - 1u;
@@ -55,8 +55,9 @@ FUNCTION void digits()
         u32 digit = scalar_bits(i, k * WINDOW_BITS, WINDOW_BITS, SCALAR_BITS) + carry;
         carry = digit > half_range ? 1u : 0u;
         if (w >= FIRST && w < FIRST + WINDOWS)
-            store_word_out(((w - FIRST) * ELEMENTS + i) * PARTS + part,
-                           carry != 0u ? 2u * half_range - digit | 1u << 31 : digit);
+            store_pair_out(((w - FIRST) * ELEMENTS + i) * PARTS + part,
+                           PAIR(carry != 0u ? 2u * half_range - digit : digit,
+                                (i * PARTS + part) * STRIDE << 1 | carry));
         w++;
         if (w == ROWS) {
             w = 0u;
@@ -68,14 +69,7 @@ FUNCTION void digits()
 /* ---- sorting ---- */
 
 /* Entry i of window w. */
-FUNCTION Pair entry(u32 w, u32 i)
-{
-    u32 at = w * ELEMENTS + i;
-    if (!HAS_DIGITS)
-        return load_pair_a(at);
-    u32 digit = load_word_a(at);
-    return PAIR(digit & 0x7fffffffu, i * STRIDE << 1 | digit >> 31);
-}
+FUNCTION Pair entry(u32 w, u32 i) { return load_pair_a(w * ELEMENTS + i); }
 
 FUNCTION u32 bin_of(u32 key) { return key >> KEY_SHIFT & (1u << KEY_BITS) - 1u; }
 
@@ -97,8 +91,15 @@ FUNCTION void count()
         shared_bins[bin] = 0u;
     BARRIER();
     u32 end = min(ELEMENTS, (tile + 1u) * TILE);
-    for (u32 i = tile * TILE + LOCAL_INDEX; i < end; i += GROUP_SIZE)
-        ATOMIC_ADD(shared_bins[bin_of(entry(w, i).x)], 1u);
+    LOOP for (u32 i = tile * TILE + LOCAL_INDEX; i < end; i += LOADS * GROUP_SIZE) {
+        u32 key[LOADS];
+        UNROLL for (u32 k = 0u; k < LOADS; k++)
+            if (i + k * GROUP_SIZE < end)
+                key[k] = entry(w, i + k * GROUP_SIZE).x;
+        UNROLL for (u32 k = 0u; k < LOADS; k++)
+            if (i + k * GROUP_SIZE < end)
+                ATOMIC_ADD(shared_bins[bin_of(key[k])], 1u);
+    }
     BARRIER();
     for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE)
         store_word_out(count_at(w, bin, tile), shared_bins[bin]);
@@ -173,7 +174,8 @@ FUNCTION u32 alike(bool some, u32 bin)
 
 /* 32 invocations that run together (a warp) have consecutive entries, all of which they load first.
  * They are counted, so that each warp knows where its own of each bin begin; then the invocations
- * that have entries of the same bin find each other. */
+ * that have entries of the same bin find each other. The tile is sorted in shared memory, so that
+ * neighbours write to neighbouring places: each of them on its own would be five times as slow. */
 FUNCTION void scatter()
 {
     u32 w = GROUP_INDEX / tiles(), tile = GROUP_INDEX % tiles(), bins = 1u << KEY_BITS;
@@ -181,20 +183,28 @@ FUNCTION void scatter()
         return;
     u32 chunk = LOCAL_INDEX / 32u * bins, bit = LOCAL_INDEX % 32u;
     u32 first = tile * TILE + LOCAL_INDEX / 32u * (32u * GX_K_MSM_ROUNDS) + bit;
-    Pair own[GX_K_MSM_ROUNDS];
-    UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++)
-        if (first + 32u * r < ELEMENTS)
-            own[r] = entry(w, first + 32u * r);
     for (u32 k = LOCAL_INDEX; k < CHUNKS * bins; k += GROUP_SIZE)
         shared_masks[k] = 0u;
     place_bins(w, tile);
     BARRIER();
-    UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++)
-        if (first + 32u * r < ELEMENTS)
-            ATOMIC_ADD(shared_masks[chunk + bin_of(own[r].x)], 1u);
+    LOOP for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r += LOADS) {
+        u32 key[LOADS];
+        UNROLL for (u32 k = 0u; k < LOADS; k++)
+            if (first + 32u * (r + k) < ELEMENTS)
+                key[k] = entry(w, first + 32u * (r + k)).x;
+        UNROLL for (u32 k = 0u; k < LOADS; k++)
+            if (first + 32u * (r + k) < ELEMENTS)
+                ATOMIC_ADD(shared_masks[chunk + bin_of(key[k])], 1u);
+    }
     BARRIER();
-    for (u32 bin = LOCAL_INDEX; bin < bins; bin += GROUP_SIZE) {
-        u32 next = shared_bins[bin];
+    u32 run = (bins + GROUP_SIZE - 1u) / GROUP_SIZE, next = 0u, all;
+    u32 first_bin = LOCAL_INDEX * run, end_bin = min(first_bin + run, bins);
+    for (u32 bin = first_bin; bin < end_bin; bin++)
+        for (u32 c = 0u; c < CHUNKS; c++)
+            next += shared_masks[c * bins + bin];
+    next = sum_before(next, all);
+    for (u32 bin = first_bin; bin < end_bin; bin++) {
+        shared_bins[bin] -= next; /* what is added to a place in the tile */
         for (u32 c = 0u; c < CHUNKS; c++) {
             u32 entries = shared_masks[c * bins + bin];
             shared_masks[c * bins + bin] = next;
@@ -202,18 +212,29 @@ FUNCTION void scatter()
         }
     }
     BARRIER();
-    UNROLL for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r++) {
-        bool some = first + 32u * r < ELEMENTS;
-        u32 bin = some ? bin_of(own[r].x) : 0u, those = alike(some, bin);
-        u32 before = COUNT_BITS(those & (1u << bit) - 1u), at = 0u;
-        if (some)
-            at = shared_masks[chunk + bin];
-        WARP_BARRIER();
-        if (some && before == 0u)
-            shared_masks[chunk + bin] = at + COUNT_BITS(those);
-        WARP_BARRIER();
-        if (some)
-            store_pair_out(w * ELEMENTS + at + before, own[r]);
+    LOOP for (u32 r = 0u; r < GX_K_MSM_ROUNDS; r += LOADS) {
+        Pair own[LOADS];
+        UNROLL for (u32 k = 0u; k < LOADS; k++)
+            if (first + 32u * (r + k) < ELEMENTS)
+                own[k] = entry(w, first + 32u * (r + k));
+        UNROLL for (u32 k = 0u; k < LOADS; k++) {
+            bool some = first + 32u * (r + k) < ELEMENTS;
+            u32 bin = some ? bin_of(own[k].x) : 0u, those = alike(some, bin);
+            u32 before = COUNT_BITS(those & (1u << bit) - 1u), at = 0u;
+            if (some)
+                at = shared_masks[chunk + bin];
+            WARP_BARRIER();
+            if (some && before == 0u)
+                shared_masks[chunk + bin] = at + COUNT_BITS(those);
+            WARP_BARRIER();
+            if (some)
+                shared_entries[at + before] = own[k];
+        }
+    }
+    BARRIER();
+    for (u32 k = LOCAL_INDEX; k < all; k += GROUP_SIZE) {
+        Pair sorted = shared_entries[k];
+        store_pair_out(w * ELEMENTS + shared_bins[bin_of(sorted.x)] + k, sorted);
     }
 }
 #else

@@ -36,9 +36,4 @@ FUNCTION Element compute(Element a, Element b, Element c)
     return a;
 }
 
-#if SHUFFLED /* in CUDA */
-#define THIRD_OPERAND 1
-#include "shuffled.glsl"
-#else
 #include "elementwise.glsl"
-#endif

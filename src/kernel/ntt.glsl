@@ -14,10 +14,13 @@
  * Stage 0 holds the fields below, stage 1 where the powers of the shift lie in the table, which is
  * bound as B.
  */
-#if EACH != 4
-#error "an invocation computes two levels alone"
-#endif
+#if EACH == 4
 #define RADIX_BITS 2u
+#elif EACH == 2 /* GX_SHADER_NTT_SMALL, in CUDA */
+#define RADIX_BITS 1u
+#else
+#error "an invocation computes two levels alone, or one"
+#endif
 
 struct Pass {
     u32 log2_n, first, levels; /* of a transform; level where this pass begins; and how many */
@@ -209,7 +212,9 @@ FUNCTION void shift(Pass p, INOUT_ARRAY(Lazy) x[EACH], Line l, u32 at)
 /* ---- levels ---- */
 
 #ifdef __CUDA__
-/* What a round needs of the table, loaded before the elements are exchanged. */
+/* What a round needs of the table, loaded before the elements are exchanged, or if there are registers
+ * for it a whole round before. */
+#define AHEAD (EACH == 2)
 struct Round {
     Element w[EACH - 1]; /* level 0, and those of level 1 */
 };
@@ -223,7 +228,7 @@ FUNCTION Round load_round(Pass p, u32 i, u32 at, Line l)
     u32 begin = i * RADIX_BITS - level, end = min(p.levels - level, RADIX_BITS);
     bool root = p.first == 0u && i == 0u;
     Round round;
-    UNROLL for (int j = 0; j < 2; j++)
+    UNROLL for (int j = 0; j < RADIX_BITS; j++)
         UNROLL for (int b = 0; b < 1 << j; b++)
             if (begin <= j && end > j && (b > 0 || !root))
                 round.w[(1 << j) - 1 + b] = load_table(block << j | b);
@@ -283,10 +288,12 @@ FUNCTION void compute(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 i, u32 at, Line l R
     bool root = p.first == 0u && i == 0u;
     if (!BACK && begin == 0u && end > 0u)
         butterflies(x, 0, block, root ROUND_ARGUMENT);
+#if EACH == 4
     if (!BACK && begin <= 1u && end > 1u)
         butterflies(x, 1, block, root ROUND_ARGUMENT);
     if (BACK && begin <= 1u && end > 1u)
         butterflies_back(x, 1, block, root ROUND_ARGUMENT);
+#endif
     if (BACK && begin == 0u && end > 0u)
         butterflies_back(x, 0, block, root ROUND_ARGUMENT);
 }
@@ -294,21 +301,36 @@ FUNCTION void compute(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 i, u32 at, Line l R
 #ifdef __CUDA__
 /* Where an element lies in shared memory: so that eight neighbouring invocations, which access 16
  * bytes each at once, are in different banks. The three bits of a number that these differ in are 0, 1,
- * 2, or with elements' bits that begin at 2, 1 or 0 they are 0, 1, 4 or 0, 3, 4 or 2, 3, 4. */
+ * 2, or with elements' bits that begin at 2, 1 or 0 they are 0, 1, 4 or 0, 3, 4 or 2, 3, 4; with one
+ * bit of elements, three of 0, 1, 2 and 3. */
+#if EACH == 4
 FUNCTION u32 bank_of(u32 number) { return number ^ (number >> 2 & 2u) ^ (number >> 4 & 1u) * 5u; }
+#else
+FUNCTION u32 bank_of(u32 number) { return number ^ (number >> 3 & 1u) * 7u; }
+#endif
 
 /* Element r's place, of one whose bits begin at `at`: numbers, and places, are sums modulo 2. */
 FUNCTION u32 place_in_tile(u32 first, u32 r, u32 at) { return first ^ bank_of(r << at); }
+
+/* While elements' bits begin at 5 or below, the part of the tile that a warp has is the same: it
+ * exchanges that alone. */
+FUNCTION void exchange_barrier(u32 from, u32 to)
+{
+    if (max(from, to) <= HIGHEST_BIT(LANES))
+        WARP_BARRIER();
+    else
+        BARRIER();
+}
 
 /* From bits beginning at `from` to bits beginning at `to`. */
 FUNCTION void exchange(Pass p, INOUT_ARRAY(Lazy) x[EACH], u32 from, u32 to)
 {
     u32 put = bank_of(number_of(0u, from)), get = bank_of(number_of(0u, to));
-    BARRIER(); /* what was there has been read */
+    exchange_barrier(from, to); /* what was there has been read */
     UNROLL for (int r = 0; r < EACH; r++)
         UNROLL for (int k = 0; k < QUADS; k++)
             exchanged[k * EACH * GROUP_SIZE + place_in_tile(put, r, from)] = quad_of(x[r], k);
-    BARRIER();
+    exchange_barrier(from, to);
     UNROLL for (int r = 0; r < EACH; r++)
         UNROLL for (int k = 0; k < QUADS; k++)
             set_quad(x[r], k, exchanged[k * EACH * GROUP_SIZE + place_in_tile(get, r, to)]);
@@ -362,13 +384,22 @@ FUNCTION Lazy between_rounds(Lazy x, u32 step)
     return carried(x);
 }
 
+FUNCTION u32 round_of_step(u32 rounds, u32 step) { return BACK ? rounds - 1u - step : step; }
+
 FUNCTION void transform()
 {
     Pass p = decode();
     u32 rounds = max((p.levels + RADIX_BITS - 1u) / RADIX_BITS, 1u);
-    u32 at = bits_of_round(p, BACK ? rounds - 1u : 0u);
+    u32 at = bits_of_round(p, round_of_step(rounds, 0u));
     Line l = line_of(p, number_of(0u, at));
     Lazy x[EACH];
+#ifdef __CUDA__
+    Round next;
+    if (AHEAD) {
+        AWAIT_LAUNCHES();
+        next = load_round(p, round_of_step(rounds, 0u), at, l);
+    }
+#endif
     UNROLL for (int r = 0; r < EACH; r++) {
         u32 number = number_of(r, at);
         x[r] = load(p, transform_of(p, l, number), index_of(p, l, number));
@@ -384,15 +415,25 @@ FUNCTION void transform()
         shift(p, x, l, at);
 
     for (u32 step = 0u; step < rounds; step++) {
-        u32 i = BACK ? rounds - 1u - step : step, to = bits_of_round(p, i);
+        u32 i = round_of_step(rounds, step), to = bits_of_round(p, i);
 #ifdef __CUDA__
-        Round round = load_round(p, i, to, l);
+        Round round;
+        if (AHEAD)
+            round = next;
+        else
+            round = load_round(p, i, to, l);
 #endif
         if (step > 0u) {
             UNROLL for (int r = 0; r < EACH; r++)
                 x[r] = between_rounds(x[r], step);
             exchange(p, x, at, to);
         }
+#ifdef __CUDA__
+        if (AHEAD && step + 1u < rounds) {
+            u32 j = round_of_step(rounds, step + 1u);
+            next = load_round(p, j, bits_of_round(p, j), l);
+        }
+#endif
         at = to;
         compute(p, x, i, at, l ROUND_ARGUMENT);
     }

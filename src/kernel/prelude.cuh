@@ -88,6 +88,10 @@ TEXT_WORD(text_repeat, GX_PTX_REPEAT)
 #define CHECK  text_check()
 #define REPEAT text_repeat()
 
+/* The word becomes instructions, where a launch may begin before those before it have ended: no memory
+ * is touched before it. Otherwise it becomes nothing. */
+#define AWAIT_LAUNCHES() asm volatile("GX_PTX_AWAIT" ::: "memory")
+
 /* ---- memory ---- */
 
 template <int SLOT, class T> struct Bound {

@@ -8,11 +8,17 @@
 #include "kernel/shaders.h"
 
 /* One entry point, GX_PTX_ENTRY, whose only parameter is a struct gx_ptx_args. OP, CHECK and REPEAT
- * are words in the text, to be replaced by decimal numbers before the driver compiles it. */
-#define GX_PTX_ENTRY  "gx_kernel"
-#define GX_PTX_OP     "GX_PTX_OP"
-#define GX_PTX_CHECK  "GX_PTX_CHECK"
-#define GX_PTX_REPEAT "GX_PTX_REPEAT"
+ * are words in the text, to be replaced by decimal numbers before the driver compiles it. A text
+ * with AWAIT can be launched before the launches before it have ended: then that word becomes the
+ * instructions that wait for them and let the next one begin, otherwise nothing. VERSION and TARGET
+ * are those of the text (cmake/ptx.cmake); these instructions need later ones. */
+#define GX_PTX_ENTRY   "gx_kernel"
+#define GX_PTX_OP      "GX_PTX_OP"
+#define GX_PTX_CHECK   "GX_PTX_CHECK"
+#define GX_PTX_REPEAT  "GX_PTX_REPEAT"
+#define GX_PTX_AWAIT   "GX_PTX_AWAIT"
+#define GX_PTX_VERSION ".version 6.0"
+#define GX_PTX_TARGET  ".target sm_70"
 
 struct gx_ptx_args {
     uint64_t bind[GX_K_TABLE + 1]; /* device addresses, in the order of GX_K_OUT ... */

@@ -20,7 +20,8 @@ enum gx_shader_family {
     GX_SHADER_INVERT_DOWN,
     GX_SHADER_SUM, /* prime: sum, and the joining of partial results */
     GX_SHADER_DOT,
-    GX_SHADER_NTT, /* prime: a pass of a transform, see op/passes_ntt.c */
+    GX_SHADER_NTT,       /* prime: a pass of a transform, see op/passes_ntt.c */
+    GX_SHADER_NTT_SMALL, /* the same, of small transforms; only in CUDA */
     GX_SHADER_NTT_TABLE,
     GX_SHADER_SCAN, /* prime: prefix-sum, prefix-product, divide-linear, evaluate, powers, cosets,
                        see op/passes_poly.c */

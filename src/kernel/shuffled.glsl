@@ -110,12 +110,6 @@ FUNCTION void scatter(Element x, OUT_ARRAY(Quad) row[QUADS])
 FUNCTION void shuffled(u32 first)
 {
     Quad row_a[QUADS], row_b[QUADS], row[QUADS];
-#if THIRD_OPERAND
-    Quad row_c[QUADS];
-    bool one_c = (BROADCAST & GX_BROADCAST_C) != 0;
-    if (OPERANDS >= 3 && !one_c)
-        LOAD_ROWS(row_c, mem_c, AT_C, first)
-#endif
     bool one_a = (BROADCAST & GX_BROADCAST_A) != 0;
     bool one_b = (BROADCAST & GX_BROADCAST_B) != 0;
     u32 i = first + LANE;
@@ -140,17 +134,7 @@ FUNCTION void shuffled(u32 first)
     }
     if (OP == GX_OP_CHECK)
         return;
-#if THIRD_OPERAND
-    Element z = zero();
-    if (OPERANDS >= 3) {
-        z = one_c ? load_c(0) : gather(row_c);
-        if (i < ELEMENTS)
-            check_element(z, i);
-    }
-    scatter(compute(x, y, z), row);
-#else
     scatter(compute(x, y, zero()), row);
-#endif
     UNROLL for (int r = 0; r < QUADS; r++) {
         u32 q = first * QUADS + quad_in(r);
         if (q < ELEMENTS * QUADS)

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
+
 #define MAGIC        0x07230203u
 #define HEADER_WORDS 5u
 #define VERSION_MAX  0x00010500u /* Vulkan 1.2 */
@@ -66,8 +68,7 @@ struct instruction {
     const uint32_t *word;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(const struct module *m, const char *format,
-                                                         ...)
+GX_PRINTF(2, 3) static bool refuse(const struct module *m, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

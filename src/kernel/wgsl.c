@@ -566,7 +566,6 @@ size_t gx__wgsl_write(const struct gx_wgsl_key *key, char *text, size_t size)
         {"MSM_ROUNDS", GX_K_MSM_ROUNDS, NULL},
         {"MSM_WINDOWS", GX_K_MSM_WINDOWS, NULL},
         {"MSM_FIRST", GX_K_MSM_FIRST, NULL},
-        {"MSM_DIGITS", GX_K_MSM_DIGITS, NULL},
         {"MSM_STRIDE", GX_K_MSM_STRIDE, NULL},
         {"MSM_ROWS", GX_K_MSM_ROWS, NULL},
         {"MSM_PARTS", GX_K_MSM_PARTS, NULL},

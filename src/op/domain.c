@@ -12,8 +12,8 @@
 #include "field/host.h"
 #include "field/scalar.h"
 
-__attribute__((format(printf, 4, 5))) static gx_status refuse(gx_status status, char *message,
-                                                              size_t size, const char *format, ...)
+GX_PRINTF(4, 5)
+static gx_status refuse(gx_status status, char *message, size_t size, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

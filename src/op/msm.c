@@ -125,8 +125,7 @@ struct refusal {
     size_t size;
 };
 
-__attribute__((format(printf, 2, 3))) static gx_status refuse(const struct refusal *to,
-                                                              const char *format, ...)
+GX_PRINTF(2, 3) static gx_status refuse(const struct refusal *to, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

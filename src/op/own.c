@@ -28,8 +28,7 @@ struct gx_own_op gx__own_ops[GX_OWN_OPS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* an ending operation has no users */
 
-__attribute__((format(printf, 3, 4))) static bool refuse(char *message, size_t size,
-                                                         const char *format, ...)
+GX_PRINTF(3, 4) static bool refuse(char *message, size_t size, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -321,7 +320,7 @@ void gx__own_run(const struct gx_own_op *own, void *const operand[GX_OPERANDS], 
     _Alignas(16) unsigned char data[GX_OP_PARAMS_BYTES]; /* for any struct that shaders have too */
     size_t step[GX_OPERANDS];
     char *at[GX_OPERANDS];
-    fenv_t caller;
+    struct gx_float_env caller;
     memcpy(data, params, own->desc.params_bytes);
     for (int i = 0; i < GX_OPERANDS; i++) {
         step[i] = broadcast & bits[i] ? 0 : gx__op_element(own->op, 0, i);

@@ -74,6 +74,7 @@ struct gx_passes {
 /* Device properties that the planner needs. */
 struct gx_pass_facts {
     uint32_t each;      /* elements per invocation of the elementwise kernel */
+    uint32_t small;     /* the same of GX_SHADER_NTT_SMALL, for transforms; 0: there is none */
     uint32_t workgroup; /* invocations; of reductions */
     uint32_t direct;    /* for inversions: how many are inverted individually rather than combined
                            further; GX_INVERSE_DIRECT_* suit GPUs */

@@ -181,17 +181,17 @@ static void plan_sort(const struct msm *m, uint32_t first, uint32_t windows,
     const uint64_t buckets = (uint64_t)windows << (m->window - 1), tiles = divide_up(m->n, tile(m));
     const uint64_t entry_quads = divide_up(windows * m->n * ENTRY_BYTES, 16);
     const uint64_t count_quads = divide_up((tiles + 1) * windows << m->key_bits, 4);
-    uint32_t about = m->window | windows << GX_K_MSM_WINDOWS | first << GX_K_MSM_FIRST;
+    const uint32_t about = m->window | windows << GX_K_MSM_WINDOWS | first << GX_K_MSM_FIRST |
+                           m->stride << GX_K_MSM_STRIDE;
     struct gx_pass *pass =
         add_pass(passes, GX_SHADER_MSM_SORT, GX_OP_MSM_DIGITS, m->points, most(m->points, buckets));
     pass->a = (struct gx_slot){GX_BIND_A, 0, in_elements(m, 2 * m->points)};
-    pass->out = slot(m, m->at.entries[1], entry_quads / 2);
+    pass->out = slot(m, m->at.entries[1], entry_quads);
     pass->scratch = in_elements(m, buckets * m->coord_quads);
     pass->stage[0] = about;
     pass->stage[1] = m->bits | m->windows << GX_K_MSM_ROWS | m->parts << GX_K_MSM_PARTS;
     pass->stage[2] = m->coord_quads;
 
-    about |= GX_K_MSM_DIGITS | m->stride << GX_K_MSM_STRIDE;
     for (uint32_t round = 0; round < m->rounds; round++) {
         const struct gx_slot from = slot(m, m->at.entries[(round + 1) % 2], entry_quads);
         const struct gx_slot counts = slot(m, m->at.counts, count_quads);
@@ -208,7 +208,6 @@ static void plan_sort(const struct msm *m, uint32_t first, uint32_t windows,
             pass->stage[1] = m->key_bits;
             pass->stage[2] = round * m->key_bits;
         }
-        about &= ~GX_K_MSM_DIGITS;
     }
 }
 

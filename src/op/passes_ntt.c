@@ -18,6 +18,11 @@
 
 /* Levels of one pass: with more, numbers would outgrow lazy64.glsl's limbs. */
 #define LEVELS_MAX 11u
+/* Transforms of at most so many levels, fewer than so many elements in all, are small. Through CUDA
+ * on an H200, 2^16 elements leave most of the GPU idle with 4 elements per invocation: with 2 they
+ * take 0.87 times as long. */
+#define SMALL_LEVELS   16u
+#define SMALL_ELEMENTS ((uint64_t)1 << 18)
 /* Elements per invocation of a device that has no kernels to say so. */
 #define SIMULATED_EACH 4u
 
@@ -62,8 +67,19 @@ static struct split split_levels(uint32_t m, uint32_t tile, uint32_t radix)
     return split;
 }
 
+/* The same for small transforms: as few passes as possible, of about as many levels. A tile may
+ * have single elements of each kind: they are as large as what caches load. */
+static struct split split_evenly(uint32_t m, uint32_t tile)
+{
+    struct split split = {.passes = m > tile ? (m + tile - 1) / tile : 1};
+    for (uint32_t i = 0; i < split.passes; i++)
+        split.levels[i] = (m + split.passes - 1 - i) / split.passes;
+    return split;
+}
+
 struct transform {
     const struct gx_kernel_key *key;
+    enum gx_shader_family family;
     uint64_t n;
     uint32_t log2_n, log2_pad, flags;
     bool back;                /* from the leaves of the tree to its root */
@@ -85,7 +101,7 @@ static struct gx_pass pass_of(const struct transform *t, uint32_t first, uint32_
     uint64_t tiles = ((t->n >> levels) + ((uint64_t)1 << lines) - 1) >> lines;
     const struct gx_slot scratch = {GX_BIND_SCRATCH, 0, t->n};
     return (struct gx_pass){
-        .family = GX_SHADER_NTT,
+        .family = t->family,
         .op = coset ? (t->back ? GX_OP_NTT_BACK_COSET : GX_OP_NTT_COSET)
                     : (t->back ? GX_OP_NTT_BACK : GX_NTT),
         .check = true, /* of operands, so that all passes share a pipeline */
@@ -103,19 +119,35 @@ static struct gx_pass pass_of(const struct transform *t, uint32_t first, uint32_
         .products = t->n / 2 * levels + (coset ? 2 * t->n : 0)};
 }
 
+static uint32_t tile_of(const struct gx_pass_facts *facts, uint32_t each)
+{
+    return log2_of(facts->workgroup) + log2_of(each);
+}
+
+/* If only the other kernel can do it in one pass it does, because larger batches have no SCRATCH
+ * then: more elements never need less. */
+static bool is_small(const struct gx_pass_facts *facts, uint32_t log2_n, uint64_t n)
+{
+    return facts->small && log2_n <= SMALL_LEVELS && n < SMALL_ELEMENTS &&
+           (log2_n <= tile_of(facts, facts->small) || log2_n > tile_of(facts, facts->each));
+}
+
 void gx__plan_ntt(const struct gx_kernel_key *key, uint64_t n, const struct gx_pass_facts *facts,
                   struct gx_passes *passes)
 {
-    const uint32_t radix = log2_of(facts->each > 1 ? facts->each : SIMULATED_EACH);
+    const bool small = is_small(facts, key->param[GX_PARAM_LOG2_N], n);
+    const uint32_t each = small ? facts->small : facts->each > 1 ? facts->each : SIMULATED_EACH;
     const struct transform t = {.key = key,
+                                .family = small ? GX_SHADER_NTT_SMALL : GX_SHADER_NTT,
                                 .n = n,
                                 .log2_n = key->param[GX_PARAM_LOG2_N],
                                 .log2_pad = key->param[GX_PARAM_LOG2_PAD],
                                 .flags = key->param[GX_PARAM_NTT_FLAGS],
                                 .back = key->param[GX_PARAM_NTT_FLAGS] & GX_NTT_REVERSED_IN,
                                 .workgroup = facts->workgroup,
-                                .tile = log2_of(facts->workgroup) + radix};
-    const struct split split = split_levels(t.log2_n, t.tile, radix);
+                                .tile = tile_of(facts, each)};
+    const struct split split =
+        small ? split_evenly(t.log2_n, t.tile) : split_levels(t.log2_n, t.tile, log2_of(each));
     uint32_t first = 0;
     for (uint32_t i = 0; i < split.passes; i++) {
         passes->pass[t.back ? split.passes - 1 - i : i] = pass_of(&t, first, split.levels[i]);

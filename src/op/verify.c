@@ -130,7 +130,7 @@ static struct gx_host_args arguments(const gx_job *job, struct block *block)
 
 static void call_kernel(struct block *block, enum gx_host_kernel kernel, struct gx_host_args *args)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     args->n = block->count;
     args->out = block->result;
     args->scratch = block->scratch;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/os.h"
 #include "kernels/rig.h"
 #include "support/oracle.h"
 
@@ -74,7 +75,7 @@ static unsigned char *arrays[5]; /* a, b, c, out, scratch: in memory[], staggere
 static bool allocate(void)
 {
     for (unsigned k = 0; k < 5; k++) {
-        memory[k] = aligned_alloc(64, ARRAY_BYTES + 5 * STAGGER);
+        memory[k] = gx__os_alloc(ARRAY_BYTES + 5 * STAGGER);
         if (!memory[k])
             return false;
         arrays[k] = (unsigned char *)memory[k] + k * STAGGER;
@@ -163,6 +164,6 @@ int bench(int argc, char **argv)
         }
     }
     for (unsigned k = 0; k < 5; k++)
-        free(memory[k]);
+        gx__os_free(memory[k]);
     return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "base/os.h"
 #include "field/ntt_block.h"
 #include "support/harness.h"
 #include "support/oracle.h"
@@ -120,7 +121,7 @@ static struct guarded guarded(size_t bytes, size_t misalign)
 {
     struct guarded g = {.bytes = bytes};
     size_t whole = (bytes + misalign + 2 * ROOM + 63) / 64 * 64;
-    g.memory = aligned_alloc(64, whole);
+    g.memory = gx__os_alloc(whole);
     assert_non_null(g.memory);
     memset(g.memory, CANARY, whole);
     g.at = g.memory + ROOM + misalign;
@@ -133,7 +134,7 @@ static void guarded_free(struct guarded *g)
         assert_int_equal(*b, CANARY);
     for (size_t i = 0; i < ROOM; i++)
         assert_int_equal(g->at[g->bytes + i], CANARY);
-    free(g->memory);
+    gx__os_free(g->memory);
 }
 
 /* ---- calls -------------------------------------------------------------------------- */

@@ -321,6 +321,8 @@ static void check_transform(struct plan *p, uint32_t radix)
     if (!p->passes.count || p->passes.count > GX_PASSES_MAX)
         tell(p, 0, "no passes, or too many");
     const uint32_t last = p->passes.count - 1;
+    if (p->passes.pass[0].family == GX_SHADER_NTT_SMALL)
+        radix = 1;
     if (p->passes.scratch_quads != (last ? quads(p, p->n) : 0))
         tell(p, 0, "scratch is not that of all elements, or of none");
     for (uint32_t i = 0; i <= last; i++) {
@@ -355,7 +357,9 @@ static void every_transform(void **state)
                             .key = {.op = GX_NTT,
                                     .field = GX_BN254_FR,
                                     .param = {log2_n, flags % 2 ? log2_n / 2 : 0, flags, log2_n}},
-                            .facts = {.each = 1u << radix, .workgroup = workgroups[w]},
+                            .facts = {.each = 1u << radix,
+                                      .small = flags / 2 % 2 ? 2 : 0,
+                                      .workgroup = workgroups[w]},
                             .n = batches[b] << log2_n};
                         if (p.n <= (uint64_t)1 << 29)
                             check_transform(&p, radix);
@@ -375,6 +379,30 @@ static void splits_of_transforms(void **state)
         gx__passes(&p.key, p.n, &p.facts, &p.passes);
         for (uint32_t k = 0; k < p.passes.count; k++)
             assert_int_equal(levels_of(&p.passes.pass[k]), splits[i][1 + k]);
+    }
+}
+
+/* Small ones have a kernel of their own if there are few, unless it needs scratch that many do
+ * without. */
+static void small_transforms(void **state)
+{
+    (void)state;
+    for (uint32_t log2_n = 0; log2_n <= 18; log2_n++) {
+        uint64_t before = 0;
+        for (uint64_t batch = 1; batch << log2_n <= 1 << 19; batch += (batch + 3) / 4) {
+            struct plan p = {.key = {.op = GX_NTT, .field = GX_BN254_FR, .param = {log2_n}},
+                             .facts = {.each = 4, .small = 2, .workgroup = 128},
+                             .n = batch << log2_n};
+            bool small = log2_n <= 16 && log2_n != 9 && p.n < 1 << 18;
+            check_transform(&p, 2);
+            if (p.passes.pass[0].family != (small ? GX_SHADER_NTT_SMALL : GX_SHADER_NTT))
+                tell(&p, 0, "the wrong kernel");
+            if (small && p.passes.count != (log2_n > 8 ? 2 : 1))
+                tell(&p, 0, "not as many passes as were measured");
+            if (p.passes.scratch_quads < before)
+                tell(&p, 0, "less scratch for more elements");
+            before = p.passes.scratch_quads;
+        }
     }
 }
 
@@ -509,15 +537,11 @@ static void indices_of_multiplications(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_of_polynomials),
-        cmocka_unit_test(every_plan),
-        cmocka_unit_test(every_small_size),
-        cmocka_unit_test(only_the_first_pass_multiplies),
-        cmocka_unit_test(every_transform),
-        cmocka_unit_test(splits_of_transforms),
-        cmocka_unit_test(every_multiplication),
-        cmocka_unit_test(every_multiple),
-        cmocka_unit_test(indices_of_multiplications),
+        cmocka_unit_test(plans_of_polynomials), cmocka_unit_test(every_plan),
+        cmocka_unit_test(every_small_size),     cmocka_unit_test(only_the_first_pass_multiplies),
+        cmocka_unit_test(every_transform),      cmocka_unit_test(splits_of_transforms),
+        cmocka_unit_test(small_transforms),     cmocka_unit_test(every_multiplication),
+        cmocka_unit_test(every_multiple),       cmocka_unit_test(indices_of_multiplications),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }

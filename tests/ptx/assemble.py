@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """assemble.py PTXAS TABLE: assembles every kernel of TABLE (ptx.c of cmake/ptx.cmake) for the GPUs that
-there are, and fails if ptxas does, or if a kernel that has to be fast keeps registers
-in memory. Those are assembled for every GPU, the others for the oldest and for a recent one; where
+there are, and fails if ptxas does, or if a kernel that has to be fast keeps registers in memory.
+Kernels that can await the launches before them are also assembled with that, as src/device/cuda/kernel.c
+makes them. Those are assembled for every GPU, the others for the oldest and for a recent one; where
 the operation decides what a kernel contains, for several.
 """
 import concurrent.futures
@@ -15,19 +16,27 @@ import tempfile
 GPUS = ("70", "75", "80", "86", "89", "90")
 FEW = ("70", "90")
 # The operations to try of a family: those of GX__OP_LIST and after it, in src/op/op.h.
-OPS = {"LINEAR": (1, 2, 4, 64), "MUL": (3, 5, 8), "DOT": (12,), "NTT": (13, 69, 70, 71), "MSM_ADD": (76,),
+OPS = {"LINEAR": (1, 2, 4, 64), "MUL": (3, 5, 8), "DOT": (12,), "NTT": (13, 69, 70, 71),
+       "NTT_SMALL": (13, 69, 70, 71), "MSM_ADD": (76,),
        "INVERT_UP": (6,), "INVERT_TOP": (7,), "INVERT_DOWN": (7,), "SUM": (11,), "NTT_TABLE": (67,),
        "SCAN": (14, 15, 18, 19), "PERMUTE": (20, 21), "MSM_SORT": (72, 73, 74, 75), "MSM_SUM": (77, 78),
        "MSM_ADD_2": (76,), "MSM_SUM_2": (77, 78), "WORDS": (1, 3), "COPY": (65,)}
-FAST = ("LINEAR", "MUL", "DOT", "NTT", "MSM_ADD")
+FAST = ("LINEAR", "MUL", "DOT", "NTT", "NTT_SMALL", "MSM_ADD")
 # Registers that an invocation may have, so that as many workgroups run at once as the kernel needs.
-MOST = {"MSM_ADD": 168, "NTT": 96}
+MOST = {"MSM_ADD": 168, "NTT": 96, "NTT_SMALL": 80}
 
 
-def assemble(ptxas, family, field, text, op, gpu, folder):
-    name = "%s of %s for operation %d on sm_%s" % (family, field, op, gpu)
+AWAIT = "GX_PTX_AWAIT"
+AWAITS = {AWAIT: "griddepcontrol.wait; griddepcontrol.launch_dependents;", ".version 6.0": ".version 7.8",
+          ".target sm_70": ".target sm_90"}
+
+
+def assemble(ptxas, family, field, text, op, gpu, awaits, folder):
+    name = "%s of %s for operation %d on sm_%s%s" % (family, field, op, gpu, ", awaiting others" * awaits)
+    for word, put in AWAITS.items() if awaits else ((AWAIT, ""),):
+        text = text.replace(word, put)
     text = text.replace("GX_PTX_OP", str(op)).replace("GX_PTX_CHECK", "1").replace("GX_PTX_REPEAT", "1")
-    file = os.path.join(folder, "%s-%s-%d-%s.ptx" % (family, field, op, gpu))
+    file = os.path.join(folder, "%s-%s-%d-%s-%d.ptx" % (family, field, op, gpu, awaits))
     with open(file, "w", encoding="ascii") as f:
         f.write(text)
     run = subprocess.run([ptxas, "-v", "-arch=sm_" + gpu, file, "-o", file + ".cubin"],
@@ -74,7 +83,8 @@ def main():
         for family, field, text in read(table):
             for gpu in GPUS if family in FAST else FEW:
                 for op in OPS[family]:
-                    jobs.append(pool.submit(assemble, ptxas, family, field, text, op, gpu, folder))
+                    for awaits in (False, True) if AWAIT in text and int(gpu) >= 90 else (False,):
+                        jobs.append(pool.submit(assemble, ptxas, family, field, text, op, gpu, awaits, folder))
         for job in jobs:
             problems += job.result()
     for problem in problems:

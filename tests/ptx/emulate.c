@@ -20,7 +20,7 @@ static struct {
     struct gx_thread thread[THREADS_MAX];
     uint8_t *stacks;
     uint32_t running;
-    enum { NEW, WAITING, ENDED } state[THREADS_MAX];
+    enum { NEW, AT_BARRIER, AT_WARP_BARRIER, ENDED } state[THREADS_MAX];
     uint32_t voted[THREADS_MAX];
 } block;
 
@@ -33,7 +33,14 @@ static void run_thread(void)
 
 void gx__barrier(void)
 {
-    block.state[block.running] = WAITING;
+    block.state[block.running] = AT_BARRIER;
+    if (!_setjmp(block.at[block.running]))
+        _longjmp(block.scheduler, 1);
+}
+
+void gx__warp_barrier(void)
+{
+    block.state[block.running] = AT_WARP_BARRIER;
     if (!_setjmp(block.at[block.running]))
         _longjmp(block.scheduler, 1);
 }
@@ -43,10 +50,10 @@ uint32_t gx__ballot(uint32_t x)
     const uint32_t *warp = block.voted + block.running / 32 * 32;
     uint32_t those = 0;
     block.voted[block.running] = x != 0;
-    gx__barrier();
+    gx__warp_barrier();
     for (int i = 0; i < 32; i++)
         those |= warp[i] << i;
-    gx__barrier();
+    gx__warp_barrier();
     return those;
 }
 
@@ -59,6 +66,24 @@ static void take_turn(uint32_t t)
         swapcontext(&block.start, &block.begin[t]);
     else
         _longjmp(block.at[t], 1);
+}
+
+/* A warp runs as far as it can alone: what another one has to do first would be missing. Returns
+ * how many of its threads have not ended. */
+static uint32_t run_warp(uint32_t first, uint32_t end)
+{
+    volatile uint32_t left, again;
+    do {
+        left = again = 0;
+        for (volatile uint32_t t = first; t < end; t++)
+            if (block.state[t] != ENDED) {
+                take_turn(t);
+                left += block.state[t] != ENDED;
+                again += block.state[t] == AT_WARP_BARRIER;
+            }
+        assert(!again || again == left);
+    } while (again);
+    return left;
 }
 
 /* A barrier counts threads that have ended as waiting, as GPUs do. */
@@ -79,11 +104,8 @@ static void run_block(const struct gx_thread *like, uint32_t threads, int barrie
     }
     for (volatile uint32_t left = barriers ? threads : 0; left;) {
         left = 0;
-        for (volatile uint32_t t = 0; t < threads; t++)
-            if (block.state[t] != ENDED) {
-                take_turn(t);
-                left += block.state[t] != ENDED;
-            }
+        for (volatile uint32_t t = 0; t < threads; t += 32)
+            left += run_warp(t, threads - t < 32 ? threads : t + 32);
     }
 }
 
@@ -107,12 +129,37 @@ void gx__emulate(struct gx_emulated kernel, uint8_t *args, uint32_t x, uint32_t 
                       threads, kernel.barriers);
 }
 
+static int begins(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+/* At one of the words for kernels that await the launches before them: steps over it, and over what
+ * is in its place in a text that does, or in one that does not. */
+static int step_over(const char **template, const char **text, int awaits)
+{
+    static const char *const words[3][3] = {
+        {GX_PTX_AWAIT, "", "griddepcontrol.wait; griddepcontrol.launch_dependents;"},
+        {GX_PTX_VERSION, ".version 6.0", ".version 7.8"},
+        {GX_PTX_TARGET, ".target sm_70", ".target sm_90"}};
+    for (int i = 0; i < 3; i++)
+        if (begins(*template, words[i][0]) && begins(*text, words[i][1 + awaits])) {
+            *template += strlen(words[i][0]);
+            *text += strlen(words[i][1 + awaits]);
+            return 1;
+        }
+    return 0;
+}
+
 /* Whether text is the template with a number for each word; the same number wherever it is. */
 static int fits(const char *template, const char *text, uint32_t value[3])
 {
     static const char *const words[3] = {GX_PTX_OP, GX_PTX_CHECK, GX_PTX_REPEAT};
+    const int awaits = strstr(text, "griddepcontrol") != NULL;
     int known[3] = {0};
     while (*template) {
+        if ((*template == 'G' || *template == '.') && step_over(&template, &text, awaits))
+            continue;
         int w = -1;
         for (int i = 0; i < 3 && *template == 'G'; i++)
             if (!strncmp(template, words[i], strlen(words[i])))

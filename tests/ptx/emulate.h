@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs kernels that ptx_to_c.py translated: the threads of a block take turns, each until it ends
- * or waits at a barrier; blocks run one after the other.
+ * Runs kernels that ptx_to_c.py translated: the threads of a warp take turns, each until it ends or
+ * waits at a barrier; warps of a block, until they wait for each other; blocks run one after the
+ * other.
  */
 #ifndef GX_TEST_PTX_EMULATE_H
 #define GX_TEST_PTX_EMULATE_H
@@ -22,7 +23,8 @@ struct gx_emulated {
 
 /* Of a kernel: ends the turn of this thread. */
 void gx__barrier(void);
-/* The same twice; one bit for each thread of the warp whose x is not 0. */
+void gx__warp_barrier(void);
+/* The latter twice; one bit for each thread of the warp whose x is not 0. */
 uint32_t gx__ballot(uint32_t x);
 /* x of that thread of the warp. */
 uint32_t gx__shuffle(uint32_t x, uint32_t lane);

@@ -35,8 +35,8 @@ fn scalar_bits(i: u32, first: u32, count: u32, end: u32) -> u32 {
     return bits & ((1u << some) - 1u);
 }
 
-// Bit 31 of a digit is the sign. From the lowest digit on, because what is above half of its range
-// is carried to the next. Digits `rows` apart are in the same window.
+// From the lowest digit on, because what is above half of its range is carried to the next. Digits
+// `rows` apart are in the same window.
 @compute @workgroup_size(${WORKGROUP})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
@@ -60,9 +60,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let digit = scalar_bits(i, k * window_bits(), window_bits(), push.stage1 & 0xffffu) + carry;
         carry = u32(digit > half_range);
         if w >= first_window() && w < first_window() + windows() {
-            let negative = (2u * half_range - digit) | (1u << 31u);
-            store_word_out(((w - first_window()) * push.n + i) * parts + part,
-                           select(digit, negative, carry != 0u));
+            let at = 2u * (((w - first_window()) * push.n + i) * parts + part);
+            let point = (i * parts + part) * (push.stage0 >> ${MSM_STRIDE}u);
+            store_word_out(at, select(digit, 2u * half_range - digit, carry != 0u));
+            store_word_out(at + 1u, (point << 1u) | carry);
         }
         w++;
         if w == rows {
@@ -79,13 +80,8 @@ fn tiles() -> u32 { return (push.n + TILE - 1u) / TILE; }
 
 // Entry i of window w.
 fn entry(w: u32, i: u32) -> vec2<u32> {
-    let at = w * push.n + i;
-    if (push.stage0 & ${MSM_DIGITS}u) == 0u {
-        return vec2<u32>(load_word_a(2u * at), load_word_a(2u * at + 1u));
-    }
-    let digit = load_word_a(at);
-    let point = i * (push.stage0 >> ${MSM_STRIDE}u);
-    return vec2<u32>(digit & 0x7fffffffu, (point << 1u) | (digit >> 31u));
+    let at = 2u * (w * push.n + i);
+    return vec2<u32>(load_word_a(at), load_word_a(at + 1u));
 }
 
 // Where the count of a window's bin and tile is, and of all its tiles.
