@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A kernel of your own: multiply-add in the field of the Mersenne prime 2^31 - 1, as a C function,
- * in WGSL, and in SPIR-V if its file is given. Runs it on every device that it has a kernel for,
- * and then where the library chooses. doc/kernels.md explains.
+ * in WGSL, and in SPIR-V and PTX if their files are given. Runs it on every device that it has a
+ * kernel for, and then where the library chooses. doc/kernels.md explains.
  *
  *   glslc --target-env=vulkan1.2 -O kernel.comp -o kernel.spv
+ *   clang -O --cuda-device-only --offload-arch=sm_70 -nogpuinc -nogpulib -S kernel.cu -o kernel.ptx
  *   cc -std=c11 kernel.c $(pkg-config --cflags --libs gpuexec) -o kernel
- *   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./kernel kernel.spv
+ *   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./kernel kernel.spv kernel.ptx
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,11 +62,12 @@ static const char wgsl[] =
     "}\n";
 
 static uint32_t spirv[4096];
+static char ptx[16384]; /* as text, which ends with a 0 */
 
-static size_t read_spirv(const char *path)
+static size_t read_file(const char *path, void *to, size_t size)
 {
     FILE *f = fopen(path, "rb");
-    size_t bytes = f ? fread(spirv, 1, sizeof spirv, f) : 0;
+    size_t bytes = f ? fread(to, 1, size, f) : 0;
     if (f)
         fclose(f);
     return bytes;
@@ -108,14 +110,17 @@ int main(int argc, char **argv)
     desc.group_elems = 64;
     desc.fn = on_cpu;
     desc.wgsl = wgsl;
-    desc.spirv_bytes = argc > 1 ? read_spirv(argv[1]) : 0;
+    desc.spirv_bytes = argc > 1 ? read_file(argv[1], spirv, sizeof spirv) : 0;
     desc.spirv = desc.spirv_bytes ? spirv : NULL;
+    desc.ptx = argc > 2 && read_file(argv[2], ptx, sizeof ptx - 1) ? ptx : NULL;
+    desc.ptx_block[0] = 64;
     if (gx_open(NULL, &ctx) != GX_OK || gx_op_register(ctx, &desc, &op) != GX_OK ||
         gx_devices(ctx, devices, &count) != GX_OK)
         goto end;
     for (size_t i = 0; i < count && i < DEVICES; i++) {
         int known = devices[i].kind == GX_DEVICE_CPU || devices[i].kind == GX_DEVICE_WEBGPU ||
-                    (devices[i].kind == GX_DEVICE_VULKAN && desc.spirv);
+                    (devices[i].kind == GX_DEVICE_VULKAN && desc.spirv) ||
+                    (devices[i].kind == GX_DEVICE_CUDA && desc.ptx);
         if (!known || !devices[i].usable)
             continue;
         if (!run(ctx, op, devices[i].name))

@@ -9,12 +9,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/domain.h"
@@ -658,9 +658,7 @@ static void measure_all(struct calibration *c)
 
 static size_t memory_limit(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    uint64_t all = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
-    uint64_t each = all / MEMORY_PART / ARRAYS;
+    uint64_t each = gx__os_memory() / MEMORY_PART / ARRAYS;
     return each && each < SIZE_MAX / 2 / ARRAYS ? (size_t)each : SIZE_MAX / 2 / ARRAYS;
 }
 
@@ -682,7 +680,7 @@ gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devi
     struct calibration *c = gx__alloc(&instance->config.allocator, sizeof *c);
     if (!c)
         return GX_ERR_OUT_OF_MEMORY;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     c->instance = instance;
     c->settings = settings;

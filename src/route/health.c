@@ -44,6 +44,11 @@ bool gx__health_usable(const struct gx_device_slot *slot)
     return !gx__health_retry_ns(slot) && !atomic_load(&slot->condition.testing);
 }
 
+bool gx__health_unfit(const struct gx_device_slot *slot)
+{
+    return state_of(slot) == GX_HEALTH_RESTING && atomic_load(&slot->condition.unfit);
+}
+
 bool gx__health_trusted(const struct gx_device_slot *slot)
 {
     return atomic_load_explicit(&slot->condition.good, memory_order_relaxed) >= GX_TRUST_JOBS;
@@ -124,7 +129,7 @@ void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs)
 
 static gx_status test(struct gx_engine *engine, char *message, size_t message_size)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     gx_status s = gx__self_test(engine, message, message_size);
     gx__float_env_restore(&caller);
@@ -143,6 +148,7 @@ static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *s
     }
     if (s != GX_OK) {
         bool wrong = state_of(slot) == GX_HEALTH_QUARANTINED;
+        atomic_store(&slot->condition.unfit, true);
         gx__count(&slot->failures, 1);
         rest(slot, state_of(slot), wrong ? QUARANTINE_NS : REST_NS,
              wrong ? QUARANTINE_MAX_NS : REST_MAX_NS);
@@ -151,6 +157,7 @@ static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *s
         return s;
     }
     gx__count(&slot->readmissions, 1);
+    atomic_store(&slot->condition.unfit, false);
     atomic_store(&slot->condition.good, 0);
     atomic_store_explicit(&slot->condition.state, GX_HEALTH_GOOD, memory_order_release);
     gx__log(slots->instance, GX_LOG_INFO, "device '%s' has passed its self-test and is used again",
@@ -173,8 +180,10 @@ gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot 
         gx_status s = gx__slot_open(slots, slot->name, engine, message, message_size);
         if (s == GX_OK)
             atomic_compare_exchange_strong(&c->state, &state, GX_HEALTH_GOOD);
-        else
+        else {
+            atomic_store(&c->unfit, true);
             gx__health_failed(slots, slot, NULL, s);
+        }
         return s;
     }
     gx_status s = GX_ERR_NO_DEVICE;

@@ -27,6 +27,10 @@ extern _Atomic uint64_t gx__health_skip_ns;
  * no lock. */
 bool gx__health_usable(const struct gx_device_slot *slot);
 
+/* Whether it rests because it could not be opened, or failed its self-test. Its GPU may work under
+ * another name. */
+bool gx__health_unfit(const struct gx_device_slot *slot);
+
 /* Whether fewer of its results need to be verified. */
 bool gx__health_trusted(const struct gx_device_slot *slot);
 

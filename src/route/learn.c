@@ -224,7 +224,7 @@ uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *hos
     struct gx_kind_stats *kind_stats = gx__kind_stats(host, &kind);
     uint32_t small = atomic_load_explicit(&kind_stats->small, memory_order_acquire);
     if (!small) {
-        fenv_t caller;
+        struct gx_float_env caller;
         gx__float_env_default(&caller);
         small = find_limits(router, host, &kind);
         gx__float_env_restore(&caller);

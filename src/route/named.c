@@ -69,7 +69,7 @@ void gx__report_one(const struct gx_engine *engine, const gx_job *job, gx_path p
     gx_candidate *c = &r->candidate[0];
     *c = (gx_candidate){0};
     struct gx_prediction p;
-    fenv_t caller;
+    struct gx_float_env caller;
     if (!r->reason) /* not run */
         return;
     r->candidates = 1;
@@ -103,7 +103,7 @@ static uint64_t elements_of(const gx_job *jobs, size_t count)
 
 static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, uint64_t ns)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     gx__learn(engine->instance, engine->slot, batch->jobs, batch->count, batch->path, ns, false);
     gx__float_env_restore(&caller);
@@ -116,7 +116,7 @@ static uint64_t predict_batch(struct gx_engine *engine, const struct gx_batch *b
 {
     struct gx_device_slot *slot = engine->slot;
     struct gx_prediction p = {0};
-    fenv_t caller;
+    struct gx_float_env caller;
     if (elements < TIMED_ELEMS)
         return 0;
     struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, slot->host);

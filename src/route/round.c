@@ -97,33 +97,18 @@ static bool has_chip(const struct gx_workspace *ws, uint32_t chip)
     return false;
 }
 
-static struct gx_device_slot *slot_of(struct gx_router *router, struct gx_standby *standby)
+/* Adds the first other device of the candidate's GPU that has kernels for the jobs, because the
+ * candidate has none or cannot be opened. */
+static void enter_standby(struct gx_workspace *ws, struct gx_call *call,
+                          const struct gx_device_slot *candidate, const gx_job *jobs, size_t count)
 {
-    char message[GX_MESSAGE_BYTES];
-    struct gx_device_slot *slot = atomic_load(&standby->slot);
-    if (slot ||
-        gx__slot_get(&router->slots, standby->name, &slot, message, sizeof message) != GX_OK)
-        return slot;
-    atomic_store(&slot->chip, standby->chip);
-    atomic_store(&standby->slot, slot);
-    return slot;
-}
-
-/* lacking: bits of the GPUs whose own devices have no kernels for the jobs. Adds the first other
- * device of each that has. */
-static void enter_standbys(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
-                           size_t count, uint64_t lacking)
-{
-    struct gx_router *router = ws->router;
-    for (size_t i = 0; i < router->standbys && lacking; i++) {
-        struct gx_standby *standby = &router->standby[i];
-        struct gx_device_slot *slot = NULL;
-        bool unsupported;
-        if (lacking >> standby->chip & 1 && !has_chip(ws, standby->chip) &&
-            ws->candidates < GX_CANDIDATES_MAX)
-            slot = slot_of(router, standby);
-        if (slot)
-            enter_one(ws, call, slot, jobs, count, &unsupported);
+    size_t at = 0;
+    bool unsupported;
+    while (!has_chip(ws, candidate->chip)) {
+        struct gx_device_slot *slot = gx__router_standby(ws->router, candidate, call->message, &at);
+        if (!slot)
+            return;
+        enter_one(ws, call, slot, jobs, count, &unsupported);
     }
 }
 
@@ -131,7 +116,6 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const 
                            size_t count)
 {
     gx_status unsupported = GX_OK;
-    uint64_t lacking = 0;
     struct gx_router *router = ws->router;
     char *message = call->message;
     const size_t size = sizeof call->message;
@@ -149,12 +133,10 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const 
         struct gx_device_slot *slot = router->candidate[i];
         bool lacks;
         enter_one(ws, call, slot, jobs, count, &lacks);
-        if (!lacks)
-            continue;
-        unsupported = GX_ERR_UNSUPPORTED;
-        lacking |= slot->chip ? (uint64_t)1 << slot->chip : 0;
+        unsupported = lacks ? GX_ERR_UNSUPPORTED : unsupported;
+        if (lacks || gx__health_unfit(slot))
+            enter_standby(ws, call, slot, jobs, count);
     }
-    enter_standbys(ws, call, jobs, count, lacking);
     if (!ws->candidates && call->policy == GX_POLICY_GPU) {
         if (!message[0])
             gx__router_no_gpu(message, size);

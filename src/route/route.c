@@ -137,7 +137,7 @@ gx_status gx__router_candidates(struct gx_router *router, char *message, size_t 
 {
     gx_status s = GX_OK;
     if (!atomic_load_explicit(&router->listed, memory_order_acquire)) {
-        fenv_t caller;
+        struct gx_float_env caller;
         gx__float_env_default(&caller);
         pthread_mutex_lock(&router->lock);
         if (!router->listed) {
@@ -151,6 +151,30 @@ gx_status gx__router_candidates(struct gx_router *router, char *message, size_t 
         gx__float_env_restore(&caller);
     }
     return s;
+}
+
+struct gx_device_slot *gx__router_standby(struct gx_router *router,
+                                          const struct gx_device_slot *candidate, const char *why,
+                                          size_t *at)
+{
+    char message[GX_MESSAGE_BYTES];
+    while (*at < router->standbys && candidate->chip) {
+        struct gx_standby *standby = &router->standby[(*at)++];
+        struct gx_device_slot *slot = atomic_load(&standby->slot);
+        if (standby->chip != candidate->chip)
+            continue;
+        if (slot)
+            return slot;
+        if (gx__slot_get(&router->slots, standby->name, &slot, message, sizeof message) != GX_OK)
+            continue;
+        gx__log(router->slots.instance, gx__health_unfit(candidate) ? GX_LOG_WARNING : GX_LOG_INFO,
+                "device '%s' is used in place of '%s', the same GPU: %s", slot->name,
+                candidate->name, why[0] ? why : "it rests");
+        atomic_store(&slot->chip, standby->chip);
+        atomic_store(&standby->slot, slot);
+        return slot;
+    }
+    return NULL;
 }
 
 bool gx__is_routed(const struct gx_router *router, const char *device, gx_policy *policy)
@@ -181,13 +205,21 @@ gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **
     gx_status s = gx__router_candidates(router, message, message_size);
     if (s != GX_OK)
         return s;
-    gx__router_no_gpu(message, message_size);
+    message[0] = 0;
     s = GX_ERR_NO_DEVICE;
     for (size_t i = 0; i < router->candidates && s != GX_OK; i++) {
         struct gx_device_slot *slot = router->candidate[i];
-        if (!slot->host && gx__health_usable(slot))
-            s = gx__health_enter(&router->slots, slot, engine, message, message_size);
+        size_t at = 0;
+        while (slot && !slot->host && s != GX_OK) {
+            if (gx__health_usable(slot))
+                s = gx__health_enter(&router->slots, slot, engine, message, message_size);
+            slot = gx__health_unfit(router->candidate[i])
+                       ? gx__router_standby(router, router->candidate[i], message, &at)
+                       : NULL;
+        }
     }
+    if (s != GX_OK && !message[0])
+        gx__router_no_gpu(message, message_size);
     return s;
 }
 
@@ -343,7 +375,7 @@ void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct
                            .submit_ns = batch->submit_ns,
                            .queued_ns = batch->queued_ns,
                            .cancel = batch->cancel};
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     batch->status = run_any(router, &call, engine);
     gx__float_env_restore(&caller);
@@ -390,7 +422,7 @@ gx_status gx__router_run(void *user, struct gx_call *call)
         gx__report_alone(host, call, 0, call->count);
         s = gx__take_result(call, &batch, 0);
     } else {
-        fenv_t caller;
+        struct gx_float_env caller;
         gx__float_env_default(&caller);
         s = run_any(router, call, NULL);
         gx__float_env_restore(&caller);
@@ -467,7 +499,7 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
                              bool routed, struct gx_proposal *p)
 {
     gx_status s;
-    fenv_t caller;
+    struct gx_float_env caller;
     *p = (struct gx_proposal){.ws = gx__workspace_take(router)};
     snprintf(call->message, sizeof call->message, "no memory to choose a device");
     if (!p->ws)
@@ -639,7 +671,7 @@ static gx_status calibrate(struct gx_router *router, const gx_calibration *setti
 gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
                                char *message, size_t message_size)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     gx_status s = gx__router_candidates(router, message, message_size);
     if (s == GX_OK)

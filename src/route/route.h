@@ -12,7 +12,8 @@
 struct gx_workspace;
 struct gx_helper;
 
-/* Another name of a GPU that is a candidate, for what the candidate has no kernel for. */
+/* Another name of a GPU that is a candidate, for what the candidate has no kernel for, and while it
+ * cannot be opened. */
 struct gx_standby {
     char name[sizeof((gx_device_info *)0)->name];
     uint32_t chip;
@@ -70,6 +71,12 @@ gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool 
 /* Lists the candidates. The first call looks for devices, and may block. On failure there are none,
  * and message says why. Any thread. */
 gx_status gx__router_candidates(struct gx_router *router, char *message, size_t message_size);
+
+/* Devices that can take the place of a candidate, one after the other: *at is 0 for the first;
+ * NULL: there are no more. `why`: what is wrong with the candidate, for the log. Any thread. */
+struct gx_device_slot *gx__router_standby(struct gx_router *router,
+                                          const struct gx_device_slot *candidate, const char *why,
+                                          size_t *at);
 
 /* The message if the policy requires a GPU and none is usable. */
 void gx__router_no_gpu(char *message, size_t message_size);

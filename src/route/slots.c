@@ -206,7 +206,7 @@ gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct 
     *engine = gx__slot_enter(find_slot(slots, name));
     if (*engine)
         return GX_OK;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     pthread_mutex_lock(&slots->lock);
     gx_status s = open_slot(slots, name, engine, message, message_size);
@@ -228,7 +228,7 @@ gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
                        struct gx_device_slot **slot, char *message, size_t message_size)
 {
     bool is_new;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     pthread_mutex_lock(&slots->lock);
     gx_status s = find_or_make_slot(slots, name, slot, &is_new, message, message_size);

@@ -19,6 +19,7 @@
 struct gx_condition {
     _Atomic gx_health state;
     atomic_bool testing;       /* a thread runs its self-test */
+    atomic_bool unfit;         /* the last attempt to open or test it failed */
     _Atomic uint64_t retry_at; /* end of the rest or quarantine, in ns */
     _Atomic uint64_t rest_ns;  /* length of the next one; 0: the shortest */
     _Atomic uint32_t good;     /* consecutive jobs done without a mismatch */

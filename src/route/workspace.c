@@ -117,7 +117,7 @@ static void *run_shards(void *user)
 {
     struct gx_helper *h = user;
     struct gx_router *router = h->router;
-    fenv_t inherited;
+    struct gx_float_env inherited;
     gx__float_env_default(&inherited);
     pthread_mutex_lock(&router->lock);
     while (!h->stop) {

@@ -73,8 +73,10 @@ static void open_device(bool validate)
     gx_config config = {0};
     if (!name)
         exit(77);
-    if (validate)
+    if (validate) {
         gxt_watch(&config);
+        config.validate = 1; /* in every leg: it is what looks */
+    }
     instance = (struct gx_instance){0};
     name_count = label_count = open_labels = 0;
     assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),

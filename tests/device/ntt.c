@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernels of transforms on GPUs, below exec/: every way to build them, on Vulkan and WebGPU,
- * against Horner's rule on GMP with the published roots of unity. The library's domain makes the
- * table, so that a wrong twiddle or root is found here too.
+ * The kernels of transforms on GPUs, below exec/: every way to build them, on Vulkan, WebGPU
+ * and CUDA, against Horner's rule on GMP with the published roots of unity. The library's domain
+ * makes the table, so that a wrong twiddle or root is found here too.
  */
 #include <stdio.h>
 
@@ -308,6 +308,16 @@ static void every_size(const struct gx_gpu_kernel *kernel, uint32_t largest, boo
     }
 }
 
+/* From the smallest to the largest, some of which are for another kernel than others. */
+static void every_order(const struct gx_gpu_kernel *kernel)
+{
+    static const uint32_t orders[] = {0, GX_NTT_REVERSED_IN, GX_NTT_REVERSED_OUT,
+                                      GX_NTT_REVERSED_IN | GX_NTT_REVERSED_OUT};
+    for (uint32_t log2_n = 0; log2_n <= LOG2_TABLE; log2_n++)
+        for (size_t i = 0; i < GXT_COUNT(orders); i++)
+            run_trial(&(struct trial){log2_n, 0, orders[i], 1, false, 0}, kernel);
+}
+
 /* In one pass and in two. */
 static void every_flag(const struct gx_gpu_kernel *kernel)
 {
@@ -363,6 +373,12 @@ static void try_variant(uint32_t variant, bool last)
 {
     bool all = field == GX_BLS12_381_FR && (variant == 0 || last) && !gxt_small();
     struct gx_gpu_kernel *kernel = build(variant, 128);
+    if (kernel->facts.small) {
+        every_order(kernel);
+        every_flag(kernel);
+        every_size(kernel, 13, all);
+        kernel->facts.small = 0; /* and with the other kernel alone */
+    }
     every_size(kernel, 13, all);
     run_trial(&(struct trial){11, 1, 0, 3, false, 2000}, kernel);
     run_trial(&(struct trial){11, 0, GX_NTT_COLUMNS, 3, true, 6000}, kernel);

@@ -19,8 +19,9 @@
 #define OBJECTS 32768
 #define MEMORY  ((size_t)1 << 30)
 #define CUBIN   "fake cubin: "
-#define COPIED  ((size_t)1 << 18) /* bytes of a copy, unless the test looks at all of it */
-#define PROBE   ((size_t)1 << 18) /* elements that only the device's measurement copies */
+#define AWAIT   "griddepcontrol.wait;" /* for GPUs of 9.0 */
+#define COPIED  ((size_t)1 << 18)      /* bytes of a copy, unless the test looks at all of it */
+#define PROBE   ((size_t)1 << 18)      /* elements that only the device's measurement copies */
 
 #define X(name, symbol, arguments) CUresult symbol arguments;
 CU_FUNCTIONS(X)
@@ -130,6 +131,13 @@ static CUresult end_one(const void *object, enum fake_kind kind, const void *mem
     return r;
 }
 
+/* The real one waits here for all work of the context. */
+static void note_wait(void)
+{
+    if (S.hold && !lost)
+        S.endless++;
+}
+
 static CUresult end_object(const void *object)
 {
     return end_one(object, FAKE_KINDS, NULL);
@@ -137,6 +145,7 @@ static CUresult end_object(const void *object)
 
 static CUresult end_memory(enum fake_kind kind, const void *memory)
 {
+    note_wait();
     return end_one(NULL, kind, memory);
 }
 
@@ -227,6 +236,8 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     BEGIN;
+    if (S.retain != CUDA_SUCCESS)
+        return S.retain;
     S.contexts++;
     *context = (CUcontext)((char *)&fake_cuda_state + device);
     return CUDA_SUCCESS;
@@ -238,6 +249,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     (void)device;
     if (--S.contexts)
         return CUDA_SUCCESS;
+    note_wait();
     for (size_t i = 0; i < OBJECTS; i++)
         if (objects[i]) {
             S.left += !lost;
@@ -395,13 +407,6 @@ CUresult cuStreamQuery(CUstream stream)
     return S.hold ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
-CUresult cuStreamSynchronize(CUstream stream)
-{
-    (void)stream;
-    note_call();
-    return lost;
-}
-
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
 {
     (void)stream;
@@ -489,6 +494,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t bytes,
     const char *text = data;
     uint32_t word[3];
     if (type != CU_JIT_INPUT_PTX || text[bytes - 1] || strstr(text, " GX_PTX_") ||
+        (strstr(text, AWAIT) && S.capability < 90) ||
         (strncmp(text, "fake", 4) != 0 && find_emulated(text, word) < 0))
         return CUDA_ERROR_INVALID_PTX;
     o->memory = malloc(sizeof CUBIN + bytes);
@@ -515,6 +521,8 @@ CUresult cuLinkDestroy(CUlinkState state)
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     BEGIN;
+    if (S.load != CUDA_SUCCESS)
+        return S.load;
     if (strncmp(image, CUBIN, strlen(CUBIN)) != 0)
         return CUDA_ERROR_INVALID_IMAGE;
     struct object *o = add(FAKE_MODULE);
@@ -526,6 +534,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 
 CUresult cuModuleUnload(CUmodule module)
 {
+    note_wait();
     return end_object(module);
 }
 
@@ -589,22 +598,16 @@ static CUresult emulate(const struct object *module, void *args, unsigned x, uns
 }
 
 /* Like the real one, a grid that is too small leaves elements alone. */
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                        CUstream stream, void **params, void **extra)
+static CUresult run(const struct object *module, const CUlaunchConfig *c, void **params)
 {
-    const struct object *module = (struct object *)function;
     const struct gx_ptx_args *args = params[0];
-    size_t threads = (size_t)grid_x * grid_y * grid_z * block_x * block_y * block_z;
+    size_t threads = (size_t)c->gridDimX * c->gridDimY * c->gridDimZ * c->blockDimX * c->blockDimY *
+                     c->blockDimZ;
     size_t n = args->push[0] < threads ? args->push[0] : threads;
-    (void)shared_bytes;
-    (void)stream;
-    (void)extra;
-    BEGIN;
     __atomic_fetch_add(&S.launches, 1, __ATOMIC_RELAXED);
     if (module->emulated >= 0)
-        return grid_z == 1 && block_y == 1 && block_z == 1
-                   ? emulate(module, params[0], grid_x, grid_y, block_x)
+        return c->gridDimZ == 1 && c->blockDimY == 1 && c->blockDimZ == 1
+                   ? emulate(module, params[0], c->gridDimX, c->gridDimY, c->blockDimX)
                    : CUDA_ERROR_INVALID_VALUE;
     if (strstr(module->memory, "copy"))
         run_copy(args, n);
@@ -613,4 +616,31 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     else if (strstr(module->memory, "own"))
         run_own(params[0], threads);
     return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **params, void **extra)
+{
+    const CUlaunchConfig config = {grid_x,  grid_y,       grid_z, block_x, block_y,
+                                   block_z, shared_bytes, stream, NULL,    0};
+    (void)extra;
+    BEGIN;
+    return run((struct object *)function, &config, params);
+}
+
+/* A kernel that does not wait for those before it may not begin before they end. */
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params,
+                          void **extra)
+{
+    const struct object *module = (struct object *)function;
+    (void)extra;
+    BEGIN;
+    if (config->numAttrs != 1 ||
+        config->attrs[0].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+        config->attrs[0].value.programmaticStreamSerializationAllowed != 1 ||
+        !strstr(module->memory, AWAIT))
+        return CUDA_ERROR_INVALID_VALUE;
+    __atomic_fetch_add(&S.early, 1, __ATOMIC_RELAXED);
+    return run(module, config, params);
 }

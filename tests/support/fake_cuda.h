@@ -23,19 +23,21 @@ enum fake_kind {
 struct fake_cuda {
     /* settings */
     int version, devices, capability;
-    CUresult init;      /* what cuInit returns */
+    CUresult init, retain,
+        load;           /* what cuInit, cuDevicePrimaryCtxRetain, cuModuleLoadData return */
     bool no_counters;   /* the device cannot write values in streams */
     unsigned fail_at;   /* the number of a call that can fail, from 1; 0: none */
     CUresult fail_with; /* if it means a lost device, all calls fail from then on */
     bool hold;          /* streams stand still until it is cleared */
     bool whole;         /* copies copy everything; otherwise no more than the test looks at */
     /* counters */
-    unsigned calls; /* that can fail */
-    unsigned every; /* calls, those that cannot fail included */
-    unsigned links, launches;
-    int contexts, current; /* retained, and pushed */
-    int live[FAKE_KINDS];  /* objects */
-    int left;              /* that were alive when a context that was not lost was released */
+    unsigned calls;                  /* that can fail */
+    unsigned every;                  /* calls, those that cannot fail included */
+    unsigned links, launches, early; /* the latter: of those, before others end */
+    int contexts, current;           /* retained, and pushed */
+    int live[FAKE_KINDS];            /* objects */
+    int endless;                     /* calls that would wait for a stream that stands still */
+    int left; /* that were alive when a context that was not lost was released */
 };
 
 #define FAKE_CUDA_SYMBOL "fake_cuda_state"

@@ -48,6 +48,7 @@ gx_status gx__cu_clock_start(struct cu_device *device, struct cu_cmd *cmd)
         s = gx__cu_status(device, device->fn->EventRecord(clock->event, clock->stream),
                           "cuEventRecord");
         clock->ns = s == GX_OK ? gx__now_ns() : 0;
+        clock->reached = false;
     }
     pthread_mutex_unlock(&clock->lock);
     return s;
@@ -58,13 +59,6 @@ static gx_status ask(struct cu_device *device, CUevent stamp, int64_t *after)
 {
     float ms = 0;
     CUresult r = device->fn->EventElapsedTime(&ms, device->clock.event, stamp);
-    if (r == CUDA_ERROR_NOT_READY) { /* the command was faster than the other stream */
-        gx_status s = gx__cu_status(device, device->fn->StreamSynchronize(device->clock.stream),
-                                    "cuStreamSynchronize");
-        if (s != GX_OK)
-            return s;
-        r = device->fn->EventElapsedTime(&ms, device->clock.event, stamp);
-    }
     *after = (int64_t)((double)ms * 1e6);
     return gx__cu_status(device, r, "cuEventElapsedTime");
 }
@@ -73,8 +67,10 @@ static gx_status ask_all(struct cu_device *device, const struct cu_cmd *cmd, int
                          uint32_t count)
 {
     struct cu_clock *clock = &device->clock;
-    gx_status s = GX_OK;
     pthread_mutex_lock(&clock->lock);
+    /* The command may have been faster than the clock's stream. */
+    gx_status s = clock->reached ? GX_OK : gx__cu_drain(device, clock->stream);
+    clock->reached = s == GX_OK;
     for (uint32_t i = 0; i < count && s == GX_OK; i++) {
         int64_t after = 0;
         s = ask(device, cmd->stamps[i], &after);

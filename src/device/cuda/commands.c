@@ -117,6 +117,7 @@ static void launch_pass(struct cu_cmd *cmd, const struct gx_dispatch *d, const s
     const struct cu_kernel *kernel = launch.pipeline;
     op->launch.function = kernel->function;
     memcpy(op->launch.block, kernel->block, sizeof op->launch.block);
+    op->launch.awaits = kernel->awaits;
     op->launch.x = launch.x;
     op->launch.y = launch.y;
     op->launch.z = launch.z;

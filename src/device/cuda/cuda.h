@@ -2,7 +2,8 @@
  *
  * Shared by the files of the CUDA device. One file per concern: library.c (finding the driver),
  * list.c (list of devices), device.c (open, close, errors), memory.c, commands.c (recording),
- * submit.c (queues and points), clock.c (times), kernel.c (modules), measure.c (speeds).
+ * submit.c (queues and points), hang.c (work that never ends), clock.c (times), kernel.c (modules),
+ * measure.c (speeds).
  */
 #ifndef GX_DEVICE_CUDA_CUDA_H
 #define GX_DEVICE_CUDA_CUDA_H
@@ -13,9 +14,10 @@
 
 #define CU_NAME        "cuda"
 #define CU_DEVICES_MAX 16
-#define CU_QUEUES      3  /* one per enum gx_queue */
-#define CU_BIND_ALIGN  16 /* of the widest access */
-#define CU_RING        64 /* events of a queue, where the host asks about them */
+#define CU_QUEUES      3               /* one per enum gx_queue */
+#define CU_STREAMS     (CU_QUEUES + 1) /* and that of the clock */
+#define CU_BIND_ALIGN  16              /* of the widest access */
+#define CU_RING        64              /* events of a queue, where the host asks about them */
 
 /* ---- library.c ---- */
 
@@ -68,7 +70,20 @@ struct cu_clock {
     pthread_mutex_t lock;
     CUstream stream; /* never busy, so that what it is given happens at once */
     CUevent event;
-    uint64_t ns; /* 0: never */
+    uint64_t ns;  /* when it was recorded; 0: never */
+    bool reached; /* is known to have happened */
+};
+
+/* What hang.c needs of a device whose work never ends, after it is closed. */
+struct cu_hold {
+    struct cu_hold *next;
+    struct cu_fn fn;
+    CUdevice handle;
+    CUuuid uuid;
+    /* set when the device is abandoned */
+    CUcontext context;
+    CUstream stream[CU_STREAMS];
+    bool closed; /* the device */
 };
 
 struct cu_cmd;
@@ -78,9 +93,10 @@ struct cu_device {
     const struct cu_loader *loader;
     const struct cu_fn *fn;
     const struct cu_listed *listed;
-    CUcontext context;   /* the device's primary one, which the CUDA runtime uses as well */
-    bool counts;         /* streams write counters; otherwise the host asks about events */
-    atomic_bool hung;    /* lost because work never ended: waiting for it would not end either */
+    CUcontext context; /* the device's primary one, which the CUDA runtime uses as well */
+    bool counts;       /* streams write counters; otherwise the host asks about events */
+    atomic_bool hung;  /* abandoned (hang.c): lost, and nothing of it is freed */
+    struct cu_hold *hold;
     uint64_t host_bytes; /* of the machine: an allocation beyond that only does harm */
 
     struct cu_queue queue[CU_QUEUES];
@@ -119,6 +135,17 @@ static inline gx_status gx__cu_status(struct cu_device *device, CUresult result,
 gx_status gx__cu_enter(struct cu_device *device);
 void gx__cu_leave(struct cu_device *device);
 
+/* ---- hang.c ---- */
+
+/* False: no memory. */
+bool gx__cu_hold_open(struct cu_device *device);
+/* The device is closed; hold is not NULL. */
+void gx__cu_hold_close(struct cu_device *device);
+/* Its work never ends. Any thread. */
+void gx__cu_abandon(struct cu_device *device);
+/* Whether work of an abandoned device still runs on the GPU. Does not wait. Any thread. */
+bool gx__cu_stuck(const CUuuid *gpu);
+
 /* ---- memory.c: the handle of a gx_mem is its device address ---- */
 
 static inline CUdeviceptr cu_address(const struct gx_binding *binding)
@@ -143,6 +170,7 @@ struct cu_kernel {
     CUmodule module;
     CUfunction function;
     uint32_t block[3];
+    bool awaits; /* the launches before it (kernel/ptx.h) */
 };
 
 /* The table of kernels; tests replace it. */
@@ -195,6 +223,7 @@ struct cu_op {
         struct {
             CUfunction function;
             uint32_t x, y, z, block[3];
+            bool awaits;
             union {
                 struct gx_ptx_args args;
                 struct cu_own_args own;
@@ -237,6 +266,18 @@ gx_status gx__cu_clock_start(struct cu_device *device, struct cu_cmd *cmd);
 void gx__cu_stamps_free(struct cu_device *device, struct cu_cmd *cmd);
 void gx__cu_stamp(struct gx_cmd *cmd, uint32_t slot);
 gx_status gx__cu_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+
+/* How long work may take that nobody waits for any more; after that it never ends. Tests change
+ * it. */
+#define CU_PATIENCE_NS 30000000000u
+extern _Atomic uint64_t gx__cu_patience_ns;
+/* Waits until the stream is idle, between enter and leave. If it never is, the device is abandoned
+ * and the status GX_ERR_DEVICE_LOST. */
+gx_status gx__cu_drain(struct cu_device *device, CUstream stream);
+/* gx__cu_enter for calls that free something, most of which wait for all work of the context. Waits
+ * for that of the device. False: it does not end, or other work on the GPU never does, so what was
+ * to be freed is left. */
+bool gx__cu_enter_idle(struct cu_device *device);
 
 /* Streams, their counters and events. */
 gx_status gx__cu_queues_open(struct cu_device *device);

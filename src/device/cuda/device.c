@@ -6,14 +6,16 @@
 #include "device/cuda/cuda.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/os.h"
 
 #define NOTHING_BYTES 256u
 /* Indices of words have 32 bits in places. */
-#define RANGE         (((uint64_t)1 << 34) - 1)
+#define RANGE (((uint64_t)1 << 34) - 1)
+/* Kernels read points by quads. */
+#define POINT_BYTES   (((uint64_t)1 << 36) - 1)
 #define GROUPS_MAX    2147483647u
 #define WORKGROUP_MAX 1024u
 
@@ -108,8 +110,8 @@ static bool has(const struct cu_device *device, int attribute)
 
 static uint64_t host_bytes(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    uint64_t bytes = gx__os_memory();
+    return bytes ? bytes : UINT64_MAX;
 }
 
 static void set_facts(struct cu_device *device)
@@ -126,19 +128,40 @@ static void set_facts(struct cu_device *device)
     facts->queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE) | GX_QUEUE_BIT(GX_QUEUE_UPLOAD) |
                     GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     if (has(device, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
-        facts->import_align = (size_t)sysconf(_SC_PAGESIZE);
+        facts->import_align = gx__os_page();
+    facts->point_bytes = POINT_BYTES;
     facts->memory = device->gpu.base->info.memory_bytes;
     facts->timestamps = true;
 }
 
 /* The primary context, so that memory of the caller's CUDA runtime has the same addresses here. One
- * that was lost stays so until everyone in this process has released it. */
+ * that was lost stays so until everyone in this process has released it. Nothing resets it, because
+ * that would end the memory of its other users too. */
 static gx_status retain(struct cu_device *device)
 {
+    if (gx__cu_stuck(&device->listed->uuid)) {
+        gx__log(device->gpu.base->instance, GX_LOG_WARNING,
+                "%s: not opened, because work that was given up still runs on the GPU: wait for "
+                "its end, or start the process again",
+                device->gpu.base->info.name);
+        return GX_ERR_TIMEOUT;
+    }
     CUresult r = device->fn->DevicePrimaryCtxRetain(&device->context, device->listed->handle);
     if (r != CUDA_SUCCESS)
         device->context = NULL;
     return gx__cu_status(device, r, "cuDevicePrimaryCtxRetain");
+}
+
+/* A driver that cannot load kernels is found here, not by the first job, so that another device of
+ * the GPU takes its place. One that has no memory for it now may have some later. */
+static gx_status try_kernel(struct cu_device *device)
+{
+    struct gx_kernel_key key = {.op = GX_OP_COPY};
+    struct gx_gpu *gpu = &device->gpu;
+    struct gx_gpu_kernel *copy = NULL;
+    gx_status s = gx__gpu_build(gpu, &key, gx__gpu_guess(gpu, GX_SHADER_COPY), &copy);
+    gx__free(cu_allocator(device), copy);
+    return s == GX_ERR_DEVICE || s == GX_ERR_DEVICE_LOST ? s : GX_OK;
 }
 
 static gx_status open_parts(struct cu_device *device)
@@ -153,6 +176,8 @@ static gx_status open_parts(struct cu_device *device)
     s = gx__cu_queues_open(device);
     if (s == GX_OK)
         s = gx__cu_mem_alloc(device->gpu.base, GX_MEM_DEVICE, NOTHING_BYTES, &device->gpu.nothing);
+    if (s == GX_OK)
+        s = try_kernel(device);
     return s == GX_OK ? gx__gpu_calibrate(&device->gpu) : s;
 }
 
@@ -185,7 +210,7 @@ static gx_status cuda_open(struct gx_device *base)
     pthread_mutex_init(&device->clock.lock, NULL);
     for (int q = 0; q < CU_QUEUES; q++)
         pthread_mutex_init(&device->queue[q].lock, NULL);
-    return open_parts(device);
+    return gx__cu_hold_open(device) ? open_parts(device) : GX_ERR_OUT_OF_MEMORY;
 }
 
 /* ---- close ---- */
@@ -197,7 +222,7 @@ static void release(struct cu_device *device)
     if (device->gpu.nothing.handle)
         gx__cu_mem_free(device->gpu.base, &device->gpu.nothing);
     gx__cu_queues_close(device);
-    if (!atomic_load(&device->hung)) /* otherwise it would wait */
+    if (!atomic_load(&device->hung)) /* otherwise hang.c does it */
         device->fn->DevicePrimaryCtxRelease(device->listed->handle);
 }
 
@@ -210,6 +235,8 @@ static void cuda_close(struct gx_device *base)
     gx__cu_commands_close(device);
     gx__gpu_close(&device->gpu);
     release(device);
+    if (device->hold)
+        gx__cu_hold_close(device);
     for (int q = 0; q < CU_QUEUES; q++)
         pthread_mutex_destroy(&device->queue[q].lock);
     pthread_mutex_destroy(&device->clock.lock);

@@ -61,6 +61,25 @@ enum {
     CUDA_ERROR_NOT_SUPPORTED = 801
 };
 
+/* How to launch, with attributes. */
+typedef struct CUlaunchAttribute_st {
+    int id; /* CUlaunchAttributeID */
+    union { /* CUlaunchAttributeValue */
+        char pad[64];
+        int programmaticStreamSerializationAllowed;
+        uint64_t align;
+    } value;
+} CUlaunchAttribute;
+typedef struct CUlaunchConfig_st {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+_Static_assert(sizeof(CUlaunchAttribute) == 72 && offsetof(CUlaunchAttribute, value) == 8,
+               "NVIDIA's cuda.h");
+
 /* CUdevice_attribute */
 enum {
     CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
@@ -124,7 +143,6 @@ enum { CU_JIT_INPUT_PTX = 1 };
     X(StreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                           \
     X(StreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                        \
     X(StreamQuery, cuStreamQuery, (CUstream stream))                                               \
-    X(StreamSynchronize, cuStreamSynchronize, (CUstream stream))                                   \
     X(StreamWaitEvent, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))        \
     X(EventCreate, cuEventCreate, (CUevent * event, unsigned flags))                               \
     X(EventDestroy, cuEventDestroy_v2, (CUevent event))                                            \
@@ -147,10 +165,12 @@ enum { CU_JIT_INPUT_PTX = 1 };
        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **params,  \
        void **extra))
 
-/* NULL if the driver lacks them: since CUDA 11.7. */
+/* NULL if the driver lacks them: since CUDA 11.7, 11.8. */
 #define CU_OPTIONAL_FUNCTIONS(X)                                                                   \
     X(StreamWriteValue64, cuStreamWriteValue64_v2,                                                 \
-      (CUstream stream, CUdeviceptr memory, uint64_t value, unsigned flags))
+      (CUstream stream, CUdeviceptr memory, uint64_t value, unsigned flags))                       \
+    X(LaunchKernelEx, cuLaunchKernelEx,                                                            \
+      (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))
 
 struct cu_fn {
 #define X(name, symbol, arguments) CUresult(*name) arguments;

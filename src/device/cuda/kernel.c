@@ -17,6 +17,7 @@
 #define LOG_BYTES         1024
 #define BLOCK_MAX         1024u /* of every device, like: */
 #define BLOCK_MAX_Z       64u
+#define AWAIT_CAPABILITY  90 /* has the instructions */
 
 struct cu_kernels gx__cu_kernels = {gx__ptx, &gx__ptx_count};
 
@@ -87,8 +88,11 @@ void gx__cu_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
                   struct gx_choice choice, struct gx_pass_facts *facts)
 {
     const struct gx_ptx *ptx = find(field, family, choice.variant);
+    const struct gx_ptx *small =
+        family == GX_SHADER_NTT ? find(field, GX_SHADER_NTT_SMALL, choice.variant) : NULL;
     (void)gpu;
     facts->each = ptx ? ptx->each : 1;
+    facts->small = small ? small->each : 0;
     facts->direct = GX_INVERSE_DIRECT_INT64;
 }
 
@@ -109,15 +113,33 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* If one of the words is here: its number, and its length. */
-static size_t word_at(const char *text, const struct gx_pipeline_key *key, uint32_t *number)
+/* What takes the place of the words. */
+struct filling {
+    char number[3][12];
+    const char *put[6];
+};
+
+static void fill(struct filling *f, const struct gx_pipeline_key *key, bool awaits)
 {
-    static const char *const words[] = {GX_PTX_OP, GX_PTX_CHECK, GX_PTX_REPEAT};
     const uint32_t numbers[] = {key->op, key->check, key->repeat};
+    for (int i = 0; i < 3; i++) {
+        snprintf(f->number[i], sizeof f->number[i], "%u", numbers[i]);
+        f->put[i] = f->number[i];
+    }
+    f->put[3] = awaits ? "griddepcontrol.wait; griddepcontrol.launch_dependents;" : "";
+    f->put[4] = awaits ? ".version 7.8" : GX_PTX_VERSION;
+    f->put[5] = awaits ? ".target sm_90" : GX_PTX_TARGET;
+}
+
+/* If one of the words is here: its length, and what takes its place. */
+static size_t word_at(const char *text, const struct filling *f, const char **put)
+{
+    static const char *const words[] = {GX_PTX_OP,    GX_PTX_CHECK,   GX_PTX_REPEAT,
+                                        GX_PTX_AWAIT, GX_PTX_VERSION, GX_PTX_TARGET};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);
         if (!strncmp(text, words[i], length) && !is_word(text[length])) {
-            *number = numbers[i];
+            *put = f->put[i];
             return length;
         }
     }
@@ -125,19 +147,13 @@ static size_t word_at(const char *text, const struct gx_pipeline_key *key, uint3
 }
 
 /* Returns the length of the result, of which at most `size` bytes are written, without a NUL. */
-static size_t complete(const char *text, const struct gx_pipeline_key *key, char *out, size_t size)
+static size_t complete(const char *text, const struct filling *f, char *out, size_t size)
 {
     size_t n = 0;
     bool inside = false; /* of a longer word */
     while (*text) {
-        char digits[16];
-        uint32_t number;
-        size_t length = inside ? 0 : word_at(text, key, &number), put = 1;
         const char *from = text;
-        if (length) {
-            put = (size_t)snprintf(digits, sizeof digits, "%u", number);
-            from = digits;
-        }
+        size_t length = inside ? 0 : word_at(text, f, &from), put = length ? strlen(from) : 1;
         for (size_t i = 0; i < put; i++, n++)
             if (n < size)
                 out[n] = from[i];
@@ -147,13 +163,13 @@ static size_t complete(const char *text, const struct gx_pipeline_key *key, char
     return n;
 }
 
-static char *completed(struct cu_device *device, const char *text,
-                       const struct gx_pipeline_key *key, size_t *length)
+static char *completed(struct cu_device *device, const char *text, const struct filling *f,
+                       size_t *length)
 {
-    *length = complete(text, key, NULL, 0);
+    *length = complete(text, f, NULL, 0);
     char *result = gx__alloc(cu_allocator(device), *length + 1);
     if (result)
-        complete(text, key, result, *length);
+        complete(text, f, result, *length);
     return result;
 }
 
@@ -281,21 +297,31 @@ static gx_status check_workgroup(struct cu_device *device, const struct gx_ptx *
     return GX_ERR_UNSUPPORTED;
 }
 
+/* Whether kernels can wait for the launches before them. */
+static bool can_await(const struct cu_device *device)
+{
+    return device->fn->LaunchKernelEx && device->listed->capability >= AWAIT_CAPABILITY;
+}
+
 gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline)
 {
     struct cu_device *device = cu_of_gpu(gpu);
     const struct gx_ptx *ptx =
         find((gx_field)key->field, (enum gx_shader_family)key->family, key->variant);
     struct source from = {.entry = GX_PTX_ENTRY};
+    struct filling words;
     gx_status s = ptx ? check_workgroup(device, ptx, key->workgroup) : GX_ERR_UNSUPPORTED;
     if (s != GX_OK)
         return s;
     struct cu_kernel *kernel = gx__alloc(cu_allocator(device), sizeof *kernel);
-    from.text = completed(device, ptx->text, key, &from.length);
+    bool awaits = can_await(device) && strstr(ptx->text, GX_PTX_AWAIT);
+    fill(&words, key, awaits);
+    from.text = completed(device, ptx->text, &words, &from.length);
     s = kernel && from.text ? make(device, &from, kernel) : GX_ERR_OUT_OF_MEMORY;
     gx__free(cu_allocator(device), from.text);
     if (s == GX_OK) {
         memcpy(kernel->block, (uint32_t[]){ptx->workgroup, 1, 1}, sizeof kernel->block);
+        kernel->awaits = awaits;
         *pipeline = kernel;
         return GX_OK;
     }
@@ -353,7 +379,7 @@ void gx__cu_drop(struct gx_gpu *gpu, void *pipeline)
 {
     struct cu_device *device = cu_of_gpu(gpu);
     struct cu_kernel *kernel = pipeline;
-    if (!atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+    if (gx__cu_enter_idle(device)) {
         device->fn->ModuleUnload(kernel->module);
         gx__cu_leave(device);
     }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finds the CUDA driver, libcuda.so.1, which NVIDIA's driver for the GPU installs. Anything missing
+ * Finds the CUDA driver, which NVIDIA's driver for the GPU installs. Anything missing
  * becomes one line that says so and what to do; the library works without it.
  */
 #include "device/cuda/cuda.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define USUAL_NAME     "libcuda.so.1"
+#include "base/os.h"
+
+#define USUAL_NAME     GX_OS_NAME("libcuda.so.1", "libcuda.dylib", "nvcuda.dll")
 #define VERSION_NEEDED 11000
 
 /* A child of a process that started the driver cannot start it again. */
@@ -19,7 +20,7 @@ static bool find_functions(void *library, struct cu_fn *fn, const char **missing
 {
     *missing = NULL;
 #define X(name, symbol, arguments)                                                                 \
-    fn->name = (CUresult(*) arguments)(void (*)(void))dlsym(library, #symbol);
+    fn->name = (CUresult(*) arguments)(void (*)(void))gx__os_symbol(library, #symbol);
     CU_FUNCTIONS(X)
     CU_OPTIONAL_FUNCTIONS(X)
 #undef X
@@ -73,8 +74,7 @@ bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *v
         snprintf(why, size, "no CUDA: a program linked with -static cannot load drivers");
         return false;
     }
-    /* It has threads and thread-local data: once loaded, it stays. */
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = gx__os_library(name);
     if (!library && asked)
         snprintf(why, size, "no CUDA: cannot load %.60s: correct GPUEXEC_CUDA_LIBRARY", name);
     else if (!library)
@@ -84,7 +84,5 @@ bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *v
                  missing);
     else
         return start(fn, version, why, size);
-    if (library)
-        dlclose(library);
     return false;
 }

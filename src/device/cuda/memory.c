@@ -191,12 +191,12 @@ uint64_t gx__cu_mem_address(struct gx_device *base, const struct gx_mem *mem)
     return (uint64_t)(uintptr_t)mem->handle;
 }
 
-/* The driver waits for all work before it frees memory; if that never ends, the memory is lost. */
+/* If work does not end, the memory is left allocated. */
 void gx__cu_mem_free(struct gx_device *base, struct gx_mem *mem)
 {
     struct cu_device *device = cu_of(base);
     bool ours = mem->handle && !(mem->imported && mem->kind == GX_MEM_DEVICE);
-    if (ours && !atomic_load(&device->hung) && gx__cu_enter(device) == GX_OK) {
+    if (ours && gx__cu_enter_idle(device)) {
         if (mem->kind == GX_MEM_DEVICE)
             device->fn->MemFree((CUdeviceptr)(uintptr_t)mem->handle);
         else if (mem->imported)

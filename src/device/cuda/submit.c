@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 /* Waking from a sleep takes a tenth of the time of many batches, which are done within this time
  * (see the Vulkan device). */
@@ -24,11 +25,11 @@
 /* A longer wait sleeps between polls for a fraction of the time it has already waited. */
 #define PAUSE_PART   16u
 #define PAUSE_MAX_NS 1000000u
-/* For a command recycled while it still runs; after this time it never ends. */
-#define ABANDON_NS 30000000000u
 
 #define IDLE_COMMANDS 32
 #define COUNTER_BYTES GX_CACHE_LINE /* one line for each counter */
+
+_Atomic uint64_t gx__cu_patience_ns = CU_PATIENCE_NS;
 
 /* ---- points ---- */
 
@@ -133,6 +134,44 @@ static gx_status wait_value(struct cu_device *device, struct cu_queue *queue, ui
     }
 }
 
+gx_status gx__cu_drain(struct cu_device *device, CUstream stream)
+{
+    uint64_t start = gx__now_ns();
+    for (;;) {
+        CUresult r = device->fn->StreamQuery(stream);
+        uint64_t waited = gx__now_ns() - start;
+        if (r != CUDA_ERROR_NOT_READY)
+            return gx__cu_status(device, r, "cuStreamQuery");
+        if (waited >= gx__cu_patience_ns) {
+            gx__cu_abandon(device);
+            return GX_ERR_DEVICE_LOST;
+        }
+        pause_after(waited);
+    }
+}
+
+static bool is_idle(struct cu_device *device)
+{
+    bool idle = !atomic_load(&device->hung) && !gx__cu_stuck(&device->listed->uuid);
+    for (int q = 0; q < CU_QUEUES && idle && gx__gpu_alive(&device->gpu) == GX_OK; q++) {
+        struct cu_queue *queue = &device->queue[q];
+        pthread_mutex_lock(&queue->lock);
+        uint64_t last = queue->submitted;
+        pthread_mutex_unlock(&queue->lock);
+        idle = wait_value(device, queue, last, gx__cu_patience_ns) != GX_ERR_TIMEOUT;
+        if (!idle)
+            gx__log(device->gpu.base->instance, GX_LOG_WARNING,
+                    "%s: work takes very long: what it may use is not freed",
+                    device->gpu.base->info.name);
+    }
+    return idle && !atomic_load(&device->hung);
+}
+
+bool gx__cu_enter_idle(struct cu_device *device)
+{
+    return is_idle(device) && gx__cu_enter(device) == GX_OK;
+}
+
 gx_status gx__cu_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
 {
     struct cu_device *device = cu_of(base);
@@ -204,6 +243,34 @@ static gx_status await(struct cu_device *device, enum gx_queue own,
     return s;
 }
 
+/* A kernel that awaits the launches before it may begin before they end. Whatever follows it waits
+ * for all of them, because all of its threads do. */
+static gx_status launch(struct cu_device *device, CUstream stream, struct cu_op *op)
+{
+    void *params[] = {&op->launch.args};
+    if (!op->launch.awaits)
+        return gx__cu_status(device,
+                             device->fn->LaunchKernel(op->launch.function, op->launch.x,
+                                                      op->launch.y, op->launch.z,
+                                                      op->launch.block[0], op->launch.block[1],
+                                                      op->launch.block[2], 0, stream, params, NULL),
+                             "cuLaunchKernel");
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value = {.programmaticStreamSerializationAllowed = 1}};
+    const CUlaunchConfig config = {.gridDimX = op->launch.x,
+                                   .gridDimY = op->launch.y,
+                                   .gridDimZ = op->launch.z,
+                                   .blockDimX = op->launch.block[0],
+                                   .blockDimY = op->launch.block[1],
+                                   .blockDimZ = op->launch.block[2],
+                                   .hStream = stream,
+                                   .attrs = &early,
+                                   .numAttrs = 1};
+    return gx__cu_status(device,
+                         device->fn->LaunchKernelEx(&config, op->launch.function, params, NULL),
+                         "cuLaunchKernelEx");
+}
+
 static gx_status replay(struct cu_device *device, const struct cu_cmd *cmd, struct cu_op *op)
 {
     CUstream stream = device->queue[cmd->queue].stream;
@@ -213,12 +280,7 @@ static gx_status replay(struct cu_device *device, const struct cu_cmd *cmd, stru
             device, device->fn->MemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes, stream),
             "cuMemcpyAsync");
     case CU_LAUNCH:
-        return gx__cu_status(
-            device,
-            device->fn->LaunchKernel(op->launch.function, op->launch.x, op->launch.y, op->launch.z,
-                                     op->launch.block[0], op->launch.block[1], op->launch.block[2],
-                                     0, stream, (void *[]){&op->launch.args}, NULL),
-            "cuLaunchKernel");
+        return launch(device, stream, op);
     case CU_STAMP:
         return gx__cu_status(device, device->fn->EventRecord(cmd->stamps[op->slot], stream),
                              "cuEventRecord");
@@ -254,9 +316,10 @@ static gx_status enqueue(struct cu_device *device, struct cu_cmd *cmd,
         return GX_OK;
     }
     /* What was begun uses memory that the caller frees next, so it has to end here. */
-    gx_status ended =
-        gx__cu_status(device, device->fn->StreamSynchronize(queue->stream), "cuStreamSynchronize");
-    return ended == GX_OK ? s : lose(device);
+    if (gx__cu_drain(device, queue->stream) != GX_OK)
+        return lose(device);
+    note_reached(queue, value);
+    return s;
 }
 
 gx_status gx__cu_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
@@ -296,10 +359,9 @@ static void finish(struct cu_device *device, struct cu_cmd *cmd)
 {
     if (!cmd->point || gx__gpu_alive(&device->gpu) != GX_OK)
         return;
-    if (wait_value(device, &device->queue[cmd->queue], cmd->point, ABANDON_NS) == GX_ERR_TIMEOUT) {
-        atomic_store(&device->hung, true); /* first: who sees that it is lost frees memory */
-        atomic_store(&device->gpu.lost, true);
-    }
+    if (wait_value(device, &device->queue[cmd->queue], cmd->point, gx__cu_patience_ns) ==
+        GX_ERR_TIMEOUT)
+        gx__cu_abandon(device);
 }
 
 void gx__cu_recycle(struct gx_cmd *base)
@@ -370,13 +432,10 @@ static void close_queue(struct cu_device *device, struct cu_queue *queue)
 
 void gx__cu_queues_close(struct cu_device *device)
 {
-    if (atomic_load(&device->hung) || gx__cu_enter(device) != GX_OK)
+    if (!gx__cu_enter_idle(device))
         return;
-    for (int q = 0; q < CU_QUEUES; q++) {
-        if (device->queue[q].stream)
-            device->fn->StreamSynchronize(device->queue[q].stream);
+    for (int q = 0; q < CU_QUEUES; q++)
         close_queue(device, &device->queue[q]);
-    }
     gx__cu_clock_close(device);
     gx__cu_leave(device);
     if (device->counters.handle)
