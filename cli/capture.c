@@ -5,7 +5,6 @@
  */
 #include "capture.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "cli.h"
@@ -27,8 +26,10 @@ static const function *table;
 static const function *find_table(void)
 {
     const function *found = NULL;
-    void *library = dlopen("librenderdoc.so", RTLD_NOW | RTLD_NOLOAD);
-    get_api_fn get = library ? (get_api_fn)(function)dlsym(library, "RENDERDOC_GetAPI") : NULL;
+    void *library =
+        gx__os_library_loaded(GX_OS_NAME("librenderdoc.so", "librenderdoc.dylib", "renderdoc.dll"));
+    get_api_fn get =
+        library ? (get_api_fn)(function)gx__os_symbol(library, "RENDERDOC_GetAPI") : NULL;
     if (!get || get(VERSION_1_0_0, &found) != 1)
         return NULL;
     return found;

@@ -51,9 +51,9 @@ bool check_data_make(check_data *d, gx_field field, size_t n, uint64_t seed)
 void check_data_free(check_data *d)
 {
     for (unsigned k = 0; k < 3; k++)
-        free(d->operand[k]);
-    free(d->expected);
-    free(d->got);
+        data_free(d->operand[k]);
+    data_free(d->expected);
+    data_free(d->got);
     *d = (check_data){0};
 }
 
@@ -242,7 +242,7 @@ static gx_status check_reduction(gx_ctx *ctx, const gx_job *job, check_result *r
     if (s == GX_OK && memcmp(job->out.host, expected, bytes) != 0)
         check_differs(result, job, 0, expected, job->out.host);
     result->compared = job->n;
-    free(terms);
+    data_free(terms);
     return s;
 }
 

@@ -90,7 +90,7 @@ static gx_status compare_sum(const checking *c, const gx_job *job)
         compare(c->result, c->curve, job, expected);
     else
         c->result->report.status = s;
-    free(multiples);
+    data_free(multiples);
     return s;
 }
 

@@ -167,7 +167,7 @@ static gx_status check_elements(const checking *c)
     }
     if (s == GX_OK)
         compare(c->result, job, from);
-    free(expected);
+    data_free(expected);
     return s;
 }
 
@@ -382,8 +382,8 @@ gx_status check_whole_op(gx_ctx *ctx, const char *device, gx_op op, const check_
         result->report.status = s;
     if (goes_on(s, &x))
         s = check_large_job(&x, op);
-    free(x.expected);
-    free(x.arrays.indices);
+    data_free(x.expected);
+    data_free(x.arrays.indices);
     gx_domain_destroy(&x.arrays.domain);
     return s;
 }

@@ -6,7 +6,11 @@
 #ifndef CHILD_H
 #define CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Whether this system can do it. If not, the work is done in this process. */
+bool child_exists(void);
 
 /* Runs `work` in a child and returns its exit code; `bytes` bytes of result come back. */
 int child_run(int (*work)(const void *argument, void *result), const void *argument, void *result,

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/os.h"
 #include "gpuexec.h"
 #include "args.h"
 #include "output.h"
@@ -42,10 +43,10 @@ extern const command cmd_serve, cmd_top;
 extern const char *cli_program;
 
 /* Prints "gpuexec: ..." and a newline to stderr, after hiding the progress bar. */
-void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_error(const char *format, ...) GX_PRINTF(1, 2);
 
 /* The same, plus a hint at the command's help. Returns EXIT_USAGE. */
-int cli_usage(const command *cmd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_usage(const command *cmd, const char *format, ...) GX_PRINTF(2, 3);
 
 /* Usage error for an operation that none of `fields` (bits of gx_field) has. Lists the operations
  * of the first field. */

@@ -197,7 +197,7 @@ const char *cli_named_device(const common_opts *common)
         return common->config.device;
     const gx_option *o;
     for (uint32_t i = 0; (o = gx_option_get(i)) != NULL; i++) {
-        const char *value = strcmp(o->name, "device") ? NULL : getenv(o->env);
+        const char *value = strcmp(o->name, "device") ? NULL : gx__os_env(o->env);
         if (value && *value)
             return value;
     }

@@ -4,7 +4,6 @@
  * produce text with one panel, text with one panel per machine, and a page.
  */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 #include "report/csv.h"
@@ -30,7 +29,7 @@ typedef struct inputs {
 static const char *split_label(const char *word, char *label, size_t size)
 {
     const char *equals = strchr(word, '=');
-    FILE *whole = equals ? fopen(word, "rb") : NULL;
+    FILE *whole = equals ? gx__os_fopen(word) : NULL;
     label[0] = 0;
     if (whole)
         fclose(whole);
@@ -43,9 +42,9 @@ static const char *split_label(const char *word, char *label, size_t size)
 /* Whether the output is one of the input scans, by whatever name. */
 static bool would_be_lost(const char *file)
 {
-    struct stat in, out;
-    if (!path || stat(file, &in) || stat(path, &out) || !S_ISREG(out.st_mode) ||
-        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+    struct gx_os_stat in, out;
+    if (!path || !gx__os_stat(file, true, &in) || !gx__os_stat(path, true, &out) ||
+        out.kind != GX_OS_FILE || !gx__os_same(&in, &out))
         return false;
     cli_error("-o %s would overwrite an input scan: choose another file", path);
     return true;
@@ -181,10 +180,11 @@ static int write_result(const merge *m, const result_kind *kind, output_format f
     file_writer w;
     FILE *out = writer_open(&w, path ? path : "-") ? writer_stream(&w) : NULL;
     bool whole = out && put_result(out, m, kind, format);
+    bool kept = out && writer_flush(&w);
     int rc = EXIT_FAILED;
-    if (w.fd >= 0 && !whole && !(out && ferror(out)))
+    if (w.fd >= 0 && !whole && (kept || !out))
         rc = cli_no_memory();
-    else if (whole && writer_commit(&w))
+    else if (kept && writer_commit(&w))
         rc = EXIT_DONE;
     else if (!w.closed_pipe)
         cli_error("%s", w.err);

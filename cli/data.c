@@ -10,20 +10,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "base/os.h"
 
 enum { LIMBS_MAX = ELEMENT_BYTES_MAX / 8, EDGES_MAX = 16 };
 
 void *data_alloc(size_t bytes)
 {
-    size_t huge = (size_t)2 << 20, align = bytes >= huge ? huge : 64;
-    if (bytes > SIZE_MAX - huge)
-        return NULL;
-    size_t whole = (bytes + align - 1) / align * align;
-    void *memory = aligned_alloc(align, whole ? whole : align);
-    if (memory && align == huge)
-        madvise(memory, whole, MADV_HUGEPAGE);
-    return memory;
+    return gx__os_alloc(bytes);
+}
+
+void data_free(void *memory)
+{
+    gx__os_free(memory);
 }
 
 /* splitmix64 */

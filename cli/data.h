@@ -18,6 +18,7 @@ enum { ELEMENT_BYTES_MAX = 48, POINT_BYTES_MAX = 288 };
 /* Memory for large arrays, in huge pages if available, so that all measurements use the same kind
  * of memory. NULL on failure. */
 void *data_alloc(size_t bytes);
+void data_free(void *memory);
 
 /* n random elements. u32: all values; f32: finite values of moderate size. */
 void data_random(gx_field field, void *out, size_t n, uint64_t seed);

@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "host.h"
 #include "check.h"
 #include "cli.h"
 #include "measure.h"
@@ -198,9 +197,9 @@ static int speed(const common_opts *common, unsigned threads)
     if (rc == EXIT_DONE)
         rc = race_all(&r);
     output_close(r.out);
-    free(r.a);
-    free(r.b);
-    free(r.result);
+    data_free(r.a);
+    data_free(r.b);
+    data_free(r.result);
     for (size_t all = 0; all < 2; all++) {
         rc = cli_close(&r.best[all], rc);
         rc = cli_close(&r.portable[all], rc);
@@ -240,9 +239,9 @@ static scan_opts short_scan_opts(void)
 /* Replaces only what an earlier demo left there. */
 static bool is_taken(void)
 {
-    struct stat st;
+    struct gx_os_stat st;
     const scan_opts opts = short_scan_opts();
-    bool scan = !lstat(scan_path, &st), page = !lstat(page_path, &st);
+    bool scan = gx__os_stat(scan_path, false, &st), page = gx__os_stat(page_path, false, &st);
     if (scan ? scan_is_like(scan_path, &opts) : !page)
         return false;
     cli_error("'%s' exists and was not written by a demo: choose another directory",
@@ -253,18 +252,18 @@ static bool is_taken(void)
 /* Checked before measuring, which takes seconds and would be wasted. */
 static int make_folder(void)
 {
-    struct stat st;
+    struct gx_os_stat st;
     snprintf(scan_path, sizeof scan_path, "%.400s/scan.csv", folder);
     snprintf(page_path, sizeof page_path, "%.400s/report.html", folder);
-    if (mkdir(folder, 0777) && errno != EEXIST) {
+    if (!host_make_folder(folder) && errno != EEXIST) {
         cli_error("cannot create the directory '%s': %s", folder, strerror(errno));
         return EXIT_FAILED;
     }
-    if (stat(folder, &st) || !S_ISDIR(st.st_mode)) {
+    if (!gx__os_stat(folder, true, &st) || st.kind != GX_OS_FOLDER) {
         cli_error("'%s' is not a directory: choose another", folder);
         return EXIT_FAILED;
     }
-    if (access(folder, W_OK | X_OK)) {
+    if (!host_may_write(folder)) {
         cli_error("cannot write to '%s': %s", folder, strerror(errno));
         return EXIT_FAILED;
     }
@@ -273,7 +272,7 @@ static int make_folder(void)
 
 static void say_path(const char *what, const char *path)
 {
-    char *whole = realpath(path, NULL);
+    char *whole = host_real_path(path);
     printf("%s: %s%s%s\n", what, style_bold(), whole ? whole : path, style_off());
     free(whole);
 }

@@ -6,11 +6,14 @@
 
 #include <inttypes.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/os.h"
+
+/* More is not read at once: Windows counts in 32 bits. */
+#define READ_MAX ((size_t)1 << 30)
 
 static bool not_whole(const element_reader *r, uint64_t bytes, char *err)
 {
@@ -27,17 +30,14 @@ static bool not_whole(const element_reader *r, uint64_t bytes, char *err)
 /* The length of a regular file, minus what has already been read from an inherited descriptor. */
 static bool learn_size(element_reader *r, char *err)
 {
-    struct stat st;
-    if (fstat(r->fd, &st)) {
+    if (!gx__os_stat_fd(r->fd, &r->is)) {
         snprintf(err, ELEMENTS_ERROR_SIZE, "cannot read %s: %s", r->name, strerror(errno));
         return false;
     }
-    r->device = st.st_dev;
-    r->inode = st.st_ino;
-    if (!S_ISREG(st.st_mode))
+    if (r->is.kind != GX_OS_FILE)
         return true;
     off_t at = lseek(r->fd, 0, SEEK_CUR);
-    uint64_t bytes = at < st.st_size ? (uint64_t)(st.st_size - (at > 0 ? at : 0)) : 0;
+    uint64_t from = at > 0 ? (uint64_t)at : 0, bytes = from < r->is.size ? r->is.size - from : 0;
     if (bytes % r->element_bytes)
         return not_whole(r, bytes, err);
     r->total = bytes / r->element_bytes;
@@ -70,7 +70,7 @@ bool reader_open_as(element_reader *r, const char *path, const char *unit, const
                     size_t bytes, char *err)
 {
     bool standard = !strcmp(path, "-");
-    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = standard ? STDIN_FILENO : gx__os_open(path, O_RDONLY, 0);
     if (fd < 0) {
         snprintf(err, ELEMENTS_ERROR_SIZE, "cannot open %s: %s", path, strerror(errno));
         *r = (element_reader){.fd = -1};
@@ -95,7 +95,8 @@ bool reader_read(element_reader *r, void *out, size_t max, size_t *got, char *er
     size_t want = max * r->element_bytes, have = 0;
     *got = 0;
     while (have < want) {
-        ssize_t n = read(r->fd, (char *)out + have, want - have);
+        size_t part = want - have < READ_MAX ? want - have : READ_MAX;
+        ssize_t n = read(r->fd, (char *)out + have, part);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {

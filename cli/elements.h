@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "base/os.h"
 
 enum { ELEMENTS_ERROR_SIZE = 512 };
 
@@ -19,12 +20,11 @@ typedef struct element_reader {
     const char *name; /* for messages; borrowed */
     int fd;           /* -1: closed */
     size_t element_bytes;
-    const char *unit;    /* what an element is called in messages: "element", "point" */
-    const char *options; /* that say how long it is: "--field" */
-    uint64_t done;       /* elements read so far */
-    uint64_t total;      /* in the whole file, or ELEMENTS_UNKNOWN for a pipe */
-    dev_t device;        /* which file it is */
-    ino_t inode;
+    const char *unit;     /* what an element is called in messages: "element", "point" */
+    const char *options;  /* that say how long it is: "--field" */
+    uint64_t done;        /* elements read so far */
+    uint64_t total;       /* in the whole file, or ELEMENTS_UNKNOWN for a pipe */
+    struct gx_os_stat is; /* which file it is */
 } element_reader;
 
 /* Opens a file, or stdin for "-". Every function that returns false stores the reason in err, which

@@ -5,23 +5,23 @@
 #include "files.h"
 
 #include <inttypes.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "host.h"
 
 /* Whether the output would overwrite this input while it is being read. */
 static bool overwrites(const file_writer *w, const element_reader *r)
 {
     bool regular = r->total != ELEMENTS_UNKNOWN;
-    return !w->path && regular && w->device == r->device && w->inode == r->inode;
+    return !w->path && regular && gx__os_same(&w->is, &r->is);
 }
 
 /* Devices such as /dev/null may be used for both. */
 static bool is_stdout(int fd)
 {
-    struct stat a, b;
-    return fd == STDOUT_FILENO ||
-           (!fstat(fd, &a) && !fstat(STDOUT_FILENO, &b) && a.st_dev == b.st_dev &&
-            a.st_ino == b.st_ino && !S_ISCHR(a.st_mode));
+    struct gx_os_stat a, b;
+    return fd == STDOUT_FILENO || (gx__os_stat_fd(fd, &a) && gx__os_stat_fd(STDOUT_FILENO, &b) &&
+                                   gx__os_same(&a, &b) && a.kind != GX_OS_TERMINAL);
 }
 
 int result_open(const command *cmd, const char *path, bool json, const element_reader *const *in,
@@ -29,7 +29,7 @@ int result_open(const command *cmd, const char *path, bool json, const element_r
 {
     if (!writer_open(w, path))
         return result_failed(w);
-    if (isatty(w->fd))
+    if (host_is_terminal(w->fd))
         return cli_usage(cmd,
                          "-o %s: elements are binary and this is a terminal; redirect standard "
                          "output or name a file",

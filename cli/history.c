@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
+
 #define SECOND HISTORY_PERIOD_NS
 
 static const struct {
@@ -132,11 +134,10 @@ static bool put_names(FILE *out, const history *h)
 
 char *history_json(history *h)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    struct gx_os_text text;
+    if (!gx__os_text_open(&text))
         return NULL;
+    FILE *out = text.file;
     fputs("{\"columns\":[\"uptime_s\",\"elements\",\"jobs_done\",\"jobs_failed\",\"jobs_waiting\","
           "\"decisions_predicted\",\"routed_ns\",\"routed_best_ns\"],"
           "\"device_columns\":[\"elements\",\"busy_ns\",\"jobs\"],\"devices\":",
@@ -147,9 +148,9 @@ char *history_json(history *h)
     put_samples(out, h);
     pthread_mutex_unlock(&h->lock);
     fputs("]}\n", out);
-    if (fclose(out) || !ok) {
-        free(text);
+    if (!gx__os_text_close(&text) || !ok) {
+        free(text.text);
         return NULL;
     }
-    return text;
+    return text.text;
 }

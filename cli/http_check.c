@@ -4,11 +4,11 @@
  */
 #include "http_check.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
+
+#include "sockets.h"
 
 enum { PORT_DIGITS = 5, ADDRESS_SIZE = sizeof "255.255.255.255" };
 
@@ -43,7 +43,7 @@ static bool is_loopback(const char *text, size_t length)
     memcpy(address, text, length);
     address[length] = 0;
     return strlen(address) == length && inet_pton(AF_INET, address, &parsed) == 1 &&
-           ntohl(parsed.s_addr) >> 24 == IN_LOOPBACKNET;
+           ntohl(parsed.s_addr) >> 24 == 127;
 }
 
 bool http_host_is_local(const char *host, size_t length)

@@ -5,15 +5,12 @@
 #include "http_get.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "sockets.h"
 
 #define DEFAULT_PORT "9464"
 
@@ -67,32 +64,40 @@ bool http_place_parse(const char *url, http_place *place, char *err, size_t err_
 /* ---- the connection ---- */
 
 /* Waits for the socket; false, with errno, on timeout. */
-static bool ready(int fd, short events, uint64_t deadline)
+static bool ready(int fd, bool to_write, uint64_t deadline)
 {
     for (;;) {
         uint64_t now = now_ns();
-        struct pollfd poll_fd = {.fd = fd, .events = events};
-        int n = now < deadline ? poll(&poll_fd, 1, (int)((deadline - now) / 1000000u) + 1) : 0;
+        int ms = now < deadline ? (int)((deadline - now) / 1000000u) + 1 : 0;
+        int n = ms ? host_socket_wait(fd, to_write, ms) : 0;
         if (n > 0)
             return true;
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && host_socket_error() == EAGAIN)
             continue;
-        errno = n < 0 ? errno : ETIMEDOUT;
+        errno = n < 0 ? host_socket_error() : ETIMEDOUT;
         return false;
     }
+}
+
+/* After a call that failed; false, with errno, if it was not for lack of data or room. */
+static bool try_again(int fd, bool to_write, uint64_t deadline)
+{
+    errno = host_socket_error();
+    return errno == EAGAIN && ready(fd, to_write, deadline);
 }
 
 static bool connected(int fd, const struct addrinfo *to, uint64_t deadline)
 {
     if (!connect(fd, to->ai_addr, to->ai_addrlen))
         return true;
-    if (errno != EINPROGRESS || !ready(fd, POLLOUT, deadline))
+    if (host_socket_error() != EAGAIN) {
+        errno = host_socket_error();
         return false;
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    errno = error;
-    return !error;
+    }
+    if (!ready(fd, true, deadline))
+        return false;
+    errno = host_socket_result(fd);
+    return !errno;
 }
 
 static int connect_to(const http_place *place, uint64_t deadline, char *err, size_t err_size)
@@ -105,13 +110,11 @@ static int connect_to(const http_place *place, uint64_t deadline, char *err, siz
     }
     int fd = -1;
     for (const struct addrinfo *to = found; to && fd < 0; to = to->ai_next) {
-        fd = socket(to->ai_family, to->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        fd = host_socket(to->ai_family, to->ai_socktype);
         if (fd < 0 || connected(fd, to, deadline))
             continue;
-        int why = errno;
-        close(fd);
+        host_socket_close(fd);
         fd = -1;
-        errno = why;
     }
     if (fd < 0)
         snprintf(err, err_size, "%s:%s: %s; is 'gpuexec serve' running there?", place->host,
@@ -123,10 +126,8 @@ static int connect_to(const http_place *place, uint64_t deadline, char *err, siz
 static bool send_all(int fd, const char *text, size_t bytes, uint64_t deadline)
 {
     while (bytes) {
-        ssize_t n = send(fd, text, bytes, MSG_NOSIGNAL);
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return false;
-        if (n < 0 && !ready(fd, POLLOUT, deadline))
+        ssize_t n = send(fd, text, bytes, 0);
+        if (n < 0 && !try_again(fd, true, deadline))
             return false;
         if (n > 0) {
             text += n;
@@ -146,7 +147,7 @@ static ssize_t receive_all(int fd, char *buffer, size_t room, uint64_t deadline)
             return (ssize_t)used;
         if (n > 0)
             used += (size_t)n;
-        else if ((errno != EAGAIN && errno != EINTR) || !ready(fd, POLLIN, deadline))
+        else if (!try_again(fd, false, deadline))
             return -1;
     }
     errno = EMSGSIZE;
@@ -211,7 +212,7 @@ char *http_get(const http_place *place, const char *path, uint64_t timeout_ns, c
         ok = false;
     }
     if (fd >= 0)
-        close(fd);
+        host_socket_close(fd);
     if (ok && strip_head(buffer, err, err_size))
         return buffer;
     free(buffer);

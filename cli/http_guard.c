@@ -5,7 +5,6 @@
  */
 #include "http_guard.h"
 
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +37,7 @@ static void set_address(guest *g, const struct sockaddr *address)
         memcpy(&g->network, a, sizeof g->network);
     } else if (address->sa_family == AF_INET) {
         uint32_t a = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr);
-        g->local = a >> 24 == IN_LOOPBACKNET;
+        g->local = a >> 24 == 127;
         g->network = a;
     }
 }

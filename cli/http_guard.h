@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
+
+#include "sockets.h"
 
 enum {
     GUARD_STEP_SECONDS = 15, /* for a whole request, and again for receiving the reply */

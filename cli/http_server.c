@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http_server.h with libmicrohttpd: one thread with epoll, so that a thousand connections need
- * memory but no threads. Between rounds the thread enforces the connection limits (http_guard.h).
+ * http_server.h with libmicrohttpd: one thread, with epoll where there is one, so that a thousand
+ * connections need memory but no threads. Between rounds the thread enforces the connection limits
+ * (http_guard.h).
  */
 #include "http_server.h"
 
+#include <errno.h>
 #include <microhttpd.h>
-#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "host.h"
 #include "http_check.h"
 #include "http_guard.h"
 
@@ -32,7 +32,8 @@ struct http_server {
     http_opts opts;
     http_guard guard;
     pthread_t thread;
-    int stop; /* eventfd that stops the thread */
+    _Atomic bool stop;
+    int listening; /* the socket, when the server takes no more connections */
 };
 
 bool http_server_exists(void)
@@ -108,7 +109,7 @@ static void on_connection(void *user, struct MHD_Connection *c, void **context,
     const union MHD_ConnectionInfo *from =
         MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (fd && from)
-        *context = guard_arrive(&server->guard, fd->connect_fd, from->client_addr, now_ns());
+        *context = guard_arrive(&server->guard, (int)fd->connect_fd, from->client_addr, now_ns());
 }
 
 /* A connection's next step: receiving the reply, or sending the next request. */
@@ -206,33 +207,18 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 /* As many connections as descriptors allow, without taking those that drivers need. */
 static unsigned connections_allowed(void)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return CONNECTIONS / 4;
-    rlim_t beside = FILES_BESIDE + GUARD_SPARE, wanted = CONNECTIONS + beside;
-    if (limit.rlim_cur < wanted) {
-        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-        if (setrlimit(RLIMIT_NOFILE, &limit))
-            getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    if (limit.rlim_cur >= wanted)
+    unsigned beside = FILES_BESIDE + GUARD_SPARE;
+    unsigned files = host_files_allowed(CONNECTIONS + beside);
+    if (files >= CONNECTIONS + beside)
         return CONNECTIONS;
-    return limit.rlim_cur > 2 * beside ? (unsigned)(limit.rlim_cur - beside)
-                                       : (unsigned)limit.rlim_cur / 4;
+    return files > 2 * beside ? files - beside : files / 4;
 }
 
 static void *run_rounds(void *user)
 {
     http_server *server = user;
-    const union MHD_DaemonInfo *epoll =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    struct pollfd fds[] = {{.fd = epoll->epoll_fd, .events = POLLIN},
-                           {.fd = server->stop, .events = POLLIN}};
-    while (!fds[1].revents) {
-        MHD_UNSIGNED_LONG_LONG wait;
-        bool soon = MHD_get_timeout(server->daemon, &wait) == MHD_YES && wait < ROUND_MS;
-        poll(fds, 2, soon ? (int)wait : ROUND_MS);
-        MHD_run(server->daemon);
+    while (!atomic_load(&server->stop)) {
+        MHD_run_wait(server->daemon, ROUND_MS);
         guard_expire(&server->guard, now_ns());
     }
     return NULL;
@@ -240,7 +226,9 @@ static void *run_rounds(void *user)
 
 static struct MHD_Daemon *start_daemon(http_server *server)
 {
-    unsigned flags = MHD_USE_EPOLL;
+    unsigned flags = MHD_USE_ITC;
+    if (MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES)
+        flags |= MHD_USE_EPOLL;
     if (server->opts.address->sa_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     return MHD_start_daemon(
@@ -256,8 +244,8 @@ static void server_free(http_server *server)
 {
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
-    if (server->stop >= 0)
-        close(server->stop);
+    if (server->listening >= 0)
+        host_socket_close(server->listening);
     guard_close(&server->guard);
     free(server);
 }
@@ -271,14 +259,14 @@ bool http_server_start(const http_opts *opts, http_server **out, char *err, size
         return false;
     }
     server->opts = *opts;
-    server->stop = eventfd(0, EFD_CLOEXEC);
-    bool ready = server->stop >= 0 && guard_open(&server->guard, connections_allowed());
+    server->listening = -1;
+    bool ready = guard_open(&server->guard, connections_allowed());
     if (ready)
         server->daemon = start_daemon(server);
     if (!ready)
-        snprintf(err, err_size, "cannot start a server: %m");
+        snprintf(err, err_size, "cannot start a server: %s", strerror(errno));
     else if (!server->daemon)
-        snprintf(err, err_size, "cannot listen there: %m");
+        snprintf(err, err_size, "cannot listen there: %s", strerror(host_socket_error()));
     else if (pthread_create(&server->thread, NULL, run_rounds, server))
         snprintf(err, err_size, "cannot start a thread");
     else
@@ -299,7 +287,8 @@ void http_server_stop(http_server **server)
 {
     if (!*server)
         return;
-    eventfd_write((*server)->stop, 1);
+    atomic_store(&(*server)->stop, true);
+    (*server)->listening = (int)MHD_quiesce_daemon((*server)->daemon); /* wakes the thread */
     pthread_join((*server)->thread, NULL);
     server_free(*server);
     *server = NULL;

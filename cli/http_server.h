@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/socket.h>
+
+#include "sockets.h"
 
 typedef struct http_answer {
     unsigned status;  /* 200 */

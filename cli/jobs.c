@@ -59,7 +59,7 @@ gx_status job_write_points(gx_ctx *ctx, gx_curve curve, void *xy, size_t first, 
                                    .out = (unsigned char *)xy + first * info->affine_bytes};
     job_multiples(info->scalar_field, scalars, n);
     gx_status s = gx_points_multiply(ctx, &desc);
-    free(scalars);
+    data_free(scalars);
     return s;
 }
 
@@ -75,7 +75,7 @@ gx_points *job_points(gx_ctx *ctx, gx_curve curve, size_t n)
     gx_points *points = NULL;
     if (xy && job_write_points(ctx, curve, xy, 0, n) == GX_OK)
         gx_points_create(ctx, &desc, &points, NULL);
-    free(xy);
+    data_free(xy);
     return points;
 }
 
@@ -160,9 +160,9 @@ bool job_arrays_make(job_arrays *d, gx_ctx *ctx, gx_field field, uint32_t ops, s
 void job_arrays_free(job_arrays *d)
 {
     for (unsigned k = 0; k < 3; k++)
-        free(d->operand[k]);
-    free(d->result);
-    free(d->indices);
+        data_free(d->operand[k]);
+    data_free(d->result);
+    data_free(d->indices);
     gx_domain_destroy(&d->domain);
     gx_points_destroy(&d->points);
     *d = (job_arrays){0};

@@ -5,21 +5,18 @@
  */
 #include "machine.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
+
+#include "base/os.h"
+#include "host.h"
 
 void machine_os(char *text, size_t size)
 {
-    struct utsname u;
-    if (uname(&u))
-        snprintf(text, size, "unknown");
-    else
-        snprintf(text, size, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
+    gx__os_system(text, size);
 }
 
 void machine_date(char *text, size_t size)
@@ -31,29 +28,6 @@ void machine_date(char *text, size_t size)
 }
 
 /* ---- clocks ---- */
-
-/* Frequency of the fastest core now; 0 if unknown. */
-static double cpu_mhz(void)
-{
-    char line[256];
-    double most = 0, mhz, khz = 0;
-    FILE *in = fopen("/proc/cpuinfo", "r");
-    while (in && fgets(line, sizeof line, in))
-        if (!strncmp(line, "cpu MHz", 7) && strchr(line, ':')) {
-            mhz = strtod(strchr(line, ':') + 1, NULL);
-            most = mhz > most ? mhz : most;
-        }
-    if (in)
-        fclose(in);
-    if (most > 0)
-        return most;
-    in = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "r");
-    if (in && fgets(line, sizeof line, in))
-        khz = strtod(line, NULL);
-    if (in)
-        fclose(in);
-    return khz / 1000;
-}
 
 /* The functions of NVIDIA's management library that are used, by their own names. */
 typedef struct nvml {
@@ -70,7 +44,7 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
 /* A function of the library, obtained as a data pointer and copied with memcpy. */
 static bool find_function(void *library, const char *name, void *function)
 {
-    void *found = dlsym(library, name);
+    void *found = gx__os_symbol(library, name);
     memcpy(function, &found, sizeof found);
     return found != NULL;
 }
@@ -112,18 +86,17 @@ static void nvidia_clocks(const nvml *n, char *text, size_t size)
 void machine_clocks(char *text, size_t size)
 {
     char line[64];
-    double mhz = cpu_mhz();
+    double mhz = host_cpu_mhz();
     text[0] = 0;
     if (mhz > 0) {
         snprintf(line, sizeof line, "cpu %.0f MHz", mhz);
         append(text, size, line);
     }
     nvml n;
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library =
+        gx__os_library(GX_OS_NAME("libnvidia-ml.so.1", "libnvidia-ml.dylib", "nvml.dll"));
     if (library && find_nvml(library, &n) && !n.init()) {
         nvidia_clocks(&n, text, size);
         n.shutdown();
     }
-    if (library)
-        dlclose(library);
 }

@@ -4,14 +4,12 @@
  * command's exit code.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <locale.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "describe.h"
+#include "host.h"
 
 enum { COMMANDS = 16 };
 
@@ -230,21 +228,9 @@ static int dispatch(int argc, char **argv)
     return cmd ? run_command(cmd, argc - 2, argv + 2) : unknown_command(argv[1]);
 }
 
-/* A closed standard descriptor must not be reused by a file opened later. The substitute fails in
- * the same way, because it is opened for the wrong direction. */
-static void fill_standard_files(void)
-{
-    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
-    for (int fd = 0; fd < 3; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
-            return;
-}
-
 int main(int argc, char **argv)
 {
-    fill_standard_files();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write: exit code 1, no message */
-    setlocale(LC_CTYPE, "");
+    argv = host_begin(&argc, argv); /* a closed pipe: exit code 1, no message */
     if (argc > 0)
         cli_program = argv[0];
     int rc = dispatch(argc, argv);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "cli.h"
 #include "data.h"
 #include "files.h"
@@ -149,7 +150,7 @@ static int grow(unsigned char **memory, size_t have, size_t count, size_t bytes)
     unsigned char *larger = count > SIZE_MAX / bytes ? NULL : data_alloc(count * bytes);
     if (larger && *memory)
         memcpy(larger, *memory, have * bytes);
-    free(*memory);
+    data_free(*memory);
     *memory = larger;
     return larger ? EXIT_DONE : cli_no_memory();
 }
@@ -203,7 +204,7 @@ static int make_points(work *t)
     gx_status s = GX_OK;
     if (rc == EXIT_DONE && (s = gx_points_create(t->ctx, &desc, &t->points, &bad)) != GX_OK)
         rc = points_failed(t, s, bad);
-    free(memory);
+    data_free(memory);
     t->params = (gx_msm_params){.struct_size = sizeof t->params,
                                 .points = t->points,
                                 .count = (size_t)t->points_count,
@@ -353,7 +354,7 @@ static int open_all(work *t)
 {
     const element_reader *in[] = {&t->in, &t->reader};
     gx_point_form form = point_form(opts.curve, opts.point_form);
-    t->hex = !opts.out || (!strcmp(opts.out, "-") && isatty(STDOUT_FILENO));
+    t->hex = !opts.out || (!strcmp(opts.out, "-") && host_is_terminal(STDOUT_FILENO));
     if (!reader_open_as(&t->in, opts.points, "point", "--curve or --point-form",
                         gx_point_bytes(opts.curve, form), t->err) ||
         !reader_open_as(&t->reader, opts.scalars, "scalar", "--scalars", SCALAR_BYTES, t->err))
@@ -387,8 +388,8 @@ static int close_all(work *t, int rc)
     reader_close(&t->in);
     reader_close(&t->reader);
     writer_close(&t->writer);
-    free(t->scalars);
-    free(t->results);
+    data_free(t->scalars);
+    data_free(t->results);
     gx_points_destroy(&t->points);
     return cli_close(&t->ctx, rc);
 }

@@ -248,7 +248,7 @@ static int allocate(work *t, size_t elements)
     unsigned char *in = data_alloc(bytes);
     if (in && t->room)
         memcpy(in, t->in, t->room * element_bytes());
-    free(t->in);
+    data_free(t->in);
     t->in = in;
     t->room = elements;
     return in ? EXIT_DONE : cli_no_memory();
@@ -300,7 +300,7 @@ static int make_result(work *t, uint64_t transforms)
     if (!opts.pad)
         t->out = t->in;
     else if (!t->out || opts.columns) {
-        free(t->out);
+        data_free(t->out);
         t->out = data_alloc((size_t)(transforms << opts.log2) * element_bytes());
     }
     return t->out ? EXIT_DONE : cli_no_memory();
@@ -424,8 +424,8 @@ static int close_all(work *t, int rc)
     reader_close(&t->reader);
     writer_close(&t->writer);
     if (t->out != t->in)
-        free(t->out);
-    free(t->in);
+        data_free(t->out);
+    data_free(t->in);
     gx_domain_destroy(&t->domain);
     return cli_close(&t->ctx, rc);
 }

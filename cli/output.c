@@ -7,15 +7,15 @@
 #include <inttypes.h>
 #include <errno.h>
 #include <jansson.h>
-#include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "gpuexec.h"
+#include "host.h"
 #include "report/csv.h"
 
 struct output {
@@ -32,13 +32,8 @@ struct output {
 
 static bool has_colour(void)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
-}
-
-static bool has_utf8(void)
-{
-    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+    const char *no = gx__os_env("NO_COLOR");
+    return host_is_screen(STDOUT_FILENO) && !(no && *no);
 }
 
 const char *style_bold(void)
@@ -66,21 +61,20 @@ const char *output_bar(char *buffer, int width, double fraction)
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     double length = fmin(fmax(fraction, 0), 1) * width;
     int whole = (int)length;
-    char *p = buffer;
-    *p = 0;
+    buffer[0] = 0;
     for (int i = 0; i < whole; i++)
-        p = stpcpy(p, has_utf8() ? "█" : "#");
-    if (has_utf8() && whole < width)
-        stpcpy(p, eighths[(int)((length - whole) * 8)]);
+        strcat(buffer, host_is_utf8() ? "█" : "#");
+    if (host_is_utf8() && whole < width)
+        strcat(buffer, eighths[(int)((length - whole) * 8)]);
     return buffer;
 }
 
 int output_width(void)
 {
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
-        return 1000;
-    return size.ws_col;
+    int columns, lines;
+    bool known =
+        host_is_terminal(STDOUT_FILENO) && host_terminal_size(STDOUT_FILENO, &columns, &lines);
+    return known ? columns : 1000;
 }
 
 static int first_error;
@@ -99,7 +93,7 @@ bool output_flush(void)
     if (flushed && !ferror(stdout))
         return true;
     if (!first_error)
-        first_error = flushed ? probe_error() : error;
+        first_error = host_write_error(STDOUT_FILENO, flushed ? probe_error() : error);
     return false;
 }
 

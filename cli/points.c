@@ -130,8 +130,8 @@ static int make_all(gx_ctx *ctx, file_writer *w)
     progress_end();
     if (rc == EXIT_DONE && !writer_commit(w))
         rc = result_failed(w);
-    free(scalars);
-    free(made);
+    data_free(scalars);
+    data_free(made);
     return rc;
 }
 

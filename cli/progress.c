@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "host.h"
 #include "output.h"
 
 static struct {
@@ -22,7 +22,7 @@ static struct {
 
 void progress_start(const char *label, uint64_t total, const char *unit)
 {
-    bar.on = isatty(STDERR_FILENO);
+    bar.on = host_is_terminal(STDERR_FILENO);
     bar.visible = false;
     bar.label = label;
     bar.unit = unit;
@@ -53,8 +53,8 @@ static void format_left(char *text, size_t size, double seconds)
 
 static unsigned columns(void)
 {
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+    int columns, lines;
+    return host_terminal_size(STDERR_FILENO, &columns, &lines) ? columns : 80;
 }
 
 static void draw(uint64_t done, uint64_t now)

@@ -8,8 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "clock.h"
@@ -71,8 +69,7 @@ static int choose_devices(scanning *s)
 
 /* ---- the heading ---- */
 
-static void append(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t size, const char *format, ...) GX_PRINTF(3, 4);
 
 static void append(char *text, size_t size, const char *format, ...)
 {
@@ -85,7 +82,7 @@ static void append(char *text, size_t size, const char *format, ...)
 
 static void append_variable(const char *name, char *text, size_t size)
 {
-    const char *value = getenv(name);
+    const char *value = gx__os_env(name);
     if (value && *value)
         append(text, size, " %s=%s", name, value);
 }
@@ -219,10 +216,10 @@ static void write_heading(const scanning *s, scan_section *to)
 
 /* ---- the file ---- */
 
-static bool wrote(const scanning *s)
+static bool wrote(scanning *s)
 {
     bool ok = !s->opts->print || output_flush();
-    if (s->file && (fflush(s->file) || ferror(s->file))) {
+    if (s->file && !writer_flush(&s->writer)) {
         if (!s->writer.closed_pipe)
             cli_error("%s", s->writer.err);
         ok = false;
@@ -292,8 +289,8 @@ static int resume_file(scanning *s)
 /* A scan takes long: forgetting --resume must not destroy one. */
 static bool is_taken(const char *path)
 {
-    struct stat st;
-    if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+    struct gx_os_stat st;
+    if (!gx__os_stat(path, true, &st) || st.kind != GX_OS_FILE || !st.size)
         return false;
     cli_error("'%s' exists: use --resume to continue it with the same options; "
               "otherwise remove it or choose another file",
@@ -318,7 +315,8 @@ static int open_file(scanning *s)
     const char *path = s->opts->file;
     int rc = EXIT_DONE;
     if (path)
-        rc = s->opts->resume && !access(path, F_OK) ? resume_file(s) : begin_file(s);
+        rc = s->opts->resume && gx__os_stat(path, true, &(struct gx_os_stat){0}) ? resume_file(s)
+                                                                                 : begin_file(s);
     if (rc != EXIT_DONE)
         return rc;
     if (s->opts->print) {

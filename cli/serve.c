@@ -3,13 +3,11 @@
  * gpuexec serve: the state of a context over HTTP: metrics, a live page, and the data for the page
  * and for gpuexec top.
  */
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "sockets.h"
 #include "http_server.h"
 #include "live.h"
 #include "report/page.h"
@@ -56,7 +54,7 @@ static bool is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET6)
         return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
-    return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
 }
 
 /* "127.0.0.1:80", "[::1]:80", "localhost:80". */
@@ -242,7 +240,7 @@ static int serve_context(const common_opts *common, const endpoint *e, const cha
 static int run_serve(const common_opts *common)
 {
     endpoint e = {0};
-    const char *token = opts.token ? opts.token : getenv(TOKEN_VARIABLE);
+    const char *token = opts.token ? opts.token : gx__os_env(TOKEN_VARIABLE);
     if (!http_server_exists()) {
         cli_error("built without libmicrohttpd: install it (Debian, Ubuntu: apt-get install "
                   "libmicrohttpd-dev) and rebuild");

@@ -153,7 +153,7 @@ static double measure(unsigned threads, unsigned passes)
         best = plain > streamed ? plain : streamed;
     }
     for (int i = 0; i < 3; i++)
-        free(arrays[i]);
+        data_free(arrays[i]);
     return best;
 }
 

@@ -229,33 +229,10 @@ int engine_measure(engine *e, contender *contenders, size_t count, size_t sample
 
 /* ---- operands ---- */
 
-/* A number of bytes from the line of /proc/meminfo that begins with `name`, or a whole cgroup file;
- * UINT64_MAX if there is none. */
-static uint64_t read_bytes(const char *path, const char *name)
-{
-    FILE *file = fopen(path, "r");
-    char line[128];
-    uint64_t value = UINT64_MAX;
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, name, strlen(name)) &&
-            sscanf(line + strlen(name), "%" SCNu64, &value) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return value;
-}
-
 static uint64_t host_memory(void)
 {
-    uint64_t kib = read_bytes("/proc/meminfo", "MemAvailable:");
-    uint64_t free = kib < UINT64_MAX / 1024 ? kib * 1024 : 4 * GIB;
-    uint64_t most = read_bytes("/sys/fs/cgroup/memory.max", "");
-    uint64_t used = read_bytes("/sys/fs/cgroup/memory.current", "");
-    if (most != UINT64_MAX && used != UINT64_MAX) {
-        uint64_t left = most > used ? most - used : 0;
-        free = left < free ? left : free;
-    }
-    return free;
+    uint64_t bytes = gx__os_memory_free();
+    return bytes ? bytes : 4 * GIB;
 }
 
 static void fill(const engine *e, unsigned char *to, uint64_t seed)
@@ -271,10 +248,10 @@ static void fill(const engine *e, unsigned char *to, uint64_t seed)
 static void free_arrays(engine *e)
 {
     for (unsigned k = 0; k < 3; k++) {
-        free(e->operand[k]);
+        data_free(e->operand[k]);
         e->operand[k] = NULL;
     }
-    free(e->result);
+    data_free(e->result);
     e->result = NULL;
 }
 

@@ -105,7 +105,7 @@ static int make_points(benchmark *b, size_t n, uint64_t table_bytes)
         unsigned char *more = data_alloc(n * bytes);
         if (more && b->made)
             memcpy(more, b->xy, b->made * bytes);
-        free(b->xy);
+        data_free(b->xy);
         b->xy = more;
         gx_status s =
             more ? job_write_points(b->maker, b->curve, more, b->made, n) : GX_ERR_OUT_OF_MEMORY;
@@ -120,7 +120,7 @@ static int make_points(benchmark *b, size_t n, uint64_t table_bytes)
                                  .count = n,
                                  .check = GX_CHECK_NONE,
                                  .table_bytes = table_bytes};
-    free(b->scalars);
+    data_free(b->scalars);
     b->scalars = data_alloc(BATCH * n * SCALAR_BYTES);
     gx_status s = gx_points_create(b->ctx, &desc, &b->points, NULL);
     return s != GX_OK ? cli_call_failed(s) : b->scalars ? EXIT_DONE : cli_no_memory();
@@ -282,8 +282,8 @@ static int run_msm(const common_opts *common, const bench_opts *opts)
         rc = output_close(b.out) || rc != EXIT_DONE ? rc : EXIT_FAILED;
     }
     target_list_free(&targets);
-    free(b.xy);
-    free(b.scalars);
+    data_free(b.xy);
+    data_free(b.scalars);
     return cli_close(&b.maker, rc);
 }
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "host.h"
 #include "check.h"
 #include "child.h"
 #include "clock.h"
@@ -68,13 +68,10 @@ typedef struct row {
 
 static bool make_folder(persistence *p)
 {
-    const char *parent = getenv("TMPDIR");
-    parent = parent && *parent ? parent : "/tmp";
-    snprintf(p->folder, sizeof p->folder, "%s/gpuexec-XXXXXX", parent);
-    if (mkdtemp(p->folder))
+    if (host_temporary_folder(p->folder, sizeof p->folder, "gpuexec"))
         return true;
-    cli_error("cannot create a directory for cache files in %s: %s; set TMPDIR", parent,
-              strerror(errno));
+    cli_error("cannot create a directory for cache files in %s: %s; set " HOST_TEMPORARY,
+              host_temporary_place(), strerror(errno));
     p->folder[0] = 0;
     return false;
 }
@@ -83,8 +80,11 @@ static void empty_folder(const persistence *p)
 {
     DIR *dir = p->folder[0] ? opendir(p->folder) : NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(dir), entry->d_name, 0);
+        if (entry->d_name[0] != '.') {
+            char file[sizeof p->folder + sizeof entry->d_name];
+            snprintf(file, sizeof file, "%s/%s", p->folder, entry->d_name);
+            gx__os_unlink(file);
+        }
     if (dir)
         closedir(dir);
 }
@@ -415,19 +415,23 @@ static int bench_all(persistence *p, const number_list *sizes)
 /* With arrays and a folder for cache files; the drivers' own caches off. */
 static int prepared(persistence *p, const number_list *sizes, persistence_cost *costs)
 {
-    setenv("__GL_SHADER_DISK_CACHE", "0", 1);
-    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+    if (!child_exists()) {
+        cli_error("this compares new processes, which are made with fork(): use Linux or macOS");
+        return EXIT_FAILED;
+    }
+    host_set_env("__GL_SHADER_DISK_CACHE", "0");
+    host_set_env("MESA_SHADER_CACHE_DISABLE", "true");
     if (!make_folder(p))
         return EXIT_FAILED;
     int rc = !make_arrays(p, sizes) ? cli_no_memory()
              : costs                ? measure_costs(p, sizes, costs)
                                     : bench_all(p, sizes);
     empty_folder(p);
-    rmdir(p->folder);
-    free(p->a);
-    free(p->b);
-    free(p->result);
-    free(p->expected);
+    host_remove_folder(p->folder);
+    data_free(p->a);
+    data_free(p->b);
+    data_free(p->result);
+    data_free(p->expected);
     return rc;
 }
 

@@ -535,9 +535,9 @@ static int run_router(const common_opts *common, const bench_opts *opts)
     for (unsigned i = 0; i < ROUTER_CURVES; i++)
         gx_points_destroy(&r.points[i]);
     rc = bench_close(&r.ctx, rc);
-    free(r.operand[0]);
-    free(r.operand[1]);
-    free(r.result);
+    data_free(r.operand[0]);
+    data_free(r.operand[1]);
+    data_free(r.result);
     free(r.cells);
     return rc;
 }

@@ -8,6 +8,7 @@
 #ifndef SUITE_SEEDS_H
 #define SUITE_SEEDS_H
 
+#include "base/os.h"
 #include "report/cross.h"
 #include "stats.h"
 #include "suite.h"
@@ -91,7 +92,7 @@ int seeds_row_rc(seeds *s, const seeds_row *row);
 /* A row for all those of a device that are not measured, with the reason. */
 int seeds_none(seeds *s, const char *device, const char *why);
 
-void seeds_put(char to[SEEDS_TEXT], const char *format, ...) __attribute__((format(printf, 2, 3)));
+void seeds_put(char to[SEEDS_TEXT], const char *format, ...) GX_PRINTF(2, 3);
 #define SEEDS_NOTE(row, ...) seeds_put((row)->note, __VA_ARGS__)
 #define SEEDS_WHY(row, ...)  seeds_put((row)->why, __VA_ARGS__)
 

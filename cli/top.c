@@ -8,11 +8,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "host.h"
 #include "http_get.h"
 #include "live.h"
 #include "signals.h"
@@ -159,8 +158,7 @@ static const char *regret(const json_t *now, const json_t *before, char *out, si
 /* Redraw in place: the terminal can move its cursor, and there is more than one view. */
 static bool on_screen(void)
 {
-    const char *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !opts.once && term && strcmp(term, "dumb") != 0;
+    return host_is_screen(STDOUT_FILENO) && !opts.once;
 }
 
 static int columns_of(const char *text)
@@ -217,8 +215,7 @@ static size_t break_at(const char *text, size_t fits)
 }
 
 /* Prints a line of text, broken if the terminal is too narrow. */
-__attribute__((format(printf, 3, 4))) static void line(view *v, const char *style,
-                                                       const char *format, ...)
+GX_PRINTF(3, 4) static void line(view *v, const char *style, const char *format, ...)
 {
     char all[LINE_BYTES], *text = all;
     va_list args;
@@ -383,10 +380,9 @@ static void show_buckets(view *v)
 
 static int screen_lines(void)
 {
-    struct winsize size;
-    if (!on_screen() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
-        return 1000;
-    return size.ws_row - 1;
+    int columns, lines;
+    bool known = on_screen() && host_terminal_size(STDOUT_FILENO, &columns, &lines);
+    return known ? lines - 1 : 1000;
 }
 
 static bool show(const json_t *now, const json_t *before, const char *from, const char *err)
@@ -407,12 +403,11 @@ static bool show(const json_t *now, const json_t *before, const char *from, cons
 
 /* ---- the terminal ---- */
 
-static struct termios cooked; /* original settings */
-static bool keys;             /* standard input is read key by key */
+static bool keys; /* standard input is read key by key */
 
 static void find_terminal(void)
 {
-    keys = on_screen() && isatty(STDIN_FILENO) && !tcgetattr(STDIN_FILENO, &cooked);
+    keys = on_screen() && host_has_keys();
 }
 
 static void enter_screen(void)
@@ -420,11 +415,8 @@ static void enter_screen(void)
     if (!on_screen())
         return;
     fputs("\033[?1049h\033[?25l", stdout);
-    if (keys) {
-        struct termios raw = cooked;
-        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        keys = !tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    }
+    if (keys)
+        keys = host_keys(true);
 }
 
 static void leave_screen(void)
@@ -432,7 +424,7 @@ static void leave_screen(void)
     if (!on_screen())
         return;
     if (keys)
-        tcsetattr(STDIN_FILENO, TCSANOW, &cooked);
+        host_keys(false);
     fputs("\033[?25h\033[?1049l", stdout);
     fflush(stdout);
 }
@@ -441,7 +433,7 @@ static void leave_screen(void)
 static bool wait_until(uint64_t until)
 {
     for (uint64_t now = now_ns(); now < until; now = now_ns()) {
-        char key = 0;
+        int key;
         switch (signals_wait(until - now, keys)) {
         case SIGNAL_END:
             return false;
@@ -456,8 +448,8 @@ static bool wait_until(uint64_t until)
         case SIGNAL_RESIZE:
             return true;
         case SIGNAL_INPUT:
-            if (read(STDIN_FILENO, &key, 1) != 1)
-                keys = false;
+            key = host_key();
+            keys = key >= 0;
             if (key == 'q' || key == 'Q')
                 return false;
             break;
@@ -485,7 +477,7 @@ static bool refresh(source *s, const char *from, json_t **before, char *err, siz
         json_decref(*before);
         *before = now;
     }
-    return ok && (now || isatty(STDOUT_FILENO));
+    return ok && (now || host_is_terminal(STDOUT_FILENO));
 }
 
 static int watch(source *s, const char *from)

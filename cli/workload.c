@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "clock.h"
 #include "jobs.h"
 
@@ -77,10 +78,8 @@ static bool make_data(workload *w)
 /* Sleeps until then; false if it is time to stop. */
 static bool sleep_until(workload *w, uint64_t ns)
 {
-    struct timespec at = {.tv_sec = (time_t)(ns / 1000000000u),
-                          .tv_nsec = (long)(ns % 1000000000u)};
     pthread_mutex_lock(&w->lock);
-    while (!w->stopping && pthread_cond_timedwait(&w->wake, &w->lock, &at) != ETIMEDOUT)
+    while (!w->stopping && gx__os_cond_wait(&w->wake, &w->lock, ns))
         ;
     bool go_on = !w->stopping;
     pthread_mutex_unlock(&w->lock);
@@ -146,7 +145,7 @@ static void destroy(workload *w)
     for (size_t f = 0; f < FIELDS_MAX; f++)
         job_arrays_free(&w->in[f]);
     for (size_t i = 0; i < SLOTS; i++)
-        free(w->out[i]);
+        data_free(w->out[i]);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -163,11 +162,7 @@ int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, w
         return cli_no_memory();
     w->ctx = ctx;
     w->opts = *opts;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    gx__os_cond_init(&w->wake);
     pthread_mutex_init(&w->lock, NULL);
     list_kinds(w);
     if (!w->kind_count)

@@ -5,56 +5,15 @@
 #include "writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-/* ---- the temporary file and signals ------------------------------------------------ */
+#include "base/os.h"
+#include "host.h"
 
-/* File to be removed by a signal handler; changed only while the signals are blocked. */
-static char unfinished[PATH_MAX];
-
-static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
-
-enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof *fatal_signals };
-
-/* With SA_RESETHAND, raising the signal again ends the process as if there were no handler. */
-static void remove_unfinished(int signal_number)
-{
-    if (unfinished[0])
-        unlink(unfinished);
-    raise(signal_number);
-}
-
-static void block_signals(sigset_t *old)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < FATAL_SIGNALS; i++)
-        sigaddset(&set, fatal_signals[i]);
-    pthread_sigmask(SIG_BLOCK, &set, old);
-}
-
-static void unblock_signals(const sigset_t *old)
-{
-    pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
-static void catch_signals(void)
-{
-    for (size_t i = 0; i < FATAL_SIGNALS; i++) {
-        struct sigaction old, action = {.sa_handler = remove_unfinished, .sa_flags = SA_RESETHAND};
-        sigemptyset(&action.sa_mask);
-        if (!sigaction(fatal_signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(fatal_signals[i], &action, NULL);
-    }
-}
+/* More is not written at once: Windows counts in 32 bits. */
+#define WRITE_MAX ((size_t)1 << 30)
 
 /* ---- what is there ------------------------------------------------------------------- */
 
@@ -71,54 +30,42 @@ static bool cannot_write(file_writer *w, int error)
     return false;
 }
 
-/* Whether another user placed the file in a sticky, world-writable directory: it may be there to
- * receive data meant for someone else. */
-static bool is_planted(const char *path, const struct stat *it)
-{
-    struct stat folder;
-    char *copy = it->st_uid == geteuid() ? NULL : strdup(path);
-    bool known = copy && !stat(dirname(copy), &folder);
-    free(copy);
-    return known && folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH &&
-           it->st_uid != folder.st_uid;
-}
-
 typedef enum target { TARGET_NONE, TARGET_NEW, TARGET_FILE, TARGET_STREAM, TARGET_STDOUT } target;
 
-static target target_of(file_writer *w, const struct stat *st)
+static target target_of(file_writer *w, const struct gx_os_stat *st)
 {
-    struct stat out;
-    if (!fstat(STDOUT_FILENO, &out) && out.st_dev == st->st_dev && out.st_ino == st->st_ino)
+    struct gx_os_stat out;
+    if (gx__os_stat_fd(STDOUT_FILENO, &out) && gx__os_same(&out, st))
         return TARGET_STDOUT; /* under another name, such as /dev/stdout */
-    if (S_ISREG(st->st_mode))
+    if (st->kind == GX_OS_FILE)
         return TARGET_FILE;
-    if (S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode))
+    if (st->kind == GX_OS_PIPE || st->kind == GX_OS_TERMINAL)
         return TARGET_STREAM;
-    refuse(w, S_ISDIR(st->st_mode)    ? "it is a directory; name a file"
-              : S_ISSOCK(st->st_mode) ? "it is a socket; name a file"
-                                      : "it is a block device; name a file");
+    refuse(w, st->kind == GX_OS_FOLDER   ? "it is a directory; name a file"
+              : st->kind == GX_OS_SOCKET ? "it is a socket; name a file"
+                                         : "it is a block device; name a file");
     return TARGET_NONE;
 }
 
 /* What kind of file a name refers to, with the file itself in *st; TARGET_NONE if it is
  * rejected. */
-static target inspect(file_writer *w, const char *path, struct stat *st)
+static target inspect(file_writer *w, const char *path, struct gx_os_stat *st)
 {
-    struct stat link;
+    struct gx_os_stat link;
     if (!strcmp(path, "-")) {
         w->name = "standard output";
         return TARGET_STDOUT;
     }
     if (!*path)
         w->name = "''";
-    if (lstat(path, &link)) {
+    if (!gx__os_stat(path, false, &link)) {
         if (errno == ENOENT && *path)
             return TARGET_NEW;
         cannot_write(w, errno);
-    } else if (is_planted(path, &link))
+    } else if (host_is_planted(path))
         refuse(w, "another user put it into a world-writable directory; choose another "
                   "file");
-    else if (!stat(path, st))
+    else if (gx__os_stat(path, true, st))
         return target_of(w, st);
     else if (errno == ENOENT)
         refuse(w, "it is a symbolic link to a missing file; name that file, or remove "
@@ -135,40 +82,23 @@ static target inspect(file_writer *w, const char *path, struct stat *st)
 
 static bool open_direct(file_writer *w, int fd)
 {
-    struct stat st;
     w->fd = fd;
-    if (fd < 0 || fstat(fd, &st))
+    if (fd < 0 || !gx__os_stat_fd(fd, &w->is))
         return cannot_write(w, errno);
-    w->device = st.st_dev;
-    w->inode = st.st_ino;
     return true;
 }
 
 static bool open_stdout(file_writer *w)
 {
-    return open_direct(w, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    return open_direct(w, host_dup(STDOUT_FILENO));
 }
 
 static bool open_stream(file_writer *w, const char *path)
 {
-    return open_direct(w, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    return open_direct(w, gx__os_open(path, O_WRONLY | O_NOCTTY, 0));
 }
 
 /* ---- replaced -------------------------------------------------------------------------- */
-
-/* Creates w->temporary and registers it for removal by signals. */
-static int create_temporary(file_writer *w)
-{
-    sigset_t old;
-    catch_signals();
-    block_signals(&old);
-    w->fd = mkostemp(w->temporary, O_CLOEXEC);
-    int error = errno;
-    if (w->fd >= 0)
-        snprintf(unfinished, sizeof unfinished, "%s", w->temporary);
-    unblock_signals(&old);
-    return w->fd >= 0 ? 0 : error;
-}
 
 static bool open_temporary(file_writer *w)
 {
@@ -177,70 +107,35 @@ static bool open_temporary(file_writer *w)
     if (!w->temporary)
         return cannot_write(w, ENOMEM);
     snprintf(w->temporary, size, "%s.XXXXXX", w->path);
-    int error = size > PATH_MAX ? ENAMETOOLONG : create_temporary(w);
-    if (!error)
+    w->fd = host_temporary(w->temporary);
+    if (w->fd >= 0)
         return true;
     snprintf(w->err, sizeof w->err, "cannot create a temporary file next to %s: %s", w->name,
-             strerror(error));
+             strerror(errno));
     free(w->temporary);
     w->temporary = NULL;
     return false;
 }
 
-/* The mode that open would give a new file. Failures are ignored: some filesystems have no
- * modes. */
-static void set_new_mode(int fd)
+static bool open_replacing(file_writer *w, const char *path, const struct gx_os_stat *old)
 {
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd, 0666 & ~mask))
-        return;
-}
-
-/* Copies the access control list of the replaced file; its mode alone is not enough. */
-static bool copy_access_list(file_writer *w)
-{
-    static const char list[] = "system.posix_acl_access";
-    char value[4096];
-    ssize_t size = getxattr(w->path, list, value, sizeof value);
-    if (size < 0 && errno != ERANGE)
-        return true; /* none, or not supported here */
-    return size >= 0 && !fsetxattr(w->fd, list, value, (size_t)size, 0);
-}
-
-/* Gives the new file the owner and mode of the old one, except for setuid, setgid and sticky: its
- * contents have changed. */
-static bool take_after(file_writer *w, const struct stat *old)
-{
-    struct stat mine;
-    if (fstat(w->fd, &mine))
+    const char *why;
+    if (!host_may_write(path))
         return cannot_write(w, errno);
-    if ((mine.st_uid != old->st_uid || mine.st_gid != old->st_gid) &&
-        fchown(w->fd, old->st_uid, old->st_gid))
-        return refuse(w, "it belongs to another user or group, and replacing it would change "
-                         "that; remove it, or choose another file");
-    if (fchmod(w->fd, old->st_mode & 0777) && (mine.st_mode ^ old->st_mode) & 0777)
-        return cannot_write(w, errno);
-    return copy_access_list(w) ||
-           refuse(w, "its access control list cannot be kept; choose another file");
-}
-
-static bool open_replacing(file_writer *w, const char *path, const struct stat *old)
-{
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
-        return cannot_write(w, errno);
-    if (old->st_nlink > 1)
+    if (old->links > 1)
         return refuse(w, "it has several hard links, and the others would keep the old "
                          "contents; remove it, or choose another file");
-    w->path = realpath(path, NULL); /* replaces the file that a link points to, not the link */
+    w->path = host_real_path(path); /* replaces the file that a link points to, not the link */
     if (!w->path)
         return cannot_write(w, errno);
-    return open_temporary(w) && take_after(w, old);
+    if (!open_temporary(w))
+        return false;
+    return host_like(w->fd, w->path, &why) || (why ? refuse(w, why) : cannot_write(w, errno));
 }
 
 bool writer_open(file_writer *w, const char *path)
 {
-    struct stat st;
+    struct gx_os_stat st;
     *w = (file_writer){.name = path, .fd = -1};
     switch (inspect(w, path, &st)) {
     case TARGET_NEW:
@@ -249,7 +144,7 @@ bool writer_open(file_writer *w, const char *path)
             return cannot_write(w, ENOMEM);
         if (!open_temporary(w))
             return false;
-        set_new_mode(w->fd);
+        host_like_new(w->fd);
         return true;
     case TARGET_FILE:
         return open_replacing(w, path, &st);
@@ -267,21 +162,20 @@ bool writer_open(file_writer *w, const char *path)
 
 static bool open_growing(file_writer *w, const char *path, uint64_t keep)
 {
-    struct stat st;
-    if (!open_direct(w, open(path, O_WRONLY | O_APPEND | O_CLOEXEC)) || fstat(w->fd, &st))
+    if (!open_direct(w, gx__os_open(path, O_WRONLY | O_APPEND, 0)))
         return false;
-    if (!keep && st.st_size)
+    if (!keep && w->is.size)
         return cannot_write(w, EEXIST);
-    return (uint64_t)st.st_size <= keep || !ftruncate(w->fd, (off_t)keep) || cannot_write(w, errno);
+    return w->is.size <= keep || !ftruncate(w->fd, (off_t)keep) || cannot_write(w, errno);
 }
 
 bool writer_extend(file_writer *w, const char *path, uint64_t keep)
 {
-    struct stat st;
+    struct gx_os_stat st;
     *w = (file_writer){.name = path, .fd = -1};
     switch (inspect(w, path, &st)) {
     case TARGET_NEW:
-        return open_direct(w, open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+        return open_direct(w, gx__os_open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666));
     case TARGET_FILE:
         return open_growing(w, path, keep);
     case TARGET_STREAM:
@@ -299,39 +193,53 @@ bool writer_extend(file_writer *w, const char *path, uint64_t keep)
 bool writer_write(file_writer *w, const void *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t n = write(w->fd, (const char *)data + done, bytes - done);
+        size_t part = bytes - done < WRITE_MAX ? bytes - done : WRITE_MAX;
+        ssize_t n = write(w->fd, (const char *)data + done, part);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            w->error = errno;
-            w->closed_pipe = errno == EPIPE;
-            return cannot_write(w, errno);
+            w->error = host_write_error(w->fd, errno);
+            w->closed_pipe = w->error == EPIPE;
+            return cannot_write(w, w->error);
         }
         done += (size_t)n;
     }
     return true;
 }
 
-static ssize_t stream_write(void *w, const char *data, size_t bytes)
-{
-    return writer_write(w, data, bytes) ? (ssize_t)bytes : 0;
-}
-
 FILE *writer_stream(file_writer *w)
 {
-    if (!w->stream)
-        w->stream = fopencookie(w, "w", (cookie_io_functions_t){.write = stream_write});
+    int fd = w->stream ? -1 : host_dup(w->fd);
+    if (fd >= 0 && !(w->stream = fdopen(fd, "wb")))
+        close(fd);
     return w->stream;
+}
+
+/* If stdio no longer knows why it failed, another byte tells. */
+bool writer_flush(file_writer *w)
+{
+    bool failed = fflush(w->stream) != 0;
+    int error = errno;
+    if (!failed && !ferror(w->stream))
+        return true;
+    if (!w->error) {
+        error = failed ? error : write(w->fd, "\n", 1) < 0 ? errno : EIO;
+        w->error = host_write_error(w->fd, error);
+        w->closed_pipe = w->error == EPIPE;
+    }
+    return cannot_write(w, w->error);
 }
 
 /* Syncs the data before renaming; otherwise a power failure could leave the name without the
  * data. */
 static int finish(file_writer *w)
 {
+    if (w->stream)
+        writer_flush(w);
     if (w->stream && fclose(w->stream) && !w->error)
         w->error = errno;
     w->stream = NULL;
-    if (!w->error && w->temporary && fsync(w->fd))
+    if (!w->error && w->temporary && !host_sync(w->fd))
         w->error = errno;
     if (close(w->fd) && !w->error)
         w->error = errno;
@@ -346,16 +254,8 @@ bool writer_commit(file_writer *w)
         return cannot_write(w, error);
     if (!w->temporary)
         return true;
-
-    sigset_t old;
-    block_signals(&old);
-    bool ok = !rename(w->temporary, w->path);
-    error = errno;
-    if (ok)
-        unfinished[0] = 0;
-    unblock_signals(&old);
-    if (!ok)
-        return cannot_write(w, error);
+    if (!host_temporary_end(w->temporary, w->path))
+        return cannot_write(w, errno);
     free(w->temporary);
     w->temporary = NULL;
     return true;
@@ -367,13 +267,8 @@ void writer_close(file_writer *w)
         fclose(w->stream);
     if (w->fd >= 0)
         close(w->fd);
-    if (w->temporary) {
-        sigset_t old;
-        block_signals(&old);
-        unlink(w->temporary);
-        unfinished[0] = 0;
-        unblock_signals(&old);
-    }
+    if (w->temporary)
+        host_temporary_end(w->temporary, NULL);
     free(w->temporary);
     free(w->path);
     *w = (file_writer){.fd = -1};

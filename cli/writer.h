@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
+
+#include "base/os.h"
 
 enum { WRITER_ERROR_SIZE = 512 };
 
@@ -19,12 +20,11 @@ typedef struct file_writer {
     const char *name; /* for messages; borrowed */
     char *path;       /* final name; NULL when written directly */
     char *temporary;
-    int fd;           /* -1: closed */
-    FILE *stream;     /* writes to this writer, which must not be moved then */
-    int error;        /* of the first failed write */
-    bool closed_pipe; /* the reader went away: not worth a message */
-    dev_t device;     /* identity of the file, when written directly */
-    ino_t inode;
+    int fd;                      /* -1: closed */
+    FILE *stream;                /* writes to this writer, which must not be moved then */
+    int error;                   /* of the first failed write */
+    bool closed_pipe;            /* the reader went away: not worth a message */
+    struct gx_os_stat is;        /* the file, when written directly */
     char err[WRITER_ERROR_SIZE]; /* why a function returned false */
 } file_writer;
 
@@ -41,6 +41,8 @@ bool writer_write(file_writer *w, const void *data, size_t bytes);
 
 /* For writing with stdio instead; owned by the writer. NULL if memory ran out. */
 FILE *writer_stream(file_writer *w);
+/* What was written there so far; false if that failed. */
+bool writer_flush(file_writer *w);
 
 /* Renames the file to its final name. */
 bool writer_commit(file_writer *w);

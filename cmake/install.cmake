@@ -12,6 +12,8 @@ set(private_dir ${CMAKE_INSTALL_LIBDIR}/gpuexec)
 install(FILES include/gpuexec.h TYPE INCLUDE COMPONENT development)
 if(shared)
   install(TARGETS gpuexec EXPORT gpuexec-shared
+          RUNTIME COMPONENT runtime # gpuexec.dll
+          ARCHIVE COMPONENT development # its import library
           LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
   install(EXPORT gpuexec-shared NAMESPACE gpuexec:: DESTINATION ${package_dir} COMPONENT development)
 endif()
@@ -49,7 +51,9 @@ endif()
 # wgpu-native is a third-party binary: it is installed only on request, and then where other
 # programs do not find it. Its licence is either this project's or MIT.
 set(library_rpath)
-if(GPUEXEC_BUNDLE_WGPU AND wgpu_library)
+if(GPUEXEC_BUNDLE_WGPU AND wgpu_library AND WIN32) # where gpuexec.dll looks first
+  install(FILES "${wgpu_library}" DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+elseif(GPUEXEC_BUNDLE_WGPU AND wgpu_library)
   file(REAL_PATH "${wgpu_library}" wgpu_file)
   install(FILES "${wgpu_file}" RENAME libwgpu_native.so DESTINATION ${private_dir} COMPONENT runtime)
   set(library_rpath gpuexec)

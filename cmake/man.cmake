@@ -6,7 +6,7 @@
 set(GX_MAN_DATE "November 15, 2026")
 set_source_files_properties(cli/describe.c PROPERTIES COMPILE_DEFINITIONS "GX_MAN_DATE=\"${GX_MAN_DATE}\"")
 
-if(NOT GPUEXEC_SANITIZE)
+if(NOT GPUEXEC_SANITIZE AND NOT WIN32)
   set(man_dir "${PROJECT_BINARY_DIR}/man")
   add_custom_command(
     OUTPUT "${man_dir}/man1/gpuexec.1"

@@ -20,7 +20,7 @@ else()
   message(STATUS "Chart.js (libjs-chart.js) is missing: gpuexec report will have tables and no charts")
 endif()
 
-add_executable(gx_embed_page report/embed.c)
+gx_add_tool(gx_embed_page report/embed.c)
 set(page_parts page.html page.css page.js live.html)
 list(TRANSFORM page_parts REPLACE "(.+)" "\\1=${PROJECT_SOURCE_DIR}/report/\\1" OUTPUT_VARIABLE page_arguments)
 list(TRANSFORM page_parts PREPEND "${PROJECT_SOURCE_DIR}/report/" OUTPUT_VARIABLE page_files)
@@ -30,8 +30,8 @@ if(chart_js)
 endif()
 add_custom_command(
   OUTPUT "${PROJECT_BINARY_DIR}/page_parts.c"
-  COMMAND gx_embed_page ${page_arguments} > "${PROJECT_BINARY_DIR}/page_parts.c"
-  DEPENDS gx_embed_page ${page_files}
+  COMMAND ${gx_embed_page_program} ${page_arguments} > "${PROJECT_BINARY_DIR}/page_parts.c"
+  DEPENDS ${gx_embed_page_program} ${page_files}
   COMMENT "Embedding the page"
   VERBATIM)
 
@@ -47,5 +47,5 @@ add_library(gx-report STATIC
   report/scan_seeds.c
   report/text.c
   "${PROJECT_BINARY_DIR}/page_parts.c")
-target_include_directories(gx-report PUBLIC ${PROJECT_SOURCE_DIR})
+target_include_directories(gx-report PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(gx-report PUBLIC gx-flags gx-jansson m)

@@ -58,8 +58,12 @@ function(gx_find_wgpu)
   if(GPUEXEC_WGPU_DIR)
     set(hints "${GPUEXEC_WGPU_DIR}-${CMAKE_SYSTEM_PROCESSOR}" "${GPUEXEC_WGPU_DIR}")
   endif()
-  find_path(wgpu_INCLUDE_DIR wgpu.h HINTS ${hints} PATH_SUFFIXES include/webgpu include webgpu)
-  find_library(wgpu_LIBRARY wgpu_native HINTS ${hints} PATH_SUFFIXES lib)
+  # Not under the root of a cross build; and the library itself, which is opened at run time.
+  find_path(wgpu_INCLUDE_DIR wgpu.h HINTS ${hints} PATH_SUFFIXES include/webgpu include webgpu
+            NO_CMAKE_FIND_ROOT_PATH)
+  set(CMAKE_FIND_LIBRARY_PREFIXES ${CMAKE_SHARED_LIBRARY_PREFIX} "")
+  set(CMAKE_FIND_LIBRARY_SUFFIXES ${CMAKE_SHARED_LIBRARY_SUFFIX})
+  find_library(wgpu_LIBRARY wgpu_native HINTS ${hints} PATH_SUFFIXES lib NO_CMAKE_FIND_ROOT_PATH)
   mark_as_advanced(wgpu_INCLUDE_DIR wgpu_LIBRARY)
 
   set(why)

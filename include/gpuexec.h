@@ -37,8 +37,12 @@ extern "C" {
 #define GX_VERSION_MINOR 1
 #define GX_VERSION_PATCH 0
 
-#if defined(_WIN32)
+#if defined(_WIN32) && defined(GX_BUILDING)
+#define GX_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(GX_STATIC) /* for the static library */
 #define GX_API
+#elif defined(_WIN32)
+#define GX_API __declspec(dllimport)
 #else
 #define GX_API __attribute__((visibility("default")))
 #endif
@@ -364,7 +368,8 @@ GX_API gx_status gx_devices(gx_ctx *ctx, gx_device_info *infos, size_t *count);
  * A lost device stays in the list; the next job or buffer that names it reopens it. Its
  * buffers are lost: they, and jobs that use them, return GX_ERR_DEVICE_LOST until they are
  * destroyed and created again. The same applies after GX_ERR_TIMEOUT: a submission that takes
- * longer than one minute plus 50 us per element is considered hung. */
+ * longer than one minute plus 50 us per element is considered hung. A CUDA device is not reopened
+ * while that submission still runs; until then its name returns GX_ERR_TIMEOUT. */
 
 /* ---- device buffers ------------------------------------------------------- */
 

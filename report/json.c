@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "report/text.h"
 
 static json_t *number(double value)
@@ -104,16 +105,14 @@ static json_t *of_crossover(const crossover *c)
 /* Its description, in the words of the Markdown output; nothing if the other direction has it. */
 static json_t *of_sentence(const merge_group *g, const merge_cross *x)
 {
-    char *text = NULL;
-    size_t size = 0;
+    struct gx_os_text out;
     if (!text_is_told(g, x))
         return json_null();
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    if (!gx__os_text_open(&out))
         return NULL;
-    text_cross(out, g, x);
-    json_t *value = fclose(out) ? NULL : json_string(text);
-    free(text);
+    text_cross(out.file, g, x);
+    json_t *value = gx__os_text_close(&out) ? json_string(out.text) : NULL;
+    free(out.text);
     return value;
 }
 

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
+
 /* ---- notes ---- */
 
-static bool note(merge *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool note(merge *m, const char *format, ...) GX_PRINTF(2, 3);
 
 static bool note(merge *m, const char *format, ...)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "report/csv.h"
 #include "report/scan_read.h"
 
@@ -393,7 +394,7 @@ bool scan_load(const char *path, unsigned flags, scan_file *file, char *err)
     size_t size = 0;
     *file = (scan_file){0};
     errno = 0;
-    FILE *in = fopen(path, "rb");
+    FILE *in = gx__os_fopen(path);
     bool ok = in && read_all(in, &data, &size);
     if (!ok)
         snprintf(err, SCAN_ERROR_SIZE, "cannot read '%.200s': %s", path,

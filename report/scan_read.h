@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 
+#include "base/os.h"
 #include "report/scan.h"
 
 /* What the column names of a threshold scan say (scan_seeds.c). */
@@ -51,7 +52,7 @@ typedef struct scan_reader {
 } scan_reader;
 
 /* Stores NAME:LINE and the reason; returns false. */
-bool scan_refuse(scan_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool scan_refuse(scan_reader *r, const char *format, ...) GX_PRINTF(2, 3);
 
 /* A non-negative decimal number: digits, a point, an exponent. */
 bool scan_number(const char *text, double *value);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh run|test: installs the packages of packages.txt that this machine lacks, and downloads
+# setup.sh run|test|windows: installs the packages of packages.txt that this machine lacks, and downloads
 # wgpu-native to build/, and for the tests ptxas, so that the build itself needs no network. Fast and
 # silent if nothing is missing. If it may not install, exits with 1 and prints the command to run.
 set -euo pipefail
@@ -10,8 +10,9 @@ cd "$(dirname "$0")/.."
 case "${1:-}" in
 run) groups="run" ;;
 test) groups="run test" ;;
+windows) groups="run test windows" ;;
 *)
-    echo "usage: scripts/setup.sh run|test" >&2
+    echo "usage: scripts/setup.sh run|test|windows" >&2
     exit 2
     ;;
 esac
@@ -20,6 +21,7 @@ esac
 fetch_wgpu() {
     local machine machines=("$(uname -m)")
     if [[ $groups == *test* && ${machines[0]} == x86_64 ]]; then machines+=(aarch64); fi
+    if [[ $groups == *windows* ]]; then machines+=(windows-x86_64); fi
     for machine in "${machines[@]}"; do
         scripts/fetch-wgpu.sh "build/wgpu-$machine" "$machine" ||
             echo "setup: wgpu-native for $machine could not be had: no WebGPU device" >&2

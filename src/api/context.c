@@ -102,7 +102,7 @@ void gx_close(gx_ctx **ctx)
 {
     if (!ctx || !*ctx)
         return;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     gx__queue_drain((*ctx)->instance.queue);
     gx__router_close(&(*ctx)->router);

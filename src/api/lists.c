@@ -91,7 +91,7 @@ static gx_status list_out(gx_ctx *ctx, const struct gx_layout *layout, const cha
 
 static gx_status list_devices(gx_ctx *ctx, void *own, size_t *count)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     gx_status s = gx__device_enumerate(&ctx->instance, own, count);
     gx__float_env_restore(&caller);

@@ -143,7 +143,7 @@ struct writer {
     size_t room, used;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct writer *w, const char *format, ...)
+GX_PRINTF(2, 3) static void put(struct writer *w, const char *format, ...)
 {
     va_list args;
     size_t at = w->used < w->room ? w->used : w->room;

@@ -11,8 +11,7 @@
 #include "exec/buffer.h"
 #include "op/params.h"
 
-__attribute__((format(printf, 3, 4))) static gx_status refuse(char *message, gx_status status,
-                                                              const char *format, ...)
+GX_PRINTF(3, 4) static gx_status refuse(char *message, gx_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

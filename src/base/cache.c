@@ -6,15 +6,14 @@
 #include "base/cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/os.h"
 
 #define FILE_BYTES_MAX ((size_t)256 << 20)
 
@@ -61,19 +60,16 @@ static bool enabled(const struct gx_instance *instance)
 bool gx__cache_folder(const struct gx_instance *instance, char *path, size_t size)
 {
     const char *asked = instance->config.cache_dir;
-    const char *xdg = gx__env(&instance->config, "XDG_CACHE_HOME");
-    const char *home = gx__env(&instance->config, "HOME");
-    int n;
+    int n = 0;
     if (!enabled(instance))
         return false;
     if (asked)
         n = snprintf(path, size, "%s", asked);
-    else if (xdg && xdg[0] == '/') /* the XDG specification says to ignore relative paths */
-        n = snprintf(path, size, "%s/gpuexec", xdg);
-    else if (home && home[0] == '/')
-        n = snprintf(path, size, "%s/.cache/gpuexec", home);
-    else
-        return false;
+    for (const struct gx_os_place *p = gx__os_cache_places; !asked && !n && p->variable; p++) {
+        const char *folder = gx__env(&instance->config, p->variable);
+        if (folder && gx__os_is_absolute(folder)) /* as the XDG specification says */
+            n = snprintf(path, size, "%s%s", folder, p->below);
+    }
     return n > 0 && (size_t)n < size;
 }
 
@@ -84,19 +80,6 @@ static bool file_path(const struct gx_instance *instance, const char *name, char
     size_t used = strlen(path);
     int n = snprintf(path + used, size - used, "/%s", name);
     return n > 0 && (size_t)n < size - used;
-}
-
-/* Creates all parent directories, new ones accessible to the user only. */
-static bool make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!ok)
-            return false;
-    }
-    return true;
 }
 
 /* ---- bytes ---- */
@@ -128,11 +111,11 @@ static bool write_all(int fd, const void *data, size_t size)
 /* Whether it is a regular file of this user, with the size that its header states. */
 static bool plausible(int fd, const struct header *h, const uint8_t *key)
 {
-    struct stat st;
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+    struct gx_os_stat st;
+    return gx__os_stat_fd(fd, &st) && st.kind == GX_OS_FILE && st.mine &&
            !memcmp(h->magic, magic, sizeof magic) && h->header_bytes == sizeof *h &&
            !memcmp(h->key, key, GX_CACHE_KEY_BYTES) && h->data_bytes <= FILE_BYTES_MAX &&
-           st.st_size >= 0 && (uint64_t)st.st_size == sizeof *h + h->data_bytes;
+           st.size == sizeof *h + h->data_bytes;
 }
 
 static bool read_file(const struct gx_instance *instance, int fd, const uint8_t *key, void **data,
@@ -159,7 +142,7 @@ bool gx__cache_read(const struct gx_instance *instance, const char *name,
     char path[GX_CACHE_PATH_BYTES];
     if (!file_path(instance, name, path, sizeof path))
         return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not block if it is a pipe */
+    int fd = gx__os_open(path, O_RDONLY | O_NONBLOCK, 0); /* do not block if it is a pipe */
     if (fd < 0)
         return false;
     bool ok = read_file(instance, fd, key, data, size);
@@ -171,7 +154,7 @@ bool gx__cache_read(const struct gx_instance *instance, const char *name,
 
 static bool write_file(const char *temporary, const struct header *h, const void *data)
 {
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = gx__os_open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, h, sizeof *h) && write_all(fd, data, (size_t)h->data_bytes);
@@ -182,10 +165,10 @@ static bool write_file(const char *temporary, const struct header *h, const void
  * there by this code and is left alone. */
 static bool may_replace(const char *path)
 {
-    struct stat st;
-    if (lstat(path, &st))
+    struct gx_os_stat st;
+    if (!gx__os_stat(path, false, &st))
         return errno == ENOENT;
-    return S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    return st.kind == GX_OS_FILE && !st.link && st.mine;
 }
 
 bool gx__cache_write(const struct gx_instance *instance, const char *name,
@@ -196,7 +179,7 @@ bool gx__cache_write(const struct gx_instance *instance, const char *name,
     if (!enabled(instance))
         return true;
     if (size > FILE_BYTES_MAX || !file_path(instance, name, path, sizeof path) ||
-        !make_folders(path) || !may_replace(path))
+        !gx__os_make_folders(path) || !may_replace(path))
         return false;
     struct header h = {.header_bytes = sizeof h, .data_bytes = size};
     memcpy(h.magic, magic, sizeof magic);
@@ -204,8 +187,8 @@ bool gx__cache_write(const struct gx_instance *instance, const char *name,
     h.checksum = file_checksum(&h, data);
     snprintf(temporary, sizeof temporary, "%s.%ld.%u", path, (long)getpid(),
              atomic_fetch_add(&serial, 1));
-    bool ok = write_file(temporary, &h, data) && rename(temporary, path) == 0;
+    bool ok = write_file(temporary, &h, data) && gx__os_rename(temporary, path);
     if (!ok)
-        unlink(temporary);
+        gx__os_unlink(temporary);
     return ok;
 }

@@ -6,59 +6,80 @@
 #ifndef GX_BASE_FLOAT_ENV_H
 #define GX_BASE_FLOAT_ENV_H
 
-#include <fenv.h>
+#include <stdint.h>
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 
-/* The control registers, in the C library's layout. Loading the x87 environment takes longer than
- * planning a small job, and hardly anyone changes it; so it is done only if the control word or the
- * flags require it. */
+/* The registers themselves: not every C library's fenv_t holds both units. Loading the x87
+ * environment takes longer than planning a small job, and hardly anyone changes it; so it is done
+ * only if the control word or the flags require it. */
+struct gx_float_env {
+    uint16_t control, status;
+    uint32_t mxcsr;
+};
+
 enum {
     GX_FLOAT_FLAGS = 0x3f,
-    GX_X87_CONTROL = 0x37f,  /* no traps, round to nearest */
+    GX_X87_CONTROL = 0x37f,  /* no traps, round to nearest, all 64 bits */
     GX_SSE_CONTROL = 0x1f80, /* the same; its low bits are flags */
 };
 
-static inline void gx__float_env_read(fenv_t *env)
+static inline void gx__float_env_read(struct gx_float_env *env)
 {
-    __asm__ volatile("fnstcw %0" : "=m"(env->__control_word));
-    __asm__ volatile("fnstsw %0" : "=m"(env->__status_word));
-    __asm__ volatile("stmxcsr %0" : "=m"(env->__mxcsr));
+    __asm__ volatile("fnstcw %0" : "=m"(env->control));
+    __asm__ volatile("fnstsw %0" : "=m"(env->status));
+    __asm__ volatile("stmxcsr %0" : "=m"(env->mxcsr));
 }
 
-static inline void gx__float_env_default(fenv_t *caller)
+/* Sets the x87 control word and flags. */
+static inline void gx__float_env_load(uint16_t control, uint16_t flags)
 {
-    *caller = (fenv_t){0};
+    struct {
+        uint16_t control, unused0, status, unused1, rest[10];
+    } x87;
+    __asm__ volatile("fnstenv %0" : "=m"(x87));
+    x87.control = control;
+    x87.status = (uint16_t)((x87.status & ~GX_FLOAT_FLAGS) | (flags & GX_FLOAT_FLAGS));
+    __asm__ volatile("fldenv %0" : : "m"(x87));
+}
+
+static inline void gx__float_env_default(struct gx_float_env *caller)
+{
+    const uint32_t mxcsr = GX_SSE_CONTROL;
     gx__float_env_read(caller);
-    if (caller->__control_word != GX_X87_CONTROL ||
-        (caller->__mxcsr & ~(unsigned)GX_FLOAT_FLAGS) != GX_SSE_CONTROL) {
-        fegetenv(caller);
-        fesetenv(FE_DFL_ENV);
-    }
+    if (caller->control != GX_X87_CONTROL)
+        gx__float_env_load(GX_X87_CONTROL, 0);
+    if ((caller->mxcsr & ~(uint32_t)GX_FLOAT_FLAGS) != GX_SSE_CONTROL)
+        __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
 }
 
-static inline void gx__float_env_restore(const fenv_t *caller)
+static inline void gx__float_env_restore(const struct gx_float_env *caller)
 {
-    fenv_t now;
+    struct gx_float_env now;
     gx__float_env_read(&now);
-    if (now.__control_word != caller->__control_word ||
-        (now.__status_word ^ caller->__status_word) & GX_FLOAT_FLAGS)
-        fesetenv(caller);
-    else if (now.__mxcsr != caller->__mxcsr)
-        __asm__ volatile("ldmxcsr %0" : : "m"(caller->__mxcsr));
+    if (now.control != caller->control || (now.status ^ caller->status) & GX_FLOAT_FLAGS)
+        gx__float_env_load(caller->control, caller->status);
+    if (now.mxcsr != caller->mxcsr)
+        __asm__ volatile("ldmxcsr %0" : : "m"(caller->mxcsr));
 }
 
 #else
 
-static inline void gx__float_env_default(fenv_t *caller)
+#include <fenv.h>
+
+struct gx_float_env {
+    fenv_t all;
+};
+
+static inline void gx__float_env_default(struct gx_float_env *caller)
 {
-    fegetenv(caller);
+    fegetenv(&caller->all);
     fesetenv(FE_DFL_ENV);
 }
 
-static inline void gx__float_env_restore(const fenv_t *caller)
+static inline void gx__float_env_restore(const struct gx_float_env *caller)
 {
-    fesetenv(caller);
+    fesetenv(&caller->all);
 }
 
 #endif

@@ -6,17 +6,18 @@
 #define GX_BASE_LOG_H
 
 #include "base/instance.h"
+#include "base/os.h"
 
 #define GX_MESSAGE_BYTES 256
 
 /* Reports that an API call failed: the text becomes gx_last_message of this thread and, if there is
  * an instance, a log line. Returns the status. */
-__attribute__((format(printf, 3, 4))) gx_status gx__fail(const struct gx_instance *instance,
-                                                         gx_status status, const char *format, ...);
+GX_PRINTF(3, 4)
+gx_status gx__fail(const struct gx_instance *instance, gx_status status, const char *format, ...);
 /* The same for use before there is an instance. */
 gx_status gx__fail_line(const gx_config *config, gx_status status, const char *message);
 
-__attribute__((format(printf, 3, 4))) void gx__log(const struct gx_instance *instance,
-                                                   gx_log_level level, const char *format, ...);
+GX_PRINTF(3, 4)
+void gx__log(const struct gx_instance *instance, gx_log_level level, const char *format, ...);
 
 #endif

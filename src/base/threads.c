@@ -9,15 +9,12 @@
  */
 #include "base/threads.h"
 
-#include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/instance.h"
+#include "base/os.h"
 
 /* How long a thread looks for work, or for others to finish, before it sleeps: waking it costs
  * about as much. */
@@ -55,18 +52,6 @@ bool gx__linger(struct gx_linger *linger)
     return now < linger->until;
 }
 
-/* Sleeps unless *word differs from `seen`; may return early. */
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
-}
-
-static void futex_wake(_Atomic uint32_t *word, uint32_t count)
-{
-    atomic_fetch_add(word, 1);
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-}
-
 /* ---- helping ---- */
 
 /* Called by a helper inside the task, or by its caller: so the bit belongs to this task, not to a
@@ -96,7 +81,7 @@ static void leave(struct gx_threads_task *task)
 {
     uint64_t before = atomic_fetch_sub(&task->seats, IN_ONE);
     if ((before & IN_MASK) == 1 && before & ASLEEP)
-        futex_wake(&task->over, 1); /* the slot stays valid even after the call has returned */
+        gx__os_wake(&task->over, 1); /* the slot stays valid even after the call has returned */
 }
 
 static void take_parts(struct gx_threads_task *task, uint32_t worker)
@@ -178,7 +163,7 @@ static void sleep_until_wanted(struct gx_threads *threads)
     uint32_t seen = atomic_load(&threads->bell);
     atomic_fetch_add(&threads->asleep, 1);
     if (!anything(threads))
-        futex_wait(&threads->bell, seen);
+        gx__os_wait(&threads->bell, seen);
     atomic_fetch_sub(&threads->asleep, 1);
 }
 
@@ -196,25 +181,6 @@ static void *serve(void *user)
             help_computing(threads, task, worker);
     }
     return NULL;
-}
-
-bool gx__thread_start(pthread_t *thread, void *(*run)(void *), void *user)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !pthread_create(thread, NULL, run, user);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
-uint32_t gx__cores(void)
-{
-    cpu_set_t set;
-    if (!sched_getaffinity(0, sizeof set, &set))
-        return (uint32_t)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than such a set can hold */
-    return online > 1 ? (uint32_t)online : 1;
 }
 
 /* One caller starts the threads; others meanwhile continue with those that exist. If a thread
@@ -238,7 +204,7 @@ void gx__threads_end(struct gx_instance *instance)
     if (atomic_load(&threads->state) == AT_REST)
         return;
     atomic_store(&threads->stop, true);
-    futex_wake(&threads->bell, GX_THREADS_HELPERS);
+    gx__os_wake(&threads->bell, GX_THREADS_HELPERS);
     for (uint32_t i = 0; i < atomic_load(&threads->started); i++)
         pthread_join(threads->thread[i], NULL);
     memset(threads, 0, sizeof *threads);
@@ -265,7 +231,7 @@ static void post(struct gx_threads *threads, struct gx_threads_task *task, uint3
     atomic_fetch_or(&threads->wanted[task->kind], gx__threads_bit(threads, task));
     uint32_t looking = atomic_load(&threads->looking);
     if (atomic_load(&threads->asleep) && helpers > looking)
-        futex_wake(&threads->bell, helpers - looking);
+        gx__os_wake(&threads->bell, helpers - looking);
 }
 
 /* Waits until no helper is inside the task. */
@@ -280,7 +246,7 @@ static void see_others_off(struct gx_threads *threads, struct gx_threads_task *t
         uint32_t seen = atomic_load(&task->over);
         if (!(atomic_fetch_or(&task->seats, ASLEEP) & IN_MASK))
             break;
-        futex_wait(&task->over, seen);
+        gx__os_wait(&task->over, seen);
     }
 }
 

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/os.h"
+
 struct gx_instance;
 
 /* `worker` is less than `workers` of gx__threads_run; no other thread in the same call has the same
@@ -81,12 +83,6 @@ void gx__threads_lend(struct gx_instance *instance, bool begin);
 /* Stops the threads. No call may be in progress; gx__threads_run may follow and starts them again.
  */
 void gx__threads_end(struct gx_instance *instance);
-
-/* Cores that this process may use. */
-uint32_t gx__cores(void);
-
-/* Starts a library thread with all signals blocked. */
-bool gx__thread_start(pthread_t *thread, void *(*run)(void *), void *user);
 
 /* Waiting without sleeping, for a bounded time: start with zeroes, and check again as long as
  * gx__linger returns true. Yields the core now and then. */

@@ -7,18 +7,16 @@
 #include "base/trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os.h"
 
 #define BUFFER_BYTES ((size_t)64 << 10)
 #define EVENT_BYTES  ((size_t)768) /* more than any event needs */
@@ -69,8 +67,7 @@ static void flush(struct gx_trace *trace)
     trace->flushed_ns = gx__now_ns();
 }
 
-__attribute__((format(printf, 2, 3))) static void put(struct gx_trace *trace, const char *format,
-                                                      ...)
+GX_PRINTF(2, 3) static void put(struct gx_trace *trace, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -191,8 +188,8 @@ void gx__trace_init(struct gx_instance *instance)
 /* Creates and locks a new file. Opens nothing that exists, not even through a link. */
 static int create_alone(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) /* not all file systems support locks */
+    int fd = gx__os_open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (fd >= 0 && !gx__os_lock(fd)) /* not all file systems support locks */
         errno = 0;
     return fd;
 }
@@ -203,29 +200,30 @@ static bool is_trace(int fd)
 {
     static const char begin[] = BEGIN;
     char bytes[sizeof begin - 1];
-    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
+    ssize_t n = read(fd, bytes, sizeof bytes);
     for (int i = 0; n == 0 && i < CREATING_MS; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        n = pread(fd, bytes, sizeof bytes, 0);
+        n = read(fd, bytes, sizeof bytes);
     }
-    return n == (ssize_t)sizeof bytes && !memcmp(bytes, begin, sizeof bytes);
+    return n == (ssize_t)sizeof bytes && !memcmp(bytes, begin, sizeof bytes) &&
+           !lseek(fd, 0, SEEK_SET);
 }
 
 /* Replaces an existing file only if it is a trace: nothing else is truncated, and opening it must
  * not block (a pipe) or have side effects (a device). */
 static int open_again(const char *path, const char **why)
 {
-    struct stat is;
+    struct gx_os_stat is;
     *why = "exists and is not a regular file: choose another";
-    if (lstat(path, &is) || !S_ISREG(is.st_mode))
+    if (!gx__os_stat(path, false, &is) || is.kind != GX_OS_FILE || is.link)
         return -1;
     *why = NULL;
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = gx__os_open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    if (fstat(fd, &is) || !S_ISREG(is.st_mode) || !is_trace(fd))
+    if (!gx__os_stat_fd(fd, &is) || is.kind != GX_OS_FILE || !is_trace(fd))
         *why = "exists and is not a gpuexec trace: remove it or choose another";
-    else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    else if (!gx__os_lock(fd) && errno == EWOULDBLOCK)
         *why = taken;
     if (!*why)
         return fd;
@@ -258,7 +256,7 @@ static gx_status open_file(struct gx_trace *trace, const char *path, char *messa
     int error = trace->fd < 0 ? errno : trace->error;
     snprintf(message, message_size, "trace '%.80s': %s", path, why ? why : strerror(error));
     if (created)
-        unlink(path);
+        gx__os_unlink(path);
     if (trace->fd >= 0)
         close(trace->fd);
     return why == taken ? GX_ERR_INVALID : GX_ERR_FILE;

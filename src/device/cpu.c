@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/float_env.h"
 #include "base/options.h"
+#include "base/os.h"
 #include "device/cpu_msm.h"
 #include "device/cpu_ntt.h"
 #include "device/cpu_poly.h"
@@ -67,24 +67,6 @@ static uint32_t thread_count(const struct gx_instance *instance)
     return asked && asked < cores ? asked : cores;
 }
 
-static void model_name(char *name, size_t size)
-{
-    snprintf(name, size, "CPU");
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    if (!f)
-        return;
-    char line[256];
-    while (fgets(line, sizeof line, f)) {
-        char *value = strchr(line, ':');
-        if (!strncmp(line, "model name", 10) && value && value[1] == ' ') {
-            value[strcspn(value, "\n")] = 0;
-            snprintf(name, size, "%s", value + 2);
-            break;
-        }
-    }
-    fclose(f);
-}
-
 static unsigned tier_bits(const struct gx_instance *instance)
 {
     unsigned bits;
@@ -99,7 +81,7 @@ static void describe(const struct gx_instance *instance, gx_device_info *info)
     for (int t = 0; t < GX_TIERS; t++)
         if (bits >> t & 1)
             snprintf(tiers + strlen(tiers), sizeof tiers - strlen(tiers), " %s", gx_tier_name(t));
-    model_name(model, sizeof model);
+    gx__os_cpu(model, sizeof model);
     snprintf(info->description, sizeof info->description, "%s,%s", model, tiers);
 }
 
@@ -113,8 +95,7 @@ static gx_status cpu_enumerate(struct gx_instance *instance, gx_device_info *inf
                                     .automatic = !reference,
                                     .usable = 1};
         snprintf(infos[i].name, sizeof infos[i].name, "%s", device_names[i]);
-        long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-        infos[i].memory_bytes = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+        infos[i].memory_bytes = gx__os_memory();
         if (reference)
             snprintf(infos[i].description, sizeof infos[i].description,
                      "slow reference that all other devices are checked against");
@@ -163,12 +144,10 @@ static void fill_kernels(struct cpu *cpu, const struct gx_host_table *table)
 
 static size_t stream_threshold(void)
 {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (l3 > 0)
-        return (size_t)l3 / 2 < STREAM_MAX_BYTES ? (size_t)l3 / 2 : STREAM_MAX_BYTES;
-#endif
-    return STREAM_DEFAULT_BYTES;
+    size_t l3 = gx__os_l3();
+    if (!l3)
+        return STREAM_DEFAULT_BYTES;
+    return l3 / 2 < STREAM_MAX_BYTES ? l3 / 2 : STREAM_MAX_BYTES;
 }
 
 static gx_status cpu_open(struct gx_device *device)
@@ -330,7 +309,7 @@ static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kern
  * inherit; results must not depend on it. */
 static size_t call_in_default_fenv(const struct cpu_kernel *k, const struct gx_host_args *args)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     size_t bad = k->fn(k->prime, args);
     gx__float_env_restore(&caller);

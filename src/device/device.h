@@ -167,6 +167,7 @@ struct gx_device_facts {
     uint64_t dispatch_elems;  /* maximum elements of a dispatch; below 2^32 */
     uint64_t dispatch_bytes;  /* of registered operations: maximum bytes of an operand ... */
     uint32_t dispatch_groups; /* ... and workgroups of a dispatch; 0: no limit */
+    uint64_t point_bytes;     /* of the points of a sum, at most; 0: no limit */
     size_t binding_align;     /* alignment of binding offsets */
     size_t copy_align;   /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
                             copies may extend past the end of memory to the next multiple; 0: none */
@@ -341,10 +342,6 @@ void gx__vulkan_list_unlock(void);
 /* Whether a device of CUDA, automatic itself, is the GPU with this UUID; with NULL: any GPU. The
  * other backends ask, because a GPU must not be chosen twice. */
 bool gx__cuda_reaches(struct gx_instance *instance, const uint8_t uuid[16]);
-
-/* False in a program linked with -static. It can open a shared library, but the C library that
- * comes with that is a second one, in which drivers crash. */
-bool gx__can_load_drivers(void);
 
 /* Frees what the backends keep for a context; all its devices are closed. */
 void gx__device_stop(struct gx_instance *instance);

@@ -90,7 +90,7 @@ gx_status gx__gpu_build(struct gx_gpu *gpu, const struct gx_kernel_key *key,
     gpu->ops->facts(gpu, key->field, family, choice, &kernel->facts);
     kernel->unit = family == GX_SHADER_WORDS || family == GX_SHADER_PERMUTE ? 4 : 16;
     gx_status s = GX_OK;
-    if (family != GX_SHADER_INVERT_UP && family != GX_SHADER_MSM_ADD)
+    if (family != GX_SHADER_INVERT_UP && family != GX_SHADER_MSM_ADD && !kernel->facts.small)
         s = pass_pipeline(gpu, kernel,
                           &(struct gx_pass){.family = family, .op = key->op, .check = true},
                           &kernel->first);
@@ -394,6 +394,7 @@ struct gx_device_facts gx__gpu_facts(const struct gx_gpu *gpu, bool software)
     uint64_t range = gpu->limits.range < RANGE_MAX ? gpu->limits.range : RANGE_MAX;
     return (struct gx_device_facts){.dispatch_elems = asked && asked < most ? asked : most,
                                     .dispatch_bytes = range - gpu->limits.bind_align,
+                                    .point_bytes = range - gpu->limits.bind_align,
                                     .dispatch_groups = gpu->limits.groups,
                                     .binding_align = BINDING_ALIGN,
                                     .resubmit = true,

@@ -49,7 +49,7 @@ struct gx_gpu_ops {
                                 enum gx_shader_family family, uint32_t variant);
     /* Starting point; the workgroup is then limited to what the device allows. */
     struct gx_choice (*guess)(enum gx_shader_family family);
-    /* Sets `each` and `direct`. */
+    /* Sets `each`, `small` and `direct`. */
     void (*facts)(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                   struct gx_choice choice, struct gx_pass_facts *facts);
     /* The same for a registered operation. GX_ERR_UNSUPPORTED if the kernel is to blame, and `why`

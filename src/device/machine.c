@@ -78,8 +78,7 @@ static int shown(struct text t)
     return t.size < 32 ? (int)t.size : 32;
 }
 
-__attribute__((format(printf, 2, 3))) static gx_status wrong(struct reader *r, const char *format,
-                                                             ...)
+GX_PRINTF(2, 3) static gx_status wrong(struct reader *r, const char *format, ...)
 {
     int n = snprintf(r->message, r->message_size, "%.60s:%u: ", r->file, r->line);
     va_list args;

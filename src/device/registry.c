@@ -4,7 +4,6 @@
  */
 #include "device/device.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,22 +117,6 @@ gx_status gx__device_open(struct gx_instance *instance, const char *name, struct
         gx__device_close(device);
     }
     return s;
-}
-
-static int has_loader(struct dl_phdr_info *program, size_t size, void *found)
-{
-    (void)size;
-    for (size_t i = 0; i < program->dlpi_phnum; i++)
-        if (program->dlpi_phdr[i].p_type == PT_INTERP)
-            *(bool *)found = true;
-    return 1; /* only the first, which is the program itself */
-}
-
-bool gx__can_load_drivers(void)
-{
-    bool found = false;
-    dl_iterate_phdr(has_loader, &found);
-    return found;
 }
 
 static pthread_mutex_t vulkan_list = PTHREAD_MUTEX_INITIALIZER;

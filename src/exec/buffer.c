@@ -18,7 +18,7 @@
 
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **out)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     struct gx_device *device = &engine->device;
     bool mappable = flags & GX_BUF_MAPPABLE;
     enum gx_mem_kind kind = !mappable && device->facts.mem_kinds & GX_MEM_BIT(GX_MEM_DEVICE)
@@ -48,7 +48,7 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
 gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **out,
                        char *message, size_t message_size)
 {
-    fenv_t caller;
+    struct gx_float_env caller;
     struct gx_device *device = &engine->device;
     if (!device->ops->mem_wrap) {
         snprintf(message, message_size, "not a CUDA device");
@@ -117,7 +117,7 @@ void gx_buf_destroy(gx_buf **buf)
     if (!buf || !*buf)
         return;
     struct gx_engine *engine = (*buf)->engine;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     unmap(*buf);
     let_go(engine, *buf);
@@ -160,7 +160,7 @@ gx_status gx_buf_map(gx_buf *buf, void **memory)
     gx_status s = check_usable(buf);
     if (s != GX_OK)
         return s;
-    fenv_t caller;
+    struct gx_float_env caller;
     struct gx_device *device = &buf->engine->device;
     gx__float_env_default(&caller);
     s = device->ops->map(device, &buf->mem, memory);
@@ -173,7 +173,7 @@ void gx_buf_unmap(gx_buf *buf)
 {
     if (!buf)
         return;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     unmap(buf);
     gx__float_env_restore(&caller);
@@ -419,7 +419,7 @@ static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, si
     gx_status s = check_usable(buf);
     if (s != GX_OK)
         return s;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__float_env_default(&caller);
     s = buf->mappable || (from && gx__buf_is_open(buf, bytes))
             ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)

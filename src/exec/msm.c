@@ -234,8 +234,8 @@ static gx_status set_piece(struct msm *m, uint64_t most)
     struct gx_kernel kernel;
     gx_status s = GX_OK;
     m->piece = least(least(most, m->params.count), facts->dispatch_elems / parts);
-    if (facts->dispatch_bytes)
-        m->piece = least(m->piece, facts->dispatch_bytes / m->curve->info.affine_bytes / parts);
+    if (facts->point_bytes)
+        m->piece = least(m->piece, facts->point_bytes / m->curve->info.affine_bytes / parts);
     m->piece = m->piece ? m->piece : 1;
     for (;; m->piece = (m->piece + 1) / 2) {
         set_windows(m);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "exec/engine.h"
 #include "op/params.h"
 
@@ -75,16 +76,6 @@ struct gx_backlog {
 
 /* ---- the queue ---- */
 
-/* Timed waits use the clock of gx__now_ns. */
-static void init_cond(pthread_cond_t *cond)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route,
                                   gx_run_on_fn there, void *user)
 {
@@ -96,9 +87,9 @@ struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn rout
     queue->instance = instance;
     queue->limit = config->queue_jobs ? config->queue_jobs : GX_QUEUE_JOBS;
     pthread_mutex_init(&queue->lock, NULL);
-    init_cond(&queue->room);
-    init_cond(&queue->idle);
-    init_cond(&queue->any);
+    gx__os_cond_init(&queue->room);
+    gx__os_cond_init(&queue->idle);
+    gx__os_cond_init(&queue->any);
     queue->route = route;
     queue->there = there;
     queue->user = user;
@@ -148,7 +139,7 @@ static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
     t->jobs = (gx_job *)(t->reports + room);
     t->params = (struct gx_params_copy *)(t->jobs + room);
     t->engines = (struct gx_engine **)(t->params + room);
-    init_cond(&t->changed);
+    gx__os_cond_init(&t->changed);
     return t;
 }
 
@@ -393,7 +384,7 @@ static void let_go(struct gx_ticket *t)
 
 /* Calls the functions of finished tickets; under the lock, which it releases during the calls. Must
  * be the last thing after finishing tickets. */
-static void tell(struct gx_backlog *queue)
+static void wake_notified(struct gx_backlog *queue)
 {
     for (struct gx_ticket *t = queue->told; t; t = queue->told) {
         queue->told = t->told_next;
@@ -450,7 +441,7 @@ static void segment_done(struct gx_batch *batch)
     count_work(t->engines[t->first]->work, batch);
     pthread_mutex_lock(&queue->lock);
     end_segment(t);
-    tell(queue);
+    wake_notified(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -520,7 +511,7 @@ static void *work(void *user)
     struct gx_engine *engine = user;
     struct gx_worker *w = &engine->worker;
     struct gx_backlog *queue = engine->instance->queue;
-    fenv_t inherited;
+    struct gx_float_env inherited;
     gx__float_env_default(&inherited);
     pthread_mutex_lock(&queue->lock);
     for (;;) {
@@ -622,13 +613,13 @@ static void *router_work(void *user)
 {
     struct gx_backlog *queue = user;
     struct gx_worker *routers = &queue->routers;
-    fenv_t inherited;
+    struct gx_float_env inherited;
     gx__float_env_default(&inherited);
     pthread_mutex_lock(&queue->lock);
     while (routers->lanes || !routers->stop) {
         if (routers->lanes) {
             serve(queue);
-            tell(queue);
+            wake_notified(queue);
             continue;
         }
         queue->routers_idle++;
@@ -706,15 +697,6 @@ static uint64_t deadline(uint64_t timeout_ns)
     return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
 }
 
-/* Under the lock. Not 0: it is late. */
-static int wait_until(struct gx_backlog *queue, pthread_cond_t *changed, uint64_t end_ns)
-{
-    struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u),
-                           .tv_nsec = (long)(end_ns % 1000000000u)};
-    return end_ns == UINT64_MAX ? pthread_cond_wait(changed, &queue->lock)
-                                : pthread_cond_timedwait(changed, &queue->lock, &end);
-}
-
 size_t gx__ticket_count(const struct gx_ticket *t)
 {
     return t->call.count;
@@ -739,7 +721,7 @@ gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
     pthread_mutex_lock(&queue->lock);
     t->waiters++;
     while (!late && t->status == GX_PENDING)
-        late = wait_until(queue, &t->changed, end);
+        late = !gx__os_cond_wait(&t->changed, &queue->lock, end);
     gx_status s = t->status;
     if (s != GX_PENDING && reports->first) {
         pthread_mutex_unlock(&queue->lock);
@@ -772,7 +754,7 @@ gx_status gx__ticket_wait_any(struct gx_backlog *queue, struct gx_ticket *const 
             tickets[i]->waiters++;
     queue->any_waiters++;
     while ((*index = first_done(tickets, count)) == count && !late)
-        late = wait_until(queue, &queue->any, end);
+        late = !gx__os_cond_wait(&queue->any, &queue->lock, end);
     queue->any_waiters--;
     gx_status s = *index < count ? gx__ticket_poll(tickets[*index]) : GX_PENDING;
     for (size_t i = 0; i < count; i++)
@@ -822,7 +804,7 @@ void gx__ticket_cancel(struct gx_ticket *t)
     struct gx_backlog *queue = t->queue;
     pthread_mutex_lock(&queue->lock);
     cancel(t);
-    tell(queue);
+    wake_notified(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -833,7 +815,7 @@ void gx__queue_cancel(struct gx_backlog *queue)
         next = t->all_next;
         cancel(t);
     }
-    tell(queue);
+    wake_notified(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 

@@ -487,7 +487,7 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_plan_request asked;
     struct gx_plan plan;
-    fenv_t caller;
+    struct gx_float_env caller;
     gx__batch_begin(pipe->engine, batch);
     batch->open = 0;
     batch->fed = false;

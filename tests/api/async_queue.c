@@ -37,22 +37,11 @@ static void start_submitter(struct submitter *s)
     assert_int_equal(pthread_create(&s->thread, NULL, submit_one, s), 0);
 }
 
-static int is_asleep(int id)
-{
-    char path[64], state = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return 0;
-    int found = fscanf(f, "%*d (%*[^)]) %c", &state);
-    fclose(f);
-    return found == 1 && state == 'S';
-}
-
 /* Waits until the submitter waits for room, or does not have to. */
 static void await_submitter(struct submitter *s)
 {
-    while (!atomic_load(&s->returned) && !(atomic_load(&s->id) && is_asleep(atomic_load(&s->id))))
+    while (!atomic_load(&s->returned) &&
+           !(atomic_load(&s->id) && gxt_is_asleep(atomic_load(&s->id))))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 

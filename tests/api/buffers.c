@@ -656,7 +656,7 @@ static void floating_point_flags(void **state)
     const int modes[] = {FE_TONEAREST, FE_DOWNWARD};
     const int raised[] = {0, FE_DIVBYZERO, FE_OVERFLOW, FE_DIVBYZERO | FE_OVERFLOW};
     for (size_t i = 0; i < GXT_COUNT(modes) * GXT_COUNT(raised); i++) {
-        fenv_t caller;
+        struct gx_float_env caller;
         fesetround(modes[i / GXT_COUNT(raised)]);
         feclearexcept(FE_ALL_EXCEPT);
         feraiseexcept(FE_INEXACT);

@@ -14,10 +14,15 @@ enum { ELEMENTS = 1000, LINE_MAX_BYTES = 512 };
 
 /* ---- a context that has done something ---- */
 
-/* A device whose name needs every escape. */
-#define ODD_FILE   "a\"b\\c\nd"
+/* A device whose name needs every escape, where file names may contain such characters. */
+#if defined(_WIN32)
+#define ODD_FILE  "a b{c"
+#define ODD_LABEL "device=\"sim:a b{c\""
+#else
+#define ODD_FILE  "a\"b\\c\nd"
+#define ODD_LABEL "device=\"sim:a\\\"b\\\\c\\nd\""
+#endif
 #define ODD_DEVICE "sim:" ODD_FILE
-#define ODD_LABEL  "device=\"sim:a\\\"b\\\\c\\nd\""
 
 static char folder[] = "/tmp/gx-metrics-XXXXXX";
 
@@ -51,6 +56,7 @@ static int tear_down(void **state)
 {
     (void)state;
     unlink(ODD_FILE);
+    assert_int_equal(chdir("/"), 0); /* Windows keeps the folder that a process is in */
     return rmdir(folder);
 }
 

@@ -78,8 +78,8 @@ runs() {
 as_told() {
     local commands
     cp "$root/examples/${1%.*}".* .
-    commands=$(sed -nE 's,^( \*|//) {3}((glslc|cc|c\+\+|rustc|LD_LIBRARY_PATH)[ =].*),\2,p' "$1")
-    [[ $(grep -vc ^glslc <<<"$commands") == 2 ]] || fail "$1 does not say how it is built and run"
+    commands=$(sed -nE 's,^( \*|//) {3}((glslc|clang|cc|c\+\+|rustc|LD_LIBRARY_PATH)[ =].*),\2,p' "$1")
+    [[ $(grep -Evc '^(glslc|clang)' <<<"$commands") == 2 ]] || fail "$1 does not say how it is built and run"
     runs "$1, as it says" "$2" bash -euc "$commands"
 }
 needs_no_shared() {

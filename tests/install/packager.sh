@@ -208,5 +208,16 @@ if grep -E '\b(sim|fault):' <<<"$("$program" --help && "$program" verify --help)
     fail "the help speaks of devices that are not there"
 fi
 
+# ---- vcpkg
+
+# The port, on the objects that are built already.
+if "${offline[@]}" cmake -DROOT="$root" -DBUILD="$scratch/build" -DPACKAGES="$scratch/vcpkg" \
+    -P "$root/tests/install/vcpkg.cmake" >log 2>&1; then
+    ok "the vcpkg port"
+else
+    fail "the vcpkg port"
+    tail -n 40 log
+fi
+
 [[ ! -e called ]] || fail "these were called: $(<called)"
 exit $status

@@ -46,9 +46,7 @@ int gxt_small(void)
 void gxt_enter_machines(void)
 {
     char folder[4096];
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    assert_true(length > 0);
-    folder[length] = 0;
+    gxt_own_path(folder, sizeof folder);
     strrchr(folder, '/')[1] = 0;
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(chdir("machines"), 0);
@@ -190,7 +188,7 @@ static void on_message(void *user, gx_log_level level, const char *message)
 
 void gxt_watch(gx_config *config)
 {
-    config->validate = 1;
+    config->validate = !getenv("GX_TEST_NO_VALIDATION");
     config->log = on_message;
 }
 

@@ -65,6 +65,12 @@ int gxt_one_gpu(void);
  * neither, and copies everything, whatever path is requested. */
 int gxt_shares_memory(const char *device);
 
+/* Of the system (system_posix.c, system_windows.c): the file of this program, how many threads it
+ * has, and whether the one with this number, from gettid, waits for something. */
+void gxt_own_path(char *path, size_t size);
+size_t gxt_threads(void);
+int gxt_is_asleep(int id);
+
 /* Makes the files of tests/machines available in the working directory, so that "sim:desktop" is a
  * device. */
 void gxt_enter_machines(void);

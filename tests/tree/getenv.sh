@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# getenv.sh ROOT: the library reads the environment in one place only (base/env.c), which honours
+# getenv.sh ROOT: the library reads the environment in one place only (base/env.c, by base/os.h), which honours
 # gx_config.ignore_environment and privileged processes.
 set -euo pipefail
 
 found() {
-    find "$1/src" -name '*.[ch]' ! -path '*/base/env.c' -print0 |
+    find "$1/src" -name '*.[ch]' ! -path '*/base/env.c' ! -path '*/base/os_*.c' -print0 |
         xargs -0 -r grep -nwE '(secure_)?getenv|environ' | grep -vE '^[^:]*:[0-9]+: *(/\*|\*)' || true
 }
 

@@ -8,8 +8,16 @@
 #include "device/vulkan/commands.h"
 
 #include "base/clock.h"
+#include "base/os.h"
 
 #define CALIBRATION_NS 100000000u
+
+/* The clock of gx__now_ns, as Vulkan names it. */
+#if defined(_WIN32)
+#define HOST_DOMAIN VK_TIME_DOMAIN_QUERY_PERFORMANCE_COUNTER_EXT
+#else
+#define HOST_DOMAIN VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT
+#endif
 
 /* ---- reading both clocks ---- */
 
@@ -18,7 +26,7 @@ static bool can_calibrate(const struct vk_device *device)
     enum { DOMAINS_MAX = 16 };
     VkTimeDomainEXT domains[DOMAINS_MAX];
     uint32_t count = DOMAINS_MAX;
-    bool ticks = false, monotonic = false;
+    bool ticks = false, host = false;
     PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT list =
         device->loader->fn.GetPhysicalDeviceCalibrateableTimeDomainsEXT;
     if (!device->has_calibration || !list || !device->fn.vkGetCalibratedTimestampsEXT)
@@ -26,9 +34,9 @@ static bool can_calibrate(const struct vk_device *device)
     VkResult r = list(device->physical->handle, &count, domains);
     for (uint32_t i = 0; (r == VK_SUCCESS || r == VK_INCOMPLETE) && i < count; i++) {
         ticks |= domains[i] == VK_TIME_DOMAIN_DEVICE_EXT;
-        monotonic |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT; /* the clock of gx__now_ns */
+        host |= domains[i] == HOST_DOMAIN;
     }
-    return ticks && monotonic;
+    return ticks && host;
 }
 
 /* Under the clock's lock. On failure the old pair stays in use. */
@@ -37,8 +45,7 @@ static void calibrate(struct vk_device *device, uint64_t now)
     const VkCalibratedTimestampInfoEXT infos[] = {
         {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
          .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
-        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
-         .timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT}};
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = HOST_DOMAIN}};
     struct vk_clock *clock = &device->clock;
     uint64_t read[2], deviation;
     clock->calibrated_at = now;
@@ -46,7 +53,7 @@ static void calibrate(struct vk_device *device, uint64_t now)
         VK_SUCCESS)
         return;
     clock->ticks = read[0];
-    clock->host_ns = read[1];
+    clock->host_ns = gx__os_ticks_ns(read[1]);
 }
 
 /* ---- without that: one stamp ---- */

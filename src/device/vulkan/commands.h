@@ -41,8 +41,7 @@ static inline struct vk_device *vk_cmd_device(const struct vk_cmd *cmd)
 /* A set for the next dispatch of this recording; VK_NULL_HANDLE, with cmd->failed, on failure. */
 VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd);
 /* Labels for capture tools; end with gx__vk_label_end. */
-void gx__vk_label(struct vk_cmd *cmd, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void gx__vk_label(struct vk_cmd *cmd, const char *format, ...) GX_PRINTF(2, 3);
 void gx__vk_label_end(struct vk_cmd *cmd);
 void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd);
 

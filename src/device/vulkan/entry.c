@@ -4,14 +4,12 @@
  * ("vkCreateInstance"), so the build makes them local to this object, and nothing else refers to
  * them.
  */
-#include <dlfcn.h> /* must not be hidden with the rest */
 #include <string.h>
 
-#pragma GCC visibility push(hidden)
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
-#pragma GCC visibility pop
 
+#include "base/os.h"
 #include "device/vulkan/vulkan.h"
 
 static pthread_mutex_t volk_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -20,20 +18,19 @@ static bool opened;
 /* volkInitialize does this too, but continues if the library is not what its name says. */
 static bool open_library(void)
 {
-    static const char *const names[] = {"libvulkan.so.1", "libvulkan.so", "libvulkan.1.dylib",
-                                        "libvulkan.dylib"};
+    static const char *const names[] = {
+        GX_OS_NAME("libvulkan.so.1", "libvulkan.1.dylib", "vulkan-1.dll"),
+        GX_OS_NAME("libvulkan.so", "libvulkan.dylib", "vulkan-1.dll")};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        void *get = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
-        if (get) { /* never unloaded: drivers do not support it well */
+        void *library = gx__os_library(names[i]);
+        void *get = library ? gx__os_symbol(library, "vkGetInstanceProcAddr") : NULL;
+        if (get) {
             PFN_vkGetInstanceProcAddr handler;
             memcpy(&handler, &get, sizeof handler);
             volkInitializeCustom(handler);
             return vkCreateInstance && vkEnumerateInstanceLayerProperties &&
                    vkEnumerateInstanceExtensionProperties;
         }
-        if (library)
-            dlclose(library);
     }
     return false;
 }

@@ -141,8 +141,7 @@ static VkResult set_up(struct instance_setup *setup, struct vk_loader *loader,
     return VK_SUCCESS;
 }
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct vk_loader *loader, const char *format,
-                                                       ...)
+GX_PRINTF(2, 3) static bool fail(struct vk_loader *loader, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

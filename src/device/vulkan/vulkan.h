@@ -208,7 +208,7 @@ static inline gx_status gx__vk_status(struct vk_device *device, VkResult result,
 }
 /* For capture tools and the validation layer; does nothing without them. */
 void gx__vk_name(struct vk_device *device, VkObjectType type, uint64_t handle, const char *format,
-                 ...) __attribute__((format(printf, 4, 5)));
+                 ...) GX_PRINTF(4, 5);
 
 /* ---- memory.c ---- */
 

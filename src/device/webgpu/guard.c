@@ -13,16 +13,46 @@
 #include "device/webgpu/webgpu.h"
 
 #include <setjmp.h>
-#include <unwind.h>
 
 static _Thread_local jmp_buf *escape;
+
+/* Found by name through the frame's unwind table. */
+#if defined(_WIN32)
+
+#include <windows.h>
+
+/* Without a frame to unwind to, longjmp restores the registers and calls no one. */
+#define SET_ESCAPE(here) _setjmp(here, NULL)
+#define PERSONALITY      ".seh_handler gx__wg_on_exception, @except"
+
+enum { CPP_EXCEPTION = (int)0xe06d7363 };
+
+EXCEPTION_DISPOSITION gx__wg_on_exception(EXCEPTION_RECORD *record, void *frame, CONTEXT *context,
+                                          void *dispatcher);
+
+__attribute__((used)) EXCEPTION_DISPOSITION
+gx__wg_on_exception(EXCEPTION_RECORD *record, void *frame, CONTEXT *context, void *dispatcher)
+{
+    (void)frame;
+    (void)context;
+    (void)dispatcher;
+    if ((int)record->ExceptionCode == CPP_EXCEPTION && escape)
+        longjmp(*escape, 1);
+    return ExceptionContinueSearch;
+}
+
+#else
+
+#include <unwind.h>
+
+#define SET_ESCAPE(here) setjmp(here)
+#define PERSONALITY      ".cfi_personality 0x1b, gx__wg_personality" /* relative to here, four bytes */
 
 _Unwind_Reason_Code gx__wg_personality(int version, _Unwind_Action actions,
                                        _Unwind_Exception_Class kind,
                                        struct _Unwind_Exception *exception,
                                        struct _Unwind_Context *context);
 
-/* Found by name through the frame's unwind table. */
 __attribute__((used, visibility("hidden"))) _Unwind_Reason_Code
 gx__wg_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
@@ -36,10 +66,11 @@ gx__wg_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class 
     return _URC_CONTINUE_UNWIND;
 }
 
+#endif
+
 __attribute__((noinline)) static void frame(void (*call)(void *), void *argument)
 {
-    /* 0x1b: relative to here, four bytes. */
-    __asm__ volatile(".cfi_personality 0x1b, gx__wg_personality");
+    __asm__ volatile(PERSONALITY);
     call(argument);
     __asm__ volatile("" : : : "memory"); /* no tail call: the frame has to exist */
 }
@@ -47,7 +78,7 @@ __attribute__((noinline)) static void frame(void (*call)(void *), void *argument
 bool gx__wg_guard(void (*call)(void *), void *argument)
 {
     jmp_buf here;
-    if (setjmp(here)) {
+    if (SET_ESCAPE(here)) {
         escape = NULL;
         return false;
     }

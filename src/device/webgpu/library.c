@@ -5,10 +5,11 @@
  */
 #include "device/webgpu/webgpu.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
-#define USUAL_NAME "libwgpu_native.so"
+#include "base/os.h"
+
+#define USUAL_NAME GX_OS_NAME("libwgpu_native.so", "libwgpu_native.dylib", "wgpu_native.dll")
 /* The last part of a version only counts builds. */
 #define COMPATIBLE(version) ((version) >> 8)
 
@@ -23,7 +24,7 @@ static bool find_functions(void *library, struct wg_fn *fn, const char **missing
 {
     *missing = NULL;
 #define X(name)                                                                                    \
-    fn->name = (__typeof__(wgpu##name) *)(void (*)(void))dlsym(library, "wgpu" #name);             \
+    fn->name = (__typeof__(wgpu##name) *)(void (*)(void))gx__os_symbol(library, "wgpu" #name);     \
     if (!fn->name)                                                                                 \
         *missing = "wgpu" #name;
     WG_FUNCTIONS(X)
@@ -52,8 +53,7 @@ bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *
         snprintf(why, size, "no WebGPU: a program linked with -static cannot load drivers");
         return false;
     }
-    /* It has threads and thread-local data: once loaded, it stays. */
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = gx__os_library(name);
     if (!library && asked)
         snprintf(why, size, "no WebGPU: cannot load %.60s: correct GPUEXEC_WGPU_LIBRARY", name);
     else if (!library)
@@ -66,7 +66,5 @@ bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *
                  GX_WGPU_WHEEL);
     else
         return is_ours(fn, name, why, size);
-    if (library)
-        dlclose(library);
     return false;
 }

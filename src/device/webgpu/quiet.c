@@ -7,11 +7,11 @@
  */
 #include "device/webgpu/webgpu.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/env.h"
+#include "base/os.h"
 
 static const char wayland[] = "libwayland-client.so.0";
 
@@ -19,7 +19,7 @@ static const char wayland[] = "libwayland-client.so.0";
 static _Thread_local bool quiet;
 
 /* For all other threads it does what libwayland does by default. */
-__attribute__((format(printf, 1, 0))) static void on_message(const char *format, va_list args)
+GX_PRINTF(1, 0) static void on_message(const char *format, va_list args)
 {
     if (!quiet)
         vfprintf(stderr, format, args);
@@ -33,26 +33,17 @@ static bool would_complain(void)
     return !folder || folder[0] != '/';
 }
 
-/* libwayland may outlive us if we are in a library that is unloaded. */
-static void stay_loaded(void)
-{
-    Dl_info ours;
-    if (dladdr(wayland, &ours))
-        dlopen(ours.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 void gx__wg_quiet_begin(void)
 {
-    void *library = would_complain() ? dlopen(wayland, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    void *library = would_complain() ? gx__os_library_loaded(wayland) : NULL;
     void (*listen)(void (*)(const char *, va_list)) = NULL;
     if (library)
-        listen = (__typeof__(listen))(void (*)(void))dlsym(library, "wl_log_set_handler_client");
+        listen =
+            (__typeof__(listen))(void (*)(void))gx__os_symbol(library, "wl_log_set_handler_client");
     if (listen) {
-        stay_loaded();
+        gx__os_stay_loaded(); /* libwayland may outlive us */
         listen(on_message);
     }
-    if (library)
-        dlclose(library); /* loaded by the layer */
     quiet = true;
 }
 

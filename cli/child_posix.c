@@ -35,6 +35,11 @@ static bool receive_all(int from, char *data, size_t bytes)
     return true;
 }
 
+bool child_exists(void)
+{
+    return true;
+}
+
 int child_run(int (*work)(const void *argument, void *result), const void *argument, void *result,
               size_t bytes)
 {
