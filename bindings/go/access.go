@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuexec
+
+import (
+	"context"
+	"sync"
+)
+
+// The library does not notice two calls that write the same memory at once. So each call enters
+// here what it reads and writes, and waits for the calls before it that it is in conflict with.
+
+// span is a range of bytes of a buffer, or of host memory.
+type span struct {
+	in       *child // the buffer; nil: host memory, by address
+	from, to uintptr
+	writes   bool
+}
+
+func (a span) conflicts(b span) bool {
+	return (a.writes || b.writes) && a.in == b.in && a.from < b.to && b.from < a.to
+}
+
+// access is what one call uses. It waits only for those in front of it in the list, so there is
+// always one that waits for none.
+type access struct {
+	spans      []span
+	done       chan struct{} // made by the first that waits for it
+	prev, next *access
+}
+
+var accesses struct {
+	sync.Mutex
+	last *access
+}
+
+func (a *access) conflicts(b *access) bool {
+	for _, x := range a.spans {
+		for _, y := range b.spans {
+			if x.conflicts(y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begin returns when no call before it is in conflict with it, or with the error of ctx.
+func (a *access) begin(ctx context.Context) error {
+	var waits []chan struct{}
+	accesses.Lock()
+	for b := accesses.last; b != nil; b = b.prev {
+		if a.conflicts(b) {
+			if b.done == nil {
+				b.done = make(chan struct{})
+			}
+			waits = append(waits, b.done)
+		}
+	}
+	a.prev, a.next, a.done = accesses.last, nil, nil
+	if a.prev != nil {
+		a.prev.next = a
+	}
+	accesses.last = a
+	accesses.Unlock()
+	for _, done := range waits {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			a.end()
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (a *access) end() {
+	accesses.Lock()
+	if a.prev != nil {
+		a.prev.next = a.next
+	}
+	if a.next != nil {
+		a.next.prev = a.prev
+	} else {
+		accesses.last = a.prev
+	}
+	a.prev, a.next = nil, nil
+	accesses.Unlock()
+	if a.done != nil {
+		close(a.done)
+	}
+}

@@ -1,0 +1,3 @@
+module gpuexec
+
+go 1.25.0

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# test.sh PREFIX: formatting, vet, and all tests of the Go packages with the library installed in
+# PREFIX (or $GPUEXEC_PREFIX), under the race detector and the full checks of cgo. gnark-crypto comes
+# from the module proxy, and so does Go, unless there is one as new as gnark/go.mod asks for.
+set -euo pipefail
+cd "$(dirname "$0")"
+# shellcheck source=bindings/go/env.sh
+. ./env.sh "${1:-${GPUEXEC_PREFIX:-}}"
+
+unformatted=$(gofmt -l .)
+if [[ -n $unformatted ]]; then
+    echo "go: run gofmt on: $unformatted" >&2
+    exit 1
+fi
+# As users compile it: faster, with other interleavings.
+go test -count=1 .
+# The rest in one way of compiling, which vet and tests share.
+export GOEXPERIMENT=cgocheck2
+for module in . gnark; do
+    (cd "$module" && go vet -race ./... && go test -race -count=1 ./...)
+done

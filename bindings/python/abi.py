@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns gpuexec.h into declarations for cffi: the header, without comments and preprocessor."""
+
+import re
+
+from cffi import FFI
+
+
+def declarations(header: str) -> str:
+    """What cffi needs of the header's text, in the same order."""
+    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
+    text = re.sub(r"\\\n", " ", text)
+    constants = re.compile(r"\s*#\s*define\s+(GX_\w+)\s+(\d+u?)\s*$")
+    lines = []
+    for line in text.splitlines():
+        if match := constants.match(line):
+            lines.append(f"#define {match[1]} {match[2].rstrip('u')}")
+        elif not line.lstrip().startswith("#"):
+            lines.append(line)
+    text = "\n".join(lines).replace("GX_API ", "")
+    # Of extern "C" { } for C++, each in its own #ifdef, nothing but the braces is left.
+    text = text.replace('extern "C" {', "", 1)
+    head, brace, tail = text.rpartition("}")
+    if not brace or tail.strip():
+        raise ValueError('gpuexec.h does not end with the brace of extern "C"')
+    return head
+
+
+def builder(header: str) -> FFI:
+    """Emits the module gpuexec._abi (ABI mode: no compiler)."""
+    ffi = FFI()
+    ffi.cdef(declarations(header))
+    ffi.set_source("gpuexec._abi", None)
+    return ffi
