@@ -627,6 +627,6 @@ int main(int argc, char **argv)
     if (!output_close(table) && rc == EXIT_SUCCESS)
         rc = EXIT_FAILURE;
     for (size_t i = 0; i < 3; i++)
-        free(host[i]);
+        data_free(host[i]);
     return tool_end(rc);
 }

@@ -160,9 +160,9 @@ static void release_all(void)
                                   &mem_scratch, &upload, &readback};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tool_free(all[i]);
-    free(host_a);
-    free(host_b);
-    free(host_terms);
+    data_free(host_a);
+    data_free(host_b);
+    data_free(host_terms);
 }
 
 /* Fills mem with the distinct elements, repeated. */

@@ -122,6 +122,8 @@ check_cuda() {
         check env "${environment[@]}" "test-$test" "$cuda"
     done
     check gpuexec verify --device "$cuda"
+    check example-cuda
+    check example-kernel "$here/bin/kernel.spv" "$here/bin/kernel.ptx"
     if command -v compute-sanitizer >/dev/null; then
         check compute-sanitizer --error-exitcode 9 gpuexec verify --device "$cuda" -n 20 --cache-dir none
     else

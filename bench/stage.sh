@@ -20,6 +20,12 @@ cp "$build/gpuexec" "$build/tests/bench-resident" "$build/tests/bench-copies" "$
 for test in kernels conformance contract api-buffers laws ntt api-msm msm-vectors msm-traps api-recover; do
     cp "$build/tests/test-$test" "$stage/bin/"
 done
+for example in cuda kernel; do
+    cc -std=c11 -O2 -Iinclude "examples/$example.c" -L"$build" -lgpuexec -ldl -o "$stage/bin/example-$example"
+done
+glslc --target-env=vulkan1.2 -O examples/kernel.comp -o "$stage/bin/kernel.spv"
+clang -O2 -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 -nocudainc -nocudalib -S examples/kernel.cu \
+    -o "$stage/bin/kernel.ptx"
 cp -RL "$build/tests/machines" "$stage/bin/"
 cp -RL tests/vectors/curve "$stage/bin/vectors"
 # Every library that the programs need and that is not part of the C library, and the one they load.
