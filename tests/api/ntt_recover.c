@@ -259,6 +259,8 @@ struct mode {
     bool for_good;     /* it is lost, and is opened again, with nothing in its memory */
     unsigned least[2]; /* calls at which it shows, on the CPU and on a GPU; a lack of memory is
                           mostly overcome */
+    unsigned gpu_step; /* from one call to the next on a GPU, where every attempt opens it; few
+                          calls need memory */
 };
 
 /* All steps on a device that breaks at call number `at`. False if it never got there. */
@@ -308,11 +310,8 @@ static unsigned sweep(const char *inner, const struct mode *mode)
 {
     enum { ENOUGH = 12 }; /* quiet ones: some failures are overcome */
     bool slow = strcmp(inner, "cpu") != 0;
-    unsigned at = 1,
-             step = slow          ? (gxt_small() ? 9 : 4)
-                    : gxt_small() ? 5
-                                  : 1,
-             count = 0, quiet = 0;
+    unsigned at = 1, count = 0, quiet = 0;
+    unsigned step = slow ? mode->gpu_step * (gxt_small() ? 2 : 1) : gxt_small() ? 5 : 1;
     while (quiet < ENOUGH) {
         gx_ctx *ctx = open_watched();
         for (unsigned i = 0; i < PER_CONTEXT && quiet < ENOUGH; i++, at += step) {
@@ -331,10 +330,10 @@ static unsigned sweep(const char *inner, const struct mode *mode)
 static void every_call_breaks_in_turn(void **state)
 {
     (void)state;
-    static const struct mode modes[] = {{"fail", GX_ERR_DEVICE, false, {8, 4}},
-                                        {"oom", GX_ERR_OUT_OF_DEVICE_MEMORY, false, {0, 1}},
-                                        {"lose", GX_ERR_DEVICE_LOST, true, {8, 4}},
-                                        {"hang", GX_ERR_TIMEOUT, true, {2, 1}}};
+    static const struct mode modes[] = {{"fail", GX_ERR_DEVICE, false, {8, 4}, 4},
+                                        {"oom", GX_ERR_OUT_OF_DEVICE_MEMORY, false, {0, 1}, 1},
+                                        {"lose", GX_ERR_DEVICE_LOST, true, {8, 4}, 4},
+                                        {"hang", GX_ERR_TIMEOUT, true, {2, 1}, 4}};
     for (size_t d = 0; d < device_count; d++)
         for (size_t m = 0; m < GXT_COUNT(modes); m++) {
             unsigned calls = sweep(devices[d], &modes[m]);
