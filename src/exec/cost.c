@@ -32,6 +32,12 @@
  * SPREAD_NS were measured on the 16 cores of an H200 machine; they do not apply to a device that
  * simulates host copies. */
 #define HAND_OVER_NS 10000.0
+/* Transforms read and write single elements that lie far apart. Kernels that do so in host memory,
+ * over a bus, took three times as long as memory read in order would (an H200 through CUDA, 2^14
+ * and 2^16 elements). A memory whose kernels are this many times slower than the device's own is
+ * taken to be behind one. */
+#define SCATTER_TIMES 3.0
+#define BUS_TIMES     4.0
 /* Weight of a job besides its elements, for extrapolating from the first groups. */
 #define JOB_ELEMS 256.0
 
@@ -50,13 +56,15 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
     bool shared = plan->path == GX_PATH_HOST_VISIBLE;
     const struct gx_mem_speed *device = &plan->facts->speed[GX_MEM_DEVICE];
     const struct gx_mem_speed *mapped = &plan->facts->speed[GX_MEM_SHARED];
-    double memory = 0;
+    bool bus = (double)mapped->kernel_read * BUS_TIMES < (double)device->kernel_read;
+    double scatter = bus && p->job->op == GX_NTT ? SCATTER_TIMES : 1, memory = 0;
     for (int i = 0; i < GX_OPERANDS; i++) {
-        const struct gx_mem_speed *at =
-            shared && p->access[i] == GX_OPERAND_STAGED ? mapped : device;
+        bool far = shared && p->access[i] == GX_OPERAND_STAGED;
+        const struct gx_mem_speed *at = far ? mapped : device;
         if (p->access[i] != GX_OPERAND_NONE)
             memory += transfer((double)gx__piece_bytes(p, i),
-                               i == GX_OUT ? at->kernel_write : at->kernel_read);
+                               i == GX_OUT ? at->kernel_write : at->kernel_read) *
+                      (far ? scatter : 1);
     }
     if (!gx__prime(p->job->field) || plan->facts->mul_rate <= 0)
         return memory;

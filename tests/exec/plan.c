@@ -165,6 +165,31 @@ static void the_faster_path_is_chosen(void **state)
     }
 }
 
+/* Over a bus, a transform costs more than what reads the same bytes in order; where host memory is
+ * as fast as the device's own, it does not. */
+static void transforms_avoid_a_bus(void **state)
+{
+    (void)state;
+    struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+    const struct gx_mem_speed pinned = {.host_write = 12,
+                                        .host_read = 12,
+                                        .copy_in = 50,
+                                        .copy_out = 50,
+                                        .kernel_read = 50,
+                                        .kernel_write = 50};
+    gx_ntt_params params = {.struct_size = sizeof params, .log2_n = 14};
+    gx_job ntt = gxt_job(GX_NTT, GX_BLS12_381_FR, (size_t)1 << 14, a, NULL, NULL, out);
+    gx_job neg = gxt_job(GX_NEG, GX_BLS12_381_FR, (size_t)1 << 14, a, NULL, NULL, out);
+    ntt.params = &params;
+    for (int kind = GX_MEM_UPLOAD; kind < GX_MEM_KINDS; kind++)
+        facts.speed[kind] = pinned;
+    facts.speed[GX_MEM_DEVICE] = (struct gx_mem_speed){.kernel_read = 4000, .kernel_write = 4000};
+    assert_int_equal(plan_of(&ntt, &facts, GX_PATH_AUTO).path, GX_PATH_DEVICE_LOCAL);
+    assert_int_equal(plan_of(&neg, &facts, GX_PATH_AUTO).path, GX_PATH_HOST_VISIBLE);
+    facts.speed[GX_MEM_DEVICE] = pinned;
+    assert_int_equal(plan_of(&ntt, &facts, GX_PATH_AUTO).path, GX_PATH_HOST_VISIBLE);
+}
+
 static void the_only_possible_path_is_chosen(void **state)
 {
     (void)state;
@@ -875,6 +900,7 @@ int main(void)
         cmocka_unit_test(buffers_alone_share_a_submit),
         cmocka_unit_test(what_is_asked_for_is_done),
         cmocka_unit_test(the_faster_path_is_chosen),
+        cmocka_unit_test(transforms_avoid_a_bus),
         cmocka_unit_test(the_only_possible_path_is_chosen),
         cmocka_unit_test(pieces_and_steps),
         cmocka_unit_test(inputs_then_slots_then_outputs),
