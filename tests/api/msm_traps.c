@@ -18,8 +18,10 @@ static struct oracle_rng rng = {1803};
 static int open_all(void **state)
 {
     (void)state;
-    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BN254_G1) | MSM_CURVE(GX_BN254_G2),
-                     MSM_CURVE(GX_BN254_G1));
+    msm_open_targets(
+        &(struct msm_curves){.over_vulkan = MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BN254_G1),
+                             .over_gl = MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BN254_G2),
+                             .emulated = MSM_CURVE(GX_BN254_G1)});
     return 0;
 }
 

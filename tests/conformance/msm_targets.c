@@ -29,7 +29,7 @@ static void take_only(uint32_t curves)
             has[target_count - 1][c] = -1;
 }
 
-void msm_open_targets(uint32_t webgpu_curves, uint32_t emulated_curves)
+void msm_open_targets(const struct msm_curves *curves)
 {
     const char *names[GXT_WEBGPU];
     gxt_clear_environment();
@@ -38,7 +38,7 @@ void msm_open_targets(uint32_t webgpu_curves, uint32_t emulated_curves)
         size_t count = gxt_webgpu(names);
         for (size_t i = 0; i < count; i++) {
             add_slow(names[i], SLOW_MOST);
-            take_only(webgpu_curves);
+            take_only(strstr(names[i], ":gl:") ? curves->over_gl : curves->over_vulkan);
         }
         return;
     }
@@ -46,7 +46,7 @@ void msm_open_targets(uint32_t webgpu_curves, uint32_t emulated_curves)
         assert_non_null(gxt_cuda());
         add_slow(gxt_cuda(), gxt_cuda_emulated() ? EMULATED_MOST : SLOW_MOST);
         if (gxt_cuda_emulated())
-            take_only(emulated_curves);
+            take_only(curves->emulated);
         return;
     }
     add_target("cpu", NULL, NULL, 0, CPU_MOST); /* with the best of two tiers */

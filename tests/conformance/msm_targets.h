@@ -12,9 +12,13 @@
 enum { MSM_CURVES = 4 };
 
 #define MSM_CURVE(curve) (1u << (curve))
-/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone with these curves, or
- * the CUDA device: with these curves if it is emulated. */
-void msm_open_targets(uint32_t webgpu_curves, uint32_t emulated_curves);
+/* Of devices whose kernels take long to compile, or to run: WebGPU's over Vulkan and over OpenGL,
+ * whose source is the same, and CUDA's where it is emulated. */
+struct msm_curves {
+    uint32_t over_vulkan, over_gl, emulated;
+};
+/* Both tiers of the CPU and every GPU there is, or the WebGPU devices alone, or the CUDA device. */
+void msm_open_targets(const struct msm_curves *curves);
 /* The last test. */
 void msm_close_targets(void **state);
 

@@ -22,8 +22,10 @@ static const char *vectors(void)
 static int open_all(void **state)
 {
     (void)state;
-    msm_open_targets(MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BLS12_381_G2),
-                     MSM_CURVE(GX_BN254_G2));
+    msm_open_targets(
+        &(struct msm_curves){.over_vulkan = MSM_CURVE(GX_BLS12_381_G1) | MSM_CURVE(GX_BLS12_381_G2),
+                             .over_gl = MSM_CURVE(GX_BLS12_381_G1),
+                             .emulated = MSM_CURVE(GX_BN254_G2)});
     return 0;
 }
 

@@ -368,10 +368,12 @@ static struct gx_gpu_kernel *build(uint32_t variant, uint16_t workgroup)
 }
 
 /* As devices use it. Compiling is most of the time: the first and the last variant are tried with
- * all flags, and with a small workgroup, which splits transforms into many passes, only one. */
+ * all flags, not on WebGPU, where the suite `ntt` has them, and with a small workgroup, which
+ * splits transforms into many passes, only one. */
 static void try_variant(uint32_t variant, bool last)
 {
-    bool all = field == GX_BLS12_381_FR && (variant == 0 || last) && !gxt_small();
+    bool all = field == GX_BLS12_381_FR && (variant == 0 || last) && !gxt_small() &&
+               device.info.kind != GX_DEVICE_WEBGPU;
     struct gx_gpu_kernel *kernel = build(variant, 128);
     if (kernel->facts.small) {
         every_order(kernel);

@@ -3,8 +3,9 @@
 """assemble.py PTXAS TABLE: assembles every kernel of TABLE (ptx.c of cmake/ptx.cmake) for the GPUs that
 there are, and fails if ptxas does, or if a kernel that has to be fast keeps registers in memory.
 Kernels that can await the launches before them are also assembled with that, as src/device/cuda/kernel.c
-makes them. Those are assembled for every GPU, the others for the oldest and for a recent one; where
-the operation decides what a kernel contains, for several.
+makes them. Kernels that have to be fast are assembled for every GPU, the others for the oldest and for a
+recent one; where the operation decides what a kernel contains, for several, on one GPU of each
+generation.
 """
 import concurrent.futures
 import os
@@ -14,6 +15,7 @@ import sys
 import tempfile
 
 GPUS = ("70", "75", "80", "86", "89", "90")
+GENERATIONS = ("70", "80", "90")
 FEW = ("70", "90")
 # The operations to try of a family: those of GX__OP_LIST and after it, in src/op/op.h.
 OPS = {"LINEAR": (1, 2, 4, 64), "MUL": (3, 5, 8), "DOT": (12,), "NTT": (13, 69, 70, 71),
@@ -82,7 +84,7 @@ def main():
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for family, field, text in read(table):
             for gpu in GPUS if family in FAST else FEW:
-                for op in OPS[family]:
+                for op in OPS[family] if gpu in GENERATIONS else OPS[family][:1]:
                     for awaits in (False, True) if AWAIT in text and int(gpu) >= 90 else (False,):
                         jobs.append(pool.submit(assemble, ptxas, family, field, text, op, gpu, awaits, folder))
         for job in jobs:
