@@ -203,7 +203,9 @@ static void every_allocation_fails_in_turn(void **state)
     (void)state;
     for (size_t d = 0; d < device_count; d++) {
         unsigned refused = 0;
-        for (uint64_t k = 1, failed = 1; failed; k += d && gxt_small() ? 5 : 1) {
+        /* A GPU takes long to open, and most allocations are not its own. */
+        unsigned step = !d ? 1 : gxt_small() ? 5 : 2;
+        for (uint64_t k = 1, failed = 1; failed; k += step) {
             gxt_heap_start(&heap);
             gx_config config = {.allocator = gxt_heap_allocator(&heap)};
             gx_ctx *ctx = gxt_open(&config);
@@ -221,7 +223,7 @@ static void every_allocation_fails_in_turn(void **state)
             assert_true(k < K_MAX);
         }
         print_message("%s: %u allocations were missed\n", devices[d], refused);
-        assert_true(refused > (gxt_small() ? 1 : 4));
+        assert_true(refused > (gxt_small() ? 1 : 2));
     }
 }
 
