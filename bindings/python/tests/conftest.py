@@ -46,10 +46,14 @@ class Gate:
             self._reached.set()
             self._open.wait()
 
+    def arm(self, submitter: int = 0) -> None:
+        """What is logged next waits, but not on that thread."""
+        self._submitter = submitter
+        self._armed = True
+
     def shut(self, submit: bool = True) -> None:
         """A job that fails is logged; it is submitted, or run on this thread."""
-        self._submitter = threading.get_ident() if submit else 0
-        self._armed = True
+        self.arm(threading.get_ident() if submit else 0)
         job = gx.Job("neg", gx.BN254_FR, b"\xff" * 32)
         if submit:
             self.context.submit(job, device="ref")

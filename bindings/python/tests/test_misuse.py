@@ -56,6 +56,8 @@ def test_use_after_close(cpu: gx.Context) -> None:
 
 def test_use_after_context(cpu: gx.Context) -> None:
     domain, buffer = cpu.domain(Fr, 3), cpu.buffer(64)
+    a = Fr.random(2)
+    cpu.add(Fr, a, a)
     ticket = cpu.submit(gx.Job("add", Fr, [1], [2]))
     cpu.close()
     assert domain.closed
@@ -63,6 +65,7 @@ def test_use_after_context(cpu: gx.Context) -> None:
     assert Fr.decode(ticket.result()) == [3]
     uses: list[Any] = [
         lambda: cpu.add(Fr, [1], [2]),
+        lambda: cpu.add(Fr, a, a),
         lambda: cpu.submit(gx.Job("neg", Fr, [1])),
         lambda: cpu.devices(),
         lambda: cpu.buffer(8),
@@ -193,7 +196,7 @@ def test_resize_while_a_ticket_runs(gate: Gate) -> None:
 
 def test_conflicts_with_a_ticket(gate: Gate) -> None:
     cpu = gate.context
-    a, out = Fr.random(8), Fr.random(8)
+    a, b, out = Fr.random(8), Fr.random(8), Fr.random(8)
     buffer = cpu.buffer(8 * 32, device="ref")
     gate.shut()
     first = gate.submit(gx.Job("neg", Fr, a, out=out))
@@ -206,6 +209,10 @@ def test_conflicts_with_a_ticket(gate: Gate) -> None:
         lambda: cpu.compute("neg", Fr, out, out=a),
         lambda: cpu.submit(gx.Job("neg", Fr, out[7:])),
         lambda: cpu.mul(Fr, [1] * 8, 2, out=a),  # it is being read
+        lambda: cpu.mul(Fr, b, b, out=out),
+        lambda: cpu.mul(Fr, b, b, out=a),
+        lambda: cpu.mul(Fr, out, b),
+        lambda: cpu.mul(Fr, b[3:], out[3:]),
         lambda: buffer.write(bytes(256)),
         lambda: buffer.read(Fr),
         lambda: buffer.read_into(bytearray(1), 255),
@@ -215,6 +222,7 @@ def test_conflicts_with_a_ticket(gate: Gate) -> None:
         with pytest.raises(gx.InUseError):
             use()
     cpu.compute("neg", Fr, a)  # two readers are fine
+    cpu.mul(Fr, a, a)
     gate.open()
     first.wait()
     second.wait()
@@ -222,6 +230,59 @@ def test_conflicts_with_a_ticket(gate: Gate) -> None:
         result = use()
         if isinstance(result, gx.Ticket):
             result.wait()
+
+
+def test_conflicts_with_a_call(gate: Gate) -> None:
+    """That of another thread, on arrays, which has not returned."""
+    cpu = gate.context
+    a, b, out = Fr.random(4), Fr.random(4), Fr.random(4)
+    a[2] = 2**64 - 1
+    expected = cpu.add(Fr, b, b)
+    failed: list[gx.NotCanonicalError] = []
+
+    def work() -> None:
+        try:
+            cpu.add(Fr, b, a, out=out, device="ref")
+        except gx.NotCanonicalError as e:
+            failed.append(e)
+
+    gate.arm()
+    thread = threading.Thread(target=work)
+    thread.start()
+    gate.wait_until_inside()
+    refused: list[Any] = [
+        lambda: cpu.add(Fr, b, b, out=out),
+        lambda: cpu.add(Fr, b[3:], b[3:], out=out[3:]),
+        lambda: cpu.add(Fr, b[3:], b[3:], out=a[:1]),
+        lambda: cpu.sum(Fr, out),
+        lambda: cpu.submit(gx.Job("neg", Fr, out)),
+    ]
+    for use in refused:
+        with pytest.raises(gx.InUseError):
+            use()
+    for array in (a, b, out):
+        with pytest.raises(ValueError, match="resize"):
+            array.resize((1 << 20, 4), refcheck=False)
+    assert np.array_equal(cpu.add(Fr, b, b), expected)
+    gate.open()
+    thread.join()
+    assert [(e.operand, e.index) for e in failed] == [("b", 2)]
+    assert np.array_equal(cpu.add(Fr, b, b, out=out), expected)
+
+
+def test_calls_let_go_of_arrays(cpu: gx.Context) -> None:
+    alive = []
+    for bad in (False, True, False):
+        a, b = Fr.random(2), Fr.random(2)
+        if bad:
+            b[1] = 2**64 - 1
+            with pytest.raises(gx.NotCanonicalError):
+                cpu.add(Fr, a, b)
+        else:
+            alive.append(weakref.ref(cpu.add(Fr, a, b)))
+        alive += [weakref.ref(a), weakref.ref(b)]
+        del a, b
+    assert not any(x() is not None for x in alive)
 
 
 def test_finished_tickets_do_not_conflict(cpu: gx.Context) -> None:
@@ -309,6 +370,11 @@ def test_wrong_types(cpu: Any) -> None:  # the types say so, too
         lambda: cpu.mul(Fr, a[::2], a[:4]),
         lambda: cpu.mul(Fr, np.asfortranarray(a), a),
         lambda: cpu.mul(Fr, a, a, out=fixed),
+        lambda: cpu.mul(Fr, a[::2], a[::2]),
+        lambda: cpu.mul(Fr, a[:4], a[:4], out=a[::2]),
+        lambda: cpu.mul(Fr, a, a, out=a.view(np.int64)),
+        lambda: cpu.mul(Fr, a[:, :3], a[:, :3]),
+        lambda: cpu.mul(Fr, np.uint64(1), np.uint64(1), out=a[0, 0, ...]),
         lambda: cpu.mul(Fr, a, a, out=a.tobytes()),
         lambda: cpu.mul(Fr, a, a, out=[0] * 8),
         lambda: cpu.mul(Fr, a, "12345678"),
@@ -347,10 +413,16 @@ def test_exception_in_the_log_function(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_log_function_uses_the_context() -> None:
     refused: list[gx.InvalidError] = []
     keep: list[Any] = []
+    a = Fr.random(2)
 
     def log(level: str, message: str) -> None:
         keep.clear()  # the last reference to a buffer: it is freed after the callback
-        for use in (lambda: ctx.mul(Fr, [1], [2]), ctx.close, ctx.devices):
+        for use in (
+            lambda: ctx.mul(Fr, [1], [2]),
+            lambda: ctx.mul(Fr, a, a),
+            ctx.close,
+            ctx.devices,
+        ):
             try:
                 use()
             except gx.InvalidError as e:
@@ -360,7 +432,8 @@ def test_log_function_uses_the_context() -> None:
         keep.append(ctx.buffer(64))
         with pytest.raises(gx.NotCanonicalError):
             ctx.compute("neg", Fr, b"\xff" * 32)
-        assert len(refused) >= 3
+        assert len(refused) >= 4
+        assert len(refused) % 4 == 0
         assert Fr.decode(ctx.mul(Fr, [1], [2])) == [2]
 
 

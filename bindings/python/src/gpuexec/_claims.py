@@ -15,7 +15,7 @@ import os
 import weakref
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock, get_ident
 from typing import Any
@@ -90,6 +90,10 @@ class Claims:
     def __init__(self) -> None:
         self._held: list[tuple[int, int, int, bool, Claims]] | None = None
 
+    def _spans(self) -> Sequence[tuple[int, int, bool]]:
+        """The ranges: first, last + 1, and whether it is written. Asked for only beside others."""
+        return self._wanted
+
     def _is_done(self) -> bool:
         """Of a ticket: it has finished, so its claims can be released. Does not block."""
         return False
@@ -98,7 +102,7 @@ class Claims:
         """Of a ticket: waits and releases its claims."""
 
     def _claim(
-        self, wanted: list[tuple[int, int, bool]], pins: tuple[Handle, ...], keep: Any
+        self, wanted: Sequence[tuple[int, int, bool]], pins: tuple[Handle, ...], keep: Any
     ) -> None:
         """All of it or, with an exception, nothing."""
         global _alone
@@ -121,7 +125,8 @@ class Claims:
         if _alone is not None:
             other, _alone = _alone, None
             other._insert()
-        while (conflict := _conflict(self._wanted)) is not None:
+        wanted = self._spans()
+        while (conflict := _conflict(wanted)) is not None:
             if not conflict._is_done():
                 self._held = None
                 raise InUseError(
@@ -134,7 +139,7 @@ class Claims:
     def _insert(self) -> None:
         global _longest
         held = self._held = []
-        for lo, hi, write in self._wanted:
+        for lo, hi, write in self._spans():
             entry = (lo, hi, next(_serial), write, self)
             insort(_ranges, entry)
             held.append(entry)
@@ -157,13 +162,14 @@ class Claims:
                     _longest = 0
             for handle in self._pinned:
                 handle._pins -= 1
-            _unfinished.discard(self)
+            if _unfinished:
+                _unfinished.discard(self)
             garbage = (self._keep, self._pinned)
             self._keep, self._pinned = None, ()
             return garbage
 
 
-def _conflict(wanted: list[tuple[int, int, bool]]) -> Claims | None:
+def _conflict(wanted: Sequence[tuple[int, int, bool]]) -> Claims | None:
     for lo, hi, write in wanted:
         i = bisect_left(_ranges, (lo - _longest,))
         while i < len(_ranges) and _ranges[i][0] < hi:

@@ -7,19 +7,21 @@ import atexit
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
 from . import _claims
-from ._claims import Claims, Handle, check_thread, free, in_callback, using
+from ._claims import Claims, Handle, _deferred, _inside, check_thread, free, in_callback, using
 from ._errors import Error, InvalidError, check, error, job_error
-from ._jobs import Job, is_memory, memory
+from ._jobs import Call, Job, is_memory, memory, owner
 from ._lib import ffi, lib, text
 from ._objects import Buffer, BufferView, Child, Domain, Points
 from ._reports import Device, Estimate, Report, new_reports
 from ._tickets import FOREVER, Ticket
 from ._values import (
     MODES,
+    OPS,
     PATHS,
     POINT_CHECKS,
     POINT_FORMS,
@@ -44,9 +46,10 @@ LogFunction = Callable[[str, str], object]
 
 _NULL = ffi.NULL
 _new = ffi.new
-_REPORT = ffi.typeof("gx_report[1]")
-_REPORT_SIZE = ffi.sizeof("gx_report")
 _run = lib.gx_run
+_from_buffer = ffi.from_buffer
+_CHARS = ffi.typeof("char[]")
+_ndarray, _empty = np.ndarray, np.empty
 
 
 class Context(Handle):
@@ -292,8 +295,7 @@ class Context(Handle):
         # What run does, for the smallest overhead.
         check_thread()
         opts = _NULL if device is None else self._options(device, "auto", "auto", "auto")
-        reports = _new(_REPORT)
-        reports[0].struct_size = _REPORT_SIZE
+        reports = new_reports(1)
         claims = Claims()
         try:
             claims._claim(job._ranges, (self, *job._pins), job)
@@ -303,6 +305,60 @@ class Context(Handle):
         if status < 0:
             raise job_error(status, reports, 1)
         return job.out
+
+    def _two(
+        self, op: str, field: Field, a: Operand, b: Operand, out: Output | None, device: str | None
+    ) -> Any:
+        """Runs an operation on two operands. What Job checks, for arrays of one shape without a
+        detour; Job takes the rest, and refuses what is wrong."""
+        dtype, limbs = field.dtype, field.limbs
+        if (
+            type(a) is not _ndarray
+            or type(b) is not _ndarray
+            or a.dtype is not dtype
+            or b.dtype is not dtype
+            or (shape := a.shape) != b.shape
+            or (limbs and (not shape or shape[-1] != limbs))
+        ):
+            return self._one(Job(op, field, a, b, out=out), device)
+        # As memory() in _jobs.py.
+        refs: Any = ref(a if a.base is None else owner(a)), ref(b if b.base is None else owner(b))
+        if out is None:
+            result = _empty(shape, dtype)
+        elif type(out) is _ndarray and out.dtype is dtype and out.shape == shape:
+            result = out
+            refs = refs, ref(out if out.base is None else owner(out))
+        else:
+            return self._one(Job(op, field, a, b, out=out), device)
+        try:
+            memory = (
+                _from_buffer(_CHARS, a),
+                _from_buffer(_CHARS, b),
+                _from_buffer(_CHARS, result, True),
+            )
+        except (TypeError, ValueError, BufferError):
+            return self._one(Job(op, field, a, b, out=out), device)
+        if _inside or _deferred:
+            check_thread()
+        opts = _NULL if device is None else self._options(device, "auto", "auto", "auto")
+        kept = field._calls[op]
+        try:
+            call = kept.pop()
+        except IndexError:
+            call = Call(OPS[op].id, field.id)
+        call.memory = memory
+        call.a.host, call.b.host, call.out.host = memory
+        call.job.n = len(memory[2]) // field.element_bytes
+        try:
+            call._claim((), (self,), None)
+            status = _run(self._ptr, call.job, 1, opts, call.reports)
+        finally:
+            call._release()
+        call.memory = None
+        if status < 0:
+            raise job_error(status, call.reports, 1)
+        kept.append(call)
+        return result
 
     def add(
         self,
@@ -314,7 +370,7 @@ class Context(Handle):
         device: str | None = None,
     ) -> Any:
         """a + b."""
-        return self._one(Job("add", field, a, b, out=out), device)
+        return self._two("add", field, a, b, out, device)
 
     def sub(
         self,
@@ -326,7 +382,7 @@ class Context(Handle):
         device: str | None = None,
     ) -> Any:
         """a - b."""
-        return self._one(Job("sub", field, a, b, out=out), device)
+        return self._two("sub", field, a, b, out, device)
 
     def mul(
         self,
@@ -338,7 +394,7 @@ class Context(Handle):
         device: str | None = None,
     ) -> Any:
         """a * b."""
-        return self._one(Job("mul", field, a, b, out=out), device)
+        return self._two("mul", field, a, b, out, device)
 
     def div(
         self,
@@ -350,7 +406,7 @@ class Context(Handle):
         device: str | None = None,
     ) -> Any:
         """a / b; 0 where b is 0."""
-        return self._one(Job("div", field, a, b, out=out), device)
+        return self._two("div", field, a, b, out, device)
 
     def inv(
         self, field: Field, a: Operand, *, out: Output | None = None, device: str | None = None

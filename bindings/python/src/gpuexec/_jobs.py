@@ -12,6 +12,7 @@ import numpy as np
 from ._claims import Claims, Handle
 from ._errors import ClosedError, InvalidError
 from ._lib import ffi, lib
+from ._reports import new_reports
 from ._values import OPS, POINT_FORMS, SCALAR_FORMS, U32, Array, Field, PointForm, ScalarForm, value
 
 if TYPE_CHECKING:
@@ -55,12 +56,17 @@ def memory(x: Any, write: bool, keep: list[Any]) -> tuple[Any, int, int]:
     except (TypeError, ValueError, BufferError) as e:
         raise _refused(e, write) from None
     if isinstance(x, _ndarray):
-        while isinstance(x.base, _ndarray):
-            x = x.base
-        keep.append((pointer, ref(x)))
+        keep.append((pointer, ref(owner(x))))
     else:
         keep.append(pointer)
     return pointer, int(_cast(_UINTPTR, pointer)), len(pointer)
+
+
+def owner(x: Any) -> Any:
+    """The array that owns the memory, as far as numpy knows."""
+    while isinstance(x.base, _ndarray):
+        x = x.base
+    return x
 
 
 def _refused(e: Exception, write: bool) -> InvalidError:
@@ -294,9 +300,7 @@ class Job:
                 operand.host = pointer = _from_buffer(_CHARS, x, write)
             except (TypeError, ValueError, BufferError) as e:
                 raise _refused(e, write) from None
-            while isinstance(x.base, _ndarray):
-                x = x.base
-            self._keep.append((pointer, ref(x)))
+            self._keep.append((pointer, ref(owner(x))))
             start, length = int(_cast(_UINTPTR, pointer)), len(pointer)
             self._ranges.append((start, start + length, write))
             return length, lead if lead or write else None
@@ -367,3 +371,28 @@ def is_memory(x: Any) -> bool:
     if isinstance(x, _ndarray):
         return bool(x.dtype.kind != "O")
     return isinstance(x, (bytes, bytearray, memoryview)) or hasattr(x, "_device_range")
+
+
+class Call(Claims):
+    """What a call with two arrays of elements and a third for the result passes to the library.
+
+    It is kept for the next such call, on any thread; `memory` is exported during a call only.
+    """
+
+    __slots__ = ("job", "a", "b", "out", "reports", "memory")
+
+    def __init__(self, op: int, field: int) -> None:
+        super().__init__()
+        self.job = job = _new(_JOB)
+        job.op, job.field = op, field
+        self.a, self.b, self.out = job.a, job.b, job.out
+        self.reports = new_reports(1)
+        self.memory: tuple[Any, Any, Any] | None = None
+
+    def _spans(self) -> Sequence[tuple[int, int, bool]]:
+        assert self.memory is not None
+        found = []
+        for i, pointer in enumerate(self.memory):
+            start = int(_cast(_UINTPTR, pointer))
+            found.append((start, start + len(pointer), i == 2))
+        return found

@@ -13,6 +13,7 @@ from ._lib import ffi, lib, text
 T = TypeVar("T")
 _REPORTS = ffi.typeof("gx_report[]")
 _REPORT_SIZE = ffi.sizeof("gx_report")
+_new = ffi.new
 
 
 class _Member(Generic[T]):
@@ -129,7 +130,7 @@ class Device:
 
 def new_reports(count: int) -> Any:
     """Structs for so many jobs."""
-    reports = ffi.new(_REPORTS, count)
-    for i in range(count):
-        reports[i].struct_size = _REPORT_SIZE
+    reports = _new(_REPORTS, count)
+    if count:
+        reports[0].struct_size = _REPORT_SIZE  # of all of them
     return reports

@@ -65,6 +65,7 @@ class Field:
         "modulus",
         "two_adicity",
         "dtype",
+        "_calls",
         "_r",
         "_rinv",
     )
@@ -88,6 +89,8 @@ class Field:
         self.dtype = np.dtype(
             np.uint64 if self.limbs else np.float32 if name == "f32" else np.uint32
         )
+        # Of operations on two arrays, what was used before and can be again.
+        self._calls: dict[str, list[Any]] = {op: [] for op in ("add", "sub", "mul", "div")}
         if self.limbs:
             self._r = pow(2, 64 * self.limbs, self.modulus)
             self._rinv = pow(self._r, -1, self.modulus)
