@@ -4,9 +4,11 @@
 # bench.sh PREFIX [OPTION...]: gpuexec of PREFIX beside gnark-crypto, and the overhead of a call.
 # Options are those of gnark/bench: -threads N, -turns N.
 set -euo pipefail
+prefix=${1:-${GPUEXEC_PREFIX:-}}
+[[ ! -d $prefix ]] || prefix=$(cd "$prefix" && pwd)
 cd "$(dirname "$0")"
 # shellcheck source=bindings/go/env.sh
-. ./env.sh "${1:-${GPUEXEC_PREFIX:-}}"
+. ./env.sh "$prefix"
 shift || true
 
 cd gnark

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# For test.sh and bench.sh; to be sourced in this folder, with the prefix of the library. Sets the
-# variables that Go and the programs find it with, and $build; gets what a bare Debian lacks: a C
-# compiler and pkg-config from its archive, and a Go that is new enough.
+# For test.sh and bench.sh; to be sourced in this folder, with the absolute prefix of the library.
+# Sets the variables that Go and the programs find it with, and $build; gets what a bare Debian
+# lacks: a C compiler and pkg-config from its archive, and a Go that is new enough.
 
 if [[ -z ${1:-} || ! -d $1 ]]; then
     echo "usage: $0 PREFIX, where gpuexec is installed" >&2
     exit 2
 fi
-prefix=$(cd "$1" && pwd)
+prefix=$1
 build=$(cd ../.. && pwd)/build
 mkdir -p "$build"
 

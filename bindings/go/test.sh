@@ -5,9 +5,11 @@
 # PREFIX (or $GPUEXEC_PREFIX), under the race detector and the full checks of cgo. gnark-crypto comes
 # from the module proxy, and so does Go, unless there is one as new as gnark/go.mod asks for.
 set -euo pipefail
+prefix=${1:-${GPUEXEC_PREFIX:-}}
+[[ ! -d $prefix ]] || prefix=$(cd "$prefix" && pwd)
 cd "$(dirname "$0")"
 # shellcheck source=bindings/go/env.sh
-. ./env.sh "${1:-${GPUEXEC_PREFIX:-}}"
+. ./env.sh "$prefix"
 
 unformatted=$(gofmt -l .)
 if [[ -n $unformatted ]]; then

@@ -26,14 +26,15 @@ if [[ ${#missing[@]} -gt 0 ]]; then
     { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >/dev/null
 fi
 
-# The environment is made again when its contents or its Python change.
+# The environment is made again when its contents or its Python change. Little of it is imported, so
+# Python compiles it then.
 mkdir -p "$build"
 stamp="$(python3 -c 'import sys; print(sys.executable, sys.version)') $(sha256sum <requirements.txt)"
 if [[ $(cat "$build/venv/stamp" 2>/dev/null) != "$stamp" ]]; then
     rm -rf "$build/venv"
     python3 -m venv "$build/venv"
     "$build/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
-        --only-binary :all: -r requirements.txt
+        --no-compile --only-binary :all: -r requirements.txt
     echo "$stamp" >"$build/venv/stamp"
 fi
 python=$build/venv/bin/python
@@ -53,4 +54,5 @@ rm -rf src build # what is tested is what is installed
     "$python" -m ruff format --quiet --check --no-cache .)
 "$python" -m mypy --cache-dir "$build/mypy" -p gpuexec
 MYPYPATH=tests "$python" -m mypy --cache-dir "$build/mypy" tests examples/*.py bench.py
-XDG_CACHE_HOME=$build/cache "$python" -m pytest tests
+# Kernels that Mesa has compiled are shared by all tests; examples have no other cache.
+XDG_CACHE_HOME=$build/cache MESA_SHADER_CACHE_DIR=$build/cache "$python" -m pytest tests

@@ -6,6 +6,14 @@
 #
 # test.sh --bindings: writes gpuexec-sys/src/bindings.rs anew, after a change of gpuexec.h.
 set -euo pipefail
+if [[ $# -ne 1 || ( $1 != --bindings && ! -d $1 ) ]]; then
+    echo "usage: test.sh PREFIX | test.sh --bindings" >&2
+    exit 2
+fi
+if [[ $1 != --bindings ]]; then
+    GPUEXEC_PREFIX=$(cd "$1" && pwd)
+    export GPUEXEC_PREFIX
+fi
 cd "$(dirname "$0")"
 tree=$(cd ../.. && pwd)
 
@@ -41,29 +49,28 @@ jobs=${JOBS:-2}
 
 # ---- declarations ----
 
-compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || need clang clang
-bindgen() { cargo run -q -j "$jobs" --locked -p gpuexec-bindgen -- "$tree/include/gpuexec.h"; }
-if [[ ${1:-} == --bindings ]]; then
+# What they are made from, and they: as long as these are as they were, there is nothing to make.
+sums=gpuexec-sys/bindings.sha256
+bindgen() {
+    compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || need clang clang
+    cargo run -q -j "$jobs" --locked -p gpuexec-bindgen -- "$tree/include/gpuexec.h"
+}
+if [[ $1 == --bindings ]]; then
     bindgen >gpuexec-sys/src/bindings.rs.new
     mv gpuexec-sys/src/bindings.rs.new gpuexec-sys/src/bindings.rs
+    sha256sum ../../include/gpuexec.h bindgen/src/main.rs gpuexec-sys/src/bindings.rs >"$sums"
     exit
 fi
 
-if [[ $# -ne 1 || ! -d $1 ]]; then
-    echo "usage: test.sh PREFIX | test.sh --bindings" >&2
-    exit 2
-fi
-GPUEXEC_PREFIX=$(cd "$1" && pwd)
-export GPUEXEC_PREFIX
-lib=$(find "$GPUEXEC_PREFIX" -name libgpuexec.so -printf '%h\n' -quit)
-export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-
 say "declarations"
 mkdir -p "$CARGO_TARGET_DIR"
-bindgen >"$CARGO_TARGET_DIR/bindings.rs"
-if ! diff -u gpuexec-sys/src/bindings.rs "$CARGO_TARGET_DIR/bindings.rs"; then
-    say "gpuexec.h has changed: run bindings/rust/test.sh --bindings, and commit the result"
-    exit 1
+if ! sha256sum --status --check "$sums"; then
+    bindgen >"$CARGO_TARGET_DIR/bindings.rs"
+    if ! diff -u gpuexec-sys/src/bindings.rs "$CARGO_TARGET_DIR/bindings.rs"; then
+        say "gpuexec.h has changed: run bindings/rust/test.sh --bindings, and commit the result"
+        exit 1
+    fi
+    say "they have not changed, but $sums has: bindings/rust/test.sh --bindings saves this step"
 fi
 
 # ---- tests, with arkworks as the oracle ----
@@ -74,7 +81,17 @@ if cargo fmt --version >/dev/null 2>&1; then
 else
     say "format: SKIPPED, there is no rustfmt"
 fi
-say "tests"
+# Clippy looks at the crates while they are compiled for the tests: on its own, it would compile all
+# of arkworks again.
+lib=$(find "$GPUEXEC_PREFIX" -name libgpuexec.so -printf '%h\n' -quit)
+export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export RUSTFLAGS="-D warnings"
+if clippy-driver --version >/dev/null 2>&1; then
+    say "tests and clippy"
+    export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+else
+    say "tests; clippy: SKIPPED, it is not installed"
+fi
 crates=(-q -j "$jobs" --locked -p gpuexec-sys -p gpuexec --features arkworks)
 cargo test "${crates[@]}" --lib --tests --examples
 # Examples that must not compile say with which error. rustdoc looks at that only with this variable,
@@ -88,12 +105,6 @@ for example in product future arkworks; do
     cargo run -q --locked -p gpuexec --features arkworks --example "$example" \
         >"$CARGO_TARGET_DIR/$example.txt"
 done
-if cargo clippy --version >/dev/null 2>&1; then
-    say "clippy"
-    cargo clippy "${crates[@]}" --all-targets -- -D warnings
-else
-    say "clippy: SKIPPED, it is not installed"
-fi
 
 # ---- AddressSanitizer ----
 
@@ -106,6 +117,7 @@ if ! compgen -G "$(rustc --print sysroot)/lib/rustlib/$host/lib/*rt.asan.a" >/de
     need clang clang libclang-rt-14-dev
     flags+=" -Zexternal-clangrt -Clinker=clang -Clink-arg=-fsanitize=address"
 fi
+unset RUSTC_WORKSPACE_WRAPPER
 RUSTC_BOOTSTRAP=1 RUSTFLAGS=$flags CARGO_TARGET_DIR=$CARGO_TARGET_DIR/asan \
     ASAN_OPTIONS=detect_leaks=0 \
     cargo test -q -j "$jobs" --locked --target "$host" -p gpuexec --test api --test tickets
