@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -75,4 +76,10 @@ class Binary(Distribution):
         return True
 
 
-setup(cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel}, distclass=Binary)
+# Not in the source tree: it stays clean, and a wheel has nothing of an earlier one.
+with tempfile.TemporaryDirectory() as scratch:
+    setup(
+        cmdclass={"build_py": BuildPy, "bdist_wheel": Wheel},
+        distclass=Binary,
+        options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}},
+    )

@@ -44,12 +44,13 @@ rm -rf "$build/source" "$build/wheel"
 cp -r . "$build/source"
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
     --wheel-dir "$build/wheel" "$build/source"
+diff -rq -x __pycache__ . "$build/source" # it has left nothing in the sources
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
     "$build"/wheel/gpuexec-*.whl
 echo "-- python: $(basename "$build"/wheel/gpuexec-*.whl)"
 
 cd "$build/source"
-rm -rf src build # what is tested is what is installed
+rm -rf src # what is tested is what is installed
 (cd "$root/bindings/python" && "$python" -m ruff check --quiet --no-cache . &&
     "$python" -m ruff format --quiet --check --no-cache .)
 "$python" -m mypy --cache-dir "$build/mypy" -p gpuexec
