@@ -26,6 +26,7 @@ func (a span) conflicts(b span) bool {
 type access struct {
 	spans      []span
 	done       chan struct{} // made by the first that waits for it
+	ticket     *ticket       // that was submitted, and has to be watched by those that wait
 	prev, next *access
 }
 
@@ -48,6 +49,7 @@ func (a *access) conflicts(b *access) bool {
 // begin returns when no call before it is in conflict with it, or with the error of ctx.
 func (a *access) begin(ctx context.Context) error {
 	var waits []chan struct{}
+	var tickets []*ticket
 	accesses.Lock()
 	for b := accesses.last; b != nil; b = b.prev {
 		if a.conflicts(b) {
@@ -55,14 +57,20 @@ func (a *access) begin(ctx context.Context) error {
 				b.done = make(chan struct{})
 			}
 			waits = append(waits, b.done)
+			if b.ticket != nil {
+				tickets = append(tickets, b.ticket)
+			}
 		}
 	}
-	a.prev, a.next, a.done = accesses.last, nil, nil
+	a.prev, a.next, a.done, a.ticket = accesses.last, nil, nil, nil
 	if a.prev != nil {
 		a.prev.next = a
 	}
 	accesses.last = a
 	accesses.Unlock()
+	for _, t := range tickets {
+		t.watch()
+	}
 	for _, done := range waits {
 		select {
 		case <-done:
@@ -84,9 +92,32 @@ func (a *access) end() {
 	} else {
 		accesses.last = a.prev
 	}
-	a.prev, a.next = nil, nil
+	a.prev, a.next, a.ticket = nil, nil, nil
 	accesses.Unlock()
 	if a.done != nil {
 		close(a.done)
+	}
+}
+
+// submitted says whose access it is, and reports whether a call waits for it already.
+func (a *access) submitted(t *ticket) bool {
+	accesses.Lock()
+	defer accesses.Unlock()
+	a.ticket = t
+	return a.done != nil
+}
+
+// watch watches all tickets of the context, so that what they use is let go when they are done.
+func (s *state) watch() {
+	var tickets []*ticket
+	accesses.Lock()
+	for b := accesses.last; b != nil; b = b.prev {
+		if b.ticket != nil && b.ticket.state == s {
+			tickets = append(tickets, b.ticket)
+		}
+	}
+	accesses.Unlock()
+	for _, t := range tickets {
+		t.watch()
 	}
 }

@@ -36,7 +36,7 @@ func gxgoLog(user C.uintptr_t, level C.uint32_t, message *C.char) {
 //export gxgoDone
 func gxgoDone(user C.uintptr_t) {
 	handle := cgo.Handle(user)
-	t := handle.Value().(*Ticket)
+	t := handle.Value().(*ticket)
 	handle.Delete()
 	go t.finish()
 }

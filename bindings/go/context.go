@@ -168,6 +168,9 @@ func (s *state) close() {
 		return
 	}
 	s.closed = true
+	s.mu.Unlock()
+	s.watch()
+	s.mu.Lock()
 	for s.calls > 0 {
 		s.idle.Wait()
 	}
@@ -198,6 +201,13 @@ func (s *state) enter() error {
 	}
 	s.calls++
 	return nil
+}
+
+// closing reports whether Close has begun, so that new tickets are not found by it.
+func (s *state) closing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 func (s *state) leave() {
@@ -255,8 +265,12 @@ func (c *child) close() {
 	if c.enter() == nil {
 		c.mu.Lock()
 		c.closed = true
+		inUse := c.users > 1
 		c.mu.Unlock()
 		c.leave()
+		if inUse {
+			c.state.watch()
+		}
 	}
 }
 

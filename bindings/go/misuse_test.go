@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/big"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -246,13 +247,96 @@ func TestCollectedSlices(t *testing.T) {
 			t.Fatal("element", i)
 		}
 	}
-	for range 100 {
-		if runtime.GC(); collected.Load() == 2 {
+	eventually(t, "the slices are still pinned", func() bool { return collected.Load() == 2 })
+}
+
+// More goroutines wait than there may be threads for it. Nothing is done before all of them do.
+func TestManyWaiters(t *testing.T) {
+	const tickets = 10 * mostWaiting
+	var armed atomic.Bool
+	reached, gate := make(chan struct{}), make(chan struct{})
+	x := open(t, &Config{Device: "ref", Log: func(LogLevel, string) {
+		if armed.CompareAndSwap(true, false) {
+			close(reached)
+			<-gate
+		}
+	}})
+	bad, out, one := fr{1<<64 - 1, 1<<64 - 1, 1<<64 - 1, 1<<64 - 1}, make([]uint32, tickets), uint32(1)
+	check(t, x.Run(background, Job{Op: Add, Field: U32, A: Host(out), B: Host(out), Out: Host(out)}))
+	armed.Store(true)
+	failing, err := x.Submit(background, Job{Op: Neg, Field: BN254Fr, A: Host([]fr{bad}), Out: Host(make([]fr, 1))})
+	check(t, err)
+	<-reached // what is submitted now waits for the gate
+
+	threads := pprof.Lookup("threadcreate")
+	before := threads.Count()
+	var group sync.WaitGroup
+	pending := make([]*Ticket, tickets)
+	for i := range pending {
+		pending[i], err = x.Submit(background, Job{Op: Add, Field: U32, A: Host(out[i : i+1]), B: HostBroadcast(&one), Out: Host(out[i : i+1])})
+		check(t, err)
+		for range 2 {
+			group.Go(func() { check(t, pending[i].Wait()) })
+		}
+	}
+	for _, ticket := range pending {
+		for !ticket.taken.Load() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if more := threads.Count() - before; more > 3*mostWaiting {
+		t.Errorf("%d threads wait", more)
+	}
+	close(gate)
+	group.Wait()
+	if err := failing.Wait(); !errors.Is(err, ErrNotCanonical) {
+		t.Error(err)
+	}
+	for i := range out {
+		if out[i] != 1 {
+			t.Fatalf("element %d is %d", i, out[i])
+		}
+	}
+	if waiting.Load() != 0 {
+		t.Error("some still wait")
+	}
+}
+
+// eventually collects garbage until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 200 {
+		if runtime.GC(); is() {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Error("the slices are still pinned")
+	t.Error(what)
+}
+
+// What tickets use is let go though nobody waits for them: if they are dropped, and if it is closed.
+func TestNobodyWaits(t *testing.T) {
+	x := open(t, &Config{Device: "cpu"})
+	var collected atomic.Int32
+	for range 10 {
+		v := new([1000]uint32)
+		runtime.SetFinalizer(v, func(*[1000]uint32) { collected.Add(1) })
+		_, err := x.Submit(background, Job{Op: Add, Field: U32, A: Host(v[:]), B: Host(v[:]), Out: Host(v[:])})
+		check(t, err)
+	}
+	eventually(t, "slices of tickets that were dropped are still pinned", func() bool { return collected.Load() == 10 })
+
+	b, err := x.NewBuffer("cpu", 4000)
+	check(t, err)
+	ticket, err := x.Submit(background, Job{Op: Add, Field: U32, N: 1000, A: Dev(b, 0), B: Dev(b, 0), Out: Dev(b, 0)})
+	check(t, err)
+	check(t, b.Close())
+	eventually(t, "the buffer is still there", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return len(x.owned) == 0
+	})
+	check(t, ticket.Wait())
 }
 
 // Buffers that nobody has are destroyed, but not while a job uses them.
@@ -272,13 +356,7 @@ func TestCollectedBuffers(t *testing.T) {
 		check(t, err)
 		runtime.GC()
 	}
-	for range 100 {
-		if runtime.GC(); owned() < 10 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d buffers of nobody are left", owned())
+	eventually(t, "buffers of nobody are left", func() bool { return owned() < 10 })
 }
 
 func TestWrongLength(t *testing.T) {

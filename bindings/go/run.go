@@ -24,6 +24,7 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -46,12 +47,12 @@ func (x *Context) RunWith(ctx context.Context, opts Options, jobs ...Job) ([]Rep
 
 func (x *Context) run(ctx context.Context, opts Options, report bool, jobs []Job) ([]Report, error) {
 	if ctx.Done() != nil {
-		t, err := x.submit(ctx, opts, jobs)
+		t, err := x.submit(ctx, opts, jobs, true)
 		if err != nil {
 			return nil, err
 		}
-		if t.finish(); report { // on this thread: the ticket is nobody else's
-			return t.Reports(), t.err
+		if t.finish(); report {
+			return t.call.goReports(), t.err
 		}
 		return nil, t.err
 	}
@@ -91,18 +92,30 @@ func (c *call) failure(s C.gx_status) error {
 	return &Error{Status: Status(s), Job: -1, Index: -1}
 }
 
-// Ticket stands for jobs that were submitted. Its memory is kept, and not moved, until they are
-// done, also if the ticket is dropped.
-type Ticket struct {
-	ctx  context.Context
-	stop func() bool // does not cancel any more
-	done chan struct{}
-	call *call
+// Ticket stands for jobs that were submitted. Their memory is kept, and not moved, until they are
+// done and somebody has noticed: Wait, Done, a call that needs the memory, Close, or, if the ticket is
+// dropped, the garbage collector.
+type Ticket struct{ *ticket }
+
+// ticket is finished once, by whoever has set taken: a goroutine that waits in C, or one that the
+// library starts, which takes microseconds longer.
+type ticket struct {
+	ctx   context.Context
+	stop  func() bool // does not cancel any more; nil: nothing does
+	done  chan struct{}
+	state *state
+	call  *call
+	taken atomic.Bool
 
 	mu  sync.Mutex // ptr is not freed
 	ptr *C.gx_ticket
 	err error
 }
+
+// Goroutines that wait in C, each with a thread of its own, and most of them.
+var waiting atomic.Int32
+
+const mostWaiting = 16
 
 // Submit hands the jobs to threads of the library. They run as if one after the other, but those
 // of different tickets in any order, except that a ticket that would write memory that another one
@@ -114,20 +127,17 @@ func (x *Context) Submit(ctx context.Context, jobs ...Job) (*Ticket, error) {
 
 // SubmitWith is Submit with options.
 func (x *Context) SubmitWith(ctx context.Context, opts Options, jobs ...Job) (*Ticket, error) {
-	t, err := x.submit(ctx, opts, jobs)
+	t, err := x.submit(ctx, opts, jobs, false)
 	if err != nil {
 		return nil, err
 	}
-	handle := cgo.NewHandle(t)
-	if C.gxgo_notify(t.ptr, C.uintptr_t(handle)) != C.GX_OK {
-		handle.Delete()
-		go t.finish()
-	}
-	return t, nil
+	handle := &Ticket{t}
+	runtime.AddCleanup(handle, (*ticket).watch, t)
+	return handle, nil
 }
 
-// submit makes a ticket that somebody has to finish.
-func (x *Context) submit(ctx context.Context, opts Options, jobs []Job) (*Ticket, error) {
+// submit makes a ticket, which the caller finishes if it has taken it.
+func (x *Context) submit(ctx context.Context, opts Options, jobs []Job, taken bool) (*ticket, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -135,31 +145,54 @@ func (x *Context) submit(ctx context.Context, opts Options, jobs []Job) (*Ticket
 	if err := c.begin(ctx, x, &opts, jobs); err != nil {
 		return nil, err
 	}
-	t := &Ticket{ctx: ctx, done: make(chan struct{}), call: c}
+	t := &ticket{ctx: ctx, done: make(chan struct{}), state: c.state, call: c}
+	t.taken.Store(taken)
 	err := attempt(func() C.gx_status {
 		var first *C.gx_job
 		if len(c.jobs) > 0 {
 			first = &c.jobs[0]
 		}
-		return C.gx_submit(c.state.ptr, first, C.size_t(len(c.jobs)), &c.opts, &t.ptr)
+		return C.gx_submit(t.state.ptr, first, C.size_t(len(c.jobs)), &c.opts, &t.ptr)
 	})
 	if err != nil {
 		c.end()
 		return nil, err
 	}
-	t.stop = context.AfterFunc(ctx, t.Cancel)
+	if ctx.Done() != nil {
+		t.stop = context.AfterFunc(ctx, t.cancel)
+	}
+	// From here on others find it; those that have looked before are waiting for it. The race
+	// detector has to see the jobs on a goroutine that did not begin after the caller's next steps.
+	if c.access.submitted(t) || t.state.closing() || raceEnabled {
+		t.watch()
+	}
 	return t, nil
 }
 
+// watch has the library start a goroutine that finishes the ticket, unless somebody does already. It
+// does not wait.
+func (t *ticket) watch() {
+	if !t.taken.CompareAndSwap(false, true) {
+		return
+	}
+	handle := cgo.NewHandle(t)
+	if C.gxgo_notify(t.ptr, C.uintptr_t(handle)) != C.GX_OK {
+		handle.Delete()
+		go t.finish()
+	}
+}
+
 // finish waits until the ticket is done, frees it, and lets go of the memory.
-func (t *Ticket) finish() {
+func (t *ticket) finish() {
 	c := t.call
 	var first *C.gx_report
 	if len(c.reports) > 0 {
 		first = &c.reports[0]
 	}
 	s := C.gx_wait(t.ptr, math.MaxUint64, first)
-	t.stop()
+	if t.stop != nil {
+		t.stop()
+	}
 	t.mu.Lock()
 	C.gx_ticket_free(&t.ptr)
 	t.mu.Unlock()
@@ -173,18 +206,33 @@ func (t *Ticket) finish() {
 }
 
 // Done is closed when the jobs are done and the library no longer uses their memory.
-func (t *Ticket) Done() <-chan struct{} { return t.done }
+func (t *Ticket) Done() <-chan struct{} {
+	t.watch()
+	return t.done
+}
 
 // Wait waits for that, and returns what Run would have returned. It may be called repeatedly, and by
 // several goroutines at once.
 func (t *Ticket) Wait() error {
-	<-t.done
+	t.wait()
 	return t.err
+}
+
+func (t *ticket) wait() {
+	if waiting.Add(1) <= mostWaiting && t.taken.CompareAndSwap(false, true) {
+		t.finish()
+	} else {
+		t.watch()
+	}
+	waiting.Add(-1)
+	<-t.done
 }
 
 // Cancel drops the jobs that have not begun: unless there were none, Wait then returns
 // ErrCancelled. It does not wait.
-func (t *Ticket) Cancel() {
+func (t *Ticket) Cancel() { t.cancel() }
+
+func (t *ticket) cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	C.gx_cancel(t.ptr)
@@ -192,7 +240,7 @@ func (t *Ticket) Cancel() {
 
 // Reports waits until the jobs are done, and returns a report for each.
 func (t *Ticket) Reports() []Report {
-	<-t.done
+	t.wait()
 	return t.call.goReports()
 }
 
