@@ -176,6 +176,12 @@ func (d *Domain) RootInto(log2N int, to Operand) error {
 		return err
 	}
 	defer d.child.leave()
+	at := uintptr(to.host)
+	use := access{spans: []span{{nil, at, at + uintptr(to.bytes), true}}}
+	if err := use.begin(context.Background()); err != nil {
+		return err
+	}
+	defer use.end()
 	raceWrite(to.host, to.bytes)
 	return attempt(func() C.gx_status {
 		return C.gx_domain_root(d.ptr, C.uint32_t(log2N), to.host)

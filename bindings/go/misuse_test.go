@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // What C allows, and this package does not.
@@ -600,6 +601,22 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%v and %v", c.a, c.b)
 		}
 	}
+	// What is not a job waits, too.
+	x := open(t, &Config{Device: "cpu"})
+	d, err := x.NewDomain(DomainConfig{Field: BN254Fr, Log2Size: 2})
+	check(t, err)
+	root := make([]fr, 1)
+	at := uintptr(unsafe.Pointer(&root[0]))
+	user := access{spans: []span{{nil, at, at + 32, false}}}
+	check(t, user.begin(background))
+	time.AfterFunc(20*time.Millisecond, func() {
+		if root[0] != (fr{}) {
+			t.Error("written while it was read")
+		}
+		user.end()
+	})
+	check(t, d.RootInto(2, Host(root)))
+
 	// Memory that no call uses: one writer at a time, in order.
 	var active atomic.Int32
 	var group sync.WaitGroup

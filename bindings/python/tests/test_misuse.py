@@ -380,10 +380,14 @@ def test_wrong_types(cpu: Any) -> None:  # the types say so, too
         lambda: cpu.mul(Fr, a, "12345678"),
         lambda: cpu.mul(Fr, a, None),
         lambda: cpu.mul(Fr, a, object()),
+        lambda: cpu.buffer(a[::2]),
+        lambda: cpu.buffer("12345678"),
+        lambda: cpu.buffer(np.int64(-1)),
     ]
     for use in wrong:
         with pytest.raises(gx.InvalidError):
             use()
+    assert cpu.buffer(np.int64(64)).nbytes == 64  # a size, though it also is memory of 8 bytes
     cpu.mul(Fr, fixed, fixed)
 
 

@@ -75,6 +75,28 @@ def test_await(cpu: gx.Context) -> None:
     asyncio.run(main())
 
 
+def test_await_in_two_loops(gate: Gate) -> None:
+    """One of which has given up, and is closed when the ticket is done."""
+    gate.shut()
+    ticket = gate.submit(gx.Job("add", Fr, [1], [2]))
+
+    async def give_up() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.ensure_future(wait()), 0.01)
+
+    async def wait() -> object:
+        return await ticket
+
+    async def stay() -> object:
+        task = asyncio.ensure_future(wait())
+        await asyncio.sleep(0)  # it waits from here on
+        gate.open_soon()
+        return await asyncio.wait_for(task, 60)
+
+    asyncio.run(give_up())
+    assert Fr.decode(asyncio.run(stay())) == [3]
+
+
 def test_several_threads_wait(cpu: gx.Context) -> None:
     ticket = slow(cpu)
     seen: list[int] = []

@@ -506,7 +506,8 @@ class Context(Handle):
 
     def buffer(self, source: Any, device: str | None = None) -> Buffer:
         """A buffer on a device: of so many bytes, or with the contents of an array or bytes."""
-        size = source if isinstance(source, int) else len(ffi.from_buffer(source))
+        given = not isinstance(source, (int, np.integer))
+        size = memory(source, False, [])[2] if given else int(source)
         if size < 0:
             raise InvalidError("a buffer cannot have less than 0 bytes")
         ptr = _new("gx_buf **")
@@ -514,7 +515,7 @@ class Context(Handle):
         with using(self):
             check(lib.gx_buf_create(self._ptr, name, size, 0, ptr))
             buffer = Buffer(self, ptr[0])
-        if not isinstance(source, int):
+        if given:
             buffer.write(source)
         return buffer
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from . import _claims
@@ -126,7 +127,8 @@ def _wake(user: Any, _ticket: Any) -> None:
     """On a library thread: tells the event loops."""
     with in_callback():
         for loop, future in tuple(ffi.from_handle(user)):
-            loop.call_soon_threadsafe(_set, future)
+            with suppress(RuntimeError):  # that loop is closed; others wait too
+                loop.call_soon_threadsafe(_set, future)
 
 
 def _set(future: asyncio.Future[None]) -> None:
