@@ -31,10 +31,20 @@ cd "$work"
 
 # ---- downloads ----
 
+# From the archive that this machine is configured with, which has the later Debian too.
+# shellcheck source=/dev/null
+suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+# shellcheck disable=SC2016 # the names are apt's
+archive=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' "Created-By: Packages" |
+    awk -v suite="$suite" '$1 == suite && $2 == "main" { print $3; exit }')
+if [[ -z $archive ]]; then
+    echo "fetch-windows: apt has no archive of '$suite' configured" >&2
+    exit 1
+fi
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 cat >sources.list <<END
-deb-src [signed-by=$keys] http://deb.debian.org/debian bookworm main
-deb [signed-by=$keys arch=amd64] http://deb.debian.org/debian trixie main
+deb-src [signed-by=$keys] $archive $suite main
+deb [signed-by=$keys arch=amd64] $archive trixie main
 END
 apt=(apt-get -q -o APT::Sandbox::User=root -o Acquire::Retries=2 -o Acquire::http::Timeout=20
     -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null
