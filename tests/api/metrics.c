@@ -394,7 +394,7 @@ static void label_names(const char *sample, size_t name_length, char *names, siz
     const char *p = sample + name_length;
     size_t used = 0;
     names[0] = 0;
-    for (bool quoted = false; *p != '\n' && *p != ' '; p++) {
+    for (bool quoted = false; *p != '\n' && (quoted || *p != ' '); p++) {
         if (*p == '"' && p[-1] != '\\')
             quoted = !quoted;
         if (quoted || (*p != '{' && *p != ','))
