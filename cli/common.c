@@ -22,6 +22,7 @@ void cli_error(const char *format, ...)
     vfprintf(stderr, format, ap);
     va_end(ap);
     fputc('\n', stderr);
+    fflush(stderr);
 }
 
 int cli_usage(const command *cmd, const char *format, ...)

@@ -20,6 +20,8 @@
 
 /* ---- the beginning ---- */
 
+enum { CONSOLE_BYTES = 16384 };
+
 static UINT code_page; /* of the console, before */
 
 static void restore_console(void)
@@ -40,8 +42,11 @@ static void set_console_up(void)
     if (code_page && SetConsoleOutputCP(CP_UTF8))
         atexit(restore_console);
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-        if (GetConsoleMode(handle_of(fd), &mode))
+        if (GetConsoleMode(handle_of(fd), &mode)) {
             SetConsoleMode(handle_of(fd), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+            /* else bytes arrive one by one, and a console shows parts of characters as such */
+            setvbuf(fd == STDOUT_FILENO ? stdout : stderr, NULL, _IOFBF, CONSOLE_BYTES);
+        }
 }
 
 static char *utf8_of(const WCHAR *wide)
@@ -95,7 +100,11 @@ char **host_begin(int *argc, char **argv)
 
 void host_set_env(const char *name, const char *value)
 {
-    SetEnvironmentVariableA(name, value);
+    WCHAR *wide_name = wide_of(name), *wide = wide_of(value);
+    if (wide_name && wide)
+        SetEnvironmentVariableW(wide_name, wide);
+    free(wide_name);
+    free(wide);
 }
 
 double host_cpu_mhz(void)
@@ -183,7 +192,7 @@ bool host_sync(int fd)
 
 bool host_may_write(const char *path)
 {
-    WCHAR *wide = wide_of(path);
+    WCHAR *wide = gx__os_wide_path(path);
     bool ok = wide && !_waccess(wide, W_OK);
     free(wide);
     return ok;
@@ -191,26 +200,35 @@ bool host_may_write(const char *path)
 
 char *host_real_path(const char *path)
 {
-    WCHAR *wide = wide_of(path), whole[4096];
+    enum { UNITS = 4096 };
+    WCHAR *wide = gx__os_wide_path(path), whole[UNITS];
     HANDLE handle = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
                                        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                                        OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL)
                          : INVALID_HANDLE_VALUE;
-    free(wide);
-    if (handle == INVALID_HANDLE_VALUE) {
-        errno = ENOENT;
-        return NULL;
+    DWORD length = 0;
+    struct gx_os_stat is;
+    if (handle != INVALID_HANDLE_VALUE) {
+        length = GetFinalPathNameByHandleW(handle, whole, UNITS, FILE_NAME_NORMALIZED);
+        CloseHandle(handle);
+        /* Wine does not know long ones; if it is no link, its own name will do */
+        if (!length && gx__os_stat(path, false, &is) && !is.link)
+            length = GetFullPathNameW(wide, UNITS, whole, NULL);
     }
-    DWORD length = GetFinalPathNameByHandleW(handle, whole, 4096, FILE_NAME_NORMALIZED);
-    CloseHandle(handle);
-    bool prefixed = length > 4 && length < 4096 && !wcsncmp(whole, L"\\\\?\\", 4);
+    free(wide);
     errno = ENOENT;
-    return length && length < 4096 ? utf8_of(prefixed ? whole + 4 : whole) : NULL;
+    if (!length || length >= UNITS)
+        return NULL;
+    if (!wcsncmp(whole, L"\\\\?\\UNC\\", 8)) {
+        whole[6] = L'\\'; /* then the name of the server */
+        return utf8_of(whole + 6);
+    }
+    return utf8_of(wcsncmp(whole, L"\\\\?\\", 4) ? whole : whole + 4);
 }
 
 bool host_make_folder(const char *path)
 {
-    WCHAR *wide = wide_of(path);
+    WCHAR *wide = gx__os_wide_path(path);
     bool ok = wide && CreateDirectoryW(wide, NULL);
     errno = GetLastError() == ERROR_ALREADY_EXISTS ? EEXIST : ENOENT;
     free(wide);
@@ -240,7 +258,7 @@ bool host_temporary_folder(char *path, size_t size, const char *name)
 
 bool host_remove_folder(const char *path)
 {
-    WCHAR *wide = wide_of(path);
+    WCHAR *wide = gx__os_wide_path(path);
     bool ok = wide && RemoveDirectoryW(wide);
     free(wide);
     return ok;

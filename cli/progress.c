@@ -97,6 +97,7 @@ void progress_hide(void)
 {
     if (bar.visible)
         fputs("\r\033[K", stderr);
+    fflush(stderr);
     bar.visible = false;
 }
 

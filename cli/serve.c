@@ -209,6 +209,7 @@ static int serve(service *s, const endpoint *e, const char *token)
     printf("http://%s:%u/\n", e->host, http_server_port(server));
     fflush(stdout);
     fputs("also /metrics, /status.json, /history.json, /healthz; stop with Ctrl-C\n", stderr);
+    fflush(stderr);
     remember_until_end(s);
     http_server_stop(&server);
     return EXIT_DONE;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# setup.sh run|test|windows: installs the packages of packages.txt that this machine lacks, and downloads
+# setup.sh run|test: installs the packages of packages.txt that this machine lacks, and downloads
 # wgpu-native to build/, and for the tests ptxas, so that the build itself needs no network. Fast and
 # silent if nothing is missing. If it may not install, exits with 1 and prints the command to run.
 set -euo pipefail
@@ -10,9 +10,8 @@ cd "$(dirname "$0")/.."
 case "${1:-}" in
 run) groups="run" ;;
 test) groups="run test" ;;
-windows) groups="run test windows" ;;
 *)
-    echo "usage: scripts/setup.sh run|test|windows" >&2
+    echo "usage: scripts/setup.sh run|test" >&2
     exit 2
     ;;
 esac
@@ -50,6 +49,11 @@ foreign=$(dpkg --print-foreign-architectures | tr '\n' ' ')
 if [[ $groups == *test* && $machine == amd64 ]] &&
     [[ $distribution == debian || " $foreign" == *" arm64 "* ]]; then
     groups+=" arm64"
+fi
+
+# Wine, with what scripts/fetch-windows.sh takes from Debian.
+if [[ $groups == *test* && $distribution == debian && $machine == amd64 ]]; then
+    groups+=" windows"
 fi
 
 # Ubuntu ships its browser as a snap, which this script does not install.

@@ -9,6 +9,7 @@ set -euo pipefail
 root=$(dirname "$(dirname "$(realpath "$0")")")
 
 export WINEPREFIX=$root/build/wine WINEDEBUG=${WINEDEBUG:--all}
+export LC_ALL=C.UTF-8 # the names of files
 export WINEDLLOVERRIDES="mscoree,mshtml,winemenubuilder.exe=;bcryptprimitives=n"
 if [[ ${GX_WINE_DX12:-0} == 1 ]]; then
     WINEDLLOVERRIDES+=";d3d12,d3d12core,dxgi,wined3d,d3dcompiler_47=n"

@@ -130,6 +130,10 @@ bool gx__os_make_folders(const char *file);
  * be read meanwhile. */
 bool gx__os_lock(int fd);
 bool gx__os_is_absolute(const char *path);
+#if defined(_WIN32)
+/* The path as the functions of Windows take it, of any length; NULL: errno says why. To be freed. */
+wchar_t *gx__os_wide_path(const char *path);
+#endif
 
 /* Text that is written with stdio and kept in memory. */
 struct gx_os_text {

@@ -59,6 +59,12 @@ static bool wide_path(const char *path, WCHAR out[PATH_UNITS])
     return true;
 }
 
+wchar_t *gx__os_wide_path(const char *path)
+{
+    WCHAR wide[PATH_UNITS];
+    return wide_path(path, wide) ? _wcsdup(wide) : NULL;
+}
+
 static int error_number(DWORD error)
 {
     static const struct {

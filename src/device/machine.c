@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os.h"
+
 #define FILE_MAX 4096 /* larger than any machine needs */
 /* Far above anything real, and low enough for sums of products to stay below 2^64. */
 #define VALUE_MAX ((uint64_t)1 << 50)
@@ -285,7 +287,7 @@ gx_status gx__machine_read(struct gx_machine *machine, const char *path, char *m
                            size_t message_size)
 {
     char text[FILE_MAX];
-    FILE *f = fopen(path, "r");
+    FILE *f = gx__os_fopen(path);
     if (!f) {
         snprintf(message, message_size, "%.60s: %s", path, strerror(errno));
         return GX_ERR_INVALID;
