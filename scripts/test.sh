@@ -7,8 +7,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all="release bindings asan-ubsan tsan clang aarch64 windows lint"
-more="debug macos"
+all="release bindings asan-ubsan tsan clang aarch64 windows macos lint"
+more="debug"
 legs=("$@")
 [[ $# -gt 0 ]] || read -ra legs <<<"$all"
 for leg in "${legs[@]}"; do

@@ -107,12 +107,12 @@ struct gx_os_stat {
     bool link;            /* a symbolic link, which was not followed */
     bool mine;            /* belongs to this user */
     uint64_t size, links;
-    uint64_t volume, file; /* equal for the same file; both 0: unknown */
+    uint64_t volume, file; /* equal for the same file; 0: unknown */
 };
 
 static inline bool gx__os_same(const struct gx_os_stat *a, const struct gx_os_stat *b)
 {
-    return (a->volume || a->file) && a->volume == b->volume && a->file == b->file;
+    return a->file && a->file == b->file && (a->volume == b->volume || !a->volume || !b->volume);
 }
 
 /* As open, always binary and not inherited. */
@@ -131,7 +131,8 @@ bool gx__os_make_folders(const char *file);
 bool gx__os_lock(int fd);
 bool gx__os_is_absolute(const char *path);
 #if defined(_WIN32)
-/* The path as the functions of Windows take it, of any length; NULL: errno says why. To be freed. */
+/* The path as the functions of Windows take it, of any length; NULL: errno says why. To be freed.
+ */
 wchar_t *gx__os_wide_path(const char *path);
 #endif
 

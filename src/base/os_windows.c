@@ -413,7 +413,10 @@ FILE *gx__os_fopen(const char *path)
 /* Folders of users are closed to others by Windows itself, so every file counts as this user's. */
 static bool stat_handle(HANDLE handle, struct gx_os_stat *out)
 {
-    BY_HANDLE_FILE_INFORMATION info;
+    FILE_STANDARD_INFO is;
+    FILE_ATTRIBUTE_TAG_INFO tags;
+    FILE_ID_INFO id;
+    BY_HANDLE_FILE_INFORMATION old;
     *out = (struct gx_os_stat){.kind = GX_OS_OTHER, .mine = true, .links = 1};
     switch (GetFileType(handle)) {
     case FILE_TYPE_PIPE:
@@ -427,14 +430,22 @@ static bool stat_handle(HANDLE handle, struct gx_os_stat *out)
     default:
         return true;
     }
-    if (!GetFileInformationByHandle(handle, &info))
+    if (!GetFileInformationByHandleEx(handle, FileStandardInfo, &is, sizeof is))
         return true; /* something else than a file, which can be read or written all the same */
-    out->kind = info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? GX_OS_FOLDER : GX_OS_FILE;
-    out->link = (info.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0;
-    out->size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
-    out->links = info.nNumberOfLinks;
-    out->volume = info.dwVolumeSerialNumber;
-    out->file = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+    out->kind = is.Directory ? GX_OS_FOLDER : GX_OS_FILE;
+    out->size = (uint64_t)is.EndOfFile.QuadPart;
+    out->links = is.NumberOfLinks;
+    out->link = GetFileInformationByHandleEx(handle, FileAttributeTagInfo, &tags, sizeof tags) &&
+                tags.FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT;
+    if (GetFileInformationByHandleEx(handle, FileIdInfo, &id, sizeof id)) {
+        uint64_t half[2];
+        memcpy(half, &id.FileId, sizeof half);
+        out->volume = id.VolumeSerialNumber;
+        out->file = half[0] ^ half[1];
+    } else if (GetFileInformationByHandle(handle, &old)) { /* FAT has no such numbers */
+        out->volume = old.dwVolumeSerialNumber;
+        out->file = (uint64_t)old.nFileIndexHigh << 32 | old.nFileIndexLow;
+    }
     return true;
 }
 
