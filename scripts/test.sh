@@ -22,6 +22,7 @@ passed=0 failed=0 skipped=0
 started=$SECONDS
 finish() {
     local status=$?
+    stop_wine
     # Stopped early by a signal or an error in this file: does not count as a pass.
     if [[ $status -ne 0 && $failed -eq 0 ]]; then failed=1; fi
     printf '%d s\n%d passed, %d failed, %d skipped\n' $((SECONDS - started)) $passed $failed $skipped
@@ -110,9 +111,34 @@ run_aarch64() {
     run_preset aarch64
 }
 
-# Under Wine, whose Vulkan needs a display. A server of Wine keeps the display it was started with.
+# Wine's Vulkan needs a display, and its server keeps the one it was started with. The server is one that
+# does not lose exit codes (tests/support/patient.c).
+display=
+start_wine() {
+    exec 5< <(exec Xvfb -displayfd 1 -screen 0 640x480x24 2>/dev/null)
+    display=$!
+    read -r DISPLAY <&5 || return 1
+    export DISPLAY=:$DISPLAY WINEPREFIX=$PWD/build/wine
+    wineserver -k || true
+    scripts/wine.sh cmd /c exit || return 1
+    wineserver -k || true
+    wineserver -w
+    gcc -O1 -shared -fPIC tests/support/patient.c -o build/patient.so || return 1
+    LD_PRELOAD=$PWD/build/patient.so wineserver -p || return 1
+    # Wine's own processes live as long as one of ours. Started by a test they would keep its output open.
+    sleep infinity | scripts/wine.sh cmd &
+}
+stop_wine() {
+    [[ -n $display ]] || return 0
+    wineserver -k || true
+    jobs -p | xargs -r kill "$display" || true
+    exec 5<&-
+    unset DISPLAY WINEPREFIX
+    display=
+} 2>/dev/null
+
 run_windows() {
-    local server why=
+    local why=
     if [[ $(uname -m) != x86_64 ]]; then
         why="Wine runs programs of x86_64 only"
     elif ! grep -qs '^ID=debian' /etc/os-release; then
@@ -127,18 +153,14 @@ run_windows() {
         failed=$((failed + 1))
         return
     fi
-    exec 5< <(exec Xvfb -displayfd 1 -screen 0 640x480x24 2>/dev/null)
-    server=$!
-    read -r DISPLAY <&5
-    export DISPLAY=:$DISPLAY
-    WINEPREFIX=$PWD/build/wine wineserver -k 2>/dev/null || true
-    # Wine's own processes live as long as one of ours. Started by a test they would keep its output open.
-    sleep infinity | scripts/wine.sh cmd >/dev/null 2>&1 &
-    run_preset windows
-    WINEPREFIX=$PWD/build/wine wineserver -k 2>/dev/null || true
-    jobs -p | xargs -r kill "$server" 2>/dev/null || true
-    exec 5<&-
-    unset DISPLAY
+    if start_wine >build/windows.wine.log 2>&1; then
+        run_preset windows
+    else
+        echo "-- windows: Wine does not start"
+        tail build/windows.wine.log
+        failed=$((failed + 1))
+    fi
+    stop_wine
 }
 
 # Compiled for macOS, not linked or run: there is no such machine.
