@@ -15,12 +15,8 @@ void start(void)
     if (gx_open(&config, &ctx) != GX_OK)
         ExitProcess(10);
     uint32_t a[3] = {1, 2, 3}, b[3] = {10, 20, 0xffffffff}, c[3] = {0};
-    gx_job job = {.op = GX_ADD,
-                  .field = GX_U32,
-                  .n = 3,
-                  .a = gx_host(a),
-                  .b = gx_host(b),
-                  .out = gx_host(c)};
+    gx_job job = {
+        .op = GX_ADD, .field = GX_U32, .n = 3, .a = gx_host(a), .b = gx_host(b), .out = gx_host(c)};
     gx_report report = {.struct_size = sizeof report};
     if (gx_run(ctx, &job, 1, NULL, &report) != GX_OK || report.status != GX_OK)
         ExitProcess(11);
