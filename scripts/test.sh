@@ -125,8 +125,12 @@ start_wine() {
     wineserver -w
     gcc -O1 -shared -fPIC tests/support/patient.c -o build/patient.so || return 1
     LD_PRELOAD=$PWD/build/patient.so wineserver -p || return 1
-    # Wine's own processes live as long as one of ours. Started by a test they would keep its output open.
+    # Wine's own processes live as long as one of ours. Started by a test, as that of the desktop is by the
+    # first that asks for it, they would keep its output open.
     sleep infinity | scripts/wine.sh cmd &
+    x86_64-w64-mingw32-gcc-posix -x c -o build/desktop.exe - <<<'#include <windows.h>
+        int main(void) { return !GetDesktopWindow(); }' || return 1
+    scripts/wine.sh build/desktop.exe
 }
 stop_wine() {
     [[ -n $display ]] || return 0
