@@ -1,65 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Specific to the WebGPU device: its names, its library, every way to build a kernel (the other
- * tests see only the chosen one), and provoked errors of wgpu, each of which has to become a
- * status.
+ * tests see only the chosen one). Errors of wgpu are in webgpu_errors.c.
  */
-#include "support/harness.h"
+#include "device/webgpu_rig.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/trace.h"
-#include "device/webgpu/webgpu.h"
 #include "exec/engine.h"
 #include "support/oracle.h"
-
-#define BYTES 4096u
-
-static const char *const names[] = {"webgpu:vulkan:0", "webgpu:gl:0"};
-static struct gx_instance instance;
-static struct gx_device device;
-static char message[160];
-
-static void open_named(const char *name)
-{
-    instance = (struct gx_instance){0};
-    gx_status s = gx__device_open(&instance, name, &device, message, sizeof message);
-    if (s != GX_OK)
-        fail_msg("%s: %s", name, message);
-}
-
-static void close_it(void)
-{
-    gx__device_close(&device);
-    gx__device_stop(&instance);
-}
-
-static struct gx_mem alloc(enum gx_mem_kind kind, size_t bytes)
-{
-    struct gx_mem mem;
-    assert_int_equal(device.ops->mem_alloc(&device, kind, bytes, &mem), GX_OK);
-    return mem;
-}
-
-/* Submits a copy of `bytes` from one to the other, and waits. */
-static gx_status copy(const struct gx_mem *from, const struct gx_mem *to, size_t bytes)
-{
-    struct gx_cmd *cmd;
-    struct gx_point done;
-    gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
-    device.ops->copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, bytes}, 1);
-    s = device.ops->submit(cmd, NULL, 0, &done);
-    if (s == GX_OK)
-        s = device.ops->wait(&device, done, GX_WAIT_FOREVER);
-    device.ops->recycle(cmd);
-    return s;
-}
 
 /* ---- names ---- */
 
@@ -551,40 +504,6 @@ static void one_pass_for_a_batch(void **state)
 
 /* ---- errors ---- */
 
-static void validation_error(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < GXT_COUNT(names); i++) {
-        open_named(names[i]);
-        struct gx_mem a = alloc(GX_MEM_DEVICE, BYTES), b = alloc(GX_MEM_DEVICE, BYTES);
-        assert_int_equal(copy(&a, &b, 2 * BYTES), GX_ERR_DEVICE);
-        assert_int_equal(copy(&a, &b, BYTES), GX_OK);
-        device.ops->mem_free(&device, &a);
-        device.ops->mem_free(&device, &b);
-        close_it();
-    }
-}
-
-/* Invalid WGSL: what a miscompiling driver looks like. */
-static void broken_kernel(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < GXT_COUNT(names); i++) {
-        open_named(names[i]);
-        struct gx_pipeline_key key = {.family = GX_SHADER_LINEAR,
-                                      .field = GX_BN254_FR,
-                                      .op = GX_ADD,
-                                      .repeat = 1,
-                                      .each = 1,
-                                      .workgroup = 1u << 20}; /* more than any device has */
-        void *pipeline;
-        assert_int_equal(gx__gpu_pipeline(device.impl, &key, &pipeline), GX_ERR_DEVICE);
-        key.workgroup = 32;
-        assert_int_equal(gx__gpu_pipeline(device.impl, &key, &pipeline), GX_OK);
-        close_it();
-    }
-}
-
 /* More than the address space can hold; OpenGL has no error for it. */
 static void out_of_memory(void **state)
 {
@@ -618,108 +537,6 @@ static void out_of_memory(void **state)
     close_it();
 }
 
-static void expect_lost(struct gx_mem *mem)
-{
-    struct gx_mem more;
-    struct gx_cmd *cmd;
-    struct gx_kernel kernel;
-    void *host;
-    const struct gx_kernel_key key = {.op = GX_ADD, .field = GX_U32};
-    assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, BYTES, &more),
-                     GX_ERR_DEVICE_LOST);
-    assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_ERR_DEVICE_LOST);
-    assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_ERR_DEVICE_LOST);
-    assert_int_equal(device.ops->map(&device, mem, &host), GX_ERR_DEVICE_LOST);
-    assert_int_equal(device.ops->wait(&device, (struct gx_point){0, 1000}, GX_WAIT_FOREVER),
-                     GX_ERR_DEVICE_LOST);
-    assert_true(device.ops->reached(&device, (struct gx_point){0, 1000}));
-}
-
-/* Memory of a panic is never freed, and neither is what its thread releases to wgpu afterwards: as
- * far as Rust knows, it is still panicking. */
-const char *__lsan_default_suppressions(void);
-
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libwgpu_native";
-}
-
-/* wgpu-native panics in this submit, because it has no other way to report the error. */
-static void panic_in_submit(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < GXT_COUNT(names); i++) {
-        open_named(names[i]);
-        struct gx_mem a = alloc(GX_MEM_DEVICE, BYTES), b = alloc(GX_MEM_READBACK, BYTES);
-        wg_of(&device)->fn->BufferDestroy(wg_mem_of(&a)->buffer);
-        assert_int_equal(copy(&a, &b, BYTES), GX_ERR_DEVICE_LOST);
-        expect_lost(&b);
-        device.ops->mem_free(&device, &a);
-        device.ops->mem_free(&device, &b);
-        close_it();
-        open_named(names[i]); /* the next one is as good as new */
-        a = alloc(GX_MEM_DEVICE, BYTES);
-        b = alloc(GX_MEM_READBACK, BYTES);
-        assert_int_equal(copy(&a, &b, BYTES), GX_OK);
-        device.ops->mem_free(&device, &a);
-        device.ops->mem_free(&device, &b);
-        close_it();
-    }
-}
-
-static void destroy(void)
-{
-    void *library = dlopen("libwgpu_native.so", RTLD_NOW | RTLD_NOLOAD);
-    assert_non_null(library);
-    WGPUProcDeviceDestroy function =
-        (WGPUProcDeviceDestroy)(void (*)(void))dlsym(library, "wgpuDeviceDestroy");
-    assert_non_null(function);
-    function(wg_of(&device)->handle);
-    dlclose(library);
-}
-
-/* The first call after it reports it, whichever that is. */
-static void lost_device(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < GXT_COUNT(names); i++)
-        for (int first = 0; first < 3; first++) {
-            open_named(names[i]);
-            struct gx_mem a = alloc(GX_MEM_DEVICE, BYTES), b = alloc(GX_MEM_READBACK, BYTES), more;
-            void *host;
-            destroy();
-            gx_status s = first == 0   ? copy(&a, &b, BYTES)
-                          : first == 1 ? device.ops->mem_alloc(&device, GX_MEM_UPLOAD, BYTES, &more)
-                                       : device.ops->map(&device, &b, &host);
-            assert_int_equal(s, GX_ERR_DEVICE_LOST);
-            expect_lost(&b);
-            device.ops->mem_free(&device, &a);
-            device.ops->mem_free(&device, &b);
-            close_it();
-        }
-}
-
-/* A job finds its device lost, and the next one gets it back. */
-static void job_on_a_lost_device(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < GXT_COUNT(names); i++) {
-        char name[64];
-        uint32_t a[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8];
-        gx_ctx *ctx = gxt_open(NULL);
-        gx_job job = gxt_job(GX_ADD, GX_U32, 8, a, a, NULL, out);
-        snprintf(name, sizeof name, "fault:lose@20:%s", names[i]);
-        gx_status s = GX_OK;
-        for (int k = 0; k < 20 && s == GX_OK; k++)
-            s = gxt_run(ctx, &job, name, NULL);
-        assert_int_equal(s, GX_ERR_DEVICE_LOST);
-        assert_int_equal(gxt_run(ctx, &job, names[i], NULL), GX_OK);
-        for (uint32_t k = 0; k < 8; k++)
-            assert_int_equal(out[k], 2 * a[k]);
-        gx_close(&ctx);
-    }
-}
-
 static int set_up(void **state)
 {
     (void)state;
@@ -740,12 +557,7 @@ int main(void)
         cmocka_unit_test(many_inverses),
         cmocka_unit_test(beyond_the_limits),
         cmocka_unit_test(one_pass_for_a_batch),
-        cmocka_unit_test(validation_error),
-        cmocka_unit_test(broken_kernel),
         cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(panic_in_submit),
-        cmocka_unit_test(lost_device),
-        cmocka_unit_test(job_on_a_lost_device),
     };
     return cmocka_run_group_tests_name("webgpu", tests, set_up, NULL);
 }

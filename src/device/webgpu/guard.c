@@ -72,7 +72,9 @@ __attribute__((noinline)) static void frame(void (*call)(void *), void *argument
 {
     __asm__ volatile(PERSONALITY);
     call(argument);
-    __asm__ volatile("" : : : "memory"); /* no tail call: the frame has to exist */
+    /* no tail call: the frame has to exist; and on Windows a frame that is about to return, with
+     * nothing else after the call, counts as gone */
+    __asm__ volatile("nop" : : : "memory");
 }
 
 bool gx__wg_guard(void (*call)(void *), void *argument)
