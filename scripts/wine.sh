@@ -27,4 +27,9 @@ if [[ ! -e $WINEPREFIX/ready ]]; then
         touch "$WINEPREFIX/ready"
     ) 9>"$root/build/wine.lock"
 fi
-exec wine "$@"
+# Programs that end keep their exit codes.
+if [[ ! -e $root/build/wine_exit.so || $root/tests/support/wine_exit.c -nt $root/build/wine_exit.so ]]; then
+    gcc -O1 -shared -fPIC "$root/tests/support/wine_exit.c" -o "$root/build/wine_exit.$$" &&
+        mv "$root/build/wine_exit.$$" "$root/build/wine_exit.so"
+fi
+LD_PRELOAD=$root/build/wine_exit.so exec wine "$@"
