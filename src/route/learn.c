@@ -13,9 +13,9 @@
 #include "route/workspace.h"
 
 /* Limits of contention, in thousandths. Beyond them the device itself has become slower or faster.
- */
+ * A shard that waits for cores which copy for a GPU takes up to three times as long. */
 #define CONTENTION_MIN 800.0
-#define CONTENTION_MAX 2000.0
+#define CONTENTION_MAX 4000.0
 /* Measurements needed before the factor is used. */
 #define CONTENTION_ENOUGH 3u
 /* After this many prevented splits in a row, one is tried again. If the factor was right, that

@@ -53,12 +53,12 @@ static void what_others_cannot_do_is_not_theirs(void **state)
     struct gx_contention b = {0};
     for (int i = 0; i < 5; i++)
         learn(&b, 1100);
-    static const double absurd[] = {0, 1, 799, 2001, 40000, 1e18};
+    static const double absurd[] = {0, 1, 799, 4001, 40000, 1e18};
     for (size_t i = 0; i < GXT_COUNT(absurd); i++)
         assert_false(gx__contention_learn(&b, absurd[i]));
     assert_int_equal(b.factor, 1100);
     assert_int_equal(learn(&b, 800), 1100);
-    assert_int_equal(learn(&b, 2000), 1100);
+    assert_int_equal(learn(&b, 4000), 1100);
 }
 
 /* One split in so many, for ever, where it stays bad; two such good ones end it. */
@@ -177,6 +177,32 @@ static void limits_are_found_again(void **state)
     end_models();
 }
 
+static double predicted(const struct gx_device_slot *slot, uint64_t n)
+{
+    const struct gx_kind kind = {job.op, job.field, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
+    struct gx_prediction p = {0};
+    assert_true(gx__model_predict(slot->model, &kind, (double)n, &p));
+    return p.ns;
+}
+
+/* The model is about jobs alone: however long shares take beside others, it stays, and the router
+ * can still tell that not to split would be faster. */
+static void shares_are_not_the_time_alone(void **state)
+{
+    (void)state;
+    set_up_models(true);
+    gx_job share = job;
+    share.n = 1 << 19;
+    for (int i = 0; i < 20; i++)
+        gx__learn(&instance, &cpu, &share, 1, GX_PATH_AUTO, 3 * (10 << 19), true);
+    assert_int_equal((long)predicted(&cpu, 1 << 19), 10 << 19);
+    assert_int_equal((long)predicted(&cpu, 1 << 20), 10 << 20);
+    for (int i = 0; i < 20; i++) /* no longer the fault of others */
+        gx__learn(&instance, &cpu, &share, 1, GX_PATH_AUTO, 5 * (10 << 19), true);
+    assert_int_equal((long)predicted(&cpu, 1 << 19), 5 * (10 << 19));
+    end_models();
+}
+
 static atomic_bool learned;
 
 static void *learn_on(void *user)
@@ -220,6 +246,7 @@ int main(void)
         cmocka_unit_test(what_the_cpu_does_at_once),
         cmocka_unit_test(one_that_is_not_known_may_be_faster),
         cmocka_unit_test(limits_are_found_again),
+        cmocka_unit_test(shares_are_not_the_time_alone),
         cmocka_unit_test(there_is_always_a_limit),
     };
     return cmocka_run_group_tests_name("kind_stats", tests, NULL, NULL);
