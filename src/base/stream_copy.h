@@ -6,10 +6,14 @@
 #ifndef GX_BASE_STREAM_COPY_H
 #define GX_BASE_STREAM_COPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
+#endif
+#ifdef __x86_64__
+#include <cpuid.h>
 #endif
 
 /* Smaller copies are faster through the caches. */
@@ -35,6 +39,33 @@ static inline void gx__stream_copy(void *to, const void *from, size_t size)
     _mm_sfence(); /* before anyone is told */
 #else
     memcpy(to, from, size);
+#endif
+}
+
+/* Whether gx__drop_lines does anything on this CPU. Asking takes microseconds in a virtual machine.
+ */
+static inline bool gx__drops_lines(void)
+{
+#ifdef __x86_64__
+    enum { CLFLUSHOPT = 1 << 23 };
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && ebx & CLFLUSHOPT;
+#else
+    return false;
+#endif
+}
+
+/* Removes memory from the caches of all cores, if gx__drops_lines. */
+static inline void gx__drop_lines(const void *memory, size_t size)
+{
+#ifdef __x86_64__
+    enum { LINE = 64 };
+    const char *end = (const char *)memory + size;
+    for (const char *p = (const char *)memory - (uintptr_t)memory % LINE; p < end; p += LINE)
+        __asm__ volatile("clflushopt %0" : : "m"(*p));
+#else
+    (void)memory;
+    (void)size;
 #endif
 }
 

@@ -179,6 +179,8 @@ struct gx_device_facts {
     float copy_both; /* total GB/s of simultaneous copies in and out; 0: they do not slow each other
                         down, or unknown */
     float mul_rate;  /* 10^9 products of bls12-381-fq elements per second; 0: not measured */
+    bool drop_lines; /* it writes host memory slowly while the caches of cores have it; gx_mem.host
+                        is set in all that it can write */
     uint32_t copy_threads; /* of the host copies that it simulates; 0: none */
     uint64_t memory;       /* total bytes available to mem_alloc; 0: unknown */
 };

@@ -10,10 +10,12 @@
 #include "base/stream_copy.h"
 #include "exec/pipe.h"
 
-void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads)
+void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads,
+                     bool drops)
 {
     threads = threads < GX_COPY_THREADS_MAX ? threads : GX_COPY_THREADS_MAX;
-    *copier = (struct gx_copier){.instance = instance, .threads = threads};
+    *copier = (struct gx_copier){
+        .instance = instance, .threads = threads, .drops = drops && gx__drops_lines()};
     pthread_mutex_init(&copier->lock, NULL);
     pthread_cond_init(&copier->watch, NULL);
     pthread_cond_init(&copier->done, NULL);
@@ -72,6 +74,34 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
     struct task task = {.regions = regions, .count = count};
     size_t slices = (bytes + GX_COPY_SLICE - 1) / GX_COPY_SLICE;
     gx__threads_run(copier->instance, GX_THREADS_COPY, copier->threads, slices, copy_slice, &task);
+}
+
+/* ---- caches ---- */
+
+struct drop {
+    struct gx_device *device;
+    struct gx_point until;
+    const char *memory;
+    size_t bytes;
+};
+
+static void drop_slice(void *user, size_t slice, uint32_t worker)
+{
+    const struct drop *d = user;
+    size_t from = slice * GX_COPY_SLICE, left = d->bytes - from;
+    (void)worker;
+    if (!d->device->ops->reached(d->device, d->until))
+        gx__drop_lines(d->memory + from, left < GX_COPY_SLICE ? left : GX_COPY_SLICE);
+}
+
+void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct gx_point until,
+                     const void *memory, size_t bytes)
+{
+    struct drop drop = {device, until, memory, bytes};
+    size_t slices = (bytes + GX_COPY_SLICE - 1) / GX_COPY_SLICE;
+    if (copier->drops && bytes >= GX_COPY_DROP_BYTES)
+        gx__threads_run(copier->instance, GX_THREADS_COPY, copier->threads, slices, drop_slice,
+                        &drop);
 }
 
 /* ---- watching pipes ---- */

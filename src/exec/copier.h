@@ -14,12 +14,14 @@
 /* Bytes handed out at a time; the caller copies less than two slices alone. */
 #define GX_COPY_SLICE       ((size_t)131072)
 #define GX_COPY_THREADS_MAX 12u
+#define GX_COPY_DROP_BYTES  ((size_t)1 << 20) /* less is not worth dropping */
 
 struct gx_pipe;
 
 struct gx_copier {
     struct gx_instance *instance;
     uint32_t threads; /* that may copy at once, including the caller; 1: no others */
+    bool drops;       /* the device wants it (gx_device_facts.drop_lines), and the CPU can */
     pthread_mutex_t lock;
     pthread_cond_t watch, done;
     bool started, stop;
@@ -29,12 +31,18 @@ struct gx_copier {
     struct gx_pipe *looked_at; /* the pipe that the watcher is working on */
 };
 
-void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads);
+void gx__copier_init(struct gx_copier *copier, struct gx_instance *instance, uint32_t threads,
+                     bool drops);
 /* Nothing is under way. */
 void gx__copier_close(struct gx_copier *copier);
 
 /* Does the copies and returns when they are done. Any thread. */
 void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, size_t count);
+
+/* Takes memory that the device will write out of the caches of cores, slice by slice, until the
+ * point is reached. Does nothing for little memory, and unless `drops`. */
+void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct gx_point until,
+                     const void *memory, size_t bytes);
 
 /* Lets the watcher finish groups of the pipe as long as there are some. */
 void gx__copier_watch(struct gx_copier *copier, struct gx_pipe *pipe);

@@ -39,7 +39,8 @@ gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance
     gx__records_init(&engine->records, &engine->device, &instance->counters);
     gx__pool_init(&engine->pool, &engine->device, memory_limit(engine), &engine->records);
     gx__imports_open(&engine->imports, &engine->device, &engine->records);
-    gx__copier_init(&engine->copier, instance, copy_threads(engine));
+    gx__copier_init(&engine->copier, instance, copy_threads(engine),
+                    engine->device.facts.drop_lines);
     gx__plans_init(&engine->plans);
     gx__tables_init(&engine->tables);
     pthread_mutex_init(&engine->pipes_lock, NULL);

@@ -607,10 +607,21 @@ static size_t wanted(struct gx_pipe *pipe, const struct gx_inflight *f)
     return count;
 }
 
+/* While the device works: cores have read the memory of the results after the group before. In a
+ * pipeline there is more of it than fits their caches, and cores have no time to spare. */
+static void drop_results(struct gx_pipe *pipe, struct gx_inflight *f)
+{
+    if (f->mode != GX_MODE_PIPELINED && f->group.end > f->group.out && f->set->down->host)
+        gx__copier_drop(&pipe->engine->copier, &pipe->engine->device, f->done,
+                        (const char *)f->set->down->host + f->group.out - down_shift(f),
+                        f->group.end - f->group.out);
+}
+
 void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
 {
     size_t found = f->group.count;
     uint64_t bad = 0;
+    drop_results(pipe, f);
     gx_status s = gx__engine_wait(pipe->engine, f->done, f->group.elements);
     f->end_ns = gx__engine_now(pipe->engine);
     f->device_ns = f->end_ns - f->device_start_ns;

@@ -501,7 +501,7 @@ static void copies_by_threads(void **state)
         struct gx_copier copier;
         struct gx_host_region regions[REGIONS];
         uint64_t seed = threads;
-        gx__copier_init(&copier, &instance, threads);
+        gx__copier_init(&copier, &instance, threads, false);
         for (size_t i = 0; i < REGIONS; i++) {
             unsigned char *from = gxt_alloc(sizes[i]), *to = gxt_alloc(sizes[i] + 1);
             gxt_bytes(&seed, from, sizes[i]);
@@ -519,6 +519,44 @@ static void copies_by_threads(void **state)
             free((void *)(uintptr_t)regions[i].from);
         }
     }
+}
+
+static _Atomic int looks;
+
+static bool not_before(struct gx_device *device, struct gx_point point)
+{
+    (void)device;
+    return atomic_fetch_add(&looks, 1) >= (int)point.value;
+}
+
+/* Its bytes stay as they are, whether the device is done at once, meanwhile or later. */
+static void dropped_from_caches(void **state)
+{
+    (void)state;
+    enum { SLICES = GX_COPY_DROP_BYTES / GX_COPY_SLICE + 1, THREADS = 3 };
+    const size_t bytes = GX_COPY_DROP_BYTES + 777;
+    const struct gx_device_ops ops = {.reached = not_before};
+    struct gx_device device = {.ops = &ops};
+    struct gx_instance instance = {.config.threads = THREADS};
+    struct gx_copier copier;
+    uint64_t seed = 7;
+    unsigned char *memory = gxt_alloc(bytes), *before = gxt_alloc(bytes);
+    gxt_bytes(&seed, memory, bytes);
+    memcpy(before, memory, bytes);
+    gx__copier_init(&copier, &instance, THREADS, true);
+    for (uint64_t done_at = 0; done_at <= SLICES; done_at += 3) {
+        const struct gx_point until = {GX_QUEUE_DOWNLOAD, done_at};
+        looks = 0;
+        gx__copier_drop(&copier, &device, until, memory, bytes);
+        assert_int_equal(looks, copier.drops ? SLICES : 0);
+        gx__copier_drop(&copier, &device, until, memory, GX_COPY_DROP_BYTES - 1);
+        assert_int_equal(looks, copier.drops ? SLICES : 0);
+        assert_memory_equal(memory, before, bytes);
+    }
+    gx__copier_close(&copier);
+    gx__threads_end(&instance);
+    free(memory);
+    free(before);
 }
 
 /* ---- a long run ---- */
@@ -1053,6 +1091,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(all_modes_give_the_same_bits),
         cmocka_unit_test(budgets_are_kept),
         cmocka_unit_test(copies_by_threads),
+        cmocka_unit_test(dropped_from_caches),
         cmocka_unit_test(memory_stays_flat),
         cmocka_unit_test(a_repeated_job_records_nothing),
         cmocka_unit_test(registered_memory_is_not_staged),
