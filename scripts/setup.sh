@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # setup.sh run|test: installs the packages of packages.txt that this machine lacks, and downloads
-# wgpu-native to build/, and for the tests ptxas, so that the build itself needs no network. Fast and
-# silent if nothing is missing. If it may not install, exits with 1 and prints the command to run.
+# wgpu-native to build/, and for the tests ptxas and Conan, so that the build itself needs no network.
+# Fast and silent if nothing is missing. If it may not install, exits with 1 and prints the command to
+# run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,10 +35,18 @@ fetch_ptxas() {
     fi
 }
 
+# Without it the test that makes Conan packages is skipped.
+fetch_conan() {
+    if [[ $groups == *test* ]]; then
+        scripts/fetch-conan.sh build/conan || echo "setup: Conan could not be had" >&2
+    fi
+}
+
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian or Ubuntu system: install by hand what packages.txt lists" >&2
     fetch_wgpu
     fetch_ptxas
+    fetch_conan
     exit 0
 fi
 # shellcheck source=/dev/null
@@ -89,6 +98,7 @@ done
 if [[ ${#missing[@]} -eq 0 ]]; then
     fetch_wgpu
     fetch_ptxas
+    fetch_conan
     exit 0
 fi
 
@@ -147,3 +157,4 @@ done
     apt-get -q install -y --no-install-recommends "${names[@]}" >&2
 fetch_wgpu
 fetch_ptxas
+fetch_conan

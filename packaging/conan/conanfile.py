@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conan import ConanFile
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
-from conan.tools.files import copy, rmdir
+from conan.tools.files import copy, rm, rmdir
 from conan.tools.system.package_manager import Apt
 
 
@@ -41,10 +41,15 @@ class Gpuexec(ConanFile):
     def layout(self):
         cmake_layout(self)
 
+    # Both libraries are linked from the same objects: one build gives both packages.
+    def build_id(self):
+        self.info_build.options.shared = "any"
+
     def generate(self):
         toolchain = CMakeToolchain(self)
         for part in ("CLI", "TESTS", "WEBGPU"):
             toolchain.cache_variables[f"GPUEXEC_{part}"] = False
+        toolchain.cache_variables["GPUEXEC_BOTH_LIBRARIES"] = True
         toolchain.generate()
 
     def build(self):
@@ -53,7 +58,11 @@ class Gpuexec(ConanFile):
         cmake.build()
 
     def package(self):
-        CMake(self).install()
+        cmake = CMake(self)
+        cmake.install(component="development")
+        cmake.install(component="runtime" if self.options.shared else "static")
+        if not self.options.shared:
+            rm(self, "libgpuexec.so", str(Path(self.package_folder) / "lib"))
         copy(self, "LICENSE", self.source_folder, str(Path(self.package_folder) / "licenses"))
         # Conan's generators write their own.
         for folder in ("lib/cmake", "lib/pkgconfig", "share"):
