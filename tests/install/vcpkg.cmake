@@ -59,7 +59,8 @@ set(CURRENT_PACKAGES_DIR "${PACKAGES}")
 include("${CURRENT_PORT_DIR}/portfile.cmake")
 
 # What vcpkg checks after the build: every file is where it may be, and what each package has is there.
-has("${PACKAGES}/share/${PORT}/${PORT}Config.cmake" "${PACKAGES}/share/${PORT}/copyright")
+has("${PACKAGES}/share/${PORT}/${PORT}Config.cmake" "${PACKAGES}/share/${PORT}/copyright"
+    "${PACKAGES}/share/${PORT}/usage")
 file(GLOB_RECURSE files RELATIVE "${PACKAGES}" "${PACKAGES}/*")
 list(FILTER files EXCLUDE REGEX
      "^(include/gpuexec\\.h|lib/libgpuexec\\.a|lib/pkgconfig/gpuexec[a-z-]*\\.pc|share/gpuexec/[^/]*)$")
