@@ -30,10 +30,15 @@ offline=()
 if unshare -rn true 2>/dev/null; then offline=(unshare -rn); fi
 
 export CONAN_HOME=$scratch/home
+# The tiers for some CPUs are optimised in every build, and take half the time of this one.
+mkdir tools
+# shellcheck disable=SC2016 # for the script
+printf '#!/usr/bin/env bash\nexec gcc "${@/#-O3/-O0}"\n' >tools/cc
+chmod +x tools/cc
 "${conan[@]}" --version
 "${conan[@]}" profile detect >log 2>&1
 create() { # SHARED
-    "${offline[@]}" "${conan[@]}" create gpuexec-*/packaging/conan --no-remote -o "gpuexec/*:shared=$1" \
+    PATH=$scratch/tools:$PATH "${offline[@]}" "${conan[@]}" create gpuexec-*/packaging/conan --no-remote -o "gpuexec/*:shared=$1" \
         -s build_type=Debug -c tools.cmake.cmaketoolchain:generator=Ninja -c tools.build:jobs=2 \
         -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_C_FLAGS_DEBUG": "-O0"}' >log 2>&1 &&
         grep -qx 'all as expected: 100000 \* 100999 = 10099900000' log
