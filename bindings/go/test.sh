@@ -16,8 +16,8 @@ if [[ -n $unformatted ]]; then
     echo "go: run gofmt on: $unformatted" >&2
     exit 1
 fi
-# Kernels that Mesa has compiled are shared by the tests of all packages.
-export MESA_SHADER_CACHE_DIR=$build/mesa
+# Kernels that Mesa has compiled are shared with the tests of the library (tests/CMakeLists.txt).
+export GALLIVM_PERF=nopt MESA_SHADER_CACHE_DIR=$build/shaders/mesa
 # As users compile it: faster, with other interleavings.
 go test -count=1 .
 # The rest in one way of compiling, which vet and tests share.

@@ -55,5 +55,7 @@ rm -rf src # what is tested is what is installed
     "$python" -m ruff format --quiet --check --no-cache .)
 "$python" -m mypy --cache-dir "$build/mypy" -p gpuexec
 MYPYPATH=tests "$python" -m mypy --cache-dir "$build/mypy" tests examples/*.py bench.py
-# Kernels that Mesa has compiled are shared by the tests of all packages; examples have no other cache.
-XDG_CACHE_HOME=$build/cache MESA_SHADER_CACHE_DIR=$root/build/mesa "$python" -m pytest tests
+# Kernels that Mesa has compiled are shared with the tests of the library (tests/CMakeLists.txt); examples
+# have no other cache.
+export XDG_CACHE_HOME=$build/cache GALLIVM_PERF=nopt MESA_SHADER_CACHE_DIR=$root/build/shaders/mesa
+"$python" -m pytest tests

@@ -45,8 +45,8 @@ new_enough || install rustc-web cargo-web
 new_enough || { say "cargo 1.85 or newer is needed"; exit 1; }
 
 export CARGO_TARGET_DIR=$tree/build/rust RUST_BACKTRACE=0
-# Kernels that Mesa has compiled are shared by the tests of all packages.
-export MESA_SHADER_CACHE_DIR=$tree/build/mesa
+# Kernels that Mesa has compiled are shared with the tests of the library (tests/CMakeLists.txt).
+export GALLIVM_PERF=nopt MESA_SHADER_CACHE_DIR=$tree/build/shaders/mesa
 jobs=${JOBS:-2}
 
 # ---- declarations ----
