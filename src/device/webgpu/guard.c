@@ -4,7 +4,8 @@
  * uncaught panic ends the process. This file catches it. A panic is an exception of the platform's
  * C++ ABI. Before unwinding anything, the unwinder calls the personality routine of each frame, and
  * that of the frame below jumps back to the call. By then wgpu's work is over and its locks are
- * free: it panics where it would otherwise return. The device is not used any more after that.
+ * free: it panics where it would otherwise return. Unwinding instead would end the process: Rust
+ * lets nothing unwind through wgpu's functions for C. The device is not used any more after that.
  *
  * Rust does not provide for this: as far as it knows the thread is still panicking, and wgpu
  * objects released by this thread from then on are not freed. Buffers are destroyed anyway
@@ -27,6 +28,23 @@ static _Thread_local jmp_buf *escape;
 
 enum { CPP_EXCEPTION = (int)0xe06d7363 };
 
+/* This thread's list of handlers, which Windows does not use in 64-bit processes. Wine does: while
+ * it calls a handler, the list begins with an entry on the stack. After a jump out of the handler
+ * that memory is used for something else, and the next exception would call it. */
+static _Thread_local void *handlers;
+
+static NT_TIB *this_thread(void)
+{
+    NT_TIB *tib;
+    __asm__("movq %%gs:0x30, %0" : "=r"(tib)); /* NtCurrentTeb(), of which gcc 12 warns */
+    return tib;
+}
+
+static void keep_handlers(void)
+{
+    handlers = this_thread()->ExceptionList;
+}
+
 EXCEPTION_DISPOSITION gx__wg_on_exception(EXCEPTION_RECORD *record, void *frame, CONTEXT *context,
                                           void *dispatcher);
 
@@ -36,8 +54,10 @@ gx__wg_on_exception(EXCEPTION_RECORD *record, void *frame, CONTEXT *context, voi
     (void)frame;
     (void)context;
     (void)dispatcher;
-    if ((int)record->ExceptionCode == CPP_EXCEPTION && escape)
+    if ((int)record->ExceptionCode == CPP_EXCEPTION && escape) {
+        this_thread()->ExceptionList = handlers;
         longjmp(*escape, 1);
+    }
     return ExceptionContinueSearch;
 }
 
@@ -47,6 +67,10 @@ gx__wg_on_exception(EXCEPTION_RECORD *record, void *frame, CONTEXT *context, voi
 
 #define SET_ESCAPE(here) setjmp(here)
 #define PERSONALITY      ".cfi_personality 0x1b, gx__wg_personality" /* relative to here, four bytes */
+
+static void keep_handlers(void)
+{
+}
 
 _Unwind_Reason_Code gx__wg_personality(int version, _Unwind_Action actions,
                                        _Unwind_Exception_Class kind,
@@ -85,6 +109,7 @@ bool gx__wg_guard(void (*call)(void *), void *argument)
         return false;
     }
     escape = &here;
+    keep_handlers();
     frame(call, argument);
     escape = NULL;
     return true;
