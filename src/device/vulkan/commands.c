@@ -41,13 +41,17 @@ void gx__vk_label_end(struct vk_cmd *cmd)
 
 void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd)
 {
+    bool hung = atomic_load(&device->hung);
     for (struct vk_set_block *b = cmd->blocks, *next; b; b = next) {
         next = b->next;
-        device->fn.vkDestroyDescriptorPool(device->handle, b->pool, NULL);
+        if (!hung)
+            device->fn.vkDestroyDescriptorPool(device->handle, b->pool, NULL);
         gx__free(vk_allocator(device), b);
     }
-    device->fn.vkDestroyQueryPool(device->handle, cmd->queries, NULL);
-    device->fn.vkDestroyCommandPool(device->handle, cmd->pool, NULL);
+    if (!hung) {
+        device->fn.vkDestroyQueryPool(device->handle, cmd->queries, NULL);
+        device->fn.vkDestroyCommandPool(device->handle, cmd->pool, NULL);
+    }
     gx__free(vk_allocator(device), cmd);
 }
 

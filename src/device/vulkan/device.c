@@ -393,6 +393,8 @@ static void close_handle(struct vk_device *device)
         return;
     gx__vk_pipelines_close(device);
     gx__vk_memory_close(device);
+    if (atomic_load(&device->hung))
+        return;
     for (int q = 0; q < VK_QUEUES; q++)
         device->fn.vkDestroySemaphore(device->handle, device->queue[q].timeline, NULL);
     gx__vulkan_list_lock();

@@ -191,7 +191,7 @@ static void destroy_instance(struct vk_loader *loader)
     if (loader->messenger)
         loader->fn.DestroyDebugUtilsMessengerEXT(loader->handle, loader->messenger, NULL);
     loader->messenger = VK_NULL_HANDLE;
-    if (loader->handle && loader->fn.DestroyInstance)
+    if (loader->handle && loader->fn.DestroyInstance && !atomic_load(&loader->hung))
         loader->fn.DestroyInstance(loader->handle, NULL);
     loader->handle = VK_NULL_HANDLE;
 }

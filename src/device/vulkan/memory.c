@@ -92,10 +92,12 @@ static VkResult create_buffer(struct vk_device *device, VkDeviceSize bytes, cons
 /* Frees a possibly half-built allocation, except for its reservation. */
 static void destroy(struct vk_device *device, struct vk_mem *m)
 {
-    vk_watched_begin(device);
-    device->fn.vkDestroyBuffer(device->handle, m->buffer, NULL);
-    vk_watched_end(device);
-    device->fn.vkFreeMemory(device->handle, m->memory, NULL); /* also unmaps it */
+    if (!atomic_load(&device->hung)) {
+        vk_watched_begin(device);
+        device->fn.vkDestroyBuffer(device->handle, m->buffer, NULL);
+        vk_watched_end(device);
+        device->fn.vkFreeMemory(device->handle, m->memory, NULL); /* also unmaps it */
+    }
     gx__free(vk_allocator(device), m);
 }
 

@@ -153,7 +153,8 @@ gx_status gx__vk_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, vo
 void gx__vk_drop(struct gx_gpu *gpu, void *pipeline)
 {
     struct vk_device *device = vk_of_gpu(gpu);
-    device->fn.vkDestroyPipeline(device->handle, pipeline, NULL);
+    if (!atomic_load(&device->hung))
+        device->fn.vkDestroyPipeline(device->handle, pipeline, NULL);
 }
 
 /* ---- the cache file ---- */
@@ -277,10 +278,13 @@ gx_status gx__vk_pipelines_open(struct vk_device *device)
 
 void gx__vk_pipelines_close(struct vk_device *device)
 {
+    bool hung = atomic_load(&device->hung);
     save_cache(device);
-    for (size_t i = 0; device->modules && i < gx__shader_count; i++)
+    for (size_t i = 0; device->modules && i < gx__shader_count && !hung; i++)
         device->fn.vkDestroyShaderModule(device->handle, device->modules[i], NULL);
     gx__free(vk_allocator(device), device->modules);
+    if (hung)
+        return;
     device->fn.vkDestroyPipelineCache(device->handle, device->cache, NULL);
     device->fn.vkDestroyPipelineLayout(device->handle, device->layout, NULL);
     device->fn.vkDestroyDescriptorSetLayout(device->handle, device->set_layout, NULL);

@@ -18,10 +18,10 @@
 #define SPIN_LOOKS 8u
 /* A sleeping wait checks this often whether the device was lost. */
 #define SLICE_NS 500000000u
-/* For a command recycled while it still runs; after this time it never ends. */
-#define ABANDON_NS 30000000000u
 
 #define IDLE_COMMANDS 32
+
+_Atomic uint64_t gx__vk_patience_ns = VK_PATIENCE_NS;
 
 /* ---- points ---- */
 
@@ -193,7 +193,7 @@ gx_status gx__vk_submit(struct gx_cmd *base, const struct gx_point *waits, size_
 /* ---- give back ---- */
 
 /* After a failed wait a caller may recycle a command that still runs. The memory it uses is freed
- * next, so it has to end here. */
+ * next, so it has to end here, or never is destroyed. */
 static void finish(struct vk_device *device, struct vk_cmd *cmd)
 {
     struct vk_queue *queue = &device->queue[cmd->queue];
@@ -201,8 +201,9 @@ static void finish(struct vk_device *device, struct vk_cmd *cmd)
         return;
     gx_status s = gx__gpu_alive(&device->gpu);
     if (s == GX_OK)
-        s = wait_value(device, queue, cmd->point, ABANDON_NS);
+        s = wait_value(device, queue, cmd->point, atomic_load(&gx__vk_patience_ns));
     if (s == GX_ERR_TIMEOUT) {
+        atomic_store(&device->loader->hung, true);
         atomic_store(&device->hung, true); /* first: who sees that it is lost frees memory */
         atomic_store(&device->gpu.lost, true);
     } else if (s !=

@@ -83,6 +83,7 @@ struct vk_loader {
     VkDebugUtilsMessengerEXT messenger;
     struct vk_instance_fn fn;
     bool debug_utils;
+    atomic_bool hung; /* one of its devices is, and needs the instance for ever */
     size_t count;
     struct vk_physical physical[VK_DEVICES_MAX];
     char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
@@ -134,11 +135,12 @@ struct vk_cmd;
 
 struct vk_device {
     struct gx_gpu gpu;
-    const struct vk_loader *loader;
+    struct vk_loader *loader;
     const struct vk_physical *physical;
     VkDevice handle;
     struct VolkDeviceTable fn;
-    atomic_bool hung;     /* lost because work never ended: waiting for it would not end either */
+    atomic_bool hung;     /* lost because work never ended: waiting for it would not end either, and
+                             nothing that it may still use is destroyed */
     atomic_bool not_open; /* small allocations of device memory cannot be host-visible */
 
     bool has_memory_host, has_budget, has_calibration, has_query_reset, names;
@@ -281,6 +283,10 @@ void gx__vk_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
 void gx__vk_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
 void gx__vk_stamp(struct gx_cmd *cmd, uint32_t slot);
 gx_status gx__vk_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+/* How long a command may run that nobody waits for any more; after that it never ends. Tests change
+ * it. */
+#define VK_PATIENCE_NS 30000000000u
+extern _Atomic uint64_t gx__vk_patience_ns;
 gx_status gx__vk_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
                         struct gx_point *done);
 void gx__vk_recycle(struct gx_cmd *cmd);
