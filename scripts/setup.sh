@@ -35,7 +35,7 @@ fetch_ptxas() {
     fi
 }
 
-# Without it the test that makes Conan packages is skipped.
+# Without it the test that makes Conan packages fails.
 fetch_conan() {
     if [[ $groups == *test* ]]; then
         scripts/fetch-conan.sh build/conan || echo "setup: Conan could not be had" >&2

@@ -13,8 +13,8 @@ conan=(conan)
 if [[ -d $root/build/conan ]]; then
     conan=(env "PYTHONPATH=$root/build/conan" python3 -m conans.conan)
 elif ! command -v conan >/dev/null; then
-    echo "skipped: Conan is not here: run scripts/fetch-conan.sh build/conan"
-    exit 77
+    echo "FAIL  Conan is not here: run scripts/fetch-conan.sh build/conan"
+    exit 1
 fi
 
 scratch=$(mktemp -d)
