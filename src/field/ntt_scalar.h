@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks of transforms (ntt_block.h) of the scalar tiers, by the element functions of
- * scalar_loops.h. In scratch the lanes of a row are side by side, so that a butterfly of rows is
- * one of arrays. All values are below p.
+ * Blocks of transforms (ntt_block.h) of the scalar tiers, by their element functions (element.h).
+ * In scratch the lanes of a row are side by side, so that a butterfly of rows is one of arrays. All
+ * values are below p.
  */
 #ifndef GX_FIELD_NTT_SCALAR_H
 #define GX_FIELD_NTT_SCALAR_H
 
+#include "field/element.h"
 #include "field/ntt_block.h"
-#include "field/scalar_loops.h"
 
 #define NTT_SCALAR_LOG2_STEP 10u
 

@@ -1,100 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The portable tier: 64-bit C with unsigned __int128, for every CPU. The base that other tiers
- * override, and the only tier on CPUs other than x86-64.
+ * The portable tier: 64-bit C, for every CPU. The base that other tiers override, and the only tier
+ * on CPUs other than x86-64. Its element functions are in portable_element.h.
  */
 #include "field/ntt_scalar.h"
+#include "field/portable_element.h"
 #include "field/scalar.h"
 #include "field/scalar_loops.h"
 #include "field/sum.h"
 
-typedef unsigned __int128 u128;
-
-/* ---- prime fields: element functions ---------------------------------------- */
-
-/* a + b + carry and a - b - carry; carry is 0 or 1 in and out. Compilers map these builtins to the
- * carry flag, which they do not do for 128-bit arithmetic. */
-TEMPLATE uint64_t add_carry(uint64_t a, uint64_t b, uint64_t *carry)
-{
-    uint64_t sum;
-    bool first = __builtin_add_overflow(a, b, &sum);
-    *carry = first | __builtin_add_overflow(sum, *carry, &sum);
-    return sum;
-}
-
-TEMPLATE uint64_t sub_borrow(uint64_t a, uint64_t b, uint64_t *borrow)
-{
-    uint64_t difference;
-    bool first = __builtin_sub_overflow(a, b, &difference);
-    *borrow = first | __builtin_sub_overflow(difference, *borrow, &difference);
-    return difference;
-}
-
-/* r = t - p if t >= p, else t, without a branch; t < 2p, out < p. */
-TEMPLATE void subtract_once(unsigned limbs, uint64_t *r, const uint64_t *t,
-                            const struct gx_prime *prime)
-{
-    uint64_t less[GX_LIMBS_MAX];
-    uint64_t borrow = 0;
-    for (unsigned i = 0; i < limbs; i++)
-        less[i] = sub_borrow(t[i], prime->p[i], &borrow);
-    uint64_t keep = 0 - borrow;
-    for (unsigned i = 0; i < limbs; i++)
-        r[i] = (t[i] & keep) | (less[i] & ~keep);
-}
-
-/* a, b < p, so the sum is below 2p, which fits: the top bit of p is clear. */
-TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t sum[GX_LIMBS_MAX];
-    uint64_t carry = 0;
-    for (unsigned i = 0; i < limbs; i++)
-        sum[i] = add_carry(load_limb(a, i), load_limb(b, i), &carry);
-    subtract_once(limbs, r, sum, prime);
-}
-
-/* a - b, plus p if that borrowed; a, b < p, out < p. */
-TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t difference[GX_LIMBS_MAX];
-    uint64_t borrow = 0, carry = 0;
-    for (unsigned i = 0; i < limbs; i++)
-        difference[i] = sub_borrow(load_limb(a, i), load_limb(b, i), &borrow);
-    uint64_t add = 0 - borrow;
-    for (unsigned i = 0; i < limbs; i++)
-        r[i] = add_carry(difference[i], prime->p[i] & add, &carry);
-}
-
-/* Montgomery product a * b / R, CIOS. With a, b < p the invariant is t < a + p < 2p at
- * the end of every round: (t + a * b[i] + m * p) / 2^64 < (a + p) * 2^64 / 2^64. So t
- * fits in `limbs` limbs between rounds and one more inside, as p's top bit is clear. */
-TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t x[GX_LIMBS_MAX], y[GX_LIMBS_MAX], t[GX_LIMBS_MAX] = {0};
-    load_limbs(limbs, x, a);
-    load_limbs(limbs, y, b);
-    for (unsigned i = 0; i < limbs; i++) {
-        u128 product = (u128)x[0] * y[i] + t[0];
-        uint64_t m = (uint64_t)product * prime->ninv64;
-        u128 multiple = (u128)m * prime->p[0] + (uint64_t)product;
-        for (unsigned j = 1; j < limbs; j++) {
-            product = (u128)x[j] * y[i] + t[j] + (uint64_t)(product >> 64);
-            multiple = (u128)m * prime->p[j] + (uint64_t)product + (uint64_t)(multiple >> 64);
-            t[j - 1] = (uint64_t)multiple;
-        }
-        t[limbs - 1] = (uint64_t)(product >> 64) + (uint64_t)(multiple >> 64);
-    }
-    subtract_once(limbs, r, t, prime);
-}
-
-/* No separate squaring: it would save 15 of 78 multiplications (6 limbs), 6 of 36 (4). */
-TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
-{
-    fe_mul(limbs, r, a, a, prime);
-}
+/* ---- prime fields --------------------------------------------------------------- */
 
 static size_t kernel_check(const struct gx_prime *prime, const struct gx_host_args *args)
 {

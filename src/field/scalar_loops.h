@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The loops of the scalar tiers: strides, broadcast, the canonicity check and batch inversion, as
- * templates over a constant limb count. Each scalar tier (portable.c, adx.c) includes it and
- * defines the element functions declared below.
+ * templates over a constant limb count. Each scalar tier (portable.c, adx.c) includes it beside its
+ * element functions (element.h).
  */
 #ifndef GX_FIELD_SCALAR_LOOPS_H
 #define GX_FIELD_SCALAR_LOOPS_H
 
-#include <string.h>
-
+#include "field/element.h"
 #include "field/host.h"
-
-#define TEMPLATE static inline __attribute__((always_inline))
-
-/* Element functions of the tier. Operands may have any alignment; r may be one of them. */
-TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime);
-TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime);
-TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime);
-TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime);
 
 #define OPERANDS_A   GX_BROADCAST_A
 #define OPERANDS_AB  (GX_BROADCAST_A | GX_BROADCAST_B)
@@ -36,27 +24,6 @@ TEMPLATE struct reader reader(const struct gx_host_args *args, const void *opera
                               size_t bytes)
 {
     return (struct reader){operand, args->broadcast & bit ? 0 : bytes};
-}
-
-/* Limb by limb: copying the element in wider pieces would stall on stores of single limbs that have
- * not reached the cache. */
-TEMPLATE uint64_t load_limb(const void *element, unsigned i)
-{
-    uint64_t limb;
-    memcpy(&limb, (const unsigned char *)element + i * sizeof limb, sizeof limb);
-    return limb;
-}
-
-TEMPLATE void load_limbs(unsigned limbs, uint64_t *r, const void *element)
-{
-    for (unsigned i = 0; i < limbs; i++)
-        r[i] = load_limb(element, i);
-}
-
-TEMPLATE void store_limbs(unsigned limbs, void *element, const uint64_t *a)
-{
-    for (unsigned i = 0; i < limbs; i++)
-        memcpy((unsigned char *)element + i * sizeof *a, &a[i], sizeof *a);
 }
 
 /* The quick test: an element whose top limb is below p's is below p. `limit` is p's top limb, or
