@@ -43,8 +43,8 @@ for entry in json.load(open("build/release/compile_commands.json")):
     if not file.is_relative_to(root):
         continue
     name = file.relative_to(root)
-    # Not generated tables, nor vector code of another processor.
-    if name.parts[0] in ("src", "cli", "report") and "avx512" not in name.name and name.name != "adx.c":
+    # Not generated tables, nor code for another processor.
+    if name.parts[0] in ("src", "cli", "report") and not name.stem.endswith(("avx512", "adx")):
         wanted[name] = [w for w in shlex.split(entry["command"]) if w.startswith(("-DGX", "-D_", "-ffp"))]
 
 def check(item):

@@ -28,8 +28,11 @@
 const struct gx_msm_host *gx__msm_host(unsigned mask)
 {
 #if defined(__x86_64__)
-    if (gx__host_tiers() & mask & 1u << GX_TIER_AVX512)
+    const unsigned tiers = gx__host_tiers() & mask;
+    if (tiers & 1u << GX_TIER_AVX512)
         return &gx__msm_avx512;
+    if (tiers & 1u << GX_TIER_ADX)
+        return &gx__msm_adx;
 #else
     (void)mask;
 #endif

@@ -43,6 +43,6 @@ struct gx_msm_host {
     void (*copy)(const struct gx_curve_row *curve, void *to, const void *from, bool negate);
 };
 
-extern const struct gx_msm_host gx__msm_portable, gx__msm_avx512;
+extern const struct gx_msm_host gx__msm_portable, gx__msm_adx, gx__msm_avx512;
 
 #endif

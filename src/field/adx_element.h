@@ -31,9 +31,10 @@
     [s0] "=&r"(array[0]), [s1] "=&r"(array[1]), [s2] "=&r"(array[2]), [s3] "=&r"(array[3])
 #define OTHER_6(array) OTHER_4(array), [s4] "=&r"(array[4]), [s5] "=&r"(array[5])
 
-/* ---- one subtraction of p --------------------------------------------------------- */
+/* ---- one subtraction of the modulus ------------------------------------------------- */
 
-#define COPY_SUB(op, j) "mov " T(j) ", " S(j) "\n\t" #op " " P(j) ", " S(j) "\n\t"
+#define M(j)            "8*" #j "(%[m])"
+#define COPY_SUB(op, j) "mov " T(j) ", " S(j) "\n\t" #op " " M(j) ", " S(j) "\n\t"
 #define TAKE(j)         "cmovnc " S(j) ", " T(j) "\n\t"
 
 #define SUBTRACT_4 COPY_SUB(sub, 0) COPY_SUB(sbb, 1) COPY_SUB(sbb, 2) COPY_SUB(sbb, 3)
@@ -41,25 +42,25 @@
 #define TAKE_4     TAKE(0) TAKE(1) TAKE(2) TAKE(3)
 #define TAKE_6     TAKE_4 TAKE(4) TAKE(5)
 
-/* t -= p if t >= p; t < 2p in, t < p out. mov leaves the carry flag alone. */
+/* t -= m if t >= m. mov leaves the carry flag alone. */
 #define DEFINE_SUBTRACT_ONCE(N)                                                                    \
-    TEMPLATE void subtract_once_##N(uint64_t *t, const struct gx_prime *prime)                     \
+    TEMPLATE void subtract_once_##N(uint64_t *t, const uint64_t *m)                                \
     {                                                                                              \
         uint64_t s[N];                                                                             \
-        __asm__(SUBTRACT_##N TAKE_##N                                                              \
-                : INOUT_##N(t), OTHER_##N(s)                                                       \
-                : [prime] "r"(prime), PRIME_OFFSETS                                                \
-                : "cc", "memory");                                                                 \
+        __asm__(SUBTRACT_##N TAKE_##N : INOUT_##N(t), OTHER_##N(s) : [m] "r"(m) : "cc", "memory"); \
     }
 DEFINE_SUBTRACT_ONCE(4)
 DEFINE_SUBTRACT_ONCE(6)
 
-TEMPLATE void subtract_once(unsigned limbs, uint64_t *t, const struct gx_prime *prime)
+TEMPLATE void fe_reduce(unsigned limbs, uint64_t *r, const void *a, const uint64_t *m)
 {
+    uint64_t t[GX_LIMBS_MAX];
+    load_limbs(limbs, t, a);
     if (limbs == 6)
-        subtract_once_6(t, prime);
+        subtract_once_6(t, m);
     else
-        subtract_once_4(t, prime);
+        subtract_once_4(t, m);
+    store_limbs(limbs, r, t);
 }
 
 /* ---- addition and subtraction -------------------------------------------------------- */
@@ -85,7 +86,11 @@ TEMPLATE void subtract_once(unsigned limbs, uint64_t *t, const struct gx_prime *
     {                                                                                              \
         __asm__(ADD_B_##N : INOUT_##N(t) : [b] "r"(b) : "cc", "memory");                           \
     }                                                                                              \
-    TEMPLATE void sub_##N(uint64_t *t, const void *b, const struct gx_prime *prime)                \
+    TEMPLATE void sub_##N(uint64_t *t, const void *b)                                              \
+    {                                                                                              \
+        __asm__(SUB_B_##N : INOUT_##N(t) : [b] "r"(b) : "cc", "memory");                           \
+    }                                                                                              \
+    TEMPLATE void sub_modulo_##N(uint64_t *t, const void *b, const struct gx_prime *prime)         \
     {                                                                                              \
         uint64_t zero, addend;                                                                     \
         __asm__(SUB_B_##N ADD_P_##N                                                                \
@@ -96,9 +101,7 @@ TEMPLATE void subtract_once(unsigned limbs, uint64_t *t, const struct gx_prime *
 DEFINE_ADD_SUB(4)
 DEFINE_ADD_SUB(6)
 
-/* a, b < p, so the sum is below 2p, which fits: the top bit of p is clear. */
-TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
+TEMPLATE void fe_add_raw(unsigned limbs, uint64_t *r, const void *a, const void *b)
 {
     uint64_t t[GX_LIMBS_MAX];
     load_limbs(limbs, t, a);
@@ -106,8 +109,27 @@ TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
         add_6(t, b);
     else
         add_4(t, b);
-    subtract_once(limbs, t, prime);
     store_limbs(limbs, r, t);
+}
+
+TEMPLATE void fe_sub_raw(unsigned limbs, uint64_t *r, const void *a, const void *b)
+{
+    uint64_t t[GX_LIMBS_MAX];
+    load_limbs(limbs, t, a);
+    if (limbs == 6)
+        sub_6(t, b);
+    else
+        sub_4(t, b);
+    store_limbs(limbs, r, t);
+}
+
+/* a, b < p, so the sum is below 2p, which fits: the top bit of p is clear. */
+TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                     const struct gx_prime *prime)
+{
+    uint64_t t[GX_LIMBS_MAX];
+    fe_add_raw(limbs, t, a, b);
+    fe_reduce(limbs, r, t, prime->p);
 }
 
 /* a - b, plus p if that borrowed; a, b < p, out < p. */
@@ -117,18 +139,18 @@ TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
     uint64_t t[GX_LIMBS_MAX];
     load_limbs(limbs, t, a);
     if (limbs == 6)
-        sub_6(t, b, prime);
+        sub_modulo_6(t, b, prime);
     else
-        sub_4(t, b, prime);
+        sub_modulo_4(t, b, prime);
     store_limbs(limbs, r, t);
 }
 
 /* ---- multiplication -------------------------------------------------------------------- */
 
-/* Same rounds and bounds as fe_mul of portable_element.h: t < 2p between rounds, in `limbs` limbs;
- * within a round `top` is one more. First round: (top, t) = a * b[0], with one carry chain. */
+/* Same rounds and bounds as in portable_element.h: t is `limbs` limbs between rounds; within a
+ * round `top` is one more. First round: (top, t) = a * b[0], with one carry chain. */
 #define FIRST(op, j, next) "mulx " A(j) ", %[lo], " T(next) "\n\t" #op " %[lo], " T(j) "\n\t"
-#define FIRST_BEGIN        "mov " B(0) ", %%rdx\n\tmulx " A(0) ", " T(0) ", " T(1) "\n\t"
+#define FIRST_BEGIN        "mulx " A(0) ", " T(0) ", " T(1) "\n\t"
 #define FIRST_END(j)                                                                               \
     "mulx " A(j) ", %[lo], %[top]\n\t"                                                             \
                  "adc %[lo], " T(j) "\n\t"                                                         \
@@ -141,8 +163,8 @@ TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
  * CF, the high ones through OF; xor clears both. */
 #define PRODUCT(j, next)                                                                           \
     "mulx " A(j) ", %[lo], %[hi]\n\t"                                                              \
-                 "adcx %[lo], " T(j) "\n\t"                                                        \
-                                     "adox %[hi], " T(next) "\n\t"
+                 "adox %[hi], " T(next) "\n\t"                                                     \
+                                        "adcx %[lo], " T(j) "\n\t"
 #define PRODUCT_LAST(j)                                                                            \
     "mulx " A(j) ", %[lo], %[top]\n\t"                                                             \
                  "adcx %[lo], " T(j) "\n\t"                                                        \
@@ -176,33 +198,81 @@ TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
     REDUCE_FIRST REDUCE(0, 1) REDUCE(1, 2) REDUCE(2, 3) REDUCE(3, 4) REDUCE(4, 5) REDUCE_LAST(5)
 
 #define ROUND(N, i) "mov " B(i) ", %%rdx\n\t" PRODUCT_##N REDUCE_##N
-#define MULTIPLY_4  FIRST_4 REDUCE_4 ROUND(4, 1) ROUND(4, 2) ROUND(4, 3)
-#define MULTIPLY_6  FIRST_6 REDUCE_6 ROUND(6, 1) ROUND(6, 2) ROUND(6, 3) ROUND(6, 4) ROUND(6, 5)
+#define MULTIPLY_4  "mov " B(0) ", %%rdx\n\t" FIRST_4 REDUCE_4 ROUND(4, 1) ROUND(4, 2) ROUND(4, 3)
+#define MULTIPLY_6                                                                                 \
+    "mov " B(0) ", %%rdx\n\t" FIRST_6 REDUCE_6 ROUND(6, 1) ROUND(6, 2) ROUND(6, 3) ROUND(6, 4)     \
+        ROUND(6, 5)
 
-#define DEFINE_MULTIPLY(N)                                                                         \
-    TEMPLATE void multiply_##N(uint64_t *t, const void *a, const void *b,                          \
-                               const struct gx_prime *prime)                                       \
+/* A second product beside it: (top, t) += a1 * b1[i], with a1 and b1 after a and b. */
+#define A1(N, j) "8*(" #N "+" #j ")(%[a])"
+#define B1(N, j) "8*(" #N "+" #j ")(%[b])"
+#define SECOND(N, j, next)                                                                         \
+    "mulx " A1(N, j) ", %[lo], %[hi]\n\t"                                                          \
+                     "adcx %[lo], " T(j) "\n\t"                                                    \
+                                         "adox %[hi], " T(next) "\n\t"
+#define SECOND_LAST(N, j)                                                                          \
+    "mulx " A1(N, j) ", %[lo], %[hi]\n\t"                                                          \
+                     "adcx %[lo], " T(j) "\n\t"                                                    \
+                                         "adox %[hi], %[top]\n\t"                                  \
+                                         "mov $0, %[lo]\n\t"                                       \
+                                         "adcx %[lo], %[top]\n\t"
+#define SECOND_4                                                                                   \
+    "xor %k[lo], %k[lo]\n\t" SECOND(4, 0, 1) SECOND(4, 1, 2) SECOND(4, 2, 3) SECOND_LAST(4, 3)
+#define SECOND_6                                                                                   \
+    "xor %k[lo], %k[lo]\n\t" SECOND(6, 0, 1) SECOND(6, 1, 2) SECOND(6, 2, 3) SECOND(6, 3, 4)       \
+        SECOND(6, 4, 5) SECOND_LAST(6, 5)
+
+#define BOTH_BEGIN(N)                                                                              \
+    "mov " B(0) ", %%rdx\n\t" FIRST_##N "mov " B1(N, 0) ", %%rdx\n\t" SECOND_##N REDUCE_##N
+#define BOTH(N, i)                                                                                 \
+    "mov " B(i) ", %%rdx\n\t" PRODUCT_##N "mov " B1(N, i) ", %%rdx\n\t" SECOND_##N REDUCE_##N
+#define BOTH_4 BOTH_BEGIN(4) BOTH(4, 1) BOTH(4, 2) BOTH(4, 3)
+#define BOTH_6 BOTH_BEGIN(6) BOTH(6, 1) BOTH(6, 2) BOTH(6, 3) BOTH(6, 4) BOTH(6, 5)
+
+#define DEFINE_MULTIPLY(name, code, N)                                                             \
+    TEMPLATE void name##_##N(uint64_t *t, const void *a, const void *b,                            \
+                             const struct gx_prime *prime)                                         \
     {                                                                                              \
         uint64_t lo, hi, top;                                                                      \
-        __asm__(MULTIPLY_##N                                                                       \
+        __asm__(code##_##N                                                                         \
                 : LIMBS_##N(t), [lo] "=&r"(lo), [hi] "=&r"(hi), [top] "=&r"(top)                   \
                 : [a] "r"(a), [b] "r"(b), [prime] "r"(prime), PRIME_OFFSETS                        \
                 : "rdx", "cc", "memory");                                                          \
     }
-DEFINE_MULTIPLY(4)
-DEFINE_MULTIPLY(6)
+DEFINE_MULTIPLY(multiply, MULTIPLY, 4)
+DEFINE_MULTIPLY(multiply, MULTIPLY, 6)
+DEFINE_MULTIPLY(multiply_both, BOTH, 4)
+DEFINE_MULTIPLY(multiply_both, BOTH, 6)
 
-/* a * b / R; a, b < p, out < p. */
-TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
+TEMPLATE void fe_mul_raw(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                         const struct gx_prime *prime)
 {
     uint64_t t[GX_LIMBS_MAX];
     if (limbs == 6)
         multiply_6(t, a, b, prime);
     else
         multiply_4(t, a, b, prime);
-    subtract_once(limbs, t, prime);
     store_limbs(limbs, r, t);
+}
+
+TEMPLATE void fe_mul_two_raw(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                             const struct gx_prime *prime)
+{
+    uint64_t t[GX_LIMBS_MAX];
+    if (limbs == 6)
+        multiply_both_6(t, a, b, prime);
+    else
+        multiply_both_4(t, a, b, prime);
+    store_limbs(limbs, r, t);
+}
+
+/* a * b / R; a, b < p, out < p. */
+TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                     const struct gx_prime *prime)
+{
+    uint64_t t[GX_LIMBS_MAX];
+    fe_mul_raw(limbs, t, a, b, prime);
+    fe_reduce(limbs, r, t, prime->p);
 }
 
 /* As in portable_element.h: the product with itself. */

@@ -22,6 +22,21 @@ TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
                      const struct gx_prime *prime);
 TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime);
 
+/* The same without a last reduction, for formulas that bound their terms themselves. */
+
+/* a + b and a - b modulo R. */
+TEMPLATE void fe_add_raw(unsigned limbs, uint64_t *r, const void *a, const void *b);
+TEMPLATE void fe_sub_raw(unsigned limbs, uint64_t *r, const void *a, const void *b);
+/* a - m if a >= m, else a. */
+TEMPLATE void fe_reduce(unsigned limbs, uint64_t *r, const void *a, const uint64_t *m);
+/* a * b / R modulo p, for a + p < R: below p + a b / R. */
+TEMPLATE void fe_mul_raw(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                         const struct gx_prime *prime);
+/* (a0 b0 + a1 b1) / R modulo p, for a0 + a1 + p < R: below p plus that. a1 follows a0 in memory,
+ * and b1 follows b0. */
+TEMPLATE void fe_mul_two_raw(unsigned limbs, uint64_t *r, const void *a, const void *b,
+                             const struct gx_prime *prime);
+
 /* Limb by limb: copying the element in wider pieces would stall on stores of single limbs that have
  * not reached the cache. */
 TEMPLATE uint64_t load_limb(const void *element, unsigned i)
@@ -31,16 +46,35 @@ TEMPLATE uint64_t load_limb(const void *element, unsigned i)
     return limb;
 }
 
+TEMPLATE void store_limb(void *element, unsigned i, uint64_t limb)
+{
+    memcpy((unsigned char *)element + i * sizeof limb, &limb, sizeof limb);
+}
+
+/* Of one element. Not loops: by the time that gcc unrolls them it has decided that the limbs are an
+ * array in memory. */
 TEMPLATE void load_limbs(unsigned limbs, uint64_t *r, const void *element)
 {
-    for (unsigned i = 0; i < limbs; i++)
-        r[i] = load_limb(element, i);
+    r[0] = load_limb(element, 0);
+    r[1] = load_limb(element, 1);
+    r[2] = load_limb(element, 2);
+    r[3] = load_limb(element, 3);
+    if (limbs == 6) {
+        r[4] = load_limb(element, 4);
+        r[5] = load_limb(element, 5);
+    }
 }
 
 TEMPLATE void store_limbs(unsigned limbs, void *element, const uint64_t *a)
 {
-    for (unsigned i = 0; i < limbs; i++)
-        memcpy((unsigned char *)element + i * sizeof *a, &a[i], sizeof *a);
+    store_limb(element, 0, a[0]);
+    store_limb(element, 1, a[1]);
+    store_limb(element, 2, a[2]);
+    store_limb(element, 3, a[3]);
+    if (limbs == 6) {
+        store_limb(element, 4, a[4]);
+        store_limb(element, 5, a[5]);
+    }
 }
 
 #endif

@@ -52,6 +52,16 @@ static void table(void **state)
         assert_int_equal(gx_curve_by_name(names[i]), 0);
 }
 
+/* The bound of additions of points in the scalar tiers (src/curve/msm_scalar.h): 5p < R. */
+static void room_above_the_modulus(void **state)
+{
+    (void)state;
+    for (gx_curve c = 1; c < GX_CURVE_END; c++) {
+        const struct gx_prime *base = gx__curve(c)->base;
+        assert_true(base->p[base->limbs - 1] < UINT64_MAX / 5);
+    }
+}
+
 static void sizes_of_forms(void **state)
 {
     (void)state;
@@ -314,9 +324,10 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),       cmocka_unit_test(sizes_of_forms),
-        cmocka_unit_test(coordinates), cmocka_unit_test(additions),
-        cmocka_unit_test(batches),     cmocka_unit_test(multiples),
+        cmocka_unit_test(table),          cmocka_unit_test(room_above_the_modulus),
+        cmocka_unit_test(sizes_of_forms), cmocka_unit_test(coordinates),
+        cmocka_unit_test(additions),      cmocka_unit_test(batches),
+        cmocka_unit_test(multiples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -518,7 +518,7 @@ static void skew(struct many *m, uint32_t kind)
 
 static void many_of(const struct gx_curve_row *curve, const struct gx_msm_host *host)
 {
-    bool quick = gx__msm_tier(host) == GX_TIER_AVX512 && !gxt_small();
+    bool quick = gx__msm_tier(host) != GX_TIER_PORTABLE && !gxt_small();
     size_t n = quick ? 16411 : curve->degree == 1 && !gxt_small() ? 4099 : 257;
     static const uint32_t workers[] = {1, 2, 7, 3};
     struct many m = many_points(curve, host, n);
@@ -585,7 +585,8 @@ static double now(void)
 
 static void bench(const struct gx_curve_row *curve, const struct gx_msm_host *host)
 {
-    uint32_t largest = gx__msm_tier(host) == GX_TIER_AVX512 ? 18 : 14;
+    static const uint32_t sizes[GX_TIERS] = {14, 16, 18};
+    const uint32_t largest = sizes[gx__msm_tier(host)];
     double start = now();
     struct many m = many_points(curve, host, (size_t)1 << largest);
     printf("%-14s %-8s multiples 2^%u %.0f ms; msm", curve->info.name,
