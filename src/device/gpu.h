@@ -127,10 +127,11 @@ static inline const gx_allocator *gx__gpu_allocator(const struct gx_gpu *gpu)
     return &gpu->base->instance->config.allocator;
 }
 
-/* GX_ERR_DEVICE_LOST if the device is known to be lost. */
+/* GX_ERR_DEVICE_LOST if the device is known to be lost; then what was stored before, that it hangs,
+ * is known too. */
 static inline gx_status gx__gpu_alive(const struct gx_gpu *gpu)
 {
-    return atomic_load_explicit(&gpu->lost, memory_order_relaxed) ? GX_ERR_DEVICE_LOST : GX_OK;
+    return atomic_load_explicit(&gpu->lost, memory_order_acquire) ? GX_ERR_DEVICE_LOST : GX_OK;
 }
 
 /* ---- gpu.c ---- */

@@ -3,12 +3,14 @@
  * Work of the Vulkan device that does not end, and ends after all when everything is closed: the
  * driver still has what it uses by then, and another device works meanwhile.
  */
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "device/vulkan/vulkan.h"
 #include "support/harness.h"
 
-enum { BYTES = 4096, NEVER = 1000 };
+enum { BYTES = 4096, NEVER = 1000, PATIENCE_NS = 100000000 };
 
 static struct gx_instance instance;
 static struct gx_device device;
@@ -40,11 +42,34 @@ static struct gx_cmd *start(const struct gx_mem *from, const struct gx_mem *to,
     return cmd;
 }
 
+static atomic_bool recycled;
+
+static void *recycle_later(void *cmd)
+{
+    nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS / 4}, NULL);
+    device.ops->recycle(cmd);
+    recycled = true;
+    return NULL;
+}
+
+/* Both give up, one while the other waits. */
+static void recycle_both(struct gx_cmd *first, struct gx_cmd *second)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, recycle_later, second), 0);
+    device.ops->recycle(first);
+    for (int i = 0; i < 1000 && !recycled; i++)
+        nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS / 10}, NULL);
+    if (!recycled)
+        fail_msg("a second command is still waited for");
+    pthread_join(thread, NULL);
+}
+
 static void it_ends_after_all(void **state)
 {
     (void)state;
-    uint64_t patience = atomic_exchange(&gx__vk_patience_ns, 10000000);
-    struct gx_point done;
+    uint64_t patience = atomic_exchange(&gx__vk_patience_ns, PATIENCE_NS);
+    struct gx_point done, second_done;
     open_device();
     const struct vk_device *hung = vk_of(&device);
     enum gx_queue queue = hung->alias[GX_QUEUE_COMPUTE];
@@ -57,8 +82,9 @@ static void it_ends_after_all(void **state)
     /* What the queue waits for is what the host has yet to signal. */
     vk_of(&device)->queue[queue].submitted = NEVER;
     struct gx_cmd *cmd = start(&from, &to, &never, &done);
+    struct gx_cmd *second = start(&from, &to, NULL, &second_done);
     assert_int_equal(device.ops->wait(&device, done, 1000000), GX_ERR_TIMEOUT);
-    device.ops->recycle(cmd);
+    recycle_both(cmd, second);
     assert_int_equal(device.ops->wait(&device, done, 0), GX_ERR_DEVICE_LOST);
     VkDevice handle = hung->handle;
     VkSemaphore timeline = hung->queue[queue].timeline;
@@ -81,7 +107,7 @@ static void it_ends_after_all(void **state)
     gx__device_stop(&instance);
     gx__threads_end(&instance);
 
-    const uint64_t end = NEVER + 1;
+    const uint64_t end = NEVER + 2;
     const VkSemaphoreSignalInfo signal = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = NEVER};
     const VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,

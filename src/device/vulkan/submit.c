@@ -206,8 +206,8 @@ static void finish(struct vk_device *device, struct vk_cmd *cmd)
         atomic_store(&device->loader->hung, true);
         atomic_store(&device->hung, true); /* first: who sees that it is lost frees memory */
         atomic_store(&device->gpu.lost, true);
-    } else if (s !=
-               GX_OK) { /* the semaphore does not tell; on a lost device this returns at once */
+    } else if (s != GX_OK && !atomic_load(&device->hung)) {
+        /* the semaphore does not tell; unless it hangs, a lost device returns at once */
         pthread_mutex_lock(&queue->lock);
         device->fn.vkQueueWaitIdle(queue->handle);
         pthread_mutex_unlock(&queue->lock);
