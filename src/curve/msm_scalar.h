@@ -37,7 +37,7 @@ struct msm {
  * if 5p < R: below p + 4 p p / R < 2p, and those of the extension below p + 8 p p / R < 3p, less p.
  * The test `curve` checks the bound. */
 
-/* t is loose, or below 4p for `twice`; r < p. */
+/* For t < 2p, or t < 4p and `twice`: r < p. For t < 3p, not `twice`: r < 2p. */
 TEMPLATE void reduce(const unsigned L, uint64_t *r, const uint64_t *t, bool twice,
                      const struct msm *f)
 {
