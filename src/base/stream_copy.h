@@ -42,8 +42,7 @@ static inline void gx__stream_copy(void *to, const void *from, size_t size)
 #endif
 }
 
-/* Whether gx__drop_lines does anything on this CPU. Asking takes microseconds in a virtual machine.
- */
+/* Whether gx__drop_lines works on this CPU. Asking takes microseconds in a virtual machine. */
 static inline bool gx__drops_lines(void)
 {
 #ifdef __x86_64__

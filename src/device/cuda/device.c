@@ -132,8 +132,8 @@ static void set_facts(struct cu_device *device)
     facts->point_bytes = POINT_BYTES;
     facts->memory = device->gpu.base->info.memory_bytes;
     facts->timestamps = true;
-    facts->drop_lines =
-        true; /* an H200 takes 84 us for 2 MiB that 12 cores have read, 42 for others */
+    /* an H200 takes 84 us for 2 MiB that 12 cores have read, 42 for others */
+    facts->drop_lines = true;
 }
 
 /* The primary context, so that memory of the caller's CUDA runtime has the same addresses here. One
