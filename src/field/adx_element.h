@@ -123,15 +123,6 @@ TEMPLATE void fe_sub_raw(unsigned limbs, uint64_t *r, const void *a, const void 
     store_limbs(limbs, r, t);
 }
 
-/* a, b < p, so the sum is below 2p, which fits: the top bit of p is clear. */
-TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t t[GX_LIMBS_MAX];
-    fe_add_raw(limbs, t, a, b);
-    fe_reduce(limbs, r, t, prime->p);
-}
-
 /* a - b, plus p if that borrowed; a, b < p, out < p. */
 TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
                      const struct gx_prime *prime)
@@ -264,21 +255,6 @@ TEMPLATE void fe_mul_two_raw(unsigned limbs, uint64_t *r, const void *a, const v
     else
         multiply_both_4(t, a, b, prime);
     store_limbs(limbs, r, t);
-}
-
-/* a * b / R; a, b < p, out < p. */
-TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t t[GX_LIMBS_MAX];
-    fe_mul_raw(limbs, t, a, b, prime);
-    fe_reduce(limbs, r, t, prime->p);
-}
-
-/* As in portable_element.h: the product with itself. */
-TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
-{
-    fe_mul(limbs, r, a, a, prime);
 }
 
 #endif

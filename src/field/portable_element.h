@@ -58,15 +58,6 @@ TEMPLATE void fe_sub_raw(unsigned limbs, uint64_t *r, const void *a, const void 
     store_limbs(limbs, r, difference);
 }
 
-/* a, b < p, so the sum is below 2p, which fits: the top bit of p is clear. */
-TEMPLATE void fe_add(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t sum[GX_LIMBS_MAX];
-    fe_add_raw(limbs, sum, a, b);
-    fe_reduce(limbs, r, sum, prime->p);
-}
-
 /* a - b, plus p if that borrowed; a, b < p, out < p. */
 TEMPLATE void fe_sub(unsigned limbs, uint64_t *r, const void *a, const void *b,
                      const struct gx_prime *prime)
@@ -103,15 +94,6 @@ TEMPLATE void fe_mul_raw(unsigned limbs, uint64_t *r, const void *a, const void 
     store_limbs(limbs, r, t);
 }
 
-/* a, b < p, so the invariant is t < 2p, which fits: the top bit of p is clear. */
-TEMPLATE void fe_mul(unsigned limbs, uint64_t *r, const void *a, const void *b,
-                     const struct gx_prime *prime)
-{
-    uint64_t t[GX_LIMBS_MAX];
-    fe_mul_raw(limbs, t, a, b, prime);
-    fe_reduce(limbs, r, t, prime->p);
-}
-
 /* The invariant is t < a0 + a1 + p. */
 TEMPLATE void fe_mul_two_raw(unsigned limbs, uint64_t *r, const void *a, const void *b,
                              const struct gx_prime *prime)
@@ -136,12 +118,6 @@ TEMPLATE void fe_mul_two_raw(unsigned limbs, uint64_t *r, const void *a, const v
             (uint64_t)(first >> 64) + (uint64_t)(second >> 64) + (uint64_t)(multiple >> 64);
     }
     store_limbs(limbs, r, t);
-}
-
-/* No separate squaring: it would save 15 of 78 multiplications (6 limbs), 6 of 36 (4). */
-TEMPLATE void fe_sqr(unsigned limbs, uint64_t *r, const void *a, const struct gx_prime *prime)
-{
-    fe_mul(limbs, r, a, a, prime);
 }
 
 #endif
