@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# abi.sh KEPT HEADER MAP: checks that programs built with the kept header of a release still work
-# with the current header. Both are turned into libraries of declarations with debug information,
+# abi.sh KEPT HEADER MAP: checks that programs built with the kept headers of a release still work
+# with the current ones. KEPT and HEADER are gpuexec.h, with the others beside it. Both are turned into libraries of declarations with debug information,
 # which abidiff (libabigail) compares. abidiff is told to ignore structs that may grow (abi.suppr)
 # and does not see constants, so member offsets are compared by a program compiled with either
-# header, and constants as text. Deliberate changes come first, to test the test.
+# of them, and constants as text. Deliberate changes come first, to test the test.
 set -euo pipefail
 kept=$(realpath "$1") header=$(realpath "$2") map=$3
+release=$(basename "$(dirname "$kept")")
 here=$(cd "$(dirname "$0")" && pwd)
 command -v abidiff >/dev/null || {
     echo "FAIL  abidiff is missing: scripts/setup.sh test installs it (abigail-tools)"
@@ -18,24 +19,21 @@ trap 'rm -rf "$scratch"' EXIT
 
 # library HEADER NAME: every declared function, with a body that is never run.
 library() {
-    {
-        # Keeps the macro, which marks the declarations; removes comments and directives.
-        sed 's/^#define GX_API .*/#define GX_API GX_API/' "$1" | gcc -E -P -x c - | tr '\n' ' ' |
-            sed 's/GX_API \([^;]*\);/\n__attribute__((visibility("default"))) \1 { __builtin_trap(); }\n/g'
-    } >"$scratch/$2.c"
+    gcc -E -P -x c "$1" | tr '\n' ' ' |
+        sed 's/\(__attribute__((visibility("default"))) [^;]*\);/\n\1 { __builtin_trap(); }\n/g' >"$scratch/$2.c"
     gcc -std=gnu11 -g -fPIC -shared -fvisibility=hidden -Wl,--version-script="$map" \
         -Wl,-soname,libgpuexec.so "$scratch/$2.c" -o "$scratch/$2.so"
 }
 
 constants() {
-    gcc -E -P -x c - <"$1" | tr '\n' ' ' | grep -oE 'enum \{[^}]*\}' |
+    gcc -E -P -x c "$1" | tr '\n' ' ' | grep -oE 'enum \{[^}]*\}' |
         grep -oE 'GX_[A-Z0-9_]+ = -?[0-9]+' | sort
-    grep -E '^#define GX_[A-Z_]+ +[0-9]+u?( |$)' "$1" | grep -v GX_VERSION | awk '{ print $2, $3 }' | sort
+    grep -hE '^#define GX_[A-Z_]+ +[0-9]+u?( |$)' "${1%.h}"/*.h | grep -v GX_VERSION | awk '{ print $2, $3 }' | sort
 }
 
-# STRUCT MEMBER for everything in the kept header.
+# STRUCT MEMBER for everything in the kept headers.
 members() {
-    gcc -E -P -x c - <"$kept" | tr '\n' ' ' | sed 's/typedef struct/\n&/g' |
+    gcc -E -P -x c "$kept" | tr '\n' ' ' | sed 's/typedef struct/\n&/g' |
         sed -nE 's/^typedef struct (gx_[a-z_]+) \{(.*)\} *gx_[a-z_]+;.*/\1;\2/p' |
         awk -F ';' '{ for (i = 2; i <= NF; i++) {
             gsub(/\)\([^)]*\)/, ")", $i)       # arguments of functions
@@ -46,7 +44,7 @@ members() {
                     name = substr(names[k], RSTART); gsub(/[ )]/, "", name); print $1, name } } } }'
 }
 
-# Offsets of these members in another header.
+# Offsets of these members in other headers.
 positions() {
     {
         printf '#include <stdio.h>\n#include "%s"\n' "$1"
@@ -75,14 +73,16 @@ compatible() {
     return $status
 }
 
-# tried good|bad WHAT SED-SCRIPT: a change to the kept header, and the expected verdict.
+# tried good|bad WHAT SED-SCRIPT: a change to the kept headers, and the expected verdict.
 tried() {
-    sed -E "$3" "$kept" >"$scratch/changed.h"
-    if cmp -s "$kept" "$scratch/changed.h"; then
+    rm -rf "$scratch/changed"
+    cp -r "$(dirname "$kept")" "$scratch/changed"
+    sed -Ei "$3" "$scratch/changed"/gpuexec/*.h
+    if diff -qr "$(dirname "$kept")" "$scratch/changed" >/dev/null; then
         echo "FAIL  the change '$2' changes nothing"
         exit 1
     fi
-    if compatible "$scratch/changed.h" >"$scratch/said"; then found=good; else found=bad; fi
+    if compatible "$scratch/changed/gpuexec.h" >"$scratch/said"; then found=good; else found=bad; fi
     if [[ $found != "$1" ]]; then
         cat "$scratch/said"
         echo "FAIL  found $found: $2"
@@ -92,7 +92,7 @@ tried() {
 
 library "$kept" old
 positions "$kept" >"$scratch/then"
-if [[ $(members | grep -cxE 'gx_(job a|calibration progress|estimate_info submits|report message|statistics buckets)') -ne 5 ]]; then
+if [[ $(members | grep -cxE 'gx_(job a|calibrate_params progress|estimate_info submits|report message|device_statistics busy_ns)') -ne 5 ]]; then
     echo "FAIL  members are not found in $kept"
     exit 1
 fi
@@ -110,7 +110,7 @@ tried bad "growth of what is frozen" 's/^\} gx_job;/    uint64_t later; } gx_job
 tried bad "another width of an enum" 's/^typedef uint32_t gx_mode;/typedef uint64_t gx_mode;/'
 
 if ! compatible "$header"; then
-    echo "FAIL  programs built with $(basename "$kept") would break: see \"The ABI\" in CONTRIBUTING.md"
+    echo "FAIL  programs built with $release would break: see \"ABI\" in CONTRIBUTING.md"
     exit 1
 fi
-echo "ok    $(nm -D --defined-only "$scratch/old.so" | grep -c ' T ') functions as in $(basename "$kept")"
+echo "ok    $(nm -D --defined-only "$scratch/old.so" | grep -c ' T ') functions as in $release"
