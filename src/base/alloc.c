@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/asan.h"
+
 void *gx__alloc(const gx_allocator *allocator, size_t bytes)
 {
     const size_t extra = sizeof(void *) + GX_CACHE_LINE - 1;
@@ -21,6 +23,8 @@ void *gx__alloc(const gx_allocator *allocator, size_t bytes)
     size_t skip = (size_t)(-start % GX_CACHE_LINE);
     char *memory = raw + sizeof(void *) + skip;
     memcpy(memory - sizeof(void *), &raw, sizeof raw);
+    if (!allocator->alloc) /* a caller's allocator would hand the forbidden bytes out again */
+        gx__forbid(memory + bytes, GX_CACHE_LINE - 1 - skip);
     return memset(memory, 0, bytes);
 }
 

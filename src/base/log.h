@@ -5,10 +5,9 @@
 #ifndef GX_BASE_LOG_H
 #define GX_BASE_LOG_H
 
+#include "base/error.h"
 #include "base/instance.h"
 #include "base/os.h"
-
-#define GX_MESSAGE_BYTES 256
 
 /* Reports that an API call failed: the text becomes gx_last_message of this thread and, if there is
  * an instance, a log line. Returns the status. */

@@ -47,10 +47,6 @@
     X(GX_REASON_DEFAULT, 7, "default")                                                             \
     X(GX_REASON_EXPLORED, 8, "explored")                                                           \
     X(GX_REASON_FALLBACK, 9, "fallback")
-#define GX__RESIDENCY_LIST(X)                                                                      \
-    X(GX_HOST_MEMORY, 1, "host")                                                                   \
-    X(GX_REGISTERED_MEMORY, 2, "registered")                                                       \
-    X(GX_DEVICE_MEMORY, 3, "device")
 #define GX__HEALTH_LIST(X)                                                                         \
     X(GX_HEALTH_UNUSED, 0, "unused")                                                               \
     X(GX_HEALTH_GOOD, 1, "good")                                                                   \
@@ -73,6 +69,17 @@
 
 /* X(name): instruction-set tiers of the CPU device, most portable first. */
 #define GX__TIER_LIST(X) X(portable) X(adx) X(avx512)
+
+/* Where the operands of a job reside. */
+typedef uint32_t gx_residency;
+enum {
+    GX_HOST_MEMORY = 1,       /* some in unregistered host memory */
+    GX_REGISTERED_MEMORY = 2, /* host memory, all of it registered */
+    GX_DEVICE_MEMORY = 3      /* all in buffers on the device */
+};
+
+/* "host", "registered", "device"; "unknown". */
+const char *gx__residency_name(gx_residency residency);
 
 #define GX__ONE_NAME(...) +1
 enum {

@@ -4,9 +4,7 @@
  */
 #include "base/options.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,14 +12,15 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/names.h"
+#include "base/number.h"
 
-enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
+enum kind { TEXT, NAMES, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BOOL };
 
 #define TIER_TEXT(name) " " #name
 
 /* X(config field, kind, name, environment, argument, help) */
 #define OPTIONS(X)                                                                                 \
-    X(device, TEXT, "device", "GPUEXEC_DEVICE", "NAMES",                                           \
+    X(device, NAMES, "device", "GPUEXEC_DEVICE", "NAMES",                                          \
       "device to run on, or a comma-separated list to choose from (see 'gpuexec devices')")        \
     X(policy, POLICY, "policy", "GPUEXEC_POLICY", "POLICY",                                        \
       "auto, cpu, gpu, latency or throughput: how to choose a device")                             \
@@ -39,7 +38,7 @@ enum kind { TEXT, TIERS, BACKENDS, PATH, MODE, POLICY, U32, U64, BYTES, BOOL };
       "auto, sequential, single-submit or pipelined: how jobs of one call are scheduled")          \
     X(stream_chunk_elems, U64, "stream-chunk-elems", "GPUEXEC_STREAM_CHUNK_ELEMS", "N",            \
       "elements per piece of a large job (default 524288)")                                        \
-    X(device_memory, BYTES, "device-memory", "GPUEXEC_DEVICE_MEMORY", "BYTES",                     \
+    X(device_memory, U64, "device-memory", "GPUEXEC_DEVICE_MEMORY", "BYTES",                       \
       "maximum memory to use on a device, such as 256M; larger work is split up")                  \
     X(queue_jobs, U64, "queue-jobs", "GPUEXEC_QUEUE_JOBS", "N",                                    \
       "maximum unfinished submitted jobs; submitting blocks at the limit (default 4096)")          \
@@ -78,44 +77,12 @@ const gx_option *gx_option_get(uint32_t index)
     return index < OPTION_COUNT ? &options[index] : NULL;
 }
 
-/* Digits only: strtoull alone would accept a sign and leading blanks. */
-static int parse_number(const char *text, uint64_t max, uint64_t *value)
-{
-    if (!*text || text[strspn(text, "0123456789")])
-        return 0;
-    errno = 0;
-    unsigned long long v = strtoull(text, NULL, 10);
-    if (errno || v > max)
-        return 0;
-    *value = v;
-    return 1;
-}
-
-/* "256M": a number with K, M, G or T for powers of 1024. */
-static int parse_bytes(const char *text, uint64_t *value)
-{
-    static const char suffixes[] = "KMGT";
-    char digits[24];
-    size_t length = strlen(text);
-    const char *suffix = length ? strchr(suffixes, text[length - 1]) : NULL;
-    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-    length -= suffix != NULL;
-    if (length >= sizeof digits)
-        return 0;
-    memcpy(digits, text, length);
-    digits[length] = 0;
-    if (!parse_number(digits, UINT64_MAX >> shift, value))
-        return 0;
-    *value <<= shift;
-    return 1;
-}
-
 typedef const char *(*name_fn)(uint32_t value);
 
 /* Finds the value with this name among the first `count`. Otherwise GX_ERR_INVALID, with the valid
- * names in err. */
+ * names in the error. */
 static gx_status parse_name(const char *text, name_fn name, uint32_t count, uint32_t *which,
-                            const char *where, char *err, size_t err_size)
+                            const char *where, struct gx_error *error)
 {
     *which = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -124,42 +91,51 @@ static gx_status parse_name(const char *text, name_fn name, uint32_t count, uint
             return GX_OK;
         }
     }
-    int length = snprintf(err, err_size, "%s: '%.48s' is not one of", where, text);
-    for (uint32_t i = 0; i < count && length >= 0 && (size_t)length < err_size; i++)
-        length += snprintf(err + length, err_size - (size_t)length, "%s %s", i ? "," : "", name(i));
+    gx__explain(error, "%s: '%.48s' is not one of", where, text);
+    for (uint32_t i = 0; i < count; i++)
+        gx__explain_more(error, "%s %s", i ? "," : "", name(i));
     return GX_ERR_INVALID;
 }
 
-gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
-                         size_t err_size)
-{
-    return parse_name(text, gx_mode_name, GX_MODES, mode, where, err, err_size);
-}
+/* Settings that are enums, by kind. */
+static const struct {
+    name_fn name;
+    uint32_t count;
+} enums[] = {[PATH] = {gx_path_name, GX_PATHS_ASKED},
+             [MODE] = {gx_mode_name, GX_MODES},
+             [POLICY] = {gx_policy_name, GX_POLICIES}};
 
-gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
-                         size_t err_size)
+/* Moves *list to its next name, whose length it returns; 0 at the end. */
+static size_t find_name(const char **list)
 {
-    return parse_name(text, gx_path_name, GX_PATHS_ASKED, path, where, err, err_size);
-}
-
-gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
-                           size_t err_size)
-{
-    return parse_name(text, gx_policy_name, GX_POLICIES, policy, where, err, err_size);
-}
-
-bool gx__next_name(const char **list, char *name, size_t size)
-{
-    size_t length;
-    do {
-        *list += strspn(*list, ", ");
-        length = strcspn(*list, ",");
-        snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), *list);
-        *list += length;
-    } while (length >= size);
-    while (length && name[length - 1] == ' ')
-        name[--length] = 0;
+    *list += strspn(*list, ", ");
+    size_t length = strcspn(*list, ",");
+    while (length && (*list)[length - 1] == ' ')
+        length--;
     return length;
+}
+
+bool gx__next_name(const char **list, char name[GX_LISTED_NAME])
+{
+    size_t length = find_name(list);
+    snprintf(name, GX_LISTED_NAME, "%.*s", (int)length, *list);
+    *list += length;
+    return length;
+}
+
+static gx_status check_names(const char *list, const char *where, struct gx_error *error)
+{
+    size_t length = find_name(&list);
+    if (!length)
+        return gx__refuse(error, GX_ERR_INVALID, "%s: names no device", where);
+    for (; length > 0; length = find_name(&list)) {
+        if (length >= GX_LISTED_NAME)
+            return gx__refuse(error, GX_ERR_INVALID,
+                              "%s: '%.48s...' is a name of %zu characters: at most %d", where, list,
+                              length, GX_LISTED_NAME - 1);
+        list += length;
+    }
+    return GX_OK;
 }
 
 bool gx__parse_tiers(const char *text, unsigned *bits)
@@ -240,69 +216,81 @@ bool gx__parse_backends(const char *text, unsigned *bits)
     return true;
 }
 
-static gx_status refuse_backends(const char *where, const char *value, char *err, size_t err_size)
+static gx_status refuse_backends(const char *where, const char *value, struct gx_error *error)
 {
-    snprintf(err, err_size,
-             "%s: '%.48s' is not a list of WebGPU backends: vulkan, gl or gles, dx12, metal", where,
-             value);
-    return GX_ERR_INVALID;
+    return gx__refuse(
+        error, GX_ERR_INVALID,
+        "%s: '%.48s' is not a list of WebGPU backends: vulkan, gl or gles, dx12, metal", where,
+        value);
 }
 
 static size_t member_bytes(size_t i)
 {
     enum kind kind = targets[i].kind;
-    return kind == U32 || kind == BOOL    ? sizeof(uint32_t)
-           : kind == U64 || kind == BYTES ? sizeof(uint64_t)
-                                          : sizeof(char *);
+    switch (kind) {
+    case U32:
+    case BOOL:
+    case PATH:
+    case MODE:
+    case POLICY:
+        return sizeof(uint32_t);
+    case U64:
+        return sizeof(uint64_t);
+    case TEXT:
+    case NAMES:
+    case TIERS:
+    case BACKENDS:
+        break;
+    }
+    return sizeof(char *);
+}
+
+static gx_status read_number(enum kind kind, const char *where, const char *value, uint64_t *number,
+                             struct gx_error *error)
+{
+    uint64_t max = kind == U32 ? UINT32_MAX : kind == BOOL ? 1 : UINT64_MAX;
+    enum gx_number read = gx__read_number(value, number);
+    if (read == GX_NUMBER && *number <= max)
+        return GX_OK;
+    if (read == GX_NUMBER_WRONG)
+        return gx__refuse(error, GX_ERR_INVALID, "%s: '%.48s' is not a number%s", where, value,
+                          kind == BOOL ? ": 0 or 1" : " such as " GX_NUMBER_EXAMPLES);
+    return gx__refuse(error, GX_ERR_INVALID, "%s: '%.48s' is more than %llu", where, value,
+                      (unsigned long long)max);
 }
 
 /* where: the setting's name as the user knows it, for the message. */
-static gx_status set(gx_config *config, size_t i, const char *where, const char *value, char *err,
-                     size_t err_size)
+static gx_status set(gx_config *config, size_t i, const char *where, const char *value,
+                     struct gx_error *error)
 {
     char *field = (char *)config + targets[i].offset;
-    uint64_t number;
-    gx_path path;
-    gx_mode mode;
-    gx_policy policy;
+    uint64_t number = 0;
+    uint32_t which;
     unsigned bits;
-    switch (targets[i].kind) {
+    enum kind kind = targets[i].kind;
+    switch (kind) {
     case PATH:
-        if (gx__parse_path(value, &path, where, err, err_size) != GX_OK)
-            return GX_ERR_INVALID;
-        memcpy(field, &value, sizeof value);
-        return GX_OK;
     case MODE:
-        if (gx__parse_mode(value, &mode, where, err, err_size) != GX_OK)
-            return GX_ERR_INVALID;
-        memcpy(field, &value, sizeof value);
-        return GX_OK;
     case POLICY:
-        if (gx__parse_policy(value, &policy, where, err, err_size) != GX_OK)
+        if (parse_name(value, enums[kind].name, enums[kind].count, &which, where, error) != GX_OK)
             return GX_ERR_INVALID;
-        memcpy(field, &value, sizeof value);
-        return GX_OK;
-    case BYTES:
-        if (!parse_bytes(value, &number)) {
-            snprintf(err, err_size,
-                     "%s: '%.48s' is not a number of bytes (suffix K, M, G or T allowed)", where,
-                     value);
-            return GX_ERR_INVALID;
-        }
-        memcpy(field, &number, sizeof number);
+        memcpy(field, &which, sizeof which);
         return GX_OK;
     case TIERS:
-        if (!gx__parse_tiers(value, &bits)) {
-            snprintf(err, err_size,
-                     "%s: '%s' is not a list of these tiers:" GX__TIER_LIST(TIER_TEXT), where,
-                     value);
-            return GX_ERR_INVALID;
-        }
+        if (!gx__parse_tiers(value, &bits))
+            return gx__refuse(error, GX_ERR_INVALID,
+                              "%s: '%s' is not a list of these tiers:" GX__TIER_LIST(TIER_TEXT),
+                              where, value);
         memcpy(field, &value, sizeof value);
         return GX_OK;
     case BACKENDS:
         if (!gx__parse_backends(value, &bits))
-            return refuse_backends(where, value, err, err_size);
+            return refuse_backends(where, value, error);
+        memcpy(field, &value, sizeof value);
+        return GX_OK;
+    case NAMES:
+        if (check_names(value, where, error) != GX_OK)
+            return GX_ERR_INVALID;
         memcpy(field, &value, sizeof value);
         return GX_OK;
     case TEXT:
@@ -313,12 +301,8 @@ static gx_status set(gx_config *config, size_t i, const char *where, const char 
     case BOOL:
         break;
     }
-    uint64_t max = targets[i].kind == U32 ? UINT32_MAX : targets[i].kind == BOOL ? 1 : UINT64_MAX;
-    if (!parse_number(value, max, &number)) {
-        snprintf(err, err_size, "%s: '%s' is not a whole number from 0 to %llu", where, value,
-                 (unsigned long long)max);
+    if (read_number(kind, where, value, &number, error) != GX_OK)
         return GX_ERR_INVALID;
-    }
     if (member_bytes(i) == sizeof(uint32_t))
         memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
     else
@@ -332,99 +316,82 @@ static int is_zero(const gx_config *config, size_t i)
     return !memcmp((const char *)config + targets[i].offset, zero, member_bytes(i));
 }
 
-/* The caller's config may have the layout of another version. */
-static gx_status set_by_name(gx_config *config, const char *name, const char *value, char *err,
-                             size_t err_size)
+/* OPTION_COUNT: there is none. */
+static size_t find_option(const char *name)
 {
-    if (!config || !name || !value) {
-        snprintf(err, err_size, "gx_config_set: config, name and value must not be NULL");
-        return GX_ERR_INVALID;
-    }
-    size_t size = gx__caller_size(&gx__config_layout, config, err, err_size), i = 0;
+    size_t i = 0;
     while (i < OPTION_COUNT && strcmp(options[i].name, name) != 0)
         i++;
+    return i;
+}
+
+bool gx__setting_is_set(const gx_config *config, const char *name)
+{
+    return !is_zero(config, find_option(name));
+}
+
+gx_status gx__setting_set(gx_config *config, const char *name, const char *where, const char *value,
+                          struct gx_error *error)
+{
+    return set(config, find_option(name), where, value, error);
+}
+
+/* The caller's config may have the layout of another version. */
+static gx_status set_by_name(gx_config *config, const char *name, const char *value,
+                             struct gx_error *error)
+{
+    if (!config || !name || !value)
+        return gx__refuse(error, GX_ERR_INVALID,
+                          "gx_config_set: config, name and value must not be NULL");
+    size_t size = gx__caller_size(&gx__config_layout, config, error);
+    size_t i = find_option(name);
     if (!size)
         return GX_ERR_INVALID;
     if (i == OPTION_COUNT)
-        snprintf(err, err_size, "there is no setting '%s'", name);
+        gx__explain(error, "there is no setting '%s'", name);
     else if (targets[i].offset + member_bytes(i) > size)
-        snprintf(err, err_size, "%s lies beyond gx_config.struct_size: set it to sizeof(gx_config)",
-                 name);
+        gx__explain(error, "%s lies beyond gx_config.struct_size: set it to sizeof(gx_config)",
+                    name);
     else
-        return set(config, i, name, value, err, err_size);
+        return set(config, i, name, value, error);
     return GX_ERR_INVALID;
 }
 
 gx_status gx_config_set(gx_config *config, const char *name, const char *value, char *err,
                         size_t err_size)
 {
-    char message[GX_MESSAGE_BYTES] = "";
-    gx_status s = set_by_name(config, name, value, message, sizeof message);
+    struct gx_error error = {""};
+    gx_status s = set_by_name(config, name, value, &error);
     if (err && err_size)
-        snprintf(err, err_size, "%s", message);
-    return s == GX_OK ? s : gx__fail(NULL, s, "%s", message);
+        gx__error_give(&error, err, err_size);
+    return s == GX_OK ? s : gx__fail(NULL, s, "%s", error.text);
 }
 
-/* Names of these settings in the SuperVM prototype. */
-static gx_status take_old_path(gx_config *config, char *err, size_t err_size)
+gx_status gx__config_complete(gx_config *config, const gx_config *caller, struct gx_error *error)
 {
-    const char *value = gx__env(config, "GPU_DEVICE_LOCAL");
-    if (!value || config->path)
-        return GX_OK;
-    if (strcmp(value, "0") && strcmp(value, "1")) {
-        snprintf(err, err_size, "GPU_DEVICE_LOCAL: '%.48s' is neither 0 nor 1", value);
-        return GX_ERR_INVALID;
-    }
-    config->path = *value == '1' ? "device-local" : "host-visible";
-    return GX_OK;
-}
-
-static gx_status take_old_chunk(gx_config *config, char *err, size_t err_size)
-{
-    const char *value = gx__env(config, "GPU_STREAM_CHUNK_ELEMS");
-    if (!value || config->stream_chunk_elems)
-        return GX_OK;
-    if (parse_number(value, UINT64_MAX, &config->stream_chunk_elems))
-        return GX_OK;
-    snprintf(err, err_size, "GPU_STREAM_CHUNK_ELEMS: '%.48s' is not a whole number", value);
-    return GX_ERR_INVALID;
-}
-
-static gx_status take_old_backends(gx_config *config, char *err, size_t err_size)
-{
-    static const char name[] = "SUPERVM_WGPU_BACKENDS";
-    const char *value = gx__env(config, name);
-    unsigned bits;
-    if (!value || config->webgpu_backends)
-        return GX_OK;
-    if (!gx__parse_backends(value, &bits))
-        return refuse_backends(name, value, err, err_size);
-    config->webgpu_backends = value;
-    return GX_OK;
-}
-
-gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
-                              size_t err_size)
-{
-    gx_status taken = gx__take_in(&gx__config_layout, config, caller, err, err_size);
+    gx_status taken = gx__take_in(&gx__config_layout, config, caller, error);
     if (taken != GX_OK)
         return taken;
-    if (config->reserved) {
-        snprintf(err, err_size, "gx_config.reserved is %u: set it to 0", config->reserved);
-        return GX_ERR_INVALID;
+    if (config->path >= GX_PATHS_ASKED || config->mode >= GX_MODES || config->policy >= GX_POLICIES)
+        return gx__refuse(
+            error, GX_ERR_INVALID,
+            "gx_config: path %u, mode %u or policy %u is not one that can be asked for",
+            config->path, config->mode, config->policy);
+    if (!config->allocator.alloc != !config->allocator.free)
+        return gx__refuse(error, GX_ERR_INVALID,
+                          "gx_config.allocator needs both alloc and free, or neither");
+    if (config->device) { /* checks that gx_config_set would have made */
+        gx_status s = set_by_name(config, "device", config->device, error);
+        if (s != GX_OK)
+            return s;
     }
-    if (!config->allocator.alloc != !config->allocator.free) {
-        snprintf(err, err_size, "gx_config.allocator needs both alloc and free, or neither");
-        return GX_ERR_INVALID;
-    }
-    if (config->cpumask) { /* checks that gx_config_set would have made */
-        gx_status s = set_by_name(config, "cpumask", config->cpumask, err, err_size);
+    if (config->cpumask) {
+        gx_status s = set_by_name(config, "cpumask", config->cpumask, error);
         if (s != GX_OK)
             return s;
     }
     if (config->webgpu_backends) {
-        gx_status s =
-            set_by_name(config, "webgpu-backends", config->webgpu_backends, err, err_size);
+        gx_status s = set_by_name(config, "webgpu-backends", config->webgpu_backends, error);
         if (s != GX_OK)
             return s;
     }
@@ -432,12 +399,9 @@ gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *
         const char *value = gx__env(config, options[i].env);
         if (!value || !is_zero(config, i))
             continue;
-        gx_status s = set(config, i, options[i].env, value, err, err_size);
+        gx_status s = set(config, i, options[i].env, value, error);
         if (s != GX_OK)
             return s;
     }
-    gx_status s = take_old_path(config, err, err_size);
-    if (s == GX_OK)
-        s = take_old_chunk(config, err, err_size);
-    return s == GX_OK ? take_old_backends(config, err, err_size) : s;
+    return gx__prototype_settings(config, error);
 }

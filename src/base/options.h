@@ -8,29 +8,27 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "gpuexec.h"
 
 /* Copies the caller's config (NULL: all zero) to *config and fills members that are still zero from
  * the environment. GX_ERR_INVALID and err for a bad size or value. Strings are borrowed from the
  * caller and the environment. */
-gx_status gx__config_complete(gx_config *config, const gx_config *caller, char *err,
-                              size_t err_size);
+gx_status gx__config_complete(gx_config *config, const gx_config *caller, struct gx_error *error);
 
-/* Parses "host-visible" and the like. Otherwise GX_ERR_INVALID and err, prefixed with `where`. */
-gx_status gx__parse_path(const char *text, gx_path *path, const char *where, char *err,
-                         size_t err_size);
+/* For prototype.c: a setting that exists, by name. `where` begins messages about its value. */
+bool gx__setting_is_set(const gx_config *config, const char *name);
+gx_status gx__setting_set(gx_config *config, const char *name, const char *where, const char *value,
+                          struct gx_error *error);
+/* Takes what is not set from the variables of the prototype. */
+gx_status gx__prototype_settings(gx_config *config, struct gx_error *error);
 
-/* The same for "pipelined" and the like. */
-gx_status gx__parse_mode(const char *text, gx_mode *mode, const char *where, char *err,
-                         size_t err_size);
+/* Room for one name in a list of devices, as the user writes it: part of a driver's name or a UUID
+ * may be longer than gx_device_info.name. gx__config_complete refuses longer ones. */
+#define GX_LISTED_NAME 256
 
-/* And for "throughput" and the like. */
-gx_status gx__parse_policy(const char *text, gx_policy *policy, const char *where, char *err,
-                           size_t err_size);
-
-/* Reads the next name of the comma-separated list at *list, which is advanced; skips names that are
- * too long. False at the end. */
-bool gx__next_name(const char **list, char *name, size_t size);
+/* Reads the next name of the comma-separated list at *list, which is advanced. False at the end. */
+bool gx__next_name(const char **list, char name[GX_LISTED_NAME]);
 
 /* Parses a comma-separated list of tiers (gx_tier_name); bit t is set if tier t is named. The first
  * tier always is, and all are if text is NULL. False for an unknown name. */
@@ -50,7 +48,8 @@ extern const char *const gx__webgpu_backend_names[GX_WEBGPU_BACKENDS];
 const char *gx__webgpu_backends_here(void);
 
 /* Parses a comma-separated list of backends, in any case, gles for gl; bit b is set if backend b is
- * named and this platform has it. All that it has are if text is NULL. False for any other name. */
+ * named and this platform has it. If text is NULL, all are that it has. False for any other name.
+ */
 bool gx__parse_backends(const char *text, unsigned *bits);
 
 #endif

@@ -58,7 +58,7 @@ bool gx__thread_start(pthread_t *thread, void *(*run)(void *), void *user);
 
 /* For gx__os_cond_wait. */
 void gx__os_cond_init(pthread_cond_t *cond);
-/* Waits until then by the clock of gx__now_ns, UINT64_MAX: forever; false: it is late. */
+/* Waits until this time of gx__now_ns (UINT64_MAX: forever). False: that time has come. */
 bool gx__os_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
 
 /* The time of gx__now_ns, from what drivers read of the same clock. */
@@ -82,7 +82,7 @@ void gx__os_free(void *memory);
 
 /* NULL if it is unset. The value stays valid. */
 const char *gx__os_env(const char *name);
-/* Also NULL if another user may have set it for a privileged process. */
+/* NULL too if the process is privileged, and another user may have set the variable. */
 const char *gx__os_env_secure(const char *name);
 
 /* Where the user's cache is: below the folder that the first of these variables names. The last one
@@ -124,7 +124,7 @@ bool gx__os_stat(const char *path, bool follow, struct gx_os_stat *stat);
 /* Replaces `to`; others see the old or the new file. */
 bool gx__os_rename(const char *from, const char *to);
 bool gx__os_unlink(const char *path);
-/* Those above the file too; new ones accessible to the user only. True if they are there. */
+/* Makes the folders above a file, accessible to the user only. True if they exist then. */
 bool gx__os_make_folders(const char *file);
 /* Locks the file until it is closed; false, with EWOULDBLOCK, if another has done so. Contents can
  * be read meanwhile. */

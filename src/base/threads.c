@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call puts its work into a free slot, marks it as open for helpers, and takes parts until none
+ * A call puts its work into a free task, marks it as open for helpers, and takes parts until none
  * are left. A helper joins by taking a seat in the same word that counts the helpers inside; so it
- * only reads what cannot change meanwhile, and slots are reused without a lock. Seats are not
+ * only reads what cannot change meanwhile, and tasks are reused without a lock. Seats are not
  * returned: a helper leaves when no parts are left, and then no one needs to join. There is no
  * deadlock, even if parts make nested calls: a thread only waits for threads inside its own task,
  * and those can only wait for tasks that began later.
@@ -81,7 +81,7 @@ static void leave(struct gx_threads_task *task)
 {
     uint64_t before = atomic_fetch_sub(&task->seats, IN_ONE);
     if ((before & IN_MASK) == 1 && before & ASLEEP)
-        gx__os_wake(&task->over, 1); /* the slot stays valid even after the call has returned */
+        gx__os_wake(&task->over, 1); /* the task stays valid even after the call has returned */
 }
 
 static void take_parts(struct gx_threads_task *task, uint32_t worker)
@@ -212,7 +212,7 @@ void gx__threads_end(struct gx_instance *instance)
 
 /* ---- calling ---- */
 
-/* A free slot, or NULL. */
+/* A free task, or NULL. */
 static struct gx_threads_task *claim(struct gx_threads *threads)
 {
     uint32_t used = atomic_load(&threads->used), lowest;

@@ -29,9 +29,9 @@ enum {
     GX_THREADS_LINE = 64      /* frequently written members get their own cache line */
 };
 
-/* A slot for the work of one call. `seats` holds how many helpers may still join, how many are
- * inside, and whether the caller sleeps. Helpers inside may read the rest, which changes only when
- * there are none. */
+/* The work of one call; a context has some of these, used again and again. `seats` holds how many
+ * helpers may still join, how many are inside, and whether the caller sleeps. Helpers inside may
+ * read the rest, which changes only when there are none. */
 struct gx_threads_task {
     alignas(GX_THREADS_LINE) _Atomic uint64_t seats;
     _Atomic uint32_t over; /* changes when the last helper leaves and the caller sleeps */

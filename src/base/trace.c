@@ -243,8 +243,7 @@ static bool begin(struct gx_trace *trace)
     return !trace->error;
 }
 
-static gx_status open_file(struct gx_trace *trace, const char *path, char *message,
-                           size_t message_size)
+static gx_status open_file(struct gx_trace *trace, const char *path, struct gx_error *error)
 {
     const char *why = NULL;
     trace->fd = create_alone(path);
@@ -253,8 +252,8 @@ static gx_status open_file(struct gx_trace *trace, const char *path, char *messa
         trace->fd = open_again(path, &why);
     if (trace->fd >= 0 && begin(trace))
         return GX_OK;
-    int error = trace->fd < 0 ? errno : trace->error;
-    snprintf(message, message_size, "trace '%.80s': %s", path, why ? why : strerror(error));
+    int code = trace->fd < 0 ? errno : trace->error;
+    gx__explain(error, "trace '%.80s': %s", path, why ? why : strerror(code));
     if (created)
         gx__os_unlink(path);
     if (trace->fd >= 0)
@@ -262,20 +261,15 @@ static gx_status open_file(struct gx_trace *trace, const char *path, char *messa
     return why == taken ? GX_ERR_INVALID : GX_ERR_FILE;
 }
 
-static gx_status start(struct gx_instance *instance, const char *path, char *message,
-                       size_t message_size)
+static gx_status start(struct gx_instance *instance, const char *path, struct gx_error *error)
 {
     const gx_allocator *allocator = &instance->config.allocator;
-    if (instance->trace) {
-        snprintf(message, message_size, "a trace is already being written: stop it first");
-        return GX_ERR_INVALID;
-    }
+    if (instance->trace)
+        return gx__refuse(error, GX_ERR_INVALID, "a trace is already being written: stop it first");
     struct gx_trace *trace = gx__alloc(allocator, sizeof *trace);
-    if (!trace) {
-        snprintf(message, message_size, "no memory for a trace");
-        return GX_ERR_OUT_OF_MEMORY;
-    }
-    gx_status s = open_file(trace, path, message, message_size);
+    if (!trace)
+        return gx__refuse(error, GX_ERR_OUT_OF_MEMORY, "no memory for a trace");
+    gx_status s = open_file(trace, path, error);
     if (s != GX_OK) {
         gx__free(allocator, trace);
         return s;
@@ -285,16 +279,15 @@ static gx_status start(struct gx_instance *instance, const char *path, char *mes
     return GX_OK;
 }
 
-gx_status gx__trace_start(struct gx_instance *instance, const char *path, char *message,
-                          size_t message_size)
+gx_status gx__trace_start(struct gx_instance *instance, const char *path, struct gx_error *error)
 {
     pthread_mutex_lock(&instance->trace_lock);
-    gx_status s = start(instance, path, message, message_size);
+    gx_status s = start(instance, path, error);
     pthread_mutex_unlock(&instance->trace_lock);
     return s;
 }
 
-gx_status gx__trace_stop(struct gx_instance *instance, char *message, size_t message_size)
+gx_status gx__trace_stop(struct gx_instance *instance, struct gx_error *error)
 {
     pthread_mutex_lock(&instance->trace_lock);
     struct gx_trace *trace = instance->trace;
@@ -309,15 +302,15 @@ gx_status gx__trace_stop(struct gx_instance *instance, char *message, size_t mes
         trace->error = errno;
     gx_status s = trace->error ? GX_ERR_FILE : GX_OK;
     if (trace->error)
-        snprintf(message, message_size, "the trace is incomplete: %s", strerror(trace->error));
+        gx__explain(error, "the trace is incomplete: %s", strerror(trace->error));
     gx__free(&instance->config.allocator, trace);
     return s;
 }
 
 void gx__trace_end(struct gx_instance *instance)
 {
-    char message[GX_MESSAGE_BYTES];
-    if (gx__trace_stop(instance, message, sizeof message) != GX_OK)
-        gx__log(instance, GX_LOG_WARNING, "%s", message);
+    struct gx_error error;
+    if (gx__trace_stop(instance, &error) != GX_OK)
+        gx__log(instance, GX_LOG_WARNING, "%s", error.text);
     pthread_mutex_destroy(&instance->trace_lock);
 }

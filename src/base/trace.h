@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "base/instance.h"
 
 /* X(symbol, name), in the order of the lanes */
@@ -58,11 +59,10 @@ void gx__trace_span(struct gx_instance *instance, const struct gx_span *span);
  * links, pipes and devices) is left alone. On failure there is no trace and message holds the
  * reason: GX_ERR_FILE, GX_ERR_OUT_OF_MEMORY, or GX_ERR_INVALID if the context is already writing a
  * trace or another one is writing to that file. */
-gx_status gx__trace_start(struct gx_instance *instance, const char *path, char *message,
-                          size_t message_size);
+gx_status gx__trace_start(struct gx_instance *instance, const char *path, struct gx_error *error);
 /* Finishes the file. GX_ERR_FILE if it could not be written completely, GX_OK if there is no
  * trace. */
-gx_status gx__trace_stop(struct gx_instance *instance, char *message, size_t message_size);
+gx_status gx__trace_stop(struct gx_instance *instance, struct gx_error *error);
 
 /* For every instance, before and after all of these. */
 void gx__trace_init(struct gx_instance *instance);

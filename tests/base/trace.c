@@ -21,7 +21,7 @@
 static struct gxt_heap heap;
 static struct gx_instance instance;
 static char path[32];
-static char message[160];
+static struct gx_error error;
 
 /* ---- shorthands ---- */
 
@@ -34,7 +34,7 @@ static void start(void)
     strcpy(path, "/tmp/gx-trace-XXXXXX");
     close(mkstemp(path));
     unlink(path);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_OK);
 }
 
 static void end(void)
@@ -93,7 +93,7 @@ static void one_span(void **state)
     (void)state;
     start();
     span("cpu", GX_STAGE_COMPUTE, 3, 1234567, 1240000);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     json_t *events = load(), *event, *found = NULL, *args;
     size_t i, names = 0;
     json_array_foreach(events, i, event)
@@ -126,7 +126,7 @@ static void names_that_would_break_it(void **state)
     (void)state;
     start();
     span("sim:a\"b\\c\n\xff", GX_STAGE_JOB, 1, 5, 4); /* and it ends before it begins */
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     json_t *events = load(), *event;
     size_t i;
     json_array_foreach(events, i, event)
@@ -149,7 +149,7 @@ static void lanes(void **state)
         for (int s = 0; s < 2; s++)
             span("a", s ? GX_STAGE_JOB : GX_STAGE_UPLOAD, i, 1000 * i, 1000 * i + 3000);
     span("b", GX_STAGE_UPLOAD, 7, 0, 0);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     json_t *events = load(), *event;
     double busy[3][100] = {{0}};
     unsigned used = 0;
@@ -190,7 +190,7 @@ static void many_from_many_threads(void **state)
     for (int t = 0; t < THREADS; t++)
         assert_int_equal(pthread_join(threads[t], NULL), 0);
     assert_int_equal(gxt_heap_calls(&heap), calls); /* one buffer, however many */
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     json_t *events = load();
     assert_int_equal(count_of(events, "X"), THREADS * 10000);
     json_decref(events);
@@ -221,23 +221,21 @@ static void start_and_stop(void **state)
     (void)state;
     start();
     assert_true(gx__tracing(&instance));
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_INVALID);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_ERR_INVALID);
     struct gx_instance other = {.config.allocator = instance.config.allocator};
     gx__trace_init(&other);
-    assert_int_equal(gx__trace_start(&other, path, message, sizeof message), GX_ERR_INVALID);
+    assert_int_equal(gx__trace_start(&other, path, &error), GX_ERR_INVALID);
     gx__trace_end(&other);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     assert_false(gx__tracing(&instance));
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     span("cpu", GX_STAGE_JOB, 1, 2, 3); /* goes nowhere */
-    assert_int_equal(gx__trace_start(&instance, "/nowhere/t", message, sizeof message),
-                     GX_ERR_FILE);
-    assert_string_equal(message, "trace '/nowhere/t': No such file or directory");
+    assert_int_equal(gx__trace_start(&instance, "/nowhere/t", &error), GX_ERR_FILE);
+    assert_string_equal(error.text, "trace '/nowhere/t': No such file or directory");
     gxt_heap_fail(&heap, 1, 0);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message),
-                     GX_ERR_OUT_OF_MEMORY);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_ERR_OUT_OF_MEMORY);
     gxt_heap_heal(&heap);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_OK);
     assert_int_equal(gx__trace_jobs(&instance, 3), 1);
     assert_int_equal(gx__trace_jobs(&instance, 1), 4);
     end(); /* stops it */
@@ -259,21 +257,21 @@ static void disk_full(void **state)
 {
     (void)state;
     start();
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_OK);
     limit_files(4096);
     many_spans(NULL);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_ERR_FILE);
-    assert_string_equal(message, "the trace is incomplete: File too large");
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_ERR_FILE);
+    assert_string_equal(error.text, "the trace is incomplete: File too large");
     /* It is still a trace, and can be replaced; if there is no space at all, it stays. */
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     json_decref(load());
     limit_files(0);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_FILE);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_ERR_FILE);
     json_decref(load());
     unlink(path);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_ERR_FILE);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_ERR_FILE);
     assert_int_equal(access(path, F_OK), -1); /* nor is an empty file left */
     limit_files(RLIM_INFINITY);
     end();
@@ -304,9 +302,9 @@ static void expect_refused(const char *name, const char *why)
     gx_config config = {.trace = name, .cache_dir = "none"};
     struct stat before, after;
     assert_int_equal(lstat(name, &before), 0);
-    assert_int_equal(gx__trace_start(&instance, name, message, sizeof message), GX_ERR_FILE);
-    if (!strstr(message, why))
-        fail_msg("'%s' says '%s'", name, message);
+    assert_int_equal(gx__trace_start(&instance, name, &error), GX_ERR_FILE);
+    if (!strstr(error.text, why))
+        fail_msg("'%s' says '%s'", name, error.text);
     assert_int_equal(gx_open(&config, &ctx), GX_ERR_FILE);
     assert_int_equal(lstat(name, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
@@ -319,9 +317,9 @@ static void only_over_a_trace(void **state)
     (void)state;
     start();
     span("cpu", GX_STAGE_JOB, 1, 2, 3);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
-    assert_int_equal(gx__trace_start(&instance, path, message, sizeof message), GX_OK);
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
+    assert_int_equal(gx__trace_start(&instance, path, &error), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     json_t *events = load();
     assert_int_equal(json_array_size(events), 1); /* nothing of the one before */
     json_decref(events);
@@ -342,7 +340,7 @@ static void only_regular_files(void **state)
     static const char why[] = "is not a regular file";
     char other[40];
     start();
-    assert_int_equal(gx__trace_stop(&instance, message, sizeof message), GX_OK);
+    assert_int_equal(gx__trace_stop(&instance, &error), GX_OK);
     snprintf(other, sizeof other, "%s.other", path);
     assert_int_equal(symlink(path, other), 0); /* to a trace */
     expect_refused(other, why);
