@@ -100,6 +100,9 @@ void gx__ntt_table_fill(const struct gx_ntt_host *host, const struct gx_prime *p
 #define WHOLE_LOG2        16u
 #define WHOLE_PER_WORKER  8u
 #define ACROSS_PER_WORKER 2u
+/* Units of columns that one worker takes in a row: together they read 4 KiB of each row, a page,
+ * which is found once for all of them. */
+#define COLUMN_UNITS 16u
 /* Elements of a result that is written past the caches. */
 #define STREAM_ELEMENTS ((size_t)1 << 18)
 
@@ -165,12 +168,16 @@ static struct plan make_plan(const struct gx_ntt_host *host, const struct gx_ntt
     p.whole = p.steps == 1 ||
               (unit <= (size_t)1 << WHOLE_LOG2 && p.units / WHOLE_PER_WORKER >= call->workers);
     p.group = unit < PHASE_ELEMENTS ? PHASE_ELEMENTS / unit : 1;
-    p.group = p.group < p.units ? p.group : p.units;
+    if (p.group > p.units)
+        p.group = p.units;
     size_t rows = (size_t)1 << (p.log2_rows[0] < 3 ? 3 : p.log2_rows[0]);
     p.worker_bytes = (rows * host->scratch_bytes + 63) / 64 * 64;
     size_t block = rows * GX_NTT_LANES;
     p.chunk_blocks = block < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / block : 1;
     p.chunk_units = unit < CHUNK_ELEMENTS ? CHUNK_ELEMENTS / unit : 1;
+    size_t share = p.units / WHOLE_PER_WORKER / call->workers;
+    if (call->flags & GX_NTT_COLUMNS && p.chunk_units < COLUMN_UNITS && p.chunk_units < share)
+        p.chunk_units = share < COLUMN_UNITS ? share : COLUMN_UNITS;
     return p;
 }
 
@@ -184,7 +191,7 @@ size_t gx__ntt_scratch(const struct gx_ntt_host *host, const struct gx_ntt_call 
 size_t gx__ntt_phases(const struct gx_ntt_host *host, const struct gx_ntt_call *call)
 {
     struct plan p = make_plan(host, call);
-    if (!p.units)
+    if (!p.group) /* there are no transforms */
         return 0;
     return p.whole ? 1 : (p.units + p.group - 1) / p.group * p.steps;
 }
@@ -252,9 +259,9 @@ static size_t output_index(const struct plan *p, const struct place *at, size_t 
 }
 
 /* Between elements of a transform, and its first one, in bytes, in and out. */
-static size_t stride(const struct gx_ntt_call *call)
+static size_t step_of(const struct gx_ntt_call *call, size_t stride)
 {
-    return GX_NTT_ELEMENT * (call->flags & GX_NTT_COLUMNS ? call->batch : 1);
+    return GX_NTT_ELEMENT * (call->flags & GX_NTT_COLUMNS ? stride : 1);
 }
 
 static size_t origin(const struct gx_ntt_call *call, size_t transform, uint32_t log2_n)
@@ -271,25 +278,26 @@ static void set_input(const struct gx_ntt_call *call, const struct place *at,
 {
     uint32_t log2_in = call->log2_n - call->log2_pad;
     const uint8_t *in = (const uint8_t *)call->in + origin(call, transform, log2_in);
+    size_t step = step_of(call, call->stride_in);
     uint32_t log2_columns = least(at->after, log2_in);
     k->log2_rows_in = log2_in - log2_columns;
     k->in_reversed = call->flags & GX_NTT_REVERSED_IN;
-    k->in_row = stride(call) << (k->in_reversed ? 0 : at->after);
+    k->in_row = step << (k->in_reversed ? 0 : at->after);
     size_t position = k->in_reversed ? gx__bit_reverse(c, log2_columns) << k->log2_rows_in : c;
     if (c >> log2_columns)
         k->in[lane] = (const uint8_t *)zero_element;
     else
-        k->in[lane] = in + position * stride(call);
+        k->in[lane] = in + position * step;
 }
 
 static void set_output(const struct gx_ntt_call *call, const struct place *at,
                        struct gx_ntt_block *k, uint32_t lane, size_t transform, size_t m)
 {
+    size_t step = step_of(call, call->stride_out);
     k->out_reversed = call->flags & GX_NTT_REVERSED_OUT;
-    k->out_row = stride(call) << (k->out_reversed ? 0 : at->before);
+    k->out_row = step << (k->out_reversed ? 0 : at->before);
     size_t position = k->out_reversed ? gx__bit_reverse(m, at->before) << at->here : m;
-    k->out[lane] =
-        (uint8_t *)call->out + origin(call, transform, call->log2_n) + position * stride(call);
+    k->out[lane] = (uint8_t *)call->out + origin(call, transform, call->log2_n) + position * step;
 }
 
 static void set_lane(const struct gx_ntt_call *call, const struct plan *p, const struct place *at,

@@ -26,7 +26,8 @@ struct gx_ntt_call {
     uint32_t log2_step; /* most levels between two passes over memory, at most 12; 0: the tier's.
                            For tests */
     size_t batch;       /* transforms */
-    const void *in;     /* elements below p, of any alignment; out itself or disjoint from it */
+    size_t stride_in, stride_out; /* GX_NTT_COLUMNS: elements from one row to the next */
+    const void *in; /* elements below p, of any alignment; out itself or disjoint from it */
     void *out;
     void *scratch; /* gx__ntt_scratch bytes, aligned to 64 */
 };

@@ -411,6 +411,7 @@ static void load(const struct gx_ntt_block *k, const struct ntt *f, ntt_row *x)
         vec planes[GX_NTT_LIMBS], limbs[N52], factor[N52];
         bool in_order = k->in_reversed && !k->in_scaled; /* of addresses, not of rows */
         size_t at = k->in_row * (k->in_reversed && !in_order ? c.at : c.q);
+        gx__ntt_expect(in[0], k->in_row, c.q, rows_in, BLOCK);
         if (contiguous)
             load_planes(GX_NTT_LIMBS, planes, in[0] + at);
         else
@@ -501,6 +502,8 @@ INLINE void store_scaled(const enum gx_ntt_scale scale, const struct gx_ntt_bloc
         join(GX_NTT_LIMBS, planes, limbs);
         planes_to_rows4(out, planes);
         size_t at = k->out_row * (k->out_reversed && !in_order ? address.at : address.q);
+        if (!stream)
+            gx__ntt_expect(k->out[0], k->out_row, address.q, rows, BLOCK);
         if (stream)
             stream_rows(k->out[0] + at, out);
         else if (contiguous)

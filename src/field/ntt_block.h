@@ -65,6 +65,27 @@ struct gx_ntt_host {
     void (*block)(const struct gx_ntt_block *block);
 };
 
+/* Rows that are so far apart, as those of columns are, no core expects: it is told of one while
+ * this many before it are left. On Zen 4, columns of 2^7 to 2^10 elements took 1.24 times as long
+ * as rows without that. */
+#define GX_NTT_FAR   2048u /* bytes */
+#define GX_NTT_AHEAD 4u
+
+/* The row after q that is due, of lanes that are neighbours; after the last that of the next lanes.
+ */
+static inline void gx__ntt_expect(const uint8_t *lane, size_t row, uint32_t q, uint32_t rows,
+                                  uint32_t lanes)
+{
+    const uint32_t next = q + GX_NTT_AHEAD;
+    const size_t bytes = lanes * GX_NTT_ELEMENT;
+    const uint8_t *at = lane + row * (next & (rows - 1)) + (next < rows ? 0 : bytes);
+    if (row < GX_NTT_FAR)
+        return;
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(at + i);
+    __builtin_prefetch(at + bytes - 1); /* rows begin anywhere */
+}
+
 extern const struct gx_ntt_host gx__ntt_portable, gx__ntt_adx, gx__ntt_avx512;
 
 /* Visits W[0], W[1], ...: W[b] is the product of the roots of order 2^(j + 2) over the bits j of b.

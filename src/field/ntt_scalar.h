@@ -37,6 +37,7 @@ static void ntt_load(const struct gx_ntt_block *k, ntt_element *x)
     load_limbs(GX_NTT_LIMBS, power, k->prime->one);
     for (uint32_t r = 0; r < rows_in; r++) {
         size_t at = k->in_row * (k->in_reversed ? gx__bit_reverse(r, k->log2_rows_in) : r);
+        gx__ntt_expect(k->in[0], k->in_row, r, rows_in, k->lanes);
         for (uint32_t l = 0; l < k->lanes; l++, x++)
             if (k->in_scaled)
                 ntt_mul(*x, k->in[l] + at, power, k->prime);
@@ -86,6 +87,7 @@ static void ntt_store(const struct gx_ntt_block *k, ntt_element *x)
     for (uint32_t rows = 1u << k->log2_rows; c.q < rows; gx__ntt_count(&c, rows, k->inverse)) {
         ntt_element *row = x + (size_t)c.at * k->lanes;
         size_t at = k->out_row * (k->out_reversed ? gx__bit_reverse(c.q, k->log2_rows) : c.q);
+        gx__ntt_expect(k->out[0], k->out_row, c.q, rows, k->lanes);
         for (uint32_t l = 0; l < k->lanes; l++) {
             if (k->scale != GX_NTT_SCALE_NONE)
                 ntt_mul(row[l], row[l], power[chains > 1 ? l : 0], k->prime);

@@ -2,7 +2,7 @@
  *
  * Operations on polynomials over arrays in host memory, made of the kernels of a tier: blocks of
  * products and sums in place of one element after the other. Each function does a part on one
- * thread; device/cpu_poly.c spreads them. Elements have any alignment.
+ * thread; device/cpu/poly.c spreads them. Elements have any alignment.
  */
 #ifndef GX_FIELD_POLY_H
 #define GX_FIELD_POLY_H

@@ -59,12 +59,12 @@ static void transform(const struct context *c, const struct element *in, size_t 
     }
 }
 
-/* Where element i of transform t lies, in a with 2^log2 elements each. */
+/* Where element i of transform t lies, among those of 2^log2 elements each or in columns. */
 static size_t place(const struct gx_reference_ntt *ntt, size_t t, size_t i, uint32_t log2,
-                    uint32_t reversed)
+                    uint32_t reversed, size_t stride)
 {
     size_t at = ntt->flags & reversed ? (size_t)gx__bit_reverse(i, log2) : i;
-    return ntt->flags & GX_NTT_COLUMNS ? at * ntt->batch + t : (t << log2) + at;
+    return ntt->flags & GX_NTT_COLUMNS ? at * stride + t : (t << log2) + at;
 }
 
 static void load(const struct context *c, const struct gx_reference_ntt *ntt, size_t t,
@@ -78,7 +78,8 @@ static void load(const struct context *c, const struct gx_reference_ntt *ntt, si
     memcpy(s.limb, c->prime->one, sizeof s.limb);
     for (size_t i = 0; i < n >> ntt->log2_pad; i++) {
         const char *from = ntt->in;
-        memcpy(x[i].limb, from + place(ntt, t, i, log2_in, GX_NTT_REVERSED_IN) * bytes, bytes);
+        size_t at = place(ntt, t, i, log2_in, GX_NTT_REVERSED_IN, ntt->stride_in);
+        memcpy(x[i].limb, from + at * bytes, bytes);
         if (ntt->flags & GX_NTT_COSET && !(ntt->flags & GX_NTT_INVERSE))
             x[i] = apply(c, GX_HOST_MUL, &x[i], &s);
         s = apply(c, GX_HOST_MUL, &s, &shift);
@@ -97,8 +98,8 @@ static void store(const struct context *c, const struct gx_reference_ntt *ntt, s
     shift = apply(c, GX_HOST_INV, &shift, &shift);
     for (size_t i = 0; i < n; i++) {
         struct element r = inverse ? apply(c, GX_HOST_MUL, &x[i], &scale) : x[i];
-        memcpy((char *)ntt->out + place(ntt, t, i, ntt->log2_n, GX_NTT_REVERSED_OUT) * bytes,
-               r.limb, bytes);
+        size_t at = place(ntt, t, i, ntt->log2_n, GX_NTT_REVERSED_OUT, ntt->stride_out);
+        memcpy((char *)ntt->out + at * bytes, r.limb, bytes);
         if (coset)
             scale = apply(c, GX_HOST_MUL, &scale, &shift);
     }

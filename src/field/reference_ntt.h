@@ -10,7 +10,8 @@
 struct gx_reference_ntt {
     uint32_t log2_n, log2_pad, flags; /* as in gx_ntt_params */
     size_t batch;
-    const uint64_t *root; /* of order 2^log2_n; these two have GX_LIMBS_MAX limbs */
+    size_t stride_in, stride_out; /* GX_NTT_COLUMNS: elements from one row to the next */
+    const uint64_t *root;         /* of order 2^log2_n; these two have GX_LIMBS_MAX limbs */
     const uint64_t *shift;
     const void *in;
     void *out;     /* in, or disjoint from it */

@@ -164,24 +164,33 @@ static void run_phases(const struct gx_ntt_host *host, const struct gx_ntt_call 
             gx__ntt_chunk(host, call, phase, chunk, (uint32_t)(chunk % call->workers));
 }
 
-static size_t place(const struct gx_ntt_call *call, uint32_t log2_n, bool reversed,
+static size_t place(const struct gx_ntt_call *call, uint32_t log2_n, bool reversed, size_t stride,
                     size_t transform, size_t i)
 {
     if (reversed)
         i = gx__bit_reverse(i, log2_n);
-    return call->flags & GX_NTT_COLUMNS ? i * call->batch + transform : (transform << log2_n) + i;
+    return call->flags & GX_NTT_COLUMNS ? i * stride + transform : (transform << log2_n) + i;
 }
 
 /* Copies transforms, one after the other in natural order, to the layout of the call, or back. */
-static void lay_out(const struct gx_ntt_call *call, uint32_t log2_n, bool reversed, uint8_t *memory,
-                    uint64_t *natural, bool back)
+static void lay_out(const struct gx_ntt_call *call, uint32_t log2_n, bool reversed, size_t stride,
+                    uint8_t *memory, uint64_t *natural, bool back)
 {
     for (size_t t = 0; t < call->batch; t++)
         for (size_t i = 0; i < (size_t)1 << log2_n; i++) {
-            uint8_t *there = memory + place(call, log2_n, reversed, t, i) * BYTES;
+            uint8_t *there = memory + place(call, log2_n, reversed, stride, t, i) * BYTES;
             uint64_t *here = natural + GX_NTT_LIMBS * ((t << log2_n) + i);
             memcpy(back ? (void *)here : there, back ? there : (void *)here, BYTES);
         }
+}
+
+/* Nothing was written beside the columns. */
+static void expect_gaps(const struct gx_ntt_call *call, const struct guarded *out)
+{
+    size_t row = call->stride_out * BYTES;
+    for (size_t i = 0; i < out->bytes && call->flags & GX_NTT_COLUMNS; i++)
+        if (i % row >= call->batch * BYTES)
+            assert_int_equal(out->at[i], CANARY);
 }
 
 /* Runs a call whose shape is given, on inputs in natural order, to outputs in natural order. */
@@ -191,18 +200,23 @@ static void transform(const struct setup *s, struct gx_ntt_call call, bool in_pl
     uint32_t log2_in = call.log2_n - call.log2_pad;
     call.prime = gx__prime(s->oracle->field);
     call.table = s->table.at;
+    call.stride_in = call.batch + (call.flags & GX_NTT_COLUMNS ? 2 : 0); /* part of a matrix */
+    call.stride_out = call.batch + (call.flags & GX_NTT_COLUMNS ? in_place ? 2 : 1 : 0);
     struct guarded scratch = guarded(gx__ntt_scratch(s->host, &call), 0);
-    struct guarded from = guarded((call.batch << log2_in) * BYTES, 1);
-    struct guarded to = guarded((call.batch << call.log2_n) * BYTES, 3);
-    lay_out(&call, log2_in, call.flags & GX_NTT_REVERSED_IN, from.at, in, false);
+    struct guarded from = guarded((call.stride_in << log2_in) * BYTES, 1);
+    struct guarded to = guarded((call.stride_out << call.log2_n) * BYTES, 3);
+    lay_out(&call, log2_in, call.flags & GX_NTT_REVERSED_IN, call.stride_in, from.at, in, false);
     call.in = from.at;
     call.out = in_place ? from.at : to.at;
     call.scratch = scratch.at;
     run_phases(s->host, &call);
-    lay_out(&call, call.log2_n, call.flags & GX_NTT_REVERSED_OUT, call.out, out, true);
+    lay_out(&call, call.log2_n, call.flags & GX_NTT_REVERSED_OUT, call.stride_out, call.out, out,
+            true);
+    expect_gaps(&call, in_place ? &from : &to);
     if (!in_place) { /* the input is as it was */
         uint64_t *again = gxt_alloc((call.batch << log2_in) * BYTES);
-        lay_out(&call, log2_in, call.flags & GX_NTT_REVERSED_IN, from.at, again, true);
+        lay_out(&call, log2_in, call.flags & GX_NTT_REVERSED_IN, call.stride_in, from.at, again,
+                true);
         assert_memory_equal(again, in, (call.batch << log2_in) * BYTES);
         free(again);
     }
