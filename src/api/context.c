@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening and closing a context, its trace, buffers and registered memory, and the functions that
- * make operands.
+ * Opening and closing a context, its trace, buffers, registered memory and operations.
  */
 #include "api/context.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/float_env.h"
@@ -46,51 +42,63 @@ static void ctx_free(gx_ctx *ctx)
     gx__free(&config.allocator, ctx);
 }
 
+/* A device that is named and missing is found out now, not by the first job. A single one goes by
+ * its own name from here on, which is found without a lock. */
+static gx_status find_devices(gx_ctx *ctx)
+{
+    gx_config *config = &ctx->instance.config;
+    struct gx_error error = {"no memory to open a context"};
+    gx_status s = gx__router_candidates(&ctx->router, &error);
+    char *own = s == GX_OK && ctx->router.named
+                    ? gx__copy_text(&config->allocator, ctx->router.candidate[0]->name)
+                    : NULL;
+    if (s == GX_OK && ctx->router.named && !own)
+        s = GX_ERR_OUT_OF_MEMORY;
+    if (own) {
+        gx__free(&config->allocator, (void *)(uintptr_t)config->device);
+        config->device = own;
+    }
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", error.text);
+}
+
 gx_status gx_open(const gx_config *caller, gx_ctx **out)
 {
     if (!out)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_open: ctx is NULL");
     *out = NULL;
     gx_config config;
-    char message[GX_MESSAGE_BYTES] = "";
-    gx_status s = gx__config_complete(&config, caller, message, sizeof message);
-    gx_path path = GX_PATH_AUTO;
-    if (s == GX_OK && config.path)
-        s = gx__parse_path(config.path, &path, "gx_config.path", message, sizeof message);
-    gx_mode mode = GX_MODE_AUTO;
-    if (s == GX_OK && config.mode)
-        s = gx__parse_mode(config.mode, &mode, "gx_config.mode", message, sizeof message);
-    gx_policy policy = GX_POLICY_AUTO;
-    if (s == GX_OK && config.policy)
-        s = gx__parse_policy(config.policy, &policy, "gx_config.policy", message, sizeof message);
+    struct gx_error error = {""};
+    gx_status s = gx__config_complete(&config, caller, &error);
     const char *trace = config.trace;
-    config.path = config.mode = config.policy = config.trace = NULL; /* parsed; not kept */
+    config.trace = NULL; /* not kept */
     if (s != GX_OK)
-        return gx__fail_line(&config, s, message);
+        return gx__fail_line(&config, s, error.text);
     gx_ctx *ctx = gx__alloc(&config.allocator, sizeof *ctx);
     if (!ctx)
         return gx__fail_line(&config, GX_ERR_OUT_OF_MEMORY, "no memory to open a context");
     ctx->instance.config = config;
-    ctx->path = path;
-    ctx->mode = mode;
+    ctx->path = config.path;
+    ctx->mode = config.mode;
     s = own_strings(&ctx->instance.config);
     if (s == GX_OK) {
-        ctx->instance.queue =
-            gx__queue_open(&ctx->instance, gx__router_run, gx__run_batch, &ctx->router);
+        ctx->instance.queue = gx__queue_open(&ctx->instance, gx__router_run, gx__run_batch,
+                                             &ctx->router, gx__compose_feed);
         s = ctx->instance.queue ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     }
     if (s != GX_OK) {
         ctx_free(ctx);
         return gx__fail_line(&config, s, "no memory to open a context");
     }
-    gx__registered_init(&ctx->registered);
-    gx__outcomes_init(&ctx->outcomes);
+    gx__registered_memory_init(&ctx->registered);
+    gx__arrays_init(&ctx->arrays);
     ctx->instance.registered = &ctx->registered;
     gx__trace_init(&ctx->instance);
-    gx__router_init(&ctx->router, &ctx->instance, policy);
+    gx__router_init(&ctx->router, &ctx->instance, config.policy);
     s = trace && *trace ? gx_trace_start(ctx, trace) : GX_OK;
     if (s == GX_ERR_INVALID) /* another context of the process writes this trace already */
         s = GX_OK;
+    if (s == GX_OK && config.device)
+        s = find_devices(ctx);
     if (s == GX_OK)
         *out = ctx;
     else
@@ -106,9 +114,9 @@ void gx_close(gx_ctx **ctx)
     gx__float_env_default(&caller);
     gx__queue_drain((*ctx)->instance.queue);
     gx__router_close(&(*ctx)->router);
-    gx__registered_close(&(*ctx)->registered);
-    gx__outcomes_close(&(*ctx)->outcomes, &(*ctx)->instance.config.allocator);
-    gx__own_close(&(*ctx)->instance);
+    gx__registered_memory_close(&(*ctx)->registered);
+    gx__arrays_close(&(*ctx)->arrays, &(*ctx)->instance.config.allocator);
+    gx__registered_op_close(&(*ctx)->instance);
     gx__device_stop(&(*ctx)->instance);
     gx__threads_end(&(*ctx)->instance);
     gx__trace_end(&(*ctx)->instance);
@@ -122,20 +130,20 @@ void gx_close(gx_ctx **ctx)
 
 gx_status gx_trace_start(gx_ctx *ctx, const char *path)
 {
-    char message[GX_MESSAGE_BYTES];
+    struct gx_error error;
     if (!ctx || !path)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_trace_start: ctx and path must not be NULL");
-    gx_status s = gx__trace_start(&ctx->instance, path, message, sizeof message);
-    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", message);
+    gx_status s = gx__trace_start(&ctx->instance, path, &error);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", error.text);
 }
 
 gx_status gx_trace_stop(gx_ctx *ctx)
 {
-    char message[GX_MESSAGE_BYTES];
+    struct gx_error error;
     if (!ctx)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_trace_stop: ctx is NULL");
-    gx_status s = gx__trace_stop(&ctx->instance, message, sizeof message);
-    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", message);
+    gx_status s = gx__trace_stop(&ctx->instance, &error);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "%s", error.text);
 }
 
 /* ---- buffers ---- */
@@ -168,14 +176,13 @@ gx_status gx_buf_create(gx_ctx *ctx, const char *device, size_t bytes, uint32_t 
         return gx__fail(&ctx->instance, GX_ERR_INVALID,
                         "buffer of %zu bytes: flags 0x%x has unknown bits", bytes, flags);
     struct gx_engine *engine;
-    char message[GX_MESSAGE_BYTES] = "";
+    struct gx_error error = {""};
     if (!device && ctx->router.named)
         device = ctx->instance.config.device;
-    gx_status s = device
-                      ? gx__slot_open(&ctx->router.slots, device, &engine, message, sizeof message)
-                      : gx__router_buffer_engine(&ctx->router, &engine, message, sizeof message);
+    gx_status s = device ? gx__slot_open(&ctx->router.slots, device, &engine, &error)
+                         : gx__router_buffer_engine(&ctx->router, &engine, &error);
     if (s != GX_OK)
-        return gx__fail(&ctx->instance, s, "buffer of %zu bytes: %s", bytes, message);
+        return gx__fail(&ctx->instance, s, "buffer of %zu bytes: %s", bytes, error.text);
     s = create_in_turn(engine, bytes, flags, buf);
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "buffer of %zu bytes on '%s': %s", bytes,
@@ -193,19 +200,19 @@ gx_status gx_buf_from_cuda(gx_ctx *ctx, const char *device, uint64_t address, si
     if (!ctx)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_from_cuda: ctx is NULL");
     struct gx_engine *engine;
-    char message[GX_MESSAGE_BYTES] = "";
+    struct gx_error error = {""};
     if (!device && ctx->router.named)
         device = ctx->instance.config.device;
     if (!device)
         return gx__fail(&ctx->instance, GX_ERR_INVALID,
                         "buffer of CUDA memory: name the device that has the memory");
-    gx_status s = gx__slot_open(&ctx->router.slots, device, &engine, message, sizeof message);
+    gx_status s = gx__slot_open(&ctx->router.slots, device, &engine, &error);
     if (s != GX_OK)
-        return gx__fail(&ctx->instance, s, "buffer of CUDA memory: %s", message);
-    s = gx__buf_wrap(engine, address, bytes, buf, message, sizeof message);
+        return gx__fail(&ctx->instance, s, "buffer of CUDA memory: %s", error.text);
+    s = gx__buf_wrap(engine, address, bytes, buf, &error);
     if (s != GX_OK)
         gx__fail(&ctx->instance, s, "buffer of %zu bytes of CUDA memory on '%s': %s", bytes,
-                 engine->device.info.name, message);
+                 engine->device.info.name, error.text);
     gx__engine_release(engine); /* the buffer is a user of its own */
     return s;
 }
@@ -233,62 +240,26 @@ gx_status gx_host_unregister(gx_ctx *ctx, void *memory)
 
 /* ---- registered operations ---- */
 
-gx_status gx_op_register(gx_ctx *ctx, const gx_op_desc *desc, gx_op *op)
+gx_status gx_op_register(gx_ctx *ctx, const gx_kernel_params *desc, gx_op *op)
 {
-    char message[GX_MESSAGE_BYTES];
+    struct gx_error error;
     if (!op)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: op is NULL");
     *op = 0;
     if (!ctx || !desc)
-        return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: ctx and desc must not be NULL");
-    gx_status s = gx__own_register(&ctx->instance, desc, op, message, sizeof message);
-    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "gx_op_register: %s", message);
+        return gx__fail(NULL, GX_ERR_INVALID, "gx_op_register: ctx and params must not be NULL");
+    gx_status s = gx__registered_op_add(&ctx->instance, desc, op, &error);
+    return s == GX_OK ? s : gx__fail(&ctx->instance, s, "gx_op_register: %s", error.text);
 }
 
 gx_status gx_op_unregister(gx_ctx *ctx, gx_op op)
 {
     if (!ctx)
         return gx__fail(NULL, GX_ERR_INVALID, "gx_op_unregister: ctx is NULL");
-    if (!gx__own_end(&ctx->instance, op))
+    if (!gx__registered_op_end(&ctx->instance, op))
         return gx__fail(&ctx->instance, GX_ERR_INVALID,
                         "gx_op_unregister: this context has no operation %u", op);
     gx__router_forget(&ctx->router, op);
-    gx__own_free(op);
+    gx__registered_op_free(op);
     return GX_OK;
-}
-
-/* ---- operands ---- */
-
-gx_operand gx_host(const void *elements)
-{
-    return (gx_operand){.host = (void *)(uintptr_t)elements}; /* jobs never write an input */
-}
-
-gx_operand gx_host_broadcast(const void *element)
-{
-    return (gx_operand){.host = (void *)(uintptr_t)element, .broadcast = 1};
-}
-
-gx_operand gx_dev(gx_buf *buf, size_t offset)
-{
-    return (gx_operand){.buf = buf, .offset = offset};
-}
-
-gx_operand gx_dev_broadcast(gx_buf *buf, size_t offset)
-{
-    return (gx_operand){.buf = buf, .offset = offset, .broadcast = 1};
-}
-
-size_t gx_operand_bytes(const gx_job *job, char operand)
-{
-    static const char names[GX_OPERANDS] = {
-        [GX_OUT] = 'o', [GX_A] = 'a', [GX_B] = 'b', [GX_C] = 'c'};
-    if (!job || !gx_op_exists(job->op, job->field) ||
-        job->n > SIZE_MAX / 2 / gx__operand_element(job, GX_A) ||
-        job->n > SIZE_MAX / 2 / GX_OP_ELEMENT_BYTES)
-        return 0;
-    for (int i = 0; i < GX_OPERANDS; i++)
-        if (names[i] == operand)
-            return gx__operand_bytes(job, i);
-    return 0;
 }

@@ -7,15 +7,16 @@
 #define GX_API_CONTEXT_H
 
 #include "base/abi.h"
+#include "base/arrays.h"
 #include "exec/outcome.h"
-#include "exec/registered.h"
+#include "exec/registered_memory.h"
 #include "route/route.h"
 
 struct gx_ctx {
     struct gx_instance instance;
     struct gx_router router;
-    struct gx_registered registered;
-    struct gx_outcome_pool outcomes;
+    struct gx_registered_memory registered;
+    struct gx_arrays arrays; /* of tasks and outcomes */
     gx_path path;
     gx_mode mode;
 };
@@ -25,10 +26,17 @@ struct gx_ctx {
 /* Statistics of all device slots; `stats` and `count` as in gx_devices. */
 void gx__device_stats(struct gx_router *router, gx_device_statistics *stats, size_t *count);
 
+/* ---- model.c ---- */
+
+/* The rows of all models, of devices that may be chosen, too; `rows` and `count` as in
+ * gx_devices. */
+gx_status gx__model(gx_ctx *ctx, struct gx_model_row *rows, size_t *count);
+
 /* ---- metrics.c ---- */
 
-/* gx_metrics_prometheus, from the result of gx_stats. */
-void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
+/* gx_metrics_prometheus, from the result of gx__stats. */
+struct gx_statistics;
+void gx__metrics_text(struct gx_router *router, const struct gx_statistics *stats, char *text,
                       size_t *size);
 
 #endif

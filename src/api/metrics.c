@@ -5,10 +5,10 @@
  * output.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include "api/context.h"
+#include "api/counters.h"
+#include "api/writer.h"
 #include "base/names.h"
 
 /* The size of the smallest bucket of pooled memory (GX_BUCKETS). */
@@ -18,7 +18,7 @@ enum kind { COUNTER, GAUGE, HISTOGRAM };
 static const char *const kind_names[] = {"counter", "gauge", "histogram"};
 
 enum source {
-    CONTEXT,      /* the member of gx_statistics at `offset` */
+    CONTEXT,      /* the member of struct gx_statistics at `offset` */
     CONTEXT_NS,   /* the same, from nanoseconds to seconds */
     DEVICE,       /* the member of gx_device_statistics, for each device */
     DEVICE_NS,    /* the same, from nanoseconds to seconds */
@@ -26,7 +26,7 @@ enum source {
     DEVICE_INFO,  /* always 1 */
     TALLY,        /* the member of gx_tally, for each device, operation and field */
     TALLY_TIMES,  /* a histogram of gx_tally */
-    BUCKETS,      /* gx_statistics.buckets */
+    BUCKETS,      /* struct gx_statistics.buckets */
     VERSION       /* always 1 */
 };
 
@@ -39,7 +39,7 @@ struct metric {
     const char *label; /* `result="hit"` */
 };
 
-#define OF_CONTEXT(member) offsetof(gx_statistics, member)
+#define OF_CONTEXT(member) offsetof(struct gx_statistics, member)
 #define OF_DEVICE(member)  offsetof(gx_device_statistics, member)
 #define OF_TALLY(member)   offsetof(struct gx_tally, member)
 
@@ -78,6 +78,13 @@ static const struct metric metrics[] = {
      COUNTER, CONTEXT_NS, OF_CONTEXT(record_ns), NULL},
     {"gpuexec_submit_seconds_total", "Time spent in submit calls.", COUNTER, CONTEXT_NS,
      OF_CONTEXT(submit_ns), NULL},
+    {"gpuexec_open_seconds_total", "Time spent looking for devices and opening them.", COUNTER,
+     CONTEXT_NS, OF_CONTEXT(open_ns), NULL},
+    {"gpuexec_compile_seconds_total",
+     "Time spent compiling kernels for open devices, or loading them.", COUNTER, CONTEXT_NS,
+     OF_CONTEXT(compile_ns), NULL},
+    {"gpuexec_tables_seconds_total", "Time spent making tables on devices: roots of unity, points.",
+     COUNTER, CONTEXT_NS, OF_CONTEXT(tables_ns), NULL},
     {"gpuexec_tickets_submitted_total", "Tickets submitted.", COUNTER, CONTEXT,
      OF_CONTEXT(tickets_submitted), NULL},
     {"gpuexec_tickets_done_total", "Tickets that are done, successfully or not.", COUNTER, CONTEXT,
@@ -137,39 +144,12 @@ static const struct metric metrics[] = {
      DEVICE, OF_DEVICE(readmissions), NULL},
 };
 
-/* Output that may not fit; `used` is the length it needs. */
-struct writer {
-    char *text;
-    size_t room, used;
-};
-
-GX_PRINTF(2, 3) static void put(struct writer *w, const char *format, ...)
-{
-    va_list args;
-    size_t at = w->used < w->room ? w->used : w->room;
-    va_start(args, format);
-    int length = vsnprintf(w->text ? w->text + at : NULL, w->room - at, format, args);
-    va_end(args);
-    w->used += length > 0 ? (size_t)length : 0;
-}
-
-/* Writes the value of a label. */
-static void put_escaped(struct writer *w, const char *value)
-{
-    for (; *value; value++) {
-        if (*value == '\n')
-            put(w, "\\n");
-        else
-            put(w, *value == '\\' || *value == '"' ? "\\%c" : "%c", *value);
-    }
-}
-
-static void put_value(struct writer *w, uint64_t value, int nanoseconds)
+static void put_value(struct gx_writer *w, uint64_t value, int nanoseconds)
 {
     if (nanoseconds) /* as integers: a double is not exact enough for years in ns */
-        put(w, " %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000u, value % 1000000000u);
+        gx__put(w, " %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000u, value % 1000000000u);
     else
-        put(w, " %" PRIu64 "\n", value);
+        gx__put(w, " %" PRIu64 "\n", value);
 }
 
 static uint64_t number_at(const void *statistics, size_t offset)
@@ -180,51 +160,51 @@ static uint64_t number_at(const void *statistics, size_t offset)
 /* A snapshot of the statistics. */
 struct numbers {
     const struct gx_router *router;
-    const gx_statistics *context;
+    const struct gx_statistics *context;
     gx_device_statistics devices[GX_DEVICE_SLOTS_MAX];
     size_t count;
 };
 
 /* ---- of the context ---- */
 
-static void put_buckets(struct writer *w, const char *name, const struct numbers *n)
+static void put_buckets(struct gx_writer *w, const char *name, const struct numbers *n)
 {
     for (size_t i = 0; i < GX_BUCKETS; i++) {
         if (i + 1 < GX_BUCKETS)
-            put(w, "%s{bytes=\"%" PRIu64 "\"}", name, SMALLEST_BUCKET << i);
+            gx__put(w, "%s{bytes=\"%" PRIu64 "\"}", name, SMALLEST_BUCKET << i);
         else
-            put(w, "%s{bytes=\"+Inf\"}", name);
+            gx__put(w, "%s{bytes=\"+Inf\"}", name);
         put_value(w, n->context->buckets[i], 0);
     }
 }
 
-static void put_context(struct writer *w, const char *name, const struct metric *m,
+static void put_context(struct gx_writer *w, const char *name, const struct metric *m,
                         const struct numbers *n)
 {
-    put(w, m->label ? "%s{%s}" : "%s", name, m->label);
+    gx__put(w, m->label ? "%s{%s}" : "%s", name, m->label);
     put_value(w, number_at(n->context, m->offset), m->source == CONTEXT_NS);
 }
 
 /* ---- of a device ---- */
 
-static void put_device_label(struct writer *w, const char *name, const char *device)
+static void put_device_label(struct gx_writer *w, const char *name, const char *device)
 {
-    put(w, "%s{device=\"", name);
-    put_escaped(w, device);
-    put(w, "\"");
+    gx__put(w, "%s{device=\"", name);
+    gx__put_escaped(w, device);
+    gx__put(w, "\"");
 }
 
-static void put_states(struct writer *w, const char *name, const gx_device_statistics *d)
+static void put_states(struct gx_writer *w, const char *name, const gx_device_statistics *d)
 {
     for (gx_health h = 0; h < GX_HEALTHS; h++) {
         put_device_label(w, name, d->device);
-        put(w, ",state=\"%s\"}", gx_health_name(h));
+        gx__put(w, ",state=\"%s\"}", gx_health_name(h));
         put_value(w, d->health == h, 0);
     }
 }
 
 /* The slot of a wrapping device has no information: it is in the engine. */
-static void put_info(struct writer *w, const char *name, struct gx_device_slot *slot)
+static void put_info(struct gx_writer *w, const char *name, struct gx_device_slot *slot)
 {
     gx_device_info info = slot->info;
     struct gx_engine *engine = gx__slot_enter(slot);
@@ -235,17 +215,17 @@ static void put_info(struct writer *w, const char *name, struct gx_device_slot *
     if (!info.kind)
         return;
     put_device_label(w, name, slot->name);
-    put(w, ",kind=\"%s\",description=\"", gx_device_kind_name(info.kind));
-    put_escaped(w, info.description);
-    put(w, "\"}");
+    gx__put(w, ",kind=\"%s\",description=\"", gx_device_kind_name(info.kind));
+    gx__put_escaped(w, info.description);
+    gx__put(w, "\"}");
     put_value(w, 1, 0);
 }
 
-static void put_device(struct writer *w, const char *name, const struct metric *m,
+static void put_device(struct gx_writer *w, const char *name, const struct metric *m,
                        const gx_device_statistics *d)
 {
     put_device_label(w, name, d->device);
-    put(w, "}");
+    gx__put(w, "}");
     put_value(w, number_at(d, m->offset), m->source == DEVICE_NS);
 }
 
@@ -258,26 +238,26 @@ struct kind_of_job {
 };
 
 /* Leaves the braces open, so that more labels can follow. */
-static void put_job_labels(struct writer *w, const char *name, const char *suffix,
+static void put_job_labels(struct gx_writer *w, const char *name, const char *suffix,
                            const struct kind_of_job *k)
 {
-    put(w, "%s", name);
+    gx__put(w, "%s", name);
     put_device_label(w, suffix, k->device);
-    put(w, ",op=\"%s\",field=\"%s\"", gx_op_get_info(k->op)->name,
-        k->field ? gx_field_get_info(k->field)->name : "");
+    gx__put(w, ",op=\"%s\",field=\"%s\"", gx_op_get_info(k->op)->name,
+            k->field ? gx_field_get_info(k->field)->name : "");
 }
 
 /* Writes the bound of a bucket, such as "0.00002". */
-static void put_bound(struct writer *w, uint64_t ns)
+static void put_bound(struct gx_writer *w, uint64_t ns)
 {
     char digits[16];
     int length = snprintf(digits, sizeof digits, "%09" PRIu64, ns % 1000000000u);
     while (length && digits[length - 1] == '0')
         length--;
-    put(w, ",le=\"%" PRIu64 "%s%.*s\"}", ns / 1000000000u, length ? "." : "", length, digits);
+    gx__put(w, ",le=\"%" PRIu64 "%s%.*s\"}", ns / 1000000000u, length ? "." : "", length, digits);
 }
 
-static void put_histogram(struct writer *w, const char *name, const struct kind_of_job *k,
+static void put_histogram(struct gx_writer *w, const char *name, const struct kind_of_job *k,
                           const struct gx_histogram *h)
 {
     uint64_t sum_ns = h->sum_ns, count = 0;
@@ -289,51 +269,54 @@ static void put_histogram(struct writer *w, const char *name, const struct kind_
         if (i + 1 < GX_TALLY_BUCKETS)
             put_bound(w, gx__tally_bounds[i]);
         else
-            put(w, ",le=\"+Inf\"}");
+            gx__put(w, ",le=\"+Inf\"}");
         put_value(w, count, 0);
     }
     put_job_labels(w, name, "_sum", k);
-    put(w, "}");
+    gx__put(w, "}");
     put_value(w, sum_ns, 1);
     put_job_labels(w, name, "_count", k);
-    put(w, "}");
+    gx__put(w, "}");
     put_value(w, count, 0);
 }
 
-static void put_tally(struct writer *w, const char *name, const struct metric *m,
+static void put_tally(struct gx_writer *w, const char *name, const struct metric *m,
                       const struct gx_device_slot *slot, gx_op op, gx_field field)
 {
-    const struct gx_tally *t = &slot->work.tally[gx__op_pair(op, field)];
+    const struct gx_tally *t =
+        gx__kind_find(&slot->work.tallies.of, &(struct gx_kind){.op = op, .field = field});
+    if (!t)
+        return;
     const char *at = (const char *)t + m->offset;
     struct kind_of_job k = {slot->name, op, field};
     if (m->source == TALLY_TIMES) {
         put_histogram(w, name, &k, (const struct gx_histogram *)(const void *)at);
     } else if (gx__histogram_count(&t->took)) {
         put_job_labels(w, name, "", &k);
-        put(w, "}");
+        gx__put(w, "}");
         put_value(w, *(const _Atomic uint64_t *)(const void *)at, 0);
     }
 }
 
 /* A registered operation must not go while its name is written. */
-static void put_tallies(struct writer *w, const char *name, const struct metric *m,
+static void put_tallies(struct gx_writer *w, const char *name, const struct metric *m,
                         const struct numbers *n, const struct gx_device_slot *slot)
 {
     for (gx_op op = 1; op < GX_OP_END; op++)
         for (gx_field field = 1; field < GX_FIELD_END; field++)
             put_tally(w, name, m, slot, op, field);
-    for (size_t i = 0; i < GX_OWN_OPS; i++) {
-        gx_op op = atomic_load(&gx__own_ops[i].op);
-        if (!op || !gx__own_enter(n->router->slots.instance, op))
+    for (size_t i = 0; i < GX_REGISTERED_OPS; i++) {
+        gx_op op = atomic_load(&gx__registered_ops[i].op);
+        if (!op || !gx__registered_op_enter(n->router->slots.instance, op))
             continue;
         put_tally(w, name, m, slot, op, 0);
-        gx__own_leave(op);
+        gx__registered_op_leave(op);
     }
 }
 
 /* ---- all metrics ---- */
 
-static void put_of_device(struct writer *w, const char *name, const struct metric *m,
+static void put_of_device(struct gx_writer *w, const char *name, const struct metric *m,
                           const struct numbers *n, size_t i)
 {
     struct gx_device_slot *slot = n->router->slots.slot[i];
@@ -354,7 +337,7 @@ static void put_of_device(struct writer *w, const char *name, const struct metri
     }
 }
 
-static void put_samples(struct writer *w, const char *name, const struct metric *m,
+static void put_samples(struct gx_writer *w, const char *name, const struct metric *m,
                         const struct numbers *n)
 {
     switch (m->source) {
@@ -366,7 +349,7 @@ static void put_samples(struct writer *w, const char *name, const struct metric 
         put_buckets(w, name, n);
         break;
     case VERSION:
-        put(w, "%s{version=\"%s\"}", name, gx_version());
+        gx__put(w, "%s{version=\"%s\"}", name, gx_version());
         put_value(w, 1, 0);
         break;
     default:
@@ -376,23 +359,21 @@ static void put_samples(struct writer *w, const char *name, const struct metric 
     }
 }
 
-void gx__metrics_text(struct gx_router *router, const gx_statistics *stats, char *text,
+void gx__metrics_text(struct gx_router *router, const struct gx_statistics *stats, char *text,
                       size_t *size)
 {
     struct numbers n = {.router = router, .context = stats, .count = GX_DEVICE_SLOTS_MAX};
     gx__device_stats(router, n.devices, &n.count);
 
-    struct writer w = {.text = text, .room = text ? *size : 0};
+    struct gx_writer w = {.text = text, .room = text ? *size : 0};
     const char *name = NULL;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
         const struct metric *m = &metrics[i];
         if (m->name) {
             name = m->name;
-            put(&w, "# HELP %s %s\n# TYPE %s %s\n", name, m->help, name, kind_names[m->kind]);
+            gx__put(&w, "# HELP %s %s\n# TYPE %s %s\n", name, m->help, name, kind_names[m->kind]);
         }
         put_samples(&w, name, m, &n);
     }
-    if (w.room && w.used >= w.room)
-        text[0] = 0;
-    *size = w.used + 1;
+    gx__put_end(&w, size);
 }

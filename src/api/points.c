@@ -4,7 +4,6 @@
  */
 #include "op/points.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/context.h"
@@ -28,14 +27,14 @@ static bool is_xy(gx_point_form form)
 }
 
 /* Bytes from the first point to the end of the last; 0 for none. */
-static size_t span_of(const gx_points_desc *desc)
+static size_t span_of(const gx_points_params *desc)
 {
     size_t one =
         desc->flag_offset ? desc->flag_offset + 1 : gx_point_bytes(desc->curve, desc->form);
     return desc->count ? (desc->count - 1) * desc->stride + one : 0;
 }
 
-static const char *check_memory(const gx_points_desc *desc)
+static const char *check_memory(const gx_points_params *desc)
 {
     const gx_buf *buf = desc->buf;
     if (desc->points && buf)
@@ -50,7 +49,7 @@ static const char *check_memory(const gx_points_desc *desc)
 }
 
 /* Sets the stride if it is 0. NULL: the description is right. */
-static const char *check_desc(const gx_ctx *ctx, gx_points_desc *desc)
+static const char *check_desc(const gx_ctx *ctx, gx_points_params *desc)
 {
     if (!gx_curve_get_info(desc->curve))
         return "curve is not a curve";
@@ -79,9 +78,8 @@ static const char *check_desc(const gx_ctx *ctx, gx_points_desc *desc)
 }
 
 /* Points in a buffer are read into *memory first. */
-static gx_status find_source(gx_ctx *ctx, const gx_points_desc *desc,
-                             struct gx_points_source *source, char **memory, char *message,
-                             size_t size)
+static gx_status find_source(gx_ctx *ctx, const gx_points_params *desc,
+                             struct gx_points_source *source, char **memory, struct gx_error *error)
 {
     *source = (struct gx_points_source){.form = desc->form,
                                         .check = desc->check,
@@ -91,13 +89,13 @@ static gx_status find_source(gx_ctx *ctx, const gx_points_desc *desc,
     if (!desc->buf || !desc->count)
         return GX_OK;
     *memory = gx__alloc(&ctx->instance.config.allocator, span_of(desc));
-    snprintf(message, size, "no memory");
+    gx__explain(error, "no memory");
     if (!*memory)
         return GX_ERR_OUT_OF_MEMORY;
     source->points = *memory;
     gx_status s = gx_buf_read(desc->buf, desc->offset, *memory, span_of(desc));
     if (s != GX_OK)
-        snprintf(message, size, "%.200s", gx_last_message());
+        gx__explain(error, "%.200s", gx_last_message());
     return s;
 }
 
@@ -109,14 +107,14 @@ static void free_points(gx_ctx *ctx, struct gx_points *points)
 }
 
 /* The points are in memory of their own; on failure, half made, they are freed by the caller. */
-static gx_status make(gx_ctx *ctx, const gx_points_desc *desc, struct gx_points **points,
-                      uint64_t *bad, char *message, size_t size)
+static gx_status make(gx_ctx *ctx, const gx_points_params *desc, struct gx_points **points,
+                      uint64_t *bad, struct gx_error *error)
 {
     const gx_allocator *allocator = &ctx->instance.config.allocator;
     struct gx_points_source source;
     char *memory = NULL;
     struct gx_points *made = *points = gx__alloc(allocator, sizeof *made);
-    snprintf(message, size, "no memory");
+    gx__explain(error, "no memory");
     if (!made)
         return GX_ERR_OUT_OF_MEMORY;
     *made = (struct gx_points){.instance = &ctx->instance,
@@ -130,34 +128,34 @@ static gx_status make(gx_ctx *ctx, const gx_points_desc *desc, struct gx_points 
     made->xy = gx__alloc(allocator, desc->count * made->curve->info.affine_bytes);
     if (!made->xy)
         return GX_ERR_OUT_OF_MEMORY;
-    gx_status s = find_source(ctx, desc, &source, &memory, message, size);
+    gx_status s = find_source(ctx, desc, &source, &memory, error);
     if (s == GX_OK)
-        s = gx__points_take(made, &source, bad, message, size);
+        s = gx__points_take(made, &source, bad, error);
     gx__free(allocator, memory);
     return s;
 }
 
-gx_status gx_points_create(gx_ctx *ctx, const gx_points_desc *caller, gx_points **points,
+gx_status gx_points_create(gx_ctx *ctx, const gx_points_params *caller, gx_points **points,
                            uint64_t *bad_index)
 {
     static const char call[] = "gx_points_create";
-    char message[GX_MESSAGE_BYTES] = "";
+    struct gx_error error = {""};
     uint64_t bad = UINT64_MAX;
-    gx_points_desc desc;
+    gx_points_params desc;
     if (bad_index)
         *bad_index = bad;
     if (!points)
         return fail(ctx, GX_ERR_INVALID, call, "points is NULL");
     *points = NULL;
     if (!ctx || !caller)
-        return fail(ctx, GX_ERR_INVALID, call, "ctx and desc must not be NULL");
-    gx_status s = gx__take_in(&gx__points_desc_layout, &desc, caller, message, sizeof message);
+        return fail(ctx, GX_ERR_INVALID, call, "ctx and params must not be NULL");
+    gx_status s = gx__take_in(&gx__points_params_layout, &desc, caller, &error);
     if (s != GX_OK)
-        return fail(ctx, s, call, message);
+        return fail(ctx, s, call, error.text);
     const char *why = check_desc(ctx, &desc);
     if (why)
         return fail(ctx, GX_ERR_INVALID, call, why);
-    s = make(ctx, &desc, points, &bad, message, sizeof message);
+    s = make(ctx, &desc, points, &bad, &error);
     if (s == GX_OK) {
         atomic_fetch_or(&ctx->instance.curves, 1u << desc.curve);
         return s;
@@ -166,7 +164,7 @@ gx_status gx_points_create(gx_ctx *ctx, const gx_points_desc *caller, gx_points 
     *points = NULL;
     if (bad_index)
         *bad_index = bad;
-    return fail(ctx, s, call, message);
+    return fail(ctx, s, call, error.text);
 }
 
 void gx_points_destroy(gx_points **points)
@@ -207,7 +205,19 @@ gx_status gx_points_read(const gx_points *points, size_t first, size_t count, gx
 
 /* ---- multiples of one point ---- */
 
-static const char *check_multiply(const gx_multiply_desc *desc)
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    uintptr_t from = (uintptr_t)a, other = (uintptr_t)b;
+    return from < other ? other - from < a_bytes : from - other < b_bytes;
+}
+
+static bool results_overlap(const gx_multiply_params *desc)
+{
+    return desc->count && overlap(desc->scalars, desc->count * GX_SCALAR_BYTES, desc->out,
+                                  desc->count * gx_point_bytes(desc->curve, desc->form));
+}
+
+static const char *check_multiply(const gx_multiply_params *desc)
 {
     if (!gx_curve_get_info(desc->curve))
         return "curve is not a curve";
@@ -225,7 +235,7 @@ static const char *check_multiply(const gx_multiply_desc *desc)
     return NULL;
 }
 
-static gx_status take_base(const gx_multiply_desc *desc, uint64_t *xy, char *message, size_t size)
+static gx_status take_base(const gx_multiply_params *desc, uint64_t *xy, struct gx_error *error)
 {
     const struct gx_curve_row *curve = gx__curve(desc->curve);
     const char *why = "";
@@ -235,39 +245,42 @@ static gx_status take_base(const gx_multiply_desc *desc, uint64_t *xy, char *mes
         s = gx__point_decode(curve, desc->base_form, desc->base, NULL, xy, &why);
     if (s == GX_OK && desc->base)
         s = gx__point_check(curve, GX_CHECK_CURVE, xy, &why);
-    snprintf(message, size, "base: %s", why);
+    gx__explain(error, "base: %s", why);
     return s;
 }
 
-static gx_status check_scalars(const gx_multiply_desc *desc, char *message, size_t size)
+static gx_status check_scalars(const gx_multiply_params *desc, struct gx_error *error)
 {
     size_t bad =
         desc->scalar_form == GX_SCALAR_MONT
             ? gx__first_bad(gx__curve(desc->curve)->scalar, desc->scalars, desc->count, false)
             : GX_NONE_BAD;
-    snprintf(message, size, "scalar %zu is not below the modulus", bad);
+    gx__explain(error, "scalar %zu is not below the modulus", bad);
     return bad == GX_NONE_BAD ? GX_OK : GX_ERR_NOT_CANONICAL;
 }
 
-gx_status gx_points_multiply(gx_ctx *ctx, const gx_multiply_desc *caller)
+gx_status gx_points_multiply(gx_ctx *ctx, const gx_multiply_params *caller)
 {
     static const char call[] = "gx_points_multiply";
-    char message[GX_MESSAGE_BYTES] = "";
+    struct gx_error error = {""};
     uint64_t base[2 * GX_COORD_LIMBS];
-    gx_multiply_desc desc;
+    gx_multiply_params desc;
     if (!ctx || !caller)
-        return fail(ctx, GX_ERR_INVALID, call, "ctx and desc must not be NULL");
-    gx_status s = gx__take_in(&gx__multiply_desc_layout, &desc, caller, message, sizeof message);
+        return fail(ctx, GX_ERR_INVALID, call, "ctx and params must not be NULL");
+    gx_status s = gx__take_in(&gx__multiply_params_layout, &desc, caller, &error);
     if (s != GX_OK)
-        return fail(ctx, s, call, message);
+        return fail(ctx, s, call, error.text);
     const char *why = check_multiply(&desc);
     if (why)
         return fail(ctx, GX_ERR_INVALID, call, why);
-    s = take_base(&desc, base, message, sizeof message);
+    if (results_overlap(&desc))
+        return fail(ctx, GX_ERR_OVERLAP, call,
+                    "out overlaps the scalars: give it memory of its own");
+    s = take_base(&desc, base, &error);
     if (s == GX_OK)
-        s = check_scalars(&desc, message, sizeof message);
+        s = check_scalars(&desc, &error);
     if (s != GX_OK)
-        return fail(ctx, s, call, message);
+        return fail(ctx, s, call, error.text);
     s = desc.count ? gx__points_multiply(&ctx->instance, &desc, base) : GX_OK;
     return s == GX_OK ? s : fail(ctx, s, call, "no memory");
 }

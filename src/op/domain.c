@@ -4,23 +4,10 @@
  */
 #include "op/domain.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/abi.h"
 #include "field/host.h"
 #include "field/scalar.h"
-
-GX_PRINTF(4, 5)
-static gx_status refuse(gx_status status, char *message, size_t size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, size, format, args);
-    va_end(args);
-    return status;
-}
 
 /* generator^((p - 1) / 2^two_adicity) */
 static void default_root(const struct gx_prime *prime, uint64_t *root)
@@ -65,7 +52,7 @@ static bool take_element(const struct gx_prime *prime, uint64_t *to, const void 
     return gx__first_bad(prime, to, 1, false) == GX_NONE_BAD;
 }
 
-static gx_status set_root(struct gx_domain *d, const void *root, char *message, size_t size)
+static gx_status set_root(struct gx_domain *d, const void *root, struct gx_error *error)
 {
     if (!root) {
         default_root(d->prime, d->root);
@@ -73,23 +60,23 @@ static gx_status set_root(struct gx_domain *d, const void *root, char *message, 
         return GX_OK;
     }
     if (!take_element(d->prime, d->root, root))
-        return refuse(GX_ERR_NOT_CANONICAL, message, size, "root is not below the modulus");
+        return gx__refuse(error, GX_ERR_NOT_CANONICAL, "root is not below the modulus");
     if (!has_order(d->prime, d->root, d->log2_size))
-        return refuse(GX_ERR_INVALID, message, size,
-                      "root does not have order 2^%u: it must generate all of the domain, in "
-                      "Montgomery form",
-                      d->log2_size);
+        return gx__refuse(error, GX_ERR_INVALID,
+                          "root does not have order 2^%u: it must generate all of the domain, in "
+                          "Montgomery form",
+                          d->log2_size);
     return GX_OK;
 }
 
-static gx_status set_shift(struct gx_domain *d, const void *shift, char *message, size_t size)
+static gx_status set_shift(struct gx_domain *d, const void *shift, struct gx_error *error)
 {
     if (!shift)
         gx__int_one(d->prime, d->shift, d->prime->generator);
     else if (!take_element(d->prime, d->shift, shift))
-        return refuse(GX_ERR_NOT_CANONICAL, message, size, "shift is not below the modulus");
+        return gx__refuse(error, GX_ERR_NOT_CANONICAL, "shift is not below the modulus");
     if (gx__is_zero_one(d->prime, d->shift))
-        return refuse(GX_ERR_INVALID, message, size, "shift is 0: a coset needs an invertible one");
+        return gx__refuse(error, GX_ERR_INVALID, "shift is 0: a coset needs an invertible one");
     gx__invert_one(d->prime, d->inverse_shift, d->shift);
     return GX_OK;
 }
@@ -101,29 +88,13 @@ uint64_t gx__table_id(void)
 }
 
 gx_status gx__domain_set(struct gx_domain *domain, struct gx_instance *instance,
-                         const gx_domain_desc *caller, char *message, size_t size)
+                         const struct gx_prime *prime, uint32_t log2_size, const void *root,
+                         const void *shift, struct gx_error *error)
 {
-    gx_domain_desc desc;
-    gx_status s = gx__take_in(&gx__domain_desc_layout, &desc, caller, message, size);
-    if (s != GX_OK)
-        return s;
-    const gx_field_info *info = gx_field_get_info(desc.field);
-    if (!info)
-        return refuse(GX_ERR_INVALID, message, size, "field is %u, which is not a field",
-                      desc.field);
-    if (!info->two_adicity)
-        return refuse(GX_ERR_UNSUPPORTED, message, size,
-                      "%s has no transforms: use bls12-381-fr or bn254-fr", info->name);
-    if (desc.log2_size > info->two_adicity)
-        return refuse(GX_ERR_INVALID, message, size,
-                      "log2_size is %u: %s has roots of unity up to order 2^%u", desc.log2_size,
-                      info->name, info->two_adicity);
-    *domain = (struct gx_domain){.instance = instance,
-                                 .id = gx__table_id(),
-                                 .prime = gx__prime(desc.field),
-                                 .log2_size = desc.log2_size};
-    s = set_root(domain, desc.root, message, size);
-    return s == GX_OK ? set_shift(domain, desc.shift, message, size) : s;
+    *domain = (struct gx_domain){
+        .instance = instance, .id = gx__table_id(), .prime = prime, .log2_size = log2_size};
+    gx_status s = set_root(domain, root, error);
+    return s == GX_OK ? set_shift(domain, shift, error) : s;
 }
 
 void gx__domain_root(const struct gx_domain *domain, uint32_t log2_n, uint64_t *root)

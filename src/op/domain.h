@@ -6,6 +6,7 @@
 #ifndef GX_OP_DOMAIN_H
 #define GX_OP_DOMAIN_H
 
+#include "base/error.h"
 #include "base/instance.h"
 #include "field/field.h"
 
@@ -22,9 +23,11 @@ struct gx_domain {
     uint64_t shift[GX_LIMBS_MAX], inverse_shift[GX_LIMBS_MAX];
 };
 
-/* Fills *domain. GX_ERR_INVALID or GX_ERR_UNSUPPORTED and a message if the description is wrong. */
+/* Fills *domain; root and shift as in gx_domain_params, and log2_size is at most the prime's
+ * two_adicity. GX_ERR_INVALID or GX_ERR_NOT_CANONICAL and a message if one of them is wrong. */
 gx_status gx__domain_set(struct gx_domain *domain, struct gx_instance *instance,
-                         const gx_domain_desc *desc, char *message, size_t message_size);
+                         const struct gx_prime *prime, uint32_t log2_size, const void *root,
+                         const void *shift, struct gx_error *error);
 
 /* The root of order 2^log2_n, log2_n <= log2_size. */
 void gx__domain_root(const struct gx_domain *domain, uint32_t log2_n, uint64_t *root);

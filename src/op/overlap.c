@@ -7,9 +7,9 @@
 
 /* False if the job has no such operand, or the operand begins where the output does: the extent of
  * the output covers it. */
-static bool find(const gx_job *job, int which, struct gx_extent *e)
+static bool find(const struct gx_task *job, int which, struct gx_extent *e)
 {
-    const gx_operand *o = gx__operand(job, which), *out = &job->out;
+    const struct gx_place *o = &job->operand[which], *out = &job->out;
     size_t bytes = gx__operand_bytes(job, which);
     if (!bytes)
         return false;
@@ -78,21 +78,21 @@ static bool any_overlap(const struct gx_extent *e, size_t count)
     return false;
 }
 
-bool gx__jobs_apart(const gx_job *jobs, size_t count, bool buffers, struct gx_extent *room)
+bool gx__jobs_apart(const struct gx_task *jobs, size_t count, bool buffers, struct gx_extent *room)
 {
     size_t found = 0;
     if (count < 2)
         return true;
     for (int which = GX_OUT; which < GX_OPERANDS; which++)
         for (size_t i = 0; i < count; i++)
-            if (buffers || !gx__operand(&jobs[i], which)->buf)
+            if (buffers || !jobs[i].operand[which].buf)
                 found += find(&jobs[i], which, &room[found]);
     return !any_overlap(sort(room, room + count * GX_OPERANDS, found), found);
 }
 
 /* ---- pairs of jobs ---- */
 
-bool gx__jobs_conflict(const gx_job *first, const gx_job *second)
+bool gx__jobs_conflict(const struct gx_task *first, const struct gx_task *second)
 {
     struct gx_extent x, y;
     for (int i = GX_OUT; i < GX_OPERANDS; i++) {

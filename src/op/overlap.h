@@ -5,7 +5,7 @@
 #ifndef GX_OP_OVERLAP_H
 #define GX_OP_OVERLAP_H
 
-#include "op/op.h"
+#include "op/task.h"
 
 /* The memory range of an operand. */
 struct gx_extent {
@@ -17,9 +17,9 @@ struct gx_extent {
 
 /* Whether no job writes what another one uses; buffers: in buffers too, not only in host memory.
  * The jobs are valid. room: GX_EXTENTS for each job; none is needed for fewer than two. */
-bool gx__jobs_apart(const gx_job *jobs, size_t count, bool buffers, struct gx_extent *room);
+bool gx__jobs_apart(const struct gx_task *jobs, size_t count, bool buffers, struct gx_extent *room);
 
 /* Whether the second job must wait for the first: one writes memory that the other uses. */
-bool gx__jobs_conflict(const gx_job *first, const gx_job *second);
+bool gx__jobs_conflict(const struct gx_task *first, const struct gx_task *second);
 
 #endif

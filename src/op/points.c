@@ -6,8 +6,6 @@
 #include "op/points.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/threads.h"
@@ -73,7 +71,7 @@ static void take_part(void *user, size_t part, uint32_t worker)
 }
 
 gx_status gx__points_take(struct gx_points *points, const struct gx_points_source *from,
-                          uint64_t *bad, char *message, size_t message_size)
+                          uint64_t *bad, struct gx_error *error)
 {
     struct taking t = {points, from, UINT64_MAX};
     const char *why = "";
@@ -82,7 +80,7 @@ gx_status gx__points_take(struct gx_points *points, const struct gx_points_sourc
     if (*bad == UINT64_MAX)
         return GX_OK;
     gx_status s = take_one(&t, (size_t)*bad, &why);
-    snprintf(message, message_size, "point %llu: %s", (unsigned long long)*bad, why);
+    gx__explain(error, "point %llu: %s", (unsigned long long)*bad, why);
     return s;
 }
 
@@ -121,7 +119,7 @@ void gx__points_give(const struct gx_points *points, size_t first, size_t count,
 #define BLOCK_SCALARS ((size_t)1 << 16)
 
 struct multiplying {
-    const gx_multiply_desc *desc;
+    const gx_multiply_params *desc;
     const struct gx_msm_host *host;
     struct gx_multiples_call call;
     size_t phase, done;
@@ -159,7 +157,17 @@ static void multiply_block(struct gx_instance *instance, struct multiplying *m, 
     m->done += m->call.count;
 }
 
-gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_desc *desc,
+/* Of any block: the last one may be shorter, and has a window of its own. */
+static size_t scratch_of(const struct multiplying *m)
+{
+    struct gx_multiples_call last = m->call;
+    last.count = m->desc->count % m->call.count;
+    size_t each = gx__multiples_scratch(m->host, &m->call);
+    size_t rest = gx__multiples_scratch(m->host, &last);
+    return rest > each ? rest : each;
+}
+
+gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_params *desc,
                               const uint64_t *base)
 {
     const gx_allocator *allocator = &instance->config.allocator;
@@ -173,7 +181,7 @@ gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_de
     uint64_t *scalars = gx__alloc(allocator, most * GX_SCALAR_BYTES);
     m.call.scalars = scalars;
     m.call.out = gx__alloc(allocator, most * m.call.curve->info.affine_bytes);
-    m.call.scratch = gx__alloc(allocator, gx__multiples_scratch(m.host, &m.call));
+    m.call.scratch = gx__alloc(allocator, scratch_of(&m));
     gx_status s = scalars && m.call.out && m.call.scratch ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     while (s == GX_OK && m.done < desc->count) {
         m.call.count = desc->count - m.done < most ? desc->count - m.done : most;

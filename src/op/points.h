@@ -6,6 +6,7 @@
 #ifndef GX_OP_POINTS_H
 #define GX_OP_POINTS_H
 
+#include "base/error.h"
 #include "base/instance.h"
 #include "curve/curve.h"
 
@@ -27,26 +28,26 @@ static inline const uint64_t *gx__points_at(const struct gx_points *points, size
 /* Whether there is a curve with these scalars. */
 bool gx__is_scalar_field(gx_field field);
 
-/* Points as a caller has them, in host memory. */
+/* The caller's points, in host memory. */
 struct gx_points_source {
     gx_point_form form;
     gx_point_check check;
     const char *points;
-    size_t stride, flag_offset; /* as in gx_points_desc; the stride is not 0 */
+    size_t stride, flag_offset; /* as in gx_points_params; the stride is not 0 */
 };
 
 /* Decodes and checks `count` points into points->xy, with the threads of its instance. On failure
  * *bad is the index of the first bad one, and message says what is wrong with it. */
 gx_status gx__points_take(struct gx_points *points, const struct gx_points_source *from,
-                          uint64_t *bad, char *message, size_t message_size);
+                          uint64_t *bad, struct gx_error *error);
 
 /* Encodes points first .. first + count, one after the other. */
 void gx__points_give(const struct gx_points *points, size_t first, size_t count, gx_point_form form,
                      void *out);
 
-/* Multiples of one point, as gx_points_multiply, whose description is right and has scalars.
+/* What gx_points_multiply does, for a valid description with at least one scalar.
  * GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_desc *desc,
+gx_status gx__points_multiply(struct gx_instance *instance, const gx_multiply_params *desc,
                               const uint64_t *base);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See verify_poly.h. Elements are computed one by one with the portable product; an evaluation by
+ * See verify/poly.h. Elements are computed one by one with the portable product; an evaluation by
  * the portable kernels.
  */
-#include "op/verify_poly.h"
+#include "verify/poly.h"
 
 #include <string.h>
 
@@ -11,26 +11,24 @@
 #include "field/poly.h"
 #include "field/scalar.h"
 #include "field/sum.h"
-#include "op/params.h"
 
 /* Coefficients that one thread evaluates at a time. */
 #define PART_ELEMS 16384u
 #define PARTS_MAX  256u
 
-static struct gx_poly poly_of(const gx_job *job)
+static struct gx_poly poly_of(const struct gx_task *job)
 {
-    const gx_poly_params params = gx__poly_params(job);
     return (struct gx_poly){.op = job->op,
                             .prime = gx__prime(job->field),
                             .n = job->n,
-                            .count = params.count,
-                            .reversed = params.flags & GX_POLY_REVERSED,
-                            .check = !(job->flags & GX_JOB_TRUSTED),
+                            .count = job->poly.count,
+                            .reversed = job->poly.flags & GX_POLY_REVERSED,
+                            .check = !job->trusted,
                             .a = job->a.host,
-                            .b = gx__op_operands(job->op) > 1 ? job->b.host : NULL};
+                            .b = job->operands > 1 ? job->b.host : NULL};
 }
 
-static bool operands_valid(const gx_job *job)
+static bool operands_valid(const struct gx_task *job)
 {
     struct gx_poly poly = poly_of(job);
     bool one_b = poly.b && job->op != GX_GATHER;
@@ -43,9 +41,9 @@ static bool operands_valid(const gx_job *job)
     return true;
 }
 
-bool gx__poly_excused(const gx_job *job)
+bool gx__poly_excused(const struct gx_task *job)
 {
-    return job->flags & GX_JOB_TRUSTED && !operands_valid(job);
+    return job->trusted && !operands_valid(job);
 }
 
 /* ---- elements ---- */
@@ -62,7 +60,7 @@ static void load(const struct checker *c, const void *elements, uint64_t i, uint
         memcpy(x, (const char *)elements + (size_t)i * c->bytes, c->bytes);
 }
 
-/* Loads an element of an operand; false: it should have been refused. */
+/* Loads an element of an operand. False if the device should have refused it. */
 static bool take(const struct checker *c, const void *elements, uint64_t i, uint64_t *x)
 {
     load(c, elements, i, x);
@@ -136,7 +134,7 @@ static bool expected(const struct checker *c, uint64_t i, bool known, uint64_t *
     }
 }
 
-uint64_t gx__poly_wrong(const gx_job *job, const void *results, uint64_t first, uint64_t n)
+uint64_t gx__poly_wrong(const struct gx_task *job, const void *results, uint64_t first, uint64_t n)
 {
     const struct checker c = {poly_of(job), results, gx__element_bytes(job->field)};
     for (uint64_t i = first; i < first + n; i++) {
@@ -169,7 +167,7 @@ static void evaluate_part(void *user, size_t part, uint32_t worker)
                    GX_NONE_BAD;
 }
 
-bool gx__evaluate_right(const gx_job *job, const void *result, struct gx_instance *instance)
+bool gx__evaluate_right(const struct gx_task *job, const void *result, struct gx_instance *instance)
 {
     struct evaluation e = {.poly = poly_of(job)};
     gx__host_fill_portable(&e.table);

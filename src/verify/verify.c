@@ -5,7 +5,7 @@
  * is divided into equal stretches, and each contributes an element at a random place, or in large
  * samples a run of neighbours, because each new place is a cache miss.
  */
-#include "op/verify.h"
+#include "verify/verify.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "field/sum.h"
-#include "op/verify_msm.h"
-#include "op/verify_ntt.h"
-#include "op/verify_poly.h"
+#include "verify/msm.h"
+#include "verify/ntt.h"
+#include "verify/poly.h"
 
 #define BLOCK         64u
 #define RUN           16u  /* neighbours compared together, */
@@ -42,11 +42,23 @@ uint64_t gx__sampler_random(struct gx_sampler *sampler)
     return mix(sampler->seed += GOLDEN);
 }
 
-uint64_t gx__sample_size(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
+enum gx_sampling gx__sampling(gx_op op)
+{
+    switch (gx__op_verifier(op)) {
+    case GX_VERIFY_TRANSFORM:
+        return GX_SAMPLES_UNITS;
+    case GX_VERIFY_MSM:
+        return GX_SAMPLES_JOBS;
+    default:
+        return GX_SAMPLES_ELEMENTS;
+    }
+}
+
+uint64_t gx__sample_size(struct gx_sampler *sampler, const struct gx_task *job, uint64_t every,
                          bool trusted)
 {
     uint64_t n = job->n;
-    if (gx__op_verifier(job->op) == GX_VERIFY_NOT || gx__job_is_empty(job))
+    if (gx__op_verifier(job->op) == GX_VERIFY_NOT || job->empty)
         return 0;
     if (gx__op_verifier(job->op) == GX_VERIFY_TRANSFORM)
         return gx__transforms_sample(sampler, job, every, trusted);
@@ -73,7 +85,7 @@ uint64_t gx__sample_most(uint64_t ns, uint64_t element_ps)
 
 /* The operands of some elements of a job, what the device made of them, and what we do. */
 struct block {
-    const gx_job *job;
+    const struct gx_task *job;
     const void *results; /* NULL: none to compare with */
     size_t element;      /* bytes */
     struct gx_host_table table;
@@ -84,7 +96,7 @@ struct block {
     _Alignas(64) unsigned char scratch[BLOCK * GX_INV_SCRATCH_PER_ELEMENT];
 };
 
-static void block_start(struct block *block, const gx_job *job, const void *results)
+static void block_start(struct block *block, const struct gx_task *job, const void *results)
 {
     block->job = job;
     block->results = results;
@@ -104,10 +116,9 @@ static void gather(const struct block *block, void *to, const void *from, uint64
 /* n elements from `first` on, for which there is room. */
 static void block_add(struct block *block, uint64_t first, size_t n)
 {
-    for (int i = GX_A; i <= (int)gx__op_operands(block->job->op); i++) {
-        const gx_operand *o = gx__operand(block->job, i);
-        if (!o->broadcast)
-            gather(block, block->operand[i - GX_A], o->host, first, n);
+    for (int i = GX_A; i <= block->job->operands; i++) {
+        if (!(block->job->broadcast >> i & 1))
+            gather(block, block->operand[i - GX_A], block->job->operand[i].host, first, n);
     }
     if (block->results)
         gather(block, block->claimed, block->results, first, n);
@@ -116,14 +127,13 @@ static void block_add(struct block *block, uint64_t first, size_t n)
 }
 
 /* The operands of the job where they are broadcast or not gathered, else the gathered ones. */
-static struct gx_host_args arguments(const gx_job *job, struct block *block)
+static struct gx_host_args arguments(const struct gx_task *job, struct block *block)
 {
-    struct gx_host_args args = {.n = (size_t)job->n};
+    struct gx_host_args args = {.n = job->n, .broadcast = job->broadcast >> GX_A};
     const void **at[] = {&args.a, &args.b, &args.c};
-    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, GX_A + (int)i);
-        *at[i] = o->broadcast || !block ? o->host : block->operand[i];
-        args.broadcast |= o->broadcast ? 1u << i : 0;
+    for (unsigned i = 0; i < GX_OPERANDS - 1 && i < job->operands; i++) {
+        bool one = args.broadcast >> i & 1;
+        *at[i] = one || !block ? job->operand[GX_A + i].host : block->operand[i];
     }
     return args;
 }
@@ -147,7 +157,7 @@ static const char *element_of(const struct block *block, const void *elements, s
 /* The first of the block that differs; its count where none does. */
 static size_t first_different(struct block *block)
 {
-    const gx_job *job = block->job;
+    const struct gx_task *job = block->job;
     struct gx_host_args args = arguments(job, block);
     gx__host_lower(job->op, gx__prime(job->field), &args);
     call_kernel(block, gx__op_rows[job->op].host, &args);
@@ -187,10 +197,10 @@ static size_t first_no_quotient(struct block *block)
 }
 
 /* The first of n elements with an operand that is not canonical; n where there is none. */
-static size_t first_bad(const gx_job *job, const struct gx_host_args *args, size_t n)
+static size_t first_bad(const struct gx_task *job, const struct gx_host_args *args, size_t n)
 {
     const struct gx_prime *prime = gx__prime(job->field);
-    unsigned operands = (1u << gx__op_operands(job->op)) - 1;
+    unsigned operands = (1u << job->operands) - 1;
     size_t bad = prime ? gx__first_bad_args(prime, args, operands, 0, n) : GX_NONE_BAD;
     return bad == GX_NONE_BAD ? n : bad;
 }
@@ -200,8 +210,7 @@ static size_t first_bad(const gx_job *job, const struct gx_host_args *args, size
 static size_t first_unrefused(struct block *block)
 {
     struct gx_host_args args = arguments(block->job, block);
-    return block->job->flags & GX_JOB_TRUSTED ? block->count
-                                              : first_bad(block->job, &args, block->count);
+    return block->job->trusted ? block->count : first_bad(block->job, &args, block->count);
 }
 
 static size_t first_wrong(struct block *block)
@@ -213,16 +222,16 @@ static size_t first_wrong(struct block *block)
 }
 
 /* A result of operands that were said to be below the modulus, and are not, means nothing. */
-static bool excused(const gx_job *job)
+static bool excused(const struct gx_task *job)
 {
     struct gx_host_args args = arguments(job, NULL);
-    return job->flags & GX_JOB_TRUSTED && first_bad(job, &args, job->n) < job->n;
+    return job->trusted && first_bad(job, &args, job->n) < job->n;
 }
 
 /* A sample of a job: `count` elements in `runs` runs, and a run in each of as many stretches
  * of the job; some of the runs are a part. */
 struct look {
-    const gx_job *job;
+    const struct gx_task *job;
     const void *results;
     uint64_t seed, count, runs, parts;
     _Atomic uint64_t wrong; /* the least index that was found; the job's n: none */
@@ -282,23 +291,19 @@ static void look_at_part(void *user, size_t part, uint32_t worker)
 /* ---- registered operations: by their C function, on the operands in place ---- */
 
 /* Computes elements from .. from + n to `out`. */
-static void run_own(const gx_job *job, uint64_t from, size_t n, void *out)
+static void run_registered(const struct gx_task *job, uint64_t from, size_t n, void *out)
 {
-    const struct gx_own_op *own = gx__own(job->op);
+    const struct gx_registered_op *registered = gx__registered_op(job->op);
     void *operand[GX_OPERANDS] = {out};
-    uint32_t param[GX_PARAMS], broadcast = 0;
-    for (int i = GX_A; i <= (int)own->info.operands; i++) {
-        operand[i] = (char *)gx__operand(job, i)->host + gx__operand_offset(job, i, from);
-        broadcast |= gx__operand(job, i)->broadcast ? 1u << (i - GX_A) : 0;
-    }
-    gx__op_params(job, param);
-    gx__own_run(own, operand, broadcast, param, 0, n);
+    for (int i = GX_A; i <= job->operands; i++)
+        operand[i] = (char *)job->operand[i].host + gx__operand_offset(job, i, from);
+    gx__registered_op_run(registered, operand, job->broadcast >> GX_A, job->registered.data, 0, n);
 }
 
-static void look_at_own(void *user, size_t part, uint32_t worker)
+static void look_at_registered(void *user, size_t part, uint32_t worker)
 {
     struct look *look = user;
-    size_t element = gx__operand_element(look->job, GX_OUT), most = GX_OP_ELEMENT_BYTES / element;
+    size_t element = look->job->element[GX_OUT], most = GX_OP_ELEMENT_BYTES / element;
     _Alignas(16) unsigned char result[GX_OP_ELEMENT_BYTES];
     (void)worker;
     uint64_t run = share_start(look->runs, look->parts, part);
@@ -308,7 +313,7 @@ static void look_at_own(void *user, size_t part, uint32_t worker)
         for (size_t some; n; at += some, n -= some) {
             const unsigned char *claimed = (const unsigned char *)look->results + at * element;
             some = n < most ? (size_t)n : most;
-            run_own(look->job, at, some, result);
+            run_registered(look->job, at, some, result);
             for (size_t i = 0; i < some; i++)
                 if (memcmp(result + i * element, claimed + i * element, element)) {
                     found_wrong(look, at + i);
@@ -319,19 +324,19 @@ static void look_at_own(void *user, size_t part, uint32_t worker)
 }
 
 /* One that cannot be computed in parts. Without memory to compute it in, it is not compared. */
-static bool own_right(const gx_job *job, const void *results, struct gx_instance *instance,
-                      uint64_t *wrong)
+static bool registered_right(const struct gx_task *job, const void *results,
+                             struct gx_instance *instance, uint64_t *wrong)
 {
-    size_t bytes = gx__operand_bytes(job, GX_OUT), element = gx__operand_element(job, GX_OUT);
+    size_t bytes = gx__operand_bytes(job, GX_OUT), element = job->element[GX_OUT];
     unsigned char *again = gx__alloc(&instance->config.allocator, bytes);
     *wrong = 0;
     if (!again) {
         gx__log(instance, GX_LOG_WARNING,
-                "a result of '%s' is not compared: no memory for %zu bytes", gx__own(job->op)->name,
-                bytes);
+                "a result of '%s' is not compared: no memory for %zu bytes",
+                gx__registered_op(job->op)->name, bytes);
         return true;
     }
-    run_own(job, 0, job->n, again);
+    run_registered(job, 0, job->n, again);
     while (*wrong < bytes / element &&
            !memcmp(again + *wrong * element, (const unsigned char *)results + *wrong * element,
                    element))
@@ -371,7 +376,7 @@ static void look_at_poly(void *user, size_t part, uint32_t worker)
 #define WHOLE_PART 4096u /* elements that one thread takes at a time */
 
 struct whole {
-    const gx_job *job;
+    const struct gx_task *job;
     pthread_mutex_t lock;
     uint64_t sum[GX_LIMBS_MAX];
 };
@@ -379,7 +384,7 @@ struct whole {
 /* What a block of elements adds up to. */
 static void block_sum(struct block *block, uint64_t *sum)
 {
-    const gx_job *job = block->job;
+    const struct gx_task *job = block->job;
     struct gx_host_args args = arguments(job, block);
     if (gx__op_rows[job->op].host != GX_HOST_SUM) {
         call_kernel(block, gx__op_rows[job->op].host, &args);
@@ -393,7 +398,7 @@ static void block_sum(struct block *block, uint64_t *sum)
 static void sum_of_part(void *user, size_t part, uint32_t worker)
 {
     struct whole *whole = user;
-    const gx_job *job = whole->job;
+    const struct gx_task *job = whole->job;
     const struct gx_prime *prime = gx__prime(job->field);
     struct block block;
     uint64_t sum[GX_LIMBS_MAX] = {0}, some[GX_LIMBS_MAX];
@@ -412,14 +417,15 @@ static void sum_of_part(void *user, size_t part, uint32_t worker)
     pthread_mutex_unlock(&whole->lock);
 }
 
-/* An operand is not canonical, and nobody said that it would be. */
-static bool unrefused(const gx_job *job)
+/* Whether an operand is not canonical although the caller did not promise that all are. */
+static bool unrefused(const struct gx_task *job)
 {
     const struct gx_host_args args = arguments(job, NULL);
-    return !(job->flags & GX_JOB_TRUSTED) && first_bad(job, &args, job->n) < job->n;
+    return !job->trusted && first_bad(job, &args, job->n) < job->n;
 }
 
-static bool reduction_right(const gx_job *job, const void *result, struct gx_instance *instance)
+static bool reduction_right(const struct gx_task *job, const void *result,
+                            struct gx_instance *instance)
 {
     struct whole whole = {.job = job};
     size_t parts = (job->n + WHOLE_PART - 1) / WHOLE_PART;
@@ -432,7 +438,7 @@ static bool reduction_right(const gx_job *job, const void *result, struct gx_ins
     return !memcmp(whole.sum, result, gx__element_bytes(job->field));
 }
 
-bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
+bool gx__results_right(struct gx_sampler *sampler, const struct gx_task *job, const void *results,
                        uint64_t count, uint64_t *wrong)
 {
     if (!count)
@@ -441,13 +447,14 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
         return gx__transforms_right(sampler, job, results, count, wrong);
     if (gx__op_verifier(job->op) == GX_VERIFY_MSM)
         return gx__msm_right(sampler, job, results, count, wrong);
-    bool own = gx__is_own(job->op), poly = gx__op_verifier(job->op) == GX_VERIFY_POLY;
+    bool registered = gx__is_registered_op(job->op),
+         poly = gx__op_verifier(job->op) == GX_VERIFY_POLY;
     if (job->op == GX_EVALUATE) {
         *wrong = 0;
         return gx__evaluate_right(job, results, sampler->instance);
     }
-    if (own && gx__op_verifier(job->op) == GX_VERIFY_WHOLE)
-        return own_right(job, results, sampler->instance, wrong);
+    if (registered && gx__op_verifier(job->op) == GX_VERIFY_WHOLE)
+        return registered_right(job, results, sampler->instance, wrong);
     if (gx__op_verifier(job->op) == GX_VERIFY_WHOLE) {
         *wrong = 0;
         return !unrefused(job) &&
@@ -460,9 +467,9 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
                         .runs = count < RUNS_FROM ? count : (count + RUN - 1) / RUN,
                         .wrong = job->n};
     look.parts = count < 2 * PART_ELEMS ? 1 : count / PART_ELEMS;
-    void (*look_at)(void *, size_t, uint32_t) = own    ? look_at_own
-                                                : poly ? look_at_poly
-                                                       : look_at_part;
+    void (*look_at)(void *, size_t, uint32_t) = registered ? look_at_registered
+                                                : poly     ? look_at_poly
+                                                           : look_at_part;
     if (sampler->instance)
         gx__threads_run(sampler->instance, GX_THREADS_COMPUTE, (uint32_t)look.parts, look.parts,
                         look_at, &look);
@@ -475,12 +482,12 @@ bool gx__results_right(struct gx_sampler *sampler, const gx_job *job, const void
     return poly ? gx__poly_excused(job) : excused(job);
 }
 
-bool gx__refusal_right(const gx_job *job, uint64_t index, char operand)
+bool gx__refusal_right(const struct gx_task *job, uint64_t index, char operand)
 {
     int which = GX_A + (operand - 'a');
     size_t skip;
-    if (!gx__prime(job->field) || which < GX_A || which > (int)gx__op_operands(job->op) ||
+    if (!gx__prime(job->field) || which < GX_A || which > job->operands ||
         !gx__operand_find(job, which, index, &skip))
         return false;
-    return gx__element_bad(job, which, (const char *)gx__operand(job, which)->host + skip);
+    return gx__element_bad(job, which, (const char *)job->operand[which].host + skip);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See verify_ntt.h. A transform is not computed again. On one side of it are the coefficients of a
+ * See verify/ntt.h. A transform is not computed again. On one side of it are the coefficients of a
  * polynomial P of degree below n, on the other its values v[k] at z[k] = shift * root^k; both give
  * P(r) at a random r. Two such polynomials have the same value at fewer than n of all p points, so
  * what is wrong anywhere is found, but for a chance of n / p.
@@ -11,7 +11,7 @@
  * v[k] + v[k + n/2] + t (v[k] - v[k + n/2]), and so on for n/2 values and t^2. A few levels are
  * folded, and the rest of the product, (t^n - 1) / (t^16 - 1), is divided by.
  */
-#include "op/verify_ntt.h"
+#include "verify/ntt.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -20,17 +20,17 @@
 #include "field/ntt.h"
 #include "field/scalar.h"
 #include "field/sum.h"
-#include "op/params.h"
+#include "op/domain.h"
 
-/* A block is 2^LOG2_ROWS rows of LANES neighbours; that of a transform that fits in one is all of
- * it, in rows of one. */
+/* A block is 2^LOG2_ROWS rows of LANES neighbours. A transform that fits in one block is one, in
+ * rows of a single element. */
 #define LOG2_BLOCK  8u
 #define BLOCK       (1u << LOG2_BLOCK)
 #define LOG2_ROWS   4u
 #define LANES       (BLOCK >> LOG2_ROWS)
 #define PART_BLOCKS 8u /* that one thread takes at a time */
 #define PART_LANES  (PART_BLOCKS * LANES)
-/* Larger ones are looked at by several threads. */
+/* Larger transforms are verified by several threads. */
 #define LOG2_ALONE 12u
 
 /* The coefficients, or the values, of the transforms of a job. Element k of one, in natural order,
@@ -49,12 +49,12 @@ struct side {
 };
 
 struct check {
-    const gx_job *job;
-    gx_ntt_params params;
+    const struct gx_task *job;
     const struct gx_prime *prime;
     struct gx_host_table table;
     struct gx_instance *instance; /* whose threads look at one transform; NULL: none */
-    bool inverse, columns;
+    bool inverse;
+    uint64_t stride; /* of columns, in the results; else 0 */
     struct side coefficients, values;
     uint64_t n[GX_LIMBS_MAX], rest[GX_LIMBS_MAX]; /* t^n - 1, or 1 if blocks are all */
     uint64_t batch, seed;
@@ -169,7 +169,8 @@ static void add_coefficients(const struct check *c, const char *elements, uint64
     }
 }
 
-/* Folds x to one row. t: the weights of the block, to the power of as many as were folded. */
+/* Folds x to one row. t: the weights of the block, to the power of the number of rows folded so
+ * far. */
 static void fold(const struct check *c, uint64_t *x, uint64_t *t)
 {
     const struct side *side = &c->values;
@@ -267,7 +268,7 @@ static void add_parts(struct sums *sums)
 /* The index in the job of a position of transform t. */
 static uint64_t index_of(const struct check *c, uint64_t t, uint64_t position)
 {
-    return c->columns ? position * c->batch + t : (t << c->params.log2_n) + position;
+    return c->stride ? position * c->stride + t : (t << c->job->ntt.log2_n) + position;
 }
 
 /* On failure *wrong is where an output is not below p, or the first. */
@@ -281,7 +282,7 @@ static bool transform_right(const struct check *c, uint64_t t, uint64_t *wrong)
     *wrong = index_of(c, t, out == UINT64_MAX ? 0 : out);
     gx__mul_one(c->prime, sums.coefficients.sum, sums.coefficients.sum, c->n);
     gx__mul_one(c->prime, sums.values.sum, sums.values.sum, c->rest);
-    bool refused = in != UINT64_MAX && !(c->job->flags & GX_JOB_TRUSTED);
+    bool refused = in != UINT64_MAX && !c->job->trusted;
     return out == UINT64_MAX && !refused &&
            gx__equal_one(c->prime, sums.coefficients.sum, sums.values.sum);
 }
@@ -307,11 +308,10 @@ static void look_at(void *user, size_t i, uint32_t worker)
         ;
 }
 
-/* Large ones one after the other, with all threads for each; of small ones each thread takes some.
- */
+/* Large transforms one after the other, with all threads for each; small ones side by side. */
 static bool all_right(struct check *c, struct gx_instance *instance)
 {
-    bool large = c->params.log2_n > LOG2_ALONE;
+    bool large = c->job->ntt.log2_n > LOG2_ALONE;
     c->instance = large ? instance : NULL;
     if (instance && !large)
         gx__threads_run(instance, GX_THREADS_COMPUTE, (uint32_t)c->count, c->count, look_at, c);
@@ -327,11 +327,12 @@ static bool all_right(struct check *c, struct gx_instance *instance)
 static void set_side(const struct check *c, struct side *side, const void *elements, bool in)
 {
     const size_t bytes = gx__element_bytes(c->job->field);
+    const size_t stride = (size_t)gx__operand_matrix(c->job, in ? GX_A : GX_OUT).stride;
     side->elements = elements;
-    side->log2 = c->params.log2_n - (in ? c->params.log2_pad : 0);
-    side->step = c->columns ? (size_t)c->batch * bytes : bytes;
-    side->transform = c->columns ? bytes : bytes << side->log2;
-    side->reversed = c->params.flags & (in ? GX_NTT_REVERSED_IN : GX_NTT_REVERSED_OUT);
+    side->log2 = c->job->ntt.log2_n - (in ? c->job->ntt.log2_pad : 0);
+    side->step = stride ? stride * bytes : bytes;
+    side->transform = stride ? bytes : bytes << side->log2;
+    side->reversed = c->job->ntt.flags & (in ? GX_NTT_REVERSED_IN : GX_NTT_REVERSED_OUT);
 }
 
 /* A random element, below p because its top limb is. */
@@ -345,15 +346,15 @@ static void draw(const struct check *c, struct gx_sampler *sampler, uint64_t *r)
 /* Coefficients are weighted by powers of r, values by t = r / z. */
 static void set_point(struct check *c, const uint64_t *r)
 {
-    const struct gx_domain *domain = c->params.domain;
+    const struct gx_domain *domain = c->job->ntt.domain;
     struct side *coefficients = &c->coefficients, *values = &c->values;
-    uint32_t log2_n = c->params.log2_n;
+    uint32_t log2_n = c->job->ntt.log2_n;
     uint64_t t[GX_LIMBS_MAX];
     set_blocks(coefficients, coefficients->log2);
     memcpy(coefficients->base, r, GX_NTT_LIMBS * sizeof *r);
     set_weights(c, coefficients, c->prime->one, 1u << coefficients->log2_rows);
     memcpy(t, r, sizeof t);
-    if (c->params.flags & GX_NTT_COSET)
+    if (c->job->ntt.flags & GX_NTT_COSET)
         gx__mul_one(c->prime, t, r, domain->inverse_shift);
     set_blocks(values, log2_n);
     gx__domain_root(domain, log2_n, values->base);
@@ -370,34 +371,39 @@ static void set_point(struct check *c, const uint64_t *r)
 
 static bool inputs_bad(const struct check *c)
 {
-    size_t n = gx__operand_bytes(c->job, GX_A) / gx__element_bytes(c->job->field);
-    return gx__first_bad(c->prime, c->job->a.host, n, false) != GX_NONE_BAD;
+    const struct gx_matrix m = gx__operand_matrix(c->job, GX_A);
+    size_t bytes = gx__element_bytes(c->job->field);
+    size_t n = gx__operand_bytes(c->job, GX_A) / bytes / (size_t)m.rows;
+    for (size_t row = 0; row < m.rows; row++)
+        if (gx__first_bad(c->prime, (const char *)c->job->a.host + row * (size_t)m.stride * bytes,
+                          n, false) != GX_NONE_BAD)
+            return true;
+    return false;
 }
 
-uint64_t gx__transforms_sample(struct gx_sampler *sampler, const gx_job *job, uint64_t every,
-                               bool trusted)
+uint64_t gx__transforms_sample(struct gx_sampler *sampler, const struct gx_task *job,
+                               uint64_t every, bool trusted)
 {
-    const gx_ntt_params params = gx__ntt_params(job);
-    uint64_t batch = gx__ntt_batch(job, &params), fit = GX_TRANSFORM_ELEMS >> params.log2_n;
+    const uint32_t log2_n = job->ntt.log2_n;
+    uint64_t batch = gx__ntt_batch(job), fit = GX_UNIT_ELEMS >> log2_n;
     uint64_t count = batch / every + (gx__sampler_random(sampler) % every < batch % every);
     fit = fit < 1 ? 1 : fit < batch ? fit : batch;
-    return (trusted || count > fit ? count : fit) << params.log2_n;
+    return (trusted || count > fit ? count : fit) << log2_n;
 }
 
-bool gx__transforms_right(struct gx_sampler *sampler, const gx_job *job, const void *results,
-                          uint64_t count, uint64_t *wrong)
+bool gx__transforms_right(struct gx_sampler *sampler, const struct gx_task *job,
+                          const void *results, uint64_t count, uint64_t *wrong)
 {
     struct check c = {.job = job,
-                      .params = gx__ntt_params(job),
                       .prime = gx__prime(job->field),
                       .seed = gx__sampler_random(sampler),
                       .wrong = UINT64_MAX};
     uint64_t r[GX_LIMBS_MAX] = {0};
     gx__host_fill_portable(&c.table);
-    c.batch = gx__ntt_batch(job, &c.params);
-    c.inverse = c.params.flags & GX_NTT_INVERSE;
-    c.columns = c.params.flags & GX_NTT_COLUMNS;
-    c.count = count >> c.params.log2_n ? count >> c.params.log2_n : 1;
+    c.batch = gx__ntt_batch(job);
+    c.inverse = job->ntt.flags & GX_NTT_INVERSE;
+    c.stride = gx__operand_matrix(job, GX_OUT).stride;
+    c.count = count >> job->ntt.log2_n ? count >> job->ntt.log2_n : 1;
     c.count = c.count < c.batch ? c.count : c.batch;
     set_side(&c, c.inverse ? &c.values : &c.coefficients, job->a.host, true);
     set_side(&c, c.inverse ? &c.coefficients : &c.values, results, false);
@@ -405,5 +411,5 @@ bool gx__transforms_right(struct gx_sampler *sampler, const gx_job *job, const v
     set_point(&c, r);
     bool right = all_right(&c, sampler->instance);
     *wrong = c.wrong;
-    return right || (job->flags & GX_JOB_TRUSTED && inputs_bad(&c));
+    return right || (job->trusted && inputs_bad(&c));
 }
