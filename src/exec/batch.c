@@ -4,7 +4,6 @@
  */
 #include "exec/batch.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -44,7 +43,7 @@ static void trace_queued(struct gx_engine *engine, const struct gx_batch *batch)
 /* The outcome of a job that nobody wants a report of; some of it is counted. */
 static void clear_spare(struct gx_batch *batch)
 {
-    memset(&batch->spare, 0, offsetof(struct gx_outcome, message));
+    memset(&batch->spare, 0, offsetof(struct gx_outcome, error));
 }
 
 void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
@@ -52,7 +51,7 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
     bool tracing = gx__tracing(engine->instance);
     batch->status = GX_OK;
     batch->failed = GX_NO_JOB;
-    batch->message[0] = 0;
+    batch->error.text[0] = 0;
     batch->timed = (batch->reports && !batch->untimed) || tracing;
     batch->traced = tracing ? gx__trace_jobs(engine->instance, batch->count) : 0;
     if (tracing && batch->submit_ns && batch->count)
@@ -61,77 +60,74 @@ void gx__batch_begin(struct gx_engine *engine, struct gx_batch *batch)
         clear_spare(batch);
 }
 
-/* What a device with commands does of it, in case it can. */
-static void lower_msm(struct gx_kernel_key *key)
+/* What a device with commands does of a GX_MSM, if it can. */
+static void lower_msm(const struct gx_task *job, struct gx_kernel_key *key)
 {
-    const uint32_t bits = key->param[GX_PARAM_BITS];
-    const struct gx_msm_sums sums = {
-        .curve = key->param[GX_PARAM_CURVE], .bits = bits, .window = gx__msm_window(1, bits, 1)};
-    const gx_job like = {.op = GX_OP_MSM_SUMS, .params = &sums};
-    key->op = GX_OP_MSM_SUMS;
-    key->field = gx__curve(sums.curve)->info.base_field;
-    key->check = 0;
-    gx__op_params(&like, key->param);
+    const struct gx_curve_row *curve = job->msm.points->curve;
+    const struct gx_task sums = {.op = GX_OP_MSM_SUMS,
+                                 .sums = {.curve = curve->curve,
+                                          .bits = job->msm.bits,
+                                          .window = gx__msm_window(1, job->msm.bits, 1)}};
+    *key = (struct gx_kernel_key){.op = GX_OP_MSM_SUMS, .field = curve->info.base_field};
+    gx__task_key(&sums, key->param);
 }
 
-gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
+gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, int only, bool check,
                          struct gx_kernel *kernel)
 {
     struct gx_kernel_key key = {.op = job->op, .field = job->field, .check = check};
     if (gx__op_has_params(job->op))
-        gx__op_params(job, key.param);
+        gx__task_key(job, key.param);
     if (only)
         key.op = GX_OP_CHECK;
     else if (job->op == GX_MSM && !engine->device.ops->run)
-        lower_msm(&key);
+        lower_msm(job, &key);
     else
-        key.broadcast = (job->a.broadcast ? GX_BROADCAST_A : 0u) |
-                        (job->b.broadcast ? GX_BROADCAST_B : 0u) |
-                        (job->c.broadcast ? GX_BROADCAST_C : 0u);
+        key.broadcast = job->broadcast >> GX_A;
     return engine->device.ops->kernel(&engine->device, &key, kernel);
 }
 
 static const char *missing_kernel(gx_device_kind kind)
 {
-    return kind == GX_DEVICE_VULKAN   ? "SPIR-V (gx_op_desc.spirv)"
-           : kind == GX_DEVICE_WEBGPU ? "WGSL (gx_op_desc.wgsl)"
-           : kind == GX_DEVICE_CUDA   ? "PTX (gx_op_desc.ptx)"
-                                      : "C function (gx_op_desc.fn)";
+    return kind == GX_DEVICE_VULKAN   ? "SPIR-V (gx_kernel_params.spirv)"
+           : kind == GX_DEVICE_WEBGPU ? "WGSL (gx_kernel_params.wgsl)"
+           : kind == GX_DEVICE_CUDA   ? "PTX (gx_kernel_params.ptx)"
+                                      : "C function (gx_kernel_params.fn)";
 }
 
-gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *message, size_t size)
+gx_status gx__engine_has(struct gx_engine *engine, const struct gx_task *job,
+                         struct gx_error *error)
 {
     struct gx_device *device = &engine->device;
     const char *name = gx_op_get_info(job->op)->name, *why = NULL;
-    bool own = gx__is_own(job->op);
+    bool registered = gx__is_registered_op(job->op);
     struct gx_kernel kernel;
     gx_status s = gx__engine_status(engine, gx__job_kernel(engine, job, 0, false, &kernel));
-    if (own && device->ops->refusal)
+    if (registered && device->ops->refusal)
         why = device->ops->refusal(device, job->op);
     if (s == GX_ERR_UNSUPPORTED && why)
-        snprintf(message, size, "'%s' on '%s': %s", name, device->info.name, why);
-    else if (s == GX_ERR_UNSUPPORTED && own)
-        snprintf(message, size, "'%s' cannot run on '%s': it was registered without %s", name,
-                 device->info.name, missing_kernel(device->info.kind));
+        gx__explain(error, "'%s' on '%s': %s", name, device->info.name, why);
+    else if (s == GX_ERR_UNSUPPORTED && registered)
+        gx__explain(error, "'%s' cannot run on '%s': it was registered without %s", name,
+                    device->info.name, missing_kernel(device->info.kind));
     else if (s == GX_ERR_UNSUPPORTED)
-        snprintf(message, size, "'%s' has no kernel for '%s'", name, device->info.name);
+        gx__explain(error, "'%s' has no kernel for '%s'", name, device->info.name);
     uint64_t limit = device->facts.dispatch_bytes;
-    if (s != GX_OK || !limit || gx__op_shape(job->op) != GX_SHAPE_WHOLE)
+    if (s != GX_OK || !limit || job->shape != GX_SHAPE_WHOLE)
         return s;
     for (int i = 0; i < GX_OPERANDS; i++) {
         size_t bytes = gx__operand_bytes(job, i);
         if (bytes <= limit)
             continue;
-        snprintf(message, size,
-                 "'%s' on '%s': an operand has %zu bytes; it must be whole, and a "
-                 "kernel there sees up to %llu",
-                 name, device->info.name, bytes, (unsigned long long)limit);
-        return GX_ERR_UNSUPPORTED;
+        return gx__refuse(error, GX_ERR_UNSUPPORTED,
+                          "'%s' on '%s': an operand has %zu bytes; it must be whole, and a "
+                          "kernel there sees up to %llu",
+                          name, device->info.name, bytes, (unsigned long long)limit);
     }
     if (job->n > UINT32_MAX) { /* broadcast operands take no memory */
-        snprintf(message, size, "'%s' on '%s': n is %zu; a kernel there has up to %u elements",
-                 name, device->info.name, job->n, UINT32_MAX);
-        return GX_ERR_UNSUPPORTED;
+        return gx__refuse(error, GX_ERR_UNSUPPORTED,
+                          "'%s' on '%s': n is %zu; a kernel there has up to %u elements", name,
+                          device->info.name, job->n, UINT32_MAX);
     }
     return GX_OK;
 }
@@ -151,7 +147,7 @@ static bool fail(struct gx_batch *batch, size_t i, gx_status status)
 bool gx__batch_goes_on(struct gx_batch *batch, size_t next)
 {
     if (batch->cancel && atomic_load(batch->cancel) && fail(batch, next, GX_ERR_CANCELLED))
-        snprintf(batch->message, sizeof batch->message, "%s", gx_status_message(GX_ERR_CANCELLED));
+        gx__explain(&batch->error, "%s", gx_status_message(GX_ERR_CANCELLED));
     return batch->failed == GX_NO_JOB;
 }
 
@@ -163,12 +159,10 @@ void gx__batch_fail_device(struct gx_engine *engine, struct gx_batch *batch, siz
     if (!fail(batch, i, s))
         return;
     if (s == GX_ERR_OUT_OF_DEVICE_MEMORY && limit != SIZE_MAX)
-        snprintf(batch->message, sizeof batch->message,
-                 "device '%s': %s: of %zu bytes it may use, buffers hold %zu", name,
-                 gx_status_message(s), limit, limit - gx__pool_room(&engine->pool));
+        gx__explain(&batch->error, "device '%s': %s: of %zu bytes it may use, buffers hold %zu",
+                    name, gx_status_message(s), limit, limit - gx__pool_room(&engine->pool));
     else
-        snprintf(batch->message, sizeof batch->message, "device '%s': %s", name,
-                 gx_status_message(s));
+        gx__explain(&batch->error, "device '%s': %s", name, gx_status_message(s));
 }
 
 void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char operand)
@@ -178,12 +172,12 @@ void gx__batch_fail_element(struct gx_batch *batch, size_t i, uint64_t bad, char
         return;
     r->bad_index = bad;
     r->bad_operand = operand;
-    gx__refusal_message(batch->message, sizeof batch->message, &batch->jobs[i], bad, operand);
+    gx__refusal_message(&batch->error, &batch->jobs[i], bad, operand);
 }
 
 /* ---- ending ---- */
 
-void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
+void gx__count_job(struct gx_counters *c, struct gx_work *work, const struct gx_task *job,
                    const struct gx_outcome *r)
 {
     if (r->status != GX_OK) {
@@ -191,10 +185,10 @@ void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *jo
         return;
     }
     size_t read = 0;
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++)
+    for (int i = GX_A; i <= job->operands; i++)
         read += gx__operand_bytes(job, i);
     if (work)
-        gx__tally_job(&work->tally[gx__op_pair(job->op, job->field)], job->n, r->total_ns,
+        gx__tally_job(gx__tally_of(&work->tallies, job->op, job->field), job->n, r->total_ns,
                       r->queued_ns);
     gx__count(&c->bytes_read, read);
     gx__count(&c->bytes_written, gx__operand_bytes(job, GX_OUT));
@@ -221,7 +215,7 @@ static void finish(struct gx_engine *engine, struct gx_batch *batch, size_t i)
 void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t i,
                         struct gx_times time)
 {
-    const gx_job *job = &batch->jobs[i];
+    const struct gx_task *job = &batch->jobs[i];
     size_t bytes = 0;
     if (gx__batch_traced(engine, batch)) {
         for (int k = 0; k < GX_OPERANDS; k++)
@@ -239,7 +233,7 @@ static void not_done(struct gx_engine *engine, struct gx_batch *batch, size_t i)
         gx__outcome_not_run(r, cancelled ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
     } else {
         memcpy(r->device, engine->device.info.name, sizeof r->device);
-        memcpy(r->message, batch->message, sizeof r->message);
+        r->error = batch->error;
         r->status = batch->status;
         r->queued_ns = batch->queued_ns;
     }
@@ -250,9 +244,9 @@ static void not_done(struct gx_engine *engine, struct gx_batch *batch, size_t i)
 void gx__batch_end(struct gx_engine *engine, struct gx_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        if (i >= batch->failed)
+        if (i == batch->failed || (i > batch->failed && !batch->one_report))
             not_done(engine, batch, i);
-        else if (gx__job_is_empty(&batch->jobs[i]))
+        else if (i < batch->failed && batch->jobs[i].empty)
             finish(engine, batch, i);
     }
     if (batch->done)

@@ -12,7 +12,7 @@
 
 static inline struct gx_outcome *gx__batch_report(struct gx_batch *batch, size_t i)
 {
-    return batch->reports ? &batch->reports[i] : &batch->spare;
+    return batch->reports ? &batch->reports[batch->one_report ? 0 : i] : &batch->spare;
 }
 
 /* Nothing has failed yet; numbers for the trace, and the time that it waited. */
@@ -46,7 +46,7 @@ void gx__batch_job_done(struct gx_engine *engine, struct gx_batch *batch, size_t
 void gx__batch_end(struct gx_engine *engine, struct gx_batch *batch);
 
 /* The kernel of a job; only: not 0: the one that checks this operand. */
-gx_status gx__job_kernel(struct gx_engine *engine, const gx_job *job, int only, bool check,
+gx_status gx__job_kernel(struct gx_engine *engine, const struct gx_task *job, int only, bool check,
                          struct gx_kernel *kernel);
 
 #endif

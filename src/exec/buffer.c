@@ -6,12 +6,10 @@
  */
 #include "exec/buffer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/float_env.h"
-#include "base/log.h"
 #include "exec/plan.h"
 
 #define PIECE_BYTES ((size_t)8 << 20)
@@ -46,27 +44,24 @@ gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags,
 }
 
 gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **out,
-                       char *message, size_t message_size)
+                       struct gx_error *error)
 {
     struct gx_float_env caller;
     struct gx_device *device = &engine->device;
-    if (!device->ops->mem_wrap) {
-        snprintf(message, message_size, "not a CUDA device");
-        return GX_ERR_UNSUPPORTED;
-    }
+    if (!device->ops->mem_wrap)
+        return gx__refuse(error, GX_ERR_UNSUPPORTED, "not a CUDA device");
     gx_buf *buf = gx__alloc(&engine->instance->config.allocator, sizeof *buf);
-    if (!buf) {
-        snprintf(message, message_size, "%s", gx_status_message(GX_ERR_OUT_OF_MEMORY));
-        return GX_ERR_OUT_OF_MEMORY;
-    }
+    if (!buf)
+        return gx__refuse(error, GX_ERR_OUT_OF_MEMORY, "%s",
+                          gx_status_message(GX_ERR_OUT_OF_MEMORY));
     buf->engine = engine;
     buf->size = bytes;
     gx__float_env_default(&caller);
-    gx_status s = device->ops->mem_wrap(device, address, bytes, &buf->mem, message, message_size);
+    gx_status s = device->ops->mem_wrap(device, address, bytes, &buf->mem, error);
     gx__float_env_restore(&caller);
     if (s != GX_OK) {
         if (s != GX_ERR_INVALID)
-            snprintf(message, message_size, "%s", gx_status_message(s));
+            gx__explain(error, "%s", gx_status_message(s));
         gx__free(&engine->instance->config.allocator, buf);
         return gx__engine_status(engine, s);
     }
@@ -76,7 +71,7 @@ gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes,
     return GX_OK;
 }
 
-static void unmap(gx_buf *buf)
+void gx__buf_unmap(gx_buf *buf)
 {
     struct gx_device *device = &buf->engine->device;
     if (buf->mapped)
@@ -84,21 +79,21 @@ static void unmap(gx_buf *buf)
     buf->mapped = false;
 }
 
-size_t gx_buf_size(const gx_buf *buf)
+gx_status gx__buf_await(gx_buf *buf, void *stream, struct gx_error *error)
 {
-    return buf ? buf->size : 0;
-}
-
-const char *gx_buf_device(const gx_buf *buf)
-{
-    return buf ? buf->engine->device.info.name : "";
-}
-
-uint64_t gx_buf_cuda_address(const gx_buf *buf)
-{
-    if (!buf || !buf->engine->device.ops->mem_address)
-        return 0;
-    return buf->engine->device.ops->mem_address(&buf->engine->device, &buf->mem);
+    struct gx_float_env caller;
+    struct gx_device *device = &buf->engine->device;
+    if (!device->ops->await_stream)
+        return gx__refuse(error, GX_ERR_UNSUPPORTED, "not a CUDA device");
+    if (buf->mappable)
+        return gx__refuse(error, GX_ERR_INVALID,
+                          "the host copies a mappable buffer: synchronise the stream instead");
+    gx__float_env_default(&caller);
+    gx_status s = device->ops->await_stream(device, stream, error);
+    gx__float_env_restore(&caller);
+    if (s != GX_OK && s != GX_ERR_INVALID)
+        gx__explain(error, "%s", gx_status_message(s));
+    return gx__engine_status(buf->engine, s);
 }
 
 /* Commands that name the memory are forgotten either way. The caller's is in no pool. */
@@ -112,14 +107,14 @@ static void let_go(struct gx_engine *engine, gx_buf *buf)
     engine->device.ops->mem_free(&engine->device, &buf->mem);
 }
 
-void gx_buf_destroy(gx_buf **buf)
+void gx__buf_destroy(gx_buf **buf)
 {
-    if (!buf || !*buf)
+    if (!*buf)
         return;
     struct gx_engine *engine = (*buf)->engine;
     struct gx_float_env caller;
     gx__float_env_default(&caller);
-    unmap(*buf);
+    gx__buf_unmap(*buf);
     let_go(engine, *buf);
     gx__float_env_restore(&caller);
     pthread_mutex_destroy(&(*buf)->words);
@@ -128,68 +123,28 @@ void gx_buf_destroy(gx_buf **buf)
     *buf = NULL;
 }
 
-static gx_status refuse(const gx_buf *buf, gx_status status, const char *message)
+gx_status gx__buf_map(gx_buf *buf, void **memory)
 {
-    return gx__fail(buf->engine->instance, status, "buffer on '%s': %s",
-                    buf->engine->device.info.name, message);
-}
-
-/* The status of a device call, reported to the caller. */
-static gx_status done(const gx_buf *buf, gx_status s)
-{
-    gx__engine_status(buf->engine, s);
-    return s == GX_OK ? s : refuse(buf, s, gx_status_message(s));
-}
-
-static gx_status check_usable(const gx_buf *buf)
-{
-    if (atomic_load(&buf->engine->lost))
-        return refuse(buf, GX_ERR_DEVICE_LOST,
-                      "the device was lost: destroy the buffer and create it anew");
-    if (buf->mapped)
-        return refuse(buf, GX_ERR_INVALID, "mapped: unmap it first");
-    return GX_OK;
-}
-
-gx_status gx_buf_map(gx_buf *buf, void **memory)
-{
-    if (!buf || !memory)
-        return gx__fail(NULL, GX_ERR_INVALID, "gx_buf_map: buf and memory must not be NULL");
-    if (!buf->mappable)
-        return refuse(buf, GX_ERR_INVALID, "not mappable: create it with GX_BUF_MAPPABLE");
-    gx_status s = check_usable(buf);
-    if (s != GX_OK)
-        return s;
     struct gx_float_env caller;
     struct gx_device *device = &buf->engine->device;
     gx__float_env_default(&caller);
-    s = device->ops->map(device, &buf->mem, memory);
+    gx_status s = device->ops->map(device, &buf->mem, memory);
     gx__float_env_restore(&caller);
     buf->mapped = s == GX_OK;
-    return done(buf, s);
-}
-
-void gx_buf_unmap(gx_buf *buf)
-{
-    if (!buf)
-        return;
-    struct gx_float_env caller;
-    gx__float_env_default(&caller);
-    unmap(buf);
-    gx__float_env_restore(&caller);
+    return gx__engine_status(buf->engine, s);
 }
 
 /* A copy that the device does; cmd is NULL if there is none. */
 struct copying {
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
 };
 
 static gx_status start_copy(struct gx_engine *engine, struct gx_binding from, struct gx_binding to,
                             size_t bytes, struct copying *c)
 {
     struct gx_device *device = &engine->device;
-    struct gx_region region = {from, to, bytes};
+    struct gx_region region = {.from = from, .to = to, .size = bytes};
     gx_status s = device->ops->begin(device, GX_QUEUE_COMPUTE, &c->cmd);
     if (s != GX_OK) {
         c->cmd = NULL;
@@ -233,8 +188,9 @@ static gx_status host_copy(struct gx_engine *engine, struct gx_mem *mem, size_t 
     gx_status s = engine->device.ops->map(&engine->device, mem, &memory);
     if (s != GX_OK)
         return s;
-    struct gx_host_region region = {to ? to : (char *)memory + at, to ? (char *)memory + at : from,
-                                    bytes};
+    struct gx_host_region region = {.to = to ? to : (char *)memory + at,
+                                    .from = to ? (char *)memory + at : from,
+                                    .size = bytes};
     gx__copy(&engine->copier, &region, 1);
     engine->device.ops->unmap(&engine->device, mem);
     return GX_OK;
@@ -410,22 +366,29 @@ bool gx__buf_is_open(const gx_buf *buf, size_t bytes)
 
 static gx_status copy(gx_buf *buf, size_t offset, void *to, const void *from, size_t bytes)
 {
-    if (offset > buf->size || bytes > buf->size - offset)
-        return refuse(buf, GX_ERR_INVALID, "a copy that runs past its end");
+    struct gx_float_env caller;
+    if (atomic_load(&buf->engine->lost))
+        return GX_ERR_DEVICE_LOST;
+    if (buf->mapped)
+        return GX_ERR_INVALID;
     if (!bytes)
         return GX_OK;
-    if (!to && !from)
-        return refuse(buf, GX_ERR_INVALID, "a copy with NULL");
-    gx_status s = check_usable(buf);
-    if (s != GX_OK)
-        return s;
-    struct gx_float_env caller;
     gx__float_env_default(&caller);
-    s = buf->mappable || (from && gx__buf_is_open(buf, bytes))
-            ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
-            : copy_aligned(buf, offset, to, from, bytes);
+    gx_status s = buf->mappable || (from && gx__buf_is_open(buf, bytes))
+                      ? host_copy(buf->engine, &buf->mem, offset, to, from, bytes)
+                      : copy_aligned(buf, offset, to, from, bytes);
     gx__float_env_restore(&caller);
-    return done(buf, s);
+    return gx__engine_status(buf->engine, s);
+}
+
+gx_status gx__buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes)
+{
+    return copy(buf, offset, NULL, from, bytes);
+}
+
+gx_status gx__buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes)
+{
+    return copy(buf, offset, to, NULL, bytes);
 }
 
 gx_status gx__buf_fill(gx_buf *buf, const void *from, size_t bytes, uint64_t elements)
@@ -433,16 +396,4 @@ gx_status gx__buf_fill(gx_buf *buf, const void *from, size_t bytes, uint64_t ele
     if (buf->mappable)
         return host_copy(buf->engine, &buf->mem, 0, NULL, from, bytes);
     return copy_whole(buf, 0, NULL, from, bytes, elements);
-}
-
-gx_status gx_buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes)
-{
-    return buf ? copy(buf, offset, NULL, from, bytes)
-               : gx__fail(NULL, GX_ERR_INVALID, "gx_buf_write: buf is NULL");
-}
-
-gx_status gx_buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes)
-{
-    return buf ? copy(buf, offset, to, NULL, bytes)
-               : gx__fail(NULL, GX_ERR_INVALID, "gx_buf_read: buf is NULL");
 }

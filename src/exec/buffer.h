@@ -5,6 +5,7 @@
 #ifndef GX_EXEC_BUFFER_H
 #define GX_EXEC_BUFFER_H
 
+#include "base/error.h"
 #include "exec/engine.h"
 
 struct gx_buf {
@@ -30,6 +31,20 @@ gx_status gx__buf_fill(gx_buf *buf, const void *from, size_t bytes, uint64_t ele
 gx_status gx__buf_create(struct gx_engine *engine, size_t bytes, uint32_t flags, gx_buf **buf);
 /* On memory of the caller, at an address of the device. On failure message says why. */
 gx_status gx__buf_wrap(struct gx_engine *engine, uint64_t address, size_t bytes, gx_buf **buf,
-                       char *message, size_t message_size);
+                       struct gx_error *error);
+/* What is submitted to the device from now on waits for the caller's stream. On failure message
+ * says why. */
+gx_status gx__buf_await(gx_buf *buf, void *stream, struct gx_error *error);
+
+/* Clears *buf, which may be NULL. */
+void gx__buf_destroy(gx_buf **buf);
+
+/* A mapped buffer is not copied or used by jobs. */
+gx_status gx__buf_map(gx_buf *buf, void **memory);
+void gx__buf_unmap(gx_buf *buf);
+
+/* Bytes within the buffer, of any alignment. GX_ERR_DEVICE_LOST; GX_ERR_INVALID if it is mapped. */
+gx_status gx__buf_write(gx_buf *buf, size_t offset, const void *from, size_t bytes);
+gx_status gx__buf_read(gx_buf *buf, size_t offset, void *to, size_t bytes);
 
 #endif

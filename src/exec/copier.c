@@ -44,31 +44,53 @@ struct task {
     } at[GX_COPY_THREADS_MAX];
 };
 
+static size_t bytes_of(const struct gx_host_region *r)
+{
+    return r->size * gx__rows(r->rows);
+}
+
+/* Bytes from .. to of a region, counted through its rows. */
+static void copy_part(const struct gx_host_region *r, size_t from, size_t to)
+{
+    while (from < to) {
+        size_t row = from / r->size, skip = from % r->size, n = r->size - skip;
+        n = n < to - from ? n : to - from;
+        gx__stream_copy((char *)r->to + row * r->to_row + skip,
+                        (const char *)r->from + row * r->from_row + skip, n);
+        from += n;
+    }
+}
+
 static void copy_slice(void *user, size_t slice, uint32_t worker)
 {
     struct task *task = user;
     size_t from = slice * GX_COPY_SLICE, end = from + GX_COPY_SLICE;
     size_t region = task->at[worker].region, start = task->at[worker].start;
-    while (region < task->count && start + task->regions[region].size <= from)
-        start += task->regions[region++].size;
+    while (region < task->count && start + bytes_of(&task->regions[region]) <= from)
+        start += bytes_of(&task->regions[region++]);
     task->at[worker].region = region;
     task->at[worker].start = start;
-    for (; region < task->count && start < end; start += task->regions[region++].size) {
-        const struct gx_host_region *r = &task->regions[region];
-        size_t skip = from > start ? from - start : 0;
-        size_t n = (r->size < end - start ? r->size : end - start) - skip;
-        gx__stream_copy((char *)r->to + skip, (const char *)r->from + skip, n);
+    for (; region < task->count && start < end; start += bytes_of(&task->regions[region++])) {
+        size_t bytes = bytes_of(&task->regions[region]);
+        copy_part(&task->regions[region], from > start ? from - start : 0,
+                  bytes < end - start ? bytes : end - start);
     }
+}
+
+static void copy_alone(const struct gx_host_region *r)
+{
+    for (size_t row = 0; row < gx__rows(r->rows); row++)
+        memcpy((char *)r->to + row * r->to_row, (const char *)r->from + row * r->from_row, r->size);
 }
 
 void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
-        bytes += regions[i].size;
+        bytes += bytes_of(&regions[i]);
     if (bytes < 2 * GX_COPY_SLICE || copier->threads < 2) {
         for (size_t i = 0; i < count; i++)
-            memcpy(regions[i].to, regions[i].from, regions[i].size);
+            copy_alone(&regions[i]);
         return;
     }
     struct task task = {.regions = regions, .count = count};
@@ -80,7 +102,7 @@ void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, si
 
 struct drop {
     struct gx_device *device;
-    struct gx_point until;
+    struct gx_fence until;
     const char *memory;
     size_t bytes;
 };
@@ -94,7 +116,7 @@ static void drop_slice(void *user, size_t slice, uint32_t worker)
         gx__drop_lines(d->memory + from, left < GX_COPY_SLICE ? left : GX_COPY_SLICE);
 }
 
-void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct gx_point until,
+void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct gx_fence until,
                      const void *memory, size_t bytes)
 {
     struct drop drop = {device, until, memory, bytes};

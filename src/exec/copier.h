@@ -40,8 +40,8 @@ void gx__copier_close(struct gx_copier *copier);
 void gx__copy(struct gx_copier *copier, const struct gx_host_region *regions, size_t count);
 
 /* Takes memory that the device will write out of the caches of cores, slice by slice, until the
- * point is reached. Does nothing for little memory, and unless `drops`. */
-void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct gx_point until,
+ * fence is reached. Does nothing for little memory, and unless `drops`. */
+void gx__copier_drop(struct gx_copier *copier, struct gx_device *device, struct gx_fence until,
                      const void *memory, size_t bytes);
 
 /* Lets the watcher finish groups of the pipe as long as there are some. */

@@ -70,7 +70,7 @@ static double compute_ns(const struct gx_plan *plan, const struct gx_piece *p)
         return memory;
     double size = (double)gx__element_bytes(p->job->field) / 48,
            rate = (double)plan->facts->mul_rate;
-    double arithmetic = (double)p->n * gx__job_products(p->job) * size * size / rate;
+    double arithmetic = (double)p->n * p->job->products * size * size / rate;
     return memory > arithmetic ? memory : arithmetic;
 }
 
@@ -89,11 +89,11 @@ static struct stages stages_of(const struct gx_plan *plan, const struct gx_group
 {
     const struct gx_mem_speed *speed = plan->facts->speed;
     bool copies = plan->path == GX_PATH_DEVICE_LOCAL;
-    double up = (double)g->out, down = (double)(g->bytes - g->slots);
+    double up = (double)g->out, down = (double)(g->bytes - g->bad_words);
     struct stages s = {0};
     for (size_t k = 0; k < g->count; k++)
         s.compute += compute_ns(plan, &g->pieces[k]);
-    s.in = host_ns(plan, (double)(g->slots - g->in),
+    s.in = host_ns(plan, (double)(g->bad_words - g->in),
                    speed[copies ? GX_MEM_UPLOAD : GX_MEM_SHARED].host_write);
     s.out = host_ns(plan, (double)(g->end - g->out),
                     speed[copies ? GX_MEM_READBACK : GX_MEM_SHARED].host_read);
@@ -141,7 +141,7 @@ static void advance(struct clocks *c, const struct stages *s, uint32_t queues, d
     *set = c->out = later(at + wait, c->out) + s->out;
 }
 
-static double work(const gx_job *jobs, size_t count)
+static double work(const struct gx_task *jobs, size_t count)
 {
     double all = 0;
     for (size_t i = 0; i < count; i++)

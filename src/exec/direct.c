@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "exec/batch.h"
 #include "exec/buffer.h"
-#include "exec/large.h"
+#include "exec/guard.h"
 #include "exec/pipe.h"
 #include "op/msm.h"
 
-/* If memory is short, a sum is of no fewer points at a time, ... */
+/* If memory is short, a sum is of no fewer points at a time than this. */
 #define PIECE_POINTS 16u
-/* ... and one with a table of multiples is in no more pieces, because each has all its buckets. */
+/* A sum with a table of multiples is in no more pieces, because each piece has all its buckets. */
 #define MULTIPLES_PIECES 4u
 
 /* A batch under way. */
@@ -34,7 +34,7 @@ static void put_scratch(struct direct *d)
 {
     if (!d->scratch)
         return;
-    size_t held = d->scratch->size;
+    size_t held = gx__pool_size(d->scratch);
     gx__pool_put(&d->engine->pool, &d->scratch);
     gx__pool_release(&d->engine->pool, held);
 }
@@ -42,13 +42,16 @@ static void put_scratch(struct direct *d)
 static gx_status get_scratch(struct direct *d, size_t bytes)
 {
     size_t held = gx__bucket(bytes);
-    if (d->scratch && d->scratch->size >= bytes)
+    if (d->scratch && gx__pool_size(d->scratch) >= bytes) {
+        gx__guard_check(&d->engine->device, d->scratch);
+        gx__guard_set(&d->engine->device, d->scratch, bytes);
         return GX_OK;
+    }
     put_scratch(d);
     gx_status s = gx__pool_reserve(&d->engine->pool, held);
     if (s != GX_OK)
         return s;
-    s = gx__pool_get(&d->engine->pool, GX_MEM_SHARED, held, &d->scratch);
+    s = gx__pool_get(&d->engine->pool, GX_MEM_SHARED, bytes, &d->scratch);
     if (s != GX_OK)
         gx__pool_release(&d->engine->pool, held);
     return s;
@@ -56,12 +59,12 @@ static gx_status get_scratch(struct direct *d, size_t bytes)
 
 /* ---- a job ---- */
 
-static char *memory_of(const gx_operand *o)
+static char *memory_of(const struct gx_place *o)
 {
     return o->buf ? (char *)o->buf->mem.host + o->offset : (char *)o->host;
 }
 
-static uint64_t dispatches_of(const struct gx_engine *engine, const gx_job *job, uint64_t n)
+static uint64_t dispatches_of(const struct gx_engine *engine, const struct gx_task *job, uint64_t n)
 {
     uint64_t most = gx__dispatch_most(&engine->device.facts, job);
     return n && most ? (n + most - 1) / most : 1;
@@ -104,13 +107,12 @@ static bool multiples_fit(struct direct *d, const struct gx_host_call *call, uin
 }
 
 /* One that the device would profit from; there need not be memory for it. */
-static void get_multiples(struct direct *d, const gx_job *job, struct gx_host_call *call)
+static void get_multiples(struct direct *d, const struct gx_task *job, struct gx_host_call *call)
 {
     let_go(d);
     call->table = NULL;
     if (!multiples_fit(d, call, job->n) ||
-        gx__table_of_multiples(d->engine, gx__msm_params(job).points, &call->kernel, &d->table) !=
-            GX_OK)
+        gx__table_of_multiples(d->engine, job->msm.points, &call->kernel, &d->table) != GX_OK)
         return;
     call->table = d->table->buf->mem.host;
     call->kernel.key.param[GX_PARAM_TABLE] = 1;
@@ -151,12 +153,26 @@ static size_t msm_scratch(struct direct *d, struct gx_host_call *call, uint64_t 
     }
 }
 
-/* Gets the kernel and its scratch. only: if not 0, the operand to check. */
-static gx_status prepare(struct direct *d, const gx_job *job, int only, bool check,
-                         struct gx_host_call *call)
+/* Fewer transforms at a time where there is no memory for the scratch of *most elements. */
+static size_t ntt_scratch(struct direct *d, const struct gx_task *job,
+                          const struct gx_host_call *call, uint64_t *most)
 {
     struct gx_device *device = &d->engine->device;
-    uint64_t most = gx__dispatch_most(&device->facts, job);
+    uint64_t unit = job->unit;
+    *most = job->n < *most ? job->n : *most;
+    for (;; *most = *most / unit / 2 * unit) {
+        size_t bytes = gx__dispatch_scratch(device, &call->kernel, job->n, *most);
+        if (*most < 2 * unit || gx__bucket(bytes) <= gx__pool_room(&d->engine->pool))
+            return bytes;
+    }
+}
+
+/* Gets the kernel and its scratch. only: if not 0, the operand to check. *most: elements of a
+ * dispatch, which may become fewer. */
+static gx_status prepare(struct direct *d, const struct gx_task *job, int only, bool check,
+                         struct gx_host_call *call, uint64_t *most)
+{
+    struct gx_device *device = &d->engine->device;
     gx_status s = gx__job_kernel(d->engine, job, only, check, &call->kernel);
     if (s != GX_OK)
         return s;
@@ -166,9 +182,10 @@ static gx_status prepare(struct direct *d, const gx_job *job, int only, bool che
         return s;
     if (job->op == GX_MSM && !only)
         get_multiples(d, job, call);
-    most = job->n < most ? job->n : most;
-    size_t bytes = job->op == GX_MSM && !only ? msm_scratch(d, call, most)
-                                              : device->ops->scratch(device, &call->kernel, most);
+    size_t bytes = job->op == GX_MSM && !only ? msm_scratch(d, call, job->n)
+                   : job->op == GX_NTT && !only
+                       ? ntt_scratch(d, job, call, most)
+                       : gx__dispatch_scratch(device, &call->kernel, job->n, *most);
     call->scratch = NULL;
     if (!bytes)
         return GX_OK;
@@ -178,16 +195,30 @@ static gx_status prepare(struct direct *d, const gx_job *job, int only, bool che
     return s;
 }
 
-/* The operands from element `first` on. */
-static void bind(const gx_job *job, int only, uint64_t first, struct gx_host_call *call)
+/* The operands from element `first` on: of a, where that is checked, its own. */
+static void bind(const struct gx_task *job, int only, uint64_t first, struct gx_host_call *call)
 {
-    int operands = (int)gx__op_operands(job->op);
+    int operands = job->operands;
     for (int i = 0; i < GX_OPERANDS; i++) {
         int from = !only ? i : i == GX_A ? only : GX_OPERANDS;
-        call->operand[i] = from > operands ? NULL
-                                           : memory_of(gx__operand(job, from)) +
-                                                 gx__operand_offset(job, from, first);
+        char *at = from > operands ? NULL : memory_of(&job->operand[from]);
+        call->operand[i] = !at                         ? NULL
+                           : only && job->op == GX_NTT ? at + (size_t)first * job->element[from]
+                                                       : at + gx__operand_offset(job, from, first);
     }
+}
+
+/* The first bad element of the operand, where a dispatch from element `first` on has found one.
+ * Other dispatches have the other columns of a matrix: those before are looked at again. */
+static size_t first_bad(const struct gx_task *job, int only, uint64_t first, size_t bad)
+{
+    if (only || job->op != GX_NTT)
+        return (size_t)first + bad;
+    bad += (size_t)gx__ntt_before(job, GX_A, first);
+    size_t before = !gx__operand_matrix(job, GX_A).stride
+                        ? GX_NONE_BAD
+                        : gx__first_bad(gx__prime(job->field), memory_of(&job->a), bad, false);
+    return before < bad ? before : bad;
 }
 
 /* A pass over the job is done. */
@@ -213,12 +244,12 @@ static void report_pass(struct direct *d, size_t i, uint64_t n, uint64_t dispatc
 }
 
 /* The first operand with a bad element at that index; 0: it has changed since. */
-static char find_operand(const gx_job *job, size_t index)
+static char find_operand(const struct gx_task *job, size_t index)
 {
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
+    for (int i = GX_A; i <= job->operands; i++) {
         size_t skip;
         if (gx__operand_find(job, i, index, &skip) &&
-            gx__element_bad(job, i, memory_of(gx__operand(job, i)) + skip))
+            gx__element_bad(job, i, memory_of(&job->operand[i]) + skip))
             return (char)('a' + i - GX_A);
     }
     return 0;
@@ -228,31 +259,32 @@ static char find_operand(const gx_job *job, size_t index)
  * undone. */
 static gx_status run_job(struct direct *d, size_t i, size_t *bad)
 {
-    const gx_job *job = &d->batch->jobs[i];
+    const struct gx_task *job = &d->batch->jobs[i];
     struct gx_device *device = &d->engine->device;
-    uint64_t most = gx__dispatch_most(&device->facts, job);
-    bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
-    bool before = check && gx__job_in_place(job);
+    bool check = job->check;
+    bool before = check && gx__task_in_place(job);
     struct gx_host_call call;
-    for (int only = before ? (int)gx__op_operands(job->op) : 0; only >= 0; only--) {
+    for (int only = before ? job->operands : 0; only >= 0; only--) {
         uint64_t n = only && gx__operand_is_one(job, only) ? 1 : job->n, at = 0;
-        gx_status s = prepare(d, job, only, only || (check && !before), &call);
+        uint64_t most = gx__dispatch_most(&device->facts, job);
+        gx_status s = prepare(d, job, only, only || (check && !before), &call, &most);
         size_t found = GX_NONE_BAD;
         while (s == GX_OK && found == GX_NONE_BAD && (at < n || !at)) {
             bind(job, only, at, &call);
             call.n = n - at < most ? n - at : most;
+            gx__guard_note(d->scratch, &call.kernel, call.n);
             s = device->ops->run(device, &call);
             d->begun |= s == GX_OK && !only;
             if (s == GX_OK && call.bad != GX_NONE_BAD)
-                found = (size_t)at + call.bad;
-            call.kernel.key.accumulate = gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
+                found = first_bad(job, only, at, call.bad);
+            call.kernel.key.accumulate = job->shape == GX_SHAPE_REDUCTION;
             at += most;
         }
         if (s != GX_OK)
             return s;
         *bad = found < *bad ? found : *bad;
         if (only || found == GX_NONE_BAD)
-            report_pass(d, i, n, dispatches_of(d->engine, job, n), call.threads);
+            report_pass(d, i, n, n ? (n + most - 1) / most : 1, call.threads);
         if (only == GX_A && *bad != GX_NONE_BAD)
             break;
     }
@@ -295,35 +327,24 @@ static gx_status run_in_turn(struct direct *d, size_t i, size_t *bad)
     return s;
 }
 
-/* A transform that does not fit. */
-static gx_status run_large(struct direct *d, size_t i, size_t *bad)
-{
-    struct gx_batch *batch = d->batch;
-    struct gx_outcome *r = gx__batch_report(batch, i);
-    let_go(d);
-    start_over(d, i, bad);
-    gx_status s =
-        gx__large_run(d->engine, &batch->jobs[i], r, batch->message, sizeof batch->message);
-    d->now_ns = gx__now_ns();
-    if (s != GX_ERR_NOT_CANONICAL)
-        return s;
-    *bad = (size_t)r->bad_index;
-    return GX_OK;
-}
-
 gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch)
 {
     struct direct d = {.engine = engine, .batch = batch};
-    gx__batch_begin(engine, batch);
+    size_t i = batch->next;
+    if (!i)
+        gx__batch_begin(engine, batch);
     d.now_ns = gx__now_ns();
-    for (size_t i = 0; i < batch->count && batch->failed == GX_NO_JOB; i++) {
+    for (; i < batch->count && batch->failed == GX_NO_JOB; i++) {
         uint64_t start = d.now_ns;
         size_t bad = GX_NONE_BAD;
-        if (gx__job_is_empty(&batch->jobs[i]) || !gx__batch_goes_on(batch, i))
+        if (batch->jobs[i].empty || !gx__batch_goes_on(batch, i))
             continue;
         gx_status s = run_in_turn(&d, i, &bad);
-        if (lacked_memory(&d, s) && gx__large_possible(&batch->jobs[i]))
-            s = run_large(&d, i, &bad);
+        if (lacked_memory(&d, s) && batch->attempt) {
+            let_go(&d);
+            batch->next = i;
+            return GX_PENDING;
+        }
         if (s != GX_OK)
             gx__batch_fail_device(engine, batch, i, s);
         else if (bad != GX_NONE_BAD)
@@ -345,17 +366,16 @@ static gx_status plan_direct(struct gx_engine *engine, const struct gx_batch *ba
 {
     struct gx_device *device = &engine->device;
     for (size_t i = 0; i < batch->count; i++) {
-        const gx_job *job = &batch->jobs[i];
+        const struct gx_task *job = &batch->jobs[i];
         uint64_t most = gx__dispatch_most(&device->facts, job),
                  dispatches = dispatches_of(engine, job, job->n);
         struct gx_kernel kernel;
-        if (gx__job_is_empty(job))
+        if (job->empty)
             continue;
         gx_status s = gx__job_kernel(engine, job, 0, false, &kernel);
         if (s != GX_OK)
             return s;
-        size_t scratch =
-            gx__bucket(device->ops->scratch(device, &kernel, job->n < most ? job->n : most));
+        size_t scratch = gx__bucket(gx__dispatch_scratch(device, &kernel, job->n, most));
         plan->memory = scratch > plan->memory ? scratch : plan->memory;
         plan->dispatches += dispatches;
         plan->groups += groups_of(dispatches);

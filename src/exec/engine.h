@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An engine is an open device and the policy around it: how a job becomes copies, dispatches and
- * points in time. The same code serves every device.
+ * fences. The same code serves every device.
  */
 #ifndef GX_EXEC_ENGINE_H
 #define GX_EXEC_ENGINE_H
 
+#include "base/error.h"
+#include "base/arrays.h"
 #include "base/clock.h"
 #include "exec/copier.h"
 #include "exec/plan.h"
 #include "exec/pool.h"
 #include "exec/queue.h"
 #include "exec/record.h"
-#include "exec/registered.h"
+#include "exec/registered_memory.h"
 #include "exec/tables.h"
 #include "exec/tally.h"
 #include "field/field.h"
-#include "op/op.h"
+#include "op/task.h"
 
 struct gx_device_slot;
 
 /* What a device has done, with all engines that it had. */
 struct gx_work {
     _Atomic uint64_t jobs, elements, busy_ns;
-    struct gx_tally tally[GX_OP_PAIRS]; /* by gx__op_pair; a split job counts once, on the device
-                                           that did most of it */
+    struct gx_tallies tallies; /* a split job counts once, on the device that did most of it */
 };
 
 struct gx_engine {
@@ -35,11 +36,11 @@ struct gx_engine {
     struct gx_records records;
     struct gx_imports imports;
     struct gx_copier copier;
-    struct gx_plans plans;
+    struct gx_plan_cache plans;
     struct gx_tables tables;
     pthread_mutex_t pipes_lock;
-    struct gx_pipe *pipes; /* idle ones, most recently used first; and, of exec/msm.c: */
-    struct gx_msm_memory *msm_memory;
+    struct gx_pipe *pipes;   /* idle ones, most recently used first */
+    struct gx_arrays arrays; /* host memory of composed jobs */
     struct gx_worker worker;
     /* Jobs under way and live buffers. Opening and closing do not change it, because other threads
      * may do so at the same time. */
@@ -73,7 +74,7 @@ static inline gx_status gx__engine_status(struct gx_engine *engine, gx_status st
 
 /* On failure nothing is open and message says what to do. */
 gx_status gx__engine_open(struct gx_engine *engine, struct gx_instance *instance,
-                          const char *device_name, char *message, size_t message_size);
+                          const char *device_name, struct gx_error *error);
 /* It must have no users; it need not be open. */
 void gx__engine_close(struct gx_engine *engine);
 
@@ -87,53 +88,57 @@ static inline uint64_t gx__engine_now(struct gx_engine *engine)
 /* Whether the engine can run the job: an operation with parameters may have no kernel for its
  * device, a registered one a kernel that cannot be compiled, which is tried here, and one that
  * cannot be split may be too large. On GX_ERR_UNSUPPORTED message says why. */
-gx_status gx__engine_has(struct gx_engine *engine, const gx_job *job, char *message,
-                         size_t message_size); /* for operations with parameters */
-static inline gx_status gx__engine_ready(struct gx_engine *engine, const gx_job *job, char *message,
-                                         size_t message_size)
+gx_status gx__engine_has(struct gx_engine *engine, const struct gx_task *job,
+                         struct gx_error *error); /* for operations with parameters */
+static inline gx_status gx__engine_ready(struct gx_engine *engine, const struct gx_task *job,
+                                         struct gx_error *error)
 {
-    return gx__op_has_params(job->op) ? gx__engine_has(engine, job, message, message_size) : GX_OK;
+    return gx__op_has_params(job->op) ? gx__engine_has(engine, job, error) : GX_OK;
 }
 
 /* Waits for work on so many elements; GX_ERR_TIMEOUT if it takes absurdly long. */
-gx_status gx__engine_wait(struct gx_engine *engine, struct gx_point point, uint64_t elements);
+gx_status gx__engine_wait(struct gx_engine *engine, struct gx_fence fence, uint64_t elements);
 
 /* The jobs of one call on one engine: valid, in order, with buffers of this engine only. */
 struct gx_batch {
-    const gx_job *jobs; /* valid until done */
+    const struct gx_task *jobs; /* valid until done */
     size_t count;
     struct gx_outcome *reports; /* one per job, zeroed except for the reason; NULL: not wanted */
     gx_path path;
     gx_mode mode;
-    uint32_t sets;  /* least groups in flight, because other batches may follow; 0: as planned */
-    bool stream;    /* other batches are in flight or about to follow */
-    bool uncounted; /* its jobs are parts of others and do not count in gx_stats */
-    bool single;    /* a job that did not fit with others: it is not divided here */
-    bool held;      /* the caller holds buffers for it (gx__tables_hold) */
-    bool untimed;   /* the times in the reports are not needed, which saves some us */
-    uint64_t submit_ns;              /* when it was submitted; 0: it did not wait ... */
-    uint64_t queued_ns;              /* ... and for how long */
+    uint32_t sets;   /* least groups in flight, because other batches may follow; 0: as planned */
+    bool stream;     /* other batches are in flight or about to follow */
+    bool uncounted;  /* its jobs are parts of others and do not count in the counters */
+    bool attempt;    /* if there is no memory for a job, it is left to the caller: GX_PENDING */
+    bool one_report; /* there is one for all jobs, in which they are added up */
+    bool held;       /* the caller holds buffers for it (gx__tables_hold) */
+    bool untimed;    /* the times in the reports are not needed, which saves some us */
+    uint64_t submit_ns;              /* when it was submitted; 0: it did not wait */
+    uint64_t queued_ns;              /* how long it waited */
     atomic_bool *cancel;             /* checked before each job starts; NULL: cannot be cancelled */
     void (*done)(struct gx_batch *); /* called once, from any thread, when nothing of it is
                                         under way; may be NULL */
     gx_status status;                /* the first failure, set before done */
-    size_t failed;                   /* the first job that failed; GX_NO_JOB: none ... */
-    char message[160];               /* ... and why */
+    size_t failed;                   /* the first job that failed; GX_NO_JOB: none */
+    struct gx_error error;           /* why it failed */
 
     /* Set by run.c and direct.c, under the lock of a pipe: */
+    size_t next;     /* GX_PENDING: the job that is left to the caller; a batch on host memory goes
+                        on with it */
     uint64_t traced; /* number of its first job in the trace */
     bool timed;      /* times are needed for reports or the trace */
     size_t open;     /* groups in flight */
     bool fed;        /* all are started */
     /* Set by the thread that finishes groups: */
     struct gx_outcome spare; /* outcome of the current job if no reports are wanted */
-    uint64_t job_start;      /* of the current job */
+    uint64_t job_start;      /* of the current job ... */
+    size_t job_groups;       /* ... and how many groups of it are finished */
 };
 
 /* A batch of `count` jobs that are those of the call from `first` on, or stand for them. Sets only
  * the caller's members. */
 static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *call,
-                                 const gx_job *jobs, size_t first, size_t count)
+                                 const struct gx_task *jobs, size_t first, size_t count)
 {
     batch->jobs = jobs;
     batch->count = count;
@@ -141,7 +146,9 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
     batch->path = call->path;
     batch->mode = call->mode;
     batch->sets = 0;
-    batch->stream = batch->uncounted = batch->untimed = batch->single = batch->held = false;
+    batch->stream = batch->uncounted = batch->untimed = batch->attempt = batch->held = false;
+    batch->one_report = false;
+    batch->next = batch->job_groups = 0;
     batch->submit_ns = call->submit_ns;
     batch->queued_ns = call->queued_ns;
     batch->cancel = call->cancel;
@@ -149,12 +156,14 @@ static inline void gx__batch_set(struct gx_batch *batch, const struct gx_call *c
     batch->failed = 0;
 }
 
-/* Adds to the counters behind gx_stats and gx_metrics_prometheus; a failed job only counts as
+/* Adds to the counters behind gx_counter and gx_metrics_prometheus; a failed job only counts as
  * failed. work: of the device that did it; may be NULL. */
-void gx__count_job(struct gx_counters *c, struct gx_work *work, const gx_job *job,
+void gx__count_job(struct gx_counters *c, struct gx_work *work, const struct gx_task *job,
                    const struct gx_outcome *r);
 
-/* Runs a batch and returns its status when it is done, on a pipe of its own. Any thread. */
+/* Runs a batch, as it is, and returns its status when it is done, on a pipe of its own. GX_PENDING:
+ * it is an attempt that has failed for lack of memory: the batch has begun, but nothing of the job
+ * batch->next or of those after it; gx__batch_end must follow. Any thread. */
 gx_status gx__direct_run(struct gx_engine *engine, struct gx_batch *batch); /* on host memory */
 gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch);   /* by commands */
 static inline gx_status gx__engine_run(struct gx_engine *engine, struct gx_batch *batch)
@@ -170,8 +179,9 @@ gx_status gx__engine_plan(struct gx_engine *engine, struct gx_batch *batch, uint
  * uses it. */
 struct gx_pipe;
 gx_status gx__pipe_open(struct gx_engine *engine, struct gx_pipe **pipe);
-/* Returns when all groups of the batch are started; `done` may be called before that. */
-void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch);
+/* Returns when all groups of the batch are started; `done` may be called before that. False: an
+ * attempt has failed, as GX_PENDING. */
+bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch);
 /* Finishes the oldest group in flight; false where there is none. Where another thread is at it:
  * waits for that, or returns false. */
 bool gx__pipe_step(struct gx_pipe *pipe, bool wait);

@@ -8,7 +8,10 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/instance.h"
+
+struct gx_task;
 
 /* Members as in gx_report. */
 struct gx_outcome {
@@ -23,14 +26,14 @@ struct gx_outcome {
     uint64_t queued_ns, total_ns, host_in_ns, record_ns, submit_ns, device_ns, host_out_ns;
     uint64_t upload_ns, compute_ns, download_ns;
     uint32_t candidates;
-    char message[160];
+    struct gx_error error;
     gx_candidate candidate[GX_CANDIDATES_MAX]; /* `candidates` of them are valid */
 };
 
 /* Like assigning {0}, but touches only what is needed, because every call does this. */
 static inline void gx__outcome_clear(struct gx_outcome *outcome, gx_reason reason)
 {
-    memset(outcome, 0, offsetof(struct gx_outcome, message) + 1);
+    memset(outcome, 0, offsetof(struct gx_outcome, error) + 1);
     outcome->reason = reason;
 }
 
@@ -42,7 +45,8 @@ static inline uint64_t gx__share_ns(uint64_t ns, uint64_t part, uint64_t all)
 }
 
 /* The message of a job that was refused because of element `bad` of this operand; 0: not known. */
-void gx__refusal_message(char *message, size_t size, const gx_job *job, uint64_t bad, char operand);
+void gx__refusal_message(struct gx_error *error, const struct gx_task *job, uint64_t bad,
+                         char operand);
 
 /* Whether the job was refused because of an element: that is no failure of its device. */
 static inline bool gx__outcome_refused(const struct gx_outcome *outcome)
@@ -64,28 +68,13 @@ struct gx_reports {
 };
 
 /* GX_ERR_INVALID and a message if sizes or candidates of reports are invalid. */
-gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t count, char *message,
-                            size_t message_size);
+gx_status gx__reports_check(struct gx_reports *to, gx_report *reports, size_t count,
+                            struct gx_error *error);
 void gx__reports_give(const struct gx_reports *to, size_t i, const struct gx_outcome *outcome);
 
 /* The same for an array of candidates. */
-gx_status gx__candidates_check(const gx_candidate *to, uint32_t room, char *message,
-                               size_t message_size);
+gx_status gx__candidates_check(const gx_candidate *to, uint32_t room, struct gx_error *error);
 void gx__candidates_give(gx_candidate *to, uint32_t room, const gx_candidate *candidates,
                          uint32_t count);
-
-/* Arrays of outcomes, kept for the next call. */
-struct gx_outcome_pool {
-    pthread_mutex_t lock;
-    struct gx_outcome_block *idle;
-};
-struct gx_outcome_block;
-void gx__outcomes_init(struct gx_outcome_pool *pool);
-void gx__outcomes_close(struct gx_outcome_pool *pool, const gx_allocator *allocator);
-/* Contents are unspecified; NULL: no memory. Given back with gx__outcomes_put. */
-struct gx_outcome *gx__outcomes_get(struct gx_outcome_pool *pool, const gx_allocator *allocator,
-                                    size_t count);
-void gx__outcomes_put(struct gx_outcome_pool *pool, const gx_allocator *allocator,
-                      struct gx_outcome *outcomes);
 
 #endif

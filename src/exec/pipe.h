@@ -13,8 +13,9 @@
 enum { GX_COMMANDS = 3 }; /* of a group: upload, kernels, download */
 
 /* Steps of one command at most: a copy for each registered operand and one for the staged
- * ones, a barrier before each dispatch, and what is around them. */
-#define GX_STEPS_MAX (GX_GROUP_DISPATCHES * (GX_OPERANDS + 2) + 16)
+ * ones, a barrier before each dispatch or three around each copy of columns, and what is around
+ * them. */
+#define GX_STEPS_MAX (GX_GROUP_DISPATCHES * (GX_OPERANDS + 4) + 16)
 
 /* On the host-visible path `up` and `down` are `device`, and not owned. */
 struct gx_set {
@@ -33,7 +34,7 @@ struct gx_inflight {
     struct gx_ready *ready[GX_COMMANDS];
     uint32_t stamps[GX_COMMANDS];
     enum gx_queue stage[GX_COMMANDS][GX_STAMPS]; /* between stamp i and the next */
-    struct gx_point done;                        /* value 0: nothing was submitted */
+    struct gx_fence done;                        /* value 0: nothing was submitted */
     uint32_t hits;
     uint64_t start_ns, device_start_ns, end_ns, device_ns;
     uint64_t host_in_ns, record_ns, submit_ns, host_out_ns;

@@ -18,6 +18,8 @@
  * up to so many times larger if that pays. */
 #define PIPE_GROUP_ELEMS 16384u
 #define PIPE_GROUP_TIMES 4u
+/* Most elements of a piece of registered columns that is made larger for the sake of its rows. */
+#define WIDE_ELEMS ((uint64_t)GX_CHUNK_ELEMS * 2)
 /* A group of a single submit has at most this many chunks, to bound staging memory. */
 #define SINGLE_GROUP_CHUNKS 2u
 /* Limit for any group: without staging, the only concern is that a submit should not occupy a
@@ -63,14 +65,14 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 static enum gx_operand_access access_of(const struct gx_plan *plan, const struct gx_piece *p, int i)
 {
-    const gx_operand *o = gx__operand(p->job, i);
-    if (i > p->operands || !gx__operand_bytes(p->job, i))
+    const struct gx_place *o = &p->job->operand[i];
+    if (i > p->job->operands || !gx__operand_bytes(p->job, i))
         return GX_OPERAND_NONE;
     if (o->buf)
         return GX_OPERAND_DIRECT;
     bool registered = plan->asked->resolved && plan->asked->resolved[p->index].registered >> i & 1;
     return registered && plan->path == GX_PATH_DEVICE_LOCAL &&
-                   !(p->reduces && i == GX_OUT) /* the host joins partial results */
+                   !(gx__piece_reduces(p) && i == GX_OUT) /* the host joins partial results */
                ? GX_OPERAND_REGISTERED
                : GX_OPERAND_STAGED;
 }
@@ -78,7 +80,7 @@ static enum gx_operand_access access_of(const struct gx_plan *plan, const struct
 /* The operand needs memory of the group in proportion to the piece. */
 static bool takes_room(const struct gx_piece *p, int i)
 {
-    return p->access[i] > GX_OPERAND_DIRECT && !(p->one >> i & 1);
+    return p->access[i] > GX_OPERAND_DIRECT && !(p->job->one >> i & 1);
 }
 
 /* Elements of each piece, at most `most`. Pieces have equal sizes: a small last one would cost a
@@ -90,11 +92,58 @@ static uint64_t equal_piece(uint64_t n, uint64_t most, uint64_t unit)
     return least(most, (each + align - 1) / align * align);
 }
 
-/* Most elements of a piece that needs memory of its group: whole units. */
-static uint64_t chunk_of(const struct gx_plan *plan, uint64_t most, uint64_t unit)
+/* The columns of a piece, unless memory is short: copies of narrower rows are slow. */
+static uint64_t columns_of(const struct gx_plan *plan, const struct gx_piece *p)
 {
-    uint64_t chunk = least(most, plan->chunk) / unit * unit;
+    uint64_t wide = plan->facts->row_bytes / p->job->element[GX_A];
+    bool registered =
+        p->access[GX_OUT] == GX_OPERAND_REGISTERED || p->access[GX_A] == GX_OPERAND_REGISTERED;
+    return registered && wide > GX_PIECE_COLUMNS && wide * p->unit <= WIDE_ELEMS ? wide
+                                                                                 : GX_PIECE_COLUMNS;
+}
+
+/* Most elements of a piece that needs memory of its group: whole units. */
+static uint64_t chunk_of(const struct gx_plan *plan, const struct gx_piece *p, uint64_t unit)
+{
+    uint64_t chunk = plan->chunk;
+    if (p->unit && chunk >= PIPE_PIECE_MIN && chunk < columns_of(plan, p) * unit)
+        chunk = columns_of(plan, p) * unit;
+    chunk = least(p->n, chunk) / unit * unit;
     return chunk ? chunk : unit;
+}
+
+/* Kernels take whole matrices, so where the piece is not all columns of the job, those of buffers
+ * are copied too; and the host copies rows that are too narrow for the device. */
+static void copy_columns(const struct gx_plan *plan, struct gx_piece *p)
+{
+    for (int i = GX_OUT; i <= GX_A; i++) {
+        bool narrow = p->n / p->unit * p->job->element[i] < plan->facts->row_bytes;
+        if (p->access[i] == GX_OPERAND_DIRECT)
+            p->access[i] = GX_OPERAND_COPIED;
+        else if (p->access[i] == GX_OPERAND_REGISTERED && narrow)
+            p->access[i] = GX_OPERAND_STAGED;
+    }
+}
+
+static void find_matrices(struct gx_piece *p)
+{
+    p->unit = gx__operand_matrix(p->job, GX_OUT).stride ? p->job->unit : 0;
+}
+
+/* Elements of the pieces. direct: none of it needs memory of the group. */
+static void cut(const struct gx_plan *plan, struct gx_piece *p, bool direct)
+{
+    const struct gx_task *job = p->job;
+    uint64_t most = gx__dispatch_most(plan->facts, job), unit = job->unit;
+    p->n = least(job->n, p->unit ? most : most * GX_GROUP_DISPATCHES);
+    uint64_t chunk = unit < job->n ? chunk_of(plan, p, unit) : job->n;
+    if (p->unit && p->n < job->n)
+        direct = false;
+    if (!direct && unit < job->n && job->n > chunk)
+        p->n = equal_piece(job->n, chunk, unit);
+    if (p->unit && p->n < job->n)
+        copy_columns(plan, p);
+    p->step = p->n ? least(p->n, most) : 1;
 }
 
 /* The first piece of a job, as large as possible. *before: its operands are checked in a separate
@@ -102,33 +151,23 @@ static uint64_t chunk_of(const struct gx_plan *plan, uint64_t most, uint64_t uni
  * copied out before the last one is checked. */
 static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piece *p, bool *before)
 {
-    const gx_job *job = &plan->jobs[index];
+    const struct gx_task *job = &plan->jobs[index];
     bool direct = true;
     p->job = job;
     p->index = index;
-    p->operands = (int)gx__op_operands(job->op);
-    p->reduces = gx__op_shape(job->op) == GX_SHAPE_REDUCTION;
-    bool replaces = gx__job_in_place(job);
+    bool replaces = gx__task_in_place(job);
     p->first = 0;
     p->only = 0;
-    p->one = 0;
-    p->resized = gx__facts_of(job->op)->resized;
     for (int i = 0; i < GX_OPERANDS; i++) {
-        p->element[i] = (uint32_t)gx__operand_element(job, i);
-        p->one |= (gx__operand_is_one(job, i) ? 1u : 0) << i;
         p->access[i] = access_of(plan, p, i);
         direct &= !takes_room(p, i);
     }
     /* Downloads do not wait for the check of earlier pieces; host copies do. */
     if (replaces && p->access[GX_OUT] == GX_OPERAND_REGISTERED)
         p->access[GX_OUT] = GX_OPERAND_STAGED;
-    uint64_t most = gx__dispatch_most(plan->facts, job);
-    p->n = least(job->n, most * GX_GROUP_DISPATCHES);
-    uint64_t unit = gx__job_unit(job);
-    if (!direct && unit < job->n && job->n > chunk_of(plan, p->n, unit))
-        p->n = equal_piece(job->n, chunk_of(plan, p->n, unit), unit);
-    p->step = p->n ? least(p->n, most) : 1;
-    p->check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field);
+    find_matrices(p);
+    cut(plan, p, direct);
+    p->check = job->check;
     *before = p->check && replaces && (p->access[GX_OUT] == GX_OPERAND_DIRECT || p->n < job->n);
     p->check = p->check && !*before;
 }
@@ -138,12 +177,12 @@ static void first_piece(const struct gx_plan *plan, size_t index, struct gx_piec
 static void find_ranges(struct gx_piece *p)
 {
     for (int i = 0; i < GX_OPERANDS; i++) {
-        const gx_operand *o = gx__operand(p->job, i);
+        const struct gx_place *o = &p->job->operand[i];
         p->from[i] = p->to[i] = 0;
-        if (p->access[i] < GX_OPERAND_STAGED)
+        if (p->access[i] < GX_OPERAND_STAGED || o->buf)
             continue;
         p->from[i] = (uintptr_t)o->host + gx__piece_offset(p, i);
-        p->to[i] = p->from[i] + gx__piece_bytes(p, i);
+        p->to[i] = p->from[i] + gx__piece_span(p, i);
     }
 }
 
@@ -159,6 +198,8 @@ bool gx__plan_conflict(const struct gx_piece *earlier, const struct gx_piece *la
                        bool same_group)
 {
     bool downloads = later->access[GX_OUT] == GX_OPERAND_REGISTERED;
+    if (later->unit && earlier->job == later->job) /* other columns of the same matrix */
+        return false;
     for (int i = GX_A; i < GX_OPERANDS; i++) {
         if (overlap(earlier, GX_OUT, later, i))
             return true;
@@ -207,13 +248,13 @@ static bool joins(const struct gx_plan *plan, const struct gx_group *group,
 }
 
 /* Appends the piece. Until lay_out, offsets are relative to their zone, and the zones are counted
- * in `in` (registered inputs), `slots` (staged inputs), `end` (staged outputs) and `bytes`
+ * in `in` (registered inputs), `bad_words` (staged inputs), `end` (staged outputs) and `bytes`
  * (registered outputs). */
 static void add(struct gx_group *group, struct gx_piece *p)
 {
     for (int i = 0; i < GX_OPERANDS; i++) {
         bool staged = p->access[i] == GX_OPERAND_STAGED;
-        size_t *zone = i != GX_OUT ? staged ? &group->slots : &group->in
+        size_t *zone = i != GX_OUT ? staged ? &group->bad_words : &group->in
                        : staged    ? &group->end
                                    : &group->bytes;
         if (p->access[i] < GX_OPERAND_STAGED)
@@ -226,9 +267,9 @@ static void add(struct gx_group *group, struct gx_piece *p)
             p->from[GX_OUT] < group->writes_from ? p->from[GX_OUT] : group->writes_from;
         group->writes_to = p->to[GX_OUT] > group->writes_to ? p->to[GX_OUT] : group->writes_to;
     }
-    p->slot = (uint32_t)(group->out / GX_SLOT_ALIGN);
+    p->bad_word = (uint32_t)(group->out / GX_BIND_ALIGN);
     if (p->check)
-        group->out += gx__piece_dispatches(p) * (size_t)GX_SLOT_ALIGN;
+        group->out += gx__piece_dispatches(p) * (size_t)GX_BIND_ALIGN;
     group->dispatches += gx__piece_dispatches(p);
     group->elements += p->n;
     group->staged += staged(p);
@@ -237,7 +278,7 @@ static void add(struct gx_group *group, struct gx_piece *p)
 
 static void lay_out(struct gx_group *group)
 {
-    size_t in = group->in, slots = in + group->slots, out = slots + group->out,
+    size_t in = group->in, bad_words = in + group->bad_words, out = bad_words + group->out,
            end = out + group->end;
     for (size_t k = 0; k < group->count; k++) {
         struct gx_piece *p = &group->pieces[k];
@@ -246,7 +287,7 @@ static void lay_out(struct gx_group *group)
             p->offset[i] += i != GX_OUT ? staged ? in : 0 : staged ? out : end;
         }
     }
-    group->slots = slots;
+    group->bad_words = bad_words;
     group->out = out;
     group->end = end;
     group->bytes += end;
@@ -255,7 +296,7 @@ static void lay_out(struct gx_group *group)
 static void clear(struct gx_group *group)
 {
     group->count = group->elements = group->staged = group->dispatches = 0;
-    group->in = group->slots = group->out = group->end = group->bytes = 0;
+    group->in = group->bad_words = group->out = group->end = group->bytes = 0;
     group->writes_from = UINTPTR_MAX;
     group->writes_to = 0;
     group->drain = false;
@@ -264,7 +305,7 @@ static void clear(struct gx_group *group)
 /* Skips jobs that have nothing to do; false: there are no more. */
 static bool more(const struct gx_plan *plan, struct gx_cursor *cursor)
 {
-    while (cursor->job < plan->count && gx__job_is_empty(&plan->jobs[cursor->job]))
+    while (cursor->job < plan->count && plan->jobs[cursor->job].empty)
         cursor->job++;
     return cursor->job < plan->count;
 }
@@ -308,6 +349,7 @@ uint64_t gx__plan_check(const struct gx_plan *plan, const struct gx_piece *piece
     p->step = least(p->n, plan->facts->dispatch_elems);
     p->check = true;
     p->only = operand;
+    p->unit = 0;
     memset(p->from, 0, sizeof p->from);
     memset(p->to, 0, sizeof p->to);
     for (int i = 0; i < GX_OPERANDS; i++)
@@ -324,7 +366,7 @@ uint32_t gx__group_queues(const struct gx_group *group, uint32_t copy_queues)
     uint32_t own = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
     if (group->out)
         own |= copy_queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD);
-    if (group->bytes > group->slots)
+    if (group->bytes > group->bad_words)
         own |= copy_queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD);
     return own;
 }
@@ -340,35 +382,41 @@ static void count_group(struct gx_plan *plan, const struct gx_group *g)
 {
     if (plan->path == GX_PATH_DEVICE_LOCAL) {
         raise_to(&plan->set.up, g->out - g->in);
-        raise_to(&plan->set.down, g->end - g->slots);
+        raise_to(&plan->set.down, g->end - g->bad_words);
         plan->bytes_up += g->out;
-        plan->bytes_down += g->bytes - g->slots;
+        plan->bytes_down += g->bytes - g->bad_words;
     }
     raise_to(&plan->set.device, g->bytes);
-    plan->bytes_staged += (g->slots - g->in) + (g->end - g->out);
-    for (size_t k = 0; k < g->count && g->bytes > g->out - g->slots; k++)
+    plan->bytes_staged += (g->bad_words - g->in) + (g->end - g->out);
+    for (size_t k = 0; k < g->count && g->bytes > g->out - g->bad_words; k++)
         plan->piece = g->pieces[k].n > plan->piece ? g->pieces[k].n : plan->piece;
     plan->groups++;
     plan->submits += (uint64_t)__builtin_popcount(gx__group_queues(g, plan->copy_queues));
     plan->dispatches += g->dispatches;
 }
 
-/* Memory for the checking pass of an in-place job, and the scratch of its dispatches. */
-static void count_job(struct gx_plan *plan, const struct gx_piece *p, bool before)
+/* Memory for the checking pass of an in-place job. */
+static void count_check(struct gx_plan *plan, const struct gx_piece *p)
 {
-    struct gx_device *device = plan->asked->device;
     uint64_t most = least(p->job->n, plan->facts->dispatch_elems * GX_GROUP_DISPATCHES);
     uint64_t step = least(most, plan->facts->dispatch_elems);
-    size_t slots = step ? (size_t)((most + step - 1) / step) * GX_SLOT_ALIGN : 0;
-    if (before && plan->path == GX_PATH_DEVICE_LOCAL) {
-        raise_to(&plan->set.up, slots);
-        raise_to(&plan->set.down, slots);
+    size_t bad_words = step ? (size_t)((most + step - 1) / step) * GX_BIND_ALIGN : 0;
+    if (plan->path == GX_PATH_DEVICE_LOCAL) {
+        raise_to(&plan->set.up, bad_words);
+        raise_to(&plan->set.down, bad_words);
     }
-    if (before)
-        raise_to(&plan->set.device, slots);
-    if (device)
-        raise_to(&plan->set.scratch,
-                 device->ops->scratch(device, &plan->asked->resolved[p->index].kernel, p->step));
+    raise_to(&plan->set.device, bad_words);
+}
+
+/* Scratch of the dispatches of a piece. Those between the first and the last of a job are like the
+ * first. */
+static void count_scratch(struct gx_plan *plan, const struct gx_piece *p)
+{
+    struct gx_device *device = plan->asked->device;
+    if (device && (!p->first || p->last))
+        raise_to(
+            &plan->set.scratch,
+            gx__dispatch_scratch(device, &plan->asked->resolved[p->index].kernel, p->n, p->step));
 }
 
 /* Sizes and totals of the plan with its current choices. */
@@ -381,18 +429,19 @@ static void measure(struct gx_plan *plan)
     plan->bytes_up = plan->bytes_down = plan->bytes_staged = 0;
     while (gx__plan_next(plan, &cursor, &group)) {
         count_group(plan, &group);
+        if (group.drain)
+            count_check(plan, &group.pieces[0]);
         for (size_t k = 0; k < group.count; k++)
-            if (!group.pieces[k].first)
-                count_job(plan, &group.pieces[k], !k && group.drain);
+            count_scratch(plan, &group.pieces[k]);
     }
     struct gx_set_bytes *set = &plan->set;
+    size_t *results = plan->path == GX_PATH_DEVICE_LOCAL ? &set->down : &set->device;
+    if (*results)
+        raise_to(results, GX_LOOK_ELEMS * GX_LIMBS_MAX * sizeof(uint64_t));
     if (plan->groups && plan->sets > plan->groups && plan->sets > plan->asked->sets)
         plan->sets = plan->groups > plan->asked->sets ? (uint32_t)plan->groups : plan->asked->sets;
-    set->up = gx__bucket(set->up);
-    set->device = gx__bucket(set->device);
-    set->down = gx__bucket(set->down);
-    set->scratch = gx__bucket(set->scratch);
-    plan->memory = plan->sets * (set->up + set->device + set->down + set->scratch);
+    plan->memory = plan->sets * (gx__bucket(set->up) + gx__bucket(set->device) +
+                                 gx__bucket(set->down) + gx__bucket(set->scratch));
 }
 
 static void set_chunk(struct gx_plan *plan, uint64_t chunk)
@@ -403,7 +452,7 @@ static void set_chunk(struct gx_plan *plan, uint64_t chunk)
                             : least(chunk, plan->group_times * PIPE_GROUP_ELEMS);
 }
 
-static uint64_t largest(const gx_job *jobs, size_t count)
+static uint64_t largest(const struct gx_task *jobs, size_t count)
 {
     uint64_t most = 1;
     for (size_t i = 0; i < count; i++)
@@ -438,10 +487,13 @@ static gx_status fit(struct gx_plan *plan)
 
 /* ---- choosing ---- */
 
-static bool needs_staging(const gx_job *job)
+/* Columns of buffers that one dispatch does not take are copied. */
+static bool needs_staging(const struct gx_plan *plan, const struct gx_task *job)
 {
-    for (int i = 0; i <= (int)gx__op_operands(job->op) && !gx__job_is_empty(job); i++)
-        if (gx__operand(job, i)->host)
+    if (job->n > gx__dispatch_most(plan->facts, job) && gx__operand_matrix(job, GX_OUT).stride)
+        return true;
+    for (int i = 0; i <= job->operands && !job->empty; i++)
+        if (job->operand[i].host)
             return true;
     return false;
 }
@@ -451,7 +503,7 @@ static bool needs_staging(const gx_job *job)
 #define SMALL_BYTES 65536u
 static bool is_small(const struct gx_plan *plan)
 {
-    const gx_job *job = &plan->jobs[0];
+    const struct gx_task *job = &plan->jobs[0];
     return plan->count == 1 && gx__operand_bytes(job, GX_A) <= SMALL_BYTES;
 }
 
@@ -463,10 +515,10 @@ static size_t paths(const struct gx_plan *plan, gx_path tried[2])
         GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK);
     bool any = false;
     for (size_t i = 0; i < plan->count && !any; i++)
-        any = needs_staging(&plan->jobs[i]);
+        any = needs_staging(plan, &plan->jobs[i]);
     tried[0] = GX_PATH_HOST_VISIBLE;
     tried[1] = GX_PATH_DEVICE_LOCAL;
-    if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED))) /* even if only slots are needed */
+    if (!(facts->mem_kinds & GX_MEM_BIT(GX_MEM_SHARED))) /* even if only bad words are needed */
         tried[0] = GX_PATH_DEVICE_LOCAL;
     else if (!any)
         tried[0] = GX_PATH_DIRECT;
@@ -626,8 +678,9 @@ static void choose(struct gx_plan *plan)
     choose_mode(plan, asked, tried, count);
 }
 
-gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
-                         const struct gx_plan_request *asked, struct gx_plan *plan)
+gx_status gx__plan_batch(const struct gx_task *jobs, size_t count,
+                         const struct gx_device_facts *facts, const struct gx_plan_request *asked,
+                         struct gx_plan *plan)
 {
     *plan = (struct gx_plan){.jobs = jobs, .count = count, .facts = facts, .asked = asked};
     choose(plan);

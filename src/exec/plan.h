@@ -12,10 +12,15 @@
 
 #include "device/device.h"
 
-/* Dispatches of one group, each with its own slot for a bad index. */
+/* Dispatches of one group, each of which has a bad word: where the kernel reports the index of the
+ * first element that is not below the modulus (GX_BIND_BAD). */
 #define GX_GROUP_DISPATCHES 64u
 /* Default size of a piece, in elements. */
 #define GX_CHUNK_ELEMS ((uint64_t)524288)
+/* A piece of a matrix has so many columns where it may: rows of 256 bytes. */
+#define GX_PIECE_COLUMNS ((uint64_t)8)
+/* Elements that are read again at a time, through the memory of a group, to find a bad one. */
+#define GX_LOOK_ELEMS 64u
 /* Most groups in flight. */
 #define GX_SETS_MAX 8u
 /* Of a device that has not measured an empty submit. */
@@ -27,43 +32,40 @@ enum gx_operand_access {
     GX_OPERAND_DIRECT,     /* in place: a buffer */
     GX_OPERAND_STAGED,     /* the host copies it into or out of staging memory */
     GX_OPERAND_REGISTERED, /* the device copies it from or to the caller's memory */
+    GX_OPERAND_COPIED,     /* some columns of a buffer: the device copies them before its kernel, or
+                              after it */
 };
 
 /* A range of elements of one job. */
 struct gx_piece {
-    const gx_job *job;
+    const struct gx_task *job;
     size_t index;            /* of the job in its batch */
-    int operands;            /* index of the last one */
     uint64_t first, n, step; /* step: elements of one dispatch */
-    bool reduces;            /* its result is joined to those of the job's other pieces: by the
-                                device where out is direct, else by the host */
-    uint32_t one;            /* bits of the operands that are a single element, ... */
-    uint32_t resized;        /* ... and of those whose length is not that of out */
-    uint32_t element[GX_OPERANDS]; /* bytes of one */
-    uint32_t slot;                 /* of its first dispatch, if it is checked */
-    bool check, last;              /* last: it ends the job */
-    int only;                      /* if not 0: a pass that only checks this operand */
+    uint64_t unit;           /* of a matrix of columns: elements of one; 0: it is none */
+    uint32_t bad_word;       /* index of that of its first dispatch, if it is checked */
+    bool check, last;        /* last: it ends the job */
+    int only;                /* if not 0: a pass that only checks this operand */
     enum gx_operand_access access[GX_OPERANDS];
     size_t offset[GX_OPERANDS];                   /* in the memory of the group, unless direct */
     uintptr_t from[GX_OPERANDS], to[GX_OPERANDS]; /* in the caller's memory; both 0: not there */
 };
 
 /* The memory of a group, from byte 0 on: registered inputs, staged inputs (from `in`),
- * slots (from `slots`), staged outputs (from `out`), registered outputs (from `end`). So
- * what the host writes is one range, in .. out, and what it reads is one, slots .. end. */
+ * bad words (from `bad_words`), staged outputs (from `out`), registered outputs (from `end`). So
+ * what the host writes is one range, in .. out, and what it reads is one, bad_words .. end. */
 struct gx_group {
     size_t count;
     struct gx_piece pieces[GX_GROUP_DISPATCHES];
     uint32_t dispatches;
     uint64_t elements, staged; /* staged: those of pieces that need memory of the group */
-    size_t in, slots, out, end, bytes;
+    size_t in, bad_words, out, end, bytes;
     uintptr_t writes_from, writes_to; /* range of all host memory that it writes */
     bool drain; /* nothing else may be in flight: its first job has its operands checked
                    in a separate pass first, see gx__plan_check */
 };
 
-/* Bytes of the memory of one group in flight, rounded as by the pool. Without `up`, all of it is
- * in `device`, which the host can access. */
+/* Bytes that one group in flight uses, which the pool rounds up. Without `up`, all of it is in
+ * `device`, which the host can access. */
 struct gx_set_bytes {
     size_t up, device, down, scratch;
 };
@@ -89,7 +91,7 @@ struct gx_plan_request {
 };
 
 struct gx_plan {
-    const gx_job *jobs;
+    const struct gx_task *jobs;
     size_t count;
     const struct gx_device_facts *facts;
     const struct gx_plan_request *asked;
@@ -113,19 +115,46 @@ struct gx_cursor {
     uint64_t first;
 };
 
+/* Whether its result is joined to those of the job's other pieces: by the device where out is
+ * direct, else by the host. */
+static inline bool gx__piece_reduces(const struct gx_piece *p)
+{
+    return p->job->shape == GX_SHAPE_REDUCTION;
+}
+
 /* Size of the piece's part of an operand, and its offset in the operand. */
 static inline size_t gx__piece_bytes(const struct gx_piece *p, int which)
 {
-    if (p->resized >> which & 1)
-        return gx__operand_length(p->job, which, p->n);
-    return (p->one >> which & 1 ? 1 : (size_t)p->n) * p->element[which];
+    return gx__operand_length(p->job, which, p->n);
 }
 
 static inline size_t gx__piece_offset(const struct gx_piece *p, int which)
 {
-    if (p->resized >> which & 1)
-        return gx__operand_offset(p->job, which, p->first);
-    return p->one >> which & 1 ? 0 : (size_t)p->first * p->element[which];
+    return p->only ? (size_t)p->first * p->job->element[which]
+                   : gx__operand_offset(p->job, which, p->first);
+}
+
+/* The same part in the caller's memory: rows of so many bytes, `stride` apart. In the memory of a
+ * group they are neighbours. */
+struct gx_rows {
+    size_t bytes, rows, stride;
+};
+
+static inline struct gx_rows gx__piece_rows(const struct gx_piece *p, int which)
+{
+    uint64_t columns = p->unit ? p->n / p->unit : 0;
+    const struct gx_matrix m = gx__operand_matrix(p->job, which);
+    if (!p->unit || which > GX_A || columns == m.stride)
+        return (struct gx_rows){gx__piece_bytes(p, which), 1, 0};
+    return (struct gx_rows){(size_t)columns * p->job->element[which], (size_t)m.rows,
+                            (size_t)m.stride * p->job->element[which]};
+}
+
+/* From its first byte there to its last. */
+static inline size_t gx__piece_span(const struct gx_piece *p, int which)
+{
+    const struct gx_rows r = gx__piece_rows(p, which);
+    return (r.rows - 1) * r.stride + r.bytes;
 }
 
 /* Dispatches of the piece; a reduction of no elements has one. */
@@ -136,8 +165,9 @@ static inline uint32_t gx__piece_dispatches(const struct gx_piece *p)
 
 /* The jobs are valid. GX_ERR_OUT_OF_DEVICE_MEMORY if not even one element at a time fits
  * asked->memory. facts, asked and jobs must outlive the plan. */
-gx_status gx__plan_batch(const gx_job *jobs, size_t count, const struct gx_device_facts *facts,
-                         const struct gx_plan_request *asked, struct gx_plan *plan);
+gx_status gx__plan_batch(const struct gx_task *jobs, size_t count,
+                         const struct gx_device_facts *facts, const struct gx_plan_request *asked,
+                         struct gx_plan *plan);
 
 /* The group at *cursor, which starts as {0} and is advanced; false at the end, and *group is
  * unchanged. */
@@ -161,7 +191,7 @@ bool gx__group_waits(const struct gx_group *group, const struct gx_group *earlie
 /* The size that the pool rounds a request up to; 0 stays 0. */
 size_t gx__bucket(size_t bytes);
 
-/* ---- plans.c ---- */
+/* ---- plan_cache.c ---- */
 
 /* Plans that an engine keeps, and the most jobs of a batch whose plan is kept. */
 #define GX_PLANS_KEPT 8u
@@ -174,7 +204,7 @@ struct gx_plan_key {
     uint64_t word[4 + 3 * GX_PLAN_JOBS];
 };
 
-struct gx_plans {
+struct gx_plan_cache {
     pthread_mutex_t lock;
     uint64_t looked_up;
     struct {
@@ -184,12 +214,12 @@ struct gx_plans {
     } kept[GX_PLANS_KEPT];
 };
 
-void gx__plans_init(struct gx_plans *plans);
-void gx__plans_close(struct gx_plans *plans);
-/* A kept plan for a batch of the same shape, or else gx__plan_batch. Any thread. */
-gx_status gx__plans_get(struct gx_plans *plans, const gx_job *jobs, size_t count,
-                        const struct gx_device_facts *facts, const struct gx_plan_request *asked,
-                        struct gx_plan *plan);
+void gx__plan_cache_init(struct gx_plan_cache *plans);
+void gx__plan_cache_close(struct gx_plan_cache *plans);
+/* A kept plan for a batch with the same key, or else gx__plan_batch. Any thread. */
+gx_status gx__plan_cache_get(struct gx_plan_cache *plans, const struct gx_task *jobs, size_t count,
+                             const struct gx_device_facts *facts,
+                             const struct gx_plan_request *asked, struct gx_plan *plan);
 
 /* ---- cost.c ---- */
 

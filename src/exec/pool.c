@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "exec/guard.h"
 #include "exec/plan.h"
 #include "exec/record.h"
 
@@ -93,6 +94,11 @@ bool gx__pool_waited_for(struct gx_pool *pool)
     return waited;
 }
 
+size_t gx__pool_size(const struct gx_mem *mem)
+{
+    return mem->size - GX_GUARD_BYTES;
+}
+
 /* ---- memory of the device; under the lock ---- */
 
 static void hold(struct gx_pool *pool, size_t bytes)
@@ -127,7 +133,7 @@ static struct gx_mem *take(struct gx_pool *pool, enum gx_mem_kind kind, size_t i
 
 static void free_block(struct gx_pool *pool, struct gx_mem *mem)
 {
-    size_t size = mem->size;
+    size_t size = gx__pool_size(mem);
     free_memory(pool, mem);
     let_go(pool, size);
     gx__free(&pool->device->instance->config.allocator, mem);
@@ -153,11 +159,11 @@ static gx_status get_memory(struct gx_pool *pool, enum gx_mem_kind kind, size_t 
         if (!free_one(pool))
             return GX_ERR_OUT_OF_DEVICE_MEMORY;
     hold(pool, size);
-    gx_status s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
-    if (s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY) {
+    gx_status s = pool->device->ops->mem_alloc(pool->device, kind, size + GX_GUARD_BYTES, mem);
+    if (gx__out_of_memory(s)) {
         while (free_one(pool))
             ;
-        s = pool->device->ops->mem_alloc(pool->device, kind, size, mem);
+        s = pool->device->ops->mem_alloc(pool->device, kind, size + GX_GUARD_BYTES, mem);
     }
     if (s != GX_OK)
         let_go(pool, size);
@@ -169,7 +175,7 @@ static gx_status get_memory(struct gx_pool *pool, enum gx_mem_kind kind, size_t 
 static struct gx_mem *find(struct gx_pool *pool, enum gx_mem_kind kind, size_t size)
 {
     for (size_t i = pool->count[kind]; i-- > 0;) /* the warmest one */
-        if (pool->idle[kind][i]->size == size)
+        if (gx__pool_size(pool->idle[kind][i]) == size)
             return take(pool, kind, i);
     return NULL;
 }
@@ -207,6 +213,8 @@ gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes
     if (!*mem)
         s = new_block(pool, kind, size, mem);
     pthread_mutex_unlock(&pool->lock);
+    if (*mem)
+        gx__guard_set(pool->device, *mem, bytes);
     return s;
 }
 
@@ -215,6 +223,7 @@ void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem)
     if (!*mem)
         return;
     enum gx_mem_kind kind = (*mem)->kind;
+    gx__guard_check(pool->device, *mem);
     pthread_mutex_lock(&pool->lock);
     if (pool->count[kind] == GX_POOL_IDLE_MAX)
         free_block(pool, take(pool, kind, 0));
@@ -234,13 +243,16 @@ gx_status gx__pool_alloc(struct gx_pool *pool, enum gx_mem_kind kind, size_t byt
     pthread_mutex_lock(&pool->lock);
     s = get_memory(pool, kind, bytes, mem);
     pthread_mutex_unlock(&pool->lock);
-    if (s != GX_OK)
+    if (s == GX_OK)
+        gx__guard_set(pool->device, mem, bytes);
+    else
         release(pool, bytes, true);
     return s;
 }
 
 void gx__pool_free(struct gx_pool *pool, struct gx_mem *mem, size_t bytes)
 {
+    gx__guard_check(pool->device, mem);
     free_memory(pool, mem);
     pthread_mutex_lock(&pool->lock);
     let_go(pool, bytes);

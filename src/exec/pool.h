@@ -48,9 +48,12 @@ void gx__pool_release(struct gx_pool *pool, size_t bytes);
 bool gx__pool_waited_for(struct gx_pool *pool);
 
 /* A block of gx__bucket(bytes) (plan.h) that were reserved, with undefined contents; *mem is NULL
- * if bytes is 0. Fails only if the device has less than it said, even without idle blocks. */
+ * if bytes is 0. Only `bytes` of it may be used: what follows may be guarded (guard.h). Fails only
+ * if the device has less than it said, even without idle blocks. */
 gx_status gx__pool_get(struct gx_pool *pool, enum gx_mem_kind kind, size_t bytes,
                        struct gx_mem **mem);
+/* The size of a block. */
+size_t gx__pool_size(const struct gx_mem *mem);
 /* Gives it back and clears *mem; NULL is fine. */
 void gx__pool_put(struct gx_pool *pool, struct gx_mem **mem);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tickets and the threads that serve them. One lock guards the whole queue of a context: it is
- * taken a few times per ticket, and never held while waiting for a device. The tickets of one
- * submitting thread form a lane; a worker takes one from each lane in turn. Tickets are kept for
- * reuse, by powers of two of their size, so that nothing is allocated once warm.
+ * taken a few times per ticket, and never held while waiting for a device. The tickets of a worker
+ * are served in the order in which they were submitted. Tickets are kept for reuse, by powers of
+ * two of their size, so that nothing is allocated once warm.
  */
 #include "exec/queue.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -16,7 +15,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "exec/engine.h"
-#include "op/params.h"
 
 /* Groups in flight: one is copied in, one computes, one is copied out. */
 #define OVERLAP_SETS 3u
@@ -26,12 +24,9 @@ enum { CLASSES = 48 }; /* size classes of tickets: powers of two */
 struct gx_ticket {
     struct gx_batch batch; /* the segment that is queued or running; must be the first member */
     struct gx_backlog *queue;
-    struct gx_ticket *all_next, **all_at;    /* list of pending tickets */
-    struct gx_ticket *next;                  /* in its lane; in the list of spare tickets */
-    struct gx_ticket *lane_next, *lane_last; /* of the oldest of a lane: the next lane's, and
-                                                the youngest of this one */
-    struct gx_worker *queued;                /* the worker in whose lane it is; NULL: none */
-    pthread_t submitter;
+    struct gx_ticket *all_next, **all_at; /* list of pending tickets */
+    struct gx_ticket *next, **at; /* list of waiting tickets of a worker; of spare tickets: next */
+    struct gx_worker *queued;     /* the worker for which it waits; NULL: none */
     pthread_cond_t changed;
     _Atomic gx_status status;
     atomic_bool cancel;
@@ -43,10 +38,9 @@ struct gx_ticket {
     uint32_t size;               /* size class */
     struct gx_call call;         /* with the jobs and reports of the ticket */
     size_t first;                /* earlier jobs are done and their engines released */
-    gx_job *jobs;
-    struct gx_params_copy *params; /* of each job */
-    struct gx_engine **engines;    /* of each job; a segment is a run of the same; NULL: whoever
-                                      the routers choose */
+    struct gx_task *jobs;
+    struct gx_engine **engines; /* of each job; a segment is a run of the same; NULL: whoever
+                                   the routers choose */
     struct gx_outcome reports[];
 };
 
@@ -68,8 +62,9 @@ struct gx_backlog {
 
     gx_route_fn route;
     gx_run_on_fn there;
-    void *user;               /* for both */
-    struct gx_worker routers; /* lanes and stop flag; its threads: */
+    void *user; /* for both */
+    gx_feed_fn feed;
+    struct gx_worker routers; /* waiting tickets and stop flag; its threads: */
     pthread_t router_thread[GX_ROUTER_THREADS];
     uint32_t routers_idle;
 };
@@ -77,7 +72,7 @@ struct gx_backlog {
 /* ---- the queue ---- */
 
 struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route,
-                                  gx_run_on_fn there, void *user)
+                                  gx_run_on_fn there, void *user, gx_feed_fn feed)
 {
     const gx_config *config = &instance->config;
     struct gx_backlog *queue = gx__alloc(&config->allocator, sizeof *queue);
@@ -93,6 +88,7 @@ struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn rout
     queue->route = route;
     queue->there = there;
     queue->user = user;
+    queue->feed = feed;
     gx__worker_init(&queue->routers);
     return queue;
 }
@@ -126,8 +122,8 @@ static void free_ticket(struct gx_backlog *queue, struct gx_ticket *t)
 
 static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
 {
-    const size_t each = sizeof(struct gx_outcome) + sizeof(gx_job) + sizeof(struct gx_params_copy) +
-                        sizeof(struct gx_engine *);
+    const size_t each =
+        sizeof(struct gx_outcome) + sizeof(struct gx_task) + sizeof(struct gx_engine *);
     size_t room = (size_t)1 << size;
     if (room > SIZE_MAX / 2 / each)
         return NULL;
@@ -136,14 +132,13 @@ static struct gx_ticket *new_ticket(struct gx_backlog *queue, uint32_t size)
         return NULL;
     t->queue = queue;
     t->size = size;
-    t->jobs = (gx_job *)(t->reports + room);
-    t->params = (struct gx_params_copy *)(t->jobs + room);
-    t->engines = (struct gx_engine **)(t->params + room);
+    t->jobs = (struct gx_task *)(t->reports + room);
+    t->engines = (struct gx_engine **)(t->jobs + room);
     gx__os_cond_init(&t->changed);
     return t;
 }
 
-struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, size_t count)
+struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const struct gx_task *jobs, size_t count)
 {
     uint32_t size = 0;
     while (size < CLASSES && (size_t)1 << size < count)
@@ -178,8 +173,6 @@ struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, s
     memset(t->reports, 0, count * sizeof *t->reports);
     if (count)
         memcpy(t->jobs, jobs, count * sizeof *jobs);
-    for (size_t i = 0; i < count; i++)
-        gx__params_copy(&t->jobs[i], &t->params[i]);
     return t;
 }
 
@@ -264,25 +257,7 @@ void gx__ticket_drop(struct gx_ticket *t)
     put_ticket(t->queue, t);
 }
 
-/* ---- lanes; all under the lock ---- */
-
-static void add_lane(struct gx_worker *w, struct gx_ticket *oldest)
-{
-    struct gx_ticket **at = &w->lanes;
-    while (*at)
-        at = &(*at)->lane_next;
-    oldest->lane_next = NULL;
-    *at = oldest;
-}
-
-/* The link to the submitter's lane, or to the end of the list. */
-static struct gx_ticket **find_lane(struct gx_worker *w, pthread_t submitter)
-{
-    struct gx_ticket **at = &w->lanes;
-    while (*at && !pthread_equal((*at)->submitter, submitter))
-        at = &(*at)->lane_next;
-    return at;
-}
+/* ---- waiting tickets; all under the lock ---- */
 
 /* Whether jobs for the engine (NULL: not chosen yet) go directly to its workers. */
 static bool has_worker(const struct gx_engine *engine)
@@ -294,51 +269,22 @@ static void enqueue(struct gx_ticket *t)
 {
     struct gx_engine *engine = t->engines[t->first];
     struct gx_worker *w = has_worker(engine) ? &engine->worker : &t->queue->routers;
-    struct gx_ticket *oldest = *find_lane(w, t->submitter);
     t->queued = w;
     t->next = NULL;
-    if (oldest) {
-        oldest->lane_last->next = t;
-        oldest->lane_last = t;
-    } else {
-        t->lane_last = t;
-        add_lane(w, t);
-    }
+    t->at = w->waiting_end;
+    *t->at = t;
+    w->waiting_end = &t->next;
     pthread_cond_signal(&w->work);
 }
 
-/* The oldest of the first lane; the lane goes to the end. */
-static struct gx_ticket *take(struct gx_worker *w)
+static void dequeue(struct gx_ticket *t)
 {
-    struct gx_ticket *t = w->lanes;
-    w->lanes = t->lane_next;
-    if (t->next) {
-        t->next->lane_last = t->lane_last;
-        add_lane(w, t->next);
-    }
+    *t->at = t->next;
+    if (t->next)
+        t->next->at = t->at;
+    else
+        t->queued->waiting_end = t->at;
     t->queued = NULL;
-    return t;
-}
-
-static void unlink_ticket(struct gx_ticket *t)
-{
-    struct gx_ticket **lane = find_lane(t->queued, t->submitter), *oldest = *lane;
-    t->queued = NULL;
-    if (oldest == t) { /* the next one takes its place */
-        *lane = t->next ? t->next : t->lane_next;
-        if (t->next) {
-            t->next->lane_last = t->lane_last;
-            t->next->lane_next = t->lane_next;
-        }
-        return;
-    }
-    for (struct gx_ticket *before = oldest; before; before = before->next) {
-        if (before->next != t)
-            continue;
-        before->next = t->next;
-        if (oldest->lane_last == t)
-            oldest->lane_last = before;
-    }
 }
 
 /* ---- the end of a ticket ---- */
@@ -353,7 +299,7 @@ static void finish(struct gx_ticket *t, gx_status status)
     for (size_t i = t->first; i < t->call.count; i++)
         gx__outcome_not_run(&t->reports[i],
                             status == GX_ERR_CANCELLED ? GX_ERR_CANCELLED : GX_ERR_NOT_RUN);
-    gx__own_leave_all(t->jobs, t->call.count);
+    gx__tasks_leave(t->jobs, t->call.count);
     *t->all_at = t->all_next;
     if (t->all_next)
         t->all_next->all_at = t->all_at;
@@ -419,7 +365,7 @@ static void log_failure(const struct gx_ticket *t, const struct gx_batch *batch)
 {
     if (batch->status != GX_OK && batch->status != GX_ERR_CANCELLED)
         gx__log(t->queue->instance, GX_LOG_ERROR, "job %zu: %s", t->first + batch->failed,
-                batch->message);
+                batch->error.text);
 }
 
 /* Under the lock; after that the ticket may be gone. */
@@ -458,8 +404,9 @@ static void set_batch(struct gx_ticket *t)
 
 static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlog *queue)
 {
-    struct gx_ticket *t = take(w);
-    bool stream = w->lanes || w->full;
+    struct gx_ticket *t = w->waiting;
+    dequeue(t);
+    bool stream = w->waiting || w->full;
     w->feeding = true;
     w->holds = w->pipe;
     if (w->full && !w->finishing) /* the other thread finishes groups at the same time */
@@ -472,10 +419,7 @@ static void feed(struct gx_engine *engine, struct gx_worker *w, struct gx_backlo
     if (w->pipe && (gx__pool_waited_for(&engine->pool) || /* by a call that must not starve */
                     gx__tables_wanted(&engine->tables)))
         gx__pipe_drain(w->pipe);
-    if (w->pipe)
-        gx__pipe_feed(w->pipe, &t->batch);
-    else
-        gx__engine_run(engine, &t->batch);
+    queue->feed(engine, w->pipe, &t->batch);
     pthread_mutex_lock(&queue->lock);
     w->feeding = false;
     w->full = w->pipe;
@@ -516,7 +460,7 @@ static void *work(void *user)
     pthread_mutex_lock(&queue->lock);
     for (;;) {
         bool busy = w->feeding || w->finishing;
-        if (w->lanes && !w->feeding)
+        if (w->waiting && !w->feeding)
             feed(engine, w, queue);
         else if (w->full && !w->finishing)
             finish_group(w, queue);
@@ -534,7 +478,7 @@ static void *work(void *user)
 
 void gx__worker_init(struct gx_worker *w)
 {
-    *w = (struct gx_worker){0};
+    *w = (struct gx_worker){.waiting_end = &w->waiting};
     pthread_cond_init(&w->work, NULL);
 }
 
@@ -594,7 +538,8 @@ static void serve_there(struct gx_backlog *queue, struct gx_ticket *t)
 
 static void serve(struct gx_backlog *queue)
 {
-    struct gx_ticket *t = take(&queue->routers);
+    struct gx_ticket *t = queue->routers.waiting;
+    dequeue(t);
     if (t->engines[t->first]) {
         serve_there(queue, t);
         return;
@@ -603,7 +548,7 @@ static void serve(struct gx_backlog *queue)
     t->call.queued_ns = gx__now_ns() - t->call.submit_ns;
     gx_status s = queue->route(queue->user, &t->call);
     if (s != GX_OK && s != GX_ERR_CANCELLED)
-        gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", t->call.failed, t->call.message);
+        gx__log(queue->instance, GX_LOG_ERROR, "job %zu: %s", t->call.failed, t->call.error.text);
     pthread_mutex_lock(&queue->lock);
     t->first = t->call.count;
     go_on(t, s);
@@ -616,8 +561,8 @@ static void *router_work(void *user)
     struct gx_float_env inherited;
     gx__float_env_default(&inherited);
     pthread_mutex_lock(&queue->lock);
-    while (routers->lanes || !routers->stop) {
-        if (routers->lanes) {
+    while (routers->waiting || !routers->stop) {
+        if (routers->waiting) {
             serve(queue);
             wake_notified(queue);
             continue;
@@ -635,7 +580,7 @@ static void *router_work(void *user)
 static gx_status start_router(struct gx_backlog *queue)
 {
     struct gx_worker *routers = &queue->routers;
-    if ((!queue->routers_idle || routers->lanes) && routers->started < GX_ROUTER_THREADS &&
+    if ((!queue->routers_idle || routers->waiting) && routers->started < GX_ROUTER_THREADS &&
         gx__thread_start(&queue->router_thread[routers->started], router_work, queue))
         routers->started++;
     return routers->started ? GX_OK : GX_ERR_OUT_OF_MEMORY;
@@ -664,7 +609,6 @@ gx_status gx__ticket_submit(struct gx_ticket *t, const struct gx_call *call)
     t->call.mode = call->mode;
     t->call.policy = call->policy;
     t->call.submit_ns = gx__now_ns();
-    t->submitter = pthread_self();
     pthread_mutex_lock(&queue->lock);
     for (size_t i = 0; i < t->call.count && s == GX_OK; i += segment(t, i))
         s = has_worker(t->engines[i]) ? start_worker(t->engines[i]) : start_router(queue);
@@ -702,14 +646,14 @@ size_t gx__ticket_count(const struct gx_ticket *t)
     return t->call.count;
 }
 
-void gx__ticket_message(const struct gx_ticket *t, char *message, size_t size)
+void gx__ticket_message(const struct gx_ticket *t, struct gx_error *error)
 {
     gx_status s = gx__ticket_poll(t);
     size_t i = 0;
     while (i < t->call.count && t->reports[i].status != s)
         i++;
-    snprintf(message, size, "job %zu: %s", i,
-             i < t->call.count ? t->reports[i].message : gx_status_message(s));
+    gx__explain(error, "job %zu: %s", i,
+                i < t->call.count ? t->reports[i].error.text : gx_status_message(s));
 }
 
 gx_status gx__ticket_wait(struct gx_ticket *t, uint64_t timeout_ns,
@@ -795,7 +739,7 @@ static void cancel(struct gx_ticket *t)
     atomic_store(&t->cancel, true);
     if (!t->queued)
         return;
-    unlink_ticket(t);
+    dequeue(t);
     finish(t, GX_ERR_CANCELLED);
 }
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "base/instance.h"
 #include "exec/outcome.h"
 
@@ -32,43 +33,46 @@ struct gx_worker {
     uint32_t started;
     pthread_cond_t work;
     struct gx_pipe *pipe;
-    struct gx_ticket *lanes; /* the oldest ticket of each submitter, in the order of their turns */
-    uint64_t fed;            /* tickets, since the start */
-    bool feeding, finishing; /* a thread does so */
-    bool full;               /* there may be groups in flight */
-    bool holds;              /* the pipe may have memory */
+    struct gx_ticket *waiting, **waiting_end; /* tickets, the oldest first */
+    uint64_t fed;                             /* tickets, since the start */
+    bool feeding, finishing;                  /* a thread does so */
+    bool full;                                /* there may be groups in flight */
+    bool holds;                               /* the pipe may have memory */
     bool stop;
 };
 
 /* Jobs of one call. */
 struct gx_call {
-    const gx_job *jobs; /* valid until the call is done */
+    const struct gx_task *jobs; /* valid until the call is done */
     size_t count;
     struct gx_outcome *reports; /* one per job; NULL: not wanted */
     const char *device;         /* that the call names; NULL: none */
     gx_path path;
     gx_mode mode;
     gx_policy policy;
-    uint64_t submit_ns;  /* when it was submitted; 0: it did not wait ... */
-    uint64_t queued_ns;  /* ... and for how long */
-    atomic_bool *cancel; /* NULL: cannot be */
-    size_t failed;       /* out: the first job that failed ... */
-    char message[160];   /* ... and why */
+    uint64_t submit_ns;    /* when it was submitted; 0: it did not wait */
+    uint64_t queued_ns;    /* how long it waited */
+    atomic_bool *cancel;   /* NULL: cannot be */
+    size_t failed;         /* out: the first job that failed */
+    struct gx_error error; /* out: why it failed */
 };
 /* Runs the call, reports and counts every job, and returns the first failure. */
 typedef gx_status (*gx_route_fn)(void *user, struct gx_call *call);
 /* Runs a batch on an engine; the outcome is in the batch. Returns the time it took; 0: nobody
  * looked at the clock. */
 typedef uint64_t (*gx_run_on_fn)(void *user, struct gx_engine *engine, struct gx_batch *batch);
+/* Runs a batch through the pipe of a worker, and returns when all is started; pipe NULL: when all
+ * is done. */
+typedef void (*gx_feed_fn)(struct gx_engine *engine, struct gx_pipe *pipe, struct gx_batch *batch);
 
 void gx__worker_init(struct gx_worker *worker);
 /* No ticket of the engine is pending. */
 void gx__worker_close(struct gx_engine *engine);
 
 /* The queue must outlive the engines of the instance; NULL: no memory. `route` runs tickets
- * whose jobs have no engine, `there` those on engines that are `checked`. */
+ * whose jobs have no engine, `there` those on engines that are `checked`, `feed` the others. */
 struct gx_backlog *gx__queue_open(struct gx_instance *instance, gx_route_fn route,
-                                  gx_run_on_fn there, void *user);
+                                  gx_run_on_fn there, void *user, gx_feed_fn feed);
 /* Returns when no ticket is pending. */
 void gx__queue_drain(struct gx_backlog *queue);
 void gx__queue_cancel(struct gx_backlog *queue);
@@ -77,7 +81,8 @@ void gx__queue_close(struct gx_backlog *queue);
 
 /* A ticket for so many checked jobs, which are copied with their parameters, to be given to
  * gx__ticket_submit or gx__ticket_drop; NULL: no memory. */
-struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const gx_job *jobs, size_t count);
+struct gx_ticket *gx__ticket_get(struct gx_backlog *queue, const struct gx_task *jobs,
+                                 size_t count);
 void gx__ticket_drop(struct gx_ticket *ticket);
 
 /* Sets where job i runs and why. Takes over the caller's use of the engine. */
@@ -96,7 +101,7 @@ gx_status gx__ticket_wait(struct gx_ticket *ticket, uint64_t timeout_ns,
                           const struct gx_reports *reports);
 size_t gx__ticket_count(const struct gx_ticket *ticket);
 /* Why the first failed job of a failed ticket failed. */
-void gx__ticket_message(const struct gx_ticket *ticket, char *message, size_t size);
+void gx__ticket_message(const struct gx_ticket *ticket, struct gx_error *error);
 /* Waits for any of several tickets of one queue, of which some may be NULL; *index is the first
  * that is done, or `count`. */
 gx_status gx__ticket_wait_any(struct gx_backlog *queue, struct gx_ticket *const *tickets,

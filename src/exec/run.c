@@ -5,15 +5,11 @@
  * of a batch is the first in the order of its jobs, and nothing after it is copied out. Sequential
  * mode is a pipe with one set and one piece per group.
  */
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/float_env.h"
-#include "exec/large.h"
-#include "exec/msm.h"
+#include "exec/guard.h"
 #include "exec/pipe.h"
-#include "exec/transform.h"
 
 /* If the device runs out of memory, pieces are not made smaller than this. */
 #define FLOOR_ELEMS 1024u
@@ -103,12 +99,28 @@ static gx_status get_set(struct gx_pipe *pipe, const struct gx_plan *plan, struc
     return s;
 }
 
+static bool suffices(size_t have, size_t want)
+{
+    return gx__bucket(have) >= want;
+}
+
 static bool serves(const struct gx_pipe *pipe, const struct gx_plan *plan)
 {
     const struct gx_set_bytes *have = &pipe->have, *want = &plan->set;
-    return pipe->sets >= plan->sets && pipe->path == plan->path && have->up >= want->up &&
-           have->device >= want->device && have->down >= want->down &&
-           have->scratch >= want->scratch;
+    return pipe->sets >= plan->sets && pipe->path == plan->path && suffices(have->up, want->up) &&
+           suffices(have->device, want->device) && suffices(have->down, want->down) &&
+           suffices(have->scratch, want->scratch);
+}
+
+/* The blocks of the sets are large enough for the plan. */
+static void use_more(struct gx_pipe *pipe, const struct gx_plan *plan)
+{
+    for (uint32_t i = 0; i < pipe->sets; i++) {
+        gx__guard_grow(pipe->set[i].up, plan->set.up);
+        gx__guard_grow(pipe->set[i].device, plan->set.device);
+        gx__guard_grow(pipe->set[i].down, plan->set.down);
+        gx__guard_grow(pipe->set[i].scratch, plan->set.scratch);
+    }
 }
 
 /* Finishes all groups and gives back their memory. */
@@ -131,8 +143,10 @@ static void put_tables(struct gx_pipe *pipe)
 /* Gets the sets for the plan; on failure the pipe has none. */
 static gx_status get_sets(struct gx_pipe *pipe, const struct gx_plan *plan)
 {
-    if (serves(pipe, plan))
+    if (serves(pipe, plan)) {
+        use_more(pipe, plan);
         return GX_OK;
+    }
     give_back(pipe);
     gx_status s = gx__pool_reserve(&pipe->engine->pool, plan->memory);
     if (s != GX_OK)
@@ -166,12 +180,12 @@ static gx_status make_room(struct gx_pipe *pipe, size_t count)
     return GX_OK;
 }
 
-static uint32_t registered(struct gx_engine *engine, const gx_job *job)
+static uint32_t registered(struct gx_engine *engine, const struct gx_task *job)
 {
     uint32_t bits = 0;
     struct gx_binding binding;
-    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, i);
+    for (int i = 0; i <= job->operands; i++) {
+        const struct gx_place *o = &job->operand[i];
         if (!o->buf &&
             gx__import_find(&engine->imports, o->host, gx__operand_bytes(job, i), &binding))
             bits |= 1u << i;
@@ -201,23 +215,14 @@ static gx_status get_table(struct gx_pipe *pipe, struct gx_resolved *resolved)
     return s;
 }
 
-/* Whether a transform of the batch has more elements than a dispatch may. */
-static bool exceeds_dispatch(const struct gx_engine *engine, const gx_job *job)
-{
-    return job->op == GX_NTT && gx__job_unit(job) > engine->device.facts.dispatch_elems;
-}
-
 /* tables: get those of transforms too. */
 static gx_status resolve(struct gx_pipe *pipe, const struct gx_batch *batch, bool tables)
 {
     gx_status s = make_room(pipe, batch->count);
     for (size_t i = 0; i < batch->count && s == GX_OK; i++) {
-        const gx_job *job = &batch->jobs[i];
-        if (tables && exceeds_dispatch(pipe->engine, job))
-            return GX_ERR_OUT_OF_DEVICE_MEMORY;
-        bool check = !(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) &&
-                     !(job->out.buf && gx__job_in_place(job));
-        if (gx__job_is_empty(job))
+        const struct gx_task *job = &batch->jobs[i];
+        bool check = job->check && !(job->out.buf && gx__task_in_place(job));
+        if (job->empty)
             continue;
         pipe->resolved[i].registered = registered(pipe->engine, job);
         s = gx__job_kernel(pipe->engine, job, 0, check, &pipe->resolved[i].kernel);
@@ -247,7 +252,7 @@ static gx_status plan_batch(struct gx_pipe *pipe, const struct gx_batch *batch,
                                                                           : engine->copier.threads,
                                       .resolved = pipe->resolved,
                                       .device = &engine->device};
-    return gx__plans_get(&engine->plans, batch->jobs, batch->count, facts, asked, plan);
+    return gx__plan_cache_get(&engine->plans, batch->jobs, batch->count, facts, asked, plan);
 }
 
 /* Plans and gets the memory; with smaller pieces if the device has less than expected. */
@@ -261,7 +266,7 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
         if (s != GX_OK)
             return s;
         s = get_sets(pipe, plan);
-        bool too_large = s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
+        bool too_large = gx__out_of_memory(s);
         if (!too_large || plan->piece <= FLOOR_ELEMS || plan->piece >= before)
             return s; /* the last: a job that cannot be cut */
         before = plan->piece;
@@ -269,11 +274,6 @@ static gx_status prepare(struct gx_pipe *pipe, const struct gx_batch *batch,
         s = GX_OK;
     }
     return s;
-}
-
-static bool out_of_memory(gx_status s)
-{
-    return s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_OUT_OF_DEVICE_MEMORY;
 }
 
 static bool has_op(const struct gx_batch *batch, gx_op op)
@@ -291,7 +291,7 @@ static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *ba
     struct gx_engine *engine = pipe->engine;
     bool queues = !batch->held && has_op(batch, GX_NTT) && gx__tables_wanted(&engine->tables);
     gx_status s = queues ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare(pipe, batch, asked, plan);
-    if (!out_of_memory(s))
+    if (!gx__out_of_memory(s))
         return s;
     gx__pipe_drain(pipe);
     if (batch->held)
@@ -299,7 +299,7 @@ static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *ba
     gx__tables_begin_turn(engine);
     if (queues)
         s = prepare(pipe, batch, asked, plan);
-    for (bool last = false; out_of_memory(s) && !last;) {
+    for (bool last = false; gx__out_of_memory(s) && !last;) {
         gx__pipe_drain(pipe);
         if (!gx__tables_make_room(engine, &last))
             break;
@@ -309,36 +309,16 @@ static gx_status prepare_in_turn(struct gx_pipe *pipe, const struct gx_batch *ba
     return s;
 }
 
-/* A batch with a transform that does not fit: as if it did, but twice over the bus. */
-static gx_status plan_large(struct gx_pipe *pipe, const struct gx_batch *batch,
-                            struct gx_plan_request *asked, struct gx_plan *plan)
-{
-    size_t room = asked->memory;
-    asked->memory = 0;
-    gx_status s =
-        gx__plan_batch(batch->jobs, batch->count, &pipe->engine->device.facts, asked, plan);
-    plan->bytes_up *= 2;
-    plan->bytes_down *= 2;
-    plan->bytes_staged *= 2;
-    plan->memory = room;
-    return s;
-}
-
 gx_status gx__pipe_plan(struct gx_engine *engine, struct gx_batch *batch, uint64_t chunk_elems,
                         struct gx_plan_request *asked, struct gx_plan *plan)
 {
     struct gx_pipe *pipe;
-    if (has_op(batch, GX_MSM))
-        return gx__msm_plan(engine, batch, chunk_elems, asked, plan);
     gx_status s = gx__pipe_open(engine, &pipe);
     if (s != GX_OK)
         return s;
     s = resolve(pipe, batch, false);
     if (s == GX_OK)
         s = plan_batch(pipe, batch, chunk_elems, asked, plan);
-    if (s == GX_ERR_OUT_OF_DEVICE_MEMORY &&
-        (has_op(batch, GX_NTT) || has_op(batch, GX_OP_MSM_SUMS)))
-        s = plan_large(pipe, batch, asked, plan);
     gx__pipe_close(pipe);
     asked->resolved = NULL;
     asked->device = NULL;
@@ -387,9 +367,9 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
 {
     struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
     pipe->bad = UINT64_MAX;
-    for (int i = GX_A; i <= piece->operands; i++) {
-        const gx_operand *o = gx__operand(piece->job, i);
-        if (piece->access[i] != GX_OPERAND_DIRECT) {
+    for (int i = GX_A; i <= piece->job->operands; i++) {
+        const struct gx_place *o = &piece->job->operand[i];
+        if (!o->buf) {
             size_t bad =
                 gx__first_bad(gx__prime(piece->job->field), o->host,
                               gx__operand_is_one(piece->job, i) ? 1 : piece->job->n, false);
@@ -418,72 +398,7 @@ static bool check_before(struct gx_pipe *pipe, struct gx_batch *batch, const str
     return false;
 }
 
-/* ---- jobs that run singly ---- */
-
-static bool wants_singly(const struct gx_engine *engine, const struct gx_batch *batch)
-{
-    for (size_t i = 0; i < batch->count; i++)
-        if (gx__transform_wanted(engine, &batch->jobs[i]) || batch->jobs[i].op == GX_MSM)
-            return true;
-    return false;
-}
-
-/* One job of the batch, as a batch of its own, or in pieces if it does not fit. */
-static gx_status run_singly(struct gx_engine *engine, struct gx_batch *batch, size_t i,
-                            char *message, size_t size)
-{
-    const gx_job *job = &batch->jobs[i];
-    struct gx_outcome *r = gx__batch_report(batch, i);
-    gx_reason reason = r->reason;
-    struct gx_batch one = {.jobs = job,
-                           .count = 1,
-                           .reports = r,
-                           .path = batch->path,
-                           .mode = batch->mode,
-                           .uncounted = true,
-                           .single = true};
-    gx_status s = GX_ERR_UNSUPPORTED;
-    if (job->op == GX_MSM)
-        return gx__msm_run(engine, batch, job, r, message, size);
-    if (exceeds_dispatch(engine, job))
-        s = GX_ERR_OUT_OF_DEVICE_MEMORY;
-    else if (gx__transform_wanted(engine, job))
-        s = gx__transform_run(engine, batch, job, r, message, size);
-    if (s == GX_ERR_UNSUPPORTED) {
-        s = gx__pipe_run(engine, &one);
-        snprintf(message, size, "%s", one.message);
-    }
-    if (out_of_memory(s) && gx__large_possible(job)) {
-        gx__outcome_clear(r, reason);
-        s = gx__large_run(engine, job, r, message, size);
-    }
-    return s;
-}
-
-/* The jobs one after the other, because they do not fit together, or one is not for a pipe. */
-static void feed_singly(struct gx_pipe *pipe, struct gx_batch *batch)
-{
-    struct gx_engine *engine = pipe->engine;
-    char message[sizeof batch->message] = "";
-    gx__pipe_drain(pipe);
-    for (size_t i = 0; i < batch->count && gx__batch_goes_on(batch, i); i++) {
-        uint64_t start = gx__engine_now(engine);
-        if (gx__job_is_empty(&batch->jobs[i]))
-            continue;
-        gx_status s = run_singly(engine, batch, i, message, sizeof message);
-        struct gx_outcome *r = gx__batch_report(batch, i);
-        if (s == GX_OK)
-            gx__batch_job_done(engine, batch, i, (struct gx_times){start, gx__engine_now(engine)});
-        else if (s == GX_ERR_NOT_CANONICAL)
-            gx__batch_fail_element(batch, i, r->bad_index, r->bad_operand);
-        else
-            gx__batch_fail_device(engine, batch, i, s);
-        if (s != GX_OK && s != GX_ERR_NOT_CANONICAL && message[0])
-            snprintf(batch->message, sizeof batch->message, "%s", message);
-    }
-}
-
-void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
+bool gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
 {
     struct gx_plan_request asked;
     struct gx_plan plan;
@@ -492,13 +407,12 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     batch->open = 0;
     batch->fed = false;
     gx__float_env_default(&caller);
-    bool singly = !batch->single && wants_singly(pipe->engine, batch);
-    gx_status s =
-        singly ? GX_ERR_OUT_OF_DEVICE_MEMORY : prepare_in_turn(pipe, batch, &asked, &plan);
-    singly |= out_of_memory(s) && !batch->single && has_op(batch, GX_NTT);
-    if (singly)
-        feed_singly(pipe, batch);
-    else if (s != GX_OK)
+    gx_status s = prepare_in_turn(pipe, batch, &asked, &plan);
+    if (gx__out_of_memory(s) && batch->attempt) {
+        gx__float_env_restore(&caller);
+        return false;
+    }
+    if (s != GX_OK)
         gx__batch_fail_device(pipe->engine, batch, 0, s);
     struct gx_cursor cursor = {0}, next = {0};
     for (bool on = s == GX_OK; on; cursor = next) {
@@ -525,6 +439,7 @@ void gx__pipe_feed(struct gx_pipe *pipe, struct gx_batch *batch)
     if (done)
         gx__batch_end(pipe->engine, batch);
     gx__float_env_restore(&caller);
+    return true;
 }
 
 void gx__pipe_drain(struct gx_pipe *pipe)
@@ -595,9 +510,9 @@ gx_status gx__pipe_run(struct gx_engine *engine, struct gx_batch *batch)
         gx__batch_end(engine, batch);
         return s;
     }
-    gx__pipe_feed(pipe, batch);
+    bool fed = gx__pipe_feed(pipe, batch);
     while (gx__pipe_step(pipe, true))
         ;
     gx__pipe_close(pipe);
-    return batch->status;
+    return fed ? batch->status : GX_PENDING;
 }

@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The stages of a group: the host copies operands into staging memory, the device copies, computes
- * and copies back, the host checks the slots and copies results out. Staged inputs and slots are
- * adjacent, so they are one copy, and so are slots and staged results.
+ * and copies back, the host checks the bad words and copies results out. Staged inputs and bad
+ * words are adjacent, so they are one copy, and so are bad words and staged results.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "exec/buffer.h"
+#include "exec/guard.h"
 #include "exec/pipe.h"
 #include "field/host.h"
 
 /* The address of operand i of the piece in the caller's memory. */
 static char *host_of(const struct gx_piece *p, int i)
 {
-    return (char *)gx__operand(p->job, i)->host + gx__piece_offset(p, i);
+    return (char *)p->job->operand[i].host + gx__piece_offset(p, i);
+}
+
+/* A copy of operand i to staging memory, or of results from there. */
+static struct gx_host_region host_region(const struct gx_piece *p, int i, char *staging, bool out)
+{
+    const struct gx_rows r = gx__piece_rows(p, i);
+    char *host = host_of(p, i);
+    return (struct gx_host_region){.to = out ? host : staging,
+                                   .from = out ? staging : host,
+                                   .size = r.bytes,
+                                   .rows = r.rows,
+                                   .to_row = out ? r.stride : r.bytes,
+                                   .from_row = out ? r.bytes : r.stride};
 }
 
 /* Upload and readback memory hold only their part of the group. */
@@ -25,7 +39,7 @@ static size_t up_shift(const struct gx_inflight *f)
 
 static size_t down_shift(const struct gx_inflight *f)
 {
-    return f->path == GX_PATH_DEVICE_LOCAL ? f->group.slots : 0;
+    return f->path == GX_PATH_DEVICE_LOCAL ? f->group.bad_words : 0;
 }
 
 /* ---- what took how long ---- */
@@ -48,7 +62,7 @@ static void trace_device(struct gx_pipe *pipe, const struct gx_inflight *f, enum
     if (queue == GX_QUEUE_UPLOAD)
         trace(pipe, f, GX_STAGE_UPLOAD, g->out, time);
     else if (queue == GX_QUEUE_DOWNLOAD)
-        trace(pipe, f, GX_STAGE_DOWNLOAD, g->bytes - g->slots, time);
+        trace(pipe, f, GX_STAGE_DOWNLOAD, g->bytes - g->bad_words, time);
     else
         trace(pipe, f, GX_STAGE_COMPUTE, g->bytes, time);
 }
@@ -62,14 +76,13 @@ static size_t list_inputs(struct gx_pipe *pipe, const struct gx_inflight *f, cha
         const struct gx_piece *p = &f->group.pieces[k];
         for (int i = GX_A; i < GX_OPERANDS; i++)
             if (p->access[i] == GX_OPERAND_STAGED)
-                pipe->in[count++] = (struct gx_host_region){staging + p->offset[i] - up_shift(f),
-                                                            host_of(p, i), gx__piece_bytes(p, i)};
+                pipe->in[count++] = host_region(p, i, staging + p->offset[i] - up_shift(f), false);
     }
     return count;
 }
 
 /* *ready: when the device may read, if it simulates host copies. */
-static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_point *ready)
+static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_fence *ready)
 {
     struct gx_device *device = &pipe->engine->device;
     char *staging;
@@ -80,7 +93,7 @@ static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_
         return s;
     size_t count = list_inputs(pipe, f, staging);
     struct gx_times time = {f->start_ns, f->start_ns};
-    for (size_t at = f->group.slots; at < f->group.out; at += GX_SLOT_ALIGN)
+    for (size_t at = f->group.bad_words; at < f->group.out; at += GX_BIND_ALIGN)
         memcpy(staging + at - up_shift(f), &(uint32_t){GX_NO_BAD}, sizeof(uint32_t));
     if (count && device->ops->host_copy)
         s = device->ops->host_copy(device, GX_QUEUE_HOST_IN, pipe->in, count, NULL, 0, ready,
@@ -92,7 +105,7 @@ static gx_status host_in(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_
         f->device_start_ns = time.end_ns = gx__engine_now(pipe->engine);
     f->host_in_ns = time.end_ns - time.start_ns;
     if (s == GX_OK && count)
-        trace(pipe, f, GX_STAGE_HOST_IN, f->group.slots - f->group.in, time);
+        trace(pipe, f, GX_STAGE_HOST_IN, f->group.bad_words - f->group.in, time);
     return s;
 }
 
@@ -102,7 +115,24 @@ static void add_copy(struct gx_record *record, struct gx_binding from, struct gx
                      size_t size)
 {
     if (size)
-        gx__record_add(record, GX_STEP_COPY)->region = (struct gx_region){from, to, size};
+        gx__record_add(record, GX_STEP_COPY)->region =
+            (struct gx_region){.from = from, .to = to, .size = size};
+}
+
+/* Of operand i of the piece, from where the caller has it to the memory of the group, or of results
+ * from there. */
+static void add_rows(struct gx_record *record, const struct gx_inflight *f,
+                     const struct gx_piece *p, int i, struct gx_binding caller, bool out)
+{
+    const struct gx_rows r = gx__piece_rows(p, i);
+    const struct gx_binding here = {f->set->device, p->offset[i]};
+    gx__record_add(record, GX_STEP_COPY)->region =
+        (struct gx_region){.from = out ? here : caller,
+                           .to = out ? caller : here,
+                           .size = r.bytes,
+                           .rows = r.rows,
+                           .from_row = out ? r.bytes : r.stride,
+                           .to_row = out ? r.stride : r.bytes};
 }
 
 static void add_barrier(struct gx_record *record, enum gx_barrier barrier)
@@ -116,14 +146,13 @@ static gx_status add_registered(struct gx_pipe *pipe, const struct gx_inflight *
     for (size_t k = 0; k < f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         for (int i = outputs ? GX_OUT : GX_A; i < (outputs ? GX_A : GX_OPERANDS); i++) {
-            struct gx_binding host, here = {f->set->device, p->offset[i]};
+            struct gx_binding host;
             if (p->access[i] != GX_OPERAND_REGISTERED)
                 continue;
-            if (!gx__import_find(&pipe->engine->imports, host_of(p, i), gx__piece_bytes(p, i),
+            if (!gx__import_find(&pipe->engine->imports, host_of(p, i), gx__piece_span(p, i),
                                  &host))
                 return GX_ERR_INVALID; /* unregistered during the call, which is not allowed */
-            add_copy(&pipe->record, outputs ? here : host, outputs ? host : here,
-                     gx__piece_bytes(p, i));
+            add_rows(&pipe->record, f, p, i, host, outputs);
         }
     }
     return GX_OK;
@@ -143,8 +172,8 @@ static gx_status add_download(struct gx_pipe *pipe, const struct gx_inflight *f)
 {
     const struct gx_group *g = &f->group;
     add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_COPY);
-    add_copy(&pipe->record, (struct gx_binding){f->set->device, g->slots},
-             (struct gx_binding){f->set->down, 0}, g->end - g->slots);
+    add_copy(&pipe->record, (struct gx_binding){f->set->device, g->bad_words},
+             (struct gx_binding){f->set->down, 0}, g->end - g->bad_words);
     return add_registered(pipe, f, true);
 }
 
@@ -154,19 +183,30 @@ static gx_status add_download(struct gx_pipe *pipe, const struct gx_inflight *f)
 static struct gx_binding bind(const struct gx_inflight *f, const struct gx_piece *p, int i,
                               uint64_t at)
 {
-    const gx_operand *o = gx__operand(p->job, i);
-    size_t skip = p->resized >> i & 1 ? gx__operand_offset(p->job, i, at)
-                  : p->one >> i & 1   ? 0
-                                      : (size_t)at * p->element[i];
+    const struct gx_place *o = &p->job->operand[i];
+    size_t skip = p->only ? (size_t)at * p->job->element[i] : gx__operand_offset(p->job, i, at);
     if (p->access[i] != GX_OPERAND_DIRECT)
         return (struct gx_binding){f->set->device, p->offset[i] + skip};
     return (struct gx_binding){&o->buf->mem, o->offset + skip + gx__piece_offset(p, i)};
 }
 
+/* Columns of a buffer, before the kernel or after it. */
+static void add_columns(struct gx_pipe *pipe, const struct gx_inflight *f, const struct gx_piece *p,
+                        int i)
+{
+    const struct gx_place *o = &p->job->operand[i];
+    if (p->access[i] != GX_OPERAND_COPIED)
+        return;
+    add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_COPY);
+    add_rows(&pipe->record, f, p, i,
+             (struct gx_binding){&o->buf->mem, o->offset + gx__piece_offset(p, i)}, i == GX_OUT);
+    add_barrier(&pipe->record, GX_BARRIER_COPY_TO_KERNEL);
+}
+
 /* The dispatch adds to the result of an earlier one. */
 static bool accumulates(const struct gx_piece *p, uint64_t at)
 {
-    return p->reduces && (at || (p->first && p->access[GX_OUT] == GX_OPERAND_DIRECT));
+    return gx__piece_reduces(p) && (at || (p->first && p->access[GX_OUT] == GX_OPERAND_DIRECT));
 }
 
 static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
@@ -177,6 +217,9 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
     d->kernel = *kernel; /* which has no padding: records are compared byte by byte */
     d->kernel.key.accumulate = accumulates(p, at);
     d->n = p->n - at < p->step ? p->n - at : p->step;
+    if (p->unit) /* the rows of the piece are neighbours */
+        for (int i = GX_PARAM_STRIDE_A; i <= GX_PARAM_STRIDE_OUT; i += 2)
+            gx__put64(d->kernel.key.param + i, p->n / p->unit);
     if (p->only)
         d->bind[GX_BIND_A] = bind(f, p, p->only, at);
     for (int i = 0; i < GX_OPERANDS && !p->only; i++)
@@ -184,18 +227,22 @@ static void add_dispatch(struct gx_pipe *pipe, const struct gx_inflight *f,
             d->bind[i] = bind(f, p, i, at);
     if (p->check)
         d->bind[GX_BIND_BAD] = (struct gx_binding){
-            f->set->device, f->group.slots + (p->slot + (size_t)(at / p->step)) * GX_SLOT_ALIGN};
+            f->set->device,
+            f->group.bad_words + (p->bad_word + (size_t)(at / p->step)) * GX_BIND_ALIGN};
     if (scratch)
         d->bind[GX_BIND_SCRATCH].mem = f->set->scratch;
+    struct gx_mem *given[] = {f->set->scratch, f->set->up, f->set->device, f->set->down};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
+        gx__guard_note(given[i], kernel, d->n);
     if (p->job->op == GX_NTT && !p->only)
         d->bind[GX_BIND_TABLE].mem = &pipe->resolved[p->index].table->buf->mem;
 }
 
 static bool buffers_meet(const struct gx_piece *x, int i, const struct gx_piece *y, int k)
 {
-    const gx_operand *a = gx__operand(x->job, i), *b = gx__operand(y->job, k);
-    size_t a_bytes = gx__piece_bytes(x, i), b_bytes = gx__piece_bytes(y, k);
-    if (x->access[i] != GX_OPERAND_DIRECT || y->access[k] != GX_OPERAND_DIRECT || !a->buf ||
+    const struct gx_place *a = &x->job->operand[i], *b = &y->job->operand[k];
+    size_t a_bytes = gx__piece_span(x, i), b_bytes = gx__piece_span(y, k);
+    if (x->access[i] == GX_OPERAND_NONE || y->access[k] == GX_OPERAND_NONE || !a->buf ||
         a->buf != b->buf)
         return false;
     size_t at = a->offset + gx__piece_offset(x, i), bt = b->offset + gx__piece_offset(y, k);
@@ -215,8 +262,7 @@ static bool uses_buffers(const struct gx_group *g)
 {
     for (size_t k = 0; k < g->count; k++)
         for (int i = 0; i < GX_OPERANDS; i++)
-            if (g->pieces[k].access[i] == GX_OPERAND_DIRECT &&
-                gx__operand(g->pieces[k].job, i)->buf)
+            if (g->pieces[k].access[i] != GX_OPERAND_NONE && g->pieces[k].job->operand[i].buf)
                 return true;
     return false;
 }
@@ -239,13 +285,14 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
             kernel.key.param[GX_PARAM_LOG2_TABLE] =
                 pipe->resolved[p->index].kernel.key.param[GX_PARAM_LOG2_TABLE];
         }
-        bool needs = f->set->scratch && device->ops->scratch(device, &kernel, p->step);
+        bool needs = f->set->scratch && gx__dispatch_scratch(device, &kernel, p->n, p->step);
         bool waits = needs && scratch;
         for (size_t e = since; e < k && buffers; e++)
             waits |= depends(&f->group.pieces[e], p);
         uint64_t at = 0;
+        add_columns(pipe, f, p, GX_A);
         do {
-            if (waits || (at && (needs || p->reduces))) {
+            if (waits || (at && (needs || gx__piece_reduces(p)))) {
                 add_barrier(&pipe->record, GX_BARRIER_KERNEL_TO_KERNEL);
                 since = k;
             }
@@ -253,6 +300,7 @@ static gx_status add_kernels(struct gx_pipe *pipe, struct gx_inflight *f)
             add_dispatch(pipe, f, p, &kernel, needs, at);
             at += p->step;
         } while (at < p->n);
+        add_columns(pipe, f, p, GX_OUT);
         scratch |= needs;
     }
     return GX_OK;
@@ -271,7 +319,7 @@ static void add_stamp(struct gx_pipe *pipe, struct gx_inflight *f, enum gx_queue
 }
 
 /* Gets the command of the record and submits it. */
-static gx_status submit_command(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_point *after)
+static gx_status submit_command(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_fence *after)
 {
     struct gx_engine *engine = pipe->engine;
     bool hit = false;
@@ -296,12 +344,12 @@ static gx_status submit_command(struct gx_pipe *pipe, struct gx_inflight *f, str
 
 /* Up to three commands, each after the one before. */
 static gx_status submit_group(struct gx_pipe *pipe, struct gx_inflight *f, uint32_t queues,
-                              struct gx_point after)
+                              struct gx_fence after)
 {
     static const enum gx_queue order[] = {GX_QUEUE_UPLOAD, GX_QUEUE_COMPUTE, GX_QUEUE_DOWNLOAD};
     const struct gx_group *g = &f->group;
     const bool copies = f->path == GX_PATH_DEVICE_LOCAL;
-    const bool has[] = {copies && g->out, true, copies && g->bytes > g->slots};
+    const bool has[] = {copies && g->out, true, copies && g->bytes > g->bad_words};
     const bool ends[] = {queues & GX_QUEUE_BIT(GX_QUEUE_UPLOAD),
                          queues & GX_QUEUE_BIT(GX_QUEUE_DOWNLOAD), true}; /* a command */
     struct gx_record *record = &pipe->record;
@@ -360,7 +408,7 @@ static void fail(struct gx_pipe *pipe, struct gx_inflight *f, gx_status s)
 bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct gx_plan *plan)
 {
     struct gx_inflight *f = gx__pipe_at(pipe, pipe->tail);
-    struct gx_point ready = {0};
+    struct gx_fence ready = {0};
     f->batch = batch;
     f->set = &pipe->set[pipe->tail % pipe->sets];
     f->path = plan->path;
@@ -370,7 +418,7 @@ bool gx__group_start(struct gx_pipe *pipe, struct gx_batch *batch, const struct 
     f->commands = f->hits = 0;
     f->host_in_ns = f->record_ns = f->submit_ns = f->host_out_ns = f->device_ns = 0;
     memset(f->stage_ns, 0, sizeof f->stage_ns);
-    f->done = (struct gx_point){0};
+    f->done = (struct gx_fence){0};
     f->device_start_ns = f->start_ns = gx__engine_now(pipe->engine);
     gx_status s = host_in(pipe, f, &ready);
     if (s == GX_OK)
@@ -415,6 +463,17 @@ static gx_status read_stamps(struct gx_pipe *pipe, struct gx_inflight *f)
 
 /* ---- the results ---- */
 
+/* In the job, of element `index` of the dispatch that begins at `at`. */
+static uint64_t index_of(const struct gx_piece *p, uint64_t at, uint32_t index)
+{
+    uint64_t columns = p->unit ? p->n / p->unit : 0, first = p->first + at;
+    if (p->unit)
+        return p->first / p->unit + index / columns * p->job->ntt.stride[GX_A] + index % columns;
+    if (p->job->resized && !p->only)
+        first = gx__operand_offset(p->job, GX_A, first) / p->job->element[GX_A];
+    return first + index;
+}
+
 /* *found: the first piece with an element that is not below the modulus, and *bad which;
  * or group.count. */
 static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *found, uint64_t *bad)
@@ -422,24 +481,22 @@ static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *foun
     struct gx_device *device = &pipe->engine->device;
     char *results;
     *found = f->group.count;
-    if (f->group.out == f->group.slots)
+    if (f->group.out == f->group.bad_words)
         return GX_OK;
     gx_status s = device->ops->map(device, f->set->down, (void **)&results);
     if (s != GX_OK)
         return s;
-    const char *slots = results + f->group.slots - down_shift(f);
+    const char *bad_words = results + f->group.bad_words - down_shift(f);
     for (size_t k = 0; k < f->group.count && *found == f->group.count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         for (uint64_t at = 0; at < p->n && p->check; at += p->step) {
             uint32_t index;
-            memcpy(&index, slots + (p->slot + (size_t)(at / p->step)) * GX_SLOT_ALIGN,
+            memcpy(&index, bad_words + (p->bad_word + (size_t)(at / p->step)) * GX_BIND_ALIGN,
                    sizeof index);
             if (index == GX_NO_BAD)
                 continue;
             *found = k;
-            *bad = (p->resized ? gx__operand_offset(p->job, GX_A, p->first + at) / p->element[GX_A]
-                               : p->first + at) +
-                   index;
+            *bad = index_of(p, at, index);
             break;
         }
     }
@@ -451,7 +508,7 @@ static gx_status check(struct gx_pipe *pipe, struct gx_inflight *f, size_t *foun
  * and within a group the first piece is copied before others are added. */
 static bool is_joined(const struct gx_piece *p)
 {
-    return p->reduces && p->first;
+    return gx__piece_reduces(p) && p->first;
 }
 
 /* Copies the results of the first `pieces` to the caller's memory. */
@@ -460,7 +517,7 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
     struct gx_device *device = &pipe->engine->device;
     char *results;
     size_t count = 0;
-    struct gx_point done;
+    struct gx_fence done;
     if (f->group.end == f->group.out || !pieces)
         return GX_OK;
     gx_status s = device->ops->map(device, f->set->down, (void **)&results);
@@ -472,22 +529,21 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
     for (size_t k = 0; k < pieces; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         if (p->access[GX_OUT] == GX_OPERAND_STAGED && !is_joined(p))
-            pipe->out[count++] = (struct gx_host_region){
-                host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f),
-                gx__piece_bytes(p, GX_OUT)};
+            pipe->out[count++] =
+                host_region(p, GX_OUT, results + p->offset[GX_OUT] - down_shift(f), true);
     }
     if (!count || !device->ops->host_copy) {
         gx__copy(&pipe->engine->copier, pipe->out, count);
     } else {
         s = device->ops->host_copy(device, GX_QUEUE_HOST_OUT, pipe->out, count, &f->done, 1, &done,
                                    &time);
-        if (s == GX_OK)
-            s = gx__engine_wait(pipe->engine, done, f->group.elements);
+        if (s == GX_OK) /* the results are there, even if the device is lost now */
+            gx__engine_wait(pipe->engine, done, f->group.elements);
     }
     for (size_t k = 0; k < pieces && s == GX_OK; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         if (p->access[GX_OUT] == GX_OPERAND_STAGED && is_joined(p))
-            gx__op_join(p->job, host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f));
+            gx__task_join(p->job, host_of(p, GX_OUT), results + p->offset[GX_OUT] - down_shift(f));
     }
     f->end_ns = gx__engine_now(pipe->engine);
     if (!device->ops->host_copy)
@@ -501,9 +557,9 @@ static gx_status host_out(struct gx_pipe *pipe, struct gx_inflight *f, size_t pi
 
 /* ---- looking again ---- */
 
-/* Reads an element of a buffer through the memory of the group, whose results are not needed. */
-static gx_status read_element(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_binding from,
-                              void *element, size_t bytes)
+/* Reads elements of a buffer through the memory of the group, whose results are not needed. */
+static gx_status read_elements(struct gx_pipe *pipe, struct gx_inflight *f, struct gx_binding from,
+                               void *elements, size_t bytes)
 {
     struct gx_device *device = &pipe->engine->device;
     void *memory;
@@ -513,38 +569,75 @@ static gx_status read_element(struct gx_pipe *pipe, struct gx_inflight *f, struc
         s = device->ops->map(device, f->set->down, &memory);
     if (s != GX_OK)
         return s;
-    memcpy(element, memory, bytes);
+    memcpy(elements, memory, bytes);
     device->ops->unmap(device, f->set->down);
     return GX_OK;
 }
 
-/* The operand with the bad element; 0: it has changed since, or cannot be read. */
-static char find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
-                         uint64_t index)
+/* *operand: the one with the bad element; 0: it has changed since. */
+static gx_status find_operand(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
+                              uint64_t index, char *operand)
 {
-    for (int i = GX_A; i <= p->operands; i++) {
-        const gx_operand *o = gx__operand(p->job, i);
-        size_t skip, bytes = gx__operand_element(p->job, i);
+    *operand = 0;
+    for (int i = GX_A; i <= p->job->operands && !*operand; i++) {
+        const struct gx_place *o = &p->job->operand[i];
+        size_t skip, bytes = p->job->element[i];
         uint64_t element[GX_LIMBS_MAX];
+        gx_status s = GX_OK;
         if (!gx__operand_find(p->job, i, index, &skip))
             continue;
-        if (!o->buf)
+        if (o->buf)
+            s = read_elements(pipe, f, (struct gx_binding){&o->buf->mem, o->offset + skip}, element,
+                              bytes);
+        else
             memcpy(element, (const char *)o->host + skip, bytes);
-        else if (read_element(pipe, f, (struct gx_binding){&o->buf->mem, o->offset + skip}, element,
-                              bytes) != GX_OK)
-            return 0;
+        if (s != GX_OK)
+            return s;
         if (gx__element_bad(p->job, i, element))
-            return (char)('a' + i - GX_A);
+            *operand = (char)('a' + i - GX_A);
     }
-    return 0;
+    return GX_OK;
+}
+
+/* *bad becomes the first bad element of a matrix of columns, instead of one that a piece has found:
+ * other pieces have the other columns of its row and of those before. */
+static gx_status find_first(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *p,
+                            uint64_t *bad)
+{
+    uint64_t some[GX_LOOK_ELEMS * GX_LIMBS_MAX];
+    const struct gx_place *a = &p->job->a;
+    size_t bytes = p->job->element[GX_A];
+    for (uint64_t at = 0, n; at < *bad; at += n) {
+        const char *elements = (const char *)a->host + at * bytes;
+        gx_status s = GX_OK;
+        n = *bad - at < GX_LOOK_ELEMS ? *bad - at : GX_LOOK_ELEMS;
+        if (a->buf)
+            s = read_elements(pipe, f, (struct gx_binding){&a->buf->mem, a->offset + at * bytes},
+                              some, (size_t)n * bytes);
+        if (s != GX_OK)
+            return s;
+        size_t found = gx__first_bad(gx__prime(p->job->field), a->buf ? (char *)some : elements,
+                                     (size_t)n, false);
+        if (found != GX_NONE_BAD)
+            *bad = at + found;
+    }
+    return GX_OK;
 }
 
 void gx__group_refuse(struct gx_pipe *pipe, struct gx_inflight *f, const struct gx_piece *piece,
                       uint64_t bad)
 {
-    char operand = find_operand(pipe, f, piece, bad);
+    gx_status s = GX_OK;
+    char operand;
+    if (piece->unit && piece->n < piece->job->n)
+        s = find_first(pipe, f, piece, &bad);
+    if (s == GX_OK)
+        s = find_operand(pipe, f, piece, bad, &operand);
     pthread_mutex_lock(&pipe->lock);
-    gx__batch_fail_element(f->batch, piece->index, bad, operand);
+    if (s == GX_OK)
+        gx__batch_fail_element(f->batch, piece->index, bad, operand);
+    else /* without that, even the status of the job is not known */
+        gx__batch_fail_device(pipe->engine, f->batch, piece->index, s);
     pthread_mutex_unlock(&pipe->lock);
 }
 
@@ -557,7 +650,7 @@ static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, u
     bool staged = false;
     for (int i = 0; i < GX_OPERANDS; i++)
         staged |= p->access[i] >= GX_OPERAND_STAGED;
-    if (!r->groups)
+    if (!f->batch->job_groups++)
         f->batch->job_start = f->start_ns;
     r->path = staged ? f->path : GX_PATH_DIRECT;
     r->mode = f->mode;
@@ -578,7 +671,7 @@ static void report_piece(const struct gx_inflight *f, size_t k, uint64_t part, u
 
 static uint64_t weight(const struct gx_piece *p)
 {
-    return p->n * p->element[GX_OUT];
+    return p->n * p->job->element[GX_OUT];
 }
 
 /* The first `count` pieces are done. */
@@ -590,9 +683,11 @@ static void report_pieces(struct gx_pipe *pipe, struct gx_inflight *f, size_t co
     for (size_t k = 0; k < count; k++) {
         const struct gx_piece *p = &f->group.pieces[k];
         report_piece(f, k, weight(p), all);
-        if (p->last && !p->only)
-            gx__batch_job_done(pipe->engine, f->batch, p->index,
-                               (struct gx_times){f->batch->job_start, f->end_ns});
+        if (!p->last || p->only)
+            continue;
+        f->batch->job_groups = 0;
+        gx__batch_job_done(pipe->engine, f->batch, p->index,
+                           (struct gx_times){f->batch->job_start, f->end_ns});
     }
 }
 
@@ -605,6 +700,14 @@ static size_t wanted(struct gx_pipe *pipe, const struct gx_inflight *f)
         count++;
     pthread_mutex_unlock(&pipe->lock);
     return count;
+}
+
+/* The first piece in the group of the job that piece k is of. */
+static size_t first_of_job(const struct gx_inflight *f, size_t k)
+{
+    while (k && f->group.pieces[k - 1].index == f->group.pieces[k].index)
+        k--;
+    return k;
 }
 
 /* While the device works: cores have read the memory of the results after the group before. In a
@@ -634,13 +737,17 @@ void gx__group_finish(struct gx_pipe *pipe, struct gx_inflight *f)
         s = check(pipe, f, &found, &bad);
     if (s == GX_OK && found < f->group.count && f->group.pieces[0].only)
         pipe->bad = bad < pipe->bad ? bad : pipe->bad;
-    else if (s == GX_OK && found < wanted(pipe, f))
-        gx__group_refuse(pipe, f, &f->group.pieces[found], bad);
     size_t count = wanted(pipe, f);
+    bool refused = s == GX_OK && found < count && !f->group.pieces[0].only;
+    if (refused)
+        count = first_of_job(f, found);
     if (s == GX_OK)
         s = host_out(pipe, f, count);
     if (s == GX_OK)
         report_pieces(pipe, f, count);
     else
         fail(pipe, f, s);
+    /* After the results of the jobs before it, whose memory is used to look for the element. */
+    if (s == GX_OK && refused)
+        gx__group_refuse(pipe, f, &f->group.pieces[found], bad);
 }

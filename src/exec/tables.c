@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See tables.h. A device that works on host memory fills its own kind of roots. The others have the
- * layout of op/ntt_table.h: the host computes a few thousand factors, and the device multiplies
- * them out, one product for each entry.
+ * layout of device/gpu/ntt_table.h: the host computes a few thousand factors, and the device
+ * multiplies them out, one product for each entry.
  */
 #include "exec/tables.h"
 
@@ -10,18 +10,13 @@
 
 #include "base/alloc.h"
 #include "exec/buffer.h"
-#include "exec/msm.h"
 #include "exec/plan.h"
 #include "field/ntt.h"
 #include "field/scalar.h"
-#include "op/ntt_table.h"
+#include "device/gpu/ntt_table.h"
 
 #define ELEMENT_LIMBS GX_NTT_LIMBS
 #define ELEMENT_BYTES (ELEMENT_LIMBS * sizeof(uint64_t))
-
-/* Multiples of points have at most one part in so many of a device's memory: jobs with them need
- * some, too. */
-#define MULTIPLES_SHARE 2u
 
 void gx__tables_init(struct gx_tables *tables)
 {
@@ -44,7 +39,7 @@ static void destroy_buffer(struct gx_engine *engine, gx_buf **buf)
 {
     if (*buf)
         gx__engine_acquire(engine);
-    gx_buf_destroy(buf);
+    gx__buf_destroy(buf);
 }
 
 /* ---- filling: devices with commands ---- */
@@ -88,7 +83,7 @@ static gx_status dispatch_table(struct gx_engine *engine, gx_field field, const 
     const struct gx_kernel_key key = {.op = GX_OP_NTT_TABLE, .field = field};
     struct gx_dispatch d = {.n = n};
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     d.bind[GX_BIND_OUT].mem = &table->mem;
     d.bind[GX_BIND_A].mem = &seeds->mem;
     d.bind[GX_BIND_B] = (struct gx_binding){&seeds->mem, (size_t)s->low * ELEMENT_BYTES};
@@ -114,7 +109,7 @@ static gx_status expand(struct gx_engine *engine, gx_field field, const struct s
     size_t bytes = (size_t)(s->low + s->high) * ELEMENT_BYTES;
     gx_status status = create_buffer(engine, bytes, &seeds);
     if (status == GX_OK)
-        status = gx_buf_write(seeds, 0, s->low_at, bytes);
+        status = gx__buf_write(seeds, 0, s->low_at, bytes);
     if (status == GX_OK)
         status = dispatch_table(engine, field, seeds, s, n, table);
     destroy_buffer(engine, &seeds);
@@ -136,11 +131,11 @@ static gx_status fill_by_commands(struct gx_engine *engine, const struct gx_doma
     s.high_at = s.low_at + s.low * ELEMENT_LIMBS;
     s.rest_at = s.high_at + s.high * ELEMENT_LIMBS;
     compute_seeds(d, log2, &s);
-    gx_status status = gx_buf_write(table, (size_t)shift * ELEMENT_BYTES, s.rest_at,
-                                    (size_t)s.rest * ELEMENT_BYTES);
+    gx_status status = gx__buf_write(table, (size_t)shift * ELEMENT_BYTES, s.rest_at,
+                                     (size_t)s.rest * ELEMENT_BYTES);
     if (status == GX_OK)
         status = n > s.low ? expand(engine, d->prime->field, &s, n, table)
-                           : gx_buf_write(table, 0, s.low_at, (size_t)n * ELEMENT_BYTES);
+                           : gx__buf_write(table, 0, s.low_at, (size_t)n * ELEMENT_BYTES);
     gx__free(allocator, all);
     return status;
 }
@@ -177,7 +172,7 @@ static void let_go(struct gx_tables *tables)
     pthread_cond_broadcast(&tables->changed);
 }
 
-/* What a table is made from: points, or the domain of a kernel; nothing for GX_ROOM. */
+/* What a table is made from: points, or the domain of a kernel; nothing for GX_TABLE_SCRATCH. */
 struct recipe {
     uint64_t owner;
     uint32_t log2;
@@ -191,7 +186,7 @@ static size_t bytes_of(struct gx_device *device, const struct recipe *r)
 {
     if (r->points)
         return r->points->count * r->points->curve->info.affine_bytes * r->multiples.parts;
-    if (r->owner == GX_ROOM)
+    if (r->owner == GX_TABLE_SCRATCH)
         return (size_t)1 << r->log2;
     return device->ops->table ? device->ops->table(device, r->kernel, NULL)
                               : (size_t)gx__ntt_table_elements(r->log2) * ELEMENT_BYTES;
@@ -200,11 +195,11 @@ static size_t bytes_of(struct gx_device *device, const struct recipe *r)
 static gx_status fill(struct gx_engine *engine, const struct recipe *r, size_t bytes, gx_buf *buf)
 {
     struct gx_device *device = &engine->device;
-    if (r->points && r->multiples.parts > 1)
-        return gx__msm_fill(engine, r->points, &r->multiples, buf);
+    if (r->points && r->multiples.parts > 1) /* by the caller */
+        return GX_OK;
     if (r->points)
-        return gx_buf_write(buf, 0, r->points->xy, bytes);
-    if (r->owner == GX_ROOM)
+        return gx__buf_write(buf, 0, r->points->xy, bytes);
+    if (r->owner == GX_TABLE_SCRATCH)
         return GX_OK;
     if (device->ops->table)
         device->ops->table(device, r->kernel, buf->mem.host);
@@ -240,7 +235,7 @@ bool gx__table_serves(const struct gx_table *table, struct gx_kernel *kernel)
 static struct gx_table *find(struct gx_tables *tables, uint64_t owner, uint32_t log2)
 {
     for (struct gx_table *t = tables->all; t; t = t->next)
-        if (t->owner == owner && t->log2 >= log2 && !(owner == GX_ROOM && t->users))
+        if (t->owner == owner && t->log2 >= log2 && !(owner == GX_TABLE_SCRATCH && t->users))
             return t;
     return NULL;
 }
@@ -278,14 +273,20 @@ static gx_status get(struct gx_engine *engine, const struct recipe *r, struct gx
     gx_status s = GX_OK;
     pthread_mutex_lock(&tables->lock);
     struct gx_table *table = find(tables, r->owner, r->log2);
+    for (; table && table->making; table = find(tables, r->owner, r->log2))
+        pthread_cond_wait(&tables->changed, &tables->lock);
     if (!table) {
         drop_idle(engine, r->owner); /* smaller ones */
         table = gx__alloc(allocator, sizeof *table);
         s = table ? GX_OK : GX_ERR_OUT_OF_MEMORY;
         if (table) {
-            *table =
-                (struct gx_table){.owner = r->owner, .log2 = r->log2, .multiples = r->multiples};
+            *table = (struct gx_table){.owner = r->owner,
+                                       .log2 = r->log2,
+                                       .multiples = r->multiples,
+                                       .making = r->multiples.parts > 1};
+            uint64_t start = gx__once_begin();
             s = make(engine, r, table);
+            gx__once_end(start, &engine->instance->counters.tables_ns);
         }
         if (s == GX_OK) {
             table->next = tables->all;
@@ -314,17 +315,29 @@ gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel, stru
 }
 
 gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
-                              struct gx_table **table)
+                              const struct gx_multiples *multiples, struct gx_table **table)
 {
-    struct recipe r = {.owner = points->id, .points = points};
-    uint64_t room = engine->pool.limit / MULTIPLES_SHARE;
-    r.multiples = gx__msm_multiples(points->curve, points->count,
-                                    points->table_bytes < room ? points->table_bytes : room);
-    gx_status s = get(engine, &r, table);
-    if ((s != GX_ERR_OUT_OF_MEMORY && s != GX_ERR_OUT_OF_DEVICE_MEMORY) || r.multiples.parts == 1)
-        return s;
-    r.multiples = gx__msm_multiples(points->curve, points->count, 0);
-    return get(engine, &r, table);
+    return get(engine,
+               &(struct recipe){.owner = points->id, .points = points, .multiples = *multiples},
+               table);
+}
+
+void gx__table_made(struct gx_engine *engine, struct gx_table **table, gx_status status)
+{
+    struct gx_tables *tables = &engine->tables;
+    gx__engine_status(engine, status);
+    pthread_mutex_lock(&tables->lock);
+    (*table)->making = false;
+    if (status != GX_OK) {
+        struct gx_table **at = &tables->all;
+        while (*at != *table)
+            at = &(*at)->next;
+        drop(engine, at);
+        let_go(tables);
+        *table = NULL;
+    }
+    pthread_cond_broadcast(&tables->changed);
+    pthread_mutex_unlock(&tables->lock);
 }
 
 gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_points *points,
@@ -333,10 +346,10 @@ gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_point
     return get(engine, &(struct recipe){.owner = points->id, .kernel = kernel}, table);
 }
 
-gx_status gx__table_of_room(struct gx_engine *engine, size_t bytes, struct gx_table **table)
+gx_status gx__scratch_get(struct gx_engine *engine, size_t bytes, struct gx_table **table)
 {
     uint32_t log2 = (uint32_t)__builtin_ctzll(gx__bucket(bytes));
-    return get(engine, &(struct recipe){.owner = GX_ROOM, .log2 = log2}, table);
+    return get(engine, &(struct recipe){.owner = GX_TABLE_SCRATCH, .log2 = log2}, table);
 }
 
 void gx__table_put(struct gx_engine *engine, struct gx_table *table)

@@ -17,12 +17,13 @@
 
 struct gx_engine;
 
-#define GX_ROOM UINT64_MAX
+#define GX_TABLE_SCRATCH UINT64_MAX
 
 struct gx_table {
-    uint64_t owner; /* the id of the domain or the points; GX_ROOM */
+    uint64_t owner; /* the id of the domain or the points; GX_TABLE_SCRATCH */
     uint32_t log2;  /* of the largest transform it is for, or of the bytes of room; 0 for points */
     bool ended;     /* the owner has, and the last user drops the table */
+    bool making;    /* its one user fills it, and others wait: gx__table_made */
     uint32_t users;
     uint64_t used; /* when, in lookups */
     gx_buf *buf;
@@ -34,11 +35,11 @@ struct gx_tables {
     pthread_mutex_t lock;
     uint64_t lookups;
     struct gx_table *all;
-    uint64_t holders; /* users of all tables, and of gx__tables_hold, ... */
-    uint64_t let_go;  /* ... and how many have ended */
+    uint64_t holders; /* users of all tables, and of gx__tables_hold */
+    uint64_t let_go;  /* how many of the holders have ended */
     pthread_cond_t changed;
-    pthread_mutex_t turn;    /* of jobs that found too little memory, ... */
-    _Atomic uint32_t wanted; /* ... and how many want it or have it */
+    pthread_mutex_t turn;    /* of jobs that found too little memory */
+    _Atomic uint32_t wanted; /* how many jobs want the turn or have it */
 };
 
 void gx__tables_init(struct gx_tables *tables);
@@ -50,16 +51,18 @@ void gx__tables_close(struct gx_engine *engine);
  * no reservation. */
 gx_status gx__table_get(struct gx_engine *engine, struct gx_kernel *kernel,
                         struct gx_table **table);
-/* The same for points, all of them, as they are on the host, or with multiples after each: as many
- * as points->table_bytes and the memory of the device allow. */
+/* The same for points, all of them, as they are on the host. With multiples (parts > 1) it may have
+ * to be filled: then `making` is set, and gx__table_made must follow, with the status of that; on
+ * failure it drops the table and clears *table. */
 gx_status gx__table_of_points(struct gx_engine *engine, const struct gx_points *points,
-                              struct gx_table **table);
+                              const struct gx_multiples *multiples, struct gx_table **table);
+void gx__table_made(struct gx_engine *engine, struct gx_table **table, gx_status status);
 /* The same for what a device that works on host memory makes of points: see gx_device_ops.table. */
 gx_status gx__table_of_multiples(struct gx_engine *engine, const struct gx_points *points,
                                  const struct gx_kernel *kernel, struct gx_table **table);
 /* Memory of at least so many bytes for one job alone, with any contents: a table that nobody else
  * finds. */
-gx_status gx__table_of_room(struct gx_engine *engine, size_t bytes, struct gx_table **table);
+gx_status gx__scratch_get(struct gx_engine *engine, size_t bytes, struct gx_table **table);
 /* As gx__table_get without waiting; NULL: it must be made, or another thread is making one. */
 struct gx_table *gx__table_find(struct gx_engine *engine, struct gx_kernel *kernel);
 /* Whether the kernel can use a table that the caller has already; sets its key too. */

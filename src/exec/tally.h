@@ -2,12 +2,12 @@
  *
  * How many jobs of one operation on one field a device did, and how long they took and waited: the
  * histograms of gx_metrics_prometheus. Plain counters, so that recording costs a few nanoseconds,
- * without locks or allocations.
+ * without locks. Only the first job of an operation on a field allocates.
  */
 #ifndef GX_EXEC_TALLY_H
 #define GX_EXEC_TALLY_H
 
-#include "base/instance.h"
+#include "op/kinds.h"
 
 /* Bounds at 1, 2 and 5 times every power of ten from 1 us to 10 s, and one bucket above. */
 enum { GX_TALLY_BUCKETS = 23 };
@@ -44,6 +44,25 @@ static inline void gx__tally_job(struct gx_tally *tally, uint64_t elements, uint
         gx__histogram_add(&tally->waited, queued_ns);
     gx__count(&tally->elements, elements);
 }
+
+/* The tallies of a device. */
+struct gx_tallies {
+    struct gx_kind_map of;  /* struct gx_tally, by operation and field */
+    struct gx_tally others; /* of registered operations that have ended, and of all for which there
+                               was no memory */
+};
+
+static inline struct gx_tally *gx__tally_of(struct gx_tallies *tallies, gx_op op, gx_field field)
+{
+    struct gx_tally *tally =
+        gx__kind_get(&tallies->of, &(struct gx_kind){.op = op, .field = field});
+    return tally ? tally : &tallies->others;
+}
+
+/* Adds the tally of a registered operation to `others`, and clears it. Any thread. */
+void gx__tally_end(struct gx_tallies *tallies, gx_op op);
+/* Number of jobs, and of their elements. Any thread. */
+void gx__tallies_sum(const struct gx_tallies *tallies, uint64_t *jobs, uint64_t *elements);
 
 /* Number of jobs. */
 uint64_t gx__histogram_count(const struct gx_histogram *histogram);

@@ -11,8 +11,10 @@
 #include <stdio.h>
 
 #include "exec/engine.h"
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
+#include "support/task.h"
 
 enum { FIELDS = 2, JOBS_MAX = 12, SHIFT_MAX = 16, LARGE = 30000 };
 
@@ -168,7 +170,7 @@ static void random_task(uint64_t *seed, const struct world *w, struct task *t, s
         t->op = ops[below(seed, GXT_COUNT(ops))];
     while (!gx_op_exists(t->op, p->field));
     t->n = random_size(seed, most);
-    t->flags = trusted && below(seed, 3) == 0 ? GX_JOB_TRUSTED : 0;
+    t->flags = trusted && below(seed, 3) == 0 ? GX_JOB_UNCHECKED : 0;
     unsigned operands = gx_op_get_info(t->op)->operands;
     for (unsigned k = 0; k < operands; k++)
         t->at[k] = (struct spot){true, below(seed, 2), k && below(seed, 5) == 0,
@@ -318,7 +320,7 @@ static void run_mode(struct rig *rig, const struct batch *b, const struct world 
              (int)path, (int)rig->registered);
     copy_world(&rig->world, before);
     put_buffers(rig);
-    gx_run_opts opts = {.device = rig->device, .mode = mode, .path = path};
+    gx_run_params opts = {.device = rig->device, .mode = mode, .path = path};
     gx_status s = gx_run(rig->ctx, jobs, jobs_of(rig, b, jobs), &opts, r);
     if (s != (failed < b->count ? failure->status : GX_OK))
         fail_msg("%s: %s", what, gx_status_name(s));
@@ -456,15 +458,15 @@ static void budgets_are_kept(void **state)
             for (int j = 0; j < 4; j++)
                 jobs[j] = gxt_job(GX_MUL, GX_U32, N, x, y, NULL, z + (size_t)j * N);
             memset(z, 0, 4 * bytes);
-            gx_run_opts opts = {.mode = (gx_mode)mode, .path = (gx_path)path};
+            gx_run_params opts = {.mode = (gx_mode)mode, .path = (gx_path)path};
             assert_int_equal(gx_run(ctx, jobs, 4, &opts, NULL), GX_OK);
             for (size_t i = 0; i < 4 * (size_t)N; i++)
                 assert_int_equal(z[i], x[i % N] * y[i % N]);
         }
     }
     assert_int_equal(gx_buf_write(buf, 0, x, bytes), GX_OK); /* staged within it too */
-    gx_statistics stats = {.struct_size = sizeof stats};
-    gx_stats(ctx, &stats);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     assert_true(stats.device_bytes_peak <= BUDGET && stats.device_bytes_peak > BUDGET / 4);
     assert_int_equal(stats.device_bytes, stats.pool_bytes + BUDGET / 4);
     gx_buf_destroy(&buf);
@@ -473,14 +475,14 @@ static void budgets_are_kept(void **state)
     assert_int_equal(gx_buf_create(ctx, NULL, BUDGET - 4096, 0, &buf), GX_OK);
     gx_job job = gxt_job(GX_MUL, GX_U32, N, x, y, NULL, z);
     gx_report r = {.struct_size = sizeof r};
-    assert_int_equal(gx_run(ctx, &job, 1, &(gx_run_opts){.path = GX_PATH_DEVICE_LOCAL}, &r),
+    assert_int_equal(gx_run(ctx, &job, 1, &(gx_run_params){.path = GX_PATH_DEVICE_LOCAL}, &r),
                      GX_ERR_OUT_OF_DEVICE_MEMORY);
     assert_non_null(strstr(r.message, "buffers hold"));
     if (gxt_shares_memory(devices[1]))
-        assert_int_equal(gx_run(ctx, &job, 1, &(gx_run_opts){.path = GX_PATH_HOST_VISIBLE}, &r),
+        assert_int_equal(gx_run(ctx, &job, 1, &(gx_run_params){.path = GX_PATH_HOST_VISIBLE}, &r),
                          GX_OK);
     gx_buf_destroy(&buf);
-    gx_stats(ctx, &stats);
+    gx__stats(ctx, &stats);
     assert_true(stats.device_bytes_peak <= BUDGET);
     free(x);
     free(y);
@@ -506,7 +508,7 @@ static void copies_by_threads(void **state)
             unsigned char *from = gxt_alloc(sizes[i]), *to = gxt_alloc(sizes[i] + 1);
             gxt_bytes(&seed, from, sizes[i]);
             memset(to, 0x5c, sizes[i] + 1);
-            regions[i] = (struct gx_host_region){to, from, sizes[i]};
+            regions[i] = (struct gx_host_region){.to = to, .from = from, .size = sizes[i]};
         }
         gx__copy(&copier, regions, REGIONS);
         gx__copy(&copier, regions, 0);
@@ -523,7 +525,7 @@ static void copies_by_threads(void **state)
 
 static _Atomic int looks;
 
-static bool not_before(struct gx_device *device, struct gx_point point)
+static bool not_before(struct gx_device *device, struct gx_fence point)
 {
     (void)device;
     return atomic_fetch_add(&looks, 1) >= (int)point.value;
@@ -545,7 +547,7 @@ static void dropped_from_caches(void **state)
     memcpy(before, memory, bytes);
     gx__copier_init(&copier, &instance, THREADS, true);
     for (uint64_t done_at = 0; done_at <= SLICES; done_at += 3) {
-        const struct gx_point until = {GX_QUEUE_DOWNLOAD, done_at};
+        const struct gx_fence until = {GX_QUEUE_DOWNLOAD, done_at};
         looks = 0;
         gx__copier_drop(&copier, &device, until, memory, bytes);
         assert_int_equal(looks, copier.drops ? SLICES : 0);
@@ -573,21 +575,22 @@ static void memory_stays_flat(void **state)
         uint64_t seed = 5;
         gxt_bytes(&seed, x, sizeof x);
         size_t live = 0;
-        gx_statistics early = {.struct_size = sizeof early}, late = {.struct_size = sizeof late};
+        struct gx_statistics early = {0}, late = {0};
         int batches = gxt_small() ? 1000 : 10000;
         for (int i = 0; i < batches; i++) {
             gx_job jobs[8];
             size_t count = 1 + below(&seed, 8);
             for (size_t j = 0; j < count; j++)
                 jobs[j] = gxt_job(GX_ADD, GX_U32, below(&seed, 4096), x, x, NULL, out[j]);
-            gx_run_opts opts = {.mode = (gx_mode)below(&seed, 4), .path = (gx_path)below(&seed, 3)};
+            gx_run_params opts = {.mode = (gx_mode)below(&seed, 4),
+                                  .path = (gx_path)below(&seed, 3)};
             assert_int_equal(gx_run(ctx, jobs, count, &opts, NULL), GX_OK);
             if (i == batches / 5) {
                 live = heap.count;
-                gx_stats(ctx, &early);
+                gx__stats(ctx, &early);
             }
         }
-        gx_stats(ctx, &late);
+        gx__stats(ctx, &late);
         assert_true(heap.count <= live + 64); /* one per batch would be a hundred times that */
         assert_true(late.device_bytes <= 2 * early.device_bytes);
         if (d) { /* and nearly everything was there before */
@@ -625,8 +628,8 @@ static void a_repeated_job_records_nothing(void **state)
         record_ns += r.record_ns;
         submit_ns += r.submit_ns;
     }
-    gx_statistics stats = {.struct_size = sizeof stats};
-    gx_stats(ctx, &stats);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     assert_int_equal(stats.command_misses, 1);
     assert_int_equal(stats.command_hits, 19);
     assert_int_equal(stats.record_ns, record_ns);
@@ -653,7 +656,7 @@ static void registered_memory_is_not_staged(void **state)
     for (uint32_t i = 0; i < N; i++)
         x[i] = i;
     gx_job job = gxt_job(GX_ADD, GX_U32, N, x, x, NULL, out);
-    gx_run_opts opts = {.path = GX_PATH_DEVICE_LOCAL};
+    gx_run_params opts = {.path = GX_PATH_DEVICE_LOCAL};
     gx_report r = {.struct_size = sizeof r};
     assert_int_equal(gx_host_register(ctx, memory, 0), GX_ERR_INVALID);
     assert_int_equal(gx_host_register(ctx, NULL, 10), GX_ERR_INVALID);
@@ -702,7 +705,7 @@ static void the_last_word_stays(void **state)
     for (size_t d = 0; d < device_count; d++)
         for (int mode = GX_MODE_AUTO; mode <= most_mode(devices[d]); mode++)
             for (int round = 0; round < ROUNDS; round++) {
-                gx_run_opts opts = {.device = devices[d], .mode = (gx_mode)mode};
+                gx_run_params opts = {.device = devices[d], .mode = (gx_mode)mode};
                 assert_int_equal(gx_run(ctx, jobs, 2, &opts, NULL), GX_OK);
                 assert_memory_equal(out, x, (size_t)N * 4);
                 assert_int_equal(gx_run(ctx, &small, 1, &opts, NULL), GX_OK);
@@ -737,7 +740,7 @@ static void refused_jobs_leave_registered_inputs(void **state)
     gx_job jobs[] = {gxt_job(GX_NEG, GX_BLS12_381_FQ, N, input, NULL, NULL, out),
                      gxt_job(GX_NEG, GX_BLS12_381_FQ, N, other, NULL, NULL, input)};
     for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++) {
-        gx_run_opts opts = {.mode = (gx_mode)mode, .path = GX_PATH_DEVICE_LOCAL};
+        gx_run_params opts = {.mode = (gx_mode)mode, .path = GX_PATH_DEVICE_LOCAL};
         gx_report r[2] = {{.struct_size = sizeof *r}};
         assert_int_equal(gx_run(ctx, jobs, 2, &opts, r), GX_ERR_NOT_CANONICAL);
         assert_int_equal(r[0].bad_index, BAD);
@@ -809,7 +812,7 @@ static gx_status run_faulty(gx_ctx *ctx, const char *device, gx_mode mode, gx_pa
     }
     jobs[2].a = jobs[2].b = jobs[2].out = gx_dev(buf, 0); /* in place */
     assert_int_equal(gx_host_register(ctx, out[3], sizeof out[3]), GX_OK);
-    gx_run_opts opts = {.device = device, .mode = mode, .path = path};
+    gx_run_params opts = {.device = device, .mode = mode, .path = path};
     s = gx_run(ctx, jobs, 4, &opts, r);
     bool ok = true;
     for (int i = 0; i < 4; i++) {
@@ -902,7 +905,7 @@ static void prepare_fed(struct fed *f, uint32_t salt, gx_mode mode)
     for (int j = 0; j < PIPE_JOBS; j++)
         f->jobs[j] =
             gxt_job(GX_ADD, GX_U32, PIPE_N, f->x, j ? f->out[j - 1] : f->x, NULL, f->out[j]);
-    f->batch = (struct gx_batch){.jobs = f->jobs,
+    f->batch = (struct gx_batch){.jobs = gxt_tasks(f->jobs, PIPE_JOBS),
                                  .count = PIPE_JOBS,
                                  .reports = f->reports,
                                  .mode = mode,
@@ -917,20 +920,20 @@ static void expect_fed(const struct fed *f, size_t count)
 }
 
 static void open_engine(struct gx_engine *engine, struct gx_instance *instance,
-                        struct gx_registered *registered, const char *device)
+                        struct gx_registered_memory *registered, const char *device)
 {
-    char message[200];
+    struct gx_error error;
     *instance = (struct gx_instance){.registered = registered};
-    gx__registered_init(registered);
+    gx__registered_memory_init(registered);
     instance->config.stream_chunk_elems = 300;
-    assert_int_equal(gx__engine_open(engine, instance, device, message, sizeof message), GX_OK);
+    assert_int_equal(gx__engine_open(engine, instance, device, &error), GX_OK);
 }
 
 static void close_engine(struct gx_engine *engine, struct gx_instance *instance,
-                         struct gx_registered *registered)
+                         struct gx_registered_memory *registered)
 {
     gx__engine_close(engine);
-    gx__registered_close(registered);
+    gx__registered_memory_close(registered);
     gx__device_stop(instance);
     gx__threads_end(instance);
 }
@@ -942,7 +945,7 @@ static void batches_overlap_in_a_pipe(void **state)
     for (size_t d = 1; d < device_count; d++) {
         static struct gx_engine engine;
         static struct gx_instance instance;
-        static struct gx_registered registered;
+        static struct gx_registered_memory registered;
         static struct fed fed[BATCHES];
         struct gx_pipe *pipe;
         open_engine(&engine, &instance, &registered, devices[d]);
@@ -979,7 +982,7 @@ static void cancelling(void **state)
     for (size_t d = 0; d < device_count; d++) {
         static struct gx_engine engine;
         static struct gx_instance instance;
-        static struct gx_registered registered;
+        static struct gx_registered_memory registered;
         static struct fed fed;
         open_engine(&engine, &instance, &registered, devices[d]);
         for (int round = 0; round < 40; round++) {
@@ -1026,9 +1029,9 @@ static void *work(void *user)
             x[i] = i * salt;
         for (int j = 0; j < JOBS; j++) /* a chain through host memory */
             jobs[j] = gxt_job(GX_ADD, GX_U32, n, x, j ? out[j - 1] : x, NULL, out[j]);
-        gx_run_opts opts = {.device = w->device,
-                            .mode = (gx_mode)(w->number % 4),
-                            .path = (gx_path)below(&seed, 3)};
+        gx_run_params opts = {.device = w->device,
+                              .mode = (gx_mode)(w->number % 4),
+                              .path = (gx_path)below(&seed, 3)};
         assert_int_equal(gx_run(w->ctx, jobs, JOBS, &opts, NULL), GX_OK);
         for (int j = 0; j < JOBS; j++)
             for (uint32_t i = 0; i < n; i++)
@@ -1058,8 +1061,8 @@ static void threads_in_all_modes(void **state)
             pthread_join(threads[i], &wrong);
             assert_null(wrong);
         }
-        gx_statistics stats = {.struct_size = sizeof stats};
-        gx_stats(ctx, &stats);
+        struct gx_statistics stats = {0};
+        gx__stats(ctx, &stats);
         assert_true(stats.device_bytes_peak <= 96 << 10);
         gx_close(&ctx);
         assert_int_equal(gxt_complaints(), 0);

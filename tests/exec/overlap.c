@@ -13,8 +13,9 @@
 #include "exec/engine.h"
 #include "exec/plan.h"
 #include "support/harness.h"
+#include "support/task.h"
 
-enum { JOBS_MAX = 16, GROUPS_MAX = 256, ELEMENT = 32, SLOT = 256, SLICE = 256 << 10 };
+enum { JOBS_MAX = 16, GROUPS_MAX = 256, ELEMENT = 32, ALIGN = 256, SLICE = 256 << 10 };
 
 /* ---- machines ---- */
 
@@ -28,27 +29,26 @@ struct machine {
 static uint64_t record_ns; /* of a command, on all of them */
 
 static struct gx_instance instance;
-static struct gx_registered hosts;
+static struct gx_registered_memory hosts;
 static struct gx_engine engine;
 
 static void open_engine(const char *name, uint64_t chunk, uint64_t memory)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     memset(&instance, 0, sizeof instance);
     gx_config config = {.stream_chunk_elems = chunk, .device_memory = memory};
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
     gx__trace_init(&instance);
-    gx__registered_init(&hosts);
+    gx__registered_memory_init(&hosts);
     instance.registered = &hosts;
-    if (gx__engine_open(&engine, &instance, name, message, sizeof message) != GX_OK)
-        fail_msg("%s", message);
+    if (gx__engine_open(&engine, &instance, name, &error) != GX_OK)
+        fail_msg("%s", error.text);
 }
 
 static void close_engine(void)
 {
     gx__engine_close(&engine);
-    gx__registered_close(&hosts);
+    gx__registered_memory_close(&hosts);
     gx__threads_end(&instance);
     gx__trace_end(&instance);
 }
@@ -108,8 +108,11 @@ static void free_jobs(size_t count)
 static struct gx_batch batch_of(size_t count, gx_mode mode, gx_path path,
                                 struct gx_outcome *reports)
 {
-    return (struct gx_batch){
-        .jobs = jobs, .count = count, .reports = reports, .mode = mode, .path = path};
+    return (struct gx_batch){.jobs = gxt_tasks(jobs, count),
+                             .count = count,
+                             .reports = reports,
+                             .mode = mode,
+                             .path = path};
 }
 
 static struct gx_outcome reports[JOBS_MAX];
@@ -121,7 +124,7 @@ static uint64_t run(size_t count, gx_mode mode, gx_path path)
     struct gx_batch batch = batch_of(count, mode, path, reports);
     uint64_t before = engine.device.ops->now(&engine.device);
     if (gx__engine_run(&engine, &batch) != GX_OK)
-        fail_msg("%s", batch.message);
+        fail_msg("%s", batch.error.text);
     return engine.device.ops->now(&engine.device) - before;
 }
 
@@ -171,10 +174,10 @@ static uint64_t kernel(const struct machine *m, gx_op op, size_t n)
 
 static void measure(const struct machine *m, struct group *g, bool checked)
 {
-    uint64_t bytes = (uint64_t)g->elements * ELEMENT, slots = checked ? g->pieces * SLOT : 0;
+    uint64_t bytes = (uint64_t)g->elements * ELEMENT, bad_words = checked ? g->pieces * ALIGN : 0;
     g->in = host(2 * bytes, m->in, m->threads);
-    g->up = m->copy + divide(2 * g->column + slots, m->up);
-    g->down = m->copy + divide(g->column + slots, m->down);
+    g->up = m->copy + divide(2 * g->column + bad_words, m->up);
+    g->down = m->copy + divide(g->column + bad_words, m->down);
     g->out = host(bytes, m->out, m->threads);
 }
 
@@ -190,7 +193,7 @@ static size_t make_groups(const struct machine *m, size_t count, size_t chunk, s
                           struct group *groups)
 {
     size_t used = 0;
-    bool checked = !(jobs[0].flags & GX_JOB_TRUSTED);
+    bool checked = !(jobs[0].flags & GX_JOB_UNCHECKED);
     for (size_t i = 0; i < count; i++) {
         for (size_t first = 0, n; first < jobs[i].n; first += n) {
             n = piece(jobs[i].n, chunk);
@@ -201,7 +204,7 @@ static size_t make_groups(const struct machine *m, size_t count, size_t chunk, s
             struct group *g = &groups[used - 1];
             g->pieces++;
             g->elements += n;
-            g->column += divide(n * ELEMENT, SLOT) * SLOT;
+            g->column += divide(n * ELEMENT, ALIGN) * ALIGN;
             g->compute += kernel(m, jobs[i].op, n);
         }
     }
@@ -322,7 +325,7 @@ static void alike(void **state)
         sizes[i] = 20000;
     for (size_t count = 1; count <= JOBS_MAX; count += gxt_small() ? 5 : 1)
         in_all_modes(sizes, count, 524288, count % 2 ? GX_MUL : GX_ADD,
-                     count % 3 ? GX_JOB_TRUSTED : 0, &seen);
+                     count % 3 ? GX_JOB_UNCHECKED : 0, &seen);
     assert_true(seen & 1u << 1);
     assert_true(seen & 1u << 2);
     assert_true(seen & ~7u); /* more than two at once, where that pays */
@@ -334,7 +337,7 @@ static void unlike(void **state)
     const size_t sizes[] = {30000, 200, 16, 40000, 8000, 8, 8000, 16384, 5000, 70000, 20000, 64};
     unsigned seen = 0;
     for (size_t count = 2; count <= GXT_COUNT(sizes); count += gxt_small() ? 5 : 1)
-        in_all_modes(sizes, count, 524288, GX_MUL, GX_JOB_TRUSTED, &seen);
+        in_all_modes(sizes, count, 524288, GX_MUL, GX_JOB_UNCHECKED, &seen);
 }
 
 static void one_in_chunks(void **state)
@@ -342,7 +345,7 @@ static void one_in_chunks(void **state)
     (void)state;
     const size_t sizes[] = {100000, 30000};
     unsigned seen = 0;
-    in_all_modes(sizes, 1, 4096, GX_ADD, GX_JOB_TRUSTED, &seen);
+    in_all_modes(sizes, 1, 4096, GX_ADD, GX_JOB_UNCHECKED, &seen);
     in_all_modes(sizes, 2, 20000, GX_MUL, 0, &seen);
 }
 
@@ -355,7 +358,7 @@ static void what_must_wait_waits(void **state)
     size_t sizes[4] = {20000, 20000, 20000, 20000};
     struct group groups[GROUPS_MAX];
     const struct machine *m = &machines[1];
-    make_jobs(sizes, 4, GX_ADD, GX_JOB_TRUSTED);
+    make_jobs(sizes, 4, GX_ADD, GX_JOB_UNCHECKED);
     for (int i = 1; i < 4; i++)
         jobs[i].a = gx_host(outputs[i - 1]);
     open_machine(m, 0);
@@ -378,7 +381,7 @@ static void recording_and_submitting(void **state)
     size_t sizes[COUNT] = {20000, 30000, 20000, 20000};
     const struct machine m = machines[7];
     record_ns = 5000;
-    make_jobs(sizes, COUNT, GX_ADD, GX_JOB_TRUSTED);
+    make_jobs(sizes, COUNT, GX_ADD, GX_JOB_UNCHECKED);
     for (gx_mode mode = GX_MODE_SEQUENTIAL; mode <= GX_MODE_PIPELINED; mode++) {
         uint64_t submits = 0, hits = 0, record = 0, submit = 0;
         open_machine(&m, 0);

@@ -8,6 +8,7 @@
 #include "exec/plan.h"
 #include "facts.h"
 #include "support/harness.h"
+#include "support/task.h"
 
 enum {
     STAGED = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK)
@@ -32,7 +33,7 @@ static struct gx_plan plan_all(const gx_job *jobs, size_t count,
 {
     struct gx_plan plan;
     memset(&plan, 0x5c, sizeof plan); /* all of it is set */
-    assert_int_equal(gx__plan_batch(jobs, count, facts, asked, &plan), GX_OK);
+    assert_int_equal(gx__plan_batch(gxt_tasks(jobs, count), count, facts, asked, &plan), GX_OK);
     return plan;
 }
 
@@ -102,7 +103,7 @@ static void buffers_alone_share_a_submit(void **state)
     }
     plan = plan_all(jobs, 4, &facts, &asked);
     assert_int_equal(plan.groups, 2);
-    /* and where memory is short, not even the slots of the checks have to fit at once */
+    /* and where memory is short, not even the bad words of the checks have to fit at once */
     for (size_t i = 0; i < CHAIN; i++) {
         jobs[i].n = 100;
         jobs[i].b = gx_dev(buffer, (size_t)N * 48);
@@ -269,10 +270,10 @@ static const struct gx_resolved *resolve(const gx_job *jobs, size_t count, bool 
     return resolved;
 }
 
-static void inputs_then_slots_then_outputs(void **state)
+static void inputs_then_bad_words_then_outputs(void **state)
 {
     (void)state;
-    struct gx_device_facts facts = facts_of(ALL, 6); /* two dispatches: two slots */
+    struct gx_device_facts facts = facts_of(ALL, 6); /* two dispatches: two bad words */
     gx_job job = gxt_job(GX_MUL_ADD, GX_BLS12_381_FQ, 11, a, b, c, out); /* 528 bytes: 768 */
     struct gx_plan plan = plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
     const struct gx_piece *p = &group.pieces[0];
@@ -280,7 +281,7 @@ static void inputs_then_slots_then_outputs(void **state)
     assert_int_equal(p->offset[GX_B], 768);
     assert_int_equal(p->offset[GX_C], 1536);
     assert_int_equal(group.in, 0);
-    assert_int_equal(group.slots, 2304);
+    assert_int_equal(group.bad_words, 2304);
     assert_int_equal(group.out, 2304 + 512);
     assert_int_equal(p->offset[GX_OUT], group.out);
     assert_int_equal(group.end, group.out + 768);
@@ -288,15 +289,15 @@ static void inputs_then_slots_then_outputs(void **state)
     assert_int_equal(plan.bytes_up, group.out);
     assert_int_equal(plan.bytes_down, 512 + 768);
     assert_int_equal(plan.bytes_staged, 4 * 768);
-    assert_int_equal(plan.set.up, 4096);
-    assert_int_equal(plan.set.device, 4096);
-    assert_int_equal(plan.set.down, 4096);
+    assert_int_equal(plan.set.up, group.out);
+    assert_int_equal(plan.set.device, group.bytes);
+    assert_int_equal(plan.set.down, GX_LOOK_ELEMS * 48);
     assert_int_equal(plan.memory, 3 * 4096);
 
     job.b.broadcast = 1;
     plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
     assert_int_equal(p->offset[GX_C], 1024);
-    assert_int_equal(group.slots, 1792);
+    assert_int_equal(group.bad_words, 1792);
 
     plan = plan_of(&job, &facts, GX_PATH_HOST_VISIBLE); /* all in one */
     assert_int_equal(plan.set.up + plan.set.down, 0);
@@ -315,7 +316,7 @@ static void registered_operands_lie_outside(void **state)
     struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
     assert_true(gx__plan_next(&plan, &cursor, &group));
     assert_int_equal(group.in, 512);             /* a, b */
-    assert_int_equal(group.out - group.in, 256); /* the slot alone is staged */
+    assert_int_equal(group.out - group.in, 256); /* the bad word alone is staged */
     assert_int_equal(group.end, group.out);
     assert_int_equal(group.bytes, group.end + 256);
     assert_int_equal(plan.bytes_staged, 0);
@@ -330,6 +331,44 @@ static void registered_operands_lie_outside(void **state)
     assert_int_equal(group.pieces[0].access[GX_OUT], GX_OPERAND_STAGED);
 }
 
+/* Columns of registered memory: in pieces whose rows the device copies well, or else through
+ * staging memory. */
+static void narrow_rows_are_staged(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t log2_n;
+        size_t row_bytes;
+        enum gx_operand_access want;
+    } cases[] = {
+        {10, 0, GX_OPERAND_REGISTERED},       /* any width will do */
+        {10, 1 << 15, GX_OPERAND_REGISTERED}, /* larger pieces have rows of that width */
+        {12, 1 << 15, GX_OPERAND_STAGED},     /* they would be too large */
+        {1, 1 << 19, GX_OPERAND_REGISTERED},  /* wide anyway */
+        {10, 1 << 19, GX_OPERAND_STAGED},
+    };
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        struct gx_device_facts facts = facts_of(ALL, UINT32_MAX);
+        struct gx_cursor cursor = {0};
+        const gx_ntt_params params = {
+            .struct_size = sizeof params, .log2_n = cases[i].log2_n, .flags = GX_NTT_COLUMNS};
+        gx_job job = gxt_job(GX_NTT, GX_BN254_FR, (size_t)1 << 24, a, NULL, NULL, out);
+        struct gx_plan_request asked = {.path = GX_PATH_DEVICE_LOCAL,
+                                        .mode = GX_MODE_PIPELINED,
+                                        .resolved = resolve(&job, 1, true)};
+        job.params = &params;
+        facts.row_bytes = cases[i].row_bytes;
+        struct gx_plan plan = plan_all(&job, 1, &facts, &asked);
+        assert_true(gx__plan_next(&plan, &cursor, &group));
+        const struct gx_piece *p = &group.pieces[0];
+        assert_true(p->n < job.n);
+        assert_int_equal(p->access[GX_A], cases[i].want);
+        assert_int_equal(p->access[GX_OUT], cases[i].want);
+        if (cases[i].want == GX_OPERAND_REGISTERED)
+            assert_true(gx__piece_rows(p, GX_A).bytes >= cases[i].row_bytes);
+    }
+}
+
 static void only_host_operands_are_staged(void **state)
 {
     (void)state;
@@ -339,7 +378,7 @@ static void only_host_operands_are_staged(void **state)
     plan_of(&job, &facts, GX_PATH_DEVICE_LOCAL);
     assert_int_equal(group.pieces[0].access[GX_A], GX_OPERAND_DIRECT);
     assert_int_equal(group.pieces[0].access[GX_B], GX_OPERAND_STAGED);
-    assert_int_equal(group.slots, 512);
+    assert_int_equal(group.bad_words, 512);
     assert_int_equal(group.bytes, 1024);
     job.out = gx_dev(buffer, 512);
     struct gx_plan plan = plan_of(&job, &facts, GX_PATH_HOST_VISIBLE);
@@ -448,34 +487,35 @@ static size_t random_batch(uint64_t *seed, gx_job *jobs, size_t most)
 static void check_layout(const struct gx_group *g)
 {
     size_t used = 0;
-    assert_true(g->in <= g->slots && g->slots <= g->out && g->out <= g->end && g->end <= g->bytes);
+    assert_true(g->in <= g->bad_words && g->bad_words <= g->out && g->out <= g->end &&
+                g->end <= g->bytes);
     for (size_t k = 0; k < g->count; k++) {
         const struct gx_piece *p = &g->pieces[k];
         for (int i = 0; i < GX_OPERANDS; i++) {
             if (p->access[i] < GX_OPERAND_STAGED)
                 continue;
             bool staged = p->access[i] == GX_OPERAND_STAGED;
-            size_t bytes = (gx__operand(p->job, i)->broadcast ? 1 : (size_t)p->n) * 32;
+            size_t bytes = (p->job->broadcast >> i & 1 ? 1 : (size_t)p->n) * 32;
             size_t from = i != GX_OUT ? staged ? g->in : 0 : staged ? g->out : g->end;
-            size_t to = i != GX_OUT ? staged ? g->slots : g->in : staged ? g->end : g->bytes;
+            size_t to = i != GX_OUT ? staged ? g->bad_words : g->in : staged ? g->end : g->bytes;
             assert_true(p->offset[i] >= from && p->offset[i] + bytes <= to);
             used += (bytes + 255) / 256 * 256;
         }
     }
-    assert_int_equal(used, g->bytes - (g->out - g->slots)); /* no gaps, so no overlap */
+    assert_int_equal(used, g->bytes - (g->out - g->bad_words)); /* no gaps, so no overlap */
 }
 
-static void check_slots(const struct gx_group *g)
+static void check_bad_words(const struct gx_group *g)
 {
     uint32_t next = 0;
     for (size_t k = 0; k < g->count; k++) {
         const struct gx_piece *p = &g->pieces[k];
         if (!p->check)
             continue;
-        assert_int_equal(p->slot, next);
+        assert_int_equal(p->bad_word, next);
         next += (uint32_t)((p->n + p->step - 1) / p->step);
     }
-    assert_int_equal(g->out - g->slots, next * (size_t)GX_SLOT_ALIGN);
+    assert_int_equal(g->out - g->bad_words, next * (size_t)GX_BIND_ALIGN);
 }
 
 static void check_plan(const struct gx_plan *plan, const struct gx_device_facts *facts)
@@ -505,11 +545,11 @@ static void check_plan(const struct gx_plan *plan, const struct gx_device_facts 
         assert_true(dispatches <= GX_GROUP_DISPATCHES);
         assert_true(plan->mode != GX_MODE_SEQUENTIAL || group.count == 1);
         check_layout(&group);
-        check_slots(&group);
+        check_bad_words(&group);
         assert_true(group.bytes <= plan->set.device);
         if (plan->path == GX_PATH_DEVICE_LOCAL)
             assert_true(group.out - group.in <= plan->set.up &&
-                        group.end - group.slots <= plan->set.down);
+                        group.end - group.bad_words <= plan->set.down);
     }
     while (job < plan->count && first == plan->jobs[job].n) {
         job++;
@@ -532,14 +572,15 @@ static void any_batch_is_covered_within_its_budget(void **state)
         facts.queues = gxt_next(&seed) % 2 ? THREE_QUEUES : ONE_QUEUE;
         struct gx_plan_request asked = random_request(&seed, jobs, count);
         struct gx_plan plan;
-        gx_status s = gx__plan_batch(jobs, count, &facts, &asked, &plan);
+        gx_status s = gx__plan_batch(gxt_tasks(jobs, count), count, &facts, &asked, &plan);
         if (s != GX_OK) { /* only where less than one set of the smallest pieces is allowed */
             assert_int_equal(s, GX_ERR_OUT_OF_DEVICE_MEMORY);
             assert_true(asked.memory && asked.memory < 4 * 65536);
             refused++;
             continue;
         }
-        size_t set = plan.set.up + plan.set.device + plan.set.down + plan.set.scratch;
+        size_t set = gx__bucket(plan.set.up) + gx__bucket(plan.set.device) +
+                     gx__bucket(plan.set.down) + gx__bucket(plan.set.scratch);
         assert_int_equal(plan.memory, plan.sets * set);
         assert_true(!asked.memory || plan.memory <= asked.memory);
         assert_true(!asked.mode || plan.mode == asked.mode);
@@ -567,12 +608,12 @@ static void move_apart(gx_job *jobs, size_t count)
 }
 
 /* As the API asks for: out is an operand, or apart from it. */
-static bool is_valid(const gx_job *job)
+static bool is_valid(const struct gx_task *job)
 {
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, i);
+    for (int i = GX_A; i <= job->operands; i++) {
+        const struct gx_place *o = &job->operand[i];
         uintptr_t from = (uintptr_t)o->host, other_from = (uintptr_t)job->out.host;
-        if (o->host && job->out.host && (from != other_from || o->broadcast) &&
+        if (o->host && job->out.host && (from != other_from || job->broadcast >> i & 1) &&
             from < other_from + gx__operand_bytes(job, GX_OUT) &&
             other_from < from + gx__operand_bytes(job, i))
             return false;
@@ -592,34 +633,34 @@ static void expect_same(const struct gx_plan *x, const struct gx_plan *y)
 static void a_plan_that_was_kept_is_the_same(void **state)
 {
     (void)state;
-    static struct gx_plans plans;
+    static struct gx_plan_cache plans;
     uint64_t seed = 13;
     struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
-    gx__plans_init(&plans);
+    gx__plan_cache_init(&plans);
     for (int round = 0; round < (gxt_small() ? 200 : 2000); round++) {
         gx_job jobs[20], moved[20];
         size_t count = random_batch(&seed, jobs, 1 + gxt_next(&seed) % GXT_COUNT(jobs));
         struct gx_plan_request asked = random_request(&seed, jobs, count);
         scratch_bytes = 32; /* what a device needs does not change */
         for (size_t i = 0; i < count; i++)
-            if (!is_valid(&jobs[i]))
+            if (!is_valid(gxt_task(&jobs[i])))
                 jobs[i].n = 0;
         memcpy(moved, jobs, sizeof jobs);
         move_apart(moved, count);
         for (int again = 0; again < 4; again++) {
-            const gx_job *now = again % 2 ? jobs : moved;
+            const struct gx_task *now = gxt_tasks(again % 2 ? jobs : moved, count);
             struct gx_plan got, want;
             memset(&got, 0, sizeof got);
             memset(&want, 0, sizeof want);
             gx_status s = gx__plan_batch(now, count, &facts, &asked, &want);
-            assert_int_equal(gx__plans_get(&plans, now, count, &facts, &asked, &got), s);
+            assert_int_equal(gx__plan_cache_get(&plans, now, count, &facts, &asked, &got), s);
             if (s != GX_OK)
                 continue;
             expect_same(&got, &want);
             check_plan(&got, &facts);
         }
     }
-    gx__plans_close(&plans);
+    gx__plan_cache_close(&plans);
 }
 
 /* Planned once, also elsewhere; anew where jobs share memory, or anything differs. */
@@ -627,37 +668,65 @@ static void batches_of_one_shape_are_planned_once(void **state)
 {
     (void)state;
     enum { JOBS = 20 };
-    static struct gx_plans plans;
+    static struct gx_plan_cache plans;
     struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
     struct gx_plan_request asked = {0}, other_path = {.path = GX_PATH_DEVICE_LOCAL};
     struct gx_plan plan;
     gx_job jobs[JOBS];
-    gx__plans_init(&plans);
+    gx__plan_cache_init(&plans);
     for (size_t i = 0; i < JOBS; i++)
         jobs[i] = gxt_job(GX_ADD, GX_BN254_FR, 100, a, b, NULL, out);
-    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(gx__plan_cache_get(&plans, gxt_tasks(jobs, JOBS), JOBS, &facts, &asked, &plan),
+                     GX_OK);
     assert_int_equal(plans.looked_up, 0); /* one result for all */
     move_apart(jobs, JOBS);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+        assert_int_equal(
+            gx__plan_cache_get(&plans, gxt_tasks(jobs, JOBS), JOBS, &facts, &asked, &plan), GX_OK);
         assert_int_equal(plans.looked_up, i + 1);
         assert_int_equal(plans.kept[1].used, 0);
     }
     for (size_t i = 0; i < JOBS; i++) /* elsewhere */
         jobs[i].a.host = (char *)jobs[i].a.host + 64;
-    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(gx__plan_cache_get(&plans, gxt_tasks(jobs, JOBS), JOBS, &facts, &asked, &plan),
+                     GX_OK);
     assert_int_equal(plans.kept[1].used, 0);
-    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &other_path, &plan), GX_OK);
+    assert_int_equal(
+        gx__plan_cache_get(&plans, gxt_tasks(jobs, JOBS), JOBS, &facts, &other_path, &plan), GX_OK);
     assert_int_equal(plan.path, GX_PATH_DEVICE_LOCAL);
     assert_true(plans.kept[1].used && !plans.kept[2].used);
     jobs[JOBS - 1].n++;
-    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(gx__plan_cache_get(&plans, gxt_tasks(jobs, JOBS), JOBS, &facts, &asked, &plan),
+                     GX_OK);
     assert_true(plans.kept[2].used);
     uint64_t before = plans.looked_up;
     jobs[3].b = jobs[7].out; /* reads what another one writes */
-    assert_int_equal(gx__plans_get(&plans, jobs, JOBS, &facts, &asked, &plan), GX_OK);
+    assert_int_equal(gx__plan_cache_get(&plans, gxt_tasks(jobs, JOBS), JOBS, &facts, &asked, &plan),
+                     GX_OK);
     assert_int_equal(plans.looked_up, before);
-    gx__plans_close(&plans);
+    gx__plan_cache_close(&plans);
+}
+
+/* Whatever a kernel depends on is part of the shape. */
+static void parameters_are_part_of_the_shape(void **state)
+{
+    (void)state;
+    static struct gx_plan_cache plans;
+    struct gx_device_facts facts = gpu_facts(THREE_QUEUES);
+    struct gx_plan_request asked = {0};
+    struct gx_plan plan;
+    gx_poly_params params[] = {{.struct_size = sizeof(gx_poly_params)},
+                               {.struct_size = sizeof(gx_poly_params), .flags = GX_POLY_REVERSED}};
+    gx__plan_cache_init(&plans);
+    for (size_t i = 0; i < GXT_COUNT(params); i++) {
+        gx_job job = gxt_job(GX_EVALUATE, GX_BN254_FR, 64, a, b, NULL, out);
+        job.params = &params[i];
+        assert_int_equal(gx__plan_cache_get(&plans, gxt_task(&job), 1, &facts, &asked, &plan),
+                         GX_OK);
+        assert_int_equal(plans.looked_up, i + 1);
+        assert_true(plans.kept[i].used);
+    }
+    gx__plan_cache_close(&plans);
 }
 
 static void one_element_at_a_time_if_need_be(void **state)
@@ -670,10 +739,10 @@ static void one_element_at_a_time_if_need_be(void **state)
     for (int mode = GX_MODE_AUTO; mode <= GX_MODE_PIPELINED; mode++) {
         asked.mode = (gx_mode)mode;
         asked.memory = 3 * 4096;
-        assert_int_equal(gx__plan_batch(&job, 1, &facts, &asked, &plan), GX_OK);
+        assert_int_equal(gx__plan_batch(gxt_task(&job), 1, &facts, &asked, &plan), GX_OK);
         assert_true(plan.memory <= asked.memory);
         asked.memory--;
-        assert_int_equal(gx__plan_batch(&job, 1, &facts, &asked, &plan),
+        assert_int_equal(gx__plan_batch(gxt_task(&job), 1, &facts, &asked, &plan),
                          GX_ERR_OUT_OF_DEVICE_MEMORY);
     }
 }
@@ -820,7 +889,7 @@ static void when_inputs_are_checked_before(void **state)
     (void)state;
     const struct check_case cases[] = {
         {GX_U32, 0, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), false, false},
-        {GX_BN254_FR, GX_JOB_TRUSTED, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), false,
+        {GX_BN254_FR, GX_JOB_UNCHECKED, gx_dev(buffer, 0), gx_host(b), gx_dev(buffer, 0), false,
          false},
         {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(out), true, false},
         {GX_BN254_FR, 0, gx_host(a), gx_host(b), gx_host(a), true, false},
@@ -866,7 +935,7 @@ static void large_jobs_in_place_are_checked_before(void **state)
     }
 }
 
-/* The pass before: every element of the operand, in groups of as many slots as there are. */
+/* The pass before: every element of the operand, in groups of as many bad words as there are. */
 static void the_pass_before_covers_all(void **state)
 {
     (void)state;
@@ -886,7 +955,7 @@ static void the_pass_before_covers_all(void **state)
             break;
         assert_int_equal(group.pieces[0].only, GX_A);
         assert_true(group.pieces[0].check);
-        assert_int_equal(group.bytes, want[i] / 10 * GX_SLOT_ALIGN);
+        assert_int_equal(group.bytes, want[i] / 10 * GX_BIND_ALIGN);
         assert_true(group.bytes <= plan.set.device);
     }
     assert_int_equal(gx__plan_check(&plan, &piece, GX_B, 0, &group), 1);
@@ -903,13 +972,15 @@ int main(void)
         cmocka_unit_test(transforms_avoid_a_bus),
         cmocka_unit_test(the_only_possible_path_is_chosen),
         cmocka_unit_test(pieces_and_steps),
-        cmocka_unit_test(inputs_then_slots_then_outputs),
+        cmocka_unit_test(inputs_then_bad_words_then_outputs),
         cmocka_unit_test(registered_operands_lie_outside),
+        cmocka_unit_test(narrow_rows_are_staged),
         cmocka_unit_test(only_host_operands_are_staged),
         cmocka_unit_test(what_one_writes_another_may_not_read),
         cmocka_unit_test(any_batch_is_covered_within_its_budget),
         cmocka_unit_test(a_plan_that_was_kept_is_the_same),
         cmocka_unit_test(batches_of_one_shape_are_planned_once),
+        cmocka_unit_test(parameters_are_part_of_the_shape),
         cmocka_unit_test(one_element_at_a_time_if_need_be),
         cmocka_unit_test(the_cheapest_mode_is_chosen),
         cmocka_unit_test(a_tie_is_sequential),

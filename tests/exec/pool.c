@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "exec/engine.h"
+#include "exec/guard.h"
 #include "support/harness.h"
 
 enum { LIVE_MAX = 256, CAP = 16 };
@@ -29,7 +30,7 @@ static gx_status alloc(struct gx_device *d, enum gx_mem_kind kind, size_t bytes,
     (void)d;
     assert_true(pieces < LIVE_MAX);
     piece[pieces].kind = kind;
-    piece[pieces].size = bytes;
+    piece[pieces].size = bytes - GX_GUARD_BYTES;
     piece[pieces].live = true;
     piece[pieces].out = false;
     *mem = (struct gx_mem){.kind = kind, .size = bytes, .handle = &piece[pieces++]};

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -75,7 +76,7 @@ static void streamed(gx_ctx *ctx, const struct stream *k, gx_op op, gx_field fie
 {
     static unsigned char in[2][N * ELEMENT_MAX], want[ELEMENT_MAX], out[3 * ELEMENT_MAX];
     const size_t element = gxt_element(field);
-    const gx_run_opts opts = {.device = k->device, .mode = k->mode, .path = k->path};
+    const gx_run_params opts = {.device = k->device, .mode = k->mode, .path = k->path};
     for (unsigned b = 0; b < 1u << gx_op_get_info(op)->operands; b++) {
         char what[160];
         gx_report r = gxt_report();
@@ -100,7 +101,7 @@ static void streamed_bad(gx_ctx *ctx, const struct stream *k, gx_op op, gx_field
 {
     static unsigned char in[2][N * ELEMENT_MAX], out[ELEMENT_MAX];
     const size_t c = (size_t)k->chunk, at[] = {0, c - 1, c, c + 1, 2 * c, n - 1, n / 2};
-    const gx_run_opts opts = {.device = k->device, .mode = k->mode, .path = k->path};
+    const gx_run_params opts = {.device = k->device, .mode = k->mode, .path = k->path};
     for (size_t i = 0; i < GXT_COUNT(at); i++) {
         unsigned w = (unsigned)(oracle_random(&rng) % gx_op_get_info(op)->operands);
         char what[160];
@@ -171,15 +172,15 @@ static void budgets(void **state)
             gx_job jobs[2];
             gx_report r[2];
             gxt_reports(r, 2);
-            gx_run_opts opts = {.mode = mode, .path = GX_PATH_DEVICE_LOCAL};
+            gx_run_params opts = {.mode = mode, .path = GX_PATH_DEVICE_LOCAL};
             for (size_t o = 0; o < 2; o++)
                 jobs[o] = gxt_job(reductions[o], field, MANY, in, in + bytes, NULL, out[o]);
             memset(out, GUARD, sizeof out);
             expect_ok(gx_run(ctx, jobs, 2, &opts, r), &r[0], devices[d]);
             assert_memory_equal(out, want, sizeof want);
         }
-        gx_statistics stats = {0};
-        gx_stats(ctx, &stats);
+        struct gx_statistics stats = {0};
+        gx__stats(ctx, &stats);
         assert_true(stats.device_bytes_peak <= BUDGET);
         close_ctx(ctx);
     }
@@ -264,7 +265,7 @@ static void run_resident(gx_ctx *ctx, const char *device, const struct resident 
     }
     oracle_run(k->op, k->field, k->n, want, host[0], host[1], NULL, k->broadcast);
     gx_report r = gxt_report();
-    gx_run_opts opts = {.device = device, .path = k->path};
+    gx_run_params opts = {.device = device, .path = k->path};
     gx_status s = gx_run(ctx, &job, 1, &opts, &r);
     char what[160];
     snprintf(what, sizeof what, "%s: %s of %zu, broadcast %u, a %d, b %d, out %d, %s", device,
@@ -376,7 +377,7 @@ static void run_chain(gx_ctx *ctx, const struct stream *k, const enum where *whe
     }
     chain_by_oracle(want, n, field);
     chain(at, n, field, element, jobs);
-    gx_run_opts opts = {.device = k->device, .mode = k->mode, .path = k->path};
+    gx_run_params opts = {.device = k->device, .mode = k->mode, .path = k->path};
     char what[160];
     snprintf(what, sizeof what, "%s, chunk %u, %s, %s, places %d%d%d%d, n %zu", k->device,
              (unsigned)k->chunk, gx_mode_name(k->mode), gx_path_name(k->path), (int)where[0],
@@ -441,7 +442,7 @@ static void a_batch_that_fails(void **state)
             for (int i = 0; i < 4; i++)
                 jobs[i] = gxt_job(i % 2 ? GX_SUM : GX_DOT, field, N, i == 2 ? spoilt : in,
                                   i == 2 ? spoilt : in, NULL, out[i]);
-            gx_run_opts opts = {.device = devices[d], .mode = mode};
+            gx_run_params opts = {.device = devices[d], .mode = mode};
             assert_int_equal(gx_run(ctx, jobs, 4, &opts, r), GX_ERR_NOT_CANONICAL);
             assert_int_equal(r[0].status, GX_OK);
             assert_int_equal(r[1].status, GX_OK);
@@ -465,7 +466,7 @@ static void submitted(gx_ctx *ctx, const char *device, int cancel)
     static unsigned char in[2][N * 32];
     unsigned char out[TICKETS][2][32], want[TICKETS][2][32], untouched[32];
     gx_ticket *tickets[TICKETS];
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     oracle_fill(field, &rng, in[0], N);
     oracle_fill(field, &rng, in[1], N);
     memset(out, GUARD, sizeof out);
@@ -494,7 +495,7 @@ static void submitted(gx_ctx *ctx, const char *device, int cancel)
             else
                 assert_memory_equal(out[i][k], untouched, 32);
         }
-        gx_ticket_free(&tickets[i]);
+        gx_ticket_destroy(&tickets[i]);
     }
 }
 
@@ -520,7 +521,7 @@ static void estimates(void **state)
     for (size_t d = 1; d < device_count; d++) {
         gx_ctx *ctx = open_with((gx_config){0});
         gx_job job = gxt_job(GX_SUM, GX_BN254_FR, MANY, in, NULL, NULL, out);
-        gx_run_opts opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
+        gx_run_params opts = {.device = devices[d], .path = GX_PATH_DEVICE_LOCAL};
         gx_estimate_info e = {.struct_size = sizeof e};
         gx_report r = gxt_report();
         memset(out, GUARD, sizeof out);
@@ -543,12 +544,12 @@ static void statistics(void **state)
     unsigned char in[9 * 32], out[32];
     oracle_fill(GX_BN254_FR, &rng, in, 9);
     for (size_t d = 0; d < device_count; d++) {
-        gx_statistics stats = {0};
+        struct gx_statistics stats = {0};
         gx_ctx *ctx = open_with((gx_config){.sample_every = UINT64_MAX});
         gx_job job = gxt_job(GX_DOT, GX_BN254_FR, 9, in, in, NULL, out);
         job.b.broadcast = 1;
         assert_int_equal(gxt_run(ctx, &job, devices[d], NULL), GX_OK);
-        gx_stats(ctx, &stats);
+        gx__stats(ctx, &stats);
         assert_int_equal(stats.jobs_done, 1);
         assert_int_equal(stats.elements, 9);
         assert_int_equal(stats.bytes_read, 10 * 32);

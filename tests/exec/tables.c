@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 
 enum { ELEMENT = 32, THREADS = 4, DOMAINS = 9 };
@@ -36,7 +37,7 @@ struct transform {
 static void make(struct transform *t, gx_ctx *ctx, uint32_t log2_n, uint32_t flags)
 {
     gx_ctx *contexts[2] = {ctx, reference};
-    const gx_domain_desc desc = {
+    const gx_domain_params desc = {
         .struct_size = sizeof desc, .field = GX_BN254_FR, .log2_size = log2_n};
     size_t n = (size_t)1 << log2_n;
     void *in = gxt_alloc(n * ELEMENT);
@@ -75,8 +76,8 @@ static void free_transform(struct transform *t)
 /* Device memory outside the pools. */
 static uint64_t kept(gx_ctx *ctx)
 {
-    gx_statistics stats = {.struct_size = sizeof stats};
-    assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     return stats.device_bytes - stats.pool_bytes;
 }
 
@@ -109,8 +110,8 @@ static void end_while_others_run(gx_ctx *ctx)
     is_right(&other);
     free_transform(&other);
     becomes_free(ctx);
-    gx_ticket_free(&ticket[0]);
-    gx_ticket_free(&ticket[1]);
+    gx_ticket_destroy(&ticket[0]);
+    gx_ticket_destroy(&ticket[1]);
 }
 
 static void domains_take_their_tables_with_them(void **unused)
@@ -189,7 +190,7 @@ static void *transform_often(void *user)
         t->status = gx_submit(t->ctx, &t->transform.job[0], 1, NULL, &ticket);
         if (t->status == GX_OK)
             t->status = gx_wait(ticket, UINT64_MAX, NULL);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
     }
     return NULL;
 }

@@ -88,14 +88,18 @@ static void trace(const char *device, const char *path_name, const char *mode, b
     uint64_t random = 3;
     close(mkstemp(path));
     unlink(path); /* it has to be a new file */
-    gx_config config = {.path = path_name, .mode = mode, .trace = path};
+    gx_config config = {.trace = path};
+    if (path_name)
+        assert_int_equal(gx_config_set(&config, "path", path_name, NULL, 0), GX_OK);
+    if (mode)
+        assert_int_equal(gx_config_set(&config, "mode", mode, NULL, 0), GX_OK);
     gxt_watch(&config);
     gx_ctx *ctx = gxt_open(&config);
     gxt_fill(&random, GX_BN254_FR, a, N);
     gxt_fill(&random, GX_BN254_FR, b, N);
     for (int i = 0; i < JOBS; i++)
         jobs[i] = gxt_job(GX_MUL, GX_BN254_FR, N, a, b, NULL, out[i]);
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
     for (int round = 0; round < 2; round++) {
         gx_ticket *ticket = NULL;
@@ -105,7 +109,7 @@ static void trace(const char *device, const char *path_name, const char *mode, b
         }
         assert_int_equal(gx_submit(ctx, jobs, JOBS, &opts, &ticket), GX_OK);
         assert_int_equal(gx_wait(ticket, UINT64_MAX, reports), GX_OK);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
     }
     assert_int_equal(gx_trace_stop(ctx), GX_OK);
     gx_close(&ctx);

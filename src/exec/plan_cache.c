@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans by the shape of the batch: everything that a plan depends on, as words that are compared
- * exactly. If jobs share host memory, their grouping also depends on addresses, so such batches are
- * planned each time.
+ * The last plans of an engine. The key of a batch has everything that its plan depends on, as words
+ * that are compared exactly. If jobs share host memory, their grouping also depends on addresses,
+ * so such batches are planned each time.
  */
 #include <string.h>
 
 #include "exec/plan.h"
 #include "op/overlap.h"
-#include "op/params.h"
 
-void gx__plans_init(struct gx_plans *plans)
+void gx__plan_cache_init(struct gx_plan_cache *plans)
 {
     memset(plans, 0, sizeof *plans);
     pthread_mutex_init(&plans->lock, NULL);
 }
 
-void gx__plans_close(struct gx_plans *plans)
+void gx__plan_cache_close(struct gx_plan_cache *plans)
 {
     pthread_mutex_destroy(&plans->lock);
 }
 
 /* ---- keys ---- */
 
-static uint64_t job_word(const gx_job *job, uint32_t registered)
+static uint64_t job_word(const struct gx_task *job, uint32_t registered)
 {
     uint64_t word = (uint64_t)job->op << 16 | (uint64_t)job->field << 8 | registered << 4;
-    word |= (job->flags & GX_JOB_TRUSTED ? 2u : 0) | gx__job_in_place(job);
+    word |= (job->trusted ? 2u : 0) | gx__task_in_place(job);
     for (int i = 0; i < GX_OPERANDS; i++) {
-        const gx_operand *o = gx__operand(job, i);
-        word = word << 3 | (o->buf ? 4u : 0) | (o->host ? 2u : 0) | (o->broadcast ? 1u : 0);
+        const struct gx_place *o = &job->operand[i];
+        word = word << 3 | (o->buf ? 4u : 0) | (o->host ? 2u : 0) | (job->broadcast >> i & 1);
     }
     return word;
 }
 
 /* False if the plan cannot be kept. */
-static bool make_key(const gx_job *jobs, size_t count, const struct gx_plan_request *asked,
+static bool make_key(const struct gx_task *jobs, size_t count, const struct gx_plan_request *asked,
                      struct gx_plan_key *key)
 {
     uint64_t *word = key->word;
@@ -50,7 +49,7 @@ static bool make_key(const gx_job *jobs, size_t count, const struct gx_plan_requ
     for (size_t i = 0; i < count; i++) {
         *word++ = jobs[i].n;
         *word++ = job_word(&jobs[i], asked->resolved ? asked->resolved[i].registered : 0);
-        *word++ = gx__op_has_params(jobs[i].op) ? gx__params_word(&jobs[i]) : 0;
+        *word++ = gx__task_word(&jobs[i]);
     }
     key->words = (size_t)(word - key->word);
     return true;
@@ -58,7 +57,7 @@ static bool make_key(const gx_job *jobs, size_t count, const struct gx_plan_requ
 
 /* ---- the table ---- */
 
-static bool find(struct gx_plans *plans, const struct gx_plan_key *key, struct gx_plan *plan)
+static bool find(struct gx_plan_cache *plans, const struct gx_plan_key *key, struct gx_plan *plan)
 {
     bool found = false;
     pthread_mutex_lock(&plans->lock);
@@ -76,7 +75,8 @@ static bool find(struct gx_plans *plans, const struct gx_plan_key *key, struct g
 }
 
 /* Replaces the least recently used one. */
-static void keep(struct gx_plans *plans, const struct gx_plan_key *key, const struct gx_plan *plan)
+static void keep(struct gx_plan_cache *plans, const struct gx_plan_key *key,
+                 const struct gx_plan *plan)
 {
     size_t oldest = 0;
     pthread_mutex_lock(&plans->lock);
@@ -89,9 +89,9 @@ static void keep(struct gx_plans *plans, const struct gx_plan_key *key, const st
     pthread_mutex_unlock(&plans->lock);
 }
 
-gx_status gx__plans_get(struct gx_plans *plans, const gx_job *jobs, size_t count,
-                        const struct gx_device_facts *facts, const struct gx_plan_request *asked,
-                        struct gx_plan *plan)
+gx_status gx__plan_cache_get(struct gx_plan_cache *plans, const struct gx_task *jobs, size_t count,
+                             const struct gx_device_facts *facts,
+                             const struct gx_plan_request *asked, struct gx_plan *plan)
 {
     struct gx_plan_key key;
     bool has_key = make_key(jobs, count, asked, &key);

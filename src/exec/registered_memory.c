@@ -2,33 +2,34 @@
  *
  * One lock for the ranges and all imports: both change rarely, and a look-up is short.
  */
-#include "exec/registered.h"
+#include "exec/registered_memory.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "exec/record.h"
 
-void gx__registered_init(struct gx_registered *registered)
+void gx__registered_memory_init(struct gx_registered_memory *registered)
 {
     pthread_mutex_init(&registered->lock, NULL);
 }
 
-void gx__registered_close(struct gx_registered *registered)
+void gx__registered_memory_close(struct gx_registered_memory *registered)
 {
     pthread_mutex_destroy(&registered->lock);
 }
 
 /* ---- ranges ---- */
 
-static bool holds(const struct gx_registered *registered, size_t i, const char *at, size_t bytes)
+static bool holds(const struct gx_registered_memory *registered, size_t i, const char *at,
+                  size_t bytes)
 {
     const char *start = registered->range[i].start;
     return start && at >= start && (size_t)(at - start) <= registered->range[i].bytes &&
            bytes <= registered->range[i].bytes - (size_t)(at - start);
 }
 
-bool gx__host_registered(struct gx_registered *registered, const void *memory, size_t bytes)
+bool gx__host_registered(struct gx_registered_memory *registered, const void *memory, size_t bytes)
 {
     bool found = false;
     if (!atomic_load_explicit(&registered->count, memory_order_acquire))
@@ -40,7 +41,7 @@ bool gx__host_registered(struct gx_registered *registered, const void *memory, s
     return found;
 }
 
-static gx_status add_range(struct gx_registered *registered, char *memory, size_t bytes,
+static gx_status add_range(struct gx_registered_memory *registered, char *memory, size_t bytes,
                            const char **why)
 {
     size_t free = GX_HOSTS_MAX;
@@ -64,7 +65,7 @@ static gx_status add_range(struct gx_registered *registered, char *memory, size_
     return GX_OK;
 }
 
-gx_status gx__host_register(struct gx_registered *registered, void *memory, size_t bytes,
+gx_status gx__host_register(struct gx_registered_memory *registered, void *memory, size_t bytes,
                             const char **why)
 {
     if (!memory || !bytes || bytes > PTRDIFF_MAX || (uintptr_t)memory > UINTPTR_MAX - bytes) {
@@ -88,7 +89,7 @@ static void drop_import(struct gx_imports *imports, size_t i)
     imports->tried[i] = false;
 }
 
-gx_status gx__host_unregister(struct gx_registered *registered, const void *memory)
+gx_status gx__host_unregister(struct gx_registered_memory *registered, const void *memory)
 {
     gx_status s = GX_ERR_INVALID;
     pthread_mutex_lock(&registered->lock);
@@ -110,7 +111,7 @@ gx_status gx__host_unregister(struct gx_registered *registered, const void *memo
 void gx__imports_open(struct gx_imports *imports, struct gx_device *device,
                       struct gx_records *records)
 {
-    struct gx_registered *registered = device->instance->registered;
+    struct gx_registered_memory *registered = device->instance->registered;
     *imports = (struct gx_imports){.device = device, .records = records};
     pthread_mutex_lock(&registered->lock);
     imports->next = registered->imports;
@@ -120,7 +121,7 @@ void gx__imports_open(struct gx_imports *imports, struct gx_device *device,
 
 void gx__imports_close(struct gx_imports *imports)
 {
-    struct gx_registered *registered = imports->device->instance->registered;
+    struct gx_registered_memory *registered = imports->device->instance->registered;
     pthread_mutex_lock(&registered->lock);
     for (size_t i = 0; i < GX_HOSTS_MAX; i++)
         drop_import(imports, i);
@@ -152,7 +153,7 @@ static void try_import(struct gx_imports *imports, const char *start, size_t byt
 bool gx__import_find(struct gx_imports *imports, const void *memory, size_t bytes,
                      struct gx_binding *binding)
 {
-    struct gx_registered *registered = imports->device->instance->registered;
+    struct gx_registered_memory *registered = imports->device->instance->registered;
     const char *at = memory;
     bool found = false;
     if (!atomic_load_explicit(&registered->count, memory_order_acquire) ||

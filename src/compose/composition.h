@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A job as a list of steps with temporaries. A way to compose a job lowers it to such a list;
+ * gx__composition_run runs the list or plans it, and lowers the job again for less memory where
+ * that is short.
+ */
+#ifndef GX_COMPOSE_COMPOSITION_H
+#define GX_COMPOSE_COMPOSITION_H
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "exec/buffer.h"
+
+/* One step: work of the host, tasks for the device, work of the host, `times` times; i counts them.
+ * Each part may be missing. */
+struct gx_part_step {
+    size_t times;
+    void (*before)(void *user, size_t i);
+    size_t together; /* most tasks at once */
+    /* Sets the tasks, which run as one batch, and returns how many there are. */
+    size_t (*tasks)(void *user, size_t i, struct gx_task *tasks);
+    gx_status (*after)(void *user, size_t i);
+    bool writes; /* its tasks write the results of the job */
+};
+
+/* Memory that steps share; freed however they end. */
+struct gx_temporary {
+    size_t bytes;       /* 0: there is none */
+    bool device;        /* on the device, or else of the host */
+    bool kept;          /* of the device, ready for the next job */
+    struct gx_place at; /* set while steps run */
+    struct gx_table *room;
+};
+
+#define GX_COMPOSITION_STEPS       4
+#define GX_COMPOSITION_TEMPORARIES 4
+
+struct gx_composition {
+    struct gx_engine *engine;
+    const struct gx_task *job;
+    const struct gx_batch *caller;
+    struct gx_outcome *outcome; /* of the job: what its tasks took is added up */
+    struct gx_plan *plan;       /* not NULL: the steps are planned, not run, and added to this */
+    struct gx_error error;      /* why it failed; may be empty */
+
+    /* Set by the way: */
+    void *user;
+    bool held;   /* the job holds tables or buffers (gx__tables_hold) */
+    bool nested; /* its tasks may be composed in turn */
+    gx_path path;
+    gx_mode mode;
+    /* ... and by its lowering, anew each time: */
+    size_t rounds; /* how often all steps are done; `round` of them are */
+    size_t steps;
+    struct gx_part_step step[GX_COMPOSITION_STEPS];
+    struct gx_temporary temporary[GX_COMPOSITION_TEMPORARIES];
+
+    size_t round;
+    int lacking; /* the temporary for which there was no memory; -1: none */
+    bool wrote;  /* some results of the job are there, which may have replaced operands */
+};
+
+/* A lowering sets steps and temporaries. `less` makes it take less memory than the last time;
+ * false: there is no less; NULL: it never can. */
+struct gx_lowering {
+    gx_status (*lower)(struct gx_composition *c);
+    bool (*less)(struct gx_composition *c);
+};
+
+/* Lowers and runs. On failure nothing was written, unless the device failed. */
+gx_status gx__composition_run(struct gx_composition *c, const struct gx_lowering *lowering);
+
+/* Whether the job can be done again from its start: its operands are as they were. */
+bool gx__composition_repeatable(const struct gx_composition *c);
+
+static inline uint64_t gx__least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What stands for memory in a plan. */
+#define GX_PLANNED ((uintptr_t)4096)
+
+/* Calls fn for each part, on the threads of the instance. */
+void gx__composition_spread(const struct gx_engine *engine, size_t parts, gx_threads_fn fn,
+                            void *user);
+
+/* ---- the ways ---- */
+
+/* GX_MSM on a device with commands: as GX_OP_MSM_SUMS of some of the points at a time. */
+gx_status gx__compose_msm(struct gx_composition *c);
+
+/* One large transform in host memory: it cannot be cut, so its copies would not overlap each other.
+ * Instead they are tasks of their own, between the caller's memory and a temporary. */
+bool gx__upload_wanted(const struct gx_engine *engine, const struct gx_task *job);
+gx_status gx__compose_upload(struct gx_composition *c);
+
+/* Transforms that do not fit the memory of a device, or one of its dispatches. */
+bool gx__six_step_possible(const struct gx_task *job);
+gx_status gx__compose_six_step(struct gx_composition *c);
+
+#endif
