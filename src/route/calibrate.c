@@ -15,18 +15,15 @@
 #include "base/float_env.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "compose/compose.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
-#include "op/domain.h"
-#include "op/msm.h"
+#include "op/traits.h"
 #include "route/store.h"
 
-#define FIRST_ELEMS 64u
-#define LAST_ELEMS  ((uint64_t)16 << 20)
-#define LIMIT_NS    20000000000u
-/* Sizes grow by this factor. If one is off the line through the last two by more than OFF_LINE, the
- * size in between is measured too. */
-#define GROWTH   4u
+#define LIMIT_NS 20000000000u
+/* If a size is off the line through the last two by more than this, the one in between is measured
+ * too. */
 #define OFF_LINE 0.1
 /* A size that takes longer than this is the last one of its kind. */
 #define LONG_RUN_NS 30000000u
@@ -48,22 +45,10 @@
 /* Bytes of random numbers in an array; the rest are copies of them. */
 #define SEED_BYTES ((size_t)1 << 20)
 
-/* Transforms are measured one at a time, and so many together: sizes of the same shape. */
-static const uint32_t batch_log2[] = {0, 2, 5};
-/* Their sizes, in natural order; the model predicts others from the nearest. */
-static const uint32_t ntt_log2[] = {10, 14, 16, 18, 20, 22}, standard_ntt_log2[] = {12, 16, 20};
-
-/* Sums of points are measured up to so many, of which so many are different: it makes no difference
- * to their time. */
-#define MSM_LAST   ((uint64_t)1 << 18)
-#define MSM_POINTS ((uint64_t)1 << 10)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { ARRAYS = 3 }; /* out, a, b; c is b again */
 
 /* The measurements of the current kind on one device. */
-struct course {
+struct series {
     struct gx_calibrated *device;
     gx_buf *buf[ARRAYS];
     size_t buf_bytes;  /* of each buffer */
@@ -71,25 +56,22 @@ struct course {
     bool checked;      /* a result was verified */
     double n[2], t[2]; /* the last two sizes and their times */
     int points;
-    double level_ns; /* of the last transform: per element and level; 0: none yet */
+    double sparse_ns; /* of the last sparse size: per product; 0: none yet */
 };
 
 struct calibration {
     struct gx_instance *instance;
-    const gx_calibration *settings;
+    const gx_calibrate_params *settings;
     gx_right_fn right;
     void *user;
-    struct course course[GX_CANDIDATES_MAX];
+    struct series series[GX_CANDIDATES_MAX];
     size_t count;
     char *raw, *array[ARRAYS]; /* as allocated, and its aligned parts */
     size_t bytes, bytes_max;   /* of each array */
     bool floats;               /* the arrays hold floats */
     bool registered;           /* the arrays are registered memory */
     struct gx_kind kind;
-    struct gx_domain domain; /* for transforms; prime NULL: none yet */
-    gx_ntt_params params;
-    struct gx_points points; /* for GX_MSM; xy NULL: none yet */
-    gx_msm_params msm;
+    struct gx_fixture fixture[GX_SHAPE_END];
     uint64_t end, deadline; /* of the calibration, and of the current kind */
     size_t done, kinds;
     bool cancelled;
@@ -180,11 +162,11 @@ static void set_registered(struct calibration *c, bool registered)
             gx__host_unregister(c->instance->registered, c->array[i]);
 }
 
-static void free_buffers(struct course *course)
+static void free_buffers(struct series *series)
 {
     for (int i = 0; i < ARRAYS; i++)
-        gx_buf_destroy(&course->buf[i]);
-    course->buf_bytes = 0;
+        gx__buf_destroy(&series->buf[i]);
+    series->buf_bytes = 0;
 }
 
 static void set_floats(struct calibration *c, bool floats)
@@ -194,78 +176,98 @@ static void set_floats(struct calibration *c, bool floats)
     c->floats = floats;
     fill_all(c);
     for (size_t i = 0; i < c->count; i++)
-        free_buffers(&c->course[i]); /* they are filled from the arrays when made */
+        free_buffers(&c->series[i]); /* they are filled from the arrays when made */
 }
 
-static gx_status buffers_hold(struct calibration *c, struct course *course, size_t bytes)
+static gx_status buffers_hold(struct calibration *c, struct series *series, size_t bytes)
 {
     gx_status s = GX_OK;
-    if (bytes <= course->buf_bytes)
+    if (bytes <= series->buf_bytes)
         return GX_OK;
     if (!arrays_hold(c, bytes))
         return GX_ERR_OUT_OF_MEMORY;
-    free_buffers(course);
+    free_buffers(series);
     for (int i = 0; i < ARRAYS && s == GX_OK; i++) {
-        s = gx__buf_create(course->device->engine, bytes, 0, &course->buf[i]);
+        s = gx__buf_create(series->device->engine, bytes, 0, &series->buf[i]);
         if (s == GX_OK)
-            s = gx_buf_write(course->buf[i], 0, c->array[i], bytes);
+            s = gx__buf_write(series->buf[i], 0, c->array[i], bytes);
     }
     if (s == GX_OK)
-        course->buf_bytes = bytes;
+        series->buf_bytes = bytes;
     else
-        free_buffers(course);
+        free_buffers(series);
     return s;
 }
 
 /* ---- one run ---- */
 
-static gx_operand operand(const struct calibration *c, const struct course *course, int i)
+static void drop_tables(struct calibration *c, uint64_t id)
 {
-    return c->kind.residency == GX_DEVICE_MEMORY ? gx_dev(course->buf[i], 0) : gx_host(c->array[i]);
+    for (size_t i = 0; i < c->count; i++)
+        gx__tables_drop(c->series[i].device->engine, id);
 }
 
-static gx_job make_job(struct calibration *c, const struct course *course, uint64_t n)
+static struct gx_place operand(const struct calibration *c, const struct series *series, int i)
 {
-    c->msm.count = (size_t)n;
-    uint32_t operands = gx_op_get_info(c->kind.op)->operands;
-    gx_job job = {.op = c->kind.op, .field = c->kind.field, .n = (size_t)n};
-    job.out = operand(c, course, 0);
-    job.a = operand(c, course, 1);
-    if (operands > 1)
-        job.b = operand(c, course, 2);
-    if (operands > 2)
-        job.c = operand(c, course, 2);
-    if (c->kind.op == GX_NTT)
-        job.params = &c->params;
-    if (c->kind.op == GX_MSM)
-        job.params = &c->msm;
-    return job;
+    return c->kind.residency == GX_DEVICE_MEMORY ? gx__at_buffer(series->buf[i], 0)
+                                                 : gx__at_host(c->array[i]);
 }
 
-static gx_status run(struct course *course, const gx_job *jobs, size_t count, uint64_t *ns)
+/* A task without operands, of the current kind. False: it cannot be made. */
+static bool make_job(struct calibration *c, uint64_t n, struct gx_task *job)
 {
-    struct gx_engine *engine = course->device->engine;
+    struct gx_fixture *f = &c->fixture[gx__op_shape(c->kind.op)];
+    uint64_t before = f->id;
+    struct gx_error error;
+    f->instance = c->instance;
+    gx_status s = gx__fixture_set(f, c->kind.op, c->kind.field, c->kind.size_class, n, job, &error);
+    if (before && before != f->id)
+        drop_tables(c, before);
+    return s == GX_OK;
+}
+
+static void set_operands(const struct calibration *c, const struct series *series,
+                         struct gx_task *job)
+{
+    for (int i = GX_OUT; i <= job->operands; i++)
+        job->operand[i] = operand(c, series, i < ARRAYS ? i : ARRAYS - 1);
+}
+
+static size_t largest_operand(const struct gx_task *job)
+{
+    size_t most = 0;
+    for (int i = GX_OUT; i <= job->operands; i++) {
+        size_t bytes = gx__operand_bytes(job, i);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static gx_status run(struct series *series, const struct gx_task *jobs, size_t count, uint64_t *ns)
+{
+    struct gx_engine *engine = series->device->engine;
     struct gx_batch batch = {.jobs = jobs, .count = count, .uncounted = true};
     uint64_t start = gx__engine_now(engine);
-    gx_status s = gx__engine_run(engine, &batch);
+    gx_status s = gx__compose_run(engine, &batch);
     *ns = gx__engine_now(engine) - start;
     return s;
 }
 
 /* Ends the kind on a device, or the device if the failure is not about size or support. */
-static void fail(struct course *course, gx_status s)
+static void fail(struct series *series, gx_status s)
 {
-    course->over = true;
+    series->over = true;
     if (s != GX_ERR_UNSUPPORTED && s != GX_ERR_OUT_OF_DEVICE_MEMORY && s != GX_ERR_OUT_OF_MEMORY)
-        course->device->status = s;
+        series->device->status = s;
 }
 
-static gx_status check_result(struct calibration *c, struct course *course, const gx_job *job)
+static gx_status check_result(struct calibration *c, struct series *series,
+                              const struct gx_task *job)
 {
-    if (!c->right || course->checked || c->kind.residency == GX_DEVICE_MEMORY)
+    if (!c->right || series->checked || c->kind.residency == GX_DEVICE_MEMORY)
         return GX_OK;
-    course->checked = true;
-    return c->right(c->user, course->device->engine, job) ? GX_OK : GX_ERR_DEVICE;
+    series->checked = true;
+    return c->right(c->user, series->device->engine, job) ? GX_OK : GX_ERR_DEVICE;
 }
 
 static bool is_late(const struct calibration *c)
@@ -274,11 +276,6 @@ static bool is_late(const struct calibration *c)
 }
 
 /* ---- one size on one device ---- */
-
-static double lesser(double x, double y)
-{
-    return x < y ? x : y;
-}
 
 static size_t samples_of(uint64_t ns)
 {
@@ -306,83 +303,98 @@ static bool is_enough(const struct calibration *c, const uint64_t *kept, size_t 
            runs >= (kept[0] < SOME_NS ? RUNS_MAX : LONG_RUNS_MAX);
 }
 
-/* Measures one size and returns the median time; 0: failed. */
-static double measure(struct calibration *c, struct course *course, uint64_t n)
+/* Measures a job without operands and returns the median time; 0: failed. */
+static double measure(struct calibration *c, struct series *series, struct gx_task job)
 {
     uint64_t kept[GX_SAMPLES], ns;
-    size_t bytes = (size_t)n * gx__element_bytes(c->kind.field), count = 0;
+    size_t bytes = largest_operand(&job), count = 0;
     gx_status s = GX_OK;
     if (c->kind.residency == GX_DEVICE_MEMORY)
-        s = buffers_hold(c, course, bytes);
+        s = buffers_hold(c, series, bytes);
     else if (!arrays_hold(c, bytes))
         s = GX_ERR_OUT_OF_MEMORY;
-    gx_job job = make_job(c, course, n);
+    set_operands(c, series, &job);
     /* Warm up: the first run of a kind allocates memory and compiles kernels, and the first run of
      * a size records commands. */
-    for (int i = course->points ? 1 : 0; i < 2 && s == GX_OK; i++)
-        s = run(course, &job, 1, &ns);
+    for (int i = series->points ? 1 : 0; i < 2 && s == GX_OK; i++)
+        s = run(series, &job, 1, &ns);
     if (s == GX_OK)
-        s = check_result(c, course, &job);
+        s = check_result(c, series, &job);
     for (int i = 0; s == GX_OK && !is_enough(c, kept, count, i); i++) {
-        s = run(course, &job, 1, &ns);
+        s = run(series, &job, 1, &ns);
         if (s == GX_OK)
             keep(kept, &count, ns);
     }
     if (s != GX_OK) {
-        fail(course, s);
+        fail(series, s);
         return 0;
     }
-    gx__model_set(course->device->model, &c->kind, n, kept, count);
+    gx__model_set(series->device->model, &c->kind, job.n, kept, count);
     size_t median = (count - 1) / 2;
     return (double)kept[median];
 }
 
-/* Measures a size and, if it is off the line through the last two, the one in between. */
-static void advance(struct calibration *c, struct course *course, uint64_t n)
+/* Whether there is time for a sparse size: two runs to warm up, and two. */
+static bool has_time(const struct calibration *c, const struct series *series,
+                     const struct gx_task *job)
 {
-    double t = measure(c, course, n);
-    if (course->over)
+    uint64_t now = gx__now_ns(), left = c->deadline > now ? c->deadline - now : 0;
+    return 4 * series->sparse_ns * job->products * (double)job->n <= (double)left;
+}
+
+/* Measures a size and, if it is off the line through the last two, the one in between. */
+static void advance(struct calibration *c, struct series *series, const struct gx_task *job)
+{
+    bool sparse = gx__op_traits(job->op)->sparse;
+    if (sparse && !has_time(c, series, job)) {
+        series->over = true;
         return;
-    if (course->points > 1) {
-        double slope = (course->t[1] - course->t[0]) / (course->n[1] - course->n[0]);
-        double off = course->t[1] + slope * ((double)n - course->n[1]) - t;
-        if ((off > OFF_LINE * t || -off > OFF_LINE * t) && !is_late(c))
-            measure(c, course, n / 2);
     }
-    course->n[0] = course->n[1];
-    course->t[0] = course->t[1];
-    course->n[1] = (double)n;
-    course->t[1] = t;
-    course->points++;
-    course->over |= t > LONG_RUN_NS;
+    double n = (double)job->n, t = measure(c, series, *job);
+    if (series->over)
+        return;
+    if (sparse) {
+        series->sparse_ns = t / (n * job->products);
+    } else if (series->points > 1) {
+        double slope = (series->t[1] - series->t[0]) / (series->n[1] - series->n[0]);
+        double off = series->t[1] + slope * (n - series->n[1]) - t;
+        struct gx_task between;
+        if ((off > OFF_LINE * t || -off > OFF_LINE * t) && !is_late(c) &&
+            make_job(c, job->n / 2, &between))
+            measure(c, series, between);
+    }
+    series->n[0] = series->n[1];
+    series->t[0] = series->t[1];
+    series->n[1] = n;
+    series->t[1] = t;
+    series->points++;
+    series->over |= t > LONG_RUN_NS;
 }
 
 /* ---- one kind ---- */
 
-static bool supports(const struct course *course, const struct gx_kind *kind)
+static bool supports(const struct series *series, const struct gx_kind *kind)
 {
-    const struct gx_device *device = &course->device->engine->device;
-    if (course->device->status != GX_OK)
+    const struct gx_device *device = &series->device->engine->device;
+    if (series->device->status != GX_OK)
         return false;
     if (kind->residency == GX_REGISTERED_MEMORY)
         return device->facts.import_align != 0;
     return kind->residency == GX_HOST_MEMORY || !device->ops->run;
 }
 
-static void report(struct calibration *c, const struct course *course, double part)
+static void report(struct calibration *c, const struct series *series, double part)
 {
     char what[96], size[24] = "";
     if (!c->settings->progress)
         return;
-    if (c->kind.op == GX_NTT)
-        snprintf(size, sizeof size, " of 2^%u", gx__shape_log2_n(c->kind.shape));
-    if (c->kind.op == GX_MSM)
-        snprintf(size, sizeof size, " in g%u", gx__msm_shape_degree(c->kind.shape));
+    if (gx__op_traits(c->kind.op)->name)
+        gx__op_traits(c->kind.op)->name(c->kind.size_class, size, sizeof size);
     snprintf(what, sizeof what, "%s %s%s, %s memory", gx_field_get_info(c->kind.field)->name,
-             gx_op_get_info(c->kind.op)->name, size, gx_residency_name(c->kind.residency));
+             gx_op_get_info(c->kind.op)->name, size, gx__residency_name(c->kind.residency));
     double done = ((double)c->done + part) / (double)c->kinds;
-    if (c->settings->progress(c->settings->user, lesser(done, 1),
-                              course->device->engine->device.info.name, what))
+    if (c->settings->progress(c->settings->user, done < 1 ? done : 1,
+                              series->device->engine->device.info.name, what))
         c->cancelled = true;
 }
 
@@ -392,157 +404,55 @@ static size_t begin(struct calibration *c)
 {
     size_t active = 0;
     for (size_t i = 0; i < c->count; i++) {
-        struct course *course = &c->course[i];
-        course->over = !supports(course, &c->kind);
-        course->checked = false;
-        course->points = 0;
-        if (!course->over)
-            gx__model_forget(course->device->model, &c->kind);
-        active += !course->over;
+        struct series *series = &c->series[i];
+        series->over = !supports(series, &c->kind);
+        series->checked = false;
+        series->points = 0;
+        if (!series->over)
+            gx__model_forget(series->device->model, &c->kind);
+        active += !series->over;
     }
     return active;
 }
 
-static uint64_t last_elems(const gx_calibration *settings)
+static uint64_t last_elems(const gx_calibrate_params *settings)
 {
     uint64_t most = settings->max_elems;
-    return most && most < LAST_ELEMS ? most : LAST_ELEMS;
+    return most && most < GX_MEASURED_LAST ? most : GX_MEASURED_LAST;
 }
 
-/* ---- points ---- */
-
-static void drop_points(struct calibration *c)
+/* The n with this number to measure of a kind; 0: there are no more. */
+static uint64_t nth_n(const struct calibration *c, const struct gx_kind *kind, uint32_t number)
 {
-    for (size_t i = 0; i < c->count && c->points.xy; i++)
-        gx__tables_drop(c->course[i].device->engine, c->points.id);
-    gx__free(&c->instance->config.allocator, c->points.xy);
-    c->points.xy = NULL;
+    uint64_t n = gx__op_traits(kind->op)->measured_n(kind->size_class, number);
+    return n <= last_elems(c->settings) ? n : 0;
 }
-
-/* At least n points of the current kind; false: no memory. */
-static bool points_hold(struct calibration *c, uint64_t n)
-{
-    gx_curve curve = 1;
-    for (; curve < GX_CURVE_END; curve++)
-        if (gx__curve(curve)->info.scalar_field == c->kind.field &&
-            gx__curve(curve)->degree == gx__msm_shape_degree(c->kind.shape))
-            break;
-    const struct gx_curve_row *row = gx__curve(curve);
-    size_t each = row->info.affine_bytes, some = (size_t)(n < MSM_POINTS ? n : MSM_POINTS);
-    if (c->points.xy && c->points.curve == row && c->points.count >= n)
-        return true;
-    drop_points(c);
-    if (!arrays_hold(c, some * GX_SCALAR_BYTES))
-        return false;
-    c->points = (struct gx_points){.instance = c->instance,
-                                   .id = gx__table_id(),
-                                   .curve = row,
-                                   .count = (size_t)n,
-                                   .in_subgroup = true};
-    c->points.xy = gx__alloc(&c->instance->config.allocator, (size_t)n * each);
-    const gx_multiply_desc desc = {.struct_size = sizeof desc,
-                                   .curve = curve,
-                                   .scalars = c->array[1],
-                                   .form = GX_POINT_XY_MONT,
-                                   .count = some,
-                                   .out = c->points.xy};
-    if (!c->points.xy || gx__points_multiply(c->instance, &desc, row->generator) != GX_OK)
-        return false;
-    for (size_t done = some; done < n; done += some)
-        memcpy((char *)c->points.xy + done * each, c->points.xy,
-               (n - done < some ? (size_t)n - done : some) * each);
-    c->msm = (gx_msm_params){
-        .struct_size = sizeof c->msm, .points = &c->points, .result_form = GX_POINT_XY_MONT};
-    return true;
-}
-
-/* ---- sizes ---- */
 
 static void measure_kind(struct calibration *c)
 {
-    bool msm = c->kind.op == GX_MSM;
-    uint64_t last = last_elems(c->settings);
-    last = msm && last > MSM_LAST ? MSM_LAST : last;
-    size_t active = begin(c), sizes = 0, at = 0;
-    for (uint64_t n = FIRST_ELEMS; n <= last; n *= GROWTH)
+    size_t active = begin(c);
+    uint32_t sizes = 0;
+    struct gx_task job;
+    while (nth_n(c, &c->kind, sizes))
         sizes++;
-    for (uint64_t n = FIRST_ELEMS; n <= last && active && !c->cancelled; n *= GROWTH, at++) {
+    for (uint32_t at = 0; at < sizes && active && !c->cancelled; at++) {
         active = 0;
-        if (msm && !points_hold(c, n))
-            return;
         for (size_t i = 0; i < c->count && !c->cancelled; i++) {
-            struct course *course = &c->course[i];
+            struct series *series = &c->series[i];
             /* Fewer than three sizes would be of no use. */
-            course->over |= course->points > 2 && is_late(c);
-            if (course->over)
+            series->over |= series->points > 2 && is_late(c);
+            if (series->over)
                 continue;
-            advance(c, course, n);
-            active += !course->over;
-            report(c, course, (double)(at + 1) / (double)sizes);
+            if (!make_job(c, nth_n(c, &c->kind, at), &job))
+                return;
+            advance(c, series, &job);
+            active += !series->over;
+            report(c, series, (double)(at + 1) / (double)sizes);
         }
     }
 }
 
-/* ---- transforms ---- */
-
-/* The one of the current kind's field. */
-static gx_status set_domain(struct calibration *c)
-{
-    char message[GX_MESSAGE_BYTES];
-    const gx_domain_desc desc = {.struct_size = sizeof desc,
-                                 .field = c->kind.field,
-                                 .log2_size =
-                                     ntt_log2[COUNT(ntt_log2) - 1]}; /* the largest of all shapes */
-    gx_status s = GX_OK;
-    if (!c->domain.prime || c->domain.prime->field != c->kind.field)
-        s = gx__domain_set(&c->domain, c->instance, &desc, message, sizeof message);
-    c->params = (gx_ntt_params){.struct_size = sizeof c->params,
-                                .domain = &c->domain,
-                                .log2_n = gx__shape_log2_n(c->kind.shape)};
-    return s;
-}
-
-static void drop_tables(struct calibration *c)
-{
-    for (size_t i = 0; i < c->count && c->domain.prime; i++)
-        gx__tables_drop(c->course[i].device->engine, c->domain.id);
-}
-
-/* Whether there is time for n elements: two runs to warm up, and two. Unlike other kinds,
- * transforms do not begin with sizes that always are short. */
-static bool has_time(const struct calibration *c, const struct course *course, uint64_t n)
-{
-    uint64_t now = gx__now_ns(), left = c->deadline > now ? c->deadline - now : 0;
-    return 4 * course->level_ns * c->params.log2_n * (double)n <= (double)left;
-}
-
-static void measure_transforms(struct calibration *c, struct course *course)
-{
-    uint64_t last = last_elems(c->settings), one = (uint64_t)1 << c->params.log2_n;
-    const size_t sizes = COUNT(batch_log2);
-    for (size_t k = 0; k < sizes && !course->over && !c->cancelled; k++) {
-        uint64_t n = one << batch_log2[k];
-        if (n > last || !has_time(c, course, n))
-            return;
-        double t = measure(c, course, n);
-        course->level_ns = t / ((double)n * c->params.log2_n);
-        course->points++;
-        course->over |= t > LONG_RUN_NS;
-        report(c, course, (double)(k + 1) / (double)sizes);
-    }
-}
-
-static void measure_shape(struct calibration *c)
-{
-    if (!begin(c) || set_domain(c) != GX_OK)
-        return;
-    for (size_t i = 0; i < c->count; i++)
-        measure_transforms(c, &c->course[i]);
-}
-
 /* ---- all kinds ---- */
-
-static const gx_op standard_ops[] = {GX_ADD, GX_MUL, GX_INV, GX_NTT, GX_MSM};
 
 /* Lists all prime fields and returns their number. */
 static size_t standard_fields(gx_field fields[GX_FIELD_END])
@@ -554,33 +464,27 @@ static size_t standard_fields(gx_field fields[GX_FIELD_END])
     return count;
 }
 
-/* Operations, and transforms by shape, that the settings select. Sets those of the kind with this
- * number, and returns how many there are. */
-static size_t nth_op(const gx_calibration *settings, size_t number, struct gx_kind *kind)
+/* Operations and size classes that the settings select. Sets those of the kind with this number,
+ * and returns how many there are. */
+static size_t nth_op(const gx_calibrate_params *settings, size_t number, struct gx_kind *kind)
 {
     bool standard = !settings->op_count;
-    const gx_op *op = standard ? standard_ops : settings->ops;
-    const uint32_t *log2_n = standard ? standard_ntt_log2 : ntt_log2;
-    size_t ops = standard ? COUNT(standard_ops) : settings->op_count, count = 0;
+    const gx_op *op = standard ? gx__standard_ops : settings->ops;
+    size_t ops = standard ? gx__standard_op_count : settings->op_count, before = 0;
     for (size_t i = 0; i < ops; i++) {
-        size_t shapes = op[i] == GX_MSM   ? (standard ? 1 : 2) /* degrees */
-                        : op[i] != GX_NTT ? 1
-                        : standard        ? COUNT(standard_ntt_log2)
-                                          : COUNT(ntt_log2);
-        if (number >= count && number - count < shapes) {
+        const struct gx_op_traits *traits = gx__op_traits(op[i]);
+        size_t classes = standard ? traits->standard_count : traits->measured_count;
+        if (number >= before && number - before < classes) {
             kind->op = op[i];
-            kind->shape = op[i] == GX_NTT ? gx__shape(log2_n[number - count], true)
-                          : op[i] == GX_MSM
-                              ? gx__msm_shape(0, (uint32_t)(1 + number - count), GX_SCALAR_BITS)
-                              : 0;
+            kind->size_class = (standard ? traits->standard : traits->measured)[number - before];
         }
-        count += shapes;
+        before += classes;
     }
-    return count;
+    return before;
 }
 
 /* The kind with this number, of those that the settings select; false: no more. */
-static bool nth_kind(const gx_calibration *settings, size_t number, struct gx_kind *kind)
+static bool nth_kind(const gx_calibrate_params *settings, size_t number, struct gx_kind *kind)
 {
     gx_field primes[GX_FIELD_END];
     size_t fields = settings->field_count ? settings->field_count : standard_fields(primes);
@@ -597,35 +501,37 @@ static bool is_wanted(const struct calibration *c, const struct gx_kind *kind)
 {
     bool any = false;
     for (size_t i = 0; i < c->count; i++)
-        any |= supports(&c->course[i], kind);
-    bool fits = kind->op != GX_NTT ||
-                (uint64_t)1 << gx__shape_log2_n(kind->shape) <= last_elems(c->settings);
-    return any && fits && gx_op_exists(kind->op, kind->field);
+        any |= supports(&c->series[i], kind);
+    return any && nth_n(c, kind, 0) && gx_op_exists(kind->op, kind->field);
 }
 
 /* Measures the cost of one more job in a call, besides its elements. */
-static void measure_next(struct calibration *c, struct course *course)
+static void measure_next(struct calibration *c, struct series *series)
 {
-    gx_job jobs[NEXT_JOBS];
+    struct gx_task job, jobs[NEXT_JOBS];
     uint64_t ns, best = UINT64_MAX;
     struct gx_prediction one;
-    size_t element = gx__element_bytes(c->kind.field), each = FIRST_ELEMS * element;
-    if (course->device->status != GX_OK || !arrays_hold(c, NEXT_JOBS * each))
+    if (series->device->status != GX_OK || !make_job(c, GX_MEASURED_FIRST, &job))
         return;
+    size_t each = largest_operand(&job);
+    if (!arrays_hold(c, NEXT_JOBS * each))
+        return;
+    set_operands(c, series, &job);
     for (size_t i = 0; i < NEXT_JOBS; i++) {
-        jobs[i] = make_job(c, course, FIRST_ELEMS);
+        jobs[i] = job;
         jobs[i].out.host = c->array[0] + i * each;
     }
     for (int i = 0; i < GX_SAMPLES; i++) {
-        gx_status s = run(course, jobs, NEXT_JOBS, &ns);
+        gx_status s = run(series, jobs, NEXT_JOBS, &ns);
         if (s != GX_OK)
             return;
         best = i && ns < best ? ns : best;
     }
-    if (!gx__model_predict(course->device->model, &c->kind, NEXT_JOBS * FIRST_ELEMS, &one))
+    if (!gx__model_predict(series->device->model, &c->kind, (double)(NEXT_JOBS * GX_MEASURED_FIRST),
+                           &one))
         return;
     double next = ((double)best - one.ns) / (NEXT_JOBS - 1);
-    gx__model_set_next_ns(course->device->model, next > 1 ? next : 1); /* 0 means not known */
+    gx__model_set_next_ns(series->device->model, next > 1 ? next : 1); /* 0 means not known */
 }
 
 static void measure_all(struct calibration *c)
@@ -642,17 +548,19 @@ static void measure_all(struct calibration *c)
         c->deadline = now + left / kinds;
         set_registered(c, kind.residency == GX_REGISTERED_MEMORY);
         set_floats(c, kind.field == GX_F32);
-        if (kind.op == GX_NTT && c->domain.prime && c->domain.prime->field != kind.field)
-            drop_tables(c);
         if (kind.residency != GX_REGISTERED_MEMORY || c->registered)
-            kind.op == GX_NTT ? measure_shape(c) : measure_kind(c);
-        if (!c->done && kind.residency == GX_HOST_MEMORY && kind.op != GX_NTT)
+            measure_kind(c);
+        if (!c->done && kind.residency == GX_HOST_MEMORY && nth_n(c, &kind, 0) == GX_MEASURED_FIRST)
             for (size_t d = 0; d < c->count; d++)
-                measure_next(c, &c->course[d]);
+                measure_next(c, &c->series[d]);
         c->done++;
     }
-    drop_tables(c);
-    drop_points(c);
+    for (size_t i = 0; i < GX_SHAPE_END; i++) {
+        if (c->fixture[i].id)
+            drop_tables(c, c->fixture[i].id);
+        if (c->fixture[i].instance)
+            gx__fixture_free(&c->fixture[i]);
+    }
     set_registered(c, false);
 }
 
@@ -667,15 +575,15 @@ static gx_status outcome(const struct calibration *c)
 {
     gx_status s = GX_OK;
     for (size_t i = c->count; i-- > 0;) {
-        if (c->course[i].device->status == GX_OK)
+        if (c->series[i].device->status == GX_OK)
             return GX_OK;
-        s = c->course[i].device->status;
+        s = c->series[i].device->status;
     }
     return s;
 }
 
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
-                        const gx_calibration *settings, gx_right_fn right, void *user)
+                        const gx_calibrate_params *settings, gx_right_fn right, void *user)
 {
     struct calibration *c = gx__alloc(&instance->config.allocator, sizeof *c);
     if (!c)
@@ -691,13 +599,13 @@ gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devi
     c->bytes_max = memory_limit();
     c->count = count < GX_CANDIDATES_MAX ? count : GX_CANDIDATES_MAX;
     for (size_t i = 0; i < c->count; i++) {
-        c->course[i].device = &devices[i];
+        c->series[i].device = &devices[i];
         devices[i].status = GX_OK;
     }
     measure_all(c);
     bool saved = true;
     for (size_t i = 0; i < c->count; i++) {
-        free_buffers(&c->course[i]);
+        free_buffers(&c->series[i]);
         saved = gx__model_save(devices[i].model) && saved;
     }
     gx_status s = outcome(c);

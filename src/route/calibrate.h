@@ -17,7 +17,7 @@ struct gx_calibrated {
 };
 
 /* Verifies a job in host memory that the engine has just done; false: it is wrong. */
-typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const gx_job *job);
+typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const struct gx_task *job);
 
 /* Measures the kinds that `settings` (valid, not NULL) selects on all devices, replaces what their
  * models know of them, and saves the models. Calls `right` (may be NULL) once for each kind in host
@@ -28,6 +28,6 @@ typedef bool (*gx_right_fn)(void *user, struct gx_engine *engine, const gx_job *
  * place of GX_OK or GX_ERR_CANCELLED if a model could not be saved. Any thread; blocks. The machine
  * should be idle otherwise. */
 gx_status gx__calibrate(struct gx_instance *instance, struct gx_calibrated *devices, size_t count,
-                        const gx_calibration *settings, gx_right_fn right, void *user);
+                        const gx_calibrate_params *settings, gx_right_fn right, void *user);
 
 #endif

@@ -15,6 +15,8 @@
 #define GX_SMALL_NS 10000.0
 /* If the time on the CPU is not known, fewer elements than this count as less than GX_SMALL_NS. */
 #define GX_SMALL_ELEMS 512u
+/* Looking for devices and opening one takes longer than this. */
+#define GX_SEARCH_NS 100000000u
 /* Jobs that take the CPU less time than this and that it does this many times faster than any GPU
  * need no decision. */
 #define GX_FAR_AHEAD_NS     20000.0
@@ -61,7 +63,7 @@ struct gx_question {
     size_t part_count;
     size_t jobs;
     uint64_t elements;
-    double work;   /* gx__job_work of all jobs */
+    double work;   /* gx__task_work of all jobs */
     uint64_t unit; /* elements; cuts are at multiples of it: a transform; 0 or 1: anywhere */
     bool whole;    /* must not be cut */
     const struct gx_candidate_cost *candidates; /* 1 to GX_CANDIDATES_MAX */

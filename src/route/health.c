@@ -5,8 +5,6 @@
  */
 #include "route/health.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
@@ -37,9 +35,15 @@ uint64_t gx__health_retry_ns(const struct gx_device_slot *slot)
     return at > time ? at - time : 0;
 }
 
-bool gx__health_usable(const struct gx_device_slot *slot)
+/* It rests only because memory ran out. */
+static bool lacked_memory(const struct gx_device_slot *slot)
 {
-    if (state_of(slot) < GX_HEALTH_RESTING)
+    return state_of(slot) == GX_HEALTH_RESTING && atomic_load(&slot->condition.lacked_memory);
+}
+
+bool gx__health_usable(const struct gx_device_slot *slot, bool insist)
+{
+    if (state_of(slot) < GX_HEALTH_RESTING || (insist && lacked_memory(slot)))
         return true;
     return !gx__health_retry_ns(slot) && !atomic_load(&slot->condition.testing);
 }
@@ -57,7 +61,7 @@ bool gx__health_trusted(const struct gx_device_slot *slot)
 bool gx__health_is_failure(gx_status status)
 {
     return status == GX_ERR_DEVICE_LOST || status == GX_ERR_TIMEOUT || status == GX_ERR_DEVICE ||
-           status == GX_ERR_OUT_OF_DEVICE_MEMORY || status == GX_ERR_OUT_OF_MEMORY;
+           gx__out_of_memory(status);
 }
 
 /* ---- failing ---- */
@@ -76,11 +80,6 @@ static uint64_t rest(struct gx_device_slot *slot, gx_health state, uint64_t leas
     return ns;
 }
 
-static bool no_memory(gx_status status)
-{
-    return status == GX_ERR_OUT_OF_DEVICE_MEMORY || status == GX_ERR_OUT_OF_MEMORY;
-}
-
 void gx__health_failed(struct gx_device_slots *slots, struct gx_device_slot *slot,
                        struct gx_engine *engine, gx_status status)
 {
@@ -90,7 +89,8 @@ void gx__health_failed(struct gx_device_slots *slots, struct gx_device_slot *slo
         return; /* a call that was still running must not shorten it */
     if (engine && again && status == GX_ERR_DEVICE)
         atomic_store(&engine->lost, true); /* reopen a device that keeps failing */
-    uint64_t most = no_memory(status) ? REST_NS : REST_MAX_NS;
+    atomic_store(&slot->condition.lacked_memory, gx__out_of_memory(status));
+    uint64_t most = gx__out_of_memory(status) ? REST_NS : REST_MAX_NS;
     uint64_t before = atomic_load(&slot->condition.rest_ns);
     uint64_t ns = rest(slot, GX_HEALTH_RESTING, REST_NS, most);
     if (before > most) /* running out of memory does not shorten later rests */
@@ -105,7 +105,7 @@ void gx__health_gave_wrong_result(struct gx_device_slots *slots, struct gx_devic
     gx__count(&slot->mismatches, 1);
     gx__count(&slots->instance->counters.mismatches, 1);
     atomic_store(&engine->lost, true);
-    atomic_store(&slot->msm_looks, 0);
+    atomic_store(&slot->again_jobs, 0);
     uint64_t ns = rest(slot, GX_HEALTH_QUARANTINED, QUARANTINE_NS, QUARANTINE_MAX_NS);
     gx__log(slots->instance, GX_LOG_ERROR,
             "device '%s' gave a wrong result and is not used for %llu s", slot->name,
@@ -127,22 +127,22 @@ void gx__health_worked(struct gx_device_slot *slot, uint64_t jobs)
 
 /* ---- coming back ---- */
 
-static gx_status test(struct gx_engine *engine, char *message, size_t message_size)
+static gx_status test(struct gx_engine *engine, struct gx_error *error)
 {
     struct gx_float_env caller;
     gx__float_env_default(&caller);
-    gx_status s = gx__self_test(engine, message, message_size);
+    gx_status s = gx__self_test(engine, error);
     gx__float_env_restore(&caller);
     return s;
 }
 
 /* Opens and tests the device; called by one thread at a time. */
 static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *slot,
-                         struct gx_engine **engine, char *message, size_t message_size)
+                         struct gx_engine **engine, struct gx_error *error)
 {
-    gx_status s = gx__slot_open(slots, slot->name, engine, message, message_size);
+    gx_status s = gx__slot_open(slots, slot->name, engine, error);
     if (s == GX_OK) {
-        s = test(*engine, message, message_size);
+        s = test(*engine, error);
         if (s != GX_OK)
             gx__engine_release(*engine);
     }
@@ -153,7 +153,7 @@ static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *s
         rest(slot, state_of(slot), wrong ? QUARANTINE_NS : REST_NS,
              wrong ? QUARANTINE_MAX_NS : REST_MAX_NS);
         gx__log(slots->instance, GX_LOG_WARNING, "device '%s' cannot be used again yet: %s",
-                slot->name, message);
+                slot->name, error->text);
         return s;
     }
     gx__count(&slot->readmissions, 1);
@@ -165,11 +165,16 @@ static gx_status readmit(struct gx_device_slots *slots, struct gx_device_slot *s
     return GX_OK;
 }
 
-gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot,
-                           struct gx_engine **engine, char *message, size_t message_size)
+gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot, bool insist,
+                           struct gx_engine **engine, struct gx_error *error)
 {
     struct gx_condition *c = &slot->condition;
     gx_health state = state_of(slot);
+    if (insist && lacked_memory(slot)) {
+        *engine = gx__slot_enter(slot);
+        if (*engine)
+            return GX_OK;
+    }
     if (state == GX_HEALTH_GOOD) {
         *engine = gx__slot_enter(slot);
         if (*engine)
@@ -177,24 +182,25 @@ gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot 
         gx_health good = GX_HEALTH_GOOD;
         atomic_compare_exchange_strong(&c->state, &good, GX_HEALTH_RESTING);
     } else if (state == GX_HEALTH_UNUSED) {
-        gx_status s = gx__slot_open(slots, slot->name, engine, message, message_size);
+        gx_status s = gx__slot_open(slots, slot->name, engine, error);
         if (s == GX_OK)
             atomic_compare_exchange_strong(&c->state, &state, GX_HEALTH_GOOD);
         else {
             atomic_store(&c->unfit, true);
+            gx__log(slots->instance, GX_LOG_WARNING, "%s", error->text);
             gx__health_failed(slots, slot, NULL, s);
         }
         return s;
     }
     gx_status s = GX_ERR_NO_DEVICE;
-    snprintf(message, message_size, "device '%s' failed and is not used for a while", slot->name);
+    gx__explain(error, "device '%s' failed and is not used for a while", slot->name);
     if (gx__health_retry_ns(slot) || atomic_exchange(&c->testing, true))
         return s;
     if (state_of(slot) == GX_HEALTH_GOOD) { /* another thread was faster */
         *engine = gx__slot_enter(slot);
         s = *engine ? GX_OK : s;
     } else {
-        s = readmit(slots, slot, engine, message, message_size);
+        s = readmit(slots, slot, engine, error);
     }
     atomic_store(&c->testing, false);
     return s;

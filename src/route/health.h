@@ -7,6 +7,7 @@
 #ifndef GX_ROUTE_HEALTH_H
 #define GX_ROUTE_HEALTH_H
 
+#include "base/error.h"
 #include "route/slots.h"
 
 /* After so many good jobs in a row a device is trusted, and its next rest is the shortest again. */
@@ -23,9 +24,10 @@ static inline uint64_t gx__sample_every(const struct gx_instance *instance)
 /* Added to the clock; for tests. */
 extern _Atomic uint64_t gx__health_skip_ns;
 
-/* Whether the device can be a candidate: it is good, unused, or its rest is over. Any thread; takes
- * no lock. */
-bool gx__health_usable(const struct gx_device_slot *slot);
+/* Whether the device can be a candidate: it is good, unused, or its rest is over. insist: "cpu" may
+ * not take over, so that lack of memory for one job is no reason to refuse others. Any thread;
+ * takes no lock. */
+bool gx__health_usable(const struct gx_device_slot *slot, bool insist);
 
 /* Whether it rests because it could not be opened, or failed its self-test. Its GPU may work under
  * another name. */
@@ -37,8 +39,8 @@ bool gx__health_trusted(const struct gx_device_slot *slot);
 /* The engine of the device, with the caller as a user until gx__engine_release. Opens the device
  * and runs its self-test if needed. On failure message says why, and the failure is recorded.
  * GX_ERR_NO_DEVICE: it rests, or another thread is testing it. */
-gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot,
-                           struct gx_engine **engine, char *message, size_t message_size);
+gx_status gx__health_enter(struct gx_device_slots *slots, struct gx_device_slot *slot, bool insist,
+                           struct gx_engine **engine, struct gx_error *error);
 
 /* A job failed on this engine (NULL: opening failed), and gx__health_is_failure holds. */
 void gx__health_failed(struct gx_device_slots *slots, struct gx_device_slot *slot,

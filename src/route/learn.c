@@ -4,12 +4,12 @@
  * slower a shard is while others of its round run, is kept separately. The CPU-only limit is
  * derived from the models.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/float_env.h"
 #include "exec/plan.h"
-#include "op/msm.h"
-#include "op/params.h"
+#include "op/traits.h"
 #include "route/workspace.h"
 
 /* Limits of contention, in thousandths. Beyond them the device itself has become slower or faster.
@@ -24,43 +24,25 @@
 /* The maximum of the CPU-only limit, and how many timed runs it is valid for. */
 #define LIMIT_MAX    ((uint32_t)1 << 20)
 #define LIMITS_EVERY 16u
+/* An element of a registered operation, until it has been measured. */
+#define REGISTERED_NS 100.0
 
 const struct gx_predictor gx__predictor = {gx__model_predict, gx__model_next_ns};
 
-static uint32_t msm_shape_of(const gx_job *job)
-{
-    const gx_msm_params params = gx__msm_params(job);
-    uint32_t log2 = gx__msm_batch(job, &params) > 1;
-    while (log2 && log2 + 1 < GX_LOG2_N_END && (uint64_t)1 << log2 < params.count)
-        log2++;
-    return gx__msm_shape(log2, params.points->curve->degree, gx__msm_bits(&params));
-}
-
-static uint32_t shape_of(const gx_job *job)
-{
-    if (job->op == GX_MSM)
-        return msm_shape_of(job);
-    if (job->op != GX_NTT)
-        return 0;
-    const gx_ntt_params params = gx__ntt_params(job);
-    bool in = params.flags & GX_NTT_REVERSED_IN, out = params.flags & GX_NTT_REVERSED_OUT;
-    return gx__shape(params.log2_n, in == out);
-}
-
-/* Operands of one element (broadcasts, results of reductions) and the few results of GX_MSM do not
- * count: they cost no transfer. */
-struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
-                           bool host)
+/* Operands of one element (broadcasts, results of reductions) and results of another number than n
+ * do not count: they are few, and cost no transfer. */
+struct gx_kind gx__kind_of(const struct gx_instance *instance, const struct gx_task *job,
+                           gx_path path, bool host)
 {
     struct gx_kind kind = {job->op, job->field, GX_HOST_MEMORY, host ? GX_PATH_AUTO : path,
-                           shape_of(job)};
+                           gx__size_class(job)};
     bool buffers = false;
     if (host)
         return kind;
-    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, i);
+    for (int i = 0; i <= job->operands; i++) {
+        const struct gx_place *o = &job->operand[i];
         buffers |= o->buf != NULL;
-        bool small = gx__operand_is_one(job, i) || (job->op == GX_MSM && i == GX_OUT);
+        bool small = gx__operand_is_one(job, i) || (i == GX_OUT && job->resized >> GX_OUT & 1);
         if (o->buf || small)
             continue;
         if (!gx__host_registered(instance->registered, o->host, gx__operand_bytes(job, i)))
@@ -72,20 +54,14 @@ struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job
     return kind;
 }
 
-static bool same(const struct gx_kind *x, const struct gx_kind *y)
-{
-    return x->op == y->op && x->field == y->field && x->residency == y->residency &&
-           x->shape == y->shape;
-}
-
 /* Whether all jobs are of one kind; sets the kind and the number of elements. */
-static bool one_kind(const struct gx_instance *instance, const gx_job *jobs, size_t count,
+static bool one_kind(const struct gx_instance *instance, const struct gx_task *jobs, size_t count,
                      gx_path path, bool host, struct gx_kind *kind, uint64_t *elements)
 {
     *elements = 0;
     for (size_t i = 0; i < count; i++) {
         struct gx_kind k = gx__kind_of(instance, &jobs[i], path, host);
-        if (i && !same(&k, kind))
+        if (i && !gx__kinds_match(&k, kind))
             return false;
         *kind = k;
         *elements += jobs[i].n;
@@ -199,51 +175,76 @@ static uint32_t find_limit(const struct limits *l, bool (*holds)(const struct li
     return least ? least : 1;
 }
 
-/* Sets both limits of the kind and returns `small`. */
-static uint32_t find_limits(struct gx_router *router, struct gx_device_slot *host,
-                            const struct gx_kind *kind)
+/* Sets both limits of the kind. */
+static void find_limits(struct gx_router *router, struct gx_device_slot *host,
+                        const struct gx_kind *kind, uint32_t *small, uint32_t *cpu_only)
 {
     struct limits l = {.kind = kind, .cpu = atomic_load(&host->model)};
     bool listed = atomic_load_explicit(&router->listed, memory_order_acquire);
     for (size_t i = 0; listed && i < router->candidates; i++)
         if (!router->candidate[i]->host)
             l.gpu[l.gpus++] = atomic_load(&router->candidate[i]->model);
-    struct gx_kind_stats *kind_stats = gx__kind_stats(host, kind);
-    uint32_t small = find_limit(&l, is_small);
-    atomic_store_explicit(&kind_stats->cpu_only, listed ? find_limit(&l, is_far_ahead) : small,
-                          memory_order_relaxed);
-    atomic_store_explicit(&kind_stats->small, small, memory_order_release);
-    return small;
+    *small = find_limit(&l, is_small);
+    *cpu_only = listed ? find_limit(&l, is_far_ahead) : *small;
 }
 
 /* The limits may be reset by another thread at any time: `small` is read once. */
 uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *host,
-                            const gx_job *job)
+                            const struct gx_task *job)
 {
     struct gx_kind kind = gx__kind_of(router->slots.instance, job, GX_PATH_AUTO, true);
-    struct gx_kind_stats *kind_stats = gx__kind_stats(host, &kind);
-    uint32_t small = atomic_load_explicit(&kind_stats->small, memory_order_acquire);
+    struct gx_kind_stats *stats = gx__kind_stats(host, &kind);
+    uint32_t small = 0, cpu_only = 0;
+    if (stats) {
+        small = atomic_load_explicit(&stats->small, memory_order_acquire);
+        cpu_only = atomic_load_explicit(&stats->cpu_only, memory_order_relaxed);
+    }
     if (!small) {
         struct gx_float_env caller;
         gx__float_env_default(&caller);
-        small = find_limits(router, host, &kind);
+        find_limits(router, host, &kind, &small, &cpu_only);
         gx__float_env_restore(&caller);
+        stats = gx__kind_stats_get(host, &kind);
+        if (stats) {
+            atomic_store_explicit(&stats->cpu_only, cpu_only, memory_order_relaxed);
+            atomic_store_explicit(&stats->small, small, memory_order_release);
+        }
     }
-    bool busy = atomic_load_explicit(&host->active, memory_order_relaxed);
-    return busy ? small : atomic_load_explicit(&kind_stats->cpu_only, memory_order_relaxed);
+    return atomic_load_explicit(&host->active, memory_order_relaxed) ? small : cpu_only;
 }
 
 /* ---- times ---- */
 
-void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot, const gx_job *jobs,
-               size_t count, gx_path path, uint64_t ns, bool together)
+/* From the model, or else for one core. */
+uint64_t gx__host_ns(const struct gx_instance *instance, const struct gx_device_slot *host,
+                     const struct gx_task *jobs, size_t count)
+{
+    double sum = 0;
+    struct gx_float_env caller;
+    gx__float_env_default(&caller);
+    for (size_t i = 0; i < count; i++) {
+        struct gx_kind kind = gx__kind_of(instance, &jobs[i], GX_PATH_AUTO, true);
+        struct gx_prediction p;
+        double n = (double)jobs[i].n, own = jobs[i].op < GX_OP_END ? gx__op_rows[jobs[i].op].ns : 0;
+        bool known = gx__model_predict(atomic_load(&host->model), &kind, n, &p);
+        sum += known ? p.ns : n * (own > 0 ? own : REGISTERED_NS);
+    }
+    uint64_t ns = (uint64_t)fmin(sum, 1e18);
+    gx__float_env_restore(&caller);
+    return ns;
+}
+
+void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot,
+               const struct gx_task *jobs, size_t count, gx_path path, uint64_t ns, bool together)
 {
     struct gx_model *model = atomic_load(&slot->model);
     struct gx_kind kind;
     uint64_t n;
     if (!model || !one_kind(instance, jobs, count, path, slot->host, &kind, &n))
         return;
-    struct gx_kind_stats *kind_stats = gx__kind_stats(slot, &kind);
+    struct gx_kind_stats *kind_stats = gx__kind_stats_get(slot, &kind);
+    if (!kind_stats) /* no memory: how many runs there were is not known */
+        return;
     uint32_t runs = atomic_fetch_add_explicit(&kind_stats->runs, 1, memory_order_relaxed);
     if (runs < GX_FIRST_RUNS) {
         gx__model_expect(model, &kind);
@@ -254,8 +255,10 @@ void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot, const 
         return; /* the number of jobs dominates, not their size */
     uint64_t own = ns - (uint64_t)others;
     struct gx_kind round = gx__kind_of(instance, jobs, path, false);
-    if (!together ||
-        !learn_contention(&gx__kind_stats(slot, &round)->contention, model, &kind, n, (double)own))
+    struct gx_kind_stats *beside = together ? gx__kind_stats_get(slot, &round) : NULL;
+    if (together && !beside)
+        return;
+    if (!together || !learn_contention(&beside->contention, model, &kind, n, (double)own))
         gx__model_learn(model, &kind, n, own ? own : 1);
     if (runs % LIMITS_EVERY == 0) /* recompute the limits */
         atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);

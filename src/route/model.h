@@ -1,80 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The model of a device predicts how long jobs take there, by kind and size. It holds a curve for
- * each kind (curve.h), learns from every call, and is saved between runs. Predicting takes no lock.
+ * each kind (time_curve.h), learns from every call, and is saved between runs. Predicting takes no
+ * lock.
  */
 #ifndef GX_ROUTE_MODEL_H
 #define GX_ROUTE_MODEL_H
 
 #include <stdbool.h>
 
-#include "base/instance.h"
-
-/* Jobs of the same kind differ only in size. */
-struct gx_kind {
-    gx_op op;
-    gx_field field;
-    gx_residency residency;
-    gx_path path;   /* as asked for */
-    uint32_t shape; /* of GX_NTT: gx__shape, of GX_MSM: gx__msm_shape; 0 for other operations */
-};
-
-/* Transforms differ in their size, and in whether they permute: from natural to bit-reversed order
- * and back they do not. Multi-scalar multiplications differ in the degree of the field of
- * coordinates, the bits of scalars and, if they have several results, in the points of each: up to
- * 2^log2; log2 is 0 for one result. */
-#define GX_LOG2_N_END 33u
-#define GX_SHAPES     (2 * GX_LOG2_N_END)
-#define GX_BITS_END   3u /* classes of scalars: of up to 64, 128 and 256 bits */
-#define GX_MSM_SHAPES (2 * GX_BITS_END * GX_LOG2_N_END)
-
-/* The fields that have them, by place: most have not. */
-#define GX_MSM_FIELDS 2u
-
-static inline size_t gx__msm_place(gx_field field)
-{
-    return field == GX_BN254_FR;
-}
-
-static inline gx_field gx__msm_field(size_t place)
-{
-    return place ? GX_BN254_FR : GX_BLS12_381_FR;
-}
-
-static inline uint32_t gx__msm_shape(uint32_t log2, uint32_t degree, uint32_t bits)
-{
-    return (log2 * GX_BITS_END + (bits > 64) + (bits > 128)) * 2 + degree - 1;
-}
-
-static inline uint32_t gx__msm_shape_log2(uint32_t shape)
-{
-    return shape / 2 / GX_BITS_END;
-}
-
-static inline uint32_t gx__msm_shape_bits(uint32_t shape)
-{
-    return 64u << shape / 2 % GX_BITS_END;
-}
-
-static inline uint32_t gx__msm_shape_degree(uint32_t shape)
-{
-    return 1 + shape % 2;
-}
-
-static inline uint32_t gx__shape(uint32_t log2_n, bool permutes)
-{
-    return 2 * log2_n + permutes;
-}
-
-static inline uint32_t gx__shape_log2_n(uint32_t shape)
-{
-    return shape / 2;
-}
-
-static inline bool gx__shape_permutes(uint32_t shape)
-{
-    return shape & 1;
-}
+#include "op/kinds.h"
 
 struct gx_model;
 
@@ -104,8 +39,8 @@ void gx__model_take(struct gx_model *model, const struct gx_saved_model *saved, 
  * point holds for up to 8 times as few or as many elements; the last of at least three holds for 64
  * times as many, and the last size of all (16M) for any larger one. More elements may be predicted
  * to take less time. A kind without a measurement near n borrows from a similar kind: any path from
- * GX_PATH_AUTO, an operation from one of similar cost, registered memory from host memory, a
- * transform from the other order, and it or GX_MSM from a size that differs by a factor of up to 8.
+ * GX_PATH_AUTO, an operation from one of similar cost, registered memory from host memory, and a
+ * size class from another whose size differs by a factor of up to 8.
  * Any thread; takes no lock. Predicting and learning need the default floating-point environment.
  */
 bool gx__model_predict(const struct gx_model *model, const struct gx_kind *kind, double n,
@@ -129,8 +64,26 @@ void gx__model_set(struct gx_model *model, const struct gx_kind *kind, uint64_t 
 double gx__model_next_ns(const struct gx_model *model);
 void gx__model_set_next_ns(struct gx_model *model, double ns);
 
-/* Appends the model as rows of gx_model at *count, as far as there is room, and adds the number of
+/* One point of the router's model: a job of n elements takes ns. */
+struct gx_model_row {
+    char device[48];
+    gx_op op;
+    gx_field field;
+    gx_residency residency;
+    gx_path path; /* as requested */
+    uint64_t n, ns;
+    uint64_t slow_ns; /* for slower calls */
+    uint32_t samples; /* number of measurements behind it */
+    uint32_t age_s;   /* of the most recent one */
+    /* as struct gx_size_facts */
+    uint32_t log2_n;   /* of one transform; or of the points of each of several sums, at most */
+    uint32_t permutes; /* 1: both operands of a transform, or neither, are in bit-reversed order */
+    gx_curve curve;
+    uint32_t scalar_bits; /* up to so many: 64, 128 or 256 */
+};
+
+/* Appends the model as rows at *count, as far as there is room, and adds the number of
  * its rows to *count. Any thread. */
-void gx__model_rows(struct gx_model *model, gx_model_row *rows, size_t room, size_t *count);
+void gx__model_rows(struct gx_model *model, struct gx_model_row *rows, size_t room, size_t *count);
 
 #endif

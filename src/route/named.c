@@ -3,7 +3,6 @@
  * Jobs that leave no choice: their device is named, or has their buffers. Their batches are timed
  * and learned from here. If results stay in buffers of a device, it must pass a probe now and then.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,8 +14,8 @@
 #include "route/probe.h"
 #include "route/workspace.h"
 
-/* Of calls with fewer than TIMED_ELEMS elements, only one in TIMED_EVERY is timed. */
-#define TIMED_ELEMS 4096u
+/* Of calls with less work than this (gx__task_work), only one in TIMED_EVERY is timed. */
+#define TIMED_WORK  4096u
 #define TIMED_EVERY 64u
 /* A probe is due after so many times gx_config.sample_every elements were computed into buffers. */
 #define PROBE_EACH 1024u
@@ -37,7 +36,7 @@ static void fail_job(struct gx_call *call, size_t job, gx_status status)
     if (!call->reports)
         return;
     call->reports[job].status = status;
-    memcpy(call->reports[job].message, call->message, sizeof call->message);
+    call->reports[job].error = call->error;
 }
 
 void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t first, size_t job,
@@ -57,12 +56,12 @@ gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, si
 {
     if (batch->status != GX_OK) {
         call->failed = first + batch->failed;
-        memcpy(call->message, batch->message, sizeof call->message);
+        call->error = batch->error;
     }
     return batch->status;
 }
 
-void gx__report_one(const struct gx_engine *engine, const gx_job *job, gx_path path,
+void gx__report_one(const struct gx_engine *engine, const struct gx_task *job, gx_path path,
                     struct gx_outcome *r)
 {
     const struct gx_device_slot *slot = engine->slot;
@@ -93,12 +92,25 @@ void gx__report_alone(const struct gx_engine *engine, struct gx_call *call, size
 
 /* ---- a batch ---- */
 
-static uint64_t elements_of(const gx_job *jobs, size_t count)
+static uint64_t elements_of(const struct gx_task *jobs, size_t count)
 {
     uint64_t elements = 0;
     for (size_t i = 0; i < count; i++)
         elements += jobs[i].n;
     return elements;
+}
+
+/* In whole numbers: the floating-point environment is the caller's. */
+static bool is_long(const struct gx_batch *batch)
+{
+    uint64_t work = 0;
+    for (size_t i = 0; i < batch->count && work < TIMED_WORK; i++) {
+        const struct gx_task *job = &batch->jobs[i];
+        uint64_t enough = TIMED_WORK * (uint64_t)job->passes;
+        uint64_t n = job->n < enough ? job->n : enough;
+        work += n * (job->products ? job->products : 1) / job->passes;
+    }
+    return work >= TIMED_WORK;
 }
 
 static void learn_from(struct gx_engine *engine, const struct gx_batch *batch, uint64_t ns)
@@ -117,7 +129,7 @@ static uint64_t predict_batch(struct gx_engine *engine, const struct gx_batch *b
     struct gx_device_slot *slot = engine->slot;
     struct gx_prediction p = {0};
     struct gx_float_env caller;
-    if (elements < TIMED_ELEMS)
+    if (!is_long(batch))
         return 0;
     struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, batch->path, slot->host);
     gx__float_env_default(&caller);
@@ -135,7 +147,8 @@ static bool is_new(struct gx_engine *engine, const struct gx_batch *batch)
         return false;
     struct gx_kind kind = gx__kind_of(engine->instance, batch->jobs, GX_PATH_AUTO, true);
     const struct gx_kind_stats *kind_stats = gx__kind_stats(engine->slot, &kind);
-    return atomic_load_explicit(&kind_stats->runs, memory_order_relaxed) < GX_FIRST_RUNS;
+    return !kind_stats ||
+           atomic_load_explicit(&kind_stats->runs, memory_order_relaxed) < GX_FIRST_RUNS;
 }
 
 uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
@@ -144,10 +157,10 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
     uint64_t elements = elements_of(batch->jobs, batch->count);
     uint64_t number =
         atomic_fetch_add_explicit(&slot->work.jobs, batch->count, memory_order_relaxed);
-    bool timed = elements >= TIMED_ELEMS || !slot->host || number % TIMED_EVERY < batch->count ||
+    bool timed = !slot->host || is_long(batch) || number % TIMED_EVERY < batch->count ||
                  is_new(engine, batch);
     if (!timed) {
-        gx__engine_run(engine, batch);
+        gx__compose_run(engine, batch);
         gx__count(&slot->work.elements, elements);
         return 0;
     }
@@ -155,7 +168,7 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
     uint64_t expected = predict_batch(engine, batch, elements);
     atomic_fetch_add(&slot->waiting_ns, expected);
     uint64_t start = gx__engine_now(engine);
-    gx__engine_run(engine, batch);
+    gx__compose_run(engine, batch);
     uint64_t ns = gx__engine_now(engine) - start;
     atomic_fetch_sub(&slot->waiting_ns, expected);
     alone &= atomic_fetch_sub(&slot->active, 1) == 1;
@@ -168,32 +181,32 @@ uint64_t gx__run_on_engine(struct gx_engine *engine, struct gx_batch *batch)
 
 /* ---- which device ---- */
 
-bool gx__in_device_buffer(const gx_operand *o)
+bool gx__in_device_buffer(const struct gx_place *o)
 {
     return o->buf && !o->buf->engine->slot->host;
 }
 
-struct gx_engine *gx__resident_engine(const gx_job *job)
+struct gx_engine *gx__resident_engine(const struct gx_task *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
-        if (gx__in_device_buffer(gx__operand(job, i)))
-            return gx__operand(job, i)->buf->engine;
+        if (gx__in_device_buffer(&job->operand[i]))
+            return job->operand[i].buf->engine;
     return NULL;
 }
 
-struct gx_engine *gx__buffer_engine(const gx_job *job)
+struct gx_engine *gx__buffer_engine(const struct gx_task *job)
 {
     for (int i = 0; i < GX_OPERANDS; i++)
-        if (gx__operand(job, i)->buf)
-            return gx__operand(job, i)->buf->engine;
+        if (job->operand[i].buf)
+            return job->operand[i].buf->engine;
     return NULL;
 }
 
 /* The engine of a job whose device is named or has all its buffers, and the reason. On success the
  * caller is a user of *engine; on failure message says why. */
-static gx_status find_engine(struct gx_router *router, const gx_job *job, const char *device,
-                             struct gx_engine **engine, gx_reason *reason, char *message,
-                             size_t size)
+static gx_status find_engine(struct gx_router *router, const struct gx_task *job,
+                             const char *device, struct gx_engine **engine, gx_reason *reason,
+                             struct gx_error *error)
 {
     struct gx_engine *home = gx__buffer_engine(job);
     const char *name = device ? device : router->slots.instance->config.device;
@@ -202,40 +215,37 @@ static gx_status find_engine(struct gx_router *router, const gx_job *job, const 
     if (home && !device)
         *engine = gx__engine_acquire(home);
     else
-        s = gx__slot_open(&router->slots, name, engine, message, size);
+        s = gx__slot_open(&router->slots, name, engine, error);
     if (s != GX_OK)
         return s;
     if (!home || *engine == home) {
-        s = gx__engine_ready(*engine, job, message, size);
+        s = gx__engine_ready(*engine, job, error);
         if (s == GX_ERR_UNSUPPORTED) /* other failures will show when it runs */
             gx__engine_release(*engine);
         return s == GX_ERR_UNSUPPORTED ? s : GX_OK;
     }
     gx__engine_release(*engine);
     if (atomic_load(&home->lost)) { /* the device has just been reopened under the same name */
-        snprintf(message, size, "device '%s': %s", home->device.info.name,
-                 gx_status_message(GX_ERR_DEVICE_LOST));
-        return GX_ERR_DEVICE_LOST;
+        return gx__refuse(error, GX_ERR_DEVICE_LOST, "device '%s': %s", home->device.info.name,
+                          gx_status_message(GX_ERR_DEVICE_LOST));
     }
-    snprintf(message, size, "asked to run on '%s', but its buffers are on '%s'", device,
-             home->device.info.name);
-    return GX_ERR_INVALID;
+    return gx__refuse(error, GX_ERR_INVALID, "asked to run on '%s', but its buffers are on '%s'",
+                      device, home->device.info.name);
 }
 
 gx_status gx__next_segment(struct gx_router *router, struct gx_call *call, size_t first,
                            struct gx_engine **engine, size_t *count, gx_reason *first_reason)
 {
     struct gx_engine *next;
-    char message[sizeof call->message];
-    gx_status s = find_engine(router, &call->jobs[first], call->device, engine, first_reason,
-                              call->message, sizeof call->message);
+    struct gx_error error;
+    gx_status s =
+        find_engine(router, &call->jobs[first], call->device, engine, first_reason, &call->error);
     *count = 1;
     if (s == GX_OK && call->reports)
         gx__outcome_clear(&call->reports[first], *first_reason);
     for (size_t i = first + 1; s == GX_OK && i < call->count; i++, ++*count) {
         gx_reason reason;
-        if (find_engine(router, &call->jobs[i], call->device, &next, &reason, message,
-                        sizeof message) != GX_OK)
+        if (find_engine(router, &call->jobs[i], call->device, &next, &reason, &error) != GX_OK)
             break;
         gx__engine_release(next); /* the use by the first job keeps it open */
         if (next != *engine)
@@ -251,7 +261,7 @@ gx_status gx__run_named(struct gx_router *router, struct gx_call *call)
     struct gx_batch batch;
     struct gx_engine *engine;
     gx_reason reason;
-    call->message[0] = 0;
+    call->error.text[0] = 0;
     for (size_t i = 0, n; i < call->count; i += n) {
         gx_status s = gx__next_segment(router, call, i, &engine, &n, &reason);
         if (s != GX_OK) {
@@ -278,42 +288,36 @@ static bool probe_is_due(struct gx_device_slot *slot, uint64_t every, uint64_t e
                          uint64_t ns, uint64_t *all)
 {
     uint64_t limit = every < UINT64_MAX / PROBE_EACH ? every * PROBE_EACH : UINT64_MAX;
-    uint64_t all_ns = atomic_fetch_add(&slot->unproven_ns, ns) + ns;
-    *all = atomic_fetch_add(&slot->unproven, elements) + elements;
+    uint64_t all_ns = atomic_fetch_add(&slot->unprobed_ns, ns) + ns;
+    *all = atomic_fetch_add(&slot->unprobed, elements) + elements;
     return *all >= limit && all_ns / GX_TRUST_COST >= atomic_load(&slot->probe_ns);
 }
 
-gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
-                    size_t count, uint64_t ns, char *message, size_t message_size)
+gx_status gx__probe_when_due(struct gx_router *router, struct gx_engine *engine,
+                             const struct gx_task *jobs, size_t count, uint64_t ns,
+                             struct gx_error *error)
 {
     struct gx_device_slot *slot = engine->slot;
     uint64_t all, every = gx__sample_every(router->slots.instance);
     if (!count || !probe_is_due(slot, every, elements_of(jobs, count), ns, &all))
         return GX_OK;
-    char why[GX_MESSAGE_BYTES] = "";
+    struct gx_error why = {""};
     uint64_t start = gx__engine_now(engine);
     struct gx_sampler sampler = {.seed = gx__now_ns()};
-    const gx_job *job = &jobs[sampler.seed / 64 % count]; /* at random */
-    atomic_store(&slot->unproven, 0);
-    atomic_store(&slot->unproven_ns, 0);
+    const struct gx_task *job = &jobs[sampler.seed / 64 % count]; /* at random */
+    atomic_store(&slot->unprobed, 0);
+    atomic_store(&slot->unprobed_ns, 0);
     gx__count(&router->slots.instance->counters.sampled, GX_PROBE_ELEMS);
-    /* Random elements may mean nothing to a registered operation: the device is tested then. */
-    bool other = gx__op_has_params(job->op), own = gx__is_own(job->op);
-    gx_status s = job->op == GX_NTT   ? gx__probe_transform(engine, &sampler, job, why, sizeof why)
-                  : job->op == GX_MSM ? gx__probe_msm(engine, &sampler, job, why, sizeof why)
-                                      : gx__probe(engine, &sampler, other ? GX_MUL : job->op,
-                                                  own ? GX_BLS12_381_FR : job->field,
-                                                  GX_PROBE_ELEMS, why, sizeof why);
+    gx_status s = gx__probe_like(engine, &sampler, job, &why);
     atomic_store(&slot->probe_ns, gx__engine_now(engine) - start);
     if (s == GX_OK)
         gx__health_worked(slot, 1);
     if (s != GX_ERR_DEVICE) /* other failures will show in the next call */
         return GX_OK;
     gx__health_gave_wrong_result(&router->slots, slot, engine);
-    snprintf(message, message_size,
-             "the last %llu elements computed into buffers of '%s' may be wrong: %.60s",
-             (unsigned long long)all, slot->name, why);
-    return GX_ERR_DEVICE;
+    return gx__refuse(error, GX_ERR_DEVICE,
+                      "the last %llu elements computed into buffers of '%s' may be wrong: %.60s",
+                      (unsigned long long)all, slot->name, why.text);
 }
 
 void gx__end_resident(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
@@ -330,11 +334,11 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
 {
     struct gx_router *router = ws->router;
     struct gx_batch batch;
-    const gx_job *jobs;
+    const struct gx_task *jobs;
     gx_status s = gx__round_plain(ws, call->jobs + first, count, &jobs);
     *reported = s == GX_OK ? count : 0;
     if (s != GX_OK) {
-        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+        gx__explain(&call->error, "%s", gx_status_message(s));
         return s;
     }
     struct gx_engine *engine = gx__engine_acquire(gx__resident_engine(&call->jobs[first]));
@@ -346,7 +350,7 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
     if (!ws->only)
         gx__end_resident(ws, call, first, count, s);
     if (s == GX_OK) {
-        s = gx__prove(router, engine, jobs, count, ns, call->message, sizeof call->message);
+        s = gx__probe_when_due(router, engine, jobs, count, ns, &call->error);
         if (s != GX_OK)
             fail_job(call, first + count - 1, s); /* the last one says so */
     }
@@ -363,23 +367,23 @@ static bool all_resident(const struct gx_call *call)
     for (size_t i = 0; i < call->count; i++) {
         const struct gx_engine *home = gx__buffer_engine(&call->jobs[i]);
         for (int k = 0; k < GX_OPERANDS; k++) {
-            const gx_buf *buf = gx__operand(&call->jobs[i], k)->buf;
+            const gx_buf *buf = call->jobs[i].operand[k].buf;
             if (!home || (buf && buf->engine != home))
                 return false;
         }
-        if (gx__is_mixed(&call->jobs[i]))
+        if (gx__must_go_via_host(&call->jobs[i]))
             return false;
     }
     return call->count;
 }
 
-/* gx__prove with the predicted time, because the job has not run yet. */
-static gx_status prove_expected(struct gx_router *router, struct gx_engine *engine,
-                                const gx_job *job, char *message, size_t size)
+/* gx__probe_when_due with the predicted time, because the job has not run yet. */
+static gx_status probe_expected(struct gx_router *router, struct gx_engine *engine,
+                                const struct gx_task *job, struct gx_error *error)
 {
     struct gx_batch batch = {.jobs = job, .count = 1};
     uint64_t ns = predict_batch(engine, &batch, job->n);
-    return gx__prove(router, engine, job, 1, ns ? ns : job->n, message, size);
+    return gx__probe_when_due(router, engine, job, 1, ns ? ns : job->n, error);
 }
 
 gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool routed,
@@ -390,17 +394,16 @@ gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool 
     for (size_t i = 0; i < call->count; i++) {
         struct gx_engine *engine;
         gx_reason reason;
-        char message[GX_MESSAGE_BYTES] = "";
-        gx_status s = find_engine(router, &call->jobs[i], call->device, &engine, &reason, message,
-                                  sizeof message);
+        struct gx_error error = {""};
+        gx_status s = find_engine(router, &call->jobs[i], call->device, &engine, &reason, &error);
         if (s == GX_OK && routed && !engine->slot->host && !engine->checked) {
-            s = prove_expected(router, engine, &call->jobs[i], message, sizeof message);
+            s = probe_expected(router, engine, &call->jobs[i], &error);
             if (s != GX_OK)
                 gx__engine_release(engine);
         }
         if (s != GX_OK) {
             call->failed = i;
-            snprintf(call->message, sizeof call->message, "%.159s", message);
+            call->error = error;
             return s;
         }
         gx__ticket_route(ticket, i, engine, reason);

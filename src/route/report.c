@@ -2,7 +2,6 @@
  *
  * Merges the results of the shards of a round into the reports of its jobs.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "route/workspace.h"
@@ -58,54 +57,45 @@ void gx__report_candidates(const struct gx_workspace *ws, size_t j, uint64_t n,
 
 /* ---- one job ---- */
 
+/* Parts run at the same time. Path and mode are those of the largest. */
 static void add_part(struct gx_outcome *r, const struct gx_outcome *part)
 {
-    r->threads = part->threads > r->threads ? part->threads : r->threads;
-    r->total_ns = part->total_ns > r->total_ns ? part->total_ns : r->total_ns;
-    r->dispatches += part->dispatches;
-    r->groups += part->groups;
-    r->submits += part->submits;
-    r->command_hits += part->command_hits;
-    r->host_in_ns += part->host_in_ns;
-    r->record_ns += part->record_ns;
-    r->submit_ns += part->submit_ns;
-    r->device_ns += part->device_ns;
-    r->host_out_ns += part->host_out_ns;
-    r->upload_ns += part->upload_ns;
-    r->compute_ns += part->compute_ns;
-    r->download_ns += part->download_ns;
+    const uint64_t longest = part->total_ns > r->total_ns ? part->total_ns : r->total_ns;
+    const gx_path path = r->path;
+    const gx_mode mode = r->mode;
+    gx__outcome_add(r, part);
+    r->path = path;
+    r->mode = mode;
+    r->total_ns = longest;
     r->sampled += part->sampled;
 }
 
 /* The first refused element of all parts is reported. */
 static void refuse(struct gx_outcome *r, const struct gx_outcome *part,
-                   const struct gx_range *range, const gx_job *job)
+                   const struct gx_range *range, const struct gx_task *job)
 {
     int which = GX_A + (part->bad_operand - 'a');
     uint64_t first = range->first;
-    if (which >= GX_A && which < GX_OPERANDS && gx__operand_is_resized(job, which))
-        first = gx__operand_offset(job, which, first) / gx__operand_element(job, which);
+    if (which >= GX_A && which < GX_OPERANDS && job->resized >> which & 1)
+        first = gx__operand_offset(job, which, first) / job->element[which];
     uint64_t bad = first + part->bad_index;
     if (gx__outcome_refused(r) && r->bad_index <= bad)
         return;
     r->status = part->status;
     r->bad_index = bad;
     r->bad_operand = part->bad_operand;
-    gx__refusal_message(r->message, sizeof r->message, job, bad, part->bad_operand);
+    gx__refusal_message(&r->error, job, bad, part->bad_operand);
 }
 
 static void not_written(struct gx_outcome *r, const struct gx_shard *shard,
                         const struct gx_range *range, size_t job)
 {
-    size_t length = strlen(r->message);
     unsigned long long from = range->first, to = from + range->n;
     if (r->status == GX_OK) {
         r->status = shard->status;
-        length =
-            (size_t)snprintf(r->message, sizeof r->message, "%.100s; not written:", shard->message);
+        gx__explain(&r->error, "%.100s; not written:", shard->error.text);
     }
-    snprintf(r->message + length, sizeof r->message - length, " job %zu from %llu to %llu", job,
-             from, to);
+    gx__explain_more(&r->error, " job %zu from %llu to %llu", job, from, to);
 }
 
 /* Merges the parts of job j of the round, which is number `job` of the call. wanted: fill the
@@ -116,7 +106,7 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     struct gx_device_slot *slot = NULL;
     uint64_t most = 0;
     bool stopped = false;
-    const gx_job *meant = &ws->shard[0].round[j];
+    const struct gx_task *meant = &ws->shard[0].round[j];
     gx__outcome_clear(r, ws->only ? r->reason : ws->decision.reason);
     for (size_t k = 0; k < ws->shards; k++) {
         const struct gx_shard *shard = &ws->shard[k];
@@ -145,14 +135,14 @@ static struct gx_device_slot *merge(const struct gx_workspace *ws, size_t j, siz
     if (r->status == GX_OK && stopped)
         r->status = GX_ERR_NOT_RUN;
     if (r->status == GX_OK && r->reason == GX_REASON_FALLBACK)
-        memcpy(r->message, ws->message, sizeof r->message);
+        r->error = ws->error;
     if (wanted)
         gx__report_candidates(ws, j, meant->n, r);
     return slot;
 }
 
 /* Whether a job with buffers of "cpu", which may run on any device, ran on "cpu". */
-static bool stayed_on_cpu(const gx_job *job, const struct gx_workspace *ws)
+static bool stayed_on_cpu(const struct gx_task *job, const struct gx_workspace *ws)
 {
     return gx__buffer_engine(job) && ws->shards == 1 && ws->shard[0].candidate->slot->host &&
            !ws->shard[0].failed_over;
@@ -229,7 +219,7 @@ gx_status gx__report_round(const struct gx_workspace *ws, struct gx_call *call, 
             continue;
         s = r->status;
         call->failed = first + j;
-        memcpy(call->message, r->message, sizeof call->message);
+        call->error = r->error;
     }
     return s;
 }

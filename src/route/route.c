@@ -2,7 +2,7 @@
  *
  * Calls that name no device. Most are below the CPU-only limit and run on "cpu" without a decision,
  * a lock, or (usually) reading the clock. Other calls are divided into rounds, resident jobs and
- * mixed jobs, which run one after the other.
+ * jobs that go through host memory, which run one after the other.
  */
 #include "route/route.h"
 
@@ -18,6 +18,7 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "op/overlap.h"
+#include "op/traits.h"
 #include "route/calibrate.h"
 #include "route/health.h"
 #include "route/probe.h"
@@ -27,8 +28,8 @@
 
 static bool lists_host(const char *list)
 {
-    char name[sizeof((gx_device_info *)0)->name];
-    while (gx__next_name(&list, name, sizeof name))
+    char name[GX_LISTED_NAME];
+    while (gx__next_name(&list, name))
         if (!strcmp(name, GX_HOST_DEVICE))
             return true;
     return false;
@@ -73,108 +74,90 @@ static void number_chip(struct gx_router *router, struct gx_device_slot *slot)
     slot->chip = (uint32_t)router->chips;
 }
 
-/* A missing device is an error only if it is the only one configured. */
-static gx_status add_candidate(struct gx_router *router, const char *name, char *message,
-                               size_t message_size)
+static gx_status add_device(struct gx_router *router, const char *name, size_t most,
+                            struct gx_error *error)
 {
     struct gx_device_slot *slot;
-    if (router->candidates == GX_CANDIDATES_MAX)
+    if (router->names == most)
         return GX_OK;
-    gx_status s = gx__slot_get(&router->slots, name, &slot, message, message_size);
-    if (s == GX_ERR_OUT_OF_MEMORY || (s != GX_OK && router->named))
+    gx_status s = gx__slot_get(&router->slots, name, &slot, error);
+    if (s != GX_OK)
         return s;
-    if (s != GX_OK) {
-        gx__log(router->slots.instance, GX_LOG_WARNING, "%s", message);
-        return GX_OK;
-    }
-    for (size_t i = 0; i < router->candidates; i++)
+    for (size_t i = 0; i < router->names; i++)
         if (router->candidate[i] == slot)
             return GX_OK;
     number_chip(router, slot);
-    router->candidate[router->candidates++] = slot;
+    router->candidate[router->names++] = slot;
     return GX_OK;
 }
 
-/* A device that is not chosen because a candidate is the same GPU. */
-static void add_standby(struct gx_router *router, const char *name)
-{
-    struct gx_chip chip;
-    if (router->standbys == GX_CANDIDATES_MAX ||
-        !gx__device_chip(router->slots.instance, name, &chip) || !find_chip(router, &chip))
-        return;
-    struct gx_standby *standby = &router->standby[router->standbys++];
-    snprintf(standby->name, sizeof standby->name, "%s", name);
-    standby->chip = find_chip(router, &chip);
-}
-
-static gx_status list_configured(struct gx_router *router, char *message, size_t message_size)
+static gx_status list_configured(struct gx_router *router, struct gx_error *error)
 {
     const char *list = router->slots.instance->config.device;
-    char name[sizeof((gx_device_info *)0)->name];
+    char name[GX_LISTED_NAME];
     gx_status s = GX_OK;
-    while (s == GX_OK && gx__next_name(&list, name, sizeof name))
-        s = add_candidate(router, name, message, message_size);
+    while (s == GX_OK && gx__next_name(&list, name))
+        s = add_device(router, name, GX_CANDIDATES_MAX, error);
+    router->candidates = router->names;
     return s;
 }
 
-static gx_status list_automatic(struct gx_router *router, char *message, size_t message_size)
+static bool is_other_name(const struct gx_router *router, const char *name)
+{
+    struct gx_chip chip;
+    return gx__device_chip(router->slots.instance, name, &chip) && find_chip(router, &chip);
+}
+
+static gx_status list_automatic(struct gx_router *router, struct gx_error *error)
 {
     gx_device_info infos[4 * GX_CANDIDATES_MAX];
     size_t count = sizeof infos / sizeof *infos, room = count;
     gx_status s = gx__device_enumerate(router->slots.instance, infos, &count);
     if (s != GX_OK)
-        snprintf(message, message_size, "devices cannot be listed: %s", gx_status_message(s));
+        gx__explain(error, "devices cannot be listed: %s", gx_status_message(s));
     for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
         if (infos[i].automatic && infos[i].usable)
-            s = add_candidate(router, infos[i].name, message, message_size);
+            s = add_device(router, infos[i].name, GX_CANDIDATES_MAX, error);
+    router->candidates = router->names;
     for (size_t i = 0; i < count && i < room && s == GX_OK; i++)
-        if (!infos[i].automatic && infos[i].usable)
-            add_standby(router, infos[i].name);
+        if (!infos[i].automatic && infos[i].usable && is_other_name(router, infos[i].name))
+            s = add_device(router, infos[i].name, GX_NAMES_MAX, error);
     return s;
 }
 
-gx_status gx__router_candidates(struct gx_router *router, char *message, size_t message_size)
+gx_status gx__router_candidates(struct gx_router *router, struct gx_error *error)
 {
     gx_status s = GX_OK;
     if (!atomic_load_explicit(&router->listed, memory_order_acquire)) {
         struct gx_float_env caller;
+        uint64_t start = gx__once_begin();
         gx__float_env_default(&caller);
         pthread_mutex_lock(&router->lock);
         if (!router->listed) {
-            router->candidates = router->standbys = router->chips = 0;
-            s = router->slots.instance->config.device
-                    ? list_configured(router, message, message_size)
-                    : list_automatic(router, message, message_size);
+            router->candidates = router->names = router->chips = 0;
+            s = router->slots.instance->config.device ? list_configured(router, error)
+                                                      : list_automatic(router, error);
             atomic_store_explicit(&router->listed, s == GX_OK, memory_order_release);
         }
         pthread_mutex_unlock(&router->lock);
         gx__float_env_restore(&caller);
+        gx__once_end(start, &router->slots.instance->counters.open_ns);
     }
     return s;
 }
 
-struct gx_device_slot *gx__router_standby(struct gx_router *router,
-                                          const struct gx_device_slot *candidate, const char *why,
-                                          size_t *at)
+void gx__router_log_other_name(const struct gx_router *router, const struct gx_device_slot *slot)
 {
-    char message[GX_MESSAGE_BYTES];
-    while (*at < router->standbys && candidate->chip) {
-        struct gx_standby *standby = &router->standby[(*at)++];
-        struct gx_device_slot *slot = atomic_load(&standby->slot);
-        if (standby->chip != candidate->chip)
-            continue;
-        if (slot)
-            return slot;
-        if (gx__slot_get(&router->slots, standby->name, &slot, message, sizeof message) != GX_OK)
-            continue;
-        gx__log(router->slots.instance, gx__health_unfit(candidate) ? GX_LOG_WARNING : GX_LOG_INFO,
-                "device '%s' is used in place of '%s', the same GPU: %s", slot->name,
-                candidate->name, why[0] ? why : "it rests");
-        atomic_store(&slot->chip, standby->chip);
-        atomic_store(&standby->slot, slot);
-        return slot;
-    }
-    return NULL;
+    size_t i = 0;
+    if (atomic_load(&slot->condition.state) != GX_HEALTH_UNUSED)
+        return;
+    while (router->candidate[i]->chip != slot->chip)
+        i++;
+    bool unfit = gx__health_unfit(router->candidate[i]);
+    gx__log(router->slots.instance, unfit ? GX_LOG_WARNING : GX_LOG_INFO,
+            "device '%s' is used in place of '%s', the same GPU, which %s", slot->name,
+            router->candidate[i]->name,
+            unfit ? "cannot be used now" : "has no kernel for some jobs");
 }
 
 bool gx__is_routed(const struct gx_router *router, const char *device, gx_policy *policy)
@@ -189,37 +172,39 @@ static bool may_be_host(const struct gx_router *router, gx_policy policy)
     return policy == GX_POLICY_CPU || (policy != GX_POLICY_GPU && router->host_listed);
 }
 
-void gx__router_no_gpu(char *message, size_t message_size)
+void gx__router_no_gpu(struct gx_error *error)
 {
-    snprintf(
-        message, message_size,
+    gx__explain(
+        error,
         "no GPU can be chosen now; software GPUs, and WebGPU devices that Vulkan has too, must be "
         "named: --device NAME, as 'gpuexec devices' lists them");
 }
 
 gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **engine,
-                                   char *message, size_t message_size)
+                                   struct gx_error *error)
 {
     if (may_be_host(router, router->policy))
-        return gx__slot_open(&router->slots, GX_HOST_DEVICE, engine, message, message_size);
-    gx_status s = gx__router_candidates(router, message, message_size);
+        return gx__slot_open(&router->slots, GX_HOST_DEVICE, engine, error);
+    gx_status s = gx__router_candidates(router, error);
     if (s != GX_OK)
         return s;
-    message[0] = 0;
+    uint32_t unfit = 0; /* bits of the GPUs that cannot be used under the names so far */
+    error->text[0] = 0;
     s = GX_ERR_NO_DEVICE;
-    for (size_t i = 0; i < router->candidates && s != GX_OK; i++) {
+    for (size_t i = 0; i < router->names && s != GX_OK; i++) {
         struct gx_device_slot *slot = router->candidate[i];
-        size_t at = 0;
-        while (slot && !slot->host && s != GX_OK) {
-            if (gx__health_usable(slot))
-                s = gx__health_enter(&router->slots, slot, engine, message, message_size);
-            slot = gx__health_unfit(router->candidate[i])
-                       ? gx__router_standby(router, router->candidate[i], message, &at)
-                       : NULL;
-        }
+        bool other_name = i >= router->candidates;
+        if (slot->host || (other_name && !(unfit >> slot->chip & 1)))
+            continue;
+        if (other_name)
+            gx__router_log_other_name(router, slot);
+        if (gx__health_usable(slot, true))
+            s = gx__health_enter(&router->slots, slot, true, engine, error);
+        if (gx__health_unfit(slot))
+            unfit |= 1u << slot->chip;
     }
-    if (s != GX_OK && !message[0])
-        gx__router_no_gpu(message, message_size);
+    if (s != GX_OK && !error->text[0])
+        gx__router_no_gpu(error);
     return s;
 }
 
@@ -234,22 +219,13 @@ static bool host_only(struct gx_router *router, gx_policy policy)
             router->candidates == 1 && router->candidate[0]->host);
 }
 
-/* Whether the call runs on "cpu" without a decision. *only: because "cpu" is the only candidate. */
-static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
-                        const struct gx_call *call, bool *only)
+static bool is_below_limits(struct gx_router *router, struct gx_device_slot *host,
+                            const struct gx_call *call, uint64_t elements)
 {
-    uint64_t elements = 0;
-    *only = host_only(router, call->policy);
     for (size_t i = 0; i < call->count; i++) {
-        const struct gx_own_op *own = gx__own(call->jobs[i].op);
-        if (gx__resident_engine(&call->jobs[i]) || (own && !own->desc.fn))
-            return false;
-        elements += call->jobs[i].n;
-    }
-    for (size_t i = 0; i < call->count && !*only; i++) {
-        const gx_job *job = &call->jobs[i];
-        if (i && job->op == job[-1].op && job->field == job[-1].field && job->op != GX_NTT &&
-            job->op != GX_MSM)
+        const struct gx_task *job = &call->jobs[i];
+        if (i && job->op == job[-1].op && job->field == job[-1].field &&
+            gx__op_traits(job->op)->classes == 1)
             continue;
         if (elements > gx__cpu_only_limit(router, host, job))
             return false;
@@ -257,22 +233,50 @@ static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
     return true;
 }
 
-static gx_reason cpu_only_reason(const gx_job *job, bool only)
+/* Devices have not been looked for, and the time that "cpu" took for calls like this one, and will
+ * take for this, is less than looking would take. */
+static bool precedes_search(struct gx_router *router, const struct gx_device_slot *host,
+                            const struct gx_call *call)
+{
+    if (atomic_load_explicit(&router->listed, memory_order_acquire))
+        return false;
+    uint64_t ns = gx__host_ns(router->slots.instance, host, call->jobs, call->count);
+    return ns < GX_SEARCH_NS && atomic_fetch_add(&router->unsearched_ns, ns) + ns < GX_SEARCH_NS;
+}
+
+/* Whether the call runs on "cpu" without a decision. *only: because "cpu" is the only candidate. */
+static bool is_cpu_only(struct gx_router *router, struct gx_device_slot *host,
+                        const struct gx_call *call, bool *only)
+{
+    uint64_t elements = 0;
+    *only = host_only(router, call->policy);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct gx_registered_op *registered = gx__registered_op(call->jobs[i].op);
+        if (gx__resident_engine(&call->jobs[i]) || (registered && !registered->desc.fn))
+            return false;
+        elements += call->jobs[i].n;
+    }
+    return *only || is_below_limits(router, host, call, elements) ||
+           precedes_search(router, host, call);
+}
+
+static gx_reason cpu_only_reason(const struct gx_task *job, bool only)
 {
     return gx__buffer_engine(job) ? GX_REASON_RESIDENT : only ? GX_REASON_ONLY : GX_REASON_SMALL;
 }
 
 /* ---- other calls ---- */
 
-/* The resident jobs from `first` on that run on the same engine; a mixed job by itself. */
+/* The resident jobs from `first` on that run on the same engine; a job that goes through host
+ * memory by itself. */
 static size_t resident_count(const struct gx_call *call, size_t first)
 {
     const struct gx_engine *home = gx__resident_engine(&call->jobs[first]);
     size_t end = first + 1;
-    if (gx__is_mixed(&call->jobs[first]))
+    if (gx__must_go_via_host(&call->jobs[first]))
         return 1;
     while (end < call->count && gx__resident_engine(&call->jobs[end]) == home &&
-           !gx__is_mixed(&call->jobs[end]))
+           !gx__must_go_via_host(&call->jobs[end]))
         end++;
     return end - first;
 }
@@ -286,7 +290,7 @@ static size_t round_count(const struct gx_rounds *rounds, const struct gx_call *
     return n;
 }
 
-gx_status gx__find_rounds(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+gx_status gx__find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
                           struct gx_rounds *rounds)
 {
     if (count > 1 && !gx__workspace_reserve(ws, &ws->extents, &ws->extent_room, count,
@@ -301,9 +305,9 @@ gx_status gx__find_rounds(struct gx_workspace *ws, const gx_job *jobs, size_t co
 static bool runs_elsewhere(struct gx_workspace *ws, const struct gx_call *call, size_t first,
                            size_t n)
 {
-    const gx_job *job = &call->jobs[first];
-    return gx__is_mixed(job) ||
-           (n == 1 && gx__resident_engine(job) && gx__pays_to_move(ws, call, first));
+    const struct gx_task *job = &call->jobs[first];
+    return gx__must_go_via_host(job) ||
+           (n == 1 && gx__resident_engine(job) && gx__pays_via_host(ws, call, first));
 }
 
 /* Whether all results are verified, also those of jobs with buffers. */
@@ -317,11 +321,11 @@ static gx_status run_verified(struct gx_workspace *ws, struct gx_call *call, siz
                               size_t *reported)
 {
     if (ws->only)
-        return gx__run_mixed(ws, call, i, reported);
+        return gx__run_via_host(ws, call, i, reported);
     ws->only = gx__resident_engine(&call->jobs[i]);
     if (call->reports)
         gx__outcome_clear(&call->reports[i], GX_REASON_RESIDENT);
-    gx_status s = gx__run_mixed(ws, call, i, reported);
+    gx_status s = gx__run_via_host(ws, call, i, reported);
     ws->only = NULL;
     gx__end_resident(ws, call, i, 1, s);
     return s;
@@ -334,7 +338,7 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
     struct gx_workspace *ws = gx__workspace_take(router);
     gx_status s = ws ? gx__find_rounds(ws, call->jobs, call->count, &rounds) : GX_ERR_OUT_OF_MEMORY;
     if (s != GX_OK) {
-        snprintf(call->message, sizeof call->message, "no memory to choose a device");
+        gx__explain(&call->error, "no memory to choose a device");
         gx__fail_before(router, call, 0, 0, s);
     }
     if (ws)
@@ -345,9 +349,9 @@ static gx_status run_any(struct gx_router *router, struct gx_call *call, struct 
         n = verified ? 1 : home ? resident_count(call, i) : round_count(&rounds, call, i);
         if (call->cancel && atomic_load(call->cancel)) {
             s = GX_ERR_CANCELLED;
-            snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+            gx__explain(&call->error, "%s", gx_status_message(s));
         } else if (!only && runs_elsewhere(ws, call, i, n)) {
-            s = gx__run_mixed(ws, call, i, &reported);
+            s = gx__run_via_host(ws, call, i, &reported);
         } else if (verified) {
             s = run_verified(ws, call, i, &reported);
         } else if (home) {
@@ -380,12 +384,12 @@ void gx__run_verified(struct gx_router *router, struct gx_engine *engine, struct
     batch->status = run_any(router, &call, engine);
     gx__float_env_restore(&caller);
     batch->failed = batch->status == GX_OK ? GX_NO_JOB : call.failed;
-    memcpy(batch->message, call.message, sizeof batch->message);
+    batch->error = call.error;
 }
 
 /* The engine of "cpu"; NULL if it may not be chosen, or on failure. */
 static struct gx_engine *enter_host(struct gx_router *router, gx_policy policy, gx_status *s,
-                                    char *message, size_t size)
+                                    struct gx_error *error)
 {
     *s = GX_OK;
     if (!may_be_host(router, policy))
@@ -393,7 +397,7 @@ static struct gx_engine *enter_host(struct gx_router *router, gx_policy policy, 
     struct gx_engine *engine =
         gx__slot_enter(atomic_load_explicit(&router->host, memory_order_acquire));
     if (!engine)
-        *s = gx__slot_open(&router->slots, GX_HOST_DEVICE, &engine, message, size);
+        *s = gx__slot_open(&router->slots, GX_HOST_DEVICE, &engine, error);
     if (*s != GX_OK)
         return NULL;
     atomic_store_explicit(&router->host, engine->slot, memory_order_release);
@@ -405,11 +409,10 @@ gx_status gx__router_run(void *user, struct gx_call *call)
     struct gx_router *router = user;
     bool only;
     gx_status s;
-    call->message[0] = 0;
+    call->error.text[0] = 0;
     if (!call->count)
         return GX_OK;
-    struct gx_engine *host =
-        enter_host(router, call->policy, &s, call->message, sizeof call->message);
+    struct gx_engine *host = enter_host(router, call->policy, &s, &call->error);
     if (s != GX_OK) {
         gx__fail_before(router, call, 0, 0, s);
     } else if (host && is_cpu_only(router, host->slot, call, &only)) {
@@ -435,13 +438,14 @@ gx_status gx__router_run(void *user, struct gx_call *call)
 /* ---- planning without running ---- */
 
 /* Proposes the largest share of the round. */
-static gx_status propose_round(struct gx_call *call, const gx_job *jobs, struct gx_proposal *p)
+static gx_status propose_round(struct gx_call *call, const struct gx_task *jobs,
+                               struct gx_proposal *p)
 {
     struct gx_workspace *ws = p->ws;
     gx_status s = gx__round_decide(ws, call, jobs, p->count, false);
     if (s != GX_OK)
         return s;
-    s = gx__round_carve(ws, call, jobs, p->count);
+    s = gx__round_make_shards(ws, call, jobs, p->count);
     struct gx_shard *most = ws->shard;
     for (size_t i = 0; s == GX_OK && i < ws->shards; i++) {
         struct gx_shard *shard = &ws->shard[i];
@@ -449,7 +453,7 @@ static gx_status propose_round(struct gx_call *call, const gx_job *jobs, struct 
         if ((uint64_t)shard->predicted_ns > p->predicted_ns)
             p->predicted_ns = (uint64_t)shard->predicted_ns;
     }
-    if (s == GX_OK && !gx__shard_aim(most))
+    if (s == GX_OK && !gx__shard_make_jobs(most))
         s = GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         gx__batch_set(&p->batch, call, most->jobs, 0, most->share.jobs);
@@ -466,7 +470,7 @@ static gx_status propose_routed(struct gx_router *router, struct gx_call *call, 
                                 struct gx_engine *host, struct gx_proposal *p)
 {
     struct gx_rounds rounds;
-    const gx_job *jobs = &call->jobs[first];
+    const struct gx_task *jobs = &call->jobs[first];
     bool only;
     if (!first && host && is_cpu_only(router, host->slot, call, &only)) {
         p->engine = gx__engine_acquire(host);
@@ -501,7 +505,7 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
     gx_status s;
     struct gx_float_env caller;
     *p = (struct gx_proposal){.ws = gx__workspace_take(router)};
-    snprintf(call->message, sizeof call->message, "no memory to choose a device");
+    gx__explain(&call->error, "no memory to choose a device");
     if (!p->ws)
         return GX_ERR_OUT_OF_MEMORY;
     struct gx_engine *host = NULL;
@@ -509,7 +513,7 @@ gx_status gx__router_propose(struct gx_router *router, struct gx_call *call, siz
         s = gx__next_segment(router, call, first, &p->engine, &p->count, &p->reason);
         gx__batch_set(&p->batch, call, call->jobs + first, 0, p->count);
     } else {
-        host = enter_host(router, call->policy, &s, call->message, sizeof call->message);
+        host = enter_host(router, call->policy, &s, &call->error);
         gx__float_env_default(&caller);
         if (s == GX_OK)
             s = propose_routed(router, call, first, host, p);
@@ -536,41 +540,23 @@ void gx__router_unpropose(struct gx_proposal *p)
 
 /* ---- registered operations ---- */
 
-static void move_count(_Atomic uint64_t *from, _Atomic uint64_t *to)
-{
-    gx__count(to, atomic_exchange(from, 0));
-}
-
-static void move_histogram(struct gx_histogram *from, struct gx_histogram *to)
-{
-    for (int i = 0; i < GX_TALLY_BUCKETS; i++)
-        move_count(&from->bucket[i], &to->bucket[i]);
-    move_count(&from->sum_ns, &to->sum_ns);
-}
-
-static void move_tally(struct gx_tally *from, struct gx_tally *to)
-{
-    move_histogram(&from->took, &to->took);
-    move_histogram(&from->waited, &to->waited);
-    move_count(&from->elements, &to->elements);
-}
-
 void gx__router_forget(struct gx_router *router, gx_op op)
 {
     size_t count = atomic_load(&router->slots.count);
     for (size_t i = 0; i < count; i++) {
         struct gx_device_slot *slot = router->slots.slot[i];
         struct gx_model *model = atomic_load(&slot->model);
-        /* no operation has pair 0 */
-        move_tally(&slot->work.tally[gx__op_pair(op, 0)], &slot->work.tally[gx__op_pair(0, 0)]);
-        for (gx_residency r = GX_HOST_MEMORY; r < GX_RESIDENCY_END; r++)
-            for (gx_path path = 0; path < GX_PATH_END; path++) {
+        gx__tally_end(&slot->work.tallies, op);
+        for (gx_residency r = GX_HOST_MEMORY; r <= GX_DEVICE_MEMORY; r++)
+            for (gx_path path = GX_PATH_AUTO; path <= GX_PATH_DEVICE_LOCAL; path++) {
                 const struct gx_kind kind = {.op = op, .residency = r, .path = path};
                 struct gx_kind_stats *kind_stats = gx__kind_stats(slot, &kind);
-                atomic_store(&kind_stats->runs, 0);
-                atomic_store(&kind_stats->small, 0);
-                atomic_store(&kind_stats->contention.runs, 0);
-                gx__contention_forget(&kind_stats->contention);
+                if (kind_stats) {
+                    atomic_store(&kind_stats->runs, 0);
+                    atomic_store(&kind_stats->small, 0);
+                    atomic_store(&kind_stats->contention.runs, 0);
+                    gx__contention_forget(&kind_stats->contention);
+                }
                 if (model)
                     gx__model_forget(model, &kind);
             }
@@ -582,16 +568,15 @@ void gx__router_forget(struct gx_router *router, gx_op op)
 /* Drops what was derived from times that calibration has replaced. */
 static void forget_derived(struct gx_device_slot *slot)
 {
-    for (size_t pair = 0; pair < GX_STATS_PAIRS; pair++)
-        for (size_t k = 0; k < GX_RESIDENCY_END; k++)
-            for (size_t path = 0; path < GX_PATH_END; path++) {
-                struct gx_kind_stats *kind_stats = &slot->kind_stats[pair][k][path];
-                atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
-                gx__contention_forget(&kind_stats->contention);
-            }
+    struct gx_kind kind;
+    struct gx_kind_stats *kind_stats;
+    for (uint64_t at = 0; (kind_stats = gx__kind_next(&slot->kind_stats, &at, &kind)) != NULL;) {
+        atomic_store_explicit(&kind_stats->small, 0, memory_order_relaxed);
+        gx__contention_forget(&kind_stats->contention);
+    }
 }
 
-static bool is_result_right(void *user, struct gx_engine *engine, const gx_job *job)
+static bool is_result_right(void *user, struct gx_engine *engine, const struct gx_task *job)
 {
     struct gx_router *router = user;
     struct gx_sampler sampler = {.seed = gx__now_ns(), .instance = engine->instance};
@@ -602,24 +587,23 @@ static bool is_result_right(void *user, struct gx_engine *engine, const gx_job *
     return false;
 }
 
-static void explain_not_saved(const struct gx_router *router, char *message, size_t message_size)
+static void explain_not_saved(const struct gx_router *router, struct gx_error *error)
 {
     char folder[GX_CACHE_PATH_BYTES];
     if (gx__cache_folder(router->slots.instance, folder, sizeof folder))
-        snprintf(message, message_size, "the measurements cannot be saved in the folder '%s'",
-                 folder);
+        gx__explain(error, "the measurements cannot be saved in the folder '%s'", folder);
     else
-        snprintf(message, message_size,
-                 "the measurements cannot be saved: there is no cache folder; set cache-dir, "
-                 "XDG_CACHE_HOME or HOME");
+        gx__explain(error,
+                    "the measurements cannot be saved: there is no cache folder; set cache-dir, "
+                    "XDG_CACHE_HOME or HOME");
 }
 
 /* Enters a device and opens its model, which is required. */
 static gx_status enter_measured(struct gx_router *router, struct gx_device_slot *slot,
-                                struct gx_calibrated *device, char *message, size_t message_size)
+                                struct gx_calibrated *device, struct gx_error *error)
 {
     *device = (struct gx_calibrated){0};
-    gx_status s = gx__health_enter(&router->slots, slot, &device->engine, message, message_size);
+    gx_status s = gx__health_enter(&router->slots, slot, false, &device->engine, error);
     if (s != GX_OK)
         return s;
     device->model = gx__slot_model(&router->slots, device->engine);
@@ -627,36 +611,35 @@ static gx_status enter_measured(struct gx_router *router, struct gx_device_slot 
         return GX_OK;
     bool reference = device->engine->device.info.kind == GX_DEVICE_REFERENCE;
     if (reference)
-        snprintf(message, message_size,
-                 "device '%s' is never chosen, so there is nothing to calibrate: name another",
-                 slot->name);
+        gx__explain(error,
+                    "device '%s' is never chosen, so there is nothing to calibrate: name another",
+                    slot->name);
     else
-        snprintf(message, message_size, "no memory for the model of '%s'", slot->name);
+        gx__explain(error, "no memory for the model of '%s'", slot->name);
     gx__engine_release(device->engine);
     return reference ? GX_ERR_NO_DEVICE : GX_ERR_OUT_OF_MEMORY;
 }
 
-static gx_status calibrate(struct gx_router *router, const gx_calibration *settings, char *message,
-                           size_t message_size)
+static gx_status calibrate(struct gx_router *router, const gx_calibrate_params *settings,
+                           struct gx_error *error)
 {
     struct gx_calibrated devices[GX_CANDIDATES_MAX];
     size_t n = 0, count = router->candidates;
     gx_status s = GX_ERR_NO_DEVICE;
     for (size_t i = 0; i < count; i++) {
-        gx_status entered =
-            enter_measured(router, router->candidate[i], &devices[n], message, message_size);
+        gx_status entered = enter_measured(router, router->candidate[i], &devices[n], error);
         if (entered == GX_OK) {
             n++;
             continue;
         }
         s = entered == GX_ERR_OUT_OF_MEMORY ? entered : s;
         if (count > 1)
-            gx__log(router->slots.instance, GX_LOG_WARNING, "not measured: %s", message);
+            gx__log(router->slots.instance, GX_LOG_WARNING, "not measured: %s", error->text);
     }
     if (n)
         s = gx__calibrate(router->slots.instance, devices, n, settings, is_result_right, router);
     if (s == GX_ERR_FILE)
-        explain_not_saved(router, message, message_size);
+        explain_not_saved(router, error);
     for (size_t i = 0; i < n; i++) {
         struct gx_device_slot *slot = devices[i].engine->slot;
         forget_derived(slot);
@@ -668,14 +651,14 @@ static gx_status calibrate(struct gx_router *router, const gx_calibration *setti
     return s;
 }
 
-gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
-                               char *message, size_t message_size)
+gx_status gx__router_calibrate(struct gx_router *router, const gx_calibrate_params *settings,
+                               struct gx_error *error)
 {
     struct gx_float_env caller;
     gx__float_env_default(&caller);
-    gx_status s = gx__router_candidates(router, message, message_size);
+    gx_status s = gx__router_candidates(router, error);
     if (s == GX_OK)
-        s = calibrate(router, settings, message, message_size);
+        s = calibrate(router, settings, error);
     gx__float_env_restore(&caller);
     return s;
 }

@@ -6,19 +6,16 @@
 #ifndef GX_ROUTE_ROUTE_H
 #define GX_ROUTE_ROUTE_H
 
+#include "base/error.h"
+#include "compose/compose.h"
 #include "route/decide.h"
 #include "route/slots.h"
 
 struct gx_workspace;
 struct gx_helper;
 
-/* Another name of a GPU that is a candidate, for what the candidate has no kernel for, and while it
- * cannot be opened. */
-struct gx_standby {
-    char name[sizeof((gx_device_info *)0)->name];
-    uint32_t chip;
-    struct gx_device_slot *_Atomic slot; /* NULL: not needed yet */
-};
+/* Candidates and other names of their GPUs. */
+#define GX_NAMES_MAX ((size_t)2 * GX_CANDIDATES_MAX)
 
 struct gx_router {
     struct gx_device_slots slots;
@@ -26,15 +23,16 @@ struct gx_router {
     bool named;       /* the configuration names a single device */
     bool host_listed; /* "cpu" is a candidate */
     struct gx_device_slot *_Atomic host;
+    _Atomic uint64_t unsearched_ns; /* time of calls that "cpu" did rather than look for devices */
     struct gx_exploring exploring;
     struct gx_workspace *_Atomic warm; /* an idle workspace, taken without the lock */
 
     pthread_mutex_t lock; /* protects the following */
     atomic_bool listed;   /* the candidates are complete, and constant from then on */
     size_t candidates;
-    struct gx_device_slot *candidate[GX_CANDIDATES_MAX];
-    size_t standbys;
-    struct gx_standby standby[GX_CANDIDATES_MAX];
+    size_t names; /* with other names of their GPUs behind the candidates: for what a candidate has
+                     no kernel for, and while it cannot be opened */
+    struct gx_device_slot *candidate[GX_NAMES_MAX];
     size_t chips; /* numbers given out, from 1 */
     struct gx_chip chip[GX_CANDIDATES_MAX];
     struct gx_workspace *workspaces; /* the other idle ones */
@@ -64,26 +62,24 @@ void gx__fail_before(struct gx_router *router, struct gx_call *call, size_t firs
 
 /* Sets the engines of a ticket if there is no choice: a device is named, or each job has all its
  * buffers on one device. Other tickets are routed when they start. On failure call->failed and
- * call->message are set. */
+ * call->error.text are set. */
 gx_status gx__route_ticket(struct gx_router *router, struct gx_call *call, bool routed,
                            struct gx_ticket *ticket);
 
 /* Lists the candidates. The first call looks for devices, and may block. On failure there are none,
  * and message says why. Any thread. */
-gx_status gx__router_candidates(struct gx_router *router, char *message, size_t message_size);
+gx_status gx__router_candidates(struct gx_router *router, struct gx_error *error);
 
-/* Devices that can take the place of a candidate, one after the other: *at is 0 for the first;
- * NULL: there are no more. `why`: what is wrong with the candidate, for the log. Any thread. */
-struct gx_device_slot *gx__router_standby(struct gx_router *router,
-                                          const struct gx_device_slot *candidate, const char *why,
-                                          size_t *at);
+/* Logs that the device is about to be used in place of a candidate that is the same GPU, the first
+ * time. */
+void gx__router_log_other_name(const struct gx_router *router, const struct gx_device_slot *slot);
 
 /* The message if the policy requires a GPU and none is usable. */
-void gx__router_no_gpu(char *message, size_t message_size);
+void gx__router_no_gpu(struct gx_error *error);
 
 /* The engine for a buffer whose device is not named. On success the caller is a user of it. */
 gx_status gx__router_buffer_engine(struct gx_router *router, struct gx_engine **engine,
-                                   char *message, size_t message_size);
+                                   struct gx_error *error);
 
 /* How the router would run the jobs of a call from `first` on, for gx_estimate. */
 struct gx_proposal {
@@ -117,11 +113,11 @@ static inline uint64_t gx__run_batch(void *router, struct gx_engine *engine, str
 }
 
 /* Drops what is known about a registered operation that has no more users. Its jobs still count in
- * gx_stats. */
+ * gx_counter. */
 void gx__router_forget(struct gx_router *router, gx_op op);
 
 /* gx_calibrate, on all usable candidates. On failure message says why. */
-gx_status gx__router_calibrate(struct gx_router *router, const gx_calibration *settings,
-                               char *message, size_t message_size);
+gx_status gx__router_calibrate(struct gx_router *router, const gx_calibrate_params *settings,
+                               struct gx_error *error);
 
 #endif

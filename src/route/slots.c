@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/float_env.h"
 #include "base/log.h"
 
@@ -30,6 +31,13 @@ static void retire(struct gx_device_slots *slots, struct gx_engine *engine)
     slots->retired = engine;
 }
 
+static void free_slot(const struct gx_device_slots *slots, struct gx_device_slot *slot)
+{
+    gx__kind_map_free(&slot->work.tallies.of);
+    gx__kind_map_free(&slot->kind_stats);
+    gx__free(&slots->instance->config.allocator, slot);
+}
+
 void gx__slots_close(struct gx_device_slots *slots)
 {
     const gx_allocator *allocator = &slots->instance->config.allocator;
@@ -43,7 +51,7 @@ void gx__slots_close(struct gx_device_slots *slots)
     }
     for (size_t i = 0; i < slots->count; i++) {
         gx__model_close(slots->slot[i]->model);
-        gx__free(allocator, slots->slot[i]);
+        free_slot(slots, slots->slot[i]);
     }
     pthread_mutex_destroy(&slots->lock);
 }
@@ -94,20 +102,22 @@ struct gx_engine *gx__slot_enter(struct gx_device_slot *slot)
 
 /* Not visible to others before it is published. */
 static gx_status new_slot(struct gx_device_slots *slots, const char *name,
-                          struct gx_device_slot **slot, char *message, size_t message_size)
+                          struct gx_device_slot **slot, struct gx_error *error)
 {
-    if (slots->count == GX_DEVICE_SLOTS_MAX) {
-        snprintf(message, message_size, "%d devices are open, which is the maximum",
-                 GX_DEVICE_SLOTS_MAX);
-        return GX_ERR_NO_DEVICE;
-    }
-    *slot = gx__alloc(&slots->instance->config.allocator, sizeof **slot);
-    if (!*slot) {
-        snprintf(message, message_size, "no memory to open device '%.48s'", name);
-        return GX_ERR_OUT_OF_MEMORY;
-    }
+    if (slots->count == GX_DEVICE_SLOTS_MAX)
+        return gx__refuse(error, GX_ERR_NO_DEVICE, "%d devices are open, which is the maximum",
+                          GX_DEVICE_SLOTS_MAX);
+    if (strlen(name) >= sizeof(*slot)->name)
+        return gx__refuse(error, GX_ERR_NO_DEVICE, "'%.48s...' has more than %zu characters", name,
+                          sizeof(*slot)->name - 1);
+    const gx_allocator *allocator = &slots->instance->config.allocator;
+    *slot = gx__alloc(allocator, sizeof **slot);
+    if (!*slot)
+        return gx__refuse(error, GX_ERR_OUT_OF_MEMORY, "no memory to open device '%.48s'", name);
     snprintf((*slot)->name, sizeof(*slot)->name, "%s", name);
     (*slot)->host = !strcmp(name, GX_HOST_DEVICE);
+    gx__kind_map_init(&(*slot)->kind_stats, allocator, sizeof(struct gx_kind_stats));
+    gx__kind_map_init(&(*slot)->work.tallies.of, allocator, sizeof(struct gx_tally));
     return GX_OK;
 }
 
@@ -121,8 +131,8 @@ static void publish(struct gx_device_slots *slots, struct gx_device_slot *slot)
 /* The slot of the device, which may have other names as well, or else a new one. Wrapping devices
  * are not in the registry. */
 static gx_status find_or_make_slot(struct gx_device_slots *slots, const char *name,
-                                   struct gx_device_slot **slot, bool *is_new, char *message,
-                                   size_t message_size)
+                                   struct gx_device_slot **slot, bool *is_new,
+                                   struct gx_error *error)
 {
     gx_device_info info = {0};
     *is_new = false;
@@ -130,14 +140,14 @@ static gx_status find_or_make_slot(struct gx_device_slots *slots, const char *na
     if (*slot)
         return GX_OK;
     if (strncmp(name, GX_FAULT_PREFIX, strlen(GX_FAULT_PREFIX))) {
-        gx_status found = gx__device_find(slots->instance, name, &info, message, message_size);
+        gx_status found = gx__device_find(slots->instance, name, &info, error);
         if (found != GX_OK)
             return found;
         name = info.name;
         *slot = find_slot(slots, name);
     }
     *is_new = !*slot;
-    gx_status s = *slot ? GX_OK : new_slot(slots, name, slot, message, message_size);
+    gx_status s = *slot ? GX_OK : new_slot(slots, name, slot, error);
     if (*is_new && s == GX_OK)
         (*slot)->info = info;
     return s;
@@ -153,14 +163,12 @@ static void open_model(struct gx_device_slots *slots, struct gx_device_slot *slo
 }
 
 static gx_status open_engine(struct gx_device_slots *slots, struct gx_device_slot *slot,
-                             const char *name, char *message, size_t message_size)
+                             const char *name, struct gx_error *error)
 {
     struct gx_engine *engine = closed_engine(slots);
-    if (!engine) {
-        snprintf(message, message_size, "no memory to open device '%.48s'", name);
-        return GX_ERR_OUT_OF_MEMORY;
-    }
-    gx_status s = gx__engine_open(engine, slots->instance, name, message, message_size);
+    if (!engine)
+        return gx__refuse(error, GX_ERR_OUT_OF_MEMORY, "no memory to open device '%.48s'", name);
+    gx_status s = gx__engine_open(engine, slots->instance, name, error);
     if (s != GX_OK) {
         retire(slots, engine);
         return s;
@@ -177,11 +185,11 @@ static gx_status open_engine(struct gx_device_slots *slots, struct gx_device_slo
 
 /* Opens a device for the first time, or again after it was lost. */
 static gx_status open_slot(struct gx_device_slots *slots, const char *name,
-                           struct gx_engine **engine, char *message, size_t message_size)
+                           struct gx_engine **engine, struct gx_error *error)
 {
     struct gx_device_slot *slot;
     bool is_new;
-    gx_status s = find_or_make_slot(slots, name, &slot, &is_new, message, message_size);
+    gx_status s = find_or_make_slot(slots, name, &slot, &is_new, error);
     if (s != GX_OK)
         return s;
     *engine = gx__slot_enter(slot);
@@ -190,27 +198,29 @@ static gx_status open_slot(struct gx_device_slots *slots, const char *name,
     struct gx_engine *lost = atomic_exchange(&slot->engine, NULL);
     if (lost)
         retire(slots, lost);
-    s = open_engine(slots, slot, is_new ? name : slot->name, message, message_size);
+    s = open_engine(slots, slot, is_new ? name : slot->name, error);
     if (s == GX_OK)
         *engine = gx__engine_acquire(slot->engine);
     if (is_new && s == GX_OK)
         publish(slots, slot);
     else if (is_new)
-        gx__free(&slots->instance->config.allocator, slot);
+        free_slot(slots, slot);
     return s;
 }
 
 gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct gx_engine **engine,
-                        char *message, size_t message_size)
+                        struct gx_error *error)
 {
     *engine = gx__slot_enter(find_slot(slots, name));
     if (*engine)
         return GX_OK;
     struct gx_float_env caller;
     gx__float_env_default(&caller);
+    uint64_t start = gx__once_begin();
     pthread_mutex_lock(&slots->lock);
-    gx_status s = open_slot(slots, name, engine, message, message_size);
+    gx_status s = open_slot(slots, name, engine, error);
     pthread_mutex_unlock(&slots->lock);
+    gx__once_end(start, &slots->instance->counters.open_ns);
     gx__float_env_restore(&caller);
     return s;
 }
@@ -225,13 +235,13 @@ struct gx_model *gx__slot_model(struct gx_device_slots *slots, const struct gx_e
 }
 
 gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
-                       struct gx_device_slot **slot, char *message, size_t message_size)
+                       struct gx_device_slot **slot, struct gx_error *error)
 {
     bool is_new;
     struct gx_float_env caller;
     gx__float_env_default(&caller);
     pthread_mutex_lock(&slots->lock);
-    gx_status s = find_or_make_slot(slots, name, slot, &is_new, message, message_size);
+    gx_status s = find_or_make_slot(slots, name, slot, &is_new, error);
     if (s == GX_OK && is_new)
         publish(slots, *slot);
     pthread_mutex_unlock(&slots->lock);

@@ -6,6 +6,7 @@
 #ifndef GX_ROUTE_SLOTS_H
 #define GX_ROUTE_SLOTS_H
 
+#include "base/error.h"
 #include "exec/engine.h"
 #include "field/field.h"
 #include "op/op.h"
@@ -20,18 +21,10 @@ struct gx_condition {
     _Atomic gx_health state;
     atomic_bool testing;       /* a thread runs its self-test */
     atomic_bool unfit;         /* the last attempt to open or test it failed */
+    atomic_bool lacked_memory; /* it rests only because memory ran out */
     _Atomic uint64_t retry_at; /* end of the rest or quarantine, in ns */
     _Atomic uint64_t rest_ns;  /* length of the next one; 0: the shortest */
     _Atomic uint32_t good;     /* consecutive jobs done without a mismatch */
-};
-
-#define GX_RESIDENCY_END (GX_DEVICE_MEMORY + 1)
-#define GX_PATH_END      (GX_PATH_DEVICE_LOCAL + 1) /* paths that a caller can ask for */
-
-/* By gx__op_pair, then GX_NTT by shape and field, then GX_MSM. */
-enum {
-    GX_STATS_MSM = GX_OP_PAIRS + (int)(GX_SHAPES * GX_FIELD_END),
-    GX_STATS_PAIRS = GX_STATS_MSM + (int)(GX_MSM_FIELDS * GX_MSM_SHAPES)
 };
 
 /* The first runs of a kind compile kernels and allocate memory: their times are not learned. */
@@ -48,7 +41,8 @@ struct gx_contention {
     _Atomic uint32_t missed;                      /* splits that contention prevented, in a row */
 };
 
-/* What the router knows about jobs of one kind on a device, beyond the times in the model. */
+/* What the router knows about jobs of one kind on a device, beyond the times in the model. Zeros:
+ * nothing. */
 struct gx_kind_stats {
     _Atomic uint32_t runs;           /* timed runs */
     struct gx_contention contention; /* by the residency of the round, also on "cpu" */
@@ -70,25 +64,28 @@ struct gx_device_slot {
     struct gx_work work;
     _Atomic uint64_t waiting_ns; /* predicted time of the work in progress */
     _Atomic uint64_t failures, mismatches, readmissions;
-    _Atomic uint32_t active;      /* timed batches in progress */
-    _Atomic uint64_t sample_ps;   /* time to verify one element; 0: not known */
-    _Atomic uint64_t msm_ps;      /* the same for GX_MSM, computed again, ... */
-    _Atomic uint32_t msm_looks;   /* ... and jobs of which that was done */
-    _Atomic uint64_t unproven;    /* elements computed into buffers since the last probe */
-    _Atomic uint64_t unproven_ns; /* time they took */
-    _Atomic uint64_t probe_ns;    /* time the last probe took */
-    struct gx_kind_stats kind_stats[GX_STATS_PAIRS][GX_RESIDENCY_END][GX_PATH_END];
+    _Atomic uint32_t active;       /* timed batches in progress */
+    _Atomic uint64_t sample_ps;    /* time to verify one element; 0: not known */
+    _Atomic uint64_t again_ps;     /* the same for GX_SAMPLES_JOBS, ... */
+    _Atomic uint32_t again_jobs;   /* ... and jobs that were computed again */
+    _Atomic uint64_t unprobed;     /* elements computed into buffers since the last probe */
+    _Atomic uint64_t unprobed_ns;  /* time they took */
+    _Atomic uint64_t probe_ns;     /* time the last probe took */
+    struct gx_kind_map kind_stats; /* struct gx_kind_stats */
 };
 
-static inline struct gx_kind_stats *gx__kind_stats(struct gx_device_slot *slot,
+/* NULL: nothing is known. Any thread; takes no lock. */
+static inline struct gx_kind_stats *gx__kind_stats(const struct gx_device_slot *slot,
                                                    const struct gx_kind *kind)
 {
-    size_t pair =
-        kind->op == GX_NTT ? (size_t)GX_OP_PAIRS + kind->shape * GX_FIELD_END + kind->field
-        : kind->op == GX_MSM
-            ? (size_t)GX_STATS_MSM + gx__msm_place(kind->field) * GX_MSM_SHAPES + kind->shape
-            : gx__op_pair(kind->op, kind->field);
-    return &slot->kind_stats[pair][kind->residency][kind->path];
+    return gx__kind_find(&slot->kind_stats, kind);
+}
+
+/* The same, to note something; NULL: no memory for it. */
+static inline struct gx_kind_stats *gx__kind_stats_get(struct gx_device_slot *slot,
+                                                       const struct gx_kind *kind)
+{
+    return gx__kind_get(&slot->kind_stats, kind);
 }
 
 struct gx_device_slots {
@@ -106,7 +103,7 @@ void gx__slots_close(struct gx_device_slots *slots);
 /* The slot of the device that `name` means, made if there is none; does not open the device. On
  * failure message says what to do. Any thread; may block in a driver. */
 gx_status gx__slot_get(struct gx_device_slots *slots, const char *name,
-                       struct gx_device_slot **slot, char *message, size_t message_size);
+                       struct gx_device_slot **slot, struct gx_error *error);
 
 /* The open engine of a slot, with the caller as a user until gx__engine_release; NULL: not open, or
  * lost. Any thread; takes no lock. */
@@ -115,7 +112,7 @@ struct gx_engine *gx__slot_enter(struct gx_device_slot *slot);
 /* The same for the device that `name` means, opened if needed. On failure message says what to do.
  * Any thread; blocks while a device is opened. */
 gx_status gx__slot_open(struct gx_device_slots *slots, const char *name, struct gx_engine **engine,
-                        char *message, size_t message_size);
+                        struct gx_error *error);
 
 /* Frees the tables that devices have made for a domain, which ends. Any thread. */
 void gx__slots_drop_tables(struct gx_device_slots *slots, uint64_t domain);

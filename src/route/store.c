@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "device/device.h"
+#include "op/traits.h"
 
 static const char what[8] = {'g', 'x', 'm', 'o', 'd', 'e', 'l', '2'};
 
@@ -35,7 +36,7 @@ static void add_machine(struct identity *id, struct gx_instance *instance)
     gx_device_info cpu = {0}; /* the first one enumerated; needs no driver */
     size_t room = 1;
     char threads[24];
-    gx__cpu_ops.enumerate(instance, &cpu, &room);
+    gx__cpu_ops.enumerate(&gx__cpu_ops, instance, &cpu, &room);
     add_text(id, cpu.description);
     snprintf(threads, sizeof threads, "%lu", (unsigned long)cpu.threads);
     add_text(id, threads);
@@ -70,20 +71,13 @@ void gx__saved_begin(struct gx_saved_model *saved)
     memcpy(saved->what, what, sizeof what);
 }
 
-static bool good_shape(const struct gx_saved_point *p)
-{
-    if (p->op == GX_MSM)
-        return p->shape < GX_MSM_SHAPES;
-    if (p->op != GX_NTT)
-        return !p->shape;
-    return gx__shape_log2_n(p->shape) <= gx_field_get_info((gx_field)p->field)->two_adicity;
-}
-
 static bool good_point(const struct gx_saved_point *p)
 {
     if (!gx_op_exists((gx_op)p->op, (gx_field)p->field) || p->residency < 1 ||
-        p->residency > GX_KIND_RESIDENCIES || p->path >= GX_KIND_PATHS || p->index >= GX_POINTS ||
-        p->count < 1 || p->count > GX_SAMPLES || p->guesses >= p->count || !good_shape(p))
+        p->residency > GX_DEVICE_MEMORY || p->path > GX_PATH_DEVICE_LOCAL ||
+        p->index >= GX_TIME_POINTS || p->count < 1 || p->count > GX_SAMPLES ||
+        p->guesses >= p->count ||
+        !gx__size_class_exists((gx_op)p->op, (gx_field)p->field, p->size_class))
         return false;
     for (int i = 0; i < GX_SAMPLES; i++) {
         bool fits = p->ns[i] >= GX_SAMPLE_NS_MIN && p->ns[i] <= GX_SAMPLE_NS_MAX; /* not NaN */
@@ -97,8 +91,9 @@ const struct gx_saved_model *gx__saved_parse(const void *data, size_t size)
 {
     const struct gx_saved_model *saved = data;
     if (size < sizeof *saved || memcmp(saved->what, what, sizeof what) ||
-        saved->count > GX_KINDS * GX_POINTS || size != gx__saved_bytes(saved->count) ||
-        saved->zero || !(saved->next_ns >= 0 && saved->next_ns <= (double)GX_SAMPLE_NS_MAX))
+        (size - sizeof *saved) / sizeof *saved->point != saved->count ||
+        size != gx__saved_bytes(saved->count) || saved->zero ||
+        !(saved->next_ns >= 0 && saved->next_ns <= (double)GX_SAMPLE_NS_MAX))
         return NULL;
     for (uint32_t i = 0; i < saved->count; i++)
         if (!good_point(&saved->point[i]))

@@ -17,7 +17,7 @@
 #include "route/model.h"
 
 /* Points of a curve, at 64 << i elements: 64 to 16M. */
-#define GX_POINTS 19
+#define GX_TIME_POINTS 19
 /* Samples of a point. */
 #define GX_SAMPLES 5
 /* Range of a sample, in ns: up to eleven days. */
@@ -25,11 +25,11 @@
 #define GX_SAMPLE_NS_MAX 1e15f
 
 struct gx_saved_point {
-    uint8_t op, field, residency, path; /* the kind, with the shape below */
-    uint8_t index;                      /* below GX_POINTS */
+    uint8_t op, field, residency, path; /* the kind, with the size class below */
+    uint8_t index;                      /* below GX_TIME_POINTS */
     uint8_t count;                      /* 1 to GX_SAMPLES */
     uint8_t guesses;                    /* how many of the first samples are guesses; < count */
-    uint8_t shape;
+    uint8_t size_class;
     uint32_t date;        /* gx__date_s of the last sample */
     float ns[GX_SAMPLES]; /* oldest first; 0 from `count` on */
 };
@@ -40,21 +40,6 @@ struct gx_saved_model {
     uint32_t zero;
     double next_ns; /* gx__model_next_ns; 0: not known */
     struct gx_saved_point point[];
-};
-
-/* The number of kinds. gx_op, gx_field and gx_residency count from 1, gx_path from 0. */
-enum {
-    GX_KIND_OPS = GX_OP_END - 1,
-    GX_KIND_FIELDS = GX_FIELD_END - 1,
-    GX_KIND_RESIDENCIES = GX_DEVICE_MEMORY,
-    GX_KIND_PATHS = GX_PATH_DEVICE_LOCAL + 1, /* GX_PATH_DIRECT cannot be asked for */
-    /* pairs of operation and field; those of GX_NTT by shape come after the others, and those of
-     * GX_MSM after these */
-    GX_KIND_MSM = (GX_KIND_OPS + (int)GX_SHAPES) * GX_KIND_FIELDS,
-    GX_KIND_PAIRS = GX_KIND_MSM + (int)(GX_MSM_FIELDS * GX_MSM_SHAPES),
-    GX_KINDS = GX_KIND_PAIRS * GX_KIND_RESIDENCIES * GX_KIND_PATHS,
-    /* with those of registered operations, which are not saved */
-    GX_KINDS_ALL = GX_KINDS + (int)GX_OWN_OPS * GX_KIND_RESIDENCIES * GX_KIND_PATHS
 };
 
 /* The name of a model's file, and the key that the file must have. */

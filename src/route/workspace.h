@@ -7,7 +7,8 @@
 #ifndef GX_ROUTE_WORKSPACE_H
 #define GX_ROUTE_WORKSPACE_H
 
-#include "route/rounds.h"
+#include "base/error.h"
+#include "route/partition.h"
 #include "route/route.h"
 
 /* A candidate of the current round, at the same index as in gx_question.candidates. */
@@ -24,21 +25,20 @@ struct gx_shard {
     struct gx_workspace *ws;
     const struct gx_call *call;
     struct gx_candidate_engine *meant_for, *candidate; /* as planned; after failover, another */
-    const gx_job *round;
+    const struct gx_task *round;
     struct gx_share share;
-    gx_job *jobs;               /* share.jobs of them */
+    struct gx_task *jobs;       /* share.jobs of them */
     struct gx_outcome *reports; /* share.jobs of them */
     size_t next;                /* jobs before this one are complete: verified, or refused */
     char *spare;                /* temporary memory for in-place results; NULL: none */
-    /* Partial results of reductions, and of GX_MSM, that are split between shards: the first and
-     * the last job of a share can be. */
+    /* Partial results of jobs with one, of which the first and the last of a share can be a part.
+     */
     uint64_t part[2][2 * GX_COORD_LIMBS];
-    gx_msm_params part_params[2]; /* of GX_MSM, likewise */
-    bool together;                /* other shards run at the same time */
-    bool failed_over;             /* runs on another device than planned */
+    bool together;    /* other shards run at the same time */
+    bool failed_over; /* runs on another device than planned */
     double predicted_ns;
     gx_status status;
-    char message[160];
+    struct gx_error error;
     uint64_t sampled;
     bool done; /* protected by the router's lock */
 };
@@ -54,13 +54,13 @@ struct gx_workspace {
     struct gx_candidate_cost cost[GX_CANDIDATES_MAX];
     struct gx_question question;
     struct gx_decision decision;
-    char message[160]; /* the first failure that another device made up for */
+    struct gx_error error; /* the first failure that another device made up for */
     size_t shards;
     struct gx_shard shard[GX_CANDIDATES_MAX];
     size_t part_count, part_room;
     struct gx_part *parts;
     size_t job_room, report_room, round_room, spare_room, extent_room, copies_room;
-    gx_job *jobs, *round;
+    struct gx_task *jobs, *round;
     struct gx_outcome *reports;
     struct gx_extent *extents;
     char *spare;
@@ -93,8 +93,8 @@ void gx__helpers_end(struct gx_router *router);
 void gx__shard_run(struct gx_shard *shard);
 /* Sets `jobs` to what the device gets, with in-place results redirected to `spare`. False: they
  * need `spare`, and there is none. */
-bool gx__shard_aim(struct gx_shard *shard);
-/* Joins partial results of reductions to those of the shards before this one. */
+bool gx__shard_make_jobs(struct gx_shard *shard);
+/* Joins partial results to those of the shards before this one. */
 void gx__shard_join(const struct gx_shard *shard);
 /* Bytes of `spare` needed on a device other than "cpu". */
 size_t gx__shard_spare(struct gx_shard *shard);
@@ -102,12 +102,12 @@ size_t gx__shard_spare(struct gx_shard *shard);
 /* ---- learn.c ---- */
 
 /* The kind of a job. host: on "cpu", where residency and path make no difference. */
-struct gx_kind gx__kind_of(const struct gx_instance *instance, const gx_job *job, gx_path path,
-                           bool host);
+struct gx_kind gx__kind_of(const struct gx_instance *instance, const struct gx_task *job,
+                           gx_path path, bool host);
 /* Learns from jobs that took `ns` on a device. together: other shards ran at the same time. Needs
  * the default floating-point environment. */
-void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot, const gx_job *jobs,
-               size_t count, gx_path path, uint64_t ns, bool together);
+void gx__learn(struct gx_instance *instance, struct gx_device_slot *slot,
+               const struct gx_task *jobs, size_t count, gx_path path, uint64_t ns, bool together);
 /* Adds one measurement: the time of a shard in thousandths of the time it takes alone. False, and
  * not added, if contention cannot explain it. */
 bool gx__contention_learn(struct gx_contention *contention, double thousandths);
@@ -118,28 +118,31 @@ void gx__contention_forget(struct gx_contention *contention);
 /* The CPU-only limit: jobs like this one of up to so many elements run on "cpu" without a
  * decision. */
 uint32_t gx__cpu_only_limit(struct gx_router *router, struct gx_device_slot *host,
-                            const gx_job *job);
+                            const struct gx_task *job);
+/* The approximate time of these jobs on "cpu". */
+uint64_t gx__host_ns(const struct gx_instance *instance, const struct gx_device_slot *host,
+                     const struct gx_task *jobs, size_t count);
 extern const struct gx_predictor gx__predictor;
 
-/* ---- round.c ---- */
+/* ---- round_run.c ---- */
 
 /* Enters the engines of the candidates, predicts each one's time for these jobs, which are one
  * round, and decides. explore: an unmeasured candidate may be tried, and the decision counts. On
  * success gx__round_leave must follow; on failure the call's message says why. */
-gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
-                           size_t count, bool explore);
+gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call,
+                           const struct gx_task *jobs, size_t count, bool explore);
 void gx__round_leave(struct gx_workspace *ws);
 /* Makes a shard of each portion of the decision. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__round_carve(struct gx_workspace *ws, const struct gx_call *call, const gx_job *jobs,
-                          size_t count);
+gx_status gx__round_make_shards(struct gx_workspace *ws, const struct gx_call *call,
+                                const struct gx_task *jobs, size_t count);
 /* Runs jobs first .. first + count of the call, which are one round. *reported of them have their
- * reports and are counted. On failure call->failed and call->message are set. */
+ * reports and are counted. On failure call->failed and call->error.text are set. */
 gx_status gx__round_run(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count,
                         size_t *reported);
 /* Replaces buffers of "cpu" by the host memory they are, in a copy of the jobs; *out is `jobs` if
  * there are no such buffers. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__round_plain(struct gx_workspace *ws, const gx_job *jobs, size_t count,
-                          const gx_job **out);
+gx_status gx__round_plain(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
+                          const struct gx_task **out);
 
 /* ---- named.c ---- */
 
@@ -148,17 +151,17 @@ void gx__not_run(struct gx_router *router, struct gx_call *call, size_t first, g
 /* Copies the result of a batch that begins at job `first` to the call. */
 gx_status gx__take_result(struct gx_call *call, const struct gx_batch *batch, size_t first);
 /* Fills the candidates of a job that had only one, and of all jobs first .. first + count. */
-void gx__report_one(const struct gx_engine *engine, const gx_job *job, gx_path path,
+void gx__report_one(const struct gx_engine *engine, const struct gx_task *job, gx_path path,
                     struct gx_outcome *outcome);
 void gx__report_alone(const struct gx_engine *engine, struct gx_call *call, size_t first,
                       size_t count);
 
 /* In a buffer of a device other than "cpu". */
-bool gx__in_device_buffer(const gx_operand *operand);
+bool gx__in_device_buffer(const struct gx_place *operand);
 /* The engine of the first such buffer of the job; NULL: the job is not resident. */
-struct gx_engine *gx__resident_engine(const gx_job *job);
+struct gx_engine *gx__resident_engine(const struct gx_task *job);
 /* The same, buffers of "cpu" included. */
-struct gx_engine *gx__buffer_engine(const gx_job *job);
+struct gx_engine *gx__buffer_engine(const struct gx_task *job);
 /* The jobs from `first` on that run on the same engine, because it is named or has their buffers.
  * Clears their reports and sets the reason. On success the caller is a user of *engine; on failure
  * the call's message says why. */
@@ -174,28 +177,30 @@ gx_status gx__run_resident(struct gx_workspace *ws, struct gx_call *call, size_t
 
 /* Counts jobs whose results stay in buffers of the engine, and probes it when due. GX_ERR_DEVICE if
  * the probe fails; message says what that means for the results. */
-gx_status gx__prove(struct gx_router *router, struct gx_engine *engine, const gx_job *jobs,
-                    size_t count, uint64_t ns, char *message, size_t message_size);
+gx_status gx__probe_when_due(struct gx_router *router, struct gx_engine *engine,
+                             const struct gx_task *jobs, size_t count, uint64_t ns,
+                             struct gx_error *error);
 
 /* ---- route.c ---- */
 
 /* The rounds of a call. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__find_rounds(struct gx_workspace *ws, const gx_job *jobs, size_t count,
+gx_status gx__find_rounds(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
                           struct gx_rounds *rounds);
 
-/* ---- mixed.c ---- */
+/* ---- via_host.c ---- */
 
-/* The job has buffers on more than one device other than "cpu". */
-bool gx__is_mixed(const gx_job *job);
+/* The job has buffers on more than one device other than "cpu", or on one that has no kernel for
+ * it. */
+bool gx__must_go_via_host(const struct gx_task *job);
 /* Writes the jobs to workspace->round with host memory of the workspace in place of device buffers.
  * Copies no operands. GX_ERR_OUT_OF_MEMORY. */
-gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count);
+gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count);
 /* Whether a job with buffers on one device finishes sooner elsewhere, copies included: then it runs
- * like a mixed one. Few do: inversions of a few elements, which take a GPU many passes. */
-bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_t index);
+ * like that, too. Few do: inversions of a few elements, which take a GPU many passes. */
+bool gx__pays_via_host(struct gx_workspace *ws, const struct gx_call *call, size_t index);
 /* Runs one job of the call laid out in host memory. As gx__round_run. */
-gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
-                        size_t *reported);
+gx_status gx__run_via_host(struct gx_workspace *ws, struct gx_call *call, size_t index,
+                           size_t *reported);
 
 /* ---- report.c ---- */
 

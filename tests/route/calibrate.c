@@ -9,33 +9,34 @@
 #include "base/options.h"
 #include "exec/buffer.h"
 #include "exec/pipe.h"
+#include "op/traits.h"
 #include "route/calibrate.h"
 #include "support/harness.h"
 #include "support/heap.h"
+#include "support/task.h"
 
 #define DEVICES 2
 
 static struct gx_instance instance;
-static struct gx_registered hosts;
+static struct gx_registered_memory hosts;
 static struct gx_engine *engine;
 static struct gx_calibrated devices[DEVICES];
 
 static void open_instance(gx_allocator allocator)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     gx_config config = {.cache_dir = "none", .allocator = allocator};
     memset(&instance, 0, sizeof instance);
     memset(&hosts, 0, sizeof hosts);
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
-    gx__registered_init(&hosts);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
+    gx__registered_memory_init(&hosts);
     instance.registered = &hosts;
 }
 
 static gx_status open_device(size_t i, const char *name)
 {
-    char message[160] = "";
-    gx_status s = gx__engine_open(&engine[i], &instance, name, message, sizeof message);
+    struct gx_error error = {""};
+    gx_status s = gx__engine_open(&engine[i], &instance, name, &error);
     if (s != GX_OK)
         return s;
     devices[i].engine = &engine[i];
@@ -57,19 +58,19 @@ static void close_devices(void)
         gx__engine_close(&engine[i]);
         devices[i] = (struct gx_calibrated){0};
     }
-    gx__registered_close(&hosts);
+    gx__registered_memory_close(&hosts);
     gx__threads_end(&instance);
     memset(engine, 0, DEVICES * sizeof *engine);
 }
 
 static const gx_op two_ops[] = {GX_ADD, GX_MUL};
 static const gx_field one_field[] = {GX_BLS12_381_FQ};
-static const gx_calibration small = {.ops = two_ops,
-                                     .op_count = 2,
-                                     .fields = one_field,
-                                     .field_count = 1,
-                                     .max_elems = 4096,
-                                     .limit_ns = 600000000000u};
+static const gx_calibrate_params small = {.ops = two_ops,
+                                          .op_count = 2,
+                                          .fields = one_field,
+                                          .field_count = 1,
+                                          .max_elems = 4096,
+                                          .limit_ns = 600000000000u};
 
 /* Where times are compared. */
 static size_t most_measured(void)
@@ -82,7 +83,7 @@ static double takes(struct gx_engine *on, const gx_job *job)
 {
     uint64_t start = 0;
     for (int i = 0; i < 3; i++) {
-        struct gx_batch batch = {.jobs = job, .count = 1};
+        struct gx_batch batch = {.jobs = gxt_task(job), .count = 1};
         start = gx__engine_now(on);
         assert_int_equal(gx__engine_run(on, &batch), GX_OK);
     }
@@ -154,7 +155,7 @@ static void two_machines(void **state)
     char *raw = gxt_alloc(3 * bytes + 4096), *memory = raw + (-(uintptr_t)raw % 4096);
     memset(memory, 0, 3 * bytes);
     const char *why;
-    gx_calibration settings = small;
+    gx_calibrate_params settings = small;
     settings.max_elems = most_measured();
     open_devices("sim:desktop", "sim:laptop-integrated");
     assert_int_equal(gx__calibrate(&instance, devices, DEVICES, &settings, NULL, NULL), GX_OK);
@@ -192,7 +193,7 @@ static void jobs_in_one_call(void **state)
         jobs[i].a.host = jobs[i].b.host = jobs[i].out.host;
     uint64_t start = 0;
     for (int i = 0; i < 3; i++) {
-        struct gx_batch batch = {.jobs = jobs, .count = 16};
+        struct gx_batch batch = {.jobs = gxt_tasks(jobs, 16), .count = 16};
         start = gx__engine_now(&engine[0]);
         assert_int_equal(gx__engine_run(&engine[0], &batch), GX_OK);
     }
@@ -231,7 +232,7 @@ static void progress_and_cancel(void **state)
 {
     (void)state;
     struct progress p = {.end_at = 0};
-    gx_calibration settings = small;
+    gx_calibrate_params settings = small;
     settings.max_elems = 1024;
     settings.progress = note;
     settings.user = &p;
@@ -256,7 +257,7 @@ static void progress_and_cancel(void **state)
 static void no_time(void **state)
 {
     (void)state;
-    gx_calibration settings = small;
+    gx_calibrate_params settings = small;
     settings.limit_ns = 1;
     settings.max_elems = 0;
     open_devices("sim:desktop", "cpu");
@@ -295,9 +296,9 @@ static void transforms_too(void **state)
     static const gx_field fields[] = {GX_BLS12_381_FQ, GX_BN254_FR};
     struct gx_kind kind = {GX_NTT, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO, 0};
     struct gx_prediction one, many;
-    gx_model_row rows[16];
+    struct gx_model_row rows[16];
     size_t count = 0;
-    gx_calibration settings = small;
+    gx_calibrate_params settings = small;
     settings.ops = ntt;
     settings.op_count = 1;
     settings.fields = fields;
@@ -312,7 +313,7 @@ static void transforms_too(void **state)
     assert_true(rows[0].log2_n == 10 && rows[0].n == 1 << 10 && rows[1].n == 1 << 12);
     assert_true(rows[2].log2_n == 14 && rows[2].n == 1 << 14);
     for (uint32_t log2_n = 7; log2_n <= 17; log2_n++) {
-        kind.shape = gx__shape(log2_n, log2_n % 2);
+        kind.size_class = gx__ntt_class(log2_n, log2_n % 2);
         uint64_t n = (uint64_t)1 << log2_n;
         assert_true(gx__model_predict(devices[0].model, &kind, (double)n, &one));
         assert_true(gx__model_predict(devices[0].model, &kind, 8 * (double)n, &many));
@@ -327,7 +328,7 @@ static const gx_field words[] = {GX_U32, GX_F32};
 static void words_too(void **state)
 {
     (void)state;
-    gx_calibration settings = small;
+    gx_calibrate_params settings = small;
     settings.fields = words;
     settings.field_count = 2;
     settings.ops = NULL;
@@ -341,7 +342,7 @@ static void words_too(void **state)
 
 /* ---- devices that fail ---- */
 
-static bool right(void *user, struct gx_engine *on, const gx_job *job)
+static bool right(void *user, struct gx_engine *on, const struct gx_task *job)
 {
     int *asked = user;
     ++*asked;
@@ -380,7 +381,7 @@ static void no_memory(void **state)
 {
     (void)state;
     struct gxt_heap heap;
-    gx_calibration settings = small;
+    gx_calibrate_params settings = small;
     settings.max_elems = 256;
     uint64_t step = gxt_small() ? 11 : 1;
     for (uint64_t at = 1;; at += step) {

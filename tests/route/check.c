@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "exec/buffer.h"
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -39,8 +40,7 @@ static int prepare(void **state)
     return 0;
 }
 
-static gx_ctx *open_on(const char *device, const char *policy, uint64_t every,
-                       struct gxt_heap *heap)
+static gx_ctx *open_on(const char *device, gx_policy policy, uint64_t every, struct gxt_heap *heap)
 {
     gx_config config = {
         .device = device, .policy = policy, .sample_every = every, .stream_chunk_elems = 128};
@@ -49,10 +49,10 @@ static gx_ctx *open_on(const char *device, const char *policy, uint64_t every,
     return gxt_open(&config);
 }
 
-static gx_statistics stats_of(gx_ctx *ctx)
+static struct gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s = {.struct_size = sizeof s};
-    gx_stats(ctx, &s);
+    struct gx_statistics s = {0};
+    gx__stats(ctx, &s);
     return s;
 }
 
@@ -89,9 +89,9 @@ static const struct way ways[] = {
     {"routed ticket of buffers", GX_MODE_AUTO, 1, 1, 1, 1},
 };
 
-static const char *policy_of(const struct way *way)
+static gx_policy policy_of(const struct way *way)
 {
-    return way->routed ? "gpu" : NULL;
+    return way->routed ? GX_POLICY_GPU : GX_POLICY_AUTO;
 }
 
 /* Where they are done. */
@@ -141,7 +141,7 @@ static void make_jobs(const struct way *way, struct memory *m, gx_job *jobs)
 static gx_status run(gx_ctx *ctx, const struct way *way, const char *device, const gx_job *jobs,
                      gx_report *reports)
 {
-    gx_run_opts opts = {.mode = way->mode, .device = way->routed ? NULL : device};
+    gx_run_params opts = {.mode = way->mode, .device = way->routed ? NULL : device};
     gx_ticket *ticket;
     if (!way->ticket)
         return gx_run(ctx, jobs, JOBS, &opts, reports);
@@ -149,7 +149,7 @@ static gx_status run(gx_ctx *ctx, const struct way *way, const char *device, con
     if (s != GX_OK)
         return s;
     s = gx_wait(ticket, UINT64_MAX, reports);
-    gx_ticket_free(&ticket);
+    gx_ticket_destroy(&ticket);
     return s;
 }
 
@@ -263,7 +263,7 @@ static void a_lie_of_a_copy_is_caught(void **state)
     struct memory m = {0};
     gx_job jobs[JOBS];
     gx_report r = {.struct_size = sizeof r};
-    gx_ctx *ctx = open_on(device, NULL, 1, NULL);
+    gx_ctx *ctx = open_on(device, GX_POLICY_AUTO, 1, NULL);
     fill(&m);
     assert_true(way->buffers);
     assert_int_equal(make_buffers(ctx, device, &m), GX_OK);
@@ -300,7 +300,7 @@ static void all_is_compared(void **state)
                 assert_int_equal(reports[k].reason == GX_REASON_ASKED, !ways[i].routed);
                 assert_string_equal(reports[k].device, device);
             }
-            gx_statistics s = stats_of(ctx);
+            struct gx_statistics s = stats_of(ctx);
             assert_int_equal(s.sampled, JOBS * N);
             assert_int_equal(s.jobs_done, JOBS);
             assert_int_equal(s.jobs_failed, 0);
@@ -315,7 +315,7 @@ static void some_are_compared(void **state)
 {
     (void)state;
     enum { CALLS = 400 };
-    gx_ctx *ctx = open_on("fault:fail@999999:cpu", NULL, 50, NULL);
+    gx_ctx *ctx = open_on("fault:fail@999999:cpu", GX_POLICY_AUTO, 50, NULL);
     for (int i = 0; i < CALLS; i++) {
         gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
         assert_int_equal(go(ctx, &ways[0], "fault:fail@999999:cpu", reports), GX_OK);
@@ -332,7 +332,7 @@ static void not_unless_asked(void **state)
     unsigned char out[BYTES];
     gx_report r = {.struct_size = sizeof r};
     gx_job job = gxt_job(GX_MUL, field, N, a, b, NULL, out);
-    gx_ctx *ctx = open_on("fault:corrupt@1:cpu", NULL, 0, NULL);
+    gx_ctx *ctx = open_on("fault:corrupt@1:cpu", GX_POLICY_AUTO, 0, NULL);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
     assert_int_equal(r.sampled, 0);
     assert_memory_not_equal(out, want[0], BYTES);
@@ -352,7 +352,7 @@ static void refusals_are_as_ever(void **state)
             char device[48];
             gx_report r[3] = {{.struct_size = sizeof *r}};
             snprintf(device, sizeof device, "fault:fail@999999:%s", inner[d]);
-            gx_ctx *ctx = open_on(device, NULL, 1, NULL);
+            gx_ctx *ctx = open_on(device, GX_POLICY_AUTO, 1, NULL);
             memcpy(in, b, BYTES);
             gxt_put_modulus(field, in + (size_t)BAD * 32);
             memcpy(before, in, BYTES);
@@ -370,7 +370,7 @@ static void refusals_are_as_ever(void **state)
             assert_int_equal(r[2].status, GX_ERR_NOT_RUN);
             assert_int_equal(stats_of(ctx).mismatches, 0);
             assert_int_equal(stats_of(ctx).jobs_failed, 2);
-            jobs[1].flags = GX_JOB_TRUSTED; /* its result means nothing, which is no lie */
+            jobs[1].flags = GX_JOB_UNCHECKED; /* its result means nothing, which is no lie */
             assert_int_equal(gx_run(ctx, &jobs[1], 1, NULL, r), GX_OK);
             assert_int_equal(stats_of(ctx).mismatches, 0);
             gx_close(&ctx);
@@ -388,7 +388,7 @@ static void every_allocation(void **state)
             struct gxt_heap heap;
             gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
             gxt_heap_start(&heap);
-            gx_ctx *ctx = open_on(device, NULL, 1, &heap);
+            gx_ctx *ctx = open_on(device, GX_POLICY_AUTO, 1, &heap);
             gxt_heap_fail(&heap, k, 0);
             gx_status s = go(ctx, &ways[i], device, reports);
             failed = heap.failed;

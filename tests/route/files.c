@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/context.h"
 #include "support/harness.h"
 
 enum { N = 4096, PROCESSES = 2, ROUNDS = 4 };
@@ -44,7 +45,7 @@ static gx_ctx *open_in(const char *list, const char *cache_dir)
 
 static gx_status calibrate(gx_ctx *ctx)
 {
-    gx_calibration settings = {
+    gx_calibrate_params settings = {
         .ops = &op, .op_count = 1, .fields = &field, .field_count = 1, .max_elems = N};
     return gx_calibrate(ctx, &settings);
 }
@@ -72,7 +73,7 @@ static gx_reason reason_in(const char *list, const char *cache_dir)
 static size_t rows(gx_ctx *ctx)
 {
     size_t count = 0;
-    assert_int_equal(gx_model(ctx, NULL, &count), GX_OK);
+    assert_int_equal(gx__model(ctx, NULL, &count), GX_OK);
     return count;
 }
 

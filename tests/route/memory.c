@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "api/context.h"
 #include "support/harness.h"
 #include "support/heap.h"
 
@@ -54,7 +55,7 @@ static gx_status scenario(gx_ctx *ctx)
     return s;
 }
 
-static gx_ctx *open_counted(struct gxt_heap *heap, const char *devices, const char *policy)
+static gx_ctx *open_counted(struct gxt_heap *heap, const char *devices, gx_policy policy)
 {
     gxt_heap_start(heap);
     gx_config config = {.device = devices,
@@ -70,8 +71,8 @@ static void every_allocation(void **state)
     unsigned refused = 0;
     for (uint64_t k = 1, failed = 1; failed; k++) {
         struct gxt_heap heap;
-        gx_ctx *ctx =
-            open_counted(&heap, "cpu,fault:fail@999999999:cpu,fault:oom@40:cpu", "throughput");
+        gx_ctx *ctx = open_counted(&heap, "cpu,fault:fail@999999999:cpu,fault:oom@40:cpu",
+                                   GX_POLICY_THROUGHPUT);
         gxt_heap_fail(&heap, k, 0);
         gx_status s = GX_OK;
         for (int i = 0; i < 4 && s == GX_OK; i++)
@@ -93,19 +94,19 @@ static gx_status calibrate(gx_ctx *ctx)
 {
     static const gx_op ops[] = {GX_ADD, GX_MUL};
     static const gx_field fields[] = {GX_U32};
-    gx_calibration settings = {.ops = ops,
-                               .op_count = GXT_COUNT(ops),
-                               .fields = fields,
-                               .field_count = GXT_COUNT(fields),
-                               .max_elems = 256,
-                               .limit_ns = 1};
+    gx_calibrate_params settings = {.ops = ops,
+                                    .op_count = GXT_COUNT(ops),
+                                    .fields = fields,
+                                    .field_count = GXT_COUNT(fields),
+                                    .max_elems = 256,
+                                    .limit_ns = 1};
     return gx_calibrate(ctx, &settings);
 }
 
 static size_t known(gx_ctx *ctx)
 {
     size_t count = 0;
-    assert_int_equal(gx_model(ctx, NULL, &count), GX_OK);
+    assert_int_equal(gx__model(ctx, NULL, &count), GX_OK);
     return count;
 }
 
@@ -115,7 +116,7 @@ static void every_allocation_of_a_calibration(void **state)
     unsigned refused = 0;
     for (uint64_t k = 1, failed = 1; failed; k++) {
         struct gxt_heap heap;
-        gx_ctx *ctx = open_counted(&heap, "cpu,fault:fail@999999999:cpu", "auto");
+        gx_ctx *ctx = open_counted(&heap, "cpu,fault:fail@999999999:cpu", GX_POLICY_AUTO);
         gxt_heap_fail(&heap, k, 0);
         gx_status s = calibrate(ctx); /* GX_ERR_FILE: measured, but no memory to save it */
         assert_true(s == GX_OK || s == GX_ERR_OUT_OF_MEMORY || s == GX_ERR_FILE);
@@ -137,12 +138,12 @@ static void the_reference_is_not_calibrated(void **state)
 {
     (void)state;
     struct gxt_heap heap;
-    gx_ctx *ctx = open_counted(&heap, "ref", "auto");
+    gx_ctx *ctx = open_counted(&heap, "ref", GX_POLICY_AUTO);
     assert_int_equal(calibrate(ctx), GX_ERR_NO_DEVICE);
     assert_int_equal(known(ctx), 0);
     gx_close(&ctx);
     gxt_heap_end(&heap);
-    ctx = open_counted(&heap, "ref,cpu", "auto");
+    ctx = open_counted(&heap, "ref,cpu", GX_POLICY_AUTO);
     assert_int_equal(calibrate(ctx), GX_OK);
     assert_true(known(ctx) > 0);
     gx_close(&ctx);
@@ -160,7 +161,7 @@ static void steady_state_allocates_nothing(void **state)
     if (!device)
         skip();
     snprintf(list, sizeof list, "cpu,%s", device);
-    gx_ctx *ctx = open_counted(&heap, list, "gpu");
+    gx_ctx *ctx = open_counted(&heap, list, GX_POLICY_GPU);
     uint64_t calls = 0;
     for (int round = 0; round < 20 && gxt_heap_calls(&heap) != calls; round++) {
         calls = gxt_heap_calls(&heap);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "op/traits.h"
 #include "route/model.h"
 #include "route/store.h"
 #include "support/harness.h"
@@ -20,11 +21,10 @@ static const struct gx_kind mul = {GX_MUL, GX_BLS12_381_FQ, GX_HOST_MEMORY, GX_P
 
 static struct gx_model *open_model(void)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     memset(&instance, 0, sizeof instance);
     gx_config config = {.cache_dir = "none"};
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
     struct gx_model *model = gx__model_open(&instance, "sim:x", "a machine");
     assert_non_null(model);
     return model;
@@ -353,7 +353,7 @@ static void borrowing(void **state)
 static struct gx_kind transform(uint32_t log2_n, bool permutes)
 {
     return (struct gx_kind){GX_NTT, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_AUTO,
-                            gx__shape(log2_n, permutes)};
+                            gx__ntt_class(log2_n, permutes)};
 }
 
 /* Every shape has its own curve, and borrows from others before it borrows from an operation. */
@@ -390,9 +390,9 @@ static void shapes(void **state)
     near(predict(model, &first, 64), 50, 1e-6);
     learn(model, &none, 64, 1000);
     assert_false(known(model, &none, 64));
-    inv.shape = 1;
+    inv.size_class = 1;
     assert_false(known(model, &inv, 65536));
-    gx_model_row row[5] = {{0}};
+    struct gx_model_row row[5] = {{.n = 0}};
     size_t count = 0;
     gx__model_rows(model, row, GXT_COUNT(row), &count);
     assert_int_equal(count, 6);
@@ -434,7 +434,7 @@ static void rows(void **state)
 {
     (void)state;
     struct gx_model *model = open_model();
-    gx_model_row row[4] = {{.struct_size = sizeof *row}};
+    struct gx_model_row row[4] = {{.n = 0}};
     learn(model, &mul, 64, 100);
     learn(model, &mul, 64, 300);
     learn(model, &mul, 128, 200);
@@ -555,7 +555,7 @@ static void many_threads(void **state)
     for (size_t i = 0; i < GXT_COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, i < 2 ? learner : reader, model), 0);
     for (int i = 0; i < 100; i++) {
-        gx_model_row row[4] = {{.struct_size = sizeof *row}};
+        struct gx_model_row row[4] = {{.n = 0}};
         size_t count = 0;
         gx__model_rows(model, row, GXT_COUNT(row), &count);
         assert_true(gx__model_save(model));

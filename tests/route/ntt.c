@@ -39,17 +39,17 @@ static int tear_down(void **state)
     return 0;
 }
 
-static gx_ctx *open_calibrated(const char *devices, const char *policy, gx_domain **domain)
+static gx_ctx *open_calibrated(const char *devices, gx_policy policy, gx_domain **domain)
 {
     gx_config config = {.device = devices, .policy = policy, .threads = 1, .cache_dir = "none"};
     gx_ctx *ctx = gxt_open(&config);
-    gx_calibration settings = {.ops = ntt,
-                               .op_count = 1,
-                               .fields = &field,
-                               .field_count = 1,
-                               .max_elems = MOST,
-                               .limit_ns = 600000000000u};
-    gx_domain_desc desc = {.struct_size = sizeof desc, .field = field, .log2_size = 17};
+    gx_calibrate_params settings = {.ops = ntt,
+                                    .op_count = 1,
+                                    .fields = &field,
+                                    .field_count = 1,
+                                    .max_elems = MOST,
+                                    .limit_ns = 600000000000u};
+    gx_domain_params desc = {.struct_size = sizeof desc, .field = field, .log2_size = 17};
     assert_int_equal(gx_calibrate(ctx, &settings), GX_OK);
     assert_int_equal(gx_domain_create(ctx, &desc, domain), GX_OK);
     return ctx;
@@ -121,7 +121,7 @@ static void regret_is_small(void **state)
         double sum = 0, worst = 0;
         unsigned cells = 0, splits = 0;
         snprintf(list, sizeof list, "%s,%s", scenes[s].device[0], scenes[s].device[1]);
-        gx_ctx *ctx = open_calibrated(list, NULL, &domain);
+        gx_ctx *ctx = open_calibrated(list, GX_POLICY_AUTO, &domain);
         for (uint32_t log2_n = 8; log2_n <= 17; log2_n += gxt_small() ? 3 : 1)
             for (size_t b = 0; b < GXT_COUNT(batches) && batches[b] << log2_n <= MOST; b++) {
                 gx_ntt_params params = {.struct_size = sizeof params,
@@ -161,14 +161,14 @@ static void check_shares(const gx_report *r, const gx_job *job, size_t one)
     assert_int_equal(sum, job->n);
 }
 
-/* Of every kind but columns: a padded, in place what is said to be canonical. */
+/* Of every kind: a padded, in place what is said to be canonical. */
 static void batches_are_split(void **state)
 {
     (void)state;
     enum { LOG2 = 12, BATCH = 21 };
     gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, "throughput", &domain);
-    for (uint32_t flags = 0; flags < GX_NTT_COLUMNS; flags += 3)
+    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
+    for (uint32_t flags = 0; flags < 2 * GX_NTT_COLUMNS; flags += 3)
         for (uint32_t pad = 0; pad < 3; pad++) {
             gx_ntt_params params = {.struct_size = sizeof params,
                                     .domain = domain,
@@ -184,7 +184,7 @@ static void batches_are_split(void **state)
                 continue;
             memcpy(out, in, job.n * BYTES);
             job.a = job.out;
-            job.flags = GX_JOB_TRUSTED;
+            job.flags = GX_JOB_UNCHECKED;
             assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
             check_shares(&r, &job, 1 << LOG2);
             assert_memory_equal(out, want, job.n * BYTES);
@@ -193,23 +193,23 @@ static void batches_are_split(void **state)
     gx_close(&ctx);
 }
 
-/* Columns, a single transform, and in place what is checked: one device does it all. */
+/* A single transform, and in place what is checked: one device does it all. */
 static void others_are_whole(void **state)
 {
     (void)state;
     gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, "throughput", &domain);
-    for (int i = 0; i < 3; i++) {
+    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
+    for (int i = 0; i < 4; i++) {
         gx_ntt_params params = {.struct_size = sizeof params,
                                 .domain = domain,
-                                .log2_n = i == 1 ? 16 : 12,
-                                .flags = i == 0 ? GX_NTT_COLUMNS : 0};
-        gx_job job = transforms(&params, i == 1 ? 1 : 20), again = job;
+                                .log2_n = i < 2 ? 16 : 12,
+                                .flags = i % 2 ? GX_NTT_COLUMNS : 0};
+        gx_job job = transforms(&params, i < 2 ? 1 : 20), again = job;
         gx_report r = gxt_report();
         again.out = gx_host(want);
         assert_int_equal(gxt_run(ctx, &again, "cpu", NULL), GX_OK);
         memcpy(out, in, job.n * BYTES);
-        if (i == 2)
+        if (i >= 2)
             job.a = job.out;
         assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
         assert_int_equal(r.reason, GX_REASON_FASTEST);
@@ -225,7 +225,7 @@ static void a_bad_element_is_found_where_it_is(void **state)
     (void)state;
     enum { LOG2 = 12, BATCH = 20, PAD = 2, BAD = (BATCH - 1) << (LOG2 - PAD) };
     gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, "throughput", &domain);
+    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
     gx_ntt_params params = {
         .struct_size = sizeof params, .domain = domain, .log2_n = LOG2, .log2_pad = PAD};
     gx_job job = transforms(&params, BATCH);
@@ -241,13 +241,40 @@ static void a_bad_element_is_found_where_it_is(void **state)
     gx_close(&ctx);
 }
 
+/* In columns, an earlier one may be in a later share. */
+static void a_bad_element_of_columns(void **state)
+{
+    (void)state;
+    enum { LOG2 = 12, BATCH = 20, PAD = 2 };
+    static const size_t bad[] = {2 * BATCH - 1, 3 * BATCH, (BATCH << (LOG2 - PAD)) - 1};
+    gx_domain *domain;
+    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_THROUGHPUT, &domain);
+    gx_ntt_params params = {.struct_size = sizeof params,
+                            .domain = domain,
+                            .log2_n = LOG2,
+                            .log2_pad = PAD,
+                            .flags = GX_NTT_COLUMNS};
+    gx_job job = transforms(&params, BATCH);
+    for (size_t i = GXT_COUNT(bad); i-- > 0;) {
+        gx_report r = gxt_report();
+        gxt_put_modulus(field, in + bad[i] * BYTES);
+        assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NOT_CANONICAL);
+        assert_int_equal(r.bad_index, bad[i]);
+        assert_int_equal(r.bad_operand, 'a');
+    }
+    for (size_t i = 0; i < GXT_COUNT(bad); i++)
+        memcpy(in + bad[i] * BYTES, in, BYTES);
+    gx_domain_destroy(&domain);
+    gx_close(&ctx);
+}
+
 /* a in a buffer of one device, the result in one of the other. */
 static void buffers_of_several_devices(void **state)
 {
     (void)state;
     enum { LOG2 = 10, BATCH = 3 };
     gx_domain *domain;
-    gx_ctx *ctx = open_calibrated(TWO, NULL, &domain);
+    gx_ctx *ctx = open_calibrated(TWO, GX_POLICY_AUTO, &domain);
     gx_buf *a, *b;
     for (uint32_t pad = 0; pad < 3; pad++) {
         gx_ntt_params params = {
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(batches_are_split),
         cmocka_unit_test(others_are_whole),
         cmocka_unit_test(a_bad_element_is_found_where_it_is),
+        cmocka_unit_test(a_bad_element_of_columns),
         cmocka_unit_test(buffers_of_several_devices),
     };
     return cmocka_run_group_tests_name("route-ntt", tests, set_up, tear_down);

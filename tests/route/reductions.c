@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -40,7 +41,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static gx_ctx *open_list(const char *devices, const char *policy, uint64_t sample_every)
+static gx_ctx *open_list(const char *devices, gx_policy policy, uint64_t sample_every)
 {
     gxt_heap_start(&heap);
     gx_config config = {.device = devices,
@@ -63,12 +64,12 @@ static void close_list(gx_ctx *ctx)
 static void calibrate(gx_ctx *ctx, size_t most)
 {
     const gx_op ops[] = {GX_SUM, GX_DOT, GX_MUL};
-    gx_calibration settings = {.ops = ops,
-                               .op_count = GXT_COUNT(ops),
-                               .fields = &field,
-                               .field_count = 1,
-                               .max_elems = most,
-                               .limit_ns = 3000000000};
+    gx_calibrate_params settings = {.ops = ops,
+                                    .op_count = GXT_COUNT(ops),
+                                    .fields = &field,
+                                    .field_count = 1,
+                                    .max_elems = most,
+                                    .limit_ns = 3000000000};
     assert_int_equal(gx_calibrate(ctx, &settings), GX_OK);
 }
 
@@ -174,7 +175,7 @@ static void shares(void **state)
     };
     for (size_t l = 0; l < GXT_COUNT(lists); l++) {
         for (int calibrated = 0; calibrated < 2; calibrated++) {
-            gx_ctx *ctx = open_list(lists[l], "throughput", 0);
+            gx_ctx *ctx = open_list(lists[l], GX_POLICY_THROUGHPUT, 0);
             if (calibrated)
                 calibrate(ctx, N);
             struct seen seen = run_all(ctx, gxt_small() ? 2 : 5);
@@ -191,14 +192,14 @@ static void shares(void **state)
 static void a_share_each(void **state)
 {
     (void)state;
-    gx_ctx *ctx = open_list(ONE "," TWO, "throughput", 0);
+    gx_ctx *ctx = open_list(ONE "," TWO, GX_POLICY_THROUGHPUT, 0);
     struct seen dots = {0};
     calibrate(ctx, N);
     for (int i = 0; i < 8; i++)
         run_once(ctx, 1, 0, &dots);
     assert_true(dots.shares > 1);
-    gx_statistics stats = {0};
-    gx_stats(ctx, &stats);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     assert_true(stats.decisions_split > 0);
     assert_int_equal(stats.bytes_written % ELEMENT, 0);
     close_list(ctx);
@@ -214,13 +215,13 @@ static void real_devices(void **state)
         skip();
     snprintf(list, sizeof list, "cpu,%s%s", gxt_vulkan(),
              gxt_webgpu(names) ? ",webgpu:vulkan:0,webgpu:gl:0" : "");
-    gx_ctx *ctx = open_list(list, "throughput", 1);
+    gx_ctx *ctx = open_list(list, GX_POLICY_THROUGHPUT, 1);
     run_all(ctx, 1);
     calibrate(ctx, 2048);
     struct seen seen = run_all(ctx, 2);
     print_message("%s: up to %u devices at once\n", list, seen.shares);
     close_list(ctx);
-    ctx = open_list(gxt_vulkan(), "gpu", 1);
+    ctx = open_list(gxt_vulkan(), GX_POLICY_GPU, 1);
     run_all(ctx, 1);
     close_list(ctx);
 }
@@ -229,7 +230,7 @@ static void real_devices(void **state)
 static void buffers_of_several_devices(void **state)
 {
     (void)state;
-    gx_ctx *ctx = open_list("cpu," ONE "," TWO, "throughput", 0);
+    gx_ctx *ctx = open_list("cpu," ONE "," TWO, GX_POLICY_THROUGHPUT, 0);
     gx_buf *a = NULL, *b = NULL;
     unsigned char out[ELEMENT];
     calibrate(ctx, N);
@@ -263,7 +264,7 @@ static void the_first_bad_of_all_shares(void **state)
     (void)state;
     static unsigned char spoilt[2][BYTES];
     static const size_t ats[] = {0, 1, N / 2 - 1, N / 2, N / 2 + 1, N - 1, 1000, 3000};
-    gx_ctx *ctx = open_list(ONE "," TWO, "throughput", 0);
+    gx_ctx *ctx = open_list(ONE "," TWO, GX_POLICY_THROUGHPUT, 0);
     calibrate(ctx, N);
     for (size_t i = 0; i < GXT_COUNT(ats); i++) {
         for (size_t o = 0; o < 2; o++) {
@@ -291,18 +292,18 @@ static unsigned next(unsigned at)
     return at < all ? at + 1 : at + at / (gxt_small() ? 1 : 5);
 }
 
-static void sweep(const char *what, const char *devices, const char *policy)
+static void sweep(const char *what, const char *devices, gx_policy policy)
 {
     unsigned failed = 0, split = 0;
     int lies = !strcmp(what, "corrupt");
     for (unsigned at = 1; at < AT_MAX; at = next(at)) {
         char device[48], list[200];
-        gx_statistics stats = {0};
+        struct gx_statistics stats = {0};
         snprintf(device, sizeof device, "fault:%s@%u:%s", what, at, ONE);
         snprintf(list, sizeof list, devices, device);
         gx_ctx *ctx = open_list(list, policy, lies ? 1 : 0);
         struct seen seen = run_all(ctx, 3);
-        gx_stats(ctx, &stats);
+        gx__stats(ctx, &stats);
         assert_int_equal(stats.jobs_failed, 0);
         if (lies)
             assert_int_equal(stats.mismatches > 0, stats.fallbacks > 0);
@@ -312,8 +313,8 @@ static void sweep(const char *what, const char *devices, const char *policy)
         split += seen.shares > 1;
         close_list(ctx);
     }
-    print_message("%s, %s: %u ended with a fallback, %u with a split\n", what, policy, failed,
-                  split);
+    print_message("%s, %s: %u ended with a fallback, %u with a split\n", what,
+                  gx_policy_name(policy), failed, split);
     if (strcmp(what, "oom") != 0)
         assert_true(failed >= (gxt_small() ? 3 : 10));
     assert_true(split > 0); /* or it was not tested */
@@ -324,9 +325,9 @@ static void one_fails(void **state)
     (void)state;
     static const char *const whats[] = {"fail", "oom", "lose", "hang", "corrupt"};
     for (size_t i = 0; i < GXT_COUNT(whats); i++) {
-        sweep(whats[i], TWO ",%s", "throughput");
+        sweep(whats[i], TWO ",%s", GX_POLICY_THROUGHPUT);
         if (!gxt_small())
-            sweep(whats[i], "%s," TWO ",cpu," THREE, "gpu");
+            sweep(whats[i], "%s," TWO ",cpu," THREE, GX_POLICY_GPU);
     }
 }
 
@@ -339,12 +340,12 @@ static void lies_are_found(void **state)
     for (unsigned at = 1; at < 30; at++) {
         char list[120];
         snprintf(list, sizeof list, "fault:corrupt@%u:%s,%s", at, ONE, TWO);
-        gx_ctx *ctx = open_list(list, "gpu", 1);
+        gx_ctx *ctx = open_list(list, GX_POLICY_GPU, 1);
         struct seen seen = {0};
         for (unsigned i = 0; i < 4; i++)
             run_once(ctx, i % 2, 0, &seen);
-        gx_statistics stats = {0};
-        gx_stats(ctx, &stats);
+        struct gx_statistics stats = {0};
+        gx__stats(ctx, &stats);
         found += stats.mismatches > 0;
         assert_true(stats.sampled > 0);
         close_list(ctx);

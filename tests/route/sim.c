@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "api/counters.h"
 #include "support/harness.h"
 
 enum { MOST = 256 << 10, ELEMENT_MAX = 48, NAMES_MAX = GX_CANDIDATES_MAX, CUT = 1024 };
@@ -53,7 +54,7 @@ static void fill(gx_field field, size_t n)
 
 /* ---- contexts ---- */
 
-static gx_ctx *open_on(const char *devices, const char *policy)
+static gx_ctx *open_on(const char *devices, gx_policy policy)
 {
     gx_config config = {.device = devices, .policy = policy, .threads = 1, .cache_dir = "none"};
     return gxt_open(&config);
@@ -61,12 +62,12 @@ static gx_ctx *open_on(const char *devices, const char *policy)
 
 static void calibrate(gx_ctx *ctx, gx_field field, const gx_op *ops, size_t count, size_t most)
 {
-    gx_calibration settings = {
+    gx_calibrate_params settings = {
         .ops = ops, .op_count = count, .fields = &field, .field_count = 1, .max_elems = most};
     assert_int_equal(gx_calibrate(ctx, &settings), GX_OK);
 }
 
-static gx_ctx *open_calibrated(const char *devices, const char *policy, gx_field field, gx_op op,
+static gx_ctx *open_calibrated(const char *devices, gx_policy policy, gx_field field, gx_op op,
                                size_t most)
 {
     gx_ctx *ctx = open_on(devices, policy);
@@ -85,10 +86,10 @@ static size_t split_names(const char *list, char (*names)[48])
     return count;
 }
 
-static gx_statistics stats_of(gx_ctx *ctx)
+static struct gx_statistics stats_of(gx_ctx *ctx)
 {
-    gx_statistics s = {.struct_size = sizeof s};
-    gx_stats(ctx, &s);
+    struct gx_statistics s = {0};
+    gx__stats(ctx, &s);
     return s;
 }
 
@@ -229,7 +230,7 @@ enum { CELLS_MAX = GXT_COUNT(ops) * GXT_COUNT(sizes) };
 
 struct regrets {
     double regret[CELLS_MAX], off[CELLS_MAX * NAMES_MAX];
-    uint64_t took, least; /* as gx_stats is to have them */
+    uint64_t took, least; /* as the counters are to have them */
     size_t cells, predictions;
     char worst[96];
 };
@@ -301,7 +302,7 @@ static void regret_of(const struct scene *scene)
     static struct regrets all;
     size_t most = gxt_small() ? scene->most / 8 : scene->most;
     memset(&all, 0, sizeof all);
-    gx_ctx *ctx = open_on(scene->devices, NULL);
+    gx_ctx *ctx = open_on(scene->devices, GX_POLICY_AUTO);
     fill(scene->field, most);
     size_t bytes = (size_t)MOST * ELEMENT_MAX;
     for (int i = 0; scene->registered && i < 3; i++)
@@ -313,7 +314,7 @@ static void regret_of(const struct scene *scene)
             measure_cell(ctx, scene, &job, &all);
         }
     }
-    gx_statistics stats = stats_of(ctx);
+    struct gx_statistics stats = stats_of(ctx);
     gx_close(&ctx);
     double middle = median(all.regret, all.cells), worst = all.regret[all.cells - 1];
     double off = median(all.off, all.predictions);
@@ -347,7 +348,7 @@ static void nothing_for_the_slow_one(void **state)
 {
     (void)state;
     const size_t most = gxt_small() ? MOST / 8 : MOST;
-    gx_ctx *ctx = open_on("sim:cpu-16-cores,sim:gpu-slower-than-cpu", NULL);
+    gx_ctx *ctx = open_on("sim:cpu-16-cores,sim:gpu-slower-than-cpu", GX_POLICY_AUTO);
     fill(GX_BN254_FR, most);
     calibrate(ctx, GX_BN254_FR, ops, GXT_COUNT(ops), most / 4);
     for (size_t o = 0; o < GXT_COUNT(ops); o++) {
@@ -371,7 +372,8 @@ static void transfers_count(void **state)
     const size_t bytes = (size_t)N * 32;
     gx_buf *buf = NULL;
     fill(field, N);
-    gx_ctx *ctx = open_calibrated("sim:cpu-16-cores,sim:server-h200", NULL, field, GX_ADD, N);
+    gx_ctx *ctx =
+        open_calibrated("sim:cpu-16-cores,sim:server-h200", GX_POLICY_AUTO, field, GX_ADD, N);
     gx_job job = job_of(GX_ADD, field, N);
     gx_report host = routed(ctx, &job);
     assert_string_equal(host.device, "sim:cpu-16-cores");
@@ -429,7 +431,7 @@ static void small_inversions_move(void **state)
     gx_report r = gxt_report();
     gx_estimate_info e = {.struct_size = sizeof e};
     fill(field, N);
-    gx_ctx *ctx = open_on("sim:gpu-steady,sim:cpu-16-cores", NULL);
+    gx_ctx *ctx = open_on("sim:gpu-steady,sim:cpu-16-cores", GX_POLICY_AUTO);
     calibrate(ctx, field, ops, GXT_COUNT(ops), 4096);
     gx_buf *buf = filled_buffer(ctx, slow_home, bytes);
     gx_job job = {.op = GX_INV, .field = field, .n = N, .a = gx_dev(buf, 0)};
@@ -486,7 +488,7 @@ static void buffers_of_several_devices(void **state)
     gx_ticket *ticket;
     gx_estimate_info e = {.struct_size = sizeof e};
     fill(field, N);
-    gx_ctx *ctx = open_on("cpu,sim:gpu-steady,sim:server-h200", NULL);
+    gx_ctx *ctx = open_on("cpu,sim:gpu-steady,sim:server-h200", GX_POLICY_AUTO);
     gx_buf *one = filled_buffer(ctx, slow_home, bytes);
     gx_buf *two = filled_buffer(ctx, "sim:server-h200", bytes);
     gx_buf *host = filled_buffer(ctx, "cpu", bytes);
@@ -502,7 +504,7 @@ static void buffers_of_several_devices(void **state)
         if (i) {
             assert_int_equal(gx_submit(ctx, &job, 1, NULL, &ticket), GX_OK);
             assert_int_equal(gx_wait(ticket, UINT64_MAX, &r), GX_OK);
-            gx_ticket_free(&ticket);
+            gx_ticket_destroy(&ticket);
         } else {
             assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
         }
@@ -585,7 +587,7 @@ static void every_job_is_sampled(void **state)
     }; /* enough for it to be a matter of cost */
     const gx_field field = GX_BLS12_381_FQ;
     const size_t bytes = (size_t)EACH * gx_field_get_info(field)->element_bytes;
-    gx_ctx *ctx = open_on("cpu,sim:server-h200", "gpu");
+    gx_ctx *ctx = open_on("cpu,sim:server-h200", GX_POLICY_GPU);
     gx_job jobs[JOBS];
     gx_report reports[JOBS];
     gxt_reports(reports, JOBS);
@@ -611,8 +613,8 @@ static void estimates_agree(void **state)
     (void)state;
     const size_t most = gxt_small() ? MOST / 16 : MOST / 4;
     fill(GX_BN254_FR, most);
-    gx_ctx *ctx = open_calibrated("sim:cpu-2-cores,sim:laptop-integrated,sim:gpu-of-four", NULL,
-                                  GX_BN254_FR, GX_INV, most);
+    gx_ctx *ctx = open_calibrated("sim:cpu-2-cores,sim:laptop-integrated,sim:gpu-of-four",
+                                  GX_POLICY_AUTO, GX_BN254_FR, GX_INV, most);
     for (size_t s = 0; s < GXT_COUNT(sizes) && sizes[s] <= most; s++)
         same_decision(ctx, sizes[s]);
     gx_close(&ctx);
@@ -645,7 +647,7 @@ static void four_are_as_good_as_that(void **state)
     (void)state;
     const size_t n = gxt_small() ? MOST / 4 : MOST / 2;
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_calibrated(four, NULL, GX_BN254_FR, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(four, GX_POLICY_AUTO, GX_BN254_FR, GX_INV, n);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     routed(ctx, &job);
     gx_report r = routed(ctx, &job);
@@ -673,7 +675,7 @@ static void four_are_as_good_as_that(void **state)
 static void one_gpu_of_two_names(void **state)
 {
     (void)state;
-    static const char *const policies[] = {NULL, "throughput"};
+    static const gx_policy policies[] = {GX_POLICY_AUTO, GX_POLICY_THROUGHPUT};
     for (size_t i = 0; i < GXT_COUNT(policies); i++) {
         gx_ctx *ctx = open_calibrated("cpu,sim:gpu-of-two-names#1,sim:gpu-of-two-names#2",
                                       policies[i], GX_BN254_FR, GX_MUL, MOST);
@@ -703,7 +705,7 @@ static void independent_jobs_are_spread(void **state)
     char names[NAMES_MAX][48];
     split_names(four, names);
     fill(GX_BN254_FR, JOBS * n);
-    gx_ctx *ctx = open_calibrated(four, NULL, GX_BN254_FR, GX_INV, MOST / 4);
+    gx_ctx *ctx = open_calibrated(four, GX_POLICY_AUTO, GX_BN254_FR, GX_INV, MOST / 4);
     for (size_t i = 0; i < JOBS; i++)
         jobs[i] = gxt_job(GX_INV, GX_BN254_FR, n, in[0] + i * bytes, NULL, NULL, out + i * bytes);
     assert_int_equal(gx_run(ctx, jobs, JOBS, NULL, r), GX_OK); /* builds what is to be built */
@@ -735,7 +737,7 @@ static void unlike_ones_get_unlike_shares(void **state)
     char names[NAMES_MAX][48];
     size_t count = split_names(list, names);
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_calibrated(list, NULL, GX_BN254_FR, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(list, GX_POLICY_AUTO, GX_BN254_FR, GX_INV, n);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     routed(ctx, &job);
     gx_report r = routed(ctx, &job);
@@ -764,14 +766,14 @@ static void shares_in_place_and_bad_elements(void **state)
     const gx_field field = GX_BN254_FR;
     const size_t n = MOST / 8, bytes = n * 32;
     fill(field, n);
-    gx_ctx *ctx = open_calibrated(four, NULL, field, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(four, GX_POLICY_AUTO, field, GX_INV, n);
     for (unsigned trusted = 0; trusted < 2; trusted++) {
         gx_job job = job_of(GX_INV, field, n);
         routed(ctx, &job);
         expect_result(ctx, &job);
         memcpy(out, in[0], bytes);
         job.a = job.out;
-        job.flags = trusted ? GX_JOB_TRUSTED : 0;
+        job.flags = trusted ? GX_JOB_UNCHECKED : 0;
         gx_report r = gxt_report();
         assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
         check_report(&r, n);
@@ -812,7 +814,7 @@ static void a_wave_of_every_kind(void **state)
     gxt_reports(reports, KINDS_MAX);
     size_t count = 0, half = (size_t)MOST * ELEMENT_MAX / 2, step = EACH * ELEMENT_MAX;
     unsigned char *const arrays[] = {in[0], in[1], out};
-    gx_ctx *ctx = open_on("cpu,sim:desktop", "throughput");
+    gx_ctx *ctx = open_on("cpu,sim:desktop", GX_POLICY_THROUGHPUT);
     for (size_t i = 0; i < GXT_COUNT(arrays); i++)
         assert_int_equal(gx_host_register(ctx, arrays[i] + half, half), GX_OK);
     for (size_t f = 0; f < GXT_COUNT(gxt_fields); f++)
@@ -846,7 +848,7 @@ static void chains_keep_their_order(void **state)
     const gx_field field = GX_BN254_FR;
     const size_t n = MOST / 16, bytes = n * 32;
     fill(field, n);
-    gx_ctx *ctx = open_calibrated(four, NULL, field, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(four, GX_POLICY_AUTO, field, GX_INV, n);
     gx_job jobs[5];
     for (size_t i = 0; i < GXT_COUNT(jobs); i++)
         jobs[i] = gxt_job(i % 2 ? GX_INV : GX_MUL, field, n, i ? out : in[0], in[1], NULL, out);
@@ -855,7 +857,7 @@ static void chains_keep_their_order(void **state)
         jobs[i].out = gx_host(want);
     for (size_t i = 1; i < GXT_COUNT(jobs); i++)
         jobs[i].a = gx_host(want);
-    gx_run_opts opts = {.device = "cpu"};
+    gx_run_params opts = {.device = "cpu"};
     assert_int_equal(gx_run(ctx, jobs, GXT_COUNT(jobs), &opts, NULL), GX_OK);
     assert_memory_equal(out, want, bytes);
     gx_close(&ctx);
@@ -972,7 +974,7 @@ static void one_slow_split_is_no_end(void **state)
 
 static gx_report with_policy(gx_ctx *ctx, gx_policy policy, const gx_job *job)
 {
-    gx_run_opts opts = {.policy = policy};
+    gx_run_params opts = {.policy = policy};
     gx_report r = gxt_report();
     assert_int_equal(gx_run(ctx, job, 1, &opts, &r), GX_OK);
     check_report(&r, job->n);
@@ -985,7 +987,7 @@ static void policies(void **state)
     static const char list[] = "sim:gpu-of-three-slow,sim:gpu-of-three-fast";
     const size_t n = MOST / 8;
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_calibrated(list, NULL, GX_BN254_FR, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(list, GX_POLICY_AUTO, GX_BN254_FR, GX_INV, n);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     /* The slow one would gain 4 %: less than a split has to promise, but something. */
     gx_report r = with_policy(ctx, GX_POLICY_AUTO, &job);
@@ -1004,7 +1006,8 @@ static void policies(void **state)
     expect_result(ctx, &job);
     gx_close(&ctx);
 
-    ctx = open_calibrated("sim:gpu-of-four#1,sim:gpu-of-four#2", "latency", GX_BN254_FR, GX_INV, n);
+    ctx = open_calibrated("sim:gpu-of-four#1,sim:gpu-of-four#2", GX_POLICY_LATENCY, GX_BN254_FR,
+                          GX_INV, n);
     assert_int_equal(routed(ctx, &job).reason, GX_REASON_FASTEST); /* never in parts */
     assert_int_equal(with_policy(ctx, GX_POLICY_THROUGHPUT, &job).reason, GX_REASON_SPLIT);
     gx_close(&ctx);
@@ -1015,13 +1018,13 @@ static void policy_gpu_needs_one(void **state)
     (void)state;
     uint32_t x[3] = {1, 2, 3}, y[3] = {0};
     gx_job job = gxt_job(GX_MUL, GX_U32, 3, x, x, NULL, y);
-    gx_ctx *ctx = open_on(NULL, "gpu"); /* there is no GPU, see set_up */
+    gx_ctx *ctx = open_on(NULL, GX_POLICY_GPU); /* there is no GPU, see set_up */
     gx_report r = gxt_report();
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_ERR_NO_DEVICE);
     assert_int_equal(r.reason, GX_REASON_NONE);
     assert_true(r.message[0]);
     assert_int_equal(y[2], 0);
-    gx_run_opts opts = {.policy = GX_POLICY_CPU};
+    gx_run_params opts = {.policy = GX_POLICY_CPU};
     assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_OK);
     assert_string_equal(r.device, "cpu");
     assert_int_equal(r.reason, GX_REASON_ONLY);
@@ -1029,9 +1032,9 @@ static void policy_gpu_needs_one(void **state)
     assert_int_equal(gx_run(ctx, &job, 1, &opts, &r), GX_ERR_INVALID);
     gx_close(&ctx);
 
-    gx_config config = {.policy = "fastest"};
+    gx_config config = {.policy = GX_POLICY_THROUGHPUT + 1};
     assert_int_equal(gx_open(&config, &ctx), GX_ERR_INVALID);
-    ctx = open_on(NULL, NULL);
+    ctx = open_on(NULL, GX_POLICY_AUTO);
     assert_int_equal(gxt_run(ctx, &job, NULL, &r), GX_OK);
     assert_string_equal(r.device, "cpu");
     assert_true(r.reason == GX_REASON_ONLY || r.reason == GX_REASON_SMALL);
@@ -1045,7 +1048,7 @@ static void defaults_say_so(void **state)
     (void)state;
     const size_t large = GX_DEFAULT_GPU_ELEMS;
     fill(GX_U32, MOST);
-    gx_ctx *ctx = open_on("cpu,sim:server-h200", NULL);
+    gx_ctx *ctx = open_on("cpu,sim:server-h200", GX_POLICY_AUTO);
     gx_job job = job_of(GX_ADD, GX_U32, 100);
     assert_int_equal(routed(ctx, &job).reason, GX_REASON_SMALL);
     job.n = large;
@@ -1063,7 +1066,7 @@ static void defaults_say_so(void **state)
     assert_int_equal(stats_of(ctx).routed_ns, 0); /* small, and not predicted */
     assert_int_equal(stats_of(ctx).routed_best_ns, 0);
     size_t count = 0;
-    assert_int_equal(gx_model(ctx, NULL, &count), GX_OK);
+    assert_int_equal(gx__model(ctx, NULL, &count), GX_OK);
     gx_close(&ctx);
 }
 
@@ -1072,7 +1075,7 @@ static void default_goes_to(gx_op op, gx_curve curve, size_t n, const void *para
                             const char *device)
 {
     const gx_field field = GX_BN254_FR;
-    gx_ctx *ctx = open_on("cpu,sim:server-h200", NULL);
+    gx_ctx *ctx = open_on("cpu,sim:server-h200", GX_POLICY_AUTO);
     gx_job job = job_of(op, field, n);
     union {
         gx_ntt_params ntt;
@@ -1081,16 +1084,16 @@ static void default_goes_to(gx_op op, gx_curve curve, size_t n, const void *para
     gx_domain *domain = NULL;
     gx_points *points = NULL;
     if (op == GX_NTT) {
-        const gx_domain_desc desc = {.struct_size = sizeof desc, .field = field, .log2_size = 15};
+        const gx_domain_params desc = {.struct_size = sizeof desc, .field = field, .log2_size = 15};
         with.ntt = *(const gx_ntt_params *)params;
         assert_int_equal(gx_domain_create(ctx, &desc, &domain), GX_OK);
         with.ntt.domain = domain;
     } else if (op == GX_MSM) {
-        const gx_points_desc desc = {.struct_size = sizeof desc,
-                                     .curve = curve,
-                                     .form = GX_POINT_XY_MONT,
-                                     .points = params,
-                                     .count = n};
+        const gx_points_params desc = {.struct_size = sizeof desc,
+                                       .curve = curve,
+                                       .form = GX_POINT_XY_MONT,
+                                       .points = params,
+                                       .count = n};
         assert_int_equal(gx_points_create(ctx, &desc, &points, NULL), GX_OK);
         with.msm = (gx_msm_params){.struct_size = sizeof with.msm,
                                    .points = points,
@@ -1137,7 +1140,7 @@ static void exploring_is_bounded(void **state)
     enum { CALLS = 100 };
     const size_t n = MOST / 16;
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_on("sim:gpu-slower-than-cpu,sim:cpu-16-cores", NULL);
+    gx_ctx *ctx = open_on("sim:gpu-slower-than-cpu,sim:cpu-16-cores", GX_POLICY_AUTO);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     uint64_t sum = 0, defaults = 0, explored = 0, took = 0, least = 0;
     gx_report r = gxt_report();
@@ -1150,7 +1153,7 @@ static void exploring_is_bounded(void **state)
     }
     assert_string_equal(r.device, "sim:cpu-16-cores");
     assert_int_equal(r.reason, GX_REASON_FASTEST);
-    gx_statistics s = stats_of(ctx);
+    struct gx_statistics s = stats_of(ctx);
     assert_int_equal(s.decisions_default, defaults);
     assert_int_equal(s.decisions_explored, explored);
     assert_true(explored > 0);
@@ -1175,7 +1178,7 @@ static void latency_explores_nothing(void **state)
     (void)state;
     const size_t n = MOST / 16;
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_on("sim:gpu-slower-than-cpu,sim:cpu-16-cores", "latency");
+    gx_ctx *ctx = open_on("sim:gpu-slower-than-cpu,sim:cpu-16-cores", GX_POLICY_LATENCY);
     gx_job job = job_of(GX_INV, GX_BN254_FR, n);
     for (int i = 0; i < 20; i++)
         assert_int_not_equal(routed(ctx, &job).reason, GX_REASON_EXPLORED);
@@ -1194,7 +1197,7 @@ static void load_counts(void **state)
     const size_t n = MOST / 8, bytes = n * 32;
     gx_ticket *tickets[TICKETS];
     fill(GX_BN254_FR, n);
-    gx_ctx *ctx = open_calibrated(pair, "latency", GX_BN254_FR, GX_INV, n);
+    gx_ctx *ctx = open_calibrated(pair, GX_POLICY_LATENCY, GX_BN254_FR, GX_INV, n);
     unsigned char *outs = gxt_alloc(TICKETS * bytes);
     uint64_t before[2] = {device_stats(ctx, "sim:gpu-of-four#1").jobs,
                           device_stats(ctx, "sim:gpu-of-four#2").jobs};
@@ -1209,7 +1212,7 @@ static void load_counts(void **state)
         assert_int_equal(gx_wait(tickets[i], UINT64_MAX, &r), GX_OK);
         check_report(&r, n);
         assert_memory_equal(outs + i * bytes, out, bytes);
-        gx_ticket_free(&tickets[i]);
+        gx_ticket_destroy(&tickets[i]);
     }
     assert_true(device_stats(ctx, "sim:gpu-of-four#1").jobs > before[0]);
     assert_true(device_stats(ctx, "sim:gpu-of-four#2").jobs > before[1]);
@@ -1231,8 +1234,8 @@ static void calibration_can_be_ended(void **state)
 {
     (void)state;
     int steps = 0;
-    gx_ctx *ctx = open_on(slowing, NULL);
-    gx_calibration settings = {.max_elems = 4096, .progress = cancel, .user = &steps};
+    gx_ctx *ctx = open_on(slowing, GX_POLICY_AUTO);
+    gx_calibrate_params settings = {.max_elems = 4096, .progress = cancel, .user = &steps};
     assert_int_equal(gx_calibrate(ctx, &settings), GX_ERR_CANCELLED);
     assert_int_equal(steps, 5);
     gx_close(&ctx);
@@ -1242,22 +1245,21 @@ static void the_model_can_be_read(void **state)
 {
     (void)state;
     const gx_field field = GX_BN254_FR;
-    gx_ctx *ctx = open_calibrated(slowing, NULL, field, GX_INV, 16384);
+    gx_ctx *ctx = open_calibrated(slowing, GX_POLICY_AUTO, field, GX_INV, 16384);
     size_t count = 0, given;
-    assert_int_equal(gx_model(ctx, NULL, &count), GX_OK);
+    assert_int_equal(gx__model(ctx, NULL, &count), GX_OK);
     assert_true(count >= 2 * 5); /* of each at least 64, 256, 1K, 4K, 16K */
-    gx_model_row *rows = gxt_alloc(count * sizeof *rows);
+    struct gx_model_row *rows = gxt_alloc(count * sizeof *rows);
     given = count - 1; /* what has no room is counted and not written */
-    rows[0].struct_size = sizeof *rows;
     rows[count - 1].n = 0x5c5c;
-    assert_int_equal(gx_model(ctx, rows, &given), GX_OK);
+    assert_int_equal(gx__model(ctx, rows, &given), GX_OK);
     assert_int_equal(given, count);
     assert_int_equal(rows[count - 1].n, 0x5c5c);
-    assert_int_equal(gx_model(ctx, rows, &given), GX_OK);
+    assert_int_equal(gx__model(ctx, rows, &given), GX_OK);
     fill(field, 16384);
     unsigned seen = 0;
     for (size_t i = 0; i < count; i++) {
-        const gx_model_row *row = &rows[i];
+        const struct gx_model_row *row = &rows[i];
         assert_true(row->op == GX_INV && row->field == field);
         assert_true(row->n >= 64 && row->n <= 16384);
         assert_true(row->ns > 0 && row->slow_ns >= row->ns && row->samples > 0 && row->age_s < 60);

@@ -30,12 +30,11 @@ static const struct gx_kind ntt = {GX_NTT, GX_BN254_FR, GX_HOST_MEMORY, GX_PATH_
 
 static void configure(gx_config config)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     memset(&instance, 0, sizeof instance);
     if (!config.cache_dir)
         config.cache_dir = folder;
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
 }
 
 static struct gx_model *open_model(void)
@@ -118,8 +117,7 @@ static void round_trip(void **state)
     struct gx_model *model = open_model();
     assert_int_equal(count_rows(model), 0);
     learn_some(model);
-    gx_model_row rows[16] = {{.struct_size = sizeof *rows}},
-                 again[16] = {{.struct_size = sizeof *again}};
+    struct gx_model_row rows[16] = {{.n = 0}}, again[16] = {{.n = 0}};
     size_t count = 0, count_again = 0;
     gx__model_rows(model, rows, GXT_COUNT(rows), &count);
     assert_int_equal(count, 9);
@@ -262,9 +260,9 @@ static void hostile_data(void **state)
     for (uint32_t i = 0; i < saved->count; i++) { /* a shape only where there are any */
         memcpy(bytes, saved, size);
         bool transform = point[i].op == GX_NTT;
-        point[i].shape = 1;
+        point[i].size_class = 1;
         assert_int_equal(gx__saved_parse(bytes, size) != NULL, transform);
-        point[i].shape = 2 * 29; /* the field has 2^28 */
+        point[i].size_class = 2 * 29; /* the field has 2^28 */
         assert_null(gx__saved_parse(bytes, size));
     }
     memcpy(bytes, saved, size);
@@ -385,7 +383,7 @@ static void ageing(void **state)
     older->point[0].date -= 3 * DAY;
     model = open_model();
     gx__model_take(model, older, gx__date_s());
-    gx_model_row row = {.struct_size = sizeof row};
+    struct gx_model_row row = {0};
     size_t count = 0;
     gx__model_rows(model, &row, 1, &count);
     assert_true(row.age_s >= 3 * DAY && row.age_s < 3 * DAY + 60);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "support/drivers.h"
+#include "api/counters.h"
 #include "support/harness.h"
 #include "support/heap.h"
 #include "support/oracle.h"
@@ -72,7 +73,7 @@ static unsigned run_once(gx_ctx *ctx, gx_policy policy, int which)
 {
     static uint32_t out[N];
     static unsigned char fq_out[FQ_N * ELEMENT];
-    gx_run_opts opts = {.policy = policy};
+    gx_run_params opts = {.policy = policy};
     gx_report r = gxt_report();
     gx_job job = gxt_job(which ? GX_MUL : GX_ADD, GX_U32, N, a, b, NULL, out);
     if (which == 2)
@@ -105,12 +106,12 @@ static void same_bits(void **state)
     for (size_t l = 0; l < GXT_COUNT(lists) - (webgpu ? 0 : 1); l++) {
         unsigned shares = 0;
         gx_ctx *ctx = open_watched(lists[l], 0);
-        gx_calibration quick = {.ops = ops,
-                                .op_count = GXT_COUNT(ops),
-                                .fields = fields,
-                                .field_count = GXT_COUNT(fields),
-                                .max_elems = 4096,
-                                .limit_ns = 2000000000};
+        gx_calibrate_params quick = {.ops = ops,
+                                     .op_count = GXT_COUNT(ops),
+                                     .fields = fields,
+                                     .field_count = GXT_COUNT(fields),
+                                     .max_elems = 4096,
+                                     .limit_ns = 2000000000};
         for (int calibrated = 0; calibrated < 2; calibrated++) {
             if (calibrated)
                 assert_int_equal(gx_calibrate(ctx, &quick), GX_OK);
@@ -143,7 +144,7 @@ static void *work(void *arg)
         gx_job job =
             gxt_job(i % 2 ? GX_MUL : GX_ADD, GX_U32, N, in_place ? w->out : a, b, NULL, w->out);
         /* left alone, they may all go to "cpu", where nothing fails */
-        gx_run_opts opts = {.policy = i % 2 ? GX_POLICY_AUTO : GX_POLICY_GPU};
+        gx_run_params opts = {.policy = i % 2 ? GX_POLICY_AUTO : GX_POLICY_GPU};
         gx_ticket *ticket = NULL;
         gx_status s;
         if ((w->seed + i) % 2) {
@@ -152,7 +153,7 @@ static void *work(void *arg)
             s = gx_submit(w->ctx, &job, 1, &opts, &ticket);
             if (s == GX_OK)
                 s = gx_wait(ticket, UINT64_MAX, NULL);
-            gx_ticket_free(&ticket);
+            gx_ticket_destroy(&ticket);
         }
         if (s != GX_OK)
             print_error("%s\n", gx_status_name(s));
@@ -187,14 +188,14 @@ static void one_fails(void **state)
         unsigned fallbacks = 0;
         for (size_t i = 0; i < GXT_COUNT(ats); i += gxt_small() ? 2 : 1) {
             char list[80];
-            gx_statistics s = {.struct_size = sizeof s};
+            struct gx_statistics s = {0};
             snprintf(list, sizeof list, "fault:%s@%u:%s,vulkan:1,cpu", whats[w], ats[i],
                      webgpu && i == 2 ? "webgpu:vulkan:0" : "vulkan:0");
             gx_ctx *ctx = open_watched(list, 1);
             print_message("%s\n", list);
             run_threads(ctx, 1, 4);
             run_threads(ctx, THREADS, 2);
-            gx_stats(ctx, &s);
+            gx__stats(ctx, &s);
             fallbacks += s.fallbacks > 0;
             assert_int_equal(s.jobs_failed, 0);
             assert_int_equal(s.mismatches > 0, s.fallbacks > 0 && !strcmp(whats[w], "corrupt"));

@@ -3,7 +3,6 @@
  * Runs a round: enters the candidates, decides, makes the shards, runs them at the same time, and
  * fails over to another device if one fails.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,11 +11,7 @@
 #include "exec/buffer.h"
 #include "exec/pipe.h"
 #include "route/health.h"
-#include "route/store.h"
 #include "route/workspace.h"
-
-/* There is one part for each operation, field, residency and shape. */
-#define PARTS_MAX ((size_t)GX_KINDS_ALL / GX_KIND_PATHS)
 
 /* The cost of copying in-place results, in bytes per ns. Beyond FRESH_BYTES the memory for them is
  * not kept (workspace.c), and must be allocated too. */
@@ -41,24 +36,24 @@ void gx__round_leave(struct gx_workspace *ws)
 
 /* GX_ERR_UNSUPPORTED if the engine has no kernel for one of the jobs. Other failures will show when
  * it runs them. */
-static gx_status has_kernels(struct gx_engine *engine, const gx_job *jobs, size_t count,
-                             char *message, size_t message_size)
+static gx_status has_kernels(struct gx_engine *engine, const struct gx_task *jobs, size_t count,
+                             struct gx_error *error)
 {
     gx_status s = GX_OK;
     for (size_t i = 0; i < count && s != GX_ERR_UNSUPPORTED; i++)
-        s = gx__engine_ready(engine, &jobs[i], message, message_size);
+        s = gx__engine_ready(engine, &jobs[i], error);
     return s == GX_ERR_UNSUPPORTED ? s : GX_OK;
 }
 
 /* Adds "cpu", even if it is not in the list of candidates. */
-static gx_status enter_host(struct gx_workspace *ws, const gx_job *jobs, size_t count,
-                            char *message, size_t message_size)
+static gx_status enter_host(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
+                            struct gx_error *error)
 {
     struct gx_engine *engine;
-    gx_status s = gx__slot_open(&ws->router->slots, GX_HOST_DEVICE, &engine, message, message_size);
+    gx_status s = gx__slot_open(&ws->router->slots, GX_HOST_DEVICE, &engine, error);
     if (s != GX_OK)
         return s;
-    s = has_kernels(engine, jobs, count, message, message_size);
+    s = has_kernels(engine, jobs, count, error);
     if (s == GX_OK)
         add_candidate(ws, engine->slot, engine);
     else
@@ -73,77 +68,59 @@ static bool allowed(gx_policy policy, const struct gx_device_slot *slot)
 
 /* Adds the device if it may run the jobs and has kernels for them. *unsupported: it has not. */
 static void enter_one(struct gx_workspace *ws, struct gx_call *call, struct gx_device_slot *slot,
-                      const gx_job *jobs, size_t count, bool *unsupported)
+                      const struct gx_task *jobs, size_t count, bool *unsupported)
 {
     struct gx_engine *engine;
-    char *message = call->message;
-    const size_t size = sizeof call->message;
     *unsupported = false;
-    if (!allowed(call->policy, slot) || !gx__health_usable(slot) ||
-        gx__health_enter(&ws->router->slots, slot, &engine, message, size) != GX_OK)
+    bool insist = call->policy == GX_POLICY_GPU;
+    if (!allowed(call->policy, slot) || !gx__health_usable(slot, insist) ||
+        gx__health_enter(&ws->router->slots, slot, insist, &engine, &call->error) != GX_OK)
         return;
-    *unsupported = has_kernels(engine, jobs, count, message, size) != GX_OK;
+    *unsupported = has_kernels(engine, jobs, count, &call->error) != GX_OK;
     if (*unsupported)
         gx__engine_release(engine);
     else
         add_candidate(ws, slot, engine);
 }
 
-static bool has_chip(const struct gx_workspace *ws, uint32_t chip)
-{
-    for (size_t i = 0; i < ws->candidates; i++)
-        if (ws->candidate[i].slot->chip == chip)
-            return true;
-    return false;
-}
-
-/* Adds the first other device of the candidate's GPU that has kernels for the jobs, because the
- * candidate has none or cannot be opened. */
-static void enter_standby(struct gx_workspace *ws, struct gx_call *call,
-                          const struct gx_device_slot *candidate, const gx_job *jobs, size_t count)
-{
-    size_t at = 0;
-    bool unsupported;
-    while (!has_chip(ws, candidate->chip)) {
-        struct gx_device_slot *slot = gx__router_standby(ws->router, candidate, call->message, &at);
-        if (!slot)
-            return;
-        enter_one(ws, call, slot, jobs, count, &unsupported);
-    }
-}
-
-static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
-                           size_t count)
+static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call,
+                           const struct gx_task *jobs, size_t count)
 {
     gx_status unsupported = GX_OK;
     struct gx_router *router = ws->router;
-    char *message = call->message;
-    const size_t size = sizeof call->message;
     ws->candidates = ws->choices = 0;
     if (ws->only) {
         add_candidate(ws, ws->only->slot, gx__engine_acquire(ws->only));
         ws->choices = 1;
         return GX_OK;
     }
-    gx_status s = gx__router_candidates(router, message, size);
+    gx_status s = gx__router_candidates(router, &call->error);
     if (s != GX_OK)
         return s;
-    message[0] = 0;
-    for (size_t i = 0; i < router->candidates; i++) {
+    call->error.text[0] = 0;
+    uint32_t without = 0; /* bits of the GPUs that cannot take part under the names so far */
+    for (size_t i = 0; i < router->names; i++) {
         struct gx_device_slot *slot = router->candidate[i];
-        bool lacks;
+        size_t entered = ws->candidates;
+        bool lacks, other_name = i >= router->candidates;
+        if (other_name && !(without >> slot->chip & 1))
+            continue;
+        if (other_name)
+            gx__router_log_other_name(router, slot);
         enter_one(ws, call, slot, jobs, count, &lacks);
         unsupported = lacks ? GX_ERR_UNSUPPORTED : unsupported;
-        if (lacks || gx__health_unfit(slot))
-            enter_standby(ws, call, slot, jobs, count);
+        if (ws->candidates > entered)
+            without &= ~(1u << slot->chip);
+        else if (lacks || gx__health_unfit(slot))
+            without |= 1u << slot->chip;
     }
     if (!ws->candidates && call->policy == GX_POLICY_GPU) {
-        if (!message[0])
-            gx__router_no_gpu(message, size);
+        if (!call->error.text[0])
+            gx__router_no_gpu(&call->error);
         return unsupported != GX_OK ? unsupported : GX_ERR_NO_DEVICE;
     }
     if (!ws->candidates)
-        s = enter_host(ws, jobs, count, message, size);
+        s = enter_host(ws, jobs, count, &call->error);
     ws->choices = ws->candidates;
     return s;
 }
@@ -153,9 +130,7 @@ static gx_status enter_all(struct gx_workspace *ws, struct gx_call *call, const 
 static void add_part(struct gx_workspace *ws, const struct gx_kind *kind, uint64_t n)
 {
     struct gx_part *part = ws->parts, *end = part + ws->part_count;
-    while (part < end &&
-           (part->kind.op != kind->op || part->kind.field != kind->field ||
-            part->kind.residency != kind->residency || part->kind.shape != kind->shape))
+    while (part < end && !gx__kinds_match(&part->kind, kind))
         part++;
     if (part == end) {
         ws->part_count++;
@@ -164,8 +139,8 @@ static void add_part(struct gx_workspace *ws, const struct gx_kind *kind, uint64
     part->elements += (double)n;
 }
 
-static void add_parts(struct gx_workspace *ws, const gx_job *jobs, size_t count, gx_path path,
-                      uint64_t *replaced)
+static void add_parts(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
+                      gx_path path, uint64_t *replaced)
 {
     struct gx_question *q = &ws->question;
     ws->part_count = 0;
@@ -174,11 +149,11 @@ static void add_parts(struct gx_workspace *ws, const gx_job *jobs, size_t count,
         struct gx_kind kind = gx__kind_of(ws->router->slots.instance, &jobs[i], path, false);
         add_part(ws, &kind, jobs[i].n);
         q->elements += jobs[i].n;
-        q->work += gx__job_work(&jobs[i]);
+        q->work += gx__task_work(&jobs[i]);
         q->whole |= gx__job_is_whole(&jobs[i]);
-        uint64_t unit = gx__job_unit(&jobs[i]);
+        uint64_t unit = jobs[i].unit;
         q->unit = unit > q->unit ? unit : q->unit;
-        if (gx__job_in_place(&jobs[i]))
+        if (gx__task_in_place(&jobs[i]))
             *replaced += gx__operand_bytes(&jobs[i], GX_OUT);
     }
     q->parts = ws->parts;
@@ -195,11 +170,12 @@ static const struct gx_part *largest_part(const struct gx_workspace *ws)
 }
 
 /* By the kind of the round, not of the candidate: the residency on a GPU determines how much the
- * copies for it slow down "cpu". */
+ * copies for it slow down "cpu". NULL: nothing is known. */
 static struct gx_contention *contention_of(const struct gx_workspace *ws, size_t candidate)
 {
     const struct gx_part *most = largest_part(ws);
-    return &gx__kind_stats(ws->candidate[candidate].slot, &most->kind)->contention;
+    struct gx_kind_stats *stats = gx__kind_stats(ws->candidate[candidate].slot, &most->kind);
+    return stats ? &stats->contention : NULL;
 }
 
 /* Of all devices that are the same GPU. */
@@ -209,11 +185,9 @@ static uint64_t waiting_of(const struct gx_workspace *ws, const struct gx_device
     uint64_t ns = atomic_load(&slot->waiting_ns);
     if (ws->only || !slot->chip) /* the candidates may not be listed yet */
         return ns;
-    for (size_t i = 0; i < router->candidates + router->standbys; i++) {
-        const struct gx_device_slot *other =
-            i < router->candidates ? router->candidate[i]
-                                   : atomic_load(&router->standby[i - router->candidates].slot);
-        if (other && other != slot && other->chip == slot->chip)
+    for (size_t i = 0; i < router->names; i++) {
+        const struct gx_device_slot *other = router->candidate[i];
+        if (other != slot && other->chip == slot->chip)
             ns += atomic_load(&other->waiting_ns);
     }
     return ns;
@@ -233,15 +207,18 @@ static void add_cost(struct gx_workspace *ws, size_t i, uint64_t replaced)
         candidate->as[GX_REGISTERED_MEMORY] = GX_HOST_MEMORY;
     if (!e->slot->host)
         candidate->extra_ns = (double)replaced / (replaced > FRESH_BYTES ? FRESH_RATE : COPY_RATE);
-    candidate->contention =
-        atomic_load_explicit(&contention_of(ws, i)->factor, memory_order_relaxed) / 1000.0;
+    const struct gx_contention *contention = contention_of(ws, i);
+    if (contention)
+        candidate->contention =
+            atomic_load_explicit(&contention->factor, memory_order_relaxed) / 1000.0;
 }
 
 /* After many splits that contention prevented, it is measured again. */
 static void note_held_back(struct gx_workspace *ws)
 {
     for (size_t i = 0; i < ws->choices && ws->decision.held_back; i++)
-        gx__contention_missed(contention_of(ws, i));
+        if (contention_of(ws, i))
+            gx__contention_missed(contention_of(ws, i));
 }
 
 static void count_decision(const struct gx_workspace *ws)
@@ -257,18 +234,16 @@ static void count_decision(const struct gx_workspace *ws)
         gx__count(&c->decisions_explored, 1);
 }
 
-gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call, const gx_job *jobs,
-                           size_t count, bool explore)
+gx_status gx__round_decide(struct gx_workspace *ws, struct gx_call *call,
+                           const struct gx_task *jobs, size_t count, bool explore)
 {
     uint64_t replaced;
-    if (!gx__workspace_reserve(ws, &ws->parts, &ws->part_room, PARTS_MAX, sizeof *ws->parts)) {
-        snprintf(call->message, sizeof call->message, "no memory to choose a device");
-        return GX_ERR_OUT_OF_MEMORY;
-    }
+    if (!gx__workspace_reserve(ws, &ws->parts, &ws->part_room, count, sizeof *ws->parts))
+        return gx__refuse(&call->error, GX_ERR_OUT_OF_MEMORY, "no memory to choose a device");
     gx_status s = enter_all(ws, call, jobs, count);
     if (s != GX_OK)
         return s;
-    call->message[0] = 0;
+    call->error.text[0] = 0;
     ws->question = (struct gx_question){.predictor = &gx__predictor,
                                         .policy = call->policy,
                                         .jobs = count,
@@ -306,8 +281,8 @@ static void assign_spare(struct gx_workspace *ws)
     }
 }
 
-gx_status gx__round_carve(struct gx_workspace *ws, const struct gx_call *call, const gx_job *jobs,
-                          size_t count)
+gx_status gx__round_make_shards(struct gx_workspace *ws, const struct gx_call *call,
+                                const struct gx_task *jobs, size_t count)
 {
     const struct gx_decision *d = &ws->decision;
     double fractions[GX_CANDIDATES_MAX];
@@ -343,14 +318,13 @@ gx_status gx__round_carve(struct gx_workspace *ws, const struct gx_call *call, c
     return GX_OK;
 }
 
-gx_status gx__round_plain(struct gx_workspace *ws, const gx_job *jobs, size_t count,
-                          const gx_job **out)
+gx_status gx__round_plain(struct gx_workspace *ws, const struct gx_task *jobs, size_t count,
+                          const struct gx_task **out)
 {
     bool any = false;
     for (size_t i = 0; i < count && !any; i++)
         for (int k = 0; k < GX_OPERANDS; k++)
-            any |=
-                gx__operand(&jobs[i], k)->buf && gx__operand(&jobs[i], k)->buf->engine->slot->host;
+            any |= jobs[i].operand[k].buf && jobs[i].operand[k].buf->engine->slot->host;
     *out = jobs;
     if (!any)
         return GX_OK;
@@ -359,19 +333,16 @@ gx_status gx__round_plain(struct gx_workspace *ws, const gx_job *jobs, size_t co
     memcpy(ws->round, jobs, count * sizeof *jobs);
     *out = ws->round;
     for (size_t i = 0; i < count; i++) {
-        gx_operand *const operands[] = {&ws->round[i].out, &ws->round[i].a, &ws->round[i].b,
-                                        &ws->round[i].c};
         for (int k = 0; k < GX_OPERANDS; k++) {
-            struct gx_buf *buf = operands[k]->buf;
+            struct gx_place *place = &ws->round[i].operand[k];
+            struct gx_buf *buf = place->buf;
             void *memory;
             if (!buf || !buf->engine->slot->host)
                 continue;
             gx_status s = buf->engine->device.ops->map(&buf->engine->device, &buf->mem, &memory);
             if (s != GX_OK)
                 return s;
-            operands[k]->host = (char *)memory + operands[k]->offset;
-            operands[k]->buf = NULL;
-            operands[k]->offset = 0;
+            *place = gx__at_host((char *)memory + place->offset);
         }
     }
     return GX_OK;
@@ -423,7 +394,7 @@ static void run_shards(struct gx_workspace *ws)
 static bool may_be_written_later(const struct gx_shard *shard)
 {
     for (size_t i = shard->next; i < shard->share.jobs; i++) {
-        const gx_job *job = &shard->jobs[i];
+        const struct gx_task *job = &shard->jobs[i];
         size_t bytes = gx__operand_bytes(job, GX_OUT);
         if (bytes && job->out.host &&
             gx__host_registered(shard->ws->router->slots.instance->registered, job->out.host,
@@ -462,12 +433,12 @@ static struct gx_candidate_engine *next_best(struct gx_workspace *ws)
 static struct gx_candidate_engine *last_resort(struct gx_workspace *ws,
                                                const struct gx_shard *shard)
 {
-    char message[GX_MESSAGE_BYTES];
+    struct gx_error error;
     for (size_t i = 0; i < ws->candidates; i++)
         if (ws->candidate[i].slot->host)
             return NULL;
     if (ws->only || shard->call->policy == GX_POLICY_GPU ||
-        enter_host(ws, shard->jobs, shard->share.jobs, message, sizeof message) != GX_OK)
+        enter_host(ws, shard->jobs, shard->share.jobs, &error) != GX_OK)
         return NULL;
     return &ws->candidate[ws->candidates - 1];
 }
@@ -484,10 +455,12 @@ static void fail_over(struct gx_workspace *ws, struct gx_shard *shard)
         if (!other)
             return;
         gx__count(&ws->router->slots.instance->counters.fallbacks, 1);
-        if (!ws->message[0])
-            memcpy(ws->message, shard->message, sizeof ws->message);
+        if (!ws->error.text[0])
+            ws->error = shard->error;
         shard->failed_over = true;
         shard->candidate = other;
+        if (!shard->spare && ws->shards == 1) /* it was meant for "cpu", which needs none */
+            assign_spare(ws);
         gx__shard_run(shard);
     }
 }
@@ -523,22 +496,22 @@ static gx_status abandon(struct gx_workspace *ws, struct gx_call *call, gx_statu
     if (ws->decision.reason == GX_REASON_EXPLORED)
         gx__explored(&ws->router->exploring, 0, ws->decision.best_ns);
     gx__round_leave(ws);
-    snprintf(call->message, sizeof call->message, "%s", "no memory to split the jobs");
+    gx__explain(&call->error, "%s", "no memory to split the jobs");
     return status;
 }
 
 static gx_status prepare(struct gx_workspace *ws, struct gx_call *call, size_t first, size_t count)
 {
-    const gx_job *jobs;
+    const struct gx_task *jobs;
     gx_status s = gx__round_plain(ws, call->jobs + first, count, &jobs);
     if (s != GX_OK) {
-        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
+        gx__explain(&call->error, "%s", gx_status_message(s));
         return s;
     }
     s = gx__round_decide(ws, call, jobs, count, true);
     if (s != GX_OK)
         return s;
-    s = gx__round_carve(ws, call, jobs, count);
+    s = gx__round_make_shards(ws, call, jobs, count);
     return s == GX_OK ? GX_OK : abandon(ws, call, s);
 }
 
@@ -551,7 +524,7 @@ gx_status gx__round_run(struct gx_workspace *ws, struct gx_call *call, size_t fi
     if (s != GX_OK)
         return s;
     uint64_t decided = gx__now_ns(); /* regret does not include opening devices */
-    ws->message[0] = 0;
+    ws->error.text[0] = 0;
     count_waiting(ws, true);
     run_shards(ws);
     count_waiting(ws, false);

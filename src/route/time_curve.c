@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Predicting from a curve and learning into it (curve.h).
+ * Predicting from a curve and learning into it (time_curve.h).
  */
-#include "route/curve.h"
+#include "route/time_curve.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #define CHANGE_AGREE 1.25
 #define CHANGE_REACH 6
 
-double gx__point_size(int index)
+double gx__time_point_size(int index)
 {
     return (double)((uint64_t)FIRST_SIZE << index);
 }
@@ -45,13 +45,13 @@ static int index_below(double n)
 {
     uint64_t units = (uint64_t)(n / FIRST_SIZE);
     int index = units ? 63 - __builtin_clzll(units) : -1;
-    return index < GX_POINTS ? index : GX_POINTS - 1;
+    return index < GX_TIME_POINTS ? index : GX_TIME_POINTS - 1;
 }
 
-int gx__point_index(uint64_t n)
+int gx__time_point_index(uint64_t n)
 {
     int index = index_below((double)n);
-    return index >= 0 && gx__point_size(index) == (double)n ? index : -1;
+    return index >= 0 && gx__time_point_size(index) == (double)n ? index : -1;
 }
 
 /* The two known points around n, or else the two nearest; from == to if only one is known. */
@@ -77,12 +77,12 @@ static struct line line_for(uint32_t known, double n)
 
 static bool is_near(uint32_t known, struct line line, double n)
 {
-    double from = gx__point_size(line.from), to = gx__point_size(line.to);
+    double from = gx__time_point_size(line.from), to = gx__time_point_size(line.to);
     if (n < from)
         return n == 0 || (n < FIRST_SIZE ? FIRST_SIZE : n) * NEAR >= from;
     if (n <= to)
         return n <= from * NEAR || n * NEAR >= to;
-    return n <= to * NEAR || line.to == GX_POINTS - 1 ||
+    return n <= to * NEAR || line.to == GX_TIME_POINTS - 1 ||
            (n <= to * FAR && __builtin_popcount(known) >= RATE_POINTS);
 }
 
@@ -107,14 +107,14 @@ static double on_line(double x0, double y0, double x1, double y1, double n, doub
 
 /* The minimum slope beyond the last point: half of the average up to there. Without it, two points
  * that noise made level would predict that more elements cost nothing. */
-static double least_slope(const struct gx_curve *curve, uint32_t known, struct line line)
+static double least_slope(const struct gx_time_curve *curve, uint32_t known, struct line line)
 {
     int first = lowest(known);
     double rise = gx__get(&curve->point[line.to].ns) - gx__get(&curve->point[first].ns);
-    return rise > 0 ? rise / (gx__point_size(line.to) - gx__point_size(first)) / 2 : 0;
+    return rise > 0 ? rise / (gx__time_point_size(line.to) - gx__time_point_size(first)) / 2 : 0;
 }
 
-bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_prediction *p)
+bool gx__time_curve_predict(const struct gx_time_curve *curve, double n, struct gx_prediction *p)
 {
     uint32_t known = atomic_load_explicit(&curve->known, memory_order_acquire);
     if (!known)
@@ -122,8 +122,8 @@ bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_predict
     struct line line = line_for(known, n);
     if (!is_near(known, line, n))
         return false;
-    const struct gx_point *from = &curve->point[line.from], *to = &curve->point[line.to];
-    double x0 = gx__point_size(line.from), x1 = gx__point_size(line.to);
+    const struct gx_time_point *from = &curve->point[line.from], *to = &curve->point[line.to];
+    double x0 = gx__time_point_size(line.from), x1 = gx__time_point_size(line.to);
     double least = n > x1 ? least_slope(curve, known, line) : 0;
     p->ns = on_line(x0, gx__get(&from->ns), x1, gx__get(&to->ns), n, least);
     p->slow_ns = on_line(x0, gx__get(&from->slow_ns), x1, gx__get(&to->slow_ns), n, least);
@@ -136,7 +136,7 @@ bool gx__curve_predict(const struct gx_curve *curve, double n, struct gx_predict
 
 /* Sets the times of a point from its samples: the median, the lower one of two because delays are
  * the exception, and the second largest. */
-static void settle(struct gx_point *point)
+static void settle(struct gx_time_point *point)
 {
     float sorted[GX_SAMPLES] = {0};
     uint32_t n = point->count;
@@ -146,26 +146,26 @@ static void settle(struct gx_point *point)
             sorted[at] = sorted[at - 1];
         sorted[at] = point->sample[i];
     }
-    gx__set(&point->ns, (double)sorted[(n - 1) / 2]);
-    gx__set(&point->slow_ns, (double)sorted[n > 2 ? n - 2 : n - 1]);
+    atomic_store_explicit(&point->ns, sorted[(n - 1) / 2], memory_order_relaxed);
+    atomic_store_explicit(&point->slow_ns, sorted[n > 2 ? n - 2 : n - 1], memory_order_relaxed);
 }
 
-float gx__sample(double ns)
+float gx__time_sample(double ns)
 {
     return (float)clamp(ns, (double)GX_SAMPLE_NS_MIN, (double)GX_SAMPLE_NS_MAX);
 }
 
-static void scale(struct gx_point *point, double by, uint64_t turn)
+static void scale(struct gx_time_point *point, double by, uint32_t turn)
 {
     for (uint32_t i = 0; i < point->count; i++)
-        point->sample[i] = gx__sample((double)point->sample[i] * by);
+        point->sample[i] = gx__time_sample((double)point->sample[i] * by);
     point->turn[point->count - 1] = turn; /* the point has this change now */
     point->level *= by;
     settle(point);
 }
 
 /* Whether the last three samples of a full point agree. */
-static bool agree(const struct gx_point *point)
+static bool agree(const struct gx_time_point *point)
 {
     double low = (double)GX_SAMPLE_NS_MAX, high = 0;
     for (int i = GX_SAMPLES / 2; i < GX_SAMPLES; i++) {
@@ -186,15 +186,15 @@ static double attenuate(double by, int apart)
  * changed it. If it became faster, others become no faster than their own minimum, unless the point
  * fell below its own: otherwise temporary slowdowns here and there would add up to predictions that
  * are too low. */
-static void spread_change(struct gx_curve *curve, int index, double before, double least)
+static void spread_change(struct gx_time_curve *curve, int index, double before, double least)
 {
-    const struct gx_point *point = &curve->point[index];
-    uint64_t began = point->turn[GX_SAMPLES / 2];
+    const struct gx_time_point *point = &curve->point[index];
+    uint32_t began = point->turn[GX_SAMPLES / 2];
     double now = gx__get(&point->ns), over = now / least;
-    for (int i = 0; i < GX_POINTS; i++) {
-        struct gx_point *other = &curve->point[i];
+    for (int i = 0; i < GX_TIME_POINTS; i++) {
+        struct gx_time_point *other = &curve->point[i];
         int apart = i < index ? index - i : i - index;
-        if (!other->count || other->turn[other->count - 1] >= began)
+        if (!other->count || (int32_t)(other->turn[other->count - 1] - began) >= 0)
             continue;
         double by = attenuate(now / before, apart);
         if (now < before) {
@@ -208,24 +208,24 @@ static void spread_change(struct gx_curve *curve, int index, double before, doub
 }
 
 /* Updates a point from its samples and marks it as known. */
-static void publish(struct gx_curve *curve, int index, uint32_t date)
+static void publish(struct gx_time_curve *curve, int index, uint32_t date)
 {
-    struct gx_point *point = &curve->point[index];
+    struct gx_time_point *point = &curve->point[index];
     settle(point);
     atomic_store_explicit(&point->date, date, memory_order_relaxed);
     atomic_fetch_or_explicit(&curve->known, 1u << index, memory_order_release);
 }
 
-static void add_sample(struct gx_curve *curve, int index, double ns)
+static void add_sample(struct gx_time_curve *curve, int index, double ns)
 {
-    struct gx_point *point = &curve->point[index];
+    struct gx_time_point *point = &curve->point[index];
     if (point->count == GX_SAMPLES) {
         memmove(point->sample, point->sample + 1, sizeof point->sample - sizeof *point->sample);
         memmove(point->turn, point->turn + 1, sizeof point->turn - sizeof *point->turn);
         point->count--;
         point->guesses -= point->guesses > 0;
     }
-    point->sample[point->count] = gx__sample(ns);
+    point->sample[point->count] = gx__time_sample(ns);
     point->turn[point->count++] = curve->turns;
     publish(curve, index, gx__date_s());
     double before = point->level, now = gx__get(&point->ns), least = point->least;
@@ -240,7 +240,7 @@ static void add_sample(struct gx_curve *curve, int index, double ns)
 
 /* How many guesses an empty point begins with: 2 between known points, 1 beyond them, none if there
  * is only one, which says nothing about the launch cost. */
-static uint32_t guess_count(uint32_t known, int index)
+static uint8_t guess_count(uint32_t known, int index)
 {
     uint32_t before = known & ((1u << index) - 1);
     return !(known & (known - 1)) ? 0 : before && before != known ? 2 : 1;
@@ -248,47 +248,49 @@ static uint32_t guess_count(uint32_t known, int index)
 
 /* Learns a size whose point is empty. The point begins with guesses, so that a single outlier does
  * not become its time. */
-static void learn_new(struct gx_curve *curve, int index, double n, double ns)
+static void learn_new(struct gx_time_curve *curve, int index, double n, double ns)
 {
-    struct gx_point *point = &curve->point[index];
+    struct gx_time_point *point = &curve->point[index];
     struct gx_prediction here, there;
-    bool told = gx__curve_predict(curve, n, &here) &&
-                gx__curve_predict(curve, gx__point_size(index), &there);
+    bool told = gx__time_curve_predict(curve, n, &here) &&
+                gx__time_curve_predict(curve, gx__time_point_size(index), &there);
     if (!told && 2 * n < FIRST_SIZE) /* how much is launch cost is unknown */
         return;
     point->guesses = told ? guess_count(curve->known, index) : 0;
     for (point->count = 0; point->count < point->guesses; point->count++) {
-        point->sample[point->count] = gx__sample(there.ns);
+        point->sample[point->count] = gx__time_sample(there.ns);
         point->turn[point->count] = curve->turns;
     }
-    add_sample(curve, index, ns * (told ? there.ns / here.ns : gx__point_size(index) / n));
+    add_sample(curve, index, ns * (told ? there.ns / here.ns : gx__time_point_size(index) / n));
 }
 
 /* Scales a measurement of n elements to the size of a point by the shape of the curve. The factor
  * is limited to what launch costs (constant time) and caches (quadratic) can explain, so that a
  * wrong point does not mislead its neighbours. */
-static double scaled_to(const struct gx_curve *curve, int index, double n, double ns,
+static double scaled_to(const struct gx_time_curve *curve, int index, double n, double ns,
                         double predicted)
 {
-    double size = gx__point_size(index) / n, by = gx__get(&curve->point[index].ns) / predicted;
+    double size = gx__time_point_size(index) / n, by = gx__get(&curve->point[index].ns) / predicted;
     return ns * (size > 1 ? clamp(by, 1, size * size) : clamp(by, size * size, 1));
 }
 
-void gx__curve_learn(struct gx_curve *curve, double n, double ns)
+void gx__time_curve_learn(struct gx_time_curve *curve, double n, double ns)
 {
     int index = index_below(n), other;
     index = index < 0 ? 0 : index;
-    if (index + 1 < GX_POINTS && n * n > gx__point_size(index) * gx__point_size(index + 1))
+    if (index + 1 < GX_TIME_POINTS &&
+        n * n > gx__time_point_size(index) * gx__time_point_size(index + 1))
         index++;
     curve->turns++;
     struct gx_prediction p;
-    if (!gx__curve_knows(curve, index) || !gx__curve_predict(curve, n, &p)) {
+    if (!gx__time_curve_knows(curve, index) || !gx__time_curve_predict(curve, n, &p)) {
         learn_new(curve, index, n, ns);
         return;
     }
-    double off = n / gx__point_size(index), here = scaled_to(curve, index, n, ns, p.ns), there = 0;
+    double off = n / gx__time_point_size(index), here = scaled_to(curve, index, n, ns, p.ns),
+           there = 0;
     other = off > 1 ? index + 1 : index - 1;
-    bool both = gx__curve_knows(curve, other) && (off > OWN_SIZE || off < 1 / OWN_SIZE);
+    bool both = gx__time_curve_knows(curve, other) && (off > OWN_SIZE || off < 1 / OWN_SIZE);
     if (both)
         there = scaled_to(curve, other, n, ns, p.ns);
     add_sample(curve, index, here);
@@ -296,12 +298,12 @@ void gx__curve_learn(struct gx_curve *curve, double n, double ns)
         add_sample(curve, other, there);
 }
 
-void gx__curve_replace(struct gx_curve *curve, int index, const float *ns, uint32_t count,
-                       uint32_t guesses, uint32_t date)
+void gx__time_curve_replace(struct gx_time_curve *curve, int index, const float *ns, uint32_t count,
+                            uint32_t guesses, uint32_t date)
 {
-    struct gx_point *point = &curve->point[index];
-    point->count = count;
-    point->guesses = guesses;
+    struct gx_time_point *point = &curve->point[index];
+    point->count = (uint8_t)count;
+    point->guesses = (uint8_t)guesses;
     memcpy(point->sample, ns, count * sizeof *ns);
     for (uint32_t i = 0; i < count; i++)
         point->turn[i] = curve->turns;
@@ -310,11 +312,11 @@ void gx__curve_replace(struct gx_curve *curve, int index, const float *ns, uint3
     point->least = point->level;
 }
 
-void gx__curve_forget(struct gx_curve *curve, uint32_t since)
+void gx__time_curve_forget(struct gx_time_curve *curve, uint32_t since)
 {
     atomic_store(&curve->known, 0);
     curve->since = since;
-    for (int i = 0; i < GX_POINTS; i++) {
+    for (int i = 0; i < GX_TIME_POINTS; i++) {
         curve->point[i].count = 0;
         curve->point[i].least = 0;
     }

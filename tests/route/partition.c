@@ -7,8 +7,9 @@
 #include <math.h>
 
 #include "op/overlap.h"
-#include "route/rounds.h"
+#include "route/partition.h"
 #include "support/harness.h"
+#include "support/task.h"
 
 enum { MEMORY = 4096 };
 static char memory[3][MEMORY]; /* host memory, and what stands for two buffers */
@@ -24,7 +25,7 @@ static void mark(unsigned char (*touched)[MEMORY], const gx_job *job, const gx_o
                  unsigned char as)
 {
     size_t results = gxt_results(job->op, job->n);
-    size_t n = o == &job->out ? results : o->broadcast && results ? 1 : job->n;
+    size_t n = o == &job->out ? results : o->broadcast && job->n ? 1 : job->n;
     size_t bytes = n * gxt_element(job->field);
     int space = !o->buf ? 0 : (char *)o->buf == memory[1] ? 1 : 2;
     size_t at = space ? o->offset : (size_t)((char *)o->host - memory[0]);
@@ -119,16 +120,17 @@ static void waves_are_what_bytes_say(void **state)
         bool any = false, any_host = false;
         for (size_t i = 0; i < count; i++)
             jobs[i] = random_job(&seed, range);
+        const struct gx_task *tasks = gxt_tasks(jobs, count);
         for (size_t i = 0; i < count; i++)
             for (size_t k = 0; k < i; k++) {
                 bool conflict = naive_conflict(&jobs[k], &jobs[i]);
-                assert_int_equal(gx__jobs_conflict(&jobs[k], &jobs[i]), conflict);
+                assert_int_equal(gx__jobs_conflict(&tasks[k], &tasks[i]), conflict);
                 any |= conflict;
                 any_host |= conflict_within(&jobs[k], &jobs[i], 1);
             }
-        struct gx_rounds rounds = {jobs, count, gx__jobs_apart(jobs, count, true, room)};
+        struct gx_rounds rounds = {tasks, count, gx__jobs_apart(tasks, count, true, room)};
         assert_int_equal(rounds.one, !any);
-        assert_int_equal(gx__jobs_apart(jobs, count, false, room), !any_host);
+        assert_int_equal(gx__jobs_apart(tasks, count, false, room), !any_host);
         one_seen += rounds.one && count > 2;
         for (size_t first = 0, n; first < count; first += n, waves_seen++) {
             n = gx__rounds_next(&rounds, first);
@@ -158,11 +160,13 @@ static void large_calls_are_one_wave_or_short_ones(void **state)
         jobs[i].b = gx_host_broadcast(base);
         jobs[i].out = gx_host(base + k * 64 + 32);
     }
-    struct gx_rounds rounds = {jobs, JOBS, gx__jobs_apart(jobs, JOBS, true, room)};
+    const struct gx_task *tasks = gxt_tasks(jobs, JOBS);
+    struct gx_rounds rounds = {tasks, JOBS, gx__jobs_apart(tasks, JOBS, true, room)};
     assert_true(rounds.one);
     assert_int_equal(gx__rounds_next(&rounds, 0), JOBS);
     jobs[JOBS - 1].out = gx_host(base); /* which all others read */
-    rounds.one = gx__jobs_apart(jobs, JOBS, true, room);
+    rounds.jobs = gxt_tasks(jobs, JOBS);
+    rounds.one = gx__jobs_apart(rounds.jobs, JOBS, true, room);
     assert_false(rounds.one);
     assert_int_equal(gx__rounds_next(&rounds, 0), GX_ROUND_JOBS);
     assert_int_equal(gx__rounds_next(&rounds, JOBS - 10), 9);
@@ -191,12 +195,13 @@ static gx_job line_job(size_t n, bool in_place, uint32_t flags)
 static void check_shares(const gx_job *jobs, size_t njobs, const struct gx_share *shares,
                          size_t count)
 {
+    const struct gx_task *tasks = gxt_tasks(jobs, njobs);
     size_t job = 0;
     uint64_t element = 0;
     for (size_t k = 0; k < count; k++) {
         uint64_t sum = 0;
         for (size_t i = 0; i < shares[k].jobs; i++) {
-            struct gx_range r = gx__share_range(jobs, &shares[k], i);
+            struct gx_range r = gx__share_range(tasks, &shares[k], i);
             assert_int_equal(r.job, job);
             assert_int_equal(r.first, element);
             assert_true(r.n <= jobs[job].n - element);
@@ -211,7 +216,7 @@ static void check_shares(const gx_job *jobs, size_t njobs, const struct gx_share
             assert_int_equal(i + 1, shares[k].jobs);
             bool large = jobs[job].n >= 200000;
             assert_int_equal(element % (large ? GX_CUT_ELEMS : GX_CUT_MIN_ELEMS), 0);
-            assert_false(gx__job_is_whole(&jobs[job]));
+            assert_false(gx__job_is_whole(&tasks[job]));
         }
         assert_int_equal(sum, shares[k].elements);
     }
@@ -223,14 +228,14 @@ static void what_is_replaced_and_looked_at_is_whole(void **state)
 {
     (void)state;
     gx_job job = line_job(10, true, 0);
-    assert_true(gx__job_is_whole(&job));
-    job.flags = GX_JOB_TRUSTED;
-    assert_false(gx__job_is_whole(&job));
+    assert_true(gx__job_is_whole(gxt_task(&job)));
+    job.flags = GX_JOB_UNCHECKED;
+    assert_false(gx__job_is_whole(gxt_task(&job)));
     job = line_job(10, false, 0);
-    assert_false(gx__job_is_whole(&job));
+    assert_false(gx__job_is_whole(gxt_task(&job)));
     job = line_job(10, true, 0);
     job.field = GX_F32; /* of which no element is bad */
-    assert_false(gx__job_is_whole(&job));
+    assert_false(gx__job_is_whole(gxt_task(&job)));
 }
 
 static void shares_cover_everything_once(void **state)
@@ -248,7 +253,8 @@ static void shares_cover_everything_once(void **state)
             size_t n = gxt_next(&seed) % ((size_t)1 << gxt_next(&seed) % 20);
             jobs[i] = line_job(n, gxt_next(&seed) % 3 == 0, gxt_next(&seed) % 2);
             all += n;
-            uint64_t off = gx__job_is_whole(&jobs[i]) ? n / 2 : n / 200 + GX_CUT_MIN_ELEMS / 2;
+            uint64_t off =
+                gx__job_is_whole(gxt_task(&jobs[i])) ? n / 2 : n / 200 + GX_CUT_MIN_ELEMS / 2;
             slack = off > slack ? off : slack;
         }
         for (size_t k = 0; k < count; k++)
@@ -256,7 +262,7 @@ static void shares_cover_everything_once(void **state)
         for (size_t k = 0; k < count; k++)
             fractions[k] = sum > 0 ? fractions[k] / sum : 1.0 / (double)count;
         memset(shares, 0x5c, sizeof shares);
-        gx__round_cut(jobs, njobs, fractions, count, shares);
+        gx__round_cut(gxt_tasks(jobs, njobs), njobs, fractions, count, shares);
         check_shares(jobs, njobs, shares, count);
         /* each cut is as near as it may be */
         double wanted = 0;
@@ -290,17 +296,17 @@ static void transforms_are_whole(void **state)
                                        .flags = GX_NTT_COLUMNS};
         gx_job one = transforms(&rows, 1, false), table = transforms(&columns, 10, false);
         gx_job replaced = transforms(&rows, 10, true);
-        assert_true(gx__job_is_whole(&one));
-        assert_true(gx__job_is_whole(&table));
-        assert_true(gx__job_is_whole(&replaced));
-        replaced.flags = GX_JOB_TRUSTED;
-        assert_false(gx__job_is_whole(&replaced));
+        assert_true(gx__job_is_whole(gxt_task(&one)));
+        assert_false(gx__job_is_whole(gxt_task(&table)));
+        assert_true(gx__job_is_whole(gxt_task(&replaced)));
+        replaced.flags = GX_JOB_UNCHECKED;
+        assert_false(gx__job_is_whole(gxt_task(&replaced)));
         for (int round = 0; round < 100; round++) {
             size_t count = 1 + gxt_next(&seed) % 1000;
             double first = (double)(gxt_next(&seed) % 101) / 100, second = (1 - first) / 3;
             const double fractions[] = {first, second, 1 - first - second};
-            gx_job job = transforms(&rows, count, false);
-            gx__round_cut(&job, 1, fractions, 3, shares);
+            gx_job job = transforms(round % 2 ? &columns : &rows, count, false);
+            gx__round_cut(gxt_task(&job), 1, fractions, 3, shares);
             uint64_t sum = 0, step = (uint64_t)1 << log2_n;
             for (int k = 0; k < 3; k++) {
                 assert_int_equal(shares[k].elements % step, 0);
@@ -323,7 +329,7 @@ static void larger_transforms_are_more_work(void **state)
     jobs[0].op = GX_MUL; /* one product and a move: 2 of 11 */
     struct gx_share shares[2];
     const double parts[] = {2.0 / 11, 9.0 / 11};
-    gx__round_cut(jobs, 2, parts, 2, shares);
+    gx__round_cut(gxt_tasks(jobs, 2), 2, parts, 2, shares);
     assert_int_equal(shares[0].elements, 1 << 20);
 }
 
@@ -333,11 +339,11 @@ static void work_counts_and_not_elements(void **state)
     gx_job jobs[] = {line_job(100000, false, 0), line_job(100000, false, 0)};
     struct gx_share shares[2];
     const double halves[] = {0.5, 0.5};
-    gx__round_cut(jobs, 2, halves, 2, shares);
+    gx__round_cut(gxt_tasks(jobs, 2), 2, halves, 2, shares);
     assert_int_equal(shares[0].elements, 100000);
     jobs[0].op = GX_INV; /* which takes five times as long, they say */
     jobs[0].b = (gx_operand){0};
-    gx__round_cut(jobs, 2, halves, 2, shares);
+    gx__round_cut(gxt_tasks(jobs, 2), 2, halves, 2, shares);
     check_shares(jobs, 2, shares, 2);
     assert_true(shares[0].elements > 50000 && shares[0].elements < 70000);
 }
@@ -347,19 +353,20 @@ static void work_counts_and_not_elements(void **state)
 static void sub_jobs_are_the_same_elements(void **state)
 {
     (void)state;
-    gx_job job = {.op = GX_MUL_ADD, .field = GX_BLS12_381_FQ, .n = 5000, .flags = GX_JOB_TRUSTED};
+    gx_job job = {.op = GX_MUL_ADD, .field = GX_BLS12_381_FQ, .n = 5000, .flags = GX_JOB_UNCHECKED};
     job.a = operand(1, 160);
     job.b = gx_host_broadcast(far);
     job.c = gx_host(far);
     job.out = operand(2, 0);
-    gx_job sub = gx__sub_job(&job, 2048, 100);
+    struct gx_task sub;
+    gx__task_part(gxt_task(&job), 2048, 100, &sub);
     assert_true(sub.a.buf == job.a.buf && sub.a.offset == 160 + 2048 * 48 && !sub.a.host);
-    assert_true(sub.b.host == far && sub.b.broadcast == 1);
+    assert_true(sub.b.host == far && sub.broadcast == 1u << GX_B);
     assert_true(sub.c.host == far + 2048 * 48 && !sub.c.buf && !sub.c.offset);
     assert_true(sub.out.buf == job.out.buf && sub.out.offset == 2048 * 48);
-    assert_true(sub.n == 100 && sub.flags == GX_JOB_TRUSTED && sub.op == GX_MUL_ADD);
+    assert_true(sub.n == 100 && sub.trusted && sub.op == GX_MUL_ADD);
     gx_job neg = gxt_job(GX_NEG, GX_U32, 5000, far, NULL, NULL, far);
-    sub = gx__sub_job(&neg, 1024, 1);
+    gx__task_part(gxt_task(&neg), 1024, 1, &sub);
     assert_true(!sub.b.host && !sub.c.host && sub.a.host == far + 4096);
 }
 
@@ -370,8 +377,9 @@ static void sub_jobs_of_padded_transforms(void **state)
     const gx_ntt_params padded = {.struct_size = sizeof padded, .log2_n = 6, .log2_pad = 2};
     gx_job job = transforms(&padded, 8, false);
     job.out = operand(1, 64);
-    gx_job sub = gx__sub_job(&job, 128, 64);
-    assert_true(sub.n == 64 && sub.params == job.params);
+    struct gx_task sub;
+    gx__task_part(gxt_task(&job), 128, 64, &sub);
+    assert_true(sub.n == 64 && sub.ntt.log2_n == 6 && sub.ntt.log2_pad == 2);
     assert_true(sub.a.host == far + 128 / 4 * 32 && sub.out.offset == 64 + 128 * 32);
 }
 

@@ -3,13 +3,13 @@
  * Finding the end of a round, and cutting rounds into shares. If a call is more than one round, its
  * jobs are compared pair by pair, at most GX_ROUND_JOBS at a time.
  */
-#include "route/rounds.h"
+#include "route/partition.h"
 
 #include "op/overlap.h"
 
 size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first)
 {
-    const gx_job *jobs = rounds->jobs + first;
+    const struct gx_task *jobs = rounds->jobs + first;
     size_t most = rounds->count - first, n = 1;
     if (rounds->one || most < 2)
         return most;
@@ -23,18 +23,15 @@ size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first)
 
 /* ---- shares ---- */
 
-bool gx__job_is_whole(const gx_job *job)
+bool gx__job_is_whole(const struct gx_task *job)
 {
-    enum gx_op_shape shape = gx__op_shape(job->op);
-    return shape == GX_SHAPE_WHOLE ||
-           (shape == GX_SHAPE_TRANSFORM && gx__job_unit(job) >= job->n) ||
-           (!(job->flags & GX_JOB_TRUSTED) && gx__prime(job->field) && gx__job_in_place(job));
+    return gx__task_is_unit(job) || (job->check && gx__task_in_place(job));
 }
 
 /* Approximate work per element: moving it, and its products. */
-static double work(const gx_job *job)
+static double work(const struct gx_task *job)
 {
-    return (double)gx__operand_element(job, GX_OUT) * (1 + gx__job_products(job));
+    return (double)job->element[GX_OUT] * (1 + job->products);
 }
 
 /* The position before an element of a job; element < n of the job. */
@@ -44,16 +41,16 @@ struct position {
 };
 
 /* At most about 1 % of the job, so that shares come close to their fractions; whole units. */
-static uint64_t cut_step(const gx_job *job)
+static uint64_t cut_step(const struct gx_task *job)
 {
-    uint64_t step = GX_CUT_ELEMS, unit = gx__job_unit(job);
+    uint64_t step = GX_CUT_ELEMS, unit = job->unit;
     while (step > GX_CUT_MIN_ELEMS && step * 128 > job->n)
         step /= 2;
     return step > unit ? step / unit * unit : unit;
 }
 
 /* The cut of a job that is nearest to `wanted` elements. */
-static struct position cut_job(const gx_job *jobs, size_t job, double wanted)
+static struct position cut_job(const struct gx_task *jobs, size_t job, double wanted)
 {
     uint64_t n = jobs[job].n, step = cut_step(&jobs[job]);
     uint64_t element = (uint64_t)(wanted / (double)step + 0.5) * step;
@@ -64,7 +61,7 @@ static struct position cut_job(const gx_job *jobs, size_t job, double wanted)
     return element < n ? (struct position){job, element} : (struct position){job + 1, 0};
 }
 
-static struct gx_share between(const gx_job *jobs, struct position from, struct position to)
+static struct gx_share between(const struct gx_task *jobs, struct position from, struct position to)
 {
     struct gx_share share = {.job = from.job,
                              .jobs = to.job - from.job + (to.element > 0),
@@ -81,7 +78,7 @@ static struct gx_share between(const gx_job *jobs, struct position from, struct 
     return share;
 }
 
-void gx__round_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
+void gx__round_cut(const struct gx_task *jobs, size_t njobs, const double *fractions, size_t count,
                    struct gx_share *shares)
 {
     double all = 0, wanted = 0, passed = 0;
@@ -103,7 +100,7 @@ void gx__round_cut(const gx_job *jobs, size_t njobs, const double *fractions, si
     }
 }
 
-struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i)
+struct gx_range gx__share_range(const struct gx_task *jobs, const struct gx_share *share, size_t i)
 {
     uint64_t first = i ? 0 : share->skip;
     uint64_t end = i + 1 < share->jobs ? jobs[share->job + i].n : share->end;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs with buffers that run elsewhere: mixed ones, whose buffers are on several devices or on one
- * that has no kernel for a registered operation, and small ones that finish sooner on another
- * device, copies included. They are laid out in host memory: operands are read from the buffers,
- * the job is routed like any other, and its result is written back. If every result is to be
- * verified, all jobs with buffers run like this.
+ * Jobs with buffers that go through host memory: operands are read from the buffers, the job is
+ * routed like any other, and its result is written back. A job must if its buffers are on several
+ * devices, or on one that has no kernel for a registered operation. A small one may if it finishes
+ * sooner on another device, copies included. If every result is to be verified, all do.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -17,7 +15,7 @@
 
 #define ALIGN ((size_t)64)
 
-/* Bounds the memory that a move takes. Slow GPUs gain from moves of this size (tuning.md). */
+/* Bounds the memory of a move. Slow GPUs gain from moves of this size (bench/NOTEBOOK.md). */
 #define MOVE_BYTES ((size_t)16 << 20)
 /* A move must promise this much: copies are known less well than kernels. */
 #define MOVE_MARGIN 1.2
@@ -25,38 +23,39 @@
 #define COPY_RATE 1.0
 
 /* An operand that the result replaces has the memory of the output in the workspace too. */
-static bool is_replaced(const gx_job *job, int which)
+static bool is_replaced(const struct gx_task *job, int which)
 {
-    const gx_operand *o = gx__operand(job, which), *out = &job->out;
-    return which != GX_OUT && o->buf == out->buf && o->offset == out->offset && !o->broadcast;
+    const struct gx_place *o = &job->operand[which], *out = &job->out;
+    return which != GX_OUT && o->buf == out->buf && o->offset == out->offset &&
+           !(job->broadcast >> which & 1);
 }
 
-static size_t room_for(const gx_job *job, int which)
+static size_t room_for(const struct gx_task *job, int which)
 {
-    if (!gx__in_device_buffer(gx__operand(job, which)) || is_replaced(job, which))
+    if (!gx__in_device_buffer(&job->operand[which]) || is_replaced(job, which))
         return 0;
     return (gx__operand_bytes(job, which) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-bool gx__is_mixed(const gx_job *job)
+bool gx__must_go_via_host(const struct gx_task *job)
 {
     struct gx_engine *home = NULL;
-    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, i);
+    for (int i = 0; i <= job->operands; i++) {
+        const struct gx_place *o = &job->operand[i];
         if (gx__in_device_buffer(o) && home && o->buf->engine != home)
             return true;
         home = gx__in_device_buffer(o) ? o->buf->engine : home;
     }
-    char message[GX_MESSAGE_BYTES];
-    return home && gx__engine_ready(home, job, message, sizeof message) == GX_ERR_UNSUPPORTED;
+    struct gx_error error;
+    return home && gx__engine_ready(home, job, &error) == GX_ERR_UNSUPPORTED;
 }
 
-gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count)
+gx_status gx__lay_out(struct gx_workspace *ws, const struct gx_task *jobs, size_t count)
 {
-    const gx_job *plain;
+    const struct gx_task *plain;
     size_t bytes = 0, at = 0;
     for (size_t j = 0; j < count; j++)
-        for (int i = 0; i <= (int)gx__op_operands(jobs[j].op); i++)
+        for (int i = 0; i <= jobs[j].operands; i++)
             bytes += room_for(&jobs[j], i);
     gx_status s = gx__round_plain(ws, jobs, count, &plain);
     if (s != GX_OK)
@@ -68,15 +67,11 @@ gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count)
     if (plain == jobs)
         memcpy(ws->round, jobs, count * sizeof *jobs);
     for (size_t j = 0; j < count; j++) {
-        gx_job *job = &ws->round[j];
-        gx_operand *const operands[] = {&job->out, &job->a, &job->b, &job->c};
-        for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
-            if (!gx__in_device_buffer(gx__operand(&jobs[j], i)))
+        struct gx_task *job = &ws->round[j];
+        for (int i = 0; i <= job->operands; i++) {
+            if (!gx__in_device_buffer(&jobs[j].operand[i]))
                 continue;
-            operands[i]->host =
-                is_replaced(&jobs[j], i) ? job->out.host : (void *)(ws->copies + at);
-            operands[i]->buf = NULL;
-            operands[i]->offset = 0;
+            job->operand[i] = is_replaced(&jobs[j], i) ? job->out : gx__at_host(ws->copies + at);
             at += room_for(&jobs[j], i);
         }
     }
@@ -86,7 +81,7 @@ gx_status gx__lay_out(struct gx_workspace *ws, const gx_job *jobs, size_t count)
 /* ---- whether to move ---- */
 
 /* Predicted time to read an operand from its buffer, or to write the result to it. */
-static double copy_ns(const gx_operand *o, size_t bytes, bool write)
+static double copy_ns(const struct gx_place *o, size_t bytes, bool write)
 {
     const struct gx_device_facts *facts = &o->buf->engine->device.facts;
     const struct gx_mem_speed *s = &facts->speed[write ? GX_MEM_UPLOAD : GX_MEM_READBACK];
@@ -100,12 +95,12 @@ static double copy_ns(const gx_operand *o, size_t bytes, bool write)
 }
 
 /* All copies of a small job; 0: it is not small, or a buffer is mapped and cannot be copied. */
-static double copies_ns(const gx_job *job)
+static double copies_ns(const struct gx_task *job)
 {
     size_t bytes = 0;
     double ns = 0;
-    for (int i = 0; i <= (int)gx__op_operands(job->op); i++) {
-        const gx_operand *o = gx__operand(job, i);
+    for (int i = 0; i <= job->operands; i++) {
+        const struct gx_place *o = &job->operand[i];
         if (!gx__in_device_buffer(o))
             continue;
         size_t size = gx__operand_bytes(job, i);
@@ -117,9 +112,9 @@ static double copies_ns(const gx_job *job)
     return ns;
 }
 
-bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_t index)
+bool gx__pays_via_host(struct gx_workspace *ws, const struct gx_call *call, size_t index)
 {
-    const gx_job *job = &call->jobs[index];
+    const struct gx_task *job = &call->jobs[index];
     const struct gx_engine *home = gx__resident_engine(job);
     const struct gx_instance *instance = ws->router->slots.instance;
     struct gx_prediction p;
@@ -145,26 +140,26 @@ bool gx__pays_to_move(struct gx_workspace *ws, const struct gx_call *call, size_
 
 /* Copies an operand to host memory, or a result back, and adds the time to *ns. On failure the
  * call's message says why. */
-static gx_status copy(struct gx_workspace *ws, const gx_operand *o, void *host, size_t bytes,
+static gx_status copy(struct gx_workspace *ws, const struct gx_place *o, void *host, size_t bytes,
                       bool back, uint64_t *ns, struct gx_call *call)
 {
     if (!gx__in_device_buffer(o) || !bytes)
         return GX_OK;
     struct gx_engine *engine = o->buf->engine;
     uint64_t start = gx__engine_now(engine);
-    gx_status s = back ? gx_buf_write(o->buf, o->offset, host, bytes)
-                       : gx_buf_read(o->buf, o->offset, host, bytes);
+    gx_status s = back ? gx__buf_write(o->buf, o->offset, host, bytes)
+                       : gx__buf_read(o->buf, o->offset, host, bytes);
     *ns += gx__engine_now(engine) - start;
     if (s != GX_OK)
-        snprintf(call->message, sizeof call->message, "a buffer of '%s' cannot be copied: %s",
-                 engine->slot->name, gx_status_message(s));
+        gx__explain(&call->error, "a buffer of '%s' cannot be copied: %s", engine->slot->name,
+                    gx_status_message(s));
     if (gx__health_is_failure(s))
         gx__health_failed(&ws->router->slots, engine->slot, engine, s);
     return s;
 }
 
 /* Writes the result to its buffer. If every result is to be verified, that includes the buffer. */
-static gx_status write_result(struct gx_workspace *ws, const gx_job *job, uint64_t *ns,
+static gx_status write_result(struct gx_workspace *ws, const struct gx_task *job, uint64_t *ns,
                               struct gx_call *call)
 {
     size_t bytes = gx__operand_bytes(job, GX_OUT);
@@ -174,33 +169,32 @@ static gx_status write_result(struct gx_workspace *ws, const gx_job *job, uint64
         gx__sample_every(ws->router->slots.instance) > 1)
         return s;
     struct gx_engine *engine = job->out.buf->engine;
-    snprintf(call->message, sizeof call->message, "no memory to verify a result");
+    gx__explain(&call->error, "no memory to verify a result");
     if (!gx__workspace_reserve(ws, &ws->spare, &ws->spare_room, bytes, 1))
         return GX_ERR_OUT_OF_MEMORY;
     s = copy(ws, &job->out, ws->spare, bytes, false, ns, call);
     if (s != GX_OK || !memcmp(ws->spare, result, bytes))
         return s;
     gx__health_gave_wrong_result(&ws->router->slots, engine->slot, engine);
-    snprintf(call->message, sizeof call->message, "device '%s': a wrong result in a buffer",
-             engine->slot->name);
-    return GX_ERR_DEVICE;
+    return gx__refuse(&call->error, GX_ERR_DEVICE, "device '%s': a wrong result in a buffer",
+                      engine->slot->name);
 }
 
-gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t index,
-                        size_t *reported)
+gx_status gx__run_via_host(struct gx_workspace *ws, struct gx_call *call, size_t index,
+                           size_t *reported)
 {
     struct gx_outcome own = {.reason = GX_REASON_NONE},
                       *r = call->reports ? &call->reports[index] : &own;
-    const gx_job *job = &call->jobs[index];
+    const struct gx_task *job = &call->jobs[index];
     struct gx_call there = *call;
     uint64_t copies = 0;
     *reported = 0;
     gx_status s = gx__lay_out(ws, job, 1);
     if (s != GX_OK)
-        snprintf(call->message, sizeof call->message, "%s", gx_status_message(s));
-    for (int i = GX_A; i <= (int)gx__op_operands(job->op) && s == GX_OK; i++)
-        s = copy(ws, gx__operand(job, i), gx__operand(ws->round, i)->host,
-                 gx__operand_bytes(job, i), false, &copies, call);
+        gx__explain(&call->error, "%s", gx_status_message(s));
+    for (int i = GX_A; i <= job->operands && s == GX_OK; i++)
+        s = copy(ws, &job->operand[i], ws->round->operand[i].host, gx__operand_bytes(job, i), false,
+                 &copies, call);
     if (s != GX_OK)
         return s;
     there.jobs = ws->round;
@@ -215,10 +209,10 @@ gx_status gx__run_mixed(struct gx_workspace *ws, struct gx_call *call, size_t in
         if (s == GX_OK)
             return s;
         r->status = s;
-        memcpy(r->message, there.message, sizeof r->message);
+        r->error = there.error;
         gx__count(&ws->router->slots.instance->counters.jobs_failed, 1);
     }
     call->failed = index;
-    memcpy(call->message, there.message, sizeof call->message);
+    call->error = there.error;
     return s;
 }

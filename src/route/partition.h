@@ -4,8 +4,8 @@
  * or writes, so they may run at the same time. A share is a contiguous range of the elements of a
  * round, counted through all its jobs.
  */
-#ifndef GX_ROUTE_ROUNDS_H
-#define GX_ROUTE_ROUNDS_H
+#ifndef GX_ROUTE_PARTITION_H
+#define GX_ROUTE_PARTITION_H
 
 #include <stdbool.h>
 
@@ -19,7 +19,7 @@
 #define GX_ROUND_JOBS 64u
 
 struct gx_rounds {
-    const gx_job *jobs;
+    const struct gx_task *jobs;
     size_t count;
     bool one; /* all jobs are one round */
 };
@@ -27,9 +27,9 @@ struct gx_rounds {
 /* The number of jobs in the round that begins at `first`. */
 size_t gx__rounds_next(const struct gx_rounds *rounds, size_t first);
 
-/* Whether a job must not be cut: it is one unit (gx__job_unit). A checked job in place must not: if
+/* Whether a job must not be cut: it is one unit (gx_task.unit). A checked job in place must not: if
  * an operand is refused, all operands must still be intact. */
-bool gx__job_is_whole(const gx_job *job);
+bool gx__job_is_whole(const struct gx_task *job);
 
 /* `jobs` jobs from `job` on, the first without its first `skip` elements, the last only up to
  * element `end`. */
@@ -47,10 +47,10 @@ struct gx_range {
 
 /* Cuts the round into `count` shares, approximately in proportion to the fractions, by estimated
  * work. Shares may be empty. */
-void gx__round_cut(const gx_job *jobs, size_t njobs, const double *fractions, size_t count,
+void gx__round_cut(const struct gx_task *jobs, size_t njobs, const double *fractions, size_t count,
                    struct gx_share *shares);
 
 /* The elements of the ith job of a share that belong to it. */
-struct gx_range gx__share_range(const gx_job *jobs, const struct gx_share *share, size_t i);
+struct gx_range gx__share_range(const struct gx_task *jobs, const struct gx_share *share, size_t i);
 
 #endif
