@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The device contract: the only file that the author of a backend has to read. A device offers a
- * few kinds of memory, kernels, commands on a few queues, and points in time. It contains no
+ * few kinds of memory, kernels, commands on a few queues, and fences. It contains no
  * policy: exec/ and route/ decide what runs where, in which pieces and in which memory.
  *
  * Threads: any number of threads may call on one device at once, but only one at a time may use an
@@ -16,10 +16,12 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "base/instance.h"
-#include "op/passes.h"
+#include "op/task.h"
 
 struct gx_device;
+struct gx_gpu_lister;
 
 /* ---- memory ---- */
 
@@ -38,6 +40,12 @@ struct gx_mem {
     bool imported; /* the caller's memory, borrowed until mem_free */
     void *host;    /* owned by the device, use map; DEVICE memory: NULL if it cannot be mapped */
     void *handle;  /* likewise */
+#ifdef GX_GUARDS   /* of exec/guard.h: */
+    size_t asked;  /* bytes before the guard; 0: there is none */
+    size_t guard;  /* where it ends */
+    uint32_t used_op, used_field; /* of the dispatch that it was given to last; 0: of none */
+    uint64_t used_n;
+#endif
 };
 
 /* GB/s, measured on this machine, never guessed from flags; 0: not measured. */
@@ -55,6 +63,33 @@ struct gx_binding {
 
 /* ---- kernels ---- */
 
+enum gx_bind {
+    GX_BIND_OUT, /* may be identical to an operand */
+    GX_BIND_A,
+    GX_BIND_B,
+    GX_BIND_C,
+    GX_BIND_SCRATCH, /* as large as `scratch` says; contents undefined before and after; aligned to
+                        GX_BIND_ALIGN, like the two below */
+    GX_BIND_BAD, /* if key.check: one uint32_t, lowered to the index (in this dispatch) of the first
+                    element not below the modulus */
+    GX_BIND_TABLE, /* constants that stay on the device between calls; read-only */
+    GX_BINDINGS
+};
+
+/* Identifies a kernel. Words only, so that there is no padding: recorded commands that contain a
+ * key are compared bytewise. */
+struct gx_kernel_key {
+    uint32_t op;         /* gx_op, or one of GX_OP_CHECK and those after it */
+    uint32_t field;      /* gx_field */
+    uint32_t broadcast;  /* GX_BROADCAST_*: the binding holds one element, not n */
+    uint32_t check;      /* 1: look for elements not below the modulus, see GX_BIND_BAD */
+    uint32_t accumulate; /* 1, reductions: add the result to what OUT holds */
+    uint32_t repeat; /* benchmarks: out = a * b * b ... (sqr: repeated squaring), this many times
+                        per load; 0: once; may be unsupported */
+    uint32_t param[GX_PARAMS]; /* gx__task_key */
+};
+_Static_assert(sizeof(struct gx_kernel_key) == (6 + GX_PARAMS) * sizeof(uint32_t), "no padding");
+
 /* Filled by the device's `kernel`; valid until the device is closed; never freed. */
 struct gx_kernel {
     struct gx_kernel_key key;
@@ -63,7 +98,7 @@ struct gx_kernel {
 
 /* Any GPU can bind at this alignment. Operands may begin at any multiple of facts.binding_align,
  * because kernels are told the remainder; the other bindings have no such parameter. */
-#define GX_SLOT_ALIGN 256
+#define GX_BIND_ALIGN 256
 
 /* An operation over n elements, in one or more passes. */
 struct gx_dispatch {
@@ -72,28 +107,8 @@ struct gx_dispatch {
     uint64_t n; /* elements, 1 .. facts.dispatch_elems; 0 only for reductions */
 };
 
-static inline struct gx_binding gx__slot_binding(const struct gx_dispatch *dispatch,
-                                                 const struct gx_slot *slot)
-{
-    struct gx_binding b = dispatch->bind[slot->from];
-    b.offset += (size_t)slot->quads * 16;
-    return b;
-}
-
-/* Bindings of one pass of a dispatch. */
-static inline void gx__pass_bind(const struct gx_dispatch *dispatch, const struct gx_pass *pass,
-                                 struct gx_binding bind[GX_BINDINGS])
-{
-    bind[GX_BIND_OUT] = gx__slot_binding(dispatch, &pass->out);
-    bind[GX_BIND_A] = gx__slot_binding(dispatch, &pass->a);
-    bind[GX_BIND_B] = gx__slot_binding(dispatch, &pass->b);
-    bind[GX_BIND_C] = gx__slot_binding(dispatch, &pass->c);
-    for (int i = GX_BIND_SCRATCH; i < GX_BINDINGS; i++)
-        bind[i] = dispatch->bind[i];
-}
-
-/* The same on a device that works on host memory. Whoever calls it has no slots and knows where
- * operands are. */
+/* The same on a device that works on host memory: operands are where they are, and the first bad
+ * element is returned. */
 struct gx_host_call {
     struct gx_kernel kernel;
     void *operand[GX_OPERANDS]; /* any alignment; NULL: there is none */
@@ -107,23 +122,32 @@ struct gx_host_call {
 
 #define GX_COPY_ALIGN_MAX 16
 
+/* A copy: `size` bytes, or so many of each of several rows of a matrix. */
 struct gx_region {
     struct gx_binding from, to;
-    size_t size; /* bytes */
+    size_t size;
+    size_t rows;             /* 0: one */
+    size_t from_row, to_row; /* bytes from one row to the next */
 };
 
 /* A copy performed by the host. */
 struct gx_host_region {
     void *to;
     const void *from;
-    size_t size; /* bytes */
+    size_t size, rows; /* as above */
+    size_t to_row, from_row;
 };
+
+static inline size_t gx__rows(size_t rows)
+{
+    return rows ? rows : 1;
+}
 
 struct gx_times {
     uint64_t start_ns, end_ns;
 };
 
-/* ---- queues, commands, points ---- */
+/* ---- queues, commands, fences ---- */
 
 /* The last two have no commands: they are the host's copies to and from staging memory, on a device
  * that simulates those (host_copy). */
@@ -148,31 +172,35 @@ struct gx_cmd {
     struct gx_device *device;
 };
 
-/* A point in time on one queue: values only increase, and reaching a point implies that all earlier
- * points of that queue have been reached. */
-struct gx_point {
+/* A fence is a moment on one queue: values only increase, and reaching a fence implies that all
+ * earlier fences of that queue have been reached. */
+struct gx_fence {
     enum gx_queue queue;
     uint64_t value;
 };
 
 #define GX_WAIT_FOREVER UINT64_MAX
-#define GX_STAMPS       8 /* slots of a command */
+#define GX_STAMPS       8 /* of a command, at most */
 
 /* ---- the device ---- */
 
 /* What exec/ plans with; set by open, constant until close. */
 struct gx_device_facts {
-    uint32_t mem_kinds;       /* GX_MEM_BIT of the kinds that mem_alloc offers */
-    uint32_t queues;          /* GX_QUEUE_BIT of the queues that are really separate */
-    uint64_t dispatch_elems;  /* maximum elements of a dispatch; below 2^32 */
-    uint64_t dispatch_bytes;  /* of registered operations: maximum bytes of an operand ... */
-    uint32_t dispatch_groups; /* ... and workgroups of a dispatch; 0: no limit */
-    uint64_t point_bytes;     /* of the points of a sum, at most; 0: no limit */
-    size_t binding_align;     /* alignment of binding offsets */
-    size_t copy_align;   /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
-                            copies may extend past the end of memory to the next multiple; 0: none */
-    size_t import_align; /* mem_import takes multiples of this; 0: no import */
-    bool resubmit;       /* a recorded command may be submitted again */
+    uint32_t mem_kinds;      /* GX_MEM_BIT of the kinds that mem_alloc offers */
+    uint32_t queues;         /* GX_QUEUE_BIT of the queues that are really separate */
+    uint64_t dispatch_elems; /* maximum elements of a dispatch; below 2^32 */
+    /* Of registered operations: maximum bytes of an operand, and maximum workgroups of a dispatch;
+     * 0: no limit. */
+    uint64_t dispatch_bytes;
+    uint32_t dispatch_groups;
+    uint64_t point_bytes; /* of the points of a sum, at most; 0: no limit */
+    size_t binding_align; /* alignment of binding offsets */
+    size_t copy_align;    /* alignment of offsets and sizes of copies, at most GX_COPY_ALIGN_MAX;
+                             copies may extend past the end of memory to the next multiple; 0: none */
+    size_t import_align;  /* mem_import takes multiples of this; 0: no import */
+    size_t row_bytes; /* several rows of imported memory, each of fewer bytes than this, are copied
+                         much more slowly than as many bytes in one piece */
+    bool resubmit;    /* a recorded command may be submitted again */
     struct gx_mem_speed speed[GX_MEM_KINDS];
     bool timestamps;    /* stamp works */
     uint32_t submit_ns; /* an empty submit, including the wait; 0: not measured */
@@ -195,17 +223,21 @@ struct gx_chip {
 struct gx_device_ops {
     const char *name;
 
-    /* Lists the devices of this backend, by the rules of gx_devices. */
-    gx_status (*enumerate)(struct gx_instance *instance, gx_device_info *infos, size_t *count);
+    /* The first four are of the backend, not of one device, and get these functions as `ops`. Lists
+     * its devices, by the rules of gx_devices. */
+    gx_status (*enumerate)(const struct gx_device_ops *ops, struct gx_instance *instance,
+                           gx_device_info *infos, size_t *count);
     /* Optional. Finds the device that `name` refers to: the backend's name, alone or followed by
      * ":" and anything the backend understands. On failure message says what to do. */
-    gx_status (*find)(struct gx_instance *instance, const char *name, gx_device_info *info,
-                      char *message, size_t message_size);
+    gx_status (*find)(const struct gx_device_ops *ops, struct gx_instance *instance,
+                      const char *name, gx_device_info *info, struct gx_error *error);
     /* Optional, for GPUs that other backends may reach as well: which one the device with this name
      * of the list is. False: not known, or software. */
-    bool (*chip)(struct gx_instance *instance, const char *name, struct gx_chip *chip);
+    bool (*chip)(const struct gx_device_ops *ops, struct gx_instance *instance, const char *name,
+                 struct gx_chip *chip);
     /* Optional. Called when the context ends; all its devices are closed. */
-    void (*stop)(struct gx_instance *instance);
+    void (*stop)(const struct gx_device_ops *ops, struct gx_instance *instance);
+    struct gx_gpu_lister *lister; /* for those of device/gpu/gpu.h; else NULL */
 
     /* device->instance and ->info are set. On failure the core calls close, which accepts a
      * half-opened device. */
@@ -216,12 +248,15 @@ struct gx_device_ops {
                            struct gx_mem *mem);
     /* Optional. Borrows host memory as SHARED memory until mem_free. */
     gx_status (*mem_import)(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
-    /* Optional, both or neither: borrows memory of the device that the caller has allocated, as
+    /* Optional, all or none: borrows memory of the device that the caller has allocated, as
      * DEVICE memory until mem_free; and says where the device has memory of either kind. Addresses
      * are what CUDA calls device pointers. GX_ERR_INVALID: message says what is wrong with it. */
     gx_status (*mem_wrap)(struct gx_device *device, uint64_t address, size_t bytes,
-                          struct gx_mem *mem, char *message, size_t message_size);
+                          struct gx_mem *mem, struct gx_error *error);
     uint64_t (*mem_address)(struct gx_device *device, const struct gx_mem *mem);
+    /* Comes with both: what is submitted from now on waits for what the caller's stream has now.
+     * The host does not wait. */
+    gx_status (*await_stream)(struct gx_device *device, void *stream, struct gx_error *error);
     void (*mem_free)(struct gx_device *device, struct gx_mem *mem);
 
     /* Between map and unmap the host may access the memory and the device may not; in DEVICE memory
@@ -235,50 +270,51 @@ struct gx_device_ops {
     /* Optional: why it has no kernel for a registered operation; NULL: there is nothing to add.
      * Valid until the operation is unregistered. */
     const char *(*refusal)(struct gx_device *device, gx_op op);
-    /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; never decreases with n; does
-     * not depend on key.check. */
+    /* Bytes of GX_BIND_SCRATCH for a dispatch of n elements; often 0; does not depend on key.check.
+     * A shorter dispatch may need more than a longer one: see gx__dispatch_scratch. */
     size_t (*scratch)(struct gx_device *device, const struct gx_kernel *kernel, uint64_t n);
     /* Bytes of the table of roots that GX_NTT needs; fills it unless it is NULL. Optional: without
-     * it the table is that of op/ntt_table.h, made by GX_OP_NTT_TABLE. With `run`: also of the
-     * table that GX_MSM would profit from, or 0; if there is one, the key has GX_PARAM_TABLE. */
+     * it the table is that of device/gpu/ntt_table.h, made by GX_OP_NTT_TABLE. With `run`: also of
+     * the table that GX_MSM would profit from, or 0; if there is one, the key has GX_PARAM_TABLE.
+     */
     size_t (*table)(struct gx_device *device, const struct gx_kernel *kernel, void *table);
     /* Only on a device that works on host memory (the caller's or its own SHARED memory). Runs the
-     * kernel before it returns. Such a device has no imports, commands, points or timestamps, so
+     * kernel before it returns. Such a device has no imports, commands, fences or timestamps, so
      * none of the functions below. */
     gx_status (*run)(struct gx_device *device, struct gx_host_call *call);
 
     /* An empty command, to be recorded, submitted and returned with `recycle`, even after a failed
-     * submit, but not before the point of its last submit is reached. Memory that it refers to
+     * submit, but not before the fence of its last submit is reached. Memory that it refers to
      * (gx_mem) must stay until then. */
     gx_status (*begin)(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
     void (*copy)(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
     void (*dispatch)(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
     void (*barrier)(struct gx_cmd *cmd, enum gx_barrier barrier);
     /* Called only if facts.timestamps. */
-    void (*stamp)(struct gx_cmd *cmd, uint32_t slot);
-    /* Nanoseconds of slots 0 .. count of a command whose point is reached, on the host's time axis
+    void (*stamp)(struct gx_cmd *cmd, uint32_t index);
+    /* Nanoseconds of stamps 0 .. count of a command whose fence is reached, on the host's time axis
      * (gx__now_ns, or `now` if the device has it), between its submit and now; stamps were recorded
-     * in slot order. */
+     * in order of their index. */
     gx_status (*stamps)(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
-    /* Starts it after all of waits (points of this device) are reached. */
-    gx_status (*submit)(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
-                        struct gx_point *done);
+    /* Starts it after all of waits (fences of this device) are reached. */
+    gx_status (*submit)(struct gx_cmd *cmd, const struct gx_fence *waits, size_t count,
+                        struct gx_fence *done);
     void (*recycle)(struct gx_cmd *cmd);
 
     /* If it fails, the device is lost and idle. Only after GX_ERR_TIMEOUT may work still be
      * running; `recycle` then waits for it. */
-    gx_status (*wait)(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
-    bool (*reached)(struct gx_device *device, struct gx_point point);
+    gx_status (*wait)(struct gx_device *device, struct gx_fence fence, uint64_t timeout_ns);
+    bool (*reached)(struct gx_device *device, struct gx_fence fence);
 
     /* Both or neither: a device with simulated time. `now` is the clock of everything reported.
      * host_copy performs the copies at once and simulates that they began when all of waits were
-     * reached; `queue` is GX_QUEUE_HOST_IN or GX_QUEUE_HOST_OUT, *done is a point on it, for wait,
+     * reached; `queue` is GX_QUEUE_HOST_IN or GX_QUEUE_HOST_OUT, *done is a fence on it, for wait,
      * reached and the waits of submit; *time is when they began and ended. The staging memory is
      * mapped. */
     uint64_t (*now)(struct gx_device *device);
     gx_status (*host_copy)(struct gx_device *device, enum gx_queue queue,
                            const struct gx_host_region *regions, size_t count,
-                           const struct gx_point *waits, size_t wait_count, struct gx_point *done,
+                           const struct gx_fence *waits, size_t wait_count, struct gx_fence *done,
                            struct gx_times *time);
 };
 
@@ -288,30 +324,44 @@ struct gx_device {
     gx_device_info info;
     struct gx_device_facts facts;
     void *impl;
+#ifdef GX_GUARDS
+    struct gx_device *guards; /* what exec/guard.c uses instead, where calls count; NULL: nothing */
+#endif
 };
 
 /* Maximum elements of a dispatch of the job. Registered operations that can be split have elements
  * of any size, and one dimension of workgroups; the others have one dispatch. */
-static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, const gx_job *job)
+static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts,
+                                         const struct gx_task *job)
 {
     uint64_t most = facts->dispatch_elems;
-    const struct gx_own_op *own = gx__own(job->op);
-    if (!own && job->op < GX_NTT)
+    const struct gx_registered_op *registered = gx__registered_op(job->op);
+    if (!gx__op_has_params(job->op))
         return most;
-    if (gx__op_shape(job->op) == GX_SHAPE_MSM) /* divided elsewhere: exec/msm.c */
+    if (job->shape == GX_SHAPE_MSM) /* divided elsewhere: compose/msm.c */
         return job->n ? job->n : 1;
-    if (!own) {
-        uint64_t unit = gx__job_unit(job); /* 0: nothing to do */
+    if (!registered) {
+        uint64_t unit = job->unit; /* 0: nothing to do */
         return !unit ? most : unit < most ? most / unit * unit : unit;
     }
-    if (own->desc.flags & GX_OP_WHOLE)
+    if (registered->desc.flags & GX_OP_WHOLE)
         return job->n;
     for (int i = 0; i < GX_OPERANDS && facts->dispatch_bytes; i++)
-        if (i <= (int)own->info.operands &&
-            facts->dispatch_bytes / gx__operand_element(job, i) < most)
-            most = facts->dispatch_bytes / gx__operand_element(job, i);
-    uint64_t by_groups = (uint64_t)facts->dispatch_groups * own->desc.group_elems;
+        if (i <= (int)registered->info.operands && facts->dispatch_bytes / job->element[i] < most)
+            most = facts->dispatch_bytes / job->element[i];
+    uint64_t by_groups = (uint64_t)facts->dispatch_groups * registered->desc.group_elems;
     return by_groups && by_groups < most ? by_groups : most;
+}
+
+/* Scratch that suffices for n elements in dispatches of `step`, the last of which may be shorter.
+ * Memory for work that is cut is sized with this, for every size of piece that there is. */
+static inline size_t gx__dispatch_scratch(struct gx_device *device, const struct gx_kernel *kernel,
+                                          uint64_t n, uint64_t step)
+{
+    size_t each = device->ops->scratch(device, kernel, n < step ? n : step), last = 0;
+    if (n > step && n % step)
+        last = device->ops->scratch(device, kernel, n % step);
+    return last > each ? last : each;
 }
 
 /* ---- the registry (registry.c) ---- */
@@ -319,10 +369,14 @@ static inline uint64_t gx__dispatch_most(const struct gx_device_facts *facts, co
 /* All devices of all backends; the rules of gx_devices apply. */
 gx_status gx__device_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
 
-/* Finds the entry of that list that `name` refers to, by any of its names. On failure message says
- * what to do. */
+/* Finds the entry of that list that `name` refers to, by any of its names; "gpu" is the first one
+ * that is a GPU and chosen without being named. On failure message says what to do. */
 gx_status gx__device_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                          char *message, size_t message_size);
+                          struct gx_error *error);
+
+/* The message for a name that no device has: those that there are. */
+gx_status gx__device_missing(struct gx_instance *instance, const char *name,
+                             struct gx_error *error);
 
 /* Which GPU the device with this name of the list is, or the one inside a wrapper. False: not
  * known, or software. */
@@ -332,7 +386,7 @@ bool gx__same_chip(const struct gx_chip *a, const struct gx_chip *b);
 /* Opens a device by name ("cpu", "fault:lose@3:cpu"). On failure nothing is open and message says
  * what to do. On success, end it with gx__device_close. */
 gx_status gx__device_open(struct gx_instance *instance, const char *name, struct gx_device *device,
-                          char *message, size_t message_size);
+                          struct gx_error *error);
 void gx__device_close(struct gx_device *device);
 
 /* The Vulkan loader (including 1.4) searches and changes its per-process list of devices without a
@@ -359,7 +413,6 @@ extern const struct gx_device_ops gx__sim_ops;
 /* "fault:WHAT@N:DEVICE": wraps any device and injects a fault at its Nth call. The inner device is
  * opened through gx__device_open. */
 #define GX_FAULT_PREFIX "fault:"
-gx_status gx__fault_open(struct gx_device *device, const char *name, char *message,
-                         size_t message_size);
+gx_status gx__fault_open(struct gx_device *device, const char *name, struct gx_error *error);
 
 #endif

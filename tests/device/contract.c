@@ -36,14 +36,13 @@ static struct oracle_rng rng = {11};
 
 static void open_device(const char *name, uint64_t dispatch_elems)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     gxt_heap_start(&heap);
     memset(&instance, 0, sizeof instance);
     gx_config config = {.dispatch_elems = dispatch_elems, .allocator = gxt_heap_allocator(&heap)};
     gxt_watch(&config);
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
-    assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
+    assert_int_equal(gx__device_open(&instance, name, &device, &error), GX_OK);
 }
 
 static void close_device(void)
@@ -139,9 +138,9 @@ static struct gx_cmd *begin(void)
     return cmd;
 }
 
-static struct gx_point submit_and_wait(struct gx_cmd *cmd)
+static struct gx_fence submit_and_wait(struct gx_cmd *cmd)
 {
-    struct gx_point point = {0};
+    struct gx_fence point = {0};
     assert_int_equal(device.ops->submit(cmd, NULL, 0, &point), GX_OK);
     assert_int_equal(device.ops->wait(&device, point, GX_WAIT_FOREVER), GX_OK);
     assert_true(device.ops->reached(&device, point));
@@ -271,12 +270,12 @@ static void unknown_devices(void **state)
     memset(&instance, 0, sizeof instance);
     instance.config.allocator = gxt_heap_allocator(&heap);
     for (size_t i = 0; i < GXT_COUNT(names); i++) {
-        char message[160] = "";
-        assert_int_equal(gx__device_open(&instance, names[i], &device, message, sizeof message),
-                         GX_ERR_NO_DEVICE);
-        assert_true(message[0]);
+        struct gx_error error = {""};
+        assert_int_equal(gx__device_open(&instance, names[i], &device, &error), GX_ERR_NO_DEVICE);
+        assert_true(error.text[0]);
     }
-    gxt_heap_end(&heap); /* nothing is open */
+    gx__device_stop(&instance); /* lists of devices, for the message */
+    gxt_heap_end(&heap);        /* nothing is open */
 }
 
 /* ---- memory ---- */
@@ -654,14 +653,14 @@ static void chain_and_resubmit(void)
     mem[3] = put(junk, sizeof junk);
     mem[4] = put(junk, sizeof junk);
     struct gx_cmd *cmd = record_chain(mem, field);
-    struct gx_point before = submit_and_wait(cmd);
+    struct gx_fence before = submit_and_wait(cmd);
     check_chain(mem, field, in);
     for (int again = 0; device.facts.resubmit && again < 3; again++) {
         if (mem[0].kind == GX_MEM_SHARED) { /* new data, old command */
             oracle_fill(field, &rng, in[0], N);
             write_mapped(&mem[0], in[0], sizeof in[0]);
         }
-        struct gx_point now = submit_and_wait(cmd);
+        struct gx_fence now = submit_and_wait(cmd);
         assert_int_equal(now.queue, before.queue);
         assert_true(now.value > before.value);
         before = now;
@@ -726,7 +725,7 @@ static void hundred_dispatches(void)
 
 static void points_in_order(void)
 {
-    struct gx_point points[20];
+    struct gx_fence points[20];
     struct gx_cmd *cmds[20];
     for (size_t i = 0; i < GXT_COUNT(points); i++) {
         cmds[i] = begin();
@@ -735,7 +734,7 @@ static void points_in_order(void)
         if (i)
             assert_true(points[i].value > points[i - 1].value);
     }
-    struct gx_point last = points[GXT_COUNT(points) - 1];
+    struct gx_fence last = points[GXT_COUNT(points) - 1];
     assert_int_equal(device.ops->wait(&device, last, GX_WAIT_FOREVER), GX_OK);
     for (size_t i = 0; i < GXT_COUNT(points); i++) { /* the last means all before */
         assert_true(device.ops->reached(&device, points[i]));
@@ -866,7 +865,7 @@ static void slot_is_lowered(void)
 static gx_status try_submit(const struct gx_dispatch *d)
 {
     struct gx_cmd *cmd = NULL;
-    struct gx_point point = {0};
+    struct gx_fence point = {0};
     gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
@@ -952,7 +951,7 @@ static void recording_without_memory(void **state)
         d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A] = d.bind[GX_BIND_B] = at(&mem, 16 * i);
         device.ops->dispatch(cmd, &d);
     }
-    struct gx_point point;
+    struct gx_fence point;
     assert_int_equal(device.ops->submit(cmd, NULL, 0, &point), GX_ERR_OUT_OF_MEMORY);
     gxt_heap_heal(&heap);
     device.ops->recycle(cmd);
@@ -966,11 +965,10 @@ static void two_devices(void **state)
 {
     (void)state;
     struct gx_device other;
-    char message[160];
+    struct gx_error error;
     for (size_t i = 0; i < device_count; i++) {
         open_device(device_names[i], 0);
-        assert_int_equal(
-            gx__device_open(&instance, device_names[i], &other, message, sizeof message), GX_OK);
+        assert_int_equal(gx__device_open(&instance, device_names[i], &other, &error), GX_OK);
         dispatch_matches_oracle(GX_ADD, GX_U32, 0);
         gx__device_close(&other);
         dispatch_matches_oracle(GX_MUL, GX_U32, 0);

@@ -23,16 +23,16 @@ static char folder[] = "/tmp/gx-cuda-XXXXXX";
 static void expect_missing(const char *text)
 {
     gx_device_info info = {0};
-    gx_status s = gx__device_find(&instance, "cuda:0", &info, message, sizeof message);
+    gx_status s = gx__device_find(&instance, "cuda:0", &info, &error);
     assert_int_equal(s, GX_ERR_NO_DEVICE);
-    if (!strstr(message, text))
-        fail_msg("'%s' does not say '%s'", message, text);
+    if (!strstr(error.text, text))
+        fail_msg("'%s' does not say '%s'", error.text, text);
     size_t count = 1;
-    assert_int_equal(gx__cu_enumerate(&instance, &info, &count), GX_OK);
+    assert_int_equal(gx__cuda_ops.enumerate(&gx__cuda_ops, &instance, &info, &count), GX_OK);
     assert_int_equal(count, 1);
     assert_int_equal(info.kind, GX_DEVICE_CUDA);
     assert_false(info.usable || info.automatic);
-    assert_string_equal(info.description, message);
+    assert_string_equal(info.description, error.text);
     assert_false(gx__cuda_reaches(&instance, NULL));
     gx__device_stop(&instance);
 }
@@ -66,9 +66,8 @@ static void missing(void **state)
     fake->init = CUDA_SUCCESS;
     fake->capability = 61;
     gx_device_info info;
-    assert_int_equal(gx__device_find(&instance, "cuda", &info, message, sizeof message),
-                     GX_ERR_NO_DEVICE);
-    assert_non_null(strstr(message, "has compute capability 6.1, needs 7.0"));
+    assert_int_equal(gx__device_find(&instance, "cuda", &info, &error), GX_ERR_NO_DEVICE);
+    assert_non_null(strstr(error.text, "has compute capability 6.1, needs 7.0"));
     gx__device_stop(&instance);
     static const size_t no_count = 0;
     gx__cu_kernels.count = &no_count;
@@ -86,8 +85,8 @@ static void after_fork(void **state)
     if (!child) {
         struct gx_instance other = {.config = {.cuda_library = GXT_FAKE_CUDA}};
         gx_device_info info;
-        gx_status s = gx__device_find(&other, "cuda", &info, message, sizeof message);
-        _exit(s == GX_ERR_NO_DEVICE && strstr(message, "fork()") ? 0 : 1);
+        gx_status s = gx__device_find(&other, "cuda", &info, &error);
+        _exit(s == GX_ERR_NO_DEVICE && strstr(error.text, "fork()") ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -100,7 +99,7 @@ static void after_fork(void **state)
 static void expect_name(const char *name, const char *expected)
 {
     gx_device_info info;
-    gx_status s = gx__device_find(&instance, name, &info, message, sizeof message);
+    gx_status s = gx__device_find(&instance, name, &info, &error);
     assert_int_equal(s, expected ? GX_OK : GX_ERR_NO_DEVICE);
     if (expected)
         assert_string_equal(info.name, expected);
@@ -117,7 +116,8 @@ static void names(void **state)
     expect_name("cuda:uuid=f1f1-F1", "cuda:1");
     expect_name("cuda:uuid=f2", NULL);
     expect_name("cuda:2", NULL);
-    assert_non_null(strstr(message, "no CUDA device matches"));
+    assert_non_null(strstr(error.text, "there is no device 'cuda:2' here, only"));
+    assert_non_null(strstr(error.text, "cuda:0"));
     gx__device_stop(&instance);
 }
 
@@ -130,7 +130,7 @@ static void automatic(void **state)
                   other[16] = {1};
     gx_device_info info;
     set_up();
-    assert_int_equal(gx__device_find(&instance, "cuda", &info, message, sizeof message), GX_OK);
+    assert_int_equal(gx__device_find(&instance, "cuda", &info, &error), GX_OK);
     assert_false(info.automatic);
     assert_false(gx__cuda_reaches(&instance, f1));
     gx__device_stop(&instance);
@@ -141,10 +141,12 @@ static void automatic(void **state)
         all[i] = (struct gx_ptx){
             .family = gx__shaders[i].family, .field = gx__shaders[i].field, .text = "fake"};
     gx__cu_kernels = (struct cu_kernels){all, &gx__shader_count};
-    assert_int_equal(gx__device_find(&instance, "cuda", &info, message, sizeof message), GX_OK);
+    assert_int_equal(gx__device_find(&instance, "cuda", &info, &error), GX_OK);
     assert_true(info.automatic);
     assert_true(gx__cuda_reaches(&instance, NULL) && gx__cuda_reaches(&instance, f1));
     assert_false(gx__cuda_reaches(&instance, other));
+    assert_int_equal(gx__device_find(&instance, "gpu", &info, &error), GX_OK);
+    assert_true(info.automatic && info.kind != GX_DEVICE_CPU);
     gx__device_stop(&instance);
     free(all);
 }
@@ -227,7 +229,7 @@ static void recycled(void **state)
     fake->no_counters = true;
     open_it();
     struct gx_cmd *first, *second;
-    struct gx_point done, last = {0};
+    struct gx_fence done, last = {0};
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_UPLOAD, &first), GX_OK);
     for (int i = 0; i < 3 * CU_RING; i++) { /* more points than events */
         assert_int_equal(device.ops->submit(first, &last, i > 0, &done), GX_OK);
@@ -251,7 +253,7 @@ static void waits(void **state)
     (void)state;
     static const unsigned calls[] = {5, 4, 3}; /* push, record, wait, write, pop */
     struct gx_cmd *up, *sum[3];
-    struct gx_point done, last;
+    struct gx_fence done, last;
     set_up();
     open_it();
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_UPLOAD, &up), GX_OK);
@@ -287,7 +289,7 @@ static void clocks(void **state)
 {
     (void)state;
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     uint64_t ns[2];
     set_up();
     open_it();
@@ -319,7 +321,7 @@ static void *copy_around(void *user)
 {
     const struct gx_device_ops *ops = device.ops;
     struct gx_mem up, down;
-    struct gx_point last = {0};
+    struct gx_fence last = {0};
     uint32_t seed = *(uint32_t *)user, failed = 0;
     for (uint32_t i = 0; i < THREAD_ROUNDS; i++) {
         struct gx_cmd *cmd;
@@ -328,7 +330,7 @@ static void *copy_around(void *user)
             ops->begin(&device, (enum gx_queue)(i % 3), &cmd) != GX_OK)
             return user; /* the test has failed: never mind the rest */
         *(uint32_t *)up.host = seed + i;
-        ops->copy(cmd, &(struct gx_region){{&up, 0}, {&down, 0}, 64}, 1);
+        ops->copy(cmd, &(struct gx_region){.from = {&up, 0}, .to = {&down, 0}, .size = 64}, 1);
         failed |= ops->submit(cmd, &last, i > 0, &last) != GX_OK;
         failed |= ops->wait(&device, last, GX_WAIT_FOREVER) != GX_OK;
         failed |= *(uint32_t *)down.host != seed + i;
@@ -366,7 +368,7 @@ static void timeouts(void **state)
         fake->no_counters = !counters;
         open_it();
         struct gx_cmd *cmd;
-        struct gx_point done;
+        struct gx_fence done;
         assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
         fake->hold = true;
         assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
@@ -400,27 +402,27 @@ static void no_such_kernel(void **state)
 
 static gx_op register_op(const char *name, const char *ptx, uint32_t block)
 {
-    const gx_op_desc desc = {.struct_size = sizeof desc,
-                             .name = name,
-                             .operands = 1,
-                             .a_bytes = 4,
-                             .out_bytes = 4,
-                             .params_bytes = 4,
-                             .group_elems = 32,
-                             .wgsl = "none",
-                             .ptx = ptx,
-                             .ptx_block = {block}};
+    const gx_kernel_params desc = {.struct_size = sizeof desc,
+                                   .name = name,
+                                   .operands = 1,
+                                   .a_bytes = 4,
+                                   .out_bytes = 4,
+                                   .params_bytes = 4,
+                                   .group_elems = 32,
+                                   .wgsl = "none",
+                                   .ptx = ptx,
+                                   .ptx_block = {block}};
     gx_op op;
-    gx_status s = gx__own_register(&instance, &desc, &op, message, sizeof message);
+    gx_status s = gx__registered_op_add(&instance, &desc, &op, &error);
     if (s != GX_OK)
-        fail_msg("%s", message);
+        fail_msg("%s", error.text);
     return op;
 }
 
 static void end_op(gx_op op)
 {
-    assert_true(gx__own_end(&instance, op));
-    gx__own_free(op);
+    assert_true(gx__registered_op_end(&instance, op));
+    gx__registered_op_free(op);
 }
 
 /* The device says why it does not run it; NULL: there is nothing to add. */
@@ -444,7 +446,7 @@ static void run_own(gx_op op)
     struct gx_dispatch d = {.n = WORDS - 1};
     struct gx_mem in, out;
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     assert_int_equal(device.ops->kernel(&device, &key, &d.kernel), GX_OK);
     assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_SHARED, 4 * WORDS, &in), GX_OK);
     assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_SHARED, 4 * WORDS, &out), GX_OK);

@@ -3,6 +3,7 @@
  * The CUDA device behind the public API, on a substitute for the driver (support/fake_cuda.c): what
  * a small job costs, memory of the caller, and GPUs that have several names.
  */
+#include "api/counters.h"
 #include "device/cuda_run.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static unsigned calls_of_job(gx_ctx *ctx, gx_report *report, unsigned *most)
                         .a = gx_host(a),
                         .b = gx_host(b),
                         .out = gx_host(out)};
-    const gx_run_opts opts = {.struct_size = sizeof opts, .device = "cuda:0"};
+    const gx_run_params opts = {.struct_size = sizeof opts, .device = "cuda:0"};
     unsigned least = UINT32_MAX;
     *most = 0;
     for (uint32_t i = 0; i < SMALL_RUNS; i++) {
@@ -93,6 +94,56 @@ static void expect_refused(gx_ctx *ctx, const char *name, uint64_t address, size
         fail_msg("'%s' does not say '%s'", gx_last_message(), text);
 }
 
+/* All queues of the library wait for the caller's stream, and the host for nothing: the stream
+ * stands still. */
+static void wait_for_stream(gx_ctx *ctx, CUdeviceptr memory)
+{
+    enum { QUEUES = 3 };
+    gx_buf *buf, *plain;
+    CUstream stream;
+    assert_int_equal(gx_buf_from_cuda(ctx, "cuda:0", memory, 64, &buf), GX_OK);
+    assert_int_equal(fn.StreamCreate(&stream, 0), CUDA_SUCCESS);
+    int events = fake->live[FAKE_EVENT];
+    fake->watched = stream;
+    fake->watching = 0;
+    fake->hold = true;
+    assert_int_equal(gx_buf_cuda_wait(buf, stream), GX_OK);
+    fake->hold = false;
+    assert_int_equal(fake->watching, QUEUES);
+    assert_int_equal(fake->live[FAKE_EVENT], events);
+    fake->watched = NULL;
+    assert_int_equal(gx_buf_cuda_wait(buf, NULL), GX_OK); /* the default stream */
+
+    static const CUresult unknown[] = {CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE,
+                                       CUDA_ERROR_INVALID_CONTEXT};
+    for (size_t i = 0; i < GXT_COUNT(unknown); i++) { /* after push, and making the event */
+        fake->fail_at = fake->calls + 3;
+        fake->fail_with = unknown[i];
+        assert_int_equal(gx_buf_cuda_wait(buf, stream), GX_ERR_INVALID);
+        assert_non_null(strstr(gx_last_message(), "no stream of the device's primary context"));
+        assert_int_equal(fake->live[FAKE_EVENT], events);
+    }
+    for (unsigned call = 1; call <= 3 + QUEUES - 1; call++) {
+        fake->fail_at = fake->calls + call;
+        fake->fail_with = CUDA_ERROR_OUT_OF_MEMORY;
+        assert_int_not_equal(gx_buf_cuda_wait(buf, stream), GX_OK);
+        assert_non_null(strstr(gx_last_message(), "gx_buf_cuda_wait on 'cuda:0'"));
+        assert_int_equal(fake->live[FAKE_EVENT], events);
+    }
+    fn.StreamDestroy(stream);
+    gx_buf_destroy(&buf);
+
+    assert_int_equal(gx_buf_cuda_wait(NULL, NULL), GX_ERR_INVALID);
+    assert_int_equal(gx_buf_create(ctx, "cpu", 64, 0, &plain), GX_OK);
+    assert_int_equal(gx_buf_cuda_wait(plain, NULL), GX_ERR_UNSUPPORTED);
+    assert_non_null(strstr(gx_last_message(), "on 'cpu': not a CUDA device"));
+    gx_buf_destroy(&plain);
+    assert_int_equal(gx_buf_create(ctx, "cuda:0", 64, GX_BUF_MAPPABLE, &plain), GX_OK);
+    assert_int_equal(gx_buf_cuda_wait(plain, NULL), GX_ERR_INVALID);
+    assert_non_null(strstr(gx_last_message(), "the host copies a mappable buffer"));
+    gx_buf_destroy(&plain);
+}
+
 static void refuse_all(gx_ctx *ctx, CUdeviceptr memory, CUcontext primary)
 {
     struct fake_cuda *other = fake + 1; /* a context that nobody retained, and one of no device */
@@ -101,7 +152,7 @@ static void refuse_all(gx_ctx *ctx, CUdeviceptr memory, CUcontext primary)
     uint32_t word;
     void *pinned;
     expect_refused(ctx, "cpu", memory, 64, GX_ERR_UNSUPPORTED, "on 'cpu': not a CUDA device");
-    expect_refused(ctx, "cuda:7", memory, 64, GX_ERR_NO_DEVICE, "no CUDA device matches");
+    expect_refused(ctx, "cuda:7", memory, 64, GX_ERR_NO_DEVICE, "there is no device 'cuda:7' here");
     expect_refused(ctx, NULL, memory, 64, GX_ERR_INVALID, "name the device");
     expect_refused(NULL, "cuda:0", memory, 64, GX_ERR_INVALID, "ctx is NULL");
     expect_refused(ctx, "cuda:0", memory, 0, GX_ERR_INVALID, "no bytes");
@@ -127,8 +178,8 @@ static void refuse_all(gx_ctx *ctx, CUdeviceptr memory, CUcontext primary)
 
 static uint64_t held_by(gx_ctx *ctx)
 {
-    gx_statistics stats = {.struct_size = sizeof stats};
-    assert_int_equal(gx_stats(ctx, &stats), GX_OK);
+    struct gx_statistics stats = {0};
+    gx__stats(ctx, &stats);
     return stats.device_bytes;
 }
 
@@ -197,10 +248,12 @@ static void interop(void **state)
     CUdeviceptr memory = caller_alloc(primary, 4 * WORDS);
     assert_int_equal(gx_open(&config, &ctx), GX_OK);
     add_in_place(ctx, memory);
+    wait_for_stream(ctx, memory);
     refuse_all(ctx, memory, primary);
     give_out(ctx);
     assert_int_equal(gx_buf_from_cuda(ctx, "fault:fail@1000000:cuda:0", memory, 64, &buf), GX_OK);
     assert_int_equal(gx_buf_cuda_address(buf), memory);
+    assert_int_equal(gx_buf_cuda_wait(buf, NULL), GX_OK);
     gx_buf_destroy(&buf);
     gx_close(&ctx);
     assert_int_equal(fake->live[FAKE_DEVICE_MEMORY], 1);
@@ -235,7 +288,7 @@ static void expect_added(gx_ctx *ctx, gx_op op, const char *device_name)
 {
     uint32_t a[SMALL], out[SMALL];
     gx_report report = {.struct_size = sizeof report};
-    const gx_run_opts opts = {.struct_size = sizeof opts, .policy = GX_POLICY_GPU};
+    const gx_run_params opts = {.struct_size = sizeof opts, .policy = GX_POLICY_GPU};
     for (uint32_t i = 0; i < SMALL; i++)
         a[i] = i;
     const gx_job job = {.op = op, .n = SMALL, .a = gx_host(a), .out = gx_host(out)};
@@ -247,9 +300,19 @@ static void expect_added(gx_ctx *ctx, gx_op op, const char *device_name)
         assert_int_equal(out[i], i + 1);
 }
 
-/* An operation without PTX runs on another device that is the same GPU. No machine that runs this
- * test has one, so a simulated one is put in its place. */
-static void standby(void **state)
+/* No machine that runs this test has a GPU with several names, so a simulated one is made one. */
+static struct gx_device_slot *add_name(gx_ctx *ctx, const char *name, uint32_t chip)
+{
+    struct gx_router *router = &ctx->router;
+    struct gx_device_slot *slot;
+    assert_int_equal(gx__slot_get(&router->slots, name, &slot, &error), GX_OK);
+    slot->chip = chip;
+    router->candidate[router->names++] = slot;
+    return slot;
+}
+
+/* An operation without PTX runs on another device that is the same GPU. */
+static void other_name(void **state)
 {
     (void)state;
     static const char other[] = "sim:gpu-of-two-names";
@@ -259,13 +322,13 @@ static void standby(void **state)
                         .cuda_library = GXT_FAKE_CUDA,
                         .sample_every = UINT32_MAX,
                         .ignore_environment = 1};
-    const gx_op_desc desc = {.struct_size = sizeof desc,
-                             .name = "add-one",
-                             .operands = 1,
-                             .a_bytes = 4,
-                             .out_bytes = 4,
-                             .group_elems = 32,
-                             .fn = add_one};
+    const gx_kernel_params desc = {.struct_size = sizeof desc,
+                                   .name = "add-one",
+                                   .operands = 1,
+                                   .a_bytes = 4,
+                                   .out_bytes = 4,
+                                   .group_elems = 32,
+                                   .fn = add_one};
     gx_ctx *ctx;
     gx_op op;
     set_up();
@@ -276,26 +339,26 @@ static void standby(void **state)
     assert_int_equal(ctx->router.candidates, 2);
     assert_int_equal(ctx->router.candidate[0]->chip, 1);
     assert_int_equal(ctx->router.candidate[1]->chip, 2);
-    assert_int_equal(ctx->router.standbys, 0);
-    struct gx_standby *twin = &ctx->router.standby[ctx->router.standbys++];
-    strcpy(twin->name, other);
-    twin->chip = 3; /* another GPU */
+    assert_int_equal(ctx->router.names, 2);
+    struct gx_device_slot *twin = add_name(ctx, other, 3); /* of another GPU */
     expect_added(ctx, op, NULL);
-    assert_null(twin->slot);
+    assert_null(twin->engine);
     twin->chip = 2;
     expect_added(ctx, op, other);
     expect_added(ctx, op, other);
-    assert_int_equal(twin->slot->chip, 2);
     gx_close(&ctx);
     expect_nothing_left();
 }
 
 /* ---- a GPU that CUDA cannot use ---- */
 
+enum { LOGGED = 1024 };
+
 static void note_log(void *user, gx_log_level level, const char *text)
 {
-    if (level == GX_LOG_WARNING && strstr(text, "in place of"))
-        snprintf(user, sizeof message, "%s", text);
+    size_t length = strlen(user);
+    if (level == GX_LOG_WARNING)
+        snprintf((char *)user + length, LOGGED - length, "%s\n", text);
 }
 
 static gx_status sum(gx_ctx *ctx, gx_report *report)
@@ -330,13 +393,12 @@ static void expect_buffer_on(gx_ctx *ctx, const char *device_name)
     gx_buf_destroy(&buf);
 }
 
-/* Opens a context that chooses between GPUs: cuda:0 and, as in `standby`, another device that is
- * the same one. */
-static gx_ctx *open_with_standby(const char *other, char *logged)
+/* Opens a context that chooses between GPUs: cuda:0, which is `other` too. */
+static gx_ctx *open_with_other(const char *other, char *logged)
 {
     const gx_config config = {.struct_size = sizeof config,
-                              .device = "cuda:0,cuda:7",
-                              .policy = "gpu",
+                              .device = "cuda:0,cuda", /* the same again: a list */
+                              .policy = GX_POLICY_GPU,
                               .cache_dir = "none",
                               .cuda_library = GXT_FAKE_CUDA,
                               .log = note_log,
@@ -346,11 +408,9 @@ static gx_ctx *open_with_standby(const char *other, char *logged)
     gxt_enter_machines();
     logged[0] = 0;
     assert_int_equal(gx_open(&config, &ctx), GX_OK);
-    assert_int_equal(gx__router_candidates(&ctx->router, message, sizeof message), GX_OK);
+    assert_int_equal(gx__router_candidates(&ctx->router, &error), GX_OK);
     assert_int_equal(ctx->router.candidates, 1);
-    struct gx_standby *twin = &ctx->router.standby[ctx->router.standbys++];
-    strcpy(twin->name, other);
-    twin->chip = ctx->router.candidate[0]->chip;
+    add_name(ctx, other, ctx->router.candidate[0]->chip);
     return ctx;
 }
 
@@ -377,22 +437,23 @@ static void return_and_lose(gx_ctx *ctx, const char *other)
 }
 
 /* The other device takes its place at once, until CUDA can be used again. */
-static void standby_for_cuda(void **state)
+static void other_name_for_cuda(void **state)
 {
     (void)state;
     static const char other[] = "sim:gpu-of-two-names";
     for (int i = 0; i < 3; i++) {
-        char logged[sizeof message];
+        char logged[LOGGED];
         set_up();
         fake->retain = i ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
         fake->load = i ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
-        gx_ctx *ctx = open_with_standby(other, logged);
+        gx_ctx *ctx = open_with_other(other, logged);
         if (i == 2)
             expect_buffer_on(ctx, other);
         expect_sum_on(ctx, other);
         expect_buffer_on(ctx, other);
-        if (!strstr(logged, "'sim:gpu-of-two-names' is used in place of 'cuda:0', the same GPU: "
-                            "device 'cuda:0' could not be opened: "))
+        if (!strstr(logged, "device 'cuda:0' could not be opened: ") ||
+            !strstr(logged, "'sim:gpu-of-two-names' is used in place of 'cuda:0', the same GPU, "
+                            "which cannot be used now"))
             fail_msg("'%s' does not say why", logged);
         wait_for_rest();
         expect_sum_on(ctx, other); /* after another attempt */
@@ -430,8 +491,8 @@ static void chips(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(small_jobs), cmocka_unit_test(interop),
-                                       cmocka_unit_test(standby),
-                                       cmocka_unit_test(standby_for_cuda), cmocka_unit_test(chips)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_jobs), cmocka_unit_test(interop), cmocka_unit_test(other_name),
+        cmocka_unit_test(other_name_for_cuda), cmocka_unit_test(chips)};
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

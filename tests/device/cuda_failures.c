@@ -16,7 +16,7 @@ static void lost(void **state)
     set_up();
     open_it();
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     struct gx_mem mem;
     assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_DEVICE, 16, &mem), GX_OK);
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
@@ -68,7 +68,7 @@ static void set_up_to_hang(bool counters)
 
 static void *wait_forever(void *user)
 {
-    gx_status s = device.ops->wait(&device, *(struct gx_point *)user, GX_WAIT_FOREVER);
+    gx_status s = device.ops->wait(&device, *(struct gx_fence *)user, GX_WAIT_FOREVER);
     return s == GX_ERR_DEVICE_LOST ? user : NULL;
 }
 
@@ -76,7 +76,7 @@ static void *wait_forever(void *user)
 static void hang(void)
 {
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     pthread_t thread;
     void *other;
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
@@ -95,9 +95,8 @@ static void expect_stuck(const char *name)
 {
     struct gx_device again;
     int contexts = fake->contexts;
-    assert_int_equal(gx__device_open(&instance, name, &again, message, sizeof message),
-                     GX_ERR_TIMEOUT);
-    assert_non_null(strstr(message, "did not finish in time"));
+    assert_int_equal(gx__device_open(&instance, name, &again, &error), GX_ERR_TIMEOUT);
+    assert_non_null(strstr(error.text, "did not finish in time"));
     assert_int_equal(fake->contexts, contexts);
     assert_int_equal(fake->endless, 0);
 }
@@ -150,7 +149,7 @@ static void hung_and_not_closed(void **state)
     hang();
     expect_stuck("cuda:0");
     fake->hold = false;
-    assert_int_equal(gx__device_open(&instance, "cuda:0", &again, message, sizeof message), GX_OK);
+    assert_int_equal(gx__device_open(&instance, "cuda:0", &again, &error), GX_OK);
     assert_int_equal(fake->contexts, 2);
     device.ops->mem_free(&device, &mem);
     gx__device_close(&device);
@@ -165,13 +164,13 @@ static void hung_until_error(void **state)
     (void)state;
     set_up_to_hang(true);
     open_it();
-    CUuuid gpu = cu_of(&device)->listed->uuid;
+    const struct cu_listed gpu = *cu_of(&device)->listed;
     hang();
     gx__device_close(&device);
-    assert_true(gx__cu_stuck(&gpu));
+    assert_true(gx__cu_stuck(gpu.base.uuid));
     fake->fail_at = fake->calls + 1;
     fake->fail_with = CUDA_ERROR_LAUNCH_FAILED;
-    assert_false(gx__cu_stuck(&gpu));
+    assert_false(gx__cu_stuck(gpu.base.uuid));
     gx__device_stop(&instance);
     expect_nothing_left();
     fake->hold = false;
@@ -189,11 +188,11 @@ static void hung_beside_others(void **state)
     CUuuid other;
     set_up_to_hang(true);
     open_it();
-    assert_int_equal(gx__device_open(&instance, "cuda:0", &beside, message, sizeof message), GX_OK);
+    assert_int_equal(gx__device_open(&instance, "cuda:0", &beside, &error), GX_OK);
     assert_int_equal(beside.ops->mem_alloc(&beside, GX_MEM_DEVICE, 64, &mem), GX_OK);
     hang();
     fn.DeviceGetUuid(&other, 1);
-    assert_false(gx__cu_stuck(&other));
+    assert_false(gx__cu_stuck((const uint8_t *)other.bytes));
     beside.ops->mem_free(&beside, &mem);
     gx__device_close(&beside);
     gx__device_close(&device);
@@ -208,7 +207,7 @@ static void hung_submit(void **state)
 {
     (void)state;
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     struct gx_mem mem;
     for (int held = 0; held < 2; held++) {
         set_up_to_hang(true);
@@ -239,7 +238,7 @@ static void freed_too_early(void **state)
 {
     (void)state;
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     struct gx_mem mem;
     set_up_to_hang(true);
     open_it();

@@ -14,7 +14,7 @@ struct gx_instance instance;
 struct gx_device device;
 struct fake_cuda *fake;
 struct cu_fn fn;
-char message[160];
+struct gx_error error;
 struct cu_kernels all_kernels;
 
 int prepare(void **state)
@@ -64,9 +64,9 @@ void expect_nothing_left(void)
 
 void open_it(void)
 {
-    gx_status s = gx__device_open(&instance, "cuda", &device, message, sizeof message);
+    gx_status s = gx__device_open(&instance, "cuda", &device, &error);
     if (s != GX_OK)
-        fail_msg("%s", message);
+        fail_msg("%s", error.text);
 }
 
 void close_it(void)
@@ -100,8 +100,7 @@ static gx_status alloc_all(struct run *run)
     s = ops->mem_import(&device, run->pages, device.facts.import_align, &run->imported);
     if (s != GX_OK && s != GX_ERR_UNSUPPORTED) /* as its callers do */
         return s;
-    s = ops->mem_wrap(&device, ops->mem_address(&device, &run->in), 4 * WORDS, &run->other, message,
-                      sizeof message);
+    s = ops->mem_wrap(&device, ops->mem_address(&device, &run->in), 4 * WORDS, &run->other, &error);
     return s == GX_ERR_INVALID ? GX_OK : s;
 }
 
@@ -119,26 +118,29 @@ static gx_status record(struct run *run)
     if (s != GX_OK)
         return s;
     ops->copy(run->cmd[GX_QUEUE_UPLOAD],
-              &(struct gx_region){{&run->up, 0}, {&run->in, 0}, 4 * WORDS}, 1);
+              &(struct gx_region){.from = {&run->up, 0}, .to = {&run->in, 0}, .size = 4 * WORDS},
+              1);
     ops->stamp(run->cmd[GX_QUEUE_COMPUTE], 0);
     ops->dispatch(run->cmd[GX_QUEUE_COMPUTE], &d);
     ops->barrier(run->cmd[GX_QUEUE_COMPUTE], GX_BARRIER_KERNEL_TO_COPY);
     ops->stamp(run->cmd[GX_QUEUE_COMPUTE], 1);
-    ops->copy(run->cmd[GX_QUEUE_DOWNLOAD],
-              &(struct gx_region){{&run->out, 0}, {&run->down, 0}, 4 * (WORDS - 4)}, 1);
+    ops->copy(
+        run->cmd[GX_QUEUE_DOWNLOAD],
+        &(struct gx_region){.from = {&run->out, 0}, .to = {&run->down, 0}, .size = 4 * (WORDS - 4)},
+        1);
     return GX_OK;
 }
 
 static gx_status submit_all(struct run *run)
 {
     const struct gx_device_ops *ops = device.ops;
-    struct gx_point up, sum, down;
+    struct gx_fence up, sum, down;
     uint64_t ns[2], before = gx__now_ns();
     gx_status s = ops->submit(run->cmd[GX_QUEUE_UPLOAD], NULL, 0, &up);
     if (s == GX_OK)
         s = ops->submit(run->cmd[GX_QUEUE_COMPUTE], &up, 1, &sum);
     if (s == GX_OK)
-        s = ops->submit(run->cmd[GX_QUEUE_DOWNLOAD], (struct gx_point[]){up, sum}, 2, &down);
+        s = ops->submit(run->cmd[GX_QUEUE_DOWNLOAD], (struct gx_fence[]){up, sum}, 2, &down);
     if (s == GX_OK)
         s = ops->wait(&device, down, GX_WAIT_FOREVER);
     if (s == GX_OK)
@@ -200,7 +202,7 @@ gx_status run_all(void)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct run run = {
         .pages = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
-    gx_status s = gx__device_open(&instance, "cuda", &device, message, sizeof message);
+    gx_status s = gx__device_open(&instance, "cuda", &device, &error);
     if (s == GX_OK) {
         s = use_device(&run);
         gx__device_close(&device);

@@ -17,7 +17,7 @@ extern struct gx_instance instance;
 extern struct gx_device device;
 extern struct fake_cuda *fake;
 extern struct cu_fn fn; /* the driver as a caller knows it */
-extern char message[160];
+extern struct gx_error error;
 extern struct cu_kernels all_kernels; /* those of the library */
 
 /* Loads the driver; the setup of the group of tests. */

@@ -32,7 +32,7 @@ static gx_ctx *open_logged(void)
 static int use(gx_ctx *ctx, const char *device)
 {
     uint32_t a[N], out[N];
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     for (uint32_t i = 0; i < N; i++)
         a[i] = i;
     gx_job job = gxt_job(GX_ADD, GX_U32, N, a, a, NULL, out);

@@ -67,7 +67,7 @@ static void expect(const char *what, char list[NAMES_MAX][TEXT], size_t count, c
 
 static void open_device(bool validate)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     gx_device_info info;
     const char *name = gxt_vulkan();
     gx_config config = {0};
@@ -79,15 +79,14 @@ static void open_device(bool validate)
     }
     instance = (struct gx_instance){0};
     name_count = label_count = open_labels = 0;
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
-    assert_int_equal(gx__device_find(&instance, name, &info, message, sizeof message), GX_OK);
-    struct vk_instance_fn *fn = &gx__vk_loader(&instance)->fn;
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
+    assert_int_equal(gx__device_find(&instance, name, &info, &error), GX_OK);
+    struct vk_instance_fn *fn = &((struct vk_loader *)gx__gpu_list(&gx__vk_lister, &instance))->fn;
     real = *fn;
     fn->SetDebugUtilsObjectNameEXT = set_name;
     fn->CmdBeginDebugUtilsLabelEXT = begin_label;
     fn->CmdEndDebugUtilsLabelEXT = end_label;
-    assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
+    assert_int_equal(gx__device_open(&instance, name, &device, &error), GX_OK);
 }
 
 /* A copy, a product of two operands and a check of one. */
@@ -96,7 +95,7 @@ static void work(void)
     struct gx_mem from, to;
     struct gx_kernel mul, check;
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     const size_t bytes = N * sizeof(uint64_t[4]);
     const struct gx_device_ops *ops = device.ops;
     const struct gx_kernel_key key = {.op = GX_MUL, .field = GX_BN254_FR};
@@ -106,7 +105,7 @@ static void work(void)
     assert_int_equal(ops->kernel(&device, &key, &mul), GX_OK);
     assert_int_equal(ops->kernel(&device, &only, &check), GX_OK);
     assert_int_equal(ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
-    ops->copy(cmd, &(struct gx_region){{&from, 0}, {&to, 0}, bytes}, 1);
+    ops->copy(cmd, &(struct gx_region){.from = {&from, 0}, .to = {&to, 0}, .size = bytes}, 1);
     ops->barrier(cmd, GX_BARRIER_COPY_TO_KERNEL);
     struct gx_dispatch d = {.kernel = mul, .n = N};
     d.bind[GX_BIND_A].mem = d.bind[GX_BIND_B].mem = d.bind[GX_BIND_OUT].mem = &to;

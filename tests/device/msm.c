@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "curve/point.h"
 #include "curve/digits.h"
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 #include "kernel/wgsl.h"
 #include "support/harness.h"
 
@@ -34,7 +34,7 @@ static struct gx_mem alloc_mem(enum gx_mem_kind kind, size_t bytes)
 
 static void finish(struct gx_cmd *cmd)
 {
-    struct gx_point done;
+    struct gx_fence done;
     device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
     assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
     assert_int_equal(device.ops->wait(&device, done, GX_WAIT_FOREVER), GX_OK);
@@ -45,7 +45,7 @@ static void copy(const struct gx_mem *from, const struct gx_mem *to, size_t byte
 {
     struct gx_cmd *cmd;
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
-    device.ops->copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, bytes}, 1);
+    device.ops->copy(cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = bytes}, 1);
     finish(cmd);
 }
 
@@ -390,15 +390,14 @@ static void try_curve(gx_curve which)
 static void window_sums(void **state)
 {
     (void)state;
-    char message[160] = "";
+    struct gx_error error = {""};
     gx_config config = {0};
     const char *name = gxt_gpu();
     if (!name)
         skip();
     gxt_watch(&config);
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
-    assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
+    assert_int_equal(gx__device_open(&instance, name, &device, &error), GX_OK);
     for (gx_curve which = 1; which < GX_CURVE_END; which++)
         try_curve(which);
     gx__device_close(&device);

@@ -8,10 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 #include "field/scalar.h"
 #include "op/domain.h"
-#include "op/ntt_table.h"
+#include "device/gpu/ntt_table.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 
@@ -42,7 +42,7 @@ static struct gx_mem alloc_mem(enum gx_mem_kind kind, size_t bytes)
 
 static void finish(struct gx_cmd *cmd)
 {
-    struct gx_point done;
+    struct gx_fence done;
     device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
     assert_int_equal(device.ops->submit(cmd, NULL, 0, &done), GX_OK);
     assert_int_equal(device.ops->wait(&device, done, GX_WAIT_FOREVER), GX_OK);
@@ -54,7 +54,8 @@ static void copy(const struct gx_mem *from, size_t from_at, const struct gx_mem 
 {
     struct gx_cmd *cmd;
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
-    device.ops->copy(cmd, &(struct gx_region){{from, from_at}, {to, to_at}, bytes}, 1);
+    device.ops->copy(
+        cmd, &(struct gx_region){.from = {from, from_at}, .to = {to, to_at}, .size = bytes}, 1);
     finish(cmd);
 }
 
@@ -261,6 +262,8 @@ static void run_trial(const struct trial *trial, const struct gx_gpu_kernel *ker
     d.kernel.key.param[GX_PARAM_LOG2_PAD] = trial->log2_pad;
     d.kernel.key.param[GX_PARAM_NTT_FLAGS] = trial->flags;
     d.kernel.key.param[GX_PARAM_LOG2_TABLE] = LOG2_TABLE;
+    gx__put64(d.kernel.key.param + GX_PARAM_STRIDE_A, trial->batch);
+    gx__put64(d.kernel.key.param + GX_PARAM_STRIDE_OUT, trial->batch);
     oracle_fill(field, &rng, in, operands);
     if (trial->bad)
         oracle_bad(field, trial->bad, in + (trial->bad - 1) * ELEMENT);
@@ -332,15 +335,15 @@ static void every_flag(const struct gx_gpu_kernel *kernel)
 
 static void open_device(const char *name)
 {
-    char message[160] = "";
+    struct gx_error error = {""};
     memset(&instance, 0, sizeof instance);
     gx_config config = {0};
     gxt_watch(&config);
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
-    assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
-    gx_domain_desc desc = {.struct_size = sizeof desc, .field = field, .log2_size = LOG2_TABLE};
-    assert_int_equal(gx__domain_set(&domain, &instance, &desc, message, sizeof message), GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
+    assert_int_equal(gx__device_open(&instance, name, &device, &error), GX_OK);
+    assert_int_equal(
+        gx__domain_set(&domain, &instance, gx__prime(field), LOG2_TABLE, NULL, NULL, &error),
+        GX_OK);
     published();
     make_table();
 }

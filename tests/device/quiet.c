@@ -29,7 +29,7 @@ static int use(char **names)
     if (gx_open(&config, &ctx) != GX_OK || gx_devices(ctx, infos, &count) != GX_OK)
         return 1;
     for (; *names; names++) {
-        gx_run_opts opts = {.device = *names};
+        gx_run_params opts = {.device = *names};
         gx_job job = gxt_job(GX_ADD, GX_U32, N, a, b, NULL, out);
         if (gx_run(ctx, &job, 1, &opts, NULL) != GX_OK || out[N - 1] != 4 * (N - 1))
             return 2;

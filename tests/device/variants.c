@@ -4,7 +4,6 @@
  * can run is tested, in several workgroup sizes, against the oracle: another machine chooses
  * another one.
  */
-#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
@@ -24,16 +23,15 @@ static unsigned char *host[GX_BINDINGS];
 static int open_device(void **state)
 {
     (void)state;
-    char message[160] = "";
+    struct gx_error error = {""};
     gxt_clear_environment();
     const char *name = gxt_vulkan();
     if (!name)
         exit(77);
     gx_config config = {0};
     gxt_watch(&config);
-    assert_int_equal(gx__config_complete(&instance.config, &config, message, sizeof message),
-                     GX_OK);
-    assert_int_equal(gx__device_open(&instance, name, &device, message, sizeof message), GX_OK);
+    assert_int_equal(gx__config_complete(&instance.config, &config, &error), GX_OK);
+    assert_int_equal(gx__device_open(&instance, name, &device, &error), GX_OK);
     for (int i = 0; i < GX_BINDINGS; i++) {
         void *memory;
         assert_int_equal(device.ops->mem_alloc(&device, GX_MEM_SHARED, 1 << 16, &mem[i]), GX_OK);
@@ -87,7 +85,7 @@ static void dispatch(const struct trial *t)
     if (t->in_place)
         d.bind[GX_BIND_OUT] = d.bind[GX_BIND_A];
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
     device.ops->dispatch(cmd, &d);
     device.ops->barrier(cmd, GX_BARRIER_TO_HOST);
@@ -202,7 +200,7 @@ static void reductions(void **state)
     (void)state;
     const gx_field fields[] = {GX_BLS12_381_FQ, GX_BLS12_381_FR};
     for (size_t f = 0; f < GXT_COUNT(fields); f++) {
-        if (vk_of(&device)->physical->software) {
+        if (vk_of(&device)->physical->base.software) {
             assert_int_equal(gx__vk_variants(device.impl, fields[f], GX_SHADER_SUM), 1);
             assert_int_equal(gx__vk_variants(device.impl, fields[f], GX_SHADER_DOT), 2);
         }
@@ -251,7 +249,7 @@ static void scans(void **state)
     struct gx_gpu *gpu = device.impl;
     for (size_t f = 0; f < GXT_COUNT(fields); f++) {
         uint32_t variants = gx__vk_variants(gpu, fields[f], GX_SHADER_SCAN);
-        if (vk_of(&device)->physical->software)
+        if (vk_of(&device)->physical->base.software)
             assert_int_equal(variants, 2);
         for (uint32_t v = 0; v < variants; v++)
             for (size_t o = 0; o < GXT_COUNT(ops); o++) {
@@ -281,7 +279,7 @@ static void words(void **state)
 static void lavapipe_can_shuffle(void **state)
 {
     (void)state;
-    if (vk_of(&device)->physical->software)
+    if (vk_of(&device)->physical->base.software)
         assert_int_equal(gx__vk_variants(device.impl, GX_BLS12_381_FQ, GX_SHADER_LINEAR), 2);
 }
 

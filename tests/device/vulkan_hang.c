@@ -17,10 +17,10 @@ static struct gx_device device;
 
 static void open_device(void)
 {
-    char message[160] = "";
-    gx_status s = gx__device_open(&instance, gxt_vulkan(), &device, message, sizeof message);
+    struct gx_error error = {""};
+    gx_status s = gx__device_open(&instance, gxt_vulkan(), &device, &error);
     if (s != GX_OK)
-        fail_msg("%s", message);
+        fail_msg("%s", error.text);
 }
 
 static struct gx_mem alloc(enum gx_mem_kind kind)
@@ -33,11 +33,11 @@ static struct gx_mem alloc(enum gx_mem_kind kind)
 
 /* A copy from `from` to `to`, after `after`, if not NULL. */
 static struct gx_cmd *start(const struct gx_mem *from, const struct gx_mem *to,
-                            const struct gx_point *after, struct gx_point *done)
+                            const struct gx_fence *after, struct gx_fence *done)
 {
     struct gx_cmd *cmd;
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_OK);
-    device.ops->copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, BYTES}, 1);
+    device.ops->copy(cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = BYTES}, 1);
     assert_int_equal(device.ops->submit(cmd, after, after != NULL, done), GX_OK);
     return cmd;
 }
@@ -69,11 +69,11 @@ static void it_ends_after_all(void **state)
 {
     (void)state;
     uint64_t patience = atomic_exchange(&gx__vk_patience_ns, PATIENCE_NS);
-    struct gx_point done, second_done;
+    struct gx_fence done, second_done;
     open_device();
     const struct vk_device *hung = vk_of(&device);
-    enum gx_queue queue = hung->alias[GX_QUEUE_COMPUTE];
-    const struct gx_point never = {queue, NEVER};
+    enum gx_queue queue = hung->gpu.alias[GX_QUEUE_COMPUTE];
+    const struct gx_fence never = {queue, NEVER};
     struct gx_mem from = alloc(GX_MEM_UPLOAD), to = alloc(GX_MEM_READBACK);
     const unsigned char *result = to.host;
     memset(from.host, 0x5a, BYTES);

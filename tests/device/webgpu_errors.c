@@ -55,9 +55,9 @@ static void expect_lost(struct gx_mem *mem)
     assert_int_equal(device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd), GX_ERR_DEVICE_LOST);
     assert_int_equal(device.ops->kernel(&device, &key, &kernel), GX_ERR_DEVICE_LOST);
     assert_int_equal(device.ops->map(&device, mem, &host), GX_ERR_DEVICE_LOST);
-    assert_int_equal(device.ops->wait(&device, (struct gx_point){0, 1000}, GX_WAIT_FOREVER),
+    assert_int_equal(device.ops->wait(&device, (struct gx_fence){0, 1000}, GX_WAIT_FOREVER),
                      GX_ERR_DEVICE_LOST);
-    assert_true(device.ops->reached(&device, (struct gx_point){0, 1000}));
+    assert_true(device.ops->reached(&device, (struct gx_fence){0, 1000}));
 }
 
 /* wgpu-native panics in this submit, because it has no other way to report the error. Again and

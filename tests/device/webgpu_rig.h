@@ -14,14 +14,14 @@
 static const char *const names[] = {"webgpu:vulkan:0", "webgpu:gl:0"};
 static struct gx_instance instance;
 static struct gx_device device;
-static char message[160];
+static struct gx_error error;
 
 static void open_named(const char *name)
 {
     instance = (struct gx_instance){0};
-    gx_status s = gx__device_open(&instance, name, &device, message, sizeof message);
+    gx_status s = gx__device_open(&instance, name, &device, &error);
     if (s != GX_OK)
-        fail_msg("%s: %s", name, message);
+        fail_msg("%s: %s", name, error.text);
 }
 
 static void close_it(void)
@@ -41,11 +41,11 @@ static struct gx_mem alloc(enum gx_mem_kind kind, size_t bytes)
 static gx_status copy(const struct gx_mem *from, const struct gx_mem *to, size_t bytes)
 {
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     gx_status s = device.ops->begin(&device, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
-    device.ops->copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, bytes}, 1);
+    device.ops->copy(cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = bytes}, 1);
     s = device.ops->submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
         s = device.ops->wait(&device, done, GX_WAIT_FOREVER);

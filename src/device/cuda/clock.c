@@ -40,11 +40,11 @@ gx_status gx__cu_clock_start(struct cu_device *device, struct cu_cmd *cmd)
 {
     struct cu_clock *clock = &device->clock;
     gx_status s = GX_OK;
-    if (!cmd->stamped)
+    if (!cmd->gpu.stamped)
         return GX_OK;
     pthread_mutex_lock(&clock->lock);
-    cmd->submitted_ns = gx__now_ns();
-    if (!clock->ns || cmd->submitted_ns - clock->ns > AGE_NS) {
+    cmd->gpu.submitted_ns = gx__now_ns();
+    if (!clock->ns || cmd->gpu.submitted_ns - clock->ns > AGE_NS) {
         s = gx__cu_status(device, device->fn->EventRecord(clock->event, clock->stream),
                           "cuEventRecord");
         clock->ns = s == GX_OK ? gx__now_ns() : 0;
@@ -108,17 +108,13 @@ static gx_status create_events(struct cu_device *device, struct cu_cmd *cmd)
     return gx__cu_status(device, r, "cuEventCreate");
 }
 
-void gx__cu_stamp(struct gx_cmd *base, uint32_t slot)
+void gx__cu_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *base, uint32_t index)
 {
     struct cu_cmd *cmd = (struct cu_cmd *)base;
-    if (cmd->failed != GX_OK || slot >= GX_STAMPS)
-        return;
-    cmd->failed = create_events(cu_cmd_device(cmd), cmd);
+    base->failed = create_events(cu_of_gpu(gpu), cmd);
     struct cu_op *op = gx__cu_next_op(cmd, CU_STAMP);
-    if (!op)
-        return;
-    op->slot = slot;
-    cmd->stamped |= 1u << slot;
+    if (op)
+        op->stamp = index;
 }
 
 /* Moves them together, so that they are between the submit and now and what is between them stays
@@ -135,19 +131,16 @@ static void place(const int64_t *at, uint32_t count, int64_t from, int64_t to, u
     }
 }
 
-gx_status gx__cu_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+gx_status gx__cu_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count)
 {
-    struct cu_cmd *cmd = (struct cu_cmd *)base;
-    struct cu_device *device = cu_cmd_device(cmd);
+    struct cu_device *device = cu_of_gpu(gpu);
     int64_t at[GX_STAMPS];
-    if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
-        return GX_ERR_INVALID;
-    gx_status s = gx__gpu_alive(&device->gpu);
+    gx_status s = gx__gpu_alive(gpu);
     if (s == GX_OK)
         s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    s = ask_all(device, cmd, at, count);
+    s = ask_all(device, (struct cu_cmd *)cmd, at, count);
     gx__cu_leave(device);
     if (s == GX_OK && count)
         place(at, count, (int64_t)cmd->submitted_ns, (int64_t)gx__now_ns(), ns);

@@ -2,14 +2,15 @@
  *
  * Shared by the files of the CUDA device. One file per concern: library.c (finding the driver),
  * list.c (list of devices), device.c (open, close, errors), memory.c, commands.c (recording),
- * submit.c (queues and points), hang.c (work that never ends), clock.c (times), kernel.c (modules),
+ * submit.c (queues and fences), hang.c (work that never ends), clock.c (times), kernel.c (modules),
  * measure.c (speeds).
  */
 #ifndef GX_DEVICE_CUDA_CUDA_H
 #define GX_DEVICE_CUDA_CUDA_H
 
+#include "base/error.h"
 #include "device/cuda/driver.h"
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 #include "kernel/ptx.h"
 
 #define CU_NAME        "cuda"
@@ -22,35 +23,25 @@
 /* ---- library.c ---- */
 
 /* Opens the driver and starts it; otherwise `why` says what is missing. */
-bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *version, char *why,
-                    size_t size);
+bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *version,
+                    struct gx_error *error);
 
 /* ---- list.c: one list for the life of a context ---- */
 
 struct cu_listed {
+    struct gx_gpu_listed base;
     CUdevice handle;
-    CUuuid uuid;
-    char name[64];
     int capability; /* 90: 9.0 */
-    gx_device_info info;
 };
 
 struct cu_loader {
+    struct gx_gpu_list list;
     struct cu_fn fn;
     int version; /* 12040: CUDA 12.4 */
-    size_t count;
     struct cu_listed devices[CU_DEVICES_MAX];
-    char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
 };
 
-gx_status gx__cu_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
-gx_status gx__cu_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                      char *message, size_t message_size);
-bool gx__cu_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
-void gx__cu_stop(struct gx_instance *instance);
-/* The list, made on first use; NULL if memory ran out. */
-struct cu_loader *gx__cu_loader(struct gx_instance *instance);
-const struct cu_listed *gx__cu_match(const struct cu_loader *loader, const char *selector);
+extern struct gx_gpu_lister gx__cu_lister;
 
 /* ---- device.c ---- */
 
@@ -59,10 +50,10 @@ struct cu_queue {
     pthread_mutex_t lock;
     uint64_t submitted;               /* last value allocated; under lock */
     _Atomic uint64_t reached;         /* last value seen */
-    const volatile uint64_t *counter; /* host address of what the stream writes, and ... */
-    CUdeviceptr counter_at;           /* ... the device's */
-    CUevent done[CU_RING]; /* see event_of; with counters only the first, which comes after ... */
-    uint64_t marked;       /* ... this value; under lock */
+    const volatile uint64_t *counter; /* what the stream writes: its address on the host */
+    CUdeviceptr counter_at;           /* the same on the device */
+    CUevent done[CU_RING];            /* see event_of; with counters only the first is used */
+    uint64_t marked;                  /* with counters: the last value before done[0]; under lock */
 };
 
 /* Relates the device's clock to the host's: an event, and when it happened. */
@@ -79,14 +70,12 @@ struct cu_hold {
     struct cu_hold *next;
     struct cu_fn fn;
     CUdevice handle;
-    CUuuid uuid;
+    uint8_t uuid[16];
     /* set when the device is abandoned */
     CUcontext context;
     CUstream stream[CU_STREAMS];
     bool closed; /* the device */
 };
-
-struct cu_cmd;
 
 struct cu_device {
     struct gx_gpu gpu;
@@ -102,9 +91,6 @@ struct cu_device {
     struct cu_queue queue[CU_QUEUES];
     struct gx_mem counters;
     struct cu_clock clock;
-
-    pthread_mutex_t idle_lock;
-    struct cu_cmd *idle[CU_QUEUES];
 };
 
 static inline struct cu_device *cu_of(const struct gx_device *device)
@@ -144,7 +130,7 @@ void gx__cu_hold_close(struct cu_device *device);
 /* Its work never ends. Any thread. */
 void gx__cu_abandon(struct cu_device *device);
 /* Whether work of an abandoned device still runs on the GPU. Does not wait. Any thread. */
-bool gx__cu_stuck(const CUuuid *gpu);
+bool gx__cu_stuck(const uint8_t uuid[16]);
 
 /* ---- memory.c: the handle of a gx_mem is its device address ---- */
 
@@ -157,8 +143,9 @@ gx_status gx__cu_mem_alloc(struct gx_device *device, enum gx_mem_kind kind, size
                            struct gx_mem *mem);
 gx_status gx__cu_mem_import(struct gx_device *device, void *host, size_t bytes, struct gx_mem *mem);
 gx_status gx__cu_mem_wrap(struct gx_device *device, uint64_t address, size_t bytes,
-                          struct gx_mem *mem, char *message, size_t message_size);
+                          struct gx_mem *mem, struct gx_error *error);
 uint64_t gx__cu_mem_address(struct gx_device *device, const struct gx_mem *mem);
+gx_status gx__cu_await_stream(struct gx_device *device, void *stream, struct gx_error *error);
 void gx__cu_mem_free(struct gx_device *device, struct gx_mem *mem);
 gx_status gx__cu_map(struct gx_device *device, struct gx_mem *mem, void **host);
 void gx__cu_unmap(struct gx_device *device, struct gx_mem *mem);
@@ -192,8 +179,8 @@ void gx__cu_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_famil
                   struct gx_choice choice, struct gx_pass_facts *facts);
 struct gx_choice gx__cu_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
-gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
-                             char *why, size_t why_size);
+gx_status gx__cu_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
+                                    void **pipeline, struct gx_error *error);
 void gx__cu_drop(struct gx_gpu *gpu, void *pipeline);
 
 /* ---- measure.c ---- */
@@ -206,19 +193,19 @@ gx_status gx__cu_measure(struct gx_gpu *gpu);
 enum cu_op_kind { CU_COPY, CU_LAUNCH, CU_STAMP };
 
 /* The parameter of a registered operation's kernel (doc/kernels.md). */
-struct cu_own_args {
+struct cu_registered_args {
     uint64_t bind[GX_BIND_C + 1];
-    uint32_t push[GX_K_OWN_PUSH_WORDS + GX_PARAM_GROUPS];
+    uint32_t push[GX_REGISTERED_PUSH_WORDS + GX_PARAM_GROUPS];
 };
 
 /* One thing that a command does. The driver records nothing: a submit repeats the list. */
 struct cu_op {
     enum cu_op_kind kind;
-    uint32_t slot; /* of a stamp */
+    uint32_t stamp; /* index of a stamp */
     union {
         struct {
             CUdeviceptr to, from;
-            size_t bytes;
+            size_t bytes, rows, to_row, from_row;
         } copy;
         struct {
             CUfunction function;
@@ -226,37 +213,30 @@ struct cu_op {
             bool awaits;
             union {
                 struct gx_ptx_args args;
-                struct cu_own_args own;
+                struct cu_registered_args registered;
             };
         } launch;
     };
 };
 
 struct cu_cmd {
-    struct gx_cmd base;
-    struct cu_cmd *next_idle;
-    enum gx_queue queue;
-    gx_status failed; /* error during recording */
-    struct cu_op *ops;
-    size_t count, room;
-    uint32_t stamped; /* a bit for each slot */
-    uint64_t point;   /* of the last submit; 0: none */
-    uint64_t submitted_ns;
+    struct gx_gpu_cmd gpu;
+    struct gx_gpu_steps ops;   /* struct cu_op */
     CUevent stamps[GX_STAMPS]; /* created by the first stamp, all of them */
 };
 
 static inline struct cu_device *cu_cmd_device(const struct cu_cmd *cmd)
 {
-    return cu_of(cmd->base.device);
+    return cu_of(cmd->gpu.base.device);
 }
 
-void gx__cu_cmd_free(struct cu_device *device, struct cu_cmd *cmd);
-void gx__cu_commands_close(struct cu_device *device);
-gx_status gx__cu_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
 void gx__cu_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
-void gx__cu_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
-void gx__cu_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
-/* For gx__cu_stamp: the entry; NULL, with cmd->failed, if there is no memory for it. */
+/* For struct gx_gpu_ops. */
+gx_status gx__cu_cmd_begin(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__cu_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__cu_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__cu_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_launch *launch);
+/* One more entry; NULL, with the command's `failed`, if there is no memory for it. */
 struct cu_op *gx__cu_next_op(struct cu_cmd *cmd, enum cu_op_kind kind);
 
 gx_status gx__cu_clock_open(struct cu_device *device); /* between enter and leave, as are: */
@@ -264,10 +244,11 @@ void gx__cu_clock_close(struct cu_device *device);
 /* Its stamps are about to be submitted. */
 gx_status gx__cu_clock_start(struct cu_device *device, struct cu_cmd *cmd);
 void gx__cu_stamps_free(struct cu_device *device, struct cu_cmd *cmd);
-void gx__cu_stamp(struct gx_cmd *cmd, uint32_t slot);
-gx_status gx__cu_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+/* For struct gx_gpu_ops. */
+void gx__cu_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint32_t index);
+gx_status gx__cu_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count);
 
-/* How long work may take that nobody waits for any more; after that it never ends. Tests change
+/* How long work that nobody waits for may still take. After that it is taken to hang. Tests change
  * it. */
 #define CU_PATIENCE_NS 30000000000u
 extern _Atomic uint64_t gx__cu_patience_ns;
@@ -275,17 +256,17 @@ extern _Atomic uint64_t gx__cu_patience_ns;
  * and the status GX_ERR_DEVICE_LOST. */
 gx_status gx__cu_drain(struct cu_device *device, CUstream stream);
 /* gx__cu_enter for calls that free something, most of which wait for all work of the context. Waits
- * for that of the device. False: it does not end, or other work on the GPU never does, so what was
- * to be freed is left. */
+ * for the work of the device first. False if that does not end, or if other work on the GPU hangs:
+ * then what was to be freed is left. */
 bool gx__cu_enter_idle(struct cu_device *device);
 
 /* Streams, their counters and events. */
 gx_status gx__cu_queues_open(struct cu_device *device);
 void gx__cu_queues_close(struct cu_device *device);
-gx_status gx__cu_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
-                        struct gx_point *done);
-void gx__cu_recycle(struct gx_cmd *cmd);
-gx_status gx__cu_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
-bool gx__cu_reached(struct gx_device *device, struct gx_point point);
+/* For struct gx_gpu_ops. */
+gx_status gx__cu_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_fence *waits,
+                        size_t count);
+gx_status gx__cu_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns);
+gx_status gx__cu_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 
 #endif

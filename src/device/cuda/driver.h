@@ -43,6 +43,7 @@ enum {
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
     CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
     CUDA_ERROR_CONTAINED = 226,
+    CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
@@ -98,6 +99,26 @@ enum {
 };
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
 
+/* CUDA_MEMCPY2D: `height` rows of `width` bytes. With CU_MEMORYTYPE_UNIFIED addresses say what is
+ * where; no pitch may be above CU_PITCH_MAX. */
+#define CU_MEMORYTYPE_UNIFIED 4u
+#define CU_PITCH_MAX          0x7fffffffu
+typedef struct CUmemcpy2D {
+    size_t from_x, from_y;
+    unsigned from_type;
+    const void *from_host;
+    CUdeviceptr from;
+    void *from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    unsigned to_type;
+    void *to_host;
+    CUdeviceptr to;
+    void *to_array;
+    size_t to_pitch;
+    size_t width, height;
+} CUmemcpy2D;
+
 /* CUjit_option, CUjitInputType */
 enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 enum { CU_JIT_INPUT_PTX = 1 };
@@ -140,6 +161,7 @@ enum { CU_JIT_INPUT_PTX = 1 };
       (void *value, int attribute, CUdeviceptr memory))                                            \
     X(MemcpyAsync, cuMemcpyAsync,                                                                  \
       (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
+    X(Memcpy2DAsync, cuMemcpy2DAsync_v2, (const CUmemcpy2D *copy, CUstream stream))                \
     X(StreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                           \
     X(StreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                        \
     X(StreamQuery, cuStreamQuery, (CUstream stream))                                               \

@@ -29,7 +29,7 @@ bool gx__cu_hold_open(struct cu_device *device)
         return false;
     device->hold->fn = *device->fn;
     device->hold->handle = device->listed->handle;
-    device->hold->uuid = device->listed->uuid;
+    memcpy(device->hold->uuid, device->listed->base.uuid, sizeof device->hold->uuid);
     return true;
 }
 
@@ -48,17 +48,17 @@ static bool is_busy(const struct cu_hold *hold)
     return busy;
 }
 
-static bool is_of(const struct cu_hold *hold, const CUuuid *gpu)
+static bool is_of(const struct cu_hold *hold, const uint8_t uuid[16])
 {
-    return !memcmp(&hold->uuid, gpu, sizeof *gpu);
+    return !memcmp(hold->uuid, uuid, sizeof hold->uuid);
 }
 
 /* Releases the references to the context whose devices are closed: others may still look at their
  * counters, which are memory of the context. */
-static void release_all(const CUuuid *gpu)
+static void release_all(const uint8_t uuid[16])
 {
     for (struct cu_hold **at = &holds, *hold; (hold = *at);) {
-        if (!is_of(hold, gpu) || !hold->closed) {
+        if (!is_of(hold, uuid) || !hold->closed) {
             at = &hold->next;
             continue;
         }
@@ -96,23 +96,22 @@ void gx__cu_abandon(struct cu_device *device)
                 device->gpu.base->info.name);
 }
 
-bool gx__cu_stuck(const CUuuid *gpu)
+bool gx__cu_stuck(const uint8_t uuid[16])
 {
     bool stuck = false;
     if (!atomic_load(&any))
         return false;
     pthread_mutex_lock(&lock);
     for (const struct cu_hold *hold = holds; hold && !stuck; hold = hold->next)
-        stuck = is_of(hold, gpu) && is_busy(hold);
+        stuck = is_of(hold, uuid) && is_busy(hold);
     if (!stuck)
-        release_all(gpu);
+        release_all(uuid);
     pthread_mutex_unlock(&lock);
     return stuck;
 }
 
 void gx__cu_hold_close(struct cu_device *device)
 {
-    CUuuid gpu = device->listed->uuid;
     if (!atomic_load(&device->hung)) {
         gx__free(&process_allocator, device->hold);
         return;
@@ -120,5 +119,5 @@ void gx__cu_hold_close(struct cu_device *device)
     pthread_mutex_lock(&lock);
     device->hold->closed = true;
     pthread_mutex_unlock(&lock);
-    gx__cu_stuck(&gpu); /* it may have ended meanwhile */
+    gx__cu_stuck(device->listed->base.uuid); /* it may have ended meanwhile */
 }

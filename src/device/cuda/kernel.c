@@ -333,33 +333,34 @@ gx_status gx__cu_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
 
 /* ---- registered operations ---- */
 
-static bool fits(const struct gx_own_op *own, uint32_t block[3], char *why, size_t size)
+static bool fits(const struct gx_registered_op *registered, uint32_t block[3],
+                 struct gx_error *error)
 {
     uint64_t all = 1;
     for (int i = 0; i < 3; i++) {
-        block[i] = own->desc.ptx_block[i] ? own->desc.ptx_block[i] : 1;
+        block[i] = registered->desc.ptx_block[i] ? registered->desc.ptx_block[i] : 1;
         all = block[i] <= BLOCK_MAX && all <= BLOCK_MAX ? all * block[i] : BLOCK_MAX + 1;
     }
     if (all <= BLOCK_MAX && block[2] <= BLOCK_MAX_Z)
         return true;
-    snprintf(why, size, "its blocks are %u x %u x %u, and a device allows %u threads, %u in z",
-             block[0], block[1], block[2], BLOCK_MAX, BLOCK_MAX_Z);
+    gx__explain(error, "its blocks are %u x %u x %u, and a device allows %u threads, %u in z",
+                block[0], block[1], block[2], BLOCK_MAX, BLOCK_MAX_Z);
     return false;
 }
 
 /* A driver that cannot make a module of the text blames it, unless memory or the device are the
  * reason. */
-gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
-                             char *why, size_t size)
+gx_status gx__cu_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
+                                    void **pipeline, struct gx_error *error)
 {
     struct cu_device *device = cu_of_gpu(gpu);
     uint32_t block[3];
-    if (!own->desc.ptx || !fits(own, block, why, size))
+    if (!registered->desc.ptx || !fits(registered, block, error))
         return GX_ERR_UNSUPPORTED;
     struct cu_kernel *kernel = gx__alloc(cu_allocator(device), sizeof *kernel);
-    struct source from = {.text = gx__copy_text(cu_allocator(device), own->desc.ptx),
-                          .length = strlen(own->desc.ptx),
-                          .entry = own->ptx_entry};
+    struct source from = {.text = gx__copy_text(cu_allocator(device), registered->desc.ptx),
+                          .length = strlen(registered->desc.ptx),
+                          .entry = registered->ptx_entry};
     gx_status s = kernel && from.text ? make(device, &from, kernel) : GX_ERR_OUT_OF_MEMORY;
     gx__free(cu_allocator(device), from.text);
     if (s == GX_OK) {
@@ -370,9 +371,9 @@ gx_status gx__cu_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, vo
     gx__free(cu_allocator(device), kernel);
     if (s != GX_ERR_DEVICE && s != GX_ERR_UNSUPPORTED)
         return s;
-    snprintf(why, size, "the driver cannot compile it, or it has no entry point '%.24s'%s%.80s",
-             own->ptx_entry, from.log[0] ? ": " : "", from.log);
-    return GX_ERR_UNSUPPORTED;
+    return gx__refuse(error, GX_ERR_UNSUPPORTED,
+                      "the driver cannot compile it, or it has no entry point '%.24s'%s%.80s",
+                      registered->ptx_entry, from.log[0] ? ": " : "", from.log);
 }
 
 void gx__cu_drop(struct gx_gpu *gpu, void *pipeline)

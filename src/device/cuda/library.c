@@ -5,7 +5,6 @@
  */
 #include "device/cuda/cuda.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -31,58 +30,60 @@ static bool find_functions(void *library, struct cu_fn *fn, const char **missing
 }
 
 /* The version needs no running driver: an old one is named even if it does not start. */
-static bool start(const struct cu_fn *fn, int *version, char *why, size_t size)
+static bool start(const struct cu_fn *fn, int *version, struct gx_error *error)
 {
     pid_t before = atomic_load(&started), none = 0;
     if (before && before != getpid()) {
-        snprintf(why, size, "no CUDA: it was in use at fork(): exec() in the child");
+        gx__explain(error, "no CUDA: it was in use at fork(): exec() in the child");
         return false;
     }
     if (fn->DriverGetVersion(version) != CUDA_SUCCESS)
         *version = 0;
     if (*version < VERSION_NEEDED) {
-        snprintf(why, size, "no CUDA: the driver has CUDA %d.%d, needs %d.0: install a newer one",
-                 *version / 1000, *version % 1000 / 10, VERSION_NEEDED / 1000);
+        gx__explain(error, "no CUDA: the driver has CUDA %d.%d, needs %d.0: install a newer one",
+                    *version / 1000, *version % 1000 / 10, VERSION_NEEDED / 1000);
         return false;
     }
     CUresult r = fn->Init(0);
     if (r == CUDA_ERROR_NO_DEVICE)
-        snprintf(why, size,
-                 "no CUDA device found: there is no NVIDIA GPU, or CUDA_VISIBLE_DEVICES hides it");
+        gx__explain(
+            error,
+            "no CUDA device found: there is no NVIDIA GPU, or CUDA_VISIBLE_DEVICES hides it");
     else if (r != CUDA_SUCCESS)
-        snprintf(why, size,
-                 "no CUDA: the driver does not start (cuInit returned %d): load its kernel module, "
-                 "or install the one that fits",
-                 r);
+        gx__explain(
+            error,
+            "no CUDA: the driver does not start (cuInit returned %d): load its kernel module, "
+            "or install the one that fits",
+            r);
     else
         atomic_compare_exchange_strong(&started, &none, getpid());
     return r == CUDA_SUCCESS;
 }
 
-bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *version, char *why,
-                    size_t size)
+bool gx__cu_library(const struct gx_instance *instance, struct cu_fn *fn, int *version,
+                    struct gx_error *error)
 {
     const char *asked = instance->config.cuda_library, *name = asked ? asked : USUAL_NAME;
     const char *missing;
     if (!*gx__cu_kernels.count) {
-        snprintf(why, size,
-                 "no CUDA: this build has no kernels for it: install a clang that has the NVPTX "
-                 "target, and build again");
+        gx__explain(error,
+                    "no CUDA: this build has no kernels for it: install a clang that has the NVPTX "
+                    "target, and build again");
         return false;
     }
     if (!gx__can_load_drivers()) {
-        snprintf(why, size, "no CUDA: a program linked with -static cannot load drivers");
+        gx__explain(error, "no CUDA: a program linked with -static cannot load drivers");
         return false;
     }
     void *library = gx__os_library(name);
     if (!library && asked)
-        snprintf(why, size, "no CUDA: cannot load %.60s: correct GPUEXEC_CUDA_LIBRARY", name);
+        gx__explain(error, "no CUDA: cannot load %.60s: correct GPUEXEC_CUDA_LIBRARY", name);
     else if (!library)
-        snprintf(why, size, "no CUDA: " USUAL_NAME " is missing: install NVIDIA's driver");
+        gx__explain(error, "no CUDA: " USUAL_NAME " is missing: install NVIDIA's driver");
     else if (!find_functions(library, fn, &missing))
-        snprintf(why, size, "no CUDA: %.40s has no %s: install a newer NVIDIA driver", name,
-                 missing);
+        gx__explain(error, "no CUDA: %.40s has no %s: install a newer NVIDIA driver", name,
+                    missing);
     else
-        return start(fn, version, why, size);
+        return start(fn, version, error);
     return false;
 }

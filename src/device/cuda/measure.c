@@ -28,48 +28,24 @@ struct probe {
 
 /* ---- running one command ---- */
 
-static gx_status time_cmd(struct probe *p, struct gx_cmd *cmd, size_t bytes, float *speed)
-{
-    uint64_t ns;
-    gx_status s = gx__gpu_time(&p->device->gpu, cmd, true, RUNS, &ns);
-    gx__cu_recycle(cmd);
-    if (s == GX_OK)
-        *speed = gx__gbs(bytes, ns);
-    return s;
-}
-
 static gx_status time_copy(struct probe *p, enum gx_queue queue, const struct gx_mem *from,
                            const struct gx_mem *to, float *speed)
 {
-    struct gx_cmd *cmd;
     size_t bytes = from->size < to->size ? from->size : to->size;
-    gx_status s = gx__cu_begin(p->base, queue, &cmd);
-    if (s != GX_OK)
-        return s;
-    gx__cu_stamp(cmd, 0);
-    gx__cu_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, bytes}, 1);
-    gx__cu_stamp(cmd, 1);
-    return time_cmd(p, cmd, bytes, speed);
+    return gx__gpu_time_copy(&p->device->gpu, queue, from, to, bytes, RUNS, speed);
 }
 
 /* A build may lack the kernel: then these speeds stay unknown. */
 static gx_status time_kernel(struct probe *p, const struct gx_mem *from, const struct gx_mem *to,
                              float *speed)
 {
-    struct gx_cmd *cmd;
     size_t bytes = from->size < to->size ? from->size : to->size;
     if (!p->copy)
         return GX_OK;
-    gx_status s = gx__cu_begin(p->base, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
     struct gx_dispatch d = {.kernel = {.key = p->copy->key, .impl = p->copy}, .n = bytes / 16};
     d.bind[GX_BIND_A].mem = from;
     d.bind[GX_BIND_OUT].mem = to;
-    gx__cu_stamp(cmd, 0);
-    gx__cu_dispatch(cmd, &d);
-    gx__cu_stamp(cmd, 1);
-    return time_cmd(p, cmd, bytes, speed);
+    return gx__gpu_time_dispatch(&p->device->gpu, &d, bytes, RUNS, speed);
 }
 
 /* Pinned memory is ordinary memory to the host: one kind speaks for all. */
@@ -117,23 +93,23 @@ static gx_status measure_device(struct probe *p, struct gx_mem_speed *speed)
 static gx_status record_copies(struct probe *p, enum gx_queue queue, const struct gx_mem *from,
                                const struct gx_mem *to, struct gx_cmd **cmd)
 {
-    gx_status s = gx__cu_begin(p->base, queue, cmd);
+    gx_status s = gx__gpu_begin(p->base, queue, cmd);
     for (uint32_t i = 0; i < BOTH_COPIES && s == GX_OK; i++)
-        gx__cu_copy(*cmd, &(struct gx_region){{from, 0}, {to, 0}, BYTES}, 1);
+        gx__cu_copy(*cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = BYTES}, 1);
     return s;
 }
 
 static gx_status run_both(struct probe *p, struct gx_cmd *in, struct gx_cmd *out, uint64_t *ns)
 {
-    struct gx_point first, second;
+    struct gx_fence first, second;
     uint64_t start = gx__now_ns();
-    gx_status s = gx__cu_submit(in, NULL, 0, &first);
+    gx_status s = gx__gpu_submit(in, NULL, 0, &first);
     if (s != GX_OK)
         return s;
-    gx_status other = gx__cu_submit(out, NULL, 0, &second);
-    s = gx__cu_wait(p->base, first, HUNG_NS);
+    gx_status other = gx__gpu_submit(out, NULL, 0, &second);
+    s = gx__gpu_wait(p->base, first, HUNG_NS);
     if (s == GX_OK && other == GX_OK)
-        s = gx__cu_wait(p->base, second, HUNG_NS);
+        s = gx__gpu_wait(p->base, second, HUNG_NS);
     uint64_t took = gx__now_ns() - start;
     *ns = took < *ns ? took : *ns;
     return s == GX_OK ? other : s;
@@ -151,9 +127,9 @@ static gx_status measure_both(struct probe *p, float *speed)
     if (s == GX_OK)
         *speed = gx__gbs((size_t)2 * BOTH_COPIES * BYTES, ns);
     if (in)
-        gx__cu_recycle(in);
+        gx__gpu_recycle(in);
     if (out)
-        gx__cu_recycle(out);
+        gx__gpu_recycle(out);
     return s;
 }
 

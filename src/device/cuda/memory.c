@@ -5,8 +5,6 @@
  */
 #include "device/cuda/cuda.h"
 
-#include <stdio.h>
-
 static void *handle(CUdeviceptr address)
 {
     return (void *)(uintptr_t)address;
@@ -163,7 +161,7 @@ gx_status gx__cu_mem_import(struct gx_device *base, void *host, size_t bytes, st
 }
 
 gx_status gx__cu_mem_wrap(struct gx_device *base, uint64_t address, size_t bytes,
-                          struct gx_mem *mem, char *message, size_t message_size)
+                          struct gx_mem *mem, struct gx_error *error)
 {
     struct cu_device *device = cu_of(base);
     const char *why = NULL;
@@ -176,10 +174,8 @@ gx_status gx__cu_mem_wrap(struct gx_device *base, uint64_t address, size_t bytes
     gx__cu_leave(device);
     if (s != GX_OK)
         return s;
-    if (why) {
-        snprintf(message, message_size, "%s", why);
-        return GX_ERR_INVALID;
-    }
+    if (why)
+        return gx__refuse(error, GX_ERR_INVALID, "%s", why);
     *mem = (struct gx_mem){
         .kind = GX_MEM_DEVICE, .size = bytes, .imported = true, .handle = handle(address)};
     return GX_OK;
@@ -189,6 +185,40 @@ uint64_t gx__cu_mem_address(struct gx_device *base, const struct gx_mem *mem)
 {
     (void)base;
     return (uint64_t)(uintptr_t)mem->handle;
+}
+
+static CUresult await_event(struct cu_device *device, CUevent event, CUstream stream)
+{
+    CUresult r = device->fn->EventRecord(event, stream);
+    for (int q = 0; q < CU_QUEUES && r == CUDA_SUCCESS; q++)
+        r = device->fn->StreamWaitEvent(device->queue[q].stream, event, 0);
+    return r;
+}
+
+/* An event that is waited for may be destroyed: the driver keeps it as long as needed. */
+gx_status gx__cu_await_stream(struct gx_device *base, void *stream, struct gx_error *error)
+{
+    struct cu_device *device = cu_of(base);
+    CUevent event = NULL;
+    gx_status s = gx__gpu_alive(&device->gpu);
+    if (s == GX_OK)
+        s = gx__cu_enter(device);
+    if (s != GX_OK)
+        return s;
+    CUresult r = device->fn->EventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    if (r == CUDA_SUCCESS) {
+        r = await_event(device, event, stream);
+        device->fn->EventDestroy(event);
+    }
+    if (r == CUDA_ERROR_INVALID_HANDLE || r == CUDA_ERROR_INVALID_VALUE ||
+        r == CUDA_ERROR_INVALID_CONTEXT) {
+        gx__explain(error, "this is no stream of the device's primary context");
+        s = GX_ERR_INVALID;
+    } else {
+        s = gx__cu_status(device, r, "cuStreamWaitEvent");
+    }
+    gx__cu_leave(device);
+    return s;
 }
 
 /* If work does not end, the memory is left allocated. */

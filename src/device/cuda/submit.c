@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Queues, submits and points in time. A queue is a stream. Its Nth submit ends by writing N to a
+ * Queues, submits and fences. A queue is a stream. Its Nth submit ends by writing N to a
  * counter in host memory, which the host polls without asking the driver. Other streams wait for
  * events, because the driver must know about those dependencies to order its work; one is recorded
  * when the first of them asks, so that a small job alone is one launch and one write. Drivers that
- * cannot write counters have an event for each point.
+ * cannot write counters have an event for each fence.
  */
 #include "device/cuda/cuda.h"
 
@@ -26,27 +26,17 @@
 #define PAUSE_PART   16u
 #define PAUSE_MAX_NS 1000000u
 
-#define IDLE_COMMANDS 32
 #define COUNTER_BYTES GX_CACHE_LINE /* one line for each counter */
 
 _Atomic uint64_t gx__cu_patience_ns = CU_PATIENCE_NS;
 
-/* ---- points ---- */
+/* ---- fences ---- */
 
-/* That of an old point may be in use for a later one of the queue, which implies it. */
+/* That of an old fence may be in use for a later one of the queue, which implies it. */
 static CUevent event_of(const struct cu_device *device, const struct cu_queue *queue,
                         uint64_t value)
 {
     return queue->done[device->counts ? 0 : value % CU_RING];
-}
-
-static void note_reached(struct cu_queue *queue, uint64_t value)
-{
-    uint64_t known = atomic_load_explicit(&queue->reached, memory_order_relaxed);
-    while (known < value &&
-           !atomic_compare_exchange_weak_explicit(&queue->reached, &known, value,
-                                                  memory_order_acq_rel, memory_order_relaxed))
-        ;
 }
 
 static gx_status ask_event(struct cu_device *device, struct cu_queue *queue, uint64_t value,
@@ -59,7 +49,7 @@ static gx_status ask_event(struct cu_device *device, struct cu_queue *queue, uin
     gx__cu_leave(device);
     *done = r == CUDA_SUCCESS;
     if (*done)
-        note_reached(queue, value);
+        gx__gpu_note_reached(&queue->reached, value);
     return r == CUDA_ERROR_NOT_READY ? GX_OK : gx__cu_status(device, r, "cuEventQuery");
 }
 
@@ -73,7 +63,7 @@ static gx_status look(struct cu_device *device, struct cu_queue *queue, uint64_t
     uint64_t now = __atomic_load_n(queue->counter, __ATOMIC_ACQUIRE);
     *done = now >= value;
     if (*done)
-        note_reached(queue, now);
+        gx__gpu_note_reached(&queue->reached, now);
     return GX_OK;
 }
 
@@ -152,7 +142,7 @@ gx_status gx__cu_drain(struct cu_device *device, CUstream stream)
 
 static bool is_idle(struct cu_device *device)
 {
-    bool idle = !atomic_load(&device->hung) && !gx__cu_stuck(&device->listed->uuid);
+    bool idle = !atomic_load(&device->hung) && !gx__cu_stuck(device->listed->base.uuid);
     for (int q = 0; q < CU_QUEUES && idle && gx__gpu_alive(&device->gpu) == GX_OK; q++) {
         struct cu_queue *queue = &device->queue[q];
         pthread_mutex_lock(&queue->lock);
@@ -172,27 +162,22 @@ bool gx__cu_enter_idle(struct cu_device *device)
     return is_idle(device) && gx__cu_enter(device) == GX_OK;
 }
 
-gx_status gx__cu_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
+gx_status gx__cu_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns)
 {
-    struct cu_device *device = cu_of(base);
-    gx_status s = gx__gpu_alive(&device->gpu);
-    return s == GX_OK ? wait_value(device, &device->queue[point.queue], point.value, timeout_ns)
-                      : s;
+    struct cu_device *device = cu_of_gpu(gpu);
+    return wait_value(device, &device->queue[queue], value, timeout_ns);
 }
 
-/* On a lost device every point counts as reached: pollers continue and get the error from wait. */
-bool gx__cu_reached(struct gx_device *base, struct gx_point point)
+gx_status gx__cu_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done)
 {
-    struct cu_device *device = cu_of(base);
-    bool done;
-    return gx__gpu_alive(&device->gpu) != GX_OK ||
-           look(device, &device->queue[point.queue], point.value, &done) != GX_OK || done;
+    struct cu_device *device = cu_of_gpu(gpu);
+    return look(device, &device->queue[queue], value, done);
 }
 
 /* ---- submit: between enter and leave ---- */
 
-/* The latest points of other queues that are not known to be reached; 0: none. */
-static void merge_waits(struct cu_device *device, enum gx_queue own, const struct gx_point *waits,
+/* The latest fences of other queues that are not known to be reached; 0: none. */
+static void merge_waits(struct cu_device *device, enum gx_queue own, const struct gx_fence *waits,
                         size_t count, uint64_t latest[CU_QUEUES])
 {
     for (size_t i = 0; i < count; i++) {
@@ -207,9 +192,9 @@ static void merge_waits(struct cu_device *device, enum gx_queue own, const struc
     }
 }
 
-/* Records events after these points, if there are none yet. Another thread that moves an event to a
- * later point, before we wait for it, does no harm. Without the lock of the own queue: two queues
- * may wait for each other's points. */
+/* Records events after these fences, if there are none yet. Another thread that moves an event to a
+ * later fence, before we wait for it, does no harm. Without the lock of the own queue: two queues
+ * may wait for each other's fences. */
 static gx_status mark(struct cu_device *device, const uint64_t latest[CU_QUEUES])
 {
     gx_status s = GX_OK;
@@ -271,18 +256,44 @@ static gx_status launch(struct cu_device *device, CUstream stream, struct cu_op 
                          "cuLaunchKernelEx");
 }
 
+static gx_status copy_rows(struct cu_device *device, CUstream stream, const struct cu_op *op)
+{
+    const CUmemcpy2D copy = {.from_type = CU_MEMORYTYPE_UNIFIED,
+                             .from = op->copy.from,
+                             .from_pitch = op->copy.from_row,
+                             .to_type = CU_MEMORYTYPE_UNIFIED,
+                             .to = op->copy.to,
+                             .to_pitch = op->copy.to_row,
+                             .width = op->copy.bytes,
+                             .height = op->copy.rows};
+    return gx__cu_status(device, device->fn->Memcpy2DAsync(&copy, stream), "cuMemcpy2DAsync");
+}
+
+static gx_status copy(struct cu_device *device, CUstream stream, const struct cu_op *op)
+{
+    gx_status s = GX_OK;
+    size_t rows = op->copy.rows;
+    if (rows > 1 && op->copy.from_row <= CU_PITCH_MAX && op->copy.to_row <= CU_PITCH_MAX)
+        return copy_rows(device, stream, op);
+    for (size_t row = 0; row < rows && s == GX_OK; row++)
+        s = gx__cu_status(device,
+                          device->fn->MemcpyAsync(op->copy.to + row * op->copy.to_row,
+                                                  op->copy.from + row * op->copy.from_row,
+                                                  op->copy.bytes, stream),
+                          "cuMemcpyAsync");
+    return s;
+}
+
 static gx_status replay(struct cu_device *device, const struct cu_cmd *cmd, struct cu_op *op)
 {
-    CUstream stream = device->queue[cmd->queue].stream;
+    CUstream stream = device->queue[cmd->gpu.queue].stream;
     switch (op->kind) {
     case CU_COPY:
-        return gx__cu_status(
-            device, device->fn->MemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes, stream),
-            "cuMemcpyAsync");
+        return copy(device, stream, op);
     case CU_LAUNCH:
         return launch(device, stream, op);
     case CU_STAMP:
-        return gx__cu_status(device, device->fn->EventRecord(cmd->stamps[op->slot], stream),
+        return gx__cu_status(device, device->fn->EventRecord(cmd->stamps[op->stamp], stream),
                              "cuEventRecord");
     }
     return GX_OK;
@@ -303,40 +314,37 @@ static gx_status end_point(struct cu_device *device, struct cu_queue *queue, uin
 static gx_status enqueue(struct cu_device *device, struct cu_cmd *cmd,
                          const uint64_t latest[CU_QUEUES])
 {
-    struct cu_queue *queue = &device->queue[cmd->queue];
+    struct cu_queue *queue = &device->queue[cmd->gpu.queue];
     uint64_t value = queue->submitted + 1;
-    gx_status s = await(device, cmd->queue, latest);
-    for (size_t i = 0; i < cmd->count && s == GX_OK; i++)
-        s = replay(device, cmd, &cmd->ops[i]);
+    gx_status s = await(device, cmd->gpu.queue, latest);
+    struct cu_op *ops = cmd->ops.list;
+    for (size_t i = 0; i < cmd->ops.count && s == GX_OK; i++)
+        s = replay(device, cmd, &ops[i]);
     if (s == GX_OK)
         s = end_point(device, queue, value);
     queue->submitted = value; /* never used again, because it may have been written */
     if (s == GX_OK) {
-        cmd->point = value;
+        cmd->gpu.fence = value;
         return GX_OK;
     }
     /* What was begun uses memory that the caller frees next, so it has to end here. */
     if (gx__cu_drain(device, queue->stream) != GX_OK)
         return lose(device);
-    note_reached(queue, value);
+    gx__gpu_note_reached(&queue->reached, value);
     return s;
 }
 
-gx_status gx__cu_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
-                        struct gx_point *done)
+gx_status gx__cu_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *base, const struct gx_fence *waits,
+                        size_t count)
 {
     struct cu_cmd *cmd = (struct cu_cmd *)base;
-    struct cu_device *device = cu_cmd_device(cmd);
-    struct cu_queue *queue = &device->queue[cmd->queue];
+    struct cu_device *device = cu_of_gpu(gpu);
+    struct cu_queue *queue = &device->queue[base->queue];
     uint64_t latest[CU_QUEUES] = {0};
-    gx_status s = gx__gpu_alive(&device->gpu);
-    if (s == GX_OK)
-        s = cmd->failed;
-    if (s == GX_OK)
-        s = gx__cu_enter(device);
+    gx_status s = gx__cu_enter(device);
     if (s != GX_OK)
         return s;
-    merge_waits(device, cmd->queue, waits, count, latest);
+    merge_waits(device, base->queue, waits, count, latest);
     s = mark(device, latest);
     if (s == GX_OK)
         s = gx__cu_clock_start(device, cmd);
@@ -346,41 +354,17 @@ gx_status gx__cu_submit(struct gx_cmd *base, const struct gx_point *waits, size_
         pthread_mutex_unlock(&queue->lock);
     }
     gx__cu_leave(device);
-    if (s == GX_OK)
-        *done = (struct gx_point){cmd->queue, cmd->point};
     return s;
 }
 
-/* ---- give back ---- */
-
-/* After a failed wait a caller may recycle a command that still runs. The memory it uses is freed
- * next, so it has to end here. On a lost device it has. */
-static void finish(struct cu_device *device, struct cu_cmd *cmd)
+void gx__cu_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd)
 {
-    if (!cmd->point || gx__gpu_alive(&device->gpu) != GX_OK)
+    struct cu_device *device = cu_of_gpu(gpu);
+    if (!cmd->fence || gx__gpu_alive(gpu) != GX_OK)
         return;
-    if (wait_value(device, &device->queue[cmd->queue], cmd->point, gx__cu_patience_ns) ==
+    if (wait_value(device, &device->queue[cmd->queue], cmd->fence, gx__cu_patience_ns) ==
         GX_ERR_TIMEOUT)
         gx__cu_abandon(device);
-}
-
-void gx__cu_recycle(struct gx_cmd *base)
-{
-    struct cu_cmd *cmd = (struct cu_cmd *)base;
-    struct cu_device *device = cu_cmd_device(cmd);
-    finish(device, cmd);
-    bool keep = gx__gpu_alive(&device->gpu) == GX_OK;
-    size_t count = 0;
-    pthread_mutex_lock(&device->idle_lock);
-    for (const struct cu_cmd *c = device->idle[cmd->queue]; c && keep; c = c->next_idle)
-        keep = ++count < IDLE_COMMANDS;
-    if (keep) {
-        cmd->next_idle = device->idle[cmd->queue];
-        device->idle[cmd->queue] = cmd;
-    }
-    pthread_mutex_unlock(&device->idle_lock);
-    if (!keep)
-        gx__cu_cmd_free(device, cmd);
 }
 
 /* ---- open and close ---- */

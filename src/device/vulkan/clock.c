@@ -61,14 +61,14 @@ static void calibrate(struct vk_device *device, uint64_t now)
 static gx_status stamp_once(struct vk_device *device)
 {
     struct gx_cmd *cmd;
-    struct gx_point done;
-    gx_status s = gx__vk_begin(device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
+    struct gx_fence done;
+    gx_status s = gx__gpu_begin(device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
-    gx__vk_stamp(cmd, 0);
-    s = gx__vk_submit(cmd, NULL, 0, &done);
+    gx__gpu_stamp(cmd, 0);
+    s = gx__gpu_submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
-        s = gx__vk_wait(device->gpu.base, done, GX_WAIT_FOREVER);
+        s = gx__gpu_wait(device->gpu.base, done, GX_WAIT_FOREVER);
     uint64_t ticks, now = gx__now_ns();
     if (s == GX_OK)
         s = gx__vk_status(
@@ -81,7 +81,7 @@ static gx_status stamp_once(struct vk_device *device)
         device->clock.ticks = ticks;
         device->clock.host_ns = now;
     }
-    gx__vk_recycle(cmd);
+    gx__gpu_recycle(cmd);
     return s;
 }
 

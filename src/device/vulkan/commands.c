@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "kernel/interface.h"
 
-#define REGIONS_AT_ONCE 16
+#define REGIONS_AT_ONCE 64
 
 /* ---- labels ---- */
 
@@ -39,8 +39,10 @@ void gx__vk_label_end(struct vk_cmd *cmd)
 
 /* ---- making and ending commands ---- */
 
-void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd)
+void gx__vk_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *base)
 {
+    struct vk_device *device = vk_of_gpu(gpu);
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
     bool hung = atomic_load(&device->hung);
     for (struct vk_set_block *b = cmd->blocks, *next; b; b = next) {
         next = b->next;
@@ -52,7 +54,6 @@ void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd)
         device->fn.vkDestroyQueryPool(device->handle, cmd->queries, NULL);
         device->fn.vkDestroyCommandPool(device->handle, cmd->pool, NULL);
     }
-    gx__free(vk_allocator(device), cmd);
 }
 
 static VkResult create_queries(struct vk_device *device, struct vk_cmd *cmd)
@@ -69,7 +70,7 @@ static VkResult create_queries(struct vk_device *device, struct vk_cmd *cmd)
 static VkResult create_buffer(struct vk_device *device, struct vk_cmd *cmd)
 {
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = device->queue[cmd->queue].family};
+                                    .queueFamilyIndex = device->queue[cmd->gpu.queue].family};
     VkResult r = device->fn.vkCreateCommandPool(device->handle, &pool, NULL, &cmd->pool);
     if (r != VK_SUCCESS) {
         cmd->pool = VK_NULL_HANDLE;
@@ -82,76 +83,29 @@ static VkResult create_buffer(struct vk_device *device, struct vk_cmd *cmd)
     return device->fn.vkAllocateCommandBuffers(device->handle, &buffer, &cmd->buffer);
 }
 
-static gx_status create(struct vk_device *device, enum gx_queue queue, struct vk_cmd **out)
+gx_status gx__vk_cmd_open(struct gx_gpu *gpu, struct gx_gpu_cmd *base)
 {
-    struct vk_cmd *cmd = gx__alloc(vk_allocator(device), sizeof *cmd);
-    if (!cmd)
-        return GX_ERR_OUT_OF_MEMORY;
-    cmd->base.device = device->gpu.base;
-    cmd->queue = queue;
+    struct vk_device *device = vk_of_gpu(gpu);
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
     gx_status s = gx__vk_status(device, create_buffer(device, cmd), "vkCreateCommandPool");
-    if (s == GX_OK && device->gpu.base->facts.timestamps)
+    if (s == GX_OK && gpu->base->facts.timestamps)
         s = gx__vk_status(device, create_queries(device, cmd), "vkCreateQueryPool");
-    if (s == GX_OK)
-        *out = cmd;
-    else
-        gx__vk_cmd_free(device, cmd);
     return s;
 }
 
-static struct vk_cmd *take_idle(struct vk_device *device, enum gx_queue queue)
+gx_status gx__vk_cmd_begin(struct gx_gpu *gpu, struct gx_gpu_cmd *base)
 {
-    pthread_mutex_lock(&device->idle_lock);
-    struct vk_cmd *cmd = device->idle[queue];
-    if (cmd)
-        device->idle[queue] = cmd->next_idle;
-    pthread_mutex_unlock(&device->idle_lock);
-    return cmd;
-}
-
-static gx_status restart(struct vk_device *device, struct vk_cmd *cmd)
-{
+    struct vk_device *device = vk_of_gpu(gpu);
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkResult r = device->fn.vkResetCommandPool(device->handle, cmd->pool, 0);
     if (r == VK_SUCCESS)
         r = device->fn.vkBeginCommandBuffer(cmd->buffer, &info);
-    cmd->failed = GX_OK;
     cmd->recording = true;
     cmd->bound = VK_NULL_HANDLE;
-    cmd->stamped = 0;
-    cmd->point = 0;
     cmd->block = cmd->blocks;
     cmd->block_used = 0;
     return gx__vk_status(device, r, "vkBeginCommandBuffer");
-}
-
-gx_status gx__vk_begin(struct gx_device *base, enum gx_queue queue, struct gx_cmd **out)
-{
-    struct vk_device *device = vk_of(base);
-    struct vk_cmd *cmd = NULL;
-    gx_status s = gx__gpu_alive(&device->gpu);
-    if (s != GX_OK)
-        return s;
-    queue = device->alias[queue];
-    cmd = take_idle(device, queue);
-    if (!cmd)
-        s = create(device, queue, &cmd);
-    if (s == GX_OK)
-        s = restart(device, cmd);
-    if (s == GX_OK)
-        *out = &cmd->base;
-    else if (cmd)
-        gx__vk_cmd_free(device, cmd);
-    return s;
-}
-
-void gx__vk_commands_close(struct vk_device *device)
-{
-    for (int q = 0; q < VK_QUEUES; q++)
-        for (struct vk_cmd *cmd = device->idle[q], *next; cmd; cmd = next) {
-            next = cmd->next_idle;
-            gx__vk_cmd_free(device, cmd);
-        }
 }
 
 /* ---- descriptor sets ---- */
@@ -206,42 +160,35 @@ VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd)
         cmd->block_used = 0;
     }
     if (!cmd->block || cmd->block_used == VK_SETS_PER_BLOCK)
-        cmd->failed = add_block(vk_cmd_device(cmd), cmd);
-    return cmd->failed == GX_OK ? cmd->block->sets[cmd->block_used++] : VK_NULL_HANDLE;
+        cmd->gpu.failed = add_block(vk_cmd_device(cmd), cmd);
+    return cmd->gpu.failed == GX_OK ? cmd->block->sets[cmd->block_used++] : VK_NULL_HANDLE;
 }
 
 /* ---- copies ---- */
 
-/* Number of consecutive regions between the same two buffers. */
-static size_t same_buffers(const struct gx_region *regions, size_t count)
+static void copy_rows(struct vk_cmd *cmd, const struct gx_region *r)
 {
-    size_t n = 1;
-    while (n < count && n < REGIONS_AT_ONCE && regions[n].from.mem == regions[0].from.mem &&
-           regions[n].to.mem == regions[0].to.mem)
-        n++;
-    return n;
+    VkBufferCopy copies[REGIONS_AT_ONCE];
+    for (size_t row = 0, rows = gx__rows(r->rows); row < rows;) {
+        uint32_t used = 0;
+        for (; row < rows && used < REGIONS_AT_ONCE; row++)
+            copies[used++] = (VkBufferCopy){.srcOffset = r->from.offset + row * r->from_row,
+                                            .dstOffset = r->to.offset + row * r->to_row,
+                                            .size = r->size};
+        vk_cmd_device(cmd)->fn.vkCmdCopyBuffer(cmd->buffer, vk_mem_of(r->from.mem)->buffer,
+                                               vk_mem_of(r->to.mem)->buffer, used, copies);
+    }
 }
 
 void gx__vk_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
 {
     struct vk_cmd *cmd = (struct vk_cmd *)base;
-    struct vk_device *device = vk_cmd_device(cmd);
-    if (cmd->failed != GX_OK)
+    if (cmd->gpu.failed != GX_OK)
         return;
     gx__vk_label(cmd, "copy, %zu region%s", count, count == 1 ? "" : "s");
-    for (size_t i = 0, n; i < count; i += n) {
-        VkBufferCopy copies[REGIONS_AT_ONCE];
-        uint32_t used = 0;
-        n = same_buffers(regions + i, count - i);
-        for (size_t k = i; k < i + n; k++)
-            if (regions[k].size)
-                copies[used++] = (VkBufferCopy){.srcOffset = regions[k].from.offset,
-                                                .dstOffset = regions[k].to.offset,
-                                                .size = regions[k].size};
-        if (used)
-            device->fn.vkCmdCopyBuffer(cmd->buffer, vk_mem_of(regions[i].from.mem)->buffer,
-                                       vk_mem_of(regions[i].to.mem)->buffer, used, copies);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (regions[i].size)
+            copy_rows(cmd, &regions[i]);
     gx__vk_label_end(cmd);
 }
 
@@ -252,7 +199,7 @@ struct scope {
     VkAccessFlags accesses;
 };
 
-/* A copy-only queue has no kernels to wait for: points order those. */
+/* A copy-only queue has no kernels to wait for: fences order those. */
 static bool scopes(bool copies_only, enum gx_barrier barrier, struct scope *from, struct scope *to)
 {
     const struct scope wrote = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
@@ -288,7 +235,8 @@ void gx__vk_barrier(struct gx_cmd *base, enum gx_barrier barrier)
     struct vk_cmd *cmd = (struct vk_cmd *)base;
     struct vk_device *device = vk_cmd_device(cmd);
     struct scope from, to;
-    if (cmd->failed != GX_OK || !scopes(device->queue[cmd->queue].copies_only, barrier, &from, &to))
+    if (cmd->gpu.failed != GX_OK ||
+        !scopes(device->queue[cmd->gpu.queue].copies_only, barrier, &from, &to))
         return;
     VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                               .srcAccessMask = from.accesses,
@@ -299,25 +247,19 @@ void gx__vk_barrier(struct gx_cmd *base, enum gx_barrier barrier)
 
 /* ---- time stamps ---- */
 
-void gx__vk_stamp(struct gx_cmd *base, uint32_t slot)
+void gx__vk_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *base, uint32_t index)
 {
     struct vk_cmd *cmd = (struct vk_cmd *)base;
-    if (cmd->failed != GX_OK || slot >= GX_STAMPS)
-        return;
-    vk_cmd_device(cmd)->fn.vkCmdWriteTimestamp(cmd->buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
-                                               cmd->queries, slot);
-    cmd->stamped |= 1u << slot;
+    vk_of_gpu(gpu)->fn.vkCmdWriteTimestamp(cmd->buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                           cmd->queries, index);
 }
 
-gx_status gx__vk_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+gx_status gx__vk_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count)
 {
-    struct vk_cmd *cmd = (struct vk_cmd *)base;
-    struct vk_device *device = vk_cmd_device(cmd);
-    if (count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
-        return GX_ERR_INVALID; /* waiting for a slot that nothing writes would never end */
+    struct vk_device *device = vk_of_gpu(gpu);
     VkResult r = device->fn.vkGetQueryPoolResults(
-        device->handle, cmd->queries, 0, count, count * sizeof *ns, ns, sizeof *ns,
-        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+        device->handle, ((struct vk_cmd *)cmd)->queries, 0, count, count * sizeof *ns, ns,
+        sizeof *ns, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     if (r == VK_SUCCESS)
         gx__vk_clock_convert(device, device->queue[cmd->queue].stamp_mask, cmd->submitted_ns, ns,
                              count);

@@ -17,32 +17,39 @@ struct vk_set_block {
 };
 
 struct vk_cmd {
-    struct gx_cmd base;
-    struct vk_cmd *next_idle;
-    enum gx_queue queue; /* the queue that does the work, see vk_device.alias */
-    gx_status failed;    /* error during recording */
+    struct gx_gpu_cmd gpu;
     bool recording;
     VkPipeline bound; /* the last one, in this recording */
     VkCommandPool pool;
     VkCommandBuffer buffer;
     VkQueryPool queries;
-    uint32_t stamped; /* a bit for each slot */
-    uint64_t point;   /* of the last submit; 0: none */
-    uint64_t submitted_ns;
     struct vk_set_block *blocks, *block;
     uint32_t block_used; /* sets of `block` */
 };
 
 static inline struct vk_device *vk_cmd_device(const struct vk_cmd *cmd)
 {
-    return vk_of(cmd->base.device);
+    return vk_of(cmd->gpu.base.device);
 }
 
-/* A set for the next dispatch of this recording; VK_NULL_HANDLE, with cmd->failed, on failure. */
+/* A set for the next dispatch of this recording; VK_NULL_HANDLE, with cmd->gpu.failed, on failure.
+ */
 VkDescriptorSet gx__vk_next_set(struct vk_cmd *cmd);
 /* Labels for capture tools; end with gx__vk_label_end. */
 void gx__vk_label(struct vk_cmd *cmd, const char *format, ...) GX_PRINTF(2, 3);
 void gx__vk_label_end(struct vk_cmd *cmd);
-void gx__vk_cmd_free(struct vk_device *device, struct vk_cmd *cmd);
+
+/* For struct gx_gpu_ops. */
+gx_status gx__vk_cmd_open(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+gx_status gx__vk_cmd_begin(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__vk_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__vk_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__vk_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_launch *launch);
+void gx__vk_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint32_t index);
+gx_status gx__vk_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count);
+gx_status gx__vk_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_fence *waits,
+                        size_t count);
+gx_status gx__vk_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns);
+gx_status gx__vk_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 
 #endif

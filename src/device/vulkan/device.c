@@ -3,7 +3,7 @@
  * Opening and closing a Vulkan device: capabilities, queues, the facts that the upper layers plan
  * with, and the only place where a VkResult becomes a status.
  */
-#include "device/vulkan/vulkan.h"
+#include "device/vulkan/commands.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +18,8 @@
 #define EXTENSIONS_MAX 512
 #define FAMILIES_MAX   32
 #define WORKGROUP_MAX  256
+/* Each row of a copy of imported memory takes an H200 some 1.5 us more than its bytes do. */
+#define SLOW_ROW_BYTES 524288u
 #define SUBGROUP_MIN   2u /* of shuffled.glsl */
 
 /* ---- results ---- */
@@ -87,7 +89,7 @@ static void cache_key(const struct gx_gpu *gpu, uint8_t key[GX_CACHE_KEY_BYTES])
     const uint32_t words[4] = {p->properties.driverVersion, p->properties.vendorID,
                                p->properties.deviceID,
                                GX_VERSION_MAJOR << 24 | GX_VERSION_MINOR << 12 | GX_VERSION_PATCH};
-    memcpy(key, p->uuid, 16);
+    memcpy(key, p->base.uuid, 16);
     memcpy(key + 16, p->driver_uuid, 16);
     memcpy(key + 32, p->properties.pipelineCacheUUID, 16);
     memcpy(key + 48, words, 16);
@@ -212,7 +214,7 @@ static void set_queue(struct vk_device *device, enum gx_queue q, uint32_t family
     device->queue[q].copies_only =
         !(properties->queueFlags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT));
     device->queue[q].stamp_mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-    device->alias[q] = q;
+    device->gpu.alias[q] = q;
     for (uint32_t i = 0; i < device->families; i++)
         if (device->family[i] == family)
             return;
@@ -234,12 +236,12 @@ static gx_status choose_queues(struct vk_device *device)
     if (compute == FAMILIES_MAX)
         return GX_ERR_UNSUPPORTED;
     set_queue(device, GX_QUEUE_COMPUTE, compute, &families[compute]);
-    device->alias[GX_QUEUE_UPLOAD] = device->alias[GX_QUEUE_DOWNLOAD] = GX_QUEUE_COMPUTE;
+    device->gpu.alias[GX_QUEUE_UPLOAD] = device->gpu.alias[GX_QUEUE_DOWNLOAD] = GX_QUEUE_COMPUTE;
     uint32_t copies = find_family(families, count, VK_QUEUE_TRANSFER_BIT, shaders | special);
     if (copies == FAMILIES_MAX)
         return GX_OK;
     set_queue(device, GX_QUEUE_UPLOAD, copies, &families[copies]);
-    device->alias[GX_QUEUE_DOWNLOAD] = GX_QUEUE_UPLOAD;
+    device->gpu.alias[GX_QUEUE_DOWNLOAD] = GX_QUEUE_UPLOAD;
     if (families[copies].queueCount > 1)
         set_queue(device, GX_QUEUE_DOWNLOAD, copies, &families[copies]);
     return GX_OK;
@@ -250,7 +252,7 @@ static gx_status open_queue(struct vk_device *device, enum gx_queue q)
     static const char *const names[VK_QUEUES] = {"compute", "upload", "download"};
     struct vk_queue *queue = &device->queue[q];
     uint32_t index =
-        q == GX_QUEUE_DOWNLOAD && device->alias[q] == q; /* besides the one for uploads */
+        q == GX_QUEUE_DOWNLOAD && device->gpu.alias[q] == q; /* besides the one for uploads */
     device->fn.vkGetDeviceQueue(device->handle, queue->family, index, &queue->handle);
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
@@ -291,7 +293,7 @@ static gx_status create_device(struct vk_device *device)
         queues[i] = (VkDeviceQueueCreateInfo){
             .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
             .queueFamilyIndex = device->family[i],
-            .queueCount = 1 + (i && device->alias[GX_QUEUE_DOWNLOAD] == GX_QUEUE_DOWNLOAD),
+            .queueCount = 1 + (i && device->gpu.alias[GX_QUEUE_DOWNLOAD] == GX_QUEUE_DOWNLOAD),
             .pQueuePriorities = priorities};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &use12,
@@ -314,14 +316,15 @@ static gx_status create_device(struct vk_device *device)
 static void set_facts(struct vk_device *device)
 {
     struct gx_device_facts *facts = &device->gpu.base->facts;
-    *facts = gx__gpu_facts(&device->gpu, device->physical->software);
+    *facts = gx__gpu_facts(&device->gpu, device->physical->base.software);
     facts->mem_kinds = GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) |
                        GX_MEM_BIT(GX_MEM_READBACK) | GX_MEM_BIT(GX_MEM_SHARED);
     facts->import_align = device->has_memory_host ? (size_t)device->limits.import_align : 0;
+    facts->row_bytes = SLOW_ROW_BYTES;
     facts->memory = device->gpu.base->info.memory_bytes;
     facts->timestamps = device->has_query_reset;
     for (int q = 0; q < VK_QUEUES; q++) {
-        if ((int)device->alias[q] != q)
+        if ((int)device->gpu.alias[q] != q)
             continue;
         facts->queues |= GX_QUEUE_BIT(q);
         facts->timestamps = facts->timestamps && device->queue[q].stamp_mask;
@@ -334,7 +337,7 @@ static gx_status open_parts(struct vk_device *device)
     if (s == GX_OK)
         s = create_device(device);
     for (enum gx_queue q = 0; q < VK_QUEUES && s == GX_OK; q++)
-        if (device->alias[q] == q)
+        if (device->gpu.alias[q] == q)
             s = open_queue(device, q);
     if (s != GX_OK)
         return s;
@@ -352,27 +355,32 @@ static const struct gx_gpu_ops gpu_ops = {.variants = gx__vk_variants,
                                           .guess = gx__vk_guess,
                                           .facts = gx__vk_facts,
                                           .compile = gx__vk_compile,
-                                          .compile_own = gx__vk_compile_own,
+                                          .compile_registered = gx__vk_compile_registered,
                                           .drop = gx__vk_drop,
                                           .tune = gx__vk_tune,
                                           .cache_key = cache_key,
                                           .kernels_hash = gx__vk_shaders_hash,
                                           .believable = believable,
-                                          .measure = gx__vk_measure};
+                                          .measure = gx__vk_measure,
+                                          .cmd_bytes = sizeof(struct vk_cmd),
+                                          .cmd_open = gx__vk_cmd_open,
+                                          .cmd_begin = gx__vk_cmd_begin,
+                                          .cmd_end = gx__vk_cmd_end,
+                                          .cmd_close = gx__vk_cmd_close,
+                                          .launch = gx__vk_launch,
+                                          .stamp = gx__vk_stamp,
+                                          .stamps = gx__vk_stamps,
+                                          .submit = gx__vk_submit,
+                                          .wait = gx__vk_wait,
+                                          .look = gx__vk_look};
 
 static gx_status vulkan_open(struct gx_device *base)
 {
-    struct vk_loader *loader = gx__vk_loader(base->instance);
-    struct vk_device *device = gx__alloc(&base->instance->config.allocator, sizeof *device);
-    if (!loader || !device) {
-        gx__free(&base->instance->config.allocator, device);
+    struct vk_device *device = gx__gpu_open(base, sizeof *device, &gpu_ops);
+    if (!device)
         return GX_ERR_OUT_OF_MEMORY;
-    }
-    base->impl = device;
-    gx__gpu_open(&device->gpu, base, &gpu_ops);
-    device->loader = loader;
-    device->physical = gx__vk_match(loader, strchr(base->info.name, ':') + 1);
-    pthread_mutex_init(&device->idle_lock, NULL);
+    device->loader = (struct vk_loader *)device->gpu.list;
+    device->physical = (const struct vk_physical *)device->gpu.listed;
     pthread_mutex_init(&device->layer_lock, NULL);
     pthread_mutex_init(&device->clock.lock, NULL);
     for (int q = 0; q < VK_QUEUES; q++)
@@ -387,7 +395,7 @@ static void close_handle(struct vk_device *device)
 {
     if (device->handle && !atomic_load(&device->hung))
         device->fn.vkDeviceWaitIdle(device->handle); /* on a lost device this returns at once */
-    gx__vk_commands_close(device);
+    gx__gpu_commands_close(&device->gpu);
     gx__gpu_close(&device->gpu);
     if (!device->handle)
         return;
@@ -411,19 +419,18 @@ static void vulkan_close(struct gx_device *base)
     close_handle(device);
     for (int q = 0; q < VK_QUEUES; q++)
         pthread_mutex_destroy(&device->queue[q].lock);
-    pthread_mutex_destroy(&device->idle_lock);
     pthread_mutex_destroy(&device->layer_lock);
     pthread_mutex_destroy(&device->clock.lock);
-    gx__free(&base->instance->config.allocator, device);
-    base->impl = NULL;
+    gx__gpu_free(&device->gpu);
 }
 
 const struct gx_device_ops gx__vulkan_ops = {
     .name = "vulkan",
-    .enumerate = gx__vk_enumerate,
-    .find = gx__vk_find,
-    .chip = gx__vk_chip,
-    .stop = gx__vk_stop,
+    .enumerate = gx__gpu_enumerate,
+    .find = gx__gpu_find,
+    .chip = gx__gpu_chip,
+    .stop = gx__gpu_stop,
+    .lister = &gx__vk_lister,
     .open = vulkan_open,
     .close = vulkan_close,
     .mem_alloc = gx__vk_mem_alloc,
@@ -434,14 +441,14 @@ const struct gx_device_ops gx__vulkan_ops = {
     .kernel = gx__gpu_kernel,
     .refusal = gx__gpu_refusal,
     .scratch = gx__gpu_scratch,
-    .begin = gx__vk_begin,
+    .begin = gx__gpu_begin,
     .copy = gx__vk_copy,
     .dispatch = gx__vk_dispatch,
     .barrier = gx__vk_barrier,
-    .stamp = gx__vk_stamp,
-    .stamps = gx__vk_stamps,
-    .submit = gx__vk_submit,
-    .recycle = gx__vk_recycle,
-    .wait = gx__vk_wait,
-    .reached = gx__vk_reached,
+    .stamp = gx__gpu_stamp,
+    .stamps = gx__gpu_stamps,
+    .submit = gx__gpu_submit,
+    .recycle = gx__gpu_recycle,
+    .wait = gx__gpu_wait,
+    .reached = gx__gpu_reached,
 };

@@ -30,44 +30,37 @@ static void write_set(struct vk_device *device, VkDescriptorSet set,
     vk_watched_end(device);
 }
 
-static void launch_pass(struct vk_cmd *cmd, const struct gx_dispatch *d, const struct gx_pass *pass)
+void gx__vk_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *base, const struct gx_launch *launch)
 {
-    struct vk_device *device = vk_cmd_device(cmd);
+    struct vk_device *device = vk_of_gpu(gpu);
+    struct vk_cmd *cmd = (struct vk_cmd *)base;
     const struct VolkDeviceTable *fn = &device->fn;
-    struct gx_launch launch;
     VkDescriptorBufferInfo infos[GX_BINDINGS];
-    cmd->failed = gx__gpu_launch(&device->gpu, d, pass, &launch);
-    VkDescriptorSet set = cmd->failed == GX_OK ? gx__vk_next_set(cmd) : VK_NULL_HANDLE;
+    VkDescriptorSet set = gx__vk_next_set(cmd);
     if (!set)
         return;
-    describe(device, launch.bind, infos);
+    describe(device, launch->bind, infos);
     write_set(device, set, infos);
-    if (cmd->bound != launch.pipeline)
-        fn->vkCmdBindPipeline(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, launch.pipeline);
-    cmd->bound = launch.pipeline;
+    if (cmd->bound != launch->pipeline)
+        fn->vkCmdBindPipeline(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, launch->pipeline);
+    cmd->bound = launch->pipeline;
     fn->vkCmdBindDescriptorSets(cmd->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, device->layout, 0, 1,
                                 &set, 0, NULL);
     fn->vkCmdPushConstants(cmd->buffer, device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           launch.push_bytes, &launch.push);
-    fn->vkCmdDispatch(cmd->buffer, launch.x, launch.y, launch.z);
+                           launch->push_bytes, &launch->push);
+    fn->vkCmdDispatch(cmd->buffer, launch->x, launch->y, launch->z);
 }
 
 void gx__vk_dispatch(struct gx_cmd *base, const struct gx_dispatch *d)
 {
     struct vk_cmd *cmd = (struct vk_cmd *)base;
     const struct gx_gpu_kernel *k = d->kernel.impl;
-    struct gx_passes passes;
-    if (cmd->failed != GX_OK)
+    if (cmd->gpu.failed != GX_OK)
         return;
     const gx_op_info *op = gx_op_get_info(k->key.op);
     const gx_field_info *field = gx_field_get_info(k->key.field);
     gx__vk_label(cmd, "%s %s, %llu elements", op ? op->name : "check", field ? field->name : "-",
                  (unsigned long long)d->n);
-    gx__passes(&d->kernel.key, d->n, &k->facts, &passes);
-    for (uint32_t i = 0; i < passes.count && cmd->failed == GX_OK; i++) {
-        if (i)
-            gx__vk_barrier(base, GX_BARRIER_KERNEL_TO_KERNEL);
-        launch_pass(cmd, d, &passes.pass[i]);
-    }
+    gx__gpu_dispatch(base, d);
     gx__vk_label_end(cmd);
 }

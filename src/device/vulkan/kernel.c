@@ -157,7 +157,7 @@ static struct gx_choice borrow(const struct gx_gpu *gpu, gx_field field,
 
 struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
-    bool software = vk_of_gpu(gpu)->physical->software;
+    bool software = vk_of_gpu(gpu)->physical->base.software;
     if (software && (field != GX_BLS12_381_FR || family != GX_SHADER_LINEAR))
         return borrow(gpu, field, family);
     if (family == GX_SHADER_SCAN || family == GX_SHADER_PERMUTE || family == GX_SHADER_NTT_TABLE ||

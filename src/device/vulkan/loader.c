@@ -6,20 +6,14 @@
  */
 #include "device/vulkan/vulkan.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/log.h"
 
-#define BACKEND_NAME     "vulkan"
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 #define LAYERS_MAX       64
 #define EXTENSIONS_MAX   128
-
-/* Serialises creation and destruction of the loaders of all contexts. */
-static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- validation ---- */
 
@@ -141,15 +135,6 @@ static VkResult set_up(struct instance_setup *setup, struct vk_loader *loader,
     return VK_SUCCESS;
 }
 
-GX_PRINTF(2, 3) static bool fail(struct vk_loader *loader, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(loader->why_none, sizeof loader->why_none, format, args);
-    va_end(args);
-    return false;
-}
-
 static bool create_instance(struct vk_loader *loader, struct gx_instance *instance,
                             const struct vk_entry *entry)
 {
@@ -157,31 +142,36 @@ static bool create_instance(struct vk_loader *loader, struct gx_instance *instan
     if (entry->EnumerateInstanceVersion)
         entry->EnumerateInstanceVersion(&version);
     if (version < VK_API_VERSION_1_1)
-        return fail(loader, "no Vulkan: the loader is older than 1.1: upgrade libvulkan1");
+        return gx__explain(&loader->list.why_none,
+                           "no Vulkan: the loader is older than 1.1: upgrade libvulkan1");
     if (instance->config.validate && !has_layer(entry, VALIDATION_LAYER))
-        return fail(loader, "no Vulkan: validation was requested, but its layer is missing: "
-                            "install vulkan-validationlayers");
+        return gx__explain(&loader->list.why_none,
+                           "no Vulkan: validation was requested, but its layer is missing: "
+                           "install vulkan-validationlayers");
     struct instance_setup setup;
     VkResult r = set_up(&setup, loader, instance, entry);
     if (r == VK_SUCCESS && instance->config.validate && !loader->debug_utils)
-        return fail(loader, "no Vulkan: validation was requested, but the loader lacks "
-                            "VK_EXT_debug_utils: upgrade libvulkan1");
+        return gx__explain(&loader->list.why_none,
+                           "no Vulkan: validation was requested, but the loader lacks "
+                           "VK_EXT_debug_utils: upgrade libvulkan1");
     if (r == VK_SUCCESS)
         r = entry->CreateInstance(&setup.info, NULL, &loader->handle);
     if (r != VK_SUCCESS) {
         loader->handle = VK_NULL_HANDLE;
-        return fail(loader,
-                    "no Vulkan driver could be loaded (%d): install the GPU's driver or "
-                    "mesa-vulkan-drivers, or correct VK_ICD_FILENAMES",
-                    (int)r);
+        return gx__explain(&loader->list.why_none,
+                           "no Vulkan driver could be loaded (%d): install the GPU's driver or "
+                           "mesa-vulkan-drivers, or correct VK_ICD_FILENAMES",
+                           (int)r);
     }
     if (!load_functions(loader, entry))
-        return fail(loader, "no Vulkan: the loader lacks Vulkan 1.1: upgrade libvulkan1");
+        return gx__explain(&loader->list.why_none,
+                           "no Vulkan: the loader lacks Vulkan 1.1: upgrade libvulkan1");
     if (instance->config.validate) {
         r = loader->fn.CreateDebugUtilsMessengerEXT(loader->handle, &setup.messenger, NULL,
                                                     &loader->messenger);
         if (r != VK_SUCCESS)
-            return fail(loader, "no Vulkan: cannot create a validation messenger (%d)", (int)r);
+            return gx__explain(&loader->list.why_none,
+                               "no Vulkan: cannot create a validation messenger (%d)", (int)r);
     }
     return true;
 }
@@ -199,120 +189,49 @@ static void destroy_instance(struct vk_loader *loader)
 /* A GPU must not be chosen twice: CUDA is faster where it is available. */
 static void leave_to_cuda(struct vk_loader *loader, struct gx_instance *instance)
 {
-    for (size_t i = 0; i < loader->count; i++)
-        if (loader->physical[i].info.automatic &&
-            gx__cuda_reaches(instance, loader->physical[i].uuid))
-            loader->physical[i].info.automatic = 0;
+    for (size_t i = 0; i < loader->list.count; i++)
+        if (loader->physical[i].base.info.automatic &&
+            gx__cuda_reaches(instance, loader->physical[i].base.uuid))
+            loader->physical[i].base.info.automatic = 0;
 }
 
-static void start(struct vk_loader *loader, struct gx_instance *instance)
+static void start(struct gx_gpu_list *list, struct gx_instance *instance)
 {
+    struct vk_loader *loader = (struct vk_loader *)list;
     struct vk_entry entry;
-    if (!gx__can_load_drivers())
-        fail(loader, "no Vulkan: a program linked with -static cannot load drivers");
+    if (!gx__shader_count)
+        gx__explain(&loader->list.why_none,
+                    "no Vulkan: this build has no kernels for it: build with -DGPUEXEC_VULKAN=ON");
+    else if (!gx__can_load_drivers())
+        gx__explain(&loader->list.why_none,
+                    "no Vulkan: a program linked with -static cannot load drivers");
     else if (!gx__vk_entry(&entry))
-        fail(loader, "no Vulkan loader (libvulkan.so.1) is installed: install libvulkan1 and a "
-                     "driver, such as mesa-vulkan-drivers");
+        gx__explain(&loader->list.why_none,
+                    "no Vulkan loader (libvulkan.so.1) is installed: install libvulkan1 and a "
+                    "driver, such as mesa-vulkan-drivers");
     else if (create_instance(loader, instance, &entry))
         gx__vk_list_devices(loader);
     leave_to_cuda(loader, instance);
-    if (loader->count)
+    if (loader->list.count)
         return;
-    if (!loader->why_none[0])
-        fail(loader, "no Vulkan device found: install the GPU's driver, or "
-                     "mesa-vulkan-drivers for a software device");
+    if (!loader->list.why_none.text[0])
+        gx__explain(&loader->list.why_none, "no Vulkan device found: install the GPU's driver, or "
+                                            "mesa-vulkan-drivers for a software device");
     gx__log(instance, instance->config.validate ? GX_LOG_ERROR : GX_LOG_INFO, "%s",
-            loader->why_none);
+            loader->list.why_none.text);
     destroy_instance(loader);
 }
 
-/* The context's loader, created on first use; NULL if memory ran out. */
-static struct vk_loader *get_loader(struct gx_instance *instance)
+static void stop(struct gx_gpu_list *list)
 {
-    pthread_mutex_lock(&loader_lock);
-    struct vk_loader *loader = instance->vulkan;
-    if (!loader) {
-        loader = gx__alloc(&instance->config.allocator, sizeof *loader);
-        if (loader)
-            start(loader, instance);
-        instance->vulkan = loader;
-    }
-    pthread_mutex_unlock(&loader_lock);
-    return loader;
+    destroy_instance((struct vk_loader *)list);
 }
 
-struct vk_loader *gx__vk_loader(struct gx_instance *instance)
-{
-    return get_loader(instance);
-}
-
-void gx__vk_stop(struct gx_instance *instance)
-{
-    pthread_mutex_lock(&loader_lock);
-    struct vk_loader *loader = instance->vulkan;
-    if (loader) {
-        destroy_instance(loader);
-        gx__free(&instance->config.allocator, loader);
-    }
-    instance->vulkan = NULL;
-    pthread_mutex_unlock(&loader_lock);
-}
-
-/* ---- asking ---- */
-
-gx_status gx__vk_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
-{
-    struct vk_loader *loader = get_loader(instance);
-    if (!loader)
-        return GX_ERR_OUT_OF_MEMORY;
-    size_t room = infos ? *count : 0;
-    *count = loader->count ? loader->count : 1;
-    if (!loader->count && room) {
-        infos[0] = (gx_device_info){.name = BACKEND_NAME, .kind = GX_DEVICE_VULKAN};
-        memcpy(infos[0].description, loader->why_none, sizeof infos[0].description);
-    }
-    for (size_t i = 0; i < loader->count && i < room; i++)
-        infos[i] = loader->physical[i].info;
-    return GX_OK;
-}
-
-gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                      char *message, size_t message_size)
-{
-    struct vk_loader *loader = get_loader(instance);
-    const char *selector = name + strlen(BACKEND_NAME);
-    selector += *selector == ':';
-    if (!loader) {
-        snprintf(message, message_size, "no memory to look for '%.48s'", name);
-        return GX_ERR_OUT_OF_MEMORY;
-    }
-    const struct vk_physical *found = gx__vk_match(loader, selector);
-    if (!loader->count)
-        snprintf(message, message_size, "%s", loader->why_none);
-    else if (!found)
-        snprintf(message, message_size,
-                 "no Vulkan device matches '%.48s': 'gpuexec devices' and gx_devices list them",
-                 name);
-    else if (!found->info.usable)
-        snprintf(message, message_size, "%s", found->info.description);
-    else {
-        *info = found->info;
-        return GX_OK;
-    }
-    return GX_ERR_NO_DEVICE;
-}
-
-bool gx__vk_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
-{
-    static const uint8_t none[VK_UUID_SIZE];
-    struct vk_loader *loader = get_loader(instance);
-    const char *selector = strchr(name, ':');
-    const struct vk_physical *p =
-        loader ? gx__vk_match(loader, selector ? selector + 1 : "") : NULL;
-    if (!p || p->software)
-        return false;
-    *chip = (struct gx_chip){.has_uuid = memcmp(p->uuid, none, sizeof none) != 0};
-    memcpy(chip->uuid, p->uuid, sizeof chip->uuid);
-    snprintf(chip->name, sizeof chip->name, "%.63s", p->properties.deviceName);
-    return true;
-}
+struct gx_gpu_lister gx__vk_lister = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                      .kind = GX_DEVICE_VULKAN,
+                                      .place = offsetof(struct gx_instance, vulkan),
+                                      .bytes = sizeof(struct vk_loader),
+                                      .first = offsetof(struct vk_loader, physical),
+                                      .stride = sizeof(struct vk_physical),
+                                      .start = start,
+                                      .stop = stop};

@@ -18,6 +18,7 @@
 #define MIB         ((size_t)1 << 20)
 #define FIRST_BYTES ((size_t)64 << 10) /* a slow read is recognised after this */
 #define SLOW_GBS    0.5f
+#define RUNS        2 /* the better one counts */
 #define THREADS     8 /* threads that copy to and from staging memory, about as many as in exec/ */
 #define FIELD       GX_BLS12_381_FR /* 32-byte elements, accessed as kernels do */
 
@@ -46,59 +47,24 @@ static bool late(const struct probe *p)
 
 /* ---- running one command ---- */
 
-static void stamp(struct vk_device *device, struct gx_cmd *cmd, uint32_t slot)
-{
-    if (device->gpu.base->facts.timestamps)
-        gx__vk_stamp(cmd, slot);
-}
-
-/* The better of two runs. */
-static gx_status time_stamped(struct vk_device *device, struct gx_cmd *cmd, uint64_t *ns)
-{
-    return gx__gpu_time(&device->gpu, cmd, device->gpu.base->facts.timestamps, 2, ns);
-}
-
 static gx_status time_copy(struct probe *p, enum gx_queue queue, const struct gx_mem *from,
                            const struct gx_mem *to, float *speed)
 {
-    struct gx_cmd *cmd;
-    uint64_t ns;
-    gx_status s = gx__vk_begin(p->device->gpu.base, queue, &cmd);
-    if (s != GX_OK)
-        return s;
-    stamp(p->device, cmd, 0);
-    gx__vk_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, p->bytes}, 1);
-    stamp(p->device, cmd, 1);
-    s = time_stamped(p->device, cmd, &ns);
-    gx__vk_recycle(cmd);
-    if (s == GX_OK)
-        *speed = gx__gbs(p->bytes, ns);
-    return s;
+    return gx__gpu_time_copy(&p->device->gpu, queue, from, to, p->bytes, RUNS, speed);
 }
 
 /* out = a + b with a broadcast b: reads `bytes` of a, writes as many. */
 static gx_status time_kernel(struct probe *p, const struct gx_mem *a, const struct gx_mem *out,
                              size_t bytes, float *speed)
 {
-    struct gx_cmd *cmd;
-    uint64_t ns;
-    gx_status s = gx__vk_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
-    if (s != GX_OK)
-        return s;
     struct gx_dispatch d = {.kernel = p->kernel, .n = bytes / gx__element_bytes(FIELD)};
     uint64_t most = p->device->gpu.base->facts.dispatch_elems;
     d.n = d.n < most ? d.n : most;
     d.bind[GX_BIND_A].mem = a;
     d.bind[GX_BIND_B].mem = &p->device->gpu.nothing;
     d.bind[GX_BIND_OUT].mem = out;
-    stamp(p->device, cmd, 0);
-    gx__vk_dispatch(cmd, &d);
-    stamp(p->device, cmd, 1);
-    s = time_stamped(p->device, cmd, &ns);
-    gx__vk_recycle(cmd);
-    if (s == GX_OK)
-        *speed = gx__gbs((size_t)d.n * gx__element_bytes(FIELD), ns);
-    return s;
+    return gx__gpu_time_dispatch(&p->device->gpu, &d, (size_t)d.n * gx__element_bytes(FIELD), RUNS,
+                                 speed);
 }
 
 /* ---- one type ---- */
@@ -197,9 +163,9 @@ static gx_status record_copies(struct gx_device *base, enum gx_queue queue,
                                const struct gx_mem *from, const struct gx_mem *to, size_t bytes,
                                struct gx_cmd **cmd)
 {
-    gx_status s = gx__vk_begin(base, queue, cmd);
+    gx_status s = gx__gpu_begin(base, queue, cmd);
     for (uint32_t i = 0; i < BOTH_COPIES && s == GX_OK; i++)
-        gx__vk_copy(*cmd, &(struct gx_region){{from, 0}, {to, 0}, bytes}, 1);
+        gx__vk_copy(*cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = bytes}, 1);
     return s;
 }
 
@@ -210,15 +176,15 @@ static gx_status time_both(struct vk_device *device, struct gx_cmd *in, struct g
     gx_status s = GX_OK;
     *ns = UINT64_MAX;
     for (int round = 0; round < 2 && s == GX_OK; round++) {
-        struct gx_point first, second;
+        struct gx_fence first, second;
         uint64_t start = gx__now_ns();
-        s = gx__vk_submit(in, NULL, 0, &first);
+        s = gx__gpu_submit(in, NULL, 0, &first);
         if (s != GX_OK)
             return s;
-        gx_status other = gx__vk_submit(out, NULL, 0, &second);
-        s = gx__vk_wait(device->gpu.base, first, HUNG_NS);
+        gx_status other = gx__gpu_submit(out, NULL, 0, &second);
+        s = gx__gpu_wait(device->gpu.base, first, HUNG_NS);
         if (s == GX_OK && other == GX_OK)
-            s = gx__vk_wait(device->gpu.base, second, HUNG_NS);
+            s = gx__gpu_wait(device->gpu.base, second, HUNG_NS);
         s = s == GX_OK ? other : s;
         uint64_t took = gx__now_ns() - start;
         *ns = took < *ns ? took : *ns;
@@ -248,9 +214,9 @@ static gx_status measure_both(struct probe *p)
     if (s == GX_OK)
         p->device->gpu.calibration.copy_both = gx__gbs(2 * BOTH_COPIES * p->bytes, ns);
     if (in)
-        gx__vk_recycle(in);
+        gx__gpu_recycle(in);
     if (out)
-        gx__vk_recycle(out);
+        gx__gpu_recycle(out);
     if (up.handle)
         gx__vk_mem_free(base, &up);
     if (down.handle)
@@ -340,8 +306,8 @@ static gx_status open_probe(struct probe *p)
 {
     struct gx_kernel_key key = {.op = GX_ADD, .field = FIELD, .broadcast = GX_BROADCAST_B};
     struct vk_device *device = p->device;
-    p->bytes = device->physical->software ? MIB : 8 * MIB;
-    p->device_bytes = device->physical->software ? MIB : 64 * MIB;
+    p->bytes = device->physical->base.software ? MIB : 8 * MIB;
+    p->device_bytes = device->physical->base.software ? MIB : 64 * MIB;
     p->deadline = gx__now_ns() + BUDGET_NS;
     p->host = gx__alloc(vk_allocator(device), p->bytes);
     if (!p->host)

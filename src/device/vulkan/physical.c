@@ -16,11 +16,11 @@
 static void describe(struct vk_physical *p, const VkPhysicalDeviceDriverProperties *driver)
 {
     uint32_t v = p->properties.apiVersion;
-    snprintf(p->info.description, sizeof p->info.description,
+    snprintf(p->base.info.description, sizeof p->base.info.description,
              "%.48s, %.16s %.26s, Vulkan %u.%u.%u, %.1f GiB", p->properties.deviceName,
              driver->driverName, driver->driverInfo, VK_API_VERSION_MAJOR(v),
              VK_API_VERSION_MINOR(v), VK_API_VERSION_PATCH(v),
-             (double)p->info.memory_bytes / (1 << 30));
+             (double)p->base.info.memory_bytes / (1 << 30));
 }
 
 static uint64_t device_local_bytes(const struct vk_loader *loader, VkPhysicalDevice handle)
@@ -70,7 +70,7 @@ static void look_closer(const struct vk_loader *loader, struct vk_physical *p)
         driver.pNext = &pci;
     loader->fn.GetPhysicalDeviceProperties2(p->handle, &all);
     p->driver_id = driver.driverID;
-    memcpy(p->uuid, id.deviceUUID, sizeof p->uuid);
+    memcpy(p->base.uuid, id.deviceUUID, sizeof p->base.uuid);
     memcpy(p->driver_uuid, id.driverUUID, sizeof p->driver_uuid);
     memcpy(p->pci, (uint32_t[]){pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction},
            sizeof p->pci);
@@ -81,17 +81,18 @@ static void inspect(const struct vk_loader *loader, struct vk_physical *p)
 {
     loader->fn.GetPhysicalDeviceProperties(p->handle, &p->properties);
     uint32_t v = p->properties.apiVersion;
-    p->software = p->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-    p->info = (gx_device_info){.kind = GX_DEVICE_VULKAN};
-    p->info.memory_bytes = device_local_bytes(loader, p->handle);
+    p->base.software = p->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    p->base.info = (gx_device_info){.kind = GX_DEVICE_VULKAN};
+    snprintf(p->base.name, sizeof p->base.name, "%s", p->properties.deviceName);
+    p->base.info.memory_bytes = device_local_bytes(loader, p->handle);
     if (v >= VK_API_VERSION_1_2) {
         look_closer(loader, p);
-        p->info.usable = has_timeline(loader, p->handle);
+        p->base.info.usable = has_timeline(loader, p->handle);
     }
-    p->info.automatic = p->info.usable && !p->software;
-    if (!p->info.usable)
+    p->base.info.automatic = p->base.info.usable && !p->base.software;
+    if (!p->base.info.usable)
         snprintf(
-            p->info.description, sizeof p->info.description,
+            p->base.info.description, sizeof p->base.info.description,
             "%.40s has Vulkan %u.%u, needs 1.2 with timeline semaphores: install a newer driver",
             p->properties.deviceName, VK_API_VERSION_MAJOR(v), VK_API_VERSION_MINOR(v));
 }
@@ -101,7 +102,7 @@ static void inspect(const struct vk_loader *loader, struct vk_physical *p)
 /* The vendor's driver before an open-source one, and both before a layer over another API. */
 static int rank(const struct vk_physical *p)
 {
-    if (!p->info.usable)
+    if (!p->base.info.usable)
         return -2;
     switch (p->driver_id) {
     case VK_DRIVER_ID_NVIDIA_PROPRIETARY:
@@ -121,16 +122,17 @@ static int rank(const struct vk_physical *p)
 static bool same_gpu(const struct vk_physical *a, const struct vk_physical *b)
 {
     static const uint8_t none[VK_UUID_SIZE];
-    if (a->software || b->software)
+    if (a->base.software || b->base.software)
         return false;
     if (a->has_pci && b->has_pci)
         return !memcmp(a->pci, b->pci, sizeof a->pci);
-    return !memcmp(a->uuid, b->uuid, sizeof a->uuid) && memcmp(a->uuid, none, sizeof none);
+    return !memcmp(a->base.uuid, b->base.uuid, sizeof a->base.uuid) &&
+           memcmp(a->base.uuid, none, sizeof none);
 }
 
 static void add(struct vk_loader *loader, const struct vk_physical *p)
 {
-    for (size_t i = 0; i < loader->count; i++) {
+    for (size_t i = 0; i < loader->list.count; i++) {
         struct vk_physical *known = &loader->physical[i];
         if (!same_gpu(known, p))
             continue;
@@ -138,17 +140,17 @@ static void add(struct vk_loader *loader, const struct vk_physical *p)
             *known = *p;
         return;
     }
-    if (loader->count < VK_DEVICES_MAX)
-        loader->physical[loader->count++] = *p;
+    if (loader->list.count < VK_DEVICES_MAX)
+        loader->physical[loader->list.count++] = *p;
 }
 
 /* Otherwise keeps the driver's order: "vulkan:0" is the first usable device. */
 static void usable_first(struct vk_loader *loader)
 {
-    for (size_t i = 1; i < loader->count; i++)
+    for (size_t i = 1; i < loader->list.count; i++)
         for (size_t k = i; k > 0; k--) {
             struct vk_physical *a = &loader->physical[k - 1], *b = &loader->physical[k], swap = *a;
-            if (a->info.usable || !b->info.usable)
+            if (a->base.info.usable || !b->base.info.usable)
                 break;
             *a = *b;
             *b = swap;
@@ -168,18 +170,7 @@ void gx__vk_list_devices(struct vk_loader *loader)
         add(loader, &p);
     }
     usable_first(loader);
-    for (size_t i = 0; i < loader->count; i++)
-        snprintf(loader->physical[i].info.name, sizeof loader->physical[i].info.name, "vulkan:%zu",
-                 i);
-}
-
-/* ---- finding one ---- */
-
-const struct vk_physical *gx__vk_match(const struct vk_loader *loader, const char *selector)
-{
-    for (size_t i = 0; i < loader->count; i++)
-        if (gx__gpu_selected(selector, loader->physical[i].info.name,
-                             loader->physical[i].properties.deviceName, loader->physical[i].uuid))
-            return &loader->physical[i];
-    return NULL;
+    for (size_t i = 0; i < loader->list.count; i++)
+        snprintf(loader->physical[i].base.info.name, sizeof loader->physical[i].base.info.name,
+                 "vulkan:%zu", i);
 }

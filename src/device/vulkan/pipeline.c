@@ -5,7 +5,6 @@
  */
 #include "device/vulkan/vulkan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -101,25 +100,25 @@ gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
 /* ---- registered operations ---- */
 
 /* What the module needs, and the device lacks. */
-static bool fits(const struct vk_device *device, const struct gx_spirv *spirv, char *why,
-                 size_t size)
+static bool fits(const struct vk_device *device, const struct gx_spirv *spirv,
+                 struct gx_error *error)
 {
     const VkPhysicalDeviceLimits *l = &device->physical->properties.limits;
     uint64_t all = (uint64_t)spirv->local[0] * spirv->local[1] * spirv->local[2];
     for (int i = 0; i < 3; i++)
         if (spirv->local[i] > l->maxComputeWorkGroupSize[i] ||
             all > l->maxComputeWorkGroupInvocations) {
-            snprintf(why, size,
-                     "its workgroup is %u x %u x %u, and this device allows %u invocations",
-                     spirv->local[0], spirv->local[1], spirv->local[2],
-                     l->maxComputeWorkGroupInvocations);
+            gx__explain(error,
+                        "its workgroup is %u x %u x %u, and this device allows %u invocations",
+                        spirv->local[0], spirv->local[1], spirv->local[2],
+                        l->maxComputeWorkGroupInvocations);
             return false;
         }
     if (spirv->int64 && !(device->meets & GX_SHADER_NEEDS_INT64))
-        snprintf(why, size, "it needs 64-bit integers, which this device lacks");
+        gx__explain(error, "it needs 64-bit integers, which this device lacks");
     else if (spirv->subgroup & ~device->subgroup)
-        snprintf(why, size, "it needs subgroup operations (0x%x) that this device lacks",
-                 spirv->subgroup & ~device->subgroup);
+        gx__explain(error, "it needs subgroup operations (0x%x) that this device lacks",
+                    spirv->subgroup & ~device->subgroup);
     else
         return true;
     return false;
@@ -127,27 +126,28 @@ static bool fits(const struct vk_device *device, const struct gx_spirv *spirv, c
 
 /* A driver that cannot make a pipeline of the module blames it, unless memory or the device are the
  * reason. */
-gx_status gx__vk_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **out, char *why,
-                             size_t size)
+gx_status gx__vk_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
+                                    void **out, struct gx_error *error)
 {
     struct vk_device *device = vk_of_gpu(gpu);
     VkShaderModule module = VK_NULL_HANDLE;
     VkPipeline pipeline = VK_NULL_HANDLE;
-    if (!own->desc.spirv || !fits(device, &own->spirv, why, size))
+    if (!registered->desc.spirv || !fits(device, &registered->spirv, error))
         return GX_ERR_UNSUPPORTED;
-    VkResult r = create_module(device, own->desc.spirv, own->desc.spirv_bytes, &module);
+    VkResult r =
+        create_module(device, registered->desc.spirv, registered->desc.spirv_bytes, &module);
     if (r == VK_SUCCESS)
-        r = create(device, module, own->spirv_entry, NULL, &pipeline);
+        r = create(device, module, registered->spirv_entry, NULL, &pipeline);
     if (module)
         device->fn.vkDestroyShaderModule(device->handle, module, NULL);
     if (r == VK_SUCCESS)
-        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, "%s", own->name);
+        gx__vk_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, "%s", registered->name);
     *out = pipeline;
     gx_status s = gx__vk_status(device, r, "vkCreateComputePipelines");
     if (s != GX_ERR_DEVICE)
         return s;
-    snprintf(why, size, "the driver cannot make a pipeline of it (VkResult %d)", (int)r);
-    return GX_ERR_UNSUPPORTED;
+    return gx__refuse(error, GX_ERR_UNSUPPORTED,
+                      "the driver cannot make a pipeline of it (VkResult %d)", (int)r);
 }
 
 void gx__vk_drop(struct gx_gpu *gpu, void *pipeline)

@@ -11,7 +11,8 @@
 #include <pthread.h>
 #include <volk.h>
 
-#include "device/gpu.h"
+#include "base/error.h"
+#include "device/gpu/gpu.h"
 #include "kernel/shaders.h"
 
 #define VK_DEVICES_MAX 16
@@ -67,39 +68,29 @@ void gx__vk_device_functions(PFN_vkGetDeviceProcAddr get, VkDevice device,
 /* ---- loader.c, physical.c: one VkInstance for the life of a context ---- */
 
 struct vk_physical {
+    struct gx_gpu_listed base;
     VkPhysicalDevice handle;
     VkPhysicalDeviceProperties properties;
     VkDriverId driver_id;
-    uint8_t uuid[VK_UUID_SIZE];
     uint8_t driver_uuid[VK_UUID_SIZE];
     bool has_pci;
     uint32_t pci[4]; /* domain, bus, device, function */
-    bool software;   /* runs on the host's processor */
-    gx_device_info info;
 };
 
 struct vk_loader {
+    struct gx_gpu_list list;
     VkInstance handle;
     VkDebugUtilsMessengerEXT messenger;
     struct vk_instance_fn fn;
     bool debug_utils;
-    atomic_bool hung; /* one of its devices is, and needs the instance for ever */
-    size_t count;
+    atomic_bool hung; /* one of its devices hangs, so the instance is never destroyed */
     struct vk_physical physical[VK_DEVICES_MAX];
-    char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
 };
 
-gx_status gx__vk_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
-gx_status gx__vk_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                      char *message, size_t message_size);
-bool gx__vk_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
-void gx__vk_stop(struct gx_instance *instance);
-/* The loader created by listing devices; NULL before. */
-struct vk_loader *gx__vk_loader(struct gx_instance *instance);
+extern struct gx_gpu_lister gx__vk_lister;
 
 /* Fills loader->physical: usable devices first, each GPU once. */
 void gx__vk_list_devices(struct vk_loader *loader);
-const struct vk_physical *gx__vk_match(const struct vk_loader *loader, const char *selector);
 bool gx__vk_has_extension(const VkExtensionProperties *list, uint32_t count, const char *name);
 
 /* ---- device.c ---- */
@@ -131,8 +122,6 @@ struct vk_clock {
     uint64_t ticks, host_ns;
 };
 
-struct vk_cmd;
-
 struct vk_device {
     struct gx_gpu gpu;
     struct vk_loader *loader;
@@ -148,7 +137,6 @@ struct vk_device {
     VkSubgroupFeatureFlags subgroup; /* in compute shaders */
     struct vk_limits limits;
 
-    enum gx_queue alias[VK_QUEUES]; /* the queue that really does the work of each */
     struct vk_queue queue[VK_QUEUES];
     uint32_t family[VK_QUEUES], families; /* distinct ones, for sharing buffers */
 
@@ -164,9 +152,6 @@ struct vk_device {
     VkPipelineCache cache;
     size_t cache_loaded;     /* bytes loaded from the file */
     VkShaderModule *modules; /* under gpu.pipeline_lock */
-
-    pthread_mutex_t idle_lock;
-    struct vk_cmd *idle[VK_QUEUES];
 
     pthread_mutex_t layer_lock; /* see vk_watched_begin */
 };
@@ -256,8 +241,8 @@ void gx__vk_pipelines_close(struct vk_device *device);
 uint64_t gx__vk_shaders_hash(void);
 /* For struct gx_gpu_ops. */
 gx_status gx__vk_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
-gx_status gx__vk_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
-                             char *why, size_t why_size);
+gx_status gx__vk_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
+                                    void **pipeline, struct gx_error *error);
 void gx__vk_drop(struct gx_gpu *gpu, void *pipeline);
 
 /* ---- kernel.c ---- */
@@ -277,20 +262,13 @@ struct gx_choice gx__vk_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
 
 /* ---- commands.c, submit.c ---- */
 
-gx_status gx__vk_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
 void gx__vk_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
 void gx__vk_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
 void gx__vk_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
-void gx__vk_stamp(struct gx_cmd *cmd, uint32_t slot);
-gx_status gx__vk_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
-/* How long a command may run that nobody waits for any more; after that it never ends. Tests change
- * it. */
+/* How long a command that nobody waits for may still run. After that it is taken to hang. Tests
+ * change it. */
 #define VK_PATIENCE_NS 30000000000u
 extern _Atomic uint64_t gx__vk_patience_ns;
-gx_status gx__vk_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
-                        struct gx_point *done);
-void gx__vk_recycle(struct gx_cmd *cmd);
-void gx__vk_commands_close(struct vk_device *device);
 
 /* ---- clock.c ---- */
 
@@ -299,8 +277,5 @@ gx_status gx__vk_clock_open(struct vk_device *device);
  * gx__now_ns, for work that was submitted then and is done now. */
 void gx__vk_clock_convert(struct vk_device *device, uint64_t mask, uint64_t submitted_ns,
                           uint64_t *stamps, uint32_t count);
-
-gx_status gx__vk_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
-bool gx__vk_reached(struct gx_device *device, struct gx_point point);
 
 #endif

@@ -10,18 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/log.h"
 
 /* Storage buffers bound by kernels; immediates hold the push constants. */
 #define BINDINGS_NEEDED   GX_BINDINGS
 #define IMMEDIATES_NEEDED (GX_K_PUSH_WORDS * 4)
 
-/* Serialises creation and destruction of the loaders of all contexts. */
-static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
-
 /* EGL has one display per process. If it is open at a fork(), the child inherits it without the
- * driver's threads, and would wait for them forever. Under the lock. */
+ * driver's threads, and would wait for them forever. Under the lister's lock. */
 static size_t gl_open;   /* instances that have it open, */
 static pid_t gl_process; /* in this process or one that it was forked from */
 static const char gl_message[] =
@@ -68,15 +64,16 @@ static void describe(const struct wg_loader *loader, struct wg_adapter *a,
                      const WGPUAdapterInfo *info)
 {
     const char *missing = what_is_missing(loader, a);
-    a->info.usable = !*missing;
-    a->info.kind = GX_DEVICE_WEBGPU;
-    if (a->info.usable)
-        snprintf(a->info.description, sizeof a->info.description, "%.*s, %.*s, wgpu over %s",
+    a->base.info.usable = !*missing;
+    a->base.info.kind = GX_DEVICE_WEBGPU;
+    if (a->base.info.usable)
+        snprintf(a->base.info.description, sizeof a->base.info.description,
+                 "%.*s, %.*s, wgpu over %s",
                  (int)(info->device.length < 56 ? info->device.length : 56), info->device.data,
                  (int)(info->description.length < 40 ? info->description.length : 40),
                  info->description.data, gx__webgpu_backend_names[a->backend]);
     else
-        snprintf(a->info.description, sizeof a->info.description,
+        snprintf(a->base.info.description, sizeof a->base.info.description,
                  "%.*s over %s has %s: install a newer driver",
                  (int)(info->device.length < 48 ? info->device.length : 48), info->device.data,
                  gx__webgpu_backend_names[a->backend], missing);
@@ -88,15 +85,16 @@ static bool inspect(const struct wg_loader *loader, struct wg_adapter *a)
     if (loader->fn.AdapterGetInfo(a->handle, &info) != WGPUStatus_Success ||
         loader->fn.AdapterGetLimits(a->handle, &a->limits) != WGPUStatus_Success)
         return false;
-    a->software = info.adapterType == WGPUAdapterType_CPU;
+    a->base.software = info.adapterType == WGPUAdapterType_CPU;
     a->wide = has(loader, a, WGPUNativeFeature_ShaderInt64);
     const uint64_t start = 0xcbf29ce484222325u;
     a->identity[0] = hash(start, info.vendor);
     a->identity[1] = hash(start, info.device);
     a->identity[2] = hash(start, info.description);
     a->identity[3] = (uint64_t)info.vendorID << 32 | info.deviceID;
-    snprintf(a->name, sizeof a->name, "%.*s",
-             (int)(info.device.length < sizeof a->name ? info.device.length : sizeof a->name - 1),
+    snprintf(a->base.name, sizeof a->base.name, "%.*s",
+             (int)(info.device.length < sizeof a->base.name ? info.device.length
+                                                            : sizeof a->base.name - 1),
              info.device.data ? info.device.data : "");
     describe(loader, a, &info);
     loader->fn.AdapterInfoFreeMembers(info);
@@ -129,13 +127,13 @@ static void list_backend(struct wg_loader *loader, enum gx_webgpu_backend backen
     gx__wg_quiet_end();
     for (size_t i = 0, index = 0; i < count; i++) {
         struct wg_adapter a = {.handle = handles[i], .backend = backend};
-        if (loader->count == WG_ADAPTERS_MAX || !inspect(loader, &a)) {
+        if (loader->list.count == WG_ADAPTERS_MAX || !inspect(loader, &a)) {
             loader->fn.AdapterRelease(handles[i]);
             continue;
         }
-        snprintf(a.info.name, sizeof a.info.name, WG_NAME ":%s:%zu",
+        snprintf(a.base.info.name, sizeof a.base.info.name, WG_NAME ":%s:%zu",
                  gx__webgpu_backend_names[backend], index++);
-        loader->adapters[loader->count++] = a;
+        loader->adapters[loader->list.count++] = a;
     }
 }
 
@@ -144,103 +142,68 @@ static void list_backend(struct wg_loader *loader, enum gx_webgpu_backend backen
 static void set_automatic(struct wg_loader *loader, struct gx_instance *instance)
 {
     bool better = gx__cuda_reaches(instance, NULL);
-    for (size_t i = 0; i < loader->count; i++)
-        better |= loader->adapters[i].backend != GX_WEBGPU_GL && !loader->adapters[i].software;
-    for (size_t i = 0; i < loader->count; i++) {
+    for (size_t i = 0; i < loader->list.count; i++)
+        better |= loader->adapters[i].backend != GX_WEBGPU_GL && !loader->adapters[i].base.software;
+    for (size_t i = 0; i < loader->list.count; i++) {
         struct wg_adapter *a = &loader->adapters[i];
         bool ours = a->backend == GX_WEBGPU_GL ? !better : a->backend != GX_WEBGPU_VULKAN;
-        a->info.automatic = a->info.usable && !a->software && ours;
+        a->base.info.automatic = a->base.info.usable && !a->base.software && ours;
     }
 }
 
 static void say_none(struct wg_loader *loader, const struct gx_instance *instance, unsigned wanted)
 {
     if (wanted)
-        snprintf(loader->why_none, sizeof loader->why_none, "no WebGPU adapter found: %s",
-                 loader->gl_forked ? gl_message
-                                   : "install the GPU's driver, or mesa-vulkan-drivers "
-                                     "and libegl1 for software adapters");
+        gx__explain(&loader->list.why_none, "no WebGPU adapter found: %s",
+                    loader->gl_forked ? gl_message
+                                      : "install the GPU's driver, or mesa-vulkan-drivers "
+                                        "and libegl1 for software adapters");
     else
-        snprintf(loader->why_none, sizeof loader->why_none,
-                 "no WebGPU: this platform has none of the backends allowed, '%.32s', only %s",
-                 instance->config.webgpu_backends, gx__webgpu_backends_here());
+        gx__explain(&loader->list.why_none,
+                    "no WebGPU: this platform has none of the backends allowed, '%.32s', only %s",
+                    instance->config.webgpu_backends, gx__webgpu_backends_here());
 }
 
-static void start(struct wg_loader *loader, struct gx_instance *instance)
+static void start(struct gx_gpu_list *list, struct gx_instance *instance)
 {
+    struct wg_loader *loader = (struct wg_loader *)list;
     unsigned wanted;
+    pthread_mutex_init(&loader->gl_lock, NULL);
     gx__parse_backends(instance->config.webgpu_backends, &wanted); /* valid since gx_open */
-    if (gx__wg_library(instance, &loader->fn, loader->why_none, sizeof loader->why_none)) {
+    if (gx__wg_library(instance, &loader->fn, &loader->list.why_none)) {
         for (enum gx_webgpu_backend b = 0; b < GX_WEBGPU_BACKENDS; b++)
             if (wanted >> b & 1)
                 list_backend(loader, b);
         set_automatic(loader, instance);
-        if (!loader->count)
+        if (!loader->list.count)
             say_none(loader, instance, wanted);
     }
-    if (!loader->count)
-        gx__log(instance, GX_LOG_INFO, "%s", loader->why_none);
+    if (!loader->list.count)
+        gx__log(instance, GX_LOG_INFO, "%s", loader->list.why_none.text);
 }
 
-struct wg_loader *gx__wg_loader(struct gx_instance *instance)
+static void stop(struct gx_gpu_list *list)
 {
-    pthread_mutex_lock(&loader_lock);
-    struct wg_loader *loader = instance->webgpu;
-    if (!loader) {
-        loader = gx__alloc(&instance->config.allocator, sizeof *loader);
-        if (loader) {
-            pthread_mutex_init(&loader->gl_lock, NULL);
-            start(loader, instance);
-        }
-        instance->webgpu = loader;
-    }
-    pthread_mutex_unlock(&loader_lock);
-    return loader;
-}
-
-void gx__wg_stop(struct gx_instance *instance)
-{
-    pthread_mutex_lock(&loader_lock);
-    struct wg_loader *loader = instance->webgpu;
-    if (loader) {
-        for (size_t i = 0; i < loader->count; i++)
-            loader->fn.AdapterRelease(loader->adapters[i].handle);
-        for (int b = 0; b < GX_WEBGPU_BACKENDS; b++)
-            if (loader->instance[b])
-                loader->fn.InstanceRelease(loader->instance[b]);
-        gl_open -= loader->instance[GX_WEBGPU_GL] != NULL;
-        pthread_mutex_destroy(&loader->gl_lock);
-        gx__free(&instance->config.allocator, loader);
-    }
-    instance->webgpu = NULL;
-    pthread_mutex_unlock(&loader_lock);
+    struct wg_loader *loader = (struct wg_loader *)list;
+    for (size_t i = 0; i < list->count; i++)
+        loader->fn.AdapterRelease(loader->adapters[i].handle);
+    for (int b = 0; b < GX_WEBGPU_BACKENDS; b++)
+        if (loader->instance[b])
+            loader->fn.InstanceRelease(loader->instance[b]);
+    gl_open -= loader->instance[GX_WEBGPU_GL] != NULL;
+    pthread_mutex_destroy(&loader->gl_lock);
 }
 
 /* ---- asking ---- */
 
-gx_status gx__wg_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
-{
-    struct wg_loader *loader = gx__wg_loader(instance);
-    if (!loader)
-        return GX_ERR_OUT_OF_MEMORY;
-    size_t room = infos ? *count : 0;
-    *count = loader->count ? loader->count : 1;
-    if (!loader->count && room) {
-        infos[0] = (gx_device_info){.name = WG_NAME, .kind = GX_DEVICE_WEBGPU};
-        memcpy(infos[0].description, loader->why_none, sizeof infos[0].description);
-    }
-    for (size_t i = 0; i < loader->count && i < room; i++)
-        infos[i] = loader->adapters[i].info;
-    return GX_OK;
-}
-
 /* "webgpu" and "webgpu:gl" mean the first usable one of theirs, or else the first. */
-static const struct wg_adapter *match(const struct wg_loader *loader, const char *name)
+static const struct gx_gpu_listed *match(const struct gx_gpu_list *list, const char *name)
 {
-    const struct wg_adapter *found = NULL;
+    const struct wg_loader *loader = (const struct wg_loader *)list;
+    const struct gx_gpu_listed *found = NULL;
     size_t length = strlen(name);
-    for (size_t i = 0; i < loader->count; i++) {
-        const struct wg_adapter *a = &loader->adapters[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct gx_gpu_listed *a = &loader->adapters[i].base;
         if (!strcmp(a->info.name, name))
             return a;
         bool general = !strncmp(a->info.name, name, length) && a->info.name[length] == ':';
@@ -251,7 +214,7 @@ static const struct wg_adapter *match(const struct wg_loader *loader, const char
 }
 
 /* Reports a name that begins with a backend not available on this platform. */
-static bool possible(const char *name, char *message, size_t message_size)
+static bool possible(const char *name, struct gx_error *error)
 {
     char backend[16];
     unsigned bits;
@@ -264,8 +227,8 @@ static bool possible(const char *name, char *message, size_t message_size)
     backend[length] = 0;
     if (gx__parse_backends(backend, &bits) && bits)
         return true;
-    snprintf(message, message_size, "'%.32s': this platform has no WebGPU backend '%s', only %s",
-             name, backend, gx__webgpu_backends_here());
+    gx__explain(error, "'%.32s': this platform has no WebGPU backend '%s', only %s", name, backend,
+                gx__webgpu_backends_here());
     return false;
 }
 
@@ -275,42 +238,24 @@ static bool is_gl(const char *name)
     return !strncmp(name, gl, sizeof gl - 1);
 }
 
-gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                      char *message, size_t message_size)
+static bool explain(const struct gx_gpu_list *list, const char *name, struct gx_error *error)
 {
-    struct wg_loader *loader = gx__wg_loader(instance);
-    if (!loader) {
-        snprintf(message, message_size, "no memory to look for '%.48s'", name);
-        return GX_ERR_OUT_OF_MEMORY;
-    }
-    if (!possible(name, message, message_size))
-        return GX_ERR_NO_DEVICE;
-    const struct wg_adapter *found = match(loader, name);
-    if (!loader->count)
-        snprintf(message, message_size, "%s", loader->why_none);
-    else if (!found && loader->gl_forked && is_gl(name))
-        snprintf(message, message_size, "'%.48s': %s", name, gl_message);
-    else if (!found)
-        snprintf(message, message_size,
-                 "no WebGPU device matches '%.48s': 'gpuexec devices' and gx_devices list them",
-                 name);
-    else if (!found->info.usable)
-        snprintf(message, message_size, "%s", found->info.description);
-    else {
-        *info = found->info;
-        return GX_OK;
-    }
-    return GX_ERR_NO_DEVICE;
+    const struct wg_loader *loader = (const struct wg_loader *)list;
+    if (!possible(name, error))
+        return true;
+    bool forked = list->count && loader->gl_forked && is_gl(name);
+    if (forked)
+        gx__explain(error, "'%.48s': %s", name, gl_message);
+    return forked;
 }
 
-/* It has no UUIDs. */
-bool gx__wg_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
-{
-    struct wg_loader *loader = gx__wg_loader(instance);
-    const struct wg_adapter *a = loader ? match(loader, name) : NULL;
-    if (!a || a->software)
-        return false;
-    *chip = (struct gx_chip){0};
-    snprintf(chip->name, sizeof chip->name, "%s", a->name);
-    return true;
-}
+struct gx_gpu_lister gx__wg_lister = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                      .kind = GX_DEVICE_WEBGPU,
+                                      .place = offsetof(struct gx_instance, webgpu),
+                                      .bytes = sizeof(struct wg_loader),
+                                      .first = offsetof(struct wg_loader, adapters),
+                                      .stride = sizeof(struct wg_adapter),
+                                      .start = start,
+                                      .stop = stop,
+                                      .match = match,
+                                      .explain = explain};

@@ -31,8 +31,7 @@
 static _Thread_local struct {
     const struct wg_device *device;
     gx_status status;
-    char *text; /* receives what wgpu says; NULL: the log does */
-    size_t text_size;
+    struct gx_error *error; /* receives what wgpu says; NULL: the log does */
 } call;
 
 /* Where the message has this text; NULL: nowhere. */
@@ -94,13 +93,13 @@ static void on_error(WGPUDevice const *handle, WGPUErrorType type, WGPUStringVie
     (void)unused;
     struct wg_device *device = user;
     gx_status s = translate(type, message);
-    if (call.device != device || !call.text)
+    if (call.device != device || !call.error)
         log_text(device, "wgpu reports an error", message);
     else if (call.status == GX_OK)
-        copy_line(call.text, call.text_size, without_head(message));
+        copy_line(call.error->text, sizeof call.error->text, without_head(message));
     if (call.device == device)
         call.status = call.status == GX_OK ? s : call.status;
-    else /* not in a call of ours: no one could be told what is still valid */
+    else /* not during a call of ours, so nobody can be told which results are still valid */
         s = GX_ERR_DEVICE_LOST;
     if (s == GX_ERR_DEVICE_LOST)
         atomic_store(&device->gpu.lost, true);
@@ -129,20 +128,19 @@ void gx__wg_enter(struct wg_device *device)
         pthread_mutex_lock(&device->loader->gl_lock);
     call.device = device;
     call.status = GX_OK;
-    call.text = NULL;
+    call.error = NULL;
 }
 
-void gx__wg_enter_quoted(struct wg_device *device, char *text, size_t size)
+void gx__wg_enter_quoted(struct wg_device *device, struct gx_error *error)
 {
     gx__wg_enter(device);
-    call.text = text;
-    call.text_size = size;
+    call.error = error;
 }
 
 gx_status gx__wg_leave(struct wg_device *device, const char *what)
 {
     gx_status s = call.status;
-    bool quoted = call.text;
+    bool quoted = call.error;
     call.device = NULL;
     if (one_at_a_time(device))
         pthread_mutex_unlock(&device->loader->gl_lock);
@@ -177,7 +175,7 @@ void gx__wg_poll(struct wg_device *device)
 
 void gx__wg_pause(const struct wg_device *device, uint64_t since_ns)
 {
-    bool software = device->adapter->software;
+    bool software = device->adapter->base.software;
     uint64_t waited = gx__now_ns() - since_ns, pause = waited / PAUSE_PART;
     if (waited < (software ? SPIN_SOFTWARE_NS : SPIN_NS)) {
         if (software)
@@ -281,7 +279,7 @@ static void set_limits(struct wg_device *device)
 static void set_facts(struct wg_device *device)
 {
     struct gx_device_facts *facts = &device->gpu.base->facts;
-    *facts = gx__gpu_facts(&device->gpu, device->adapter->software);
+    *facts = gx__gpu_facts(&device->gpu, device->adapter->base.software);
     facts->mem_kinds =
         GX_MEM_BIT(GX_MEM_DEVICE) | GX_MEM_BIT(GX_MEM_UPLOAD) | GX_MEM_BIT(GX_MEM_READBACK);
     facts->queues = GX_QUEUE_BIT(GX_QUEUE_COMPUTE);
@@ -307,37 +305,32 @@ static const struct gx_gpu_ops gpu_ops = {.variants = gx__wg_variants,
                                           .guess = gx__wg_guess,
                                           .facts = gx__wg_facts,
                                           .compile = gx__wg_compile,
-                                          .compile_own = gx__wg_compile_own,
+                                          .compile_registered = gx__wg_compile_registered,
                                           .drop = gx__wg_drop,
                                           .tune = gx__wg_tune,
                                           .cache_key = cache_key,
                                           .kernels_hash = gx__wg_kernels_hash,
-                                          .measure = gx__wg_measure};
-
-static const struct wg_adapter *adapter_named(const struct wg_loader *loader, const char *name)
-{
-    for (size_t i = 0; i < loader->count; i++)
-        if (!strcmp(loader->adapters[i].info.name, name))
-            return &loader->adapters[i];
-    return NULL;
-}
+                                          .measure = gx__wg_measure,
+                                          .cmd_bytes = sizeof(struct wg_cmd),
+                                          .cmd_end = gx__wg_cmd_end,
+                                          .cmd_close = gx__wg_cmd_close,
+                                          .launch = gx__wg_launch,
+                                          .stamp = gx__wg_stamp,
+                                          .stamps = gx__wg_stamps,
+                                          .submit = gx__wg_submit,
+                                          .wait = gx__wg_wait,
+                                          .look = gx__wg_look};
 
 static gx_status webgpu_open(struct gx_device *base)
 {
-    struct wg_loader *loader = gx__wg_loader(base->instance);
-    struct wg_device *device = gx__alloc(&base->instance->config.allocator, sizeof *device);
-    if (!loader || !device) {
-        gx__free(&base->instance->config.allocator, device);
+    struct wg_device *device = gx__gpu_open(base, sizeof *device, &gpu_ops);
+    if (!device)
         return GX_ERR_OUT_OF_MEMORY;
-    }
-    base->impl = device;
-    gx__gpu_open(&device->gpu, base, &gpu_ops);
-    device->loader = loader;
-    device->fn = &loader->fn;
-    device->adapter = adapter_named(loader, base->info.name);
+    device->loader = (struct wg_loader *)device->gpu.list;
+    device->fn = &device->loader->fn;
+    device->adapter = (const struct wg_adapter *)device->gpu.listed;
     pthread_mutex_init(&device->group_lock, NULL);
     pthread_mutex_init(&device->submit_lock, NULL);
-    pthread_mutex_init(&device->idle_lock, NULL);
     return open_parts(device);
 }
 
@@ -374,9 +367,9 @@ static void webgpu_close(struct gx_device *base)
         return;
     gx__gpu_calibration_save(&device->gpu);
     if (device->queue && gx__gpu_alive(&device->gpu) == GX_OK)
-        gx__wg_wait(base, (struct gx_point){GX_QUEUE_COMPUTE, device->submitted}, CLOSE_NS);
+        gx__gpu_wait(base, (struct gx_fence){GX_QUEUE_COMPUTE, device->submitted}, CLOSE_NS);
     atomic_store(&device->closing, true);
-    gx__wg_commands_close(device);
+    gx__gpu_commands_close(&device->gpu);
     gx__wg_groups_forget(device, NULL);
     gx__gpu_close(&device->gpu);
     if (device->gpu.nothing.handle)
@@ -384,17 +377,16 @@ static void webgpu_close(struct gx_device *base)
     close_handle(device);
     pthread_mutex_destroy(&device->group_lock);
     pthread_mutex_destroy(&device->submit_lock);
-    pthread_mutex_destroy(&device->idle_lock);
-    gx__free(&base->instance->config.allocator, device);
-    base->impl = NULL;
+    gx__gpu_free(&device->gpu);
 }
 
 const struct gx_device_ops gx__webgpu_ops = {
     .name = WG_NAME,
-    .enumerate = gx__wg_enumerate,
-    .find = gx__wg_find,
-    .chip = gx__wg_chip,
-    .stop = gx__wg_stop,
+    .enumerate = gx__gpu_enumerate,
+    .find = gx__gpu_find,
+    .chip = gx__gpu_chip,
+    .stop = gx__gpu_stop,
+    .lister = &gx__wg_lister,
     .open = webgpu_open,
     .close = webgpu_close,
     .mem_alloc = gx__wg_mem_alloc,
@@ -404,14 +396,14 @@ const struct gx_device_ops gx__webgpu_ops = {
     .kernel = gx__gpu_kernel,
     .refusal = gx__gpu_refusal,
     .scratch = gx__gpu_scratch,
-    .begin = gx__wg_begin,
+    .begin = gx__gpu_begin,
     .copy = gx__wg_copy,
-    .dispatch = gx__wg_dispatch,
-    .barrier = gx__wg_barrier,
-    .stamp = gx__wg_stamp,
-    .stamps = gx__wg_stamps,
-    .submit = gx__wg_submit,
-    .recycle = gx__wg_recycle,
-    .wait = gx__wg_wait,
-    .reached = gx__wg_reached,
+    .dispatch = gx__gpu_dispatch,
+    .barrier = gx__gpu_no_barrier, /* wgpu puts them where they are needed */
+    .stamp = gx__gpu_stamp,
+    .stamps = gx__gpu_stamps,
+    .submit = gx__gpu_submit,
+    .recycle = gx__gpu_recycle,
+    .wait = gx__gpu_wait,
+    .reached = gx__gpu_reached,
 };

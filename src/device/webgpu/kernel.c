@@ -135,16 +135,16 @@ gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, 
     return s;
 }
 
-gx_status gx__wg_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
-                             char *why, size_t why_size)
+gx_status gx__wg_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
+                                    void **pipeline, struct gx_error *error)
 {
     struct wg_device *device = wg_of_gpu(gpu);
-    if (!own->desc.wgsl)
+    if (!registered->desc.wgsl)
         return GX_ERR_UNSUPPORTED;
-    gx__wg_enter_quoted(device, why, why_size);
+    gx__wg_enter_quoted(device, error);
     create(device,
-           &(struct source){own->desc.wgsl, own->wgsl_entry, strlen(own->desc.wgsl),
-                            WGPUShaderRuntimeChecks_BoundsChecks},
+           &(struct source){registered->desc.wgsl, registered->wgsl_entry,
+                            strlen(registered->desc.wgsl), WGPUShaderRuntimeChecks_BoundsChecks},
            pipeline);
     gx_status s = finish(device, pipeline);
     return s == GX_ERR_DEVICE ? GX_ERR_UNSUPPORTED : s;
@@ -163,7 +163,7 @@ void gx__wg_drop(struct gx_gpu *gpu, void *pipeline)
 /* Columns are unrolled: software devices take seconds to compile them. */
 static bool worth_trying(const struct wg_device *device, enum gx_wgsl_mul mul)
 {
-    return mul != GX_WGSL_COLUMNS || !device->adapter->software;
+    return mul != GX_WGSL_COLUMNS || !device->adapter->base.software;
 }
 
 static void try_each(struct gx_tuning *t, uint8_t most)
@@ -198,7 +198,8 @@ static void search(struct gx_tuning *t)
         if (worth_trying(device, (enum gx_wgsl_mul)m))
             gx__gpu_consider(t, next);
     }
-    if (device->adapter->software) /* no difference there, and drivers cache what they compiled */
+    if (device->adapter->base
+            .software) /* no difference there, and drivers cache what they compiled */
         return;
     if (products) { /* slow to compile: two of them are enough */
         try_workgroups(t);
@@ -215,7 +216,7 @@ static void search(struct gx_tuning *t)
 static bool borrow(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                    struct gx_choice *choice)
 {
-    bool software = wg_of_gpu(gpu)->adapter->software;
+    bool software = wg_of_gpu(gpu)->adapter->base.software;
     gx_field from = software ? GX_BLS12_381_FR : field;
     enum gx_shader_family of = software || !gx__wgsl_elementwise(family) ? GX_SHADER_MUL : family;
     if (of == family && from == field)
@@ -229,7 +230,7 @@ static bool borrow(struct gx_gpu *gpu, gx_field field, enum gx_shader_family fam
 
 struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family)
 {
-    bool software = wg_of_gpu(gpu)->adapter->software;
+    bool software = wg_of_gpu(gpu)->adapter->base.software;
     struct gx_tuning t = {.gpu = gpu,
                           .key = {.op = family == GX_SHADER_MUL ? GX_MUL : GX_ADD,
                                   .field = field,

@@ -32,7 +32,7 @@ static bool find_functions(void *library, struct wg_fn *fn, const char **missing
     return !*missing;
 }
 
-static bool is_ours(const struct wg_fn *fn, const char *name, char *why, size_t size)
+static bool is_ours(const struct wg_fn *fn, const char *name, struct gx_error *error)
 {
     uint32_t found = fn->GetVersion();
     if (COMPATIBLE(found) == COMPATIBLE(GX_WGPU_NATIVE_VERSION))
@@ -40,31 +40,31 @@ static bool is_ours(const struct wg_fn *fn, const char *name, char *why, size_t 
     char other[16], wanted[16];
     print_version(found, other, sizeof other);
     print_version(GX_WGPU_NATIVE_VERSION, wanted, sizeof wanted);
-    snprintf(why, size, "%.40s is wgpu-native %s, needs %s: use that of the Python wheel %s", name,
-             other, wanted, GX_WGPU_WHEEL);
+    gx__explain(error, "%.40s is wgpu-native %s, needs %s: use that of the Python wheel %s", name,
+                other, wanted, GX_WGPU_WHEEL);
     return false;
 }
 
-bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *why, size_t size)
+bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, struct gx_error *error)
 {
     const char *asked = instance->config.wgpu_library, *name = asked ? asked : USUAL_NAME;
     const char *missing;
     if (!gx__can_load_drivers()) {
-        snprintf(why, size, "no WebGPU: a program linked with -static cannot load drivers");
+        gx__explain(error, "no WebGPU: a program linked with -static cannot load drivers");
         return false;
     }
     void *library = gx__os_library(name);
     if (!library && asked)
-        snprintf(why, size, "no WebGPU: cannot load %.60s: correct GPUEXEC_WGPU_LIBRARY", name);
+        gx__explain(error, "no WebGPU: cannot load %.60s: correct GPUEXEC_WGPU_LIBRARY", name);
     else if (!library)
-        snprintf(why, size,
-                 "no WebGPU: extract " USUAL_NAME
-                 " from the Python wheel %s and set GPUEXEC_WGPU_LIBRARY to it",
-                 GX_WGPU_WHEEL);
+        gx__explain(error,
+                    "no WebGPU: extract " USUAL_NAME
+                    " from the Python wheel %s and set GPUEXEC_WGPU_LIBRARY to it",
+                    GX_WGPU_WHEEL);
     else if (!find_functions(library, fn, &missing))
-        snprintf(why, size, "%.40s has no %s: use that of the Python wheel %s", name, missing,
-                 GX_WGPU_WHEEL);
+        gx__explain(error, "%.40s has no %s: use that of the Python wheel %s", name, missing,
+                    GX_WGPU_WHEEL);
     else
-        return is_ours(fn, name, why, size);
+        return is_ours(fn, name, error);
     return false;
 }

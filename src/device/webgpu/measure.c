@@ -26,7 +26,7 @@ static gx_status time_cmd(struct probe *p, struct gx_cmd *cmd, float *speed)
 {
     uint64_t ns, empty = p->device->gpu.calibration.submit_ns;
     gx_status s = gx__gpu_time(&p->device->gpu, cmd, false, RUNS, &ns);
-    gx__wg_recycle(cmd);
+    gx__gpu_recycle(cmd);
     if (s == GX_OK)
         *speed = gx__gbs(p->bytes, ns > empty ? ns - empty : 1);
     return s;
@@ -36,10 +36,10 @@ static gx_status time_copy(struct probe *p, const struct gx_mem *from, const str
                            float *speed)
 {
     struct gx_cmd *cmd;
-    gx_status s = gx__wg_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
+    gx_status s = gx__gpu_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
-    gx__wg_copy(cmd, &(struct gx_region){{from, 0}, {to, 0}, p->bytes}, 1);
+    gx__wg_copy(cmd, &(struct gx_region){.from = {from, 0}, .to = {to, 0}, .size = p->bytes}, 1);
     return time_cmd(p, cmd, speed);
 }
 
@@ -55,9 +55,9 @@ static gx_status time_kernel(struct probe *p, float *speed)
     struct gx_dispatch d = {.kernel = {.key = key, .impl = kernel}, .n = p->bytes / 16};
     d.bind[GX_BIND_A].mem = &p->in;
     d.bind[GX_BIND_OUT].mem = &p->out;
-    s = gx__wg_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
+    s = gx__gpu_begin(p->device->gpu.base, GX_QUEUE_COMPUTE, &cmd);
     if (s == GX_OK) {
-        gx__wg_dispatch(cmd, &d);
+        gx__gpu_dispatch(cmd, &d);
         s = time_cmd(p, cmd, speed);
         *speed *= 2; /* both directions at once, over the same link */
     }
@@ -86,7 +86,7 @@ static gx_status time_host(struct probe *p, struct gx_mem *mem, float *speed)
 static gx_status open_probe(struct probe *p)
 {
     struct gx_device *base = p->device->gpu.base;
-    p->bytes = p->device->adapter->software ? BYTES_SOFTWARE : BYTES;
+    p->bytes = p->device->adapter->base.software ? BYTES_SOFTWARE : BYTES;
     p->host = gx__alloc(wg_allocator(p->device), p->bytes);
     if (!p->host)
         return GX_ERR_OUT_OF_MEMORY;

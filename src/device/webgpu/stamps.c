@@ -54,24 +54,22 @@ void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd)
         gx__wg_mem_free(device->gpu.base, &cmd->ticks);
 }
 
-void gx__wg_stamp(struct gx_cmd *base, uint32_t slot)
+void gx__wg_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *base, uint32_t index)
 {
     struct wg_cmd *cmd = (struct wg_cmd *)base;
-    if (cmd->failed == GX_OK && slot < GX_STAMPS)
-        cmd->failed = prepare(wg_cmd_device(cmd), cmd);
-    struct wg_entry *e = slot < GX_STAMPS ? gx__wg_next_entry(cmd) : NULL;
+    base->failed = prepare(wg_of_gpu(gpu), cmd);
+    struct wg_entry *e = gx__wg_next_entry(cmd);
     if (!e)
         return;
-    *e = (struct wg_entry){.kind = WG_STAMP, .slot = slot};
-    cmd->count++;
-    cmd->stamped |= 1u << slot;
+    *e = (struct wg_entry){.kind = WG_STAMP, .stamp = index};
+    cmd->entries.count++;
 }
 
 void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder)
 {
     const struct wg_fn *fn = wg_cmd_device(cmd)->fn;
     uint32_t count = 0;
-    while (count < GX_STAMPS && cmd->stamped >> count & 1)
+    while (count < GX_STAMPS && cmd->gpu.stamped >> count & 1)
         count++;
     if (!count)
         return;
@@ -92,19 +90,19 @@ static void convert(uint64_t *stamps, uint32_t count, double tick_ns, uint64_t s
     }
 }
 
-gx_status gx__wg_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
+gx_status gx__wg_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *base, uint64_t *ns, uint32_t count)
 {
+    struct wg_device *device = wg_of_gpu(gpu);
     struct wg_cmd *cmd = (struct wg_cmd *)base;
-    struct wg_device *device = wg_cmd_device(cmd);
     void *ticks;
-    if (!count || count > GX_STAMPS || ~cmd->stamped & ((1u << count) - 1))
+    if (!count)
         return GX_ERR_INVALID;
-    uint64_t now = gx__wg_done_ns(device, cmd->point);
-    gx_status s = gx__wg_map(base->device, &cmd->ticks, &ticks);
+    uint64_t now = gx__wg_done_ns(device, base->fence);
+    gx_status s = gx__wg_map(gpu->base, &cmd->ticks, &ticks);
     if (s != GX_OK)
         return s;
     memcpy(ns, ticks, count * sizeof *ns);
-    gx__wg_unmap(base->device, &cmd->ticks);
-    convert(ns, count, (double)device->tick_ns, cmd->submitted_ns, now);
+    gx__wg_unmap(gpu->base, &cmd->ticks);
+    convert(ns, count, (double)device->tick_ns, base->submitted_ns, now);
     return GX_OK;
 }

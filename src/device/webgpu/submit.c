@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Submits and points in time. All work runs in order on one queue: the value of a point is the
+ * Submits and fences. All work runs in order on one queue: the value of a fence is the
  * number of submits, and a callback of wgpu tells how many are done.
  */
 #include "device/webgpu/webgpu.h"
 
 #include "base/clock.h"
 
-/* ---- points ---- */
+/* ---- fences ---- */
 
 static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void *user, void *value)
 {
     (void)message;
     struct wg_device *device = user;
-    uint64_t now = (uintptr_t)value, known = atomic_load(&device->reached);
+    uint64_t now = (uintptr_t)value;
     if (status != WGPUQueueWorkDoneStatus_Success)
         atomic_store(&device->gpu.lost, true);
-    atomic_store(&device->done_ns[now % WG_DONE_SLOTS], gx__now_ns());
-    while (known < now && !atomic_compare_exchange_weak(&device->reached, &known, now))
-        ;
+    atomic_store(&device->done_ns[now % WG_DONE_TIMES], gx__now_ns());
+    gx__gpu_note_reached(&device->reached, now);
 }
 
 static bool is_reached(struct wg_device *device, uint64_t value)
@@ -26,38 +25,40 @@ static bool is_reached(struct wg_device *device, uint64_t value)
     return atomic_load_explicit(&device->reached, memory_order_acquire) >= value;
 }
 
-/* A slot reused by a later submit holds that one's time. */
-uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point)
+/* Its place may hold the time of a later submit. */
+uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t fence)
 {
-    return atomic_load(&device->reached) - point < WG_DONE_SLOTS
-               ? atomic_load(&device->done_ns[point % WG_DONE_SLOTS])
+    return atomic_load(&device->reached) - fence < WG_DONE_TIMES
+               ? atomic_load(&device->done_ns[fence % WG_DONE_TIMES])
                : gx__now_ns();
 }
 
-gx_status gx__wg_wait(struct gx_device *base, struct gx_point point, uint64_t timeout_ns)
+gx_status gx__wg_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns)
 {
-    struct wg_device *device = wg_of(base);
+    struct wg_device *device = wg_of_gpu(gpu);
     uint64_t start = gx__now_ns();
+    (void)queue;
     for (;;) {
-        gx_status s = gx__gpu_alive(&device->gpu);
-        if (s != GX_OK || is_reached(device, point.value))
+        gx_status s = gx__gpu_alive(gpu);
+        if (s != GX_OK || is_reached(device, value))
             return s;
         gx__wg_poll(device);
-        if (is_reached(device, point.value))
-            return gx__gpu_alive(&device->gpu);
+        if (is_reached(device, value))
+            return gx__gpu_alive(gpu);
         if (gx__now_ns() - start >= timeout_ns)
             return GX_ERR_TIMEOUT;
         gx__wg_pause(device, start);
     }
 }
 
-/* On a lost device every point counts as reached: pollers continue and get the error from wait. */
-bool gx__wg_reached(struct gx_device *base, struct gx_point point)
+gx_status gx__wg_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done)
 {
-    struct wg_device *device = wg_of(base);
-    if (!is_reached(device, point.value))
+    struct wg_device *device = wg_of_gpu(gpu);
+    (void)queue;
+    if (!is_reached(device, value))
         gx__wg_poll(device);
-    return gx__gpu_alive(&device->gpu) != GX_OK || is_reached(device, point.value);
+    *done = is_reached(device, value);
+    return gx__gpu_alive(gpu);
 }
 
 /* ---- submit ---- */
@@ -92,6 +93,14 @@ static void replay_launch(struct replay *r, const struct wg_launch *l)
     r->fn->ComputePassEncoderDispatchWorkgroups(r->pass, l->x, l->y, l->z);
 }
 
+static void replay_copy(const struct replay *r, const struct wg_entry *e)
+{
+    for (size_t row = 0; row < e->copy.rows; row++)
+        r->fn->CommandEncoderCopyBufferToBuffer(
+            r->encoder, e->copy.from, e->copy.from_at + row * e->copy.from_row, e->copy.to,
+            e->copy.to_at + row * e->copy.to_row, e->copy.size);
+}
+
 /* One encoder; consecutive launches share a pass. */
 static gx_status encode(struct wg_device *device, const struct wg_cmd *cmd,
                         WGPUCommandBuffer *buffer)
@@ -99,17 +108,17 @@ static gx_status encode(struct wg_device *device, const struct wg_cmd *cmd,
     struct replay r = {.fn = device->fn};
     gx__wg_enter(device);
     r.encoder = r.fn->DeviceCreateCommandEncoder(device->handle, NULL);
-    for (size_t i = 0; i < cmd->count; i++) {
-        const struct wg_entry *e = &cmd->entries[i];
+    const struct wg_entry *entries = cmd->entries.list;
+    for (size_t i = 0; i < cmd->entries.count; i++) {
+        const struct wg_entry *e = &entries[i];
         if (e->kind != WG_LAUNCH)
             end_pass(&r);
         if (e->kind == WG_LAUNCH)
             replay_launch(&r, &e->launch);
         else if (e->kind == WG_COPY)
-            r.fn->CommandEncoderCopyBufferToBuffer(r.encoder, e->copy.from, e->copy.from_at,
-                                                   e->copy.to, e->copy.to_at, e->copy.size);
+            replay_copy(&r, e);
         else
-            r.fn->CommandEncoderWriteTimestamp(r.encoder, cmd->queries, e->slot);
+            r.fn->CommandEncoderWriteTimestamp(r.encoder, cmd->queries, e->stamp);
     }
     end_pass(&r);
     gx__wg_resolve(cmd, r.encoder);
@@ -142,12 +151,12 @@ static gx_status enqueue(struct wg_device *device, struct wg_cmd *cmd, WGPUComma
                                      .callback = on_done,
                                      .userdata1 = device,
                                      .userdata2 = (void *)(uintptr_t)value}};
-    cmd->submitted_ns = gx__now_ns();
+    cmd->gpu.submitted_ns = gx__now_ns();
     gx__wg_enter(device);
     gx__wg_guarded(device, submit_once, &submit);
     gx_status s = gx__wg_leave(device, "wgpuQueueSubmit");
     device->submitted = value;
-    cmd->point = value;
+    cmd->gpu.fence = value;
     pthread_mutex_unlock(&device->submit_lock);
     return s;
 }
@@ -159,29 +168,22 @@ static void release(struct wg_device *device, WGPUCommandBuffer buffer)
     gx__wg_leave(device, "wgpuCommandBufferRelease");
 }
 
-gx_status gx__wg_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
-                        struct gx_point *done)
+gx_status gx__wg_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *base, const struct gx_fence *waits,
+                        size_t count)
 {
+    struct wg_device *device = wg_of_gpu(gpu);
     struct wg_cmd *cmd = (struct wg_cmd *)base;
-    struct wg_device *device = wg_cmd_device(cmd);
     WGPUCommandBuffer buffer = NULL;
     (void)waits; /* of the same queue: done before this begins */
     (void)count;
-    gx_status s = gx__gpu_alive(&device->gpu);
-    if (s == GX_OK)
-        s = cmd->failed;
-    if (s != GX_OK)
-        return s;
-    if (cmd->stamped)
-        gx__wg_unmap(base->device, &cmd->ticks); /* if the last ones were never read */
-    s = encode(device, cmd, &buffer);
+    if (base->stamped)
+        gx__wg_unmap(gpu->base, &cmd->ticks); /* if the last ones were never read */
+    gx_status s = encode(device, cmd, &buffer);
     if (s == GX_OK)
         s = enqueue(device, cmd, buffer);
-    if (s == GX_OK && cmd->stamped) /* they are available when the work is done */
+    if (s == GX_OK && base->stamped) /* they are available when the work is done */
         s = gx__wg_map_ask(device, &cmd->ticks);
     if (buffer)
         release(device, buffer);
-    if (s == GX_OK)
-        *done = (struct gx_point){GX_QUEUE_COMPUTE, cmd->point};
     return s;
 }

@@ -3,7 +3,7 @@
  * Shared by the files of the WebGPU device. One file per concern: library.c (finding the right
  * wgpu-native), adapters.c (list of devices), device.c (open, close, errors), guard.c (errors that
  * would end the process), quiet.c (messages that would be printed), memory.c, measure.c (speeds),
- * kernel.c (how kernels are built), commands.c (recording), submit.c (points), stamps.c.
+ * kernel.c (how kernels are built), commands.c (recording), submit.c (fences), stamps.c.
  */
 #ifndef GX_DEVICE_WEBGPU_WEBGPU_H
 #define GX_DEVICE_WEBGPU_WEBGPU_H
@@ -11,8 +11,9 @@
 #include <pthread.h>
 #include <wgpu.h>
 
+#include "base/error.h"
 #include "base/options.h"
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 #include "kernel/wgsl.h"
 
 #define WG_NAME         "webgpu"
@@ -82,41 +83,32 @@ struct wg_fn {
 
 /* Opens the configured library, or the one on the system's search path. False, with advice in
  * `why`, if there is none or it has another version. */
-bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, char *why, size_t size);
+bool gx__wg_library(const struct gx_instance *instance, struct wg_fn *fn, struct gx_error *error);
 
 /* ---- adapters.c ---- */
 
 struct wg_adapter {
+    struct gx_gpu_listed base;
     WGPUAdapter handle;
     enum gx_webgpu_backend backend;
     WGPULimits limits;
-    bool software;        /* runs on the host's processor */
     bool wide;            /* 64-bit integers in shaders */
     uint64_t identity[4]; /* hashes of its self-description */
-    char name[64];        /* what the driver calls it */
-    gx_device_info info;
 };
 
 /* One for the life of a context. */
 struct wg_loader {
+    struct gx_gpu_list list;
     struct wg_fn fn;
     WGPUInstance instance[GX_WEBGPU_BACKENDS];
     /* OpenGL has one context for all devices of an instance, and wgpu aborts the process if it
      * cannot acquire it for some seconds: calls on these devices are serialised here. */
     pthread_mutex_t gl_lock;
     bool gl_forked; /* OpenGL is unusable here, because it was in use at a fork() */
-    size_t count;
     struct wg_adapter adapters[WG_ADAPTERS_MAX];
-    char why_none[sizeof((gx_device_info *)0)->description]; /* if count is 0 */
 };
 
-gx_status gx__wg_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count);
-gx_status gx__wg_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                      char *message, size_t message_size);
-bool gx__wg_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip);
-void gx__wg_stop(struct gx_instance *instance);
-/* NULL if memory ran out. */
-struct wg_loader *gx__wg_loader(struct gx_instance *instance);
+extern struct gx_gpu_lister gx__wg_lister;
 
 /* ---- device.c ---- */
 
@@ -125,14 +117,12 @@ struct wg_bound {
     uint64_t offset, size;
 };
 
-#define WG_DONE_SLOTS  64
-#define WG_GROUP_SLOTS 128 /* power of two */
+#define WG_DONE_TIMES 64
+#define WG_GROUPS_MAX 128 /* power of two */
 struct wg_group {
-    WGPUBindGroup handle; /* NULL: free slot */
+    WGPUBindGroup handle; /* NULL: a free place */
     struct wg_bound bound[GX_BINDINGS];
 };
-
-struct wg_cmd;
 
 struct wg_device {
     struct gx_gpu gpu;
@@ -147,17 +137,13 @@ struct wg_device {
     WGPUPipelineLayout layout;
 
     pthread_mutex_t group_lock;
-    struct wg_group groups[WG_GROUP_SLOTS];
+    struct wg_group groups[WG_GROUPS_MAX];
 
     pthread_mutex_t submit_lock;
     uint64_t submitted;                      /* last value allocated; under submit_lock */
     _Atomic uint64_t reached;                /* last value seen */
-    _Atomic uint64_t done_ns[WG_DONE_SLOTS]; /* when, by value; written before `reached` */
+    _Atomic uint64_t done_ns[WG_DONE_TIMES]; /* when, by value; written before `reached` */
     float tick_ns;                           /* of timestamps */
-
-    pthread_mutex_t idle_lock;
-    struct wg_cmd *idle;
-    size_t idle_count;
 };
 
 static inline struct wg_device *wg_of(const struct gx_device *device)
@@ -180,7 +166,7 @@ static inline const gx_allocator *wg_allocator(const struct wg_device *device)
 void gx__wg_enter(struct wg_device *device);
 gx_status gx__wg_leave(struct wg_device *device, const char *what);
 /* The same, but what wgpu says goes to `text` instead of the log. */
-void gx__wg_enter_quoted(struct wg_device *device, char *text, size_t size);
+void gx__wg_enter_quoted(struct wg_device *device, struct gx_error *error);
 /* gx__wg_guard between the two: a panic ends the device. */
 void gx__wg_guarded(struct wg_device *device, void (*call)(void *), void *argument);
 /* Lets wgpu detect completed work and invoke callbacks. */
@@ -239,8 +225,8 @@ struct gx_choice gx__wg_guess(enum gx_shader_family family);
 void gx__wg_facts(const struct gx_gpu *gpu, gx_field field, enum gx_shader_family family,
                   struct gx_choice choice, struct gx_pass_facts *facts);
 gx_status gx__wg_compile(struct gx_gpu *gpu, const struct gx_pipeline_key *key, void **pipeline);
-gx_status gx__wg_compile_own(struct gx_gpu *gpu, const struct gx_own_op *own, void **pipeline,
-                             char *why, size_t why_size);
+gx_status gx__wg_compile_registered(struct gx_gpu *gpu, const struct gx_registered_op *registered,
+                                    void **pipeline, struct gx_error *error);
 void gx__wg_drop(struct gx_gpu *gpu, void *pipeline);
 struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_family family);
 
@@ -249,6 +235,7 @@ struct gx_choice gx__wg_tune(struct gx_gpu *gpu, gx_field field, enum gx_shader_
 struct wg_copy {
     WGPUBuffer from, to;
     uint64_t from_at, to_at, size;
+    uint64_t rows, from_row, to_row;
 };
 
 struct wg_launch {
@@ -265,53 +252,48 @@ struct wg_entry {
     union {
         struct wg_copy copy;
         struct wg_launch launch;
-        uint32_t slot;
+        uint32_t stamp; /* its index */
     };
 };
 
 /* What was recorded. wgpu accepts a command buffer only once, so it is created at each submit. */
 struct wg_cmd {
-    struct gx_cmd base;
-    struct wg_cmd *next_idle;
-    gx_status failed; /* error during recording */
-    uint64_t point;   /* of the last submit; 0: none */
-    size_t count, room;
-    struct wg_entry *entries;
-    uint32_t stamped; /* a bit for each slot */
-    uint64_t submitted_ns;
-    WGPUQuerySet queries; /* these three are NULL until it is first stamped */
+    struct gx_gpu_cmd gpu;
+    struct gx_gpu_steps entries; /* struct wg_entry */
+    WGPUQuerySet queries;        /* these three are NULL until it is first stamped */
     WGPUBuffer resolved;
     struct gx_mem ticks;
 };
 
 static inline struct wg_device *wg_cmd_device(const struct wg_cmd *cmd)
 {
-    return wg_of(cmd->base.device);
+    return wg_of(cmd->gpu.base.device);
 }
 
-gx_status gx__wg_begin(struct gx_device *device, enum gx_queue queue, struct gx_cmd **cmd);
 void gx__wg_copy(struct gx_cmd *cmd, const struct gx_region *regions, size_t count);
-void gx__wg_dispatch(struct gx_cmd *cmd, const struct gx_dispatch *dispatch);
-void gx__wg_barrier(struct gx_cmd *cmd, enum gx_barrier barrier);
-void gx__wg_recycle(struct gx_cmd *cmd);
+/* For struct gx_gpu_ops. */
+void gx__wg_cmd_end(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__wg_cmd_close(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd);
+void gx__wg_launch(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_launch *launch);
 /* Room for one more entry, not counted yet; NULL with the failure recorded. */
 struct wg_entry *gx__wg_next_entry(struct wg_cmd *cmd);
-void gx__wg_commands_close(struct wg_device *device);
 /* Drops the cached groups that bind the buffer; NULL: all. */
 void gx__wg_groups_forget(struct wg_device *device, WGPUBuffer buffer);
 
-gx_status gx__wg_submit(struct gx_cmd *cmd, const struct gx_point *waits, size_t count,
-                        struct gx_point *done);
-gx_status gx__wg_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns);
-bool gx__wg_reached(struct gx_device *device, struct gx_point point);
+/* For struct gx_gpu_ops. */
+gx_status gx__wg_submit(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, const struct gx_fence *waits,
+                        size_t count);
+gx_status gx__wg_wait(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, uint64_t timeout_ns);
+gx_status gx__wg_look(struct gx_gpu *gpu, enum gx_queue queue, uint64_t value, bool *done);
 /* When the host learned of the end of a submit; now, if that was long ago. */
-uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t point);
+uint64_t gx__wg_done_ns(struct wg_device *device, uint64_t fence);
 
 /* ---- stamps.c ---- */
 
 bool gx__wg_has_stamps(const struct wg_device *device);
-void gx__wg_stamp(struct gx_cmd *cmd, uint32_t slot);
-gx_status gx__wg_stamps(struct gx_cmd *cmd, uint64_t *ns, uint32_t count);
+/* For struct gx_gpu_ops. */
+void gx__wg_stamp(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint32_t index);
+gx_status gx__wg_stamps(struct gx_gpu *gpu, struct gx_gpu_cmd *cmd, uint64_t *ns, uint32_t count);
 /* Ends a stamped command: copies the stamps to where the host reads them. */
 void gx__wg_resolve(const struct wg_cmd *cmd, WGPUCommandEncoder encoder);
 void gx__wg_stamps_free(struct wg_device *device, struct wg_cmd *cmd);

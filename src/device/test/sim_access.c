@@ -4,16 +4,23 @@
  * missing, because it works in submission order; a real device would do so most of the time. So a
  * sim device rejects such work.
  */
-#include "device/sim.h"
-
-#include <stdio.h>
+#include "device/test/sim.h"
 
 static const char *const queue_names[GX_SIM_QUEUES] = {"compute", "upload", "download", "host-in",
                                                        "host-out"};
 
+/* Whether columns of the same matrix are different ones. */
+static bool pass_by(const struct gx_sim_range *a, const struct gx_sim_range *b)
+{
+    if (!a->stride || a->stride != b->stride)
+        return false;
+    size_t apart = (size_t)(b->from % b->stride + a->stride - a->from % a->stride) % a->stride;
+    return apart >= a->row && a->stride - apart >= b->row;
+}
+
 static bool share(const struct gx_sim_range *a, const struct gx_sim_range *b)
 {
-    return a->from < b->to && b->from < a->to && (a->write || b->write);
+    return a->from < b->to && b->from < a->to && (a->write || b->write) && !pass_by(a, b);
 }
 
 /* Nothing new can begin before now. */
@@ -40,21 +47,21 @@ static const struct gx_sim_access *find(const struct gx_sim_accesses *log,
 }
 
 bool gx__sim_use(struct gx_sim_accesses *log, enum gx_queue queue, uint64_t now, uint64_t start,
-                 uint64_t end, const struct gx_sim_range *ranges, size_t count, char *message,
-                 size_t message_size)
+                 uint64_t end, const struct gx_sim_range *ranges, size_t count,
+                 struct gx_error *error)
 {
     forget(log, now);
     for (size_t i = 0; i < count; i++) {
         const struct gx_sim_access *a = find(log, &ranges[i], start, end);
         if (!a)
             continue;
-        snprintf(message, message_size,
-                 "missing wait: %s work from %llu to %llu ns %s memory that %s work from %llu "
-                 "to %llu ns %s",
-                 queue_names[queue], (unsigned long long)start, (unsigned long long)end,
-                 ranges[i].write ? "writes" : "reads", queue_names[a->queue],
-                 (unsigned long long)a->start, (unsigned long long)a->end,
-                 a->range.write ? "writes" : "reads");
+        gx__explain(error,
+                    "missing wait: %s work from %llu to %llu ns %s memory that %s work from %llu "
+                    "to %llu ns %s",
+                    queue_names[queue], (unsigned long long)start, (unsigned long long)end,
+                    ranges[i].write ? "writes" : "reads", queue_names[a->queue],
+                    (unsigned long long)a->start, (unsigned long long)a->end,
+                    a->range.write ? "writes" : "reads");
         return false;
     }
     for (size_t i = 0; i < count && log->count < GX_SIM_ACCESSES; i++)

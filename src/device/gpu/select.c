@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 
 #define UUID_BYTES 16u
 

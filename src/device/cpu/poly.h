@@ -10,7 +10,7 @@
 
 static inline bool gx__cpu_is_poly(gx_op op)
 {
-    return op >= GX_PREFIX_SUM && op <= GX_DEINTERLEAVE;
+    return op < GX_OP_END && gx__op_verifier(op) == GX_VERIFY_POLY;
 }
 
 /* Bytes for n elements on so many threads. */

@@ -3,10 +3,10 @@
  * "sim:FILE": a fictitious device. Results are real, because a CPU device inside computes them on
  * submit; time is simulated by a virtual clock that says when the work would have begun and ended
  * on the machine described in FILE. So overlap and the quality of decisions can be tested to the
- * nanosecond anywhere. The value of a point is the virtual time at which it is reached.
+ * nanosecond anywhere. The value of a fence is the virtual time at which it is reached.
  * "sim:FILE#2" is another machine of the same kind.
  */
-#include "device/sim.h"
+#include "device/test/sim.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "device/gpu/passes.h"
 
 #define PREFIX "sim:"
 
@@ -43,7 +44,7 @@ struct sim_cmd {
     struct gx_sim_work *work;   /* how long that takes, */
     struct gx_sim_range *range; /* and what it uses */
     uint64_t stamps[GX_STAMPS];
-    uint32_t stamped; /* a bit for each slot */
+    uint32_t stamped; /* a bit for each stamp */
 };
 
 static struct sim *sim_of(const struct gx_device *device)
@@ -62,20 +63,16 @@ static void file_of(const char *name, char *path, size_t size)
         *hash = 0;
 }
 
-static gx_status read_machine(const char *name, struct gx_machine *machine, char *message,
-                              size_t message_size)
+static gx_status read_machine(const char *name, struct gx_machine *machine, struct gx_error *error)
 {
     char path[sizeof((gx_device_info *)0)->name];
     if (strncmp(name, PREFIX, strlen(PREFIX)) || !name[strlen(PREFIX)] ||
-        strlen(name) >= sizeof path) {
-        snprintf(message, message_size,
-                 "'%.48s' is not sim:FILE or sim:FILE#N with at most %zu characters", name,
-                 sizeof path - 1);
-        return GX_ERR_NO_DEVICE;
-    }
+        strlen(name) >= sizeof path)
+        return gx__refuse(error, GX_ERR_NO_DEVICE,
+                          "'%.48s' is not sim:FILE or sim:FILE#N with at most %zu characters", name,
+                          sizeof path - 1);
     file_of(name, path, sizeof path);
-    return gx__machine_read(machine, path, message, message_size) == GX_OK ? GX_OK
-                                                                           : GX_ERR_NO_DEVICE;
+    return gx__machine_read(machine, path, error) == GX_OK ? GX_OK : GX_ERR_NO_DEVICE;
 }
 
 static void describe(const char *name, const struct gx_machine *machine, gx_device_info *info)
@@ -86,25 +83,27 @@ static void describe(const char *name, const struct gx_machine *machine, gx_devi
     snprintf(info->description, sizeof info->description, "%s, simulated time", machine->name);
 }
 
-static gx_status sim_find(struct gx_instance *instance, const char *name, gx_device_info *info,
-                          char *message, size_t message_size)
+static gx_status sim_find(const struct gx_device_ops *ops, struct gx_instance *instance,
+                          const char *name, gx_device_info *info, struct gx_error *error)
 {
+    (void)ops;
     (void)instance;
     struct gx_machine machine;
-    gx_status s = read_machine(name, &machine, message, message_size);
+    gx_status s = read_machine(name, &machine, error);
     if (s == GX_OK)
         describe(name, &machine, info);
     return s;
 }
 
 /* Machines with the same number are names of one GPU. */
-static bool sim_chip(struct gx_instance *instance, const char *name, struct gx_chip *chip)
+static bool sim_chip(const struct gx_device_ops *ops, struct gx_instance *instance,
+                     const char *name, struct gx_chip *chip)
 {
+    (void)ops;
     (void)instance;
     struct gx_machine machine;
-    char message[sizeof((gx_device_info *)0)->description];
-    if (read_machine(name, &machine, message, sizeof message) != GX_OK ||
-        !machine.start.of[GX_MACHINE_CHIP])
+    struct gx_error error;
+    if (read_machine(name, &machine, &error) != GX_OK || !machine.start.of[GX_MACHINE_CHIP])
         return false;
     *chip = (struct gx_chip){0};
     snprintf(chip->name, sizeof chip->name, "chip %llu",
@@ -112,28 +111,31 @@ static bool sim_chip(struct gx_instance *instance, const char *name, struct gx_c
     return true;
 }
 
+/* The name is no longer than those of devices. */
 static void list_one(const char *name, gx_device_info *info)
 {
     struct gx_machine machine;
-    char message[sizeof info->description];
-    if (read_machine(name, &machine, message, sizeof message) == GX_OK) {
+    struct gx_error error;
+    if (read_machine(name, &machine, &error) == GX_OK) {
         describe(name, &machine, info);
         return;
     }
     *info = (gx_device_info){.kind = GX_DEVICE_SIM};
-    snprintf(info->name, sizeof info->name, "%s", name);
-    snprintf(info->description, sizeof info->description, "%s", message);
+    memcpy(info->name, name, strlen(name) + 1);
+    gx__error_give(&error, info->description, sizeof info->description);
 }
 
 /* Lists only configured ones: any file could be one. */
-static gx_status sim_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
+static gx_status sim_enumerate(const struct gx_device_ops *ops, struct gx_instance *instance,
+                               gx_device_info *infos, size_t *count)
 {
+    (void)ops;
     const char *list = instance->config.device ? instance->config.device : "";
     size_t room = infos ? *count : 0;
-    char name[sizeof infos->name];
+    char name[GX_LISTED_NAME];
     *count = 0;
-    while (gx__next_name(&list, name, sizeof name)) {
-        if (strncmp(name, PREFIX, strlen(PREFIX)))
+    while (gx__next_name(&list, name)) {
+        if (strncmp(name, PREFIX, strlen(PREFIX)) || strlen(name) >= sizeof infos->name)
             continue;
         if (*count < room)
             list_one(name, &infos[*count]);
@@ -193,15 +195,15 @@ static void set_facts(struct gx_device *device)
 
 static gx_status sim_open(struct gx_device *device)
 {
-    char message[160];
+    struct gx_error error;
     struct sim *sim = gx__alloc(&device->instance->config.allocator, sizeof *sim);
     if (!sim)
         return GX_ERR_OUT_OF_MEMORY;
     device->impl = sim;
     pthread_mutex_init(&sim->lock, NULL);
-    gx_status s = read_machine(device->info.name, &sim->clock.machine, message, sizeof message);
+    gx_status s = read_machine(device->info.name, &sim->clock.machine, &error);
     if (s == GX_OK)
-        s = gx__device_open(device->instance, "cpu", &sim->inner, message, sizeof message);
+        s = gx__device_open(device->instance, "cpu", &sim->inner, &error);
     if (s == GX_OK)
         set_facts(device);
     return s;
@@ -372,15 +374,30 @@ static void add_work(struct sim_cmd *cmd, const struct gx_sim_work *work)
     cmd->work[cmd->works++] = *work;
 }
 
-static void add_range(struct sim_cmd *cmd, const struct gx_binding *binding, size_t bytes,
-                      bool write)
+static struct gx_sim_range rows_at(const void *memory, size_t bytes, size_t rows, size_t stride,
+                                   bool write)
 {
-    uintptr_t from = (uintptr_t)binding->mem->host + binding->offset;
+    uintptr_t from = (uintptr_t)memory;
+    if (rows < 2)
+        return (struct gx_sim_range){.from = from, .to = from + bytes, .write = write};
+    return (struct gx_sim_range){from, from + (rows - 1) * stride + bytes, write, bytes, stride};
+}
+
+static void add_rows(struct sim_cmd *cmd, const struct gx_binding *binding, size_t bytes,
+                     size_t rows, size_t stride, bool write)
+{
     void *items = grow(cmd, cmd->range, cmd->ranges, &cmd->ranges_room, sizeof *cmd->range);
     if (!items)
         return;
     cmd->range = items;
-    cmd->range[cmd->ranges++] = (struct gx_sim_range){from, from + bytes, write};
+    cmd->range[cmd->ranges++] =
+        rows_at((char *)binding->mem->host + binding->offset, bytes, rows, stride, write);
+}
+
+static void add_range(struct sim_cmd *cmd, const struct gx_binding *binding, size_t bytes,
+                      bool write)
+{
+    add_rows(cmd, binding, bytes, 1, 0, write);
 }
 
 static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
@@ -395,9 +412,11 @@ static void sim_copy(struct gx_cmd *base, const struct gx_region *regions, size_
                           : to       ? &work.upload_bytes
                           : from     ? &work.download_bytes
                                      : &work.shared_bytes;
-        *bytes += from == to ? 2 * regions[i].size : regions[i].size; /* read and written */
-        add_range(cmd, &regions[i].from, regions[i].size, false);
-        add_range(cmd, &regions[i].to, regions[i].size, true);
+        const struct gx_region *r = &regions[i];
+        uint64_t all = (uint64_t)r->size * gx__rows(r->rows);
+        *bytes += from == to ? 2 * all : all; /* read and written */
+        add_rows(cmd, &r->from, r->size, r->rows, r->from_row, false);
+        add_rows(cmd, &r->to, r->size, r->rows, r->to_row, true);
     }
     add_work(cmd, &work);
 }
@@ -409,16 +428,16 @@ static const struct gx_pass_facts pass_facts = {
 static const struct gx_pass_facts ntt_facts = {.each = 8, .workgroup = 128};
 
 /* Memory traffic of a pass, by kind of memory. */
-static void add_traffic(const struct gx_dispatch *d, const struct gx_slot *slot,
+static void add_traffic(const struct gx_dispatch *d, const struct gx_pass_bind *bind,
                         struct gx_sim_work *work)
 {
-    const struct gx_mem *mem = d->bind[slot->from].mem;
+    const struct gx_mem *mem = d->bind[bind->from].mem;
     const struct gx_kernel_key *key = &d->kernel.key;
-    int which = slot->from <= GX_BIND_C ? (int)slot->from : GX_BIND_OUT;
-    uint64_t bytes = slot->touched * gx__op_element(key->op, key->field, which);
+    int which = bind->from <= GX_BIND_C ? (int)bind->from : GX_BIND_OUT;
+    uint64_t bytes = bind->touched * gx__op_element(key->op, key->field, which);
     if (mem) /* scratch belongs to the inner device, but counts as this one's memory for timing */
         *(mem->kind == GX_MEM_DEVICE ? &work->local_bytes : &work->shared_bytes) += bytes;
-    else if (slot->from == GX_BIND_SCRATCH)
+    else if (bind->from == GX_BIND_SCRATCH)
         work->local_bytes += bytes;
 }
 
@@ -430,7 +449,7 @@ static void add_pass(struct sim_cmd *cmd, const struct gx_dispatch *d, const str
     add_traffic(d, &pass->a, &work);
     add_traffic(d, &pass->b, &work);
     add_traffic(d, &pass->c, &work);
-    add_traffic(d, &(struct gx_slot){GX_BIND_SCRATCH, 0, pass->scratch}, &work);
+    add_traffic(d, &(struct gx_pass_bind){GX_BIND_SCRATCH, 0, pass->scratch}, &work);
     if (prime)
         work.products[prime->limbs < 6] = pass->products;
     add_work(cmd, &work);
@@ -486,11 +505,11 @@ static void sim_barrier(struct gx_cmd *base, enum gx_barrier barrier)
     (void)barrier;
 }
 
-static void sim_stamp(struct gx_cmd *base, uint32_t slot)
+static void sim_stamp(struct gx_cmd *base, uint32_t index)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
-    add_work(cmd, &(struct gx_sim_work){.kind = GX_SIM_STAMP, .slot = slot});
-    cmd->stamped |= 1u << slot;
+    add_work(cmd, &(struct gx_sim_work){.kind = GX_SIM_STAMP, .stamp = index});
+    cmd->stamped |= 1u << index;
 }
 
 static gx_status sim_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
@@ -509,11 +528,11 @@ static gx_status use(struct gx_device *device, enum gx_queue queue, struct gx_ti
                      const struct gx_sim_range *ranges, size_t count)
 {
     struct sim *sim = sim_of(device);
-    char message[GX_MESSAGE_BYTES];
+    struct gx_error error;
     if (gx__sim_use(&sim->accesses, queue, sim->clock.now, time.start_ns, time.end_ns, ranges,
-                    count, message, sizeof message))
+                    count, &error))
         return GX_OK;
-    gx__log(device->instance, GX_LOG_ERROR, "%s: %s", device->info.name, message);
+    gx__log(device->instance, GX_LOG_ERROR, "%s: %s", device->info.name, error.text);
     return GX_ERR_DEVICE;
 }
 
@@ -526,14 +545,20 @@ static gx_status run_dispatch(struct gx_device *inner, const struct gx_dispatch 
 {
     struct gx_host_call call = {
         .kernel = d->kernel, .scratch = bound(&d->bind[GX_BIND_SCRATCH]), .n = d->n};
-    uint32_t *slot = bound(&d->bind[GX_BIND_BAD]);
+    uint32_t *bad = bound(&d->bind[GX_BIND_BAD]);
     for (int i = 0; i < GX_OPERANDS; i++)
         call.operand[i] = bound(&d->bind[i]);
     call.table = bound(&d->bind[GX_BIND_TABLE]);
     gx_status s = inner->ops->run(inner, &call);
-    if (s == GX_OK && d->kernel.key.check && call.bad < *slot)
-        *slot = (uint32_t)call.bad;
+    if (s == GX_OK && d->kernel.key.check && call.bad < *bad)
+        *bad = (uint32_t)call.bad;
     return s;
+}
+
+static void copy_rows(const struct gx_host_region *r)
+{
+    for (size_t row = 0; row < gx__rows(r->rows); row++)
+        memcpy((char *)r->to + row * r->to_row, (const char *)r->from + row * r->from_row, r->size);
 }
 
 /* All at once: what it waits for was done when that was submitted. */
@@ -543,15 +568,20 @@ static gx_status run_steps(struct gx_device *inner, const struct sim_cmd *cmd)
     for (size_t i = 0; i < cmd->steps && s == GX_OK; i++) {
         const struct gx_region *r = &cmd->step[i].region;
         if (cmd->step[i].is_copy)
-            memcpy(bound(&r->to), bound(&r->from), r->size);
+            copy_rows(&(struct gx_host_region){.to = bound(&r->to),
+                                               .from = bound(&r->from),
+                                               .size = r->size,
+                                               .rows = r->rows,
+                                               .to_row = r->to_row,
+                                               .from_row = r->from_row});
         else
             s = run_dispatch(inner, &cmd->step[i].dispatch);
     }
     return s;
 }
 
-static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
-                            struct gx_point *done)
+static gx_status sim_submit(struct gx_cmd *base, const struct gx_fence *waits, size_t count,
+                            struct gx_fence *done)
 {
     struct sim_cmd *cmd = (struct sim_cmd *)base;
     struct sim *sim = sim_of(base->device);
@@ -564,15 +594,15 @@ static gx_status sim_submit(struct gx_cmd *base, const struct gx_point *waits, s
     s = use(base->device, cmd->queue, time, cmd->range, cmd->ranges);
     pthread_mutex_unlock(&sim->lock);
     if (s == GX_OK)
-        *done = (struct gx_point){cmd->queue, time.end_ns};
+        *done = (struct gx_fence){cmd->queue, time.end_ns};
     return s;
 }
 
-static gx_status sim_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
+static gx_status sim_wait(struct gx_device *device, struct gx_fence fence, uint64_t timeout_ns)
 {
     struct sim *sim = sim_of(device);
     pthread_mutex_lock(&sim->lock);
-    bool in_time = gx__sim_wait(&sim->clock, point.value, timeout_ns);
+    bool in_time = gx__sim_wait(&sim->clock, fence.value, timeout_ns);
     pthread_mutex_unlock(&sim->lock);
     return in_time ? GX_OK : GX_ERR_TIMEOUT;
 }
@@ -589,32 +619,33 @@ static uint64_t sim_now(struct gx_device *device)
 /* The copies are made at once: what they wait for was done on submit. */
 static gx_status sim_host_copy(struct gx_device *device, enum gx_queue queue,
                                const struct gx_host_region *regions, size_t count,
-                               const struct gx_point *waits, size_t wait_count,
-                               struct gx_point *done, struct gx_times *time)
+                               const struct gx_fence *waits, size_t wait_count,
+                               struct gx_fence *done, struct gx_times *time)
 {
     struct sim *sim = sim_of(device);
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        memcpy(regions[i].to, regions[i].from, regions[i].size);
-        bytes += regions[i].size;
+        copy_rows(&regions[i]);
+        bytes += regions[i].size * gx__rows(regions[i].rows);
     }
     pthread_mutex_lock(&sim->lock);
     *time = gx__sim_host_copy(&sim->clock, queue, waits, wait_count, bytes);
     gx_status s = GX_OK;
     for (size_t i = 0; i < count && s == GX_OK; i++) {
-        uintptr_t to = (uintptr_t)regions[i].to, from = (uintptr_t)regions[i].from;
-        const struct gx_sim_range ranges[] = {{to, to + regions[i].size, true},
-                                              {from, from + regions[i].size, false}};
+        const struct gx_host_region *r = &regions[i];
+        const struct gx_sim_range ranges[] = {
+            rows_at(r->to, r->size, r->rows, r->to_row, true),
+            rows_at(r->from, r->size, r->rows, r->from_row, false)};
         s = use(device, queue, *time, ranges, 2);
     }
     pthread_mutex_unlock(&sim->lock);
-    *done = (struct gx_point){queue, time->end_ns};
+    *done = (struct gx_fence){queue, time->end_ns};
     return s;
 }
 
-static bool sim_reached(struct gx_device *device, struct gx_point point)
+static bool sim_reached(struct gx_device *device, struct gx_fence fence)
 {
-    return point.value <= sim_now(device);
+    return fence.value <= sim_now(device);
 }
 
 const struct gx_device_ops gx__sim_ops = {

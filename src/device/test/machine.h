@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A fictitious machine described in a text file, from which the sim device derives its timing.
- * doc/design.md describes the format.
+ * doc/sim.md describes the format.
  */
-#ifndef GX_DEVICE_MACHINE_H
-#define GX_DEVICE_MACHINE_H
+#ifndef GX_DEVICE_TEST_MACHINE_H
+#define GX_DEVICE_TEST_MACHINE_H
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "base/instance.h"
 
 /* X(symbol, key in the file, unit, default, least) */
@@ -62,9 +63,8 @@ struct gx_machine {
 
 /* file: its name in messages. On failure message gives the line and what is expected. */
 gx_status gx__machine_parse(struct gx_machine *machine, const char *text, size_t size,
-                            const char *file, char *message, size_t message_size);
-gx_status gx__machine_read(struct gx_machine *machine, const char *path, char *message,
-                           size_t message_size);
+                            const char *file, struct gx_error *error);
+gx_status gx__machine_read(struct gx_machine *machine, const char *path, struct gx_error *error);
 
 /* The values in effect at a time. */
 struct gx_machine_values gx__machine_at(const struct gx_machine *machine, uint64_t ns);

@@ -3,11 +3,12 @@
  * Operations as pipelines: the table of kernels requested so far, the table of their pipelines,
  * each compiled on first use and kept until the device is closed, and the parameters of a launch.
  */
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define ELEMENT_MAX  48u                 /* bytes of the largest element */
@@ -20,20 +21,20 @@
 
 /* ---- pipelines ---- */
 
-static size_t slot_of(const struct gx_pipeline_key *key)
+static size_t place_of(const struct gx_pipeline_key *key)
 {
     uint32_t h = 2166136261u, words[sizeof *key / sizeof(uint32_t)]; /* FNV-1a over words */
     memcpy(words, key, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         h = (h ^ words[i]) * 16777619u;
-    return (h ^ h >> 15) & (GX_PIPELINE_SLOTS - 1);
+    return (h ^ h >> 15) & (GX_PIPELINES_MAX - 1);
 }
 
-/* The slot with the key, or the free one where it belongs; NULL: the table is full. */
-static struct gx_pipeline *find_slot(struct gx_gpu *gpu, const struct gx_pipeline_key *key)
+/* The pipeline with the key, or the free place where it belongs; NULL: the table is full. */
+static struct gx_pipeline *find_pipeline(struct gx_gpu *gpu, const struct gx_pipeline_key *key)
 {
-    for (size_t i = 0, at = slot_of(key); i < GX_PIPELINE_SLOTS; i++) {
-        struct gx_pipeline *p = &gpu->pipelines[(at + i) & (GX_PIPELINE_SLOTS - 1)];
+    for (size_t i = 0, at = place_of(key); i < GX_PIPELINES_MAX; i++) {
+        struct gx_pipeline *p = &gpu->pipelines[(at + i) & (GX_PIPELINES_MAX - 1)];
         if (!p->handle || !memcmp(&p->key, key, sizeof *key))
             return p;
     }
@@ -44,11 +45,13 @@ gx_status gx__gpu_pipeline(struct gx_gpu *gpu, const struct gx_pipeline_key *key
 {
     gx_status s = GX_OK;
     pthread_mutex_lock(&gpu->pipeline_lock);
-    struct gx_pipeline *p = find_slot(gpu, key);
+    struct gx_pipeline *p = find_pipeline(gpu, key);
     if (!p)
         s = GX_ERR_OUT_OF_DEVICE_MEMORY;
     else if (!p->handle) {
+        uint64_t start = gx__once_begin();
         s = gpu->ops->compile(gpu, key, &p->handle);
+        gx__once_end(start, &gpu->base->instance->counters.compile_ns);
         p->key = *key;
     }
     if (s == GX_OK)
@@ -148,7 +151,7 @@ static bool exists(const struct gx_kernel_key *key)
         return !key->field && !key->repeat;
     if (key->op == GX_OP_MSM_SUMS)
         return gx__prime(key->field) && !key->repeat;
-    if (key->op == GX_MSM) /* GX_OP_MSM_SUMS is what a GPU does of it */
+    if (key->op == GX_MSM) /* GPUs have GX_OP_MSM_SUMS, a part of it */
         return false;
     gx_op like = key->op == GX_OP_NTT_TABLE ? GX_NTT : key->op;
     if (key->op == GX_OP_CHECK ? !gx__prime(key->field) : !gx_op_exists(like, key->field))
@@ -159,10 +162,10 @@ static bool exists(const struct gx_kernel_key *key)
 /* The list of kernels for a key; NULL: none. */
 static struct gx_gpu_kernel *_Atomic *place(struct gx_gpu *gpu, const struct gx_kernel_key *key)
 {
-    size_t slot = gx__op_slot(key->op);
-    if (key->field >= GX_FIELD_END || slot >= GX_OP_SLOTS)
+    size_t index = gx__op_index(key->op);
+    if (key->field >= GX_FIELD_END || index >= GX_OP_INDICES)
         return NULL;
-    return &gpu->kernels[key->field][slot][key->check != 0];
+    return &gpu->kernels[key->field][index][key->check != 0];
 }
 
 static struct gx_gpu_kernel *find(struct gx_gpu_kernel *_Atomic *at,
@@ -193,45 +196,49 @@ static gx_status add_kernel(struct gx_gpu *gpu, const struct gx_kernel_key *key,
 
 /* ---- registered operations ---- */
 
-static void drop_own(struct gx_gpu *gpu, struct gx_gpu_own *own)
+static void drop_registered(struct gx_gpu *gpu, struct gx_gpu_registered *registered)
 {
-    if (own->kernel.first)
-        gpu->ops->drop(gpu, own->kernel.first);
-    own->kernel.first = NULL;
+    if (registered->kernel.first)
+        gpu->ops->drop(gpu, registered->kernel.first);
+    registered->kernel.first = NULL;
 }
 
-/* Compiles it. That it cannot be compiled is remembered too: neither changes. Recorded commands may
- * still refer to the pipeline of the operation before, but are never submitted again. */
-static gx_status build_own(struct gx_gpu *gpu, const struct gx_own_op *op, struct gx_gpu_own *own)
+/* Compiles it, or remembers that it cannot be compiled, which will not change. Recorded commands
+ * may still refer to the pipeline of the operation before, but are never submitted again. */
+static gx_status build_registered(struct gx_gpu *gpu, const struct gx_registered_op *op,
+                                  struct gx_gpu_registered *registered)
 {
     gx_op value = atomic_load(&op->op);
     void *pipeline = NULL;
-    drop_own(gpu, own);
-    atomic_store(&own->op, 0);
-    own->why[0] = 0;
+    drop_registered(gpu, registered);
+    atomic_store(&registered->op, 0);
+    registered->why.text[0] = 0;
     pthread_mutex_lock(&gpu->pipeline_lock);
-    own->status = gpu->ops->compile_own(gpu, op, &pipeline, own->why, sizeof own->why);
+    uint64_t start = gx__once_begin();
+    registered->status = gpu->ops->compile_registered(gpu, op, &pipeline, &registered->why);
+    gx__once_end(start, &gpu->base->instance->counters.compile_ns);
     pthread_mutex_unlock(&gpu->pipeline_lock);
-    if (own->status != GX_OK && own->status != GX_ERR_UNSUPPORTED)
-        return own->status;
-    if (own->why[0])
+    if (registered->status != GX_OK && registered->status != GX_ERR_UNSUPPORTED)
+        return registered->status;
+    if (registered->why.text[0])
         gx__log(gpu->base->instance, GX_LOG_ERROR, "%s: kernel '%s': %s", gpu->base->info.name,
-                op->name, own->why);
-    own->kernel = (struct gx_gpu_kernel){
+                op->name, registered->why.text);
+    registered->kernel = (struct gx_gpu_kernel){
         .key = {.op = value}, .facts = {.each = 1}, .unit = 4, .first = pipeline};
-    atomic_store_explicit(&own->op, value, memory_order_release);
-    return own->status;
+    atomic_store_explicit(&registered->op, value, memory_order_release);
+    return registered->status;
 }
 
-static gx_status own_kernel(struct gx_gpu *gpu, const struct gx_own_op *op,
-                            const struct gx_kernel_key *key, struct gx_kernel *kernel)
+static gx_status registered_kernel(struct gx_gpu *gpu, const struct gx_registered_op *op,
+                                   const struct gx_kernel_key *key, struct gx_kernel *kernel)
 {
-    struct gx_gpu_own *own = &gpu->own[gx__own_place(key->op)];
-    *kernel = (struct gx_kernel){.key = *key, .impl = &own->kernel};
-    if (atomic_load_explicit(&own->op, memory_order_acquire) == key->op)
-        return own->status;
+    struct gx_gpu_registered *registered = &gpu->registered[gx__registered_op_place(key->op)];
+    *kernel = (struct gx_kernel){.key = *key, .impl = &registered->kernel};
+    if (atomic_load_explicit(&registered->op, memory_order_acquire) == key->op)
+        return registered->status;
     pthread_mutex_lock(&gpu->kernel_lock);
-    gx_status s = own->op == key->op ? own->status : build_own(gpu, op, own);
+    gx_status s =
+        registered->op == key->op ? registered->status : build_registered(gpu, op, registered);
     pthread_mutex_unlock(&gpu->kernel_lock);
     return s;
 }
@@ -239,21 +246,21 @@ static gx_status own_kernel(struct gx_gpu *gpu, const struct gx_own_op *op,
 const char *gx__gpu_refusal(struct gx_device *device, gx_op op)
 {
     const struct gx_gpu *gpu = device->impl;
-    const struct gx_gpu_own *own = &gpu->own[gx__own_place(op)];
-    bool known = atomic_load_explicit(&own->op, memory_order_acquire) == op;
-    return known && own->why[0] ? own->why : NULL;
+    const struct gx_gpu_registered *registered = &gpu->registered[gx__registered_op_place(op)];
+    bool known = atomic_load_explicit(&registered->op, memory_order_acquire) == op;
+    return known && registered->why.text[0] ? registered->why.text : NULL;
 }
 
 gx_status gx__gpu_kernel(struct gx_device *device, const struct gx_kernel_key *key,
                          struct gx_kernel *kernel)
 {
     struct gx_gpu *gpu = device->impl;
-    const struct gx_own_op *own = gx__own(key->op);
+    const struct gx_registered_op *registered = gx__registered_op(key->op);
     gx_status s = gx__gpu_alive(gpu);
     if (s != GX_OK)
         return s;
-    if (own)
-        return own_kernel(gpu, own, key, kernel);
+    if (registered)
+        return registered_kernel(gpu, registered, key, kernel);
     struct gx_gpu_kernel *_Atomic *at = place(gpu, key);
     struct gx_gpu_kernel *known = find(at, key);
     if (!known)
@@ -313,16 +320,17 @@ static void count_groups(const struct gx_gpu *gpu, uint32_t workgroup, uint64_t 
 }
 
 /* Groups and push constants of a registered operation (doc/kernels.md). */
-static void launch_own(const struct gx_own_op *own, const struct gx_kernel_key *key, uint64_t n,
-                       struct gx_launch *launch)
+static void launch_registered(const struct gx_registered_op *registered,
+                              const struct gx_kernel_key *key, uint64_t n, struct gx_launch *launch)
 {
     const uint32_t *groups = key->param + GX_PARAM_GROUPS;
-    bool whole = own->desc.flags & GX_OP_WHOLE;
+    bool whole = registered->desc.flags & GX_OP_WHOLE;
     launch->x =
-        whole ? groups[0] : (uint32_t)((n + own->desc.group_elems - 1) / own->desc.group_elems);
+        whole ? groups[0]
+              : (uint32_t)((n + registered->desc.group_elems - 1) / registered->desc.group_elems);
     launch->y = whole ? groups[1] : 1;
     launch->z = whole ? groups[2] : 1;
-    launch->push_bytes = GX_K_OWN_PUSH_WORDS * 4 + own->desc.params_bytes;
+    launch->push_bytes = GX_REGISTERED_PUSH_WORDS * 4 + registered->desc.params_bytes;
     launch->push.n = (uint32_t)n;
     for (int i = 0; i < 3; i++)
         launch->push.step[i] =
@@ -334,11 +342,12 @@ gx_status gx__gpu_launch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
                          const struct gx_pass *pass, struct gx_launch *launch)
 {
     const struct gx_gpu_kernel *k = dispatch->kernel.impl;
-    const struct gx_own_op *own = gx__own(pass->op);
+    const struct gx_registered_op *registered = gx__registered_op(pass->op);
     launch->pipeline = k->first;
+    launch->registered = registered != NULL;
     gx__pass_bind(dispatch, pass, launch->bind);
-    if (own) {
-        launch_own(own, &dispatch->kernel.key, pass->n, launch);
+    if (registered) {
+        launch_registered(registered, &dispatch->kernel.key, pass->n, launch);
         return align(gpu, k->unit, launch);
     }
     launch->push = (union gx_push){.n = pass->n,
@@ -354,26 +363,46 @@ gx_status gx__gpu_launch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
 
 /* ---- open and close ---- */
 
-void gx__gpu_open(struct gx_gpu *gpu, struct gx_device *base, const struct gx_gpu_ops *ops)
+void *gx__gpu_open(struct gx_device *base, size_t bytes, const struct gx_gpu_ops *ops)
 {
+    struct gx_gpu_lister *lister = base->ops->lister;
+    struct gx_gpu_list *list = gx__gpu_list(lister, base->instance);
+    struct gx_gpu *gpu = list ? gx__alloc(&base->instance->config.allocator, bytes) : NULL;
+    if (!gpu)
+        return NULL;
+    base->impl = gpu;
     gpu->base = base;
     gpu->ops = ops;
+    gpu->list = list;
+    for (size_t i = 0; i < list->count && !gpu->listed; i++)
+        if (!strcmp(gx__gpu_listed(lister, list, i)->info.name, base->info.name))
+            gpu->listed = gx__gpu_listed(lister, list, i);
+    pthread_mutex_init(&gpu->idle_lock, NULL);
     pthread_mutex_init(&gpu->pipeline_lock, NULL);
     pthread_mutex_init(&gpu->kernel_lock, NULL);
+    return gpu;
+}
+
+void gx__gpu_free(struct gx_gpu *gpu)
+{
+    struct gx_device *base = gpu->base;
+    pthread_mutex_destroy(&gpu->idle_lock);
+    gx__free(&base->instance->config.allocator, gpu);
+    base->impl = NULL;
 }
 
 void gx__gpu_close(struct gx_gpu *gpu)
 {
     for (size_t f = 0; f < GX_FIELD_END; f++)
-        for (size_t op = 0; op < GX_OP_SLOTS; op++)
+        for (size_t op = 0; op < GX_OP_INDICES; op++)
             for (size_t check = 0; check < 2; check++)
                 for (struct gx_gpu_kernel *k = gpu->kernels[f][op][check], *next; k; k = next) {
                     next = k->next;
                     gx__free(gx__gpu_allocator(gpu), k);
                 }
-    for (size_t i = 0; i < GX_OWN_OPS; i++)
-        drop_own(gpu, &gpu->own[i]);
-    for (size_t i = 0; i < GX_PIPELINE_SLOTS; i++)
+    for (size_t i = 0; i < GX_REGISTERED_OPS; i++)
+        drop_registered(gpu, &gpu->registered[i]);
+    for (size_t i = 0; i < GX_PIPELINES_MAX; i++)
         if (gpu->pipelines[i].handle)
             gpu->ops->drop(gpu, gpu->pipelines[i].handle);
     pthread_mutex_destroy(&gpu->pipeline_lock);
@@ -382,7 +411,7 @@ void gx__gpu_close(struct gx_gpu *gpu)
 
 void gx__gpu_limit_elements(struct gx_gpu *gpu, uint32_t direct)
 {
-    /* The scratch of inv and div is slightly larger than n elements, see op/passes.c. */
+    /* The scratch of inv and div is slightly larger than n elements, see device/gpu/passes.c. */
     uint64_t most = (gpu->limits.range - gpu->limits.bind_align) / ELEMENT_MAX;
     most = (most - 2 * (uint64_t)direct) / 33 * 32;
     gpu->limits.elements = most < ELEMENTS_MAX ? most : ELEMENTS_MAX;

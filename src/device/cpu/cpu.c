@@ -13,9 +13,9 @@
 #include "base/float_env.h"
 #include "base/options.h"
 #include "base/os.h"
-#include "device/cpu_msm.h"
-#include "device/cpu_ntt.h"
-#include "device/cpu_poly.h"
+#include "device/cpu/msm.h"
+#include "device/cpu/ntt.h"
+#include "device/cpu/poly.h"
 #include "field/sum.h"
 
 /* Cost of checking an element, in the unit of gx_op_row.ns. */
@@ -30,7 +30,7 @@
 #define CHUNK_ELEMENTS     8192u
 #define CHUNK_ELEMENTS_MIN 512u
 #define CHUNKS_PER_THREAD  2u
-/* Of a registered operation: what an element is thought to cost at least, and its bytes. */
+/* Assumed minimum cost of an element of a registered operation, and its bytes. */
 #define OWN_NS           5u
 #define OWN_BYTES_PER_NS 8u
 /* Data beyond this would evict everything else from the caches. */
@@ -52,7 +52,7 @@ struct cpu {
     struct gx_cpu_ntt ntt;
     struct gx_cpu_msm msm;
     struct gx_host_table table;
-    struct cpu_kernel kernels[GX_FIELD_END][GX_OP_SLOTS];
+    struct cpu_kernel kernels[GX_FIELD_END][GX_OP_INDICES];
     uint32_t threads;
     size_t stream_bytes;
 };
@@ -85,8 +85,10 @@ static void describe(const struct gx_instance *instance, gx_device_info *info)
     snprintf(info->description, sizeof info->description, "%s,%s", model, tiers);
 }
 
-static gx_status cpu_enumerate(struct gx_instance *instance, gx_device_info *infos, size_t *count)
+static gx_status cpu_enumerate(const struct gx_device_ops *ops, struct gx_instance *instance,
+                               gx_device_info *infos, size_t *count)
 {
+    (void)ops;
     size_t room = infos ? *count : 0;
     for (size_t i = 0; i < 2 && i < room; i++) {
         bool reference = i == 1;
@@ -113,9 +115,9 @@ static void fill_kernel(struct cpu *cpu, const struct gx_host_table *table, gx_f
 {
     const struct gx_op_row *row = op == GX_OP_CHECK ? NULL : &gx__op_rows[op];
     const gx_host_fn *fn = table->fn[field];
-    /* transforms and sums have kernels of their own; the one here checks their input */
+    /* transforms and sums have other kernels; the one here checks their input */
     enum gx_host_kernel host = row && op != GX_NTT && op != GX_MSM ? row->host : GX_HOST_CHECK;
-    struct cpu_kernel *k = &cpu->kernels[field][gx__op_slot(op)];
+    struct cpu_kernel *k = &cpu->kernels[field][gx__op_index(op)];
     *k = (struct cpu_kernel){.prime = gx__prime(field),
                              .fn = fn[host],
                              .host = host,
@@ -223,15 +225,15 @@ static gx_status cpu_kernel(struct gx_device *device, const struct gx_kernel_key
                             struct gx_kernel *kernel)
 {
     struct cpu *cpu = device->impl;
-    const struct gx_own_op *own = gx__own(key->op);
-    size_t slot = gx__op_slot(key->op);
-    if (own) {
-        *kernel = (struct gx_kernel){.key = *key, .impl = own};
-        return own->desc.fn ? GX_OK : GX_ERR_UNSUPPORTED;
+    const struct gx_registered_op *registered = gx__registered_op(key->op);
+    size_t index = gx__op_index(key->op);
+    if (registered) {
+        *kernel = (struct gx_kernel){.key = *key, .impl = registered};
+        return registered->desc.fn ? GX_OK : GX_ERR_UNSUPPORTED;
     }
-    if (slot >= GX_OP_SLOTS || key->field >= GX_FIELD_END || key->repeat)
+    if (index >= GX_OP_INDICES || key->field >= GX_FIELD_END || key->repeat)
         return GX_ERR_UNSUPPORTED;
-    const struct cpu_kernel *k = &cpu->kernels[key->field][slot];
+    const struct cpu_kernel *k = &cpu->kernels[key->field][index];
     if (!k->fn && !k->sum &&
         !((gx__cpu_is_poly(key->op) || key->op == GX_OP_MSM_SUMS) && gx__prime(key->field)))
         return GX_ERR_UNSUPPORTED;
@@ -280,7 +282,7 @@ static size_t cpu_table(struct gx_device *device, const struct gx_kernel *kernel
                                     : gx__cpu_ntt_table(&cpu->ntt, kernel, table);
 }
 
-/* Threads that an operation without a host kernel of its own is worth. */
+/* The number of threads that pays off for an operation without a host kernel of its own. */
 static uint32_t workers_for_row(const struct cpu *cpu, gx_op op, uint64_t n)
 {
     const struct cpu_kernel cost = {.ns = gx__op_rows[op].ns};
@@ -297,7 +299,7 @@ static size_t cpu_scratch(struct gx_device *device, const struct gx_kernel *kern
         return gx__cpu_msm_scratch(&((struct cpu *)device->impl)->msm, kernel, n);
     if (gx__cpu_is_poly(op))
         return gx__cpu_poly_scratch(&kernel->key, n, workers_for_row(device->impl, op, n));
-    if (gx__is_own(kernel->key.op) || (!k->sum && !needs_scratch(k)))
+    if (gx__is_registered_op(kernel->key.op) || (!k->sum && !needs_scratch(k)))
         return 0;
     uint32_t workers = workers_for(device->impl, k, n);
     return k->sum && workers == 1 ? 0 : workers * worker_scratch(k, n);
@@ -428,58 +430,80 @@ __attribute__((noinline)) static size_t run_reduction(struct gx_device *device,
 /* ---- registered operations ---- */
 
 /* A guess of what an element costs, for choosing threads: nothing is known about the function. */
-static struct cpu_kernel own_cost(const struct gx_own_op *own)
+static struct cpu_kernel registered_cost(const struct gx_registered_op *registered)
 {
     uint32_t bytes = 0;
     for (int i = 0; i < GX_OPERANDS; i++)
-        bytes += (uint32_t)gx__op_element(own->op, 0, i);
+        bytes += (uint32_t)gx__op_element(registered->op, 0, i);
     return (struct cpu_kernel){.ns = OWN_NS + bytes / OWN_BYTES_PER_NS};
 }
 
-struct own_spread {
+struct registered_spread {
     const struct gx_host_call *call;
     size_t chunk; /* elements */
 };
 
-static void run_own_chunk(void *user, size_t chunk, uint32_t worker)
+static void run_registered_chunk(void *user, size_t chunk, uint32_t worker)
 {
-    const struct own_spread *spread = user;
+    const struct registered_spread *spread = user;
     size_t from = chunk * spread->chunk, left = (size_t)spread->call->n - from;
     (void)worker;
-    gx__own_run(spread->call->kernel.impl, spread->call->operand,
-                spread->call->kernel.key.broadcast, spread->call->kernel.key.param, from,
-                left < spread->chunk ? left : spread->chunk);
+    gx__registered_op_run(spread->call->kernel.impl, spread->call->operand,
+                          spread->call->kernel.key.broadcast, spread->call->kernel.key.param, from,
+                          left < spread->chunk ? left : spread->chunk);
 }
 
-static gx_status run_own(struct gx_device *device, struct gx_host_call *call)
+static gx_status run_registered(struct gx_device *device, struct gx_host_call *call)
 {
-    const struct gx_own_op *own = call->kernel.impl;
-    const struct cpu_kernel cost = own_cost(own);
-    struct own_spread spread = {call, (size_t)call->n};
-    call->threads = own->desc.flags & GX_OP_WHOLE ? 1 : workers_for(device->impl, &cost, call->n);
+    const struct gx_registered_op *registered = call->kernel.impl;
+    const struct cpu_kernel cost = registered_cost(registered);
+    struct registered_spread spread = {call, (size_t)call->n};
+    call->threads =
+        registered->desc.flags & GX_OP_WHOLE ? 1 : workers_for(device->impl, &cost, call->n);
     call->bad = GX_NONE_BAD;
     if (call->threads > 1)
         spread.chunk = chunk_elements(device->impl, &cost, call->n);
     size_t chunks = ((size_t)call->n + spread.chunk - 1) / spread.chunk;
-    gx__threads_run(device->instance, GX_THREADS_COMPUTE, call->threads, chunks, run_own_chunk,
-                    &spread);
+    gx__threads_run(device->instance, GX_THREADS_COMPUTE, call->threads, chunks,
+                    run_registered_chunk, &spread);
     return GX_OK;
+}
+
+static size_t check(struct gx_device *device, const struct cpu_kernel *k, const void *elements,
+                    size_t n)
+{
+    const struct gx_host_args args = {.a = elements, .n = n, .check = true};
+    uint32_t workers = workers_for(device->impl, k, n);
+    return workers > 1 ? run_spread(device, k, &args, workers) : k->fn(k->prime, &args);
+}
+
+/* The elements of a: contiguous, or some columns of each row. */
+static size_t check_transforms(struct gx_device *device, const struct gx_host_call *call)
+{
+    const struct cpu_kernel *k = call->kernel.impl;
+    const uint32_t *param = call->kernel.key.param;
+    size_t n = (size_t)call->n >> param[GX_PARAM_LOG2_PAD];
+    size_t columns = (size_t)call->n >> param[GX_PARAM_LOG2_N], bad = GX_NONE_BAD;
+    size_t stride = (size_t)gx__param64(param + GX_PARAM_STRIDE_A);
+    if (!(param[GX_PARAM_NTT_FLAGS] & GX_NTT_COLUMNS) || stride == columns)
+        return check(device, k, call->operand[GX_A], n);
+    for (size_t row = 0, rows = n / columns; row < rows && bad == GX_NONE_BAD; row++) {
+        size_t at = row * stride;
+        bad = check(device, k, (char *)call->operand[GX_A] + at * k->element_bytes, columns);
+        bad = bad == GX_NONE_BAD ? bad : at + bad;
+    }
+    return bad;
 }
 
 /* Checks the input in a pass of its own: transforms read it in an order that suits them. */
 static gx_status run_ntt(struct gx_device *device, struct gx_host_call *call)
 {
     const struct cpu *cpu = device->impl;
-    const struct cpu_kernel *k = call->kernel.impl;
-    const struct gx_host_args args = {.a = call->operand[GX_A],
-                                      .n = (size_t)call->n >>
-                                           call->kernel.key.param[GX_PARAM_LOG2_PAD],
-                                      .check = true};
     call->bad = GX_NONE_BAD;
-    call->threads = workers_for(cpu, k, args.n);
+    call->threads =
+        workers_for(cpu, call->kernel.impl, call->n >> call->kernel.key.param[GX_PARAM_LOG2_PAD]);
     if (call->kernel.key.check)
-        call->bad = call->threads > 1 ? run_spread(device, k, &args, call->threads)
-                                      : k->fn(k->prime, &args);
+        call->bad = check_transforms(device, call);
     if (call->bad == GX_NONE_BAD)
         gx__cpu_ntt_run(&cpu->ntt, device->instance, call);
     return GX_OK;
@@ -506,8 +530,8 @@ static gx_status cpu_run(struct gx_device *device, struct gx_host_call *call)
     const struct cpu *cpu = device->impl;
     const struct cpu_kernel *k = call->kernel.impl;
     gx_op op = call->kernel.key.op;
-    if (gx__is_own(op))
-        return run_own(device, call);
+    if (gx__is_registered_op(op))
+        return run_registered(device, call);
     if (op == GX_NTT)
         return run_ntt(device, call);
     if (op == GX_MSM)

@@ -4,7 +4,7 @@
  * best built on it, tried on first use of the family, one way after the other and within a time
  * limit.
  */
-#include "device/gpu.h"
+#include "device/gpu/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +111,7 @@ void gx__gpu_calibration_save(struct gx_gpu *gpu)
 
 static gx_status time_once(struct gx_device *device, struct gx_cmd *cmd, bool stamped, uint64_t *ns)
 {
-    struct gx_point done;
+    struct gx_fence done;
     uint64_t start = gx__now_ns(), stamps[2];
     gx_status s = device->ops->submit(cmd, NULL, 0, &done);
     if (s == GX_OK)
@@ -138,6 +138,45 @@ gx_status gx__gpu_time(struct gx_gpu *gpu, struct gx_cmd *cmd, bool stamped, int
         *ns = s == GX_OK && now < *ns ? now : *ns;
     }
     return s;
+}
+
+/* One copy (dispatch NULL) or one dispatch (region NULL). */
+static gx_status time_one(struct gx_gpu *gpu, enum gx_queue queue, const struct gx_region *region,
+                          const struct gx_dispatch *dispatch, size_t bytes, int runs, float *speed)
+{
+    const struct gx_device_ops *ops = gpu->base->ops;
+    bool stamped = gpu->base->facts.timestamps;
+    struct gx_cmd *cmd;
+    uint64_t ns;
+    gx_status s = ops->begin(gpu->base, queue, &cmd);
+    if (s != GX_OK)
+        return s;
+    if (stamped)
+        ops->stamp(cmd, 0);
+    if (region)
+        ops->copy(cmd, region, 1);
+    else
+        ops->dispatch(cmd, dispatch);
+    if (stamped)
+        ops->stamp(cmd, 1);
+    s = gx__gpu_time(gpu, cmd, stamped, runs, &ns);
+    ops->recycle(cmd);
+    if (s == GX_OK)
+        *speed = gx__gbs(bytes, ns);
+    return s;
+}
+
+gx_status gx__gpu_time_copy(struct gx_gpu *gpu, enum gx_queue queue, const struct gx_mem *from,
+                            const struct gx_mem *to, size_t bytes, int runs, float *speed)
+{
+    const struct gx_region region = {.from = {from, 0}, .to = {to, 0}, .size = bytes};
+    return time_one(gpu, queue, &region, NULL, bytes, runs, speed);
+}
+
+gx_status gx__gpu_time_dispatch(struct gx_gpu *gpu, const struct gx_dispatch *dispatch,
+                                size_t bytes, int runs, float *speed)
+{
+    return time_one(gpu, GX_QUEUE_COMPUTE, NULL, dispatch, bytes, runs, speed);
 }
 
 /* An empty command: the minimum cost of a small job. */
@@ -264,11 +303,12 @@ static gx_status open_memory(struct gx_tuning *t)
 
 struct gx_choice gx__gpu_tune(struct gx_tuning *t, void (*search)(struct gx_tuning *t))
 {
-    uint64_t start = gx__now_ns();
+    uint64_t start = gx__now_ns(), least = t->n < ELEMENTS_MIN ? t->n : ELEMENTS_MIN;
     t->best_ns = UINT64_MAX;
     t->deadline = start + t->budget_ns;
     limit_elements(t);
-    if (open_memory(t) == GX_OK)
+    /* Fewer say nothing, and the example of a transform has more. */
+    if (t->n >= least && open_memory(t) == GX_OK && t->n >= least)
         search(t);
     close_memory(t);
     enum gx_shader_family family = gx__op_family(t->key.op, t->key.field);

@@ -2,7 +2,7 @@
  *
  * Parser for machine files. Every line stands alone: KEY VALUE, "at TIME KEY VALUE", or a comment.
  */
-#include "device/machine.h"
+#include "device/test/machine.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -32,8 +32,7 @@ struct reader {
     const char *file;
     unsigned line;
     bool seen[GX_MACHINE_KEYS];
-    char *message;
-    size_t message_size;
+    struct gx_error *error;
 };
 
 /* ---- words ---- */
@@ -82,13 +81,12 @@ static int shown(struct text t)
 
 GX_PRINTF(2, 3) static gx_status wrong(struct reader *r, const char *format, ...)
 {
-    int n = snprintf(r->message, r->message_size, "%.60s:%u: ", r->file, r->line);
+    char text[GX_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
-    if (n > 0 && (size_t)n < r->message_size)
-        vsnprintf(r->message + n, r->message_size - (size_t)n, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return GX_ERR_INVALID;
+    return gx__refuse(r->error, GX_ERR_INVALID, "%.60s:%u: %s", r->file, r->line, text);
 }
 
 /* ---- numbers ---- */
@@ -179,7 +177,7 @@ static gx_status parse_key(struct reader *r, struct text word, enum gx_machine_k
     for (*key = 0; *key < GX_MACHINE_KEYS; ++*key)
         if (is(word, keys[*key].name))
             return GX_OK;
-    return wrong(r, "unknown key '%.*s'; doc/design.md lists them", shown(word), word.at);
+    return wrong(r, "unknown key '%.*s'; doc/sim.md lists them", shown(word), word.at);
 }
 
 /* KEY VALUE and nothing more. */
@@ -259,10 +257,9 @@ static void complete(struct gx_machine *m, const bool *seen)
 }
 
 gx_status gx__machine_parse(struct gx_machine *machine, const char *text, size_t size,
-                            const char *file, char *message, size_t message_size)
+                            const char *file, struct gx_error *error)
 {
-    struct reader r = {
-        .machine = machine, .file = file, .message = message, .message_size = message_size};
+    struct reader r = {.machine = machine, .file = file, .error = error};
     *machine = (struct gx_machine){.name = "simulated machine"};
     for (int key = 0; key < GX_MACHINE_KEYS; key++)
         machine->start.of[key] = keys[key].standard;
@@ -283,24 +280,19 @@ gx_status gx__machine_parse(struct gx_machine *machine, const char *text, size_t
     return GX_OK;
 }
 
-gx_status gx__machine_read(struct gx_machine *machine, const char *path, char *message,
-                           size_t message_size)
+gx_status gx__machine_read(struct gx_machine *machine, const char *path, struct gx_error *error)
 {
     char text[FILE_MAX];
     FILE *f = gx__os_fopen(path);
-    if (!f) {
-        snprintf(message, message_size, "%.60s: %s", path, strerror(errno));
-        return GX_ERR_INVALID;
-    }
+    if (!f)
+        return gx__refuse(error, GX_ERR_INVALID, "%.60s: %s", path, strerror(errno));
     size_t size = fread(text, 1, sizeof text, f);
     bool failed = ferror(f) != 0;
     fclose(f);
-    if (failed || size == sizeof text) {
-        snprintf(message, message_size, "%.60s: %s", path,
-                 failed ? "cannot be read" : "is too long for a machine description");
-        return GX_ERR_INVALID;
-    }
-    return gx__machine_parse(machine, text, size, path, message, message_size);
+    if (failed || size == sizeof text)
+        return gx__refuse(error, GX_ERR_INVALID, "%.60s: %s", path,
+                          failed ? "cannot be read" : "is too long for a machine description");
+    return gx__machine_parse(machine, text, size, path, error);
 }
 
 struct gx_machine_values gx__machine_at(const struct gx_machine *machine, uint64_t ns)

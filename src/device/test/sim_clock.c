@@ -3,7 +3,7 @@
  * The cost of work on a machine, and when it can begin. Rates are bytes or elements per
  * microsecond, so that bytes * 1000 / rate is in nanoseconds.
  */
-#include "device/sim.h"
+#include "device/test/sim.h"
 
 /* What the copier in exec/ gives to one thread at a time. */
 #define HOST_SLICE ((uint64_t)256 << 10)
@@ -122,7 +122,7 @@ static uint64_t kernel(const struct gx_machine_values *v, const struct gx_sim_wo
 }
 
 /* When everything it waits for is done; its queue may still be busy then. */
-static uint64_t ready(const struct gx_sim_clock *clock, const struct gx_point *waits, size_t count)
+static uint64_t ready(const struct gx_sim_clock *clock, const struct gx_fence *waits, size_t count)
 {
     uint64_t t = clock->now;
     for (size_t i = 0; i < count; i++)
@@ -143,7 +143,7 @@ void gx__sim_record(struct gx_sim_clock *clock)
 }
 
 struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
-                               const struct gx_point *waits, size_t wait_count,
+                               const struct gx_fence *waits, size_t wait_count,
                                const struct gx_sim_work *work, size_t work_count, uint64_t *stamps)
 {
     clock->now += gx__machine_at(&clock->machine, clock->now).of[GX_MACHINE_SUBMIT];
@@ -158,7 +158,7 @@ struct gx_times gx__sim_submit(struct gx_sim_clock *clock, enum gx_queue queue,
         const struct gx_sim_work *w = &work[i];
         switch (w->kind) {
         case GX_SIM_STAMP:
-            stamps[w->slot] = t;
+            stamps[w->stamp] = t;
             break;
         case GX_SIM_COPY:
             t = cross(clock, &v, UP, t + v.of[GX_MACHINE_COPY], w->upload_bytes);
@@ -182,7 +182,7 @@ static uint64_t gain(uint64_t threads)
 }
 
 struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queue,
-                                  const struct gx_point *waits, size_t wait_count, uint64_t bytes)
+                                  const struct gx_fence *waits, size_t wait_count, uint64_t bytes)
 {
     uint64_t start = later(ready(clock, waits, wait_count), clock->free[queue]), t = start;
     const struct gx_machine_values v = gx__machine_at(&clock->machine, start);
@@ -194,11 +194,11 @@ struct gx_times gx__sim_host_copy(struct gx_sim_clock *clock, enum gx_queue queu
     return (struct gx_times){start, finish(clock, queue, t)};
 }
 
-bool gx__sim_wait(struct gx_sim_clock *clock, uint64_t point, uint64_t timeout_ns)
+bool gx__sim_wait(struct gx_sim_clock *clock, uint64_t fence, uint64_t timeout_ns)
 {
-    if (point <= clock->now)
+    if (fence <= clock->now)
         return true;
-    bool in_time = point - clock->now <= timeout_ns;
-    clock->now = in_time ? point : clock->now + timeout_ns;
+    bool in_time = fence - clock->now <= timeout_ns;
+    clock->now = in_time ? fence : clock->now + timeout_ns;
     return in_time;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See cpu_poly.h. On several threads a scan has three phases: the total of each part, the carries
+ * See poly.h. On several threads a scan has three phases: the total of each part, the carries
  * between the parts, and the parts themselves.
  */
-#include "device/cpu_poly.h"
+#include "device/cpu/poly.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See cpu_ntt.h. The phases of field/ntt.h, each spread over the threads.
+ * See ntt.h. The phases of field/ntt.h, each spread over the threads.
  */
-#include "device/cpu_ntt.h"
+#include "device/cpu/ntt.h"
 
 #include <string.h>
 
@@ -57,6 +57,8 @@ static struct gx_ntt_call call_of(const struct gx_cpu_ntt *ntt, const struct gx_
                                 .log2_pad = param[GX_PARAM_LOG2_PAD],
                                 .flags = param[GX_PARAM_NTT_FLAGS],
                                 .batch = (size_t)(n >> param[GX_PARAM_LOG2_N]),
+                                .stride_in = (size_t)gx__param64(param + GX_PARAM_STRIDE_A),
+                                .stride_out = (size_t)gx__param64(param + GX_PARAM_STRIDE_OUT),
                                 .workers = workers_for(ntt, n, param[GX_PARAM_LOG2_N])};
 }
 
@@ -89,6 +91,8 @@ static void run_reference(const struct gx_cpu_ntt *ntt, const struct gx_ntt_call
                                                  .log2_pad = call->log2_pad,
                                                  .flags = call->flags,
                                                  .batch = call->batch,
+                                                 .stride_in = call->stride_in,
+                                                 .stride_out = call->stride_out,
                                                  .root = root,
                                                  .shift = domain->shift,
                                                  .in = call->in,

@@ -6,8 +6,8 @@
  *   fault:lose@N:DEVICE     the device is lost at the Nth call and stays lost
  *   fault:hang@N:DEVICE     the Nth wait times out, once; a wait without a timeout does not hang
  *   fault:corrupt@N:DEVICE  the Nth submit that writes results flips one bit of them
- *   fault:zero@N:GPU        from the Nth such submit on, all results are 0, which for sums of
- *                           points are points of the curve
+ *   fault:zero@N:GPU        from the Nth such submit on, the results of its last dispatch are
+ *                           0, which for sums of points are points of the curve
  * Calls that can fail are counted, from 1 since the device was opened, including reopening after a
  * loss.
  */
@@ -18,12 +18,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "op/msm.h"
 
 enum mode { FAIL, OOM, LOSE, HANG, CORRUPT, ZERO, MODES };
 static const char *const mode_names[MODES] = {"fail", "oom", "lose", "hang", "corrupt", "zero"};
-
-/* Of results that are set to 0, at most: more than the sums of a multi-scalar multiplication. */
-#define ZERO_BYTES ((size_t)32 << 10)
 
 struct fault {
     struct gx_device inner;
@@ -39,6 +37,7 @@ struct fault_cmd {
     struct gx_cmd *inner;
     struct gx_binding result; /* of the last dispatch that writes results */
     struct gx_binding out;    /* the same, or their last copy */
+    size_t out_bytes;
 };
 
 static struct fault *fault_of(const struct gx_device *device)
@@ -90,17 +89,24 @@ static gx_status fault_mem_import(struct gx_device *device, void *host, size_t b
 }
 
 static gx_status fault_mem_wrap(struct gx_device *device, uint64_t address, size_t bytes,
-                                struct gx_mem *mem, char *message, size_t message_size)
+                                struct gx_mem *mem, struct gx_error *error)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, false);
-    return s == GX_OK ? inner->ops->mem_wrap(inner, address, bytes, mem, message, message_size) : s;
+    return s == GX_OK ? inner->ops->mem_wrap(inner, address, bytes, mem, error) : s;
 }
 
 static uint64_t fault_mem_address(struct gx_device *device, const struct gx_mem *mem)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     return inner->ops->mem_address(inner, mem);
+}
+
+static gx_status fault_await_stream(struct gx_device *device, void *stream, struct gx_error *error)
+{
+    struct gx_device *inner = &fault_of(device)->inner;
+    gx_status s = call(device, false);
+    return s == GX_OK ? inner->ops->await_stream(inner, stream, error) : s;
 }
 
 static void fault_mem_free(struct gx_device *device, struct gx_mem *mem)
@@ -190,27 +196,46 @@ static void fault_recycle(struct gx_cmd *base)
 }
 
 /* If results are copied on, the copy is what counts. */
-static void follow(struct gx_binding *out, const struct gx_region *copy)
+static void follow(struct fault_cmd *cmd, const struct gx_region *copy)
 {
-    if (out->mem == copy->from.mem && out->offset >= copy->from.offset &&
-        out->offset - copy->from.offset < copy->size)
-        *out =
-            (struct gx_binding){copy->to.mem, copy->to.offset + (out->offset - copy->from.offset)};
+    if (cmd->out.mem != copy->from.mem || cmd->out.offset < copy->from.offset ||
+        cmd->out.offset - copy->from.offset >= copy->size) /* of the first row */
+        return;
+    size_t skipped = cmd->out.offset - copy->from.offset, copied = copy->size - skipped;
+    cmd->out = (struct gx_binding){copy->to.mem, copy->to.offset + skipped};
+    cmd->out_bytes = copied < cmd->out_bytes ? copied : cmd->out_bytes;
+}
+
+static size_t result_bytes(const struct gx_dispatch *d)
+{
+    const struct gx_kernel_key *key = &d->kernel.key;
+    const uint32_t *param = key->param;
+    if (key->op != GX_OP_MSM_SUMS)
+        return (gx__op_one_result(key->op) ? 1 : d->n) *
+               gx__op_element(key->op, key->field, GX_OUT);
+    const struct gx_msm_sums sums = {.bits = param[GX_PARAM_BITS],
+                                     .window = param[GX_PARAM_WINDOW],
+                                     .rows = param[GX_PARAM_MSM_ROWS]};
+    uint64_t points =
+        param[GX_PARAM_MSM_DOUBLINGS] ? d->n * param[GX_PARAM_MSM_PARTS] : gx__msm_windows(&sums);
+    return points * 2 * gx__curve(param[GX_PARAM_CURVE])->info.affine_bytes; /* XYZZ */
 }
 
 static void fault_copy(struct gx_cmd *base, const struct gx_region *regions, size_t count)
 {
     struct fault_cmd *cmd = (struct fault_cmd *)base;
     for (size_t i = 0; i < count; i++)
-        follow(&cmd->out, &regions[i]);
+        follow(cmd, &regions[i]);
     cmd->inner->device->ops->copy(cmd->inner, regions, count);
 }
 
 static void fault_dispatch(struct gx_cmd *base, const struct gx_dispatch *dispatch)
 {
     struct fault_cmd *cmd = (struct fault_cmd *)base;
-    if (dispatch->bind[GX_BIND_OUT].mem)
+    if (dispatch->bind[GX_BIND_OUT].mem) {
         cmd->result = cmd->out = dispatch->bind[GX_BIND_OUT];
+        cmd->out_bytes = result_bytes(dispatch);
+    }
     cmd->inner->device->ops->dispatch(cmd->inner, dispatch);
 }
 
@@ -220,10 +245,10 @@ static void fault_barrier(struct gx_cmd *base, enum gx_barrier barrier)
     cmd->inner->device->ops->barrier(cmd->inner, barrier);
 }
 
-static void fault_stamp(struct gx_cmd *base, uint32_t slot)
+static void fault_stamp(struct gx_cmd *base, uint32_t index)
 {
     struct fault_cmd *cmd = (struct fault_cmd *)base;
-    cmd->inner->device->ops->stamp(cmd->inner, slot);
+    cmd->inner->device->ops->stamp(cmd->inner, index);
 }
 
 static gx_status fault_stamps(struct gx_cmd *base, uint64_t *ns, uint32_t count)
@@ -240,13 +265,13 @@ static gx_status alloc_bytes(struct gx_device *inner, enum gx_mem_kind kind, siz
     return inner->ops->mem_alloc(inner, offered ? kind : GX_MEM_SHARED, bytes, mem);
 }
 
-/* Copies after a point, and waits for it. */
+/* Copies after a fence, and waits for the copy. */
 static gx_status copy_bytes(struct gx_device *inner, struct gx_binding from, struct gx_binding to,
-                            size_t bytes, struct gx_point after)
+                            size_t bytes, struct gx_fence after)
 {
-    struct gx_region region = {from, to, bytes};
+    struct gx_region region = {.from = from, .to = to, .size = bytes};
     struct gx_cmd *cmd;
-    struct gx_point done;
+    struct gx_fence done;
     gx_status s = inner->ops->begin(inner, GX_QUEUE_COMPUTE, &cmd);
     if (s != GX_OK)
         return s;
@@ -260,7 +285,7 @@ static gx_status copy_bytes(struct gx_device *inner, struct gx_binding from, str
 }
 
 /* Both use their own memory, because the host may not see the result. */
-static gx_status get_word(struct gx_device *inner, struct gx_binding from, struct gx_point done,
+static gx_status get_word(struct gx_device *inner, struct gx_binding from, struct gx_fence done,
                           uint32_t *word)
 {
     struct gx_mem mem;
@@ -280,7 +305,7 @@ static gx_status get_word(struct gx_device *inner, struct gx_binding from, struc
 }
 
 /* A word, or zeros. */
-static gx_status put(struct gx_device *inner, struct gx_binding to, struct gx_point done,
+static gx_status put(struct gx_device *inner, struct gx_binding to, struct gx_fence done,
                      uint32_t word, size_t bytes)
 {
     struct gx_mem mem;
@@ -301,21 +326,15 @@ static gx_status put(struct gx_device *inner, struct gx_binding to, struct gx_po
 
 /* Flips the lowest bit of the first result once the inner device is done with it. It is read where
  * the kernel wrote it: not every device can copy from memory that is a copy destination. */
-static gx_status corrupt(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_point done)
+static gx_status corrupt(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_fence done)
 {
     uint32_t word;
     gx_status s = get_word(inner, cmd->result, done, &word);
     return s == GX_OK ? put(inner, cmd->out, done, word ^ 1, sizeof word) : s;
 }
 
-static gx_status clear(struct gx_device *inner, const struct fault_cmd *cmd, struct gx_point done)
-{
-    size_t bytes = cmd->out.mem->size - cmd->out.offset;
-    return put(inner, cmd->out, done, 0, bytes < ZERO_BYTES ? bytes : ZERO_BYTES);
-}
-
-static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits, size_t count,
-                              struct gx_point *done)
+static gx_status fault_submit(struct gx_cmd *base, const struct gx_fence *waits, size_t count,
+                              struct gx_fence *done)
 {
     struct fault_cmd *cmd = (struct fault_cmd *)base;
     struct fault *f = fault_of(base->device);
@@ -326,13 +345,13 @@ static gx_status fault_submit(struct gx_cmd *base, const struct gx_point *waits,
         return s;
     uint64_t calls = atomic_fetch_add(&f->calls, 1) + 1;
     if (f->mode == ZERO && calls >= f->at)
-        s = clear(&f->inner, cmd, *done);
+        s = put(&f->inner, cmd->out, *done, 0, cmd->out_bytes);
     else if (calls == f->at)
         s = corrupt(&f->inner, cmd, *done);
     return s;
 }
 
-static gx_status fault_wait(struct gx_device *device, struct gx_point point, uint64_t timeout_ns)
+static gx_status fault_wait(struct gx_device *device, struct gx_fence fence, uint64_t timeout_ns)
 {
     struct fault *f = fault_of(device);
     gx_status s = call(device, false);
@@ -340,14 +359,14 @@ static gx_status fault_wait(struct gx_device *device, struct gx_point point, uin
                 atomic_fetch_add(&f->calls, 1) + 1 == f->at;
     if (s ==
         GX_OK) /* the work that seems to hang must be finished, because its memory is freed next */
-        s = f->inner.ops->wait(&f->inner, point, hang ? GX_WAIT_FOREVER : timeout_ns);
+        s = f->inner.ops->wait(&f->inner, fence, hang ? GX_WAIT_FOREVER : timeout_ns);
     return s == GX_OK && hang ? GX_ERR_TIMEOUT : s;
 }
 
-static bool fault_reached(struct gx_device *device, struct gx_point point)
+static bool fault_reached(struct gx_device *device, struct gx_fence fence)
 {
     struct gx_device *inner = &fault_of(device)->inner;
-    return inner->ops->reached(inner, point);
+    return inner->ops->reached(inner, fence);
 }
 
 static uint64_t fault_now(struct gx_device *device)
@@ -358,8 +377,8 @@ static uint64_t fault_now(struct gx_device *device)
 
 static gx_status fault_host_copy(struct gx_device *device, enum gx_queue queue,
                                  const struct gx_host_region *regions, size_t count,
-                                 const struct gx_point *waits, size_t wait_count,
-                                 struct gx_point *done, struct gx_times *time)
+                                 const struct gx_fence *waits, size_t wait_count,
+                                 struct gx_fence *done, struct gx_times *time)
 {
     struct gx_device *inner = &fault_of(device)->inner;
     gx_status s = call(device, false);
@@ -375,6 +394,7 @@ static const struct gx_device_ops fault_ops = {
     .mem_import = fault_mem_import,
     .mem_wrap = fault_mem_wrap,
     .mem_address = fault_mem_address,
+    .await_stream = fault_await_stream,
     .mem_free = fault_mem_free,
     .map = fault_map,
     .unmap = fault_unmap,
@@ -415,29 +435,24 @@ static bool parse(const char **text, enum mode *mode, uint64_t *at)
     return false;
 }
 
-gx_status gx__fault_open(struct gx_device *device, const char *name, char *message,
-                         size_t message_size)
+gx_status gx__fault_open(struct gx_device *device, const char *name, struct gx_error *error)
 {
     const gx_allocator *allocator = &device->instance->config.allocator;
     const char *rest = name + strlen(GX_FAULT_PREFIX);
     enum mode mode;
     uint64_t at;
-    if (!parse(&rest, &mode, &at) || strlen(name) >= sizeof device->info.name) {
-        snprintf(
-            message, message_size,
+    if (!parse(&rest, &mode, &at) || strlen(name) >= sizeof device->info.name)
+        return gx__refuse(
+            error, GX_ERR_NO_DEVICE,
             "'%.48s' is not fault:WHAT@N:DEVICE with WHAT one of fail, oom, lose, hang, corrupt, "
             "N >= 1, and at most %zu characters",
             name, sizeof device->info.name - 1);
-        return GX_ERR_NO_DEVICE;
-    }
     struct fault *f = gx__alloc(allocator, sizeof *f);
-    if (!f) {
-        snprintf(message, message_size, "no memory to open '%s'", name);
-        return GX_ERR_OUT_OF_MEMORY;
-    }
+    if (!f)
+        return gx__refuse(error, GX_ERR_OUT_OF_MEMORY, "no memory to open '%s'", name);
     f->mode = mode;
     f->at = at;
-    gx_status s = gx__device_open(device->instance, rest, &f->inner, message, message_size);
+    gx_status s = gx__device_open(device->instance, rest, &f->inner, error);
     if (s != GX_OK) {
         gx__free(allocator, f);
         return s;
@@ -450,6 +465,7 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
     if (!f->inner.ops->mem_wrap) {
         f->ops.mem_wrap = NULL;
         f->ops.mem_address = NULL;
+        f->ops.await_stream = NULL;
     }
     if (!f->inner.ops->now) {
         f->ops.now = NULL;
@@ -459,6 +475,9 @@ gx_status gx__fault_open(struct gx_device *device, const char *name, char *messa
     device->impl = f;
     device->info = f->inner.info;
     device->facts = f->inner.facts;
+#ifdef GX_GUARDS
+    device->guards = &f->inner;
+#endif
     device->info.automatic = 0;
     snprintf(device->info.name, sizeof device->info.name, "%s", name);
     return GX_OK;

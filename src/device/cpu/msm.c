@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See cpu_msm.h.
+ * See msm.h.
  */
-#include "device/cpu_msm.h"
+#include "device/cpu/msm.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/threads.h"
-#include "device/cpu_ntt.h"
+#include "device/cpu/ntt.h"
 #include "op/msm.h"
 
-/* Results of up to so many points are computed one by each thread, if there are enough. */
+/* Sums of at most so many points are computed by one thread each, if there are enough of them. */
 #define ACROSS_POINTS 4096u
 
 /* Where memory is short and a piece is small, each thread has so many points of it: every thread
