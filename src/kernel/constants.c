@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/device.h"
 #include "kernel/radix.h"
 #include "op/op.h"
 

@@ -48,14 +48,15 @@ int main(void)
         print_words(count++, m->file);
         m++;
     }
-    if (!feof(stdin) || !count) {
+    if (!feof(stdin)) {
         fprintf(stderr, "embed: bad list after %zu modules\n", count);
         return 1;
     }
-    printf("const struct gx_shader gx__shaders[] = {\n");
+    /* A table is never empty in C: without modules it has a row that the count leaves out. */
+    printf("const struct gx_shader gx__shaders[] = {\n%s", count ? "" : "    {0},\n");
     for (size_t i = 0; i < count; i++)
         printf("    {%s, %s, %s, %u, \"%s\", code_%zu, sizeof code_%zu},\n", modules[i].family,
                modules[i].field, modules[i].needs, modules[i].each, modules[i].variant, i, i);
-    printf("};\n\nconst size_t gx__shader_count = sizeof gx__shaders / sizeof *gx__shaders;\n");
+    printf("};\n\nconst size_t gx__shader_count = %zu;\n", count);
     return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

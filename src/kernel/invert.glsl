@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the passes of inv and div (op/passes.c). The elements to invert are in slot A, for div
+ * Shared by the passes of inv and div (gpu/passes.c). The elements to invert are in slot A, for div
  * the numerators are in slot C.
  */
 #include "product.glsl"

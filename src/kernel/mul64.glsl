@@ -21,7 +21,7 @@ struct Limbs {
 
 /* Signed on purpose, although most factors are not negative: NVIDIA's compiler generates one
  * instruction for this and two for uint64_t(a) * uint64_t(b), which adds the zeros of the upper
- * halves (doc/tuning.md). */
+ * halves (bench/NOTEBOOK.md). */
 int64_t wide(int a, int b)
 {
     return int64_t(a) * int64_t(b);

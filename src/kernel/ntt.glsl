@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pass of a number-theoretic transform: some levels of the tree that op/passes_ntt.c describes,
+ * A pass of a number-theoretic transform: some levels of the tree that gpu/passes_ntt.c describes,
  * over all transforms. In the words of prelude.glsl, and nothing else.
  *
  * The index of an element in its transform has three parts, from the highest bits: its block at the

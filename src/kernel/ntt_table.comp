@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The twiddles of a domain, from their factors: op/ntt_table.h.
+ * The twiddles of a domain, from their factors: device/gpu/ntt_table.h.
  */
 #include "product.glsl"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the reductions (op/passes.c): adds the partial sums of a workgroup and stores the
+ * Shared by the reductions (gpu/passes.c): adds the partial sums of a workgroup and stores the
  * result in element `group` of OUT. If ACCUMULATE is set there is one workgroup, and it adds the
  * previous contents of OUT, which is also bound as C.
  */

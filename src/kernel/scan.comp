@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * prefix-sum, prefix-product, divide-linear, evaluate, powers and cosets, all of which go through
- * runs of elements, one in each invocation: op/passes_poly.c says which pass does what. B is the
+ * runs of elements, one in each invocation: gpu/passes_poly.c says which pass does what. B is the
  * point, or the base of powers; C has what runs begin with. Built with INT64 = 1 (mul64.glsl) or 0
  * (mul32.glsl).
  */

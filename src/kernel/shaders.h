@@ -10,34 +10,7 @@
 
 #include "gpuexec.h"
 #include "kernel/interface.h"
-
-/* What a module does; specialization constant GX_K_OP selects its operation. */
-enum gx_shader_family {
-    GX_SHADER_LINEAR,    /* prime: add, sub, neg, check */
-    GX_SHADER_MUL,       /* prime: mul, sqr, mul-add, to-mont, from-mont */
-    GX_SHADER_INVERT_UP, /* prime: passes of inv and div, see op/passes.c */
-    GX_SHADER_INVERT_TOP,
-    GX_SHADER_INVERT_DOWN,
-    GX_SHADER_SUM, /* prime: sum, and the joining of partial results */
-    GX_SHADER_DOT,
-    GX_SHADER_NTT,       /* prime: a pass of a transform, see op/passes_ntt.c */
-    GX_SHADER_NTT_SMALL, /* the same, of small transforms; only in CUDA */
-    GX_SHADER_NTT_TABLE,
-    GX_SHADER_SCAN, /* prime: prefix-sum, prefix-product, divide-linear, evaluate, powers, cosets,
-                       see op/passes_poly.c */
-    GX_SHADER_PERMUTE,  /* prime: bit-reverse, gather, rotate, interleave, deinterleave */
-    GX_SHADER_MSM_SORT, /* prime: passes of multi-scalar multiplications, see op/passes_msm.c; ...
-                         */
-    GX_SHADER_MSM_ADD,
-    GX_SHADER_MSM_SUM,
-    GX_SHADER_MSM_ADD_2, /* ... coordinates in the quadratic extension */
-    GX_SHADER_MSM_SUM_2,
-    GX_SHADER_WORDS, /* u32 or f32: add, sub, mul */
-    GX_SHADER_COPY,  /* field 0: 16 bytes per element */
-    GX_SHADER_ROOF,  /* field 0: 32 x 32 + 64 multiply-adds */
-    GX_SHADER_FAMILIES,
-    GX_SHADER_OWN = GX_SHADER_FAMILIES /* of the caller: no module of ours */
-};
+#include "op/family.h"
 
 /* Device features that a module needs, beyond Vulkan 1.2. */
 #define GX_SHADER_NEEDS_INT64 1u /* shaderInt64 */

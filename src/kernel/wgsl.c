@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "op/op.h"
 #include "kernel/radix.h"
 
 #define LOOPS_MAX       4 /* nested @for */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the stages of inv and div share (../../op/passes.c). The elements to invert are in slot
+// What the stages of inv and div share (device/gpu/passes.c). The elements to invert are in slot
 // A, for div the numerators are in slot C. stage0: invocations; stage1: where in SCRATCH the
 // products before elements stage0 .. n lie.
 @group(0) @binding(${SCRATCH}) var<storage, read_write> mem_scratch: array<vec4<u32>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ../msm_sort.glsl in WGSL: digits of scalars, and entries (key, value) of each window sorted by
-// key. A module has one of the passes, which ../../op/passes_msm.c plans.
+// key. A module has one of the passes, which device/gpu/passes_msm.c plans.
 @group(0) @binding(${OUT}) var<storage, read_write> out_words: array<u32>;
 @group(0) @binding(${A}) var<storage, read_write> a_words: array<u32>;
 @group(0) @binding(${B}) var<storage, read_write> b_words: array<u32>;

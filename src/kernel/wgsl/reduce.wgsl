@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sum and dot (../../op/passes.c): invocation t adds up the elements t, t + T, t + 2T, ..., or their
+// sum and dot (device/gpu/passes.c): invocation t adds up the elements t, t + T, t + 2T, ..., or their
 // products; a workgroup's sums become one, which goes to element `group` of OUT. stage0: the
 // workgroups; stage1: 1 where the only one adds what OUT, bound as C too, held before.
 var<workgroup> lane: array<Element, $WORKGROUP>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // prefix-sum, prefix-product, divide-linear, evaluate, powers and cosets, all of which go through
-// runs of elements, one in each invocation: ../../op/passes_poly.c says which pass does what. B is
+// runs of elements, one in each invocation: device/gpu/passes_poly.c says which pass does what. B is
 // the point, or the base of powers; C has what runs begin with. stage0: see ../interface.h; stage1:
 // of evaluate in bit-reversed order the number of runs, whose elements are so far apart (0: they
 // are neighbours), of cosets the elements of a copy.
