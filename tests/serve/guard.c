@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-#include "http_guard.h"
+#include "http/guard.h"
 
 enum { MOST = 200, SECOND = 1000000000 };
 

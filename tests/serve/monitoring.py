@@ -55,6 +55,16 @@ def dashboard():
     overlaps = [(p["title"], q["title"]) for i, p in enumerate(board["panels"]) for q in board["panels"][:i]
                 if overlap(p["gridPos"], q["gridPos"])]
     equal("panels do not overlap", overlaps, [])
+    heat = [t["expr"] for p in board["panels"] if p["type"] == "heatmap" for t in p["targets"]]
+    for name in ("duration", "wait"):
+        metric = f"gpuexec_job_{name}_seconds_bucket"
+        expect(f"the buckets of {name} are a heat map", any(e.startswith(f"sum by (le) (increase({metric}{{") for e in heat), heat)
+        for q in (0.5, 0.99):
+            begin = f"histogram_quantile({q}, sum by (le, op, field) (rate({metric}{{"
+            expect(f"{name}: {q} by operation and field", any(e.startswith(begin) for _, e in found), begin)
+    used = {n for _, e in found for n in re.findall(r"\$(?!_)(\w+)", e)}
+    equal("variables are those that queries use", sorted(used | {"datasource"}),
+          sorted(v["name"] for v in board["templating"]["list"]))
     variables = re.findall(rf"label_values\(({NAME}),", json.dumps(board["templating"]))
     return found + [("variables", name) for name in variables]
 
@@ -131,8 +141,7 @@ def main():
         sys.exit(1)
     names = exported()
     used = test_dashboard(names)
-    expect("the histograms are in the dashboard", {"gpuexec_job_duration_seconds_bucket",
-                                                   "gpuexec_job_wait_seconds_bucket"} <= used, sorted(used))
+    expect("so are the blocks of the pool", "gpuexec_pool_blocks_total" in used, sorted(used))
     test_rules(names)
     print(f"{len(failures)} failed")
     sys.exit(1 if failures else 0)

@@ -162,7 +162,8 @@ STATS = {"jobs_done": 'gpuexec_jobs_totalresult="done"', "jobs_failed": 'gpuexec
          "routed_best_ns": "gpuexec_routed_best_seconds_total", "sampled": "gpuexec_sampled_elements_total",
          "mismatches": "gpuexec_mismatches_total", "fallbacks": "gpuexec_fallbacks_total",
          "decisions_predicted": "gpuexec_decisions_predicted_total", "record_ns": "gpuexec_record_seconds_total",
-         "submit_ns": "gpuexec_submit_seconds_total"}
+         "submit_ns": "gpuexec_submit_seconds_total", "open_ns": "gpuexec_open_seconds_total",
+         "compile_ns": "gpuexec_compile_seconds_total", "tables_ns": "gpuexec_tables_seconds_total"}
 
 
 def test_numbers():
@@ -187,7 +188,7 @@ def test_numbers():
     series = parse(text)
     promtool(text)
     stats = status["stats"]
-    equal("every number of gx_stats is there", sorted(stats), sorted([*STATS, "buckets"]))
+    equal("every counter is there", sorted(stats), sorted([*STATS, "buckets"]))
     for key, name in STATS.items():
         value = stats[key] / 1e9 if key.endswith("_ns") else stats[key]
         if series[name][0] != value:
@@ -209,6 +210,64 @@ def test_numbers():
     expect("top shows the device", re.search(r"(?m)^cpu +good +0 %", top.stdout), top.stdout)
     expect("top is plain text where piped", "\033" not in top.stdout, top.stdout)
     equal("SIGINT ends it", server.end(signal.SIGINT), 0)
+
+
+def quantile(series, labels, q):
+    """As PromQL's histogram_quantile, in nanoseconds, over all devices."""
+    counts = {}
+    for key, (value, _) in series.items():
+        if match := re.fullmatch(r'gpuexec_job_duration_seconds_bucketdevice="[^"]*",' + labels + r',le="(.+)"', key):
+            bound = float(match[1].replace("+Inf", "inf"))
+            counts[bound] = counts.get(bound, 0) + value
+    bounds = sorted(counts)
+    rank = q * counts[bounds[-1]]
+    i = next(i for i, bound in enumerate(bounds) if counts[bound] >= rank)
+    if bounds[i] == float("inf"):
+        return 1e9 * bounds[i - 1]
+    low, below = (bounds[i - 1], counts[bounds[i - 1]]) if i else (0, 0)
+    return 1e9 * (low + (bounds[i] - low) * (rank - below) / (counts[bounds[i]] - below))
+
+
+def time_text(ns):
+    """As top and the page write it."""
+    unit, value = next((u, ns / f) for u, f, end in (("us", 1e3, 999.5e3), ("ms", 1e6, 999.5e6), ("s", 1e9, 1e99)) if ns < end)
+    return f"{value:.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f} {unit}"
+
+
+def test_operations():
+    """Operations over two fields: the same figures in the metrics, in /status.json and in top."""
+    jobs, sizes, kinds = 120, (500, 5000), [(f, o) for f in ("bls12-381-fr", "bls12-381-fq") for o in ("mul", "inv")]
+    server = Server("--jobs", str(jobs), "--rate", "120", "--field", "bls12-381-fq,bls12-381-fr", "--op", "mul,inv",
+                    "--sizes", ",".join(map(str, sizes)))
+    deadline = time.time() + 60
+    while server.status()["stats"]["jobs_done"] < jobs and time.time() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    series, status = parse(server.get("/metrics")[1]), server.status()
+    what = "120 jobs per second of mul, inv over bls12-381-fq, bls12-381-fr, of 500, 5000 elements"
+    equal("what the load is", (status["workload"]["running"], status["workload"]["what"]), (True, what))
+    equal("operations", sorted((o["field"], o["op"]) for o in status["operations"]), sorted(kinds))
+    equal("their jobs are all jobs", sum(o["jobs"] for o in status["operations"]), jobs)
+    equal("and their elements all elements", sum(o["elements"] for o in status["operations"]), status["stats"]["elements"])
+    expect("all of it is recent", 0 < status["recent_s"] <= status["uptime_s"], status["recent_s"])
+    top = subprocess.run([PROGRAM, "top", "--once", server.url], capture_output=True, text=True, check=False).stdout
+    for o in status["operations"]:
+        labels = f'op="{o["op"]}",field="{o["field"]}"'
+        name = f"{o['op']} {o['field']}"
+        equal(f"{name}: jobs", (o["jobs"], o["devices"], o["recent"]["jobs"]), (jobs // 4, {"cpu": jobs // 4}, jobs // 4))
+        equal(f"{name}: buckets", (sum(o["buckets"]), o["recent"]["buckets"]), (jobs // 4, o["buckets"]))
+        wanted = [quantile(series, labels, q) for q in (0.5, 0.99)]
+        got = [o["recent"]["p50_ns"], o["recent"]["p99_ns"]]
+        expect(f"{name}: p50 and p99", all(abs(a - b) < 1e-6 * b for a, b in zip(got, wanted)), (got, wanted))
+        line = rf"(?m)^{o['op']} +{o['field']} +0 +0 +{time_text(got[0])} +{time_text(got[1])} +{jobs // 4}$"
+        expect(f"{name}: the same in top", re.search(line, top), (line, top))
+    expect("top says what the load is", f"\nload      synthetic: {what}\n" in top, top)
+    server.end()
+    idle = Server("--idle")
+    equal("no load", (idle.status()["workload"], idle.status()["operations"]), ({"running": False}, []))
+    top = subprocess.run([PROGRAM, "top", "--once", idle.url], capture_output=True, text=True, check=False).stdout
+    expect("top says so", "\nload      none\n" in top, top)
+    idle.end()
 
 
 def test_regret(jobs, told, devices="sim:gpu-slower-than-cpu,sim:cpu-16-cores", sizes="16K"):
@@ -286,6 +345,11 @@ def test_paths(server):
         expect(f"{host} is refused", re.match(rb"HTTP/1\.1 40[03] ", answer), answer)
     for path in ("/metrics%00", "/metrics%00x", "/metrics%", "/metrics%2", "/metric%73%0", "//metrics", "/metrics/"):
         equal(path, server.get(path)[0], 404)
+    for query, status in (("a&" * 63, 200), ("a&" * 64, 400), ("a=b&" * 300, 400), ("&" * 4000, 400)):
+        equal(f"{query.count('&') + 1} arguments", server.get("/healthz?" + query)[0], status)
+    for line in (b"/\0", b"/\0x", b"/metrics\0", b"/\0metrics", b"/metrics?\0", b"/metrics?a=b\0&c=d"):
+        answer = server.say(b"GET " + line + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        expect(f"{line} is refused", answer.startswith(b"HTTP/1.1 400 "), answer)
     equal("an escaped letter", server.get("/%6detrics")[0], 200)
     other = subprocess.run([PROGRAM, "serve", "--idle", "--listen", f"127.0.0.1:{server.port}"],
                            capture_output=True, text=True, check=False)
@@ -520,6 +584,12 @@ def test_top_terminal():
         equal("colours" if colour else "NO_COLOR", b"\033[1m" in first, colour)
         widest = max(map(len, top.view()))
         expect("no wider than the terminal", 0 < widest <= WIDTH, widest)
+        top.write(b"o")
+        heads = [line.split()[0] for line in top.view() if line.startswith(("device ", "operation "))]
+        equal("o shows operations", heads, ["operation"])
+        top.write(b"d")
+        heads = [line.split()[0] for line in top.view() if line.startswith(("device ", "operation "))]
+        equal("d shows devices", heads, ["device"])
         top.write(stop)
         code, out = top.end()
         equal(f"top ends by {stop!r}", code, 0)
@@ -611,6 +681,7 @@ def main():
     del held
     test_numbers()
     test_history()
+    test_operations()
     test_regret(40, told=False)  # too few to be told of
     test_regret(120, told=True)
     test_regret(160, told=False, devices="cpu,sim:gpu-slower-than-cpu", sizes="64,65,66,16K")  # most are too small to choose
