@@ -7,6 +7,17 @@
 
 #include <math.h>
 
+bool cross_is_tie(double a, double b)
+{
+    return a <= CROSS_TIE * b && b <= CROSS_TIE * a;
+}
+
+/* b / a; 1 for a tie. A larger b still never makes it smaller. */
+static double ratio_of(double b, double a)
+{
+    return cross_is_tie(a, b) ? 1 : b / a;
+}
+
 /* Where the line from point i - 1 to i crosses the limit; the points lie on opposite sides. */
 static double between(const double *sizes, const double *ratio, size_t i, double limit)
 {
@@ -50,9 +61,9 @@ crossover cross_find(const cross_pair *pairs, size_t n, double limit)
     crossover c = {.interval = true};
     for (size_t i = 0; i < n; i++) {
         sizes[i] = pairs[i].size;
-        ratio[i] = pairs[i].b / pairs[i].a;
-        least[i] = pairs[i].b_low / pairs[i].a_high;
-        most[i] = pairs[i].b_high / pairs[i].a_low;
+        ratio[i] = ratio_of(pairs[i].b, pairs[i].a);
+        least[i] = ratio_of(pairs[i].b_low, pairs[i].a_high);
+        most[i] = ratio_of(pairs[i].b_high, pairs[i].a_low);
         c.interval = c.interval && isfinite(least[i]) && isfinite(most[i]);
     }
     c.found = cross_from(sizes, ratio, n, limit);

@@ -12,6 +12,10 @@
 /* "Clearly faster" is less than nine tenths of the other's time. */
 #define CROSS_EVEN  1.0
 #define CROSS_CLEAR 0.9
+/* Times that differ by no more than this are equal: both would be shown as 1.00 times the other. */
+#define CROSS_TIE 1.005
+
+bool cross_is_tie(double a, double b);
 
 typedef enum cross_kind {
     CROSS_NEVER,  /* not at the largest size */

@@ -20,12 +20,24 @@ static bool next_name(const char **list, char name[MERGE_NAME_MAX])
     return length;
 }
 
-static bool is_named(const merge_series *s, const char *name)
+static bool is_device(const char *device, const char *name)
 {
     size_t length = strlen(name);
-    return !strcasecmp(s->name, name) || !strcasecmp(s->section->label, name) ||
-           (!strncasecmp(s->device, name, length) &&
-            (!s->device[length] || s->device[length] == ':'));
+    return !strncasecmp(device, name, length) && (!device[length] || device[length] == ':');
+}
+
+static bool has_device(const scan_section *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (is_device(s->rows[i].device, name))
+            return true;
+    return false;
+}
+
+static bool is_named(const merge_series *s, const char *name)
+{
+    return !strcasecmp(s->name, name) || is_device(s->device, name) ||
+           (!strcasecmp(s->section->label, name) && !has_device(s->section, name));
 }
 
 static bool is_in(const char *list, const merge_series *s)

@@ -10,6 +10,7 @@
 
 #include "base/os.h"
 #include "report/text.h"
+#include "report/units.h"
 
 static json_t *number(double value)
 {
@@ -58,6 +59,12 @@ static json_t *of_row(const scan_row *row)
     return whole(cell, ok);
 }
 
+/* What the parts of one scan have in common. */
+static const char *source_of(const scan_section *s)
+{
+    return s->named ? s->label : s->file;
+}
+
 static json_t *of_series(const merge_group *g, const merge_series *s)
 {
     json_t *cells = json_array();
@@ -66,16 +73,18 @@ static json_t *of_series(const merge_group *g, const merge_series *s)
         ok = push(cells, of_row(s->cells[i]));
     if (!ok)
         return whole(cells, false);
-    return json_pack("{s:s, s:s, s:s, s:o}", "name", s->name, "device", s->device, "file",
-                     s->section->file, "cells", cells);
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "name", s->name, "device", s->device, "file",
+                     s->section->file, "source", source_of(s->section), "same", s->same, "cells",
+                     cells);
 }
 
 static json_t *of_winner(const merge_winner *w)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o}", "series", w->series < 0 ? json_null() : json_integer(w->series),
-        "second", w->second < 0 ? json_null() : json_integer(w->second), "ratio", number(w->ratio),
-        "clear", w->clear < 0 ? json_null() : json_boolean(w->clear));
+    return json_pack("{s:o, s:o, s:o, s:o, s:b}", "series",
+                     w->series < 0 ? json_null() : json_integer(w->series), "second",
+                     w->second < 0 ? json_null() : json_integer(w->second), "ratio",
+                     number(w->ratio), "clear", w->clear < 0 ? json_null() : json_boolean(w->clear),
+                     "tie", w->tie);
 }
 
 static json_t *of_point(const cross_point *p)
@@ -123,21 +132,37 @@ static json_t *of_cross(const merge_group *g, const merge_cross *x)
                      of_sentence(g, x));
 }
 
+/* What the figures count. */
+static json_t *of_unit(const merge_group *g)
+{
+    const unit *u = unit_of(g->op);
+    json_t *counts = json_array();
+    bool ok = counts != NULL;
+    for (size_t i = 0; ok && i < g->nsizes; i++)
+        ok = push(counts, number(unit_count(g->op, g->sizes[i])));
+    return ok ? json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "size", u->size, "things", u->things,
+                          "each", u->each, "plural", u->plural, "operands", u->operands, "counts",
+                          counts)
+              : whole(counts, false);
+}
+
 static json_t *of_group(const merge_group *g)
 {
-    json_t *sizes = json_array(), *series = json_array();
+    json_t *sizes = json_array(), *series = json_array(), *counted = of_unit(g);
     json_t *winners = json_array(), *crosses = json_array();
-    bool ok = sizes && series && winners && crosses;
+    bool ok = sizes && series && winners && crosses && counted;
     for (size_t i = 0; ok && i < g->nsizes; i++)
         ok = push(sizes, number(g->sizes[i])) && push(winners, of_winner(&g->winners[i]));
     for (size_t i = 0; ok && i < g->nseries; i++)
         ok = push(series, of_series(g, &g->series[i]));
     for (size_t i = 0; ok && i < g->ncrosses; i++)
         ok = push(crosses, of_cross(g, &g->crosses[i]));
-    json_t *value = ok ? json_pack("{s:s, s:s, s:s, s:i, s:O, s:O, s:O, s:O}", "field", g->field,
-                                   "op", g->op, "place", g->place, "base", g->base, "sizes", sizes,
-                                   "series", series, "winners", winners, "crossovers", crosses)
-                       : NULL;
+    json_t *value =
+        ok ? json_pack("{s:s, s:s, s:s, s:i, s:O, s:O, s:O, s:O, s:O}", "field", g->field, "op",
+                       g->op, "place", g->place, "base", g->base, "unit", counted, "sizes", sizes,
+                       "series", series, "winners", winners, "crossovers", crosses)
+           : NULL;
+    json_decref(counted);
     json_decref(sizes);
     json_decref(series);
     json_decref(winners);
@@ -149,6 +174,7 @@ static json_t *of_section(const scan_section *s)
 {
     json_t *value = json_object(), *devices = json_array();
     bool ok = value && devices && set(value, "file", json_string(s->file)) &&
+              set(value, "source", json_string(source_of(s))) &&
               set(value, "foreign", json_boolean(s->foreign)) &&
               set(value, "cells", number(s->cells)) && set(value, "rows", number((double)s->count));
     for (size_t i = 0; ok && i < SCAN_HEADINGS; i++)
@@ -186,9 +212,10 @@ json_t *json_of_merge(const merge *m, const char *command, const char *version)
         ok = push(panels, of_panel(&m->panels[i]));
     for (size_t i = 0; ok && i < m->nnotes; i++)
         ok = push(notes, json_string(m->notes[i]));
-    json_t *value = ok ? json_pack("{s:s, s:s, s:i, s:O, s:O}", "command", command, "version",
-                                   version, "schema", SCAN_SCHEMA, "notes", notes, "panels", panels)
-                       : NULL;
+    json_t *value =
+        ok ? json_pack("{s:s, s:s, s:i, s:f, s:O, s:O}", "command", command, "version", version,
+                       "schema", SCAN_SCHEMA, "tie", CROSS_TIE, "notes", notes, "panels", panels)
+           : NULL;
     json_decref(panels);
     json_decref(notes);
     return value;

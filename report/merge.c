@@ -35,7 +35,10 @@ static bool is_shown(const merge_panel *p, const scan_section *s, const scan_row
 static bool note_section(merge *m, const merge_panel *p, const scan_section *s)
 {
     bool ok = true;
-    if (s->foreign)
+    if (s->suite)
+        ok = note(m, "%s: the output of a suite, which has no intervals and names no machine",
+                  s->file);
+    else if (s->foreign)
         ok = note(m,
                   "%s%s%s: the file names %s operation and has no intervals; for the CPU it has "
                   "one value per size",
@@ -75,7 +78,7 @@ static merge_group *find_group(const merge_panel *p, const scan_row *r)
 static merge_series *find_series(const merge_group *g, const scan_section *s, const scan_row *r)
 {
     for (size_t i = 0; i < g->nseries; i++)
-        if (g->series[i].section == s && !strcmp(g->series[i].device, r->device))
+        if (scan_same_source(g->series[i].section, s) && !strcmp(g->series[i].device, r->device))
             return &g->series[i];
     return NULL;
 }
@@ -127,20 +130,21 @@ static size_t find_size(const merge_group *g, double size)
 }
 
 /* Calls fn once for every row of the panel, with its section. */
-typedef bool (*row_fn)(merge_panel *p, const scan_section *s, const scan_row *r);
+typedef bool (*row_fn)(merge_panel *p, const scan_section *s, const scan_row *r, char *err);
 
-static bool each_row(merge_panel *p, row_fn fn)
+static bool each_row(merge_panel *p, row_fn fn, char *err)
 {
     for (size_t i = 0; i < p->nsections; i++)
         for (size_t k = 0; k < p->sections[i]->count; k++)
-            if (!fn(p, p->sections[i], &p->sections[i]->rows[k]))
+            if (!fn(p, p->sections[i], &p->sections[i]->rows[k], err))
                 return false;
     return true;
 }
 
 /* First the groups, their series and how many sizes there may be, */
-static bool count_row(merge_panel *p, const scan_section *s, const scan_row *r)
+static bool count_row(merge_panel *p, const scan_section *s, const scan_row *r, char *err)
 {
+    (void)err;
     merge_group *g = find_group(p, r);
     if (!g)
         g = make_group(p, r);
@@ -151,9 +155,10 @@ static bool count_row(merge_panel *p, const scan_section *s, const scan_row *r)
 }
 
 /* then the sizes themselves, */
-static bool add_size(merge_panel *p, const scan_section *s, const scan_row *r)
+static bool add_size(merge_panel *p, const scan_section *s, const scan_row *r, char *err)
 {
     (void)s;
+    (void)err;
     merge_group *g = find_group(p, r);
     if (!g)
         return false;
@@ -162,14 +167,20 @@ static bool add_size(merge_panel *p, const scan_section *s, const scan_row *r)
 }
 
 /* then the cells. */
-static bool add_cell(merge_panel *p, const scan_section *s, const scan_row *r)
+static bool add_cell(merge_panel *p, const scan_section *s, const scan_row *r, char *err)
 {
     const merge_group *g = find_group(p, r);
     const merge_series *series = g ? find_series(g, s, r) : NULL;
     if (!series || !series->cells)
         return false;
-    series->cells[find_size(g, r->elements)] = r;
-    return true;
+    const scan_row **cell = &series->cells[find_size(g, r->elements)];
+    if (*cell)
+        snprintf(err, SCAN_ERROR_SIZE,
+                 "%.200s:%zu: another file that is named %s has this cell, too: name them apart",
+                 s->file, r->line, s->label);
+    bool first = !*cell;
+    *cell = r;
+    return first;
 }
 
 static void sort_sizes(merge_group *g)
@@ -193,9 +204,9 @@ static bool make_cells(merge_group *g)
     return ok;
 }
 
-static bool make_groups(merge_panel *p)
+static bool make_groups(merge_panel *p, char *err)
 {
-    if (!each_row(p, count_row))
+    if (!each_row(p, count_row, err))
         return false;
     for (size_t i = 0; i < p->ngroups; i++) {
         merge_group *g = &p->groups[i];
@@ -204,13 +215,13 @@ static bool make_groups(merge_panel *p)
             return false;
         g->nsizes = 0;
     }
-    each_row(p, add_size);
+    each_row(p, add_size, err);
     for (size_t i = 0; i < p->ngroups; i++) {
         sort_sizes(&p->groups[i]);
         if (!make_cells(&p->groups[i]))
             return false;
     }
-    return each_row(p, add_cell);
+    return each_row(p, add_cell, err);
 }
 
 /* ---- names ---- */
@@ -218,7 +229,8 @@ static bool make_groups(merge_panel *p)
 static bool device_elsewhere(const merge_panel *p, const merge_series *series)
 {
     for (size_t i = 0; i < p->nsections; i++)
-        for (size_t k = 0; p->sections[i] != series->section && k < p->sections[i]->count; k++)
+        for (size_t k = 0;
+             !scan_same_source(p->sections[i], series->section) && k < p->sections[i]->count; k++)
             if (!strcmp(p->sections[i]->rows[k].device, series->device))
                 return true;
     return false;
@@ -228,7 +240,7 @@ static bool device_elsewhere(const merge_panel *p, const merge_series *series)
 static size_t same_label_before(const merge_panel *p, const scan_section *s)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->nsections && p->sections[i] != s; i++)
+    for (size_t i = 0; i < p->nsections && !scan_same_source(p->sections[i], s); i++)
         n += !strcmp(p->sections[i]->label, s->label);
     return n;
 }
@@ -373,29 +385,49 @@ bool merge_has(const merge_series *series, size_t size)
     return series->cells[size] && scan_is_ok(series->cells[size]);
 }
 
+static bool is_too_short(const merge_group *g, size_t size)
+{
+    for (size_t i = 0; i < g->nseries; i++) {
+        const scan_row *r = g->series[i].cells[size];
+        if (r && !strcmp(r->state, SCAN_SHORT))
+            return true;
+    }
+    return false;
+}
+
+/* Of equal times the first by name, so that the order of the files does not matter. */
+static bool is_ahead(const merge_series *a, const merge_series *b, size_t size)
+{
+    double x = a->cells[size]->median_us, y = b->cells[size]->median_us;
+    return x < y || (x == y && strcmp(a->name, b->name) < 0);
+}
+
+/* The fastest that is not this CPU; -1: none. */
+static int find_fastest(const merge_group *g, size_t size, int except)
+{
+    int best = -1;
+    for (size_t i = 0; i < g->nseries; i++)
+        if (merge_has(&g->series[i], size) && g->series[i].same != except &&
+            (best < 0 || is_ahead(&g->series[i], &g->series[best], size)))
+            best = (int)i;
+    return best;
+}
+
 /* Nobody, if one of them was too short to be timed. */
 static merge_winner find_winner(const merge_group *g, size_t size)
 {
     const merge_winner nobody = {.series = -1, .second = -1, .ratio = NAN, .clear = -1};
     merge_winner w = nobody;
-    for (size_t i = 0; i < g->nseries; i++) {
-        const scan_row *r = g->series[i].cells[size];
-        if (r && !strcmp(r->state, SCAN_SHORT))
-            return nobody;
-        if (!merge_has(&g->series[i], size))
-            continue;
-        double t = r->median_us;
-        if (w.series < 0 || t < g->series[w.series].cells[size]->median_us) {
-            w.second = w.series;
-            w.series = (int)i;
-        } else if (w.second < 0 || t < g->series[w.second].cells[size]->median_us)
-            w.second = (int)i;
-    }
+    if (!is_too_short(g, size))
+        w.series = find_fastest(g, size, -1);
+    if (w.series >= 0)
+        w.second = find_fastest(g, size, g->series[w.series].same);
     if (w.second < 0)
         return nobody;
     const scan_row *first = g->series[w.series].cells[size];
     const scan_row *second = g->series[w.second].cells[size];
     w.ratio = second->median_us / first->median_us;
+    w.tie = cross_is_tie(first->median_us, second->median_us);
     if (isfinite(first->high_us) && isfinite(second->low_us))
         w.clear = first->high_us < second->low_us;
     return w;
@@ -444,6 +476,8 @@ static bool is_pair(const merge_group *g, const merge_filter *f, size_t i, size_
 {
     if (f->between)
         return merge_is_between(f, &g->series[i], &g->series[k]);
+    if (g->series[i].same == g->series[k].same)
+        return false;
     return g->nseries <= MERGE_PAIRS_MAX || i == (size_t)g->base || k == (size_t)g->base;
 }
 
@@ -489,8 +523,30 @@ static bool add_crosses(merge *m, const merge_panel *p, merge_group *g, const me
                 p->label, g->nseries, g->field, g->op, g->place, g->series[g->base].name);
 }
 
+/* "cpu (gles)" and "cpu (dx12)" of one machine, "cpu" and "cpu, 1 thread" of one scan */
+static bool is_same_cpu(const merge_series *a, const merge_series *b)
+{
+    static const char cpu[] = "cpu (";
+    size_t length = strcspn(a->device, ",");
+    if (scan_same_source(a->section, b->section) && length == strcspn(b->device, ","))
+        return !strncmp(a->device, b->device, length);
+    return !strncmp(a->device, cpu, strlen(cpu)) && !strncmp(b->device, cpu, strlen(cpu)) &&
+           !strcmp(a->section->os, b->section->os);
+}
+
+static void find_same(merge_group *g)
+{
+    for (size_t i = 0; i < g->nseries; i++) {
+        size_t first = 0;
+        while (first < i && !is_same_cpu(&g->series[first], &g->series[i]))
+            first++;
+        g->series[i].same = (int)first;
+    }
+}
+
 static bool conclude(merge *m, const merge_panel *p, merge_group *g, const merge_filter *f)
 {
+    find_same(g);
     for (size_t i = 0; i < g->nsizes; i++)
         g->winners[i] = find_winner(g, i);
     g->base = (int)find_base(g);
@@ -524,13 +580,21 @@ static void machine_name(const scan_section *s, char *text, size_t size)
         snprintf(text, size, "%s; %s", s->cpu, s->os);
 }
 
+static bool has_source(const merge_panel *p, const scan_section *s)
+{
+    for (size_t i = 0; i < p->nsections; i++)
+        if (scan_same_source(p->sections[i], s))
+            return true;
+    return false;
+}
+
 /* The panel for a section; a new one if its machine has none yet. */
 static merge_panel *find_panel(merge *m, const scan_section *s, bool by_machine)
 {
     char machine[sizeof m->panels->label];
     machine_name(s, machine, sizeof machine);
     for (size_t i = 0; i < m->npanels; i++)
-        if (!by_machine || !strcmp(m->panels[i].label, machine))
+        if (!by_machine || !strcmp(m->panels[i].label, machine) || has_source(&m->panels[i], s))
             return &m->panels[i];
     merge_panel *panels = realloc(m->panels, (m->npanels + 1) * sizeof *panels);
     if (!panels)
@@ -551,7 +615,7 @@ static bool add_section(merge *m, const scan_section *s, bool by_machine)
         return false;
     p->sections = sections;
     p->sections[p->nsections++] = s;
-    if (p->nsections > 1 && !by_machine) {
+    if (p->nsections > 1 && !by_machine && !scan_same_source(p->sections[0], s)) {
         char machine[sizeof p->label];
         machine_name(s, machine, sizeof machine);
         if (strcmp(machine, p->label) != 0)
@@ -582,7 +646,7 @@ static bool note_file(merge *m, const scan_section *s)
 
 static bool prepare_panel(merge_panel *p, char *err)
 {
-    if (!make_groups(p))
+    if (!make_groups(p, err))
         return false;
     for (size_t i = 0; i < p->ngroups; i++) {
         merge_group *g = &p->groups[i];

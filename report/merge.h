@@ -10,7 +10,8 @@
 #include "report/scan.h"
 
 /* Which series to look at, by comma-separated names; NULL: all. A name is that of a series, of a
- * device ("vulkan:0", or "vulkan" for all of them) or the label of a file, in any case. */
+ * device ("vulkan:0", or "vulkan" for all of them) or, unless the file has such a device, the label
+ * of a file, in any case. */
 typedef struct merge_filter {
     const char *only;
     const char *between; /* "A,B": only these, and only the crossovers of one of A and one of B */
@@ -27,13 +28,15 @@ typedef struct merge_series {
     const scan_section *section;
     const char *device;
     const scan_row **cells; /* by size; NULL: no such row */
+    int same; /* the first series that is the same CPU: threshold scans time it for each backend */
 } merge_series;
 
 typedef struct merge_winner {
-    int series; /* -1: fewer than two were measured at this size */
-    int second;
+    int series;   /* -1: fewer than two were measured at this size */
+    int second;   /* the fastest that is not the same CPU */
     double ratio; /* time of the second relative to the winner */
     int clear;    /* 1: their intervals do not overlap; 0: they do; -1: unknown */
+    bool tie;     /* both take the same time (CROSS_TIE): neither has won */
 } merge_winner;
 
 /* The size from which `fast` beats `slow`. Both directions of a pair are listed, one after the

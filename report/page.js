@@ -35,10 +35,9 @@
     };
     const roundSize = (n) => String(Number(Number(n).toPrecision(3)));
     const timesText = (x) => `${x >= 9.95 ? Math.round(x) : x >= 1.995 ? x.toFixed(1) : x.toFixed(2)}\u00d7`;
-    const placeText = { host: 'operands in host memory', resident: 'operands in device memory' };
     const placeShort = { host: 'host memory', resident: 'device memory' };
     const groupKey = (g) => [g.field, g.op, g.place].join(' ');
-    const groupText = (g) => `${g.op}, ${g.field}, ${placeText[g.place]}`;
+    const groupText = (g) => `${g.op}, ${g.field}, ${g.unit.operands} in ${placeShort[g.place]}`;
 
     /* ---- elements ---- */
 
@@ -71,14 +70,17 @@
 
     /* ---- state ---- */
 
+    const hasWon = (w) => w.series !== null && !w.tie;
     const keys = new Map(), names = [];
-    for (const panel of data.panels)
+    for (const panel of data.panels) {
+        panel.groups.sort((a, b) => rankOf(a) - rankOf(b));
         for (const group of panel.groups) {
             keys.set(groupKey(group), groupText(group));
             for (const series of group.series)
                 if (!names.includes(series.name))
                     names.push(series.name);
         }
+    }
     const state = { key: mostTelling(), off: new Set(), log: true, bands: true,
         theme: 'system', stage: new Map() };
     const colourName = (name) => `--series-${names.indexOf(name) % COLOURS}`;
@@ -90,12 +92,22 @@
     const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const has = (cell) => cell !== null && cell.state === 'ok';
 
-    /* The operation to open on: one where who is fastest depends on the size. */
+    /* Transforms and sums of points first, the others as in the files; variants ("ntt nr") after the rest. */
+    function rankOf(group) {
+        const [op, ...variant] = group.op.split(' '), at = ['ntt', 'msm'].indexOf(op);
+        return (at < 0 ? 2 : at) + (variant.length ? 3 : 0);
+    }
+    const isVariant = (group) => rankOf(group) > 2;
+    const variants = [['nr', 'output in bit-reversed order'], ['table', 'with a table of multiples of the points'],
+        ['ones', 'scalars that are 1'], ['0/1', 'scalars that are 0 or 1'], ['one', 'one scalar for all points'],
+        [/^x\d/, 'so many at once']];
+
+    /* The operation to open on: a transform or a sum if there is one, and one where who is fastest depends on
+     * the size. */
     function mostTelling() {
-        const winners = (key) => Math.max(...data.panels.map((panel) => {
-            const group = panel.groups.find((g) => groupKey(g) === key);
-            return group ? new Set(group.winners.map((w) => w.series).filter((s) => s !== null)).size : 0;
-        }));
+        const groupsOf = (key) => data.panels.flatMap((p) => p.groups.filter((g) => groupKey(g) === key));
+        const winners = (key) => (rankOf(groupsOf(key)[0]) < 2 ? 100 : 0) + Math.max(...groupsOf(key)
+            .map((g) => new Set(g.winners.filter(hasWon).map((w) => w.series)).size));
         return [...keys.keys()].reduce((best, key) => winners(key) > winners(best) ? key : best);
     }
 
@@ -110,7 +122,7 @@
         return description.slice(0, end).replace(/\((R|TM)\)/gi, '').replace(/ Processor$/, '').trim();
     }
 
-    const scanOf = (panel, series) => panel.scans.find((s) => s.file === series.file
+    const scanOf = (panel, series) => panel.scans.find((s) => s.source === series.source
         && s.devices.some((d) => d.name === series.device));
 
     /* What it really is; '' where the file does not say. */
@@ -147,13 +159,14 @@
             return group.winners;
         return group.sizes.map((n, i) => {
             const cellOf = (s) => s.cells[i];
-            const [first, second] = visible(group).filter((s) => has(cellOf(s)))
-                .sort((a, b) => cellOf(a).median_us - cellOf(b).median_us);
+            const [first, ...others] = visible(group).filter((s) => has(cellOf(s)))
+                .sort((a, b) => cellOf(a).median_us - cellOf(b).median_us || (a.name < b.name ? -1 : 1));
+            const second = others.find((s) => s.same !== first.same);
             if (!second)
-                return { series: null, second: null, ratio: null, clear: null };
+                return { series: null, second: null, ratio: null, clear: null, tie: false };
             const [a, b] = [first, second].map(cellOf);
             return { series: group.series.indexOf(first), second: group.series.indexOf(second),
-                ratio: b.median_us / a.median_us,
+                ratio: b.median_us / a.median_us, tie: b.median_us <= data.tie * a.median_us,
                 clear: a.high_us === null || b.low_us === null ? null : a.high_us < b.low_us };
         });
     }
@@ -163,23 +176,24 @@
         if (!w || w.series === null)
             return el('td', { class: 'none' }, el('span', { title: 'fewer than two devices were measured here' }, '\u2013'));
         const winner = group.series[w.series], second = group.series[w.second];
-        const close = w.clear === false;
-        const said = `${groupText(group)}, ${sizeText(size)} elements: ${winner.name} is fastest, ${measured(w.ratio)} times `
-            + `as fast as ${second.name}` + (close ? ', too close to call' : '');
+        const close = w.tie || w.clear === false;
+        const said = `${groupText(group)}, ${sizeText(size)} ${group.unit.things}: ` + (w.tie
+            ? `${winner.name} and ${second.name} take the same time`
+            : `${winner.name} is fastest, ${measured(w.ratio)} times as fast as ${second.name}` + (close ? ', too close to call' : ''));
         const strength = Math.round(12 + 30 * Math.min(Math.log10(w.ratio), 1));
         const button = el('button', { type: 'button', 'aria-pressed': String(groupKey(group) === state.key),
             'aria-label': said, title: said, class: close ? 'won close' : 'won', 'data-key': groupKey(group),
-            style: `--tone: var(${colourName(winner.name)}); --strength: ${strength}%` },
-            el('b', null, ...breakable(alias(winner.name, seriesOf(panel)))), ' ',
-            el('span', null, (close ? '\u2248' : '') + timesText(w.ratio)));
+            style: `--tone: var(${w.tie ? '--line' : colourName(winner.name)}); --strength: ${strength}%` },
+            el('b', null, ...(w.tie ? ['tie'] : breakable(alias(winner.name, seriesOf(panel))))), ' ',
+            el('span', null, (close && !w.tie ? '\u2248' : '') + timesText(w.ratio)));
         button.addEventListener('click', () => choose(groupKey(group), size));
         return el('td', null, button);
     }
 
     /* Operations down and sizes across as in the charts; on a phone the other way round. */
-    function matrix(panel, field) {
-        const groups = panel.groups.filter((g) => g.field === field)
-            .sort((a, b) => (a.place > b.place) - (a.place < b.place));
+    function matrix(panel, field, some, what) {
+        const groups = some.filter((g) => g.field === field)
+            .sort((a, b) => (a.place > b.place) - (a.place < b.place) || rankOf(a) - rankOf(b));
         const sizes = unique(groups.flatMap((g) => g.sizes)).sort((a, b) => a - b);
         const opHead = (g, scope) => el('th', { scope }, g.op, el('small', null, placeShort[g.place]));
         const sizeHead = (n, scope) => el('th', { scope }, sizeText(n));
@@ -190,17 +204,21 @@
             : groups.map((g) => el('tr', null, opHead(g, 'row'), ...sizes.map((n) => winnerCell(panel, g, n))));
         return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `winners, ${field}` },
             el('table', { class: 'matrix', style: `--columns: ${head.length}` },
-                el('caption', null, `${field}: the fastest device, and how many times as fast as the next`),
+                el('caption', null, `${field}${what}: the fastest device, and how many times as fast as the next`),
                 el('thead', null, el('tr', null, corner, ...head)), el('tbody', null, ...rows)));
     }
 
-    /* Who takes part, and in how many cells it is the fastest. */
+    /* Who takes part, and in how many of its cells that have a winner it is the fastest. */
     function winnerLegend(panel) {
-        const all = panel.groups.flatMap((g) => winnersOf(g).filter((w) => w.series !== null)
-            .map((w) => g.series[w.series].name));
-        return el('ul', { class: 'legend' }, ...seriesOf(panel).map((s) => el('li', null,
-            swatch(`var(${colourName(s.name)})`), el('b', null, s.name), `${modelOf(panel, s) && ' '}${modelOf(panel, s)}, `
-            + `fastest in ${all.filter((n) => n === s.name).length} of ${all.length}`)));
+        const cellsOf = (name) => panel.groups.flatMap((g) => winnersOf(g).map((w, i) => ({ w, g, i })))
+            .filter(({ w, g, i }) => w.series !== null && g.series.some((s) => s.name === name && has(s.cells[i])));
+        return el('ul', { class: 'legend' }, ...seriesOf(panel).map((s) => {
+            const cells = cellsOf(s.name), won = cells.filter(({ w, g }) => hasWon(w) && g.series[w.series].name === s.name);
+            const ties = cells.filter(({ w }) => w.tie).length;
+            return el('li', null, swatch(`var(${colourName(s.name)})`), el('b', null, s.name),
+                `${modelOf(panel, s) && ' '}${modelOf(panel, s)}, fastest in ${won.length} of ${cells.length}`
+                + (ties ? `, ${ties} tie${ties > 1 ? 's' : ''}` : ''));
+        }));
     }
 
     function drawWinners() {
@@ -208,7 +226,19 @@
             data.panels.length > 1 ? el('h2', null, headingOf(panel)) : '',
             el('p', { class: 'sub' }, panel.label),
             winnerLegend(panel),
-            ...unique(panel.groups.map((g) => g.field)).map((field) => matrix(panel, field))]));
+            ...matrices(panel, panel.groups.filter((g) => !isVariant(g)), ''),
+            ...variantMatrices(panel)]));
+    }
+
+    const matrices = (panel, some, what) => unique(some.map((g) => g.field)).map((field) => matrix(panel, field, some, what));
+
+    /* Of operations that were measured in several ways, all but the plain one, folded away. */
+    function variantMatrices(panel) {
+        const some = panel.groups.filter(isVariant), words = unique(some.flatMap((g) => g.op.split(' ').slice(1)));
+        const told = variants.map(([word, text]) => [words.filter((w) => w === word || (word.test && word.test(w))), text])
+            .filter(([found]) => found.length).map(([found, text]) => `${found.join(', ')}: ${text}`);
+        return some.length ? [el('details', null, el('summary', null, `The same in other ways: ${words.join(', ')}`),
+            el('p', { class: 'sub' }, told.join('; ')), ...matrices(panel, some, ', other ways'))] : [];
     }
 
     function choose(key, size) {
@@ -318,7 +348,7 @@
 
     /* What the charts of all panels have in common, so that those side by side compare: sizes,
      * the range of each kind of chart, and room for labels. */
-    let shared = { sizes: [], ranges: {}, labels: 0 };
+    let shared = { sizes: [], ranges: {}, labels: 0, unit: null };
 
     const AXIS_WIDTH = 76; // of the marks on the left, so that charts line up
 
@@ -335,7 +365,7 @@
     function sizeAxis() {
         const { sizes } = shared;
         const grid = { color: css('--line') };
-        const title = { display: true, text: 'elements per job', color: css('--faint') };
+        const title = { display: true, text: shared.unit.size, color: css('--faint') };
         const ticks = { color: css('--text'), callback: (v) => sizeText(v), maxRotation: 0,
             autoSkipPadding: 8 };
         if (!state.log)
@@ -471,7 +501,7 @@
                         legend: { display: false },
                         tooltip: tooltip({
                             title: (items) => items.length
-                                ? `${sizeText(items[0].raw.x)} elements` : '',
+                                ? `${sizeText(items[0].raw.x)} ${group.unit.things}` : '',
                             label: (item) => `${item.dataset.label}: ` + textOf(
                                 lists.find((s) => s.name === item.dataset.label), item.dataIndex, item.chart.width < 700),
                             footer: (items) => items.length ? missing(items[0].dataIndex) : [],
@@ -525,31 +555,35 @@
     function winnerTable(group, list) {
         const fastest = winnersOf(group);
         const winners = fastest.map((w) => w.series === null ? ['', '']
-            : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${measured(w.ratio)} times`]);
+            : w.tie ? ['tie', `${measured(w.ratio)} times`]
+                : [(w.clear === false ? '~ ' : '') + group.series[w.series].name, `${measured(w.ratio)} times`]);
         return table(['size', ...list.flatMap((s) => [s.name, 'P90']), 'winner', 'second / winner'],
             group.sizes.map((n, i) => [sizeText(n), ...list.flatMap((s) => has(s.cells[i])
                 ? [timeText(s.cells[i].median_us), orMissing(s.cells[i].p90_us, timeText)]
                 : [missingCell(s.cells[i]), '']), ...winners[i]]),
-            fastest.map((w) => w.series === null ? -1
+            fastest.map((w) => !hasWon(w) ? -1
                 : 2 * list.indexOf(group.series[w.series]) + 1),
             [...list.map((s, k) => 2 * k + 2), 2 * list.length + 1]);
     }
 
     /* Every cell with all that was kept of it. */
     function wholeTable(group, list) {
-        const times = ['median_us', 'low_us', 'high_us', 'p90_us', 'min_us', 'max_us', 'first_us'];
+        const times = ['low_us', 'high_us', 'p90_us', 'min_us', 'max_us', 'first_us'];
         const counts = ['samples', 'warm_samples', 'threads', 'submits'];
-        return table(['size', 'device', 'median', '95 % from', 'to', 'P90', 'min', 'max', 'first call',
+        return table(['size', 'device', 'median', `per ${group.unit.each}`, '95 % from', 'to', 'P90', 'min', 'max', 'first call',
             'samples', 'warm-up', 'threads', 'submits'],
             group.sizes.flatMap((n, i) => list.map((s) => has(s.cells[i])
-                ? [sizeText(n), s.name, ...times.map((k) => orMissing(s.cells[i][k], timeText)),
+                ? [sizeText(n), s.name, timeText(s.cells[i].median_us), eachText(group, s, i),
+                    ...times.map((k) => orMissing(s.cells[i][k], timeText)),
                     ...counts.map((k) => orMissing(s.cells[i][k], String))]
-                : [sizeText(n), s.name, missingCell(s.cells[i]), ...Array(10).fill('')])));
+                : [sizeText(n), s.name, missingCell(s.cells[i]), ...Array(11).fill('')])));
     }
 
     /* What each chart of lines shows of a cell; null: nothing. */
     const timeOf = (s, i) => has(s.cells[i]) ? s.cells[i].median_us : null;
-    const rateOf = (group, s, i) => has(s.cells[i]) ? group.sizes[i] / s.cells[i].median_us * 1e6 : null;
+    const rateOf = (group, s, i) => has(s.cells[i]) && group.unit.counts[i] > 0
+        ? group.unit.counts[i] / s.cells[i].median_us * 1e6 : null;
+    const eachText = (group, s, i) => rateOf(group, s, i) === null ? '' : `${measured(1e9 / rateOf(group, s, i))} ns`;
     const speedupOf = (group, s, i) => {
         const base = group.series[group.base];
         return has(base.cells[i]) && has(s.cells[i]) ? base.cells[i].median_us / s.cells[i].median_us : null;
@@ -560,6 +594,7 @@
         const all = (valueOf) => roundRange(groups.flatMap((g) => visible(g).flatMap((s) =>
             g.sizes.map((n, i) => valueOf(g, s, i)).filter((v) => v !== null && v > 0))));
         shared = {
+            unit: groups[0].unit,
             sizes: unique(groups.flatMap((g) => g.sizes)).sort((a, b) => a - b),
             labels: Math.max(...groups.map((g) => crossesOf(g, visible(g)).length)),
             ranges: {
@@ -589,9 +624,11 @@
     function drawRate(into, panel, group, list) {
         lines(into, panel, group, {
             id: 'rate', title: 'Throughput', lists: list, crosses: [],
-            sub: 'elements per second, from the median',
-            axis: valueAxis('elements per second', (v) => rateText(v, number), { range: shared.ranges.rate }),
-            valueOf: (s, i) => rateOf(group, s, i), textOf: (s, i) => rateText(rateOf(group, s, i)),
+            sub: `${group.unit.plural} per second, from the median` + (group.unit.each === 'butterfly'
+                ? '; a transform of n elements has n/2 log2 n butterflies' : ''),
+            axis: valueAxis(`${group.unit.plural} per second`, (v) => rateText(v, number), { range: shared.ranges.rate }),
+            valueOf: (s, i) => rateOf(group, s, i),
+            textOf: (s, i) => `${rateText(rateOf(group, s, i))}, ${eachText(group, s, i)} each`,
         });
     }
 
@@ -644,14 +681,14 @@
                     animation: false, maintainAspectRatio: false,
                     scales: {
                         x: { stacked: true, grid: { display: false }, ticks: { color: css('--text') },
-                            title: { display: true, text: 'elements per job', color: css('--faint') } },
+                            title: { display: true, text: shared.unit.size, color: css('--faint') } },
                         y: { ...valueAxis('share of the time', (v) => `${v} %`, { linear: true, max: 100 }),
                             stacked: true },
                     },
                     plugins: {
                         legend: { display: false },
                         tooltip: tooltip({
-                            title: (items) => items.length ? `${items[0].label} elements` : '',
+                            title: (items) => items.length ? `${items[0].label} ${group.unit.things}` : '',
                             label: (item) => `${item.dataset.label}: ${number(item.raw)} %, `
                                 + timeText(stageTimes(series.cells[item.dataIndex])[item.datasetIndex]),
                         }),
@@ -695,7 +732,7 @@
                     plugins: {
                         legend: { display: false },
                         tooltip: tooltip({
-                            title: (items) => items.length ? `${sizeText(items[0].raw.x)} elements` : '',
+                            title: (items) => items.length ? `${sizeText(items[0].raw.x)} ${group.unit.things}` : '',
                             label: (item) => `${item.dataset.label}: ${number(item.raw.y)} %`,
                         }),
                     },
@@ -769,6 +806,8 @@
         });
     }
 
+    const NOTES = 8; // that are read at a glance
+
     /* ---- controls ---- */
 
     function makeControls() {
@@ -809,13 +848,16 @@
         const who = models.length > 5 || !models.length ? `${names.length} devices on ${machines} machine${machines > 1 ? 's' : ''}`
             : listText(models);
         byId('headline').textContent = document.title = `${who}: the fastest device at each size`;
-        byId('lead').textContent = `${scans.length > 1 ? `${scans.length} scans` : 'One scan'}`
-            + `${scans[0].date ? ` of ${unique(scans.map((s) => s.date.slice(0, 10))).join(', ')}` : ''}, `
+        byId('lead').textContent = `${scans.length > 1 ? `${scans.length} ${scans.some((s) => s.foreign) ? 'files' : 'scans'}` : 'One scan'}`
+            + `${scans.every((s) => s.date) ? ` of ${unique(scans.map((s) => s.date.slice(0, 10))).join(', ')}` : ''}, `
             + `drawn by gpuexec ${data.version}. Choose a cell to see the operation below.`;
-        byId('notes').querySelector('ul').append(...data.notes.map((n) => el('li', null, n)));
+        const notes = el('ul', null, ...data.notes.map((n) => el('li', null, n)));
+        byId('notes').append(data.notes.length <= NOTES ? notes
+            : el('details', null, el('summary', null, `${data.notes.length} notes`), notes));
         byId('notes').hidden = !data.notes.length;
         for (const s of scans) {
-            const lines = s.foreign ? [['file', s.file], ['machine', s.os || 'not stated in the file']]
+            const lines = s.foreign ? [['file', s.file], ['machine', s.os || 'not stated in the file'],
+                ...(s.options ? [['command', s.options]] : [])]
                 : [['file', s.file], ['gpuexec', s.library], ['date', s.date], ['system', s.os],
                     ['CPU', s.cpu], ['clocks', s.clocks || 'not readable'],
                     ...s.devices.map((d) => [d.name, d.description]), ['options', s.options]];

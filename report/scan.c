@@ -100,6 +100,11 @@ bool scan_same_cell(const scan_row *a, const scan_row *b)
            !strcmp(a->field, b->field) && !strcmp(a->op, b->op) && !strcmp(a->place, b->place);
 }
 
+bool scan_same_source(const scan_section *a, const scan_section *b)
+{
+    return a == b || (a->named && b->named && !strcmp(a->label, b->label));
+}
+
 /* Length of the UTF-8 sequence at p; 0 if it is invalid. */
 static size_t sequence(const unsigned char *p)
 {

@@ -49,7 +49,9 @@ typedef struct scan_section {
     char file[256];
     char library[32], date[32], os[128], cpu[128], clocks[200], options[1000];
     double cells; /* rows of a complete scan; NAN: not stated */
-    bool foreign; /* a threshold scan: columns without intervals, no header */
+    bool foreign; /* columns without intervals, no header: a threshold scan, or */
+    bool suite;   /* what bench-suites printed */
+    bool named;   /* the label was given: files of one name are parts of one scan */
     scan_device devices[SCAN_DEVICES_MAX];
     size_t ndevices;
     scan_row *rows;
@@ -73,9 +75,16 @@ bool scan_parse(const char *name, const char *data, size_t size, unsigned flags,
 /* The same from disk. */
 bool scan_load(const char *path, unsigned flags, scan_file *file, char *err);
 void scan_free(scan_file *file);
+/* Takes the backend and the platform of a threshold scan whose columns say only "cpu" and "gpu"
+ * from its label: that of windows_gles_20251112.csv makes them "cpu (gles)" and "gles", on windows.
+ */
+void scan_seeds_use_label(scan_section *section);
 /* Removes the directories from file names, except as many components as tell them apart: output may
  * be passed on, and should not reveal where the files were. */
 void scan_hide_folders(scan_file *files, size_t nfiles);
+
+/* Whether both are of one scan. */
+bool scan_same_source(const scan_section *a, const scan_section *b);
 
 /* Sets all numbers to unknown. */
 scan_row scan_row_empty(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads files of `gpuexec scan`, one or several concatenated, and passes threshold scans to
- * scan_seeds.c. Nothing is guessed: a line that does not match the documentation is an error.
+ * scan_seeds.c, those of bench-suites to scan_suites.c. Nothing is guessed: a line that does not
+ * match the documentation is an error.
  */
 #include <errno.h>
 #include <math.h>
@@ -292,17 +293,35 @@ static bool row_line(scan_reader *r, char *line)
 
 /* ---- lines ---- */
 
+/* "# gpuexec bench --suite ntt --csv", which sessions write in front of a suite's output */
+static bool is_command(const char *line)
+{
+    return !strncmp(line, "# ", 2) && strstr(line, "bench") && !strstr(line, ": ");
+}
+
 static bool read_line(scan_reader *r, char *line)
 {
     static const char type[] = "#TYPE "; /* PowerShell's Export-Csv puts it first */
     if (r->seeds)
         return scan_seeds_line(r, line);
+    if (r->suite)
+        return scan_suite_line(r, line);
     if (r->line == 1 && !strncmp(line, type, sizeof type - 1))
         return true;
+    if (r->line == 1 && is_command(line)) {
+        snprintf(r->command, sizeof r->command, "%s", line + 2);
+        return true;
+    }
     if (*line == '#')
         return heading_line(r, line);
     if (r->section)
         return r->headed ? row_line(r, line) : column_line(r, line);
+    if (scan_suite_begin(r, line))
+        return true;
+    if (r->section) /* there was no memory for it */
+        return false;
+    if (*r->command)
+        return scan_refuse(r, "not a scan: of the suites, only those of ntt and msm can be read");
     r->seeds = true;
     return scan_seeds_begin(r, line);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by scan_read.c and scan_seeds.c only.
+ * Shared by scan_read.c, scan_seeds.c and scan_suites.c only.
  */
 #ifndef REPORT_SCAN_READ_H
 #define REPORT_SCAN_READ_H
@@ -39,6 +39,10 @@ typedef struct seeds_column {
     double us; /* in its unit of time */
 } seeds_column;
 
+/* Of the files of bench-suites (scan_suites.c). */
+enum { SUITE_COLUMNS_MAX = 16 };
+struct suite;
+
 typedef struct scan_reader {
     const char *name;
     size_t line;
@@ -49,6 +53,8 @@ typedef struct scan_reader {
     bool seeds;
     seeds_column columns[SEEDS_COLUMNS_MAX];
     size_t ncolumns;
+    const struct suite *suite; /* NULL: none */
+    char command[200];         /* that printed a suite, in the first line; "": not stated */
 } scan_reader;
 
 /* Stores NAME:LINE and the reason; returns false. */
@@ -66,5 +72,9 @@ bool scan_plausible(scan_reader *r, const scan_row *row);
 /* The names of the columns, and a row. */
 bool scan_seeds_begin(scan_reader *r, char *line);
 bool scan_seeds_line(scan_reader *r, char *line);
+
+/* The same for suites; the first also fails, without a reason, if these are the columns of none. */
+bool scan_suite_begin(scan_reader *r, const char *line);
+bool scan_suite_line(scan_reader *r, char *line);
 
 #endif

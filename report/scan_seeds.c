@@ -542,3 +542,56 @@ bool scan_seeds_line(scan_reader *r, char *line)
     }
     return true;
 }
+
+/* ---- the label ---- */
+
+/* The one word of this kind in the label; NULL if it has none, or several. */
+static const char *word_of_label(const char *label, word_kind kind)
+{
+    const char *found = NULL;
+    for (const char *p = label; *p;) {
+        char word[SEEDS_WORD_MAX];
+        size_t length = 0;
+        while (isalnum((unsigned char)p[length]))
+            length++;
+        first_word(p, word);
+        const struct word *w = longest_word(word);
+        if (w && w->kind == kind && !strcmp(w->text, word)) {
+            if (found && strcmp(found, w->text) != 0)
+                return NULL;
+            found = w->text;
+        }
+        p += length + !length;
+    }
+    return found;
+}
+
+/* Whether its devices are only "cpu" and "gpu", and a GPU is among them. */
+static bool lacks_backend(const scan_section *s)
+{
+    bool gpu = false;
+    for (size_t i = 0; i < s->count; i++) {
+        bool is_gpu = !strcmp(s->rows[i].device, "gpu");
+        if (!is_gpu && strcmp(s->rows[i].device, "cpu") != 0)
+            return false;
+        gpu |= is_gpu;
+    }
+    return gpu;
+}
+
+void scan_seeds_use_label(scan_section *section)
+{
+    const char *backend = word_of_label(section->label, BACKEND);
+    const char *platform = word_of_label(section->label, PLATFORM);
+    if (!section->foreign || section->suite)
+        return;
+    if (platform && !*section->os)
+        snprintf(section->os, sizeof section->os, "%s", platform);
+    if (!backend || !lacks_backend(section))
+        return;
+    for (size_t i = 0; i < section->count; i++) {
+        char *device = section->rows[i].device;
+        bool cpu = !strcmp(device, "cpu");
+        snprintf(device, sizeof section->rows->device, cpu ? "cpu (%s)" : "%s", backend);
+    }
+}

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/units.h"
+
 enum { CELL = 192, BEST_CELLS_MAX = 1 << 16 };
 
 void text_size(char *to, size_t room, double size)
@@ -119,25 +121,43 @@ static void cell_times(char *to, const merge_series *series, size_t size)
 /* Whether the two intervals overlap. */
 static bool is_unclear(const merge_winner *w)
 {
-    return w->series >= 0 && w->clear == 0;
+    return w->series >= 0 && w->clear == 0 && !w->tie;
+}
+
+static void cell_name(char *to, const merge_group *g, const merge_winner *w)
+{
+    if (w->series < 0 || w->tie)
+        strcpy(to, w->tie ? "tie" : "-");
+    else
+        snprintf(to, CELL, "%s%s", is_unclear(w) ? "~ " : "", g->series[w->series].name);
 }
 
 static void cell_winner(const table *t, size_t row, const merge_group *g)
 {
     const merge_winner *w = &g->winners[row - 1];
-    char *name = at(t, row, t->columns - 2), *times = at(t, row, t->columns - 1);
-    if (w->series < 0) {
-        strcpy(name, "-");
+    char *name = at(t, row, t->columns - 3), *times = at(t, row, t->columns - 2);
+    cell_name(name, g, w);
+    if (w->series < 0)
         strcpy(times, "-");
-        return;
-    }
-    snprintf(name, CELL, "%s%s", is_unclear(w) ? "~ " : "", g->series[w->series].name);
-    snprintf(times, CELL, "%.2f", w->ratio);
+    else
+        snprintf(times, CELL, "%.2f", w->ratio);
+}
+
+/* The least time at a size, for each element, butterfly or point. */
+static void cell_each(char *to, const merge_group *g, size_t size)
+{
+    double least = INFINITY, count = unit_count(g->op, g->sizes[size]);
+    for (size_t i = 0; i < g->nseries; i++)
+        if (merge_has(&g->series[i], size))
+            least = fmin(least, g->series[i].cells[size]->median_us);
+    strcpy(to, "-");
+    if (count > 0 && isfinite(least))
+        text_us(to, CELL, 1e3 * least / count);
 }
 
 static bool put_group_table(FILE *out, const merge_group *g, text_style style)
 {
-    table t = {.rows = g->nsizes + 1, .columns = g->nseries + 3};
+    table t = {.rows = g->nsizes + 1, .columns = g->nseries + 4};
     t.cells = calloc(t.rows * t.columns, sizeof *t.cells);
     bool unclear = false;
     if (!t.cells)
@@ -145,13 +165,15 @@ static bool put_group_table(FILE *out, const merge_group *g, text_style style)
     strcpy(at(&t, 0, 0), "size");
     for (size_t i = 0; i < g->nseries; i++)
         snprintf(at(&t, 0, i + 1), CELL, "%s us (P90)", g->series[i].name);
-    strcpy(at(&t, 0, t.columns - 2), "winner");
-    strcpy(at(&t, 0, t.columns - 1), "times");
+    strcpy(at(&t, 0, t.columns - 3), "winner");
+    strcpy(at(&t, 0, t.columns - 2), "times");
+    snprintf(at(&t, 0, t.columns - 1), CELL, "ns/%s", unit_of(g->op)->each);
     for (size_t row = 1; row < t.rows; row++) {
         text_size(at(&t, row, 0), CELL, g->sizes[row - 1]);
         for (size_t i = 0; i < g->nseries; i++)
             cell_times(at(&t, row, i + 1), &g->series[i], row - 1);
         cell_winner(&t, row, g);
+        cell_each(at(&t, row, t.columns - 1), g, row - 1);
         unclear |= is_unclear(&g->winners[row - 1]);
     }
     put_table(out, &t, style);
@@ -188,7 +210,8 @@ static void put_even(FILE *out, const merge_group *g, const merge_cross *x)
     text_about(about, sizeof about, found->at);
     text_size(after, sizeof after, found->after);
     text_size(before, sizeof before, found->before);
-    fprintf(out, "from about %s elements (between %s and %s", about, after, before);
+    fprintf(out, "from about %s %s (between %s and %s", about, unit_of(g->op)->things, after,
+            before);
     put_interval(out, &x->even);
     if (x->even.crossings > 1)
         fprintf(out, "; the last of %zu crossovers, the others at about ", x->even.crossings);
@@ -256,9 +279,12 @@ static void put_crosses(FILE *out, const merge_group *g)
 
 /* ---- the fastest at each size ---- */
 
-static const char *place_text(const char *place)
+/* "operands in host memory" */
+static const char *place_text(const merge_group *g, char text[64])
 {
-    return strcmp(place, SCAN_RESIDENT) ? "operands in host memory" : "operands in device memory";
+    snprintf(text, 64, "%s in %s memory", unit_of(g->op)->operands,
+             strcmp(g->place, SCAN_RESIDENT) ? "host" : "device");
+    return text;
 }
 
 /* All sizes of the panel, in order; NULL if memory ran out. */
@@ -287,11 +313,9 @@ static double *all_sizes(const merge_panel *p, size_t *count)
 static void cell_best(char *to, const merge_group *g, double size)
 {
     strcpy(to, "-");
-    for (size_t i = 0; i < g->nsizes; i++) {
-        const merge_winner *w = &g->winners[i];
-        if (g->sizes[i] == size && w->series >= 0)
-            snprintf(to, CELL, "%s%s", is_unclear(w) ? "~ " : "", g->series[w->series].name);
-    }
+    for (size_t i = 0; i < g->nsizes; i++)
+        if (g->sizes[i] == size)
+            cell_name(to, g, &g->winners[i]);
 }
 
 static bool has_winner(const merge_panel *p)
@@ -344,8 +368,9 @@ static void put_machines(FILE *out, const merge_panel *p)
     for (size_t i = 0; i < p->nsections; i++) {
         const scan_section *s = p->sections[i];
         if (s->foreign) {
-            fprintf(out, "- `%s`: threshold columns, %s\n", s->file,
+            fprintf(out, "- `%s`: %s, %s", s->file, s->suite ? "a suite" : "threshold columns",
                     *s->os ? s->os : "machine not stated");
+            fprintf(out, *s->options ? "; `%s`\n" : "\n", s->options);
             continue;
         }
         fprintf(out, "- `%s`: gpuexec %s, %s, %s, %s%s%s; `%s`\n", s->file, s->library, s->date,
@@ -366,8 +391,9 @@ static bool put_panel(FILE *out, const merge_panel *p, text_style style)
     }
     for (size_t i = 0; i < p->ngroups; i++) {
         const merge_group *g = &p->groups[i];
+        char place[64];
         fprintf(out, "%s%s %s, %s\n\n", style == TEXT_MARKDOWN ? "### " : "", g->field, g->op,
-                place_text(g->place));
+                place_text(g, place));
         if (!put_group_table(out, g, style))
             return false;
         put_crosses(out, g);
@@ -423,8 +449,8 @@ static void cell_fastest(char *to, const merge_group *g)
         return;
     text_size(size, sizeof size, g->sizes[n]);
     text_us(us, sizeof us, g->series[best].cells[n]->median_us);
-    snprintf(to, CELL, "%.100s%s, %s us for %s", g->series[best].name, alone ? " alone" : "", us,
-             size);
+    snprintf(to, CELL, "%.100s%s, %s us for %s", g->winners[n].tie ? "tie" : g->series[best].name,
+             alone ? " alone" : "", us, size);
 }
 
 static bool of_base(const merge_group *g, const merge_cross *x)
@@ -498,7 +524,9 @@ bool text_put(FILE *out, const merge *m, text_style style, const char *title)
         fprintf(out,
                 "# %s\n\nMedian and P90 of one call in microseconds; times: second fastest "
                 "relative to the "
-                "winner; ~: their\n95 %% intervals overlap.\n\n",
+                "winner; ~: their\n95 %% intervals overlap; tie: they differ by at most 0.5 %%; "
+                "ns: of the "
+                "fastest, for each element,\npoint of a sum or butterfly of a transform.\n\n",
                 title);
     if (style == TEXT_MARKDOWN && m->npanels > 1 && !put_summary(out, m))
         return false;

@@ -266,6 +266,37 @@ def look_at_winners(browser):
                                                  os.path.realpath(sys.argv[2])), False)
 
 
+# Scans of two backends of the prototype, under its own names; the CPU takes the same time in both.
+GLES_DX12 = {
+    "windows_gles_20251112_154752": "size,device,duration_ms\n20000,Cpu,1\n20000,Gpu,17\n"
+                                    "100000,Cpu,2\n100000,Gpu,4\n250000,Cpu,5\n250000,Gpu,4\n",
+    "windows_dx12_20251112_154810": "size,device,duration_ms\n20000,Cpu,1\n20000,Gpu,17\n"
+                                    "100000,Cpu,2\n100000,Gpu,2\n250000,Cpu,5\n250000,Gpu,3\n",
+}
+
+
+def look_at_two_scans(browser, program, out):
+    """Backend against backend: no CPU against itself, and the same page in either order."""
+    files = []
+    for name, text in GLES_DX12.items():
+        files.append(f"{out}/{name}.csv")
+        with open(files[-1], "w") as file:
+            file.write(text)
+    for order in (files, files[::-1]):
+        page = os.path.realpath(f"{out}/two-scans.html")
+        subprocess.run([program, "report", *order, "-o", page, "--together"], check=True)
+        browser.open(page)
+        cell = "return [...document.querySelectorAll('.matrix tr')][1].innerText.trim().replace(/\\s+/g, ' ')"
+        expect("the CPU, a tie, a backend", browser.js(cell),
+               "unstated host memory cpu (dx12) 17\u00d7 tie 1.00\u00d7 dx12 1.33\u00d7")
+        expect("said in words", browser.js("return document.querySelectorAll('.matrix button')[1].getAttribute('aria-label')"),
+               "unstated, unstated, operands in host memory, 100000 elements: cpu (dx12) and dx12 take the same time")
+        browser.js("""for (const box of document.querySelectorAll('#devices input'))
+            if (box.value.startsWith('cpu')) box.click()""")
+        expect("without the CPU", browser.js(cell), "unstated host memory tie 1.00\u00d7 dx12 2.0\u00d7 dx12 1.33\u00d7")
+        quiet(browser, "two scans", 1)
+
+
 def look_at_phone(browser, out):
     """A small screen: the matrix the other way round, nothing cut off."""
     browser.size(375, 812, mobile=True)
@@ -361,6 +392,68 @@ def look_at_backends(browser, page, out):
     quiet(browser, "backends", 1)
 
 
+AXES = """return Object.fromEntries(Object.values(Chart.instances).slice(0, 2).map(c => [c.canvas.dataset.chart,
+    [c.scales.x.options.title.text, c.scales.y.options.title.text]]))"""
+RATES = """return Object.values(Chart.instances)[1].data.datasets.filter(d => d.label === arguments[0])[0].data.map(p => p.y)"""
+
+
+def look_at_transforms(browser, program, data, out):
+    """A scan and what suites printed, as parts of one: transforms and sums come first, in their own units."""
+    page = os.path.realpath(f"{out}/transforms.html")
+    subprocess.run([program, "report", *(f"all={data}/{name}.csv" for name in ("server", "msm", "ntt")), "-o", page], check=True)
+    browser.size(1280, 900)
+    browser.open(page)
+    expect("one panel", browser.js("return document.querySelectorAll('.panel').length"), 1)
+    heads = browser.js("return [...document.querySelectorAll('.matrix thead th:first-child')].map(h => h.textContent)")
+    expect("transforms and sums first, their variants last", heads,
+           ["bls12-381-fr", "bls12-381-g1", "bls12-381-fq", "bls12-381-fr", "bls12-381-g1"])
+    expect("the variants are folded away and explained", browser.js(
+        "const d = document.querySelector('#winners details'); return [d.open, d.querySelector('.sub').textContent.split(';')[0]]"),
+        [False, "nr: output in bit-reversed order"])
+    expect("it opens on a transform", browser.js("return document.querySelector('#group').value"), "bls12-381-fr ntt host")
+    expect("axes", browser.js(AXES), {"time": ["elements per transform", "time of one call"],
+                                      "rate": ["elements per transform", "butterflies per second"]})
+    with open(f"{data}/ntt.csv", newline="") as file:
+        rows = [r for r in csv.DictReader(line for line in file if not line.startswith("#"))
+                if (r["order"], r["batch"]) == ("nn", "1")][-2:]
+    expect("butterflies per second", [round(r * float(row["ns_per_butterfly"]) / 1e9, 6) for r, row in
+                                      zip(browser.js(RATES, "cpu"), rows)], [1, 1])
+    expect("and the time of one", browser.js("return document.querySelectorAll('.whole td:nth-child(4)')[1].textContent"),
+           f"{float(rows[0]['ns_per_butterfly']):.4g} ns"[:5] + " ns")
+    browser.picture(f"{out}/transforms.png")
+    browser.js(CHOOSE, "bls12-381-g1 msm host")
+    expect("axes of a sum", browser.js(AXES), {"time": ["points per sum", "time of one call"],
+                                               "rate": ["points per sum", "points per second"]})
+    expect("where its operands are", browser.js("return document.querySelector('.panel h2').textContent"),
+           "msm, bls12-381-g1, scalars in host memory")
+    browser.js("document.querySelector('canvas[data-chart=time]').focus()")
+    browser.press("\ue014")
+    expect("points in the tooltip", browser.js("return Object.values(Chart.instances)[0].tooltip.title"), ["1K points"])
+    browser.size(375, 812, mobile=True)
+    expect("it fits a phone", browser.js("return document.documentElement.scrollWidth"), 375)
+    quiet(browser, "transforms", 1)
+
+
+def look_at_ties(browser, program, out):
+    """Times that differ by half a per cent are equal: nobody wins, in the matrix, the legend and the sentences."""
+    with open(f"{out}/ties.csv", "w") as file:
+        file.write("Size,cpu_us,gles_us,dx12_us\n1000,100,100.4,300\n4000,200,100,100.6\n16000,300,200,199.2\n")
+    page = os.path.realpath(f"{out}/ties.html")
+    subprocess.run([program, "report", f"{out}/ties.csv", "-o", page], check=True)
+    browser.size(1280, 900)
+    browser.open(page)
+    wins = ["tie 1.00\u00d7", "gles 1.01\u00d7", "tie 1.00\u00d7"]
+    expect("ties in the matrix", browser.js(MATRIX)[1][1:], wins)
+    expect("and in the legend", [t.strip() for t in browser.js(
+        "return [...document.querySelectorAll('#winners .legend li')].map(l => l.textContent)")],
+        ["cpu, fastest in 0 of 3, 2 ties", "gles, fastest in 1 of 3, 2 ties", "dx12, fastest in 0 of 3, 2 ties"])
+    expect("the last one is said", browser.js("return [...document.querySelectorAll('.findings li')].map(l => l.textContent)")[-1],
+           "dx12 and gles take the same time at 16000, the largest size measured on both.")
+    browser.js(CLICK, "#devices input[value=dx12]")
+    expect("without one of them", browser.js(MATRIX)[1][1:], [wins[0], "gles 2.0\u00d7", "gles 1.50\u00d7"])
+    quiet(browser, "ties", 1)
+
+
 def look_at_chartless(browser, page, out):
     """The same page from a gpuexec that was built without Chart.js."""
     text = open(page).read()
@@ -382,9 +475,22 @@ def look_at_chartless(browser, page, out):
     browser.picture(f"{out}/chartless.png")
 
 
+FIGURES = """
+const rows = id => [...document.querySelectorAll(`#${id} tbody tr, #${id} tfoot tr`)].map(r => [...r.cells].map(c => c.innerText.trim()));
+return [[...document.querySelectorAll('#tiles b')].map(b => b.textContent), rows('operations'), rows('devices'),
+    [...document.querySelectorAll('#operations svg')].map(g => g.querySelectorAll('rect').length)];
+"""
+
+
+def number(text):
+    """Of "12.4 k"."""
+    value, *unit = text.split()
+    return float(value) * {"": 1, "k": 1e3, "M": 1e6}["".join(unit)]
+
+
 def look_at_live(browser, program, out):
     """The page of gpuexec serve, opened some time after it was started."""
-    server = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--device", "cpu", "--op", "mul", "--sizes", "1K",
+    server = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--device", "cpu", "--op", "mul,inv", "--sizes", "1K",
                                "--rate", "50", "--cache-dir", "none"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         url = server.stdout.readline().strip()
@@ -404,6 +510,17 @@ def look_at_live(browser, program, out):
         expect("tiles in words", browser.js("return [...document.querySelectorAll('#tiles span')].map(s => s.textContent)")[2::4],
                ["jobs waiting", "time lost by the choice of device: there is only one"])
         expect("no message", browser.js("return document.querySelector('#message').textContent"), "")
+        expect("it says whose the load is", browser.js("return document.querySelector('#load').textContent").split(" Results")[0],
+               "Synthetic load. This gpuexec makes the work that it shows: 50 jobs per second of mul, inv over bls12-381-fq, of 1K elements.")
+        while time.time() < deadline and browser.js("return document.querySelector('#tiles b').textContent") == "-":
+            time.sleep(0.1)
+        tiles, operations, devices, bars = browser.js(FIGURES)
+        expect("operations", [row[0] for row in operations], ["mul", "inv", "all"])
+        expect("they have times", all(" us" in t or " ms" in t for row in operations[:2] for t in row[4:6]), True)
+        expect("and columns, one for each bucket", bars, [23, 23])
+        expect("tiles and tables agree", [tiles[:2][::-1], operations[2][2:4]], [operations[2][2:4], devices[0][4:6]])
+        sums = [sum(number(row[k]) for row in operations[:2]) / number(operations[2][k]) for k in (2, 3)]
+        expect("rows sum up", [abs(x - 1) < 0.02 for x in sums], [True, True])
         browser.js(CLICK, "#range [value='86400']")
         expect("of a day no more is shown than there was", browser.js("return document.querySelector('#charts svg').textContent.includes('-2 min')"), True)
         browser.picture(f"{out}/live.png")
@@ -462,7 +579,10 @@ def main():
         try:
             look_at_one(browser, one, out)
             look_at_several(browser, several, out)
+            look_at_two_scans(browser, program, out)
             look_at_backends(browser, os.path.realpath(f"{out}/backends.html"), out)
+            look_at_transforms(browser, program, data, out)
+            look_at_ties(browser, program, out)
             look_at_chartless(browser, one, out)
             for name, points in little.items():
                 look_at_little(browser, os.path.realpath(f"{out}/{name}.html"), points, out)

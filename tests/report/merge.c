@@ -2,7 +2,8 @@
  *
  * Merging compared with a slow version that looks up every cell in the rows, over random files:
  * every row is in its place, nothing is where there was no row, the order of the rows does not
- * matter, winners and crossovers match the times, and a filter leaves what it names.
+ * matter, winners and crossovers match the times, and a filter leaves what it names. Threshold
+ * scans of two backends have the same winners in either order.
  */
 #include "support/harness.h"
 
@@ -102,6 +103,7 @@ static void check_winner(const merge_group *g, size_t size)
         if ((int)i != w->series && merge_has(&g->series[i], size))
             assert_true(g->series[i].cells[size]->median_us >= second->median_us);
     assert_true(w->ratio == second->median_us / first->median_us);
+    assert_int_equal(w->tie, second->median_us <= 1.005 * first->median_us);
     if (isnan(first->high_us) || isnan(second->low_us))
         assert_int_equal(w->clear, -1);
     else
@@ -120,7 +122,8 @@ static pair_facts facts_of(const merge_group *g, size_t slow, size_t fast)
     for (size_t i = 0; i < g->nsizes; i++) {
         if (!merge_has(&g->series[slow], i) || !merge_has(&g->series[fast], i))
             continue;
-        bool faster = g->series[fast].cells[i]->median_us < g->series[slow].cells[i]->median_us;
+        bool faster =
+            1.005 * g->series[fast].cells[i]->median_us < g->series[slow].cells[i]->median_us;
         f.changes += f.common && faster != f.last;
         f.before += !faster;
         f.last = faster;
@@ -305,6 +308,76 @@ static void file_of(scan_file *file, scan_section *s, size_t ndevices)
     *file = (scan_file){.sections = s, .count = 1};
 }
 
+/* Files of one given name are parts of one scan: a series goes on in the next one, and a cell of
+ * both is refused. Without a name they are two scans. */
+static void parts_of_one_scan(void **unused)
+{
+    (void)unused;
+    scan_file files[2];
+    scan_section sections[2];
+    char err[SCAN_ERROR_SIZE];
+    merge m;
+    for (int named = 0; named < 2; named++) {
+        for (int i = 0; i < 2; i++) {
+            file_of(&files[i], &sections[i], 2);
+            sections[i].foreign = sections[i].suite = true;
+            sections[i].named = named;
+            snprintf(sections[i].file, sizeof sections[i].file, "%d.csv", i);
+            for (size_t k = 0; k < sections[i].count; k++)
+                sections[i].rows[k].elements += 10 * i;
+        }
+        assert_true(merge_make(files, 2, true, NULL, &m, err));
+        assert_int_equal(m.npanels, 1); /* machines of one label */
+        assert_string_equal(m.panels[0].label, "f");
+        const merge_group *g = &m.panels[0].groups[0];
+        assert_int_equal(g->nseries, named ? 2 : 4);
+        assert_string_equal(g->series[1].name, named ? "d1" : "d1 [f]");
+        assert_int_equal(g->nsizes, 8);
+        for (size_t k = 0; k < 8; k++)
+            assert_int_equal(merge_has(&g->series[1], k), named || k < 4);
+        merge_free(&m);
+        sections[1].rows[0].elements = sections[0].rows[0].elements;
+        assert_int_equal(merge_make(files, 2, true, NULL, &m, err), !named);
+        if (named)
+            assert_string_equal(
+                err, "1.csv:0: another file that is named f has this cell, too: name them apart");
+        merge_free(&m);
+        for (int i = 0; i < 2; i++)
+            free(sections[i].rows);
+    }
+}
+
+/* A CPU does not win over itself with one thread, nor do they cross. */
+static void one_thread_is_the_same_cpu(void **unused)
+{
+    (void)unused;
+    static const char *const devices_of[] = {"cpu, 1 thread", "cpu", "vulkan:0"};
+    scan_section section = {.label = "f", .file = "f.csv", .cells = NAN};
+    for (size_t i = 0; i < 5; i++) { /* the GPU has no second size */
+        scan_row r = scan_row_empty();
+        snprintf(r.device, sizeof r.device, "%s", devices_of[i % 3]);
+        strcpy(r.field, "u32");
+        strcpy(r.op, "add");
+        strcpy(r.place, SCAN_HOST);
+        strcpy(r.state, SCAN_OK);
+        r.elements = i < 3 ? 1 : 2;
+        r.median_us = (double)(5 - i);
+        assert_true(scan_append(&section, &r));
+    }
+    scan_file file = {.sections = &section, .count = 1};
+    char err[SCAN_ERROR_SIZE];
+    merge m;
+    assert_true(merge_make(&file, 1, true, NULL, &m, err));
+    const merge_group *g = &m.panels[0].groups[0];
+    assert_int_equal(g->winners[0].series, 2);
+    assert_int_equal(g->winners[0].second, 1);
+    assert_int_equal(g->winners[1].series, -1);
+    assert_int_equal(g->ncrosses, 4);
+    assert_int_equal(g->base, 1);
+    merge_free(&m);
+    free(section.rows);
+}
+
 static void filters_by_name(void **unused)
 {
     (void)unused;
@@ -342,6 +415,93 @@ static void filters_by_name(void **unused)
         merge_free(&m);
     }
     free(section.rows);
+}
+
+/* ---- threshold scans of two backends ---- */
+
+typedef struct expected_winner {
+    const char *series, *second; /* NULL: nobody */
+    bool tie;
+} expected_winner;
+
+static void check_backends(const scan_file *files, const merge_filter *filter,
+                           const expected_winner *wanted, size_t crosses)
+{
+    char err[SCAN_ERROR_SIZE];
+    merge m;
+    if (!merge_make(files, 2, true, filter, &m, err))
+        fail_msg("%s", err);
+    assert_int_equal(m.npanels, 1);
+    assert_string_equal(m.panels[0].label, "windows");
+    const merge_group *g = &m.panels[0].groups[0];
+    assert_int_equal(g->ncrosses, crosses);
+    for (size_t i = 0; i < g->nsizes; i++) {
+        const merge_winner *w = &g->winners[i];
+        assert_string_equal(g->series[w->series].name, wanted[i].series);
+        assert_string_equal(g->series[w->second].name, wanted[i].second);
+        assert_int_equal(w->tie, wanted[i].tie);
+    }
+    merge_free(&m);
+}
+
+/* The file names say which backend it is; a CPU is not compared with itself, and equal times are a
+ * tie, whichever file comes first. */
+static void backends_in_either_order(void **unused)
+{
+    (void)unused;
+    static const char gles[] = "size,device,duration_ms\n1,cpu,1\n1,gpu,7\n2,cpu,2\n2,gpu,3\n"
+                               "3,cpu,5\n3,gpu,4\n";
+    static const char dx12[] = "size,device,duration_ms\n1,cpu,1\n1,gpu,7\n2,cpu,3\n2,gpu,2\n"
+                               "3,cpu,6\n3,gpu,2\n";
+    static const expected_winner all[] = {
+        {"cpu (dx12)", "dx12", false}, {"cpu (gles)", "dx12", true}, {"dx12", "gles", false}};
+    static const expected_winner two[] = {
+        {"dx12", "gles", true}, {"dx12", "gles", false}, {"dx12", "gles", false}};
+    static const merge_filter between = {.between = "gles,dx12"};
+    for (int turn = 0; turn < 2; turn++) {
+        char err[SCAN_ERROR_SIZE];
+        scan_file files[2];
+        assert_true(
+            scan_parse("data/windows_gles_1.csv", gles, sizeof gles - 1, 0, &files[turn], err));
+        assert_true(scan_parse("windows-DX12.csv", dx12, sizeof dx12 - 1, 0, &files[!turn], err));
+        for (int i = 0; i < 2; i++)
+            scan_seeds_use_label(files[i].sections);
+        check_backends(files, NULL, all, 10); /* both directions of every pair but the CPUs' */
+        check_backends(files, &between, two, 2);
+        for (int i = 0; i < 2; i++) /* a name that is a backend's and a file's is the backend's */
+            snprintf(files[i].sections->label, sizeof files[i].sections->label, "%s",
+                     i == turn ? "gles" : "dx12");
+        check_backends(files, &between, two, 2);
+        for (int i = 0; i < 2; i++)
+            scan_free(&files[i]);
+    }
+}
+
+/* What a label does not say, or says twice, is not guessed; what the columns say stays. */
+static void labels_without_a_backend(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *name, *text, *os, *cpu, *gpu;
+    } cases[] = {
+        {"windows_gles_5samples.csv", "size,cpu us,gpu us\n1,1,2\n", "windows", "cpu (gles)",
+         "gles"},
+        {"gles-dx12.csv", "size,cpu us,gpu us\n1,1,2\n", "", "cpu", "gpu"},
+        {"gles-gles.csv", "size,cpu us,gpu us\n1,1,2\n", "", "cpu (gles)", "gles"},
+        {"angles.csv", "size,cpu us,gpu us\n1,1,2\n", "", "cpu", "gpu"},
+        {"linux_gles.csv", "size,cpu us,dx12 us\n1,1,2\n", "linux", "cpu", "dx12"},
+        {"linux_gles.csv", "os,size,cpu us,gpu us\nwsl,1,1,2\n", "wsl", "cpu", "gpu"},
+    };
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        char err[SCAN_ERROR_SIZE];
+        scan_file file;
+        assert_true(scan_parse(cases[i].name, cases[i].text, strlen(cases[i].text), 0, &file, err));
+        scan_seeds_use_label(file.sections);
+        assert_string_equal(file.sections->os, cases[i].os);
+        assert_string_equal(file.sections->rows[0].device, cases[i].cpu);
+        assert_string_equal(file.sections->rows[1].device, cases[i].gpu);
+        scan_free(&file);
+    }
 }
 
 /* A file may have any number of devices: not every two of a thousand are compared. */
@@ -439,8 +599,13 @@ static void every_allocation_may_fail(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_the_slow_version), cmocka_unit_test(filters_by_name),
-        cmocka_unit_test(many_series), cmocka_unit_test(every_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_slow_version),
+                                       cmocka_unit_test(filters_by_name),
+                                       cmocka_unit_test(parts_of_one_scan),
+                                       cmocka_unit_test(one_thread_is_the_same_cpu),
+                                       cmocka_unit_test(backends_in_either_order),
+                                       cmocka_unit_test(labels_without_a_backend),
+                                       cmocka_unit_test(many_series),
+                                       cmocka_unit_test(every_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

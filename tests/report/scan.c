@@ -385,6 +385,97 @@ static void too_many_of_the_seeds(void **unused)
     free(text);
 }
 
+/* ---- suites ---- */
+
+/* "device|field|op|place size median samples threads first; " of the first rows. */
+static void check_suite(const char *name, const char *command, size_t rows, size_t told,
+                        const char *expected)
+{
+    char err[SCAN_ERROR_SIZE], path[512], *got;
+    size_t size;
+    scan_file file;
+    snprintf(path, sizeof path, GXT_DATA "/%s", name);
+    if (!scan_load(path, 0, &file, err))
+        fail_msg("%s", err);
+    const scan_section *s = &file.sections[0];
+    assert_true(file.count == 1 && s->foreign && s->suite && s->count == rows);
+    assert_string_equal(s->options, command);
+    FILE *out = open_memstream(&got, &size);
+    for (size_t i = 0; i < told; i++) {
+        const scan_row *r = &s->rows[i];
+        assert_true(scan_is_ok(r) && isnan(r->low_us) && isnan(r->compute_us));
+        fprintf(out, "%s|%s|%s|%s %.0f %g %.0f %.0f %g; ", r->device, r->field, r->op, r->place,
+                r->elements, r->median_us, r->samples, r->threads, r->first_us);
+    }
+    fclose(out);
+    assert_string_equal(got, expected);
+    free(got);
+    scan_free(&file);
+}
+
+/* Figures as in the files, in microseconds; variants are operations of their own, and so is the CPU
+ * with one thread a device. */
+static void suites_are_read(void **unused)
+{
+    (void)unused;
+    check_suite("ntt.csv", "gpuexec bench --suite ntt --device cpu --csv", 12, 8,
+                "cpu, 1 thread|bls12-381-fr|ntt|host 1024 44.2369 21 1 376.112; "
+                "cpu, 1 thread|bls12-381-fr|ntt|host 65536 3534.83 21 1 4840.9; "
+                "cpu, 1 thread|bls12-381-fr|ntt x256|host 65536 981852 3 1 595646; "
+                "cpu, 1 thread|bls12-381-fr|ntt nr|host 1024 26.5939 21 1 248.162; "
+                "cpu, 1 thread|bls12-381-fr|ntt nr|host 65536 2193.41 21 1 3024.7; "
+                "cpu, 1 thread|bls12-381-fr|ntt nr x256|host 65536 638405 3 1 645624; "
+                "cpu|bls12-381-fr|ntt|host 1024 37.2258 21 1 320.82; "
+                "cpu|bls12-381-fr|ntt|host 65536 245.837 21 16 1239.32; ");
+    check_suite("msm.csv",
+                "gpuexec bench --suite msm --device cuda:0 --csv -n "
+                "1024,16384,65536,1048576,4194304,16777216",
+                12, 6,
+                "cuda:0|bls12-381-g1|msm|host 1024 700.076 21 0 29684.7; "
+                "cuda:0|bls12-381-g1|msm ones|host 1024 642.693 21 0 nan; "
+                "cuda:0|bls12-381-g1|msm 0/1|host 1024 450.556 21 0 nan; "
+                "cuda:0|bls12-381-g1|msm one|host 1024 582.889 21 0 nan; "
+                "cuda:0|bls12-381-g1|msm table|host 1024 611.74 21 0 10410.5; "
+                "cuda:0|bls12-381-g1|msm table x4|host 1024 2403.99 21 0 2490.41; ");
+}
+
+#define NTT_NAMES                                                                                  \
+    "device,field,place,order,elements,batch,threads,samples,median_ms,p90_ms,min_ms,max_ms,"      \
+    "device_ms,ns_per_butterfly,first_ms\n"
+
+static void wrong_suites_are_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {NTT_NAMES "d,f,host,nn,4,1,0,3,1,1,1,1,,,\n", NULL},
+        {NTT_NAMES "d,f,host,nn,4,1,0,3,1,1,1,1,,\n", "f:2: 14 columns instead of 15"},
+        {NTT_NAMES "d,f,there,nn,4,1,0,3,1,1,1,1,,,\n",
+         "f:2: place: 'there' is neither host nor resident"},
+        {NTT_NAMES "d,f,host,nn,4,1,0,3,x,1,1,1,,,\n", "f:2: 'x' is not a number"},
+        {NTT_NAMES "d,f,host,nn,4,1,0,3,,1,1,1,,,\n",
+         "f:2: a size, a number of samples or a median is missing"},
+        {NTT_NAMES "d,f,host,nn,4,1,0,3,2,1,1,3,,,\n",
+         "f:2: min <= median <= P90 <= max does not hold"},
+        {NTT_NAMES ",f,host,nn,4,1,0,3,1,1,1,1,,,\n", "f:2: '' is no name"},
+        {NTT_NAMES "d,f,host,nn,4,1,0,3,1,1,1,1,,,\nd,f,host,nn,4,1,0,3,2,2,2,2,,,\n",
+         "f:3: this cell is already in line 2"},
+        {"# bench-suites copies --csv\na,b\n1,2\n",
+         "f:2: not a scan: of the suites, only those of ntt and msm can be read"},
+        {"# bench-suites ntt --csv\n", "f:2: the file is empty"},
+    };
+    for (size_t i = 0; i < GXT_COUNT(cases); i++) {
+        char err[SCAN_ERROR_SIZE] = "";
+        scan_file file;
+        assert_int_equal(scan_parse("f", cases[i].text, strlen(cases[i].text), 0, &file, err),
+                         !cases[i].error);
+        if (cases[i].error)
+            assert_string_equal(err, cases[i].error);
+        scan_free(&file);
+    }
+}
+
 /* ---- names of files ---- */
 
 static void check_hidden(const char *a, const char *b, const char *a_left, const char *b_left)
@@ -476,6 +567,8 @@ int main(void)
         cmocka_unit_test(columns_of_the_seeds),
         cmocka_unit_test(winners_of_the_seeds),
         cmocka_unit_test(too_many_of_the_seeds),
+        cmocka_unit_test(suites_are_read),
+        cmocka_unit_test(wrong_suites_are_refused),
         cmocka_unit_test(folders_are_not_for_others_to_know),
         cmocka_unit_test(interval_of_the_median),
         cmocka_unit_test(warm_up_is_told_apart),
