@@ -20,15 +20,14 @@ static struct {
     int quick;
 } opts;
 
-static const arg_spec specs[] = {
-    ARG_ROW_FLAG("quick", &opts.quick, "at most 3 s, sizes up to 1M"),
-    ARG_ROW_FIELDS(&opts.fields, "fields to measure (default: all prime fields)"),
-    ARG_ROW_OPS(
+static const option_row options[] = {
+    OPTION_FLAG("quick", &opts.quick, "at most 3 s, sizes up to 1M"),
+    OPTION_FIELDS(&opts.fields, "fields to measure (default: all prime fields)"),
+    OPTION_OPS(
         &opts.ops,
         "operations to measure (default: add,mul,inv,ntt,msm; others are predicted from these)"),
-    ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 64, 1u << 24, "largest number of elements (16M)"),
-    ARG_ROW_NUMBER("seconds", "S", &opts.seconds, 1, 3600,
-                   "approximate time limit in seconds (20)"),
+    OPTION_LETTER('n', "N", OPT_NUMBER, &opts.n, 64, 1u << 24, "largest number of elements (16M)"),
+    OPTION_NUMBER("seconds", "S", &opts.seconds, 1, 3600, "approximate time limit in seconds (20)"),
 };
 
 static int step(void *user, double done, const char *device, const char *what)
@@ -44,37 +43,24 @@ static int step(void *user, double done, const char *device, const char *what)
 typedef struct wishes {
     gx_op ops[OPS_MAX];
     gx_field fields[FIELDS_MAX];
-    gx_calibration settings;
+    gx_calibrate_params settings;
 } wishes;
 
 static void make_wishes(wishes *w)
 {
-    gx_calibration *s = &w->settings;
+    gx_calibrate_params *s = &w->settings;
     *w = (wishes){0};
-    for (int o = 1; o < OPS_MAX && gx_op_get_info((gx_op)o); o++)
-        if (opts.ops >> o & 1 && (!gx_op_get_info((gx_op)o)->params || o == GX_NTT || o == GX_MSM))
-            w->ops[s->op_count++] = (gx_op)o;
-    for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
+    for (gx_op o = 1; o < OPS_MAX && gx_op_get_info(o); o++)
+        if (opts.ops >> o & 1 && (!gx_op_get_info(o)->params || o == GX_NTT || o == GX_MSM))
+            w->ops[s->op_count++] = o;
+    for (gx_field f = 1; f < FIELDS_MAX && gx_field_get_info(f); f++)
         if (opts.fields >> f & 1)
-            w->fields[s->field_count++] = (gx_field)f;
+            w->fields[s->field_count++] = f;
     s->ops = w->ops;
     s->fields = w->fields;
     s->max_elems = opts.n ? opts.n : opts.quick ? QUICK_ELEMS : 0;
     s->limit_ns = (opts.seconds ? opts.seconds : opts.quick ? QUICK_SECONDS : 0) * 1000000000u;
     s->progress = step;
-}
-
-/* Whether any requested operation exists for any requested field. */
-static bool any_exists(const wishes *w)
-{
-    const gx_calibration *s = &w->settings;
-    if (!s->op_count || !s->field_count)
-        return true;
-    for (size_t o = 0; o < s->op_count; o++)
-        for (size_t f = 0; f < s->field_count; f++)
-            if (gx_op_exists(s->ops[o], s->fields[f]))
-                return true;
-    return false;
 }
 
 static int calibrate(gx_ctx *ctx, const wishes *w, output_format format)
@@ -110,11 +96,10 @@ static int run_calibrate(const common_opts *common)
     gx_ctx *ctx = NULL;
     make_wishes(&w);
     if (opts.ops && !w.settings.op_count)
-        return cli_usage(&cmd_calibrate,
-                         "--op: operations on polynomials are not measured here, but whenever "
+        return cli_usage("--op: operations on polynomials are not measured here, but whenever "
                          "they are used");
-    if (!any_exists(&w))
-        return cli_no_operation(&cmd_calibrate, opts.fields);
+    if (!cli_count_wanted(opts.fields ? opts.fields : UINT32_MAX, opts.ops ? opts.ops : UINT32_MAX))
+        return cli_no_operation(opts.fields, opts.ops);
     int rc = cli_open(common, &ctx);
     if (rc == EXIT_DONE)
         rc = calibrate(ctx, &w, (output_format)common->format);
@@ -124,7 +109,6 @@ static int run_calibrate(const common_opts *common)
 const command cmd_calibrate = {
     .name = "calibrate",
     .summary = "measure this machine for device selection",
-    .synopsis = "[--device D[,D...]] [--quick] [--field F] [--op O] [-n N] [--csv | --json]",
     .about =
         "Measures jobs of every size on the devices that may be chosen, or on the named ones,\n"
         "saves the model in the cache directory, and prints it as 'gpuexec model' does. Without\n"
@@ -136,7 +120,7 @@ const command cmd_calibrate = {
     .examples = "  gpuexec calibrate\n"
                 "  gpuexec calibrate --quick --field bls12-381-fr\n"
                 "  gpuexec calibrate --device cpu,vulkan:1 --seconds 60\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .formats = true,
     .run = run_calibrate,
 };

@@ -16,7 +16,7 @@
 /* Large enough for a device to use all its threads and non-temporal stores. */
 enum { LARGE_ELEMENTS = 1 << 18, SAMPLE_MAX = 256 };
 
-static const gx_run_opts on_reference = {.device = "ref"};
+static const gx_run_params on_reference = {.device = "ref"};
 
 /* From 1 to 3 operands; there is no room for more here. */
 static unsigned operand_count(gx_op op)
@@ -142,8 +142,8 @@ static void compare(check_result *result, const gx_job *job, const check_data *d
     result->compared += d->n * repeats;
 }
 
-static gx_status check_variant(gx_ctx *ctx, const gx_run_opts *opts, gx_op op, const check_data *d,
-                               const variant *v, check_result *result)
+static gx_status check_variant(gx_ctx *ctx, const gx_run_params *opts, gx_op op,
+                               const check_data *d, const variant *v, check_result *result)
 {
     size_t bytes = gx_field_get_info(d->field)->element_bytes;
     gx_job job = make_job(op, d, v, d->got), original = job;
@@ -182,7 +182,7 @@ static gx_status expect(gx_ctx *ctx, gx_op op, const check_data *d, const varian
 gx_status check_op(gx_ctx *ctx, const char *device, gx_op op, const check_data *d,
                    check_result *result)
 {
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     unsigned operands = operand_count(op);
     if (op == GX_MSM)
         return check_msm_op(ctx, device, d, result);
@@ -230,7 +230,7 @@ static gx_status check_reduction(gx_ctx *ctx, const gx_job *job, check_result *r
         terms = data_alloc(job->n * bytes);
         if (!terms)
             return GX_ERR_OUT_OF_MEMORY;
-        const gx_run_opts on_cpu = {.device = "cpu"};
+        const gx_run_params on_cpu = {.device = "cpu"};
         gx_job mul = {.op = GX_MUL, .field = job->field, .n = job->n, .a = job->a, .b = job->b};
         mul.out = gx_host(terms);
         again = (gx_job){.op = GX_SUM, .field = job->field, .n = job->n, .a = mul.out};
@@ -283,7 +283,7 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result)
 gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host,
                     check_result *result, double *ns)
 {
-    gx_run_opts on = {.device = device};
+    gx_run_params on = {.device = device};
     size_t bytes = gx_operand_bytes(job, 'o');
     gx_status s = GX_OK;
     *result = (check_result){0};
@@ -335,4 +335,15 @@ void check_print(const char *device, const check_result *r)
         print_hex(names[k], r->operand[k], field->element_bytes);
     print_hex("expected", r->expected, r->bytes);
     print_hex("got", r->got, r->bytes);
+}
+
+int check_cell(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host)
+{
+    check_result r = {0};
+    if (check_run(ctx, device, job, host, &r, NULL) != GX_OK)
+        return cli_job_failed(&r.report);
+    if (!r.differs)
+        return EXIT_DONE;
+    check_print(device, &r);
+    return EXIT_DIFFERS;
 }

@@ -79,6 +79,9 @@ gx_status check_sample(gx_ctx *ctx, const gx_job *job, check_result *result);
 gx_status check_run(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host,
                     check_result *result, double *ns);
 
+/* The same, with messages and an exit code. */
+int check_cell(gx_ctx *ctx, const char *device, const gx_job *job, const gx_job *host);
+
 /* Prints the first difference to stderr. */
 void check_print(const char *device, const check_result *result);
 

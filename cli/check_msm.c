@@ -55,7 +55,7 @@ static void compare(check_result *result, gx_curve curve, const gx_job *job,
 static gx_status add_up(const checking *c, const gx_job *job, const unsigned char *multiples,
                         unsigned char sum[SCALAR_BYTES])
 {
-    const gx_run_opts opts = {.device = "cpu"};
+    const gx_run_params opts = {.device = "cpu"};
     gx_job step = {.op = GX_DOT,
                    .field = job->field,
                    .n = job->n,
@@ -73,12 +73,12 @@ static gx_status compare_sum(const checking *c, const gx_job *job)
     const gx_msm_params *params = job->params;
     unsigned char sum[SCALAR_BYTES], expected[POINT_BYTES_MAX];
     unsigned char *multiples = data_alloc(job->n * SCALAR_BYTES);
-    const gx_multiply_desc multiply = {.struct_size = sizeof multiply,
-                                       .curve = c->curve,
-                                       .scalars = sum,
-                                       .form = params->result_form,
-                                       .count = 1,
-                                       .out = expected};
+    const gx_multiply_params multiply = {.struct_size = sizeof multiply,
+                                         .curve = c->curve,
+                                         .scalars = sum,
+                                         .form = params->result_form,
+                                         .count = 1,
+                                         .out = expected};
     gx_status s = multiples ? GX_OK : GX_ERR_OUT_OF_MEMORY;
     if (s == GX_OK) {
         job_multiples(job->field, multiples, job->n);
@@ -109,14 +109,14 @@ static bool goes_on(gx_status s, const checking *c)
 
 static gx_status run_device(const checking *c, const gx_job *job)
 {
-    const gx_run_opts opts = {.device = c->device};
+    const gx_run_params opts = {.device = c->device};
     memset(job->out.host, 0xa5, gx_operand_bytes(job, 'o'));
     return gx_run(c->ctx, job, 1, &opts, &c->result->report);
 }
 
 static gx_status check_small(const checking *c, const gx_job *job)
 {
-    const gx_run_opts opts = {.device = "ref"};
+    const gx_run_params opts = {.device = "ref"};
     unsigned char expected[BATCH_MAX * POINT_BYTES_MAX] = {0};
     gx_job reference = *job;
     reference.out = gx_host(expected);
@@ -145,12 +145,8 @@ static gx_status check_forms(const checking *c, const gx_points *points)
             batch = 1;
         if (!gx_point_bytes(c->curve, form))
             continue;
-        const gx_job job = {.op = GX_MSM,
-                            .field = c->data->field,
-                            .n = batch * params.count,
-                            .a = gx_host(c->data->operand[0]),
-                            .out = gx_host(c->data->got),
-                            .params = &params};
+        const gx_job job =
+            gx_msm(&params, batch, gx_host(c->data->operand[0]), gx_host(c->data->got));
         s = check_small(c, &job);
     }
     return s;
@@ -161,17 +157,17 @@ static gx_status check_small_jobs(const checking *c)
 {
     size_t count = c->data->n < SMALL_POINTS ? c->data->n : SMALL_POINTS;
     unsigned char scalars[SMALL_POINTS * SCALAR_BYTES], made[SMALL_POINTS * POINT_BYTES_MAX];
-    const gx_multiply_desc multiply = {.struct_size = sizeof multiply,
-                                       .curve = c->curve,
-                                       .scalars = scalars,
-                                       .form = GX_POINT_XY_MONT,
-                                       .count = count,
-                                       .out = made};
-    const gx_points_desc desc = {.struct_size = sizeof desc,
-                                 .curve = c->curve,
-                                 .form = GX_POINT_XY_MONT,
-                                 .points = made,
-                                 .count = count};
+    const gx_multiply_params multiply = {.struct_size = sizeof multiply,
+                                         .curve = c->curve,
+                                         .scalars = scalars,
+                                         .form = GX_POINT_XY_MONT,
+                                         .count = count,
+                                         .out = made};
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = c->curve,
+                                   .form = GX_POINT_XY_MONT,
+                                   .points = made,
+                                   .count = count};
     gx_points *points = NULL;
     data_mixed(c->data->field, scalars, count, c->data->seed, 2);
     gx_status s = gx_points_multiply(c->ctx, &multiply);

@@ -26,8 +26,8 @@ static unsigned char *at(const gx_operand *o, size_t bytes, size_t i)
 /* Results of the device under test are trusted: wrong ones are to be shown, not refused. */
 static gx_status run_on(const checking *c, const char *device, gx_job job)
 {
-    const gx_run_opts opts = {.device = device};
-    job.flags = GX_JOB_TRUSTED;
+    const gx_run_params opts = {.device = device};
+    job.flags = GX_JOB_UNCHECKED;
     return job.n ? gx_run(c->ctx, &job, 1, &opts, &c->result->report) : GX_OK;
 }
 
@@ -200,12 +200,9 @@ static gx_status check_output(const checking *c, const gx_ntt_params *params, si
     gx_status s = set_power(c, params, k, point);
     if (s == GX_OK)
         s = run_on(c, n <= REFERENCE_EVALUATES ? "ref" : "cpu",
-                   (gx_job){.op = GX_EVALUATE,
-                            .field = c->job->field,
-                            .n = n,
-                            .a = gx_host(at(&c->job->a, c->bytes, first)),
-                            .b = gx_host(point),
-                            .out = gx_host(expected)});
+                   gx_poly(GX_EVALUATE, c->job->field, n, NULL,
+                           gx_host(at(&c->job->a, c->bytes, first)), gx_host(point),
+                           gx_host(expected)));
     if (s == GX_OK && !c->result->differs && memcmp(expected, got, c->bytes) != 0)
         check_differs(c->result, c->job, place, expected, got);
     return s;
@@ -271,7 +268,7 @@ static bool goes_on(gx_status s, const shapes *x)
 
 static gx_status run_device(shapes *x, const gx_job *job)
 {
-    const gx_run_opts opts = {.device = x->device};
+    const gx_run_params opts = {.device = x->device};
     return gx_run(x->c.ctx, job, 1, &opts, &x->c.result->report);
 }
 
@@ -361,9 +358,9 @@ static bool shapes_make(shapes *x, const check_data *d, gx_op op)
     x->expected = data_alloc((d->n + ((size_t)BATCH << SMALL_LOG2)) * bytes);
     if (op == GX_GATHER && (x->arrays.indices = data_alloc(x->most * sizeof(uint32_t))) != NULL)
         job_indices(x->arrays.indices, x->most);
-    const gx_domain_desc desc = {.struct_size = sizeof desc,
-                                 .field = d->field,
-                                 .log2_size = log2_of(job_size(GX_NTT, d->field, x->most))};
+    const gx_domain_params desc = {.struct_size = sizeof desc,
+                                   .field = d->field,
+                                   .log2_size = log2_of(job_size(GX_NTT, d->field, x->most))};
     return x->expected && (op != GX_GATHER || x->arrays.indices) &&
            (op != GX_NTT || gx_domain_create(x->c.ctx, &desc, &x->arrays.domain) == GX_OK);
 }

@@ -12,7 +12,7 @@
 
 #include "base/os.h"
 #include "gpuexec.h"
-#include "args.h"
+#include "options.h"
 #include "output.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_DIFFERS = 4 };
@@ -26,31 +26,46 @@ typedef struct common_opts {
 typedef struct command {
     const char *name;
     const char *summary;  /* one line */
-    const char *synopsis; /* what follows "gpuexec NAME " */
+    const char *synopsis; /* what must follow "gpuexec NAME "; NULL: nothing */
     const char *about;    /* paragraphs for --help */
     const char *examples; /* lines for --help */
-    arg_table args;
+    option_table options;
     bool formats; /* takes --csv and --json */
     int (*run)(const common_opts *common);
 } command;
 
-extern const command cmd_devices, cmd_verify, cmd_run, cmd_ntt, cmd_msm, cmd_points, cmd_bench,
-    cmd_demo, cmd_calibrate, cmd_model;
+extern const command cmd_devices, cmd_verify, cmd_run, cmd_ntt, cmd_msm, cmd_points, cmd_random,
+    cmd_bench, cmd_demo, cmd_calibrate, cmd_model;
 extern const command cmd_scan, cmd_compare, cmd_platforms, cmd_report;
 extern const command cmd_serve, cmd_top;
 
 /* The program as invoked, for messages that suggest a command. */
 extern const char *cli_program;
 
-/* Prints "gpuexec: ..." and a newline to stderr, after hiding the progress bar. */
+/* Prints "gpuexec: ..." and a newline to stderr, after hiding the progress bar. The name is that of
+ * the program. */
 void cli_error(const char *format, ...) GX_PRINTF(1, 2);
 
-/* The same, plus a hint at the command's help. Returns EXIT_USAGE. */
-int cli_usage(const command *cmd, const char *format, ...) GX_PRINTF(2, 3);
+/* The same, plus a hint at the help of the command at work. Returns EXIT_USAGE. */
+int cli_usage(const char *format, ...) GX_PRINTF(1, 2);
 
-/* Usage error for an operation that none of `fields` (bits of gx_field) has. Lists the operations
- * of the first field. */
-int cli_no_operation(const command *cmd, uint32_t fields);
+/* Usage error for operations that none of the fields has (bits of gx_op and gx_field). Names those
+ * that have the first one. */
+int cli_no_operation(uint32_t fields, uint32_t ops);
+
+/* Where an operation is measured if no field is given: bls12-381-fq, or what has it. */
+gx_field cli_field_of(gx_op op);
+#define DEFAULT_FIELDS "bls12-381-fq, for ntt and msm bls12-381-fr"
+
+/* Whether the masks, bits of gx_field and of gx_op, have an operation that exists; and how many, in
+ * a field and in all. fields 0: of each operation the one of cli_field_of. */
+bool cli_wants(uint32_t fields, uint32_t ops, gx_field field, gx_op op);
+uint64_t cli_count_in(uint32_t fields, uint32_t ops, gx_field field);
+uint64_t cli_count_wanted(uint32_t fields, uint32_t ops);
+
+/* Appends the names of those operations, or fields, of which these masks have any: "add,mul". */
+void cli_add_names(char *text, size_t size, const char *separator, uint32_t fields, uint32_t ops,
+                   bool of_ops);
 
 /* Width of a table column for the names of these operations (bits of gx_op). */
 int cli_op_width(uint32_t ops, int least);
@@ -78,14 +93,11 @@ typedef struct device_list {
 /* Lists the devices into memory to be freed with device_list_free; returns an exit code. */
 int device_list_get(gx_ctx *ctx, device_list *list);
 void device_list_free(device_list *list);
+/* NULL: no device has that name. */
+const gx_device_info *device_list_find(const device_list *list, const char *name);
 
 /* The device named by --device or its environment variable, or NULL. */
 const char *cli_named_device(const common_opts *common);
-
-/* Opens a device by planning an empty job; NULL: the default device. Reports a device that does not
- * exist, with a suggestion. Other failures are reported when they occur again. Returns an exit
- * code. */
-int cli_find_device(gx_ctx *ctx, const char *name);
 
 /* The devices to use: the named ones, or all of a kind. */
 typedef enum target_kind { TARGETS_AUTOMATIC, TARGETS_USABLE } target_kind;

@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors, contexts and devices: what every command goes through between its options and the
- * library.
+ * Contexts and devices: what every command goes through between its options and the library.
  */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "progress.h"
-
-const char *cli_program = "gpuexec";
-
-void cli_error(const char *format, ...)
-{
-    va_list ap;
-    progress_hide();
-    fflush(stdout);
-    fputs("gpuexec: ", stderr);
-    va_start(ap, format);
-    vfprintf(stderr, format, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    fflush(stderr);
-}
-
-int cli_usage(const command *cmd, const char *format, ...)
-{
-    char text[512];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    cli_error("%s", text);
-    fprintf(stderr, "try 'gpuexec %s --help'\n", cmd->name);
-    return EXIT_USAGE;
-}
 
 int cli_no_memory(void)
 {
@@ -48,59 +18,68 @@ static int exit_code(gx_status status)
     return status == GX_OK ? EXIT_DONE : status == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILED;
 }
 
-/* Extracts the quoted name from the library's "there is no device 'vulkn:0': ..."; empty for any
- * other message. */
-static void missing_device(const char *message, char *name, size_t size)
-{
-    static const char begin[] = "there is no device '";
-    name[0] = 0;
-    if (!strncmp(message, begin, sizeof begin - 1)) {
-        message += sizeof begin - 1;
-        snprintf(name, size, "%.*s", (int)strcspn(message, "'"), message);
-    }
-}
-
-/* Adds the names of all devices. Uses a new context, because the failed one may be in use. */
-static void suggest_devices(suggestion *s)
-{
-    gx_ctx *ctx = NULL;
-    device_list list = {0};
-    if (gx_open(&(gx_config){.trace = "", .cache_dir = "none"}, &ctx) == GX_OK &&
-        device_list_get(ctx, &list) == EXIT_DONE)
-        for (size_t i = 0; i < list.count; i++)
-            suggestion_try(s, list.infos[i].name);
-    device_list_free(&list);
-    gx_close(&ctx);
-}
-
 static int failed(gx_status status, const char *message)
 {
-    char name[64] = "";
-    suggestion s = {.word = name};
-    if (status == GX_ERR_NO_DEVICE)
-        missing_device(message, name, sizeof name);
-    if (*name)
-        suggest_devices(&s);
-    if (s.best[0])
-        cli_error("there is no device '%s'; did you mean '%s'?", name, s.best);
-    else
-        cli_error("%s", message);
+    cli_error("%s", message);
     return exit_code(status);
 }
 
-int cli_no_operation(const command *cmd, uint32_t fields)
+/* Of the operations, the first one says it for all. */
+int cli_no_operation(uint32_t fields, uint32_t ops)
 {
-    char ops[ARGS_ERROR_SIZE] = "";
+    char names[OPTIONS_ERROR_SIZE] = "";
     gx_field field = 1;
+    gx_op op = 1;
     while (gx_field_get_info(field + 1) && !(fields >> field & 1))
         field++;
-    for (int o = 1; gx_op_get_info((gx_op)o); o++)
-        if (gx_op_exists((gx_op)o, field)) {
-            size_t used = strlen(ops);
-            snprintf(ops + used, sizeof ops - used, " %s", gx_op_get_info((gx_op)o)->name);
-        }
-    return cli_usage(cmd, "operation not supported by this field: %s has%s",
-                     gx_field_get_info(field)->name, ops);
+    while (gx_op_get_info(op + 1) && !(ops >> op & 1))
+        op++;
+    cli_add_names(names, sizeof names, ", ", UINT32_MAX, 1u << op, false);
+    return cli_usage("%s does not exist for %s: choose --field from %s", gx_op_get_info(op)->name,
+                     gx_field_get_info(field)->name, names);
+}
+
+gx_field cli_field_of(gx_op op)
+{
+    return gx_op_exists(op, GX_BLS12_381_FQ) ? GX_BLS12_381_FQ : GX_BLS12_381_FR;
+}
+
+bool cli_wants(uint32_t fields, uint32_t ops, gx_field field, gx_op op)
+{
+    bool in = fields ? fields >> field & 1 : field == cli_field_of(op);
+    return in && ops >> op & 1 && gx_op_exists(op, field);
+}
+
+uint64_t cli_count_in(uint32_t fields, uint32_t ops, gx_field field)
+{
+    uint64_t n = 0;
+    for (gx_op o = 1; gx_op_get_info(o); o++)
+        n += cli_wants(fields, ops, field, o);
+    return n;
+}
+
+uint64_t cli_count_wanted(uint32_t fields, uint32_t ops)
+{
+    uint64_t n = 0;
+    for (gx_field f = 1; gx_field_get_info(f); f++)
+        n += cli_count_in(fields, ops, f);
+    return n;
+}
+
+void cli_add_names(char *text, size_t size, const char *separator, uint32_t fields, uint32_t ops,
+                   bool of_ops)
+{
+    const char *before = "";
+    for (uint32_t i = 1; of_ops ? gx_op_get_info(i) != NULL : gx_field_get_info(i) != NULL; i++) {
+        bool any = false;
+        for (uint32_t k = 1; k < 32; k++)
+            any |= of_ops ? cli_wants(fields, ops, k, i) : cli_wants(fields, ops, i, k);
+        size_t used = strlen(text);
+        if (any)
+            snprintf(text + used, size - used, "%s%s", before,
+                     of_ops ? gx_op_get_info(i)->name : gx_field_get_info(i)->name);
+        before = any ? separator : before;
+    }
 }
 
 int cli_op_width(uint32_t ops, int least)
@@ -154,15 +133,15 @@ int cli_open(const common_opts *common, gx_ctx **ctx)
 
 int cli_close(gx_ctx **ctx, int rc)
 {
-    gx_statistics stats = {.struct_size = sizeof stats};
+    uint64_t messages = 0;
     if (*ctx)
-        gx_stats(*ctx, &stats);
+        gx_counter(*ctx, "validation_messages", &messages);
     gx_close(ctx);
-    if (!stats.validation_messages)
+    if (!messages)
         return rc;
     cli_error(
         "the validation layer reported %llu error%s in gpuexec: please report the messages above",
-        (unsigned long long)stats.validation_messages, plural(stats.validation_messages));
+        (unsigned long long)messages, plural(messages));
     return rc == EXIT_DONE ? EXIT_FAILED : rc;
 }
 
@@ -192,6 +171,14 @@ void device_list_free(device_list *list)
     *list = (device_list){0};
 }
 
+const gx_device_info *device_list_find(const device_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(list->infos[i].name, name))
+            return &list->infos[i];
+    return NULL;
+}
+
 const char *cli_named_device(const common_opts *common)
 {
     if (common->config.device)
@@ -205,34 +192,12 @@ const char *cli_named_device(const common_opts *common)
     return NULL;
 }
 
-int cli_find_device(gx_ctx *ctx, const char *name)
-{
-    const gx_job nothing = {.op = GX_ADD, .field = GX_U32};
-    const gx_run_opts opts = {.device = name};
-    gx_estimate_info info = {.struct_size = sizeof info};
-    gx_report report = {.struct_size = sizeof report};
-    if (gx_estimate(ctx, &nothing, 1, &opts, &info) == GX_ERR_NO_DEVICE &&
-        gx_run(ctx, &nothing, 1, &opts, &report) == GX_ERR_NO_DEVICE) /* which sets the message */
-        return cli_job_failed(&report);
-    return EXIT_DONE;
-}
-
 static void add_target(target_list *targets, const char *name)
 {
     int width = (int)strlen(name);
     targets->names[targets->count++] = name;
     if (width > targets->width)
         targets->width = width;
-}
-
-static size_t count_names(const char *list)
-{
-    size_t count = list != NULL;
-    while (list && (list = strchr(list, ',')) != NULL) {
-        list++;
-        count++;
-    }
-    return count;
 }
 
 /* Whether the name occurs among those before it, which are stored one after the other. */
@@ -244,26 +209,20 @@ static bool is_again(const char *first, const char *name)
     return false;
 }
 
-/* "cpu,vulkan:0", each checked. */
-static int add_named(gx_ctx *ctx, target_list *targets)
+/* "cpu,vulkan:0"; gx_open has found each. */
+static int add_named(target_list *targets)
 {
-    int rc = EXIT_DONE;
-    for (char *name = targets->named, *comma; name && rc == EXIT_DONE; name = comma) {
+    for (char *name = targets->named, *comma; name; name = comma) {
         comma = strchr(name, ',');
         if (comma)
             *comma++ = 0;
-        if (!*name) {
-            cli_error("--device: empty name");
-            return EXIT_USAGE;
-        }
-        if (is_again(targets->named, name)) {
-            cli_error("--device: '%s' is listed twice", name);
-            return EXIT_USAGE;
-        }
-        rc = cli_find_device(ctx, name);
+        if (!*name)
+            return cli_usage("--device: empty name");
+        if (is_again(targets->named, name))
+            return cli_usage("--device: '%s' is listed twice", name);
         add_target(targets, name);
     }
-    return rc;
+    return EXIT_DONE;
 }
 
 static bool is_of_kind(const gx_device_info *info, target_kind kind)
@@ -281,7 +240,8 @@ int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, ta
     if (rc != EXIT_DONE)
         return rc;
     targets->named = named ? strdup(named) : NULL;
-    targets->names = calloc(targets->all.count + count_names(named) + 1, sizeof *targets->names);
+    targets->names =
+        calloc(targets->all.count + (named ? strlen(named) : 0) + 1, sizeof *targets->names);
     if (!targets->names || (named && !targets->named))
         return cli_no_memory();
     for (size_t i = 0; i < targets->all.count; i++) {
@@ -292,7 +252,7 @@ int target_list_get(gx_ctx *ctx, const common_opts *common, target_kind kind, ta
             targets->threads = info->threads;
     }
     if (named)
-        return add_named(ctx, targets);
+        return add_named(targets);
     if (targets->count)
         return EXIT_DONE;
     cli_error("no usable device; 'gpuexec devices' lists all devices");
@@ -309,8 +269,6 @@ void target_list_free(target_list *targets)
 
 bool target_is_cpu(const target_list *targets, const char *name)
 {
-    for (size_t i = 0; i < targets->all.count; i++)
-        if (!strcmp(targets->all.infos[i].name, name))
-            return targets->all.infos[i].kind == GX_DEVICE_CPU;
-    return false;
+    const gx_device_info *info = device_list_find(&targets->all, name);
+    return info && info->kind == GX_DEVICE_CPU;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Deterministic random and edge elements (data.h). The few lines of big-number arithmetic are the
- * program's own, because it uses nothing but the public header.
+ * program's own, because it uses nothing but the public headers.
  */
 #include "data.h"
 
@@ -34,7 +34,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static bool below(const uint64_t *x, const uint64_t *p, unsigned limbs)
+bool data_below(const uint64_t *x, const uint64_t *p, unsigned limbs)
 {
     for (unsigned i = limbs; i-- > 0;)
         if (x[i] != p[i])
@@ -50,7 +50,7 @@ static void random_field_element(const gx_field_info *f, unsigned char *out, uin
         for (unsigned i = 0; i < f->limbs; i++)
             x[i] = next_random(state);
         x[f->limbs - 1] &= top;
-    } while (!below(x, f->modulus, f->limbs));
+    } while (!data_below(x, f->modulus, f->limbs));
     memcpy(out, x, f->element_bytes);
 }
 
@@ -107,7 +107,7 @@ static void montgomery_one(const gx_field_info *f, number x)
         uint64_t carry = x[f->limbs - 1] >> 63;
         for (unsigned i = f->limbs; i-- > 0;)
             x[i] = x[i] << 1 | (i ? x[i - 1] >> 63 : 0);
-        if (carry || !below(x, f->modulus, f->limbs))
+        if (carry || !data_below(x, f->modulus, f->limbs))
             subtract(f, x, x, f->modulus);
     }
 }

@@ -20,6 +20,9 @@ enum { ELEMENT_BYTES_MAX = 48, POINT_BYTES_MAX = 288 };
 void *data_alloc(size_t bytes);
 void data_free(void *memory);
 
+/* x < y, numbers of so many limbs. */
+bool data_below(const uint64_t *x, const uint64_t *y, unsigned limbs);
+
 /* n random elements. u32: all values; f32: finite values of moderate size. */
 void data_random(gx_field field, void *out, size_t n, uint64_t seed);
 

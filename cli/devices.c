@@ -36,7 +36,9 @@ static int run_devices(const common_opts *common)
 {
     gx_ctx *ctx = NULL;
     device_list list = {0};
-    int rc = cli_open(common, &ctx);
+    common_opts all = *common;
+    all.config.device = "cpu"; /* whether one that is named is there, is for the list to show */
+    int rc = cli_open(&all, &ctx);
     if (rc == EXIT_DONE)
         rc = device_list_get(ctx, &list);
     if (rc == EXIT_DONE) {
@@ -55,7 +57,6 @@ static int run_devices(const common_opts *common)
 const command cmd_devices = {
     .name = "devices",
     .summary = "list the devices",
-    .synopsis = "[--csv | --json]",
     .about =
         "Lists every device: its name for --device, a description, the maximum number of host\n"
         "threads it uses, and whether jobs that name no device may run on it. The reference\n"

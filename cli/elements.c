@@ -44,50 +44,31 @@ static bool learn_size(element_reader *r, char *err)
     return true;
 }
 
-static const char element_unit[] = "element", element_options[] = "--field";
-
-/* As described by *r, whose descriptor is open. */
-static bool attach(element_reader *r, char *err)
+bool reader_attach(element_reader *r, int fd, const char *name, const char *unit,
+                   const char *options, size_t bytes, char *err)
 {
+    *r = (element_reader){.name = name,
+                          .fd = fd,
+                          .element_bytes = bytes,
+                          .unit = unit,
+                          .options = options,
+                          .total = ELEMENTS_UNKNOWN};
     if (learn_size(r, err))
         return true;
     reader_close(r);
     return false;
 }
 
-bool reader_attach(element_reader *r, int fd, const char *name, size_t element_bytes, char *err)
-{
-    *r = (element_reader){.name = name,
-                          .fd = fd,
-                          .element_bytes = element_bytes,
-                          .unit = element_unit,
-                          .options = element_options,
-                          .total = ELEMENTS_UNKNOWN};
-    return attach(r, err);
-}
-
-bool reader_open_as(element_reader *r, const char *path, const char *unit, const char *options,
-                    size_t bytes, char *err)
+bool reader_open(element_reader *r, const char *path, const char *unit, const char *options,
+                 size_t bytes, char *err)
 {
     bool standard = !strcmp(path, "-");
     int fd = standard ? STDIN_FILENO : gx__os_open(path, O_RDONLY, 0);
-    if (fd < 0) {
-        snprintf(err, ELEMENTS_ERROR_SIZE, "cannot open %s: %s", path, strerror(errno));
-        *r = (element_reader){.fd = -1};
-        return false;
-    }
-    *r = (element_reader){.name = standard ? "standard input" : path,
-                          .fd = fd,
-                          .element_bytes = bytes,
-                          .unit = unit,
-                          .options = options,
-                          .total = ELEMENTS_UNKNOWN};
-    return attach(r, err);
-}
-
-bool reader_open(element_reader *r, const char *path, size_t element_bytes, char *err)
-{
-    return reader_open_as(r, path, element_unit, element_options, element_bytes, err);
+    if (fd >= 0)
+        return reader_attach(r, fd, standard ? "standard input" : path, unit, options, bytes, err);
+    snprintf(err, ELEMENTS_ERROR_SIZE, "cannot open %s: %s", path, strerror(errno));
+    *r = (element_reader){.fd = -1};
+    return false;
 }
 
 bool reader_read(element_reader *r, void *out, size_t max, size_t *got, char *err)

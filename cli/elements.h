@@ -27,17 +27,15 @@ typedef struct element_reader {
     struct gx_os_stat is; /* which file it is */
 } element_reader;
 
-/* Opens a file, or stdin for "-". Every function that returns false stores the reason in err, which
- * holds ELEMENTS_ERROR_SIZE bytes. A file that is not a whole number of elements is rejected here
- * if its size is known, otherwise at its end. */
-bool reader_open(element_reader *r, const char *path, size_t element_bytes, char *err);
+/* Opens a file, or stdin for "-", of elements of so many bytes. Every function that returns false
+ * stores the reason in err, which holds ELEMENTS_ERROR_SIZE bytes. A file that is not a whole
+ * number of elements is rejected here if its size is known, otherwise at its end. */
+bool reader_open(element_reader *r, const char *path, const char *unit, const char *options,
+                 size_t bytes, char *err);
 
-/* The same for a file of something else than elements. */
-bool reader_open_as(element_reader *r, const char *path, const char *unit, const char *options,
-                    size_t bytes, char *err);
-
-/* As reader_open, for an open descriptor, which the reader owns from then on, even on failure. */
-bool reader_attach(element_reader *r, int fd, const char *name, size_t element_bytes, char *err);
+/* The same for an open descriptor, which the reader owns from then on, even on failure. */
+bool reader_attach(element_reader *r, int fd, const char *name, const char *unit,
+                   const char *options, size_t bytes, char *err);
 
 /* Reads up to max elements; returns fewer, down to none, only at the end. */
 bool reader_read(element_reader *r, void *out, size_t max, size_t *got, char *err);

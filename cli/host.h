@@ -16,9 +16,6 @@
  * and a closed pipe is a failed write. Returns the arguments. */
 char **host_begin(int *argc, char **argv);
 
-/* For libraries that read the environment. */
-void host_set_env(const char *name, const char *value);
-
 /* Frequency of the fastest core now; 0 if unknown. */
 double host_cpu_mhz(void);
 
@@ -40,9 +37,6 @@ int host_key(void);
 
 /* ---- files ---- */
 
-/* Files that may be open, of `wanted`. */
-unsigned host_files_allowed(unsigned wanted);
-
 /* A duplicate, not inherited. */
 int host_dup(int fd);
 /* What a failed write means: EPIPE if the reader went away. */
@@ -52,12 +46,6 @@ bool host_may_write(const char *path);
 /* Absolute and without links; NULL if it does not exist. */
 char *host_real_path(const char *path);
 bool host_make_folder(const char *path);
-/* Where temporary folders are made: the variable says, if it is set. */
-const char *host_temporary_place(void);
-#define HOST_TEMPORARY GX_OS_NAME("TMPDIR", "TMPDIR", "TEMP")
-/* One with a new name that starts like this. */
-bool host_temporary_folder(char *path, size_t size, const char *name);
-bool host_remove_folder(const char *path);
 
 /* Creates a file whose name ends in six X, which are replaced; -1: errno says why. If the program
  * is ended by a signal, the file is removed, one at a time. */

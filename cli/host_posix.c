@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -26,7 +25,6 @@
 #endif
 
 #include "signals.h"
-#include "sockets.h"
 
 /* A closed standard descriptor must not be reused by a file opened later. The substitute fails in
  * the same way, because it is opened for the wrong direction. */
@@ -45,11 +43,6 @@ char **host_begin(int *argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_CTYPE, "");
     return argv;
-}
-
-void host_set_env(const char *name, const char *value)
-{
-    setenv(name, value, 1);
 }
 
 double host_cpu_mhz(void)
@@ -156,23 +149,6 @@ char *host_real_path(const char *path)
 bool host_make_folder(const char *path)
 {
     return !mkdir(path, 0777);
-}
-
-const char *host_temporary_place(void)
-{
-    const char *place = getenv(HOST_TEMPORARY);
-    return place && *place ? place : "/tmp";
-}
-
-bool host_temporary_folder(char *path, size_t size, const char *name)
-{
-    snprintf(path, size, "%s/%s-XXXXXX", host_temporary_place(), name);
-    return mkdtemp(path) != NULL;
-}
-
-bool host_remove_folder(const char *path)
-{
-    return !rmdir(path);
 }
 
 /* File to be removed by a signal handler; changed only while the signals are blocked. */
@@ -301,57 +277,6 @@ bool host_is_planted(const char *path)
     free(copy);
     return known && folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH &&
            it.st_uid != folder.st_uid;
-}
-
-/* ---- sockets ---- */
-
-unsigned host_files_allowed(unsigned wanted)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return wanted / 4;
-    if (limit.rlim_cur < wanted) {
-        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-        if (setrlimit(RLIMIT_NOFILE, &limit))
-            getrlimit(RLIMIT_NOFILE, &limit);
-    }
-    return limit.rlim_cur < wanted ? (unsigned)limit.rlim_cur : wanted;
-}
-
-int host_socket(int family, int type)
-{
-    int fd = socket(family, type, 0);
-    if (fd >= 0 && (fcntl(fd, F_SETFL, O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-void host_socket_close(int fd)
-{
-    int error = errno;
-    close(fd);
-    errno = error;
-}
-
-int host_socket_error(void)
-{
-    return errno == EINPROGRESS || errno == EINTR || errno == EWOULDBLOCK ? EAGAIN : errno;
-}
-
-int host_socket_result(int fd)
-{
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    return error;
-}
-
-int host_socket_wait(int fd, bool to_write, int timeout_ms)
-{
-    struct pollfd one = {.fd = fd, .events = to_write ? POLLOUT : POLLIN};
-    return poll(&one, 1, timeout_ms);
 }
 
 /* ---- signals as events ---- */

@@ -3,7 +3,7 @@
  * host.h and signals.h for Windows. What ends the program, Ctrl-C, a closed window, a shutdown,
  * arrives on a thread that Windows starts for it.
  */
-#include "sockets.h" /* before windows.h */
+#include <winsock2.h> /* before windows.h */
 
 #include <windows.h>
 
@@ -58,15 +58,6 @@ static char *utf8_of(const WCHAR *wide)
     return text;
 }
 
-static WCHAR *wide_of(const char *text)
-{
-    int units = MultiByteToWideChar(CP_UTF8, 0, text, -1, NULL, 0);
-    WCHAR *wide = units > 0 ? malloc((size_t)units * sizeof *wide) : NULL;
-    if (wide)
-        MultiByteToWideChar(CP_UTF8, 0, text, -1, wide, units);
-    return wide;
-}
-
 /* A closed standard descriptor must not be reused by a file opened later. */
 static void fill_standard_files(void)
 {
@@ -96,15 +87,6 @@ char **host_begin(int *argc, char **argv)
         return argv;
     *argc = count;
     return words;
-}
-
-void host_set_env(const char *name, const char *value)
-{
-    WCHAR *wide_name = wide_of(name), *wide = wide_of(value);
-    if (wide_name && wide)
-        SetEnvironmentVariableW(wide_name, wide);
-    free(wide_name);
-    free(wide);
 }
 
 double host_cpu_mhz(void)
@@ -235,33 +217,12 @@ bool host_make_folder(const char *path)
     return ok;
 }
 
-const char *host_temporary_place(void)
-{
-    const char *place = gx__os_env(HOST_TEMPORARY);
-    return place ? place : ".";
-}
-
 /* Replaces the six X at the end by what was not used yet. */
 static void new_ending(char *name)
 {
     static _Atomic unsigned serial;
     snprintf(name + strlen(name) - 6, 7, "%06x",
              (unsigned)(GetCurrentProcessId() * 64 + atomic_fetch_add(&serial, 1)) & 0xffffff);
-}
-
-bool host_temporary_folder(char *path, size_t size, const char *name)
-{
-    snprintf(path, size, "%s/%s-XXXXXX", host_temporary_place(), name);
-    new_ending(path);
-    return host_make_folder(path);
-}
-
-bool host_remove_folder(const char *path)
-{
-    WCHAR *wide = gx__os_wide_path(path);
-    bool ok = wide && RemoveDirectoryW(wide);
-    free(wide);
-    return ok;
 }
 
 /* ---- what ends the program ---- */
@@ -396,83 +357,4 @@ void signals_catch(void)
 void signals_release(void)
 {
     atomic_store(&catching, false);
-}
-
-/* ---- sockets ---- */
-
-unsigned host_files_allowed(unsigned wanted)
-{
-    return wanted; /* sockets are not files here */
-}
-
-int host_socket(int family, int type)
-{
-    u_long on = 1;
-    SOCKET fd =
-        WSASocketW(family, type, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
-    if (fd != INVALID_SOCKET && ioctlsocket(fd, FIONBIO, &on)) {
-        closesocket(fd);
-        return -1;
-    }
-    return (int)fd;
-}
-
-void host_socket_close(int fd)
-{
-    int error = errno;
-    closesocket((SOCKET)fd);
-    errno = error;
-}
-
-static int error_number(int error)
-{
-    switch (error) {
-    case WSAEWOULDBLOCK:
-    case WSAEINPROGRESS:
-    case WSAEINTR:
-        return EAGAIN;
-    case WSAECONNREFUSED:
-        return ECONNREFUSED;
-    case WSAECONNRESET:
-        return ECONNRESET;
-    case WSAETIMEDOUT:
-        return ETIMEDOUT;
-    case WSAEADDRINUSE:
-        return EADDRINUSE;
-    case WSAEADDRNOTAVAIL:
-        return EADDRNOTAVAIL;
-    case WSAENETUNREACH:
-        return ENETUNREACH;
-    case WSAEHOSTUNREACH:
-        return EHOSTUNREACH;
-    case WSAEACCES:
-        return EACCES;
-    default:
-        return EIO;
-    }
-}
-
-int host_socket_error(void)
-{
-    return error_number(WSAGetLastError());
-}
-
-int host_socket_result(int fd)
-{
-    int error = 0, size = sizeof error;
-    getsockopt((SOCKET)fd, SOL_SOCKET, SO_ERROR, (char *)&error, &size);
-    return error ? error_number(error) : 0;
-}
-
-int host_socket_wait(int fd, bool to_write, int timeout_ms)
-{
-    /* not WSAPoll, which before Windows 10 2004 never reports a refused connection */
-    fd_set ready, failed;
-    struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
-    FD_ZERO(&ready);
-    FD_ZERO(&failed);
-    FD_SET((SOCKET)fd, &ready);
-    FD_SET((SOCKET)fd, &failed);
-    int n = select(0, to_write ? NULL : &ready, to_write ? &ready : NULL, &failed, &timeout);
-    return n > 0 ? 1 : n;
 }

@@ -51,12 +51,12 @@ gx_status job_write_points(gx_ctx *ctx, gx_curve curve, void *xy, size_t first, 
     unsigned char *scalars = data_alloc(n * bytes);
     if (!scalars)
         return GX_ERR_OUT_OF_MEMORY;
-    const gx_multiply_desc desc = {.struct_size = sizeof desc,
-                                   .curve = curve,
-                                   .scalars = scalars + first * bytes,
-                                   .form = GX_POINT_XY_MONT,
-                                   .count = n - first,
-                                   .out = (unsigned char *)xy + first * info->affine_bytes};
+    const gx_multiply_params desc = {.struct_size = sizeof desc,
+                                     .curve = curve,
+                                     .scalars = scalars + first * bytes,
+                                     .form = GX_POINT_XY_MONT,
+                                     .count = n - first,
+                                     .out = (unsigned char *)xy + first * info->affine_bytes};
     job_multiples(info->scalar_field, scalars, n);
     gx_status s = gx_points_multiply(ctx, &desc);
     data_free(scalars);
@@ -66,12 +66,12 @@ gx_status job_write_points(gx_ctx *ctx, gx_curve curve, void *xy, size_t first, 
 gx_points *job_points(gx_ctx *ctx, gx_curve curve, size_t n)
 {
     unsigned char *xy = data_alloc(n * gx_curve_get_info(curve)->affine_bytes);
-    const gx_points_desc desc = {.struct_size = sizeof desc,
-                                 .curve = curve,
-                                 .form = GX_POINT_XY_MONT,
-                                 .points = xy,
-                                 .count = n,
-                                 .check = GX_CHECK_NONE};
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = curve,
+                                   .form = GX_POINT_XY_MONT,
+                                   .points = xy,
+                                   .count = n,
+                                   .check = GX_CHECK_NONE};
     gx_points *points = NULL;
     if (xy && job_write_points(ctx, curve, xy, 0, n) == GX_OK)
         gx_points_create(ctx, &desc, &points, NULL);
@@ -128,9 +128,9 @@ static bool make_extras(job_arrays *d, gx_ctx *ctx, uint32_t ops, size_t n)
             return false;
         job_indices(d->indices, n);
     }
-    const gx_domain_desc desc = {.struct_size = sizeof desc,
-                                 .field = d->field,
-                                 .log2_size = log2_of(job_size(GX_NTT, d->field, n))};
+    const gx_domain_params desc = {.struct_size = sizeof desc,
+                                   .field = d->field,
+                                   .log2_size = log2_of(job_size(GX_NTT, d->field, n))};
     if (is_wanted(ops, GX_NTT, d->field) && gx_domain_create(ctx, &desc, &d->domain) != GX_OK)
         return false;
     if (is_wanted(ops, GX_MSM, d->field))

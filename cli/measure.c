@@ -25,8 +25,8 @@ static void add_stages(sample *to, const gx_report *report, size_t calls)
 }
 
 /* report may be NULL. */
-static gx_status take_sample(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts, size_t calls,
-                             sample *out, gx_report *report)
+static gx_status take_sample(gx_ctx *ctx, const gx_job *job, const gx_run_params *opts,
+                             size_t calls, sample *out, gx_report *report)
 {
     *out = (sample){0};
     uint64_t start = now_ns();
@@ -42,7 +42,7 @@ static gx_status take_sample(gx_ctx *ctx, const gx_job *job, const gx_run_opts *
 }
 
 /* Doubles the number of calls until a sample is long enough, which also warms up. */
-static gx_status calibrate(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts,
+static gx_status calibrate(gx_ctx *ctx, const gx_job *job, const gx_run_params *opts,
                            double shortest_ns, size_t *calls, gx_report *report)
 {
     sample s;
@@ -58,7 +58,7 @@ static bool stopped(const measure_plan *plan)
     return plan->stop && *plan->stop;
 }
 
-static gx_status warm_up(gx_ctx *ctx, const gx_job *job, const gx_run_opts *opts,
+static gx_status warm_up(gx_ctx *ctx, const gx_job *job, const gx_run_params *opts,
                          const measure_plan *plan, gx_report *report)
 {
     sample s;
@@ -99,7 +99,7 @@ static void summarise(const sample *samples, size_t taken, bool set_apart, doubl
 gx_status measure_job(gx_ctx *ctx, const gx_job *job, const char *device, const measure_plan *plan,
                       measurement *m, gx_report *report)
 {
-    gx_run_opts opts = {.device = device};
+    gx_run_params opts = {.device = device};
     sample *samples = calloc(plan->samples, sizeof *samples);
     double *values = calloc(plan->samples, sizeof *values);
     size_t calls, taken = 0;

@@ -4,130 +4,161 @@
  */
 #include "model.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "model_rows.h"
 
 static struct {
     int points;
 } opts;
 
-static const arg_spec specs[] = {
-    ARG_ROW_FLAG("points", &opts.points,
-                 "print every measured size, instead of one line per kind of job"),
+static const option_row options[] = {
+    OPTION_FLAG("points", &opts.points,
+                "print every measured size, instead of one line per kind of job"),
 };
 
-typedef struct row_list {
-    gx_model_row *rows;
-    size_t count;
-} row_list;
+/* ---- columns ---- */
 
-/* ---- both tables ---- */
+/* Tables for people say in three words what a kind of job is, so that no two lines are the same.
+ * The first and the last columns are those of both tables. */
+/* clang-format off */
+#define PEOPLE(heading, width) COLUMN(TEXT, NULL, heading, width, .flags = COL_TABLE_ONLY)
+#define MACHINE(k, name) COLUMN(k, name, NULL, 0, .flags = COL_MACHINE_ONLY)
+#define FIRST_COLUMNS                                                                              \
+    COLUMN(TEXT, "device", "device", 6), PEOPLE("field, curve", 12), PEOPLE("job", 9),             \
+    PEOPLE("memory", 10), MACHINE(TEXT, "field"), MACHINE(TEXT, "op"), MACHINE(TEXT, "memory"),    \
+    MACHINE(TEXT, "path")
+#define LAST_COLUMNS                                                                               \
+    COLUMN(TEXT, NULL, "age", 7, .flags = COL_TABLE_ONLY | COL_WIDE),                              \
+    MACHINE(COUNT, "age_s"), MACHINE(COUNT, "log2_n"),                                             \
+    MACHINE(TEXT, "order"), MACHINE(TEXT, "curve"), MACHINE(COUNT, "scalar_bits")
+/* clang-format on */
 
-static const char *age_text(char *text, size_t size, uint32_t seconds)
+static column curve_columns[] = {
+    FIRST_COLUMNS,
+    COLUMN(REAL, "launch_us", "launch us", 9, .decimals = 2),
+    COLUMN(REAL, "g_per_s", "M/s", 9, .decimals = 3, .scale = 1000),
+    COLUMN(COUNT, "points", "points", 6, .flags = COL_WIDE),
+    COLUMN(COUNT, "from_elements", "from", 8, .flags = COL_WIDE),
+    COLUMN(COUNT, "to_elements", "to", 9, .flags = COL_WIDE),
+    LAST_COLUMNS,
+};
+
+static column point_columns[] = {
+    FIRST_COLUMNS,
+    COLUMN(COUNT, "elements", "elements", 9),
+    COLUMN(REAL, "us", "us", 11, .decimals = 2),
+    COLUMN(REAL, "slow_us", "slow us", 11, .decimals = 2, .flags = COL_WIDE),
+    COLUMN(COUNT, "samples", "samples", 7, .flags = COL_WIDE),
+    LAST_COLUMNS,
+};
+
+enum {
+    CURVE_COLUMNS = sizeof curve_columns / sizeof *curve_columns,
+    POINT_COLUMNS = sizeof point_columns / sizeof *point_columns,
+    OWN = 8, /* the first column that only one table has */
+    LAST = 6
+};
+
+typedef struct table {
+    const model_rows *list;
+    bool points;
+    column *columns;
+    size_t count; /* of them */
+    output *out;
+} table;
+
+/* "mul", "ntt 2^12 nn rr", "msm 256 bits"; "msm 2^10 256 bits" of several sums. */
+static const char *job_text(const model_row *row, char *text, size_t size)
 {
-    if (seconds < 60)
-        snprintf(text, size, "%u s", seconds);
-    else if (seconds < 3600)
-        snprintf(text, size, "%u min", seconds / 60);
-    else if (seconds < 2 * 86400)
-        snprintf(text, size, "%u h", seconds / 3600);
-    else
-        snprintf(text, size, "%u d", seconds / 86400);
+    int used = snprintf(text, size, "%s", gx_op_get_info(row->op)->name);
+    if (row->log2_n != UINT32_MAX)
+        used += snprintf(text + used, size - (size_t)used, " 2^%u", row->log2_n);
+    if (row->order)
+        used += snprintf(text + used, size - (size_t)used, " %s", row->order);
+    if (gx_curve_get_info(row->curve))
+        snprintf(text + used, size - (size_t)used, " %u bits", row->scalar_bits);
     return text;
 }
 
-/* The widest device name, at least 8. */
-static int device_width(const row_list *list)
+/* Where the operands are, and how they are reached if that was asked for. */
+static const char *place_text(const model_row *row, char *text, size_t size)
 {
-    int width = 8;
-    for (size_t i = 0; i < list->count; i++)
-        if ((int)strlen(list->rows[i].device) > width)
-            width = (int)strlen(list->rows[i].device);
-    return width;
+    bool any = !strcmp(row->path, gx_path_name(GX_PATH_AUTO));
+    snprintf(text, size, "%s%s%s", row->memory, any ? "" : " ", any ? "" : row->path);
+    return text;
 }
 
-/* Transforms have a size and an order: with n natural and r bit-reversed, of a and out. Several
- * sums of points have a size too, and all of them a curve and the bits of the scalars. */
-static cell log2_of(const gx_model_row *row)
+static void widen(column *c, const char *text)
 {
-    bool sized = row->op == GX_NTT || (row->op == GX_MSM && row->log2_n);
-    return sized ? CELL_COUNT(row->log2_n) : CELL_MISSING;
+    if ((int)strlen(text) > c->width)
+        c->width = (int)strlen(text);
 }
 
-static cell order_of(const gx_model_row *row)
+static void fit_columns(table *t)
 {
-    return row->op == GX_NTT ? CELL_TEXT(row->permutes ? "nn rr" : "nr rn") : CELL_MISSING;
+    char text[64];
+    for (size_t i = 0; i < t->list->count; i++) {
+        const model_row *row = &t->list->row[i];
+        widen(&t->columns[0], row->device);
+        widen(&t->columns[2], job_text(row, text, sizeof text));
+        widen(&t->columns[3], place_text(row, text, sizeof text));
+    }
 }
 
-static cell curve_of(const gx_model_row *row)
+static const char *age_text(char *text, size_t size, uint32_t seconds)
 {
-    const gx_curve_info *info = row->op == GX_MSM ? gx_curve_get_info(row->curve) : NULL;
-    return info ? CELL_TEXT(info->name) : CELL_MISSING;
+    const struct {
+        const char *unit;
+        uint32_t seconds, below;
+    } units[] = {{"s", 1, 60}, {"min", 60, 3600}, {"h", 3600, 2 * 86400}, {"d", 86400, UINT32_MAX}};
+    size_t i = 0;
+    while (i < 3 && seconds >= units[i].below)
+        i++;
+    snprintf(text, size, "%u %s", seconds / units[i].seconds, units[i].unit);
+    return text;
 }
 
-static cell bits_of(const gx_model_row *row)
+/* `own`: the cells of the columns that only this table has. */
+static bool show_row(const table *t, const model_row *row, uint32_t age_s, const cell *own)
 {
-    return row->op == GX_MSM ? CELL_COUNT(row->scalar_bits) : CELL_MISSING;
-}
-
-static int op_width(const row_list *list)
-{
-    uint32_t ops = 0;
-    for (size_t i = 0; i < list->count; i++)
-        ops |= list->rows[i].op < 32 ? 1u << list->rows[i].op : 0;
-    return cli_op_width(ops, 9);
+    char age[32], job[64], place[64];
+    const gx_curve_info *curve = gx_curve_get_info(row->curve);
+    const char *field = gx_field_get_info(row->field)->name;
+    cell cells[CURVE_COLUMNS] = {
+        CELL_TEXT(row->device),
+        CELL_TEXT(curve ? curve->name : field),
+        CELL_TEXT(job_text(row, job, sizeof job)),
+        CELL_TEXT(place_text(row, place, sizeof place)),
+        CELL_TEXT(field),
+        CELL_TEXT(gx_op_get_info(row->op)->name),
+        CELL_TEXT(row->memory),
+        CELL_TEXT(row->path),
+    };
+    const cell last[LAST] = {
+        CELL_TEXT(age_text(age, sizeof age, age_s)),
+        CELL_COUNT(age_s),
+        row->log2_n == UINT32_MAX ? CELL_MISSING : CELL_COUNT(row->log2_n),
+        row->order ? CELL_TEXT(row->order) : CELL_MISSING,
+        curve ? CELL_TEXT(curve->name) : CELL_MISSING,
+        curve ? CELL_COUNT(row->scalar_bits) : CELL_MISSING,
+    };
+    memcpy(cells + OWN, own, (t->count - OWN - LAST) * sizeof *own);
+    memcpy(cells + t->count - LAST, last, sizeof last);
+    return output_row(t->out, cells);
 }
 
 /* ---- curves ---- */
 
-enum {
-    C_DEVICE,
-    C_FIELD,
-    C_OP,
-    C_MEMORY,
-    C_PATH,
-    C_LAUNCH,
-    C_RATE,
-    C_POINTS,
-    C_MIN,
-    C_MAX,
-    C_AGE,
-    C_AGE_S,
-    C_LOG2,
-    C_ORDER,
-    C_CURVE,
-    C_BITS,
-    CURVE_COLUMNS
-};
-
-static column curve_columns[CURVE_COLUMNS] = {
-    [C_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT},
-    [C_FIELD] = COLUMN(TEXT, "field", "field", 12),
-    [C_OP] = COLUMN(TEXT, "op", "op", 9),
-    [C_MEMORY] = COLUMN(TEXT, "memory", "memory", 10),
-    [C_PATH] = COLUMN(TEXT, "path", "path", 12, .flags = COL_WIDE),
-    [C_LAUNCH] = COLUMN(REAL, "launch_us", "launch us", 9, .decimals = 2),
-    [C_RATE] = COLUMN(REAL, "g_per_s", "M/s", 11, .decimals = 3, .scale = 1000),
-    [C_POINTS] = COLUMN(COUNT, "points", "points", 6, .flags = COL_WIDE),
-    [C_MIN] = COLUMN(COUNT, "from_elements", "from", 8, .flags = COL_WIDE),
-    [C_MAX] = COLUMN(COUNT, "to_elements", "to", 9, .flags = COL_WIDE),
-    [C_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
-    [C_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
-    [C_LOG2] = COLUMN(COUNT, "log2_n", "log2", 4, .flags = COL_WIDE),
-    [C_ORDER] = COLUMN(TEXT, "order", "order", 5, .flags = COL_WIDE),
-    [C_CURVE] = COLUMN(TEXT, "curve", "curve", 12, .flags = COL_WIDE),
-    [C_BITS] = COLUMN(COUNT, "scalar_bits", "bits", 4, .flags = COL_WIDE),
-};
-
-static bool same_curve(const gx_model_row *x, const gx_model_row *y)
+static bool same_curve(const model_row *x, const model_row *y)
 {
     return !strcmp(x->device, y->device) && x->op == y->op && x->field == y->field &&
-           x->residency == y->residency && x->path == y->path && x->log2_n == y->log2_n &&
-           x->permutes == y->permutes && x->curve == y->curve && x->scalar_bits == y->scalar_bits;
+           !strcmp(x->memory, y->memory) && !strcmp(x->path, y->path) && x->log2_n == y->log2_n &&
+           x->order == y->order && x->curve == y->curve && x->scalar_bits == y->scalar_bits;
 }
 
-/* Intercept of the line through the first two points. */
-static cell launch_of(const gx_model_row *rows, size_t count)
+/* The launch: the intercept of the line through the first two points. */
+static cell launch_of(const model_row *rows, size_t count)
 {
     if (count < 2)
         return CELL_MISSING;
@@ -138,157 +169,69 @@ static cell launch_of(const gx_model_row *rows, size_t count)
 }
 
 /* Slope through the last two points. */
-static cell rate_of(const gx_model_row *rows, size_t count)
+static cell rate_of(const model_row *rows, size_t count)
 {
-    const gx_model_row *last = &rows[count - 1];
+    const model_row *last = &rows[count - 1];
     uint64_t n = count < 2 ? last->n : last->n - last[-1].n;
     double ns = count < 2 ? (double)last->ns : (double)last->ns - (double)last[-1].ns;
     return ns > 0 ? CELL_REAL((double)n / ns) : CELL_MISSING;
 }
 
-static bool show_curve(output *out, const gx_model_row *rows, size_t count)
+static bool show_curve(const table *t, const model_row *rows, size_t count)
 {
-    char age[32];
     uint32_t youngest = rows[0].age_s;
     for (size_t i = 1; i < count; i++)
         youngest = rows[i].age_s < youngest ? rows[i].age_s : youngest;
-    cell cells[CURVE_COLUMNS] = {
-        [C_DEVICE] = CELL_TEXT(rows->device),
-        [C_FIELD] = CELL_TEXT(gx_field_get_info(rows->field)->name),
-        [C_OP] = CELL_TEXT(gx_op_get_info(rows->op)->name),
-        [C_MEMORY] = CELL_TEXT(gx_residency_name(rows->residency)),
-        [C_PATH] = CELL_TEXT(gx_path_name(rows->path)),
-        [C_LAUNCH] = launch_of(rows, count),
-        [C_RATE] = rate_of(rows, count),
-        [C_POINTS] = CELL_COUNT(count),
-        [C_MIN] = CELL_COUNT(rows[0].n),
-        [C_MAX] = CELL_COUNT(rows[count - 1].n),
-        [C_AGE] = CELL_TEXT(age_text(age, sizeof age, youngest)),
-        [C_AGE_S] = CELL_COUNT(youngest),
-        [C_LOG2] = log2_of(rows),
-        [C_ORDER] = order_of(rows),
-        [C_CURVE] = curve_of(rows),
-        [C_BITS] = bits_of(rows),
-    };
-    return output_row(out, cells);
+    const cell own[] = {launch_of(rows, count), rate_of(rows, count), CELL_COUNT(count),
+                        CELL_COUNT(rows[0].n), CELL_COUNT(rows[count - 1].n)};
+    return show_row(t, rows, youngest, own);
 }
 
-/* The rows of a curve are adjacent and sorted by size. */
-static bool show_curves(output *out, const row_list *list)
+static bool show_point(const table *t, const model_row *row)
+{
+    const cell own[] = {CELL_COUNT(row->n), CELL_REAL((double)row->ns / 1e3),
+                        CELL_REAL((double)row->slow_ns / 1e3), CELL_COUNT(row->samples)};
+    return show_row(t, row, row->age_s, own);
+}
+
+/* The rows of a curve are adjacent and sorted by size. Counts the curves. */
+static bool show_rows(const table *t, size_t *curves)
 {
     bool ok = true;
-    for (size_t first = 0, next; ok && first < list->count; first = next) {
-        for (next = first + 1; next < list->count; next++)
-            if (!same_curve(&list->rows[first], &list->rows[next]))
+    const model_rows *list = t->list;
+    for (size_t first = 0, next; first < list->count; first = next, ++*curves) {
+        for (next = first; next < list->count; next++) {
+            if (!same_curve(&list->row[first], &list->row[next]))
                 break;
-        ok = show_curve(out, &list->rows[first], next - first);
-    }
-    return ok;
-}
-
-/* ---- points ---- */
-
-enum {
-    P_DEVICE,
-    P_FIELD,
-    P_OP,
-    P_MEMORY,
-    P_PATH,
-    P_N,
-    P_US,
-    P_SLOW,
-    P_SAMPLES,
-    P_AGE,
-    P_AGE_S,
-    P_LOG2,
-    P_ORDER,
-    P_CURVE,
-    P_BITS,
-    POINT_COLUMNS
-};
-
-static column point_columns[POINT_COLUMNS] = {
-    [P_DEVICE] = {.key = "device", .title = "device", .kind = COL_TEXT},
-    [P_FIELD] = COLUMN(TEXT, "field", "field", 12),
-    [P_OP] = COLUMN(TEXT, "op", "op", 9),
-    [P_MEMORY] = COLUMN(TEXT, "memory", "memory", 10),
-    [P_PATH] = COLUMN(TEXT, "path", "path", 12, .flags = COL_WIDE),
-    [P_N] = COLUMN(COUNT, "elements", "elements", 9),
-    [P_US] = COLUMN(REAL, "us", "us", 11, .decimals = 2),
-    [P_SLOW] = COLUMN(REAL, "slow_us", "slow us", 11, .decimals = 2, .flags = COL_WIDE),
-    [P_SAMPLES] = COLUMN(COUNT, "samples", "samples", 7, .flags = COL_WIDE),
-    [P_AGE] = {.title = "age", .kind = COL_TEXT, .width = 7, .flags = COL_TABLE_ONLY},
-    [P_AGE_S] = {.key = "age_s", .kind = COL_COUNT, .flags = COL_MACHINE_ONLY},
-    [P_LOG2] = COLUMN(COUNT, "log2_n", "log2", 4, .flags = COL_WIDE),
-    [P_ORDER] = COLUMN(TEXT, "order", "order", 5, .flags = COL_WIDE),
-    [P_CURVE] = COLUMN(TEXT, "curve", "curve", 12, .flags = COL_WIDE),
-    [P_BITS] = COLUMN(COUNT, "scalar_bits", "bits", 4, .flags = COL_WIDE),
-};
-
-static bool show_points(output *out, const row_list *list)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < list->count; i++) {
-        const gx_model_row *r = &list->rows[i];
-        char age[32];
-        cell cells[POINT_COLUMNS] = {
-            [P_DEVICE] = CELL_TEXT(r->device),
-            [P_FIELD] = CELL_TEXT(gx_field_get_info(r->field)->name),
-            [P_OP] = CELL_TEXT(gx_op_get_info(r->op)->name),
-            [P_MEMORY] = CELL_TEXT(gx_residency_name(r->residency)),
-            [P_PATH] = CELL_TEXT(gx_path_name(r->path)),
-            [P_N] = CELL_COUNT(r->n),
-            [P_US] = CELL_REAL((double)r->ns / 1e3),
-            [P_SLOW] = CELL_REAL((double)r->slow_ns / 1e3),
-            [P_SAMPLES] = CELL_COUNT(r->samples),
-            [P_AGE] = CELL_TEXT(age_text(age, sizeof age, r->age_s)),
-            [P_AGE_S] = CELL_COUNT(r->age_s),
-            [P_LOG2] = log2_of(r),
-            [P_ORDER] = order_of(r),
-            [P_CURVE] = curve_of(r),
-            [P_BITS] = bits_of(r),
-        };
-        ok = output_row(out, cells);
+            if (t->points)
+                ok = ok && show_point(t, &list->row[next]);
+        }
+        if (!t->points)
+            ok = ok && show_curve(t, &list->row[first], next - first);
     }
     return ok;
 }
 
 /* ---- the command ---- */
 
-static int get_rows(gx_ctx *ctx, row_list *list)
-{
-    size_t room = 0;
-    gx_status s = gx_model(ctx, NULL, &room);
-    if (s == GX_OK && room) {
-        list->rows = calloc(room, sizeof *list->rows);
-        if (!list->rows)
-            return cli_no_memory();
-        list->rows->struct_size = sizeof *list->rows;
-        list->count = room;
-        s = gx_model(ctx, list->rows, &list->count);
-        list->count = list->count < room ? list->count : room;
-    }
-    return s == GX_OK ? EXIT_DONE : cli_call_failed(s);
-}
-
 int model_show(gx_ctx *ctx, output_format format, const char *command, bool points, size_t *curves)
 {
-    row_list list = {0};
-    int rc = get_rows(ctx, &list);
+    model_rows list;
+    table t = {.list = &list,
+               .points = points,
+               .columns = points ? point_columns : curve_columns,
+               .count = points ? POINT_COLUMNS : CURVE_COLUMNS};
+    int rc = model_read(ctx, &list);
     *curves = 0;
-    for (size_t i = 0; i < list.count; i++)
-        *curves += !i || !same_curve(&list.rows[i - 1], &list.rows[i]);
-    curve_columns[C_DEVICE].width = point_columns[P_DEVICE].width = device_width(&list);
-    curve_columns[C_OP].width = point_columns[P_OP].width = op_width(&list);
     /* No table is printed for people if it would be empty; machine formats always get one. */
     if (rc == EXIT_DONE && (list.count || format != OUT_TABLE)) {
-        output *out = points ? output_open(format, command, point_columns, POINT_COLUMNS)
-                             : output_open(format, command, curve_columns, CURVE_COLUMNS);
-        bool ok = out && (points ? show_points(out, &list) : show_curves(out, &list));
-        if (!output_close(out) || !ok)
+        fit_columns(&t);
+        t.out = output_open(format, command, t.columns, t.count);
+        bool ok = t.out && show_rows(&t, curves);
+        if (!output_close(t.out) || !ok)
             rc = EXIT_FAILED;
     }
-    free(list.rows);
+    model_free(&list);
     return rc;
 }
 
@@ -309,17 +252,22 @@ static int run_model(const common_opts *common)
 const command cmd_model = {
     .name = "model",
     .summary = "print the performance model of this machine",
-    .synopsis = "[--device D[,D...]] [--points] [--csv | --json]",
     .about =
         "Prints the predicted cost of jobs on the devices that may be chosen, or on the named\n"
-        "ones: the launch cost, the throughput of large jobs (M/s: millions of elements per\n"
-        "second), the number of sizes measured, and the age of the latest measurement. The model\n"
-        "is filled by 'gpuexec calibrate' and refined by every call. It is kept in the cache\n"
-        "directory, separately for every machine, device, driver and version. Measurements expire\n"
-        "after 30 days. Narrow terminals show fewer columns.",
+        "ones, one line for each kind of job: the launch cost, the throughput of large jobs (M/s:\n"
+        "millions of elements per second, of points for msm), the number of sizes measured, and\n"
+        "the age of the latest measurement. The model is filled by 'gpuexec calibrate' and "
+        "refined\n"
+        "by every call. It is kept in the cache directory, separately for every machine, device,\n"
+        "driver and version. Measurements expire after 30 days. Narrow terminals show fewer\n"
+        "columns.\n"
+        "\n"
+        "Transforms of each size are a kind: 'ntt 2^12 nn rr' keeps the order of its elements,\n"
+        "'nr rn' is from natural (n) to bit-reversed (r) order or back. Sums of points are a kind\n"
+        "for each curve and number of bits of the scalars.",
     .examples = "  gpuexec model\n"
                 "  gpuexec model --points --csv >points.csv\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .formats = true,
     .run = run_model,
 };

@@ -16,67 +16,40 @@
 #include "progress.h"
 #include "run_report.h"
 
-/* Scalars: of a group of vectors at most, unless one is longer; and read between two steps of the
- * progress bar, as points are. */
-enum { GROUP = 1 << 20, PIECE = 1 << 16, SCALAR_BYTES = 32, SCALAR_BITS = 256 };
+/* GROUP: scalars of a group of vectors at most, unless one is longer. */
+enum { GROUP = 1 << 20, SCALAR_BYTES = 32, SCALAR_BITS = 256 };
 
 static struct {
     gx_curve curve;
     uint64_t bits, batch;
     int stats, json;
     const char *points, *point_form, *scalars, *scalar_form, *result_form, *check, *out;
-} opts = {.bits = SCALAR_BITS, .scalar_form = "plain", .check = "curve"};
+} opts = {.curve = GX_BLS12_381_G1,
+          .bits = SCALAR_BITS,
+          .point_form = "xy-mont",
+          .scalar_form = "plain",
+          .check = "curve"};
 
-static const arg_spec specs[] = {
-    {.name = "curve",
-     .arg = "CURVE",
-     .kind = ARG_CURVE,
-     .value = &opts.curve,
-     .help = "curve of the points"},
-    {.name = "points",
-     .arg = "FILE",
-     .kind = ARG_TEXT,
-     .value = &opts.points,
-     .help = "points; - for standard input"},
-    {.name = "point-form",
-     .arg = "FORM",
-     .kind = ARG_CHOICE,
-     .choices = POINT_FORMS,
-     .value = &opts.point_form,
-     .help = "how the points are written"},
-    {.name = "scalars",
-     .arg = "FILE",
-     .kind = ARG_TEXT,
-     .value = &opts.scalars,
-     .help = "scalars of 32 bytes, lowest byte first; - for standard input"},
-    {.name = "scalar-form",
-     .arg = "FORM",
-     .kind = ARG_CHOICE,
-     .choices = "plain mont",
-     .value = &opts.scalar_form,
-     .help = "integers, or elements of the scalar field in Montgomery form (plain)"},
-    ARG_ROW_NUMBER("scalar-bits", "B", &opts.bits, 1, SCALAR_BITS,
-                   "plain scalars are below 2^B: higher bits are ignored (256)"),
-    ARG_ROW_NUMBER("batch", "B", &opts.batch, 1, (uint64_t)1 << 40,
-                   "number of results, of as many vectors of scalars (what the file holds)"),
-    {.name = "result-form",
-     .arg = "FORM",
-     .kind = ARG_CHOICE,
-     .choices = POINT_FORMS,
-     .value = &opts.result_form,
-     .help = "how results are written (as the points)"},
-    ARG_ROW_FILE('o', &opts.out,
-                 "results; - for standard output (without it, and on a terminal: in hexadecimal)"),
-    {.name = "check",
-     .arg = "CHECK",
-     .kind = ARG_CHOICE,
-     .choices = "none curve subgroup",
-     .value = &opts.check,
-     .help = "whether the points are on the curve, or also in the subgroup (curve)"},
-    ARG_ROW_FLAG("stats", &opts.stats,
-                 "print a summary and timings to standard error after the run"),
-    ARG_ROW_FLAG("json", &opts.json,
-                 "print the report of every group, and the total, as one JSON object"),
+static const option_row options[] = {
+    OPTION_CURVE(&opts.curve, "curve of the points (bls12-381-g1)"),
+    OPTION_TEXT("points", "FILE", &opts.points, "points; - for standard input"),
+    OPTION_CHOICE("point-form", "FORM", POINT_FORMS, &opts.point_form,
+                  "how the points are written (xy-mont)"),
+    OPTION_TEXT("scalars", "FILE", &opts.scalars,
+                "scalars of 32 bytes, lowest byte first; - for standard input"),
+    OPTION_CHOICE("scalar-form", "FORM", "plain mont", &opts.scalar_form,
+                  "integers, or elements of the scalar field in Montgomery form (plain)"),
+    OPTION_NUMBER("scalar-bits", "B", &opts.bits, 1, SCALAR_BITS,
+                  "plain scalars are below 2^B: higher bits are ignored (256)"),
+    OPTION_NUMBER("batch", "B", &opts.batch, 1, (uint64_t)1 << 40,
+                  "number of results, of as many vectors of scalars (what the file holds)"),
+    OPTION_CHOICE("result-form", "FORM", POINT_FORMS, &opts.result_form,
+                  "how results are written (as the points)"),
+    OPTION_FILE('o', &opts.out,
+                "results; - for standard output (without it, and on a terminal: in hexadecimal)"),
+    OPTION_CHOICE("check", "CHECK", "none curve subgroup", &opts.check,
+                  "whether the points are on the curve, or also in the subgroup (curve)"),
+    OPTIONS_REPORT(&opts, "group"),
 };
 
 typedef struct work {
@@ -88,44 +61,39 @@ typedef struct work {
     bool hex; /* results to standard output, in hexadecimal */
     unsigned char *scalars, *results;
     size_t room; /* scalars */
-    uint64_t points_count, written;
+    uint64_t points_count;
     run_report report;
-    char err[ELEMENTS_ERROR_SIZE];
 } work;
 
 /* ---- options ---- */
 
 static int check_forms(void)
 {
-    if (!opts.point_form)
-        return cli_usage(&cmd_msm, "no form of points given: add --point-form, such as xy-mont");
     if (!point_form(opts.curve, opts.point_form))
-        return point_form_missing(&cmd_msm, "point-form", opts.curve, opts.point_form);
+        return point_form_missing("point-form", opts.curve, opts.point_form);
     if (!opts.result_form)
         opts.result_form = opts.point_form;
     if (!point_form(opts.curve, opts.result_form))
-        return point_form_missing(&cmd_msm, "result-form", opts.curve, opts.result_form);
+        return point_form_missing("result-form", opts.curve, opts.result_form);
     return EXIT_DONE;
 }
 
 static int check_options(void)
 {
-    if (!opts.curve)
-        return cli_usage(&cmd_msm, "no curve given: add --curve, such as bls12-381-g1");
     int rc = check_forms();
     if (rc != EXIT_DONE)
         return rc;
     if (!opts.points)
-        return cli_usage(&cmd_msm, "no points given: add --points FILE");
+        return cli_usage("no points given: add --points FILE");
     if (!opts.scalars)
-        return cli_usage(&cmd_msm, "no scalars given: add --scalars FILE");
+        return cli_usage("no scalars given: add --scalars FILE");
     if (!strcmp(opts.points, "-") && !strcmp(opts.scalars, "-"))
-        return cli_usage(&cmd_msm, "--points and --scalars cannot both be standard input");
+        return cli_usage("--points and --scalars cannot both be standard input");
     if (opts.bits < SCALAR_BITS && !strcmp(opts.scalar_form, "mont"))
-        return cli_usage(&cmd_msm, "--scalar-bits is for plain scalars: omit it");
+        return cli_usage("--scalar-bits is for plain scalars: omit it");
     if (!opts.out && opts.json)
-        return cli_usage(&cmd_msm, "the result and --json both write to standard output; name a "
-                                   "file with -o");
+        return cli_usage("the result and --json both write to standard output; name a "
+                         "file with -o");
     return EXIT_DONE;
 }
 
@@ -137,44 +105,6 @@ static gx_point_check point_check(void)
 }
 
 /* ---- points ---- */
-
-static int read_failed(const work *t)
-{
-    cli_error("%s", t->err);
-    return EXIT_FAILED;
-}
-
-/* Makes room for `count` points, of which `have` are there. */
-static int grow(unsigned char **memory, size_t have, size_t count, size_t bytes)
-{
-    unsigned char *larger = count > SIZE_MAX / bytes ? NULL : data_alloc(count * bytes);
-    if (larger && *memory)
-        memcpy(larger, *memory, have * bytes);
-    data_free(*memory);
-    *memory = larger;
-    return larger ? EXIT_DONE : cli_no_memory();
-}
-
-/* Reads all points, however many there are. */
-static int read_points(work *t, unsigned char **memory)
-{
-    bool known = t->in.total != ELEMENTS_UNKNOWN;
-    size_t bytes = t->in.element_bytes, room = known ? (size_t)t->in.total : PIECE, have = 0, got;
-    int rc = grow(memory, 0, room, bytes);
-    while (rc == EXIT_DONE) {
-        if (have == room && t->in.done != t->in.total)
-            rc = grow(memory, have, room *= 2, bytes);
-        size_t want = room - have < PIECE ? room - have : PIECE;
-        if (rc == EXIT_DONE && !reader_read(&t->in, *memory + have * bytes, want, &got, t->err))
-            rc = read_failed(t);
-        if (rc != EXIT_DONE || !got)
-            break;
-        have += got;
-        progress_at(t->in.done);
-    }
-    t->points_count = have;
-    return rc;
-}
 
 /* The library's message names the call, then the point. */
 static int points_failed(const work *t, gx_status s, uint64_t bad)
@@ -194,14 +124,17 @@ static int make_points(work *t)
 {
     unsigned char *memory = NULL;
     uint64_t bad;
-    int rc = read_points(t, &memory);
-    const gx_points_desc desc = {.struct_size = sizeof desc,
-                                 .curve = opts.curve,
-                                 .form = point_form(opts.curve, opts.point_form),
-                                 .points = memory,
-                                 .count = (size_t)t->points_count,
-                                 .check = point_check()};
+    size_t room = t->in.total != ELEMENTS_UNKNOWN ? (size_t)t->in.total : PIECE, have;
+    int rc = input_all(&t->in, &memory, &room, &have);
+    t->points_count = have;
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = opts.curve,
+                                   .form = point_form(opts.curve, opts.point_form),
+                                   .points = memory,
+                                   .count = (size_t)t->points_count,
+                                   .check = point_check()};
     gx_status s = GX_OK;
+    run_report_phase(&t->report, RUN_TABLES);
     if (rc == EXIT_DONE && (s = gx_points_create(t->ctx, &desc, &t->points, &bad)) != GX_OK)
         rc = points_failed(t, s, bad);
     data_free(memory);
@@ -237,22 +170,6 @@ static int check_length(const work *t, uint64_t scalars)
     return EXIT_DONE;
 }
 
-/* Reads until t->scalars is full, or the input ends. */
-static int fill(work *t, size_t *have)
-{
-    size_t got = 1;
-    *have = 0;
-    while (*have < t->room && got) {
-        size_t rest = t->room - *have;
-        if (!reader_read(&t->reader, t->scalars + *have * SCALAR_BYTES, rest < PIECE ? rest : PIECE,
-                         &got, t->err))
-            return read_failed(t);
-        *have += got;
-        progress_at(t->in.done + t->reader.done);
-    }
-    return EXIT_DONE;
-}
-
 /* ---- results ---- */
 
 static int write_hex(const unsigned char *results, size_t count, size_t bytes)
@@ -269,11 +186,9 @@ static int write_hex(const unsigned char *results, size_t count, size_t bytes)
 static int write_results(work *t, size_t count)
 {
     size_t bytes = gx_point_bytes(opts.curve, t->params.result_form);
-    t->written += count;
     if (t->hex)
         return write_hex(t->results, count, bytes);
-    return writer_write(&t->writer, t->results, count * bytes) ? EXIT_DONE
-                                                               : result_failed(&t->writer);
+    return result_write(&t->writer, t->results, count * bytes);
 }
 
 static int job_failed(const work *t, const gx_report *report, uint64_t first)
@@ -291,20 +206,12 @@ static int job_failed(const work *t, const gx_report *report, uint64_t first)
 /* The results of the `have` scalars that were read last. */
 static int run_group(work *t, size_t have)
 {
-    const gx_job job = {.op = GX_MSM,
-                        .field = gx_curve_get_info(opts.curve)->scalar_field,
-                        .n = have,
-                        .a = gx_host(t->scalars),
-                        .out = gx_host(t->results),
-                        .params = &t->params};
-    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
-    gx_report report = {
-        .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
-    gx_status s = gx_run(t->ctx, &job, 1, NULL, &report);
-    run_report_add(&t->report, &job, data_job_bytes(&job), &report);
-    if (s != GX_OK)
+    size_t batch = t->params.count ? have / t->params.count : 1;
+    const gx_job job = gx_msm(&t->params, batch, gx_host(t->scalars), gx_host(t->results));
+    gx_report report = {.struct_size = sizeof report};
+    if (run_report_run(&t->report, t->ctx, &job, 1, 0, &report) != GX_OK)
         return job_failed(t, &report, t->reader.done - have);
-    return write_results(t, t->params.count ? have / t->params.count : 1);
+    return write_results(t, batch);
 }
 
 /* Vectors of a group. */
@@ -337,7 +244,9 @@ static int run_groups(work *t)
     size_t have;
     int rc;
     do {
-        rc = fill(t, &have);
+        have = 0;
+        run_report_phase(&t->report, RUN_READ);
+        rc = input_fill(&t->reader, t->scalars, t->room, &have);
         /* the last group is not a full one: now the length is known; and so it is if there is more
          * than there should be */
         if (rc == EXIT_DONE && (have < t->room || has_too_many(t)))
@@ -355,19 +264,18 @@ static int open_all(work *t)
     const element_reader *in[] = {&t->in, &t->reader};
     gx_point_form form = point_form(opts.curve, opts.point_form);
     t->hex = !opts.out || (!strcmp(opts.out, "-") && host_is_terminal(STDOUT_FILENO));
-    if (!reader_open_as(&t->in, opts.points, "point", "--curve or --point-form",
-                        gx_point_bytes(opts.curve, form), t->err) ||
-        !reader_open_as(&t->reader, opts.scalars, "scalar", "--scalars", SCALAR_BYTES, t->err))
-        return read_failed(t);
-    return t->hex ? EXIT_DONE : result_open(&cmd_msm, opts.out, opts.json, in, 2, &t->writer);
+    int rc = input_open(&t->in, opts.points, "point", "--curve or --point-form",
+                        gx_point_bytes(opts.curve, form));
+    if (rc == EXIT_DONE)
+        rc = input_open(&t->reader, opts.scalars, "scalar", "--scalars", SCALAR_BYTES);
+    return t->hex || rc != EXIT_DONE ? rc : result_open(opts.out, opts.json, in, 2, &t->writer);
 }
 
 static int run_whole(work *t)
 {
     bool known = t->in.total != ELEMENTS_UNKNOWN && t->reader.total != ELEMENTS_UNKNOWN;
-    const gx_job like = {.op = GX_MSM, .field = gx_curve_get_info(opts.curve)->scalar_field};
-    t->report = (run_report){.command = cmd_msm.name, .json = opts.json, .stats = opts.stats};
-    run_report_begin(&t->report, &like);
+    run_report_begin(&t->report, t->ctx, GX_MSM, gx_curve_get_info(opts.curve)->scalar_field);
+    run_report_phase(&t->report, RUN_READ);
     progress_start("msm", known ? t->in.total + t->reader.total : 0, known ? NULL : "elements");
     int rc = make_points(t);
     if (rc == EXIT_DONE && t->reader.total != ELEMENTS_UNKNOWN)
@@ -377,8 +285,9 @@ static int run_whole(work *t)
     if (rc == EXIT_DONE)
         rc = run_groups(t);
     progress_end();
-    if (rc == EXIT_DONE && !t->hex && !writer_commit(&t->writer))
-        rc = result_failed(&t->writer);
+    run_report_phase(&t->report, RUN_WRITE);
+    if (rc == EXIT_DONE && !t->hex)
+        rc = result_commit(&t->writer);
     run_report_end(&t->report, t->ctx, rc);
     return rc;
 }
@@ -399,8 +308,13 @@ static int run_msm(const common_opts *common)
     int rc = check_options();
     if (rc != EXIT_DONE)
         return rc;
-    work t = {.in = {.fd = -1}, .reader = {.fd = -1}, .writer = {.fd = -1}};
+    work t = {.in = {.fd = -1},
+              .reader = {.fd = -1},
+              .writer = {.fd = -1},
+              .report = {.command = cmd_msm.name, .json = opts.json, .stats = opts.stats}};
+    run_report_phase(&t.report, RUN_READ);
     rc = open_all(&t);
+    run_report_phase(&t.report, RUN_OPEN);
     if (rc == EXIT_DONE)
         rc = cli_open(common, &t.ctx);
     if (rc == EXIT_DONE)
@@ -411,10 +325,7 @@ static int run_msm(const common_opts *common)
 const command cmd_msm = {
     .name = "msm",
     .summary = "multi-scalar multiplications of files of points",
-    .synopsis = "--curve CURVE --points FILE --point-form FORM --scalars FILE\n"
-                "                   [--scalar-form plain|mont] [--scalar-bits B] [--batch B]\n"
-                "                   [--result-form FORM] [-o FILE] [--check none|curve|subgroup]\n"
-                "                   [--device D] [--stats] [--json]",
+    .synopsis = "--points FILE --scalars FILE",
     .about =
         "Prints the sum of scalar i times point i, in hexadecimal, or writes it to a file with "
         "-o.\n"
@@ -436,14 +347,13 @@ const command cmd_msm = {
         "Infinity is an ordinary point. All points are checked before anything is computed: the\n"
         "first bad one is named.\n"
         "\n"
-        "The result is written to a temporary file next to the output, which is renamed at the\n"
-        "end: a failed run leaves nothing behind.\n"
-        "\n"
         "--stats and --json are those of 'gpuexec run'.",
     .examples =
+        "  gpuexec points -n 2^16 -o p.bin && gpuexec random -n 2^16 -o s.bin\n"
+        "  gpuexec msm --points p.bin --scalars s.bin --stats\n"
         "  gpuexec msm --curve bls12-381-g1 --points p.bin --point-form zcash-48 --scalars s.bin\n"
         "  gpuexec msm --curve bn254-g1 --points p.bin --point-form xy-mont --scalars s.bin \\\n"
         "      --scalar-form mont -o sum.bin --stats\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .run = run_msm,
 };

@@ -13,57 +13,43 @@
 #include "progress.h"
 #include "run_report.h"
 
-/* Elements: of a group of transforms at most, unless one is larger; and read or written between two
- * steps of the progress bar. */
-enum { GROUP = 1 << 21, PIECE = 1 << 20 };
+/* Elements of a group of transforms at most, unless one is larger. */
+enum { GROUP = 1 << 21 };
 
 enum { LOG2_MAX = 63, LIMBS_MAX = ELEMENT_BYTES_MAX / 8 };
+
+/* No --log2: the input is one transform, or --batch of them. */
+#define SIZE_OF_INPUT UINT64_MAX
 
 static struct {
     gx_field field;
     uint64_t log2, pad, batch;
     int inverse, columns, plain, stats, json;
     const char *shift, *order, *root, *in, *out;
-} opts = {.log2 = UINT64_MAX, .order = "nn"};
+} opts = {.field = GX_BLS12_381_FR, .log2 = SIZE_OF_INPUT, .order = "nn"};
 
-static const arg_spec specs[] = {
-    {.name = "field",
-     .arg = "FIELD",
-     .kind = ARG_FIELD,
-     .value = &opts.field,
-     .help = "field of the elements: bls12-381-fr or bn254-fr"},
-    ARG_ROW_NUMBER("log2", "N", &opts.log2, 0, LOG2_MAX, "2^N elements per transform"),
-    ARG_ROW_FLAG("inverse", &opts.inverse, "values to coefficients; includes 1/2^N"),
-    {.name = "coset",
-     .arg = "SHIFT",
-     .kind = ARG_TEXT,
-     .value = &opts.shift,
-     .help = "over the coset of a number such as 7 or 0x7; 'default': 7 for bls12-381-fr, 5 for "
-             "bn254-fr"},
-    {.name = "order",
-     .arg = "ORDER",
-     .kind = ARG_CHOICE,
-     .choices = "nn nr rn rr",
-     .value = &opts.order,
-     .help = "of the input, and of the output: n natural, r bit-reversed (nn)"},
-    ARG_ROW_NUMBER("batch", "B", &opts.batch, 1, (uint64_t)1 << 40,
-                   "number of transforms (what the input holds)"),
-    ARG_ROW_FLAG("columns", &opts.columns,
-                 "the transforms are the columns of a matrix, not one after the other"),
-    ARG_ROW_NUMBER("pad", "K", &opts.pad, 0, LOG2_MAX,
-                   "each transform reads 2^(N-K) elements; the others are 0 (0)"),
-    ARG_ROW_FLAG("plain", &opts.plain, "plain integers in the files, not Montgomery form"),
-    {.name = "root",
-     .arg = "ROOT",
-     .kind = ARG_TEXT,
-     .value = &opts.root,
-     .help = "root of unity of order 2^N, as a number (that of doc/encoding.md)"},
-    ARG_ROW_FILE('i', &opts.in, "input; - for standard input"),
-    ARG_ROW_FILE('o', &opts.out, "result; - for standard output; may be the input"),
-    ARG_ROW_FLAG("stats", &opts.stats,
-                 "print a summary and timings to standard error after the run"),
-    ARG_ROW_FLAG("json", &opts.json,
-                 "print the report of every group, and the total, as one JSON object"),
+static const option_row options[] = {
+    OPTION_FIELD(&opts.field, "field of the elements, or bn254-fr (bls12-381-fr)"),
+    OPTION_NUMBER("log2", "N", &opts.log2, 0, LOG2_MAX,
+                  "2^N elements per transform (what the input holds)"),
+    OPTION_FLAG("inverse", &opts.inverse, "values to coefficients; includes 1/2^N"),
+    OPTION_TEXT("coset", "SHIFT", &opts.shift,
+                "over the coset of a number such as 7 or 0x7; 'default': 7 for bls12-381-fr, 5 for "
+                "bn254-fr"),
+    OPTION_CHOICE("order", "ORDER", "nn nr rn rr", &opts.order,
+                  "of the input, and of the output: n natural, r bit-reversed (nn)"),
+    OPTION_NUMBER("batch", "B", &opts.batch, 1, (uint64_t)1 << 40,
+                  "number of transforms (what the input holds)"),
+    OPTION_FLAG("columns", &opts.columns,
+                "the transforms are the columns of a matrix, not one after the other"),
+    OPTION_NUMBER("pad", "K", &opts.pad, 0, LOG2_MAX,
+                  "each transform reads 2^(N-K) elements; the others are 0 (0)"),
+    OPTION_FLAG("plain", &opts.plain, "plain integers in the files, not Montgomery form"),
+    OPTION_TEXT("root", "ROOT", &opts.root,
+                "root of unity of order 2^N, as a number (that of doc/encoding.md)"),
+    OPTION_FILE('i', &opts.in, "input; - for standard input"),
+    OPTION_FILE('o', &opts.out, "result; - for standard output; may be the input"),
+    OPTIONS_REPORT(&opts, "group"),
 };
 
 typedef struct work {
@@ -74,9 +60,7 @@ typedef struct work {
     file_writer writer;
     unsigned char *in, *out; /* the same memory, unless there is padding */
     size_t room;             /* elements of `in` */
-    uint64_t written;        /* elements */
     run_report report;
-    char err[ELEMENTS_ERROR_SIZE];
 } work;
 
 static size_t element_bytes(void)
@@ -96,33 +80,47 @@ static int check_size(void)
 {
     const gx_field_info *field = gx_field_get_info(opts.field);
     if (!gx_op_exists(GX_NTT, opts.field))
-        return cli_usage(&cmd_ntt, "%s has no transforms: choose bls12-381-fr or bn254-fr",
-                         field->name);
-    if (opts.log2 == UINT64_MAX)
-        return cli_usage(&cmd_ntt, "no size given: add --log2 N for transforms of 2^N elements");
+        return cli_usage("%s has no transforms: choose bls12-381-fr or bn254-fr", field->name);
+    if (opts.log2 == SIZE_OF_INPUT)
+        return EXIT_DONE;
     if (opts.log2 > field->two_adicity)
-        return cli_usage(&cmd_ntt, "--log2: %s has transforms of up to 2^%u elements", field->name,
+        return cli_usage("--log2: %s has transforms of up to 2^%u elements", field->name,
                          field->two_adicity);
     if (opts.pad > opts.log2)
-        return cli_usage(&cmd_ntt, "--pad: %" PRIu64 " is more than --log2, which is %" PRIu64,
-                         opts.pad, opts.log2);
+        return cli_usage("--pad: %" PRIu64 " is more than --log2, which is %" PRIu64, opts.pad,
+                         opts.log2);
     uint64_t bytes;
     if (__builtin_mul_overflow(opts.batch << opts.log2, element_bytes(), &bytes) ||
         opts.batch << opts.log2 >> opts.log2 != opts.batch)
-        return cli_usage(&cmd_ntt, "--batch: %" PRIu64 " transforms of 2^%" PRIu64 " are too many",
+        return cli_usage("--batch: %" PRIu64 " transforms of 2^%" PRIu64 " are too many",
                          opts.batch, opts.log2);
     return EXIT_DONE;
 }
 
+static int take_size(const element_reader *in)
+{
+    uint64_t batch = opts.batch ? opts.batch : 1, each = in->total / batch;
+    if (opts.log2 != SIZE_OF_INPUT)
+        return EXIT_DONE;
+    if (in->total == ELEMENTS_UNKNOWN)
+        return cli_usage("%s does not tell its size: add --log2 N for transforms of 2^N elements",
+                         in->name);
+    if (!each || each & (each - 1) || each * batch != in->total)
+        return cli_usage("%s has %" PRIu64 " element%s, not %s2^N: add --log2 N for transforms of "
+                         "2^N elements",
+                         in->name, in->total, plural(in->total),
+                         opts.batch ? "--batch times " : "");
+    opts.log2 = (uint64_t)__builtin_ctzll(each) + opts.pad;
+    return check_size();
+}
+
 static int check_options(void)
 {
-    if (!opts.field)
-        return cli_usage(&cmd_ntt, "no field given: add --field bls12-381-fr or bn254-fr");
     int rc = check_size();
     if (rc == EXIT_DONE && !opts.in)
-        rc = cli_usage(&cmd_ntt, "no input given: add -i FILE, or -i - for standard input");
+        rc = cli_usage("no input given: add -i FILE, or -i - for standard input");
     if (rc == EXIT_DONE && !opts.out)
-        rc = cli_usage(&cmd_ntt, "no output given: add -o FILE, or -o - for standard output");
+        rc = cli_usage("no output given: add -o FILE, or -o - for standard output");
     return rc;
 }
 
@@ -156,14 +154,6 @@ static bool append_digit(const gx_field_info *f, uint64_t *x, unsigned base, uns
     return !carry;
 }
 
-static bool is_below(const uint64_t *x, const uint64_t *y, unsigned limbs)
-{
-    while (limbs-- > 0)
-        if (x[limbs] != y[limbs])
-            return x[limbs] < y[limbs];
-    return false;
-}
-
 /* A plain number from 1 to p - 1, decimal or hexadecimal after 0x. */
 static bool parse_element(const gx_field_info *f, const char *text, uint64_t *x)
 {
@@ -177,18 +167,17 @@ static bool parse_element(const gx_field_info *f, const char *text, uint64_t *x)
         if (digit < 0 || !append_digit(f, x, base, (unsigned)digit))
             return false;
     }
-    return is_below(x, f->modulus, f->limbs) && memcmp(x, zero, f->element_bytes) != 0;
+    return data_below(x, f->modulus, f->limbs) && memcmp(x, zero, f->element_bytes) != 0;
 }
 
 /* The number of an option, in Montgomery form. */
 static int read_number(gx_ctx *ctx, const char *option, const char *text, uint64_t *x)
 {
     const gx_field_info *field = gx_field_get_info(opts.field);
-    const gx_run_opts host = {.struct_size = sizeof host, .device = "cpu"};
+    const gx_run_params host = {.struct_size = sizeof host, .device = "cpu"};
     gx_report report = {.struct_size = sizeof report};
     if (!parse_element(field, text, x))
-        return cli_usage(&cmd_ntt,
-                         "--%s: '%.96s' is not a number from 1 to below the modulus of %s; write "
+        return cli_usage("--%s: '%.96s' is not a number from 1 to below the modulus of %s; write "
                          "it in decimal, or in hexadecimal after 0x",
                          option, text, field->name);
     const gx_job job = {
@@ -205,11 +194,11 @@ static int make_domain(work *t)
         rc = read_number(t->ctx, "coset", opts.shift, shift);
     if (rc != EXIT_DONE)
         return rc;
-    const gx_domain_desc desc = {.struct_size = sizeof desc,
-                                 .field = opts.field,
-                                 .log2_size = (uint32_t)opts.log2,
-                                 .root = opts.root ? root : NULL,
-                                 .shift = shifted ? shift : NULL};
+    const gx_domain_params desc = {.struct_size = sizeof desc,
+                                   .field = opts.field,
+                                   .log2_size = (uint32_t)opts.log2,
+                                   .root = opts.root ? root : NULL,
+                                   .shift = shifted ? shift : NULL};
     gx_status s = gx_domain_create(t->ctx, &desc, &t->domain);
     t->params = (gx_ntt_params){.struct_size = sizeof t->params,
                                 .domain = t->domain,
@@ -240,47 +229,6 @@ static int check_length(const work *t, uint64_t elements)
         return EXIT_FAILED;
     }
     return EXIT_DONE;
-}
-
-static int allocate(work *t, size_t elements)
-{
-    size_t bytes = elements * element_bytes();
-    unsigned char *in = data_alloc(bytes);
-    if (in && t->room)
-        memcpy(in, t->in, t->room * element_bytes());
-    data_free(t->in);
-    t->in = in;
-    t->room = elements;
-    return in ? EXIT_DONE : cli_no_memory();
-}
-
-/* Reads until t->in is full, or the input ends. */
-static int fill(work *t, size_t *have)
-{
-    size_t got = 1;
-    while (*have < t->room && got) {
-        size_t rest = t->room - *have;
-        if (!reader_read(&t->reader, t->in + *have * element_bytes(), rest < PIECE ? rest : PIECE,
-                         &got, t->err)) {
-            cli_error("%s", t->err);
-            return EXIT_FAILED;
-        }
-        *have += got;
-        progress_at(t->reader.done + t->written);
-    }
-    return EXIT_DONE;
-}
-
-/* Reads all of the input, however long it is. */
-static int read_whole(work *t, size_t *have)
-{
-    int rc = fill(t, have);
-    while (rc == EXIT_DONE && *have == t->room && t->reader.done != t->reader.total) {
-        rc = allocate(t, 2 * t->room);
-        if (rc == EXIT_DONE)
-            rc = fill(t, have);
-    }
-    return rc;
 }
 
 /* Elements to make room for at first: a group of transforms, or all of them. */
@@ -315,8 +263,7 @@ static size_t make_jobs(const work *t, size_t n, gx_job jobs[3], size_t *main)
     if (opts.plain)
         jobs[count++] = (gx_job){.op = GX_TO_MONT, .field = opts.field, .n = in, .a = a, .out = a};
     *main = count;
-    jobs[count++] = (gx_job){
-        .op = GX_NTT, .field = opts.field, .n = n, .a = a, .out = out, .params = &t->params};
+    jobs[count++] = gx_ntt(&t->params, n >> opts.log2, a, out);
     if (opts.plain)
         jobs[count++] =
             (gx_job){.op = GX_FROM_MONT, .field = opts.field, .n = n, .a = out, .out = out};
@@ -328,10 +275,10 @@ static int write_result(work *t, size_t n)
     size_t bytes = element_bytes();
     for (size_t at = 0; at < n; at += PIECE) {
         size_t count = n - at < PIECE ? n - at : PIECE;
-        if (!writer_write(&t->writer, t->out + at * bytes, count * bytes))
-            return result_failed(&t->writer);
-        t->written += count;
-        progress_at(t->reader.done + t->written);
+        int rc = result_write(&t->writer, t->out + at * bytes, count * bytes);
+        if (rc != EXIT_DONE)
+            return rc;
+        progress_add(count);
     }
     return EXIT_DONE;
 }
@@ -340,19 +287,13 @@ static int write_result(work *t, size_t n)
 static int run_group(work *t, size_t have)
 {
     gx_job jobs[3];
-    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
     gx_report reports[3] = {{.struct_size = sizeof *reports}};
     size_t main, n = have << opts.pad;
     int rc = make_result(t, n >> opts.log2);
     if (rc != EXIT_DONE)
         return rc;
     size_t count = make_jobs(t, n, jobs, &main);
-    reports[main].candidate = room;
-    reports[main].candidate_room = GX_CANDIDATES_MAX;
-    gx_status s = gx_run(t->ctx, jobs, count, NULL, reports);
-    size_t bytes = gx_operand_bytes(&jobs[main], 'a') + gx_operand_bytes(&jobs[main], 'o');
-    run_report_add(&t->report, &jobs[main], bytes, &reports[main]);
-    if (s == GX_OK)
+    if (run_report_run(&t->report, t->ctx, jobs, count, main, reports) == GX_OK)
         return write_result(t, n);
     size_t failed = 0;
     while (failed < main && reports[failed].status == GX_OK)
@@ -362,8 +303,8 @@ static int run_group(work *t, size_t have)
 
 static int run_columns(work *t)
 {
-    size_t have = 0;
-    int rc = read_whole(t, &have);
+    size_t have;
+    int rc = input_all(&t->reader, &t->in, &t->room, &have);
     if (rc == EXIT_DONE)
         rc = check_length(t, have);
     return rc == EXIT_DONE && have ? run_group(t, have) : rc;
@@ -372,10 +313,13 @@ static int run_columns(work *t)
 static int run_rows(work *t)
 {
     size_t have;
-    int rc;
+    int rc = input_grow(&t->reader, &t->in, 0, t->room);
+    if (rc != EXIT_DONE)
+        return rc;
     do {
         have = 0;
-        rc = fill(t, &have);
+        run_report_phase(&t->report, RUN_READ);
+        rc = input_fill(&t->reader, t->in, t->room, &have);
         /* the last group is not a full one: now the length is known; and so it is if there is more
          * than there should be */
         if (rc == EXIT_DONE &&
@@ -392,29 +336,27 @@ static int run_rows(work *t)
 static int open_all(work *t)
 {
     const element_reader *in[] = {&t->reader};
-    if (!reader_open(&t->reader, opts.in, element_bytes(), t->err)) {
-        cli_error("%s", t->err);
-        return EXIT_FAILED;
-    }
-    uint64_t total = t->reader.total;
-    int rc = total == ELEMENTS_UNKNOWN ? EXIT_DONE : check_length(t, total);
+    int rc = input_open(&t->reader, opts.in, "element", "--field", element_bytes());
     if (rc == EXIT_DONE)
-        rc = allocate(t, (size_t)first_room(t));
-    return rc == EXIT_DONE ? result_open(&cmd_ntt, opts.out, opts.json, in, 1, &t->writer) : rc;
+        rc = take_size(&t->reader);
+    if (rc == EXIT_DONE && t->reader.total != ELEMENTS_UNKNOWN)
+        rc = check_length(t, t->reader.total);
+    t->room = (size_t)first_room(t);
+    return rc == EXIT_DONE ? result_open(opts.out, opts.json, in, 1, &t->writer) : rc;
 }
 
 static int run_whole(work *t)
 {
     bool known = t->reader.total != ELEMENTS_UNKNOWN;
     uint64_t both = known ? t->reader.total + (t->reader.total << opts.pad) : 0;
-    const gx_job like = {.op = GX_NTT, .field = opts.field};
-    t->report = (run_report){.command = cmd_ntt.name, .json = opts.json, .stats = opts.stats};
-    run_report_begin(&t->report, &like);
+    run_report_begin(&t->report, t->ctx, GX_NTT, opts.field);
+    run_report_phase(&t->report, RUN_READ);
     progress_start("ntt", both, both ? NULL : "elements");
     int rc = opts.columns ? run_columns(t) : run_rows(t);
     progress_end();
-    if (rc == EXIT_DONE && !writer_commit(&t->writer))
-        rc = result_failed(&t->writer);
+    run_report_phase(&t->report, RUN_WRITE);
+    if (rc == EXIT_DONE)
+        rc = result_commit(&t->writer);
     run_report_end(&t->report, t->ctx, rc);
     return rc;
 }
@@ -435,10 +377,15 @@ static int run_ntt(const common_opts *common)
     int rc = check_options();
     if (rc != EXIT_DONE)
         return rc;
-    work t = {.reader = {.fd = -1}, .writer = {.fd = -1}};
+    work t = {.reader = {.fd = -1},
+              .writer = {.fd = -1},
+              .report = {.command = cmd_ntt.name, .json = opts.json, .stats = opts.stats}};
+    run_report_phase(&t.report, RUN_READ);
     rc = open_all(&t);
+    run_report_phase(&t.report, RUN_OPEN);
     if (rc == EXIT_DONE)
         rc = cli_open(common, &t.ctx);
+    run_report_phase(&t.report, RUN_TABLES);
     if (rc == EXIT_DONE)
         rc = make_domain(&t);
     if (rc == EXIT_DONE)
@@ -449,31 +396,26 @@ static int run_ntt(const common_opts *common)
 const command cmd_ntt = {
     .name = "ntt",
     .summary = "number-theoretic transforms of files of elements",
-    .synopsis = "--field FIELD --log2 N -i FILE -o FILE [--inverse] [--coset SHIFT]\n"
-                "                   [--order nn|nr|rn|rr] [--batch B] [--columns] [--pad K]\n"
-                "                   [--plain] [--root ROOT] [--device D] [--stats] [--json]",
+    .synopsis = "[--log2 N] -i FILE -o FILE",
     .about =
-        "Transforms raw files of elements as 'gpuexec run' reads and writes them: any number of\n"
-        "transforms of 2^N elements each, one after the other, or the columns of a matrix with\n"
-        "--columns. Elements are in Montgomery form, with --plain little-endian integers. The\n"
-        "input may be '-', standard input. doc/encoding.md defines roots, shifts and orders.\n"
+        "Transforms a raw file of elements as 'gpuexec run' reads and writes them: all of it, or\n"
+        "with --log2 any number of transforms of 2^N elements each, one after the other, or with\n"
+        "--columns the columns of a matrix. Elements are in Montgomery form, with --plain\n"
+        "little-endian integers. The input may be '-', standard input, with --log2.\n"
+        "doc/encoding.md defines roots, shifts and orders.\n"
         "\n"
-        "Output k of a transform is the sum of a[i] * root^(i * k). --inverse undoes that. "
-        "--coset\n"
-        "multiplies coefficient i by SHIFT^i first; with --inverse, by SHIFT^-i last. With --pad "
-        "K\n"
-        "the input has 2^(N-K) elements per transform, and the others are 0: a polynomial of low\n"
-        "degree on a larger domain.\n"
-        "\n"
-        "The result is written to a temporary file next to the output, which is renamed at the\n"
-        "end: the output may be the input, and a failed run leaves nothing behind.\n"
+        "Output k of a transform is the sum of a[i] * root^(i * k). --inverse undoes that.\n"
+        "--coset multiplies coefficient i by SHIFT^i first; with --inverse, by SHIFT^-i last.\n"
+        "With --pad K the input has 2^(N-K) elements per transform, and the others are 0: a\n"
+        "polynomial of low degree on a larger domain. The output may be the input.\n"
         "\n"
         "--stats and --json are those of 'gpuexec run'.",
     .examples =
-        "  gpuexec ntt --field bls12-381-fr --log2 20 -i a.bin -o b.bin --stats\n"
-        "  gpuexec ntt --field bls12-381-fr --log2 20 --inverse -i b.bin -o a.bin\n"
+        "  gpuexec random -n 2^20 -o a.bin\n"
+        "  gpuexec ntt -i a.bin -o b.bin --stats\n"
+        "  gpuexec ntt --inverse -i b.bin -o a.bin\n"
         "  gpuexec ntt --field bn254-fr --log2 18 --pad 2 --coset 5 --order nr -i a.bin -o b.bin\n"
         "  gpuexec ntt --field bn254-fr --log2 10 --plain -i - -o - <a.bin >b.bin\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .run = run_ntt,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One row interface, four formats (output.h).
+ * One row interface, three formats (output.h).
  */
 #include "output.h"
 
@@ -109,11 +109,6 @@ static const char gap[] = "  ";
 /* In less room than this, text is left to the terminal to break. */
 enum { LAST_MIN = 20 };
 
-static bool is_for_people(output_format format)
-{
-    return format == OUT_TABLE || format == OUT_MARKDOWN;
-}
-
 static bool shown(const output *out, size_t i)
 {
     return !(out->columns[i].flags & out->hidden);
@@ -171,11 +166,9 @@ static void table_head(const output *out)
     printf("%s\n", style_off());
 }
 
-/* The text of a cell; full precision in CSV, the column's precision in a table. */
-static const char *cell_text(const output *out, size_t i, const cell *c, char buffer[64])
+/* Full precision in CSV, the column's precision in a table. */
+const char *output_cell(const column *col, const cell *c, bool table, char buffer[64])
 {
-    const column *col = &out->columns[i];
-    bool table = is_for_people(out->format);
     if (c->missing || (col->kind == COL_REAL && !isfinite(c->real)))
         return table ? "-" : "";
     switch (col->kind) {
@@ -206,44 +199,8 @@ static void table_row(output *out, const cell *cells)
     out->headed = true;
     for (size_t i = 0; i < out->count; i++)
         if (shown(out, i))
-            table_cell(out, i, cell_text(out, i, &cells[i], buffer), &at);
+            table_cell(out, i, output_cell(&out->columns[i], &cells[i], true, buffer), &at);
     putchar('\n');
-}
-
-/* ---- Markdown ------------------------------------------------------------------ */
-
-/* As wide as its column, so that the source is a table too. */
-static void markdown_cell(const column *c, const char *text)
-{
-    int pad = c->width - (int)strlen(text);
-    printf("| %*s", c->kind != COL_TEXT && pad > 0 ? pad : 0, "");
-    for (; *text; text++)
-        printf("%s%c", *text == '|' ? "\\" : "", *text);
-    printf("%*s", c->kind == COL_TEXT && pad > 0 ? pad + 1 : 1, "");
-}
-
-static void markdown_head(const output *out)
-{
-    for (size_t i = 0; i < out->count; i++)
-        if (shown(out, i))
-            markdown_cell(&out->columns[i], out->columns[i].title);
-    puts("|");
-    for (size_t i = 0; i < out->count; i++)
-        if (shown(out, i))
-            printf("|---%s", out->columns[i].kind == COL_TEXT ? "" : ":");
-    puts("|");
-}
-
-static void markdown_row(output *out, const cell *cells)
-{
-    char buffer[64];
-    if (!out->headed)
-        markdown_head(out);
-    out->headed = true;
-    for (size_t i = 0; i < out->count; i++)
-        if (shown(out, i))
-            markdown_cell(&out->columns[i], cell_text(out, i, &cells[i], buffer));
-    puts("|");
 }
 
 /* ---- CSV ---------------------------------------------------------------------- */
@@ -259,7 +216,7 @@ static void csv_row(const output *out, const cell *cells)
             csv_put(stdout, out->columns[i].key, first);
         else
             (out->columns[i].kind == COL_TEXT ? csv_put_text : csv_put)(
-                stdout, cell_text(out, i, &cells[i], buffer), first);
+                stdout, output_cell(&out->columns[i], &cells[i], false, buffer), first);
         first = false;
     }
     putchar('\n');
@@ -317,7 +274,7 @@ output *output_open(output_format format, const char *command, const column *col
     if (!out)
         return NULL;
     *out = (output){.format = format, .command = command, .columns = columns, .count = count};
-    out->hidden = is_for_people(format) ? COL_MACHINE_ONLY : COL_TABLE_ONLY;
+    out->hidden = format == OUT_TABLE ? COL_MACHINE_ONLY : COL_TABLE_ONLY;
     if (format == OUT_TABLE && table_width(out) > output_width())
         out->hidden |= COL_WIDE;
 
@@ -337,8 +294,6 @@ bool output_row(output *out, const cell *cells)
         return json_row(out, cells);
     if (out->format == OUT_CSV)
         csv_row(out, cells);
-    else if (out->format == OUT_MARKDOWN)
-        markdown_row(out, cells);
     else
         table_row(out, cells);
     return output_flush();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Results as a table, as CSV, as JSON or as Markdown, from one description of the columns and one
- * call per row. Table, CSV and Markdown rows are printed immediately; JSON is one object
- * {"command", "version", "rows":
- * [...]} at the end.
+ * Results as a table, as CSV or as JSON, from one description of the columns and one call per row.
+ * Rows of tables and of CSV are printed immediately; JSON is one object {"command", "version",
+ * "rows": [...]} at the end.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -12,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* OUT_MARKDOWN: a table with the same columns and numbers as OUT_TABLE. */
-typedef enum output_format { OUT_TABLE, OUT_CSV, OUT_JSON, OUT_MARKDOWN } output_format;
+typedef enum output_format { OUT_TABLE, OUT_CSV, OUT_JSON } output_format;
 
 typedef enum column_kind { COL_TEXT, COL_COUNT, COL_REAL, COL_BOOL } column_kind;
 
@@ -33,11 +31,11 @@ typedef struct column {
     unsigned flags;
 } column;
 
+/* clang-format off */
 /* A column with a heading; what follows its width is further members. */
 #define COLUMN(k, name, heading, ...)                                                              \
-    {                                                                                              \
-        .kind = COL_##k, .key = (name), .title = (heading), .width = __VA_ARGS__                   \
-    }
+    {.kind = COL_##k, .key = (name), .title = (heading), .width = __VA_ARGS__}
+/* clang-format on */
 
 typedef struct cell {
     bool missing; /* "-", an empty CSV field, null */
@@ -46,26 +44,12 @@ typedef struct cell {
     double real;
 } cell;
 
-#define CELL_TEXT(t)                                                                               \
-    (cell)                                                                                         \
-    {                                                                                              \
-        .text = (t)                                                                                \
-    }
-#define CELL_COUNT(n)                                                                              \
-    (cell)                                                                                         \
-    {                                                                                              \
-        .count = (n)                                                                               \
-    }
-#define CELL_REAL(x)                                                                               \
-    (cell)                                                                                         \
-    {                                                                                              \
-        .real = (x)                                                                                \
-    }
-#define CELL_MISSING                                                                               \
-    (cell)                                                                                         \
-    {                                                                                              \
-        .missing = true                                                                            \
-    }
+/* clang-format off */
+#define CELL_TEXT(t)  (cell) {.text = (t)}
+#define CELL_COUNT(n) (cell) {.count = (n)}
+#define CELL_REAL(x)  (cell) {.real = (x)}
+#define CELL_MISSING  (cell) {.missing = true}
+/* clang-format on */
 
 typedef struct output output;
 
@@ -74,6 +58,9 @@ output *output_open(output_format format, const char *command, const column *col
 
 /* One cell per column. False if writing failed. */
 bool output_row(output *out, const cell *cells);
+
+/* The text of a cell, in a table or in CSV; the buffer may be used for it. */
+const char *output_cell(const column *column, const cell *cell, bool table, char buffer[64]);
 
 /* Finishes the output; false if any write failed. May be NULL. */
 bool output_close(output *out);

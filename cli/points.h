@@ -15,6 +15,6 @@
 gx_point_form point_form(gx_curve curve, const char *name);
 
 /* Usage error for a form that the curve does not have; names those that it has. */
-int point_form_missing(const command *cmd, const char *option, gx_curve curve, const char *name);
+int point_form_missing(const char *option, gx_curve curve, const char *name);
 
 #endif

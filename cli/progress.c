@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,17 +17,19 @@
 
 static struct {
     bool on, visible;
-    const char *label, *unit;
-    uint64_t total, started, drawn;
+    char label[96];
+    const char *unit;
+    uint64_t total, done, started, drawn;
 } bar;
 
 void progress_start(const char *label, uint64_t total, const char *unit)
 {
     bar.on = host_is_terminal(STDERR_FILENO);
     bar.visible = false;
-    bar.label = label;
+    snprintf(bar.label, sizeof bar.label, "%s", label);
     bar.unit = unit;
     bar.total = total;
+    bar.done = 0;
     bar.started = now_ns();
     bar.drawn = 0;
 }
@@ -60,32 +63,48 @@ static unsigned columns(void)
 static void draw(uint64_t done, uint64_t now)
 {
     char text[160], rate[48], left[48], cells[4 * 24 + 1];
-    int width = columns() < 80 ? 10 : 24;
     double seconds = (double)(now - bar.started) / 1e9;
     double speed = seconds > 0 ? (double)done / seconds : 0;
     rate[0] = 0;
     if (bar.unit)
         format_rate(rate, sizeof rate, speed);
-    if (bar.total) {
-        double fraction = (double)done / (double)bar.total;
-        output_bar(cells, width, fraction);
-        format_left(left, sizeof left, speed > 0 ? (double)(bar.total - done) / speed : 0);
-        snprintf(text, sizeof text, "%3.0f%%  %s%s%s", 100 * fraction, rate, *rate ? "  " : "",
-                 left);
-    } else {
-        cells[0] = 0;
+    left[0] = 0;
+    if (bar.total && done)
+        format_left(left, sizeof left, (double)(bar.total - done) / speed);
+    if (bar.total)
+        snprintf(text, sizeof text, "%3.0f%%  %s%s%s", 100 * (double)done / (double)bar.total, rate,
+                 *rate ? "  " : "", left);
+    else
         snprintf(text, sizeof text, "%" PRIu64 " %s  %s", done, bar.unit, rate);
-    }
     /* the text starts at a fixed column, however long the bar is */
-    int at = (int)strlen(bar.label) + 2 + (bar.total ? width + 1 : 0);
-    fprintf(stderr, "\r\033[K%s %s\033[%dG%s", bar.label, cells, at, text);
+    int room = (int)columns() - (int)(strlen(bar.label) + strlen(text)) - 3;
+    int width = !bar.total || room < 4 ? 0 : room < 24 ? room : 24;
+    output_bar(cells, width, bar.total ? (double)done / (double)bar.total : 0);
+    fprintf(stderr, "\r\033[K%s %s\033[%dG%s", bar.label, cells,
+            (int)strlen(bar.label) + 2 + width + (width > 0), text);
     fflush(stderr);
     bar.visible = true;
     bar.drawn = now;
 }
 
+void progress_step(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(bar.label, sizeof bar.label, format, args);
+    va_end(args);
+    if (bar.on)
+        draw(bar.done, now_ns());
+}
+
+void progress_add(uint64_t more)
+{
+    progress_at(bar.done + more);
+}
+
 void progress_at(uint64_t done)
 {
+    bar.done = done;
     if (!bar.on)
         return;
     uint64_t now = now_ns();

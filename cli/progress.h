@@ -7,12 +7,18 @@
 
 #include <stdint.h>
 
+#include "base/os.h"
+
 /* `total` 0: unknown. `unit` is what `done` counts: "elements"; NULL: show no rate (needs a
  * total). */
 void progress_start(const char *label, uint64_t total, const char *unit);
 void progress_at(uint64_t done);
 
-/* Hides the bar until the next progress_at, so that something else can be printed. */
+/* Says what is done next, in place of the label. */
+void progress_step(const char *format, ...) GX_PRINTF(1, 2);
+void progress_add(uint64_t more);
+
+/* Hides the bar until the next step, so that something else can be printed. */
 void progress_hide(void);
 
 /* Removes the bar. */

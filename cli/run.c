@@ -9,7 +9,6 @@
 #include "capture.h"
 #include "cli.h"
 #include "data.h"
-#include "explain.h"
 #include "files.h"
 #include "progress.h"
 #include "run_report.h"
@@ -25,30 +24,20 @@ static struct {
     int explain, stats, json, capture;
 } opts = {.broadcast = "", .chunk = CHUNK};
 
-static const arg_spec specs[] = {
-    {.name = "op", .arg = "OP", .kind = ARG_OP, .value = &opts.op, .help = "operation"},
-    {.name = "field",
-     .arg = "FIELD",
-     .kind = ARG_FIELD,
-     .value = &opts.field,
-     .help = "field of the elements"},
-    ARG_ROW_FILE('a', &opts.in[0], "first operand; - for standard input"),
-    ARG_ROW_FILE('b', &opts.in[1], "second operand, if the operation has one"),
-    ARG_ROW_FILE('c', &opts.in[2], "third operand, for mul-add"),
-    ARG_ROW_FILE('o', &opts.out, "result; - for standard output; may be one of the operands"),
-    {.name = "broadcast",
-     .arg = "LETTERS",
-     .kind = ARG_TEXT,
-     .value = &opts.broadcast,
-     .help = "operands that are a single element, used for all: b, or bc"},
-    ARG_ROW_NUMBER("chunk", "N", &opts.chunk, 1, CHUNK_MAX,
-                   "elements read and computed at a time (128K)"),
-    ARG_ROW_FLAG("stats", &opts.stats,
-                 "print a summary and timings to standard error after the run"),
-    ARG_ROW_FLAG("json", &opts.json,
-                 "print the report of every chunk, and the total, as one JSON object"),
-    ARG_ROW_FLAG("capture", &opts.capture, "capture the first chunk with RenderDoc"),
-    ARG_ROW_FLAG("explain", &opts.explain, "print the plan for the first chunk and run nothing"),
+static const option_row options[] = {
+    {.name = "op", .arg = "OP", .kind = OPT_OP, .value = &opts.op, .help = "operation"},
+    OPTION_FIELD(&opts.field, "field of the elements"),
+    OPTION_FILE('a', &opts.in[0], "first operand; - for standard input"),
+    OPTION_FILE('b', &opts.in[1], "second operand, if the operation has one"),
+    OPTION_FILE('c', &opts.in[2], "third operand, for mul-add"),
+    OPTION_FILE('o', &opts.out, "result; - for standard output; may be one of the operands"),
+    OPTION_TEXT("broadcast", "LETTERS", &opts.broadcast,
+                "operands that are a single element, used for all: b, or bc"),
+    OPTION_NUMBER("chunk", "N", &opts.chunk, 1, CHUNK_MAX,
+                  "elements read and computed at a time (128K)"),
+    OPTIONS_REPORT(&opts, "chunk"),
+    OPTION_FLAG("capture", &opts.capture, "capture the first chunk with RenderDoc"),
+    OPTION_FLAG("explain", &opts.explain, "print the plan for the first chunk and run nothing"),
 };
 
 typedef struct operand {
@@ -66,7 +55,6 @@ typedef struct transfer {
     unsigned char total[ELEMENT_BYTES_MAX]; /* and of all chunks, if the operation reduces */
     uint64_t done;                          /* elements */
     run_report report;
-    char err[ELEMENTS_ERROR_SIZE];
 } transfer;
 
 static char letter(size_t k)
@@ -81,15 +69,15 @@ static int check_operands(const gx_op_info *op)
     unsigned piped = 0;
     for (unsigned k = 0; k < 3; k++) {
         if (k < op->operands && !opts.in[k])
-            return cli_usage(&cmd_run, "%s needs operand %c (%s): add -%c FILE", op->name,
-                             letter(k), op->result, letter(k));
+            return cli_usage("%s needs operand %c (%s): add -%c FILE", op->name, letter(k),
+                             op->result, letter(k));
         if (k >= op->operands && opts.in[k])
-            return cli_usage(&cmd_run, "%s has no operand %c (%s): remove -%c", op->name, letter(k),
+            return cli_usage("%s has no operand %c (%s): remove -%c", op->name, letter(k),
                              op->result, letter(k));
         piped += opts.in[k] && !strcmp(opts.in[k], "-");
     }
     if (piped > 1)
-        return cli_usage(&cmd_run, "only one operand can come from standard input");
+        return cli_usage("only one operand can come from standard input");
     return EXIT_DONE;
 }
 
@@ -97,50 +85,42 @@ static int check_broadcast(const gx_op_info *op)
 {
     for (const char *p = opts.broadcast; *p; p++)
         if (*p < 'a' || *p >= letter(op->operands))
-            return cli_usage(&cmd_run, "--broadcast: %s has no operand '%c'", op->name, *p);
+            return cli_usage("--broadcast: %s has no operand '%c'", op->name, *p);
     bool all = true;
     for (unsigned k = 0; k < op->operands; k++)
         all = all && strchr(opts.broadcast, letter(k));
     if (all)
-        return cli_usage(&cmd_run, "--broadcast: at least one operand must not be broadcast");
+        return cli_usage("--broadcast: at least one operand must not be broadcast");
     return EXIT_DONE;
 }
 
 static int check_options(void)
 {
     if (!opts.op)
-        return cli_usage(&cmd_run, "no operation given: add --op, for example --op mul");
+        return cli_usage("no operation given: add --op, for example --op mul");
     if (!opts.field)
-        return cli_usage(&cmd_run, "no field given: add --field, for example --field bls12-381-fq");
+        return cli_usage("no field given: add --field, for example --field bls12-381-fq");
     const gx_op_info *op = gx_op_get_info(opts.op);
     if (!gx_op_exists(opts.op, opts.field))
-        return cli_no_operation(&cmd_run, 1u << opts.field);
+        return cli_no_operation(1u << opts.field, 1u << opts.op);
     int rc = check_operands(op);
     if (rc == EXIT_DONE)
         rc = check_broadcast(op);
     if (rc == EXIT_DONE && opts.explain && (opts.stats || opts.capture))
-        rc = cli_usage(&cmd_run, "--explain runs nothing: remove --%s",
-                       opts.stats ? "stats" : "capture");
+        rc = cli_usage("--explain runs nothing: remove --%s", opts.stats ? "stats" : "capture");
     if (rc == EXIT_DONE && !opts.out && !opts.explain)
-        rc = cli_usage(&cmd_run, "no output given: add -o FILE, or -o - for standard output");
+        rc = cli_usage("no output given: add -o FILE, or -o - for standard output");
     return rc;
 }
 
 /* ---- opening ----------------------------------------------------------------------- */
 
-static int failed(const transfer *t)
-{
-    cli_error("%s", t->err);
-    return EXIT_FAILED;
-}
-
-static int read_broadcast(transfer *t, operand *o)
+static int read_broadcast(operand *o)
 {
     size_t got;
-    if (!reader_read(&o->reader, o->data, 2, &got, t->err))
-        return failed(t);
-    if (got == 1)
-        return EXIT_DONE;
+    int rc = input_read(&o->reader, o->data, 2, &got);
+    if (rc != EXIT_DONE || got == 1)
+        return rc;
     cli_error("%s: a broadcast operand must be a single element, but this has %s", o->reader.name,
               got ? "more" : "none");
     return EXIT_FAILED;
@@ -154,12 +134,13 @@ static int open_operand(transfer *t, unsigned k)
         return EXIT_DONE;
     o->present = true;
     o->broadcast = strchr(opts.broadcast, letter(k)) != NULL;
-    if (!reader_open(&o->reader, opts.in[k], t->element_bytes, t->err))
-        return failed(t);
+    int rc = input_open(&o->reader, opts.in[k], "element", "--field", t->element_bytes);
+    if (rc != EXIT_DONE)
+        return rc;
     o->data = malloc((o->broadcast ? 2 : (size_t)opts.chunk) * t->element_bytes);
     if (!o->data)
         return cli_no_memory();
-    return o->broadcast ? read_broadcast(t, o) : EXIT_DONE;
+    return o->broadcast ? read_broadcast(o) : EXIT_DONE;
 }
 
 static int unequal(const element_reader *x, uint64_t nx, const element_reader *y, uint64_t ny)
@@ -224,7 +205,7 @@ static int open_all(transfer *t)
     for (unsigned k = 0; k < 3; k++)
         if (t->in[k].present)
             in[count++] = &t->in[k].reader;
-    return result_open(&cmd_run, opts.out, opts.json, in, count, &t->writer);
+    return result_open(opts.out, opts.json, in, count, &t->writer);
 }
 
 static int close_all(transfer *t, int rc)
@@ -245,13 +226,15 @@ static int read_chunk(transfer *t, size_t *n)
 {
     const operand *first = NULL;
     size_t first_got = 0;
+    run_report_phase(&t->report, RUN_READ);
     for (unsigned k = 0; k < 3; k++) {
         operand *o = &t->in[k];
         size_t got;
         if (!o->present || o->broadcast)
             continue;
-        if (!reader_read(&o->reader, o->data, (size_t)opts.chunk, &got, t->err))
-            return failed(t);
+        int rc = input_read(&o->reader, o->data, (size_t)opts.chunk, &got);
+        if (rc != EXIT_DONE)
+            return rc;
         if (first && got != first_got) {
             uint64_t end = t->done + (got < first_got ? got : first_got);
             cli_error("%s and %s differ in length: one ends after %" PRIu64 " element%s",
@@ -273,20 +256,11 @@ static int chunk_failed(const transfer *t, const gx_report *report)
     return elements_failed(report, opts.field, &t->in[k].reader, t->in[k].broadcast ? 0 : t->done);
 }
 
-/* Bytes of the operands read in chunks, and of the result. */
-static uint64_t job_bytes(const transfer *t, const gx_job *job)
-{
-    uint64_t bytes = gx_operand_bytes(job, 'o');
-    for (unsigned k = 0; k < 3; k++)
-        bytes += t->in[k].broadcast ? 0 : gx_operand_bytes(job, letter(k));
-    return bytes;
-}
-
 /* Done by the host, as for the parts of a job. */
 static int add_to_total(transfer *t)
 {
     gx_report report = {.struct_size = sizeof report};
-    const gx_run_opts host = {.struct_size = sizeof host, .device = "cpu"};
+    const gx_run_params host = {.struct_size = sizeof host, .device = "cpu"};
     const gx_job job = {.op = GX_ADD,
                         .field = opts.field,
                         .n = 1,
@@ -300,25 +274,20 @@ static int keep_result(transfer *t, const gx_job *job)
 {
     if (gx_op_get_info(opts.op)->reduces)
         return add_to_total(t);
-    return writer_write(&t->writer, t->result, gx_operand_bytes(job, 'o'))
-               ? EXIT_DONE
-               : result_failed(&t->writer);
+    return result_write(&t->writer, t->result, gx_operand_bytes(job, 'o'));
 }
 
 static int run_chunk(transfer *t, size_t n)
 {
-    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
-    gx_report report = {
-        .struct_size = sizeof report, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
+    gx_report report = {.struct_size = sizeof report};
     gx_job job = chunk_job(t, n);
     const bool captured = opts.capture && !t->done;
     int rc = captured ? capture_start(t->ctx, &job) : EXIT_DONE;
     if (rc != EXIT_DONE)
         return rc;
-    gx_status s = gx_run(t->ctx, &job, 1, NULL, &report);
+    gx_status s = run_report_run(&t->report, t->ctx, &job, 1, 0, &report);
     if (captured)
         rc = capture_end();
-    run_report_add(&t->report, &job, job_bytes(t, &job), &report);
     if (s != GX_OK)
         return chunk_failed(t, &report);
     if (rc == EXIT_DONE)
@@ -332,8 +301,7 @@ static int write_total(transfer *t)
 {
     if (!gx_op_get_info(opts.op)->reduces)
         return EXIT_DONE;
-    return writer_write(&t->writer, t->total, t->element_bytes) ? EXIT_DONE
-                                                                : result_failed(&t->writer);
+    return result_write(&t->writer, t->total, t->element_bytes);
 }
 
 /* 0: unknown. */
@@ -363,22 +331,21 @@ static int run_chunks(transfer *t)
         rc = run_chunk(t, n);
         if (rc != EXIT_DONE)
             break;
-        progress_at(t->done);
+        progress_add(n);
     }
     progress_end();
+    run_report_phase(&t->report, RUN_WRITE);
     return rc;
 }
 
 static int run_whole(transfer *t)
 {
-    const gx_job like = chunk_job(t, 0);
-    t->report = (run_report){.command = cmd_run.name, .json = opts.json, .stats = opts.stats};
-    run_report_begin(&t->report, &like);
+    run_report_begin(&t->report, t->ctx, opts.op, opts.field);
     int rc = run_chunks(t);
     if (rc == EXIT_DONE)
         rc = write_total(t);
-    if (rc == EXIT_DONE && !writer_commit(&t->writer))
-        rc = result_failed(&t->writer);
+    if (rc == EXIT_DONE)
+        rc = result_commit(&t->writer);
     run_report_end(&t->report, t->ctx, rc);
     return rc;
 }
@@ -389,8 +356,11 @@ static int run_run(const common_opts *common)
     if (rc != EXIT_DONE)
         return rc;
     transfer t = {.element_bytes = gx_field_get_info(opts.field)->element_bytes,
-                  .writer = {.fd = -1}};
+                  .writer = {.fd = -1},
+                  .report = {.command = cmd_run.name, .json = opts.json, .stats = opts.stats}};
+    run_report_phase(&t.report, RUN_READ);
     rc = open_all(&t);
+    run_report_phase(&t.report, RUN_OPEN);
     if (rc == EXIT_DONE)
         rc = cli_open(common, &t.ctx);
     if (rc == EXIT_DONE)
@@ -401,10 +371,7 @@ static int run_run(const common_opts *common)
 const command cmd_run = {
     .name = "run",
     .summary = "apply one operation to files of elements",
-    .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE\n"
-                "                   [--broadcast LETTERS] [--device D] [--threads T]\n"
-                "                   [--chunk N] [--mode MODE] [--stats] [--json] [--explain]\n"
-                "                   [--capture]",
+    .synopsis = "--op OP --field FIELD -a FILE [-b FILE] [-c FILE] -o FILE",
     .about =
         "Streams raw element files of any size through one operation. Files contain elements and\n"
         "nothing else: 48 bytes each for bls12-381-fq, 32 for the other prime fields, 4 for u32\n"
@@ -417,10 +384,10 @@ const command cmd_run = {
         "that is replaced keeps its owner, its mode and any symbolic link that leads to it; if it\n"
         "cannot keep them, the run is refused.\n"
         "\n"
-        "--stats prints a summary and timings of all chunks to standard error. --json prints the\n"
-        "report of every chunk to standard output: device, reason, path, mode, stages, and the\n"
-        "candidates with predicted and actual times. --explain runs nothing and prints the plan\n"
-        "for the first chunk; with --json as an object.\n"
+        "--stats prints where the time went, and a summary of all chunks, to standard error.\n"
+        "--json prints the report of every chunk to standard output: device, reason, path, mode,\n"
+        "stages, and the candidates with predicted and actual times. --explain runs nothing and\n"
+        "prints the plan for the first chunk; with --json as an object.\n"
         "\n"
         "--capture makes RenderDoc capture what the first chunk does on a Vulkan device, and\n"
         "prints the name of the file. Start gpuexec under RenderDoc (doc/tuning.md).",
@@ -430,6 +397,6 @@ const command cmd_run = {
                 "  gpuexec run --op mul --field bn254-fr -a x.bin -b k.bin --broadcast b -o y.bin\n"
                 "  gpuexec run --op dot --field bn254-fr -a a.bin -b b.bin -o dot.bin\n"
                 "  zstdcat a.zst | gpuexec run --op sqr --field bn254-fq -a - -o - | sha256sum\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .run = run_run,
 };

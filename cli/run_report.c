@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reports of a run as text and as JSON (run_report.h). JSON is written report by report, so that
- * memory use does not grow with the file.
+ * Reports of a run, and its plan, as text and as JSON (run_report.h). JSON is written report by
+ * report, so that memory use does not grow with the file.
  */
 #include "run_report.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "progress.h"
 
-const char *reason_text(gx_reason reason)
+/* "predicted to be fastest" */
+static const char *reason_text(gx_reason reason)
 {
     static const char *const texts[] = {[GX_REASON_NONE] = "it did not run",
                                         [GX_REASON_ASKED] = "requested",
@@ -26,6 +29,26 @@ const char *reason_text(gx_reason reason)
     return reason < sizeof texts / sizeof *texts ? texts[reason] : gx_reason_name(reason);
 }
 
+/* ---- time ---- */
+
+static const struct {
+    const char *key, *name;
+} phases[RUN_PHASES] = {[RUN_READ] = {"reading", "reading"},
+                        [RUN_OPEN] = {"opening", "opening devices"},
+                        [RUN_COMPILE] = {"compiling", "compiling kernels"},
+                        [RUN_TABLES] = {"tables", "making tables"},
+                        [RUN_COMPUTE] = {"computing", "computing"},
+                        [RUN_WRITE] = {"writing", "writing"},
+                        [RUN_OTHER] = {"other", "other"}};
+
+static uint64_t whole_ns(const run_report *r)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < RUN_PHASES; i++)
+        ns += r->ns[i];
+    return ns;
+}
+
 /* ---- JSON ---- */
 
 /* If memory ran out, writes an empty object, so that the output stays valid JSON. */
@@ -37,27 +60,23 @@ static void put_json(json_t *value)
     json_decref(value);
 }
 
-/* The numbers of a report, or of a sum of reports. */
-static json_t *json_numbers(const gx_report *r)
+/* clang-format off */
+/* X(member): the numbers of a report that a sum of reports has too. */
+#define NUMBERS(X)                                                                                 \
+    X(dispatches) X(groups) X(submits) X(command_hits) X(sampled) X(queued_ns) X(total_ns)         \
+    X(host_in_ns) X(device_ns) X(host_out_ns) X(upload_ns) X(compute_ns) X(download_ns)            \
+    X(record_ns) X(submit_ns)
+/* clang-format on */
+
+static void set_numbers(json_t *json, const gx_report *r)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } numbers[] = {{"dispatches", r->dispatches},   {"groups", r->groups},
-                   {"submits", r->submits},         {"command_hits", r->command_hits},
-                   {"sampled", r->sampled},         {"queued_ns", r->queued_ns},
-                   {"total_ns", r->total_ns},       {"host_in_ns", r->host_in_ns},
-                   {"device_ns", r->device_ns},     {"host_out_ns", r->host_out_ns},
-                   {"upload_ns", r->upload_ns},     {"compute_ns", r->compute_ns},
-                   {"download_ns", r->download_ns}, {"record_ns", r->record_ns},
-                   {"submit_ns", r->submit_ns}};
-    json_t *json = json_object();
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new(json, numbers[i].name, json_integer((json_int_t)numbers[i].value));
-    return json;
+#define SET(member) json_object_set_new(json, #member, json_integer((json_int_t)r->member));
+    NUMBERS(SET)
+#undef SET
 }
 
-json_t *candidates_json(const gx_candidate *list, uint32_t count, uint32_t room)
+/* As far as there was room for them. */
+static json_t *candidates_json(const gx_candidate *list, uint32_t count, uint32_t room)
 {
     json_t *json = json_array();
     for (uint32_t i = 0; i < count && i < room; i++) {
@@ -79,26 +98,26 @@ static json_t *json_report(const gx_job *job, const gx_report *r)
                              "mode", gx_mode_name(r->mode), "elements", (json_int_t)job->n,
                              "threads", (json_int_t)r->threads, "candidates",
                              candidates_json(r->candidate, r->candidates, r->candidate_room));
-    json_t *numbers = json_numbers(r);
-    json_object_update(json, numbers);
-    json_decref(numbers);
+    set_numbers(json, r);
     return json;
 }
 
-static json_t *json_total(const run_report *r, const gx_statistics *s, double seconds, int rc)
+static json_t *json_total(const run_report *r, const counters *s, int rc)
 {
     json_t *devices = json_array();
     for (size_t i = 0; i < r->share_count; i++)
         json_array_append_new(devices, json_pack("{s:s, s:I}", "device", r->shares[i].device,
                                                  "elements", (json_int_t)r->shares[i].elements));
-    json_t *json = json_pack(
-        "{s:i, s:I, s:I, s:I, s:f, s:o, s:I, s:I, s:I}", "exit_code", rc, "chunks",
-        (json_int_t)r->chunks, "elements", (json_int_t)r->elements, "bytes", (json_int_t)r->bytes,
-        "seconds", seconds, "devices", devices, "pool_hits", (json_int_t)s->pool_hits,
-        "pool_misses", (json_int_t)s->pool_misses, "command_misses", (json_int_t)s->command_misses);
-    json_t *numbers = json_numbers(&r->sum);
-    json_object_update(json, numbers);
-    json_decref(numbers);
+    json_t *spent = json_object();
+    for (size_t i = 0; i < RUN_PHASES; i++)
+        json_object_set_new(spent, phases[i].key, json_integer((json_int_t)r->ns[i]));
+    json_t *json =
+        json_pack("{s:i, s:I, s:I, s:I, s:f, s:o, s:o, s:I, s:I, s:I}", "exit_code", rc, "chunks",
+                  (json_int_t)r->chunks, "elements", (json_int_t)r->elements, "bytes",
+                  (json_int_t)r->bytes, "seconds", (double)whole_ns(r) / 1e9, "spent_ns", spent,
+                  "devices", devices, "pool_hits", (json_int_t)s->pool_hits, "pool_misses",
+                  (json_int_t)s->pool_misses, "command_misses", (json_int_t)s->command_misses);
+    set_numbers(json, &r->sum);
     return json;
 }
 
@@ -151,7 +170,35 @@ static void print_stages(const gx_report *r)
     fputc('\n', stderr);
 }
 
-static void print_text(const run_report *r, const gx_statistics *s, uint64_t ns)
+static void print_phases(const run_report *r)
+{
+    const uint64_t all = whole_ns(r);
+    fprintf(stderr, "time         %s\n", time_text(all));
+    for (size_t i = 1; i <= RUN_PHASES; i++) {
+        uint64_t ns = r->ns[i % RUN_PHASES];
+        if (ns)
+            fprintf(stderr, "  %-20s%10s %5.1f %%\n", phases[i % RUN_PHASES].name, time_text(ns),
+                    100 * (double)ns / (double)all);
+    }
+}
+
+static void print_rate(const run_report *r)
+{
+    const bool points = r->op == GX_MSM;
+    double seconds = (double)r->ns[RUN_COMPUTE] / 1e9;
+    if (seconds <= 0 || !r->elements)
+        return;
+    double rate = (double)(r->butterflies ? r->butterflies : r->elements) / seconds;
+    fprintf(stderr, "speed        %.3g M %s/s", rate / 1e6,
+            r->butterflies ? "butterflies"
+            : points       ? "points"
+                           : "elements");
+    if (!points)
+        fprintf(stderr, ", %.3g GB/s", (double)r->bytes / seconds / 1e9);
+    fputc('\n', stderr);
+}
+
+static void print_text(const run_report *r, const counters *s)
 {
     const gx_report *sum = &r->sum;
     progress_hide();
@@ -159,11 +206,8 @@ static void print_text(const run_report *r, const gx_statistics *s, uint64_t ns)
     print_devices(r);
     fprintf(stderr, "elements     %" PRIu64 " in %" PRIu64 " chunk%s, %" PRIu64 " bytes\n",
             r->elements, r->chunks, plural(r->chunks), r->bytes);
-    fprintf(stderr, "time         %s including files; %s in the library", time_text(ns),
-            time_text(sum->total_ns));
-    if (sum->total_ns)
-        fprintf(stderr, ", %.3g GB/s", (double)r->bytes / (double)sum->total_ns);
-    fputc('\n', stderr);
+    print_phases(r);
+    print_rate(r);
     print_stages(sum);
     fprintf(stderr, "mode         %s, path %s%s; %u host thread%s\n", gx_mode_name(sum->mode),
             gx_path_name(sum->path), of_last(r), sum->threads, plural(sum->threads));
@@ -180,14 +224,23 @@ static void print_text(const run_report *r, const gx_statistics *s, uint64_t ns)
 
 /* ---- both ---- */
 
-void run_report_begin(run_report *r, const gx_job *job)
+void run_report_phase(run_report *r, run_phase phase)
 {
-    r->start_ns = now_ns();
+    uint64_t now = now_ns();
+    if (r->phase_start)
+        r->ns[r->phase] += now - r->phase_start;
+    r->phase_start = now;
+    r->phase = phase;
+}
+
+void run_report_begin(run_report *r, gx_ctx *ctx, gx_op op, gx_field field)
+{
+    r->op = op;
+    r->before = counters_read(ctx);
     if (r->json)
         printf("{\"command\": \"%s\", \"version\": \"%s\", \"op\": \"%s\", \"field\": \"%s\",\n"
                "\"reports\": [",
-               r->command, gx_version(), gx_op_get_info(job->op)->name,
-               gx_field_get_info(job->field)->name);
+               r->command, gx_version(), gx_op_get_info(op)->name, gx_field_get_info(field)->name);
 }
 
 static void add_share(run_report *r, const char *device, uint64_t elements)
@@ -209,24 +262,14 @@ static void add_numbers(gx_report *sum, const gx_report *r)
     sum->path = r->path;
     sum->mode = r->mode;
     sum->threads = r->threads > sum->threads ? r->threads : sum->threads;
-    sum->dispatches += r->dispatches;
-    sum->groups += r->groups;
-    sum->submits += r->submits;
-    sum->command_hits += r->command_hits;
-    sum->sampled += r->sampled;
-    sum->total_ns += r->total_ns;
-    sum->host_in_ns += r->host_in_ns;
-    sum->device_ns += r->device_ns;
-    sum->host_out_ns += r->host_out_ns;
-    sum->upload_ns += r->upload_ns;
-    sum->compute_ns += r->compute_ns;
-    sum->download_ns += r->download_ns;
-    sum->record_ns += r->record_ns;
-    sum->submit_ns += r->submit_ns;
+#define ADD(member) sum->member += r->member;
+    NUMBERS(ADD)
+#undef ADD
 }
 
-void run_report_add(run_report *r, const gx_job *job, uint64_t bytes, const gx_report *report)
+static void add_job(run_report *r, const gx_job *job, const gx_report *report)
 {
+    const gx_operand *in[3] = {&job->a, &job->b, &job->c};
     if (r->json) {
         fputs(r->chunks ? ",\n  " : "\n  ", stdout);
         put_json(json_report(job, report));
@@ -243,20 +286,128 @@ void run_report_add(run_report *r, const gx_job *job, uint64_t bytes, const gx_r
     if (!shared)
         add_share(r, report->device, job->n);
     r->elements += job->n;
-    r->bytes += bytes;
+    r->bytes += gx_operand_bytes(job, 'o');
+    for (int k = 0; k < 3; k++)
+        r->bytes += in[k]->broadcast ? 0 : gx_operand_bytes(job, (char)('a' + k));
+    if (job->op == GX_NTT)
+        r->butterflies += job->n / 2 * ((const gx_ntt_params *)job->params)->log2_n;
     add_numbers(&r->sum, report);
+}
+
+gx_status run_report_run(run_report *r, gx_ctx *ctx, const gx_job *jobs, size_t count, size_t main,
+                         gx_report *reports)
+{
+    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    reports[main].candidate = room;
+    reports[main].candidate_room = GX_CANDIDATES_MAX;
+    run_report_phase(r, RUN_COMPUTE);
+    gx_status s = gx_run(ctx, jobs, count, NULL, reports);
+    run_report_phase(r, RUN_WRITE);
+    add_job(r, &jobs[main], &reports[main]);
+    return s;
+}
+
+/* The library says how much of its time was not computing. */
+static void move_time(run_report *r, run_phase to, uint64_t ns)
+{
+    ns = ns < r->ns[RUN_COMPUTE] ? ns : r->ns[RUN_COMPUTE];
+    r->ns[RUN_COMPUTE] -= ns;
+    r->ns[to] += ns;
 }
 
 void run_report_end(run_report *r, gx_ctx *ctx, int rc)
 {
-    gx_statistics s = {.struct_size = sizeof s};
-    uint64_t ns = now_ns() - r->start_ns;
-    gx_stats(ctx, &s);
+    const counters s = counters_read(ctx);
+    run_report_phase(r, RUN_OTHER);
+    move_time(r, RUN_OPEN, s.open_ns - r->before.open_ns);
+    move_time(r, RUN_COMPILE, s.compile_ns - r->before.compile_ns);
+    move_time(r, RUN_TABLES, s.tables_ns - r->before.tables_ns);
     if (r->json) {
         fputs("],\n\"total\": ", stdout);
-        put_json(json_total(r, &s, (double)ns / 1e9, rc));
+        put_json(json_total(r, &s, rc));
         fputs("}\n", stdout);
     }
     if (r->stats)
-        print_text(r, &s, ns);
+        print_text(r, &s);
+}
+
+/* ---- the plan ---- */
+
+/* The candidate devices; a job for a named device has none. */
+static void print_candidates(const gx_estimate_info *info)
+{
+    for (uint32_t i = 0; i < info->candidates && i < info->candidate_room; i++) {
+        const gx_candidate *c = &info->candidate[i];
+        bool shares = info->reason == GX_REASON_SPLIT && c->share_ns;
+        printf("candidate    %s: ", c->device);
+        if (c->predicted_ns)
+            printf("%.1f us predicted", (double)c->predicted_ns / 1e3);
+        else
+            printf("no prediction");
+        if (shares)
+            printf(", %.1f us for its share", (double)c->share_ns / 1e3);
+        puts(shares || !strcmp(c->device, info->device) ? ", chosen" : "");
+    }
+}
+
+static void print_plan(const gx_job *job, const gx_estimate_info *info)
+{
+    printf("device       %s (%s)\n", info->device, reason_text(info->reason));
+    print_candidates(info);
+    printf("elements     %zu, in pieces of at most %" PRIu64 "\n", job->n, info->chunk_elems);
+    printf("path         %s\n", info->path ? gx_path_name(info->path) : "none");
+    printf("mode         %s, %u in flight\n", gx_mode_name(info->mode), info->sets);
+    printf("work         %" PRIu64 " group%s, %" PRIu64 " submit%s, %" PRIu64 " dispatch%s\n",
+           info->groups, plural(info->groups), info->submits, plural(info->submits),
+           info->dispatches, info->dispatches == 1 ? "" : "es");
+    printf("copied       %" PRIu64 " bytes by the host, %" PRIu64 " up, %" PRIu64 " down\n",
+           info->bytes_staged, info->bytes_up, info->bytes_down);
+    printf("memory       %" PRIu64 " bytes on the device\n", info->memory_bytes);
+    if (info->predicted_ns)
+        printf("predicted    %.1f us\n", (double)info->predicted_ns / 1e3);
+}
+
+static int print_plan_json(const gx_job *job, const gx_estimate_info *info)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"elements", job->n},
+                   {"chunk_elements", info->chunk_elems},
+                   {"sets", info->sets},
+                   {"groups", info->groups},
+                   {"submits", info->submits},
+                   {"dispatches", info->dispatches},
+                   {"bytes_staged", info->bytes_staged},
+                   {"bytes_up", info->bytes_up},
+                   {"bytes_down", info->bytes_down},
+                   {"memory_bytes", info->memory_bytes},
+                   {"predicted_ns", info->predicted_ns}};
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "command", "run", "version", gx_version(),
+                  "device", info->device, "reason", gx_reason_name(info->reason), "path",
+                  gx_path_name(info->path), "mode", gx_mode_name(info->mode), "candidates",
+                  candidates_json(info->candidate, info->candidates, info->candidate_room));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(json, numbers[i].name, json_integer((json_int_t)numbers[i].value));
+    bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(json);
+    if (!output_flush())
+        return EXIT_FAILED;
+    return ok ? EXIT_DONE : cli_no_memory();
+}
+
+int explain_job(gx_ctx *ctx, const gx_job *job, bool json)
+{
+    gx_candidate room[GX_CANDIDATES_MAX] = {{.struct_size = sizeof *room}};
+    gx_estimate_info info = {
+        .struct_size = sizeof info, .candidate = room, .candidate_room = GX_CANDIDATES_MAX};
+    gx_status s = gx_estimate(ctx, job, 1, NULL, &info);
+    if (s != GX_OK)
+        return cli_call_failed(s);
+    if (json)
+        return print_plan_json(job, &info);
+    print_plan(job, &info);
+    return EXIT_DONE;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Output of `gpuexec run` and `ntt`: --stats, a summary of all chunks for people; --json, the
- * report of every chunk and the total.
+ * report of every chunk and the total. Of `gpuexec run` also --explain.
  */
 #ifndef RUN_REPORT_H
 #define RUN_REPORT_H
 
-#include <jansson.h>
-
 #include "cli.h"
+#include "counters.h"
 
 /* Elements computed by one device. */
 typedef struct run_share {
@@ -16,27 +15,42 @@ typedef struct run_share {
     uint64_t elements;
 } run_share;
 
+/* What the time goes to. */
+typedef enum run_phase {
+    RUN_OTHER,
+    RUN_READ,
+    RUN_OPEN,
+    RUN_COMPILE,
+    RUN_TABLES,
+    RUN_COMPUTE,
+    RUN_WRITE,
+    RUN_PHASES
+} run_phase;
+
 typedef struct run_report {
     const char *command;
     bool json, stats; /* requested output */
-    uint64_t start_ns;
-    uint64_t chunks, elements, bytes;
+    gx_op op;
+    counters before;
+    run_phase phase;
+    uint64_t phase_start, ns[RUN_PHASES];
+    uint64_t chunks, elements, bytes, butterflies;
     gx_report sum; /* sums of the numbers; other members as in the last chunk */
     size_t share_count;
     run_share shares[GX_CANDIDATES_MAX];
 } run_report;
 
-/* job: one like those that follow. */
-void run_report_begin(run_report *r, const gx_job *job);
-/* Adds a job that has run, successfully or not. bytes: of its operands and its result. */
-void run_report_add(run_report *r, const gx_job *job, uint64_t bytes, const gx_report *report);
+/* What the time is for from now on; the first call starts the clock. */
+void run_report_phase(run_report *r, run_phase phase);
+/* Before the first job. */
+void run_report_begin(run_report *r, gx_ctx *ctx, gx_op op, gx_field field);
+/* Runs jobs and adds the main one, successful or not. */
+gx_status run_report_run(run_report *r, gx_ctx *ctx, const gx_job *jobs, size_t count, size_t main,
+                         gx_report *reports);
 /* Call after the last job. */
 void run_report_end(run_report *r, gx_ctx *ctx, int rc);
 
-/* Why a device was used: "predicted to be fastest". */
-const char *reason_text(gx_reason reason);
-
-/* The candidates, as far as there was room for them, as an array. */
-json_t *candidates_json(const gx_candidate *list, uint32_t count, uint32_t room);
+/* Plans a job, whose output may be missing, and prints the plan instead; returns an exit code. */
+int explain_job(gx_ctx *ctx, const gx_job *job, bool json);
 
 #endif

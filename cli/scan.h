@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The measuring behind `gpuexec scan`, also used for a short scan by `demo`.
+ * The measuring behind `gpuexec scan`, of which `demo` uses parts.
  */
 #ifndef CLI_SCAN_H
 #define CLI_SCAN_H
 
 #include "cli.h"
+#include "measure.h"
 #include "report/merge.h"
 
 typedef struct scan_opts {
@@ -17,7 +18,6 @@ typedef struct scan_opts {
     int resident;       /* measure operands in device memory too */
     const char *file; /* new or empty file for the rows, written as they are measured; NULL: none */
     int resume;       /* continue the file */
-    bool replace;     /* an existing file is replaced once the scan is complete */
     bool print;       /* print rows to stdout as they are measured */
     merge_filter filter; /* of what is shown; all is measured */
 } scan_opts;
@@ -31,24 +31,27 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
  * two. */
 uint64_t scan_cells(const scan_opts *opts);
 
-/* Whether a file is a scan of the same cells and samples, on any devices. */
-bool scan_is_like(const char *path, const scan_opts *opts);
+/* For scans that are measured elsewhere: everything but the options and the number of cells, and
+ * the numbers of a row. */
+void scan_describe(scan_section *to, const target_list *devices);
+void scan_fill(scan_row *row, const measurement *m);
 
-/* Prints winners, crossovers and gaps to stdout. */
-int scan_show(const scan_file *result, const merge_filter *filter);
+/* Prints winners, crossovers and gaps to stdout (compare.c): nothing if there are none, or as CSV,
+ * which is the file. */
+int scan_show(const scan_file *result, const merge_filter *filter, output_format format);
 
 /* Options for a merge_filter; a usage error unless --between has two names. */
-#define ARG_ROWS_FILTER(f)                                                                         \
+#define OPTIONS_FILTER(f)                                                                          \
     {.name = "only",                                                                               \
      .arg = "NAME[,NAME...]",                                                                      \
-     .kind = ARG_TEXT,                                                                             \
+     .kind = OPT_TEXT,                                                                             \
      .value = &(f)->only,                                                                          \
      .help = "show only these devices or files"},                                                  \
     {                                                                                              \
-        .name = "between", .arg = "A,B", .kind = ARG_TEXT, .value = &(f)->between,                 \
+        .name = "between", .arg = "A,B", .kind = OPT_TEXT, .value = &(f)->between,                 \
         .help = "show only A and B, devices or files, and where one overtakes the other"           \
     }
-bool filter_is_usable(const merge_filter *filter, const command *cmd);
+bool filter_is_usable(const merge_filter *filter);
 
 /* Writes the page of a scan (compare.c); returns an exit code. */
 int report_page(scan_file *scan, const char *to);

@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "clock.h"
+#include "counters.h"
 #include "jobs.h"
 #include "machine.h"
 #include "measure.h"
@@ -18,7 +19,6 @@
 #include "report/text.h"
 #include "scan.h"
 #include "signals.h"
-#include "suite.h"
 #include "writer.h"
 
 enum { PLACES = 2 };
@@ -42,7 +42,7 @@ typedef struct scanning {
     FILE *file; /* the writer's; NULL: none */
     measure_plan plan;
     double ns_per_element[SCAN_DEVICES_MAX][PLACES]; /* of the previous size; 0: unknown */
-    uint64_t steps, failed;
+    uint64_t failed;
 } scanning;
 
 static size_t place_count(const scanning *s)
@@ -57,11 +57,10 @@ static int choose_devices(scanning *s)
 {
     int rc = target_list_get(s->ctx, s->common, TARGETS_USABLE, &s->devices);
     if (rc == EXIT_DONE && s->devices.count > SCAN_DEVICES_MAX)
-        return cli_usage(&cmd_scan, "--device: more than %d devices", SCAN_DEVICES_MAX);
+        return cli_usage("--device: more than %d devices", SCAN_DEVICES_MAX);
     for (size_t i = 0; rc == EXIT_DONE && i < s->devices.count; i++)
         if (strlen(s->devices.names[i]) >= sizeof((scan_row *)0)->device)
-            return cli_usage(&cmd_scan,
-                             "--device: '%s' is too long for the file: use the name that "
+            return cli_usage("--device: '%s' is too long for the file: use the name that "
                              "'gpuexec devices' shows",
                              s->devices.names[i]);
     return rc;
@@ -99,8 +98,8 @@ static void append_settings(const scanning *s, char *text, size_t size)
                {"stream-chunk-elems", NULL, c->stream_chunk_elems},
                {"device-memory", NULL, c->device_memory},
                {"cpumask", c->cpumask, 0},
-               {"path", c->path, 0},
-               {"mode", c->mode, 0}};
+               {"path", c->path ? gx_path_name(c->path) : NULL, 0},
+               {"mode", c->mode ? gx_mode_name(c->mode) : NULL, 0}};
     const gx_option *o;
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         if (set[i].text)
@@ -112,7 +111,7 @@ static void append_settings(const scanning *s, char *text, size_t size)
         if (strcmp(o->name, "cache-dir") != 0)
             append_variable(o->env, text, size);
     for (size_t i = 0; i < OLD_VARIABLES; i++)
-        append_variable(args_old_variables[i].name, text, size);
+        append_variable(old_variables[i].name, text, size);
 }
 
 /* In canonical form, because --resume compares them. */
@@ -123,18 +122,10 @@ static void append_cells(const scan_opts *o, char *text, size_t size)
         text_size(number, sizeof number, (double)o->sizes.values[i]);
         append(text, size, "%s%s", i ? "," : "--sizes ", number);
     }
-    const char *separator = " --field ";
-    for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        if (o->fields >> f & 1) {
-            append(text, size, "%s%s", separator, gx_field_get_info((gx_field)f)->name);
-            separator = ",";
-        }
-    separator = " --op ";
-    for (int op = 1; gx_op_get_info((gx_op)op); op++)
-        if (o->ops >> op & 1) {
-            append(text, size, "%s%s", separator, gx_op_get_info((gx_op)op)->name);
-            separator = ",";
-        }
+    append(text, size, " --field ");
+    cli_add_names(text, size, ",", o->fields, o->ops, false);
+    append(text, size, " --op ");
+    cli_add_names(text, size, ",", o->fields, o->ops, true);
     append(text, size, " --device ");
 }
 
@@ -156,62 +147,45 @@ static void write_options(const scanning *s, char *text, size_t size)
     append_settings(s, text, size);
 }
 
-bool scan_is_like(const char *path, const scan_opts *opts)
-{
-    char cells[sizeof((scan_section *)0)->options] = "", samples[sizeof cells] = "";
-    char err[SCAN_ERROR_SIZE];
-    scan_file old;
-    append_cells(opts, cells, sizeof cells);
-    append_samples(opts, samples, sizeof samples);
-    bool like = scan_load(path, SCAN_CUT, &old, err) && old.count == 1 && !old.sections->foreign &&
-                !strncmp(old.sections->options, cells, strlen(cells)) &&
-                strstr(old.sections->options, samples);
-    scan_free(&old);
-    return like;
-}
-
-static const gx_device_info *find_info(const scanning *s, const char *name)
-{
-    for (size_t i = 0; i < s->devices.all.count; i++)
-        if (!strcmp(s->devices.all.infos[i].name, name))
-            return &s->devices.all.infos[i];
-    return NULL;
-}
-
 uint64_t scan_cells(const scan_opts *opts)
 {
     uint64_t cells = 0;
     for (gx_field f = 1; gx_field_get_info(f); f++)
         for (gx_op o = 1; gx_op_get_info(o); o++)
             for (size_t i = 0; i < opts->sizes.count; i++)
-                cells += opts->fields >> f & 1 && opts->ops >> o & 1 && gx_op_exists(o, f) &&
+                cells += cli_wants(opts->fields, opts->ops, f, o) &&
                          job_size(o, f, opts->sizes.values[i]) == opts->sizes.values[i];
     return cells;
 }
 
-static void write_heading(const scanning *s, scan_section *to)
+void scan_describe(scan_section *to, const target_list *devices)
 {
-    const gx_device_info *cpu = find_info(s, "cpu");
+    const gx_device_info *cpu = device_list_find(&devices->all, "cpu");
     snprintf(to->library, sizeof to->library, "%s", gx_version());
     machine_date(to->date, sizeof to->date);
     machine_os(to->os, sizeof to->os);
     machine_clocks(to->clocks, sizeof to->clocks);
     snprintf(to->cpu, sizeof to->cpu, "%.90s, %u thread%s", cpu ? cpu->description : "unknown",
              cpu ? cpu->threads : 0, plural(cpu ? cpu->threads : 0));
-    write_options(s, to->options, sizeof to->options);
-    to->cells = (double)(scan_cells(s->opts) * s->devices.count * place_count(s));
-    to->ndevices = s->devices.count;
-    for (size_t i = 0; i < s->devices.count; i++) {
+    to->ndevices = devices->count;
+    for (size_t i = 0; i < devices->count; i++) {
         scan_device *d = &to->devices[i];
-        const gx_device_info *info = find_info(s, s->devices.names[i]);
-        snprintf(d->name, sizeof d->name, "%s", s->devices.names[i]);
+        const gx_device_info *info = device_list_find(&devices->all, devices->names[i]);
+        snprintf(d->name, sizeof d->name, "%s", devices->names[i]);
         snprintf(d->description, sizeof d->description, "%s",
                  info ? info->description : "named by the user");
         scan_clean(d->description);
     }
     scan_clean(to->cpu);
     scan_clean(to->clocks);
+}
+
+static void write_heading(const scanning *s, scan_section *to)
+{
+    scan_describe(to, &s->devices);
+    write_options(s, to->options, sizeof to->options);
     scan_clean(to->options);
+    to->cells = (double)(scan_cells(s->opts) * s->devices.count * place_count(s));
 }
 
 /* ---- the file ---- */
@@ -301,10 +275,9 @@ static bool is_taken(const char *path)
 static int begin_file(scanning *s)
 {
     const char *path = s->opts->file;
-    if (!s->opts->replace && is_taken(path))
+    if (is_taken(path))
         return EXIT_FAILED;
-    int rc = take_file(s, s->opts->replace ? writer_open(&s->writer, path)
-                                           : writer_extend(&s->writer, path, 0));
+    int rc = take_file(s, writer_extend(&s->writer, path, 0));
     if (rc == EXIT_DONE)
         scan_put_head(s->file, s->section);
     return rc;
@@ -349,8 +322,7 @@ static bool done_before(const scanning *s, const scan_row *row)
 
 /* ---- one cell ---- */
 
-static void fill_row(scan_row *row, const measurement *m, const gx_statistics *before,
-                     const gx_statistics *after)
+void scan_fill(scan_row *row, const measurement *m)
 {
     double *const stages[STAGES] = {&row->host_in_us, &row->upload_us, &row->compute_us,
                                     &row->download_us, &row->host_out_us};
@@ -370,6 +342,10 @@ static void fill_row(scan_row *row, const measurement *m, const gx_statistics *b
     row->low_us = m->wall_ns.low / 1e3;
     row->high_us = m->wall_ns.high / 1e3;
     row->submits = m->submits;
+}
+
+static void add_counters(scan_row *row, const counters *before, const counters *after)
+{
     row->pool_hits = (double)(after->pool_hits - before->pool_hits);
     row->pool_misses = (double)(after->pool_misses - before->pool_misses);
     row->command_hits = (double)(after->command_hits - before->command_hits);
@@ -398,7 +374,7 @@ static int cell_failed(scanning *s, scan_row *row, const gx_report *report)
 /* Verifies and times a job; the row records the outcome. */
 static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row *row)
 {
-    gx_statistics before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+    counters before, after;
     check_result checked;
     measurement m;
     double first_ns = NAN;
@@ -409,16 +385,17 @@ static int time_job(scanning *s, const gx_job *job, const gx_job *host, scan_row
         return EXIT_DIFFERS;
     }
     row->first_us = first_ns / 1e3;
-    gx_stats(s->ctx, &before);
+    before = counters_read(s->ctx);
     gx_status status = measure_job(s->ctx, job, row->device, &s->plan, &m, &checked.report);
-    gx_stats(s->ctx, &after);
+    after = counters_read(s->ctx);
     if (signals_caught)
         return EXIT_DONE;
     if (status != GX_OK) {
         row->first_us = NAN;
         return cell_failed(s, row, &checked.report);
     }
-    fill_row(row, &m, &before, &after);
+    scan_fill(row, &m);
+    add_counters(row, &before, &after);
     return EXIT_DONE;
 }
 
@@ -435,18 +412,30 @@ static int time_cell(scanning *s, const gx_job *host, scan_row *row)
     return rc;
 }
 
+/* What is measured now, and how far the scan is. */
+static void say_cell(const scanning *s, const scan_row *row)
+{
+    char size[32];
+    text_size(size, sizeof size, row->elements);
+    progress_step("%zu of %.0f: %s %s %s %s %s", s->section->count + 1, s->section->cells,
+                  row->device, row->op, row->field, size, row->place);
+}
+
 static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t place)
 {
     scan_row row = scan_row_empty();
     double *ns = &s->ns_per_element[device][place];
     double expected_ms = *ns * (double)host->n / 1e6;
     snprintf(row.device, sizeof row.device, "%s", s->devices.names[device]);
-    snprintf(row.field, sizeof row.field, "%s", gx_field_get_info(host->field)->name);
+    snprintf(row.field, sizeof row.field, "%s",
+             host->op == GX_MSM ? gx_curve_get_info(job_curve(host->field, 0))->name
+                                : gx_field_get_info(host->field)->name);
     snprintf(row.op, sizeof row.op, "%s", gx_op_get_info(host->op)->name);
     snprintf(row.place, sizeof row.place, "%s", places[place]);
     row.elements = (double)host->n;
     if (done_before(s, &row))
         return EXIT_DONE;
+    say_cell(s, &row);
     int rc = EXIT_DONE;
     if (s->opts->skip_ms && expected_ms > (double)s->opts->skip_ms)
         give_up(s, &row, SCAN_SKIPPED, "would take too long");
@@ -466,10 +455,10 @@ static int scan_cell(scanning *s, const gx_job *host, size_t device, size_t plac
  * ignored: they occur again where they are reported. */
 static void wake(scanning *s, gx_op op, const char *device)
 {
-    const gx_device_info *info = find_info(s, device);
+    const gx_device_info *info = device_list_find(&s->devices.all, device);
     uint64_t most = number_list_max(&s->opts->sizes), start = now_ns();
     gx_job job = job_make(&s->arrays, op, most < WAKE_ELEMS ? most : WAKE_ELEMS, &s->params);
-    const gx_run_opts opts = {.device = device};
+    const gx_run_params opts = {.device = device};
     if (s->devices.count == 1 || !info ||
         (info->kind != GX_DEVICE_VULKAN && info->kind != GX_DEVICE_WEBGPU &&
          info->kind != GX_DEVICE_CUDA))
@@ -493,7 +482,7 @@ static int scan_op(scanning *s, gx_op op)
                 int rc = scan_cell(s, &host, d, p);
                 if (rc != EXIT_DONE || signals_caught)
                     return rc;
-                progress_at(++s->steps);
+                progress_add(1);
             }
         }
     return EXIT_DONE;
@@ -504,9 +493,9 @@ static int scan_field(scanning *s, gx_field field)
     bool made = job_arrays_make(&s->arrays, s->ctx, field, s->opts->ops,
                                 number_list_max(&s->opts->sizes), s->opts->seed);
     int rc = made ? EXIT_DONE : cli_no_memory();
-    for (int o = 1; rc == EXIT_DONE && !signals_caught && gx_op_get_info((gx_op)o); o++)
-        if (s->opts->ops >> o & 1 && gx_op_exists((gx_op)o, field))
-            rc = scan_op(s, (gx_op)o);
+    for (gx_op o = 1; rc == EXIT_DONE && !signals_caught && gx_op_get_info(o); o++)
+        if (cli_wants(s->opts->fields, s->opts->ops, field, o))
+            rc = scan_op(s, o);
     job_arrays_free(&s->arrays);
     return rc;
 }
@@ -514,11 +503,11 @@ static int scan_field(scanning *s, gx_field field)
 static int scan_all(scanning *s)
 {
     signals_catch();
-    progress_start("scanning", (uint64_t)s->section->cells, "cells");
+    progress_start("scanning", (uint64_t)s->section->cells, NULL);
     int rc = EXIT_DONE;
-    for (int f = 1; rc == EXIT_DONE && !signals_caught && gx_field_get_info((gx_field)f); f++)
-        if (s->opts->fields >> f & 1)
-            rc = scan_field(s, (gx_field)f);
+    for (gx_field f = 1; rc == EXIT_DONE && !signals_caught && gx_field_get_info(f); f++)
+        if (cli_count_in(s->opts->fields, s->opts->ops, f))
+            rc = scan_field(s, f);
     progress_end();
     signals_release();
     return rc;
@@ -558,11 +547,9 @@ static int measure(scanning *s)
     return rc;
 }
 
-/* An existing file is only ever replaced by a complete scan. */
-static int end_file(scanning *s, int rc, bool interrupted)
+static int end_file(scanning *s, int rc)
 {
-    bool kept = rc == EXIT_DONE && !(s->opts->replace && interrupted);
-    if (s->file && kept && !writer_commit(&s->writer)) {
+    if (s->file && rc == EXIT_DONE && !writer_commit(&s->writer)) {
         cli_error("%s", s->writer.err);
         rc = EXIT_FAILED;
     }
@@ -596,7 +583,7 @@ int scan_measure(const common_opts *common, const scan_opts *opts, scan_file *re
     if (rc == EXIT_DONE)
         rc = measure(&s);
     *interrupted = signals_caught;
-    rc = end_file(&s, rc, *interrupted);
+    rc = end_file(&s, rc);
     target_list_free(&s.devices);
-    return bench_close(&s.ctx, rc);
+    return cli_close(&s.ctx, rc);
 }

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "clock.h"
-#include "sockets.h"
-#include "http_server.h"
+#include "http/listen.h"
+#include "http/server.h"
+#include "history.h"
 #include "live.h"
 #include "report/page.h"
 #include "signals.h"
-#include "workload.h"
 
 /* Minimum interval between two queries of the context, however many clients there are. */
 #define SNAPSHOT_NS 100000000u
@@ -26,88 +26,27 @@ static struct {
     workload_opts work;
 } opts = {.listen = DEFAULT_LISTEN, .work = WORKLOAD_DEFAULT};
 
-static const arg_spec specs[] = {
-    {.name = "listen",
-     .arg = "A:P",
-     .kind = ARG_TEXT,
-     .value = &opts.listen,
-     .help = "address and port (" DEFAULT_LISTEN "); port 0: any free port"},
-    {.name = "token",
-     .arg = "T",
-     .kind = ARG_TEXT,
-     .value = &opts.token,
-     .help =
-         "token that every request must present; other users can see it on the command line, so "
-         "prefer " TOKEN_VARIABLE},
-    WORKLOAD_SPECS(&opts.work),
+static const option_row options[] = {
+    OPTION_TEXT("listen", "A:P", &opts.listen,
+                "address and port (" DEFAULT_LISTEN "); port 0: any free port"),
+    OPTION_TEXT("token", "T", &opts.token,
+                "token that every request must present; other users can see it on the command "
+                "line, so prefer " TOKEN_VARIABLE),
+    OPTIONS_WORKLOAD(&opts.work),
 };
-
-/* ---- the address ---- */
-
-typedef struct endpoint {
-    struct sockaddr_storage address;
-    char host[INET6_ADDRSTRLEN + 2]; /* as in a URL */
-    bool loopback;
-} endpoint;
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
-    return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
-}
-
-/* "127.0.0.1:80", "[::1]:80", "localhost:80". */
-static bool parse_listen(const char *text, endpoint *e)
-{
-    char host[256];
-    const char *colon = strrchr(text, ':');
-    uint64_t port;
-    size_t length = colon ? (size_t)(colon - text) : 0;
-    if (!length || length >= sizeof host || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
-        !parse_number(colon + 1, &port) || port > UINT16_MAX)
-        return false;
-    bool brackets = text[0] == '[' && colon[-1] == ']';
-    snprintf(host, sizeof host, "%.*s", (int)(brackets ? length - 2 : length), text + brackets);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
-    if (getaddrinfo(host, colon + 1, &hints, &found))
-        return false;
-    memcpy(&e->address, found->ai_addr, found->ai_addrlen);
-    e->loopback = is_loopback(found->ai_addr);
-    getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST);
-    snprintf(e->host, sizeof e->host, found->ai_family == AF_INET6 ? "[%.45s]" : "%.45s", host);
-    freeaddrinfo(found);
-    return true;
-}
 
 /* ---- what is answered ---- */
 
 typedef struct service {
-    gx_ctx *ctx;
-    device_list infos;
-    workload *work;
-    uint64_t start_ns;
+    live live;
     /* The snapshot; used only by the server thread. */
     uint64_t taken_ns;
     char *status, *metrics;
-    size_t metrics_room;
     bool healthy;
     char *past_text;
     uint64_t past_ns; /* when it was taken */
     history *past;
 } service;
-
-static void take_metrics(service *s)
-{
-    size_t size = s->metrics_room;
-    while (gx_metrics_prometheus(s->ctx, s->metrics, &size) == GX_OK && size > s->metrics_room) {
-        char *more = realloc(s->metrics, size + 1024);
-        if (!more)
-            return;
-        s->metrics = more;
-        s->metrics_room = size = size + 1024;
-    }
-}
 
 /* Healthy while at least one device is usable. */
 static bool any_usable(const json_t *status)
@@ -127,10 +66,10 @@ static void take_snapshot(service *s)
     uint64_t now = now_ns();
     if (s->taken_ns && now - s->taken_ns < SNAPSHOT_NS)
         return;
-    take_metrics(s);
-    json_t *status = live_status(s->ctx, &s->infos, s->work, s->start_ns);
-    s->healthy = any_usable(status);
+    free(s->metrics);
     free(s->status);
+    json_t *status = live_status(&s->live, &s->metrics);
+    s->healthy = any_usable(status);
     s->status = status ? json_dumps(status, JSON_COMPACT) : NULL;
     json_decref(status);
     s->taken_ns = now;
@@ -183,7 +122,9 @@ static void remember_until_end(service *s)
     for (;;) {
         uint64_t now = now_ns();
         if (now >= next) {
-            live_remember(s->ctx, s->past, s->start_ns);
+            json_t *status = live_status(&s->live, NULL);
+            history_add(s->past, status);
+            json_decref(status);
             next += (now - next + HISTORY_PERIOD_NS) / HISTORY_PERIOD_NS * HISTORY_PERIOD_NS;
         }
         signal_event event = signals_wait(next - now, false);
@@ -194,7 +135,7 @@ static void remember_until_end(service *s)
     }
 }
 
-static int serve(service *s, const endpoint *e, const char *token)
+static int serve(service *s, const http_endpoint *e, const char *token)
 {
     char err[128];
     http_server *server;
@@ -215,46 +156,37 @@ static int serve(service *s, const endpoint *e, const char *token)
     return EXIT_DONE;
 }
 
-static int serve_context(const common_opts *common, const endpoint *e, const char *token)
+static int serve_context(const common_opts *common, const http_endpoint *e, const char *token)
 {
-    service s = {.start_ns = now_ns()};
-    int rc = cli_open(common, &s.ctx);
-    if (rc == EXIT_DONE)
-        rc = device_list_get(s.ctx, &s.infos);
-    if (rc == EXIT_DONE && !(s.past = history_open()))
+    service s = {.past = history_open()};
+    int rc = live_open(&s.live, common, &opts.work);
+    if (rc == EXIT_DONE && !s.past)
         rc = cli_no_memory();
     if (rc == EXIT_DONE)
-        take_snapshot(&s); /* the first call queries the drivers, which may take long: do it now */
-    if (rc == EXIT_DONE && !opts.work.idle)
-        rc = workload_start(s.ctx, &opts.work, &cmd_serve, &s.work);
-    if (rc == EXIT_DONE)
         rc = serve(&s, e, token);
-    workload_stop(&s.work);
-    device_list_free(&s.infos);
+    rc = live_close(&s.live, rc);
     free(s.status);
     free(s.metrics);
     free(s.past_text);
     history_close(s.past);
-    return cli_close(&s.ctx, rc);
+    return rc;
 }
 
 static int run_serve(const common_opts *common)
 {
-    endpoint e = {0};
+    http_endpoint e = {0};
     const char *token = opts.token ? opts.token : gx__os_env(TOKEN_VARIABLE);
     if (!http_server_exists()) {
         cli_error("built without libmicrohttpd: install it (Debian, Ubuntu: apt-get install "
                   "libmicrohttpd-dev) and rebuild");
         return EXIT_FAILED;
     }
-    if (!parse_listen(opts.listen, &e))
-        return cli_usage(&cmd_serve,
-                         "--listen: '%s' is not an address and port; write " DEFAULT_LISTEN,
+    if (!http_listen_parse(opts.listen, &e))
+        return cli_usage("--listen: '%s' is not an address and port; write " DEFAULT_LISTEN,
                          opts.listen);
     token = token && *token ? token : NULL;
     if (!e.loopback && !token)
         return cli_usage(
-            &cmd_serve,
             "--listen %s: other machines can reach that address, so a token is required (--token "
             "or " TOKEN_VARIABLE ")",
             opts.listen);
@@ -265,7 +197,6 @@ static int run_serve(const common_opts *common)
 const command cmd_serve = {
     .name = "serve",
     .summary = "serve a live page and Prometheus metrics over a running workload",
-    .synopsis = "[--listen A:P] [--token T] [--field F] [--op O] [--sizes N] [--rate R] [--idle]",
     .about =
         "Opens a context, submits jobs at a steady rate, and shows what happens: a live page at\n"
         "the address it prints, /metrics for Prometheus (doc/metrics.md), /status.json for\n"
@@ -281,6 +212,6 @@ const command cmd_serve = {
                 "  gpuexec serve --rate 200 --op mul,inv --sizes 1K,1M\n"
                 "  gpuexec serve --listen 127.0.0.1:0 --idle\n"
                 "  " TOKEN_VARIABLE "=$(cat token) gpuexec serve --listen 0.0.0.0:9464\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .run = run_serve,
 };

@@ -12,13 +12,12 @@
 
 #include "clock.h"
 #include "host.h"
-#include "http_get.h"
+#include "http/get.h"
 #include "live.h"
 #include "signals.h"
-#include "workload.h"
 
 /* INDENT: column of the text after a heading. */
-enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024, SMALLEST_BUCKET_K = 4 };
+enum { BAR_WIDTH = 20, NAME_WIDTH = 24, INDENT = 10, LINE_BYTES = 1024 };
 
 #define ANSWER_NS 3000000000u
 
@@ -29,38 +28,33 @@ static struct {
     workload_opts work;
 } opts = {.interval = 1, .work = WORKLOAD_DEFAULT};
 
-static const arg_spec specs[] = {
-    {.arg = "URL",
-     .kind = ARG_WORDS,
-     .value = &opts.urls,
-     .help = "address of a gpuexec serve (default: runs its own workload)"},
-    ARG_ROW_FLAG("once", &opts.once, "print one view and exit"),
-    ARG_ROW_NUMBER("interval", "S", &opts.interval, 1, 3600, "seconds between views (1)"),
-    WORKLOAD_SPECS(&opts.work),
+static const option_row options[] = {
+    OPTION_WORDS("URL", &opts.urls, "address of a gpuexec serve (default: runs its own workload)"),
+    OPTION_FLAG("once", &opts.once, "print one view and exit"),
+    OPTION_NUMBER("interval", "S", &opts.interval, 1, 3600, "seconds between views (1)"),
+    OPTIONS_WORKLOAD(&opts.work),
 };
 
 /* ---- where it comes from ---- */
 
 typedef struct source {
     http_place place; /* of a URL, or: */
-    gx_ctx *ctx;
-    device_list infos;
-    workload *work;
-    uint64_t start_ns;
+    live own;
+    const char *from;     /* what it is called */
+    json_t *now, *before; /* the last snapshot, and the one before it or NULL */
+    char err[512];        /* why there was no reply */
 } source;
 
-static json_t *ask(source *s, char *err, size_t err_size)
+static json_t *ask(source *s)
 {
-    if (s->ctx)
-        return live_status(s->ctx, &s->infos, s->work, s->start_ns);
-    char *text = http_get(&s->place, "/status.json", ANSWER_NS, err, err_size);
-    if (!text)
-        return NULL;
-    json_t *json = json_loads(text, 0, NULL);
+    s->err[0] = 0;
+    if (s->own.ctx)
+        return live_status(&s->own, NULL);
+    char *text = http_get(&s->place, "/status.json", ANSWER_NS, s->err, sizeof s->err);
+    json_t *json = text ? json_loads(text, 0, NULL) : NULL;
     free(text);
-    if (!json_is_object(json_object_get(json, "stats"))) {
-        snprintf(err, err_size, "the server at %s:%s is not a gpuexec serve", s->place.host,
-                 s->place.port);
+    if (text && !json_is_object(json_object_get(json, "stats"))) {
+        snprintf(s->err, sizeof s->err, "the server at %s is not a gpuexec serve", s->from);
         json_decref(json);
         return NULL;
     }
@@ -88,12 +82,18 @@ typedef struct view {
     const char *from;
 } view;
 
-static const json_t *device_before(const view *v, const char *name)
+/* The same device or operation in the previous snapshot; NULL: none. */
+static const json_t *earlier(const view *v, const char *list, const json_t *like)
 {
-    const json_t *devices = json_object_get(v->before, "devices");
-    for (size_t i = 0; i < json_array_size(devices); i++)
-        if (!strcmp(text(json_array_get(devices, i), "device"), name))
-            return json_array_get(devices, i);
+    static const char *const keys[] = {"device", "op", "field"};
+    const json_t *all = json_object_get(v->before, list);
+    for (size_t i = 0, k; i < json_array_size(all); i++) {
+        const json_t *one = json_array_get(all, i);
+        for (k = 0; k < 3 && !strcmp(text(one, keys[k]), text(like, keys[k])); k++) {
+        }
+        if (k == 3)
+            return one;
+    }
     return NULL;
 }
 
@@ -102,30 +102,37 @@ static double rate(const view *v, const json_t *now, const json_t *before, const
     return v->seconds > 0 ? fmax(0, number(now, key) - number(before, key)) / v->seconds : 0;
 }
 
-/* "12.4 MB", or without a unit "12.4 M"; a static buffer, valid for the next seven calls. */
-static const char *human_of(double value, const char *unit)
+/* "12.4 MB", or without a unit "12.4 M", with three digits; a static buffer, valid for the next
+ * seven calls. Each of the prefixes is for a thousand of the one before. */
+static const char *scaled(double value, const char *prefixes, const char *unit)
 {
     static char texts[8][32];
     static unsigned next;
-    static const char prefixes[] = " kMGTP";
     size_t k = 0;
     char *out = texts[next++ % 8];
-    for (; value >= 999.5 && k + 2 < sizeof prefixes; k++)
+    for (; value >= 999.5 && prefixes[k + 1]; k++)
         value /= 1000;
-    int decimals = value >= 99.5 || (!k && value == floor(value)) ? 0 : value >= 9.95 ? 1 : 2;
-    snprintf(out, sizeof texts[0], "%.*f%s%.*s%s", decimals, value, k || *unit ? " " : "", k > 0,
-             prefixes + k, unit);
+    bool plain = prefixes[k] == ' ';
+    int decimals = value >= 99.5 || (plain && value == floor(value)) ? 0 : value >= 9.95 ? 1 : 2;
+    snprintf(out, sizeof texts[0], "%.*f%s%.*s%s", decimals, value, plain && !*unit ? "" : " ",
+             !plain, prefixes + k, unit);
     return out;
 }
 
 static const char *human(double value)
 {
-    return human_of(value, "");
+    return scaled(value, " kMGTP", "");
 }
 
 static const char *human_bytes(double value)
 {
-    return human_of(value, "B");
+    return scaled(value, " kMGTP", "B");
+}
+
+/* "-" where there is none. */
+static const char *human_time(const json_t *ns)
+{
+    return json_is_number(ns) ? scaled(json_number_value(ns) / 1e3, "um ", "s") : "-";
 }
 
 /* Hit rate; "-" if there were no requests. */
@@ -241,6 +248,10 @@ static void show_sums(view *v)
     unsigned up = (unsigned)number(v->now, "uptime_s");
     line(v, style_bold(), "gpuexec %s, %s, up %u:%02u:%02u", text(v->now, "version"), v->from,
          up / 3600, up / 60 % 60, up % 60);
+    if (text(work, "what")[0])
+        line(v, "", "load      synthetic: %s", text(work, "what"));
+    else
+        line(v, "", "load      none");
     line(v, "", "elements  %s/s, %s total", human(rate(v, now, before, "elements")),
          human(number(now, "elements")));
     line(v, number(now, "jobs_failed") > 0 ? style_bad() : "",
@@ -265,46 +276,48 @@ static void show_sums(view *v)
         line(v, style_bad(), "failed    %s", text(work, "last_error"));
 }
 
-/* ---- the table of devices ---- */
+/* ---- tables ---- */
 
-enum { CELL_DEVICE, CELL_HEALTH, CELL_LOAD, CELL_BAR, CELL_SHARE, CELLS = CELL_SHARE + 5 };
+enum { CELLS = 9, CELL_BAR = 3 /* of devices */ };
 
 typedef struct table {
     int width[CELLS]; /* 0: absent */
+    unsigned left;    /* bits of the cells that are left-aligned */
 } table;
 
-/* A narrow terminal drops the bar first, then whole cells from the right: half a number would be
- * misleading. */
-static void lay_out(table *t, const json_t *devices)
+/* Makes a cell as wide as the texts in it. */
+static void widen(table *t, int cell, const json_t *list, const char *key)
 {
-    static const table usual = {{6, 11, 6, 0, 6, 8, 8, 9, 4}};
-    int room = output_width();
-    *t = usual;
-    for (size_t i = 0; i < json_array_size(devices); i++) {
-        int name = columns_of(text(json_array_get(devices, i), "device"));
-        if (name > t->width[CELL_DEVICE])
-            t->width[CELL_DEVICE] = name < NAME_WIDTH ? name : NAME_WIDTH;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int width = columns_of(text(json_array_get(list, i), key));
+        if (width > t->width[cell])
+            t->width[cell] = width < NAME_WIDTH ? width : NAME_WIDTH;
     }
+}
+
+/* A narrow terminal drops whole cells from the right: half a number would be misleading. Returns
+ * the columns that are left. */
+static int fit(table *t)
+{
+    int room = output_width();
     for (int i = 0; i < CELLS; i++) {
         if (t->width[i] >= room)
             t->width[i] = room = 0;
         room -= t->width[i] ? t->width[i] + 1 : 0;
     }
-    if (room > 1)
-        t->width[CELL_BAR] = room - 1 < BAR_WIDTH ? room - 1 : BAR_WIDTH;
+    return room;
 }
 
-/* Text is left-aligned, numbers right-aligned. */
 static void row(view *v, const table *t, const char *style, const char *const *cells)
 {
     char all[LINE_BYTES];
     size_t used = 0;
     all[0] = 0;
     for (int i = 0; i < CELLS; i++) {
-        int width = t->width[i], pad = width - columns_of(cells[i]);
-        bool left = i == CELL_DEVICE || i == CELL_HEALTH || i == CELL_BAR;
-        if (!width)
+        if (!t->width[i])
             continue;
+        int width = t->width[i], pad = width - columns_of(cells[i]);
+        bool left = t->left >> i & 1;
         pad = pad > 0 ? pad : 0;
         int bytes = (int)bytes_of(cells[i], width);
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%*s%.*s%*s", i ? " " : "",
@@ -316,16 +329,16 @@ static void row(view *v, const table *t, const char *style, const char *const *c
 static void show_device(view *v, const table *t, const json_t *device, double elements)
 {
     char bar[4 * BAR_WIDTH + 1], load[16], share[16] = "-", waiting[32];
-    const json_t *before = device_before(v, text(device, "device"));
+    const char *name = text(device, "device"), *health = text(device, "health");
+    const json_t *before = earlier(v, "devices", device);
     double busy = rate(v, device, before, "busy_ns") / 1e9;
     double own = rate(v, device, before, "elements");
-    const char *health = text(device, "health");
     bool well = !strcmp(health, "good") || !strcmp(health, "unused");
     snprintf(load, sizeof load, "%.0f %%", 100 * busy);
     snprintf(waiting, sizeof waiting, "%.0f ms", number(device, "waiting_ns") / 1e6);
     if (elements > 0)
         snprintf(share, sizeof share, "%.0f %%", 100 * own / elements);
-    const char *const cells[CELLS] = {text(device, "device"),
+    const char *const cells[CELLS] = {name,
                                       health,
                                       load,
                                       output_bar(bar, t->width[CELL_BAR], busy),
@@ -342,40 +355,51 @@ static void show_devices(view *v)
     static const char *const head[CELLS] = {"device", "health", "load",    "",    "share",
                                             "jobs/s", "elem/s", "waiting", "fail"};
     const json_t *devices = json_object_get(v->now, "devices");
-    table t;
+    table t = {{6, 11, 6, 0, 6, 8, 8, 9, 4}, 1 << 0 | 1 << 1 | 1 << CELL_BAR};
     double elements = 0;
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *d = json_array_get(devices, i);
-        elements += rate(v, d, device_before(v, text(d, "device")), "elements");
+        elements += rate(v, d, earlier(v, "devices", d), "elements");
     }
-    lay_out(&t, devices);
+    widen(&t, 0, devices, "device");
+    int room = fit(&t); /* what is left is the bar's */
+    if (room > 1)
+        t.width[CELL_BAR] = room - 1 < BAR_WIDTH ? room - 1 : BAR_WIDTH;
     line(v, "", "%s", "");
     row(v, &t, style_bold(), head);
     for (size_t i = 0; i < json_array_size(devices); i++)
         show_device(v, &t, json_array_get(devices, i), elements);
 }
 
-/* Sizes of pooled memory that were requested. */
-static void show_buckets(view *v)
+/* Of a sum of points, elements are points. */
+static void show_operations(view *v)
 {
-    const json_t *buckets = json_object_get(json_object_get(v->now, "stats"), "buckets");
-    size_t count = json_array_size(buckets);
-    double most = 0;
-    for (size_t i = 0; i < count; i++)
-        most = fmax(most, json_number_value(json_array_get(buckets, i)));
-    if (most <= 0)
-        return;
+    static const char *const head[CELLS] = {"operation", "field", "jobs/s", "elem/s", "p50",
+                                            "p99",       "jobs",  "",       ""};
+    const json_t *list = json_object_get(v->now, "operations");
+    table t = {{9, 5, 8, 8, 8, 8, 8, 0, 0}, 1 << 0 | 1 << 1};
+    widen(&t, 0, list, "op");
+    widen(&t, 1, list, "field");
+    fit(&t);
     line(v, "", "%s", "");
-    line(v, style_bold(), "%-12s %s", "pool blocks", "requests");
-    for (size_t i = 0; i < count && i < 64; i++) {
-        char bar[4 * BAR_WIDTH + 1], size[24];
-        double value = json_number_value(json_array_get(buckets, i));
-        unsigned long long k = (unsigned long long)SMALLEST_BUCKET_K << (i < 32 ? i : 32);
-        if (value <= 0)
-            continue;
-        snprintf(size, sizeof size, k < 1024 ? "%llu KiB" : "%llu MiB", k < 1024 ? k : k / 1024);
-        line(v, "", "%-12s %8s %s", size, human(value), output_bar(bar, BAR_WIDTH, value / most));
+    row(v, &t, style_bold(), head);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *o = json_array_get(list, i), *before = earlier(v, "operations", o);
+        const json_t *recent = json_object_get(o, "recent");
+        const char *const cells[CELLS] = {text(o, "op"),
+                                          text(o, "field"),
+                                          human(rate(v, o, before, "jobs")),
+                                          human(rate(v, o, before, "elements")),
+                                          human_time(json_object_get(recent, "p50_ns")),
+                                          human_time(json_object_get(recent, "p99_ns")),
+                                          human(number(o, "jobs")),
+                                          "",
+                                          ""};
+        row(v, &t, "", cells);
     }
+    line(v, "",
+         "p50, p99: within these times half and 99 %% of the jobs of the last %.0f s were done",
+         number(v->now, "recent_s"));
 }
 
 static int screen_lines(void)
@@ -385,30 +409,33 @@ static int screen_lines(void)
     return known ? lines - 1 : 1000;
 }
 
-static bool show(const json_t *now, const json_t *before, const char *from, const char *err)
+/* The part of the screen below the sums; without a screen, all of them. */
+static bool by_operation;
+
+/* Standard input is read key by key. */
+static bool keys;
+
+static bool show(const source *s)
 {
     bool screen = on_screen();
-    view v = {.now = now, .before = before, .room = screen_lines(), .from = from};
-    v.seconds = number(now, "uptime_s") - number(before, "uptime_s");
+    view v = {.now = s->now, .before = s->before, .room = screen_lines(), .from = s->from};
+    v.seconds = s->before ? number(s->now, "uptime_s") - number(s->before, "uptime_s") : 0;
     if (screen)
         fputs("\033[H", stdout);
     show_sums(&v);
-    show_devices(&v);
-    show_buckets(&v);
-    if (err)
-        line(&v, style_bad(), "no reply: %s", err);
+    if (!screen || !by_operation)
+        show_devices(&v);
+    if (!screen || by_operation)
+        show_operations(&v);
+    if (keys)
+        line(&v, "", "keys: %s, q to quit", by_operation ? "d for devices" : "o for operations");
+    if (s->err[0])
+        line(&v, style_bad(), "no reply: %s", s->err);
     fputs(screen ? "\033[J" : opts.once ? "" : "\n", stdout);
     return output_flush();
 }
 
 /* ---- the terminal ---- */
-
-static bool keys; /* standard input is read key by key */
-
-static void find_terminal(void)
-{
-    keys = on_screen() && host_has_keys();
-}
 
 static void enter_screen(void)
 {
@@ -429,134 +456,134 @@ static void leave_screen(void)
     fflush(stdout);
 }
 
-/* Waits until `until`; false to quit. */
-static bool wait_until(uint64_t until)
+typedef enum wake { WAKE_TIME, WAKE_DRAW, WAKE_QUIT } wake;
+
+static wake on_key(int key)
 {
-    for (uint64_t now = now_ns(); now < until; now = now_ns()) {
-        int key;
+    keys = key >= 0;
+    if (key == 'o' || key == 'd')
+        by_operation = key == 'o';
+    return key == 'q' || key == 'Q' ? WAKE_QUIT : keys ? WAKE_DRAW : WAKE_TIME;
+}
+
+/* Waits until `until`, or until there is something to draw anew. */
+static wake wait_until(uint64_t until)
+{
+    for (uint64_t now = now_ns(); now < until; now = now_ns())
         switch (signals_wait(until - now, keys)) {
         case SIGNAL_END:
-            return false;
+            return WAKE_QUIT;
         case SIGNAL_STOP:
             leave_screen();
             signals_stop();
             enter_screen();
-            return true;
+            return WAKE_DRAW;
         case SIGNAL_CONTINUE: /* if nothing was restored yet */
             enter_screen();
-            return true;
+            return WAKE_DRAW;
         case SIGNAL_RESIZE:
-            return true;
+            return WAKE_DRAW;
         case SIGNAL_INPUT:
-            key = host_key();
-            keys = key >= 0;
-            if (key == 'q' || key == 'Q')
-                return false;
-            break;
+            return on_key(host_key());
         case SIGNAL_NONE:
             break;
         }
-    }
-    return true;
+    return WAKE_TIME;
 }
 
 /* ---- the command ---- */
 
-/* One view: queries, prints, and keeps the snapshot for the next one. */
-static bool refresh(source *s, const char *from, json_t **before, char *err, size_t err_size)
+/* Queries and prints; without a reply, the last snapshot again. */
+static bool refresh(source *s)
 {
-    err[0] = 0;
-    json_t *now = ask(s, err, err_size);
+    json_t *next = ask(s);
+    if (next) {
+        json_decref(s->before);
+        s->before = s->now;
+        s->now = next;
+    }
     /* A different process at the same address starts over. */
-    if (now && number(now, "uptime_s") < number(*before, "uptime_s")) {
-        json_decref(*before);
-        *before = json_incref(now);
+    if (number(s->now, "uptime_s") < number(s->before, "uptime_s")) {
+        json_decref(s->before);
+        s->before = NULL;
     }
-    bool ok = show(now ? now : *before, *before, from, now ? NULL : err);
-    if (now) {
-        json_decref(*before);
-        *before = now;
-    }
-    return ok && (now || host_is_terminal(STDOUT_FILENO));
+    return show(s) && (next || host_is_terminal(STDOUT_FILENO));
 }
 
-static int watch(source *s, const char *from)
+static bool watch_on(source *s)
 {
-    char err[512] = "";
-    json_t *before = ask(s, err, sizeof err);
-    if (!before) {
-        cli_error("%s", err[0] ? err : "out of memory");
-        return EXIT_FAILED;
+    uint64_t step = opts.interval * 1000000000u, next = now_ns() + step;
+    bool ok = opts.once || show(s), done = false;
+    wake w;
+    while (ok && !done && (w = wait_until(next)) != WAKE_QUIT) {
+        ok = w == WAKE_DRAW ? show(s) : refresh(s);
+        next = w == WAKE_DRAW ? next : now_ns() + step;
+        done = w == WAKE_TIME && opts.once;
     }
-    uint64_t step = opts.interval * 1000000000u;
-    bool ok = true;
-    find_terminal();
-    enter_screen();
-    if (!opts.once)
-        ok = show(before, NULL, from, NULL);
-    while (ok && wait_until(now_ns() + step)) {
-        ok = refresh(s, from, &before, err, sizeof err);
-        if (opts.once)
-            break;
+    return ok;
+}
+
+static int watch(source *s)
+{
+    bool ok = (s->now = ask(s)) != NULL;
+    if (ok) {
+        keys = on_screen() && host_has_keys();
+        enter_screen();
+        ok = watch_on(s);
+        leave_screen();
     }
-    leave_screen();
-    json_decref(before);
-    if (!ok && err[0])
-        cli_error("%s", err);
+    json_decref(s->before);
+    json_decref(s->now);
+    if (!ok && (s->err[0] || !s->now))
+        cli_error("%s", s->err[0] ? s->err : "out of memory");
     return ok ? EXIT_DONE : EXIT_FAILED;
-}
-
-static int watch_own(const common_opts *common)
-{
-    source s = {.start_ns = now_ns()};
-    int rc = cli_open(common, &s.ctx);
-    if (rc == EXIT_DONE)
-        rc = device_list_get(s.ctx, &s.infos);
-    if (rc == EXIT_DONE && !opts.work.idle)
-        rc = workload_start(s.ctx, &opts.work, &cmd_top, &s.work);
-    if (rc == EXIT_DONE)
-        rc = watch(&s, "own workload");
-    workload_stop(&s.work);
-    device_list_free(&s.infos);
-    return cli_close(&s.ctx, rc);
 }
 
 static int run_top(const common_opts *common)
 {
-    char err[512], from[300];
-    source s = {0};
+    char from[300];
+    source s = {.from = "own workload"};
     if (opts.urls.count > 1)
-        return cli_usage(&cmd_top, "only one URL is allowed");
-    if (opts.urls.count && !http_place_parse(opts.urls.words[0], &s.place, err, sizeof err))
-        return cli_usage(&cmd_top, "%s", err);
+        return cli_usage("only one URL is allowed");
+    if (opts.urls.count && !http_place_parse(opts.urls.words[0], &s.place, s.err, sizeof s.err))
+        return cli_usage("%s", s.err);
     signals_hold();
-    if (!opts.urls.count)
-        return watch_own(common);
-    snprintf(from, sizeof from, "%s:%s", s.place.host, s.place.port);
-    return watch(&s, from);
+    if (opts.urls.count) {
+        snprintf(from, sizeof from, "%s:%s", s.place.host, s.place.port);
+        s.from = from;
+        return watch(&s);
+    }
+    int rc = live_open(&s.own, common, &opts.work);
+    return live_close(&s.own, rc == EXIT_DONE ? watch(&s) : rc);
 }
 
 const command cmd_top = {
     .name = "top",
     .summary = "watch the devices at work in the terminal",
-    .synopsis = "[URL] [--once] [--interval S] [--field F] [--op O] [--rate R] [--idle]",
+    .synopsis = "[URL]",
     .about =
-        "Shows what the 'gpuexec serve' at URL is doing, or a workload of its own: rates, the\n"
-        "queue, reuse of memory and commands, the router's decisions, and for each device its\n"
-        "load, share of the elements and health. A load above 100 % means overlapping jobs.\n"
+        "Shows what the 'gpuexec serve' at URL is doing, or a synthetic load of its own: rates,\n"
+        "the queue, reuse of memory and commands, the router's decisions, and for each device its\n"
+        "load, share of the elements and health. A load above 100 % means overlapping jobs. A job\n"
+        "that was split counts once, for the device that did most of it.\n"
+        "\n"
+        "By operation and field it shows the rates and how long jobs took: p50 and p99 are the\n"
+        "times within which half and 99 % of those of the last minute were done, interpolated\n"
+        "within the buckets of the histograms as Prometheus does.\n"
         "\n"
         "The regret is an estimate: actual time of decisions between devices relative to the\n"
         "lowest prediction, since the previous view and overall. Small calls are excluded.\n"
         "Negative: faster than predicted; '-': no such decisions, or overall fewer than 100, the\n"
         "first of which pay for threads and memory. See doc/metrics.md.\n"
         "\n"
-        "Quit with q or Ctrl-C. If standard output is not a terminal, or one that cannot move its\n"
-        "cursor (TERM=dumb), every view is a block of lines, separated by empty lines. A token is\n"
-        "part of the URL: http://HOST:PORT/?token=T",
+        "Keys: o shows operations, d devices; q or Ctrl-C quits. If standard output is not a\n"
+        "terminal, or one that cannot move its cursor (TERM=dumb), every view is a block of lines\n"
+        "with both, separated by empty lines. A token is part of the URL:\n"
+        "http://HOST:PORT/?token=T",
     .examples = "  gpuexec top\n"
                 "  gpuexec top http://127.0.0.1:9464/\n"
                 "  gpuexec top --once 127.0.0.1:9464\n"
                 "  gpuexec top --interval 10 127.0.0.1:9464 | tee log.txt\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .run = run_top,
 };

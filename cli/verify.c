@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "check.h"
 #include "cli.h"
+#include "check.h"
 #include "clock.h"
 #include "progress.h"
 
@@ -15,12 +15,12 @@ static struct {
     uint64_t n, seed;
 } opts = {.fields = UINT32_MAX, .ops = UINT32_MAX, .n = 1000, .seed = 1};
 
-static const arg_spec specs[] = {
-    ARG_ROW_FIELDS(&opts.fields, "fields to verify (default: all)"),
-    ARG_ROW_OPS(&opts.ops, "operations to verify (default: all)"),
-    ARG_ROW_LETTER('n', "N", ARG_NUMBER, &opts.n, 1, 1u << 30,
-                   "distinct elements per operand (1000)"),
-    ARG_ROW_SEED(&opts.seed),
+static const option_row options[] = {
+    OPTION_FIELDS(&opts.fields, "fields to verify (default: all)"),
+    OPTION_OPS(&opts.ops, "operations to verify (default: all)"),
+    OPTION_LETTER('n', "N", OPT_NUMBER, &opts.n, 1, 1u << 30,
+                  "distinct elements per operand (1000)"),
+    OPTION_SEED(&opts.seed),
 };
 
 static column columns[] = {
@@ -40,20 +40,6 @@ typedef struct verification {
     uint64_t steps;
     uint64_t elements, same, differing, failed, unsupported;
 } verification;
-
-static bool wanted(gx_field field, gx_op op)
-{
-    return opts.fields >> field & 1 && opts.ops >> op & 1 && gx_op_exists(op, field);
-}
-
-static uint64_t count_wanted(void)
-{
-    uint64_t n = 0;
-    for (int f = 1; gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
-            n += wanted((gx_field)f, (gx_op)o);
-    return n;
-}
 
 /* Counts the outcome and returns its name; prints the first difference and every failure. */
 static const char *outcome(verification *v, const char *device, gx_status s, const check_result *r)
@@ -98,7 +84,8 @@ static int verify_op(verification *v, const char *device, gx_op op, const check_
         CELL_TEXT(v->table ? styled : result),
     };
     bool ok = output_row(v->out, cells);
-    progress_at(++v->steps);
+    v->steps++;
+    progress_add(1);
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -110,9 +97,9 @@ static int verify_field(verification *v, const char *device, gx_field field)
         return cli_no_memory();
     }
     int rc = EXIT_DONE;
-    for (int o = 1; rc == EXIT_DONE && gx_op_get_info((gx_op)o); o++)
-        if (wanted(field, (gx_op)o))
-            rc = verify_op(v, device, (gx_op)o, &d);
+    for (gx_op o = 1; rc == EXIT_DONE && gx_op_get_info(o); o++)
+        if (cli_wants(opts.fields, opts.ops, field, o))
+            rc = verify_op(v, device, o, &d);
     check_data_free(&d);
     return rc;
 }
@@ -120,9 +107,9 @@ static int verify_field(verification *v, const char *device, gx_field field)
 static int verify_device(verification *v, const char *device)
 {
     int rc = EXIT_DONE;
-    for (int f = 1; rc == EXIT_DONE && gx_field_get_info((gx_field)f); f++)
-        if (opts.fields >> f & 1)
-            rc = verify_field(v, device, (gx_field)f);
+    for (gx_field f = 1; rc == EXIT_DONE && gx_field_get_info(f); f++)
+        if (cli_count_in(opts.fields, opts.ops, f))
+            rc = verify_field(v, device, f);
     return rc;
 }
 
@@ -150,12 +137,13 @@ static int verify_targets(verification *v, const target_list *targets, output_fo
     int rc = EXIT_DONE;
     columns[0].width = targets->width;
     columns[2].width = cli_op_width(opts.ops, columns[2].width);
-    v->out = output_open(format, "verify", columns, COLUMNS);
-    if (!v->out)
+    if (!(v->out = output_open(format, "verify", columns, COLUMNS)))
         return cli_no_memory();
+    progress_start("verifying", targets->count * cli_count_wanted(opts.fields, opts.ops),
+                   "operations");
     for (size_t i = 0; rc == EXIT_DONE && i < targets->count; i++)
         rc = verify_device(v, targets->names[i]);
-    progress_hide();
+    progress_end();
     if (!output_close(v->out) && rc == EXIT_DONE)
         rc = EXIT_FAILED;
     return rc == EXIT_DONE ? summary(v, (double)(now_ns() - start) / 1e9) : rc;
@@ -163,23 +151,18 @@ static int verify_targets(verification *v, const target_list *targets, output_fo
 
 static int run_verify(const common_opts *common)
 {
-    uint64_t per_device = count_wanted();
-    if (!per_device)
-        return cli_no_operation(&cmd_verify, opts.fields);
-
     verification v = {.table = common->format == OUT_TABLE};
     target_list targets = {0};
+    if (!cli_count_wanted(opts.fields, opts.ops))
+        return cli_no_operation(opts.fields, opts.ops);
     int rc = cli_open(common, &v.ctx);
     if (rc == EXIT_DONE)
         rc = target_list_get(v.ctx, common, TARGETS_AUTOMATIC, &targets);
     for (size_t i = 0; rc == EXIT_DONE && i < targets.count; i++)
         if (!strcmp(targets.names[i], "ref"))
-            rc = cli_usage(&cmd_verify, "ref is the reference itself; name another device");
-    if (rc == EXIT_DONE) {
-        progress_start("verifying", targets.count * per_device, "operations");
+            rc = cli_usage("ref is the reference itself; name another device");
+    if (rc == EXIT_DONE)
         rc = verify_targets(&v, &targets, (output_format)common->format);
-        progress_end();
-    }
     target_list_free(&targets);
     return cli_close(&v.ctx, rc);
 }
@@ -187,7 +170,6 @@ static int run_verify(const common_opts *common)
 const command cmd_verify = {
     .name = "verify",
     .summary = "compare devices with the reference, bit by bit",
-    .synopsis = "[--device D[,D...]] [--field F] [--op O] [-n N] [--seed S] [--csv | --json]",
     .about =
         "Compares every automatic device, or the named ones, with the reference device 'ref' on\n"
         "random inputs and edge cases (0, 1, p - 1, ...): every operation of every field, without\n"
@@ -202,7 +184,7 @@ const command cmd_verify = {
         "the exit code is 4. The reference is slow: n = 1000 takes a few seconds.",
     .examples = "  gpuexec verify\n"
                 "  gpuexec verify --field bls12-381-fq --op mul,inv -n 100K --seed 7\n",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .formats = true,
     .run = run_verify,
 };

@@ -5,7 +5,7 @@
  */
 #include "workload.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "clock.h"
 #include "jobs.h"
+#include "report/text.h"
 
 enum { SLOTS = 4, KINDS_MAX = 2048, FIELDS_MAX = 32, PAUSE_MS = 200 };
 
@@ -30,6 +31,7 @@ struct workload {
     workload_opts opts;
     kind kinds[KINDS_MAX];
     size_t kind_count;
+    char what[1024]; /* there is to do */
     job_arrays in[FIELDS_MAX];
     void *out[SLOTS];
     gx_ticket *tickets[SLOTS];
@@ -47,13 +49,34 @@ struct workload {
 /* Sizes change fastest, so that small and large jobs alternate. */
 static void list_kinds(workload *w)
 {
-    for (int f = 1; f < FIELDS_MAX && gx_field_get_info((gx_field)f); f++)
-        for (int o = 1; gx_op_get_info((gx_op)o); o++)
+    for (gx_field f = 1; f < FIELDS_MAX && gx_field_get_info(f); f++)
+        for (gx_op o = 1; gx_op_get_info(o); o++)
             for (size_t i = 0; i < w->opts.sizes.count; i++)
-                if (w->opts.fields >> f & 1 && w->opts.ops >> o & 1 &&
-                    gx_op_exists((gx_op)o, (gx_field)f) && w->kind_count < KINDS_MAX)
-                    w->kinds[w->kind_count++] = (kind){
-                        .op = (gx_op)o, .field = (gx_field)f, .n = (size_t)w->opts.sizes.values[i]};
+                if (cli_wants(w->opts.fields, w->opts.ops, f, o) && w->kind_count < KINDS_MAX)
+                    w->kinds[w->kind_count++] =
+                        (kind){.op = o, .field = f, .n = (size_t)w->opts.sizes.values[i]};
+}
+
+static void add_word(workload *w, const char *before, const char *word)
+{
+    size_t used = strlen(w->what);
+    snprintf(w->what + used, sizeof w->what - used, "%s%s", before, word);
+}
+
+/* "20 jobs per second of add, mul over bls12-381-fq, of 1K, 16K elements" */
+static void describe(workload *w)
+{
+    const workload_opts *o = &w->opts;
+    snprintf(w->what, sizeof w->what, "%" PRIu64 " jobs per second of ", o->rate);
+    cli_add_names(w->what, sizeof w->what, ", ", o->fields, o->ops, true);
+    add_word(w, " over ", "");
+    cli_add_names(w->what, sizeof w->what, ", ", o->fields, o->ops, false);
+    for (size_t i = 0; i < o->sizes.count; i++) {
+        char size[32];
+        text_size(size, sizeof size, (double)o->sizes.values[i]);
+        add_word(w, i ? ", " : ", of ", size);
+    }
+    add_word(w, " elements", "");
 }
 
 static bool make_data(workload *w)
@@ -101,7 +124,7 @@ static bool finish(workload *w, size_t slot)
     if (!w->tickets[slot])
         return true;
     gx_status s = gx_wait(w->tickets[slot], UINT64_MAX, &report);
-    gx_ticket_free(&w->tickets[slot]);
+    gx_ticket_destroy(&w->tickets[slot]);
     if (s != GX_OK)
         note_failure(w, report.message[0] ? report.message : gx_status_message(s));
     return s == GX_OK;
@@ -151,12 +174,10 @@ static void destroy(workload *w)
     free(w);
 }
 
-int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, workload **out)
+int workload_start(gx_ctx *ctx, const workload_opts *opts, workload **out)
 {
     *out = NULL;
-    int rc = cli_find_device(ctx, NULL);
-    if (rc != EXIT_DONE)
-        return rc;
+    int rc = EXIT_DONE;
     workload *w = calloc(1, sizeof *w);
     if (!w)
         return cli_no_memory();
@@ -165,8 +186,9 @@ int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, w
     gx__os_cond_init(&w->wake);
     pthread_mutex_init(&w->lock, NULL);
     list_kinds(w);
+    describe(w);
     if (!w->kind_count)
-        rc = cli_no_operation(cmd, w->opts.fields);
+        rc = cli_no_operation(w->opts.fields, w->opts.ops);
     else if (!make_data(w))
         rc = cli_no_memory();
     else if (pthread_create(&w->thread, NULL, work, w)) {
@@ -197,14 +219,10 @@ json_t *workload_json(workload *w)
 {
     if (!w)
         return json_pack("{s:b}", "running", 0);
-    json_t *sizes = json_array();
-    for (size_t i = 0; i < w->opts.sizes.count; i++)
-        json_array_append_new(sizes, json_integer((json_int_t)w->opts.sizes.values[i]));
     pthread_mutex_lock(&w->lock);
-    json_t *json =
-        json_pack("{s:b, s:I, s:o, s:I, s:I, s:s}", "running", 1, "rate", (json_int_t)w->opts.rate,
-                  "sizes", sizes, "submitted", (json_int_t)w->submitted, "failed",
-                  (json_int_t)w->failed, "last_error", w->last_error);
+    json_t *json = json_pack("{s:b, s:s, s:I, s:I, s:s}", "running", 1, "what", w->what,
+                             "submitted", (json_int_t)w->submitted, "failed", (json_int_t)w->failed,
+                             "last_error", w->last_error);
     pthread_mutex_unlock(&w->lock);
     return json;
 }

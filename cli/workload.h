@@ -23,32 +23,30 @@ enum { WORKLOAD_RATE_MAX = 1000000, WORKLOAD_ELEMENTS_MAX = 1 << 24 };
 /* Default options. */
 #define WORKLOAD_DEFAULT                                                                           \
     {                                                                                              \
-        .fields = 1u << GX_BLS12_381_FQ, .ops = 1u << GX_ADD | 1u << GX_MUL, .rate = 20,           \
-        .sizes = {                                                                                 \
+        .ops = 1u << GX_ADD | 1u << GX_MUL, .rate = 20, .sizes = {                                 \
             .count = 3,                                                                            \
             .values = {1 << 10, 16 << 10, 256 << 10}                                               \
         }                                                                                          \
     }
 
-/* Rows of an arg_spec table for the workload_opts at `o`. */
+/* Rows of an option_row table for the workload_opts at `o`. */
 /* clang-format off */
-#define WORKLOAD_SPECS(o)                                                                          \
-    ARG_ROW_FIELDS(&(o)->fields, "fields of the jobs (bls12-381-fq)"),                             \
-    ARG_ROW_OPS(&(o)->ops, "operations of the jobs (add,mul)"),                                    \
-    ARG_ROW_NUMBERS("sizes", "N[,N...]", &(o)->sizes, 1, WORKLOAD_ELEMENTS_MAX,                    \
+#define OPTIONS_WORKLOAD(o)                                                                        \
+    OPTION_FIELDS(&(o)->fields, "fields of the jobs (" DEFAULT_FIELDS ")"),                              \
+    OPTION_OPS(&(o)->ops, "operations of the jobs (add,mul)"),                                     \
+    OPTION_NUMBERS("sizes", "N[,N...]", &(o)->sizes, 1, WORKLOAD_ELEMENTS_MAX,                     \
                     "elements of the jobs, in turn (1K,16K,256K)"),                                \
-    ARG_ROW_NUMBER("rate", "R", &(o)->rate, 1, WORKLOAD_RATE_MAX,                                  \
-                   "jobs per second, if the devices can keep up (20)"),                     \
-    ARG_ROW_NUMBER("jobs", "N", &(o)->jobs, 0, UINT64_MAX,                                         \
-                   "stop after this many jobs; 0: never (0)"),                                      \
-    ARG_ROW_FLAG("idle", &(o)->idle, "submit no jobs")
+    OPTION_NUMBER("rate", "R", &(o)->rate, 1, WORKLOAD_RATE_MAX,                                   \
+                   "jobs per second, if the devices can keep up (20)"),                            \
+    OPTION_NUMBER("jobs", "N", &(o)->jobs, 0, UINT64_MAX,                                          \
+                   "stop after this many jobs; 0: never (0)"),                                     \
+    OPTION_FLAG("idle", &(o)->idle, "submit no jobs")
 /* clang-format on */
 
 typedef struct workload workload;
 
-/* Starts the jobs on their own thread. Copies the options. Returns an exit code, and reports errors
- * on behalf of `cmd`. */
-int workload_start(gx_ctx *ctx, const workload_opts *opts, const command *cmd, workload **out);
+/* Starts the jobs on their own thread. Copies the options. Returns an exit code. */
+int workload_start(gx_ctx *ctx, const workload_opts *opts, workload **out);
 
 /* Waits for unfinished jobs and frees the workload; may be NULL. */
 void workload_stop(workload **w);

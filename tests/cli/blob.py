@@ -71,12 +71,26 @@ def expected():
     return run(sys.executable, ORACLE, "bls12-381-g1", "xy.bin", "value.bin", "zcash-48")[1].hex()
 
 
+def recipe():
+    """The files that the example says how to make, by its own commands."""
+    with open(os.path.join(os.path.dirname(ORACLE), "../../examples/blob.c"), encoding="utf-8") as file:
+        comment = file.read().split("*/")[0]
+    commands = [line[5:] for line in comment.split("For a try")[1].splitlines() if line.startswith(" *   ")]
+    assert len(commands) == 4 and commands[-1].startswith("./blob "), commands
+    commands[-1] = BLOB + commands[-1][len("./blob"):]
+    path = os.path.dirname(GPUEXEC) + os.pathsep + os.environ["PATH"]
+    done = subprocess.run(["bash", "-ec", "\n".join(commands)], capture_output=True, check=False,
+                          env=os.environ | {"PATH": path})
+    assert done.returncode == 0 and len(bytes.fromhex(done.stdout.decode())) == 48, done
+
+
 def refused(what, setup, blob):
     code, out, said = run(BLOB, setup, blob)
     assert code == 1 and not out and what in said, (what, code, said)
 
 
 def main():
+    recipe()
     make_setup()
     make_blob()
     code, out, said = run(BLOB, "setup.txt", "blob.bin")

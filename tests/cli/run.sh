@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the program as a user would: each cases/NAME/cmd is a script, run in an empty directory with
+# Runs a program as a user would: each cases/NAME/cmd is a script, run in an empty directory with
 # $GPUEXEC set and helpers.sh sourced. Its stdout, stderr and exit code must match expected.stdout,
 # expected.stderr (default: empty) and expected.code (default: 0). A line "re:X" there matches any
 # line that matches the extended regular expression X as a whole. A script that exits with 77 is
 # skipped, and with GX_TEST_NO_TEST_DEVICES set so is one that names a test device.
 #
-# usage: run.sh PROGRAM [CASE...]
+# cases/NAME/labels has the labels of a case, as tests/CMakeLists.txt explains them; without it, a case is
+# `unit`. With GX_TEST_LABELS only those run that have one of these labels.
+#
+# usage: [GX_TEST_CASES=FOLDER] run.sh PROGRAM [CASE...]
+# without a folder, the cases beside this script: those of gpuexec
 
 if [ $# -lt 1 ]; then
-    echo "usage: run.sh PROGRAM [CASE...]" >&2
+    echo "usage: [GX_TEST_CASES=FOLDER] run.sh PROGRAM [CASE...]" >&2
     exit 2
 fi
 if ! command -v jq >/dev/null; then
@@ -19,6 +23,7 @@ if ! command -v jq >/dev/null; then
 fi
 
 here=$(cd "$(dirname "$0")" && pwd)
+cases=$(realpath "${GX_TEST_CASES:-$here/cases}") || exit 1
 GPUEXEC=$(realpath "$1") || exit 1
 if [ ! -x "$GPUEXEC" ]; then
     echo "run.sh: $1 is not a program" >&2
@@ -59,7 +64,7 @@ matches() {
 
 # run_case NAME: 0 passed, 1 failed (and shown), 77 skipped
 run_case() {
-    local case=$here/cases/$1 work=$scratch/$1 want=0 code ok=0 part
+    local case=$cases/$1 work=$scratch/$1 want=0 code ok=0 part
     if [ -n "$GX_TEST_NO_TEST_DEVICES" ] && grep -qE '\b(sim|fault):' "$case/cmd"; then return 77; fi
     mkdir "$work" "$work/dir"
     (cd "$work/dir" && exec bash -c '. "$0"; . "$1"' "$here/helpers.sh" "$case/cmd") \
@@ -80,8 +85,21 @@ run_case() {
     return $ok
 }
 
+# in_leg CASE: whether it has one of the labels that are asked for
+in_leg() {
+    local labels=unit label
+    [ -e "$cases/$1/labels" ] && labels=$(<"$cases/$1/labels")
+    for label in $labels; do
+        case " ${GX_TEST_LABELS:-$labels} " in *" $label "*) return 0 ;; esac
+    done
+    return 1
+}
+
 if [ $# -eq 0 ]; then
-    cd "$here/cases" && set -- *
+    for name in "$cases"/*; do
+        name=${name##*/}
+        in_leg "$name" && set -- "$@" "$name"
+    done
 fi
 passed=0 failed=0 skipped=0
 for name; do
