@@ -38,24 +38,20 @@ static struct {
     int format;
 } opts = {.samples = 5, .flight = 4, .chunks = {4, {MIB, 4 * MIB, 16 * MIB, 64 * MIB}}};
 
-static const arg_spec specs[] = {
-    ARG_ROW_NUMBER(
+static const option_row options[] = {
+    OPTION_NUMBER(
         "bytes", "BYTES", &opts.bytes, 1u << 20, (uint64_t)1 << 36,
         "operands of the stream (4G; 32M where the device is software); half as much again is "
         "the result. Rows of copies alone: up to 1G"),
-    ARG_ROW_NUMBERS("chunk", "BYTES[,BYTES...]", &opts.chunks, 65536, RING_MAX,
-                    "bytes of one command (1M,4M,16M,64M)"),
-    ARG_ROW_NUMBER("flight", "K", &opts.flight, 1, FLIGHT_MAX,
-                   "commands under way per direction (4)"),
-    {.name = "only",
-     .arg = "WHAT",
-     .kind = ARG_CHOICE,
-     .choices = "in out both",
-     .value = &opts.only,
-     .help =
-         "rows of that alone, and no stream, so that two programs at once can be seen from each"},
-    ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per row (5)"),
-    ARG_ROWS_FORMATS(&opts.format),
+    OPTION_NUMBERS("chunk", "BYTES[,BYTES...]", &opts.chunks, 65536, RING_MAX,
+                   "bytes of one command (1M,4M,16M,64M)"),
+    OPTION_NUMBER("flight", "K", &opts.flight, 1, FLIGHT_MAX,
+                  "commands under way per direction (4)"),
+    OPTION_CHOICE(
+        "only", "WHAT", "in out both", &opts.only,
+        "rows of that alone, and no stream, so that two programs at once can be seen from each"),
+    OPTION_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per row (5)"),
+    OPTIONS_FORMATS(&opts.format),
 };
 
 static const column columns[] = {
@@ -111,7 +107,7 @@ static struct gx_binding outer_at(const struct lane *lane, size_t at)
 }
 
 static gx_status start_chunk(const struct lane *lane, size_t at, size_t bytes, struct gx_cmd **cmd,
-                             struct gx_point *done)
+                             struct gx_fence *done)
 {
     struct gx_binding outer = outer_at(lane, at);
     struct gx_binding inner = {lane->out ? &ring_out : &ring_in,
@@ -120,7 +116,8 @@ static gx_status start_chunk(const struct lane *lane, size_t at, size_t bytes, s
     if (s != GX_OK)
         return s;
     if (lane->method == COPY) {
-        struct gx_region region = {lane->out ? inner : outer, lane->out ? outer : inner, bytes};
+        struct gx_region region = {
+            .from = lane->out ? inner : outer, .to = lane->out ? outer : inner, .size = bytes};
         device.ops->copy(*cmd, &region, 1);
     } else {
         struct gx_dispatch d = {.kernel = copy_kernel, .n = bytes / QUAD};
@@ -141,7 +138,7 @@ static void *run_lane(void *argument)
 {
     struct lane *lane = argument;
     struct gx_cmd *cmds[FLIGHT_MAX];
-    struct gx_point points[FLIGHT_MAX];
+    struct gx_fence points[FLIGHT_MAX];
     size_t flight = opts.flight ? opts.flight : 1;
     size_t started = 0, ended = 0, at = lane->from, end = lane->from + lane->bytes;
     gx_status s = GX_OK;
@@ -510,7 +507,8 @@ static gx_status make_memory(void)
         return s;
     memcpy(view, host[0], row_bytes);
     device.ops->unmap(&device, &allocated[0]);
-    return tool_copy(&(struct gx_region){{&allocated[0], 0}, {&ring_out, 0}, ring}, 1);
+    return tool_copy(
+        &(struct gx_region){.from = {&allocated[0], 0}, .to = {&ring_out, 0}, .size = ring}, 1);
 }
 
 /* ---- the stream ---- */
@@ -520,7 +518,7 @@ static int bench_stream(gx_ctx *ctx, bool registered)
     double samples[SAMPLES_MAX];
     size_t element = gx_field_get_info(FIELD)->element_bytes;
     gx_job job = {.op = GX_ADD, .field = FIELD, .n = half / element};
-    gx_run_opts on = {.device = device.info.name};
+    gx_run_params on = {.device = device.info.name};
     gx_status s = GX_OK;
     job.a = gx_host(host[0]);
     job.b = gx_host(host[1]);
@@ -610,7 +608,7 @@ const struct tool tool = {
     .name = "bench-copies",
     .usage = "[--device D] [--bytes B] [--chunk B[,B...]] [--flight K]\n"
              "                    [--only WHAT] [--samples K] [--csv | --json]",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
     .check = check_chunks,
 };
 

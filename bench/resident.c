@@ -36,17 +36,17 @@ static struct {
     int format;
 } opts = {.fields = 1u << GX_BLS12_381_FQ | 1u << GX_BLS12_381_FR, .n = 16u << 20, .samples = 21};
 
-static const arg_spec specs[] = {
-    ARG_ROW_FIELDS(&opts.fields, "prime fields of these, or all (the two BLS12-381 fields)"),
+static const option_row options[] = {
+    OPTION_FIELDS(&opts.fields, "prime fields of these, or all (the two BLS12-381 fields)"),
     {.letter = 'n',
      .arg = "N",
-     .kind = ARG_NUMBER,
+     .kind = OPT_NUMBER,
      .value = &opts.n,
      .min = 1,
      .max = 64u << 20, /* no binding larger than 4 GiB */
      .help = "elements of a dispatch (16M: no cache holds them)"},
-    ARG_ROW_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per row (21)"),
-    ARG_ROWS_FORMATS(&opts.format),
+    OPTION_SAMPLES(&opts.samples, SAMPLES_MAX, "samples per row (21)"),
+    OPTIONS_FORMATS(&opts.format),
 };
 
 static const column columns[] = {
@@ -148,7 +148,7 @@ static gx_status alloc_all(void)
     if (s == GX_OK)
         s = alloc(GX_MEM_READBACK, (size_t)PIECE * ELEMENT_BYTES_MAX, &readback);
     if (s == GX_OK)
-        s = alloc(GX_MEM_DEVICE, GX_SLOT_ALIGN, &mem_bad);
+        s = alloc(GX_MEM_DEVICE, GX_BIND_ALIGN, &mem_bad);
     for (size_t i = 0; i < 3 && s == GX_OK; i++)
         s = alloc(GX_MEM_DEVICE, bytes, large[i]);
     return s;
@@ -174,8 +174,8 @@ static gx_status fill_one(struct gx_mem *mem, const unsigned char *elements, siz
     if (!regions)
         return GX_ERR_OUT_OF_MEMORY;
     for (size_t at = 0; at < total; at += block)
-        regions[count++] =
-            (struct gx_region){{&upload, 0}, {mem, at}, total - at < block ? total - at : block};
+        regions[count++] = (struct gx_region){
+            .from = {&upload, 0}, .to = {mem, at}, .size = total - at < block ? total - at : block};
     gx_status s = device.ops->map(&device, &upload, &host);
     if (s == GX_OK) {
         memcpy(host, elements, block);
@@ -498,7 +498,7 @@ static int bench_device(void)
 const struct tool tool = {
     .name = "bench-resident",
     .usage = "[--device D] [--field F] [-n N] [--samples K] [--csv | --json]",
-    .args = {specs, sizeof specs / sizeof *specs},
+    .options = OPTION_TABLE(options),
 };
 
 int main(int argc, char **argv)

@@ -81,6 +81,7 @@ if [[ -n ${GX_SESSION_DEVICE:-} ]]; then
     fi
 fi
 web=$(grep -o '^webgpu:vulkan:0,.*,true$' <<<"$devices" | cut -d, -f1 || true)
+webs=$(grep -o '^webgpu:[a-z0-9]*:0,.*,true$' <<<"$devices" | cut -d, -f1 | paste -sd, || true)
 
 {
     echo "date: $(date -u +%Y-%m-%d)"
@@ -137,8 +138,8 @@ part_cpu() {
     run bench-1-thread.csv gpuexec bench --threads 1 --csv
     run bench-2-threads.csv gpuexec bench --threads 2 --op add,mul -n 4M --csv
     run bench-all-threads.csv gpuexec bench --csv
-    run ntt-cpu.csv gpuexec bench --suite ntt --device cpu --csv
-    run msm-cpu.csv gpuexec bench --suite msm --device cpu --csv
+    run ntt-cpu.csv bench-suites ntt --device cpu --csv
+    run msm-cpu.csv bench-suites msm --device cpu --csv
 }
 
 # The same GPU through wgpu, with resident results next to its own. Results from host memory compare
@@ -152,8 +153,8 @@ webgpu() {
     run webgpu-resident.csv bench-resident --device "$web" -n 4M --csv
     run webgpu-resident-native.csv bench-resident --device "$gpu" -n 4M --csv
     run webgpu-bench.csv gpuexec bench --device "$web" --op add,mul -n 64,1024,16K,64K,1M,4M --csv
-    run webgpu-ntt.csv gpuexec bench --suite ntt --device "$web" --csv
-    run webgpu-persistence.csv gpuexec bench --suite persistence --device "$web" --csv
+    run webgpu-ntt.csv bench-suites ntt --device "$web" --csv
+    run webgpu-persistence.csv bench-suites persistence --device "$web" --csv
 }
 
 part_gpu() {
@@ -171,14 +172,15 @@ part_gpu() {
     run resident.csv bench-resident --device "$gpu" --csv
     [[ -z $power ]] || kill "$power"
     run bench-gpu.csv gpuexec bench --device "$gpu" --op add,mul,inv -n 64,1024,16K,64K,1M,4M --csv
-    run persistence.csv gpuexec bench --suite persistence --device "$gpu" --csv
-    run engine.csv gpuexec bench --suite engine --device "$gpu" --csv
-    run router.csv gpuexec bench --suite router --csv
-    run ntt.csv gpuexec bench --suite ntt --device "$gpu" --csv
-    run msm.csv gpuexec bench --suite msm --device "$gpu" --csv
-    run seeds.md gpuexec bench --suite seeds
-    rm -f "$results/scan.csv" # of an earlier session, which scan would keep
+    run persistence.csv bench-suites persistence --device "$gpu" --csv
+    run engine.csv bench-suites engine --device "$gpu" --csv
+    run router.csv bench-suites router --csv
+    run ntt.csv bench-suites ntt --device "$gpu" --csv
+    run msm.csv bench-suites msm --device "$gpu" --csv
+    run seeds.md bench-suites seeds --device "$gpu${webs:+,$webs}"
+    rm -f "$results/scan.csv" "$results/scan-ntt-msm.csv" # of an earlier session, which scan would keep
     run scan.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 64:16M:x4 --op add,mul,inv --resident -o "$results/scan.csv"
+    run scan-ntt-msm.txt gpuexec scan --device "cpu,$gpu${web:+,$web}" --sizes 1K:16M:x4 --op ntt,msm --field bls12-381-fr --resident -o "$results/scan-ntt-msm.csv"
     webgpu
     run copies.csv bench-copies --device "$gpu" --samples 3 --csv
 }

@@ -16,8 +16,9 @@ if [[ -z $build ]]; then
 fi
 rm -rf "$stage"
 mkdir -p "$stage/bin" "$stage/lib"
-cp "$build/gpuexec" "$build/tests/bench-resident" "$build/tests/bench-copies" "$stage/bin/"
-for test in kernels conformance contract api-buffers laws ntt api-msm msm-vectors msm-traps api-recover; do
+cp "$build/gpuexec" "$build/tests/bench-resident" "$build/tests/bench-copies" "$build/tests/bench-columns" \
+    "$build/tests/bench-suites" "$build/tests/hostile" "$stage/bin/"
+for test in kernels conformance contract api-buffers laws ntt api-msm msm-vectors msm-traps api-recover random; do
     cp "$build/tests/test-$test" "$stage/bin/"
 done
 for example in cuda kernel; do
@@ -29,11 +30,11 @@ clang -O2 -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 -nocudainc -nocudalib
 cp -RL "$build/tests/machines" "$stage/bin/"
 cp -RL tests/vectors/curve "$stage/bin/vectors"
 # Every library that the programs need and that is not part of the C library, and the one they load.
-ldd "$stage"/bin/{gpuexec,bench-*,test-*} |
+ldd "$stage"/bin/{gpuexec,hostile,bench-*,test-*} |
     awk '$3 ~ /^\// && $3 !~ /lib(c|m|dl|pthread)\.so/ {print $3}' | sort -u | xargs -I{} cp -L {} "$stage/lib/"
 wgpu=$(sed -n 's/^wgpu_LIBRARY:[A-Z]*=//p' "$build/CMakeCache.txt")
 [[ ! -e $wgpu ]] || cp -L "$wgpu" "$stage/lib/"
-strip --strip-unneeded "$stage"/bin/{gpuexec,bench-*,test-*} "$stage"/lib/*
+strip --strip-unneeded "$stage"/bin/{gpuexec,hostile,bench-*,test-*} "$stage"/lib/*
 cp bench/session.sh "$stage/"
 git describe --always --dirty >"$stage/revision"
 du -sh "$stage"

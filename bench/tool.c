@@ -23,17 +23,19 @@ static void say(void *user, gx_log_level level, const char *message)
 /* False if it was wrong, or only a query. */
 static bool parse(int argc, char **argv, int *rc)
 {
-    char message[ARGS_ERROR_SIZE] = "";
+    char message[OPTIONS_ERROR_SIZE] = "";
     const char *wrong = message;
-    args_result parsed = args_parse(&tool.args, 1, &config, argc - 1, argv + 1, message);
+    option_list list = {0};
+    options_add(&list, &tool.options);
+    options_add_settings(&list);
+    options_result parsed = options_parse(&list, &config, argc, argv, message);
     *rc = EXIT_SUCCESS;
-    if (parsed == ARGS_HELP || parsed == ARGS_LONG_HELP) {
+    if (parsed == OPTIONS_HELP || parsed == OPTIONS_LONG_HELP) {
         printf("usage: %s %s\n", tool.name, tool.usage);
-        args_print_help(stdout, &tool.args);
-        args_print_settings(stdout);
+        options_print(stdout, &list);
         return false;
     }
-    if (parsed == ARGS_OK)
+    if (parsed == OPTIONS_OK)
         wrong = tool.check ? tool.check() : NULL;
     if (!wrong)
         return true;
@@ -50,18 +52,18 @@ static void stop(void)
 
 bool tool_open(int argc, char **argv, int *rc)
 {
-    char message[ARGS_ERROR_SIZE] = "";
+    struct gx_error error = {""};
     config.log = say;
     if (!parse(argc, argv, rc))
         return false;
-    gx_status s = gx__config_complete(&instance.config, &config, message, sizeof message);
+    gx_status s = gx__config_complete(&instance.config, &config, &error);
     if (s == GX_OK && !instance.config.device)
         instance.config.device = config.device = "vulkan";
     if (s == GX_OK)
-        s = gx__device_open(&instance, instance.config.device, &device, message, sizeof message);
+        s = gx__device_open(&instance, instance.config.device, &device, &error);
     if (s == GX_OK)
         return true;
-    fprintf(stderr, "%s: %s\n", tool.name, message);
+    fprintf(stderr, "%s: %s\n", tool.name, error.text);
     stop();
     *rc = s == GX_ERR_NO_DEVICE ? EXIT_NO_DEVICE : EXIT_FAILURE;
     return false;
@@ -82,7 +84,7 @@ int tool_end(int rc)
 
 gx_status tool_finish(struct gx_cmd *cmd)
 {
-    struct gx_point done;
+    struct gx_fence done;
     gx_status s = device.ops->submit(cmd, NULL, 0, &done);
     return s == GX_OK ? device.ops->wait(&device, done, GX_WAIT_FOREVER) : s;
 }
@@ -103,7 +105,8 @@ gx_status tool_copy(const struct gx_region *regions, size_t count)
 gx_status tool_read(struct gx_binding from, size_t bytes, struct gx_mem *readback, void *to)
 {
     void *view;
-    gx_status s = tool_copy(&(struct gx_region){from, {readback, 0}, bytes}, 1);
+    gx_status s =
+        tool_copy(&(struct gx_region){.from = from, .to = {readback, 0}, .size = bytes}, 1);
     if (s == GX_OK)
         s = device.ops->map(&device, readback, &view);
     if (s != GX_OK)

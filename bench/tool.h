@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "args.h"
+#include "options.h"
 #include "device/device.h"
 
 enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_DIFFERS = 4 };
@@ -17,7 +17,7 @@ enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_DIFFERS = 4 };
 struct tool {
     const char *name;  /* "bench-copies" */
     const char *usage; /* what follows the name */
-    arg_table args;
+    option_table options;
     const char *(*check)(void); /* returns what is wrong with the options, or NULL; may be NULL */
 };
 

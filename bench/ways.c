@@ -83,7 +83,7 @@ static UNSEEN unsigned count(gx_ctx *ctx, const gx_job *job)
     atomic_store(&calls, 0);
     atomic_store(&deepest, 0);
     atomic_store(&counting, true);
-    gx_run_opts opts = {.struct_size = sizeof opts, .policy = GX_POLICY_THROUGHPUT};
+    gx_run_params opts = {.struct_size = sizeof opts, .policy = GX_POLICY_THROUGHPUT};
     gx_status s = gx_run(ctx, job, 1, &opts, &report);
     atomic_store(&counting, false);
     if (s != GX_OK)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fetch.sh DIR [PEER...]: downloads the peers (all, or those named) into DIR/src at the versions
-# pinned here, in arkworks/Cargo.lock and in gnark/go.mod, and checks them against the checksums
-# beside. The one step that needs a network. A peer that cannot be had is left out by name.
+# fetch.sh DIR [PEER...]: downloads the peers (all, or those named) into DIR/src by name and version,
+# with cargo and go: from the user's mirror or proxy if there is one. They check what they get against
+# crates/Cargo.lock, arkworks/Cargo.lock and gnark/go.sum. The one step that needs a network. A peer
+# that cannot be had is left out by name.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:?usage: fetch.sh DIR [PEER...]}
@@ -13,28 +14,34 @@ peers=("$@")
 mkdir -p "$dir/src" || exit 1
 dir=$(cd "$dir" && pwd)
 
-# crate NAME VERSION SHA256: the sources of a crate of crates.io, in the folder we are in.
+# vendor: the crates of the Cargo.lock in the folder we are in, in its folder vendor. Prints the
+# configuration that makes cargo use them, which it does not with --quiet. It looks at the user's
+# mirrors only if it is told to respect them.
+vendor() {
+    cargo vendor --locked --respect-source-config 2>vendor.log || {
+        cat vendor.log >&2
+        return 1
+    }
+}
+
+# crate NAME: the sources of a crate of crates/Cargo.toml, in the folder we are in.
 crate() {
-    local file=$1-$2.crate
-    curl -sSfL --retry 3 -o "$file" "https://static.crates.io/crates/$1/$file" &&
-        echo "$3  $file" | sha256sum --check --quiet &&
-        tar xzf "$file" --strip-components=1 &&
-        rm "$file" &&
-        echo "$2" >VERSION
+    mkdir all &&
+        cp "$here"/crates/Cargo.{toml,lock} all/ &&
+        (cd all && vendor >/dev/null) &&
+        mv "all/vendor/$1"/* . &&
+        sed -n "s/^$1 = \"=\(.*\)\"/\1/p" all/Cargo.toml >VERSION &&
+        rm -rf all
 }
 
-fetch_blst() {
-    crate blst 0.3.17 c20659f9bbee16cbbd2f7393e40ab6309f5a98f76a2eb57a995ec508b72387fe
-}
+fetch_blst() { crate blst; }
 
-fetch_sppark() {
-    crate sppark 0.1.16 b31329773eb3ccd829ea7b50434e510cbeebd7c2ef7dfbfce8bc96e151add377
-}
+fetch_sppark() { crate sppark; }
 
 fetch_arkworks() {
     mkdir .cargo
     cp -r "$here/arkworks/." . &&
-        cargo vendor --locked --quiet >.cargo/config.toml &&
+        vendor >.cargo/config.toml &&
         grep -A1 '^name = "ark-ff"' Cargo.lock | sed -n 's/^version = "\(.*\)"/\1/p' >VERSION
 }
 
@@ -47,9 +54,8 @@ fetch_gnark() {
 # needs PEER: the program that fetches it.
 needs() {
     case $1 in
-        arkworks) echo cargo ;;
         gnark) echo go ;;
-        *) echo curl ;;
+        *) echo cargo ;;
     esac
 }
 

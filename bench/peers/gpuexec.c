@@ -63,7 +63,7 @@ static const char *peer_load(void)
 /* "ntt-nr": its order, of the input and of the output. */
 static const char *choose_transform(const char *order)
 {
-    gx_domain_desc desc = {.struct_size = sizeof desc, .field = gx_field_by_name(loaded.kind)};
+    gx_domain_params desc = {.struct_size = sizeof desc, .field = gx_field_by_name(loaded.kind)};
     while (loaded.n >> desc.log2_size > 1)
         desc.log2_size++;
     gx_domain_destroy(&domain);
@@ -78,11 +78,11 @@ static const char *choose_transform(const char *order)
 /* The device keeps the points; scalars and result are in host memory. */
 static const char *choose_sum(unsigned threads)
 {
-    const gx_points_desc desc = {.struct_size = sizeof desc,
-                                 .curve = gx_curve_by_name(loaded.kind),
-                                 .form = GX_POINT_XY_MONT,
-                                 .points = loaded.b,
-                                 .count = loaded.n};
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = gx_curve_by_name(loaded.kind),
+                                   .form = GX_POINT_XY_MONT,
+                                   .points = loaded.b,
+                                   .count = loaded.n};
     const char *wrong = resident ? NULL : peer_open(threads);
     if (wrong)
         return wrong;
@@ -94,12 +94,7 @@ static const char *choose_sum(unsigned threads)
                           .count = loaded.n,
                           .scalar_bits = SCALAR_BITS,
                           .result_form = GX_POINT_XY_MONT};
-    jobs[0] = (gx_job){.op = GX_MSM,
-                       .field = gx_curve_get_info(desc.curve)->scalar_field,
-                       .n = loaded.n,
-                       .a = gx_host(loaded.a),
-                       .out = gx_host(loaded.out),
-                       .params = &msm};
+    jobs[0] = gx_msm(&msm, 1, gx_host(loaded.a), gx_host(loaded.out));
     return NULL;
 }
 
