@@ -5,6 +5,7 @@ package gpuexec
 import (
 	"context"
 	"sync"
+	"unsafe"
 )
 
 // The library does not notice two calls that write the same memory at once. So each call enters
@@ -15,6 +16,12 @@ type span struct {
 	in       *child // the buffer; nil: host memory, by address
 	from, to uintptr
 	writes   bool
+	host     unsafe.Pointer // from, of host memory: for the race detector
+}
+
+func hostSpan(o *Operand, writes bool) span {
+	from := uintptr(o.host)
+	return span{from: from, to: from + uintptr(o.bytes), writes: writes, host: o.host}
 }
 
 func (a span) conflicts(b span) bool {
@@ -46,7 +53,8 @@ func (a *access) conflicts(b *access) bool {
 	return false
 }
 
-// begin returns when no call before it is in conflict with it, or with the error of ctx.
+// begin returns when no call before it is in conflict with it, or with the error of ctx. If it does
+// not return nil, there is nothing to end.
 func (a *access) begin(ctx context.Context) error {
 	var waits []chan struct{}
 	var tickets []*ticket
@@ -68,6 +76,12 @@ func (a *access) begin(ctx context.Context) error {
 	}
 	accesses.last = a
 	accesses.Unlock()
+	begun := false
+	defer func() { // also if ctx panics
+		if !begun {
+			a.end()
+		}
+	}()
 	for _, t := range tickets {
 		t.watch()
 	}
@@ -75,11 +89,28 @@ func (a *access) begin(ctx context.Context) error {
 		select {
 		case <-done:
 		case <-ctx.Done():
-			a.end()
 			return ctx.Err()
 		}
 	}
+	begun = true
+	a.race()
 	return nil
+}
+
+// race tells the race detector what is read and written.
+func (a *access) race() {
+	if !raceEnabled {
+		return
+	}
+	for _, s := range a.spans {
+		switch bytes := int(s.to - s.from); {
+		case s.host == nil:
+		case s.writes:
+			raceWrite(s.host, bytes)
+		default:
+			raceRead(s.host, bytes)
+		}
+	}
 }
 
 func (a *access) end() {

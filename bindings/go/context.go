@@ -43,14 +43,14 @@ import (
 // variable, or their default; the C header says what they mean.
 type Config struct {
 	Device            string // for jobs that name none: one, or a comma-separated list
-	Policy            string
+	Policy            Policy
 	SampleEvery       uint64
 	CPUMask           string
 	Threads           int // most host threads of a job; 0: all cores
 	Validate          bool
 	DispatchElems     uint64
-	Path              string
-	Mode              string
+	Path              Path
+	Mode              Mode
 	StreamChunkElems  uint64
 	DeviceMemory      uint64
 	QueueJobs         uint64
@@ -108,8 +108,7 @@ func Open(config *Config) (*Context, error) {
 		to   **C.char
 		from string
 	}{
-		{&c.device, config.Device}, {&c.policy, config.Policy}, {&c.cpumask, config.CPUMask},
-		{&c.path, config.Path}, {&c.mode, config.Mode}, {&c.trace, config.Trace},
+		{&c.device, config.Device}, {&c.cpumask, config.CPUMask}, {&c.trace, config.Trace},
 		{&c.webgpu_backends, config.WebGPUBackends}, {&c.wgpu_library, config.WGPULibrary},
 		{&c.cuda_library, config.CUDALibrary}, {&c.cache_dir, config.CacheDir},
 	} {
@@ -118,6 +117,9 @@ func Open(config *Config) (*Context, error) {
 			defer C.free(unsafe.Pointer(*text.to))
 		}
 	}
+	c.policy = C.gx_policy(config.Policy)
+	c.path = C.gx_path(config.Path)
+	c.mode = C.gx_mode(config.Mode)
 	c.sample_every = C.uint64_t(config.SampleEvery)
 	c.threads = C.uint32_t(config.Threads)
 	c.dispatch_elems = C.uint64_t(config.DispatchElems)

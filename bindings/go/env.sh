@@ -3,7 +3,7 @@
 #
 # For test.sh and bench.sh; to be sourced in this folder, with the absolute prefix of the library.
 # Sets the variables that Go and the programs find it with, and $build; gets what a bare Debian
-# lacks: a C compiler and pkg-config from its archive, and a Go that is new enough.
+# lacks: a C compiler, pkg-config and Go from its archive, and by that a Go that is new enough.
 
 if [[ -z ${1:-} || ! -d $1 ]]; then
     echo "usage: $0 PREFIX, where gpuexec is installed" >&2
@@ -34,48 +34,49 @@ go_works() {
 tools=()
 command -v gcc >/dev/null || tools+=(gcc libc6-dev)
 command -v pkg-config >/dev/null || tools+=(pkg-config)
-if ! GOTOOLCHAIN=local go_works go && [[ ! -x $build/go-$go_version/bin/go ]]; then
-    command -v curl >/dev/null || tools+=(curl ca-certificates)
-    command -v unzip >/dev/null || tools+=(unzip)
-fi
+command -v go >/dev/null || tools+=(golang-go ca-certificates)
 if [[ ${#tools[@]} -gt 0 ]]; then
     echo "go: installing ${tools[*]}"
     apt-get -qq update
     DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${tools[@]}" >/dev/null
 fi
 
-# fetch_go: as the go command would, from the module proxy, into $build.
+# fetch_go: the Go that is new enough, by the one that is here, however old: it is a module, which
+# the user's proxy or mirror may have, and which the go command compares with the checksum database.
+# The sums here, as in go.sum, hold also where that is switched off. Prints its folder, in the module
+# cache; files there are not executable before they are made so, as the go command itself does.
 fetch_go() {
-    local machine sum proxy name work
+    local machine sum module found dir
     case "$go_version $(uname -m)" in
-    "1.26.8 x86_64") machine=amd64 sum=30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7 ;;
-    "1.26.8 aarch64") machine=arm64 sum=02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99 ;;
+    "1.26.8 x86_64") machine=amd64 sum=h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM= ;;
+    "1.26.8 aarch64") machine=arm64 sum=h1:sYL/O6MqS68ML0kjsQ36WoYIpJqkw60TxizWUYUKQMc= ;;
     *)
         echo "go: no checksum of Go $go_version for $(uname -m): install it" >&2
         return 1
         ;;
     esac
-    proxy=${GOPROXY:-https://proxy.golang.org}
-    proxy=${proxy%%[,|]*}
-    name=v0.0.1-go$go_version.linux-$machine
-    work=$(mktemp -d "$build/go.XXXXXX")
-    if curl -sSfL --retry 3 -o "$work/go.zip" "$proxy/golang.org/toolchain/@v/$name.zip" &&
-        echo "$sum  $work/go.zip" | sha256sum --check --quiet >&2 &&
-        unzip -q "$work/go.zip" -d "$work" &&
-        chmod +x "$work/golang.org/toolchain@$name"/bin/* \
-            "$work/golang.org/toolchain@$name/pkg/tool/linux_$machine"/*; then
-        # A concurrent run puts the same files there.
-        mv -T "$work/golang.org/toolchain@$name" "$build/go-$go_version" 2>/dev/null || true
+    module=golang.org/toolchain@v0.0.1-go$go_version.linux-$machine
+    # Not here, where go.mod is too new for it.
+    found=$(cd / && GOWORK=off go mod download -json "$module") || {
+        echo "go: no $module: $found" >&2
+        return 1
+    }
+    if [[ $(member Sum "$found") != "$sum" ]]; then
+        echo "go: $module has the checksum $(member Sum "$found"), not $sum" >&2
+        return 1
     fi
-    rm -rf "$work"
-    [[ -x $build/go-$go_version/bin/go ]]
+    dir=$(member Dir "$found")
+    chmod +x "$dir"/bin/* "$dir/pkg/tool/linux_$machine"/* && echo "$dir"
 }
+
+# member NAME JSON: the text of that name, which has a line of its own.
+member() { sed -n "s/^[[:space:]]*\"$1\": \"\(.*\)\",*\$/\1/p" <<<"$2"; }
 
 # GOTOOLCHAIN=local: what was looked for is used, and nothing else is downloaded.
 export GOTOOLCHAIN=local
 if ! go_works go; then
-    [[ -x $build/go-$go_version/bin/go ]] || fetch_go
-    export PATH=$build/go-$go_version/bin:$PATH
+    go_root=$(fetch_go)
+    export PATH=$go_root/bin:$PATH
 fi
 # Sources are not always in a repository that belongs to this user.
 export GOFLAGS="${GOFLAGS:+$GOFLAGS }-buildvcs=false"

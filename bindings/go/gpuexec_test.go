@@ -359,8 +359,14 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v; %v", name, err, err2)
 		}
 	}
-	for _, config := range []Config{{Policy: "nosuch"}, {Threads: -1}} {
+	for _, config := range []Config{{Policy: 99}, {Threads: -1}} {
 		if _, err := Open(&config); !errors.Is(err, ErrInvalid) {
+			t.Error(err)
+		}
+	}
+	for _, names := range []string{"nosuch", "cpu,nosuch"} {
+		_, err := Open(&Config{Device: names})
+		if !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "'nosuch' here, only cpu, ref") {
 			t.Error(err)
 		}
 	}

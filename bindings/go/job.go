@@ -2,14 +2,14 @@
 
 package gpuexec
 
-// #include <gpuexec.h>
+// #include "image.h"
 //
 // // The sizes that the operands of each job have to have: out, a, b, c.
-// static void gxgo_sizes(const gx_job *jobs, size_t njobs, size_t *sizes)
+// static void gxgo_sizes(const gxgo_job *jobs, size_t njobs, size_t *sizes)
 // {
 //     for (size_t i = 0; i < njobs; i++)
 //         for (size_t k = 0; k < 4; k++)
-//             *sizes++ = gx_operand_bytes(&jobs[i], "oabc"[k]);
+//             *sizes++ = gx_operand_bytes(&gxgo_jobs(jobs)[i], "oabc"[k]);
 // }
 import "C"
 
@@ -67,7 +67,7 @@ type Job struct {
 	N            int
 	A, B, C, Out Operand
 	// Inputs are below the modulus, and indices in range: they are not checked.
-	Trusted bool
+	Unchecked bool
 
 	NTT  *NTTParams  // of NTT
 	MSM  *MSMParams  // of MSM
@@ -116,16 +116,16 @@ type params struct {
 	poly C.gx_poly_params
 }
 
-// call is what a call passes to the library: structs of C in Go memory, with pointers to Go memory
+// call is what a call passes to the library: structs of C in Go memory, with addresses of Go memory
 // that is pinned until end.
 type call struct {
 	state      *state
-	jobs       []C.gx_job
+	jobs       []C.gxgo_job
 	params     []params
 	sizes      []C.size_t
 	reports    []C.gx_report
 	candidates []C.gx_candidate
-	opts       C.gx_run_opts
+	opts       C.gx_run_params
 	device     []byte
 	pinner     runtime.Pinner
 	children   []*child
@@ -143,25 +143,25 @@ func resize[T any](s []T, n int) []T {
 	return s
 }
 
-// begin checks the jobs, and returns when the library may have them. If it fails, it has called
-// end.
+// begin checks the jobs, and returns when the library may have them. If it fails or panics, as on a
+// Domain that NewDomain has not made, it has called end.
 func (c *call) begin(ctx context.Context, x *Context, opts *Options, jobs []Job) error {
 	if err := x.enter(); err != nil {
 		return err
 	}
 	c.state = x.state
+	defer func() {
+		if !c.accessing {
+			c.end()
+		}
+	}()
 	err := c.prepare(opts, jobs)
 	runtime.KeepAlive(jobs) // and with them buffers, until they were entered
 	if err == nil {
 		err = c.access.begin(ctx)
 		c.accessing = err == nil
 	}
-	if err != nil {
-		c.end()
-		return err
-	}
-	c.race()
-	return nil
+	return err
 }
 
 // end releases everything.
@@ -171,12 +171,11 @@ func (c *call) end() {
 		c.accessing = false
 	}
 	// What stays pointed to memory that is no longer pinned, and may be passed to C again.
-	clear(c.jobs)
-	clear(c.params)
 	for i := range c.reports {
 		c.reports[i].candidate = nil
 	}
-	c.opts = C.gx_run_opts{}
+	c.opts = C.gx_run_params{}
+	clear(c.access.spans)
 	c.access.spans = c.access.spans[:0]
 	c.pinner.Unpin()
 	for _, child := range c.children {
@@ -211,8 +210,8 @@ func (c *call) prepare(opts *Options, jobs []Job) error {
 }
 
 func (c *call) prepareOptions(opts *Options) {
-	c.opts = C.gx_run_opts{
-		struct_size: C.sizeof_gx_run_opts,
+	c.opts = C.gx_run_params{
+		struct_size: C.sizeof_gx_run_params,
 		path:        C.gx_path(opts.Path),
 		mode:        C.gx_mode(opts.Mode),
 		policy:      C.gx_policy(opts.Policy),
@@ -261,11 +260,11 @@ func (c *call) use(child *child) error {
 func (c *call) prepareJob(i int, job *Job) error {
 	to := &c.jobs[i]
 	to.op, to.field = C.gx_op(job.Op), C.gx_field(job.Field)
-	if job.Trusted {
-		to.flags = C.GX_JOB_TRUSTED
+	if job.Unchecked {
+		to.flags = C.GX_JOB_UNCHECKED
 	}
 	for _, o := range [4]struct {
-		to   *C.gx_operand
+		to   *C.gxgo_operand
 		from *Operand
 	}{{&to.out, &job.Out}, {&to.a, &job.A}, {&to.b, &job.B}, {&to.c, &job.C}} {
 		if err := c.prepareOperand(i, o.to, o.from); err != nil {
@@ -305,7 +304,7 @@ func (job *Job) count(i int) (int, error) {
 	return o.bytes / bytes, nil
 }
 
-func (c *call) prepareOperand(i int, to *C.gx_operand, from *Operand) error {
+func (c *call) prepareOperand(i int, to *C.gxgo_operand, from *Operand) error {
 	if from.broadcast {
 		to.broadcast = 1
 	}
@@ -313,15 +312,18 @@ func (c *call) prepareOperand(i int, to *C.gx_operand, from *Operand) error {
 		if from.offset < 0 {
 			return failed(i, "offset is %d", from.offset)
 		}
-		to.buf, to.offset = from.buf.ptr, C.size_t(from.offset)
+		to.buf, to.offset = address(unsafe.Pointer(from.buf.ptr)), C.size_t(from.offset)
 		return c.use(from.buf.child)
 	}
 	if from.host != nil {
 		c.pinner.Pin(from.host)
-		to.host = from.host
+		to.host = address(from.host)
 	}
 	return nil
 }
+
+// address hides a pointer from cgo. What it points to is pinned, or memory of C.
+func address(p unsafe.Pointer) C.uintptr_t { return C.uintptr_t(uintptr(p)) }
 
 func flag(set bool, bit C.uint32_t) C.uint32_t {
 	if set {
@@ -392,7 +394,7 @@ func (c *call) prepareParams(i int, job *Job) error {
 		return nil
 	}
 	c.pinner.Pin(to)
-	c.jobs[i].params = to
+	c.jobs[i].params = address(to)
 	return nil
 }
 
@@ -402,7 +404,7 @@ func (c *call) prepareMemory(i int, job *Job) error {
 		needs := uintptr(c.sizes[4*i+k])
 		if o.buf != nil {
 			from := uintptr(o.offset)
-			c.access.spans = append(c.access.spans, span{o.buf.child, from, from + needs, k == 0})
+			c.access.spans = append(c.access.spans, span{in: o.buf.child, from: from, to: from + needs, writes: k == 0})
 			continue
 		}
 		if o.broadcast && c.jobs[i].n == 0 {
@@ -416,25 +418,8 @@ func (c *call) prepareMemory(i int, job *Job) error {
 				[4]string{"Out", "A", "B", "C"}[k], o.bytes, job.Op, c.jobs[i].n, needs)
 		}
 		if needs > 0 {
-			from := uintptr(o.host)
-			c.access.spans = append(c.access.spans, span{nil, from, from + needs, k == 0})
+			c.access.spans = append(c.access.spans, hostSpan(o, k == 0))
 		}
 	}
 	return nil
-}
-
-// race tells the race detector what the jobs read and write.
-func (c *call) race() {
-	for i := range c.jobs {
-		job := &c.jobs[i]
-		for k, o := range [4]*C.gx_operand{&job.out, &job.a, &job.b, &job.c} {
-			switch bytes := int(c.sizes[4*i+k]); {
-			case o.host == nil || bytes == 0:
-			case k == 0:
-				raceWrite(o.host, bytes)
-			default:
-				raceRead(o.host, bytes)
-			}
-		}
-	}
 }

@@ -4,6 +4,28 @@ package gpuexec
 
 // #include <stdlib.h>
 // #include <gpuexec.h>
+//
+// // With numbers for pointers to memory of Go, as in image.h.
+// static gx_status gxgo_buf_write(gx_buf *buf, size_t offset, uintptr_t from, size_t bytes)
+// {
+//     return gx_buf_write(buf, offset, (const void *)from, bytes);
+// }
+//
+// static gx_status gxgo_buf_read(gx_buf *buf, size_t offset, uintptr_t to, size_t bytes)
+// {
+//     return gx_buf_read(buf, offset, (void *)to, bytes);
+// }
+//
+// static gx_status gxgo_domain_root(const gx_domain *domain, uint32_t log2_n, uintptr_t to)
+// {
+//     return gx_domain_root(domain, log2_n, (void *)to);
+// }
+//
+// static gx_status gxgo_points_read(const gx_points *points, size_t first, size_t count,
+//                                   gx_point_form form, uintptr_t to)
+// {
+//     return gx_points_read(points, first, count, form, (void *)to);
+// }
 import "C"
 
 import (
@@ -82,23 +104,28 @@ func (b *Buffer) copy(offset int, host Operand, write bool) error {
 	if host.bytes == 0 {
 		return nil
 	}
-	at, from := uintptr(offset), uintptr(host.host)
-	use := access{spans: []span{
-		{b.child, at, at + uintptr(host.bytes), write},
-		{nil, from, from + uintptr(host.bytes), !write},
-	}}
+	at := uintptr(offset)
+	onBuffer := span{in: b.child, from: at, to: at + uintptr(host.bytes), writes: write}
+	return withHost(&host, !write, []span{onBuffer}, func(address C.uintptr_t) C.gx_status {
+		if write {
+			return C.gxgo_buf_write(b.ptr, C.size_t(offset), address, C.size_t(host.bytes))
+		}
+		return C.gxgo_buf_read(b.ptr, C.size_t(offset), address, C.size_t(host.bytes))
+	})
+}
+
+// withHost makes a call that takes the address of host memory, once nothing else is in conflict with
+// what it uses: that memory and the other spans.
+func withHost(host *Operand, writes bool, others []span, call func(address C.uintptr_t) C.gx_status) error {
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	pinner.Pin(host.host)
+	use := access{spans: append(others, hostSpan(host, writes))}
 	if err := use.begin(context.Background()); err != nil {
 		return err
 	}
 	defer use.end()
-	return attempt(func() C.gx_status {
-		if write {
-			raceRead(host.host, host.bytes)
-			return C.gx_buf_write(b.ptr, C.size_t(offset), host.host, C.size_t(host.bytes))
-		}
-		raceWrite(host.host, host.bytes)
-		return C.gx_buf_read(b.ptr, C.size_t(offset), host.host, C.size_t(host.bytes))
-	})
+	return attempt(func() C.gx_status { return call(address(host.host)) })
 }
 
 // Domain is what transforms are over: a root of unity, and the shift of a coset.
@@ -126,8 +153,8 @@ func (x *Context) NewDomain(config DomainConfig) (*Domain, error) {
 	}
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
-	desc := &C.gx_domain_desc{
-		struct_size: C.sizeof_gx_domain_desc,
+	desc := &C.gx_domain_params{
+		struct_size: C.sizeof_gx_domain_params,
 		field:       C.gx_field(config.Field),
 		log2_size:   C.uint32_t(config.Log2Size),
 	}
@@ -176,15 +203,8 @@ func (d *Domain) RootInto(log2N int, to Operand) error {
 		return err
 	}
 	defer d.child.leave()
-	at := uintptr(to.host)
-	use := access{spans: []span{{nil, at, at + uintptr(to.bytes), true}}}
-	if err := use.begin(context.Background()); err != nil {
-		return err
-	}
-	defer use.end()
-	raceWrite(to.host, to.bytes)
-	return attempt(func() C.gx_status {
-		return C.gx_domain_root(d.ptr, C.uint32_t(log2N), to.host)
+	return withHost(&to, true, nil, func(address C.uintptr_t) C.gx_status {
+		return C.gxgo_domain_root(d.ptr, C.uint32_t(log2N), address)
 	})
 }
 
@@ -230,8 +250,8 @@ func (x *Context) NewPoints(config PointsConfig) (*Points, error) {
 	}
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
-	desc := &C.gx_points_desc{
-		struct_size: C.sizeof_gx_points_desc,
+	desc := &C.gx_points_params{
+		struct_size: C.sizeof_gx_points_params,
 		curve:       C.gx_curve(config.Curve),
 		form:        C.gx_point_form(config.Form),
 		count:       C.size_t(count),
@@ -244,7 +264,7 @@ func (x *Context) NewPoints(config PointsConfig) (*Points, error) {
 		return nil, err
 	}
 	defer x.leave()
-	use := access{spans: []span{{from: uintptr(o.host), to: uintptr(o.host) + uintptr(o.bytes)}}}
+	use := access{spans: []span{hostSpan(&o, false)}}
 	if o.buf != nil {
 		err := o.buf.child.enter()
 		runtime.KeepAlive(o.buf)
@@ -262,9 +282,6 @@ func (x *Context) NewPoints(config PointsConfig) (*Points, error) {
 		return nil, err
 	}
 	defer use.end()
-	if desc.points != nil {
-		raceRead(o.host, o.bytes)
-	}
 	var ptr *C.gx_points
 	bad := C.uint64_t(C.UINT64_MAX)
 	err := attempt(func() C.gx_status { return C.gx_points_create(x.ptr, desc, &ptr, &bad) })
@@ -315,14 +332,7 @@ func (p *Points) Read(first int, form PointForm, to Operand) error {
 		return err
 	}
 	defer p.child.leave()
-	at := uintptr(to.host)
-	use := access{spans: []span{{nil, at, at + uintptr(to.bytes), true}}}
-	if err := use.begin(context.Background()); err != nil {
-		return err
-	}
-	defer use.end()
-	raceWrite(to.host, to.bytes)
-	return attempt(func() C.gx_status {
-		return C.gx_points_read(p.ptr, C.size_t(first), C.size_t(count), C.gx_point_form(form), to.host)
+	return withHost(&to, true, nil, func(address C.uintptr_t) C.gx_status {
+		return C.gxgo_points_read(p.ptr, C.size_t(first), C.size_t(count), C.gx_point_form(form), address)
 	})
 }

@@ -590,12 +590,12 @@ func TestAccess(t *testing.T) {
 		a, b span
 		want bool
 	}{
-		{span{nil, 0, 10, true}, span{nil, 9, 20, false}, true},
-		{span{nil, 0, 10, false}, span{nil, 9, 20, true}, true},
-		{span{nil, 0, 10, false}, span{nil, 9, 20, false}, false},
-		{span{nil, 0, 10, true}, span{nil, 10, 20, true}, false},
-		{span{nil, 0, 10, true}, span{buffer, 0, 10, true}, false},
-		{span{buffer, 0, 10, true}, span{buffer, 5, 6, true}, true},
+		{span{from: 0, to: 10, writes: true}, span{from: 9, to: 20, writes: false}, true},
+		{span{from: 0, to: 10, writes: false}, span{from: 9, to: 20, writes: true}, true},
+		{span{from: 0, to: 10, writes: false}, span{from: 9, to: 20, writes: false}, false},
+		{span{from: 0, to: 10, writes: true}, span{from: 10, to: 20, writes: true}, false},
+		{span{from: 0, to: 10, writes: true}, span{in: buffer, from: 0, to: 10, writes: true}, false},
+		{span{in: buffer, from: 0, to: 10, writes: true}, span{in: buffer, from: 5, to: 6, writes: true}, true},
 	} {
 		if c.a.conflicts(c.b) != c.want || c.b.conflicts(c.a) != c.want {
 			t.Errorf("%v and %v", c.a, c.b)
@@ -607,7 +607,7 @@ func TestAccess(t *testing.T) {
 	check(t, err)
 	root := make([]fr, 1)
 	at := uintptr(unsafe.Pointer(&root[0]))
-	user := access{spans: []span{{nil, at, at + 32, false}}}
+	user := access{spans: []span{{from: at, to: at + 32}}}
 	check(t, user.begin(background))
 	time.AfterFunc(20*time.Millisecond, func() {
 		if root[0] != (fr{}) {
@@ -623,7 +623,7 @@ func TestAccess(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 200 {
-				a := access{spans: []span{{nil, 1, 2, true}}}
+				a := access{spans: []span{{from: 1, to: 2, writes: true}}}
 				check(t, a.begin(background))
 				if active.Add(1) != 1 {
 					t.Error("two at once")

@@ -2,7 +2,19 @@
 
 package gpuexec
 
-// #include <gpuexec.h>
+// #include "image.h"
+//
+// static gx_status gxgo_run(gx_ctx *ctx, const gxgo_job *jobs, size_t njobs, const gx_run_params *opts,
+//                           gx_report *reports)
+// {
+//     return gx_run(ctx, gxgo_jobs(jobs), njobs, opts, reports);
+// }
+//
+// static gx_status gxgo_submit(gx_ctx *ctx, const gxgo_job *jobs, size_t njobs,
+//                              const gx_run_params *opts, gx_ticket **ticket)
+// {
+//     return gx_submit(ctx, gxgo_jobs(jobs), njobs, opts, ticket);
+// }
 //
 // void gxgoDone(uintptr_t user);
 //
@@ -64,7 +76,7 @@ func (x *Context) run(ctx context.Context, opts Options, report bool, jobs []Job
 	defer c.end()
 	var err error
 	if len(jobs) > 0 {
-		s := C.gx_run(c.state.ptr, &c.jobs[0], C.size_t(len(jobs)), &c.opts, &c.reports[0])
+		s := C.gxgo_run(c.state.ptr, &c.jobs[0], C.size_t(len(jobs)), &c.opts, &c.reports[0])
 		err = c.failure(s)
 	}
 	if report {
@@ -146,21 +158,28 @@ func (x *Context) submit(ctx context.Context, opts Options, jobs []Job, taken bo
 		return nil, err
 	}
 	t := &ticket{ctx: ctx, done: make(chan struct{}), state: c.state, call: c}
-	t.taken.Store(taken)
+	letGo := c.end // after an error, and if ctx panics
+	defer func() {
+		if letGo != nil {
+			letGo()
+		}
+	}()
 	err := attempt(func() C.gx_status {
-		var first *C.gx_job
+		var first *C.gxgo_job
 		if len(c.jobs) > 0 {
 			first = &c.jobs[0]
 		}
-		return C.gx_submit(t.state.ptr, first, C.size_t(len(c.jobs)), &c.opts, &t.ptr)
+		return C.gxgo_submit(t.state.ptr, first, C.size_t(len(c.jobs)), &c.opts, &t.ptr)
 	})
 	if err != nil {
-		c.end()
 		return nil, err
 	}
+	letGo = t.watch // not before the jobs are done
 	if ctx.Done() != nil {
 		t.stop = context.AfterFunc(ctx, t.cancel)
 	}
+	letGo = nil
+	t.taken.Store(taken)
 	// From here on others find it; those that have looked before are waiting for it. The race
 	// detector has to see the jobs on a goroutine that did not begin after the caller's next steps.
 	if c.access.submitted(t) || t.state.closing() || raceEnabled {
@@ -190,19 +209,19 @@ func (t *ticket) finish() {
 		first = &c.reports[0]
 	}
 	s := C.gx_wait(t.ptr, math.MaxUint64, first)
+	defer close(t.done)
+	defer c.end()
 	if t.stop != nil {
 		t.stop()
 	}
 	t.mu.Lock()
-	C.gx_ticket_free(&t.ptr)
+	C.gx_ticket_destroy(&t.ptr)
 	t.mu.Unlock()
 	t.err = c.failure(s)
 	if s == C.GX_ERR_CANCELLED && t.ctx.Err() != nil {
 		t.err = t.ctx.Err()
 	}
-	c.race()
-	c.end()
-	close(t.done)
+	c.access.race()
 }
 
 // Done is closed when the jobs are done and the library no longer uses their memory.
@@ -219,13 +238,17 @@ func (t *Ticket) Wait() error {
 }
 
 func (t *ticket) wait() {
+	t.finishHere()
+	t.watch()
+	<-t.done
+}
+
+// finishHere finishes the ticket, unless somebody does already or too many wait.
+func (t *ticket) finishHere() {
+	defer waiting.Add(-1)
 	if waiting.Add(1) <= mostWaiting && t.taken.CompareAndSwap(false, true) {
 		t.finish()
-	} else {
-		t.watch()
 	}
-	waiting.Add(-1)
-	<-t.done
 }
 
 // Cancel drops the jobs that have not begun: unless there were none, Wait then returns

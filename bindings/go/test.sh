@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # test.sh PREFIX: formatting, vet, and all tests of the Go packages with the library installed in
-# PREFIX (or $GPUEXEC_PREFIX), under the race detector and the full checks of cgo. gnark-crypto comes
-# from the module proxy, and so does Go, unless there is one as new as gnark/go.mod asks for.
+# PREFIX (or $GPUEXEC_PREFIX), under the race detector and the full checks of cgo. gnark-crypto is
+# downloaded by the go command, and so is Go, unless there is one as new as gnark/go.mod asks for.
 set -euo pipefail
 prefix=${1:-${GPUEXEC_PREFIX:-}}
 [[ ! -d $prefix ]] || prefix=$(cd "$prefix" && pwd)
@@ -25,3 +25,18 @@ export GOEXPERIMENT=cgocheck2
 for module in . gnark; do
     (cd "$module" && go vet -race ./... && go test -race -count=1 ./...)
 done
+
+# The program of the README, in a module of its own, as it says.
+stranger=$(mktemp -d)
+trap 'rm -rf "$stranger"' EXIT
+ln -s "$(cd ../.. && pwd)" "$stranger/gpuexec"
+mkdir "$stranger/example"
+block() { sed -n "/^$1\$/,/^\`\`\`\$/p" README.md; }
+block 'module example' | grep -v '^`' >"$stranger/example/go.mod"
+block 'package main' | grep -v '^`' >"$stranger/example/main.go"
+cp gnark/go.sum "$stranger/example/"
+said=$(cd "$stranger/example" && go mod tidy && go vet . && go run .)
+if [[ $said != "[1,4,9]" ]]; then
+    echo "go: the program of the README prints: $said" >&2
+    exit 1
+fi

@@ -45,7 +45,7 @@ LOOP = """
 #include <time.h>
 #include <gpuexec.h>
 
-typedef gx_status (*run_fn)(gx_ctx *, const gx_job *, size_t, const gx_run_opts *, gx_report *);
+typedef gx_status (*run_fn)(gx_ctx *, const gx_job *, size_t, const gx_run_params *, gx_report *);
 
 /* ns for `count` calls */
 uint64_t loop(run_fn run, gx_ctx *ctx, const gx_job *job, uint64_t count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the wheel: the package, declarations made from gpuexec.h, and the library itself.
+"""Builds the wheel: the package, declarations made from the headers, and the library itself.
 
 GPUEXEC_PREFIX says where gpuexec is installed; without it, pkg-config does.
 """
@@ -52,7 +52,7 @@ class BuildPy(build_py):
         super().run()
         header, library = installed()
         package = Path(self.build_lib, "gpuexec")
-        builder(header.read_text()).emit_python_code(str(package / "_abi.py"))
+        builder(header).emit_python_code(str(package / "_abi.py"))
         shutil.copyfile(library, package / "libgpuexec.so")
         for text in library.parents[1].glob("share/doc/gpuexec/LICENSE"):
             shutil.copyfile(text, package / "LICENSE")

@@ -11,8 +11,10 @@ if [[ $# -ne 1 ]]; then
 fi
 GPUEXEC_PREFIX=$(cd "$1" && pwd)
 export GPUEXEC_PREFIX
+GPUEXEC_TREE=$(cd "$(dirname "$0")/../.." && pwd)
+export GPUEXEC_TREE
 cd "$(dirname "$0")"
-root=$(cd ../.. && pwd)
+root=$GPUEXEC_TREE
 build=$root/build/python
 
 missing=()

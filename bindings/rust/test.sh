@@ -4,7 +4,7 @@
 # test.sh PREFIX: tests the Rust crates against the library installed in PREFIX. Everything is built
 # below build/rust of the tree. What is missing on Debian 12 is installed, if this is root.
 #
-# test.sh --bindings: writes gpuexec-sys/src/bindings.rs anew, after a change of gpuexec.h.
+# test.sh --bindings: writes gpuexec-sys/src/bindings.rs anew, after a change of the headers.
 set -euo pipefail
 if [[ $# -ne 1 || ( $1 != --bindings && ! -d $1 ) ]]; then
     echo "usage: test.sh PREFIX | test.sh --bindings" >&2
@@ -60,7 +60,7 @@ bindgen() {
 if [[ $1 == --bindings ]]; then
     bindgen >gpuexec-sys/src/bindings.rs.new
     mv gpuexec-sys/src/bindings.rs.new gpuexec-sys/src/bindings.rs
-    sha256sum ../../include/gpuexec.h bindgen/src/main.rs gpuexec-sys/src/bindings.rs >"$sums"
+    sha256sum ../../include/gpuexec.h ../../include/gpuexec/*.h bindgen/src/main.rs gpuexec-sys/src/bindings.rs >"$sums"
     exit
 fi
 
@@ -69,7 +69,7 @@ mkdir -p "$CARGO_TARGET_DIR"
 if ! sha256sum --status --check "$sums"; then
     bindgen >"$CARGO_TARGET_DIR/bindings.rs"
     if ! diff -u gpuexec-sys/src/bindings.rs "$CARGO_TARGET_DIR/bindings.rs"; then
-        say "gpuexec.h has changed: run bindings/rust/test.sh --bindings, and commit the result"
+        say "the headers have changed: run bindings/rust/test.sh --bindings, and commit the result"
         exit 1
     fi
     say "they have not changed, but $sums has: bindings/rust/test.sh --bindings saves this step"
@@ -85,8 +85,8 @@ else
 fi
 # Clippy looks at the crates while they are compiled for the tests: on its own, it would compile all
 # of arkworks again.
-lib=$(find "$GPUEXEC_PREFIX" -name libgpuexec.so -printf '%h\n' -quit)
-export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# The library is found where it is installed, which gpuexec-sys sees to.
+unset LD_LIBRARY_PATH
 export RUSTFLAGS="-D warnings"
 if clippy-driver --version >/dev/null 2>&1; then
     say "tests and clippy"
@@ -107,6 +107,20 @@ for example in product future arkworks; do
     cargo run -q --locked -p gpuexec --features arkworks --example "$example" \
         >"$CARGO_TARGET_DIR/$example.txt"
 done
+
+# A crate of somebody else, with nothing set but where the library is. Its program is the first example
+# of the crate's page.
+say "a crate that depends on it"
+stranger=$(mktemp -d)
+trap 'rm -rf "$stranger"' EXIT
+mkdir "$stranger/src"
+printf '[package]\nname = "stranger"\nedition = "2021"\n[workspace]\n[dependencies]\ngpuexec = { path = "%s" }\n' \
+    "$PWD/gpuexec" >"$stranger/Cargo.toml"
+# shellcheck disable=SC2016 # the fences of Markdown
+sed -n '/^\/\/! ```rust$/,/^\/\/! ```$/ { /```/d; s,^//! \{0\,1\},,; p }; /^\/\/! ```$/q' gpuexec/src/lib.rs \
+    >"$stranger/src/main.rs"
+grep -q 'fn main' "$stranger/src/main.rs"
+(cd "$stranger" && cargo run -q -j "$jobs" --offline)
 
 # ---- AddressSanitizer ----
 

@@ -12,7 +12,7 @@ import gpuexec as gx
 from gpuexec._lib import ffi, lib
 
 PREFIX = Path(os.environ["GPUEXEC_PREFIX"])
-HEADER = (PREFIX / "include" / "gpuexec.h").read_text()
+HEADER = "".join(p.read_text() for p in sorted((PREFIX / "include/gpuexec").glob("*.h")))
 PLAIN = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S)
 
 

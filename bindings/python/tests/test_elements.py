@@ -30,6 +30,24 @@ def test_encoding(field: gx.Field) -> None:
     assert field.decode(a.tobytes()) == x
 
 
+def test_names(cpu: gx.Context) -> None:
+    """Fields and curves may be given by name."""
+    x = integers(Fr, 4)
+    assert Fr.decode(cpu.mul("bls12-381-fr", x, 3)) == [3 * v % Fr.modulus for v in x]
+    a = Fr.encode(x)
+    assert Fr.decode(cpu.add("bls12-381-fr", a, a)) == [2 * v % Fr.modulus for v in x]
+    assert Fr.decode(cpu.compute("neg", "bls12-381-fr", a))[1] == Fr.modulus - 1
+    assert cpu.domain("bn254-fr", 2).field is gx.BN254_FR
+    assert cpu.buffer(a).read("bls12-381-fr").tobytes() == a.tobytes()
+    points = cpu.points("bn254-g1", cpu.multiply("bn254-g1", [1, 2]))
+    assert points.curve is gx.BN254_G1
+    for wrong in ("bls12_381_fr", "bn254-g1", None, 2):
+        with pytest.raises(gx.InvalidError, match="there are bls12-381-fq, bls12-381-fr"):
+            cpu.mul(wrong, a, a)  # type: ignore[arg-type]
+    with pytest.raises(gx.InvalidError, match="there are bls12-381-g1, bls12-381-g2"):
+        cpu.points("bn254-fr", [])
+
+
 OPS: dict[str, tuple[int, Callable[..., int]]] = {
     "add": (2, lambda p, a, b: a + b),
     "sub": (2, lambda p, a, b: a - b),
@@ -151,6 +169,15 @@ def test_not_canonical(ctx: gx.Context) -> None:
     with pytest.raises(gx.InvalidError) as invalid:
         ctx.compute("gather", Fr, a, [0, 9], count=9)
     assert (invalid.value.index, invalid.value.operand) == (1, "b")
+
+
+def test_missing_device() -> None:
+    for names in ("vulkan:99", "cpu,vulkan:99"):
+        with pytest.raises(gx.Error) as caught:
+            gx.Context(names)
+        assert caught.value.status is gx.Status.NO_DEVICE
+    with pytest.raises(gx.Error, match="'nosuch' here, only cpu, ref"):
+        gx.Context("nosuch")
 
 
 def test_errors_of_the_library(cpu: gx.Context) -> None:

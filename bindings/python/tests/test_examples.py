@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples and the README's code run."""
+"""The examples and the Python of the documents run."""
 
 import os
 import re
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent.parent
+TREE = Path(os.environ["GPUEXEC_TREE"])
 
 
 def run(tmp_path: Path, *command: str) -> str:
@@ -39,14 +40,24 @@ def test_plot(tmp_path: Path) -> None:
     assert len(image) > 10_000
 
 
-def test_readme(tmp_path: Path) -> None:
+DOCUMENTS = [
+    HERE / "README.md",
+    TREE / "README.md",
+    *(path for path in sorted((TREE / "doc").rglob("*.md")) if "```python" in path.read_text()),
+]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: "/".join(path.parts[-2:]))
+def test_document(tmp_path: Path, path: Path) -> None:
     """All of its Python, one after the other; comments after print say what is printed."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S)
-    assert len(blocks) >= 2
-    code = "\n".join(blocks)
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(), re.M | re.S))
     wanted = re.findall(r"^ *print\(.*\)  # (.*)$", code, flags=re.M)
     assert wanted
     assert run(tmp_path, "-c", code).splitlines() == wanted
+
+
+def test_documents_are_found() -> None:
+    assert len(DOCUMENTS) >= 6
 
 
 def test_every_example_is_here() -> None:

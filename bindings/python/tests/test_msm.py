@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points and multi-scalar multiplication, beside arkworks (BLS12-381) and py_ecc (BN254)."""
 
+import functools
+import itertools
 import random
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import py_arkworks_bls12381 as ark
 import pytest
 from py_ecc import bn128
+from support import MODULI
 
 import gpuexec as gx
 
@@ -78,12 +81,95 @@ def test_batch_and_forms(ctx: gx.Context) -> None:
         assert ctx.msm(points, vectors, form="eip2537").shape == (2, 128)
         assert G1.decode(ctx.msm(points, [1, 0, 0, 0], form="xy-mont")) == [G1.generator]
         assert G1.decode(ctx.msm(points, [])) == [None]
-        assert G1.decode(ctx.msm(points, [4, 0, 0, -1])) == [None]
+        order = G1.scalar_field.modulus
+        assert G1.decode(ctx.msm(points, [4, 0, 0, order - 1])) == [None]
         low = ctx.msm(points, [0x10001, 1, 1, 1], scalar_bits=16)
         assert G1.decode(low) == G1.decode(ctx.multiply(G1, [10]))
         out = bytearray(48)
         assert ctx.msm(points, [1, 0, 0, 0], form="compressed", out=out) is out
         assert out == ctx.multiply(G1, [1], form="compressed").tobytes()
+
+
+Point = tuple[int, int] | None
+
+
+def add(p: Point, q: Point) -> Point:
+    """The sum of two points of BLS12-381 G1, by the textbook."""
+    modulus = MODULI["bls12-381-fq"]
+    if p is None or q is None:
+        return q if p is None else p
+    (x, y), (u, v) = p, q
+    if x == u and (y + v) % modulus == 0:
+        return None
+    over, under = (3 * x * x, 2 * y) if p == q else (v - y, u - x)
+    slope = over * pow(under, -1, modulus) % modulus
+    w = (slope * slope - x - u) % modulus
+    return w, (slope * (x - w) - y) % modulus
+
+
+def multiple(scalar: int, p: Point) -> Point:
+    total: Point = None
+    while scalar:
+        if scalar & 1:
+            total = add(total, p)
+        p, scalar = add(p, p), scalar >> 1
+    return total
+
+
+def outside_the_subgroup(count: int) -> list[Point]:
+    """The points of BLS12-381 G1 with the smallest x that are not multiples of the generator."""
+    modulus, order = MODULI["bls12-381-fq"], MODULI["bls12-381-fr"]
+    found: list[Point] = []
+    for x in itertools.count(1):
+        y = pow(x**3 + 4, (modulus + 1) // 4, modulus)
+        if (y * y - x**3 - 4) % modulus == 0 and multiple(order, (x, y)) is not None:
+            found.append((x, y))
+        if len(found) == count:
+            break
+    return found
+
+
+def test_outside_the_subgroup(ctx: gx.Context) -> None:
+    """Integers are scalars as they are: modulo the order of the subgroup they are others."""
+    order = MODULI["bls12-381-fr"]
+    theirs = outside_the_subgroup(3)
+    with ctx.points(G1, theirs) as points:
+        for factors in (
+            [order, 0, 0],
+            [0, order + 5, order - 1],
+            [2**256 - 1, 2**255, 2 * order + 3],
+        ):
+            expected = functools.reduce(add, map(multiple, factors, theirs))
+            assert G1.decode(ctx.msm(points, factors)) == [expected]
+            assert G1.decode(ctx.msm(points, factors, scalar_form="plain")) == [expected]
+            as_objects = np.array(factors, dtype=object)
+            assert G1.decode(ctx.msm(points, as_objects)) == [expected]
+            (report,) = ctx.run(job := gx.Job.msm(points, factors))
+            assert report.status == 0 and G1.decode(job.out) == [expected]
+            for point in theirs:
+                multiples = [multiple(x, point) for x in factors]
+                assert G1.decode(ctx.multiply(G1, factors, point)) == multiples
+
+
+@pytest.mark.parametrize("bad", [-1, -(2**300), 2**256, 2**256 + 1, 10**5000], ids=int.bit_length)
+@pytest.mark.parametrize("place", [0, 2])
+def test_scalars_out_of_range(cpu: gx.Context, bad: int, place: int) -> None:
+    factors = [1, 2**256 - 1, 3]
+    factors[place] = bad
+    match = rf"scalar {place} is .*: scalars are integers from 0 to 2\^256 - 1"
+    form: Literal["plain"] | None
+    with cpu.points(G1, cpu.multiply(G1, [1, 2, 3])) as points:
+        for form in (None, "plain"):
+            for call in (
+                lambda form=form: cpu.msm(points, factors, scalar_form=form),
+                lambda form=form: gx.Job.msm(points, factors, scalar_form=form),
+                lambda form=form: cpu.multiply(G1, factors, scalar_form=form),
+            ):
+                with pytest.raises(ValueError, match=match) as caught:
+                    call()
+                assert isinstance(caught.value, gx.InvalidError) and caught.value.index == place
+        with pytest.raises(gx.InvalidError, match="scalar_form 'other'"):
+            cpu.msm(points, [1, 2, 3], scalar_form="other")  # type: ignore[arg-type]
 
 
 def test_points_in_a_buffer(cpu: gx.Context) -> None:

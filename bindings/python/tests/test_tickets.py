@@ -124,6 +124,25 @@ def test_signals_interrupt_wait(gate: Gate) -> None:
     assert not ticket.done()
 
 
+def test_interrupted_submit(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C just after the library has got the jobs: they keep what they use."""
+
+    def interrupt(_status: int) -> None:
+        raise KeyboardInterrupt
+
+    gate.shut()
+    a, out = Fr.encode([1]), Fr.encode([0])
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as caught:
+        patch.setattr("gpuexec._context.check", interrupt)
+        gate.submit(gx.Job("neg", Fr, a, out=out))
+    with pytest.raises(gx.InUseError):
+        gate.context.run(gx.Job("add", Fr, a, a, out=out))
+    del caught  # and with it the frame that has the ticket
+    gate.open_soon()
+    gate.context.close()  # waits for them
+    assert Fr.decode(out) == [Fr.modulus - 1]
+
+
 def test_exit_cancels_on_exception(gate: Gate) -> None:
     with pytest.raises(RuntimeError), gate.context:
         gate.shut()

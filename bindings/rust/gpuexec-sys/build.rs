@@ -4,7 +4,8 @@
 //   - feature `source`: built here, from the tree that this crate is in;
 //   - installed in $GPUEXEC_PREFIX, or anywhere pkg-config looks;
 //   - built here.
-// Crates that depend on this one are told the folder of the library in DEP_GPUEXEC_LIBDIR.
+// What cargo runs finds a shared library where it is, without LD_LIBRARY_PATH: see findable(). Crates
+// that depend on this one are told the folder of the library in DEP_GPUEXEC_LIBDIR.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,10 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=GPUEXEC_PREFIX");
+    println!("cargo:rerun-if-env-changed=DOCS_RS");
+    if env::var_os("DOCS_RS").is_some() {
+        return; // documentation links nothing
+    }
     if env::var_os("CARGO_FEATURE_SOURCE").is_some() {
         return build(&tree().expect("gpuexec-sys: feature `source` needs the tree around it"));
     }
@@ -43,9 +48,27 @@ fn installed() -> Result<(), pkg_config::Error> {
         let library = pkg_config::Config::new().atleast_version(version).probe("gpuexec")?;
         if let Some(dir) = library.link_paths.first() {
             println!("cargo:libdir={}", dir.display());
+            findable(dir);
         }
     }
     Ok(())
+}
+
+/// Links to the library, and to the folder with what it brings, in a folder below target: `cargo run`
+/// and `cargo test` put those that a build script names on the loader's search path, but no others.
+fn findable(dir: &Path) {
+    let links = PathBuf::from(env::var_os("OUT_DIR").unwrap()).join("lib");
+    let _ = std::fs::remove_dir_all(&links);
+    std::fs::create_dir_all(&links).unwrap();
+    #[cfg(unix)]
+    for entry in dir.read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        if text.starts_with("libgpuexec.so.") || text == "gpuexec" {
+            std::os::unix::fs::symlink(entry.path(), links.join(&name)).unwrap();
+        }
+    }
+    println!("cargo:rustc-link-search=native={}", links.display());
 }
 
 /// lib/pkgconfig, lib64/pkgconfig, lib/x86_64-linux-gnu/pkgconfig: whichever there is.

@@ -14,7 +14,7 @@ package main
 // {
 //     uint64_t a[4] = {1}, b[4] = {2}, out[4];
 //     struct timespec from, to;
-//     gx_run_opts opts = {.struct_size = sizeof opts, .device = "cpu"};
+//     gx_run_params opts = {.struct_size = sizeof opts, .device = "cpu"};
 //     clock_gettime(CLOCK_MONOTONIC, &from);
 //     for (int i = 0; i < calls; i++) {
 //         gx_report report = {.struct_size = sizeof report};
@@ -32,7 +32,7 @@ package main
 // {
 //     uint64_t a[4] = {1}, b[4] = {2}, out[4];
 //     struct timespec from, to;
-//     gx_run_opts opts = {.struct_size = sizeof opts, .device = "cpu"};
+//     gx_run_params opts = {.struct_size = sizeof opts, .device = "cpu"};
 //     clock_gettime(CLOCK_MONOTONIC, &from);
 //     for (int i = 0; i < calls; i++) {
 //         gx_report report = {.struct_size = sizeof report};
@@ -42,7 +42,7 @@ package main
 //         if (gx_submit(ctx, &job, 1, &opts, &ticket) != GX_OK ||
 //             gx_wait(ticket, UINT64_MAX, &report) != GX_OK)
 //             return -1;
-//         gx_ticket_free(&ticket);
+//         gx_ticket_destroy(&ticket);
 //     }
 //     clock_gettime(CLOCK_MONOTONIC, &to);
 //     return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / calls;

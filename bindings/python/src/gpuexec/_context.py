@@ -14,7 +14,7 @@ import numpy as np
 from . import _claims
 from ._claims import Claims, Handle, _deferred, _inside, check_thread, free, in_callback, using
 from ._errors import Error, InvalidError, check, error, job_error
-from ._jobs import Call, Job, is_memory, memory, owner
+from ._jobs import Call, Job, is_memory, memory, owner, with_form
 from ._lib import ffi, lib, text
 from ._objects import Buffer, BufferView, Child, Domain, Points
 from ._reports import Device, Estimate, Report, new_reports
@@ -28,14 +28,17 @@ from ._values import (
     POLICIES,
     SCALAR_FORMS,
     Array,
-    Curve,
+    CurveLike,
     Field,
+    FieldLike,
     Mode,
     Path,
     PointCheck,
     PointForm,
     Policy,
     ScalarForm,
+    curve_of,
+    field_of,
     value,
 )
 
@@ -96,10 +99,7 @@ class Context(Handle):
         keep = []
         for name, string in (
             ("device", device),
-            ("policy", policy),
             ("cpumask", cpumask),
-            ("path", path),
-            ("mode", mode),
             ("trace", trace),
             ("webgpu_backends", webgpu_backends),
             ("wgpu_library", wgpu_library),
@@ -109,6 +109,13 @@ class Context(Handle):
             if string is not None:
                 keep.append(_new("char[]", string.encode()))
                 setattr(config, name, keep[-1])
+        for name, table, choice in (
+            ("policy", POLICIES, policy),
+            ("path", PATHS, path),
+            ("mode", MODES, mode),
+        ):
+            if choice is not None:
+                setattr(config, name, value(table, choice, name))
         for name, number in (
             ("threads", threads),
             ("sample_every", sample_every),
@@ -217,7 +224,10 @@ class Context(Handle):
             check(lib.gx_submit(self._ptr, cjobs, len(jobs), opts, ticket._ptr))
             _claims.submitted(ticket)
         except BaseException:
-            ticket._release()
+            if ticket._ptr[0]:  # Ctrl-C: the library has the jobs
+                _claims.submitted(ticket)
+            else:
+                ticket._release()
             raise
         return ticket
 
@@ -249,7 +259,7 @@ class Context(Handle):
         key = (device, policy, path, mode)
         found = self._opts.get(key)
         if found is None:
-            opts = _new("gx_run_opts *")
+            opts = _new("gx_run_params *")
             opts.struct_size = ffi.sizeof(opts[0])
             opts.policy = value(POLICIES, policy, "policy")
             opts.path = value(PATHS, path, "path")
@@ -264,7 +274,7 @@ class Context(Handle):
     def compute(
         self,
         op: str,
-        field: Field,
+        field: FieldLike,
         a: Operand | None = None,
         b: Operand | None = None,
         c: Operand | None = None,
@@ -273,7 +283,7 @@ class Context(Handle):
         n: int | None = None,
         count: int | None = None,
         bit_reversed: bool = False,
-        trusted: bool = False,
+        unchecked: bool = False,
         device: str | None = None,
     ) -> Any:
         """Runs one operation (see Job) and returns its output: `out`, or a new array."""
@@ -287,7 +297,7 @@ class Context(Handle):
             n=n,
             count=count,
             bit_reversed=bit_reversed,
-            trusted=trusted,
+            unchecked=unchecked,
         )
         return self._one(job, device)
 
@@ -307,10 +317,18 @@ class Context(Handle):
         return job.out
 
     def _two(
-        self, op: str, field: Field, a: Operand, b: Operand, out: Output | None, device: str | None
+        self,
+        op: str,
+        field: FieldLike,
+        a: Operand,
+        b: Operand,
+        out: Output | None,
+        device: str | None,
     ) -> Any:
         """Runs an operation on two operands. What Job checks, for arrays of one shape without a
         detour; Job takes the rest, and refuses what is wrong."""
+        if type(field) is not Field:
+            field = field_of(field)
         dtype, limbs = field.dtype, field.limbs
         if (
             type(a) is not _ndarray
@@ -362,7 +380,7 @@ class Context(Handle):
 
     def add(
         self,
-        field: Field,
+        field: FieldLike,
         a: Operand,
         b: Operand,
         *,
@@ -374,7 +392,7 @@ class Context(Handle):
 
     def sub(
         self,
-        field: Field,
+        field: FieldLike,
         a: Operand,
         b: Operand,
         *,
@@ -386,7 +404,7 @@ class Context(Handle):
 
     def mul(
         self,
-        field: Field,
+        field: FieldLike,
         a: Operand,
         b: Operand,
         *,
@@ -398,7 +416,7 @@ class Context(Handle):
 
     def div(
         self,
-        field: Field,
+        field: FieldLike,
         a: Operand,
         b: Operand,
         *,
@@ -409,20 +427,20 @@ class Context(Handle):
         return self._two("div", field, a, b, out, device)
 
     def inv(
-        self, field: Field, a: Operand, *, out: Output | None = None, device: str | None = None
+        self, field: FieldLike, a: Operand, *, out: Output | None = None, device: str | None = None
     ) -> Any:
         """1 / a; 0 where a is 0."""
         return self._one(Job("inv", field, a, out=out), device)
 
     def sum(
-        self, field: Field, a: Operand, *, out: Output | None = None, device: str | None = None
+        self, field: FieldLike, a: Operand, *, out: Output | None = None, device: str | None = None
     ) -> Any:
         """a[0] + a[1] + ...: one element, of shape (limbs,)."""
         return self._one(Job("sum", field, a, out=out), device)
 
     def dot(
         self,
-        field: Field,
+        field: FieldLike,
         a: Operand,
         b: Operand,
         *,
@@ -445,7 +463,7 @@ class Context(Handle):
         columns: bool = False,
         pad: int = 0,
         log2_n: int | None = None,
-        trusted: bool = False,
+        unchecked: bool = False,
         device: str | None = None,
     ) -> Any:
         """Number-theoretic transforms: coefficients to values, or back with `inverse`.
@@ -467,7 +485,7 @@ class Context(Handle):
             columns=columns,
             pad=pad,
             log2_n=log2_n,
-            trusted=trusted,
+            unchecked=unchecked,
         )
         return self._one(job, device)
 
@@ -486,9 +504,10 @@ class Context(Handle):
     ) -> Any:
         """The sum of scalars[i] * points[first + i]: one point, as an array (Curve.decode).
 
-        scalars are integers, or elements of the scalar field as arrays, bytes or buffers; these are
-        in Montgomery form unless scalar_form is "plain". Shape (batch, count, 4) gives one point
-        for each row. scalar_bits: bits from this one on are ignored, which is faster.
+        scalars are integers from 0 to 2^256 - 1, or elements of the scalar field as arrays, bytes
+        or buffers; these are in Montgomery form unless scalar_form is "plain". Shape (batch, count,
+        4) gives one point for each row. scalar_bits: bits from this one on are ignored, which is
+        faster.
         """
         job = Job.msm(
             points,
@@ -520,14 +539,15 @@ class Context(Handle):
         return buffer
 
     def domain(
-        self, field: Field, log2_size: int, *, root: int | None = None, shift: int | None = None
+        self, field: FieldLike, log2_size: int, *, root: int | None = None, shift: int | None = None
     ) -> Domain:
         """A domain for transforms of up to 2^log2_size elements of BLS12_381_FR or BN254_FR.
 
         root, of that order, and the shift of cosets are integers; without them, those of arkworks
         and gnark-crypto.
         """
-        desc = _new("gx_domain_desc *")
+        field = field_of(field)
+        desc = _new("gx_domain_params *")
         desc.struct_size = ffi.sizeof(desc[0])
         desc.field, desc.log2_size = field.id, log2_size
         keep = []
@@ -542,7 +562,7 @@ class Context(Handle):
 
     def points(
         self,
-        curve: Curve,
+        curve: CurveLike,
         points: Any,
         *,
         form: PointForm = "xy-mont",
@@ -555,7 +575,8 @@ class Context(Handle):
         check: "curve", "subgroup" or "none". table_bytes: memory on each device for multiples of
         the points, which make jobs faster. If a point is bad, the exception's index says which.
         """
-        desc = _new("gx_points_desc *")
+        curve = curve_of(curve)
+        desc = _new("gx_points_params *")
         desc.struct_size = ffi.sizeof(desc[0])
         desc.curve = curve.id
         desc.form = value(POINT_FORMS, form, "form")
@@ -592,7 +613,7 @@ class Context(Handle):
 
     def multiply(
         self,
-        curve: Curve,
+        curve: CurveLike,
         scalars: Any,
         base: Any = None,
         *,
@@ -604,13 +625,11 @@ class Context(Handle):
         base is a pair of integers, or a point in form xy-mont; without it, the generator. scalars
         as for msm.
         """
+        curve = curve_of(curve)
         field = curve.scalar_field
-        if scalar_form is None:
-            scalar_form = "mont"
-            if not is_memory(scalars):
-                scalars, scalar_form = field.encode(scalars, plain=True), "plain"
+        scalars, scalar_form = with_form(scalars, scalar_form)
         keep: list[Any] = []
-        desc = _new("gx_multiply_desc *")
+        desc = _new("gx_multiply_params *")
         desc.struct_size = ffi.sizeof(desc[0])
         desc.curve = curve.id
         desc.scalars, start, length = memory(scalars, False, keep)
@@ -671,17 +690,16 @@ class Context(Handle):
                 if count[0] <= room:
                     return [rows[i] for i in range(count[0])]
 
-    def stats(self) -> dict[str, int | list[int]]:
-        """Counters since the context was opened: the members of gx_statistics."""
-        stats = _new("gx_statistics *")
-        stats.struct_size = ffi.sizeof(stats[0])
+    def stats(self) -> dict[str, int]:
+        """The counters of gx_counter, by name."""
+        value = _new("uint64_t *")
+        found, index = {}, 0
         with using(self):
-            check(lib.gx_stats(self._ptr, stats))
-        return {
-            name: list(member) if isinstance(member := getattr(stats, name), ffi.CData) else member
-            for name, _ in ffi.typeof(stats[0]).fields
-            if name != "struct_size"
-        }
+            while info := lib.gx_counter_get_info(index):
+                check(lib.gx_counter(self._ptr, info.name, value))
+                found[text(info.name)] = value[0]
+                index += 1
+        return found
 
     def metrics(self) -> str:
         """Counters of the context and of its devices, in the Prometheus text format."""
@@ -698,7 +716,7 @@ class Context(Handle):
 
     def calibrate(self, seconds: float = 0) -> None:
         """Measures the devices that may be chosen, for at most so many seconds, and saves it."""
-        settings = _new("gx_calibration *")
+        settings = _new("gx_calibrate_params *")
         settings.struct_size = ffi.sizeof(settings[0])
         settings.limit_ns = int(seconds * 1e9)
         with using(self):

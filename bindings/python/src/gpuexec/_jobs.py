@@ -13,7 +13,20 @@ from ._claims import Claims, Handle
 from ._errors import ClosedError, InvalidError
 from ._lib import ffi, lib
 from ._reports import new_reports
-from ._values import OPS, POINT_FORMS, SCALAR_FORMS, U32, Array, Field, PointForm, ScalarForm, value
+from ._values import (
+    OPS,
+    POINT_FORMS,
+    SCALAR_FORMS,
+    U32,
+    Array,
+    Field,
+    FieldLike,
+    PointForm,
+    ScalarForm,
+    field_of,
+    plain_scalars,
+    value,
+)
 
 if TYPE_CHECKING:
     from ._objects import Buffer, BufferView, Domain, Points
@@ -90,7 +103,7 @@ class Job:
     def __init__(
         self,
         op: str,
-        field: Field,
+        field: FieldLike,
         a: Operand | None = None,
         b: Operand | None = None,
         c: Operand | None = None,
@@ -99,17 +112,18 @@ class Job:
         n: int | None = None,
         count: int | None = None,
         bit_reversed: bool = False,
-        trusted: bool = False,
+        unchecked: bool = False,
     ) -> None:
         """Makes a job for any operation without a domain or points (those: Job.ntt, Job.msm).
 
         n: number of elements, where no operand tells (powers, cosets). count, bit_reversed: as
-        gx_poly_params says for the operation. trusted: do not check that inputs are below p.
+        gx_poly_params says for the operation. unchecked: do not check that inputs are below p.
         """
+        field = field_of(field)
         info = OPS.get(op)
         if info is None:
             raise InvalidError(f"no operation {op!r}: there are {', '.join(sorted(OPS))}")
-        job = self._begin(info.id, field, trusted)
+        job = self._begin(info.id, field, unchecked)
         elements, shape = n, None
         given = 3 if c is not None else 2 if b is not None else 1
         if given != info.operands or a is None or (given == 3 and b is None):
@@ -173,12 +187,12 @@ class Job:
         columns: bool = False,
         pad: int = 0,
         log2_n: int | None = None,
-        trusted: bool = False,
+        unchecked: bool = False,
     ) -> Job:
         """Number-theoretic transforms of a: see Context.ntt."""
         self = cls.__new__(cls)
         field = domain.field
-        job = self._begin(lib.GX_NTT, field, trusted)
+        job = self._begin(lib.GX_NTT, field, unchecked)
         size, lead = self._bind(job.a, a, field, False, False)
         shape = (1,) if lead is None else lead
         elements = size // field.element_bytes
@@ -227,16 +241,13 @@ class Job:
         scalar_form: ScalarForm | None = None,
         scalar_bits: int = 0,
         form: PointForm = "xy-mont",
-        trusted: bool = False,
+        unchecked: bool = False,
     ) -> Job:
         """Multi-scalar multiplications: see Context.msm."""
         self = cls.__new__(cls)
         field = points.curve.scalar_field
-        job = self._begin(lib.GX_MSM, field, trusted)
-        if scalar_form is None:
-            scalar_form = "mont"
-            if not is_memory(scalars):
-                scalars, scalar_form = field.encode(scalars, plain=True), "plain"
+        job = self._begin(lib.GX_MSM, field, unchecked)
+        scalars, scalar_form = with_form(scalars, scalar_form)
         size, lead = self._bind(job.a, scalars, field, False, scalar_form == "plain")
         shape = (1,) if lead is None else lead
         elements = size // field.element_bytes
@@ -263,15 +274,15 @@ class Job:
         self._check(1)
         return self
 
-    def _begin(self, op: int, field: Field, trusted: bool) -> Any:
+    def _begin(self, op: int, field: Field, unchecked: bool) -> Any:
         self._c = job = _new(_JOB)
         self._keep: list[Any] = []
         self._ranges: list[tuple[int, int, bool]] = []
         self._pins: tuple[Handle, ...] = ()
         job.op = op
         job.field = field.id
-        if trusted:
-            job.flags = lib.GX_JOB_TRUSTED
+        if unchecked:
+            job.flags = lib.GX_JOB_UNCHECKED
         return job
 
     def _bind(
@@ -371,6 +382,13 @@ def is_memory(x: Any) -> bool:
     if isinstance(x, _ndarray):
         return bool(x.dtype.kind != "O")
     return isinstance(x, (bytes, bytearray, memoryview)) or hasattr(x, "_device_range")
+
+
+def with_form(scalars: Any, form: ScalarForm | None) -> tuple[Any, ScalarForm]:
+    """Scalars and their form: that of integers is plain, and that of elements Montgomery form."""
+    if form in (None, "plain") and not is_memory(scalars):
+        return plain_scalars(scalars), "plain"
+    return scalars, form or "mont"
 
 
 class Call(Claims):

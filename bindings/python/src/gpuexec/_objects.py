@@ -11,7 +11,7 @@ from ._claims import Claims, Handle, check_thread, free, using
 from ._errors import InvalidError, check
 from ._jobs import memory
 from ._lib import ffi, lib, text
-from ._values import POINT_FORMS, Array, Curve, Field, PointForm
+from ._values import POINT_FORMS, Array, Curve, Field, FieldLike, PointForm, field_of
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -80,8 +80,9 @@ class Buffer(Child):
         """Fills an array or bytearray from the buffer, from byte `offset` on."""
         self._copy(out, offset, True)
 
-    def read(self, field: Field, offset: int = 0, count: int | None = None) -> Array:
+    def read(self, field: FieldLike, offset: int = 0, count: int | None = None) -> Array:
         """A new array with `count` elements, or all, from byte `offset` on."""
+        field = field_of(field)
         if count is None:
             count = max(self.nbytes - offset, 0) // field.element_bytes
         out = np.empty((count, field.limbs) if field.limbs else count, field.dtype)

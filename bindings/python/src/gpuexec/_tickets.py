@@ -119,7 +119,7 @@ class Ticket(Claims):
     def __del__(self) -> None:
         # It has finished or was never submitted: until then it is kept.
         if self._ptr[0] and self._forks == _claims.forks:
-            free(lib.gx_ticket_free, self._ptr)
+            free(lib.gx_ticket_destroy, self._ptr)
 
 
 @ffi.callback("gx_done_fn")  # type: ignore[untyped-decorator]

@@ -50,6 +50,27 @@ def _integers(values: Any) -> list[int]:
         return [int(x) for x in values]
 
 
+def plain_scalars(integers: Any) -> Array:
+    """An array of shape (n, 4) from integers below 2^256, as they are; (4,) from one integer.
+
+    They are not taken modulo the order of a curve's subgroup: a point may be outside it.
+    """
+    if getattr(integers, "shape", None) == () or not isinstance(integers, Iterable):
+        return plain_scalars([integers]).reshape(-1)
+    values = _integers(integers)
+    try:
+        raw = b"".join([x.to_bytes(32, "little") for x in values])
+    except OverflowError:
+        i = next(i for i, x in enumerate(values) if not 0 <= x < 1 << 256)
+        size = "negative" if values[i] < 0 else f"an integer of {values[i].bit_length()} bits"
+        raise InvalidError(
+            f"scalar {i} is {size}: scalars are integers from 0 to 2^256 - 1; if the points are in "
+            "the subgroup, take it modulo scalar_field.modulus of the curve",
+            index=i,
+        ) from None
+    return np.frombuffer(bytearray(raw), np.uint64).reshape(-1, 4)
+
+
 class Field:
     """A field: BLS12_381_FQ, BLS12_381_FR, BN254_FQ, BN254_FR, or the words U32 and F32.
 
@@ -142,6 +163,18 @@ BN254_FR = Field("bn254-fr")
 U32 = Field("u32")
 F32 = Field("f32")
 FIELDS: tuple[Field, ...] = (BLS12_381_FQ, BLS12_381_FR, BN254_FQ, BN254_FR, U32, F32)
+# A field, or its name: "bls12-381-fr".
+FieldLike = Field | str
+
+
+def field_of(field: FieldLike) -> Field:
+    """The field of that name, or itself."""
+    if isinstance(field, Field):
+        return field
+    for found in FIELDS:
+        if found.name == field:
+            return found
+    raise InvalidError(f"no field {field!r}: there are {', '.join(x.name for x in FIELDS)}")
 
 
 class Curve:
@@ -228,6 +261,18 @@ BLS12_381_G2 = Curve("bls12-381-g2")
 BN254_G1 = Curve("bn254-g1")
 BN254_G2 = Curve("bn254-g2")
 CURVES: tuple[Curve, ...] = (BLS12_381_G1, BLS12_381_G2, BN254_G1, BN254_G2)
+# A curve, or its name: "bls12-381-g1".
+CurveLike = Curve | str
+
+
+def curve_of(curve: CurveLike) -> Curve:
+    """The curve of that name, or itself."""
+    if isinstance(curve, Curve):
+        return curve
+    for found in CURVES:
+        if found.name == curve:
+            return found
+    raise InvalidError(f"no curve {curve!r}: there are {', '.join(x.name for x in CURVES)}")
 
 
 class Op:

@@ -154,7 +154,7 @@ fn overhead(ctx: &Context) {
         "C: gx_run",
         "Rust: jobs made and run",
         "Rust: the same jobs run again",
-        "C: gx_submit, gx_wait, gx_ticket_free",
+        "C: gx_submit, gx_wait, gx_ticket_destroy",
         "Rust: submit, wait",
     ];
     for (i, name) in names.iter().enumerate() {

@@ -24,7 +24,7 @@ uint64_t overhead_run(gx_ctx *ctx, size_t calls)
         job.a = gx_host(&a);
         job.b = gx_host(&b);
         job.out = gx_host(&out);
-        gx_run_opts opts = {.struct_size = sizeof opts, .device = "cpu"};
+        gx_run_params opts = {.struct_size = sizeof opts, .device = "cpu"};
         gx_report report = {.struct_size = sizeof report};
         if (gx_run(ctx, &job, 1, &opts, &report) != GX_OK)
             return 0;
@@ -41,13 +41,13 @@ uint64_t overhead_submit(gx_ctx *ctx, size_t calls)
         job.a = gx_host(&a);
         job.b = gx_host(&b);
         job.out = gx_host(&out);
-        gx_run_opts opts = {.struct_size = sizeof opts, .device = "cpu"};
+        gx_run_params opts = {.struct_size = sizeof opts, .device = "cpu"};
         gx_report report = {.struct_size = sizeof report};
         gx_ticket *ticket;
         if (gx_submit(ctx, &job, 1, &opts, &ticket) != GX_OK)
             return 0;
         gx_status status = gx_wait(ticket, UINT64_MAX, &report);
-        gx_ticket_free(&ticket);
+        gx_ticket_destroy(&ticket);
         if (status != GX_OK)
             return 0;
     }

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         .disable_header_comment()
         .raw_line("// SPDX-License-Identifier: Apache-2.0")
         .raw_line("//")
-        .raw_line("// Made by bindgen from include/gpuexec.h: bindings/rust/test.sh says how.")
+        .raw_line("// Made by bindgen from the headers: bindings/rust/test.sh says how.")
         .generate();
     match made {
         Ok(bindings) => {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made by bindgen from include/gpuexec.h: bindings/rust/test.sh says how.
+// Made by bindgen from the headers: bindings/rust/test.sh says how.
 
 pub const GX_VERSION_MAJOR: u32 = 0;
 pub const GX_VERSION_MINOR: u32 = 1;
 pub const GX_VERSION_PATCH: u32 = 0;
 pub const GX_BUF_MAPPABLE: u32 = 1;
-pub const GX_JOB_TRUSTED: u32 = 1;
+pub const GX_JOB_UNCHECKED: u32 = 1;
+pub const GX_DEFAULT_GPU_ELEMS: u32 = 100000;
+pub const GX_CANDIDATES_MAX: u32 = 8;
 pub const GX_NTT_INVERSE: u32 = 1;
 pub const GX_NTT_COSET: u32 = 2;
 pub const GX_NTT_REVERSED_IN: u32 = 4;
@@ -17,9 +19,6 @@ pub const GX_OP_WHOLE: u32 = 1;
 pub const GX_OP_ONE_RESULT: u32 = 2;
 pub const GX_OP_ELEMENT_BYTES: u32 = 4096;
 pub const GX_OP_PARAMS_BYTES: u32 = 64;
-pub const GX_DEFAULT_GPU_ELEMS: u32 = 100000;
-pub const GX_CANDIDATES_MAX: u32 = 8;
-pub const GX_BUCKETS: u32 = 20;
 pub type gx_status = i32;
 pub const GX_OK: _bindgen_ty_1 = 0;
 pub const GX_PENDING: _bindgen_ty_1 = 1;
@@ -183,87 +182,30 @@ unsafe extern "C" {
 unsafe extern "C" {
     pub fn gx_op_exists(op: gx_op, field: gx_field) -> ::core::ffi::c_int;
 }
-pub type gx_curve = u32;
-pub const GX_BLS12_381_G1: _bindgen_ty_4 = 1;
-pub const GX_BLS12_381_G2: _bindgen_ty_4 = 2;
-pub const GX_BN254_G1: _bindgen_ty_4 = 3;
-pub const GX_BN254_G2: _bindgen_ty_4 = 4;
-pub type _bindgen_ty_4 = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_curve_info {
-    pub name: *const ::core::ffi::c_char,
-    pub base_field: gx_field,
-    pub scalar_field: gx_field,
-    pub degree: u32,
-    pub affine_bytes: u32,
-    pub generator: *const ::core::ffi::c_void,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_curve_info"][::core::mem::size_of::<gx_curve_info>() - 32usize];
-    ["Alignment of gx_curve_info"][::core::mem::align_of::<gx_curve_info>() - 8usize];
-    [
-        "Offset of field: gx_curve_info::name",
-    ][::core::mem::offset_of!(gx_curve_info, name) - 0usize];
-    [
-        "Offset of field: gx_curve_info::base_field",
-    ][::core::mem::offset_of!(gx_curve_info, base_field) - 8usize];
-    [
-        "Offset of field: gx_curve_info::scalar_field",
-    ][::core::mem::offset_of!(gx_curve_info, scalar_field) - 12usize];
-    [
-        "Offset of field: gx_curve_info::degree",
-    ][::core::mem::offset_of!(gx_curve_info, degree) - 16usize];
-    [
-        "Offset of field: gx_curve_info::affine_bytes",
-    ][::core::mem::offset_of!(gx_curve_info, affine_bytes) - 20usize];
-    [
-        "Offset of field: gx_curve_info::generator",
-    ][::core::mem::offset_of!(gx_curve_info, generator) - 24usize];
-};
-impl Default for gx_curve_info {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-unsafe extern "C" {
-    pub fn gx_curve_get_info(curve: gx_curve) -> *const gx_curve_info;
-}
-unsafe extern "C" {
-    pub fn gx_curve_by_name(name: *const ::core::ffi::c_char) -> gx_curve;
-}
-pub type gx_point_form = u32;
-pub const GX_POINT_XY_MONT: _bindgen_ty_5 = 1;
-pub const GX_POINT_XY_PLAIN: _bindgen_ty_5 = 2;
-pub const GX_POINT_COMPRESSED: _bindgen_ty_5 = 3;
-pub const GX_POINT_UNCOMPRESSED: _bindgen_ty_5 = 4;
-pub const GX_POINT_EIP2537: _bindgen_ty_5 = 5;
-pub const GX_POINT_JACOBIAN_MONT: _bindgen_ty_5 = 6;
-pub type _bindgen_ty_5 = ::core::ffi::c_uint;
-pub type gx_point_check = u32;
-pub const GX_CHECK_CURVE: _bindgen_ty_6 = 0;
-pub const GX_CHECK_SUBGROUP: _bindgen_ty_6 = 1;
-pub const GX_CHECK_NONE: _bindgen_ty_6 = 2;
-pub type _bindgen_ty_6 = ::core::ffi::c_uint;
-unsafe extern "C" {
-    pub fn gx_point_bytes(curve: gx_curve, form: gx_point_form) -> usize;
-}
-unsafe extern "C" {
-    pub fn gx_point_form_name(form: gx_point_form) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_point_check_name(check: gx_point_check) -> *const ::core::ffi::c_char;
-}
 #[repr(C)]
 #[derive(Debug)]
 pub struct gx_ctx {
     _unused: [u8; 0],
 }
+pub type gx_path = u32;
+pub const GX_PATH_AUTO: _bindgen_ty_4 = 0;
+pub const GX_PATH_HOST_VISIBLE: _bindgen_ty_4 = 1;
+pub const GX_PATH_DEVICE_LOCAL: _bindgen_ty_4 = 2;
+pub const GX_PATH_DIRECT: _bindgen_ty_4 = 3;
+pub type _bindgen_ty_4 = ::core::ffi::c_uint;
+pub type gx_mode = u32;
+pub const GX_MODE_AUTO: _bindgen_ty_5 = 0;
+pub const GX_MODE_SEQUENTIAL: _bindgen_ty_5 = 1;
+pub const GX_MODE_SINGLE_SUBMIT: _bindgen_ty_5 = 2;
+pub const GX_MODE_PIPELINED: _bindgen_ty_5 = 3;
+pub type _bindgen_ty_5 = ::core::ffi::c_uint;
+pub type gx_policy = u32;
+pub const GX_POLICY_AUTO: _bindgen_ty_6 = 0;
+pub const GX_POLICY_CPU: _bindgen_ty_6 = 1;
+pub const GX_POLICY_GPU: _bindgen_ty_6 = 2;
+pub const GX_POLICY_LATENCY: _bindgen_ty_6 = 3;
+pub const GX_POLICY_THROUGHPUT: _bindgen_ty_6 = 4;
+pub type _bindgen_ty_6 = ::core::ffi::c_uint;
 pub type gx_log_level = u32;
 pub const GX_LOG_ERROR: _bindgen_ty_7 = 1;
 pub const GX_LOG_WARNING: _bindgen_ty_7 = 2;
@@ -321,31 +263,30 @@ impl Default for gx_allocator {
 pub struct gx_config {
     pub struct_size: usize,
     pub device: *const ::core::ffi::c_char,
-    pub policy: *const ::core::ffi::c_char,
+    pub policy: gx_policy,
+    pub path: gx_path,
+    pub mode: gx_mode,
+    pub threads: u32,
     pub sample_every: u64,
     pub cpumask: *const ::core::ffi::c_char,
-    pub threads: u32,
     pub validate: u32,
+    pub ignore_environment: u32,
     pub dispatch_elems: u64,
-    pub path: *const ::core::ffi::c_char,
-    pub mode: *const ::core::ffi::c_char,
     pub stream_chunk_elems: u64,
     pub device_memory: u64,
     pub queue_jobs: u64,
     pub trace: *const ::core::ffi::c_char,
     pub webgpu_backends: *const ::core::ffi::c_char,
     pub wgpu_library: *const ::core::ffi::c_char,
+    pub cuda_library: *const ::core::ffi::c_char,
     pub cache_dir: *const ::core::ffi::c_char,
     pub log: gx_log_fn,
     pub log_user: *mut ::core::ffi::c_void,
     pub allocator: gx_allocator,
-    pub ignore_environment: u32,
-    pub reserved: u32,
-    pub cuda_library: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gx_config"][::core::mem::size_of::<gx_config>() - 184usize];
+    ["Size of gx_config"][::core::mem::size_of::<gx_config>() - 168usize];
     ["Alignment of gx_config"][::core::mem::align_of::<gx_config>() - 8usize];
     [
         "Offset of field: gx_config::struct_size",
@@ -357,44 +298,50 @@ const _: () = {
         "Offset of field: gx_config::policy",
     ][::core::mem::offset_of!(gx_config, policy) - 16usize];
     [
-        "Offset of field: gx_config::sample_every",
-    ][::core::mem::offset_of!(gx_config, sample_every) - 24usize];
-    [
-        "Offset of field: gx_config::cpumask",
-    ][::core::mem::offset_of!(gx_config, cpumask) - 32usize];
-    [
-        "Offset of field: gx_config::threads",
-    ][::core::mem::offset_of!(gx_config, threads) - 40usize];
-    [
-        "Offset of field: gx_config::validate",
-    ][::core::mem::offset_of!(gx_config, validate) - 44usize];
-    [
-        "Offset of field: gx_config::dispatch_elems",
-    ][::core::mem::offset_of!(gx_config, dispatch_elems) - 48usize];
-    [
         "Offset of field: gx_config::path",
-    ][::core::mem::offset_of!(gx_config, path) - 56usize];
+    ][::core::mem::offset_of!(gx_config, path) - 20usize];
     [
         "Offset of field: gx_config::mode",
-    ][::core::mem::offset_of!(gx_config, mode) - 64usize];
+    ][::core::mem::offset_of!(gx_config, mode) - 24usize];
+    [
+        "Offset of field: gx_config::threads",
+    ][::core::mem::offset_of!(gx_config, threads) - 28usize];
+    [
+        "Offset of field: gx_config::sample_every",
+    ][::core::mem::offset_of!(gx_config, sample_every) - 32usize];
+    [
+        "Offset of field: gx_config::cpumask",
+    ][::core::mem::offset_of!(gx_config, cpumask) - 40usize];
+    [
+        "Offset of field: gx_config::validate",
+    ][::core::mem::offset_of!(gx_config, validate) - 48usize];
+    [
+        "Offset of field: gx_config::ignore_environment",
+    ][::core::mem::offset_of!(gx_config, ignore_environment) - 52usize];
+    [
+        "Offset of field: gx_config::dispatch_elems",
+    ][::core::mem::offset_of!(gx_config, dispatch_elems) - 56usize];
     [
         "Offset of field: gx_config::stream_chunk_elems",
-    ][::core::mem::offset_of!(gx_config, stream_chunk_elems) - 72usize];
+    ][::core::mem::offset_of!(gx_config, stream_chunk_elems) - 64usize];
     [
         "Offset of field: gx_config::device_memory",
-    ][::core::mem::offset_of!(gx_config, device_memory) - 80usize];
+    ][::core::mem::offset_of!(gx_config, device_memory) - 72usize];
     [
         "Offset of field: gx_config::queue_jobs",
-    ][::core::mem::offset_of!(gx_config, queue_jobs) - 88usize];
+    ][::core::mem::offset_of!(gx_config, queue_jobs) - 80usize];
     [
         "Offset of field: gx_config::trace",
-    ][::core::mem::offset_of!(gx_config, trace) - 96usize];
+    ][::core::mem::offset_of!(gx_config, trace) - 88usize];
     [
         "Offset of field: gx_config::webgpu_backends",
-    ][::core::mem::offset_of!(gx_config, webgpu_backends) - 104usize];
+    ][::core::mem::offset_of!(gx_config, webgpu_backends) - 96usize];
     [
         "Offset of field: gx_config::wgpu_library",
-    ][::core::mem::offset_of!(gx_config, wgpu_library) - 112usize];
+    ][::core::mem::offset_of!(gx_config, wgpu_library) - 104usize];
+    [
+        "Offset of field: gx_config::cuda_library",
+    ][::core::mem::offset_of!(gx_config, cuda_library) - 112usize];
     [
         "Offset of field: gx_config::cache_dir",
     ][::core::mem::offset_of!(gx_config, cache_dir) - 120usize];
@@ -407,15 +354,6 @@ const _: () = {
     [
         "Offset of field: gx_config::allocator",
     ][::core::mem::offset_of!(gx_config, allocator) - 144usize];
-    [
-        "Offset of field: gx_config::ignore_environment",
-    ][::core::mem::offset_of!(gx_config, ignore_environment) - 168usize];
-    [
-        "Offset of field: gx_config::reserved",
-    ][::core::mem::offset_of!(gx_config, reserved) - 172usize];
-    [
-        "Offset of field: gx_config::cuda_library",
-    ][::core::mem::offset_of!(gx_config, cuda_library) - 176usize];
 };
 impl Default for gx_config {
     fn default() -> Self {
@@ -561,18 +499,6 @@ unsafe extern "C" {
     ) -> gx_status;
 }
 unsafe extern "C" {
-    pub fn gx_buf_from_cuda(
-        ctx: *mut gx_ctx,
-        device: *const ::core::ffi::c_char,
-        address: u64,
-        bytes: usize,
-        buf: *mut *mut gx_buf,
-    ) -> gx_status;
-}
-unsafe extern "C" {
-    pub fn gx_buf_cuda_address(buf: *const gx_buf) -> u64;
-}
-unsafe extern "C" {
     pub fn gx_buf_destroy(buf: *mut *mut gx_buf);
 }
 unsafe extern "C" {
@@ -704,570 +630,8 @@ unsafe extern "C" {
     pub fn gx_operand_bytes(job: *const gx_job, operand: ::core::ffi::c_char) -> usize;
 }
 #[repr(C)]
-#[derive(Debug)]
-pub struct gx_domain {
-    _unused: [u8; 0],
-}
-#[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct gx_domain_desc {
-    pub struct_size: usize,
-    pub field: gx_field,
-    pub log2_size: u32,
-    pub root: *const ::core::ffi::c_void,
-    pub shift: *const ::core::ffi::c_void,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_domain_desc"][::core::mem::size_of::<gx_domain_desc>() - 32usize];
-    ["Alignment of gx_domain_desc"][::core::mem::align_of::<gx_domain_desc>() - 8usize];
-    [
-        "Offset of field: gx_domain_desc::struct_size",
-    ][::core::mem::offset_of!(gx_domain_desc, struct_size) - 0usize];
-    [
-        "Offset of field: gx_domain_desc::field",
-    ][::core::mem::offset_of!(gx_domain_desc, field) - 8usize];
-    [
-        "Offset of field: gx_domain_desc::log2_size",
-    ][::core::mem::offset_of!(gx_domain_desc, log2_size) - 12usize];
-    [
-        "Offset of field: gx_domain_desc::root",
-    ][::core::mem::offset_of!(gx_domain_desc, root) - 16usize];
-    [
-        "Offset of field: gx_domain_desc::shift",
-    ][::core::mem::offset_of!(gx_domain_desc, shift) - 24usize];
-};
-impl Default for gx_domain_desc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-unsafe extern "C" {
-    pub fn gx_domain_create(
-        ctx: *mut gx_ctx,
-        desc: *const gx_domain_desc,
-        domain: *mut *mut gx_domain,
-    ) -> gx_status;
-}
-unsafe extern "C" {
-    pub fn gx_domain_destroy(domain: *mut *mut gx_domain);
-}
-unsafe extern "C" {
-    pub fn gx_domain_root(
-        domain: *const gx_domain,
-        log2_n: u32,
-        element: *mut ::core::ffi::c_void,
-    ) -> gx_status;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_ntt_params {
-    pub struct_size: usize,
-    pub domain: *const gx_domain,
-    pub log2_n: u32,
-    pub log2_pad: u32,
-    pub flags: u32,
-    pub reserved: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_ntt_params"][::core::mem::size_of::<gx_ntt_params>() - 32usize];
-    ["Alignment of gx_ntt_params"][::core::mem::align_of::<gx_ntt_params>() - 8usize];
-    [
-        "Offset of field: gx_ntt_params::struct_size",
-    ][::core::mem::offset_of!(gx_ntt_params, struct_size) - 0usize];
-    [
-        "Offset of field: gx_ntt_params::domain",
-    ][::core::mem::offset_of!(gx_ntt_params, domain) - 8usize];
-    [
-        "Offset of field: gx_ntt_params::log2_n",
-    ][::core::mem::offset_of!(gx_ntt_params, log2_n) - 16usize];
-    [
-        "Offset of field: gx_ntt_params::log2_pad",
-    ][::core::mem::offset_of!(gx_ntt_params, log2_pad) - 20usize];
-    [
-        "Offset of field: gx_ntt_params::flags",
-    ][::core::mem::offset_of!(gx_ntt_params, flags) - 24usize];
-    [
-        "Offset of field: gx_ntt_params::reserved",
-    ][::core::mem::offset_of!(gx_ntt_params, reserved) - 28usize];
-};
-impl Default for gx_ntt_params {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-#[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
-pub struct gx_poly_params {
-    pub struct_size: usize,
-    pub count: u64,
-    pub flags: u32,
-    pub reserved: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_poly_params"][::core::mem::size_of::<gx_poly_params>() - 24usize];
-    ["Alignment of gx_poly_params"][::core::mem::align_of::<gx_poly_params>() - 8usize];
-    [
-        "Offset of field: gx_poly_params::struct_size",
-    ][::core::mem::offset_of!(gx_poly_params, struct_size) - 0usize];
-    [
-        "Offset of field: gx_poly_params::count",
-    ][::core::mem::offset_of!(gx_poly_params, count) - 8usize];
-    [
-        "Offset of field: gx_poly_params::flags",
-    ][::core::mem::offset_of!(gx_poly_params, flags) - 16usize];
-    [
-        "Offset of field: gx_poly_params::reserved",
-    ][::core::mem::offset_of!(gx_poly_params, reserved) - 20usize];
-};
-#[repr(C)]
-#[derive(Debug)]
-pub struct gx_points {
-    _unused: [u8; 0],
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_points_desc {
-    pub struct_size: usize,
-    pub curve: gx_curve,
-    pub form: gx_point_form,
-    pub points: *const ::core::ffi::c_void,
-    pub buf: *mut gx_buf,
-    pub offset: usize,
-    pub count: usize,
-    pub stride: usize,
-    pub flag_offset: usize,
-    pub check: gx_point_check,
-    pub reserved: u32,
-    pub table_bytes: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_points_desc"][::core::mem::size_of::<gx_points_desc>() - 80usize];
-    ["Alignment of gx_points_desc"][::core::mem::align_of::<gx_points_desc>() - 8usize];
-    [
-        "Offset of field: gx_points_desc::struct_size",
-    ][::core::mem::offset_of!(gx_points_desc, struct_size) - 0usize];
-    [
-        "Offset of field: gx_points_desc::curve",
-    ][::core::mem::offset_of!(gx_points_desc, curve) - 8usize];
-    [
-        "Offset of field: gx_points_desc::form",
-    ][::core::mem::offset_of!(gx_points_desc, form) - 12usize];
-    [
-        "Offset of field: gx_points_desc::points",
-    ][::core::mem::offset_of!(gx_points_desc, points) - 16usize];
-    [
-        "Offset of field: gx_points_desc::buf",
-    ][::core::mem::offset_of!(gx_points_desc, buf) - 24usize];
-    [
-        "Offset of field: gx_points_desc::offset",
-    ][::core::mem::offset_of!(gx_points_desc, offset) - 32usize];
-    [
-        "Offset of field: gx_points_desc::count",
-    ][::core::mem::offset_of!(gx_points_desc, count) - 40usize];
-    [
-        "Offset of field: gx_points_desc::stride",
-    ][::core::mem::offset_of!(gx_points_desc, stride) - 48usize];
-    [
-        "Offset of field: gx_points_desc::flag_offset",
-    ][::core::mem::offset_of!(gx_points_desc, flag_offset) - 56usize];
-    [
-        "Offset of field: gx_points_desc::check",
-    ][::core::mem::offset_of!(gx_points_desc, check) - 64usize];
-    [
-        "Offset of field: gx_points_desc::reserved",
-    ][::core::mem::offset_of!(gx_points_desc, reserved) - 68usize];
-    [
-        "Offset of field: gx_points_desc::table_bytes",
-    ][::core::mem::offset_of!(gx_points_desc, table_bytes) - 72usize];
-};
-impl Default for gx_points_desc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-unsafe extern "C" {
-    pub fn gx_points_create(
-        ctx: *mut gx_ctx,
-        desc: *const gx_points_desc,
-        points: *mut *mut gx_points,
-        bad_index: *mut u64,
-    ) -> gx_status;
-}
-unsafe extern "C" {
-    pub fn gx_points_destroy(points: *mut *mut gx_points);
-}
-unsafe extern "C" {
-    pub fn gx_points_count(points: *const gx_points) -> usize;
-}
-unsafe extern "C" {
-    pub fn gx_points_read(
-        points: *const gx_points,
-        first: usize,
-        count: usize,
-        form: gx_point_form,
-        out: *mut ::core::ffi::c_void,
-    ) -> gx_status;
-}
-pub type gx_scalar_form = u32;
-pub const GX_SCALAR_PLAIN: _bindgen_ty_9 = 0;
-pub const GX_SCALAR_MONT: _bindgen_ty_9 = 1;
-pub type _bindgen_ty_9 = ::core::ffi::c_uint;
-unsafe extern "C" {
-    pub fn gx_scalar_form_name(form: gx_scalar_form) -> *const ::core::ffi::c_char;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_msm_params {
-    pub struct_size: usize,
-    pub points: *const gx_points,
-    pub first: usize,
-    pub count: usize,
-    pub scalar_form: gx_scalar_form,
-    pub scalar_bits: u32,
-    pub result_form: gx_point_form,
-    pub reserved: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_msm_params"][::core::mem::size_of::<gx_msm_params>() - 48usize];
-    ["Alignment of gx_msm_params"][::core::mem::align_of::<gx_msm_params>() - 8usize];
-    [
-        "Offset of field: gx_msm_params::struct_size",
-    ][::core::mem::offset_of!(gx_msm_params, struct_size) - 0usize];
-    [
-        "Offset of field: gx_msm_params::points",
-    ][::core::mem::offset_of!(gx_msm_params, points) - 8usize];
-    [
-        "Offset of field: gx_msm_params::first",
-    ][::core::mem::offset_of!(gx_msm_params, first) - 16usize];
-    [
-        "Offset of field: gx_msm_params::count",
-    ][::core::mem::offset_of!(gx_msm_params, count) - 24usize];
-    [
-        "Offset of field: gx_msm_params::scalar_form",
-    ][::core::mem::offset_of!(gx_msm_params, scalar_form) - 32usize];
-    [
-        "Offset of field: gx_msm_params::scalar_bits",
-    ][::core::mem::offset_of!(gx_msm_params, scalar_bits) - 36usize];
-    [
-        "Offset of field: gx_msm_params::result_form",
-    ][::core::mem::offset_of!(gx_msm_params, result_form) - 40usize];
-    [
-        "Offset of field: gx_msm_params::reserved",
-    ][::core::mem::offset_of!(gx_msm_params, reserved) - 44usize];
-};
-impl Default for gx_msm_params {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_multiply_desc {
-    pub struct_size: usize,
-    pub curve: gx_curve,
-    pub base_form: gx_point_form,
-    pub base: *const ::core::ffi::c_void,
-    pub scalars: *const ::core::ffi::c_void,
-    pub scalar_form: gx_scalar_form,
-    pub form: gx_point_form,
-    pub count: usize,
-    pub out: *mut ::core::ffi::c_void,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_multiply_desc"][::core::mem::size_of::<gx_multiply_desc>() - 56usize];
-    [
-        "Alignment of gx_multiply_desc",
-    ][::core::mem::align_of::<gx_multiply_desc>() - 8usize];
-    [
-        "Offset of field: gx_multiply_desc::struct_size",
-    ][::core::mem::offset_of!(gx_multiply_desc, struct_size) - 0usize];
-    [
-        "Offset of field: gx_multiply_desc::curve",
-    ][::core::mem::offset_of!(gx_multiply_desc, curve) - 8usize];
-    [
-        "Offset of field: gx_multiply_desc::base_form",
-    ][::core::mem::offset_of!(gx_multiply_desc, base_form) - 12usize];
-    [
-        "Offset of field: gx_multiply_desc::base",
-    ][::core::mem::offset_of!(gx_multiply_desc, base) - 16usize];
-    [
-        "Offset of field: gx_multiply_desc::scalars",
-    ][::core::mem::offset_of!(gx_multiply_desc, scalars) - 24usize];
-    [
-        "Offset of field: gx_multiply_desc::scalar_form",
-    ][::core::mem::offset_of!(gx_multiply_desc, scalar_form) - 32usize];
-    [
-        "Offset of field: gx_multiply_desc::form",
-    ][::core::mem::offset_of!(gx_multiply_desc, form) - 36usize];
-    [
-        "Offset of field: gx_multiply_desc::count",
-    ][::core::mem::offset_of!(gx_multiply_desc, count) - 40usize];
-    [
-        "Offset of field: gx_multiply_desc::out",
-    ][::core::mem::offset_of!(gx_multiply_desc, out) - 48usize];
-};
-impl Default for gx_multiply_desc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-unsafe extern "C" {
-    pub fn gx_points_multiply(
-        ctx: *mut gx_ctx,
-        desc: *const gx_multiply_desc,
-    ) -> gx_status;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_kernel_call {
-    pub n: usize,
-    pub a: *const ::core::ffi::c_void,
-    pub b: *const ::core::ffi::c_void,
-    pub c: *const ::core::ffi::c_void,
-    pub a_step: usize,
-    pub b_step: usize,
-    pub c_step: usize,
-    pub out: *mut ::core::ffi::c_void,
-    pub params: *const ::core::ffi::c_void,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_kernel_call"][::core::mem::size_of::<gx_kernel_call>() - 72usize];
-    ["Alignment of gx_kernel_call"][::core::mem::align_of::<gx_kernel_call>() - 8usize];
-    [
-        "Offset of field: gx_kernel_call::n",
-    ][::core::mem::offset_of!(gx_kernel_call, n) - 0usize];
-    [
-        "Offset of field: gx_kernel_call::a",
-    ][::core::mem::offset_of!(gx_kernel_call, a) - 8usize];
-    [
-        "Offset of field: gx_kernel_call::b",
-    ][::core::mem::offset_of!(gx_kernel_call, b) - 16usize];
-    [
-        "Offset of field: gx_kernel_call::c",
-    ][::core::mem::offset_of!(gx_kernel_call, c) - 24usize];
-    [
-        "Offset of field: gx_kernel_call::a_step",
-    ][::core::mem::offset_of!(gx_kernel_call, a_step) - 32usize];
-    [
-        "Offset of field: gx_kernel_call::b_step",
-    ][::core::mem::offset_of!(gx_kernel_call, b_step) - 40usize];
-    [
-        "Offset of field: gx_kernel_call::c_step",
-    ][::core::mem::offset_of!(gx_kernel_call, c_step) - 48usize];
-    [
-        "Offset of field: gx_kernel_call::out",
-    ][::core::mem::offset_of!(gx_kernel_call, out) - 56usize];
-    [
-        "Offset of field: gx_kernel_call::params",
-    ][::core::mem::offset_of!(gx_kernel_call, params) - 64usize];
-};
-impl Default for gx_kernel_call {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-pub type gx_kernel_fn = ::core::option::Option<
-    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, call: *const gx_kernel_call),
->;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_op_desc {
-    pub struct_size: usize,
-    pub name: *const ::core::ffi::c_char,
-    pub operands: u32,
-    pub flags: u32,
-    pub a_bytes: u32,
-    pub b_bytes: u32,
-    pub c_bytes: u32,
-    pub out_bytes: u32,
-    pub params_bytes: u32,
-    pub group_elems: u32,
-    pub fn_: gx_kernel_fn,
-    pub user: *mut ::core::ffi::c_void,
-    pub spirv: *const u32,
-    pub spirv_bytes: usize,
-    pub spirv_entry: *const ::core::ffi::c_char,
-    pub wgsl: *const ::core::ffi::c_char,
-    pub wgsl_entry: *const ::core::ffi::c_char,
-    pub ptx: *const ::core::ffi::c_char,
-    pub ptx_entry: *const ::core::ffi::c_char,
-    pub ptx_block: [u32; 3usize],
-    pub reserved: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_op_desc"][::core::mem::size_of::<gx_op_desc>() - 136usize];
-    ["Alignment of gx_op_desc"][::core::mem::align_of::<gx_op_desc>() - 8usize];
-    [
-        "Offset of field: gx_op_desc::struct_size",
-    ][::core::mem::offset_of!(gx_op_desc, struct_size) - 0usize];
-    [
-        "Offset of field: gx_op_desc::name",
-    ][::core::mem::offset_of!(gx_op_desc, name) - 8usize];
-    [
-        "Offset of field: gx_op_desc::operands",
-    ][::core::mem::offset_of!(gx_op_desc, operands) - 16usize];
-    [
-        "Offset of field: gx_op_desc::flags",
-    ][::core::mem::offset_of!(gx_op_desc, flags) - 20usize];
-    [
-        "Offset of field: gx_op_desc::a_bytes",
-    ][::core::mem::offset_of!(gx_op_desc, a_bytes) - 24usize];
-    [
-        "Offset of field: gx_op_desc::b_bytes",
-    ][::core::mem::offset_of!(gx_op_desc, b_bytes) - 28usize];
-    [
-        "Offset of field: gx_op_desc::c_bytes",
-    ][::core::mem::offset_of!(gx_op_desc, c_bytes) - 32usize];
-    [
-        "Offset of field: gx_op_desc::out_bytes",
-    ][::core::mem::offset_of!(gx_op_desc, out_bytes) - 36usize];
-    [
-        "Offset of field: gx_op_desc::params_bytes",
-    ][::core::mem::offset_of!(gx_op_desc, params_bytes) - 40usize];
-    [
-        "Offset of field: gx_op_desc::group_elems",
-    ][::core::mem::offset_of!(gx_op_desc, group_elems) - 44usize];
-    [
-        "Offset of field: gx_op_desc::fn_",
-    ][::core::mem::offset_of!(gx_op_desc, fn_) - 48usize];
-    [
-        "Offset of field: gx_op_desc::user",
-    ][::core::mem::offset_of!(gx_op_desc, user) - 56usize];
-    [
-        "Offset of field: gx_op_desc::spirv",
-    ][::core::mem::offset_of!(gx_op_desc, spirv) - 64usize];
-    [
-        "Offset of field: gx_op_desc::spirv_bytes",
-    ][::core::mem::offset_of!(gx_op_desc, spirv_bytes) - 72usize];
-    [
-        "Offset of field: gx_op_desc::spirv_entry",
-    ][::core::mem::offset_of!(gx_op_desc, spirv_entry) - 80usize];
-    [
-        "Offset of field: gx_op_desc::wgsl",
-    ][::core::mem::offset_of!(gx_op_desc, wgsl) - 88usize];
-    [
-        "Offset of field: gx_op_desc::wgsl_entry",
-    ][::core::mem::offset_of!(gx_op_desc, wgsl_entry) - 96usize];
-    [
-        "Offset of field: gx_op_desc::ptx",
-    ][::core::mem::offset_of!(gx_op_desc, ptx) - 104usize];
-    [
-        "Offset of field: gx_op_desc::ptx_entry",
-    ][::core::mem::offset_of!(gx_op_desc, ptx_entry) - 112usize];
-    [
-        "Offset of field: gx_op_desc::ptx_block",
-    ][::core::mem::offset_of!(gx_op_desc, ptx_block) - 120usize];
-    [
-        "Offset of field: gx_op_desc::reserved",
-    ][::core::mem::offset_of!(gx_op_desc, reserved) - 132usize];
-};
-impl Default for gx_op_desc {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_op_params {
-    pub struct_size: usize,
-    pub data: *const ::core::ffi::c_void,
-    pub groups: [u32; 3usize],
-    pub reserved: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_op_params"][::core::mem::size_of::<gx_op_params>() - 32usize];
-    ["Alignment of gx_op_params"][::core::mem::align_of::<gx_op_params>() - 8usize];
-    [
-        "Offset of field: gx_op_params::struct_size",
-    ][::core::mem::offset_of!(gx_op_params, struct_size) - 0usize];
-    [
-        "Offset of field: gx_op_params::data",
-    ][::core::mem::offset_of!(gx_op_params, data) - 8usize];
-    [
-        "Offset of field: gx_op_params::groups",
-    ][::core::mem::offset_of!(gx_op_params, groups) - 16usize];
-    [
-        "Offset of field: gx_op_params::reserved",
-    ][::core::mem::offset_of!(gx_op_params, reserved) - 28usize];
-};
-impl Default for gx_op_params {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
-unsafe extern "C" {
-    pub fn gx_op_register(
-        ctx: *mut gx_ctx,
-        desc: *const gx_op_desc,
-        op: *mut gx_op,
-    ) -> gx_status;
-}
-unsafe extern "C" {
-    pub fn gx_op_unregister(ctx: *mut gx_ctx, op: gx_op) -> gx_status;
-}
-pub type gx_path = u32;
-pub const GX_PATH_AUTO: _bindgen_ty_10 = 0;
-pub const GX_PATH_HOST_VISIBLE: _bindgen_ty_10 = 1;
-pub const GX_PATH_DEVICE_LOCAL: _bindgen_ty_10 = 2;
-pub const GX_PATH_DIRECT: _bindgen_ty_10 = 3;
-pub type _bindgen_ty_10 = ::core::ffi::c_uint;
-pub type gx_mode = u32;
-pub const GX_MODE_AUTO: _bindgen_ty_11 = 0;
-pub const GX_MODE_SEQUENTIAL: _bindgen_ty_11 = 1;
-pub const GX_MODE_SINGLE_SUBMIT: _bindgen_ty_11 = 2;
-pub const GX_MODE_PIPELINED: _bindgen_ty_11 = 3;
-pub type _bindgen_ty_11 = ::core::ffi::c_uint;
-pub type gx_policy = u32;
-pub const GX_POLICY_AUTO: _bindgen_ty_12 = 0;
-pub const GX_POLICY_CPU: _bindgen_ty_12 = 1;
-pub const GX_POLICY_GPU: _bindgen_ty_12 = 2;
-pub const GX_POLICY_LATENCY: _bindgen_ty_12 = 3;
-pub const GX_POLICY_THROUGHPUT: _bindgen_ty_12 = 4;
-pub type _bindgen_ty_12 = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_run_opts {
+pub struct gx_run_params {
     pub struct_size: usize,
     pub device: *const ::core::ffi::c_char,
     pub path: gx_path,
@@ -1277,28 +641,28 @@ pub struct gx_run_opts {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gx_run_opts"][::core::mem::size_of::<gx_run_opts>() - 32usize];
-    ["Alignment of gx_run_opts"][::core::mem::align_of::<gx_run_opts>() - 8usize];
+    ["Size of gx_run_params"][::core::mem::size_of::<gx_run_params>() - 32usize];
+    ["Alignment of gx_run_params"][::core::mem::align_of::<gx_run_params>() - 8usize];
     [
-        "Offset of field: gx_run_opts::struct_size",
-    ][::core::mem::offset_of!(gx_run_opts, struct_size) - 0usize];
+        "Offset of field: gx_run_params::struct_size",
+    ][::core::mem::offset_of!(gx_run_params, struct_size) - 0usize];
     [
-        "Offset of field: gx_run_opts::device",
-    ][::core::mem::offset_of!(gx_run_opts, device) - 8usize];
+        "Offset of field: gx_run_params::device",
+    ][::core::mem::offset_of!(gx_run_params, device) - 8usize];
     [
-        "Offset of field: gx_run_opts::path",
-    ][::core::mem::offset_of!(gx_run_opts, path) - 16usize];
+        "Offset of field: gx_run_params::path",
+    ][::core::mem::offset_of!(gx_run_params, path) - 16usize];
     [
-        "Offset of field: gx_run_opts::mode",
-    ][::core::mem::offset_of!(gx_run_opts, mode) - 20usize];
+        "Offset of field: gx_run_params::mode",
+    ][::core::mem::offset_of!(gx_run_params, mode) - 20usize];
     [
-        "Offset of field: gx_run_opts::policy",
-    ][::core::mem::offset_of!(gx_run_opts, policy) - 24usize];
+        "Offset of field: gx_run_params::policy",
+    ][::core::mem::offset_of!(gx_run_params, policy) - 24usize];
     [
-        "Offset of field: gx_run_opts::reserved",
-    ][::core::mem::offset_of!(gx_run_opts, reserved) - 28usize];
+        "Offset of field: gx_run_params::reserved",
+    ][::core::mem::offset_of!(gx_run_params, reserved) - 28usize];
 };
-impl Default for gx_run_opts {
+impl Default for gx_run_params {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
         unsafe {
@@ -1308,17 +672,17 @@ impl Default for gx_run_opts {
     }
 }
 pub type gx_reason = u32;
-pub const GX_REASON_NONE: _bindgen_ty_13 = 0;
-pub const GX_REASON_ASKED: _bindgen_ty_13 = 1;
-pub const GX_REASON_ONLY: _bindgen_ty_13 = 2;
-pub const GX_REASON_RESIDENT: _bindgen_ty_13 = 3;
-pub const GX_REASON_SMALL: _bindgen_ty_13 = 4;
-pub const GX_REASON_FASTEST: _bindgen_ty_13 = 5;
-pub const GX_REASON_SPLIT: _bindgen_ty_13 = 6;
-pub const GX_REASON_DEFAULT: _bindgen_ty_13 = 7;
-pub const GX_REASON_EXPLORED: _bindgen_ty_13 = 8;
-pub const GX_REASON_FALLBACK: _bindgen_ty_13 = 9;
-pub type _bindgen_ty_13 = ::core::ffi::c_uint;
+pub const GX_REASON_NONE: _bindgen_ty_9 = 0;
+pub const GX_REASON_ASKED: _bindgen_ty_9 = 1;
+pub const GX_REASON_ONLY: _bindgen_ty_9 = 2;
+pub const GX_REASON_RESIDENT: _bindgen_ty_9 = 3;
+pub const GX_REASON_SMALL: _bindgen_ty_9 = 4;
+pub const GX_REASON_FASTEST: _bindgen_ty_9 = 5;
+pub const GX_REASON_SPLIT: _bindgen_ty_9 = 6;
+pub const GX_REASON_DEFAULT: _bindgen_ty_9 = 7;
+pub const GX_REASON_EXPLORED: _bindgen_ty_9 = 8;
+pub const GX_REASON_FALLBACK: _bindgen_ty_9 = 9;
+pub type _bindgen_ty_9 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct gx_candidate {
@@ -1508,9 +872,40 @@ unsafe extern "C" {
         ctx: *mut gx_ctx,
         jobs: *const gx_job,
         njobs: usize,
-        opts: *const gx_run_opts,
+        params: *const gx_run_params,
         reports: *mut gx_report,
     ) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_host_register(
+        ctx: *mut gx_ctx,
+        memory: *mut ::core::ffi::c_void,
+        bytes: usize,
+    ) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_host_unregister(
+        ctx: *mut gx_ctx,
+        memory: *mut ::core::ffi::c_void,
+    ) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_log_level_name(level: gx_log_level) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn gx_device_kind_name(kind: gx_device_kind) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn gx_path_name(path: gx_path) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn gx_mode_name(mode: gx_mode) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn gx_policy_name(policy: gx_policy) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn gx_reason_name(reason: gx_reason) -> *const ::core::ffi::c_char;
 }
 #[repr(C)]
 #[derive(Debug)]
@@ -1522,7 +917,7 @@ unsafe extern "C" {
         ctx: *mut gx_ctx,
         jobs: *const gx_job,
         njobs: usize,
-        opts: *const gx_run_opts,
+        params: *const gx_run_params,
         ticket: *mut *mut gx_ticket,
     ) -> gx_status;
 }
@@ -1561,20 +956,672 @@ unsafe extern "C" {
     pub fn gx_cancel_all(ctx: *mut gx_ctx);
 }
 unsafe extern "C" {
-    pub fn gx_ticket_free(ticket: *mut *mut gx_ticket);
+    pub fn gx_ticket_destroy(ticket: *mut *mut gx_ticket);
+}
+#[repr(C)]
+#[derive(Debug)]
+pub struct gx_domain {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_domain_params {
+    pub struct_size: usize,
+    pub field: gx_field,
+    pub log2_size: u32,
+    pub root: *const ::core::ffi::c_void,
+    pub shift: *const ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_domain_params"][::core::mem::size_of::<gx_domain_params>() - 32usize];
+    [
+        "Alignment of gx_domain_params",
+    ][::core::mem::align_of::<gx_domain_params>() - 8usize];
+    [
+        "Offset of field: gx_domain_params::struct_size",
+    ][::core::mem::offset_of!(gx_domain_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_domain_params::field",
+    ][::core::mem::offset_of!(gx_domain_params, field) - 8usize];
+    [
+        "Offset of field: gx_domain_params::log2_size",
+    ][::core::mem::offset_of!(gx_domain_params, log2_size) - 12usize];
+    [
+        "Offset of field: gx_domain_params::root",
+    ][::core::mem::offset_of!(gx_domain_params, root) - 16usize];
+    [
+        "Offset of field: gx_domain_params::shift",
+    ][::core::mem::offset_of!(gx_domain_params, shift) - 24usize];
+};
+impl Default for gx_domain_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
 }
 unsafe extern "C" {
-    pub fn gx_host_register(
+    pub fn gx_domain_create(
         ctx: *mut gx_ctx,
-        memory: *mut ::core::ffi::c_void,
-        bytes: usize,
+        params: *const gx_domain_params,
+        domain: *mut *mut gx_domain,
     ) -> gx_status;
 }
 unsafe extern "C" {
-    pub fn gx_host_unregister(
-        ctx: *mut gx_ctx,
-        memory: *mut ::core::ffi::c_void,
+    pub fn gx_domain_destroy(domain: *mut *mut gx_domain);
+}
+unsafe extern "C" {
+    pub fn gx_domain_root(
+        domain: *const gx_domain,
+        log2_n: u32,
+        element: *mut ::core::ffi::c_void,
     ) -> gx_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_ntt_params {
+    pub struct_size: usize,
+    pub domain: *const gx_domain,
+    pub log2_n: u32,
+    pub log2_pad: u32,
+    pub flags: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_ntt_params"][::core::mem::size_of::<gx_ntt_params>() - 32usize];
+    ["Alignment of gx_ntt_params"][::core::mem::align_of::<gx_ntt_params>() - 8usize];
+    [
+        "Offset of field: gx_ntt_params::struct_size",
+    ][::core::mem::offset_of!(gx_ntt_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_ntt_params::domain",
+    ][::core::mem::offset_of!(gx_ntt_params, domain) - 8usize];
+    [
+        "Offset of field: gx_ntt_params::log2_n",
+    ][::core::mem::offset_of!(gx_ntt_params, log2_n) - 16usize];
+    [
+        "Offset of field: gx_ntt_params::log2_pad",
+    ][::core::mem::offset_of!(gx_ntt_params, log2_pad) - 20usize];
+    [
+        "Offset of field: gx_ntt_params::flags",
+    ][::core::mem::offset_of!(gx_ntt_params, flags) - 24usize];
+    [
+        "Offset of field: gx_ntt_params::reserved",
+    ][::core::mem::offset_of!(gx_ntt_params, reserved) - 28usize];
+};
+impl Default for gx_ntt_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn gx_ntt(
+        params: *const gx_ntt_params,
+        batch: usize,
+        a: gx_operand,
+        out: gx_operand,
+    ) -> gx_job;
+}
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct gx_poly_params {
+    pub struct_size: usize,
+    pub count: u64,
+    pub flags: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_poly_params"][::core::mem::size_of::<gx_poly_params>() - 24usize];
+    ["Alignment of gx_poly_params"][::core::mem::align_of::<gx_poly_params>() - 8usize];
+    [
+        "Offset of field: gx_poly_params::struct_size",
+    ][::core::mem::offset_of!(gx_poly_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_poly_params::count",
+    ][::core::mem::offset_of!(gx_poly_params, count) - 8usize];
+    [
+        "Offset of field: gx_poly_params::flags",
+    ][::core::mem::offset_of!(gx_poly_params, flags) - 16usize];
+    [
+        "Offset of field: gx_poly_params::reserved",
+    ][::core::mem::offset_of!(gx_poly_params, reserved) - 20usize];
+};
+unsafe extern "C" {
+    pub fn gx_poly(
+        op: gx_op,
+        field: gx_field,
+        n: usize,
+        params: *const gx_poly_params,
+        a: gx_operand,
+        b: gx_operand,
+        out: gx_operand,
+    ) -> gx_job;
+}
+pub type gx_curve = u32;
+pub const GX_BLS12_381_G1: _bindgen_ty_10 = 1;
+pub const GX_BLS12_381_G2: _bindgen_ty_10 = 2;
+pub const GX_BN254_G1: _bindgen_ty_10 = 3;
+pub const GX_BN254_G2: _bindgen_ty_10 = 4;
+pub type _bindgen_ty_10 = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_curve_info {
+    pub name: *const ::core::ffi::c_char,
+    pub base_field: gx_field,
+    pub scalar_field: gx_field,
+    pub degree: u32,
+    pub affine_bytes: u32,
+    pub generator: *const ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_curve_info"][::core::mem::size_of::<gx_curve_info>() - 32usize];
+    ["Alignment of gx_curve_info"][::core::mem::align_of::<gx_curve_info>() - 8usize];
+    [
+        "Offset of field: gx_curve_info::name",
+    ][::core::mem::offset_of!(gx_curve_info, name) - 0usize];
+    [
+        "Offset of field: gx_curve_info::base_field",
+    ][::core::mem::offset_of!(gx_curve_info, base_field) - 8usize];
+    [
+        "Offset of field: gx_curve_info::scalar_field",
+    ][::core::mem::offset_of!(gx_curve_info, scalar_field) - 12usize];
+    [
+        "Offset of field: gx_curve_info::degree",
+    ][::core::mem::offset_of!(gx_curve_info, degree) - 16usize];
+    [
+        "Offset of field: gx_curve_info::affine_bytes",
+    ][::core::mem::offset_of!(gx_curve_info, affine_bytes) - 20usize];
+    [
+        "Offset of field: gx_curve_info::generator",
+    ][::core::mem::offset_of!(gx_curve_info, generator) - 24usize];
+};
+impl Default for gx_curve_info {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn gx_curve_get_info(curve: gx_curve) -> *const gx_curve_info;
+}
+unsafe extern "C" {
+    pub fn gx_curve_by_name(name: *const ::core::ffi::c_char) -> gx_curve;
+}
+pub type gx_point_form = u32;
+pub const GX_POINT_XY_MONT: _bindgen_ty_11 = 1;
+pub const GX_POINT_XY_PLAIN: _bindgen_ty_11 = 2;
+pub const GX_POINT_COMPRESSED: _bindgen_ty_11 = 3;
+pub const GX_POINT_UNCOMPRESSED: _bindgen_ty_11 = 4;
+pub const GX_POINT_EIP2537: _bindgen_ty_11 = 5;
+pub const GX_POINT_JACOBIAN_MONT: _bindgen_ty_11 = 6;
+pub type _bindgen_ty_11 = ::core::ffi::c_uint;
+pub type gx_point_check = u32;
+pub const GX_CHECK_CURVE: _bindgen_ty_12 = 0;
+pub const GX_CHECK_SUBGROUP: _bindgen_ty_12 = 1;
+pub const GX_CHECK_NONE: _bindgen_ty_12 = 2;
+pub type _bindgen_ty_12 = ::core::ffi::c_uint;
+unsafe extern "C" {
+    pub fn gx_point_bytes(curve: gx_curve, form: gx_point_form) -> usize;
+}
+unsafe extern "C" {
+    pub fn gx_point_form_name(form: gx_point_form) -> *const ::core::ffi::c_char;
+}
+unsafe extern "C" {
+    pub fn gx_point_check_name(check: gx_point_check) -> *const ::core::ffi::c_char;
+}
+#[repr(C)]
+#[derive(Debug)]
+pub struct gx_points {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_points_params {
+    pub struct_size: usize,
+    pub curve: gx_curve,
+    pub form: gx_point_form,
+    pub points: *const ::core::ffi::c_void,
+    pub buf: *mut gx_buf,
+    pub offset: usize,
+    pub count: usize,
+    pub stride: usize,
+    pub flag_offset: usize,
+    pub check: gx_point_check,
+    pub reserved: u32,
+    pub table_bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_points_params"][::core::mem::size_of::<gx_points_params>() - 80usize];
+    [
+        "Alignment of gx_points_params",
+    ][::core::mem::align_of::<gx_points_params>() - 8usize];
+    [
+        "Offset of field: gx_points_params::struct_size",
+    ][::core::mem::offset_of!(gx_points_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_points_params::curve",
+    ][::core::mem::offset_of!(gx_points_params, curve) - 8usize];
+    [
+        "Offset of field: gx_points_params::form",
+    ][::core::mem::offset_of!(gx_points_params, form) - 12usize];
+    [
+        "Offset of field: gx_points_params::points",
+    ][::core::mem::offset_of!(gx_points_params, points) - 16usize];
+    [
+        "Offset of field: gx_points_params::buf",
+    ][::core::mem::offset_of!(gx_points_params, buf) - 24usize];
+    [
+        "Offset of field: gx_points_params::offset",
+    ][::core::mem::offset_of!(gx_points_params, offset) - 32usize];
+    [
+        "Offset of field: gx_points_params::count",
+    ][::core::mem::offset_of!(gx_points_params, count) - 40usize];
+    [
+        "Offset of field: gx_points_params::stride",
+    ][::core::mem::offset_of!(gx_points_params, stride) - 48usize];
+    [
+        "Offset of field: gx_points_params::flag_offset",
+    ][::core::mem::offset_of!(gx_points_params, flag_offset) - 56usize];
+    [
+        "Offset of field: gx_points_params::check",
+    ][::core::mem::offset_of!(gx_points_params, check) - 64usize];
+    [
+        "Offset of field: gx_points_params::reserved",
+    ][::core::mem::offset_of!(gx_points_params, reserved) - 68usize];
+    [
+        "Offset of field: gx_points_params::table_bytes",
+    ][::core::mem::offset_of!(gx_points_params, table_bytes) - 72usize];
+};
+impl Default for gx_points_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn gx_points_create(
+        ctx: *mut gx_ctx,
+        params: *const gx_points_params,
+        points: *mut *mut gx_points,
+        bad_index: *mut u64,
+    ) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_points_destroy(points: *mut *mut gx_points);
+}
+unsafe extern "C" {
+    pub fn gx_points_count(points: *const gx_points) -> usize;
+}
+unsafe extern "C" {
+    pub fn gx_points_read(
+        points: *const gx_points,
+        first: usize,
+        count: usize,
+        form: gx_point_form,
+        out: *mut ::core::ffi::c_void,
+    ) -> gx_status;
+}
+pub type gx_scalar_form = u32;
+pub const GX_SCALAR_PLAIN: _bindgen_ty_13 = 0;
+pub const GX_SCALAR_MONT: _bindgen_ty_13 = 1;
+pub type _bindgen_ty_13 = ::core::ffi::c_uint;
+unsafe extern "C" {
+    pub fn gx_scalar_form_name(form: gx_scalar_form) -> *const ::core::ffi::c_char;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_msm_params {
+    pub struct_size: usize,
+    pub points: *const gx_points,
+    pub first: usize,
+    pub count: usize,
+    pub scalar_form: gx_scalar_form,
+    pub scalar_bits: u32,
+    pub result_form: gx_point_form,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_msm_params"][::core::mem::size_of::<gx_msm_params>() - 48usize];
+    ["Alignment of gx_msm_params"][::core::mem::align_of::<gx_msm_params>() - 8usize];
+    [
+        "Offset of field: gx_msm_params::struct_size",
+    ][::core::mem::offset_of!(gx_msm_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_msm_params::points",
+    ][::core::mem::offset_of!(gx_msm_params, points) - 8usize];
+    [
+        "Offset of field: gx_msm_params::first",
+    ][::core::mem::offset_of!(gx_msm_params, first) - 16usize];
+    [
+        "Offset of field: gx_msm_params::count",
+    ][::core::mem::offset_of!(gx_msm_params, count) - 24usize];
+    [
+        "Offset of field: gx_msm_params::scalar_form",
+    ][::core::mem::offset_of!(gx_msm_params, scalar_form) - 32usize];
+    [
+        "Offset of field: gx_msm_params::scalar_bits",
+    ][::core::mem::offset_of!(gx_msm_params, scalar_bits) - 36usize];
+    [
+        "Offset of field: gx_msm_params::result_form",
+    ][::core::mem::offset_of!(gx_msm_params, result_form) - 40usize];
+    [
+        "Offset of field: gx_msm_params::reserved",
+    ][::core::mem::offset_of!(gx_msm_params, reserved) - 44usize];
+};
+impl Default for gx_msm_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn gx_msm(
+        params: *const gx_msm_params,
+        batch: usize,
+        scalars: gx_operand,
+        out: gx_operand,
+    ) -> gx_job;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_multiply_params {
+    pub struct_size: usize,
+    pub curve: gx_curve,
+    pub base_form: gx_point_form,
+    pub base: *const ::core::ffi::c_void,
+    pub scalars: *const ::core::ffi::c_void,
+    pub scalar_form: gx_scalar_form,
+    pub form: gx_point_form,
+    pub count: usize,
+    pub out: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gx_multiply_params",
+    ][::core::mem::size_of::<gx_multiply_params>() - 56usize];
+    [
+        "Alignment of gx_multiply_params",
+    ][::core::mem::align_of::<gx_multiply_params>() - 8usize];
+    [
+        "Offset of field: gx_multiply_params::struct_size",
+    ][::core::mem::offset_of!(gx_multiply_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_multiply_params::curve",
+    ][::core::mem::offset_of!(gx_multiply_params, curve) - 8usize];
+    [
+        "Offset of field: gx_multiply_params::base_form",
+    ][::core::mem::offset_of!(gx_multiply_params, base_form) - 12usize];
+    [
+        "Offset of field: gx_multiply_params::base",
+    ][::core::mem::offset_of!(gx_multiply_params, base) - 16usize];
+    [
+        "Offset of field: gx_multiply_params::scalars",
+    ][::core::mem::offset_of!(gx_multiply_params, scalars) - 24usize];
+    [
+        "Offset of field: gx_multiply_params::scalar_form",
+    ][::core::mem::offset_of!(gx_multiply_params, scalar_form) - 32usize];
+    [
+        "Offset of field: gx_multiply_params::form",
+    ][::core::mem::offset_of!(gx_multiply_params, form) - 36usize];
+    [
+        "Offset of field: gx_multiply_params::count",
+    ][::core::mem::offset_of!(gx_multiply_params, count) - 40usize];
+    [
+        "Offset of field: gx_multiply_params::out",
+    ][::core::mem::offset_of!(gx_multiply_params, out) - 48usize];
+};
+impl Default for gx_multiply_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn gx_points_multiply(
+        ctx: *mut gx_ctx,
+        params: *const gx_multiply_params,
+    ) -> gx_status;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_kernel_call {
+    pub n: usize,
+    pub a: *const ::core::ffi::c_void,
+    pub b: *const ::core::ffi::c_void,
+    pub c: *const ::core::ffi::c_void,
+    pub a_step: usize,
+    pub b_step: usize,
+    pub c_step: usize,
+    pub out: *mut ::core::ffi::c_void,
+    pub params: *const ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_kernel_call"][::core::mem::size_of::<gx_kernel_call>() - 72usize];
+    ["Alignment of gx_kernel_call"][::core::mem::align_of::<gx_kernel_call>() - 8usize];
+    [
+        "Offset of field: gx_kernel_call::n",
+    ][::core::mem::offset_of!(gx_kernel_call, n) - 0usize];
+    [
+        "Offset of field: gx_kernel_call::a",
+    ][::core::mem::offset_of!(gx_kernel_call, a) - 8usize];
+    [
+        "Offset of field: gx_kernel_call::b",
+    ][::core::mem::offset_of!(gx_kernel_call, b) - 16usize];
+    [
+        "Offset of field: gx_kernel_call::c",
+    ][::core::mem::offset_of!(gx_kernel_call, c) - 24usize];
+    [
+        "Offset of field: gx_kernel_call::a_step",
+    ][::core::mem::offset_of!(gx_kernel_call, a_step) - 32usize];
+    [
+        "Offset of field: gx_kernel_call::b_step",
+    ][::core::mem::offset_of!(gx_kernel_call, b_step) - 40usize];
+    [
+        "Offset of field: gx_kernel_call::c_step",
+    ][::core::mem::offset_of!(gx_kernel_call, c_step) - 48usize];
+    [
+        "Offset of field: gx_kernel_call::out",
+    ][::core::mem::offset_of!(gx_kernel_call, out) - 56usize];
+    [
+        "Offset of field: gx_kernel_call::params",
+    ][::core::mem::offset_of!(gx_kernel_call, params) - 64usize];
+};
+impl Default for gx_kernel_call {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub type gx_kernel_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, call: *const gx_kernel_call),
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_kernel_params {
+    pub struct_size: usize,
+    pub name: *const ::core::ffi::c_char,
+    pub operands: u32,
+    pub flags: u32,
+    pub a_bytes: u32,
+    pub b_bytes: u32,
+    pub c_bytes: u32,
+    pub out_bytes: u32,
+    pub params_bytes: u32,
+    pub group_elems: u32,
+    pub fn_: gx_kernel_fn,
+    pub user: *mut ::core::ffi::c_void,
+    pub spirv: *const u32,
+    pub spirv_bytes: usize,
+    pub spirv_entry: *const ::core::ffi::c_char,
+    pub wgsl: *const ::core::ffi::c_char,
+    pub wgsl_entry: *const ::core::ffi::c_char,
+    pub ptx: *const ::core::ffi::c_char,
+    pub ptx_entry: *const ::core::ffi::c_char,
+    pub ptx_block: [u32; 3usize],
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_kernel_params"][::core::mem::size_of::<gx_kernel_params>() - 136usize];
+    [
+        "Alignment of gx_kernel_params",
+    ][::core::mem::align_of::<gx_kernel_params>() - 8usize];
+    [
+        "Offset of field: gx_kernel_params::struct_size",
+    ][::core::mem::offset_of!(gx_kernel_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_kernel_params::name",
+    ][::core::mem::offset_of!(gx_kernel_params, name) - 8usize];
+    [
+        "Offset of field: gx_kernel_params::operands",
+    ][::core::mem::offset_of!(gx_kernel_params, operands) - 16usize];
+    [
+        "Offset of field: gx_kernel_params::flags",
+    ][::core::mem::offset_of!(gx_kernel_params, flags) - 20usize];
+    [
+        "Offset of field: gx_kernel_params::a_bytes",
+    ][::core::mem::offset_of!(gx_kernel_params, a_bytes) - 24usize];
+    [
+        "Offset of field: gx_kernel_params::b_bytes",
+    ][::core::mem::offset_of!(gx_kernel_params, b_bytes) - 28usize];
+    [
+        "Offset of field: gx_kernel_params::c_bytes",
+    ][::core::mem::offset_of!(gx_kernel_params, c_bytes) - 32usize];
+    [
+        "Offset of field: gx_kernel_params::out_bytes",
+    ][::core::mem::offset_of!(gx_kernel_params, out_bytes) - 36usize];
+    [
+        "Offset of field: gx_kernel_params::params_bytes",
+    ][::core::mem::offset_of!(gx_kernel_params, params_bytes) - 40usize];
+    [
+        "Offset of field: gx_kernel_params::group_elems",
+    ][::core::mem::offset_of!(gx_kernel_params, group_elems) - 44usize];
+    [
+        "Offset of field: gx_kernel_params::fn_",
+    ][::core::mem::offset_of!(gx_kernel_params, fn_) - 48usize];
+    [
+        "Offset of field: gx_kernel_params::user",
+    ][::core::mem::offset_of!(gx_kernel_params, user) - 56usize];
+    [
+        "Offset of field: gx_kernel_params::spirv",
+    ][::core::mem::offset_of!(gx_kernel_params, spirv) - 64usize];
+    [
+        "Offset of field: gx_kernel_params::spirv_bytes",
+    ][::core::mem::offset_of!(gx_kernel_params, spirv_bytes) - 72usize];
+    [
+        "Offset of field: gx_kernel_params::spirv_entry",
+    ][::core::mem::offset_of!(gx_kernel_params, spirv_entry) - 80usize];
+    [
+        "Offset of field: gx_kernel_params::wgsl",
+    ][::core::mem::offset_of!(gx_kernel_params, wgsl) - 88usize];
+    [
+        "Offset of field: gx_kernel_params::wgsl_entry",
+    ][::core::mem::offset_of!(gx_kernel_params, wgsl_entry) - 96usize];
+    [
+        "Offset of field: gx_kernel_params::ptx",
+    ][::core::mem::offset_of!(gx_kernel_params, ptx) - 104usize];
+    [
+        "Offset of field: gx_kernel_params::ptx_entry",
+    ][::core::mem::offset_of!(gx_kernel_params, ptx_entry) - 112usize];
+    [
+        "Offset of field: gx_kernel_params::ptx_block",
+    ][::core::mem::offset_of!(gx_kernel_params, ptx_block) - 120usize];
+    [
+        "Offset of field: gx_kernel_params::reserved",
+    ][::core::mem::offset_of!(gx_kernel_params, reserved) - 132usize];
+};
+impl Default for gx_kernel_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gx_op_params {
+    pub struct_size: usize,
+    pub data: *const ::core::ffi::c_void,
+    pub groups: [u32; 3usize],
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gx_op_params"][::core::mem::size_of::<gx_op_params>() - 32usize];
+    ["Alignment of gx_op_params"][::core::mem::align_of::<gx_op_params>() - 8usize];
+    [
+        "Offset of field: gx_op_params::struct_size",
+    ][::core::mem::offset_of!(gx_op_params, struct_size) - 0usize];
+    [
+        "Offset of field: gx_op_params::data",
+    ][::core::mem::offset_of!(gx_op_params, data) - 8usize];
+    [
+        "Offset of field: gx_op_params::groups",
+    ][::core::mem::offset_of!(gx_op_params, groups) - 16usize];
+    [
+        "Offset of field: gx_op_params::reserved",
+    ][::core::mem::offset_of!(gx_op_params, reserved) - 28usize];
+};
+impl Default for gx_op_params {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+unsafe extern "C" {
+    pub fn gx_op_register(
+        ctx: *mut gx_ctx,
+        params: *const gx_kernel_params,
+        op: *mut gx_op,
+    ) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_op_unregister(ctx: *mut gx_ctx, op: gx_op) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_call(
+        op: gx_op,
+        n: usize,
+        params: *const gx_op_params,
+        a: gx_operand,
+        b: gx_operand,
+        c: gx_operand,
+        out: gx_operand,
+    ) -> gx_job;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1597,11 +1644,10 @@ pub struct gx_estimate_info {
     pub bytes_staged: u64,
     pub memory_bytes: u64,
     pub predicted_ns: u64,
-    pub mode_ns: [u64; 8usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gx_estimate_info"][::core::mem::size_of::<gx_estimate_info>() - 224usize];
+    ["Size of gx_estimate_info"][::core::mem::size_of::<gx_estimate_info>() - 160usize];
     [
         "Alignment of gx_estimate_info",
     ][::core::mem::align_of::<gx_estimate_info>() - 8usize];
@@ -1659,9 +1705,6 @@ const _: () = {
     [
         "Offset of field: gx_estimate_info::predicted_ns",
     ][::core::mem::offset_of!(gx_estimate_info, predicted_ns) - 152usize];
-    [
-        "Offset of field: gx_estimate_info::mode_ns",
-    ][::core::mem::offset_of!(gx_estimate_info, mode_ns) - 160usize];
 };
 impl Default for gx_estimate_info {
     fn default() -> Self {
@@ -1677,103 +1720,20 @@ unsafe extern "C" {
         ctx: *mut gx_ctx,
         jobs: *const gx_job,
         njobs: usize,
-        opts: *const gx_run_opts,
+        params: *const gx_run_params,
         info: *mut gx_estimate_info,
     ) -> gx_status;
 }
-pub type gx_residency = u32;
-pub const GX_HOST_MEMORY: _bindgen_ty_14 = 1;
-pub const GX_REGISTERED_MEMORY: _bindgen_ty_14 = 2;
-pub const GX_DEVICE_MEMORY: _bindgen_ty_14 = 3;
-pub type _bindgen_ty_14 = ::core::ffi::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct gx_model_row {
-    pub struct_size: usize,
-    pub device: [::core::ffi::c_char; 48usize],
-    pub op: gx_op,
-    pub field: gx_field,
-    pub residency: gx_residency,
-    pub path: gx_path,
-    pub n: u64,
-    pub ns: u64,
-    pub slow_ns: u64,
-    pub samples: u32,
-    pub age_s: u32,
-    pub log2_n: u32,
-    pub permutes: u32,
-    pub curve: gx_curve,
-    pub scalar_bits: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of gx_model_row"][::core::mem::size_of::<gx_model_row>() - 120usize];
-    ["Alignment of gx_model_row"][::core::mem::align_of::<gx_model_row>() - 8usize];
-    [
-        "Offset of field: gx_model_row::struct_size",
-    ][::core::mem::offset_of!(gx_model_row, struct_size) - 0usize];
-    [
-        "Offset of field: gx_model_row::device",
-    ][::core::mem::offset_of!(gx_model_row, device) - 8usize];
-    [
-        "Offset of field: gx_model_row::op",
-    ][::core::mem::offset_of!(gx_model_row, op) - 56usize];
-    [
-        "Offset of field: gx_model_row::field",
-    ][::core::mem::offset_of!(gx_model_row, field) - 60usize];
-    [
-        "Offset of field: gx_model_row::residency",
-    ][::core::mem::offset_of!(gx_model_row, residency) - 64usize];
-    [
-        "Offset of field: gx_model_row::path",
-    ][::core::mem::offset_of!(gx_model_row, path) - 68usize];
-    [
-        "Offset of field: gx_model_row::n",
-    ][::core::mem::offset_of!(gx_model_row, n) - 72usize];
-    [
-        "Offset of field: gx_model_row::ns",
-    ][::core::mem::offset_of!(gx_model_row, ns) - 80usize];
-    [
-        "Offset of field: gx_model_row::slow_ns",
-    ][::core::mem::offset_of!(gx_model_row, slow_ns) - 88usize];
-    [
-        "Offset of field: gx_model_row::samples",
-    ][::core::mem::offset_of!(gx_model_row, samples) - 96usize];
-    [
-        "Offset of field: gx_model_row::age_s",
-    ][::core::mem::offset_of!(gx_model_row, age_s) - 100usize];
-    [
-        "Offset of field: gx_model_row::log2_n",
-    ][::core::mem::offset_of!(gx_model_row, log2_n) - 104usize];
-    [
-        "Offset of field: gx_model_row::permutes",
-    ][::core::mem::offset_of!(gx_model_row, permutes) - 108usize];
-    [
-        "Offset of field: gx_model_row::curve",
-    ][::core::mem::offset_of!(gx_model_row, curve) - 112usize];
-    [
-        "Offset of field: gx_model_row::scalar_bits",
-    ][::core::mem::offset_of!(gx_model_row, scalar_bits) - 116usize];
-};
-impl Default for gx_model_row {
-    fn default() -> Self {
-        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
-        unsafe {
-            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
-            s.assume_init()
-        }
-    }
-}
 unsafe extern "C" {
-    pub fn gx_model(
+    pub fn gx_model_json(
         ctx: *mut gx_ctx,
-        rows: *mut gx_model_row,
-        count: *mut usize,
+        text: *mut ::core::ffi::c_char,
+        size: *mut usize,
     ) -> gx_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct gx_calibration {
+pub struct gx_calibrate_params {
     pub struct_size: usize,
     pub ops: *const gx_op,
     pub op_count: usize,
@@ -1793,37 +1753,41 @@ pub struct gx_calibration {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gx_calibration"][::core::mem::size_of::<gx_calibration>() - 72usize];
-    ["Alignment of gx_calibration"][::core::mem::align_of::<gx_calibration>() - 8usize];
     [
-        "Offset of field: gx_calibration::struct_size",
-    ][::core::mem::offset_of!(gx_calibration, struct_size) - 0usize];
+        "Size of gx_calibrate_params",
+    ][::core::mem::size_of::<gx_calibrate_params>() - 72usize];
     [
-        "Offset of field: gx_calibration::ops",
-    ][::core::mem::offset_of!(gx_calibration, ops) - 8usize];
+        "Alignment of gx_calibrate_params",
+    ][::core::mem::align_of::<gx_calibrate_params>() - 8usize];
     [
-        "Offset of field: gx_calibration::op_count",
-    ][::core::mem::offset_of!(gx_calibration, op_count) - 16usize];
+        "Offset of field: gx_calibrate_params::struct_size",
+    ][::core::mem::offset_of!(gx_calibrate_params, struct_size) - 0usize];
     [
-        "Offset of field: gx_calibration::fields",
-    ][::core::mem::offset_of!(gx_calibration, fields) - 24usize];
+        "Offset of field: gx_calibrate_params::ops",
+    ][::core::mem::offset_of!(gx_calibrate_params, ops) - 8usize];
     [
-        "Offset of field: gx_calibration::field_count",
-    ][::core::mem::offset_of!(gx_calibration, field_count) - 32usize];
+        "Offset of field: gx_calibrate_params::op_count",
+    ][::core::mem::offset_of!(gx_calibrate_params, op_count) - 16usize];
     [
-        "Offset of field: gx_calibration::max_elems",
-    ][::core::mem::offset_of!(gx_calibration, max_elems) - 40usize];
+        "Offset of field: gx_calibrate_params::fields",
+    ][::core::mem::offset_of!(gx_calibrate_params, fields) - 24usize];
     [
-        "Offset of field: gx_calibration::limit_ns",
-    ][::core::mem::offset_of!(gx_calibration, limit_ns) - 48usize];
+        "Offset of field: gx_calibrate_params::field_count",
+    ][::core::mem::offset_of!(gx_calibrate_params, field_count) - 32usize];
     [
-        "Offset of field: gx_calibration::progress",
-    ][::core::mem::offset_of!(gx_calibration, progress) - 56usize];
+        "Offset of field: gx_calibrate_params::max_elems",
+    ][::core::mem::offset_of!(gx_calibrate_params, max_elems) - 40usize];
     [
-        "Offset of field: gx_calibration::user",
-    ][::core::mem::offset_of!(gx_calibration, user) - 64usize];
+        "Offset of field: gx_calibrate_params::limit_ns",
+    ][::core::mem::offset_of!(gx_calibrate_params, limit_ns) - 48usize];
+    [
+        "Offset of field: gx_calibrate_params::progress",
+    ][::core::mem::offset_of!(gx_calibrate_params, progress) - 56usize];
+    [
+        "Offset of field: gx_calibrate_params::user",
+    ][::core::mem::offset_of!(gx_calibrate_params, user) - 64usize];
 };
-impl Default for gx_calibration {
+impl Default for gx_calibrate_params {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
         unsafe {
@@ -1833,158 +1797,66 @@ impl Default for gx_calibration {
     }
 }
 unsafe extern "C" {
-    pub fn gx_calibrate(ctx: *mut gx_ctx, settings: *const gx_calibration) -> gx_status;
+    pub fn gx_calibrate(
+        ctx: *mut gx_ctx,
+        params: *const gx_calibrate_params,
+    ) -> gx_status;
 }
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
-pub struct gx_statistics {
-    pub struct_size: usize,
-    pub jobs_done: u64,
-    pub jobs_failed: u64,
-    pub elements: u64,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
-    pub compute_ns: u64,
-    pub dispatches: u64,
-    pub pool_hits: u64,
-    pub pool_misses: u64,
-    pub buckets: [u64; 20usize],
-    pub pool_bytes: u64,
-    pub device_bytes: u64,
-    pub device_bytes_peak: u64,
-    pub command_hits: u64,
-    pub command_misses: u64,
-    pub tickets_submitted: u64,
-    pub tickets_done: u64,
-    pub tickets_cancelled: u64,
-    pub jobs_waiting: u64,
-    pub validation_messages: u64,
-    pub decisions: u64,
-    pub decisions_default: u64,
-    pub decisions_split: u64,
-    pub decisions_explored: u64,
-    pub routed_ns: u64,
-    pub routed_best_ns: u64,
-    pub sampled: u64,
-    pub mismatches: u64,
-    pub fallbacks: u64,
-    pub decisions_predicted: u64,
-    pub record_ns: u64,
-    pub submit_ns: u64,
+#[derive(Debug, Copy, Clone)]
+pub struct gx_counter_info {
+    pub name: *const ::core::ffi::c_char,
+    pub help: *const ::core::ffi::c_char,
+    pub gauge: u32,
+    pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gx_statistics"][::core::mem::size_of::<gx_statistics>() - 416usize];
-    ["Alignment of gx_statistics"][::core::mem::align_of::<gx_statistics>() - 8usize];
+    ["Size of gx_counter_info"][::core::mem::size_of::<gx_counter_info>() - 24usize];
     [
-        "Offset of field: gx_statistics::struct_size",
-    ][::core::mem::offset_of!(gx_statistics, struct_size) - 0usize];
+        "Alignment of gx_counter_info",
+    ][::core::mem::align_of::<gx_counter_info>() - 8usize];
     [
-        "Offset of field: gx_statistics::jobs_done",
-    ][::core::mem::offset_of!(gx_statistics, jobs_done) - 8usize];
+        "Offset of field: gx_counter_info::name",
+    ][::core::mem::offset_of!(gx_counter_info, name) - 0usize];
     [
-        "Offset of field: gx_statistics::jobs_failed",
-    ][::core::mem::offset_of!(gx_statistics, jobs_failed) - 16usize];
+        "Offset of field: gx_counter_info::help",
+    ][::core::mem::offset_of!(gx_counter_info, help) - 8usize];
     [
-        "Offset of field: gx_statistics::elements",
-    ][::core::mem::offset_of!(gx_statistics, elements) - 24usize];
+        "Offset of field: gx_counter_info::gauge",
+    ][::core::mem::offset_of!(gx_counter_info, gauge) - 16usize];
     [
-        "Offset of field: gx_statistics::bytes_read",
-    ][::core::mem::offset_of!(gx_statistics, bytes_read) - 32usize];
-    [
-        "Offset of field: gx_statistics::bytes_written",
-    ][::core::mem::offset_of!(gx_statistics, bytes_written) - 40usize];
-    [
-        "Offset of field: gx_statistics::compute_ns",
-    ][::core::mem::offset_of!(gx_statistics, compute_ns) - 48usize];
-    [
-        "Offset of field: gx_statistics::dispatches",
-    ][::core::mem::offset_of!(gx_statistics, dispatches) - 56usize];
-    [
-        "Offset of field: gx_statistics::pool_hits",
-    ][::core::mem::offset_of!(gx_statistics, pool_hits) - 64usize];
-    [
-        "Offset of field: gx_statistics::pool_misses",
-    ][::core::mem::offset_of!(gx_statistics, pool_misses) - 72usize];
-    [
-        "Offset of field: gx_statistics::buckets",
-    ][::core::mem::offset_of!(gx_statistics, buckets) - 80usize];
-    [
-        "Offset of field: gx_statistics::pool_bytes",
-    ][::core::mem::offset_of!(gx_statistics, pool_bytes) - 240usize];
-    [
-        "Offset of field: gx_statistics::device_bytes",
-    ][::core::mem::offset_of!(gx_statistics, device_bytes) - 248usize];
-    [
-        "Offset of field: gx_statistics::device_bytes_peak",
-    ][::core::mem::offset_of!(gx_statistics, device_bytes_peak) - 256usize];
-    [
-        "Offset of field: gx_statistics::command_hits",
-    ][::core::mem::offset_of!(gx_statistics, command_hits) - 264usize];
-    [
-        "Offset of field: gx_statistics::command_misses",
-    ][::core::mem::offset_of!(gx_statistics, command_misses) - 272usize];
-    [
-        "Offset of field: gx_statistics::tickets_submitted",
-    ][::core::mem::offset_of!(gx_statistics, tickets_submitted) - 280usize];
-    [
-        "Offset of field: gx_statistics::tickets_done",
-    ][::core::mem::offset_of!(gx_statistics, tickets_done) - 288usize];
-    [
-        "Offset of field: gx_statistics::tickets_cancelled",
-    ][::core::mem::offset_of!(gx_statistics, tickets_cancelled) - 296usize];
-    [
-        "Offset of field: gx_statistics::jobs_waiting",
-    ][::core::mem::offset_of!(gx_statistics, jobs_waiting) - 304usize];
-    [
-        "Offset of field: gx_statistics::validation_messages",
-    ][::core::mem::offset_of!(gx_statistics, validation_messages) - 312usize];
-    [
-        "Offset of field: gx_statistics::decisions",
-    ][::core::mem::offset_of!(gx_statistics, decisions) - 320usize];
-    [
-        "Offset of field: gx_statistics::decisions_default",
-    ][::core::mem::offset_of!(gx_statistics, decisions_default) - 328usize];
-    [
-        "Offset of field: gx_statistics::decisions_split",
-    ][::core::mem::offset_of!(gx_statistics, decisions_split) - 336usize];
-    [
-        "Offset of field: gx_statistics::decisions_explored",
-    ][::core::mem::offset_of!(gx_statistics, decisions_explored) - 344usize];
-    [
-        "Offset of field: gx_statistics::routed_ns",
-    ][::core::mem::offset_of!(gx_statistics, routed_ns) - 352usize];
-    [
-        "Offset of field: gx_statistics::routed_best_ns",
-    ][::core::mem::offset_of!(gx_statistics, routed_best_ns) - 360usize];
-    [
-        "Offset of field: gx_statistics::sampled",
-    ][::core::mem::offset_of!(gx_statistics, sampled) - 368usize];
-    [
-        "Offset of field: gx_statistics::mismatches",
-    ][::core::mem::offset_of!(gx_statistics, mismatches) - 376usize];
-    [
-        "Offset of field: gx_statistics::fallbacks",
-    ][::core::mem::offset_of!(gx_statistics, fallbacks) - 384usize];
-    [
-        "Offset of field: gx_statistics::decisions_predicted",
-    ][::core::mem::offset_of!(gx_statistics, decisions_predicted) - 392usize];
-    [
-        "Offset of field: gx_statistics::record_ns",
-    ][::core::mem::offset_of!(gx_statistics, record_ns) - 400usize];
-    [
-        "Offset of field: gx_statistics::submit_ns",
-    ][::core::mem::offset_of!(gx_statistics, submit_ns) - 408usize];
+        "Offset of field: gx_counter_info::reserved",
+    ][::core::mem::offset_of!(gx_counter_info, reserved) - 20usize];
 };
+impl Default for gx_counter_info {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 unsafe extern "C" {
-    pub fn gx_stats(ctx: *mut gx_ctx, out: *mut gx_statistics) -> gx_status;
+    pub fn gx_counter_get_info(index: u32) -> *const gx_counter_info;
+}
+unsafe extern "C" {
+    pub fn gx_counter(
+        ctx: *mut gx_ctx,
+        name: *const ::core::ffi::c_char,
+        value: *mut u64,
+    ) -> gx_status;
 }
 pub type gx_health = u32;
-pub const GX_HEALTH_UNUSED: _bindgen_ty_15 = 0;
-pub const GX_HEALTH_GOOD: _bindgen_ty_15 = 1;
-pub const GX_HEALTH_RESTING: _bindgen_ty_15 = 2;
-pub const GX_HEALTH_QUARANTINED: _bindgen_ty_15 = 3;
-pub type _bindgen_ty_15 = ::core::ffi::c_uint;
+pub const GX_HEALTH_UNUSED: _bindgen_ty_14 = 0;
+pub const GX_HEALTH_GOOD: _bindgen_ty_14 = 1;
+pub const GX_HEALTH_RESTING: _bindgen_ty_14 = 2;
+pub const GX_HEALTH_QUARANTINED: _bindgen_ty_14 = 3;
+pub type _bindgen_ty_14 = ::core::ffi::c_uint;
+unsafe extern "C" {
+    pub fn gx_health_name(health: gx_health) -> *const ::core::ffi::c_char;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct gx_device_statistics {
@@ -2070,30 +1942,6 @@ unsafe extern "C" {
     ) -> gx_status;
 }
 unsafe extern "C" {
-    pub fn gx_log_level_name(level: gx_log_level) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_device_kind_name(kind: gx_device_kind) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_path_name(path: gx_path) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_mode_name(mode: gx_mode) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_policy_name(policy: gx_policy) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_reason_name(reason: gx_reason) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_residency_name(residency: gx_residency) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
-    pub fn gx_health_name(health: gx_health) -> *const ::core::ffi::c_char;
-}
-unsafe extern "C" {
     pub fn gx_trace_start(
         ctx: *mut gx_ctx,
         path: *const ::core::ffi::c_char,
@@ -2101,4 +1949,22 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     pub fn gx_trace_stop(ctx: *mut gx_ctx) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_buf_from_cuda(
+        ctx: *mut gx_ctx,
+        device: *const ::core::ffi::c_char,
+        address: u64,
+        bytes: usize,
+        buf: *mut *mut gx_buf,
+    ) -> gx_status;
+}
+unsafe extern "C" {
+    pub fn gx_buf_cuda_address(buf: *const gx_buf) -> u64;
+}
+unsafe extern "C" {
+    pub fn gx_buf_cuda_wait(
+        buf: *mut gx_buf,
+        stream: *mut ::core::ffi::c_void,
+    ) -> gx_status;
 }

@@ -320,7 +320,7 @@ impl<F: ArkField<BigInt = BigInt<4>>> Radix2EvaluationDomain<F> {
             jobs.ntt(&domain, ntt.log2_pad(log2_pad), &few, elements);
         }
         // Elements of arkworks are below the modulus.
-        match ctx.run(jobs.trusted()) {
+        match ctx.run(jobs.unchecked()) {
             Ok(()) => true,
             // Refused before anything was written. What was appended is zeros, as for arkworks.
             Err(Error::Invalid(_) | Error::Unsupported(_) | Error::NoDevice(_)) => false,

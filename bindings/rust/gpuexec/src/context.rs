@@ -288,12 +288,13 @@ impl Context {
         unsafe { sys::gx_cancel_all(self.inner.ptr) }
     }
 
-    /// Counters since the context was opened.
-    pub fn statistics(&self) -> Result<Statistics> {
-        let mut out = Statistics { struct_size: size_of::<Statistics>(), ..Default::default() };
-        // SAFETY: an output of the given size.
-        check(unsafe { sys::gx_stats(self.inner.raw()?, &mut out) })?;
-        Ok(out)
+    /// The counter of this name, such as "jobs_done"; [`counters`] has them all.
+    pub fn counter(&self, name: &str) -> Result<u64> {
+        let name = string(name)?;
+        let mut value = 0;
+        // SAFETY: a string, and an output.
+        check(unsafe { sys::gx_counter(self.inner.raw()?, name.as_ptr(), &mut value) })?;
+        Ok(value)
     }
 
     /// All metrics in the text format of Prometheus.
@@ -332,8 +333,13 @@ impl fmt::Debug for Context {
     }
 }
 
-/// [`Context::statistics`]: `gpuexec.h` documents the counters.
-pub type Statistics = sys::gx_statistics;
+/// What [`Context::counter`] knows: names, and what they count.
+pub fn counters() -> impl Iterator<Item = (&'static str, &'static str)> {
+    // SAFETY: static data, strings included; null past the last.
+    let info = |i| unsafe { sys::gx_counter_get_info(i).as_ref() };
+    let text = |s| unsafe { CStr::from_ptr(s) }.to_str().unwrap_or("");
+    (0..).map_while(info).map(move |c| (text(c.name), text(c.help)))
+}
 
 impl Device {
     fn new(info: &sys::gx_device_info) -> Device {

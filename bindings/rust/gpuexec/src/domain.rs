@@ -41,8 +41,8 @@ impl Domain {
         root: Option<&T>,
         shift: Option<&T>,
     ) -> Result<Domain> {
-        let desc = sys::gx_domain_desc {
-            struct_size: size_of::<sys::gx_domain_desc>(),
+        let desc = sys::gx_domain_params {
+            struct_size: size_of::<sys::gx_domain_params>(),
             field: T::FIELD as u32,
             log2_size,
             root: root.map_or(ptr::null(), |e| ptr::from_ref(e).cast()),

@@ -282,9 +282,9 @@ impl<'a> Jobs<'a> {
 
     /// Skips the check of the inputs of the job added last: that elements are below the modulus, and
     /// indices in range. If one is not, all results of the job are unspecified.
-    pub fn trusted(&mut self) -> &mut Self {
+    pub fn unchecked(&mut self) -> &mut Self {
         if let Some(job) = self.jobs.last_mut() {
-            job.flags |= sys::GX_JOB_TRUSTED;
+            job.flags |= sys::GX_JOB_UNCHECKED;
         }
         self
     }
@@ -800,7 +800,9 @@ impl<'a> Jobs<'a> {
     // ---- running ----
 
     /// The jobs, with pointers to their params, and blank reports.
-    pub(crate) fn prepare(&mut self) -> Result<(&[sys::gx_job], sys::gx_run_opts, &mut [Report])> {
+    pub(crate) fn prepare(
+        &mut self,
+    ) -> Result<(&[sys::gx_job], sys::gx_run_params, &mut [Report])> {
         self.reports.clear();
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -809,8 +811,8 @@ impl<'a> Jobs<'a> {
             self.jobs[*job].params = params.as_ptr();
         }
         self.reports.resize(self.jobs.len(), Report::blank());
-        let opts = sys::gx_run_opts {
-            struct_size: size_of::<sys::gx_run_opts>(),
+        let opts = sys::gx_run_params {
+            struct_size: size_of::<sys::gx_run_params>(),
             device: self.device.as_ref().map_or(ptr::null(), |d| d.as_ptr()),
             policy: self.policy as u32,
             ..Default::default()

@@ -90,8 +90,8 @@ impl Points {
         count: usize,
         options: PointsOptions,
     ) -> Result<Points> {
-        let desc = sys::gx_points_desc {
-            struct_size: size_of::<sys::gx_points_desc>(),
+        let desc = sys::gx_points_params {
+            struct_size: size_of::<sys::gx_points_params>(),
             curve: curve as u32,
             form: form as u32,
             points: points.cast(),
@@ -170,8 +170,8 @@ pub fn multiples<S: Scalar, P: Affine>(
         return Err(Error::invalid(format!("scalars are not of {}", P::CURVE.name())));
     }
     let mut out = vec![P::default(); scalars.len()];
-    let desc = sys::gx_multiply_desc {
-        struct_size: size_of::<sys::gx_multiply_desc>(),
+    let desc = sys::gx_multiply_params {
+        struct_size: size_of::<sys::gx_multiply_params>(),
         curve: P::CURVE as u32,
         base_form: sys::GX_POINT_XY_MONT,
         base: base.map_or(ptr::null(), |p| ptr::from_ref(p).cast()),

@@ -130,7 +130,7 @@ impl Drop for Raw {
         let (ticket, ctx) = (Owned(self.ticket), self.ctx.clone());
         callback::free(move || {
             // SAFETY: the last use. Waits until the ticket is done and its callback has returned.
-            unsafe { sys::gx_ticket_free(&mut ticket.get()) };
+            unsafe { sys::gx_ticket_destroy(&mut ticket.get()) };
             drop(ctx);
         });
     }

@@ -302,7 +302,7 @@ fn elements_above_the_modulus() {
     assert!(!e.message().is_empty());
     assert!(jobs.reports()[0].result().is_ok());
     assert!(matches!(jobs.reports()[2].result(), Err(Error::NotRun(_))));
-    ctx.run(Jobs::new().mul(&a, &b, &mut out).trusted()).unwrap();
+    ctx.run(Jobs::new().mul(&a, &b, &mut out).unchecked()).unwrap();
 
     let mut out = [a[0]; 2];
     let e = ctx.run(Jobs::new().gather(&a, &[3, 100], &mut out)).unwrap_err();
@@ -321,6 +321,15 @@ fn bad_points() {
     points[1].x.0[5] = u64::MAX;
     let e = Points::new(&ctx, &points).unwrap_err();
     assert!(matches!(&e, Error::NotCanonical(d) if d.index == Some(1)), "{e:?}");
+}
+
+#[test]
+fn missing_devices() {
+    for names in ["nosuch", "cpu,nosuch"] {
+        let e = Context::builder().device(names).open().err().unwrap();
+        assert!(matches!(e, Error::NoDevice(_)), "{e:?}");
+        assert!(e.to_string().contains("'nosuch' here, only cpu, ref"), "{e}");
+    }
 }
 
 #[test]
@@ -382,7 +391,7 @@ fn many_threads() {
             });
         }
     });
-    assert_eq!(ctx.statistics().unwrap().jobs_done, 32);
+    assert_eq!(ctx.counter("jobs_done").unwrap(), 32);
 }
 
 #[test]
@@ -396,7 +405,7 @@ fn what_it_says_about_itself() {
     let report = jobs.reports()[0];
     assert_eq!((report.device(), report.path()), ("cpu", "direct"));
     assert!(format!("{report:?}").contains("cpu"));
-    assert_eq!(ctx.statistics().unwrap().elements, 1000);
+    assert_eq!(ctx.counter("elements").unwrap(), 1000);
     assert!(ctx.prometheus().unwrap().contains("gpuexec_jobs_total"));
 }
 

@@ -116,7 +116,7 @@ fn fields() {
 fn transforms<F: ArkField<BigInt = BigInt<4>>>() {
     let rng = &mut Random(2);
     let _ = gpuexec::ark::set_context(context());
-    let jobs_done = || gpuexec::ark::context().unwrap().statistics().unwrap().jobs_done;
+    let jobs_done = || gpuexec::ark::context().unwrap().counter("jobs_done").unwrap();
     for log2 in [0, 1, 2, 5, 10, 12] {
         let n = 1 << log2;
         let theirs = ark_poly::Radix2EvaluationDomain::<F>::new(n).unwrap();

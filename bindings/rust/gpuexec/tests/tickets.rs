@@ -172,9 +172,13 @@ fn a_dropped_ticket_is_done() {
         drop(double(&ctx, vec![1; 200_000])); // and its memory freed
     }
     drop(long(&ctx));
-    let s = ctx.statistics().unwrap();
-    assert_eq!((s.tickets_submitted, s.tickets_done, s.jobs_waiting), (21, 21, 0));
-    assert!(s.tickets_cancelled >= 1);
+    let counter = |name| ctx.counter(name).unwrap();
+    assert_eq!(counter("tickets_submitted"), 21);
+    assert_eq!(counter("tickets_done"), 21);
+    assert_eq!(counter("jobs_waiting"), 0);
+    assert!(counter("tickets_cancelled") >= 1);
+    assert!(ctx.counter("nosuch").is_err());
+    assert!(gpuexec::counters().all(|(name, _)| ctx.counter(name).is_ok()));
 }
 
 #[test]
@@ -304,7 +308,7 @@ fn a_scope_waits_even_if_it_panics() {
     }));
     assert!(caught.is_err());
     assert_eq!(x, original, "inverted 100 times");
-    assert_eq!(ctx.statistics().unwrap().jobs_waiting, 0);
+    assert_eq!(ctx.counter("jobs_waiting").unwrap(), 0);
 }
 
 #[test]
