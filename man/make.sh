@@ -13,5 +13,9 @@ mkdir -p "$out/man1" "$out/man3"
 for command in $("$@" --describe | cut -f1); do
     "$@" --man "$command" >"$out/man1/gpuexec-$command.1"
 done
-awk -v date="$date" -v out="$out/man3" -v example="$root/examples/mul.c" -f "$root/man/api.awk" \
-    "$root/include/gpuexec.h"
+# The headers of the topics, in the order in which gpuexec.h includes them.
+headers=$(sed -n 's,^#include "\(gpuexec/.*\)",\1,p' "$root/include/gpuexec.h")
+cd "$root/include"
+# shellcheck disable=SC2086 # one word each
+awk -v date="$date" -v out="$out/man3" -v example="$root/examples/mul.c" -v examples="$root/man/examples" \
+    -f "$root/man/headers.awk" -f "$root/man/mdoc.awk" gpuexec.h $headers
