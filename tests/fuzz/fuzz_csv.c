@@ -74,14 +74,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char err[SCAN_ERROR_SIZE] = "";
     if (size > SIZE_MAX_HERE)
         return 0;
-    if (scan_parse("f", (const char *)data, size, 0, &file, err)) {
+    if (scan_parse("gles", (const char *)data, size, 0, &file, err)) {
         round_trip(&file);
         use(&file, true, NULL);
         use(&file, false, NULL);
-        use(&file, true, &(merge_filter){.only = "cpu, gles,vulkan"});
         use(&file, false, &(merge_filter){.between = "cpu,gpu"});
+        for (size_t i = 0; i < file.count; i++)
+            scan_seeds_use_label(&file.sections[i]);
+        use(&file, true, &(merge_filter){.only = "cpu, gles,vulkan"});
+        use(&file, false, &(merge_filter){.between = "gles,cpu (gles)"});
     } else
-        require(!strncmp(err, "f:", 2) && err[2] >= '1' && err[2] <= '9');
+        require(!strncmp(err, "gles:", 5) && err[5] >= '1' && err[5] <= '9');
     scan_free(&file);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http_check.h"
+#include "http/check.h"
 
 enum { SIZE_MAX_HERE = 512 };
 

@@ -69,7 +69,7 @@ static void decode_header(const uint8_t *data, struct input *in)
     in->job.n = data[2] % (N_MAX + 1);
     in->broadcast = data[3] % 8;
     in->place = data[4] % PLACES;
-    in->job.flags = data[5] & 1 ? GX_JOB_TRUSTED : 0;
+    in->job.flags = data[5] & 1 ? GX_JOB_UNCHECKED : 0;
 }
 
 /* 0, 1, p - 2, p - 1, p, p + 1, all ones, or left as it is: p is odd and its lowest
@@ -156,7 +156,7 @@ static void lay_operands(const struct input *in, struct run *run, gx_job *job)
 static void run_tier(const struct input *in, struct tier *tier, struct run *run)
 {
     gx_job job = in->job;
-    gx_run_opts opts = {.device = tier->device};
+    gx_run_params opts = {.device = tier->device};
     memset(run, 0x5c, sizeof *run);
     lay_operands(in, run, &job);
     run->status = gx_run(tier->ctx, &job, 1, &opts, &run->report);

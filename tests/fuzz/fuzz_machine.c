@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/sim.h"
+#include "device/test/sim.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,12 +38,11 @@ static void use(const struct gx_machine *machine)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gx_machine machine;
-    char message[160] = "";
-    gx_status s =
-        gx__machine_parse(&machine, (const char *)data, size, "f", message, sizeof message);
+    struct gx_error error = {""};
+    gx_status s = gx__machine_parse(&machine, (const char *)data, size, "f", &error);
     if (s == GX_OK)
         use(&machine);
     else
-        require(s == GX_ERR_INVALID && !strncmp(message, "f:", 2));
+        require(s == GX_ERR_INVALID && !strncmp(error.text, "f:", 2));
     return 0;
 }

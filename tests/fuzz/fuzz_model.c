@@ -28,7 +28,7 @@ static void use(const struct gx_saved_model *saved)
     for (uint32_t i = 0; i < saved->count; i++) {
         const struct gx_saved_point *p = &saved->point[i];
         const struct gx_kind kind = {(gx_op)p->op, (gx_field)p->field, (gx_residency)p->residency,
-                                     (gx_path)p->path, p->shape};
+                                     (gx_path)p->path, p->size_class};
         for (int step = 0; step < 2; step++) {
             for (uint64_t n = 0; n < 1000000000000; n = n * 5 + 1) {
                 struct gx_prediction got;
@@ -42,7 +42,7 @@ static void use(const struct gx_saved_model *saved)
     }
     size_t rows = 0;
     gx__model_rows(model, NULL, 0, &rows);
-    require(rows <= (size_t)GX_KINDS * GX_POINTS && gx__model_save(model));
+    require(rows <= (size_t)saved->count * GX_TIME_POINTS && gx__model_save(model));
     gx__model_close(model);
 }
 

@@ -2,14 +2,15 @@
  *
  * Fuzzing of encoded points. Bytes become a point in one of the forms, behind some that are right.
  * If the library takes it, it is a point of the curve, and of the subgroup if that was asked; it is
- * written back to the same bytes, unless the form has several for a point; and every other form of
- * it is what the oracle writes, and is read as the same point. Of all forms but the compressed one
- * the oracle says whether to take it.
+ * written back to the same bytes, unless the form has several for a point; and another form of it
+ * is what the oracle writes, and is read as the same point. Of all forms but the compressed one the
+ * oracle says whether to take it.
  *
- * Input: curve, form, options, points before it (one byte each), and the bytes of the point.
+ * Input: curve, form, options, further choices (one byte each), and the bytes of the point.
  * Options: 1 a byte 0 behind the coordinates says that it is not infinity, 2 more room behind it,
- * 4 the following 8 bytes are a number, by which the generator is multiplied, and pairs of a place
- * and a change of its encoding; from 8 on: the check.
+ * 4 the following byte chooses a point that is right, and pairs of a place and a change of its
+ * encoding follow; from 8 on: the check. Choices: points before it, the other form, and whether the
+ * oracle multiplies by the order of the subgroup, which takes longer than everything else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +20,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEADER = 4, NUMBER = 8, CURVES = 4, BEFORE_MAX = 2, ROOM = 16, SCALAR = 32 };
+enum { HEADER = 4, CURVES = 4, BEFORE_MAX = 2, ROOM = 16, FORMS = GX_POINT_JACOBIAN_MONT };
 enum { FLAGGED = 1, ROOMY = 2, MADE = 4, CHECK = 8 };
+/* Of the choices: this one is as rare as it is slow. */
+enum { OTHER_FORM = BEFORE_MAX + 1, MULTIPLIED = 253 };
+/* Points that are right: multiples of the generator from 0 on. */
+enum { MADE_POINTS = 32 };
 
 struct input {
     gx_curve curve;
     gx_point_form form;
     unsigned options;
     gx_point_check check;
+    gx_point_form other_form;
+    int multiplied; /* the oracle says whether it is in the subgroup */
     size_t before, bytes, stride;
     unsigned char point[ORACLE_FORM_BYTES];
 };
@@ -45,30 +52,23 @@ static void broken(const struct input *in, const char *what)
 
 /* ---- from bytes to a point ---- */
 
-static void multiple(gx_curve curve, const uint8_t *number, unsigned char *xy)
+static unsigned char made[CURVES + 1][MADE_POINTS][ORACLE_POINT_BYTES];
+
+static void make_points(void)
 {
-    unsigned char scalar[SCALAR] = {0};
-    const gx_multiply_desc desc = {.struct_size = sizeof desc,
-                                   .curve = curve,
-                                   .form = GX_POINT_XY_MONT,
-                                   .scalars = scalar,
-                                   .count = 1,
-                                   .out = xy};
-    memcpy(scalar, number, NUMBER);
-    if (gx_points_multiply(ctx, &desc) != GX_OK)
-        abort();
+    for (gx_curve c = 1; c <= CURVES; c++)
+        for (size_t i = 1; i < MADE_POINTS; i++)
+            oracle_point_add(c, made[c][i], made[c][i - 1], gx_curve_get_info(c)->generator);
 }
 
 static void make_point(const uint8_t *data, size_t size, struct input *in)
 {
-    unsigned char xy[ORACLE_POINT_BYTES];
-    if (!(in->options & MADE) || size < NUMBER) {
+    if (!(in->options & MADE) || !size) {
         memcpy(in->point, data, size < in->bytes ? size : in->bytes);
         return;
     }
-    multiple(in->curve, data, xy);
-    oracle_point_encode(in->curve, in->form, in->point, xy);
-    for (size_t i = NUMBER; i + 1 < size; i += 2)
+    oracle_point_encode(in->curve, in->form, in->point, made[in->curve][data[0] % MADE_POINTS]);
+    for (size_t i = 1; i + 1 < size; i += 2)
         in->point[data[i] % in->bytes] ^= data[i + 1];
 }
 
@@ -76,10 +76,12 @@ static void make_point(const uint8_t *data, size_t size, struct input *in)
 static int read_input(const uint8_t *data, size_t size, struct input *in)
 {
     *in = (struct input){.curve = data[0] % CURVES + 1u,
-                         .form = data[1] % GX_POINT_JACOBIAN_MONT + 1u,
+                         .form = data[1] % FORMS + 1u,
                          .options = data[2] % CHECK,
                          .check = data[2] / CHECK % (GX_CHECK_NONE + 1u),
-                         .before = data[3] % (BEFORE_MAX + 1u)};
+                         .before = data[3] % (BEFORE_MAX + 1u),
+                         .other_form = data[3] / OTHER_FORM % FORMS + 1u,
+                         .multiplied = data[3] >= MULTIPLIED};
     in->bytes = gx_point_bytes(in->curve, in->form);
     if (!in->bytes)
         return 0;
@@ -217,21 +219,17 @@ static int in_subgroup(gx_curve curve, const unsigned char *xy)
 static gx_status take(const struct input *in, gx_points **points, uint64_t *bad)
 {
     static unsigned char memory[(BEFORE_MAX + 1) * (ORACLE_FORM_BYTES + ROOM)];
-    static const uint8_t one[NUMBER] = {1};
-    unsigned char xy[ORACLE_POINT_BYTES];
-    const gx_points_desc desc = {.struct_size = sizeof desc,
-                                 .curve = in->curve,
-                                 .form = in->form,
-                                 .check = in->check,
-                                 .points = memory,
-                                 .count = in->before + 1,
-                                 .stride = in->stride,
-                                 .flag_offset = in->options & FLAGGED ? in->bytes : 0};
-    if (in->before)
-        multiple(in->curve, one, xy);
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = in->curve,
+                                   .form = in->form,
+                                   .check = in->check,
+                                   .points = memory,
+                                   .count = in->before + 1,
+                                   .stride = in->stride,
+                                   .flag_offset = in->options & FLAGGED ? in->bytes : 0};
     memset(memory, 0, sizeof memory);
     for (size_t i = 0; i < in->before; i++)
-        oracle_point_encode(in->curve, in->form, memory + i * in->stride, xy);
+        oracle_point_encode(in->curve, in->form, memory + i * in->stride, made[in->curve][1]);
     memcpy(memory + in->before * in->stride, in->point, in->bytes);
     return gx_points_create(ctx, &desc, points, bad);
 }
@@ -243,30 +241,28 @@ static void read_as(const struct input *in, const gx_points *points, gx_point_fo
         broken(in, "it cannot be read");
 }
 
-/* In every form it is the same point. */
-static void check_forms(const struct input *in, const gx_points *points, const unsigned char *xy)
+/* In another form it is the same point. */
+static void check_form(const struct input *in, const gx_points *points, const unsigned char *xy)
 {
-    for (gx_point_form f = 1; f <= GX_POINT_JACOBIAN_MONT; f++) {
-        struct input other = {.curve = in->curve,
-                              .form = f,
-                              .check = in->check,
-                              .bytes = gx_point_bytes(in->curve, f)};
-        unsigned char want[ORACLE_FORM_BYTES], again[ORACLE_POINT_BYTES];
-        gx_points *copy = NULL;
-        if (!other.bytes)
-            continue;
-        other.stride = other.bytes;
-        read_as(in, points, f, other.point);
-        oracle_point_encode(in->curve, f, want, xy);
-        if (memcmp(other.point, want, other.bytes) != 0)
-            broken(in, "another form has other bytes");
-        if (take(&other, &copy, NULL) != GX_OK)
-            broken(&other, "refused");
-        read_as(&other, copy, GX_POINT_XY_MONT, again);
-        if (memcmp(again, xy, oracle_affine_bytes(in->curve)) != 0)
-            broken(&other, "read as another point");
-        gx_points_destroy(&copy);
-    }
+    struct input other = {.curve = in->curve,
+                          .form = in->other_form,
+                          .check = in->check,
+                          .bytes = gx_point_bytes(in->curve, in->other_form)};
+    unsigned char want[ORACLE_FORM_BYTES], again[ORACLE_POINT_BYTES];
+    gx_points *copy = NULL;
+    if (!other.bytes)
+        return;
+    other.stride = other.bytes;
+    read_as(in, points, other.form, other.point);
+    oracle_point_encode(in->curve, other.form, want, xy);
+    if (memcmp(other.point, want, other.bytes) != 0)
+        broken(in, "another form has other bytes");
+    if (take(&other, &copy, NULL) != GX_OK)
+        broken(&other, "refused");
+    read_as(&other, copy, GX_POINT_XY_MONT, again);
+    if (memcmp(again, xy, oracle_affine_bytes(in->curve)) != 0)
+        broken(&other, "read as another point");
+    gx_points_destroy(&copy);
 }
 
 static void check_taken(const struct input *in, const gx_points *points, enum verdict verdict,
@@ -282,10 +278,10 @@ static void check_taken(const struct input *in, const gx_points *points, enum ve
     int on_curve = oracle_point_on_curve(in->curve, xy);
     if (in->check != GX_CHECK_NONE && !on_curve)
         broken(in, "not on the curve");
-    if (in->check == GX_CHECK_SUBGROUP && !in_subgroup(in->curve, xy))
+    if (in->check == GX_CHECK_SUBGROUP && in->multiplied && !in_subgroup(in->curve, xy))
         broken(in, "not in the subgroup");
     if (on_curve)
-        check_forms(in, points, xy);
+        check_form(in, points, xy);
 }
 
 static void check_refused(const struct input *in, const gx_points *points, gx_status s,
@@ -295,7 +291,8 @@ static void check_refused(const struct input *in, const gx_points *points, gx_st
         broken(in, "refused, but not as it should be");
     if (s != GX_ERR_INVALID && s != GX_ERR_NOT_CANONICAL)
         broken(in, gx_last_message());
-    if (verdict == TAKE && (in->check != GX_CHECK_SUBGROUP || in_subgroup(in->curve, want)))
+    if (verdict == TAKE &&
+        (in->check != GX_CHECK_SUBGROUP || (in->multiplied && in_subgroup(in->curve, want))))
         broken(in, "refused without a reason");
 }
 
@@ -305,8 +302,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned char want[ORACLE_POINT_BYTES];
     gx_points *points = NULL;
     uint64_t bad = 0;
-    if (!ctx && gx_open(&(gx_config){.device = "cpu"}, &ctx) != GX_OK)
-        abort();
+    if (!ctx) {
+        make_points();
+        if (gx_open(&(gx_config){.device = "cpu", .threads = 1}, &ctx) != GX_OK)
+            abort();
+    }
     if (size < HEADER || !read_input(data, size, &in))
         return 0;
     enum verdict verdict = judge(&in, want);

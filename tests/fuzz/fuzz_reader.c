@@ -30,7 +30,7 @@ static void read_all(int fd, size_t element_bytes, size_t chunk, const uint8_t *
     element_reader r;
     size_t total = 0, got = 0;
     int whole = size % element_bytes == 0;
-    int ok = reader_attach(&r, fd, "input", element_bytes, err);
+    int ok = reader_attach(&r, fd, "input", "element", "--field", element_bytes, err);
     require(ok || !whole);
     if (ok && r.total != ELEMENTS_UNKNOWN)
         require(r.total == size / element_bytes);

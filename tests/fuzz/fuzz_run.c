@@ -102,6 +102,12 @@ static int is_wrong_place(const gx_operand *o, int place, size_t element_bytes)
     return place != IN_ARENA && place != IN_FIRST && place != IN_SECOND;
 }
 
+/* A reduction has one, even of no elements. */
+static size_t results_of(const gx_job *job)
+{
+    return job->op == GX_SUM || job->op == GX_DOT ? 1 : job->n;
+}
+
 /* Decodes a job; returns whether it must be rejected. */
 static int decode_job(source *s, gx_job *job, unsigned char *arena)
 {
@@ -115,12 +121,12 @@ static int decode_job(source *s, gx_job *job, unsigned char *arena)
     const gx_field_info *field = gx_field_get_info(job->field);
     for (int i = 0; i < OPERANDS; i++)
         *operands[i] = decode_operand(s, arena, &places[i]);
-    wrong = !op || !field || !gx_op_exists(job->op, job->field) || job->flags & ~GX_JOB_TRUSTED ||
+    wrong = !op || !field || !gx_op_exists(job->op, job->field) || job->flags & ~GX_JOB_UNCHECKED ||
             job->n > SMALL;
     for (uint32_t i = 0; !wrong && i < OPERANDS; i++) {
         if (i > op->operands)
             wrong = operands[i]->host || operands[i]->buf;
-        else if (job->n)
+        else if (i ? job->n : results_of(job))
             wrong = is_wrong_place(operands[i], places[i], field->element_bytes);
         else
             wrong = operands[i]->buf && operands[i]->offset > BUFFER;
@@ -131,9 +137,9 @@ static int decode_job(source *s, gx_job *job, unsigned char *arena)
 /* An output that may be written. */
 static void mark_output(const gx_job *job, unsigned char *arena)
 {
-    size_t bytes = job->n * gx_field_get_info(job->field)->element_bytes;
+    size_t bytes = results_of(job) * gx_field_get_info(job->field)->element_bytes;
     unsigned char *from = may_change;
-    if (!job->n)
+    if (!bytes)
         return;
     if (job->out.buf)
         from += ARENA + (job->out.buf == here.buf[1] ? BUFFER : 0) + job->out.offset;
@@ -143,10 +149,10 @@ static void mark_output(const gx_job *job, unsigned char *arena)
     memset(from, 1, bytes < room ? bytes : room);
 }
 
-static gx_run_opts *decode_opts(source *s, unsigned char room[OPTS_ROOM], uint8_t *count)
+static gx_run_params *decode_opts(source *s, unsigned char room[OPTS_ROOM], uint8_t *count)
 {
     static const char *const devices[] = {NULL, "cpu", "ref", "nonsense"};
-    gx_run_opts *opts = (gx_run_opts *)(void *)room;
+    gx_run_params *opts = (gx_run_params *)(void *)room;
     uint8_t how = take(s), more = take(s);
     memset(room, 0, OPTS_ROOM);
     opts->device = devices[how & 3];
@@ -217,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t count;
     int wrong = 0;
     open_once();
-    const gx_run_opts *opts = decode_opts(&s, room, &count);
+    const gx_run_params *opts = decode_opts(&s, room, &count);
     gx_job *jobs = calloc(count ? count : 1, sizeof *jobs); /* no longer than they are */
     gx_report *reports = calloc(count ? count : 1, sizeof *reports);
     require(jobs && reports);

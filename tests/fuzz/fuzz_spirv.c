@@ -6,23 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/spirv.h"
+#include "op/registered_spirv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint32_t *code = malloc(size ? size : 1); /* aligned, and no longer than the input */
-    char message[256] = "";
+    struct gx_error error = {""};
     struct gx_spirv spirv;
     if (!code)
         abort();
     if (size)
         memcpy(code, data, size);
-    if (gx__spirv_check(code, size, "main", 4, 96, &spirv, message, sizeof message)) {
+    if (gx__spirv_check(code, size, "main", 4, 96, &spirv, &error)) {
         if (!spirv.local[0] || !spirv.local[1] || !spirv.local[2])
             abort();
-    } else if (!message[0]) {
+    } else if (!error.text[0]) {
         abort();
     }
     free(code);
