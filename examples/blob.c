@@ -6,6 +6,14 @@
  *
  *   cc -std=c11 blob.c $(pkg-config --cflags --libs gpuexec) -o blob
  *   LD_LIBRARY_PATH=$(pkg-config --variable=libdir gpuexec) ./blob trusted_setup.txt blob.bin
+ *
+ * For a try, points whose origin everybody knows serve as a setup, and decimal digits, in the
+ * highest bytes of which is '0', as a blob:
+ *
+ *   gpuexec points -n 4096 --form zcash-48 -o points.bin
+ *   { echo 4096 0; od -An -v -tx1 points.bin; } >setup.txt
+ *   seq -f %031.0f 4096 >blob.bin
+ *   ./blob setup.txt blob.bin
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,21 +91,16 @@ static int are_elements(void)
 int main(int argc, char **argv)
 {
     /* Points that are used for many blobs are worth a table of their multiples: see table_bytes. */
-    const gx_points_desc desc = {.struct_size = sizeof desc,
-                                 .curve = GX_BLS12_381_G1,
-                                 .form = GX_POINT_COMPRESSED,
-                                 .points = setup,
-                                 .count = N,
-                                 .check = GX_CHECK_SUBGROUP};
+    const gx_points_params desc = {.struct_size = sizeof desc,
+                                   .curve = GX_BLS12_381_G1,
+                                   .form = GX_POINT_COMPRESSED,
+                                   .points = setup,
+                                   .count = N,
+                                   .check = GX_CHECK_SUBGROUP};
     gx_msm_params params = {
         .struct_size = sizeof params, .count = N, .result_form = GX_POINT_COMPRESSED};
     unsigned char commitment[POINT_BYTES] = {0};
-    const gx_job job = {.op = GX_MSM,
-                        .field = GX_BLS12_381_FR,
-                        .n = N,
-                        .a = gx_host(scalars),
-                        .out = gx_host(commitment),
-                        .params = &params};
+    gx_job job;
     gx_ctx *ctx = NULL;
     gx_points *points = NULL;
     int failed = 1;
@@ -114,6 +117,7 @@ int main(int argc, char **argv)
     if (gx_open(NULL, &ctx) != GX_OK || gx_points_create(ctx, &desc, &points, NULL) != GX_OK)
         goto end;
     params.points = points;
+    job = gx_msm(&params, 1, gx_host(scalars), gx_host(commitment));
     if (gx_run(ctx, &job, 1, NULL, NULL) != GX_OK)
         goto end;
     for (size_t i = 0; i < sizeof commitment; i++)

@@ -35,7 +35,7 @@ static int collect(gx_ticket **tickets)
             fprintf(stderr, "events: %s\n", report.message);
             return -1;
         }
-        gx_ticket_free(&tickets[i]);
+        gx_ticket_destroy(&tickets[i]);
         done++;
     }
     return done;
@@ -82,7 +82,7 @@ end:
     if (failed)
         fprintf(stderr, "events: failed; %s\n", gx_last_message());
     for (int i = 0; i < TICKETS; i++)
-        gx_ticket_free(&tickets[i]);
+        gx_ticket_destroy(&tickets[i]);
     gx_close(&ctx);
     if (event >= 0)
         close(event);

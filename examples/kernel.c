@@ -79,10 +79,9 @@ static const uint32_t c = 7;
 /* One job on the device (NULL: any); 0: it failed, or a result is wrong. */
 static int run(gx_ctx *ctx, gx_op op, const char *device)
 {
-    gx_run_opts opts = {.struct_size = sizeof opts, .device = device};
-    gx_job job = {.op = op, .n = N, .a = gx_host(a), .b = gx_host(b)};
-    job.c = gx_host_broadcast(&c);
-    job.out = gx_host(out);
+    gx_run_params opts = {.struct_size = sizeof opts, .device = device};
+    const gx_job job =
+        gx_call(op, N, NULL, gx_host(a), gx_host(b), gx_host_broadcast(&c), gx_host(out));
     if (gx_run(ctx, &job, 1, &opts, NULL) != GX_OK)
         return 0;
     for (size_t i = 0; i < N; i++)
@@ -95,7 +94,7 @@ static int run(gx_ctx *ctx, gx_op op, const char *device)
 
 int main(int argc, char **argv)
 {
-    gx_op_desc desc = {.struct_size = sizeof desc, .name = "m31-mul-add", .operands = 3};
+    gx_kernel_params desc = {.struct_size = sizeof desc, .name = "m31-mul-add", .operands = 3};
     gx_device_info devices[DEVICES] = {{.struct_size = sizeof *devices}};
     size_t count = DEVICES, ran = 0;
     gx_ctx *ctx = NULL;

@@ -62,10 +62,10 @@ static gx_status multiply(gx_ctx *ctx, const gx_domain *domain, gx_operand in_a,
     const gx_job jobs[JOBS] = {
         {.op = GX_TO_MONT, .field = fr, .n = TERMS, .a = in_a, .out = in_a},
         {.op = GX_TO_MONT, .field = fr, .n = TERMS, .a = in_b, .out = in_b},
-        {.op = GX_NTT, .field = fr, .n = N, .a = in_a, .out = values, .params = &forward},
-        {.op = GX_NTT, .field = fr, .n = N, .a = in_b, .out = others, .params = &forward},
+        gx_ntt(&forward, 1, in_a, values),
+        gx_ntt(&forward, 1, in_b, others),
         {.op = GX_MUL, .field = fr, .n = N, .a = values, .b = others, .out = values},
-        {.op = GX_NTT, .field = fr, .n = N, .a = values, .out = values, .params = &inverse},
+        gx_ntt(&inverse, 1, values, values),
         {.op = GX_FROM_MONT, .field = fr, .n = N, .a = values, .out = values},
     };
     return gx_run(ctx, jobs, JOBS, NULL, reports);
@@ -73,7 +73,7 @@ static gx_status multiply(gx_ctx *ctx, const gx_domain *domain, gx_operand in_a,
 
 int main(void)
 {
-    const gx_domain_desc desc = {
+    const gx_domain_params desc = {
         .struct_size = sizeof desc, .field = GX_BLS12_381_FR, .log2_size = LOG2_N};
     gx_report reports[JOBS] = {{.struct_size = sizeof *reports}};
     gx_ctx *ctx = NULL;
